@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses of every command.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// usageError marks a mistake in how a command was called: an unknown flag or
+// key, a bad value, a missing argument. It ends the program with exitUsage.
+type usageError struct{ err error }
+
+func (u usageError) Error() string { return u.err.Error() }
+func (u usageError) Unwrap() error { return u.err }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// app is what all commands share: the output streams and the global flags.
+// Results go to out, progress and remarks to err.
+type app struct {
+	out, err io.Writer
+	json     bool
+	seed     uint64
+}
+
+// printJSON writes v as the one JSON document of a command.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// run executes one command line and returns the exit status. It is the only
+// place that maps errors to statuses.
+func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
+	a := &app{out: out, err: errOut}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(errOut, "kindred: internal error: %v\nThis is a defect of kindred; please report it with the command line above.\n", r)
+			code = exitFailure
+		}
+	}()
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(errOut, "kindred: interrupted")
+		return exitFailure
+	case errors.As(err, &usage) || isCobraUsage(err):
+		fmt.Fprintf(errOut, "kindred: %v\nTry 'kindred %s--help'.\n", err, commandPath(root, args))
+		return exitUsage
+	}
+	fmt.Fprintf(errOut, "kindred: %v\n", err)
+	return exitFailure
+}
+
+// isCobraUsage recognises the errors that cobra makes itself for an unknown
+// command; flag and argument errors are wrapped where they arise.
+func isCobraUsage(err error) bool {
+	return strings.HasPrefix(err.Error(), "unknown command ")
+}
+
+func commandPath(root *cobra.Command, args []string) string {
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == root {
+		return ""
+	}
+	return strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ") + " "
+}
+
+// commands lists the constructors of all commands in the order of the help.
+var commands = []func(*app) *cobra.Command{}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kindred",
+		Short: "Metric learning: train embeddings, measure them, see whether they collapsed",
+		Long: `kindred trains embeddings in which distance means likeness, keeps the
+look-alikes of a class together instead of collapsing the class to a point,
+and measures how well that went.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on standard output; progress goes to standard error")
+	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1, "seed of everything random; the same seed gives the same bits")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	for _, c := range commands {
+		root.AddCommand(c(a))
+	}
+	return root
+}
+
+// exactArgs is cobra.ExactArgs with a usage error that names what is missing.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usagef("missing argument %s", strings.ToUpper(names[len(args)]))
+		}
+		if len(args) > len(names) {
+			return usagef("unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}

@@ -1,0 +1,14 @@
+// Package kindred is metric learning in Go: it trains embeddings in which
+// distance means likeness, keeps the look-alikes of a class together instead
+// of collapsing the class to a point, and measures how well that went.
+//
+// The module root holds no code. Start with:
+//
+//   - objective: a loss with its mining policies, from a batch of embeddings to
+//     a value and a gradient;
+//   - eval: retrieval and clustering metrics and the diagnosis of collapse;
+//   - train: the loop from pictures to a trained embedding;
+//   - cmd/kindred: all of it as one command.
+//
+// docs/design says where things live and why.
+package kindred

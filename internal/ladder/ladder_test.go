@@ -1,0 +1,83 @@
+// Package ladder checks that the packages import each other only as the table
+// in docs/design/architecture.md says.
+package ladder
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/kindred-ml/kindred/"
+
+// ladder lists, for every package, which packages of this module it may import
+// outside tests. "*" allows all. docs/design/architecture.md gives the reasons.
+var ladder = map[string][]string{
+	"internal/par":    {},
+	"internal/simd":   {},
+	"internal/atomic": {},
+	"internal/conv":   {"internal/par", "internal/simd"},
+	"mat":             {"internal/par", "internal/simd"},
+	"pair":            {"internal/par", "internal/simd", "mat"},
+	"mine":            {"internal/par", "internal/simd", "mat", "pair"},
+	"loss":            {"internal/par", "internal/simd", "mat", "pair"},
+	"objective":       {"internal/par", "mat", "pair", "mine", "loss"},
+	"sample":          {},
+	"nn":              {"internal/par", "internal/simd", "internal/conv", "internal/atomic", "mat"},
+	"data":            {"internal/par", "internal/atomic", "mat"},
+	"eval":            {"internal/par", "internal/simd", "mat"},
+	"project":         {"internal/par", "internal/simd", "mat"},
+	"theory":          {"internal/par", "mat", "pair", "mine", "loss", "objective", "eval"},
+	"report":          {"internal/atomic"},
+	"train":           {"internal/par", "internal/atomic", "mat", "pair", "mine", "loss", "objective", "sample", "nn", "data", "eval"},
+	"paper":           {"internal/par", "internal/atomic", "mat", "train", "eval", "theory", "data", "nn", "objective", "sample", "report", "project"},
+	"cmd/kindred":     {"*"},
+	"":                {},
+}
+
+func TestImportLadder(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(p.ImportPath+"/", module)
+		name = strings.TrimSuffix(name, "/")
+		if name == "internal/ladder" {
+			continue
+		}
+		seen++
+		allowed, ok := ladder[name]
+		if !ok {
+			t.Errorf("package %q is not in the ladder: add it here and to docs/design/architecture.md", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			dep, ours := strings.CutPrefix(imp, module)
+			if !ours || slices.Contains(allowed, "*") {
+				continue
+			}
+			if !slices.Contains(allowed, dep) {
+				t.Errorf("%s imports %s, which the ladder does not allow", name, dep)
+			}
+		}
+	}
+	if seen < 5 {
+		t.Fatalf("only %d packages listed: the check saw nothing", seen)
+	}
+}
