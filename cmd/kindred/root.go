@@ -89,7 +89,9 @@ func commandPath(root *cobra.Command, args []string) string {
 }
 
 // commands lists the constructors of all commands in the order of the help.
-var commands = []func(*app) *cobra.Command{}
+var commands = []func(*app) *cobra.Command{
+	newBench,
+}
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{

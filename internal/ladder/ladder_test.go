@@ -35,6 +35,7 @@ var ladder = map[string][]string{
 	"report":          {"internal/atomic"},
 	"train":           {"internal/par", "internal/atomic", "mat", "pair", "mine", "loss", "objective", "sample", "nn", "data", "eval"},
 	"paper":           {"internal/par", "internal/atomic", "mat", "train", "eval", "theory", "data", "nn", "objective", "sample", "report", "project"},
+	"internal/bench":  {"*"},
 	"cmd/kindred":     {"*"},
 	"":                {},
 }

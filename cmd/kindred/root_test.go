@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// runArgs runs one command line as main would.
+func runArgs(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(context.Background(), args, &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestExitStatus(t *testing.T) {
+	saved := commands
+	defer func() { commands = saved }()
+	result := errors.New("nothing")
+	commands = []func(*app) *cobra.Command{func(*app) *cobra.Command {
+		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
+			if result == nil {
+				panic("boom")
+			}
+			return result
+		}}
+	}}
+	for _, tc := range []struct {
+		name string
+		args []string
+		err  error
+		code int
+		says string
+	}{
+		{"help", []string{"--help"}, nil, exitOK, ""},
+		{"unknown command", []string{"tyr"}, nil, exitUsage, "tyr"},
+		{"unknown flag", []string{"try", "--nope"}, nil, exitUsage, "kindred try --help"},
+		{"bad flag value", []string{"try", "--seed", "x"}, nil, exitUsage, "seed"},
+		{"failure", []string{"try"}, errors.New("disk on fire"), exitFailure, "disk on fire"},
+		{"usage", []string{"try"}, usagef("k must be positive, got %d", -1), exitUsage, "k must be positive, got -1"},
+		{"interrupt", []string{"try"}, context.Canceled, exitFailure, "interrupted"},
+		{"panic", []string{"try"}, nil, exitFailure, "internal error: boom"},
+	} {
+		result = tc.err
+		code, out, errOut := runArgs(t, tc.args...)
+		if code != tc.code || !strings.Contains(errOut, tc.says) {
+			t.Errorf("%s: status %d, stderr %q; want %d and %q", tc.name, code, errOut, tc.code, tc.says)
+		}
+		if tc.code != exitOK && out != "" {
+			t.Errorf("%s: an error printed %q on standard output", tc.name, out)
+		}
+	}
+}
