@@ -1,0 +1,58 @@
+package conv
+
+import "fmt"
+
+// Workspace holds the buffers that a convolution needs between its inputs and
+// its output. The zero value is ready for use; it grows on the first call of
+// each shape and is then reused, so that later calls do not allocate. One
+// workspace serves any number of layers in turn, but not two calls at once.
+type Workspace struct{}
+
+// Epilogue says what happens to a convolution's result z (before bias) while it
+// is still in registers or cache:
+//
+//	y = act(Scale[k]*z + Shift[k] + Residual)
+//
+// A nil *Epilogue, like the zero value, stores z as it is.
+type Epilogue struct {
+	Scale, Shift []float32 // per output channel; nil means 1 and 0
+	Residual     []float32 // as large as the output; nil means none
+	ReLU         bool      // act(v) = max(v, 0), else v
+	Moments      *Moments  // if set, receives the moments of what is stored in y
+}
+
+// Moments holds, per output channel, the mean and the population variance
+// (divided by the count) over all images and positions.
+type Moments struct {
+	Mean, Var []float32
+}
+
+// Len returns how many values the input, the filters and the output hold.
+func (s *Shape) Len() (x, w, y int) {
+	return s.N * s.H * s.W * s.C, s.K * s.R * s.S * (s.C / s.Groups), s.N * s.OutH() * s.OutW() * s.K
+}
+
+func (s *Shape) mustFit(x, w, y []float32) {
+	if err := s.Check(); err != nil {
+		panic(err.Error())
+	}
+	nx, nw, ny := s.Len()
+	if len(x) != nx || len(w) != nw || len(y) != ny {
+		panic(fmt.Sprintf("conv: input, filters, output of %d, %d, %d values; the shape %+v has %d, %d, %d",
+			len(x), len(w), len(y), *s, nx, nw, ny))
+	}
+}
+
+func (e *Epilogue) mustFit(k, ny int) {
+	for _, v := range [][]float32{e.Scale, e.Shift} {
+		if v != nil && len(v) != k {
+			panic(fmt.Sprintf("conv: epilogue of %d values for %d channels", len(v), k))
+		}
+	}
+	if e.Residual != nil && len(e.Residual) != ny {
+		panic(fmt.Sprintf("conv: residual of %d values for an output of %d", len(e.Residual), ny))
+	}
+	if m := e.Moments; m != nil && (len(m.Mean) != k || len(m.Var) != k) {
+		panic(fmt.Sprintf("conv: moments of %d and %d values for %d channels", len(m.Mean), len(m.Var), k))
+	}
+}
