@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: test lint fmt build
+.PHONY: test lint fmt build gen checkgen
 
 build:
 	$(GO) build -o bin/kindred ./cmd/kindred
@@ -16,3 +16,11 @@ lint:
 
 fmt:
 	gofmt -w .
+
+# gen rewrites the generated assembly. Its generator is a module of its own.
+gen:
+	cd internal/simd/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg simd
+
+# checkgen fails if the assembly is not what the generator writes.
+checkgen: gen
+	git diff --exit-code -- internal/simd

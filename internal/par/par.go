@@ -4,11 +4,7 @@
 // the same bits on any machine.
 package par
 
-import (
-	"runtime"
-	"sync"
-	"sync/atomic"
-)
+import "runtime"
 
 // Task is a loop body over numbered chunks. Run is called once for every chunk,
 // from several goroutines at a time.
@@ -17,8 +13,9 @@ type Task interface {
 }
 
 // Do runs t for chunks 0..n-1 and returns when all are done. Which goroutine
-// takes which chunk is not fixed. A task kept by the caller and passed by
-// pointer makes Do free of allocation.
+// takes which chunk is not fixed. The caller works too, and alone if no other
+// core is free, so tasks may call Do. A task kept by the caller and passed by
+// pointer makes Do free of allocation. A panic in Run is not recovered.
 func Do(n int, t Task) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	if workers <= 1 {
@@ -27,18 +24,22 @@ func Do(n int, t Task) {
 		}
 		return
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				t.Run(i)
-			}
-		}()
+	team.grow(workers - 1)
+	j := team.free.Get().(*job)
+	j.task, j.n = t, int64(n)
+	j.next.Store(0)
+	j.left.Store(int64(n))
+	for range workers - 1 {
+		j.refs.Add(1)
+		select {
+		case team.queue <- j:
+		default: // everyone is busy; the caller does the rest
+			j.refs.Add(-1)
+		}
 	}
-	wg.Wait()
+	j.work()
+	j.wait()
+	j.release()
 }
 
 type rangeTask struct {

@@ -1,0 +1,136 @@
+package simd
+
+import "unsafe"
+
+// Tile describes a column of matrix-product tiles, the unit that products and
+// convolutions are cut into:
+//
+//	C[i][j] = act(Scale[j] * sum over k of A[i][k] B[k][j] + Shift[j] + RowAdd[i] + Add[i][j])
+//
+// for i < Rows and j < Cols, in tiles of TileRows rows and at most TileCols
+// columns. Neither operand needs packing: the sum runs over Outer runs of
+// Inner steps, and element (i, k) of A is found at byte
+//
+//	A + AOff[i] + k*AStep
+//
+// while row k of B is TileCols (or, if Cols is at most half of it, TileCols/2)
+// consecutive values at B + k*BStep. After each run they jump ARun and BRun
+// further. The sum's order is that of k, the same for every i and j. All steps
+// are in bytes.
+//
+// Rows of tiles follow each other: for each next tile A advances by ATile, the
+// offset tables by AOffTile and COffTile bytes, C and Add by CTile. AOff and
+// COff, and RowAdd where it is used, must hold a whole tile even where Rows ends
+// within it, and offsets in AOff of rows past the end must point to readable
+// memory.
+type Tile struct {
+	A, B, C              unsafe.Pointer
+	Add                  unsafe.Pointer // nil, or laid out as C; may be C
+	AOff, COff           *int64         // of each row, in bytes
+	AStep, BStep         int
+	ARun, BRun           int
+	Inner, Outer         int
+	ATile, CTile         int
+	AOffTile, COffTile   int
+	Rows                 int
+	Scale, Shift, RowAdd *float32 // nil, or one value a column (TileCols of them), or one a row
+	ReLU                 int      // 1: act(v) = max(v, 0)
+	maskBits             uint64
+	maskVec              *int32
+	rowDone              int // bytes of RowAdd used so far
+	Cols                 int
+}
+
+// TileRows and TileCols are the size of the tile at the active level.
+func TileRows() int { return [...]int{2, 6, 14}[active] }
+
+// TileCols is the number of columns of a full tile at the active level.
+func TileCols() int { return [...]int{4, 16, 32}[active] }
+
+// The largest tile of any level, to size tables with.
+const (
+	MaxTileRows = 14
+	MaxTileCols = 32
+)
+
+// Run computes the tiles. Nothing is done if Rows or Cols is 0.
+func (t *Tile) Run() {
+	if t.Rows <= 0 || t.Cols <= 0 {
+		return
+	}
+	t.rowDone = 0
+	t.run()
+}
+
+func at[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off)) }
+
+func val(p unsafe.Pointer, off int) *float32 { return (*float32)(unsafe.Add(p, off)) }
+
+// runGeneric is what Run means, for tiles of two rows and four columns.
+func (t *Tile) runGeneric() {
+	a, c, add := t.A, t.C, t.Add
+	aoff, coff, rowAdd := t.AOff, t.COff, t.RowAdd
+	for rows := t.Rows; rows > 0; rows -= 2 {
+		var sum [2][4]float32
+		t.sumGeneric(unsafe.Add(a, *aoff), unsafe.Add(a, *at(aoff, 8)), &sum)
+		for i := range min(rows, 2) {
+			off := int(*at(coff, 8*i))
+			for j := range t.Cols {
+				v := sum[i][j]
+				if t.Scale != nil {
+					v *= *at(t.Scale, 4*j)
+				}
+				if t.Shift != nil {
+					v += *at(t.Shift, 4*j)
+				}
+				if rowAdd != nil {
+					v += *at(rowAdd, 4*i)
+				}
+				if add != nil {
+					v += *val(add, off+4*j)
+				}
+				if t.ReLU != 0 {
+					v = max(v, 0)
+				}
+				*val(c, off+4*j) = v
+			}
+		}
+		if rows <= 2 {
+			return
+		}
+		a, c = unsafe.Add(a, t.ATile), unsafe.Add(c, t.CTile)
+		if add != nil {
+			add = unsafe.Add(add, t.CTile)
+		}
+		if rowAdd != nil {
+			rowAdd = at(rowAdd, 8)
+		}
+		aoff, coff = at(aoff, t.AOffTile), at(coff, t.COffTile)
+	}
+}
+
+func (t *Tile) sumGeneric(a0, a1 unsafe.Pointer, sum *[2][4]float32) {
+	var s00, s01, s02, s03, s10, s11, s12, s13 float32
+	b := t.B
+	wide := t.Cols > 2
+	for outer := range t.Outer {
+		if outer > 0 {
+			oa, ob := t.Inner*t.AStep+t.ARun, t.Inner*t.BStep+t.BRun
+			a0, a1, b = unsafe.Add(a0, oa), unsafe.Add(a1, oa), unsafe.Add(b, ob)
+		}
+		for k := range t.Inner {
+			oa, ob := k*t.AStep, k*t.BStep
+			x0, x1 := *val(a0, oa), *val(a1, oa)
+			b0, b1 := *val(b, ob), *val(b, ob+4)
+			s00, s01 = s00+x0*b0, s01+x0*b1
+			s10, s11 = s10+x1*b0, s11+x1*b1
+			if wide {
+				b2, b3 := *val(b, ob+8), *val(b, ob+12)
+				s02, s03 = s02+x0*b2, s03+x0*b3
+				s12, s13 = s12+x1*b2, s13+x1*b3
+			}
+		}
+	}
+	sum[0] = [4]float32{s00, s01, s02, s03}
+	sum[1] = [4]float32{s10, s11, s12, s13}
+}

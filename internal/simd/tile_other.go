@@ -1,0 +1,13 @@
+//go:build !amd64 || noasm
+
+package simd
+
+func (t *Tile) run() { t.runGeneric() }
+
+// FMAPeak runs about n multiply-adds on registers alone and returns how many it
+// ran. It returns 0 where there is no vector unit to measure.
+func FMAPeak(n int) int { return 0 }
+
+func transpose8(dst *float32, dstStep int, src *float32, srcStep, n int) {
+	panic("simd: no vector unit")
+}
