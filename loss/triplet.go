@@ -1,0 +1,42 @@
+package loss
+
+import "github.com/kindred-ml/kindred/pair"
+
+// Triplet asks the positive to be nearer than the negative by a margin:
+//
+//	L = (D_ap - D_an + m)_+
+//
+// with D squared Euclidean, as in the papers, or Euclidean. At equal points a
+// Euclidean distance has the gradient 0. Terms are triplets; the default
+// reduction is the mean over all of them.
+//
+// Schroff et al. 2015, "FaceNet".
+type Triplet struct {
+	Margin    Optional // default 0.2
+	Euclidean bool     // default squared
+	Reduce    Reduction
+}
+
+// Measure implements Loss.
+func (l Triplet) Measure() pair.Measure {
+	if l.Euclidean {
+		return pair.Euclidean
+	}
+	return pair.Squared
+}
+
+// Reduction implements Loss.
+func (l Triplet) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Tuples implements Tuples.
+func (l Triplet) Tuples(ap, an, val, dap, dan []float32) {
+	m := float32(l.Margin.Or(0.2))
+	for k, p := range ap {
+		v := p - an[k] + m
+		if v > 0 {
+			val[k], dap[k], dan[k] = v, 1, -1
+		} else {
+			val[k], dap[k], dan[k] = 0, 0, 0
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package mine
+
+import "fmt"
+
+// Positive says which references of an anchor's own class count.
+type Positive uint8
+
+// Positive policies.
+const (
+	// EasyPositive takes the nearest positive: easy positive sampling (EPS,
+	// Levi et al. 2021; Xuan et al. 2020). It leaves the modes of a class
+	// apart, where the other policies pull them together.
+	EasyPositive Positive = iota
+	// RandomPositive draws one positive uniformly.
+	RandomPositive
+	// HardPositive takes the farthest positive. It pulls a class together
+	// hardest of all.
+	HardPositive
+	// AllPositives takes every positive.
+	AllPositives
+	// MultiSimilarityPositives takes positives with S_ap < max S_an + epsilon
+	// (Wang et al. 2019).
+	MultiSimilarityPositives
+)
+
+// Negative says which references of other classes count.
+type Negative uint8
+
+// Negative policies.
+const (
+	// FaceNetNegative draws uniformly among the negatives with
+	// D_ap < D_an < D_ap + margin in the loss's own distance, or among all
+	// negatives where there is none (Schroff et al. 2015).
+	FaceNetNegative Negative = iota
+	// RandomNegative draws one negative uniformly.
+	RandomNegative
+	// HardNegative takes the nearest negative.
+	HardNegative
+	// EasyNegative takes the farthest negative.
+	EasyNegative
+	// SemiHardNegative takes the nearest negative with D_an > D_ap. An anchor
+	// without one yields no tuple, or the nearest of all if Config.HardFallback
+	// is set.
+	SemiHardNegative
+	// AllNegatives takes every negative.
+	AllNegatives
+	// DistanceNegative draws a negative with a weight inverse to how many
+	// points of a uniform distribution on the sphere lie at its distance
+	// (Wu et al. 2017).
+	DistanceNegative
+	// MultiSimilarityNegatives takes negatives with S_an > min S_ap - epsilon
+	// (Wang et al. 2019).
+	MultiSimilarityNegatives
+)
+
+var (
+	positiveNames = [...]string{"easy", "random", "hard", "all", "ms"}
+	negativeNames = [...]string{"facenet", "random", "hard", "easy", "semihard", "all", "distance", "ms"}
+)
+
+// PositiveNames returns the names of the positive policies.
+func PositiveNames() []string { return append([]string(nil), positiveNames[:]...) }
+
+// NegativeNames returns the names of the negative policies.
+func NegativeNames() []string { return append([]string(nil), negativeNames[:]...) }
+
+func (p Positive) String() string {
+	if int(p) < len(positiveNames) {
+		return positiveNames[p]
+	}
+	return fmt.Sprintf("Positive(%d)", uint8(p))
+}
+
+func (n Negative) String() string {
+	if int(n) < len(negativeNames) {
+		return negativeNames[n]
+	}
+	return fmt.Sprintf("Negative(%d)", uint8(n))
+}
+
+// ParsePositive returns the positive policy of that name.
+func ParsePositive(name string) (Positive, bool) {
+	for i, s := range positiveNames {
+		if s == name {
+			return Positive(i), true
+		}
+	}
+	return 0, false
+}
+
+// ParseNegative returns the negative policy of that name.
+func ParseNegative(name string) (Negative, bool) {
+	for i, s := range negativeNames {
+		if s == name {
+			return Negative(i), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,125 @@
+package objective
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/sbinet/npyio"
+)
+
+// sharedDir returns ../shared beside the repository, or skips the test.
+func sharedDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if filepath.Dir(dir) == dir {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	shared := filepath.Join(dir, "..", "shared")
+	if _, err := os.Stat(shared); err != nil {
+		t.Skip("needs the optional data directory ../shared")
+	}
+	return shared
+}
+
+func readNPY[T any](t *testing.T, path string) []T {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var v []T
+	if err := npyio.Read(f, &v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return v
+}
+
+type goldenCase struct {
+	Name   string
+	Kind   string
+	Config map[string]any
+	Value  float64
+	N, Dim int
+	Extra  []string
+}
+
+func TestGolden(t *testing.T) {
+	dir := filepath.Join(sharedDir(t), "golden")
+	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []goldenCase
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, c := range cases {
+		if c.Kind == "eval" || c.Kind == "clustering" {
+			continue
+		}
+		mineCfg, lossCfg := map[string]any{}, map[string]any{}
+		for k, v := range c.Config {
+			switch k {
+			case "positives", "negatives":
+				mineCfg[k] = v
+			case "loss":
+				lossCfg["name"] = v
+			case "lambda_":
+				lossCfg["lambda"] = v
+			default:
+				lossCfg[k] = v
+			}
+		}
+		if _, ok := builders[c.Config["loss"].(string)]; !ok {
+			continue
+		}
+		ran++
+		t.Run(c.Name, func(t *testing.T) {
+			opts, err := Parse(mineCfg, lossCfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			obj, err := New(opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := mat.Of(c.N, c.Dim, readNPY[float32](t, filepath.Join(dir, c.Name+".x.npy")))
+			labels := readNPY[int64](t, filepath.Join(dir, c.Name+".y.npy"))
+			want := readNPY[float32](t, filepath.Join(dir, c.Name+".grad.npy"))
+			grad := mat.New(c.N, c.Dim)
+			r, err := obj.Step(e, labels, grad)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := math.Abs(r.Value - c.Value); diff > 1e-5*math.Abs(c.Value) {
+				t.Errorf("value %.9g, want %.9g", r.Value, c.Value)
+			}
+			var worst float64
+			for k, w := range want {
+				diff := math.Abs(float64(grad.Data[k] - w))
+				worst = max(worst, diff-1e-4*math.Abs(float64(w)))
+			}
+			if worst > 1e-6 {
+				t.Errorf("gradient: off by %.3g beyond 1e-4 relative", worst)
+			}
+		})
+	}
+	if ran == 0 {
+		t.Fatal("no case ran")
+	}
+}

@@ -1,0 +1,150 @@
+package pair
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// MaxNorm bounds the rows of embeddings that are compared as they are. Beyond
+// it products of distances leave the range of float32.
+const MaxNorm = 1e12
+
+// Rows are the rows of a matrix as a loss sees them: as given, or each divided
+// by its Euclidean norm. The zero value is ready for Set, which reuses its
+// storage.
+type Rows struct {
+	E    *mat.Dense // as the loss sees them; the given matrix if not normalised
+	Sq   []float32  // squared norms of E's rows
+	Unit bool       // every row of E has norm 1
+
+	in   *mat.Dense
+	unit mat.Dense
+	norm []float64 // of the rows as given
+
+	set  rowsTask
+	back backTask
+}
+
+// Set takes x, normalising it if asked to. A row of zeros stays as it is and
+// gets no gradient through the normalisation. It returns an error that names
+// the first row that holds a NaN or an infinity or that, without
+// normalisation, is longer than MaxNorm. x is kept until the next Set.
+func (r *Rows) Set(x *mat.Dense, normalize bool) error {
+	r.in = x
+	r.norm = resize(r.norm, x.Rows)
+	r.Sq = resize(r.Sq, x.Rows)
+	r.E = x
+	if normalize {
+		r.unit.Rows, r.unit.Cols, r.unit.Stride = x.Rows, x.Cols, x.Cols
+		r.unit.Data = resize(r.unit.Data, x.Rows*x.Cols)
+		r.E = &r.unit
+	}
+	r.set.r = r
+	par.Do(chunks(x.Rows), &r.set)
+	r.Unit = true
+	for i, n := range r.norm {
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return badRow(x, i)
+		}
+		if !normalize && n > MaxNorm {
+			return fmt.Errorf("embedding %d has norm %.3g, above %.0g: normalise the embeddings or lower the learning rate", i, n, float64(MaxNorm))
+		}
+		if normalize {
+			r.Unit = r.Unit && n > 0
+		} else {
+			r.Unit = false
+		}
+	}
+	return nil
+}
+
+func badRow(x *mat.Dense, i int) error {
+	for k, v := range x.Row(i) {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("embedding %d is not finite: its element %d is %v", i, k, v)
+		}
+	}
+	return fmt.Errorf("embedding %d is not finite", i)
+}
+
+// Backward writes to dx the gradient with respect to the rows as given, from
+// the gradient de with respect to E, times scale:
+// dx = scale (de - (de . e) e) / |x| if normalised, scale de otherwise.
+// dx and de may be the same matrix.
+func (r *Rows) Backward(de *mat.Dense, scale float64, dx *mat.Dense) {
+	r.back = backTask{r: r, de: de, dx: dx, scale: scale}
+	par.Do(chunks(de.Rows), &r.back)
+}
+
+// grain is the number of rows in a chunk of the loops over rows.
+const grain = 32
+
+func chunks(n int) int { return (n + grain - 1) / grain }
+
+type rowsTask struct{ r *Rows }
+
+func (t *rowsTask) Run(chunk int) {
+	r := t.r
+	for i := chunk * grain; i < min((chunk+1)*grain, r.in.Rows); i++ {
+		x := r.in.Row(i)
+		var s float64
+		for _, v := range x {
+			s += float64(v) * float64(v)
+		}
+		r.norm[i] = math.Sqrt(s)
+		r.Sq[i] = float32(s)
+		if r.E == r.in {
+			continue
+		}
+		r.Sq[i] = 1
+		inv := 1 / r.norm[i]
+		if s == 0 {
+			inv, r.Sq[i] = 0, 0
+		}
+		e := r.unit.Row(i)
+		for k, v := range x {
+			e[k] = float32(float64(v) * inv)
+		}
+	}
+}
+
+type backTask struct {
+	r      *Rows
+	de, dx *mat.Dense
+	scale  float64
+}
+
+func (t *backTask) Run(chunk int) {
+	r := t.r
+	for i := chunk * grain; i < min((chunk+1)*grain, t.de.Rows); i++ {
+		g, d := t.de.Row(i), t.dx.Row(i)
+		if r.E == r.in {
+			scale := float32(t.scale)
+			for k, v := range g {
+				d[k] = v * scale
+			}
+			continue
+		}
+		if r.norm[i] == 0 {
+			clear(d)
+			continue
+		}
+		e := r.E.Row(i)
+		var dot float64
+		for k, v := range g {
+			dot += float64(v) * float64(e[k])
+		}
+		s := t.scale / r.norm[i]
+		for k, v := range g {
+			d[k] = clamp((float64(v) - dot*float64(e[k])) * s)
+		}
+	}
+}
+
+// clamp converts to float32 without overflowing to an infinity.
+func clamp(x float64) float32 {
+	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, x)))
+}

@@ -1,0 +1,130 @@
+package pair
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Table compares anchors with references: all of them at once for a small
+// batch, a block of anchors at a time for a large one.
+type Table struct {
+	A, R   *Rows // the same for a plain batch
+	Groups Groups
+
+	lo, hi int
+	s      mat.Dense
+}
+
+// Load computes the similarities of anchors lo..hi-1. Rows loaded before are
+// gone, and so is what Weights wrote in their place.
+func (t *Table) Load(lo, hi int) {
+	if lo < 0 || hi < lo || hi > t.A.E.Rows || t.A.E.Cols != t.R.E.Cols {
+		panic(fmt.Sprintf("pair: anchors %d..%d of %d x %d against %d x %d", lo, hi, t.A.E.Rows, t.A.E.Cols, t.R.E.Rows, t.R.E.Cols))
+	}
+	t.lo, t.hi = lo, hi
+	m := t.R.E.Rows
+	t.s.Rows, t.s.Cols, t.s.Stride = hi-lo, m, m
+	t.s.Data = resize(t.s.Data, (hi-lo)*m)
+	if hi == lo {
+		return
+	}
+	a := rows(t.A.E, lo, hi)
+	mat.Gemm(false, true, 1, &a, t.R.E, 0, &t.s)
+}
+
+// rows is mat.Dense.RowRange by value.
+func rows(m *mat.Dense, lo, hi int) mat.Dense {
+	v := mat.Dense{Rows: hi - lo, Cols: m.Cols, Stride: m.Stride}
+	if hi > lo {
+		v.Data = m.Data[lo*m.Stride : (hi-1)*m.Stride+m.Cols]
+	}
+	return v
+}
+
+// Row returns the similarities of anchor i, one of the loaded, to all
+// references.
+func (t *Table) Row(i int) []float32 { return t.s.Row(i - t.lo) }
+
+// Refs returns the number of references.
+func (t *Table) Refs() int { return t.R.E.Rows }
+
+// unit reports whether D² = 2 - 2S holds for all pairs.
+func (t *Table) unit() bool { return t.A.Unit && t.R.Unit }
+
+// Value returns measure m of anchor i and reference j whose similarity is s.
+func (t *Table) Value(m Measure, i, j int, s float32) float32 {
+	if m == Similarity {
+		return s
+	}
+	size := t.A.Sq[i] + t.R.Sq[j]
+	d2 := size - 2*s
+	if d2 < near*size {
+		return m.fromSquared(SquaredDistance(t.A.E.Row(i), t.R.E.Row(j)))
+	}
+	return m.fromSquared(float64(d2))
+}
+
+// Values writes measure m of anchor i and each reference in idx to dst.
+func (t *Table) Values(m Measure, i int, idx []int32, dst []float32) {
+	s := t.Row(i)
+	for k, j := range idx {
+		dst[k] = t.Value(m, i, int(j), s[j])
+	}
+}
+
+// Negatives writes measure m of anchor i and each of its negatives, ascending,
+// to dst[:0] and returns it. dst must have room for all references.
+func (t *Table) Negatives(m Measure, i int, dst []float32) []float32 {
+	s := t.Row(i)
+	dst = dst[:0]
+	from := 0
+	for _, j := range t.Groups.Own(i) {
+		dst = append(dst, s[from:j]...)
+		from = int(j) + 1
+	}
+	dst = append(dst, s[from:]...)
+	if m == Similarity {
+		return dst
+	}
+	k := 0
+	t.eachRun(i, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			dst[k] = t.Value(m, i, j, dst[k])
+			k++
+		}
+	})
+	return dst
+}
+
+// eachRun calls f for each maximal range of negatives of anchor i, ascending.
+func (t *Table) eachRun(i int, f func(lo, hi int)) {
+	from := 0
+	for _, j := range t.Groups.Own(i) {
+		if int(j) > from {
+			f(from, int(j))
+		}
+		from = int(j) + 1
+	}
+	if m := t.Refs(); m > from {
+		f(from, m)
+	}
+}
+
+// NegativeCount returns the number of negatives of anchor i.
+func (t *Table) NegativeCount(i int) int { return t.Refs() - len(t.Groups.Own(i)) }
+
+// Nearness writes to dst a number per reference that grows as the reference
+// comes nearer to anchor i: v = S on the unit sphere, S - |r|²/2 elsewhere. It
+// returns the c for which D² = c - 2v. dst has a place for every reference.
+func (t *Table) Nearness(i int, dst []float32) (c float64) {
+	s := t.Row(i)
+	if t.unit() {
+		copy(dst, s)
+		return 2
+	}
+	for j, x := range s {
+		dst[j] = x - t.R.Sq[j]/2
+	}
+	return float64(t.A.Sq[i])
+}

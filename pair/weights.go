@@ -1,0 +1,361 @@
+package pair
+
+import (
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Weights collects dL/dx for pairs of a Table, x being one measure, and turns
+// them into gradients. Rows are handled in chunks of Grain anchors: chunks may
+// be filled at the same time, each by one goroutine, its anchors ascending.
+//
+// For measure S a weight w on (a, r) adds w r to the gradient of a and w a to
+// that of r. For D² and D it adds c (a - r) and its opposite, c = 2w for D² and
+// w/D for D (0 where D is 0).
+type Weights struct {
+	t       *Table
+	measure Measure
+	chunk   []entries
+
+	// Entries by reference, for the gradient of the references.
+	colStart []int32
+	colRow   []int32 // anchor, complemented for near pairs
+	colC     []float32
+
+	dense     []bool    // per loaded anchor: its weights stand in the Table's row
+	any       bool      // one of them is set
+	sumA      []float64 // minus the coefficient of each anchor itself
+	sumR      []float64
+	dA, dR    *mat.Dense
+	fresh     bool // dA and dR hold nothing yet
+	rowTask   applyRows
+	colTask   applyCols
+	columnSum columnSum
+}
+
+// Grain is the number of anchors in a chunk.
+const Grain = grain
+
+// entries are the sparse weights of one chunk. The pair is near, and its
+// gradient taken from the difference of its vectors, where the reference is
+// complemented.
+type entries struct {
+	end []int32 // per anchor of the chunk: where its entries end
+	ref []int32
+	c   []float32 // coefficient of the other vector in the gradient
+}
+
+// Chunks returns the number of chunks of n anchors.
+func Chunks(n int) int { return chunks(n) }
+
+// Reset begins the weights on measure m of t, none so far. The gradients will
+// be written to dA, of the anchors' shape, and dR, of the references'. Where the
+// references are the anchors, or begin with them, pass nil for dR: what belongs
+// to those goes to dA and the other references are constants.
+func (w *Weights) Reset(t *Table, m Measure, dA, dR *mat.Dense) {
+	w.t, w.measure, w.dA, w.dR = t, m, dA, dR
+	n := t.A.E.Rows
+	for len(w.chunk) < chunks(n) {
+		w.chunk = append(w.chunk, entries{})
+	}
+	for c := range chunks(n) {
+		e := &w.chunk[c]
+		e.end, e.ref, e.c = e.end[:0], e.ref[:0], e.c[:0]
+	}
+	w.dense = resize(w.dense, n)
+	clear(w.dense)
+	w.sumA = resize(w.sumA, n)
+	clear(w.sumA)
+	w.sumR = resize(w.sumR, t.Refs())
+	clear(w.sumR)
+	w.any = false
+	w.fresh = true
+}
+
+// Row takes the weights of anchor i, the next of its chunk: dx[k] on
+// reference ref[k], where the measure is x[k]. Weights of the same pair add up.
+// A nil ref ends the anchor without weights.
+func (w *Weights) Row(i int, ref []int32, x, dx []float32) {
+	w.Add(i, ref, x, dx)
+	w.End(i)
+}
+
+// Add is Row for part of an anchor's weights; End must follow.
+func (w *Weights) Add(i int, ref []int32, x, dx []float32) {
+	e := &w.chunk[i/grain]
+	for k, j := range ref {
+		if dx[k] != 0 {
+			c, isNear := w.coefficient(i, int(j), x[k], dx[k])
+			if isNear {
+				j = ^j
+			}
+			e.ref, e.c = append(e.ref, j), append(e.c, c)
+		}
+	}
+}
+
+// End closes the weights of anchor i.
+func (w *Weights) End(i int) {
+	e := &w.chunk[i/grain]
+	e.end = append(e.end, int32(len(e.ref)))
+}
+
+// coefficient returns what r is multiplied by in the gradient of a, and
+// whether the pair is near.
+func (w *Weights) coefficient(i, j int, x, dx float32) (c float32, isNear bool) {
+	switch w.measure {
+	case Squared:
+		return -2 * dx, x < near*(w.t.A.Sq[i]+w.t.R.Sq[j])
+	case Euclidean:
+		if x == 0 {
+			return 0, true
+		}
+		return -dx / x, x*x < near*(w.t.A.Sq[i]+w.t.R.Sq[j])
+	}
+	return dx, false
+}
+
+// Negatives takes the weights dx of all negatives of anchor i, ascending, with
+// their measures x, as Table.Negatives lists them. Where most are worth
+// keeping they replace the anchor's similarities in the Table, which must not
+// be read afterwards. Weights so small beside the anchor's largest that all of
+// them together vanish in its rounding are dropped. End must follow.
+func (w *Weights) Negatives(i int, x, dx []float32) {
+	var largest float32
+	for _, d := range dx {
+		largest = max(largest, d, -d)
+	}
+	if largest == 0 {
+		return
+	}
+	cut := largest / float32(len(dx)) * (1.0 / (1 << 24))
+	kept := 0
+	for _, d := range dx {
+		if d > cut || d < -cut {
+			kept++
+		}
+	}
+	t, e := w.t, &w.chunk[i/grain]
+	if kept*sparseShare <= len(dx) {
+		k := 0
+		t.eachRun(i, func(lo, hi int) {
+			for j := lo; j < hi; j++ {
+				if d := dx[k]; d > cut || d < -cut {
+					c, isNear := w.coefficient(i, j, x[k], d)
+					r := int32(j)
+					if isNear {
+						r = ^r
+					}
+					e.ref, e.c = append(e.ref, r), append(e.c, c)
+				}
+				k++
+			}
+		})
+		return
+	}
+	w.dense[i] = true
+	row := t.Row(i)
+	for _, j := range t.Groups.Own(i) {
+		row[j] = 0
+	}
+	k := 0
+	var sum float64
+	t.eachRun(i, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			c, isNear := w.coefficient(i, j, x[k], dx[k])
+			if isNear {
+				if c != 0 {
+					e.ref, e.c = append(e.ref, ^int32(j)), append(e.c, c)
+				}
+				c = 0
+			}
+			row[j] = c
+			sum += float64(c)
+			k++
+		}
+	})
+	w.sumA[i] = sum
+}
+
+// sparseShare is the inverse share of kept weights up to which pairs are added
+// one by one: below it a product with the whole row costs more.
+const sparseShare = 8
+
+// Flush adds the dense weights of the Table's loaded anchors to the gradients.
+// It must be called before the Table loads others, and after the last.
+func (w *Weights) Flush() {
+	t := w.t
+	lo, hi := t.lo, t.hi
+	if !slices.Contains(w.dense[lo:hi], true) {
+		return
+	}
+	if w.fresh {
+		zero(w.dA)
+		if w.dR != nil {
+			zero(w.dR)
+		}
+		w.fresh = false
+	}
+	for i := lo; i < hi; i++ {
+		if !w.dense[i] {
+			clear(t.Row(i))
+		}
+	}
+	dA := rows(w.dA, lo, hi)
+	mat.Gemm(false, false, 1, &t.s, t.R.E, 1, &dA)
+	a := rows(t.A.E, lo, hi)
+	dR, s := w.dR, t.s
+	if dR == nil {
+		dR = w.dA
+		s.Cols = w.dA.Rows
+	}
+	mat.Gemm(true, false, 1, &s, &a, 1, dR)
+	if w.measure != Similarity {
+		w.columnSum = columnSum{w: w, s: &s}
+		par.Do((s.Cols+columnGrain-1)/columnGrain, &w.columnSum)
+	}
+}
+
+func zero(m *mat.Dense) {
+	for i := range m.Rows {
+		clear(m.Row(i))
+	}
+}
+
+const columnGrain = 256
+
+// columnSum adds up the dense weights per reference.
+type columnSum struct {
+	w *Weights
+	s *mat.Dense
+}
+
+func (c *columnSum) Run(chunk int) {
+	lo, hi := chunk*columnGrain, min((chunk+1)*columnGrain, c.s.Cols)
+	sum := c.w.sumR[lo:hi]
+	for i := range c.s.Rows {
+		for k, x := range c.s.Row(i)[lo:hi] {
+			sum[k] += float64(x)
+		}
+	}
+}
+
+// Gradient writes the gradients of all weights to dA and dR.
+func (w *Weights) Gradient() {
+	n, m := w.t.A.E.Rows, w.t.Refs()
+	w.sortByColumn(n, m)
+	w.rowTask.w = w
+	par.Do(chunks(n), &w.rowTask)
+	if w.dR != nil {
+		w.colTask.w = w
+		par.Do(chunks(m), &w.colTask)
+	}
+}
+
+// sortByColumn lists the entries of each reference, anchors ascending.
+func (w *Weights) sortByColumn(n, m int) {
+	w.colStart = resize(w.colStart, m+1)
+	clear(w.colStart)
+	total := 0
+	for c := range chunks(n) {
+		total += len(w.chunk[c].ref)
+		for _, j := range w.chunk[c].ref {
+			w.colStart[max(j, ^j)+1]++
+		}
+	}
+	for j := range m {
+		w.colStart[j+1] += w.colStart[j]
+	}
+	w.colRow, w.colC = resize(w.colRow, total), resize(w.colC, total)
+	for c := range chunks(n) {
+		e := &w.chunk[c]
+		from := int32(0)
+		for k, end := range e.end {
+			i := int32(c*grain + k)
+			for p := from; p < end; p++ {
+				j, r := e.ref[p], i
+				if j < 0 {
+					j, r = ^j, ^i
+				}
+				at := w.colStart[j]
+				w.colStart[j]++
+				w.colRow[at], w.colC[at] = r, e.c[p]
+			}
+			from = end
+		}
+	}
+	copy(w.colStart[1:], w.colStart)
+	w.colStart[0] = 0
+}
+
+// applyRows finishes the gradient of the anchors: the entries of each as an
+// anchor, and, where the references are the anchors, as a reference.
+type applyRows struct{ w *Weights }
+
+func (t *applyRows) Run(chunk int) {
+	w := t.w
+	e := &w.chunk[chunk]
+	from := int32(0)
+	for i := chunk * grain; i < min((chunk+1)*grain, w.t.A.E.Rows); i++ {
+		out, self := w.dA.Row(i), w.t.A.E.Row(i)
+		if w.fresh {
+			clear(out)
+		}
+		sum := w.sumA[i]
+		end := e.end[i-chunk*grain]
+		sum += add(out, self, w.t.R.E, e.ref[from:end], e.c[from:end])
+		from = end
+		if w.dR == nil {
+			lo, hi := w.colStart[i], w.colStart[i+1]
+			sum += w.sumR[i] + add(out, self, w.t.A.E, w.colRow[lo:hi], w.colC[lo:hi])
+		}
+		if w.measure != Similarity {
+			axpy(float32(-sum), self, out)
+		}
+	}
+}
+
+// applyCols finishes the gradient of references that are not anchors.
+type applyCols struct{ w *Weights }
+
+func (t *applyCols) Run(chunk int) {
+	w := t.w
+	for j := chunk * grain; j < min((chunk+1)*grain, w.t.Refs()); j++ {
+		out, self := w.dR.Row(j), w.t.R.E.Row(j)
+		if w.fresh {
+			clear(out)
+		}
+		lo, hi := w.colStart[j], w.colStart[j+1]
+		sum := w.sumR[j] + add(out, self, w.t.A.E, w.colRow[lo:hi], w.colC[lo:hi])
+		if w.measure != Similarity {
+			axpy(float32(-sum), self, out)
+		}
+	}
+}
+
+// add adds c[k] times row idx[k] of others to out and returns the sum of c. A
+// near pair, its index complemented, adds c[k] (other - self) and is not part
+// of the sum.
+func add(out, self []float32, others *mat.Dense, idx []int32, c []float32) (sum float64) {
+	for k, j := range idx {
+		if j >= 0 {
+			axpy(c[k], others.Row(int(j)), out)
+			sum += float64(c[k])
+			continue
+		}
+		other := others.Row(int(^j))
+		for d, x := range self {
+			out[d] += c[k] * (other[d] - x)
+		}
+	}
+	return sum
+}
+
+// axpy adds a x to y.
+func axpy(a float32, x, y []float32) {
+	for k, v := range x {
+		y[k] += a * v
+	}
+}
