@@ -1,0 +1,221 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	stdfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Range is an interval of an axis. The zero value means: fit the data.
+type Range struct{ Min, Max float64 }
+
+// Axes are the frame that the figure types share. The zero value has no title
+// and fits linear axes to the data.
+type Axes struct {
+	Title          string
+	X, Y           string // axis labels
+	XRange, YRange Range
+	// LogX and LogY choose logarithmic axes; values <= 0 are then left out.
+	LogX, LogY bool
+	// Equal gives both axes the same scale.
+	Equal bool
+	// Bare leaves out axes and ticks: for maps whose units mean nothing.
+	Bare bool
+	// Width and Height are the size in points, 0 meaning 340 x 280.
+	Width, Height float64
+}
+
+func (a Axes) size() (w, h float64) {
+	w, h = a.Width, a.Height
+	if w == 0 {
+		w = 340
+	}
+	if h == 0 {
+		h = 280
+	}
+	return w, h
+}
+
+func (a Axes) name() string {
+	switch {
+	case a.Title != "":
+		return a.Title
+	case a.X != "" && a.Y != "":
+		return a.Y + " against " + a.X
+	}
+	return "figure"
+}
+
+// usable says whether x can be shown on an axis.
+func usable(x float64, log bool) bool {
+	return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0)
+}
+
+// extent is the range of all values added to it.
+type extent struct{ x, y Range }
+
+func newExtent() *extent {
+	inf := math.Inf(1)
+	return &extent{Range{inf, -inf}, Range{inf, -inf}}
+}
+
+func (e *extent) add(x, y float64) {
+	e.x = Range{min(e.x.Min, x), max(e.x.Max, x)}
+	e.y = Range{min(e.y.Min, y), max(e.y.Max, y)}
+}
+
+func (e *extent) empty() bool { return e.x.Min > e.x.Max }
+
+// fit returns the range an axis shows: the one asked for, else the data's with
+// a margin, else (no data, or a single value) one unit around it.
+func fit(ask, data Range, log bool, margin float64) Range {
+	if ask != (Range{}) {
+		return ask
+	}
+	if data.Min > data.Max {
+		if log {
+			return Range{0.1, 10}
+		}
+		return Range{0, 1}
+	}
+	if log {
+		lo, hi := math.Log10(data.Min), math.Log10(data.Max)
+		m := max((hi-lo)*margin, 0.1)
+		return Range{math.Pow(10, lo-m), math.Pow(10, hi+m)}
+	}
+	m := (data.Max - data.Min) * margin
+	if data.Max-data.Min <= 1e-12*max(math.Abs(data.Min), math.Abs(data.Max)) {
+		m = max(1, math.Abs(data.Max)*0.1)
+	}
+	return Range{data.Min - m, data.Max + m}
+}
+
+// check reports ranges that cannot be shown.
+func (a Axes) check() error {
+	for _, r := range []struct {
+		Range
+		log  bool
+		axis string
+	}{{a.XRange, a.LogX, "x"}, {a.YRange, a.LogY, "y"}} {
+		if r.Range == (Range{}) {
+			continue
+		}
+		if !usable(r.Min, r.log) || !usable(r.Max, r.log) || r.Min >= r.Max {
+			return fmt.Errorf("report: figure %q: %s axis from %g to %g", a.name(), r.axis, r.Min, r.Max)
+		}
+	}
+	return nil
+}
+
+const (
+	fontSize   = 9.0
+	legendSize = 9.0
+	titleSize  = 10.5
+)
+
+func textStyle(size float64, bold bool) text.Style {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if bold {
+		f.Weight = stdfont.WeightBold
+	}
+	return text.Style{
+		Color:   ink,
+		Font:    font.From(f, vg.Length(size)),
+		Handler: plot.DefaultTextHandler,
+	}
+}
+
+// plot makes a plot of the axes around the data's extent.
+func (a Axes) plot(e *extent) (*plot.Plot, error) {
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	p := plot.New()
+	p.BackgroundColor = nil
+	p.Title.Text = oneLine(a.Title)
+	style := textStyle(titleSize, true)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+	p.Title.TextStyle = style
+	p.Title.Padding = vg.Points(5)
+
+	xr := fit(a.XRange, e.x, a.LogX, 0.04)
+	yr := fit(a.YRange, e.y, a.LogY, 0.04)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = xr.Min, xr.Max, yr.Min, yr.Max
+	p.X.Label.Text, p.Y.Label.Text = oneLine(a.X), oneLine(a.Y)
+	for _, ax := range []struct {
+		*plot.Axis
+		log bool
+	}{{&p.X, a.LogX}, {&p.Y, a.LogY}} {
+		ax.Padding = 0
+		ax.Label.TextStyle.Font = textStyle(fontSize, false).Font
+		ax.Label.TextStyle.Color = ink
+		ax.Label.Padding = vg.Points(3)
+		ax.Tick.Label.Font = textStyle(fontSize-1, false).Font
+		ax.Tick.Label.Color = ink
+		ax.Tick.Color, ax.Color = ink, ink
+		ax.Tick.Length = vg.Points(3)
+		ax.Tick.Marker = ticks{log: ax.log}
+		if ax.log {
+			ax.Scale = plot.LogScale{}
+		}
+		if a.Bare {
+			ax.Tick.Marker = plot.ConstantTicks{}
+			ax.Tick.Length = 0
+			ax.Width = 0
+		}
+	}
+	return p, nil
+}
+
+// equalise widens one range so that both axes have the same scale on c.
+func equalise(p *plot.Plot, c draw.Canvas) {
+	d := p.DataCanvas(c)
+	w, h := float64(d.Max.X-d.Min.X), float64(d.Max.Y-d.Min.Y)
+	if w <= 0 || h <= 0 {
+		return
+	}
+	sx, sy := (p.X.Max-p.X.Min)/w, (p.Y.Max-p.Y.Min)/h
+	if sx < sy {
+		m := (sy - sx) * w / 2
+		p.X.Min, p.X.Max = p.X.Min-m, p.X.Max+m
+	} else {
+		m := (sx - sy) * h / 2
+		p.Y.Min, p.Y.Max = p.Y.Min-m, p.Y.Max+m
+	}
+}
+
+// drawPlot draws p with a legend below it; an empty figure says so.
+func (a Axes) drawPlot(c draw.Canvas, p *plot.Plot, entries []entry, empty bool) {
+	c = draw.Crop(c, 4, -4, 4, -4)
+	lines := flow(entries, c.Max.X-c.Min.X)
+	drawLegend(draw.Crop(c, 0, 0, 0, -(c.Max.Y-c.Min.Y-legendHeight(lines))), lines)
+	c = draw.Crop(c, 0, 0, legendHeight(lines), 0)
+	if a.Equal {
+		equalise(p, c)
+	}
+	p.Draw(c)
+	if empty {
+		d := p.DataCanvas(c)
+		s := textStyle(fontSize, false)
+		s.XAlign, s.YAlign = draw.XCenter, draw.YCenter
+		c.FillText(s, d.Center(), "no data")
+	}
+}
+
+// oneLine makes a string safe for a one-line label.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	return s
+}

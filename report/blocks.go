@@ -1,0 +1,201 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+)
+
+// Text is plain text; blank lines separate paragraphs, and a paragraph whose
+// lines all start with "- " is a list.
+type Text string
+
+func (t Text) html(r *renderer) (template.HTML, error) {
+	type para struct {
+		Text  string
+		Items []string
+	}
+	var ps []para
+	for part := range strings.SplitSeq(strings.ReplaceAll(string(t), "\r\n", "\n"), "\n\n") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		p := para{Text: part}
+		for line := range strings.SplitSeq(part, "\n") {
+			item, ok := strings.CutPrefix(line, "- ")
+			if !ok {
+				p.Items = nil
+				break
+			}
+			p.Items = append(p.Items, item)
+		}
+		ps = append(ps, p)
+	}
+	return r.execute("text", ps)
+}
+
+// Verdict is a finding set apart from the text: one sentence, and the reasons.
+type Verdict struct {
+	Text    string
+	Reasons []string
+	// Tone colours its edge.
+	Tone Tone
+}
+
+// Tone says whether a finding is neutral, good or bad news.
+type Tone int
+
+// The tones.
+const (
+	Neutral Tone = iota
+	Good
+	Bad
+)
+
+// Class is the tone's name in the style sheet.
+func (t Tone) Class() string { return [...]string{"neutral", "good", "bad"}[min(max(t, 0), 2)] }
+
+func (v Verdict) html(r *renderer) (template.HTML, error) { return r.execute("verdict", v) }
+
+// Code is text shown as it is: a command line, a configuration.
+type Code string
+
+func (c Code) html(r *renderer) (template.HTML, error) { return r.execute("code", string(c)) }
+
+// Settings lists names and values: a run's configuration, its timing.
+type Settings struct {
+	Caption string
+	Items   []Item
+	// Folded hides the list behind its caption until the reader opens it.
+	Folded bool
+}
+
+// Item is a name with its value.
+type Item struct{ Name, Value string }
+
+func (s Settings) html(r *renderer) (template.HTML, error) { return r.execute("settings", s) }
+
+// Timing returns the settings list of phases and how long they took, with
+// their sum.
+func Timing(phases []Phase) Settings {
+	s := Settings{Caption: "Time"}
+	var sum time.Duration
+	for _, p := range phases {
+		s.Items = append(s.Items, Item{p.Name, Duration(p.Took)})
+		sum += p.Took
+	}
+	if len(phases) > 1 {
+		s.Items = append(s.Items, Item{"together", Duration(sum)})
+	}
+	return s
+}
+
+// Phase is a part of a computation with its duration.
+type Phase struct {
+	Name string
+	Took time.Duration
+}
+
+// Duration writes d for people: 340 ms, 12.3 s, 4 min 05 s, 2 h 07 min.
+func Duration(d time.Duration) string {
+	s := d.Seconds()
+	switch {
+	case s < 0.9995:
+		return fmt.Sprintf("%.0f ms", s*1000)
+	case s < 59.95:
+		return fmt.Sprintf("%.1f s", s)
+	case math.Round(s) < 3600:
+		n := int(math.Round(s))
+		return fmt.Sprintf("%d min %02d s", n/60, n%60)
+	}
+	n := int(math.Round(s / 60))
+	return fmt.Sprintf("%d h %02d min", n/60, n%60)
+}
+
+// Figures shows figures side by side where there is room, each with its
+// caption, under one common caption.
+type Figures struct {
+	Items   []Captioned
+	Caption string
+}
+
+// Captioned is a figure with a sentence below it.
+type Captioned struct {
+	Figure  Figure
+	Caption string
+}
+
+func (f Figures) html(r *renderer) (template.HTML, error) {
+	type item struct {
+		SVG     template.HTML
+		Caption string
+		Width   int // in CSS pixels
+	}
+	data := struct {
+		Items   []item
+		Caption string
+	}{Caption: f.Caption}
+	for _, c := range f.Items {
+		svg, err := inlineSVG(c.Figure)
+		if err != nil {
+			return "", err
+		}
+		w, _ := c.Figure.size()
+		data.Items = append(data.Items, item{template.HTML(svg), c.Caption, int(w * 4 / 3)})
+	}
+	return r.execute("figures", data)
+}
+
+func (t Table) html(r *renderer) (template.HTML, error) {
+	if err := t.check(); err != nil {
+		return "", err
+	}
+	type group struct {
+		Name string
+		Span int
+	}
+	type cell struct {
+		Text, Class string
+	}
+	type row struct {
+		Heading string
+		Cells   []cell
+	}
+	data := struct {
+		Table
+		Groups []group
+		Rows   []row
+		Width  int
+	}{Table: t, Width: len(t.Columns)}
+	if t.grouped() {
+		for _, c := range t.Columns {
+			if n := len(data.Groups); n > 0 && data.Groups[n-1].Name == c.Group {
+				data.Groups[n-1].Span++
+			} else {
+				data.Groups = append(data.Groups, group{c.Group, 1})
+			}
+		}
+	}
+	best := t.best()
+	for i, from := range t.Rows {
+		out := row{Heading: from.Heading}
+		for k, c := range from.Cells {
+			class := ""
+			switch c.kind {
+			case measured:
+				class = "num"
+			case published:
+				class = "num paper"
+			}
+			if best[i][k] {
+				class += " best"
+			}
+			out.Cells = append(out.Cells, cell{c.String(), class})
+		}
+		data.Rows = append(data.Rows, out)
+	}
+	return r.execute("table", data)
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+)
+
+// Page is a self-contained HTML document: no network, light and dark, readable
+// on a phone and on paper.
+type Page struct {
+	Title string
+	// Lead is a paragraph under the title: what this is and what came out.
+	Lead     string
+	Sections []Section
+	// Footer is small print: version, date, command line.
+	Footer string
+}
+
+// Section is a heading with blocks. Sections with a title are listed at the top
+// of pages that have more than three.
+type Section struct {
+	Title  string
+	Blocks []Block
+}
+
+// Block is a part of a section: Text, Verdict, Table, Figures, Retrieval,
+// Steps, Settings or Code.
+type Block interface {
+	html(r *renderer) (template.HTML, error)
+}
+
+//go:embed page
+var pageFiles embed.FS
+
+type renderer struct {
+	t *template.Template
+	// serial numbers the interactive blocks of a page.
+	serial int
+}
+
+func (r *renderer) execute(name string, data any) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := r.t.ExecuteTemplate(&b, name, data); err != nil {
+		return "", fmt.Errorf("report: %w", err)
+	}
+	return template.HTML(b.String()), nil
+}
+
+// HTML returns the page.
+func (p Page) HTML() ([]byte, error) {
+	t, err := template.ParseFS(pageFiles, "page/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	css, err := pageFiles.ReadFile("page/page.css")
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	r := &renderer{t: t}
+	type section struct {
+		ID     string
+		Title  string
+		Blocks []template.HTML
+	}
+	data := struct {
+		Page
+		CSS      template.CSS
+		Script   template.JS
+		Sections []section
+		Contents bool
+	}{Page: p, CSS: template.CSS(css)}
+	for i, s := range p.Sections {
+		out := section{ID: fmt.Sprintf("s%d", i+1), Title: s.Title}
+		for _, b := range s.Blocks {
+			h, err := b.html(r)
+			if err != nil {
+				return nil, fmt.Errorf("section %q: %w", s.Title, err)
+			}
+			out.Blocks = append(out.Blocks, h)
+		}
+		data.Sections = append(data.Sections, out)
+		data.Contents = data.Contents || (i >= 3 && s.Title != "")
+	}
+	if r.serial > 0 {
+		js, err := pageFiles.ReadFile("page/steps.js")
+		if err != nil {
+			return nil, fmt.Errorf("report: %w", err)
+		}
+		data.Script = template.JS(js)
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "page.html", data); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// WriteFile writes the page to path.
+func (p Page) WriteFile(path string) error {
+	html, err := p.HTML()
+	if err != nil {
+		return err
+	}
+	return atomic.WriteFile(path, func(w io.Writer) error {
+		_, err := w.Write(html)
+		return err
+	})
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"encoding/xml"
+	"image"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+const nasty = `<script>alert("x")</script> & 'q' {{.}} ` + "\x00\xff"
+
+// everyBlock returns a page that uses each kind of block, with text s
+// everywhere a caller may put text.
+func everyBlock(s string) Page {
+	pic := Picture{Image: image.NewGray(image.Rect(0, 0, 9, 5)), Label: s, Right: true}
+	fig := Scatter{Axes: Axes{Title: s, X: s, Y: s}, X: []float64{1, 2}, Y: []float64{3, 4}, Class: []int{0, 1}, Names: []string{s, s}, Label: true}
+	return Page{Title: s, Lead: s, Footer: s, Sections: []Section{
+		{Title: s, Blocks: []Block{Text(s + "\n\n- " + s + "\n- b"), Verdict{Text: s, Reasons: []string{s}, Tone: Bad}, Code(s)}},
+		{Title: s, Blocks: []Block{
+			Table{Caption: s, Note: s, Columns: []Column{{Name: s}, {Name: s, Group: s, Best: Highest}, {Name: s, Group: s}},
+				Rows: []Row{{Heading: s}, {Cells: []Cell{T(s), MeanStd(1, 0.1, 3, 1), Paper(2, 1)}}, {Cells: []Cell{T(s), Num(3, 1), Blank()}}}},
+			Figures{Caption: s, Items: []Captioned{{fig, s}, {Lines{Axes: Axes{Title: s}, Curves: []Curve{{Name: s, X: []float64{1, 2}, Y: []float64{1, 2}}}, Refs: []Ref{{Name: s, At: 1}}}, s}}},
+		}},
+		{Title: s, Blocks: []Block{
+			Retrieval{Caption: s, Rows: []Query{{Item: pic, Neighbours: []Picture{pic, {Label: s}}}}},
+			Steps{Caption: s, Frames: []Frame{{s, fig}, {"b", fig}}, Start: -1},
+		}},
+		{Title: s, Blocks: []Block{Settings{Caption: s, Items: []Item{{s, s}}, Folded: true}, Timing([]Phase{{s, time.Second}, {s, time.Minute}})}},
+	}}
+}
+
+func TestPageIsWellFormed(t *testing.T) {
+	html, err := everyBlock("plain").HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkNesting(t, string(html))
+}
+
+// checkNesting reads html as XML with HTML's void elements and reports the
+// first element that is not closed where it should be.
+func checkNesting(t *testing.T, html string) {
+	t.Helper()
+	html = regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(html, "")
+	// Void elements and attributes without a value are HTML, not XML.
+	html = regexp.MustCompile(`<(meta|img|input|br)([^>]*[^/>])>`).ReplaceAllString(html, "<$1$2/>")
+	html = strings.ReplaceAll(html, " hidden>", ">")
+	d := xml.NewDecoder(strings.NewReader(html))
+	d.Entity = xml.HTMLEntity
+	for {
+		_, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatalf("not well formed: %v", err)
+		}
+	}
+}
+
+func TestPageNeedsNoNetwork(t *testing.T) {
+	html, err := everyBlock("plain").HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := string(html)
+	for _, m := range regexp.MustCompile(`(?:src|href|url\(|srcset|action)\s*=?\s*["']?([^"' )>]*)`).FindAllStringSubmatch(s, -1) {
+		if !strings.HasPrefix(m[1], "data:") && !strings.HasPrefix(m[1], "#") {
+			t.Errorf("reference to %q", m[1])
+		}
+	}
+	for _, bad := range []string{"@import", "fetch(", "XMLHttpRequest", "<link", "<iframe"} {
+		if strings.Contains(s, bad) {
+			t.Errorf("page contains %s", bad)
+		}
+	}
+	rest := strings.ReplaceAll(s, "http://www.w3.org/2000/svg", "")
+	if i := strings.Index(rest, "://"); i >= 0 {
+		t.Errorf("page mentions an address: %q", rest[max(0, i-20):i+20])
+	}
+}
+
+func TestPageEscapesEveryString(t *testing.T) {
+	html, err := everyBlock(nasty).HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := string(html)
+	if strings.Contains(s, "<script>alert") || strings.Contains(s, "\x00") {
+		t.Error("a string reached the page unescaped")
+	}
+	// Attribute values are quoted; none may end early.
+	if strings.Contains(s, `="<script`) || strings.Contains(s, `alert("x")`) {
+		t.Error("a string reached an attribute unescaped")
+	}
+	if n := strings.Count(s, "&lt;script"); n < 25 {
+		t.Errorf("the string appears %d times, want it in every place", n)
+	}
+	checkNesting(t, strings.Map(func(r rune) rune {
+		if r == '\ufffd' || r == 0 {
+			return '?'
+		}
+		return r
+	}, s))
+}
+
+func TestScriptOnlyWhereNeeded(t *testing.T) {
+	html, err := Page{Title: "t", Sections: []Section{{Title: "a", Blocks: []Block{Text("b")}}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(html), "<script") {
+		t.Error("a page without steps carries a script")
+	}
+}
+
+func TestFiguresFollowScheme(t *testing.T) {
+	svg, err := inlineSVG(Lines{Axes: Axes{Title: "t"}, Curves: []Curve{{Name: "c", X: []float64{1, 2}, Y: []float64{1, 2}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := string(svg)
+	for _, v := range []string{"var(--ink)", "var(--line)"} {
+		if !strings.Contains(s, v) {
+			t.Errorf("no %s in the figure", v)
+		}
+	}
+	if strings.Contains(s, hex(ink)) {
+		t.Error("ink of the light scheme left in an inlined figure")
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "report.html")
+	if err := everyBlock("x").WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
+		t.Fatalf("%v, starts %.20q", err, b)
+	}
+	bad := Page{Sections: []Section{{Title: "s", Blocks: []Block{Table{Columns: []Column{{Name: "a"}}, Rows: []Row{{Cells: []Cell{T("x"), T("y")}}}}}}}}
+	if err := bad.WriteFile(path); err == nil || !strings.Contains(err.Error(), "2 cells for 1 columns") {
+		t.Errorf("error %v", err)
+	}
+	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
+		t.Error("a failed write changed the file")
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("%d files left", len(names))
+	}
+	if err := everyBlock("x").WriteFile(filepath.Join(dir, "none", "r.html")); err == nil {
+		t.Error("wrote into a folder that is not there")
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                                       "0 ms",
+		340 * time.Millisecond:                  "340 ms",
+		12300 * time.Millisecond:                "12.3 s",
+		59960 * time.Millisecond:                "1 min 00 s",
+		245 * time.Second:                       "4 min 05 s",
+		59*time.Minute + 59900*time.Millisecond: "1 h 00 min",
+		127 * time.Minute:                       "2 h 07 min",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("Duration(%v) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table is a table of a page; it also prints as plain text, Markdown and CSV.
+type Table struct {
+	Caption string
+	Columns []Column
+	Rows    []Row
+	// Note stands below the table: what ± means, how many seeds.
+	Note string
+}
+
+// Column describes a column. Group is a heading above neighbouring columns
+// that share it.
+type Column struct {
+	Name, Group string
+	// Best marks the best of the column's measured cells (not the Paper ones).
+	Best Best
+}
+
+// Best says which value of a column is to be marked.
+type Best int
+
+// The kinds of best value.
+const (
+	None Best = iota
+	Highest
+	Lowest
+)
+
+// Row is one row: a cell per column. A row with only a Heading spans the
+// table and starts a group.
+type Row struct {
+	Heading string
+	Cells   []Cell
+}
+
+// Cell is a text or a number. Make one with T, Num, MeanStd, Paper or Blank.
+type Cell struct {
+	text      string
+	value     float64
+	std       float64
+	n, digits int
+	kind      cellKind
+}
+
+type cellKind int
+
+const (
+	blank cellKind = iota
+	textual
+	measured
+	published
+)
+
+// T is a cell of text.
+func T(s string) Cell { return Cell{text: s, kind: textual} }
+
+// Num is a measured number with a fixed number of decimals.
+func Num(v float64, digits int) Cell { return Cell{value: v, digits: digits, n: 1, kind: measured} }
+
+// MeanStd is the mean of n measurements with their standard deviation, which
+// is shown if n > 1.
+func MeanStd(mean, std float64, n, digits int) Cell {
+	return Cell{value: mean, std: std, n: n, digits: digits, kind: measured}
+}
+
+// Samples is MeanStd of the values given (standard deviation with n - 1);
+// without values it is Blank.
+func Samples(values []float64, digits int) Cell {
+	if len(values) == 0 {
+		return Blank()
+	}
+	var s, ss float64
+	for _, v := range values {
+		s += v
+	}
+	m := s / float64(len(values))
+	for _, v := range values {
+		ss += (v - m) * (v - m)
+	}
+	return MeanStd(m, math.Sqrt(ss/float64(max(1, len(values)-1))), len(values), digits)
+}
+
+// Paper is a published number; it is set apart and never marked as best.
+func Paper(v float64, digits int) Cell { return Cell{value: v, digits: digits, kind: published} }
+
+// Blank is an empty cell.
+func Blank() Cell { return Cell{} }
+
+// String returns the cell's text, such as "65.8 ± 0.4".
+func (c Cell) String() string {
+	num := func(v float64) string {
+		if !usable(v, false) {
+			return fmt.Sprint(v)
+		}
+		return minus(strconv.FormatFloat(v, 'f', c.digits, 64))
+	}
+	switch {
+	case c.kind == blank:
+		return ""
+	case c.kind == textual:
+		return c.text
+	case c.kind == measured && c.n > 1:
+		return num(c.value) + " ± " + num(c.std)
+	}
+	return num(c.value)
+}
+
+// best returns for every row which of its cells are best in their column,
+// equal ones (as printed) together. A column with a single number has no best.
+func (t Table) best() [][]bool {
+	out := make([][]bool, len(t.Rows))
+	for r := range t.Rows {
+		out[r] = make([]bool, len(t.Rows[r].Cells))
+	}
+	for k, col := range t.Columns {
+		if col.Best == None {
+			continue
+		}
+		top, count := math.NaN(), 0
+		for _, row := range t.Rows {
+			if k < len(row.Cells) && row.Cells[k].kind == measured && usable(row.Cells[k].value, false) {
+				v := row.Cells[k].rounded()
+				count++
+				if math.IsNaN(top) || (col.Best == Highest && v > top) || (col.Best == Lowest && v < top) {
+					top = v
+				}
+			}
+		}
+		for r, row := range t.Rows {
+			if count > 1 && k < len(row.Cells) && row.Cells[k].kind == measured && row.Cells[k].rounded() == top {
+				out[r][k] = true
+			}
+		}
+	}
+	return out
+}
+
+func (c Cell) rounded() float64 {
+	p := math.Pow(10, float64(c.digits))
+	return math.Round(c.value*p) / p
+}
+
+func (t Table) check() error {
+	for i, r := range t.Rows {
+		if len(r.Cells) != len(t.Columns) && (len(r.Cells) != 0 || r.Heading == "") {
+			return fmt.Errorf("report: table %q: row %d has %d cells for %d columns", t.Caption, i, len(r.Cells), len(t.Columns))
+		}
+	}
+	return nil
+}
+
+// grouped says whether any column has a group.
+func (t Table) grouped() bool {
+	for _, c := range t.Columns {
+		if c.Group != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// titles returns the columns' names with their groups in front.
+func (t Table) titles() []string {
+	out := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		out[i] = strings.TrimSpace(c.Group + " " + c.Name)
+	}
+	return out
+}
+
+// String returns the table for a terminal: aligned columns, best values
+// followed by *.
+func (t Table) String() string {
+	best := t.best()
+	width := make([]int, len(t.Columns))
+	head := t.titles()
+	for i, h := range head {
+		width[i] = utf8.RuneCountInString(h)
+	}
+	text := func(r, k int) string {
+		s := t.Rows[r].Cells[k].String()
+		if best[r][k] {
+			s += "*"
+		}
+		return s
+	}
+	for r := range t.Rows {
+		for k := range t.Rows[r].Cells {
+			if k < len(width) {
+				width[k] = max(width[k], utf8.RuneCountInString(text(r, k)))
+			}
+		}
+	}
+	var b strings.Builder
+	line := func(cell func(k int) (string, bool)) {
+		var l strings.Builder
+		for k := range t.Columns {
+			s, right := cell(k)
+			pad := strings.Repeat(" ", width[k]-utf8.RuneCountInString(s))
+			if right {
+				s = pad + s
+			} else {
+				s += pad
+			}
+			if k > 0 {
+				l.WriteString("  ")
+			}
+			l.WriteString(s)
+		}
+		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	if t.Caption != "" {
+		b.WriteString(t.Caption + "\n")
+	}
+	line(func(k int) (string, bool) { return head[k], k > 0 })
+	line(func(k int) (string, bool) { return strings.Repeat("-", width[k]), false })
+	for r, row := range t.Rows {
+		if row.Heading != "" {
+			b.WriteString(row.Heading + "\n")
+		}
+		if len(row.Cells) == len(t.Columns) {
+			line(func(k int) (string, bool) { return text(r, k), row.Cells[k].kind >= measured })
+		}
+	}
+	if t.Note != "" {
+		b.WriteString(t.Note + "\n")
+	}
+	return b.String()
+}
+
+// Markdown returns the table in GitHub's Markdown, best values in bold.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	cell := func(s string) string {
+		s = strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;").Replace(s)
+		return " " + s + " |"
+	}
+	b.WriteString("|")
+	for _, h := range t.titles() {
+		b.WriteString(cell(h))
+	}
+	b.WriteString("\n|")
+	for k := range t.Columns {
+		if k == 0 {
+			b.WriteString(" --- |")
+		} else {
+			b.WriteString(" ---: |")
+		}
+	}
+	b.WriteString("\n")
+	best := t.best()
+	for r, row := range t.Rows {
+		if row.Heading != "" {
+			b.WriteString("|" + cell("**"+row.Heading+"**") + strings.Repeat("  |", max(0, len(t.Columns)-1)) + "\n")
+		}
+		if len(row.Cells) == 0 {
+			continue
+		}
+		b.WriteString("|")
+		for k, c := range row.Cells {
+			s := c.String()
+			if best[r][k] {
+				s = "**" + s + "**"
+			}
+			b.WriteString(cell(s))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
