@@ -15,7 +15,7 @@ import "unsafe"
 //
 // while row k of B is TileCols (or, if Cols is at most half of it, TileCols/2)
 // consecutive values at B + k*BStep. After each run they jump ARun and BRun
-// further. Inner and Outer are at least 1. The sum's order is that of k, the same for every i and j. All steps
+// further. The sum's order is that of k, the same for every i and j. All steps
 // are in bytes.
 //
 // Rows of tiles follow each other: for each next tile A advances by ATile, the

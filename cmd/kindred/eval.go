@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
+)
+
+// evalFlags are the options of kindred eval as typed.
+type evalFlags struct {
+	embeddings, labels     string
+	gallery, galleryLabels string
+	columns                []string
+	distance, metrics      string
+	assignments            string
+	restarts, iterations   int
+	memory                 int
+	csvOut, markdownOut    string
+}
+
+func newEval(a *app) *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{
+		Use:   "eval --embeddings FILE [--labels FILE]",
+		Short: "Measure retrieval and clustering of embeddings",
+		Long: `eval ranks a gallery for every query, exactly, and clusters the queries by
+k-means, and prints the metrics asked for. Without --gallery the embeddings are
+queries and gallery at once, each query left out of its own ranking by index.
+
+Metrics, separated by commas:
+  recall@K precision@K map@r r-precision map map@K mrr ndcg ndcg@K
+  nmi nmi-geometric ami ami-geometric ari purity f1 homogeneity completeness
+recall@1..1000 means all of them; nmi+10 clusters into 10 x classes clusters.
+nmi and ami use the arithmetic mean of the entropies.`,
+		Example: `  kindred eval --embeddings E.npy --labels Y.npy
+  kindred eval --embeddings Q.npy --labels QY.npy --gallery G.npy --gallery-labels GY.npy --metrics recall@1,recall@10
+  kindred eval --embeddings E.npy --labels Y.npy --assignments A.npy --metrics nmi,ami,ari --json`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings of the queries (.npy, .csv)")
+	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file")
+	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
+	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to use; default: label, fine and coarse where they exist")
+	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
+	fs.StringVar(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi", "metrics to compute")
+	fs.StringVar(&f.assignments, "assignments", "", "score this clustering instead of running k-means")
+	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, the best one counts")
+	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations of a start")
+	fs.IntVar(&f.memory, "memory", 256, "working storage in MiB beside the embeddings")
+	fs.StringVar(&f.csvOut, "csv", "", "also write the values to this CSV file")
+	fs.StringVar(&f.markdownOut, "markdown", "", "also write the table to this Markdown file")
+	return cmd
+}
+
+func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
+	cfg, err := f.config(a)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.assignments != "" {
+		if cfg.Assignments, err = embio.ReadAssignments(f.assignments); err != nil {
+			return err
+		}
+	}
+	q, err := embio.Load(f.embeddings, f.labels, f.columns)
+	if err != nil {
+		return err
+	}
+	cfg.Columns = q.Names()
+	queries := eval.Set{X: q.X}
+	var gallery *eval.Set
+	if f.gallery == "" {
+		queries.Labels = q.Labels()
+	} else {
+		g, err := embio.Load(f.gallery, f.galleryLabels, f.columns)
+		if err != nil {
+			return err
+		}
+		gallery = &eval.Set{X: g.X}
+		if queries.Labels, gallery.Labels, err = q.LabelsWith(g); err != nil {
+			return err
+		}
+	}
+	rep, err := eval.Evaluate(cmd.Context(), queries, gallery, cfg)
+	if err != nil {
+		return err
+	}
+	if err := writeIf(f.csvOut, rep.WriteCSV); err != nil {
+		return err
+	}
+	if err := writeIf(f.markdownOut, rep.WriteMarkdown); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(rep)
+	}
+	return rep.WriteText(a.out)
+}
+
+func (f *evalFlags) config(a *app) (eval.Config, error) {
+	var cfg eval.Config
+	var err error
+	switch {
+	case f.embeddings == "":
+		return cfg, errors.New("missing --embeddings")
+	case f.gallery == "" && f.galleryLabels != "":
+		return cfg, errors.New("--gallery-labels without --gallery")
+	case f.restarts < 1 || f.iterations < 1:
+		return cfg, fmt.Errorf("--restarts %d, --iterations %d: want at least 1", f.restarts, f.iterations)
+	case f.memory < 1:
+		return cfg, fmt.Errorf("--memory %d: want at least 1 MiB", f.memory)
+	}
+	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
+		return cfg, err
+	}
+	if cfg.Metrics, err = eval.ParseMetrics(f.metrics); err != nil {
+		return cfg, err
+	}
+	cfg.Memory = int64(f.memory) << 20
+	cfg.Clustering.Seed = a.seed
+	cfg.Clustering.Restarts = f.restarts
+	cfg.Clustering.Iterations = f.iterations
+	return cfg, nil
+}
+
+// writeIf writes a file if it has a name.
+func writeIf(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	return atomic.WriteFile(path, write)
+}

@@ -1,0 +1,110 @@
+package embio
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Labelled is a set of embeddings with the columns of labels to use.
+type Labelled struct {
+	X       *mat.Dense
+	Columns []Column
+	Files   []string // nil if no file names them
+}
+
+// Load reads embeddings from one file and their labels from another, or from the
+// same one if labels is empty. names selects columns of labels; see
+// Table.Select.
+func Load(embeddings, labels string, names []string) (*Labelled, error) {
+	t, err := Read(embeddings)
+	if err != nil {
+		return nil, err
+	}
+	if t.X == nil {
+		return nil, fmt.Errorf("%s holds labels but no embeddings", embeddings)
+	}
+	from, source := t, embeddings
+	if labels != "" {
+		source = labels
+		if from, err = ReadLabels(labels); err != nil {
+			return nil, err
+		}
+		if from.Rows() != t.X.Rows {
+			return nil, fmt.Errorf("%d labels in %s for %d embeddings in %s", from.Rows(), labels, t.X.Rows, embeddings)
+		}
+	} else if len(t.Columns) == 0 {
+		return nil, fmt.Errorf("%s holds no labels: give a file of labels", embeddings)
+	}
+	out := &Labelled{X: t.X, Files: t.Files}
+	if out.Files == nil {
+		out.Files = from.Files
+	}
+	if out.Columns, err = from.Select(names); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	return out, nil
+}
+
+// ReadLabels reads a file that must hold labels.
+func ReadLabels(path string) (*Table, error) {
+	t, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Columns) == 0 {
+		why := errors.New("no column of labels")
+		if t.X != nil {
+			why = errors.New("floating-point values: labels must be integers, for as float32 the ids above 2^24 would merge")
+		}
+		return nil, fmt.Errorf("%s: %w", path, why)
+	}
+	return t, nil
+}
+
+// ReadAssignments reads the one column of integers or names in a file, such as a
+// clustering, as numbers.
+func ReadAssignments(path string) ([]int64, error) {
+	t, err := ReadLabels(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Columns) != 1 {
+		return nil, fmt.Errorf("%s: %d columns, want one assignment for each row", path, len(t.Columns))
+	}
+	ids, _ := Unify(&t.Columns[0])
+	return ids[0], nil
+}
+
+// Labels returns the labels of all columns as numbers, for queries alone.
+func (l *Labelled) Labels() [][]int64 {
+	var out [][]int64
+	for i := range l.Columns {
+		ids, _ := Unify(&l.Columns[i])
+		out = append(out, ids[0])
+	}
+	return out
+}
+
+// LabelsWith returns the labels of queries and gallery as numbers that mean the
+// same in both; columns are matched by position.
+func (l *Labelled) LabelsWith(gallery *Labelled) (queries, galleryLabels [][]int64, err error) {
+	if len(l.Columns) != len(gallery.Columns) {
+		return nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(l.Columns), len(gallery.Columns))
+	}
+	for i := range l.Columns {
+		ids, _ := Unify(&l.Columns[i], &gallery.Columns[i])
+		queries, galleryLabels = append(queries, ids[0]), append(galleryLabels, ids[1])
+	}
+	return queries, galleryLabels, nil
+}
+
+// Names returns the columns' names.
+func (l *Labelled) Names() []string {
+	var names []string
+	for _, c := range l.Columns {
+		names = append(names, c.Name)
+	}
+	return names
+}

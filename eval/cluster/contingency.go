@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Table is the contingency table of two labelings of the same n items, classes
+// in rows and clusters in columns, kept sparse.
+type Table struct {
+	n        int
+	classes  []int // items per class, in order of first appearance
+	clusters []int // items per cluster
+	cells    []cell
+}
+
+// cell counts the items of one class in one cluster; empty ones are not stored.
+type cell struct {
+	class, cluster int32
+	count          int
+}
+
+// NewTable counts how classes and clusters meet. Any int64 is a label. It
+// returns an error if the lengths differ or are zero.
+func NewTable(classes, clusters []int64) (*Table, error) {
+	if len(classes) != len(clusters) {
+		return nil, fmt.Errorf("%d class labels for %d cluster assignments", len(classes), len(clusters))
+	}
+	if len(classes) == 0 {
+		return nil, fmt.Errorf("no labels to compare")
+	}
+	t := &Table{n: len(classes)}
+	rowOf, colOf := make(map[int64]int32), make(map[int64]int32)
+	at := make(map[[2]int32]int)
+	for i := range classes {
+		r, c := intern(rowOf, classes[i], &t.classes), intern(colOf, clusters[i], &t.clusters)
+		at[[2]int32{r, c}]++
+	}
+	t.cells = make([]cell, 0, len(at))
+	for k, n := range at {
+		t.cells = append(t.cells, cell{k[0], k[1], n})
+	}
+	// Sums run over the cells: a fixed order fixes their bits.
+	slices.SortFunc(t.cells, func(a, b cell) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.cluster, b.cluster))
+	})
+	return t, nil
+}
+
+// intern numbers label in the order of appearance and counts it.
+func intern(ids map[int64]int32, label int64, counts *[]int) int32 {
+	id, ok := ids[label]
+	if !ok {
+		id = int32(len(ids))
+		ids[label] = id
+		*counts = append(*counts, 0)
+	}
+	(*counts)[id]++
+	return id
+}
+
+// Classes returns the number of classes.
+func (t *Table) Classes() int { return len(t.classes) }
+
+// Clusters returns the number of clusters with at least one item.
+func (t *Table) Clusters() int { return len(t.clusters) }

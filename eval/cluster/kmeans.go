@@ -1,0 +1,322 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Init is how the first centroids are chosen.
+type Init int
+
+const (
+	// PlusPlus draws each next centroid with probability proportional to the
+	// squared distance from the nearest one so far (Arthur and Vassilvitskii
+	// 2007).
+	PlusPlus Init = iota
+	// Random draws K distinct rows uniformly.
+	Random
+)
+
+func (i Init) String() string {
+	if i == Random {
+		return "random"
+	}
+	return "k-means++"
+}
+
+// Config says how to cluster. All but K have defaults.
+type Config struct {
+	// K is the number of clusters, 1 to the number of rows.
+	K int
+	// Init is how to start; default PlusPlus.
+	Init Init
+	// Restarts is how many starts are tried, the one with the least inertia
+	// wins; default 1.
+	Restarts int
+	// Iterations bounds the rounds of assignment and update; default 100.
+	Iterations int
+	// Seed of the random choices. Restart r draws from stream r of the seed.
+	Seed uint64
+	// Progress, if set, is called after every round with the share done.
+	Progress func(done float64)
+}
+
+// Result is a partition and how it came about.
+type Result struct {
+	K          int
+	Init       Init
+	Restarts   int
+	Iterations int // rounds run by the winning start
+	Seed       uint64
+	Converged  bool // the last round of the winning start changed no assignment
+	// Inertia is the sum of squared distances to the assigned centroids.
+	Inertia float64
+	// Refilled counts how often an empty cluster was moved to the row farthest
+	// from its centroid.
+	Refilled int
+	// Empty is the number of clusters without a row at the end, more than 0 only
+	// if there are fewer than K distinct rows.
+	Empty int
+	// Assignment holds the cluster of each row, 0..K-1.
+	Assignment []int64
+	// Centroids is K x d.
+	Centroids *mat.Dense
+}
+
+// KMeans partitions the rows of x (n x d) into K clusters by Lloyd's algorithm:
+// assign every row to the nearest centroid, ties to the lowest; move every
+// centroid to the mean of its rows; repeat until nothing changes. A cluster that
+// falls empty takes the row farthest from its own centroid. The seed fixes the
+// result to the bit. Rows must be finite.
+func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
+	if cfg.K < 1 || cfg.K > x.Rows {
+		return nil, fmt.Errorf("k-means with %d clusters of %d rows: want 1 to %d", cfg.K, x.Rows, x.Rows)
+	}
+	if cfg.Restarts < 0 || cfg.Iterations < 0 {
+		return nil, fmt.Errorf("k-means with %d restarts of %d iterations", cfg.Restarts, cfg.Iterations)
+	}
+	if cfg.Restarts == 0 {
+		cfg.Restarts = 1
+	}
+	if cfg.Iterations == 0 {
+		cfg.Iterations = 100
+	}
+	var best *Result
+	for r := range cfg.Restarts {
+		l := newLloyd(x, cfg, rand.New(rand.NewPCG(cfg.Seed, uint64(r))))
+		progress := func(done float64) {
+			if cfg.Progress != nil {
+				cfg.Progress((float64(r) + done) / float64(cfg.Restarts))
+			}
+		}
+		res, err := l.run(ctx, progress)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || res.Inertia < best.Inertia {
+			best = res
+		}
+	}
+	return best, nil
+}
+
+// lloyd is one start of k-means. It works on rows shifted by their mean, which
+// changes no distance and spares the float32 products cancellation.
+type lloyd struct {
+	cfg       Config
+	rng       *rand.Rand
+	x         *mat.Dense // shifted
+	mean      []float64
+	centroids *mat.Dense
+	half      []float32 // half the squared norms of the centroids
+	assign    []int32
+	dist      []float64 // squared distance of each row to its centroid
+	refilled  int
+}
+
+func newLloyd(x *mat.Dense, cfg Config, rng *rand.Rand) *lloyd {
+	l := &lloyd{
+		cfg: cfg, rng: rng,
+		centroids: mat.New(cfg.K, x.Cols),
+		half:      make([]float32, cfg.K),
+		assign:    make([]int32, x.Rows),
+		dist:      make([]float64, x.Rows),
+	}
+	l.x, l.mean = centred(x)
+	return l
+}
+
+func centred(x *mat.Dense) (*mat.Dense, []float64) {
+	mean := make([]float64, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			mean[j] += float64(v)
+		}
+	}
+	for j := range mean {
+		mean[j] /= float64(x.Rows)
+	}
+	c := mat.New(x.Rows, x.Cols)
+	par.For(x.Rows, 256, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			dst := c.Row(i)
+			for j, v := range x.Row(i) {
+				dst[j] = float32(float64(v) - mean[j])
+			}
+		}
+	})
+	return c, mean
+}
+
+func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error) {
+	l.start()
+	converged := false
+	rounds := 0
+	for !converged && rounds < l.cfg.Iterations {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		moved := l.assignAll()
+		rounds++
+		converged = !moved && rounds > 1
+		if !converged {
+			l.update()
+		}
+		progress(float64(rounds) / float64(l.cfg.Iterations))
+	}
+	if !converged {
+		l.assignAll()
+	}
+	return l.result(rounds, converged), nil
+}
+
+// assignBlock is the number of rows whose scores with all centroids are held at
+// a time.
+const assignBlock = 256
+
+// assignAll gives every row its nearest centroid and tells whether any changed.
+func (l *lloyd) assignAll() bool {
+	for k := range l.centroids.Rows {
+		l.half[k] = float32(sumSquares(l.centroids.Row(k)) / 2)
+	}
+	n := l.x.Rows
+	changed := false
+	scores := mat.New(min(assignBlock, n), l.cfg.K)
+	for lo := 0; lo < n; lo += assignBlock {
+		hi := min(lo+assignBlock, n)
+		s := scores.RowRange(0, hi-lo)
+		mat.Gemm(false, true, 1, l.x.RowRange(lo, hi), l.centroids, 0, s)
+		for i := lo; i < hi; i++ {
+			best, at := float32(math.Inf(-1)), int32(0)
+			for k, v := range s.Row(i - lo) {
+				if v -= l.half[k]; v > best {
+					best, at = v, int32(k)
+				}
+			}
+			if l.assign[i] != at {
+				l.assign[i], changed = at, true
+			}
+		}
+	}
+	par.For(n, 256, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			l.dist[i] = squaredDistance(l.x.Row(i), l.centroids.Row(int(l.assign[i])))
+		}
+	})
+	return changed
+}
+
+// update moves the centroids to the means of their rows and refills the empty.
+func (l *lloyd) update() {
+	start, rows := l.grouped()
+	d := l.x.Cols
+	par.For(l.cfg.K, 1, func(lo, hi int) {
+		sum := make([]float64, d)
+		for k := lo; k < hi; k++ {
+			members := rows[start[k]:start[k+1]]
+			if len(members) == 0 {
+				continue
+			}
+			clear(sum)
+			for _, i := range members {
+				for j, v := range l.x.Row(int(i)) {
+					sum[j] += float64(v)
+				}
+			}
+			c := l.centroids.Row(k)
+			for j, v := range sum {
+				c[j] = float32(v / float64(len(members)))
+			}
+		}
+	})
+	l.refill(start)
+}
+
+// grouped returns the rows ordered by cluster, increasing within one: those of
+// cluster k are rows[start[k]:start[k+1]].
+func (l *lloyd) grouped() (start []int, rows []int32) {
+	start = make([]int, l.cfg.K+1)
+	for _, k := range l.assign {
+		start[k+1]++
+	}
+	for k := range l.cfg.K {
+		start[k+1] += start[k]
+	}
+	next := append([]int(nil), start...)
+	rows = make([]int32, len(l.assign))
+	for i, k := range l.assign {
+		rows[next[k]] = int32(i)
+		next[k]++
+	}
+	return start, rows
+}
+
+// refill moves the centroid of every empty cluster to the row that is farthest
+// from its own centroid, if there is one that is not on it.
+func (l *lloyd) refill(start []int) {
+	for k := range l.cfg.K {
+		if start[k+1] > start[k] {
+			continue
+		}
+		far := 0
+		for i, v := range l.dist {
+			if v > l.dist[far] {
+				far = i
+			}
+		}
+		if l.dist[far] == 0 {
+			return
+		}
+		copy(l.centroids.Row(k), l.x.Row(far))
+		l.dist[far] = 0 // the next empty cluster takes another row
+		l.refilled++
+	}
+}
+
+func (l *lloyd) result(rounds int, converged bool) *Result {
+	r := &Result{
+		K: l.cfg.K, Init: l.cfg.Init, Restarts: l.cfg.Restarts, Iterations: rounds,
+		Seed: l.cfg.Seed, Converged: converged, Refilled: l.refilled,
+		Assignment: make([]int64, len(l.assign)), Centroids: l.centroids,
+	}
+	used := make([]bool, l.cfg.K)
+	for i, k := range l.assign {
+		r.Assignment[i] = int64(k)
+		r.Inertia += l.dist[i]
+		used[k] = true
+	}
+	for _, u := range used {
+		if !u {
+			r.Empty++
+		}
+	}
+	for k := range l.cfg.K {
+		for j, c := range l.centroids.Row(k) {
+			l.centroids.Row(k)[j] = float32(float64(c) + l.mean[j])
+		}
+	}
+	return r
+}
+
+func sumSquares(x []float32) float64 {
+	var s float64
+	for _, v := range x {
+		s += float64(v) * float64(v)
+	}
+	return s
+}
+
+func squaredDistance(x, y []float32) float64 {
+	y = y[:len(x)]
+	var s float64
+	for i, v := range x {
+		d := float64(v) - float64(y[i])
+		s += d * d
+	}
+	return s
+}

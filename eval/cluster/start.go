@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// start chooses the first centroids.
+func (l *lloyd) start() {
+	if l.cfg.Init == Random {
+		for k, i := range l.distinct() {
+			copy(l.centroids.Row(k), l.x.Row(i))
+		}
+		return
+	}
+	l.plusPlus()
+}
+
+// distinct draws K different row numbers (Floyd's sampling), in the order drawn.
+func (l *lloyd) distinct() []int {
+	n, k := l.x.Rows, l.cfg.K
+	taken := make(map[int]bool, k)
+	out := make([]int, 0, k)
+	for j := n - k; j < n; j++ {
+		i := l.rng.IntN(j + 1)
+		if taken[i] {
+			i = j
+		}
+		taken[i] = true
+		out = append(out, i)
+	}
+	return out
+}
+
+// plusPlus draws rows with probability proportional to their squared distance
+// from the nearest centroid so far; uniformly once all rows lie on centroids.
+func (l *lloyd) plusPlus() {
+	n := l.x.Rows
+	nearest := slices.Repeat([]float64{math.Inf(1)}, n)
+	cumulative := make([]float64, n)
+	row := l.rng.IntN(n)
+	for k := range l.cfg.K {
+		c := l.centroids.Row(k)
+		copy(c, l.x.Row(row))
+		par.For(n, 512, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				nearest[i] = min(nearest[i], squaredDistance(l.x.Row(i), c))
+			}
+		})
+		var sum float64
+		for i, d := range nearest {
+			sum += d
+			cumulative[i] = sum
+		}
+		if sum == 0 {
+			row = l.rng.IntN(n)
+			continue
+		}
+		target := l.rng.Float64() * sum
+		row, _ = slices.BinarySearchFunc(cumulative, target, func(c, t float64) int {
+			if c > t {
+				return 1
+			}
+			return -1
+		})
+		row = min(row, n-1)
+	}
+}

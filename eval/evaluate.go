@@ -1,0 +1,287 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/eval/cluster"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Set is a set of embeddings with its labels, Labels[c][i] being that of row i
+// in column c.
+type Set = rank.Set
+
+// Config says what to measure. The zero value, with Metrics, is the default.
+type Config struct {
+	// Metrics to compute, for every column of labels.
+	Metrics []Metric
+	// Columns names the columns of labels for messages and reports; default
+	// "label", "label_1", ...
+	Columns []string
+	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
+	// runs on rows of length 1.
+	Distance rank.Distance
+	// Clustering configures k-means; its K is set from the metric.
+	Clustering cluster.Config
+	// Assignments, if set, is a clustering to score instead of running k-means.
+	Assignments []int64
+	// Memory bounds the bytes of working storage; see rank.Options.
+	Memory int64
+	// Progress, if set, is told the stage and the share of it that is done.
+	Progress func(stage string, done float64)
+}
+
+// Value is one measured number.
+type Value struct {
+	Metric Metric
+	Value  float64
+}
+
+// Column is what was measured for one column of labels.
+type Column struct {
+	Name string
+	// Classes is the number of different labels among the queries.
+	Classes int
+	// Queries counts the queries that have a positive in the gallery, Excluded
+	// those that have none and are left out of the retrieval measures.
+	Queries, Excluded int
+	Values            []Value
+}
+
+// Clustering states how the clustering with K clusters was made.
+type Clustering struct {
+	K          int
+	Init       string
+	Seed       uint64
+	Restarts   int
+	Iterations int
+	Converged  bool
+	Inertia    float64
+	Refilled   int
+	Empty      int
+}
+
+// Report is the result of Evaluate.
+type Report struct {
+	Distance    rank.Distance
+	Columns     []Column
+	Clusterings []Clustering
+	// Notes say what a reader of the numbers should know: a k larger than the
+	// gallery, fewer distinct rows than clusters.
+	Notes []string
+}
+
+// Evaluate computes the metrics of cfg for every column of labels. A nil gallery
+// means that the queries are the gallery, each left out of its own ranking by
+// index. Clusterings are of the queries' embeddings.
+//
+// It returns an error if lengths differ, if a row is not finite (it is named), if
+// no query has a positive, or if a clustering asks for more clusters than rows.
+func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Report, error) {
+	if len(cfg.Metrics) == 0 {
+		return nil, errors.New("no metric to compute")
+	}
+	if len(queries.Labels) == 0 {
+		return nil, errors.New("no labels")
+	}
+	if err := rank.Check(queries, gallery); err != nil {
+		return nil, err
+	}
+	rep := &Report{Distance: cfg.Distance}
+	for c, labels := range queries.Labels {
+		rep.Columns = append(rep.Columns, Column{Name: cfg.columnName(c), Classes: distinct(labels)})
+	}
+	if err := retrieve(ctx, queries, gallery, cfg, rep); err != nil {
+		return nil, err
+	}
+	if err := clusterings(ctx, queries, cfg, rep); err != nil {
+		return nil, err
+	}
+	return rep, nil
+}
+
+func (c *Config) columnName(i int) string {
+	switch {
+	case i < len(c.Columns):
+		return c.Columns[i]
+	case i == 0:
+		return "label"
+	}
+	return fmt.Sprintf("label_%d", i)
+}
+
+func distinct(labels []int64) int {
+	seen := make(map[int64]struct{})
+	for _, y := range labels {
+		seen[y] = struct{}{}
+	}
+	return len(seen)
+}
+
+// retrieve fills in the retrieval measures of all columns from one ranking.
+func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
+	var metrics []Metric
+	for _, m := range cfg.Metrics {
+		if !m.clusters() {
+			metrics = append(metrics, m)
+		}
+	}
+	if len(metrics) == 0 {
+		return nil
+	}
+	g := queries
+	if gallery != nil {
+		g = *gallery
+	}
+	opt := rank.Options{Distance: cfg.Distance, Memory: cfg.Memory, First: true}
+	if cfg.Progress != nil {
+		opt.Progress = func(done float64) { cfg.Progress("ranking", done) }
+	}
+	others := g.X.Rows
+	if gallery == nil {
+		others--
+	}
+	maxR := largestClass(g)
+	unbounded := false
+	for _, m := range metrics {
+		d := m.depth(maxR)
+		unbounded = unbounded || d == 0
+		opt.Depth = max(opt.Depth, d)
+		opt.First = opt.First && m.firstOnly()
+		if m.K > others {
+			rep.Notes = append(rep.Notes, fmt.Sprintf("%s: a query has only %d other items to retrieve; their ranking ends there", m, others))
+		}
+	}
+	if unbounded {
+		opt.Depth = 0
+	}
+	sums := make([][]float64, len(rep.Columns))
+	for c := range sums {
+		sums[c] = make([]float64, len(metrics))
+	}
+	err := rank.Positives(ctx, queries, gallery, opt, func(q rank.Query) {
+		col := &rep.Columns[q.Column]
+		if q.R == 0 {
+			col.Excluded++
+			return
+		}
+		col.Queries++
+		for i, m := range metrics {
+			sums[q.Column][i] += m.value(q.Ranks, q.R)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for c := range rep.Columns {
+		col := &rep.Columns[c]
+		if col.Queries == 0 {
+			return fmt.Errorf("no query has a positive in the gallery by %q: all %d were left out", col.Name, col.Excluded)
+		}
+		for i, m := range metrics {
+			col.Values = append(col.Values, Value{m, sums[c][i] / float64(col.Queries)})
+		}
+	}
+	return nil
+}
+
+func largestClass(g Set) int {
+	largest := 0
+	for _, labels := range g.Labels {
+		count := make(map[int64]int)
+		for _, y := range labels {
+			count[y]++
+			largest = max(largest, count[y])
+		}
+	}
+	return largest
+}
+
+// clusterings fills in the measures of clusterings, one k-means for each number
+// of clusters.
+func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) error {
+	assigned := make(map[int][]int64)
+	for _, m := range cfg.Metrics {
+		if !m.clusters() {
+			continue
+		}
+		if cfg.Assignments != nil && m.Factor > 1 {
+			return fmt.Errorf("%s runs k-means with %d clusters a class: it does not go with given assignments", m, m.Factor)
+		}
+		for c := range rep.Columns {
+			col := &rep.Columns[c]
+			a := cfg.Assignments
+			if a == nil {
+				k := col.Classes * max(m.Factor, 1)
+				if assigned[k] == nil {
+					res, err := runKMeans(ctx, queries.X, k, cfg)
+					if err != nil {
+						return fmt.Errorf("%s by %q: %w", m, col.Name, err)
+					}
+					assigned[k] = res.Assignment
+					rep.addClustering(res)
+				}
+				a = assigned[k]
+			}
+			t, err := cluster.NewTable(queries.Labels[c], a)
+			if err != nil {
+				return err
+			}
+			col.Values = append(col.Values, Value{m, clusterScore(m.Kind, t)})
+		}
+	}
+	return nil
+}
+
+func runKMeans(ctx context.Context, x *mat.Dense, k int, cfg Config) (*cluster.Result, error) {
+	conf := cfg.Clustering
+	conf.K = k
+	if cfg.Progress != nil {
+		conf.Progress = func(done float64) { cfg.Progress(fmt.Sprintf("k-means, %d clusters", k), done) }
+	}
+	if cfg.Distance == rank.Cosine {
+		x = rank.Normalized(x)
+	}
+	return cluster.KMeans(ctx, x, conf)
+}
+
+func (rep *Report) addClustering(r *cluster.Result) {
+	rep.Clusterings = append(rep.Clusterings, Clustering{
+		K: r.K, Init: r.Init.String(), Seed: r.Seed, Restarts: r.Restarts, Iterations: r.Iterations,
+		Converged: r.Converged, Inertia: r.Inertia, Refilled: r.Refilled, Empty: r.Empty,
+	})
+	if r.Empty > 0 {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("k-means with %d clusters: only %d distinct rows, %d clusters stayed empty", r.K, r.K-r.Empty, r.Empty))
+	}
+	if !r.Converged {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("k-means with %d clusters stopped after %d iterations without settling", r.K, r.Iterations))
+	}
+}
+
+// clusterScore is one measure of a contingency table.
+func clusterScore(k Kind, t *cluster.Table) float64 {
+	switch k {
+	case NMI:
+		return t.NMI(cluster.Arithmetic)
+	case NMIGeometric:
+		return t.NMI(cluster.Geometric)
+	case AMI:
+		return t.AMI(cluster.Arithmetic)
+	case AMIGeometric:
+		return t.AMI(cluster.Geometric)
+	case ARI:
+		return t.ARI()
+	case Purity:
+		return t.Purity()
+	case F1:
+		return t.F1()
+	case Homogeneity:
+		return t.Homogeneity()
+	case Completeness:
+		return t.Completeness()
+	}
+	panic("eval: " + string(k) + " is not a measure of a clustering")
+}

@@ -1,0 +1,248 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind is a family of measures.
+type Kind string
+
+// Measures of retrieval: per query a function of the ranks of its positives,
+// averaged over the queries that have one.
+const (
+	// Recall is 1 if a positive stands among the K nearest, else 0.
+	Recall Kind = "recall"
+	// Precision is the share of positives among the K nearest.
+	Precision Kind = "precision"
+	// MAPAtR is (1/R) sum over i = 1..R of P(i) if the i-th nearest is a
+	// positive, else 0; P(i) is the precision of the i nearest (Musgrave et al.
+	// 2020).
+	MAPAtR Kind = "map@r"
+	// RPrecision is the share of positives among the R nearest.
+	RPrecision Kind = "r-precision"
+	// MAP is average precision over the whole ranking: the mean over the R
+	// positives of the precision at their rank.
+	MAP Kind = "map"
+	// MAPAtK is the sum of the precisions at the ranks of the positives among
+	// the K nearest, over min(K, R): not over the hits found.
+	MAPAtK Kind = "map@k"
+	// MRR is 1 over the rank of the nearest positive.
+	MRR Kind = "mrr"
+	// NDCG is sum over positives of 1/log2(1 + rank), over the same sum for the
+	// ideal ranking; with K > 0 both sums stop at rank K.
+	NDCG Kind = "ndcg"
+)
+
+// Measures of a clustering against the labels.
+const (
+	NMI          Kind = "nmi"           // normalised by the arithmetic mean of the entropies
+	NMIGeometric Kind = "nmi-geometric" // normalised by their geometric mean
+	AMI          Kind = "ami"           // adjusted for chance, arithmetic mean
+	AMIGeometric Kind = "ami-geometric"
+	ARI          Kind = "ari"
+	Purity       Kind = "purity"
+	F1           Kind = "f1" // of pairs
+	Homogeneity  Kind = "homogeneity"
+	Completeness Kind = "completeness"
+)
+
+var (
+	atK        = []Kind{Recall, Precision, MAP, NDCG}
+	rankKinds  = []Kind{MAPAtR, RPrecision, MAP, MRR, NDCG}
+	groupKinds = []Kind{NMI, NMIGeometric, AMI, AMIGeometric, ARI, Purity, F1, Homogeneity, Completeness}
+)
+
+// Metric is one number to compute.
+type Metric struct {
+	Kind Kind
+	// K is the number of neighbours; 0 means the whole ranking.
+	K int
+	// Factor, for clusterings, makes the number of clusters Factor times the
+	// number of classes.
+	Factor int
+}
+
+// String returns the name that ParseMetric reads: recall@1, map@r, nmi+10.
+func (m Metric) String() string {
+	switch {
+	case m.Kind == MAPAtK:
+		return fmt.Sprintf("map@%d", m.K)
+	case m.K > 0:
+		return fmt.Sprintf("%s@%d", m.Kind, m.K)
+	case m.Factor > 1:
+		return fmt.Sprintf("%s+%d", m.Kind, m.Factor)
+	}
+	return string(m.Kind)
+}
+
+// clusters tells whether m measures a clustering.
+func (m Metric) clusters() bool { return slices.Contains(groupKinds, m.Kind) }
+
+// ParseMetric reads the name of a metric: recall@K, precision@K, map@r,
+// r-precision, map, map@K, mrr, ndcg, ndcg@K, nmi, nmi-geometric, ami,
+// ami-geometric, ari, purity, f1, homogeneity, completeness; a clustering's name
+// with +F asks for F clusters a class.
+func ParseMetric(s string) (Metric, error) {
+	if slices.Contains(rankKinds, Kind(s)) {
+		return Metric{Kind: Kind(s)}, nil
+	}
+	if slices.Contains(groupKinds, Kind(s)) {
+		return Metric{Kind: Kind(s), Factor: 1}, nil
+	}
+	if name, f, ok := strings.Cut(s, "+"); ok && slices.Contains(groupKinds, Kind(name)) {
+		n, err := strconv.Atoi(f)
+		if err != nil || n < 1 {
+			return Metric{}, fmt.Errorf("metric %q: want a whole number of clusters a class after +", s)
+		}
+		return Metric{Kind: Kind(name), Factor: n}, nil
+	}
+	if name, k, ok := strings.Cut(s, "@"); ok && slices.Contains(atK, Kind(name)) {
+		n, err := strconv.Atoi(k)
+		if err != nil || n < 1 {
+			return Metric{}, fmt.Errorf("metric %q: want a whole number of neighbours after @", s)
+		}
+		kind := Kind(name)
+		if kind == MAP {
+			kind = MAPAtK
+		}
+		return Metric{Kind: kind, K: n}, nil
+	}
+	return Metric{}, fmt.Errorf("unknown metric %q: want recall@K, precision@K, map@r, r-precision, map, map@K, mrr, ndcg, ndcg@K, or of a clustering %s, with +F for F clusters a class",
+		s, joinKinds(groupKinds))
+}
+
+// ParseMetrics reads a list of metrics separated by commas. A range of
+// neighbours, as in recall@1..1000, stands for all of them.
+func ParseMetrics(s string) ([]Metric, error) {
+	var out []Metric
+	for name := range strings.SplitSeq(s, ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if name == "" {
+			continue
+		}
+		names, err := expand(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			m, err := ParseMetric(n)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no metric named")
+	}
+	return out, nil
+}
+
+// maxRange bounds what a range of neighbours may expand to.
+const maxRange = 10000
+
+func expand(name string) ([]string, error) {
+	kind, span, ok := strings.Cut(name, "@")
+	from, to, isRange := strings.Cut(span, "..")
+	if !ok || !isRange {
+		return []string{name}, nil
+	}
+	a, errA := strconv.Atoi(from)
+	b, errB := strconv.Atoi(to)
+	if errA != nil || errB != nil || a < 1 || b < a || b-a >= maxRange {
+		return nil, fmt.Errorf("metric %q: want a range of neighbours such as recall@1..1000, at most %d long", name, maxRange)
+	}
+	var names []string
+	for k := a; k <= b; k++ {
+		names = append(names, fmt.Sprintf("%s@%d", kind, k))
+	}
+	return names, nil
+}
+
+func joinKinds(kinds []Kind) string {
+	s := make([]string, len(kinds))
+	for i, k := range kinds {
+		s[i] = string(k)
+	}
+	return strings.Join(s, ", ")
+}
+
+// depth returns the rank beyond which m does not look, given the largest R of
+// any query; 0 means that m looks at the whole ranking.
+func (m Metric) depth(maxR int) int {
+	switch m.Kind {
+	case MAPAtR, RPrecision:
+		return max(maxR, 1)
+	}
+	return m.K
+}
+
+// firstOnly tells whether the rank of the nearest positive is all that m needs.
+func (m Metric) firstOnly() bool { return m.Kind == Recall || m.Kind == MRR }
+
+// value is the measure of one query from the increasing ranks of its r > 0
+// positives.
+func (m Metric) value(ranks []int32, r int) float64 {
+	switch m.Kind {
+	case Recall:
+		if len(ranks) > 0 && int(ranks[0]) <= m.K {
+			return 1
+		}
+		return 0
+	case MRR:
+		if len(ranks) > 0 {
+			return 1 / float64(ranks[0])
+		}
+		return 0
+	case Precision:
+		return float64(within(ranks, m.K)) / float64(m.K)
+	case RPrecision:
+		return float64(within(ranks, r)) / float64(r)
+	case MAPAtR:
+		return precisionSum(ranks[:within(ranks, r)]) / float64(r)
+	case MAP:
+		return precisionSum(ranks) / float64(r)
+	case MAPAtK:
+		return precisionSum(ranks[:within(ranks, m.K)]) / float64(min(m.K, r))
+	case NDCG:
+		return ndcg(ranks, r, m.K)
+	}
+	panic("eval: " + m.String() + " is not a measure of a ranking")
+}
+
+// within counts the ranks up to k.
+func within(ranks []int32, k int) int {
+	n, _ := slices.BinarySearchFunc(ranks, k+1, func(r int32, k int) int { return int(r) - k })
+	return n
+}
+
+// precisionSum adds the precisions at the given ranks.
+func precisionSum(ranks []int32) float64 {
+	var s float64
+	for i, r := range ranks {
+		s += float64(i+1) / float64(r)
+	}
+	return s
+}
+
+func ndcg(ranks []int32, r, k int) float64 {
+	ideal := r
+	if k > 0 {
+		ranks = ranks[:within(ranks, k)]
+		ideal = min(r, k)
+	}
+	var gain, best float64
+	for _, rank := range ranks {
+		gain += 1 / math.Log2(1+float64(rank))
+	}
+	for i := 1; i <= ideal; i++ {
+		best += 1 / math.Log2(1+float64(i))
+	}
+	return gain / best
+}

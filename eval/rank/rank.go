@@ -1,0 +1,126 @@
+package rank
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Set is a set of embeddings, one a row, with one or more columns of labels.
+// Labels[c][i] is the label of row i in column c; any int64 is a class of its own.
+type Set struct {
+	X      *mat.Dense
+	Labels [][]int64
+}
+
+// Options say how to rank. The zero value ranks by Euclidean distance and tells
+// all ranks of all positives.
+type Options struct {
+	Distance Distance
+	// Depth, if positive, is the largest rank of interest: positives that stand
+	// behind it may be left out of a query's ranks.
+	Depth int
+	// First limits the ranks of a query to that of its nearest positive.
+	First bool
+	// Memory bounds the bytes of working storage beside the embeddings
+	// themselves; default 256 MiB. It is a bound on buffers, not on results:
+	// what it changes is speed.
+	Memory int64
+	// Progress, if set, is called now and then from one goroutine at a time
+	// with the share of the work done, 0 to 1.
+	Progress func(done float64)
+}
+
+// Query is what the ranking of one query says about one column of labels.
+type Query struct {
+	// Index is the query's row.
+	Index int
+	// Column is the column of labels.
+	Column int
+	// R is the number of positives: gallery items with the query's label, the
+	// query itself not counted.
+	R int
+	// Ranks holds the ranks of the positives in increasing order, 1 for the
+	// nearest item of all; those that Options excludes may be missing at its end.
+	// The slice is valid during the visit only.
+	Ranks []int32
+}
+
+// Positives ranks gallery for every query and calls visit with the ranks of the
+// positives, for all columns of query 0, then of query 1 and so on. A nil
+// gallery means that the queries are the gallery; each query's own row is then
+// left out. Queries with R = 0 are visited too.
+//
+// It returns an error if the sets do not fit together, if a row holds NaN or an
+// infinity (the row is named), or if ctx is done.
+func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visit func(Query)) error {
+	if err := Check(queries, gallery); err != nil {
+		return err
+	}
+	g := queries
+	if gallery != nil {
+		g = *gallery
+	}
+	p := newProblem(queries, g, gallery == nil, opt)
+	return p.byRows(ctx, visit)
+}
+
+// Check returns an error if the sets cannot be ranked: lengths that differ, no
+// rows, a row that is not finite.
+func Check(queries Set, gallery *Set) error {
+	if err := check(queries, "query"); err != nil || gallery == nil {
+		return err
+	}
+	if err := check(*gallery, "gallery"); err != nil {
+		return err
+	}
+	if gallery.X.Cols != queries.X.Cols {
+		return fmt.Errorf("queries have %d dimensions, the gallery %d", queries.X.Cols, gallery.X.Cols)
+	}
+	if len(gallery.Labels) != len(queries.Labels) {
+		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries.Labels), len(gallery.Labels))
+	}
+	return nil
+}
+
+func check(s Set, what string) error {
+	if s.X.Rows == 0 {
+		return fmt.Errorf("no %s embeddings", what)
+	}
+	if len(s.Labels) == 0 {
+		return fmt.Errorf("no labels for the %s embeddings", what)
+	}
+	if s.X.Rows > math.MaxInt32 {
+		return fmt.Errorf("%d %s embeddings, more than %d", s.X.Rows, what, math.MaxInt32)
+	}
+	for c, l := range s.Labels {
+		if len(l) != s.X.Rows {
+			return fmt.Errorf("%d %s labels in column %d for %d embeddings", len(l), what, c, s.X.Rows)
+		}
+	}
+	return Finite(s.X, what)
+}
+
+// Finite returns an error that names the first row of x with a NaN or an
+// infinity, and how many there are; nil if there is none.
+func Finite(x *mat.Dense, what string) error {
+	bad, first, col := 0, 0, 0
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			if v-v != 0 {
+				if bad == 0 {
+					first, col = i, j
+				}
+				bad++
+				break
+			}
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	return fmt.Errorf("row %d of the %s embeddings holds %v (in dimension %d); %d of %d rows are not finite",
+		first, what, x.At(first, col), col, bad, x.Rows)
+}
