@@ -1,0 +1,115 @@
+package data
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// Column is one label of every sample.
+type Column struct {
+	Name string
+	// IDs has one id per sample, 0 <= id < len(Classes).
+	IDs []int64
+	// Classes names the classes by id.
+	Classes []string
+	// Numbers gives the number by which users and papers call each class
+	// (a digit's value, a benchmark's official class number). nil means id+1.
+	Numbers []int64
+}
+
+// Number returns what class id is called in class ranges.
+func (c *Column) Number(id int64) int64 {
+	if c.Numbers == nil {
+		return id + 1
+	}
+	return c.Numbers[id]
+}
+
+// Counts returns the number of samples per class.
+func (c *Column) Counts() []int {
+	n := make([]int, len(c.Classes))
+	for _, id := range c.IDs {
+		n[id]++
+	}
+	return n
+}
+
+// columnOfNames makes a column from one class name per sample. Ids follow the
+// natural order of the names ("class2" before "class10"), numbers start at 1.
+func columnOfNames(name string, classes []string) Column {
+	c := Column{Name: name, IDs: make([]int64, len(classes))}
+	id := make(map[string]int64)
+	for _, s := range classes {
+		if _, ok := id[s]; !ok {
+			id[s] = 0
+			c.Classes = append(c.Classes, s)
+		}
+	}
+	slices.SortFunc(c.Classes, naturalCompare)
+	for i, s := range c.Classes {
+		id[s] = int64(i)
+	}
+	for i, s := range classes {
+		c.IDs[i] = id[s]
+	}
+	return c
+}
+
+// columnOfNumbers makes a column from arbitrary integer labels; a class is
+// named and numbered by its value.
+func columnOfNumbers(name string, values []int64) Column {
+	c := Column{Name: name, IDs: make([]int64, len(values))}
+	seen := make(map[int64]int64)
+	for _, v := range values {
+		seen[v] = 0
+	}
+	for v := range seen {
+		c.Numbers = append(c.Numbers, v)
+	}
+	slices.Sort(c.Numbers)
+	for i, v := range c.Numbers {
+		seen[v] = int64(i)
+		c.Classes = append(c.Classes, strconv.FormatInt(v, 10))
+	}
+	for i, v := range values {
+		c.IDs[i] = seen[v]
+	}
+	return c
+}
+
+// naturalCompare orders strings with runs of digits compared as numbers.
+func naturalCompare(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		dx, dy := digits(x), digits(y)
+		if dx == 0 || dy == 0 {
+			if x[0] != y[0] {
+				return cmp.Compare(x[0], y[0])
+			}
+			x, y = x[1:], y[1:]
+			continue
+		}
+		nx, ny := trimZeros(x[:dx]), trimZeros(y[:dy])
+		if o := cmp.Or(cmp.Compare(len(nx), len(ny)), cmp.Compare(nx, ny)); o != 0 {
+			return o
+		}
+		x, y = x[dx:], y[dy:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func trimZeros(s string) string {
+	for len(s) > 1 && s[0] == '0' {
+		s = s[1:]
+	}
+	return s
+}

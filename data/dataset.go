@@ -1,0 +1,137 @@
+package data
+
+import (
+	"fmt"
+	"image"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Dataset is a list of samples. Sample i is Names[i], its pixels come from
+// Source, and every label column has an id for it. A Dataset does not change
+// after Open and is safe for concurrent use.
+type Dataset struct {
+	// Name is what the set is called: "mnist", or the last element of its path.
+	Name string
+	// Layout names the reader that recognised it: "idx", "omniglot", "manifest"...
+	Layout string
+
+	// Names identifies the samples: paths below the root, or "train/17".
+	Names []string
+	// Source gives the pixels. It is nil when Features is set.
+	Source Source
+	// Features, one row a sample, replaces pixels in sets of ready features.
+	Features *mat.Dense
+	// Boxes holds the part of every image to use, in pixels. It is nil when
+	// whole images are used; an empty rectangle means the whole image.
+	Boxes []image.Rectangle
+
+	// Columns are the label columns. Fine, Coarse and Train name those with a
+	// role: what retrieval is scored on, the coarser label (may be ""), and
+	// what the set is usually trained with.
+	Columns             []Column
+	Fine, Coarse, Train string
+
+	// Splits holds every sample's role in the official split, or is nil.
+	Splits []Split
+	// Disjoint reports that Splits separates classes, not images of a class.
+	Disjoint bool
+}
+
+// Source gives the pixels of samples. It is safe for concurrent use.
+type Source interface {
+	// Shape returns the width, height and channels common to all samples;
+	// zeros where they differ or are not known before decoding.
+	Shape() (w, h, c int)
+	// Read decodes sample i into dst. dec holds the calling goroutine's
+	// buffers and the limits to respect. Errors name the file.
+	Read(i int, dst *imaging.Image, dec *imaging.Decoder) error
+}
+
+// Split is a set of roles that a sample has.
+type Split uint8
+
+// Roles. A test sample of an ordinary split is both query and gallery.
+const (
+	Train Split = 1 << iota
+	Query
+	Gallery
+	Test = Query | Gallery
+)
+
+// String lists the roles.
+func (s Split) String() string {
+	switch s {
+	case 0:
+		return "none"
+	case Test:
+		return "test"
+	}
+	var parts []string
+	for _, r := range []struct {
+		bit  Split
+		name string
+	}{{Train, "train"}, {Query, "query"}, {Gallery, "gallery"}} {
+		if s&r.bit != 0 {
+			parts = append(parts, r.name)
+		}
+	}
+	return strings.Join(parts, "+")
+}
+
+// Len returns the number of samples.
+func (d *Dataset) Len() int { return len(d.Names) }
+
+// Image reads sample i, cut to its box where the set has boxes. See Source.Read.
+func (d *Dataset) Image(i int, dst *imaging.Image, dec *imaging.Decoder) error {
+	if err := d.Source.Read(i, dst, dec); err != nil {
+		return err
+	}
+	if d.Boxes != nil && !d.Boxes[i].Empty() {
+		r := d.Boxes[i].Intersect(image.Rect(0, 0, dst.W, dst.H))
+		if r.Empty() {
+			return fmt.Errorf("%s: box %v lies outside the image of %d x %d pixels", d.Names[i], d.Boxes[i], dst.W, dst.H)
+		}
+		dst.Crop(r)
+	}
+	return nil
+}
+
+// Column returns the label column called name. "fine", "coarse" and "" (the
+// column to train with) stand for the columns with that role. Names of rules
+// are not columns; see Labels.
+func (d *Dataset) Column(name string) (*Column, error) {
+	switch {
+	case name == "":
+		name = d.Train
+	case name == "fine":
+		name = d.Fine
+	case name == "coarse" && d.Coarse != "":
+		name = d.Coarse
+	}
+	var known []string
+	for i := range d.Columns {
+		if d.Columns[i].Name == name {
+			return &d.Columns[i], nil
+		}
+		known = append(known, d.Columns[i].Name)
+	}
+	return nil, fmt.Errorf("data set %s has no label column %q; it has %s", d.Name, name, strings.Join(known, ", "))
+}
+
+// check panics unless all parts of d agree on the number of samples: a reader
+// that builds something else is wrong.
+func (d *Dataset) check() *Dataset {
+	n := len(d.Names)
+	bad := d.Splits != nil && len(d.Splits) != n || d.Boxes != nil && len(d.Boxes) != n ||
+		d.Features != nil && d.Features.Rows != n || (d.Source == nil) == (d.Features == nil)
+	for i := range d.Columns {
+		bad = bad || len(d.Columns[i].IDs) != n
+	}
+	if bad {
+		panic("data: inconsistent data set from layout " + d.Layout)
+	}
+	return d
+}

@@ -1,0 +1,68 @@
+package data
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// shared returns a path below ../shared, seen from the folder of go.mod, and
+// skips the test where it is absent.
+func shared(t testing.TB, elem ...string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	path := filepath.Join(append([]string{dir, "..", "shared"}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("optional data not present: %v", err)
+	}
+	return path
+}
+
+// write makes a file and its folders.
+func write(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func idxBytes(dims []int, data []byte) []byte {
+	out := []byte{0, 0, 8, byte(len(dims))}
+	for _, d := range dims {
+		out = binary.BigEndian.AppendUint32(out, uint32(d))
+	}
+	return append(out, data...)
+}
+
+// writeIdx makes a small set of the MNIST family: train images of 3 x 2 pixels
+// (pixel value = 10*image + position) with the given labels, and test ones.
+func writeIdx(t testing.TB, dir string, train, test []byte) {
+	t.Helper()
+	for k, labels := range [][]byte{train, test} {
+		prefix := []string{"train", "t10k"}[k]
+		var pix []byte
+		for i := range labels {
+			for p := range 6 {
+				pix = append(pix, byte(100*k+10*i+p))
+			}
+		}
+		write(t, filepath.Join(dir, prefix+"-images-idx3-ubyte"), idxBytes([]int{len(labels), 2, 3}, pix))
+		write(t, filepath.Join(dir, prefix+"-labels-idx1-ubyte"), idxBytes([]int{len(labels)}, labels))
+	}
+}

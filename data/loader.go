@@ -1,0 +1,408 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+)
+
+// LoaderConfig adjusts a Loader. The zero value is the stated defaults.
+type LoaderConfig struct {
+	// Image says what becomes of every image.
+	Image imaging.Config
+	// Seed, with the epoch and the sample, fixes every augmentation.
+	Seed uint64
+	// Workers is the number of goroutines that prepare samples; default
+	// GOMAXPROCS.
+	Workers int
+	// Ahead is the number of batches prepared beyond the one in use; default 2.
+	Ahead int
+	// SkipCorrupt leaves out samples that cannot be read, and notes them in
+	// Stats, instead of ending with their error.
+	SkipCorrupt bool
+}
+
+// Batch is prepared samples. A Batch belongs to the Stream that returned it and
+// is overwritten after the next call of Next.
+type Batch struct {
+	// N samples of H x W x C values each.
+	N, H, W, C int
+	// Pixels is N x H x W x C, normalised.
+	Pixels []float32
+	// Pos are the positions in the Part, Label and Fine the labels there.
+	Pos         []int
+	Label, Fine []int64
+}
+
+// Sample returns the values of sample i.
+func (b *Batch) Sample(i int) []float32 {
+	n := b.H * b.W * b.C
+	return b.Pixels[i*n : (i+1)*n : (i+1)*n]
+}
+
+// Loader prepares batches of a Part in the background. A sample's values depend
+// on the seed, the epoch, the sample and how often it occurred before in the
+// same batch; not on the number of workers or on the machine's speed.
+// A Loader may be used from several goroutines, a Stream only from one.
+type Loader struct {
+	part     *Part
+	cfg      LoaderConfig
+	pipeline *imaging.Pipeline
+	h, w, c  int
+
+	mu    sync.Mutex
+	free  []*slot
+	stats Stats
+}
+
+// Stats sums up what a Loader's streams did.
+type Stats struct {
+	// Samples handed out.
+	Samples int
+	// Waited is the time that Next blocked; Total the time from each stream's
+	// first batch being asked for to its end.
+	Waited, Total time.Duration
+	// Skipped are the errors of samples left out, in the order met.
+	Skipped []error
+}
+
+// WaitShare returns the share of time that the consumer waited for data, 0 to 1.
+func (s Stats) WaitShare() float64 {
+	if s.Total <= 0 {
+		return 0
+	}
+	return float64(s.Waited) / float64(s.Total)
+}
+
+// NewLoader checks that all of cfg is possible for the images of p. The images
+// must come out in one shape: a set of images of several sizes needs
+// cfg.Image.Width and Height.
+func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
+	d := p.Data
+	if d.Source == nil {
+		return nil, fmt.Errorf("data set %s has features and no images", d.Name)
+	}
+	if cfg.Workers <= 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	if cfg.Ahead <= 0 {
+		cfg.Ahead = 2
+	}
+	w, h, c := d.Source.Shape()
+	if d.Boxes != nil {
+		w, h = 0, 0
+	}
+	if c == 0 {
+		c = 3
+	}
+	if cfg.Image.Channels == 0 {
+		cfg.Image.Channels = c
+	}
+	pipeline, err := imaging.NewPipeline(cfg.Image)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loader{part: p, cfg: cfg, pipeline: pipeline}
+	l.h, l.w, l.c = pipeline.Shape(w, h, c)
+	if l.h == 0 || l.w == 0 {
+		return nil, fmt.Errorf("the images of %s differ in size: give the size to bring them to", d.Name)
+	}
+	return l, nil
+}
+
+// Shape returns height, width and channels of the samples.
+func (l *Loader) Shape() (h, w, c int) { return l.h, l.w, l.c }
+
+// Stats returns a snapshot of the sums so far.
+func (l *Loader) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Skipped = append([]error(nil), s.Skipped...)
+	return s
+}
+
+// Epoch starts to prepare batches, lists of positions in the Part, with the
+// augmentations of the given epoch. Close the Stream when done with it.
+// It panics on a position that the Part does not have.
+func (l *Loader) Epoch(ctx context.Context, epoch int, batches [][]int) *Stream {
+	return l.start(ctx, batches, &epoch)
+}
+
+// Sequential starts to prepare the whole Part in order, size samples a batch,
+// without augmentation: what an evaluation sees.
+func (l *Loader) Sequential(ctx context.Context, size int) *Stream {
+	size = max(size, 1)
+	var batches [][]int
+	for at := 0; at < l.part.Len(); at += size {
+		b := make([]int, min(size, l.part.Len()-at))
+		for i := range b {
+			b[i] = at + i
+		}
+		batches = append(batches, b)
+	}
+	return l.start(ctx, batches, nil)
+}
+
+// slot is a batch in preparation: every job writes its own sample and its own
+// entry of errs.
+type slot struct {
+	batch Batch
+	pos   []int
+	turn  []uint64 // how often the same position came before in this batch
+	errs  []error
+	open  sync.WaitGroup
+}
+
+// job is a run of samples of one slot.
+type job struct {
+	s      *slot
+	lo, hi int
+}
+
+// jobSamples is the number of samples a worker takes at a time: enough to make
+// the hand-over cheap for tiny images, few enough to share out a small batch.
+const jobSamples = 4
+
+// Stream gives the batches of one epoch in order.
+type Stream struct {
+	l       *Loader
+	ctx     context.Context
+	stop    context.CancelFunc
+	epoch   *int
+	ready   chan *slot // in order; a slot may still be in preparation
+	back    chan *slot // slots free to fill
+	done    sync.WaitGroup
+	current *slot
+	began   time.Time
+	waited  time.Duration
+	samples int
+}
+
+func (l *Loader) start(ctx context.Context, batches [][]int, epoch *int) *Stream {
+	for _, b := range batches {
+		for _, pos := range b {
+			if pos < 0 || pos >= l.part.Len() {
+				panic(fmt.Sprintf("data: position %d in a part of %d samples", pos, l.part.Len()))
+			}
+		}
+	}
+	slots := min(l.cfg.Ahead+1, max(len(batches), 1))
+	s := &Stream{l: l, epoch: epoch, ready: make(chan *slot, slots), back: make(chan *slot, slots)}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	for range slots {
+		s.back <- l.takeSlot()
+	}
+	jobs := make(chan job)
+	for range l.cfg.Workers {
+		s.done.Go(func() { s.work(jobs) })
+	}
+	s.done.Go(func() { s.dispatch(batches, jobs) })
+	return s
+}
+
+func (l *Loader) takeSlot() *slot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.free); n > 0 {
+		s := l.free[n-1]
+		l.free = l.free[:n-1]
+		return s
+	}
+	return new(slot)
+}
+
+// dispatch hands out batches in order as slots come free.
+func (s *Stream) dispatch(batches [][]int, jobs chan<- job) {
+	defer close(jobs)
+	defer close(s.ready)
+	for _, pos := range batches {
+		var t *slot
+		select {
+		case t = <-s.back:
+		case <-s.ctx.Done():
+			return
+		}
+		s.l.prepare(t, pos)
+		s.ready <- t // has room: there are as many places as slots
+		for lo := 0; lo < len(pos); lo += jobSamples {
+			j := job{t, lo, min(lo+jobSamples, len(pos))}
+			select {
+			case jobs <- j:
+			case <-s.ctx.Done():
+				for k := j.lo; k < len(pos); k++ {
+					t.errs[k] = s.ctx.Err()
+					t.open.Done()
+				}
+				return
+			}
+		}
+	}
+}
+
+// prepare shapes t for the samples at pos.
+func (l *Loader) prepare(t *slot, pos []int) {
+	n := len(pos)
+	t.pos = append(t.pos[:0], pos...)
+	t.errs = append(t.errs[:0], make([]error, n)...)
+	t.turn = t.turn[:0]
+	seen := make(map[int]uint64, n)
+	for _, p := range pos {
+		t.turn = append(t.turn, seen[p])
+		seen[p]++
+	}
+	size := n * l.h * l.w * l.c
+	if cap(t.batch.Pixels) < size {
+		t.batch.Pixels = make([]float32, size)
+	}
+	t.batch = Batch{N: n, H: l.h, W: l.w, C: l.c, Pixels: t.batch.Pixels[:size],
+		Pos: t.batch.Pos[:0], Label: t.batch.Label[:0], Fine: t.batch.Fine[:0]}
+	t.open.Add(n)
+}
+
+func (s *Stream) work(jobs <-chan job) {
+	var (
+		dec     imaging.Decoder
+		scratch imaging.Scratch
+		im      imaging.Image
+	)
+	for j := range jobs {
+		for k := j.lo; k < j.hi; k++ {
+			if err := s.ctx.Err(); err != nil {
+				j.s.errs[k] = err
+			} else {
+				j.s.errs[k] = s.sample(j.s, k, &im, &dec, &scratch)
+			}
+			j.s.open.Done()
+		}
+	}
+}
+
+// sample prepares sample k of t. A panic in a decoder becomes that image's error.
+func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder, scratch *imaging.Scratch) (err error) {
+	l := s.l
+	i := l.part.Index[t.pos[k]]
+	d := l.part.Data
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s: internal error while reading the image: %v", d.Names[i], r)
+		}
+	}()
+	if err := d.Image(i, im, dec); err != nil {
+		return err
+	}
+	if h, w, _ := l.pipeline.Shape(im.W, im.H, l.c); h != l.h || w != l.w {
+		return fmt.Errorf("%s: image of %d x %d pixels among images of %d x %d: give the size to bring them to", d.Names[i], w, h, l.w, l.h)
+	}
+	var rng *rand.Rand
+	if s.epoch != nil {
+		rng = rand.New(rand.NewPCG(l.cfg.Seed, sampleSeed(*s.epoch, i, t.turn[k])))
+	}
+	l.pipeline.Apply(t.batch.Sample(k), im, rng, scratch)
+	return nil
+}
+
+// sampleSeed mixes its arguments so that neighbouring samples and epochs get
+// unrelated generators (the finaliser is SplitMix64's).
+func sampleSeed(epoch, sample int, turn uint64) uint64 {
+	z := uint64(0)
+	for _, v := range [3]uint64{uint64(epoch), uint64(sample), turn} {
+		z += v + 0x9e3779b97f4a7c15
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+	}
+	return z
+}
+
+// Next returns the next batch, or io.EOF after the last. The batch returned
+// before it must no longer be used.
+func (s *Stream) Next() (*Batch, error) {
+	start := time.Now()
+	if s.began.IsZero() {
+		s.began = start
+	}
+	if s.current != nil {
+		s.back <- s.current
+		s.current = nil
+	}
+	t, ok := <-s.ready
+	if ok {
+		t.open.Wait()
+	}
+	s.waited += time.Since(start)
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, io.EOF
+	}
+	s.current = t
+	if err := s.finish(t); err != nil {
+		return nil, err
+	}
+	s.samples += t.batch.N
+	return &t.batch, nil
+}
+
+// finish drops or reports the samples that failed and fills in the labels.
+func (s *Stream) finish(t *slot) error {
+	b, p := &t.batch, s.l.part
+	kept := 0
+	for k, err := range t.errs {
+		if err != nil {
+			if !s.l.cfg.SkipCorrupt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+				return err
+			}
+			s.l.mu.Lock()
+			s.l.stats.Skipped = append(s.l.stats.Skipped, err)
+			s.l.mu.Unlock()
+			continue
+		}
+		if kept < k {
+			copy(b.Sample(kept), b.Sample(k))
+		}
+		kept++
+		pos := t.pos[k]
+		b.Pos = append(b.Pos, pos)
+		b.Label = append(b.Label, p.Label[pos])
+		b.Fine = append(b.Fine, p.Fine[pos])
+	}
+	b.N = kept
+	b.Pixels = b.Pixels[:kept*b.H*b.W*b.C]
+	return nil
+}
+
+// Close ends the stream, whether or not all batches were taken, and adds its
+// times to the Loader's. The last batch must no longer be used.
+func (s *Stream) Close() {
+	s.stop()
+	s.done.Wait()
+	l := s.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats.Samples += s.samples
+	l.stats.Waited += s.waited
+	if !s.began.IsZero() {
+		l.stats.Total += time.Since(s.began)
+		s.began = time.Time{}
+	}
+	s.samples, s.waited = 0, 0
+	if s.current != nil {
+		l.free = append(l.free, s.current)
+		s.current = nil
+	}
+	for t := range s.ready { // closed by dispatch
+		l.free = append(l.free, t)
+	}
+	for len(s.back) > 0 {
+		l.free = append(l.free, <-s.back)
+	}
+}

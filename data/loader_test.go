@@ -1,0 +1,239 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+)
+
+// counted is a Source whose sample i is w x h pixels of value i, with the
+// failures that a test asks for.
+type counted struct {
+	w, h   int
+	fail   map[int]error
+	panics int
+}
+
+func (s *counted) Shape() (w, h, c int) { return s.w, s.h, 1 }
+
+func (s *counted) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
+	if err := s.fail[i]; err != nil {
+		return err
+	}
+	if s.panics != 0 && i == s.panics {
+		panic("decoder bug")
+	}
+	dst.Reset(s.w, s.h, 1)
+	for k := range dst.Pix {
+		dst.Pix[k] = uint8(i)
+	}
+	return nil
+}
+
+func countedPart(n int, src *counted) *Part {
+	d := &Dataset{Name: "counted", Layout: "test", Fine: "class", Train: "class", Source: src}
+	p := &Part{Data: d}
+	values := make([]int64, n)
+	for i := range n {
+		d.Names = append(d.Names, fmt.Sprintf("image%d", i))
+		values[i] = int64(i % 3)
+		p.Index = append(p.Index, n-1-i) // a part in another order than the set
+		p.Label = append(p.Label, int64(i%2))
+		p.Fine = append(p.Fine, int64(i))
+	}
+	d.Columns = []Column{columnOfNumbers("class", values)}
+	d.check()
+	return p
+}
+
+func newLoader(t *testing.T, p *Part, cfg LoaderConfig) *Loader {
+	t.Helper()
+	l, err := NewLoader(p, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestLoaderOrderAndValues(t *testing.T) {
+	p := countedPart(50, &counted{w: 3, h: 2})
+	batches := [][]int{{4, 9, 9, 0, 17, 3, 2, 1, 5}, {49}, {}, {30, 31}, {7, 6, 5, 4, 3, 2}}
+	for _, workers := range []int{1, 2, 7} {
+		l := newLoader(t, p, LoaderConfig{Workers: workers, Ahead: workers})
+		if h, w, c := l.Shape(); h != 2 || w != 3 || c != 1 {
+			t.Fatalf("shape %d %d %d", h, w, c)
+		}
+		for epoch := range 3 {
+			s := l.Epoch(t.Context(), epoch, batches)
+			for k, want := range batches {
+				b, err := s.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.N != len(want) || !slices.Equal(b.Pos, want) || len(b.Pixels) != b.N*6 {
+					t.Fatalf("batch %d: %v, want %v", k, b.Pos, want)
+				}
+				for i, pos := range want {
+					for _, v := range b.Sample(i) {
+						if math.Abs(float64(v)-float64(49-pos)/255) > 1e-6 {
+							t.Fatalf("batch %d sample %d: %v", k, i, b.Sample(i))
+						}
+					}
+					if b.Label[i] != int64(pos%2) || b.Fine[i] != int64(pos) {
+						t.Fatalf("batch %d sample %d: labels %d %d", k, i, b.Label[i], b.Fine[i])
+					}
+				}
+			}
+			if _, err := s.Next(); err != io.EOF {
+				t.Fatalf("after the last batch: %v", err)
+			}
+			s.Close()
+		}
+		st := l.Stats()
+		if st.Samples != 3*18 || st.WaitShare() < 0 || st.WaitShare() > 1 || st.Total <= 0 {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+func TestLoaderSequential(t *testing.T) {
+	l := newLoader(t, countedPart(10, &counted{w: 1, h: 1}), LoaderConfig{})
+	s := l.Sequential(t.Context(), 4)
+	defer s.Close()
+	var got []int
+	for {
+		b, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, b.Pos...)
+	}
+	if !slices.Equal(got, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestLoaderErrors(t *testing.T) {
+	broken := errors.New("image7: broken")
+	p := countedPart(20, &counted{w: 1, h: 1, fail: map[int]error{7: broken}, panics: 9})
+	batches := [][]int{{0, 1}, {11, 12, 13, 10, 9}, {2, 3}} // positions of samples 8 7 6 9 10
+
+	l := newLoader(t, p, LoaderConfig{})
+	s := l.Epoch(t.Context(), 0, batches)
+	if _, err := s.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Next(); !errors.Is(err, broken) {
+		t.Errorf("fatal: %v", err)
+	}
+	s.Close()
+
+	l = newLoader(t, p, LoaderConfig{SkipCorrupt: true})
+	s = l.Epoch(t.Context(), 0, batches)
+	defer s.Close()
+	if _, err := s.Next(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Next()
+	if err != nil || b.N != 3 || !slices.Equal(b.Pos, []int{11, 13, 9}) || !slices.Equal(b.Fine, []int64{11, 13, 9}) || len(b.Pixels) != 3 {
+		t.Fatalf("%+v %v", b, err)
+	}
+	for i, sample := range []float32{8, 6, 10} {
+		if b.Pixels[i] != sample/255 {
+			t.Errorf("kept sample %d has value %v", i, b.Pixels[i]*255)
+		}
+	}
+	skipped := l.Stats().Skipped
+	if len(skipped) != 2 || !errors.Is(skipped[0], broken) || !strings.Contains(skipped[1].Error(), "image9: internal error while reading the image: decoder bug") {
+		t.Errorf("%v", skipped)
+	}
+}
+
+func TestLoaderCancel(t *testing.T) {
+	p := countedPart(1000, &counted{w: 8, h: 8})
+	batches := make([][]int, 100)
+	for i := range batches {
+		batches[i] = []int{i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6}
+	}
+	l := newLoader(t, p, LoaderConfig{})
+	ctx, cancel := context.WithCancel(t.Context())
+	s := l.Epoch(ctx, 0, batches)
+	if _, err := s.Next(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	for err := error(nil); ; {
+		if _, err = s.Next(); err != nil {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v", err)
+			}
+			break
+		}
+	}
+	s.Close()
+
+	for range 50 { // left early, at any moment
+		s := l.Epoch(t.Context(), 0, batches)
+		s.Next()
+		s.Close()
+	}
+	if n := len(l.free); n > 4 {
+		t.Errorf("%d buffers kept", n)
+	}
+}
+
+func TestLoaderReusesMemory(t *testing.T) {
+	p := countedPart(64, &counted{w: 32, h: 32})
+	l := newLoader(t, p, LoaderConfig{Workers: 1, Ahead: 1})
+	seen := map[*float32]bool{}
+	for range 5 {
+		s := l.Sequential(t.Context(), 8)
+		for {
+			b, err := s.Next()
+			if err != nil {
+				break
+			}
+			seen[&b.Pixels[0]] = true
+		}
+		s.Close()
+	}
+	if len(seen) != 2 {
+		t.Errorf("%d buffers for one batch in use and one ahead", len(seen))
+	}
+}
+
+func TestNewLoaderErrors(t *testing.T) {
+	p := countedPart(3, &counted{})
+	if _, err := NewLoader(p, LoaderConfig{}); err == nil || !strings.Contains(err.Error(), "differ in size") {
+		t.Errorf("%v", err)
+	}
+	if _, err := NewLoader(p, LoaderConfig{Image: imaging.Config{Width: 8}}); err == nil {
+		t.Error("a width without a height")
+	}
+}
+
+func TestSampleSeedsDiffer(t *testing.T) {
+	seen := map[uint64]string{}
+	for epoch := range 30 {
+		for sample := range 300 {
+			for turn := range uint64(3) {
+				z := sampleSeed(epoch, sample, turn)
+				at := fmt.Sprint(epoch, sample, turn)
+				if other, ok := seen[z]; ok {
+					t.Fatalf("%s and %s share a seed", at, other)
+				}
+				seen[z] = at
+			}
+		}
+	}
+}
