@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// debianHome is where Debian's dataset-* packages install.
-const debianHome = "/usr/share/datasets"
+// DebianHome is where Debian's dataset-* packages install.
+const DebianHome = "/usr/share/datasets"
 
 // OpenOptions adjusts Open. The zero value is the usual way.
 type OpenOptions struct {
@@ -36,7 +36,7 @@ func Open(what string, opt OpenOptions) (*Dataset, error) {
 func locate(what, home string) (path, name string, err error) {
 	if !strings.ContainsAny(what, `/\`) && what != "." && what != ".." {
 		tried := []string{}
-		for _, base := range []string{home, debianHome} {
+		for _, base := range []string{home, DebianHome} {
 			if base == "" {
 				continue
 			}
