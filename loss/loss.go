@@ -24,30 +24,88 @@ type Tuples interface {
 	Tuples(ap, an, val, dap, dan []float32)
 }
 
-// Pairs is a sum over ordered pairs.
+// Pairs is a sum over ordered pairs (anchor, other).
 type Pairs interface {
 	Loss
 	// Pairs sets val[k] and dx[k] to the loss of a pair with measure x[k] and
 	// its derivative, for positives or negatives of an anchor of the given
 	// label. It returns the sum of the derivatives with respect to the
-	// anchor's own parameter, 0 for a loss without one.
+	// parameter of the anchor's label, 0 for a loss without one.
 	Pairs(label int64, positive bool, x, val, dx []float32) float64
 }
 
-// Sets is a sum over anchors, each with all its positives and negatives.
+// Sets is a sum over anchors, each with all its chosen positives and negatives.
 type Sets interface {
 	Loss
-	// Set computes the terms of one anchor.
+	// Set computes the terms of one anchor. Either side may be empty.
 	Set(s *Set)
 }
 
-// Set is one anchor of a Sets loss.
+// MultiPass is a Sets loss whose terms depend on more than one anchor: earlier
+// passes over the batch summarise each anchor.
+type MultiPass interface {
+	Sets
+	Passes() int // 1 or 2 passes before Set
+	// Summary computes what an anchor contributes to a pass.
+	Summary(pass int, s *Set) [4]float64
+}
+
+// AllPairs is a loss that is defined for all positives with all negatives only.
+type AllPairs interface{ AllPairs() }
+
+// Set is one anchor of a Sets loss. Its slices belong to the caller.
 type Set struct {
 	Pos, Neg   []float32 // in: measures of the chosen positives and negatives
 	DPos, DNeg []float32 // out: derivatives of Value, zero before
 	Value      float64   // out: sum of the anchor's terms
 	Terms      int       // out: how many terms, for the mean
 	Active     int       // out: how many of them are not 0
+
+	// Sq is the squared norm of the anchor, DSq (out) the derivative with
+	// respect to it.
+	Sq, DSq float64
+	// Anchors is how many anchors there are, WithPositives how many of them
+	// have a positive.
+	Anchors, WithPositives int
+
+	// Total is the sum over anchors of each pass of a MultiPass loss; Own and
+	// Others are the first numbers of the first pass for the anchor and for
+	// each of its positives.
+	Total  [2][4]float64
+	Own    float64
+	Others []float64
+	// PosNeg holds, for a CrossRows loss, the measures of each positive and
+	// each negative: len(Pos) rows of len(Neg).
+	PosNeg []float32
+
+	tmp []float64
+}
+
+// CrossRows is a Sets loss that also reads the measures between an anchor's
+// positives and its negatives, symmetric in anchor and positive.
+type CrossRows interface {
+	Sets
+	CrossRows()
+}
+
+// both reports whether the anchor has positives and negatives.
+func (s *Set) both() bool { return len(s.Pos) > 0 && len(s.Neg) > 0 }
+
+// term counts one term of value v.
+func (s *Set) term(v float64) {
+	s.Terms++
+	s.Value += v
+	if v != 0 {
+		s.Active++
+	}
+}
+
+// scratch returns n numbers of arbitrary content, good until the next call.
+func (s *Set) scratch(n int) []float64 {
+	if cap(s.tmp) < n {
+		s.tmp = make([]float64, n)
+	}
+	return s.tmp[:n]
 }
 
 // Reduction turns the sum of a loss's terms into its value.

@@ -68,6 +68,9 @@ type Miner struct {
 // New returns a miner.
 func New(cfg Config) *Miner { return &Miner{cfg: cfg} }
 
+// Configure changes the strategies from the next Begin on.
+func (m *Miner) Configure(cfg Config) { m.cfg = cfg }
+
 // Begin directs the miner to the anchors of t in the given step.
 func (m *Miner) Begin(t *pair.Table, step uint64) { m.t, m.step = t, step }
 

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/loss"
@@ -17,11 +18,43 @@ type Options struct {
 	Normalize bool
 	Mine      mine.Config
 	Loss      loss.Loss // default loss.Triplet{}
+
+	// Classes is the number of classes; labels are then 0..Classes-1. Losses
+	// with something to learn for each class need it. Dim is the embeddings'
+	// dimension, which losses with proxies need. Seed draws their start.
+	Classes, Dim int
+	Seed         uint64
+
+	// Trim leaves out this fraction of the terms, those with the highest loss
+	// (Levi et al. 2021, section 5.2.5). It is for losses over triplets or
+	// pairs, and holds a batch's terms in memory.
+	Trim float64
+	// Memory is the number of earlier embeddings kept as further references
+	// (Wang et al. 2020, "Cross-batch memory for embedding learning"). No
+	// gradient goes to them, and no embedding meets its own copy.
+	Memory int
+	// Kin, if set, says how a reference of label b relates to an anchor of
+	// label a, in place of equality: see SharesLabel and CoarseNotFine.
+	Kin func(a, b int64) pair.Kin
+
+	// L2 adds this times the mean squared norm of the embeddings as given, and
+	// ZeroMean this times the mean over embeddings of |sum of its numbers|.
+	L2, ZeroMean float64
+
+	// Plus are further objectives added to this one, each times its weight.
+	// Their Plus must be empty.
+	Plus []Weighted
 }
 
-// Result is what one step found.
+// Weighted is an objective with a weight.
+type Weighted struct {
+	Weight  float64
+	Options Options
+}
+
+// Result is what one step found. Counts are of the first loss only.
 type Result struct {
-	Value float64 // the reduced loss
+	Value float64 // the reduced loss, regularisers and further losses included
 
 	Tuples int // terms of the loss: triplets, pairs or anchors
 	Active int // terms that are not 0
@@ -37,36 +70,43 @@ type Result struct {
 // first step of a size, further ones allocate nothing. It is not for use by
 // several goroutines at a time; it uses all cores itself.
 type Objective struct {
-	opts Options
-	rows pair.Rows
-	term term
-	step uint64
-	dE   mat.Dense
+	opts  Options
+	terms []*term
+	step  uint64
 }
 
 // New returns an objective. It is an error if the options contradict each other.
 func New(o Options) (*Objective, error) {
-	if o.Loss == nil {
-		o.Loss = loss.Triplet{}
-	}
-	switch o.Loss.(type) {
-	case loss.Tuples, loss.Pairs, loss.Sets:
-	default:
-		return nil, fmt.Errorf("objective: %T is none of loss.Tuples, loss.Pairs and loss.Sets", o.Loss)
-	}
 	obj := &Objective{opts: o}
-	obj.term.init(o.Loss, o.Mine)
+	all := append([]Weighted{{Weight: 1, Options: o}}, o.Plus...)
+	for k, w := range all {
+		if k > 0 && len(w.Options.Plus) > 0 {
+			return nil, errors.New("objective: a further loss has further losses of its own: list them all side by side")
+		}
+		t, err := newTerm(w)
+		if err != nil {
+			if k > 0 {
+				err = fmt.Errorf("further loss %d: %w", k, err)
+			}
+			return nil, err
+		}
+		obj.terms = append(obj.terms, t)
+	}
 	return obj, nil
 }
 
 // Step computes the loss of embeddings e (n x d) with the given n labels and
 // writes its gradient with respect to e to grad, of the same shape; a nil grad
-// asks for the value only. It counts as one step for everything random.
+// asks for the value only. It also fills Grad of Params. It counts as one step
+// for everything random, and puts the embeddings into the memory.
 //
-// An embedding that is not finite is an error that names its row. A batch in
-// which nothing is comparable has the value 0 and a zero gradient, and the
-// result says why. Step panics if the shapes do not match.
+// An embedding that is not finite, or a label without a class, is an error that
+// names it. A batch in which nothing is comparable has the value 0 and a zero
+// gradient, and the result says why. Step panics if the shapes do not match.
 func (o *Objective) Step(e *mat.Dense, labels []int64, grad *mat.Dense) (Result, error) {
+	if len(labels) != e.Rows {
+		panic(fmt.Sprintf("objective: %d labels for %d embeddings", len(labels), e.Rows))
+	}
 	return o.run(e, labels, nil, grad)
 }
 
@@ -74,8 +114,8 @@ func (o *Objective) Step(e *mat.Dense, labels []int64, grad *mat.Dense) (Result,
 // of mined ones. It is an error if the loss does not take triplets or an index
 // is out of range.
 func (o *Objective) StepTriplets(e *mat.Dense, triplets [][3]int32, grad *mat.Dense) (Result, error) {
-	if _, ok := o.opts.Loss.(loss.Tuples); !ok {
-		return Result{}, fmt.Errorf("the loss %T does not take triplets", o.opts.Loss)
+	if _, ok := o.terms[0].loss.(loss.Tuples); !ok || len(o.terms) > 1 || o.opts.Memory > 0 {
+		return Result{}, errors.New("only a single loss over triplets, without a memory, takes given triplets")
 	}
 	for k, t := range triplets {
 		for _, j := range t {
@@ -91,51 +131,94 @@ func (o *Objective) StepTriplets(e *mat.Dense, triplets [][3]int32, grad *mat.De
 }
 
 func (o *Objective) run(e *mat.Dense, labels []int64, triplets [][3]int32, grad *mat.Dense) (Result, error) {
-	if triplets == nil && len(labels) != e.Rows {
-		panic(fmt.Sprintf("objective: %d labels for %d embeddings", len(labels), e.Rows))
-	}
 	if grad != nil && (grad.Rows != e.Rows || grad.Cols != e.Cols) {
 		panic(fmt.Sprintf("objective: a %d x %d gradient for %d x %d embeddings", grad.Rows, grad.Cols, e.Rows, e.Cols))
 	}
-	if err := o.rows.Set(e, o.opts.Normalize); err != nil {
-		return Result{}, err
-	}
-	o.shape(e.Rows, e.Cols)
 	step := o.step
 	o.step++
-	r, scale := o.term.run(&o.rows, labels, triplets, step, &o.dE)
-	if grad != nil {
-		o.rows.Backward(&o.dE, scale, grad)
+	var result Result
+	for k, t := range o.terms {
+		r, err := t.run(e, labels, triplets, step, grad, k > 0)
+		if err != nil {
+			return Result{}, err
+		}
+		if k == 0 {
+			result = r
+		} else {
+			result.Value += r.Value
+		}
 	}
-	return r, nil
+	return result, nil
 }
 
-// shape makes dE r x c.
-func (o *Objective) shape(r, c int) {
-	o.dE.Rows, o.dE.Cols, o.dE.Stride = r, c, c
-	if cap(o.dE.Data) < r*c {
-		o.dE.Data = make([]float32, r*c)
+// SetMining changes the strategies of the first loss from the next step on.
+func (o *Objective) SetMining(c mine.Config) error {
+	t := o.terms[0]
+	if err := checkMining(t.loss, c); err != nil {
+		return err
 	}
-	o.dE.Data = o.dE.Data[:r*c]
+	t.miner.Configure(c)
+	return nil
 }
 
-// SetMining changes the strategies from the next step on.
-func (o *Objective) SetMining(c mine.Config) {
-	o.opts.Mine = c
-	o.term.miner = mine.New(c)
+// Params returns what the losses learn: none for most. Those of further losses
+// have the loss's number before the name, "1.beta".
+func (o *Objective) Params() []*loss.Param {
+	var all []*loss.Param
+	for _, t := range o.terms {
+		if l, ok := t.loss.(loss.Learner); ok {
+			all = append(all, l.Params()...)
+		}
+	}
+	return all
 }
 
 // State is what an Objective needs, beside its parameters, to go on as if it
 // had never stopped.
 type State struct {
-	Step uint64 `json:"step"`
+	Step   uint64   `json:"step"`
+	Memory []Memory `json:"memory,omitempty"` // of each loss that has one
+}
+
+// Memory is the content of a cross-batch memory. Once it is full, Next is the
+// place of its oldest embedding, which the next one takes.
+type Memory struct {
+	Dim        int       `json:"dim"`
+	Next       int       `json:"next"`
+	Embeddings []float32 `json:"embeddings"`
+	Labels     []int64   `json:"labels"`
 }
 
 // State returns the state after the last step.
-func (o *Objective) State() State { return State{Step: o.step} }
+func (o *Objective) State() State {
+	s := State{Step: o.step}
+	for _, t := range o.terms {
+		if t.memory.size > 0 {
+			s.Memory = append(s.Memory, t.memory.save())
+		}
+	}
+	return s
+}
 
-// Restore continues from s.
+// Restore continues from s, which must come from an objective with the same
+// options.
 func (o *Objective) Restore(s State) error {
+	k := 0
+	for _, t := range o.terms {
+		if t.memory.size == 0 {
+			continue
+		}
+		if k == len(s.Memory) {
+			return errors.New("the saved state of the loss lacks its cross-batch memory")
+		}
+		if err := t.memory.load(s.Memory[k]); err != nil {
+			return err
+		}
+		k++
+	}
+	if k < len(s.Memory) {
+		return errors.New("the saved state of the loss has a cross-batch memory, the loss has not")
+	}
 	o.step = s.Step
 	return nil
 }

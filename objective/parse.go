@@ -11,49 +11,93 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/pair"
 )
 
 // Parse makes options from the mine and loss sections of a configuration, as
 // decoded from YAML or JSON; values may also be strings, as from a command
-// line. lossCfg needs "name". Keys that a loss does not know are errors that
-// name the nearest one it does. Policies that are not given are the loss's
+// line. Unknown keys and values are errors that name the nearest known one.
+//
+// lossCfg has the loss's name under "name" and its options under the keys that
+// Losses lists. Every loss also knows normalize, trim, memory, l2 and zero_mean
+// of Options, and margin, distance and epsilon, which mining reads too: the
+// first two bound FaceNet's negatives. Under "plus" may stand a list of further
+// losses, each a section like this one with a key "weight" and, if it mines
+// otherwise, "positives" and "negatives".
+//
+// mineCfg has the keys positives, negatives, fallback (none or hard), epsilon,
+// nearest, cutoff and max_weight. Policies that are not given are the loss's
 // customary ones.
 //
-// The keys margin, distance and normalize are known to every loss: a margin and
-// distance also bound FaceNet's negatives.
+// Classes, Dim, Seed and Kin of the options are left to the caller.
 func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
-	var o Options
 	l := &section{name: "loss", values: lossCfg}
-	name := l.text("name", "triplet")
-	build, ok := builders[name]
-	if !ok {
-		names := slices.Sorted(maps.Keys(builders))
-		return o, fmt.Errorf("loss.name: unknown loss %q%s; there are %s", name, didYouMean(name, names), strings.Join(names, ", "))
-	}
-	o.Loss, o.Mine = build(l)
-	o.Normalize = l.boolean("normalize", false)
 	m := &section{name: "mine", values: mineCfg}
-	o.Mine.Margin = l.number("margin")
-	o.Mine.Euclidean = l.choice("distance", "squared", "squared", "euclidean") == "euclidean"
-	o.Mine.Positives, _ = mine.ParsePositive(m.choice("positives", o.Mine.Positives.String(), mine.PositiveNames()...))
-	o.Mine.Negatives, _ = mine.ParseNegative(m.choice("negatives", o.Mine.Negatives.String(), mine.NegativeNames()...))
-	o.Mine.HardFallback = m.choice("fallback", "none", "none", "hard") == "hard"
-	o.Mine.Epsilon = m.number("epsilon")
-	o.Mine.Nearest = m.number("nearest")
-	o.Mine.Cutoff = m.number("cutoff")
-	o.Mine.MaxWeight = m.number("max_weight")
+	o := parse(m, l)
+	if more, ok := l.get("plus"); ok {
+		list, ok := more.([]any)
+		if !ok {
+			l.fail("plus", "%v is not a list of losses", more)
+		}
+		for k, v := range list {
+			name := fmt.Sprintf("loss.plus[%d]", k)
+			values, ok := v.(map[string]any)
+			if !ok {
+				l.errs = append(l.errs, fmt.Errorf("%s: %v is not a section", name, v))
+				continue
+			}
+			own := maps.Clone(mineCfg)
+			if own == nil {
+				own = map[string]any{}
+			}
+			delete(own, "positives")
+			delete(own, "negatives")
+			values = maps.Clone(values)
+			for _, key := range []string{"positives", "negatives"} {
+				if p, ok := values[key]; ok {
+					own[key] = p
+					delete(values, key)
+				}
+			}
+			pl := &section{name: name, values: values}
+			pm := &section{name: name, values: own}
+			w := Weighted{Weight: pl.number("weight").Or(1), Options: parse(pm, pl)}
+			o.Plus = append(o.Plus, w)
+			l.errs = append(l.errs, pl.done(), pm.done())
+		}
+	}
 	return o, errors.Join(l.done(), m.done())
 }
 
-// LossNames returns the names that Parse knows.
-func LossNames() []string { return slices.Sorted(maps.Keys(builders)) }
+// parse reads the keys of one loss.
+func parse(m, l *section) Options {
+	var o Options
+	name := l.text("name", "triplet")
+	entry, ok := find(name)
+	if !ok {
+		l.fail("name", "unknown loss %q%s; there are %s", name, didYouMean(name, LossNames()), strings.Join(LossNames(), ", "))
+		entry, _ = find("triplet")
+	}
+	o.Loss = entry.build(l)
+	o.Normalize = l.boolean("normalize", false)
+	o.Trim = l.number("trim").Or(0)
+	o.Memory = l.count("memory")
+	o.L2 = l.number("l2").Or(0)
+	o.ZeroMean = l.number("zero_mean").Or(0)
 
-// builders make a loss and its customary mining from a section.
-var builders = map[string]func(*section) (loss.Loss, mine.Config){
-	"triplet": func(s *section) (loss.Loss, mine.Config) {
-		return loss.Triplet{Margin: s.number("margin"), Euclidean: s.euclidean(false), Reduce: s.reduce()},
-			mine.Config{}
-	},
+	o.Mine.Margin = l.number("margin")
+	o.Mine.Euclidean = l.euclidean(o.Loss.Measure() == pair.Euclidean)
+	o.Mine.Epsilon = l.number("epsilon")
+	if e := m.number("epsilon"); e.IsSet() {
+		o.Mine.Epsilon = e
+	}
+	o.Mine.Positives, _ = mine.ParsePositive(m.choice("positives", entry.positives.String(), mine.PositiveNames()...))
+	o.Mine.Negatives, _ = mine.ParseNegative(m.choice("negatives", entry.negatives.String(), mine.NegativeNames()...))
+	o.Mine.HardFallback = m.choice("fallback", "none", "none", "hard") == "hard"
+	o.Mine.Nearest = m.number("nearest")
+	o.Mine.Cutoff = m.number("cutoff")
+	o.Mine.MaxWeight = m.number("max_weight")
+	return o
 }
 
 // section reads one section of a configuration, collecting errors and the keys
@@ -108,6 +152,16 @@ func (s *section) number(key string) loss.Optional {
 		return loss.Optional{}
 	}
 	return loss.Value(x)
+}
+
+// count reads a whole number of at least 0.
+func (s *section) count(key string) int {
+	x := s.number(key).Or(0)
+	if x < 0 || x > 1<<31 || x != math.Trunc(x) {
+		s.fail(key, "%v is not a whole number of at least 0", x)
+		return 0
+	}
+	return int(x)
 }
 
 func (s *section) text(key, def string) string {

@@ -1,8 +1,9 @@
 package objective
 
 import (
-	"slices"
-	"sync"
+	"errors"
+	"fmt"
+	"math"
 
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/loss"
@@ -17,17 +18,44 @@ const MatrixRows = 4096
 
 // term is one loss with its miner and the memory of a step.
 type term struct {
-	loss  loss.Loss
-	miner *mine.Miner
+	opts   Options
+	weight float64
+	loss   loss.Loss
+	miner  *mine.Miner
+
+	rows        pair.Rows // the batch
+	centred     pair.Rows // the batch, centred, for a loss that wants it
+	proxies     pair.Rows
+	proxyLabels []int64
+	memory      memory
+	labels      []int64 // of the anchors
 
 	table   pair.Table
 	weights pair.Weights
 	given   givenTriplets // in place of the miner, if used
+	trim    trimmed
+	dE, dP  mat.Dense
 
-	lo, hi int // the loaded anchors
-	chunk  []tally
-	pool   pool
+	phase         phase
+	lo, hi        int // the loaded anchors
+	chunk         []tally
+	perAnchor     []float64 // derivative of the anchor's own parameter
+	summary       [2][][4]float64
+	total         [2][4]float64
+	withPositives int
+	pool          pool
 }
+
+// phase is what a loop over the anchors is for: the passes of a MultiPass loss,
+// the choice of terms to keep, or, last, values and gradients.
+type phase int
+
+const (
+	firstPass phase = iota
+	secondPass
+	trimming
+	final
+)
 
 // tally is what one chunk of anchors adds to the result.
 type tally struct {
@@ -35,37 +63,232 @@ type tally struct {
 	Result
 }
 
-func (t *term) init(l loss.Loss, c mine.Config) {
-	t.loss, t.miner = l, mine.New(c)
+func newTerm(w Weighted) (*term, error) {
+	o := w.Options
+	if o.Loss == nil {
+		o.Loss = loss.Triplet{}
+	}
+	if o.Trim < 0 || o.Trim >= 1 || math.IsNaN(o.Trim) {
+		return nil, fmt.Errorf("trim is %v: it must be at least 0 and below 1", o.Trim)
+	}
+	if o.Memory < 0 {
+		return nil, fmt.Errorf("memory is %d: it must not be negative", o.Memory)
+	}
+	_, proxied := o.Loss.(loss.Proxied)
+	switch o.Loss.(type) {
+	case loss.Tuples, loss.Pairs:
+	case loss.Sets:
+		if o.Trim > 0 {
+			return nil, errors.New("trim is for losses over triplets or pairs")
+		}
+	default:
+		return nil, fmt.Errorf("objective: %T is none of loss.Tuples, loss.Pairs and loss.Sets", o.Loss)
+	}
+	if proxied && (o.Memory > 0 || o.Kin != nil) {
+		return nil, errors.New("a loss with proxies takes neither a memory nor a relation of labels")
+	}
+	_, cross := o.Loss.(loss.CrossRows)
+	_, passes := o.Loss.(loss.MultiPass)
+	if (cross || passes) && o.Memory > 0 {
+		return nil, errors.New("this loss looks at other anchors of the batch and takes no memory")
+	}
+	if l, ok := o.Loss.(loss.Learner); ok {
+		if err := l.Learn(o.Classes, o.Dim, o.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkMining(o.Loss, o.Mine); err != nil {
+		return nil, err
+	}
+	t := &term{opts: o, weight: w.Weight, loss: o.Loss, miner: mine.New(o.Mine)}
+	t.memory.size = o.Memory
+	t.weights.Keep = cross
+	return t, nil
 }
 
-// run computes the sum of the loss's terms, its gradient dE with respect to
-// the rows as the loss sees them, and the scale that makes both the reduced
-// loss. The value in the result is scaled already.
-func (t *term) run(rows *pair.Rows, labels []int64, triplets [][3]int32, step uint64, dE *mat.Dense) (Result, float64) {
-	n := rows.E.Rows
-	t.table.A, t.table.R = rows, rows
-	t.given.set(n, triplets)
-	if triplets == nil {
-		t.table.Groups.Build(labels, labels, true)
+// checkMining reports whether a loss takes what a miner chooses.
+func checkMining(l loss.Loss, c mine.Config) error {
+	_, all := l.(loss.AllPairs)
+	_, proxied := l.(loss.Proxied)
+	if (all || proxied) && (c.Positives != mine.AllPositives || c.Negatives != mine.AllNegatives) {
+		return fmt.Errorf("this loss is defined for all positives with all negatives, not %v with %v", c.Positives, c.Negatives)
+	}
+	return nil
+}
+
+// run computes the term, adds its gradient to grad or replaces it, and returns
+// the result with the weighted, reduced value.
+func (t *term) run(x *mat.Dense, labels []int64, triplets [][3]int32, step uint64, grad *mat.Dense, add bool) (Result, error) {
+	if err := t.prepare(x, labels, triplets); err != nil {
+		return Result{}, err
 	}
 	t.miner.Begin(&t.table, step)
-	t.weights.Reset(&t.table, t.loss.Measure(), dE, nil)
+	anchors, dR := &t.dE, (*mat.Dense)(nil)
+	if p, ok := t.loss.(loss.Proxied); ok {
+		dR = &t.dP
+		if p.ProxyAnchors() {
+			anchors, dR = dR, anchors
+		}
+	}
+	t.weights.Reset(&t.table, t.loss.Measure(), anchors, dR)
+
+	if l, ok := t.loss.(loss.MultiPass); ok {
+		for pass := range l.Passes() {
+			t.summary[pass] = resize(t.summary[pass], t.table.Groups.Anchors())
+			t.sweep(phase(pass))
+			t.total[pass] = [4]float64{}
+			for _, s := range t.summary[pass] {
+				for k, v := range s {
+					t.total[pass][k] += v
+				}
+			}
+		}
+	}
+	if t.opts.Trim > 0 {
+		t.trim.reset(pair.Chunks(t.table.Groups.Anchors()))
+		t.sweep(trimming)
+		t.trim.choose(t.opts.Trim)
+	}
+	t.sweep(final)
+	t.weights.Gradient()
+
+	r, scale := t.reduce()
+	if t.memory.size > 0 {
+		t.memory.push(t.seen(), labels)
+	}
+	if grad != nil {
+		t.backward(scale, grad, add)
+	}
+	r.Value += t.regularise(x, grad)
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		return r, fmt.Errorf("the loss is %v on finite embeddings: they are too large for it; normalise them or lower the learning rate", r.Value)
+	}
+	return r, nil
+}
+
+// seen returns the batch as the loss sees it.
+func (t *term) seen() *pair.Rows {
+	if _, ok := t.loss.(loss.Centered); ok {
+		return &t.centred
+	}
+	return &t.rows
+}
+
+// prepare sets up anchors, references and groups.
+func (t *term) prepare(x *mat.Dense, labels []int64, triplets [][3]int32) error {
+	if err := t.rows.Set(x, t.opts.Normalize); err != nil {
+		return err
+	}
+	if _, ok := t.loss.(loss.Centered); ok {
+		t.centred.Center(&t.rows)
+	}
+	shape(&t.dE, x.Rows, x.Cols)
+	batch := t.seen()
+	t.table.A, t.table.R = batch, batch
+	t.labels = labels
+	t.given.set(x.Rows, triplets)
+	if t.given.used {
+		t.table.Groups.BuildNone(x.Rows)
+		return nil
+	}
+	if l, ok := t.loss.(loss.PerLabel); ok && len(l.Params()[0].Value) > 1 {
+		if err := t.checkLabels(labels, len(l.Params()[0].Value)); err != nil {
+			return err
+		}
+	}
+	if p, ok := t.loss.(loss.Proxied); ok {
+		return t.prepareProxies(p, labels)
+	}
+	refs := labels
+	if t.memory.size > 0 {
+		var err error
+		if t.table.R, refs, err = t.memory.references(batch, labels); err != nil {
+			return err
+		}
+	}
+	if t.opts.Kin == nil {
+		t.table.Groups.Build(labels, refs, true)
+	} else {
+		kin := t.opts.Kin
+		t.table.Groups.BuildBy(len(labels), len(refs), true, func(i, j int) pair.Kin { return kin(labels[i], refs[j]) })
+	}
+	return nil
+}
+
+func (t *term) checkLabels(labels []int64, classes int) error {
+	for i, y := range labels {
+		if y < 0 || y >= int64(classes) {
+			return fmt.Errorf("sample %d has label %d, but the loss learns for labels 0 to %d", i, y, classes-1)
+		}
+	}
+	return nil
+}
+
+func (t *term) prepareProxies(p loss.Proxied, labels []int64) error {
+	param := p.Params()[0]
+	n, d := param.Shape[0], param.Shape[1]
+	if d != t.rows.E.Cols {
+		return fmt.Errorf("proxies have %d numbers, embeddings %d", d, t.rows.E.Cols)
+	}
+	if err := t.checkLabels(labels, n/p.PerClass()); err != nil {
+		return err
+	}
+	if err := t.proxies.Set(mat.Of(n, d, param.Value), true); err != nil {
+		return fmt.Errorf("proxies: %w", err)
+	}
+	t.proxyLabels = resize(t.proxyLabels, n)
+	for k := range t.proxyLabels {
+		t.proxyLabels[k] = int64(k / p.PerClass())
+	}
+	shape(&t.dP, n, d)
+	if p.ProxyAnchors() {
+		t.table.A = &t.proxies
+		t.table.Groups.Build(t.proxyLabels, labels, false)
+		t.labels = t.proxyLabels
+		t.withPositives = 0
+		for i := range n {
+			if len(t.table.Groups.Own(i)) > 0 {
+				t.withPositives++
+			}
+		}
+	} else {
+		t.table.R = &t.proxies
+		t.table.Groups.Build(labels, t.proxyLabels, false)
+		t.withPositives = len(labels)
+	}
+	return nil
+}
+
+// sweep runs one phase over all anchors, a block at a time.
+func (t *term) sweep(p phase) {
+	n := t.table.Groups.Anchors()
+	t.phase = p
 	t.chunk = resize(t.chunk, pair.Chunks(n))
 	clear(t.chunk)
-
+	t.perAnchor = resize(t.perAnchor, n)
+	clear(t.perAnchor)
 	block := n
-	if n > MatrixRows {
-		block = max(1, MatrixRows*MatrixRows/t.table.Refs()/pair.Grain) * pair.Grain
+	if refs := t.table.Refs(); n*refs > MatrixRows*MatrixRows && !t.weights.Keep {
+		block = max(1, MatrixRows*MatrixRows/refs/pair.Grain) * pair.Grain
 	}
 	for t.lo = 0; t.lo < n; t.lo += block {
 		t.hi = min(t.lo+block, n)
-		t.table.Load(t.lo, t.hi)
+		if !t.table.Loaded(t.lo, t.hi) {
+			t.table.Load(t.lo, t.hi)
+		}
+		t.weights.Room()
 		par.Do(pair.Chunks(t.hi-t.lo), t)
-		t.weights.Flush()
+		if p == final {
+			t.weights.Flush()
+		}
 	}
-	t.weights.Gradient()
+	if p == final {
+		t.table.Unload()
+	}
+}
 
+// reduce adds up the tallies, and returns what the sum is multiplied by.
+func (t *term) reduce() (Result, float64) {
 	var sum tally
 	for _, c := range t.chunk {
 		sum.value += c.value
@@ -77,209 +300,59 @@ func (t *term) run(rows *pair.Rows, labels []int64, triplets [][3]int32, step ui
 		sum.NoCandidate += c.NoCandidate
 		sum.Fallbacks += c.Fallbacks
 	}
-	scale := t.loss.Reduction().Scale(sum.Tuples, sum.Active)
+	scale := t.loss.Reduction().Scale(sum.Tuples, sum.Active) * t.weight
 	sum.Value = sum.value * scale
 	return sum.Result, scale
 }
 
-// Run implements par.Task for a chunk of the loaded anchors.
-func (t *term) Run(chunk int) {
-	s := t.pool.get()
-	lo := t.lo + chunk*pair.Grain
-	for i := lo; i < min(lo+pair.Grain, t.hi); i++ {
-		t.anchor(i, s, &t.chunk[lo/pair.Grain])
-		t.weights.End(i)
+// backward turns dE and dP into gradients of what was given.
+func (t *term) backward(scale float64, grad *mat.Dense, add bool) {
+	if _, ok := t.loss.(loss.Centered); ok {
+		t.centred.Uncenter(&t.dE)
 	}
-	t.pool.put(s)
-}
-
-// anchor mines for anchor i and takes its terms.
-func (t *term) anchor(i int, s *scratch, sum *tally) {
-	var sel *mine.Selection
-	if t.given.used {
-		sel = t.given.selection(i, &s.given)
-	} else {
-		sel = t.miner.Mine(i, &s.mine)
-		own := t.table.Groups.Own(i)
-		if len(own) == 0 || len(own) == 1 && int(own[0]) == t.table.Groups.Self(i) {
-			sum.NoPositive++
-		}
-		if t.table.NegativeCount(i) == 0 {
-			sum.NoNegative++
-		}
-		sum.NoCandidate += sel.NoCandidate
-		sum.Fallbacks += sel.Fallback
-	}
+	t.rows.Backward(&t.dE, scale, grad, add)
 	switch l := t.loss.(type) {
-	case loss.Tuples:
-		t.tuples(l, i, sel, s, sum)
-	case loss.Pairs, loss.Sets:
-		panic("objective: not reached")
+	case loss.Proxied:
+		p := l.Params()[0]
+		g := mat.Dense{Rows: p.Shape[0], Cols: p.Shape[1], Stride: p.Shape[1], Data: p.Grad}
+		t.proxies.Backward(&t.dP, scale, &g, false)
+	case loss.PerLabel:
+		l.Learned(t.labels, t.perAnchor, scale)
 	}
 }
 
-// tuples takes the triplets of anchor i.
-func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum *tally) {
-	if sel.Paired {
-		dropUnpaired(sel)
+// regularise returns the value of the regularisers and adds their gradient.
+func (t *term) regularise(x, grad *mat.Dense) float64 {
+	l2, zero := t.opts.L2*t.weight, t.opts.ZeroMean*t.weight
+	if l2 == 0 && zero == 0 || x.Rows == 0 {
+		return 0
 	}
-	if len(sel.Pos) == 0 || len(sel.Neg) == 0 && !sel.All {
-		return
-	}
-	m := l.Measure()
-	s.room(t.table.Refs(), len(sel.Pos)+len(sel.Neg))
-	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
-	t.table.Values(m, i, sel.Pos, pos)
-	neg := t.negatives(m, i, sel, s)
-	dneg := s.dneg[:len(neg)]
-
-	before := sum.Tuples
-	if sel.Paired {
-		val := s.val[:len(pos)]
-		l.Tuples(pos, neg, val, dpos, dneg)
-		sum.take(val)
-	} else {
-		clear(dneg)
-		val, ap, dap, dan := s.val[:len(neg)], s.ap[:len(neg)], s.dap[:len(neg)], s.dan[:len(neg)]
-		for k, x := range pos {
-			for j := range ap {
-				ap[j] = x
-			}
-			l.Tuples(ap, neg, val, dap, dan)
-			sum.take(val)
-			var d float64
-			for j, v := range dap {
-				d += float64(v)
-				dneg[j] += dan[j]
-			}
-			dpos[k] = float32(d)
+	var value float64
+	n := float64(x.Rows)
+	for i := range x.Rows {
+		var sq, sum float64
+		for _, v := range x.Row(i) {
+			sq += float64(v) * float64(v)
+			sum += float64(v)
+		}
+		value += (l2*sq + zero*math.Abs(sum)) / n
+		if grad == nil {
+			continue
+		}
+		slope := 0.0
+		if sum != 0 {
+			slope = math.Copysign(zero/n, sum)
+		}
+		g := grad.Row(i)
+		for k, v := range x.Row(i) {
+			g[k] += float32(2*l2/n*float64(v) + slope)
 		}
 	}
-	if sum.Tuples > before {
-		sum.Anchors++
-	}
-	t.emit(i, sel, pos, dpos, neg, dneg)
+	return value
 }
 
-// take adds terms of the given values.
-func (c *tally) take(val []float32) {
-	c.Tuples += len(val)
-	for _, v := range val {
-		if v != 0 {
-			c.value += float64(v)
-			c.Active++
-		}
-	}
+// shape makes m r x c.
+func shape(m *mat.Dense, r, c int) {
+	m.Rows, m.Cols, m.Stride = r, c, c
+	m.Data = resize(m.Data, r*c)
 }
-
-// negatives lists the measures of the selected negatives.
-func (t *term) negatives(m pair.Measure, i int, sel *mine.Selection, s *scratch) []float32 {
-	if sel.All {
-		return t.table.Negatives(m, i, s.neg)
-	}
-	neg := s.neg[:len(sel.Neg)]
-	t.table.Values(m, i, sel.Neg, neg)
-	return neg
-}
-
-// emit hands the derivatives of anchor i's pairs over.
-func (t *term) emit(i int, sel *mine.Selection, pos, dpos, neg, dneg []float32) {
-	t.weights.Add(i, sel.Pos, pos, dpos)
-	if sel.All {
-		t.weights.Negatives(i, neg, dneg)
-	} else {
-		t.weights.Add(i, sel.Neg, neg, dneg)
-	}
-}
-
-// dropUnpaired removes positives for which no negative was found.
-func dropUnpaired(sel *mine.Selection) {
-	n := 0
-	for k, j := range sel.Neg {
-		if j >= 0 {
-			sel.Pos[n], sel.Neg[n] = sel.Pos[k], j
-			n++
-		}
-	}
-	sel.Pos, sel.Neg = sel.Pos[:n], sel.Neg[:n]
-}
-
-// givenTriplets stands in for a miner.
-type givenTriplets struct {
-	used     bool
-	start    []int32
-	pos, neg []int32
-}
-
-// set sorts the triplets by anchor, keeping their order otherwise.
-func (g *givenTriplets) set(n int, triplets [][3]int32) {
-	g.used = triplets != nil
-	if !g.used {
-		return
-	}
-	g.start = resize(g.start, n+1)
-	clear(g.start)
-	for _, t := range triplets {
-		g.start[t[0]+1]++
-	}
-	for i := range n {
-		g.start[i+1] += g.start[i]
-	}
-	g.pos, g.neg = resize(g.pos, len(triplets)), resize(g.neg, len(triplets))
-	for _, t := range triplets {
-		at := g.start[t[0]]
-		g.start[t[0]]++
-		g.pos[at], g.neg[at] = t[1], t[2]
-	}
-	copy(g.start[1:], g.start)
-	g.start[0] = 0
-}
-
-func (g *givenTriplets) selection(i int, sel *mine.Selection) *mine.Selection {
-	lo, hi := g.start[i], g.start[i+1]
-	*sel = mine.Selection{Pos: g.pos[lo:hi], Neg: g.neg[lo:hi], Paired: true}
-	return sel
-}
-
-// scratch is the memory of one goroutine.
-type scratch struct {
-	mine  mine.Scratch
-	given mine.Selection
-
-	pos, neg, dpos, dneg, val, ap, dap, dan []float32
-}
-
-// room makes the slices hold refs values, or as many as were selected.
-func (s *scratch) room(refs, selected int) {
-	n := max(refs, selected)
-	for _, p := range []*[]float32{&s.pos, &s.neg, &s.dpos, &s.dneg, &s.val, &s.ap, &s.dap, &s.dan} {
-		*p = resize(*p, n)
-	}
-}
-
-// pool keeps scratches between chunks. What is in them does not matter, so
-// who gets which does not either.
-type pool struct {
-	mu   sync.Mutex
-	free []*scratch
-}
-
-func (p *pool) get() *scratch {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.free); n > 0 {
-		s := p.free[n-1]
-		p.free = p.free[:n-1]
-		return s
-	}
-	return new(scratch)
-}
-
-func (p *pool) put(s *scratch) {
-	p.mu.Lock()
-	p.free = append(p.free, s)
-	p.mu.Unlock()
-}
-
-// resize returns a slice of length n, of s's storage where that suffices.
-func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

@@ -132,6 +132,15 @@ func (g *Groups) BuildBy(n, m int, self bool, kin func(anchor, ref int) Kin) {
 	}
 }
 
+// BuildNone makes groups of n anchors, each a reference and alone.
+func (g *Groups) BuildNone(n int) {
+	g.explicit = false
+	g.self, g.group = resize(g.self, n), resize(g.group, n)
+	for i := range n {
+		g.self[i], g.group[i] = int32(i), -1
+	}
+}
+
 // Anchors returns the number of anchors.
 func (g *Groups) Anchors() int { return len(g.self) }
 
@@ -146,6 +155,18 @@ func (g *Groups) Own(i int) []int32 {
 		return nil
 	}
 	return g.members[g.start[c]:g.start[c+1]]
+}
+
+// PositiveCount returns the number of positives of anchor i.
+func (g *Groups) PositiveCount(i int) int {
+	if g.explicit {
+		return int(g.posStart[i+1] - g.posStart[i])
+	}
+	n := len(g.Own(i))
+	if g.self[i] >= 0 {
+		n--
+	}
+	return n
 }
 
 // Positives appends the positives of anchor i, ascending, to dst[:0].

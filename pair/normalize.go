@@ -10,7 +10,7 @@ import (
 
 // MaxNorm bounds the rows of embeddings that are compared as they are. Beyond
 // it products of distances leave the range of float32.
-const MaxNorm = 1e12
+const MaxNorm = 1e9
 
 // Rows are the rows of a matrix as a loss sees them: as given, or each divided
 // by its Euclidean norm. The zero value is ready for Set, which reuses its
@@ -61,6 +61,55 @@ func (r *Rows) Set(x *mat.Dense, normalize bool) error {
 	return nil
 }
 
+// Center makes r the rows of from, each less its own mean.
+func (r *Rows) Center(from *Rows) {
+	r.Reserve(from.E.Rows, from.E.Cols)
+	r.Unit = false
+	for i := range from.E.Rows {
+		x, e := from.E.Row(i), r.E.Row(i)
+		copy(e, x)
+		center(e)
+		r.Sq[i] = SquaredNorm(e)
+	}
+}
+
+// Uncenter turns the gradient with respect to centred rows into that with
+// respect to the rows they were made of, in place.
+func (r *Rows) Uncenter(de *mat.Dense) {
+	for i := range de.Rows {
+		center(de.Row(i))
+	}
+}
+
+func center(x []float32) {
+	var sum float64
+	for _, v := range x {
+		sum += float64(v)
+	}
+	mean := sum / float64(max(len(x), 1))
+	for k, v := range x {
+		x[k] = float32(float64(v) - mean)
+	}
+}
+
+// Reserve makes E an r x c matrix with storage of its own, and Sq of length r,
+// both of arbitrary content, for rows that come from elsewhere.
+func (r *Rows) Reserve(rows, c int) {
+	r.unit.Rows, r.unit.Cols, r.unit.Stride = rows, c, c
+	r.unit.Data = resize(r.unit.Data, rows*c)
+	r.Sq = resize(r.Sq, rows)
+	r.E = &r.unit
+}
+
+// SquaredNorm returns |x|².
+func SquaredNorm(x []float32) float32 {
+	var s float64
+	for _, v := range x {
+		s += float64(v) * float64(v)
+	}
+	return float32(s)
+}
+
 func badRow(x *mat.Dense, i int) error {
 	for k, v := range x.Row(i) {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
@@ -70,12 +119,13 @@ func badRow(x *mat.Dense, i int) error {
 	return fmt.Errorf("embedding %d is not finite", i)
 }
 
-// Backward writes to dx the gradient with respect to the rows as given, from
-// the gradient de with respect to E, times scale:
-// dx = scale (de - (de . e) e) / |x| if normalised, scale de otherwise.
-// dx and de may be the same matrix.
-func (r *Rows) Backward(de *mat.Dense, scale float64, dx *mat.Dense) {
-	r.back = backTask{r: r, de: de, dx: dx, scale: scale}
+// Backward writes to dx, or adds to it, the gradient with respect to the rows as
+// given, from the gradient de with respect to E, times scale:
+// scale (de - (de . e) e) / |x| if normalised, scale de otherwise. What leaves
+// the range of float32 is held at its end. dx and de may be
+// the same matrix if nothing is added.
+func (r *Rows) Backward(de *mat.Dense, scale float64, dx *mat.Dense, add bool) {
+	r.back = backTask{r: r, de: de, dx: dx, scale: scale, add: add}
 	par.Do(chunks(de.Rows), &r.back)
 }
 
@@ -115,6 +165,7 @@ type backTask struct {
 	r      *Rows
 	de, dx *mat.Dense
 	scale  float64
+	add    bool
 }
 
 func (t *backTask) Run(chunk int) {
@@ -122,14 +173,15 @@ func (t *backTask) Run(chunk int) {
 	for i := chunk * grain; i < min((chunk+1)*grain, t.de.Rows); i++ {
 		g, d := t.de.Row(i), t.dx.Row(i)
 		if r.E == r.in {
-			scale := float32(t.scale)
 			for k, v := range g {
-				d[k] = v * scale
+				t.put(d, k, float64(v)*t.scale)
 			}
 			continue
 		}
 		if r.norm[i] == 0 {
-			clear(d)
+			if !t.add {
+				clear(d)
+			}
 			continue
 		}
 		e := r.E.Row(i)
@@ -139,12 +191,22 @@ func (t *backTask) Run(chunk int) {
 		}
 		s := t.scale / r.norm[i]
 		for k, v := range g {
-			d[k] = clamp((float64(v) - dot*float64(e[k])) * s)
+			t.put(d, k, (float64(v)-dot*float64(e[k]))*s)
 		}
 	}
 }
 
-// clamp converts to float32 without overflowing to an infinity.
+func (t *backTask) put(d []float32, k int, x float64) {
+	if t.add {
+		d[k] += clamp(x)
+	} else {
+		d[k] = clamp(x)
+	}
+}
+
+// clamp converts to float32 without overflowing to an infinity, and leaves room
+// for adding a few.
 func clamp(x float64) float32 {
-	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, x)))
+	const most = math.MaxFloat32 / 16
+	return float32(max(-most, min(most, x)))
 }

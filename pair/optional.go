@@ -17,3 +17,6 @@ func (o Optional) Or(def float64) float64 {
 	}
 	return def
 }
+
+// IsSet reports whether a number is set.
+func (o Optional) IsSet() bool { return o.set }

@@ -13,6 +13,7 @@ type Table struct {
 	Groups Groups
 
 	lo, hi int
+	loaded bool
 	s      mat.Dense
 }
 
@@ -22,7 +23,7 @@ func (t *Table) Load(lo, hi int) {
 	if lo < 0 || hi < lo || hi > t.A.E.Rows || t.A.E.Cols != t.R.E.Cols {
 		panic(fmt.Sprintf("pair: anchors %d..%d of %d x %d against %d x %d", lo, hi, t.A.E.Rows, t.A.E.Cols, t.R.E.Rows, t.R.E.Cols))
 	}
-	t.lo, t.hi = lo, hi
+	t.lo, t.hi, t.loaded = lo, hi, true
 	m := t.R.E.Rows
 	t.s.Rows, t.s.Cols, t.s.Stride = hi-lo, m, m
 	t.s.Data = resize(t.s.Data, (hi-lo)*m)
@@ -32,6 +33,14 @@ func (t *Table) Load(lo, hi int) {
 	a := rows(t.A.E, lo, hi)
 	mat.Gemm(false, true, 1, &a, t.R.E, 0, &t.s)
 }
+
+// Loaded reports whether anchors lo..hi-1 are loaded and Unload was not called
+// since.
+func (t *Table) Loaded(lo, hi int) bool { return t.loaded && t.lo == lo && t.hi == hi }
+
+// Unload forgets what is loaded, before the embeddings change or after weights
+// took the place of similarities.
+func (t *Table) Unload() { t.loaded = false }
 
 // rows is mat.Dense.RowRange by value.
 func rows(m *mat.Dense, lo, hi int) mat.Dense {
@@ -59,7 +68,7 @@ func (t *Table) Value(m Measure, i, j int, s float32) float32 {
 	}
 	size := t.A.Sq[i] + t.R.Sq[j]
 	d2 := size - 2*s
-	if d2 < near*size {
+	if d2 <= near*size {
 		return m.fromSquared(SquaredDistance(t.A.E.Row(i), t.R.E.Row(j)))
 	}
 	return m.fromSquared(float64(d2))
@@ -76,14 +85,7 @@ func (t *Table) Values(m Measure, i int, idx []int32, dst []float32) {
 // Negatives writes measure m of anchor i and each of its negatives, ascending,
 // to dst[:0] and returns it. dst must have room for all references.
 func (t *Table) Negatives(m Measure, i int, dst []float32) []float32 {
-	s := t.Row(i)
-	dst = dst[:0]
-	from := 0
-	for _, j := range t.Groups.Own(i) {
-		dst = append(dst, s[from:j]...)
-		from = int(j) + 1
-	}
-	dst = append(dst, s[from:]...)
+	dst = t.Across(i, i, dst)
 	if m == Similarity {
 		return dst
 	}
@@ -95,6 +97,20 @@ func (t *Table) Negatives(m Measure, i int, dst []float32) []float32 {
 		}
 	})
 	return dst
+}
+
+// Across writes the similarities of anchor row, one of the loaded, and each
+// negative of anchor i, ascending, to dst[:0] and returns it. dst must have room
+// for all references.
+func (t *Table) Across(row, i int, dst []float32) []float32 {
+	s := t.Row(row)
+	dst = dst[:0]
+	from := 0
+	for _, j := range t.Groups.Own(i) {
+		dst = append(dst, s[from:j]...)
+		from = int(j) + 1
+	}
+	return append(dst, s[from:]...)
 }
 
 // eachRun calls f for each maximal range of negatives of anchor i, ascending.
@@ -113,6 +129,17 @@ func (t *Table) eachRun(i int, f func(lo, hi int)) {
 
 // NegativeCount returns the number of negatives of anchor i.
 func (t *Table) NegativeCount(i int) int { return t.Refs() - len(t.Groups.Own(i)) }
+
+// NegativeIndices writes the negatives of anchor i, ascending, to dst[:0].
+func (t *Table) NegativeIndices(i int, dst []int32) []int32 {
+	dst = dst[:0]
+	t.eachRun(i, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			dst = append(dst, int32(j))
+		}
+	})
+	return dst
+}
 
 // Nearness writes to dst a number per reference that grows as the reference
 // comes nearer to anchor i: v = S on the unit sphere, S - |r|²/2 elsewhere. It

@@ -13,10 +13,15 @@ import (
 //
 // For measure S a weight w on (a, r) adds w r to the gradient of a and w a to
 // that of r. For D² and D it adds c (a - r) and its opposite, c = 2w for D² and
-// w/D for D (0 where D is 0).
+// w/D for D (0 where D is below 1e-30).
 type Weights struct {
+	// Keep leaves the Table's similarities as they are, for a loss that reads
+	// those of other anchors, at the cost of as much memory again.
+	Keep bool
+
 	t       *Table
 	measure Measure
+	kept    mat.Dense // the dense weights, if Keep
 	chunk   []entries
 
 	// Entries by reference, for the gradient of the references.
@@ -25,7 +30,6 @@ type Weights struct {
 	colC     []float32
 
 	dense     []bool    // per loaded anchor: its weights stand in the Table's row
-	any       bool      // one of them is set
 	sumA      []float64 // minus the coefficient of each anchor itself
 	sumR      []float64
 	dA, dR    *mat.Dense
@@ -70,7 +74,6 @@ func (w *Weights) Reset(t *Table, m Measure, dA, dR *mat.Dense) {
 	clear(w.sumA)
 	w.sumR = resize(w.sumR, t.Refs())
 	clear(w.sumR)
-	w.any = false
 	w.fresh = true
 }
 
@@ -109,7 +112,7 @@ func (w *Weights) coefficient(i, j int, x, dx float32) (c float32, isNear bool) 
 	case Squared:
 		return -2 * dx, x < near*(w.t.A.Sq[i]+w.t.R.Sq[j])
 	case Euclidean:
-		if x == 0 {
+		if x < 1e-30 {
 			return 0, true
 		}
 		return -dx / x, x*x < near*(w.t.A.Sq[i]+w.t.R.Sq[j])
@@ -118,19 +121,19 @@ func (w *Weights) coefficient(i, j int, x, dx float32) (c float32, isNear bool) 
 }
 
 // Negatives takes the weights dx of all negatives of anchor i, ascending, with
-// their measures x, as Table.Negatives lists them. Where most are worth
+// their measures x, as Table.Negatives lists them. Where many are worth
 // keeping they replace the anchor's similarities in the Table, which must not
-// be read afterwards. Weights so small beside the anchor's largest that all of
-// them together vanish in its rounding are dropped. End must follow.
-func (w *Weights) Negatives(i int, x, dx []float32) {
-	var largest float32
+// be read afterwards unless Keep is set. Weights are dropped that all together
+// are below a millionth of the anchor's largest, to which largest, that of its
+// positives, belongs. End must follow.
+func (w *Weights) Negatives(i int, x, dx []float32, largest float32) {
 	for _, d := range dx {
 		largest = max(largest, d, -d)
 	}
 	if largest == 0 {
 		return
 	}
-	cut := largest / float32(len(dx)) * (1.0 / (1 << 24))
+	cut := largest / float32(len(dx)) * 1e-6
 	kept := 0
 	for _, d := range dx {
 		if d > cut || d < -cut {
@@ -156,7 +159,7 @@ func (w *Weights) Negatives(i int, x, dx []float32) {
 		return
 	}
 	w.dense[i] = true
-	row := t.Row(i)
+	row := w.denseRow(i)
 	for _, j := range t.Groups.Own(i) {
 		row[j] = 0
 	}
@@ -176,12 +179,34 @@ func (w *Weights) Negatives(i int, x, dx []float32) {
 			k++
 		}
 	})
-	w.sumA[i] = sum
+	w.sumA[i] += sum
 }
 
 // sparseShare is the inverse share of kept weights up to which pairs are added
 // one by one: below it a product with the whole row costs more.
 const sparseShare = 8
+
+// denseRow returns the place of the dense weights of anchor i.
+func (w *Weights) denseRow(i int) []float32 {
+	if !w.Keep {
+		return w.t.Row(i)
+	}
+	return w.kept.Row(i - w.t.lo)
+}
+
+// Room makes room for the dense weights of the Table's loaded anchors, if they
+// are not to take the place of the similarities. It follows Table.Load.
+func (w *Weights) Room() {
+	if w.Keep {
+		data := resize(w.kept.Data, len(w.t.s.Data))
+		w.kept = w.t.s
+		w.kept.Data = data
+	}
+}
+
+// Anchor adds w to the derivative with respect to half the squared norm of
+// anchor i.
+func (w *Weights) Anchor(i int, dx float64) { w.sumA[i] -= dx }
 
 // Flush adds the dense weights of the Table's loaded anchors to the gradients.
 // It must be called before the Table loads others, and after the last.
@@ -200,13 +225,17 @@ func (w *Weights) Flush() {
 	}
 	for i := lo; i < hi; i++ {
 		if !w.dense[i] {
-			clear(t.Row(i))
+			clear(w.denseRow(i))
 		}
 	}
 	dA := rows(w.dA, lo, hi)
-	mat.Gemm(false, false, 1, &t.s, t.R.E, 1, &dA)
+	s := t.s
+	if w.Keep {
+		s = w.kept
+	}
+	mat.Gemm(false, false, 1, &s, t.R.E, 1, &dA)
 	a := rows(t.A.E, lo, hi)
-	dR, s := w.dR, t.s
+	dR := w.dR
 	if dR == nil {
 		dR = w.dA
 		s.Cols = w.dA.Rows

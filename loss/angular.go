@@ -1,0 +1,61 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// Angular bounds the angle at the negative of the triangle that anchor,
+// positive and negative make:
+//
+//	L = log(1 + sum over n of exp(f_apn))
+//	f_apn = 4 tan²(alpha) (a + p)·n - 2 (1 + tan²(alpha)) a·p
+//
+// Terms are ordered positive pairs with a negative; the default reduction is
+// the mean. It takes all positives with all negatives, and holds all
+// similarities of the batch at once whatever its size.
+//
+// Wang et al. 2017, "Deep metric learning with angular loss", in its N-pair
+// form (equation 7).
+type Angular struct {
+	Degrees Optional // alpha, default 40
+	Reduce  Reduction
+}
+
+// Measure implements Loss.
+func (Angular) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l Angular) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// AllPairs implements AllPairs.
+func (Angular) AllPairs() {}
+
+// CrossRows implements CrossRows.
+func (Angular) CrossRows() {}
+
+// Set implements Sets.
+func (l Angular) Set(s *Set) {
+	if !s.both() {
+		return
+	}
+	t := math.Tan(l.Degrees.Or(40) * math.Pi / 180)
+	t *= t
+	z := s.scratch(len(s.Neg))
+	for k, p := range s.Pos {
+		cross := s.PosNeg[k*len(s.Neg) : (k+1)*len(s.Neg)]
+		for j, n := range s.Neg {
+			z[j] = 4*t*(float64(n)+float64(cross[j])) - 2*(1+t)*float64(p)
+		}
+		s.term(softmax(z, true))
+		var sum float64
+		for j, w := range z {
+			// As much again for the pair (p, a), in which this similarity is
+			// the one between positive and negative.
+			s.DNeg[j] += float32(2 * 4 * t * w)
+			sum += w
+		}
+		s.DPos[k] = float32(-2 * (1 + t) * sum)
+	}
+}

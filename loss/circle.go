@@ -1,0 +1,51 @@
+package loss
+
+import "github.com/kindred-ml/kindred/pair"
+
+// Circle weighs every similarity by its distance from its optimum:
+//
+//	L = log(1 + sum over n of exp(gamma a_n (S_an - m)) * sum over p of exp(-gamma a_p (S_ap - 1 + m)))
+//	a_p = (1 + m - S_ap)_+,  a_n = (S_an + m)_+
+//
+// The weights a are constants in the gradient, as the paper has them. Terms are
+// anchors with both sides; the default reduction is the mean.
+//
+// Sun et al. 2020, "Circle loss: a unified perspective of pair similarity
+// optimization".
+type Circle struct {
+	Margin Optional // m, default 0.4
+	Gamma  Optional // default 80
+	Reduce Reduction
+}
+
+// Measure implements Loss.
+func (Circle) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l Circle) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Set implements Sets.
+func (l Circle) Set(s *Set) {
+	if !s.both() {
+		return
+	}
+	m, gamma := l.Margin.Or(0.4), l.Gamma.Or(80)
+	z := s.scratch(len(s.Pos) + len(s.Neg))
+	p, n := z[:len(s.Pos)], z[len(s.Pos):]
+	for k, x := range s.Pos {
+		a := max(0, 1+m-float64(x))
+		p[k] = -gamma * a * (float64(x) - 1 + m)
+	}
+	for k, x := range s.Neg {
+		a := max(0, float64(x)+m)
+		n[k] = gamma * a * (float64(x) - m)
+	}
+	v, w := softplus(softmax(p, false) + softmax(n, false))
+	s.term(v)
+	for k, x := range s.Pos {
+		s.DPos[k] = float32(-w * p[k] * gamma * max(0, 1+m-float64(x)))
+	}
+	for k, x := range s.Neg {
+		s.DNeg[k] = float32(w * n[k] * gamma * max(0, float64(x)+m))
+	}
+}

@@ -1,0 +1,133 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// classifier is the part that softmax losses over class weights share:
+// L = -log softmax of scale times the cosines, the own one changed.
+type classifier struct{ proxies }
+
+// Measure implements Loss.
+func (*classifier) Measure() pair.Measure { return pair.Similarity }
+
+// set computes the term of one embedding whose own logit, before scaling, is
+// own with derivative slope.
+func (*classifier) set(s *Set, scale, own, slope float64) {
+	z := s.scratch(1 + len(s.Neg))
+	z[0] = scale * own
+	scaled(z[1:], s.Neg, scale, 0)
+	s.term(max(0, softmax(z, false)-scale*own))
+	s.DPos[0] = float32(scale * (z[0] - 1) * slope)
+	for k := range s.Neg {
+		s.DNeg[k] = float32(scale * z[1+k])
+	}
+}
+
+// NormSoftmax is a softmax over cosines with normalised class weights:
+//
+//	L = -log( exp(S_y/T) / sum over classes z of exp(S_z/T) )
+//
+// Terms are embeddings, which should be normalised; the default reduction is
+// the mean.
+//
+// Zhai and Wu 2019, "Classification is a strong baseline for deep metric
+// learning"; Wang et al. 2017, "NormFace".
+type NormSoftmax struct {
+	Temperature Optional // default 0.05
+	Rate        Optional // learning rate of the class weights, default the network's
+	Reduce      Reduction
+	classifier
+}
+
+// Reduction implements Loss.
+func (l *NormSoftmax) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Learn implements Learner: class weights start at N(0, 1).
+func (l *NormSoftmax) Learn(classes, dim int, seed uint64) error {
+	l.rate = l.Rate.Or(0)
+	return l.learn(classes, dim, seed, 1)
+}
+
+// Set implements Sets.
+func (l *NormSoftmax) Set(s *Set) {
+	if len(s.Pos) > 0 {
+		l.set(s, 1/l.Temperature.Or(0.05), float64(s.Pos[0]), 1)
+	}
+}
+
+// CosFace is a softmax over cosines with a margin on the own class:
+//
+//	L = -log( exp(s (S_y - m)) / (exp(s (S_y - m)) + sum over z != y of exp(s S_z)) )
+//
+// Terms are embeddings, which should be normalised; the default reduction is
+// the mean.
+//
+// Wang et al. 2018, "CosFace: large margin cosine loss for deep face
+// recognition".
+type CosFace struct {
+	Margin Optional // m, default 0.35
+	Scale  Optional // s, default 64
+	Rate   Optional // learning rate of the class weights, default the network's
+	Reduce Reduction
+	classifier
+}
+
+// Reduction implements Loss.
+func (l *CosFace) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Learn implements Learner: class weights start at N(0, 1).
+func (l *CosFace) Learn(classes, dim int, seed uint64) error {
+	l.rate = l.Rate.Or(0)
+	return l.learn(classes, dim, seed, 1)
+}
+
+// Set implements Sets.
+func (l *CosFace) Set(s *Set) {
+	if len(s.Pos) > 0 {
+		l.set(s, l.Scale.Or(64), float64(s.Pos[0])-l.Margin.Or(0.35), 1)
+	}
+}
+
+// ArcFace is a softmax over cosines with a margin on the angle to the own
+// class:
+//
+//	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s S_z)) )
+//
+// Where theta_y + m exceeds pi the own cosine is S_y - m sin(m) instead, which
+// keeps it decreasing. Terms are embeddings, which should be normalised; the
+// default reduction is the mean.
+//
+// Deng et al. 2019, "ArcFace: additive angular margin loss for deep face
+// recognition".
+type ArcFace struct {
+	Margin Optional // m in radians, default 0.5
+	Scale  Optional // s, default 64
+	Rate   Optional // learning rate of the class weights, default the network's
+	Reduce Reduction
+	classifier
+}
+
+// Reduction implements Loss.
+func (l *ArcFace) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Learn implements Learner: class weights start at N(0, 1).
+func (l *ArcFace) Learn(classes, dim int, seed uint64) error {
+	l.rate = l.Rate.Or(0)
+	return l.learn(classes, dim, seed, 1)
+}
+
+// Set implements Sets.
+func (l *ArcFace) Set(s *Set) {
+	if len(s.Pos) == 0 {
+		return
+	}
+	c, m := float64(s.Pos[0]), l.Margin.Or(0.5)
+	own, slope := turn(c, m)
+	if c < -math.Cos(m) {
+		own, slope = c-m*math.Sin(m), 1
+	}
+	l.set(s, l.Scale.Or(64), own, slope)
+}

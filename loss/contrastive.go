@@ -1,0 +1,48 @@
+package loss
+
+import "github.com/kindred-ml/kindred/pair"
+
+// Contrastive pulls positives together and pushes negatives a margin away:
+//
+//	L = D for positives, (m - D)_+ for negatives
+//
+// with D Euclidean, or squared by choice. Terms are pairs; the default
+// reduction is the mean over all pairs used. An anchor with only one side
+// contributes that side.
+//
+// Hadsell et al. 2006, "Dimensionality reduction by learning an invariant
+// mapping", in the linear form common in metric learning.
+type Contrastive struct {
+	Margin  Optional // default 0.5
+	Squared bool     // default Euclidean
+	Reduce  Reduction
+}
+
+// Measure implements Loss.
+func (l Contrastive) Measure() pair.Measure {
+	if l.Squared {
+		return pair.Squared
+	}
+	return pair.Euclidean
+}
+
+// Reduction implements Loss.
+func (l Contrastive) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Pairs implements Pairs.
+func (l Contrastive) Pairs(_ int64, positive bool, x, val, dx []float32) float64 {
+	if positive {
+		for k, d := range x {
+			val[k], dx[k] = d, 1
+		}
+		return 0
+	}
+	m := float32(l.Margin.Or(0.5))
+	for k, d := range x {
+		val[k], dx[k] = 0, 0
+		if d < m {
+			val[k], dx[k] = m-d, -1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,115 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// GeneralizedLifted compares soft maxima over an anchor's pairs:
+//
+//	L = ( log sum over p of exp(D_ap) + log sum over n of exp(m - D_an) )_+
+//
+// with D Euclidean. Terms are anchors with both sides; the default reduction is
+// the mean.
+//
+// Hermans et al. 2017, "In defense of the triplet loss".
+type GeneralizedLifted struct {
+	Margin Optional // default 1
+	Reduce Reduction
+}
+
+// Measure implements Loss.
+func (GeneralizedLifted) Measure() pair.Measure { return pair.Euclidean }
+
+// Reduction implements Loss.
+func (l GeneralizedLifted) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Set implements Sets.
+func (l GeneralizedLifted) Set(s *Set) {
+	if !s.both() {
+		return
+	}
+	z := s.scratch(len(s.Pos) + len(s.Neg))
+	p, n := z[:len(s.Pos)], z[len(s.Pos):]
+	scaled(p, s.Pos, 1, 0)
+	scaled(n, s.Neg, -1, l.Margin.Or(1))
+	v := max(0, softmax(p, false)+softmax(n, false))
+	s.term(v)
+	if v == 0 {
+		return
+	}
+	for k, w := range p {
+		s.DPos[k] = float32(w)
+	}
+	for k, w := range n {
+		s.DNeg[k] = float32(-w)
+	}
+}
+
+// Lifted is the lifted structure loss: every positive pair against the
+// negatives of both its ends,
+//
+//	J_ij = log( sum over n in N(i) of exp(m - D_in) + sum over n in N(j) of exp(m - D_jn) ) + D_ij
+//	L = 1/2 (J_ij)_+²
+//
+// with D Euclidean. Terms are ordered positive pairs, each of which the paper
+// counts once; the default reduction is the mean. It takes all positives with
+// all negatives.
+//
+// Song et al. 2016, "Deep metric learning via lifted structured feature
+// embedding".
+type Lifted struct {
+	Margin Optional // default 1
+	Reduce Reduction
+}
+
+// Measure implements Loss.
+func (Lifted) Measure() pair.Measure { return pair.Euclidean }
+
+// Reduction implements Loss.
+func (l Lifted) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// AllPairs implements AllPairs.
+func (Lifted) AllPairs() {}
+
+// Passes implements MultiPass.
+func (Lifted) Passes() int { return 1 }
+
+// Summary implements MultiPass: the log of the anchor's sum over negatives.
+func (l Lifted) Summary(_ int, s *Set) [4]float64 {
+	z := s.scratch(len(s.Neg))
+	scaled(z, s.Neg, -1, l.Margin.Or(1))
+	return [4]float64{softmax(z, false)}
+}
+
+// Set implements Sets.
+func (l Lifted) Set(s *Set) {
+	if len(s.Pos) == 0 {
+		return
+	}
+	// dA is the derivative with respect to the anchor's log-sum. The pair
+	// (j, i) depends on it as much as (i, j): J is symmetric.
+	var dA float64
+	for k, d := range s.Pos {
+		a, b := s.Own, s.Others[k]
+		top := max(a, b)
+		if math.IsInf(top, -1) {
+			continue
+		}
+		sum := math.Exp(a-top) + math.Exp(b-top)
+		j := max(0, top+math.Log(sum)+float64(d))
+		s.term(j * j / 2)
+		s.DPos[k] = float32(j)
+		dA += 2 * j * math.Exp(a-top) / sum
+	}
+	if dA == 0 {
+		return
+	}
+	z := s.scratch(len(s.Neg))
+	scaled(z, s.Neg, -1, l.Margin.Or(1))
+	softmax(z, false)
+	for k, w := range z {
+		s.DNeg[k] = float32(-w * dA)
+	}
+}

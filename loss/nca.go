@@ -1,0 +1,94 @@
+package loss
+
+import "github.com/kindred-ml/kindred/pair"
+
+// NCA is the first-order loss of a triplet of similarities:
+//
+//	L = log(1 + exp(S_an - S_ap))
+//
+// the negative log of the probability that the anchor chooses its positive
+// rather than its negative. Terms are triplets; the default reduction is the
+// mean.
+//
+// Goldberger et al. 2004, "Neighbourhood components analysis", on triplets as
+// in Xuan et al. 2020, "Improved embeddings with easy positive triplet mining".
+type NCA struct {
+	Reduce Reduction
+}
+
+// Measure implements Loss.
+func (NCA) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l NCA) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Tuples implements Tuples.
+func (NCA) Tuples(ap, an, val, dap, dan []float32) {
+	for k, p := range ap {
+		v, w := softplus(float64(an[k]) - float64(p))
+		val[k], dap[k], dan[k] = float32(v), float32(-w), float32(w)
+	}
+}
+
+// NCA2 is the second-order loss of a triplet of similarities:
+//
+//	L = log(1 + exp(S_an²/2 - S_ap + S_ap²/2))
+//
+// With w the logistic function of the exponent, dL/dS_ap = -(1 - S_ap) w and
+// dL/dS_an = S_an w: a positive that is already close and a negative that is
+// already orthogonal are left alone. Terms are triplets; the default reduction
+// is the mean.
+//
+// Xuan et al. 2020, "Hard negative examples are hard, but useful", and the
+// follow-up on extreme triplets, equation 16.
+type NCA2 struct {
+	Reduce Reduction
+}
+
+// Measure implements Loss.
+func (NCA2) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l NCA2) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Tuples implements Tuples.
+func (NCA2) Tuples(ap, an, val, dap, dan []float32) {
+	for k := range ap {
+		p, n := float64(ap[k]), float64(an[k])
+		v, w := softplus(n*n/2 - p + p*p/2)
+		val[k], dap[k], dan[k] = float32(v), float32(-(1-p)*w), float32(n*w)
+	}
+}
+
+// SoftTriplet is the triplet loss with the hinge replaced by a softplus, so
+// that no triplet is ever quite satisfied:
+//
+//	L = log(1 + exp(D_ap - D_an))
+//
+// with D Euclidean, or squared by choice. Terms are triplets; the default
+// reduction is the mean.
+//
+// Hermans et al. 2017, "In defense of the triplet loss".
+type SoftTriplet struct {
+	Squared bool // default Euclidean
+	Reduce  Reduction
+}
+
+// Measure implements Loss.
+func (l SoftTriplet) Measure() pair.Measure {
+	if l.Squared {
+		return pair.Squared
+	}
+	return pair.Euclidean
+}
+
+// Reduction implements Loss.
+func (l SoftTriplet) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Tuples implements Tuples.
+func (SoftTriplet) Tuples(ap, an, val, dap, dan []float32) {
+	for k, p := range ap {
+		v, w := softplus(float64(p) - float64(an[k]))
+		val[k], dap[k], dan[k] = float32(v), float32(w), float32(-w)
+	}
+}

@@ -1,0 +1,70 @@
+package loss
+
+import "github.com/kindred-ml/kindred/pair"
+
+// NPair compares a positive with all chosen negatives at once:
+//
+//	L = log(1 + sum over n of exp(S_an - S_ap))
+//
+// Terms are pairs (anchor, positive) of anchors that have a negative; the
+// default reduction is the mean.
+//
+// Sohn 2016, "Improved deep metric learning with multi-class N-pair loss
+// objective".
+type NPair struct {
+	Reduce Reduction
+}
+
+// Measure implements Loss.
+func (NPair) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l NPair) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Set implements Sets.
+func (NPair) Set(s *Set) { ratio(s, 1) }
+
+// NTXent is the normalised temperature-scaled cross entropy:
+//
+//	L = -log( exp(S_ap/T) / (exp(S_ap/T) + sum over n of exp(S_an/T)) )
+//
+// Terms are pairs (anchor, positive) of anchors that have a negative; the
+// default reduction is the mean.
+//
+// Chen et al. 2020, "A simple framework for contrastive learning of visual
+// representations", with labels; Sohn 2016 and van den Oord et al. 2018.
+type NTXent struct {
+	Temperature Optional // default 0.07
+	Reduce      Reduction
+}
+
+// Measure implements Loss.
+func (NTXent) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l NTXent) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Set implements Sets.
+func (l NTXent) Set(s *Set) { ratio(s, 1/l.Temperature.Or(0.07)) }
+
+// ratio adds log(1 + sum over n of exp(a (S_an - S_ap))) for each positive.
+func ratio(s *Set, a float64) {
+	if !s.both() {
+		return
+	}
+	z := s.scratch(len(s.Neg))
+	// The sum over negatives is the same for all positives: L_p is the
+	// softplus of log(sum of exp(a S_an)) - a S_ap.
+	scaled(z, s.Neg, a, 0)
+	all := softmax(z, false)
+	var total float64
+	for k, p := range s.Pos {
+		v, w := softplus(all - a*float64(p))
+		s.term(v)
+		s.DPos[k] = float32(-a * w)
+		total += w
+	}
+	for k, w := range z {
+		s.DNeg[k] = float32(a * w * total)
+	}
+}

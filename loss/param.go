@@ -1,0 +1,90 @@
+package loss
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Param is a learnable parameter of a loss. The loss reads Value and writes
+// Grad; whoever trains changes Value in place.
+type Param struct {
+	Name  string
+	Shape []int
+	Value []float32
+	Grad  []float32
+	// Rate is the parameter's own learning rate, 0 for the network's.
+	Rate float64
+}
+
+func newParam(name string, rate float64, shape ...int) *Param {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return &Param{Name: name, Shape: shape, Value: make([]float32, n), Grad: make([]float32, n), Rate: rate}
+}
+
+// Learner is a loss with parameters. Its methods have pointer receivers: such
+// a loss is passed by pointer and belongs to one objective.
+type Learner interface {
+	Loss
+	// Learn makes the parameters for labels 0..classes-1 and embeddings of
+	// dim numbers. It is called once, before the loss is used.
+	Learn(classes, dim int, seed uint64) error
+	Params() []*Param
+}
+
+// PerLabel is a Pairs loss with one number to learn for each label, or one
+// for all.
+type PerLabel interface {
+	Learner
+	// Learned writes to the parameter's Grad the sums of d[i] over anchors i
+	// of each label, times scale.
+	Learned(labels []int64, d []float64, scale float64)
+}
+
+// Proxied is a Sets loss between embeddings and learnable proxies of the
+// classes. Params()[0] holds the proxies, one row each; proxy k stands for
+// class k / PerClass(). They are normalised before they are compared.
+type Proxied interface {
+	Sets
+	Learner
+	PerClass() int
+	// ProxyAnchors reports whether the proxies are the anchors and the
+	// embeddings their references, rather than the other way round.
+	ProxyAnchors() bool
+}
+
+// proxies is the parameter that Proxied losses share.
+type proxies struct {
+	param *Param
+	rate  float64
+	per   int
+}
+
+// learn draws proxies from N(0, 1) times std.
+func (p *proxies) learn(classes, dim int, seed uint64, std float64) error {
+	if classes < 1 || dim < 1 {
+		return fmt.Errorf("a loss with proxies needs the number of classes and of dimensions, not %d and %d", classes, dim)
+	}
+	p.param = newParam("proxies", p.rate, classes*max(p.per, 1), dim)
+	rng := rand.New(rand.NewPCG(seed, 0x70726f78))
+	for k := range p.param.Value {
+		p.param.Value[k] = float32(rng.NormFloat64() * std)
+	}
+	return nil
+}
+
+// Params implements Learner.
+func (p *proxies) Params() []*Param {
+	if p.param == nil {
+		return nil
+	}
+	return []*Param{p.param}
+}
+
+// PerClass implements Proxied.
+func (p *proxies) PerClass() int { return max(p.per, 1) }
+
+// ProxyAnchors implements Proxied.
+func (p *proxies) ProxyAnchors() bool { return false }

@@ -1,0 +1,190 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// ProxyNCA compares embeddings with one learnable proxy per class:
+//
+//	L = -log( exp(-d(e, p_y)) / sum over z != y of exp(-d(e, p_z)) )
+//
+// with d the squared distance after both are multiplied by a scale; proxies are
+// normalised, and so should be embeddings. The own proxy is not in the
+// denominator. Terms are embeddings, if there are two classes or more; the
+// default reduction is the mean.
+//
+// Movshovitz-Attias et al. 2017, "No fuss distance metric learning using
+// proxies".
+type ProxyNCA struct {
+	Scale  Optional // default 3
+	Rate   Optional // learning rate of the proxies, default the network's
+	Reduce Reduction
+	proxies
+}
+
+// Measure implements Loss.
+func (*ProxyNCA) Measure() pair.Measure { return pair.Squared }
+
+// Reduction implements Loss.
+func (l *ProxyNCA) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Learn implements Learner: proxies start at N(0, 1) / 8.
+func (l *ProxyNCA) Learn(classes, dim int, seed uint64) error {
+	l.rate = l.Rate.Or(0)
+	return l.learn(classes, dim, seed, 1.0/8)
+}
+
+// Set implements Sets.
+func (l *ProxyNCA) Set(s *Set) {
+	if !s.both() {
+		return
+	}
+	a := l.Scale.Or(3)
+	a *= a
+	z := s.scratch(len(s.Neg))
+	scaled(z, s.Neg, -a, 0)
+	s.term(a*float64(s.Pos[0]) + softmax(z, false))
+	s.DPos[0] = float32(a)
+	for k, w := range z {
+		s.DNeg[k] = float32(-a * w)
+	}
+}
+
+// ProxyAnchor takes each proxy as an anchor among the batch's embeddings:
+//
+//	L = 1/|P+| sum over proxies with positives of log(1 + sum over x of the class of exp(-alpha (S - delta)))
+//	  + 1/|P| sum over proxies of log(1 + sum over other x of exp(alpha (S + delta)))
+//
+// Terms are proxies; the default reduction is the mean, which makes the above.
+//
+// Kim et al. 2020, "Proxy anchor loss for deep metric learning".
+type ProxyAnchor struct {
+	Alpha  Optional // default 32
+	Delta  Optional // margin, default 0.1
+	Rate   Optional // learning rate of the proxies, default the network's
+	Reduce Reduction
+	proxies
+}
+
+// Measure implements Loss.
+func (*ProxyAnchor) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l *ProxyAnchor) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// ProxyAnchors implements Proxied.
+func (*ProxyAnchor) ProxyAnchors() bool { return true }
+
+// Learn implements Learner: proxies start at N(0, 1) sqrt(2 / classes).
+func (l *ProxyAnchor) Learn(classes, dim int, seed uint64) error {
+	l.rate = l.Rate.Or(0)
+	return l.learn(classes, dim, seed, math.Sqrt(2/float64(max(classes, 1))))
+}
+
+// Set implements Sets.
+func (l *ProxyAnchor) Set(s *Set) {
+	alpha, delta := l.Alpha.Or(32), l.Delta.Or(0.1)
+	z := s.scratch(max(len(s.Pos), len(s.Neg)))
+	var v float64
+	if len(s.Pos) > 0 {
+		share := float64(s.Anchors) / float64(s.WithPositives)
+		p := z[:len(s.Pos)]
+		scaled(p, s.Pos, -alpha, delta)
+		v += share * softmax(p, true)
+		for k, w := range p {
+			s.DPos[k] = float32(-alpha * w * share)
+		}
+	}
+	n := z[:len(s.Neg)]
+	scaled(n, s.Neg, alpha, -delta)
+	v += softmax(n, true)
+	for k, w := range n {
+		s.DNeg[k] = float32(alpha * w)
+	}
+	s.term(v)
+}
+
+// SoftTriple is a softmax over classes of several centres each:
+//
+//	L = -log( exp(la (S_y - delta)) / (exp(la (S_y - delta)) + sum over z != y of exp(la S_z)) )
+//	S_c = sum over centres k of c of q_k S_k,  q = softmax of S_k / gamma
+//
+// Centres are normalised, and so should be embeddings. Terms are embeddings;
+// the default reduction is the mean. The paper's regulariser that merges
+// centres is left out.
+//
+// Qian et al. 2019, "SoftTriple loss: deep metric learning without triplet
+// sampling".
+type SoftTriple struct {
+	La      Optional // default 20
+	Gamma   Optional // default 0.1
+	Delta   Optional // margin, default 0.01
+	Centers int      // per class, default 10
+	Rate    Optional // learning rate of the centres, default the network's
+	Reduce  Reduction
+	proxies
+}
+
+// Measure implements Loss.
+func (*SoftTriple) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l *SoftTriple) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Learn implements Learner: centres start at N(0, 1).
+func (l *SoftTriple) Learn(classes, dim int, seed uint64) error {
+	l.rate, l.per = l.Rate.Or(0), l.PerClass()
+	return l.learn(classes, dim, seed, 1)
+}
+
+// PerClass implements Proxied.
+func (l *SoftTriple) PerClass() int {
+	if l.Centers > 0 {
+		return l.Centers
+	}
+	return 10
+}
+
+// Set implements Sets.
+func (l *SoftTriple) Set(s *Set) {
+	if len(s.Pos) == 0 {
+		return
+	}
+	k := l.PerClass()
+	la, sharp := l.La.Or(20), 1/l.Gamma.Or(0.1)
+	others := len(s.Neg) / k
+	t := s.scratch(1 + others + k)
+	z, q := t[:1+others], t[1+others:]
+	z[0] = la * (relaxed(s.Pos, q, sharp) - l.Delta.Or(0.01))
+	own := z[0]
+	for c := range others {
+		z[1+c] = la * relaxed(s.Neg[c*k:(c+1)*k], q, sharp)
+	}
+	s.term(max(0, softmax(z, false)-own))
+	spreadRelaxed(s.Pos, s.DPos, q, sharp, la*(z[0]-1))
+	for c := range others {
+		spreadRelaxed(s.Neg[c*k:(c+1)*k], s.DNeg[c*k:(c+1)*k], q, sharp, la*z[1+c])
+	}
+}
+
+// relaxed returns the mean of x weighted by q, which it sets to the softmax of
+// sharp x.
+func relaxed(x []float32, q []float64, sharp float64) float64 {
+	scaled(q, x, sharp, 0)
+	softmax(q, false)
+	var sum float64
+	for k, w := range q {
+		sum += w * float64(x[k])
+	}
+	return sum
+}
+
+// spreadRelaxed sets dx to d times the derivative of relaxed.
+func spreadRelaxed(x, dx []float32, q []float64, sharp, d float64) {
+	mean := relaxed(x, q, sharp)
+	for k, w := range q {
+		dx[k] = float32(d * w * (1 + sharp*(float64(x[k])-mean)))
+	}
+}

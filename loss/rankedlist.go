@@ -1,0 +1,66 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// RankedList keeps positives within alpha - m and negatives beyond alpha:
+//
+//	L = (1-l) sum over p with D_ap > alpha - m of w_p (D_ap - alpha + m) / sum of w_p
+//	  + l sum over n with D_an < alpha of w_n (alpha - D_an) / sum of w_n
+//	w_p = exp(T_p (D_ap - alpha + m)),  w_n = exp(T_n (alpha - D_an))
+//
+// with D Euclidean. The weights are constants in the gradient. Terms are
+// anchors with a side; the default reduction is the mean.
+//
+// Wang et al. 2019, "Ranked list loss for deep metric learning".
+type RankedList struct {
+	Alpha     Optional // default 1.2
+	Margin    Optional // m, default 0.4
+	PosWeight Optional // T_p, default 0
+	NegWeight Optional // T_n, default 10
+	Imbalance Optional // l, default 0.5
+	Reduce    Reduction
+}
+
+// Measure implements Loss.
+func (RankedList) Measure() pair.Measure { return pair.Euclidean }
+
+// Reduction implements Loss.
+func (l RankedList) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Set implements Sets.
+func (l RankedList) Set(s *Set) {
+	if len(s.Pos)+len(s.Neg) == 0 {
+		return
+	}
+	alpha, share := l.Alpha.Or(1.2), l.Imbalance.Or(0.5)
+	v := violations(s, s.Pos, s.DPos, alpha-l.Margin.Or(0.4), l.PosWeight.Or(0), 1, 1-share)
+	v += violations(s, s.Neg, s.DNeg, alpha, l.NegWeight.Or(10), -1, share)
+	s.term(v)
+}
+
+// violations returns share times the mean of v = sign (x - bound) over v > 0,
+// weighted by exp(temperature v), and sets dx to its derivative.
+func violations(s *Set, x, dx []float32, bound, temperature, sign, share float64) float64 {
+	z := s.scratch(len(x))
+	for k, d := range x {
+		z[k] = math.Inf(-1)
+		if v := sign * (float64(d) - bound); v > 0 {
+			z[k] = temperature * v
+		}
+	}
+	if math.IsInf(softmax(z, false), -1) {
+		return 0
+	}
+	var sum float64
+	for k, w := range z {
+		if w > 0 {
+			sum += w * sign * (float64(x[k]) - bound)
+			dx[k] = float32(share * w * sign)
+		}
+	}
+	return share * sum
+}

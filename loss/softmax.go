@@ -1,0 +1,54 @@
+package loss
+
+import "math"
+
+// softmax replaces z by exp(z - L) and returns L = log(sum of exp(z)), or
+// L = log(1 + sum of exp(z)) if one is set, whatever the size of z. An empty z
+// gives L = -Inf, or 0 if one is set.
+func softmax(z []float64, one bool) float64 {
+	top := math.Inf(-1)
+	if one {
+		top = 0
+	}
+	for _, x := range z {
+		top = max(top, x)
+	}
+	if math.IsInf(top, -1) {
+		return top
+	}
+	var sum float64
+	if one {
+		sum = math.Exp(-top)
+	}
+	for k, x := range z {
+		// Below this a term is lost in the sum's rounding.
+		if x -= top; x < -60 {
+			z[k] = 0
+			continue
+		}
+		z[k] = math.Exp(x)
+		sum += z[k]
+	}
+	inv := 1 / sum
+	for k := range z {
+		z[k] *= inv
+	}
+	return top + math.Log(sum)
+}
+
+// softplus returns log(1 + exp(x)) and its derivative without overflow.
+func softplus(x float64) (value, slope float64) {
+	if x > 0 {
+		e := math.Exp(-x)
+		return x + math.Log1p(e), 1 / (1 + e)
+	}
+	e := math.Exp(x)
+	return math.Log1p(e), e / (1 + e)
+}
+
+// scaled sets z[k] = a (x[k] - b).
+func scaled(z []float64, x []float32, a, b float64) {
+	for k, v := range x {
+		z[k] = a * (float64(v) - b)
+	}
+}

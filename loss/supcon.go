@@ -1,0 +1,44 @@
+package loss
+
+import "github.com/kindred-ml/kindred/pair"
+
+// SupCon is the supervised contrastive loss:
+//
+//	L = -(1/|P|) sum over p of log( exp(S_ap/T) / sum over others o of exp(S_ao/T) )
+//
+// where o runs over all chosen positives and negatives. Terms are anchors that
+// have a positive; the default reduction is the mean.
+//
+// Khosla et al. 2020, "Supervised contrastive learning", the form L_out.
+type SupCon struct {
+	Temperature Optional // default 0.1
+	Reduce      Reduction
+}
+
+// Measure implements Loss.
+func (SupCon) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l SupCon) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Set implements Sets.
+func (l SupCon) Set(s *Set) {
+	if len(s.Pos) == 0 {
+		return
+	}
+	a := 1 / l.Temperature.Or(0.1)
+	np := len(s.Pos)
+	z := s.scratch(np + len(s.Neg))
+	scaled(z[:np], s.Pos, a, 0)
+	scaled(z[np:], s.Neg, a, 0)
+	all := softmax(z, false)
+	var v float64
+	for k, p := range s.Pos {
+		v += all - a*float64(p)
+		s.DPos[k] = float32(a * (z[k] - 1/float64(np)))
+	}
+	for k := range s.Neg {
+		s.DNeg[k] = float32(a * z[np+k])
+	}
+	s.term(max(0, v/float64(np)))
+}

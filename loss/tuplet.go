@@ -1,0 +1,62 @@
+package loss
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// TupletMargin compares a positive, its angle eased by a slack, with all chosen
+// negatives:
+//
+//	L = log(1 + sum over n of exp(s (cos(theta_an) - cos(theta_ap - slack))))
+//
+// with cos(theta) = S; it is for normalised embeddings. Terms are pairs
+// (anchor, positive) of anchors that have a negative; the default reduction is
+// the mean.
+//
+// Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
+type TupletMargin struct {
+	Scale  Optional // s, default 64
+	Slack  Optional // in radians, default 0.1
+	Reduce Reduction
+}
+
+// Measure implements Loss.
+func (TupletMargin) Measure() pair.Measure { return pair.Similarity }
+
+// Reduction implements Loss.
+func (l TupletMargin) Reduction() Reduction { return l.Reduce.Or(Mean) }
+
+// Set implements Sets.
+func (l TupletMargin) Set(s *Set) {
+	if !s.both() {
+		return
+	}
+	scale, slack := l.Scale.Or(64), l.Slack.Or(0.1)
+	z := s.scratch(len(s.Neg))
+	scaled(z, s.Neg, scale, 0)
+	all := softmax(z, false)
+	var total float64
+	for k, p := range s.Pos {
+		c, dc := turn(float64(p), -slack)
+		v, w := softplus(all - scale*c)
+		s.term(v)
+		s.DPos[k] = float32(-scale * w * dc)
+		total += w
+	}
+	for k, w := range z {
+		s.DNeg[k] = float32(scale * w * total)
+	}
+}
+
+// turn returns cos(theta + angle) for cos(theta) = c, and its derivative with
+// respect to c. Near theta = 0 and pi, where the derivative has a pole, it is
+// held at its value a thousandth of a radian away.
+func turn(c, angle float64) (value, slope float64) {
+	c = max(-1, min(1, c))
+	sin := math.Sqrt(1 - c*c)
+	value = c*math.Cos(angle) - sin*math.Sin(angle)
+	slope = math.Cos(angle) + c/max(sin, 1e-3)*math.Sin(angle)
+	return value, slope
+}

@@ -1,0 +1,310 @@
+package objective
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// Run implements par.Task for a chunk of the loaded anchors.
+func (t *term) Run(chunk int) {
+	s := t.pool.get()
+	lo := t.lo + chunk*pair.Grain
+	for i := lo; i < min(lo+pair.Grain, t.hi); i++ {
+		t.anchor(i, s, &t.chunk[lo/pair.Grain])
+		switch t.phase {
+		case trimming:
+			t.trim.end(i)
+		case final:
+			t.weights.End(i)
+		}
+	}
+	t.pool.put(s)
+}
+
+// anchor mines for anchor i and takes its terms.
+func (t *term) anchor(i int, s *scratch, sum *tally) {
+	sel := t.choose(i, s, sum)
+	switch l := t.loss.(type) {
+	case loss.Tuples:
+		t.tuples(l, i, sel, s, sum)
+	case loss.Pairs:
+		t.pairs(l, i, sel, s, sum)
+	case loss.Sets:
+		t.set(l, i, sel, s, sum)
+	}
+}
+
+// choose returns the selection of anchor i.
+func (t *term) choose(i int, s *scratch, sum *tally) *mine.Selection {
+	trimmed := t.phase == final && t.opts.Trim > 0
+	if t.given.used {
+		if trimmed {
+			return t.trim.selection(i, &s.kept)
+		}
+		return t.given.selection(i, &s.given)
+	}
+	sel := t.miner.Mine(i, &s.mine)
+	if t.table.Groups.PositiveCount(i) == 0 {
+		sum.NoPositive++
+	}
+	if t.table.NegativeCount(i) == 0 {
+		sum.NoNegative++
+	}
+	sum.NoCandidate += sel.NoCandidate
+	sum.Fallbacks += sel.Fallback
+	if trimmed {
+		return t.trim.selection(i, &s.kept)
+	}
+	return sel
+}
+
+// tuples takes the triplets of anchor i.
+func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum *tally) {
+	if sel.Paired {
+		dropUnpaired(sel)
+	}
+	if len(sel.Pos) == 0 || len(sel.Neg) == 0 && !sel.All {
+		return
+	}
+	sum.Anchors++
+	m := l.Measure()
+	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
+	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
+	t.table.Values(m, i, sel.Pos, pos)
+	neg := t.negatives(m, i, sel, s)
+	dneg := s.dneg[:len(neg)]
+
+	if sel.Paired {
+		val := s.val[:len(pos)]
+		l.Tuples(pos, neg, val, dpos, dneg)
+		if t.phase == trimming {
+			t.trim.tuples(i, sel.Pos, sel.Neg, val)
+			return
+		}
+		sum.take(val)
+		t.emit(i, sel, pos, dpos, neg, dneg)
+		return
+	}
+	clear(dneg)
+	val, ap, dap, dan := s.val[:len(neg)], s.ap[:len(neg)], s.dap[:len(neg)], s.dan[:len(neg)]
+	for k, x := range pos {
+		for j := range ap {
+			ap[j] = x
+		}
+		l.Tuples(ap, neg, val, dap, dan)
+		if t.phase == trimming {
+			t.trim.cross(i, sel.Pos[k], t.negativeIndices(i, sel, s), val)
+			continue
+		}
+		sum.take(val)
+		var d float64
+		for j, v := range dap {
+			d += float64(v)
+			dneg[j] += dan[j]
+		}
+		dpos[k] = float32(d)
+	}
+	if t.phase == final {
+		t.emit(i, sel, pos, dpos, neg, dneg)
+	}
+}
+
+// pairs takes the pairs of anchor i.
+func (t *term) pairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *tally) {
+	distinct(sel)
+	m := l.Measure()
+	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
+	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
+	t.table.Values(m, i, sel.Pos, pos)
+	neg := t.negatives(m, i, sel, s)
+	dneg := s.dneg[:len(neg)]
+	if len(pos)+len(neg) == 0 {
+		return
+	}
+	sum.Anchors++
+	label := t.labels[i]
+	val := s.val[:len(pos)]
+	d := l.Pairs(label, true, pos, val, dpos)
+	if t.phase == trimming {
+		t.trim.pairs(i, sel.Pos, true, val)
+	} else {
+		sum.take(val)
+	}
+	val = s.val[:len(neg)]
+	d += l.Pairs(label, false, neg, val, dneg)
+	if t.phase == trimming {
+		t.trim.pairs(i, t.negativeIndices(i, sel, s), false, val)
+		return
+	}
+	sum.take(val)
+	t.perAnchor[i] = d
+	t.emit(i, sel, pos, dpos, neg, dneg)
+}
+
+// set takes the terms of anchor i, or its summary in an earlier pass.
+func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tally) {
+	distinct(sel)
+	m := l.Measure()
+	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
+	set := &s.set
+	set.Pos, set.DPos = s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
+	t.table.Values(m, i, sel.Pos, set.Pos)
+	set.Neg = t.negatives(m, i, sel, s)
+	set.DNeg = s.dneg[:len(set.Neg)]
+	set.Sq, set.DSq = float64(t.table.A.Sq[i]), 0
+	set.Anchors, set.WithPositives = t.table.Groups.Anchors(), t.withPositives
+	set.Total = t.total
+	if p, ok := l.(loss.MultiPass); ok {
+		if t.phase != final {
+			t.summary[t.phase][i] = p.Summary(int(t.phase), set)
+			return
+		}
+		set.Own = t.summary[0][i][0]
+		set.Others = resize(set.Others, len(sel.Pos))
+		for k, j := range sel.Pos {
+			set.Others[k] = t.summary[0][j][0]
+		}
+	}
+	if _, ok := l.(loss.CrossRows); ok {
+		set.PosNeg = resize(set.PosNeg, len(sel.Pos)*len(set.Neg))
+		for k, j := range sel.Pos {
+			t.table.Across(int(j), i, set.PosNeg[k*len(set.Neg):(k+1)*len(set.Neg)])
+		}
+	}
+	clear(set.DPos)
+	clear(set.DNeg)
+	set.Value, set.Terms, set.Active = 0, 0, 0
+	l.Set(set)
+	if set.Terms == 0 {
+		return
+	}
+	if len(set.Pos)+len(set.Neg) > 0 {
+		sum.Anchors++
+	}
+	sum.value += set.Value
+	sum.Tuples += set.Terms
+	sum.Active += set.Active
+	t.emit(i, sel, set.Pos, set.DPos, set.Neg, set.DNeg)
+	if set.DSq != 0 {
+		t.weights.Anchor(i, 2*set.DSq)
+	}
+}
+
+// take adds terms of the given values.
+func (c *tally) take(val []float32) {
+	c.Tuples += len(val)
+	for _, v := range val {
+		if v != 0 {
+			c.value += float64(v)
+			c.Active++
+		}
+	}
+}
+
+// negatives lists the measures of the selected negatives.
+func (t *term) negatives(m pair.Measure, i int, sel *mine.Selection, s *scratch) []float32 {
+	if sel.All {
+		return t.table.Negatives(m, i, s.neg)
+	}
+	neg := s.neg[:len(sel.Neg)]
+	t.table.Values(m, i, sel.Neg, neg)
+	return neg
+}
+
+// negativeIndices lists the selected negatives.
+func (t *term) negativeIndices(i int, sel *mine.Selection, s *scratch) []int32 {
+	if sel.All {
+		s.idx = t.table.NegativeIndices(i, s.idx)
+		return s.idx
+	}
+	return sel.Neg
+}
+
+// emit hands the derivatives of anchor i's pairs over.
+func (t *term) emit(i int, sel *mine.Selection, pos, dpos, neg, dneg []float32) {
+	t.weights.Add(i, sel.Pos, pos, dpos)
+	if !sel.All {
+		t.weights.Add(i, sel.Neg, neg, dneg)
+		return
+	}
+	var largest float32
+	for _, d := range dpos {
+		largest = max(largest, d, -d)
+	}
+	t.weights.Negatives(i, neg, dneg, largest)
+}
+
+// dropUnpaired removes positives for which no negative was found.
+func dropUnpaired(sel *mine.Selection) {
+	n := 0
+	for k, j := range sel.Neg {
+		if j >= 0 {
+			sel.Pos[n], sel.Neg[n] = sel.Pos[k], j
+			n++
+		}
+	}
+	sel.Pos, sel.Neg = sel.Pos[:n], sel.Neg[:n]
+}
+
+// distinct makes a set of the negatives that were chosen one for each positive.
+func distinct(sel *mine.Selection) {
+	if !sel.Paired {
+		return
+	}
+	sel.Paired = false
+	slices.Sort(sel.Neg)
+	sel.Neg = slices.Compact(sel.Neg)
+	if len(sel.Neg) > 0 && sel.Neg[0] < 0 {
+		sel.Neg = sel.Neg[1:]
+	}
+}
+
+// scratch is the memory of one goroutine.
+type scratch struct {
+	mine  mine.Scratch
+	given mine.Selection
+	kept  mine.Selection
+	set   loss.Set
+	idx   []int32
+
+	pos, neg, dpos, dneg, val, ap, dap, dan []float32
+}
+
+// room makes the slices hold refs values, or as many as were selected.
+func (s *scratch) room(refs, selected int) {
+	n := max(refs, selected)
+	for _, p := range [...]*[]float32{&s.pos, &s.neg, &s.dpos, &s.dneg, &s.val, &s.ap, &s.dap, &s.dan} {
+		*p = resize(*p, n)
+	}
+}
+
+// pool keeps scratches between chunks. What is in them does not matter, so
+// who gets which does not either.
+type pool struct {
+	mu   sync.Mutex
+	free []*scratch
+}
+
+func (p *pool) get() *scratch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.free); n > 0 {
+		s := p.free[n-1]
+		p.free = p.free[:n-1]
+		return s
+	}
+	return new(scratch)
+}
+
+func (p *pool) put(s *scratch) {
+	p.mu.Lock()
+	p.free = append(p.free, s)
+	p.mu.Unlock()
+}
+
+// resize returns a slice of length n, of s's storage where that suffices.
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

@@ -1,0 +1,124 @@
+package objective
+
+import (
+	"slices"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mine"
+)
+
+// entry is a loss under its name in configurations, with its customary mining.
+type entry struct {
+	name, alias string
+	positives   mine.Positive
+	negatives   mine.Negative
+	build       func(*section) loss.Loss
+}
+
+const (
+	easy   = mine.EasyPositive
+	random = mine.RandomPositive
+	allPos = mine.AllPositives
+	allNeg = mine.AllNegatives
+)
+
+// entries are all losses that configurations can name.
+var entries = [...]entry{
+	{"triplet", "", easy, mine.FaceNetNegative, func(s *section) loss.Loss {
+		return loss.Triplet{Margin: s.number("margin"), Euclidean: s.euclidean(false), Reduce: s.reduce()}
+	}},
+	{"soft-triplet", "", easy, mine.HardNegative, func(s *section) loss.Loss {
+		return loss.SoftTriplet{Squared: !s.euclidean(true), Reduce: s.reduce()}
+	}},
+	{"contrastive", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.Contrastive{Margin: s.number("margin"), Squared: !s.euclidean(true), Reduce: s.reduce()}
+	}},
+	{"margin", "", random, mine.DistanceNegative, func(s *section) loss.Loss {
+		return &loss.Margin{Alpha: s.number("margin"), Beta: s.number("beta"), Rate: s.number("rate"),
+			Single: s.boolean("single", false), Squared: !s.euclidean(true), Reduce: s.reduce()}
+	}},
+	{"multisimilarity", "ms", mine.MultiSimilarityPositives, mine.MultiSimilarityNegatives, func(s *section) loss.Loss {
+		return loss.MultiSimilarity{Alpha: s.number("alpha"), Beta: s.number("beta"), Lambda: s.number("lambda"), Reduce: s.reduce()}
+	}},
+	{"nca", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA{Reduce: s.reduce()} }},
+	{"nca2", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA2{Reduce: s.reduce()} }},
+	{"npair", "", allPos, allNeg, func(s *section) loss.Loss { return loss.NPair{Reduce: s.reduce()} }},
+	{"ntxent", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.NTXent{Temperature: s.number("temperature"), Reduce: s.reduce()}
+	}},
+	{"supcon", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.SupCon{Temperature: s.number("temperature"), Reduce: s.reduce()}
+	}},
+	{"circle", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.Circle{Margin: s.number("margin"), Gamma: s.number("gamma"), Reduce: s.reduce()}
+	}},
+	{"lifted", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.Lifted{Margin: s.number("margin"), Reduce: s.reduce()}
+	}},
+	{"generalized-lifted", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.GeneralizedLifted{Margin: s.number("margin"), Reduce: s.reduce()}
+	}},
+	{"angular", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.Angular{Degrees: s.number("degrees"), Reduce: s.reduce()}
+	}},
+	{"fastap", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.FastAP{Bins: s.count("bins"), Reduce: s.reduce()}
+	}},
+	{"ranked-list", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.RankedList{Alpha: s.number("alpha"), Margin: s.number("margin"), PosWeight: s.number("pos_weight"),
+			NegWeight: s.number("neg_weight"), Imbalance: s.number("imbalance"), Reduce: s.reduce()}
+	}},
+	{"tuplet-margin", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.TupletMargin{Scale: s.number("scale"), Slack: s.number("slack"), Reduce: s.reduce()}
+	}},
+	{"intra-pair-variance", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.IntraPairVariance{PosEpsilon: s.number("pos_epsilon"), NegEpsilon: s.number("neg_epsilon")}
+	}},
+	{"snr-contrastive", "snr", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.SNRContrastive{Margin: s.number("margin"), Reduce: s.reduce()}
+	}},
+	{"proxynca", "proxy-nca", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.ProxyNCA{Scale: s.number("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+	}},
+	{"proxy-anchor", "proxyanchor", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.ProxyAnchor{Alpha: s.number("alpha"), Delta: s.number("delta"), Rate: s.number("rate"), Reduce: s.reduce()}
+	}},
+	{"softtriple", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.SoftTriple{La: s.number("la"), Gamma: s.number("gamma"), Delta: s.number("delta"),
+			Centers: s.count("centers"), Rate: s.number("rate"), Reduce: s.reduce()}
+	}},
+	{"normsoftmax", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.NormSoftmax{Temperature: s.number("temperature"), Rate: s.number("rate"), Reduce: s.reduce()}
+	}},
+	{"cosface", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.CosFace{Margin: s.number("margin"), Scale: s.number("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+	}},
+	{"arcface", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.ArcFace{Margin: s.number("margin"), Scale: s.number("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+	}},
+}
+
+// LossNames returns the names that Parse knows, sorted.
+func LossNames() []string {
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func find(name string) (entry, bool) {
+	for _, e := range entries {
+		if e.name == name || e.alias != "" && e.alias == name {
+			return e, true
+		}
+	}
+	return entry{}, false
+}
+
+// Customary returns the mining that goes with a loss unless another is chosen.
+func Customary(name string) (mine.Config, bool) {
+	e, ok := find(name)
+	return mine.Config{Positives: e.positives, Negatives: e.negatives}, ok
+}
