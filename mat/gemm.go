@@ -9,6 +9,10 @@ import (
 // Gemm computes C = alpha op(A) op(B) + beta C, where op(X) is X or, if the
 // matching flag is set, X transposed. With beta 0 the old content of C is not
 // read. It panics if the shapes do not match. C must not overlap A or B.
+//
+// An inner dimension of 0 gives beta C. The result does not depend on
+// GOMAXPROCS. Buffers are kept between calls, so that repeated products of one
+// size do not allocate.
 func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) {
 	m, k := a.Rows, a.Cols
 	if transA {
@@ -21,27 +25,38 @@ func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dens
 	if k != kb || c.Rows != m || c.Cols != n {
 		panic(fmt.Sprintf("mat: product of %d x %d and %d x %d into %d x %d", m, k, kb, n, c.Rows, c.Cols))
 	}
-	par.For(m, 8, func(lo, hi int) {
+	if beta != 0 && beta != 1 {
+		scaleRows(c, beta)
+	}
+	if k == 0 {
+		if beta == 0 {
+			for i := range m {
+				clear(c.Row(i))
+			}
+		}
+		return
+	}
+	p := products.Get().(*product)
+	p.m, p.n, p.k = m, n, k
+	p.a, p.b = operandOf(a, transA), operandOf(b, transB)
+	p.c, p.ldc = c.Data, c.Stride
+	p.alpha, p.add = alpha, beta != 0
+	p.shift, p.rowAdd, p.clamp, p.lower = nil, nil, false, false
+	p.run()
+	p.release()
+}
+
+func (p *product) release() {
+	p.a, p.b, p.c, p.shift, p.rowAdd = operand{}, operand{}, nil, nil, nil
+	products.Put(p)
+}
+
+func scaleRows(c *Dense, by float32) {
+	par.For(c.Rows, 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := c.Row(i)
 			for j := range row {
-				var s float32
-				for p := range k {
-					x, y := i, p
-					if transA {
-						x, y = p, i
-					}
-					u, v := p, j
-					if transB {
-						u, v = j, p
-					}
-					s += a.Data[x*a.Stride+y] * b.Data[u*b.Stride+v]
-				}
-				s *= alpha
-				if beta != 0 {
-					s += beta * row[j]
-				}
-				row[j] = s
+				row[j] *= by
 			}
 		}
 	})

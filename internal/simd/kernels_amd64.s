@@ -23,10 +23,14 @@ tile:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	MOVQ   CX, R9
+	MOVQ   192(AX), R10
+	MOVQ   R10, 216(AX)
 	MOVQ   8(AX), R10
-	MOVQ   88(AX), R11
-	MOVQ   48(AX), R12
-	MOVQ   56(AX), R13
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+	MOVQ 56(AX), R13
 
 outer:
 	MOVQ 80(AX), R14
@@ -59,6 +63,10 @@ inner:
 	ADDQ         72(AX), R10
 	DECQ         R11
 	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
 	MOVQ         136(AX), R9
 	TESTQ        R9, R9
 	JEQ          unscaled
@@ -255,10 +263,14 @@ tile:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 	MOVQ   CX, R9
+	MOVQ   192(AX), R10
+	MOVQ   R10, 216(AX)
 	MOVQ   8(AX), R10
-	MOVQ   88(AX), R11
-	MOVQ   48(AX), R12
-	MOVQ   56(AX), R13
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+	MOVQ 56(AX), R13
 
 outer:
 	MOVQ 80(AX), R14
@@ -298,6 +310,10 @@ inner:
 	ADDQ         72(AX), R10
 	DECQ         R11
 	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
 	MOVQ         136(AX), R9
 	TESTQ        R9, R9
 	JEQ          unscaled
@@ -603,10 +619,14 @@ tile:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	MOVQ   CX, R9
+	MOVQ   192(AX), R10
+	MOVQ   R10, 216(AX)
 	MOVQ   8(AX), R10
-	MOVQ   88(AX), R11
-	MOVQ   48(AX), R12
-	MOVQ   56(AX), R13
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+	MOVQ 56(AX), R13
 
 outer:
 	MOVQ 80(AX), R14
@@ -663,6 +683,10 @@ inner:
 	ADDQ         72(AX), R10
 	DECQ         R11
 	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
 	MOVQ         136(AX), R9
 	TESTQ        R9, R9
 	JEQ          unscaled
@@ -1026,10 +1050,14 @@ tile:
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 	MOVQ   CX, R9
+	MOVQ   192(AX), R10
+	MOVQ   R10, 216(AX)
 	MOVQ   8(AX), R10
-	MOVQ   88(AX), R11
-	MOVQ   48(AX), R12
-	MOVQ   56(AX), R13
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+	MOVQ 56(AX), R13
 
 outer:
 	MOVQ 80(AX), R14
@@ -1101,6 +1129,10 @@ inner:
 	ADDQ         72(AX), R10
 	DECQ         R11
 	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
 	MOVQ         136(AX), R9
 	TESTQ        R9, R9
 	JEQ          unscaled

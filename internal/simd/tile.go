@@ -8,14 +8,15 @@ import "unsafe"
 //	C[i][j] = act(Scale[j] * sum over k of A[i][k] B[k][j] + Shift[j] + RowAdd[i] + Add[i][j])
 //
 // for i < Rows and j < Cols, in tiles of TileRows rows and at most TileCols
-// columns. Neither operand needs packing: the sum runs over Outer runs of
-// Inner steps, and element (i, k) of A is found at byte
+// columns. Neither operand needs packing: the sum runs over Blocks of Outer runs
+// of Inner steps, and element (i, k) of A is found at byte
 //
 //	A + AOff[i] + k*AStep
 //
 // while row k of B is TileCols (or, if Cols is at most half of it, TileCols/2)
 // consecutive values at B + k*BStep. After each run they jump ARun and BRun
-// further. The sum's order is that of k, the same for every i and j. All steps
+// further, after each block moreover ABlock and BBlock. Inner, Outer and Blocks
+// are at least 1. The sum's order is that of k, the same for every i and j. All steps
 // are in bytes.
 //
 // Rows of tiles follow each other: for each next tile A advances by ATile, the
@@ -38,6 +39,9 @@ type Tile struct {
 	maskBits             uint64
 	maskVec              *int32
 	rowDone              int // bytes of RowAdd used so far
+	Blocks               int
+	ABlock, BBlock       int
+	blocksLeft           int
 	Cols                 int
 }
 
@@ -113,9 +117,12 @@ func (t *Tile) sumGeneric(a0, a1 unsafe.Pointer, sum *[2][4]float32) {
 	var s00, s01, s02, s03, s10, s11, s12, s13 float32
 	b := t.B
 	wide := t.Cols > 2
-	for outer := range t.Outer {
-		if outer > 0 {
+	for run := range t.Blocks * t.Outer {
+		if run > 0 {
 			oa, ob := t.Inner*t.AStep+t.ARun, t.Inner*t.BStep+t.BRun
+			if run%t.Outer == 0 {
+				oa, ob = oa+t.ABlock, ob+t.BBlock
+			}
 			a0, a1, b = unsafe.Add(a0, oa), unsafe.Add(a1, oa), unsafe.Add(b, ob)
 		}
 		for k := range t.Inner {

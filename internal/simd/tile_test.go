@@ -24,21 +24,21 @@ func TestTile(t *testing.T) {
 		for cols := 1; cols <= TileCols(); cols++ {
 			for _, rows := range []int{1, TileRows() - 1, TileRows(), 2*TileRows() + 1, 3 * TileRows()} {
 				for mode := range 32 {
-					testTile(t, rnd, rows, cols, 1+rnd.IntN(9), 1+rnd.IntN(3), mode)
+					testTile(t, rnd, rows, cols, 1+rnd.IntN(9), 1+rnd.IntN(3), 1+rnd.IntN(2), mode)
 				}
 			}
 		}
 	})
 }
 
-func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, mode int) {
+func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mode int) {
 	t.Helper()
 	tr, tc := TileRows(), TileCols()
 	padded := (rows + tr - 1) / tr * tr
 	const guard = 7777
 	ldc := cols + 3
 	a := normals(rnd, 400)
-	b := normals(rnd, outer*(inner*tc+5)+tc)
+	b := normals(rnd, blocks*(outer*(inner*tc+5)+2)+tc)
 	c, add := make([]float32, rows*ldc+8), normals(rnd, rows*ldc+8)
 	for i := range c {
 		c[i] = guard
@@ -55,7 +55,7 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, mode int) 
 	tl := Tile{
 		A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]),
 		AOff: &aoff[0], COff: &coff[0], AStep: 8, BStep: 4 * tc, ARun: 12, BRun: 20,
-		Inner: inner, Outer: outer, AOffTile: 8 * tr, COffTile: 8 * tr, Rows: rows, Cols: cols,
+		Inner: inner, Outer: outer, Blocks: blocks, ABlock: 28, BBlock: 8, AOffTile: 8 * tr, COffTile: 8 * tr, Rows: rows, Cols: cols,
 	}
 	if mode&1 != 0 {
 		tl.Scale = &scale[0]
@@ -78,9 +78,9 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, mode int) 
 	for i := range rows {
 		for j := range cols {
 			var sum, size float64
-			for o := range outer {
+			for o := range outer * blocks {
 				for k := range inner {
-					p := float64(a[int(aoff[i])/4+o*(2*inner+3)+2*k]) * float64(b[o*(inner*tc+5)+k*tc+j])
+					p := float64(a[int(aoff[i])/4+o*(2*inner+3)+o/outer*7+2*k]) * float64(b[o*(inner*tc+5)+o/outer*2+k*tc+j])
 					sum, size = sum+p, size+math.Abs(p)
 				}
 			}
@@ -122,7 +122,7 @@ func TestTileKeepsNaN(t *testing.T) {
 		a, b, c := []float32{nan}, make([]float32, MaxTileCols), make([]float32, 1)
 		off := make([]int64, MaxTileRows)
 		tl := Tile{A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]),
-			AOff: &off[0], COff: &off[0], Inner: 1, Outer: 1, Rows: 1, Cols: 1, ReLU: 1}
+			AOff: &off[0], COff: &off[0], Inner: 1, Outer: 1, Blocks: 1, Rows: 1, Cols: 1, ReLU: 1}
 		tl.Run()
 		if c[0] == c[0] {
 			t.Errorf("max(NaN, 0) = %g", c[0])
@@ -140,6 +140,7 @@ func TestTileLayout(t *testing.T) {
 		unsafe.Offsetof(x.ATile), unsafe.Offsetof(x.CTile), unsafe.Offsetof(x.AOffTile), unsafe.Offsetof(x.COffTile),
 		unsafe.Offsetof(x.Rows), unsafe.Offsetof(x.Scale), unsafe.Offsetof(x.Shift), unsafe.Offsetof(x.RowAdd),
 		unsafe.Offsetof(x.ReLU), unsafe.Offsetof(x.maskBits), unsafe.Offsetof(x.maskVec), unsafe.Offsetof(x.rowDone),
+		unsafe.Offsetof(x.Blocks), unsafe.Offsetof(x.ABlock), unsafe.Offsetof(x.BBlock), unsafe.Offsetof(x.blocksLeft),
 	} {
 		if off != uintptr(8*i) {
 			t.Errorf("field %d is at byte %d", i, off)

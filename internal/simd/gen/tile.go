@@ -35,6 +35,10 @@ const (
 	tMaskBits
 	tMaskVec
 	tRowDone
+	tBlocks
+	tABlock
+	tBBlock
+	tBlocksLeft
 )
 
 // tile emits the matrix-product kernel for a tile of v.rows x (vecs registers):
@@ -83,7 +87,10 @@ func tile(v isa, vecs int) {
 	}
 	pa, pb, outer := GP64(), GP64(), GP64()
 	MOVQ(a, pa)
+	MOVQ(at(tBlocks), pb)
+	MOVQ(pb, at(tBlocksLeft))
 	MOVQ(at(tB), pb)
+	Label("block")
 	MOVQ(at(tOuter), outer)
 	astep, bstep := load(tAStep), load(tBStep)
 
@@ -110,6 +117,10 @@ func tile(v isa, vecs int) {
 	ADDQ(at(tBRun), pb)
 	DECQ(outer)
 	JNE(LabelRef("outer"))
+	ADDQ(at(tABlock), pa)
+	ADDQ(at(tBBlock), pb)
+	DECQ(at(tBlocksLeft))
+	JNE(LabelRef("block"))
 
 	// acc = acc * scale + shift, column by column.
 	p := GP64()
