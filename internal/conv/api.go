@@ -1,12 +1,72 @@
 package conv
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/simd"
+)
 
 // Workspace holds the buffers that a convolution needs between its inputs and
 // its output. The zero value is ready for use; it grows on the first call of
 // each shape and is then reused, so that later calls do not allocate. One
 // workspace serves any number of layers in turn, but not two calls at once.
-type Workspace struct{}
+type Workspace struct {
+	layouts map[layoutKey]*layout
+	summers map[layoutKey]*weightLayout
+	scratch par.Scratch // of chunks at work
+	panels  []float32   // packed filters
+	vectors [2][]float32
+	moments []chunkMoments
+	partial []float32 // gradients of the filters, by part
+	source  []float32 // padded input
+	sweep   sweep
+	packer  packer
+	weights weightTask
+	plain   Epilogue
+}
+
+type layoutKey struct {
+	geometry
+	level simd.Level
+}
+
+func (ws *Workspace) layout(g geometry) *layout {
+	key := layoutKey{g, simd.Active()}
+	l := ws.layouts[key]
+	if l == nil {
+		if ws.layouts == nil {
+			ws.layouts = make(map[layoutKey]*layout)
+		}
+		l = newLayout(g)
+		ws.layouts[key] = l
+	}
+	return l
+}
+
+// padded copies n values from v's at into a vector that tiles may read past
+// its end; nil stays nil.
+func (ws *Workspace) padded(i int, v []float32, at, n int) []float32 {
+	if v == nil {
+		return nil
+	}
+	ws.vectors[i] = par.Grow(ws.vectors[i], n+simd.MaxTileCols)
+	copy(ws.vectors[i], v[at:at+n])
+	clear(ws.vectors[i][n:])
+	return ws.vectors[i]
+}
+
+func (ws *Workspace) chunkMoments(l *layout) []chunkMoments {
+	if cap(ws.moments) < l.chunks {
+		ws.moments = append(ws.moments[:cap(ws.moments)], make([]chunkMoments, l.chunks-cap(ws.moments))...)
+	}
+	ws.moments = ws.moments[:l.chunks]
+	for i := range ws.moments {
+		m := &ws.moments[i]
+		m.mean, m.m2 = par.Grow(m.mean, l.cols), par.Grow(m.m2, l.cols)
+	}
+	return ws.moments
+}
 
 // Epilogue says what happens to a convolution's result z (before bias) while it
 // is still in registers or cache:

@@ -1,0 +1,49 @@
+package conv
+
+// Forward computes the convolution (as deep learning names it: the cross
+// correlation)
+//
+//	z[n,p,q,k] = sum over r,t,c of x[n, p*StrideH+r-PadH, q*StrideW+t-PadW, g*C/G+c] * w[k,r,t,c]
+//
+// with g the group of filter k and zeros outside the image, applies the
+// epilogue (which may be nil) and stores y, shape N x OutH x OutW x K.
+// x is N x H x W x C, w is K x R x S x C/Groups. y must not overlap x or w, but
+// may be the epilogue's Residual. It panics if a slice does not have the size
+// that the shape says.
+func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
+	s.mustFit(x, w, y)
+	if e == nil {
+		e = &ws.plain
+	}
+	e.mustFit(s.K, len(y))
+	if len(y) == 0 {
+		return
+	}
+	cg, kg := s.C/s.Groups, s.K/s.Groups
+	for g := range s.Groups {
+		l := ws.layout(s.forward(g))
+		sw := &ws.sweep
+		*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, scratch: &ws.scratch}
+		sw.panels = ws.pack(packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
+		sw.scale = ws.padded(0, e.Scale, g*kg, kg)
+		sw.shift = ws.padded(1, e.Shift, g*kg, kg)
+		if e.Moments != nil {
+			sw.moments = ws.chunkMoments(l)
+		}
+		sw.do()
+		if e.Moments != nil {
+			merge(sw.moments, e.Moments, g*kg)
+		}
+	}
+	ws.sweep = sweep{}
+}
+
+// forward returns the geometry of group g on the way forward.
+func (s *Shape) forward(g int) geometry {
+	cg, kg, oh, ow := s.C/s.Groups, s.K/s.Groups, s.OutH(), s.OutW()
+	return geometry{
+		n: s.N, srcH: s.H, srcW: s.W, srcC: s.C, chan0: g * cg, chans: cg, taps: s.R, tapsW: s.S,
+		strideH: s.StrideH, strideW: s.StrideW, offH: -s.PadH, offW: -s.PadW,
+		outH: oh, outW: ow, dst: g * kg, dstImage: oh * ow * s.K, dstRow: ow * s.K, dstCol: s.K, cols: kg,
+	}
+}
