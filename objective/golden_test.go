@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/mat"
@@ -73,22 +74,13 @@ func TestGolden(t *testing.T) {
 		if c.Kind == "eval" || c.Kind == "clustering" {
 			continue
 		}
-		mineCfg, lossCfg := map[string]any{}, map[string]any{}
+		flat := map[string]any{}
 		for k, v := range c.Config {
-			switch k {
-			case "positives", "negatives":
-				mineCfg[k] = v
-			case "loss":
-				lossCfg["name"] = v
-			case "lambda_":
-				lossCfg["lambda"] = v
-			default:
-				lossCfg[k] = v
-			}
+			flat[strings.TrimSuffix(k, "_")] = v // lambda_ is lambda here
 		}
 		ran++
 		t.Run(c.Name, func(t *testing.T) {
-			opts, err := Parse(mineCfg, lossCfg)
+			opts, err := ParseFlat(flat)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -69,6 +69,23 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	return o, errors.Join(l.done(), m.done())
 }
 
+// ParseFlat is Parse with the keys of both sections in one map, and the loss's
+// name under "loss".
+func ParseFlat(flat map[string]any) (Options, error) {
+	mineCfg, lossCfg := map[string]any{}, map[string]any{}
+	for k, v := range flat {
+		switch k {
+		case "loss":
+			lossCfg["name"] = v
+		case "positives", "negatives", "fallback", "nearest", "cutoff", "max_weight":
+			mineCfg[k] = v
+		default:
+			lossCfg[k] = v
+		}
+	}
+	return Parse(mineCfg, lossCfg)
+}
+
 // parse reads the keys of one loss.
 func parse(m, l *section) Options {
 	var o Options

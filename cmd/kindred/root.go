@@ -93,6 +93,7 @@ var commands = []func(*app) *cobra.Command{
 	newBench,
 	newData,
 	newEval,
+	newLoss,
 }
 
 func newRoot(a *app) *cobra.Command {

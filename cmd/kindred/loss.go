@@ -1,0 +1,275 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// lossFlags are the options of kindred loss as typed.
+type lossFlags struct {
+	embeddings, labels   string
+	loss                 string
+	positives, negatives string
+	set                  []string
+	triplets, proxies    string
+	grad                 string
+}
+
+// lossReport is what kindred loss prints.
+type lossReport struct {
+	Loss        string             `json:"loss"`
+	Value       float64            `json:"value"`
+	Tuples      int                `json:"tuples"`
+	Active      int                `json:"active"`
+	Anchors     int                `json:"anchors"`
+	NoPositive  int                `json:"no_positive"`
+	NoNegative  int                `json:"no_negative"`
+	NoCandidate int                `json:"no_candidate"`
+	Fallbacks   int                `json:"fallbacks"`
+	N           int                `json:"n"`
+	Dim         int                `json:"dim"`
+	Normalized  bool               `json:"normalized"`
+	GradNorm    float64            `json:"grad_norm"`
+	Params      map[string]float64 `json:"param_grad_norms,omitempty"`
+}
+
+func newLoss(a *app) *cobra.Command {
+	var f lossFlags
+	cmd := &cobra.Command{
+		Use:   "loss --embeddings FILE [--labels FILE]",
+		Short: "Explain a loss on one batch: its value, tuples and gradient",
+		Long: fmt.Sprintf(`loss computes a loss with its mining on one batch of embeddings, to check
+another toolkit's numbers or to see what a batch gives to learn from.
+Embeddings are normalised first unless --set normalize=false.
+
+Losses: %s
+Positives: %s
+Negatives: %s
+
+Options go by --set key=value and are those of the loss and mine sections of a
+run configuration: margin, distance (squared, euclidean), reduce (mean,
+mean-active, sum), normalize, trim, and the loss's own, such as alpha, beta,
+lambda, epsilon, scale, temperature.`,
+			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "), strings.Join(mine.NegativeNames(), ", ")),
+		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
+  kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
+  kindred loss --embeddings E.npy --labels Y.npy --loss proxynca --proxies P.npy`,
+		Args: exactArgs(),
+		RunE: func(*cobra.Command, []string) error { return runLoss(a, &f) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one a row (.npy, .csv)")
+	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
+	fs.StringVar(&f.loss, "loss", "triplet", "the loss")
+	fs.StringVar(&f.positives, "positives", "", "which positives count; default: what goes with the loss")
+	fs.StringVar(&f.negatives, "negatives", "", "which negatives count; default: what goes with the loss")
+	fs.StringArrayVar(&f.set, "set", nil, "an option, key=value; may be repeated")
+	fs.StringVar(&f.triplets, "triplets", "", "use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining")
+	fs.StringVar(&f.proxies, "proxies", "", "proxies, one a row (.npy); default: drawn from --seed")
+	fs.StringVar(&f.grad, "grad", "", "write the gradient with respect to the embeddings here (.npy)")
+	return cmd
+}
+
+// options reads the flags into an objective's options.
+func (f *lossFlags) options(seed uint64) (objective.Options, error) {
+	if f.embeddings == "" {
+		return objective.Options{}, errors.New("missing --embeddings")
+	}
+	flat := map[string]any{"loss": f.loss, "normalize": true}
+	if f.positives != "" {
+		flat["positives"] = f.positives
+	}
+	if f.negatives != "" {
+		flat["negatives"] = f.negatives
+	}
+	for _, s := range f.set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return objective.Options{}, fmt.Errorf("--set %s: want key=value", s)
+		}
+		key = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(key), "loss."), "mine.")
+		flat[key] = strings.TrimSpace(value)
+	}
+	o, err := objective.ParseFlat(flat)
+	o.Seed, o.Mine.Seed = seed, seed
+	return o, err
+}
+
+func runLoss(a *app, f *lossFlags) error {
+	o, err := f.options(a.seed)
+	if err != nil {
+		return usageError{err}
+	}
+	table, err := embio.Read(f.embeddings)
+	if err != nil {
+		return err
+	}
+	if table.X == nil {
+		return fmt.Errorf("%s holds no embeddings", f.embeddings)
+	}
+	labels, err := f.readLabels(table)
+	if err != nil {
+		return err
+	}
+	var proxies *mat.Dense
+	o.Dim = table.X.Cols
+	if f.proxies != "" {
+		if proxies, err = f.readProxies(o.Loss, o.Dim); err != nil {
+			return err
+		}
+	}
+	if p, ok := o.Loss.(loss.Proxied); ok {
+		rows := 0
+		if proxies != nil {
+			rows = proxies.Rows
+		}
+		if labels, o.Classes, err = objective.ClassIndices(labels, rows/p.PerClass()); err != nil {
+			return err
+		}
+	}
+	obj, err := objective.New(o)
+	if err != nil {
+		return usageError{err}
+	}
+	if proxies != nil {
+		for i := range proxies.Rows {
+			copy(obj.Params()[0].Value[i*o.Dim:], proxies.Row(i))
+		}
+	}
+	grad := mat.New(table.X.Rows, table.X.Cols)
+	r, err := f.step(obj, table.X, labels, grad)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.embeddings, err)
+	}
+	if f.grad != "" {
+		if err := atomic.WriteFile(f.grad, func(w io.Writer) error { return embio.WriteNPY(w, grad) }); err != nil {
+			return err
+		}
+	}
+	rep := lossReport{
+		Loss: f.loss, Value: r.Value, Tuples: r.Tuples, Active: r.Active, Anchors: r.Anchors,
+		NoPositive: r.NoPositive, NoNegative: r.NoNegative, NoCandidate: r.NoCandidate, Fallbacks: r.Fallbacks,
+		N: grad.Rows, Dim: grad.Cols, Normalized: o.Normalize, GradNorm: norm(grad.Data),
+	}
+	for _, p := range obj.Params() {
+		if rep.Params == nil {
+			rep.Params = map[string]float64{}
+		}
+		rep.Params[p.Name] = norm(p.Grad)
+	}
+	if a.json {
+		return a.printJSON(rep)
+	}
+	return rep.write(a.out)
+}
+
+// step runs the objective once, on given triplets or mined ones.
+func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, labels []int64, grad *mat.Dense) (objective.Result, error) {
+	if f.triplets == "" {
+		return obj.Step(x, labels, grad)
+	}
+	arr, err := embio.ReadNPYFile(f.triplets)
+	if err != nil {
+		return objective.Result{}, err
+	}
+	if len(arr.Shape) != 2 || arr.Shape[1] != 3 || arr.Ints == nil {
+		return objective.Result{}, fmt.Errorf("%s: want integers of shape (n, 3), have %s of shape %v", f.triplets, arr.DType, arr.Shape)
+	}
+	triplets := make([][3]int32, arr.Shape[0])
+	for k := range triplets {
+		for c := range 3 {
+			v := arr.Ints[3*k+c]
+			triplets[k][c] = int32(max(-1, min(v, math.MaxInt32)))
+		}
+	}
+	return obj.StepTriplets(x, triplets, grad)
+}
+
+// readLabels returns one label for each embedding.
+func (f *lossFlags) readLabels(table *embio.Table) ([]int64, error) {
+	if f.labels == "" && len(table.Columns) == 0 {
+		if f.triplets != "" {
+			return make([]int64, table.X.Rows), nil
+		}
+		return nil, usagef("missing --labels: %s holds none", f.embeddings)
+	}
+	path := f.embeddings
+	if f.labels != "" {
+		path = f.labels
+		var err error
+		if table, err = labelsBeside(table, path); err != nil {
+			return nil, err
+		}
+	}
+	columns, err := table.Select(nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	ids, _ := embio.Unify(&columns[0])
+	if len(ids[0]) != table.X.Rows {
+		return nil, fmt.Errorf("%s: %d labels for %d embeddings", path, len(ids[0]), table.X.Rows)
+	}
+	return ids[0], nil
+}
+
+// labelsBeside reads labels for the embeddings of another table.
+func labelsBeside(embeddings *embio.Table, path string) (*embio.Table, error) {
+	t, err := embio.ReadLabels(path)
+	if err != nil {
+		return nil, err
+	}
+	return &embio.Table{X: embeddings.X, Columns: t.Columns}, nil
+}
+
+func (f *lossFlags) readProxies(l loss.Loss, dim int) (*mat.Dense, error) {
+	p, ok := l.(loss.Proxied)
+	if !ok {
+		return nil, usagef("--proxies: the loss %s has none", f.loss)
+	}
+	t, err := embio.Read(f.proxies)
+	if err != nil {
+		return nil, err
+	}
+	if t.X == nil || t.X.Cols != dim || t.X.Rows == 0 || t.X.Rows%p.PerClass() != 0 {
+		return nil, fmt.Errorf("%s: want proxies of %d numbers, %d for each class", f.proxies, dim, p.PerClass())
+	}
+	return t.X, nil
+}
+
+func norm(x []float32) float64 {
+	var s float64
+	for _, v := range x {
+		s += float64(v) * float64(v)
+	}
+	return math.Sqrt(s)
+}
+
+func (r lossReport) write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `%s on %d embeddings of %d numbers
+value       %.9g
+tuples      %d, of which %d active
+anchors     %d used; %d without a positive, %d without a negative
+mining      %d choices without a candidate, %d fallbacks
+gradient    norm %.6g
+`, r.Loss, r.N, r.Dim, r.Value, r.Tuples, r.Active, r.Anchors, r.NoPositive, r.NoNegative, r.NoCandidate, r.Fallbacks, r.GradNorm)
+	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-11s gradient norm %.6g\n", name, r.Params[name])
+		}
+	}
+	return err
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/embio"
+)
+
+// TestLossGolden runs all golden losses through the command.
+func TestLossGolden(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "shared", "golden")
+	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
+	if err != nil {
+		t.Skip("needs the optional data directory ../shared")
+	}
+	var cases []struct {
+		Name, Kind string
+		Config     map[string]any
+		Value      float64
+		Extra      []string
+	}
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		if c.Kind == "eval" || c.Kind == "clustering" {
+			continue
+		}
+		path := func(suffix string) string { return filepath.Join(dir, c.Name+suffix) }
+		grad := filepath.Join(t.TempDir(), "g.npy")
+		args := []string{"loss", "--embeddings", path(".x.npy"), "--labels", path(".y.npy"), "--grad", grad, "--json"}
+		for k, v := range c.Config {
+			switch k {
+			case "loss", "positives", "negatives":
+				args = append(args, "--"+k, fmt.Sprint(v))
+			default:
+				args = append(args, "--set", fmt.Sprintf("%s=%v", strings.TrimSuffix(k, "_"), v))
+			}
+		}
+		for _, e := range c.Extra {
+			args = append(args, "--"+e, path("."+e+".npy"))
+		}
+		code, out, errOut := runArgs(t, args...)
+		if code != exitOK {
+			t.Errorf("%s: status %d: %s", c.Name, code, errOut)
+			continue
+		}
+		var rep lossReport
+		if err := json.Unmarshal([]byte(out), &rep); err != nil {
+			t.Fatalf("%s: %v in %q", c.Name, err, out)
+		}
+		if math.Abs(rep.Value-c.Value) > 1e-5*math.Abs(c.Value) {
+			t.Errorf("%s: value %v, want %v", c.Name, rep.Value, c.Value)
+		}
+		got, err := embio.ReadNPYFile(grad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := embio.ReadNPYFile(path(".grad.npy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, w := range want.Floats {
+			if d := math.Abs(float64(got.Floats[k] - w)); d > 1e-6+1e-4*math.Abs(float64(w)) {
+				t.Errorf("%s: gradient %d is %v, want %v", c.Name, k, got.Floats[k], w)
+				break
+			}
+		}
+	}
+}
+
+func writeText(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLossByHand(t *testing.T) {
+	e := writeText(t, "e.csv", "embedding_0,embedding_1,label\n0,0,1\n1,0,1\n0,2,7\n")
+	// Anchor 0: positive at 1, negative at 4, D² 1 - 4 + 5 = 2. Anchor 1: 1 - 5 + 5 = 1.
+	code, out, errOut := runArgs(t, "loss", "--embeddings", e, "--loss", "triplet", "--positives", "easy", "--negatives", "hard",
+		"--set", "margin=5", "--set", "normalize=false", "--json")
+	var rep lossReport
+	if code != exitOK || json.Unmarshal([]byte(out), &rep) != nil {
+		t.Fatalf("status %d, %q, %q", code, out, errOut)
+	}
+	if rep.Value != 1.5 || rep.Tuples != 2 || rep.Active != 2 || rep.NoPositive != 1 || rep.Anchors != 2 {
+		t.Errorf("%+v", rep)
+	}
+}
+
+func TestLossMistakes(t *testing.T) {
+	e := writeText(t, "e.csv", "embedding_0,embedding_1,label\n0,0,1\n1,0,1\n0,2,7\n")
+	nan := writeText(t, "nan.csv", "embedding_0,embedding_1,label\n0,0,1\n1,NaN,1\n")
+	short := writeText(t, "y.csv", "label\n1\n2\n")
+	for _, tc := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{}, exitUsage, "--embeddings"},
+		{[]string{"--embeddings", e, "--loss", "tripet"}, exitUsage, `did you mean "triplet"`},
+		{[]string{"--embeddings", e, "--set", "magin=1"}, exitUsage, `did you mean "margin"`},
+		{[]string{"--embeddings", e, "--set", "margin"}, exitUsage, "key=value"},
+		{[]string{"--embeddings", e, "--set", "margin=wide"}, exitUsage, "not a number"},
+		{[]string{"--embeddings", e, "--positives", "esay"}, exitUsage, `did you mean "easy"`},
+		{[]string{"--embeddings", e, "--proxies", e}, exitUsage, "has none"},
+		{[]string{"--embeddings", e, "--loss", "angular", "--negatives", "all", "--positives", "easy"}, exitUsage, "all positives"},
+		{[]string{"--embeddings", e, "--labels", short}, exitFailure, "2 labels for 3"},
+		{[]string{"--embeddings", nan}, exitFailure, "embedding 1 is not finite"},
+		{[]string{"--embeddings", e + "x"}, exitFailure, "e.csvx"},
+	} {
+		code, _, errOut := runArgs(t, append([]string{"loss"}, tc.args...)...)
+		if code != tc.code || !strings.Contains(errOut, tc.says) {
+			t.Errorf("%q: status %d, stderr %q; want %d and %q", tc.args, code, errOut, tc.code, tc.says)
+		}
+	}
+}

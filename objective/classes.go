@@ -1,0 +1,36 @@
+package objective
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/loss"
+)
+
+// NeedsClasses reports whether a loss learns something for each class and so
+// needs Options.Classes, and labels from 0 up.
+func NeedsClasses(l loss.Loss) bool {
+	_, ok := l.(loss.Proxied)
+	return ok
+}
+
+// ClassIndices numbers labels from 0 up. With classes 0 they are numbered in
+// ascending order. Otherwise they stay as they are if all are below classes,
+// and are numbered in ascending order if there are exactly that many. It
+// returns the number of classes.
+func ClassIndices(labels []int64, classes int) ([]int64, int, error) {
+	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
+	if classes > 0 && (len(distinct) == 0 || distinct[0] >= 0 && distinct[len(distinct)-1] < int64(classes)) {
+		return labels, classes, nil
+	}
+	if classes > 0 && len(distinct) != classes {
+		return nil, 0, fmt.Errorf("%d classes for labels of %d classes from %d to %d: give one for each class, or one for each of 0 to %d",
+			classes, len(distinct), distinct[0], distinct[len(distinct)-1], distinct[len(distinct)-1])
+	}
+	out := make([]int64, len(labels))
+	for i, y := range labels {
+		k, _ := slices.BinarySearch(distinct, y)
+		out[i] = int64(k)
+	}
+	return out, len(distinct), nil
+}
