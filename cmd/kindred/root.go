@@ -94,6 +94,7 @@ var commands = []func(*app) *cobra.Command{
 	newData,
 	newEval,
 	newLoss,
+	newMap,
 }
 
 func newRoot(a *app) *cobra.Command {

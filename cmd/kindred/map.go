@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/project"
+	"github.com/kindred-ml/kindred/report"
+)
+
+type mapFlags struct {
+	embeddings, labels, out, method string
+	columns                         []string
+	perplexity                      float64
+	iterations                      int
+}
+
+// mapResult is what kindred map --json prints.
+type mapResult struct {
+	Method     string    `json:"method"`
+	Rows       int       `json:"rows"`
+	Dimensions int       `json:"dimensions"`
+	Seed       uint64    `json:"seed"`
+	Perplexity float64   `json:"perplexity,omitempty"`
+	Iterations int       `json:"iterations,omitempty"`
+	KL         *float64  `json:"kl,omitempty"`
+	Explained  []float64 `json:"explained,omitempty"`
+	Seconds    float64   `json:"seconds"`
+	Files      []string  `json:"files"`
+}
+
+func newMap(a *app) *cobra.Command {
+	var f mapFlags
+	cmd := &cobra.Command{
+		Use:   "map --embeddings FILE --out DIR",
+		Short: "Draw embeddings as a map in the plane (t-SNE or PCA)",
+		Long: `map places every embedding in the plane and writes the map to DIR: map.csv
+(coordinates and labels), map.svg, map.png and map.html, coloured by each column
+of labels.
+
+Methods:
+  tsne        t-SNE; exact up to 2000 rows, through an interpolated field beyond
+  tsne-exact  t-SNE over all pairs: time and memory grow with rows squared
+  pca         the two directions of largest variance`,
+		Example: `  kindred map --embeddings E.npy --labels Y.npy --out map
+  kindred map --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --columns fine --perplexity 50 --out map`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.embeddings == "":
+				return usagef("missing --embeddings")
+			case f.out == "":
+				return usagef("missing --out")
+			}
+			return runMap(cmd.Context(), a, &f)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one row each ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.labels, "labels", "", "labels to colour by; default: those in the embeddings file, if any")
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to colour by; default: label, fine and coarse where they exist")
+	fs.StringVar(&f.method, "method", "tsne", "tsne, tsne-exact or pca")
+	fs.Float64Var(&f.perplexity, "perplexity", 0, "t-SNE: effective number of neighbours; default 30, less for fewer than 91 rows")
+	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
+	fs.StringVar(&f.out, "out", "", "folder to write to; made if missing")
+	return cmd
+}
+
+func runMap(ctx context.Context, a *app, f *mapFlags) error {
+	set, err := loadForMap(f)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	res := mapResult{Method: f.method, Rows: set.X.Rows, Dimensions: set.X.Cols, Seed: a.seed}
+	x, y, err := place(ctx, a, f, set.X, &res)
+	if err != nil {
+		return err
+	}
+	res.Seconds = time.Since(start).Seconds()
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return err
+	}
+	fig := mapFigure(set, x, y, f.method)
+	page := mapPage(set, fig, &res)
+	for _, w := range []struct {
+		name  string
+		write func(path string) error
+	}{
+		{"map.csv", func(p string) error {
+			return atomic.WriteFile(p, func(w io.Writer) error { return writeMapCSV(w, set, x, y) })
+		}},
+		{"map.svg", func(p string) error { return report.WriteFigure(p, fig) }},
+		{"map.png", func(p string) error { return report.WriteFigure(p, fig) }},
+		{"map.html", page.WriteFile},
+	} {
+		path := filepath.Join(f.out, w.name)
+		if err := w.write(path); err != nil {
+			return err
+		}
+		res.Files = append(res.Files, path)
+	}
+	if a.json {
+		return a.printJSON(res)
+	}
+	for _, it := range mapSettings(&res) {
+		fmt.Fprintf(a.out, "%-12s %s\n", it.Name, it.Value)
+	}
+	fmt.Fprintf(a.out, "written      %s\n", strings.Join(res.Files, " "))
+	return nil
+}
+
+// loadForMap reads embeddings; unlike for metrics, labels may be missing.
+func loadForMap(f *mapFlags) (*embio.Labelled, error) {
+	if f.labels == "" {
+		t, err := embio.Read(f.embeddings)
+		if err != nil {
+			return nil, err
+		}
+		if t.X != nil && len(t.Columns) == 0 {
+			return &embio.Labelled{X: t.X, Files: t.Files}, nil
+		}
+	}
+	return embio.Load(f.embeddings, f.labels, f.columns)
+}
+
+// place computes the map and notes in res what came out.
+func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResult) (xs, ys []float64, err error) {
+	cfg := project.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed}
+	switch f.method {
+	case "pca":
+		c, err := project.PCA(x, 2)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range x.Rows {
+			xs = append(xs, float64(c.Scores.At(i, 0)))
+			ys = append(ys, float64(c.Scores.At(i, 1)))
+		}
+		res.Explained = c.Explained
+		return xs, ys, nil
+	case "tsne":
+	case "tsne-exact":
+		cfg.Method = project.Exact
+	default:
+		return nil, nil, usagef("--method %q: want tsne, tsne-exact or pca", f.method)
+	}
+	bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription("t-SNE"),
+		progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetWidth(30),
+		progressbar.OptionOnCompletion(func() { fmt.Fprintln(a.err) }))
+	cfg.Progress = func(done, total int) {
+		bar.ChangeMax(total)
+		_ = bar.Set(done) // only fails beyond the maximum
+	}
+	m, err := cfg.Run(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	res.Perplexity, res.Iterations, res.KL = m.Perplexity, m.Iterations, &m.KL
+	return m.X, m.Y, nil
+}
+
+// mapFigure draws the map once for every column of labels.
+func mapFigure(set *embio.Labelled, x, y []float64, method string) report.Figure {
+	axes := report.Axes{Equal: true, Bare: true, Width: 460, Height: 440}
+	if method == "pca" {
+		axes.Bare, axes.X, axes.Y = false, "component 1", "component 2"
+	}
+	if len(set.Columns) == 0 {
+		return report.Scatter{Axes: axes, X: x, Y: y}
+	}
+	var panels []report.Figure
+	for i := range set.Columns {
+		class, names := classesOf(&set.Columns[i])
+		a := axes
+		a.Title = "coloured by " + set.Columns[i].Name
+		panels = append(panels, report.Scatter{Axes: a, X: x, Y: y, Class: class, Names: names, Label: len(names) <= 12})
+	}
+	return report.Panels{Figures: panels, Columns: 2}
+}
+
+// classesOf numbers a column's labels from 0 and names them.
+func classesOf(c *embio.Column) ([]int, []string) {
+	ids, texts := embio.Unify(c)
+	names := make(map[int64]string, len(texts))
+	for i, t := range texts {
+		names[int64(i)] = t
+	}
+	return report.Classes(ids[0], names)
+}
+
+func mapSettings(r *mapResult) []report.Item {
+	items := []report.Item{
+		{Name: "method", Value: r.Method},
+		{Name: "rows", Value: strconv.Itoa(r.Rows)},
+		{Name: "dimensions", Value: strconv.Itoa(r.Dimensions)},
+	}
+	if r.KL != nil {
+		items = append(items,
+			report.Item{Name: "perplexity", Value: strconv.FormatFloat(r.Perplexity, 'g', 6, 64)},
+			report.Item{Name: "iterations", Value: strconv.Itoa(r.Iterations)},
+			report.Item{Name: "KL", Value: strconv.FormatFloat(*r.KL, 'f', 4, 64) + " nats"},
+			report.Item{Name: "seed", Value: strconv.FormatUint(r.Seed, 10)})
+	} else {
+		for j, e := range r.Explained {
+			items = append(items, report.Item{Name: fmt.Sprintf("component %d", j+1), Value: fmt.Sprintf("%.1f %% of the variance", 100*e)})
+		}
+	}
+	return append(items, report.Item{Name: "time", Value: report.Duration(time.Duration(r.Seconds * float64(time.Second)))})
+}
+
+func mapPage(set *embio.Labelled, fig report.Figure, r *mapResult) report.Page {
+	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between them mean little."
+	if r.KL == nil {
+		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
+	}
+	items := []report.Captioned{{Figure: fig}}
+	if p, ok := fig.(report.Panels); ok {
+		items = items[:0]
+		for _, f := range p.Figures {
+			items = append(items, report.Captioned{Figure: f})
+		}
+	}
+	return report.Page{
+		Title: fmt.Sprintf("Map of %d embeddings", r.Rows),
+		Lead:  lead,
+		Sections: []report.Section{
+			{Blocks: []report.Block{report.Figures{Items: items}}},
+			{Title: "Settings", Blocks: []report.Block{report.Settings{Items: mapSettings(r)}}},
+		},
+	}
+}
+
+func writeMapCSV(w io.Writer, set *embio.Labelled, x, y []float64) error {
+	out := csv.NewWriter(w)
+	head := []string{"x", "y"}
+	for _, c := range set.Columns {
+		head = append(head, c.Name)
+	}
+	if err := out.Write(head); err != nil {
+		return err
+	}
+	for i := range x {
+		row := []string{strconv.FormatFloat(x[i], 'g', 9, 64), strconv.FormatFloat(y[i], 'g', 9, 64)}
+		for _, c := range set.Columns {
+			if c.IDs != nil {
+				row = append(row, strconv.FormatInt(c.IDs[i], 10))
+			} else {
+				row = append(row, c.Text[i])
+			}
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

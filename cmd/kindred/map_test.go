@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMap(t *testing.T) {
+	dir := t.TempDir()
+	csv := filepath.Join(dir, "e.csv")
+	var b strings.Builder
+	b.WriteString("embedding_0,embedding_1,embedding_2,label\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "%d,%d,%d,%s\n", i%2*10, i%5, i%3, [2]string{"cat", "<dog>"}[i%2])
+	}
+	if err := os.WriteFile(csv, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"pca", "tsne", "tsne-exact"} {
+		out := filepath.Join(dir, method)
+		code, stdout, stderr := runArgs(t, "map", "--embeddings", csv, "--method", method, "--iterations", "50", "--out", out, "--json")
+		if code != exitOK {
+			t.Fatalf("%s: status %d: %s", method, code, stderr)
+		}
+		var res mapResult
+		if err := json.Unmarshal([]byte(stdout), &res); err != nil {
+			t.Fatalf("%s: %v in %q", method, err, stdout)
+		}
+		if res.Rows != 40 || res.Dimensions != 3 || len(res.Files) != 4 || (res.KL == nil) != (method == "pca") {
+			t.Errorf("%s: %+v", method, res)
+		}
+		page, err := os.ReadFile(filepath.Join(out, "map.html"))
+		if err != nil || !strings.Contains(string(page), "&lt;dog&gt;") || strings.Contains(string(page), "<dog>") {
+			t.Errorf("%s: page lacks the label or does not escape it (%v)", method, err)
+		}
+		rows, err := os.ReadFile(filepath.Join(out, "map.csv"))
+		if err != nil || strings.Count(string(rows), "\n") != 41 || !strings.HasPrefix(string(rows), "x,y,label\n") {
+			t.Errorf("%s: map.csv: %v %.40q", method, err, rows)
+		}
+	}
+	for _, tc := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitUsage, "missing --embeddings", []string{"--out", dir}},
+		{exitUsage, "missing --out", []string{"--embeddings", csv}},
+		{exitUsage, `--method "umap"`, []string{"--embeddings", csv, "--out", dir, "--method", "umap"}},
+		{exitFailure, "perplexity 40 with 40 rows", []string{"--embeddings", csv, "--out", dir, "--perplexity", "40"}},
+		{exitFailure, "none.npy", []string{"--embeddings", filepath.Join(dir, "none.npy"), "--out", dir}},
+	} {
+		code, _, stderr := runArgs(t, append([]string{"map"}, tc.args...)...)
+		if code != tc.code || !strings.Contains(stderr, tc.says) {
+			t.Errorf("%v: status %d, %q; want %d, %q", tc.args, code, stderr, tc.code, tc.says)
+		}
+	}
+}

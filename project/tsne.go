@@ -1,0 +1,227 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Method is how t-SNE computes the repulsion between points.
+type Method int
+
+const (
+	// Auto is Exact up to 2000 rows and Field beyond.
+	Auto Method = iota
+	// Exact uses all pairs, in the affinities too: time and memory grow with n^2.
+	Exact
+	// Field uses the 3 x perplexity nearest neighbours and a field on a grid.
+	Field
+)
+
+const autoExact = 2000
+
+// TSNE holds the settings of a t-SNE map (van der Maaten and Hinton, 2008).
+// The zero value is the stated default.
+type TSNE struct {
+	// Perplexity is the effective number of neighbours, 30, or (n-1)/3 where
+	// that is less. It must be less than the number of rows.
+	Perplexity float64
+	// Iterations in all, 1000; the first Early of them, 250, multiply the
+	// affinities by Exaggeration, 12.
+	Iterations, Early int
+	Exaggeration      float64
+	// LearningRate is max(n / 48, 50) by default (Belkina et al., 2019).
+	LearningRate float64
+	Method       Method
+	// Seed of the small random offsets from the principal components that
+	// the map starts from; they part rows that are equal.
+	Seed uint64
+	// Progress, if set, is called after every tenth iteration.
+	Progress func(done, total int)
+}
+
+// Map is a set of points in the plane, one per row of the input.
+type Map struct {
+	X, Y []float64
+	// KL is the Kullback-Leibler divergence of the map's similarities from the
+	// affinities that were used, in nats; Perplexity is theirs.
+	KL, Perplexity float64
+	Iterations     int
+	Method         Method
+}
+
+func (c TSNE) withDefaults(n int) (TSNE, error) {
+	if c.Perplexity == 0 {
+		c.Perplexity = max(1, min(30, float64(n-1)/3))
+	} else if n > 1 && !(c.Perplexity >= 1 && c.Perplexity < float64(n)) {
+		return c, fmt.Errorf("project: perplexity %g with %d rows: want at least 1 and less than the number of rows (about a third of it at most is sensible)", c.Perplexity, n)
+	}
+	if c.Iterations == 0 {
+		c.Iterations = 1000
+	}
+	if c.Early == 0 {
+		c.Early = min(250, c.Iterations/4)
+	}
+	if c.Exaggeration == 0 {
+		c.Exaggeration = 12
+	}
+	if c.LearningRate == 0 {
+		c.LearningRate = max(float64(n)/48, 50)
+	}
+	if c.Iterations < 0 || c.Early < 0 || !(c.Exaggeration >= 1) || !(c.LearningRate > 0) {
+		return c, fmt.Errorf("project: t-SNE with %d iterations, %d of them early, exaggeration %g, learning rate %g", c.Iterations, c.Early, c.Exaggeration, c.LearningRate)
+	}
+	if c.Method == Auto {
+		c.Method = Field
+		if n <= autoExact {
+			c.Method = Exact
+		}
+	}
+	if c.Method != Exact && c.Method != Field {
+		return c, fmt.Errorf("project: unknown t-SNE method %d", c.Method)
+	}
+	return c, nil
+}
+
+// Run places the rows of x. It minimises KL(P || Q) by gradient descent with
+// momentum (0.5, later 0.8) and per-coordinate gains, from the first two
+// principal components scaled to a standard deviation of 1e-4.
+//
+// One row is placed at the origin. Equal rows end near each other. Errors: no
+// rows, values that are not finite, a perplexity that n rows cannot have,
+// settings out of range, a cancelled context.
+func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
+	if err := checkRows(x); err != nil {
+		return nil, err
+	}
+	n := x.Rows
+	c, err := c.withDefaults(n)
+	if err != nil {
+		return nil, err
+	}
+	out := &Map{X: make([]float64, n), Y: make([]float64, n), Perplexity: c.Perplexity, Iterations: c.Iterations, Method: c.Method}
+	if n == 1 {
+		return out, nil
+	}
+	k := n - 1
+	if c.Method == Field {
+		k = min(k, int(3*c.Perplexity)+1)
+	}
+	nb, err := nearest(ctx, x, k)
+	if err != nil {
+		return nil, err
+	}
+	d := &descent{affinities: affinitiesOf(nb, n, c.Perplexity)}
+	if d.y, err = c.start(x); err != nil {
+		return nil, err
+	}
+	d.repulsion = &exactRepulsion{}
+	if c.Method == Field {
+		d.repulsion = &cheaperRepulsion{}
+	}
+	if err := d.run(ctx, c); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		out.X[i], out.Y[i] = d.y[2*i], d.y[2*i+1]
+	}
+	out.KL = d.affinities.divergence(d.y, (&exactRepulsion{}).repel(d.y, make(points, 2*n)))
+	if math.IsNaN(out.KL) || math.IsInf(out.KL, 0) {
+		return nil, fmt.Errorf("project: the map diverged; lower the learning rate from %g", c.LearningRate)
+	}
+	return out, nil
+}
+
+// start is the map before the first step.
+func (c TSNE) start(x *mat.Dense) (points, error) {
+	pca, err := PCA(x, 2)
+	if err != nil {
+		return nil, err
+	}
+	n := x.Rows
+	ss := 0.0
+	for i := range n {
+		v := float64(pca.Scores.Row(i)[0])
+		ss += v * v
+	}
+	scale := 0.0
+	if ss > 0 {
+		scale = 1e-4 / math.Sqrt(ss/float64(n))
+	}
+	rng := rand.New(rand.NewPCG(c.Seed, 0x7453_4e45))
+	y := make(points, 2*n)
+	for i := range y {
+		y[i] = scale*float64(pca.Scores.Row(i / 2)[i%2]) + 1e-6*rng.NormFloat64()
+	}
+	return y, nil
+}
+
+// descent is the state of the minimisation.
+type descent struct {
+	affinities      *affinities
+	repulsion       repulsion
+	y               points
+	attr, rep       points
+	velocity, gains points
+}
+
+// gradient writes dKL/dy into d.attr, with the affinities multiplied by
+// exaggeration, and returns Z.
+func (d *descent) gradient(exaggeration float64) float64 {
+	if d.attr == nil {
+		d.attr, d.rep = make(points, len(d.y)), make(points, len(d.y))
+	}
+	z := d.repulsion.repel(d.y, d.rep)
+	d.affinities.attract(d.y, d.attr)
+	for i := range d.attr {
+		d.attr[i] = 4 * (exaggeration*d.attr[i] - d.rep[i]/z)
+	}
+	return z
+}
+
+func (d *descent) run(ctx context.Context, c TSNE) error {
+	d.velocity, d.gains = make(points, len(d.y)), make(points, len(d.y))
+	for i := range d.gains {
+		d.gains[i] = 1
+	}
+	for it := range c.Iterations {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		exaggeration, momentum := 1.0, 0.8
+		if it < c.Early {
+			exaggeration, momentum = c.Exaggeration, 0.5
+		}
+		if z := d.gradient(exaggeration); math.IsNaN(z) || z <= 0 {
+			return fmt.Errorf("project: the map diverged at iteration %d; lower the learning rate from %g", it, c.LearningRate)
+		}
+		d.step(c.LearningRate, momentum)
+		if c.Progress != nil && ((it+1)%10 == 0 || it+1 == c.Iterations) {
+			c.Progress(it+1, c.Iterations)
+		}
+	}
+	return nil
+}
+
+// step moves the points against the gradient. A coordinate's gain grows while
+// it keeps its direction and shrinks when it turns.
+func (d *descent) step(rate, momentum float64) {
+	var mean [2]float64
+	for i, g := range d.attr {
+		if (g > 0) == (d.velocity[i] > 0) {
+			d.gains[i] = max(d.gains[i]*0.8, 0.01)
+		} else {
+			d.gains[i] += 0.2
+		}
+		d.velocity[i] = momentum*d.velocity[i] - rate*d.gains[i]*g
+		d.y[i] += d.velocity[i]
+		mean[i%2] += d.y[i]
+	}
+	n := float64(d.y.len())
+	for i := range d.y {
+		d.y[i] -= mean[i%2] / n
+	}
+}
