@@ -1,5 +1,7 @@
 package conv
 
+import "github.com/kindred-ml/kindred/internal/simd"
+
 // chunkMoments holds, per channel, the mean of a chunk of positions and the sum
 // of squared differences from it: two passes while the chunk is in cache, so
 // that nothing cancels.
@@ -8,25 +10,16 @@ type chunkMoments struct {
 	mean, m2 []float32
 }
 
-func (m *chunkMoments) measure(y []float32, stride, positions, from, to int) {
+// measure takes columns from..to-1 of rows of y that are stride apart. scratch
+// has room for one value a column.
+func (m *chunkMoments) measure(y, scratch []float32, stride, positions, from, to int) {
 	m.count = positions
 	mean, m2 := m.mean[from:to], m.m2[from:to]
-	clear(mean)
-	clear(m2)
-	for i := range positions {
-		for c, v := range y[i*stride+from : i*stride+to] {
-			mean[c] += v
-		}
-	}
+	simd.ColumnSums(mean, y[from:], positions, stride)
 	for c := range mean {
 		mean[c] /= float32(positions)
 	}
-	for i := range positions {
-		for c, v := range y[i*stride+from : i*stride+to] {
-			d := v - mean[c]
-			m2[c] += d * d
-		}
-	}
+	simd.ColumnMoments(scratch[:to-from], m2, y[from:], mean, positions, stride)
 }
 
 // merge combines chunks in order (Chan, Golub and LeVeque 1983).

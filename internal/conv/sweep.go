@@ -8,9 +8,11 @@ import (
 )
 
 const (
-	// slab bounds the values of the source that a chunk works on, so that they
-	// stay in the second-level cache for all panels of filters.
-	slab = 48 << 10
+	// slab bounds the values that a chunk reads and writes, so that they stay in
+	// the second-level cache for all panels of filters.
+	slab = 96 << 10
+	// minTiles is the least number of tiles in a chunk, where the source has it.
+	minTiles = 8
 	// minChunk is the least number of multiply-adds worth another core.
 	minChunk = 1 << 18
 	// wantChunks is how many chunks even out the cores' speeds.
@@ -107,15 +109,18 @@ func newLayout(g geometry) *layout {
 	if g.taps == 1 && g.tapsW == 1 {
 		l.spread(256)
 	}
-	rowLen := l.slabW * g.strideH * l.pixel
-	l.images, l.rows, l.bands = 1, min(g.outH, max(1, slab/rowLen)), 1
+	// A row of the chunk, read and written. A chunk has enough positions at
+	// least that its last tile does not matter.
+	rowLen := l.slabW*g.strideH*l.pixel + g.outW*g.cols
+	least := (minTiles*l.tr + g.outW - 1) / g.outW
+	l.images, l.rows, l.bands = 1, min(g.outH, max(slab/rowLen, least)), 1
 	switch {
 	case l.rows < g.outH || g.n < wantChunks:
 		need := max((g.outH+l.rows-1)/l.rows, min((wantChunks+g.n-1)/g.n, g.outH*g.outW/(4*l.tr), g.outH), 1)
 		l.rows = (g.outH + need - 1) / need
 		l.bands = (g.outH + l.rows - 1) / l.rows
 	default:
-		l.images = max(1, min(slab/(rowLen*g.outH), g.n/wantChunks))
+		l.images = max(1, min(max(slab/(rowLen*g.outH), (least+g.outH-1)/g.outH), g.n/wantChunks))
 	}
 	l.chunks = (g.n + l.images - 1) / l.images * l.bands
 	l.split = 1
@@ -233,6 +238,8 @@ func (s *sweep) Run(chunk int) {
 	}
 	if s.moments != nil {
 		last := min(end*s.tc, s.cols)
-		s.moments[chunk].measure(s.dst[base:], s.dstCol, positions, first*s.tc, last)
+		scratch := s.scratch.Get(s.cols)
+		s.moments[chunk].measure(s.dst[base:], scratch, s.dstCol, positions, first*s.tc, last)
+		s.scratch.Put(scratch)
 	}
 }

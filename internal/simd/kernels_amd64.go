@@ -17,6 +17,101 @@ func tile2AVX2(t *byte)
 // peakAVX2 runs n rounds of 24 independent vector multiply-adds.
 func peakAVX2(n int)
 
+// scaleShiftAVX2 is y = clamp(a*x + b).
+//
+//go:noescape
+func scaleShiftAVX2(rows int, cols int, y *float32, x *float32, a *float32, b *float32, lo float32, hi float32)
+
+// scaleShiftAddAVX2 is y = clamp(a*x + b + z).
+//
+//go:noescape
+func scaleShiftAddAVX2(rows int, cols int, y *float32, x *float32, z *float32, a *float32, b *float32, lo float32, hi float32)
+
+// shiftAVX2 is y = clamp(x + b).
+//
+//go:noescape
+func shiftAVX2(rows int, cols int, y *float32, x *float32, b *float32, lo float32, hi float32)
+
+// clampAVX2 is y = clamp(x).
+//
+//go:noescape
+func clampAVX2(rows int, cols int, y *float32, x *float32, lo float32, hi float32)
+
+// addClampAVX2 is y = clamp(x + z).
+//
+//go:noescape
+func addClampAVX2(rows int, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
+
+// maskAVX2 clears dy where y is at a bound.
+//
+//go:noescape
+func maskAVX2(rows int, cols int, dy *float32, y *float32, lo float32, hi float32)
+
+// normGradAVX2 is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.
+//
+//go:noescape
+func normGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, lo float32, hi float32)
+
+// columnSumsAVX2 sums columns.
+//
+//go:noescape
+func columnSumsAVX2(rows int, cols int, stride int, x *float32, sum *float32)
+
+// columnMomentsAVX2 sums x - c and its square down columns.
+//
+//go:noescape
+func columnMomentsAVX2(rows int, cols int, stride int, x *float32, c *float32, sum *float32, sq *float32)
+
+// normSumsAVX2 clears dy where y is at a bound and sums dy and dy*(x - c) down columns.
+//
+//go:noescape
+func normSumsAVX2(rows int, cols int, stride int, dy *float32, y *float32, x *float32, c *float32, sum *float32, dot *float32, lo float32, hi float32)
+
+// normSumsLinearAVX2 sums dy and dy*(x - c) down columns.
+//
+//go:noescape
+func normSumsLinearAVX2(rows int, cols int, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
+
+// axpyAVX2 is y += a*x.
+//
+//go:noescape
+func axpyAVX2(rows int, cols int, y *float32, x *float32, a float32)
+
+// scaleAVX2 is y = a*x.
+//
+//go:noescape
+func scaleAVX2(rows int, cols int, y *float32, x *float32, a float32)
+
+// mulAVX2 is y = x*z.
+//
+//go:noescape
+func mulAVX2(rows int, cols int, y *float32, x *float32, z *float32)
+
+// sqrtAboveAVX2 is y = sqrt(max(x, lo)).
+//
+//go:noescape
+func sqrtAboveAVX2(rows int, cols int, y *float32, x *float32, lo float32)
+
+// adamAVX2 is a step of Adam.
+//
+//go:noescape
+func adamAVX2(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+
+// dotAVX2 is the sum of x*y.
+//
+//go:noescape
+func dotAVX2(n int, x *float32, y *float32) float32
+
+// sumAVX2 is the sum of x.
+//
+//go:noescape
+func sumAVX2(n int, x *float32) float32
+
+// squaredDistanceAVX2 is the sum of (x-y) squared.
+//
+//go:noescape
+func squaredDistanceAVX2(n int, x *float32, y *float32) float32
+
 // tile1AVX512 computes tiles of 14 x 16.
 //
 //go:noescape
@@ -29,6 +124,101 @@ func tile2AVX512(t *byte)
 
 // peakAVX512 runs n rounds of 24 independent vector multiply-adds.
 func peakAVX512(n int)
+
+// scaleShiftAVX512 is y = clamp(a*x + b).
+//
+//go:noescape
+func scaleShiftAVX512(rows int, cols int, y *float32, x *float32, a *float32, b *float32, lo float32, hi float32)
+
+// scaleShiftAddAVX512 is y = clamp(a*x + b + z).
+//
+//go:noescape
+func scaleShiftAddAVX512(rows int, cols int, y *float32, x *float32, z *float32, a *float32, b *float32, lo float32, hi float32)
+
+// shiftAVX512 is y = clamp(x + b).
+//
+//go:noescape
+func shiftAVX512(rows int, cols int, y *float32, x *float32, b *float32, lo float32, hi float32)
+
+// clampAVX512 is y = clamp(x).
+//
+//go:noescape
+func clampAVX512(rows int, cols int, y *float32, x *float32, lo float32, hi float32)
+
+// addClampAVX512 is y = clamp(x + z).
+//
+//go:noescape
+func addClampAVX512(rows int, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
+
+// maskAVX512 clears dy where y is at a bound.
+//
+//go:noescape
+func maskAVX512(rows int, cols int, dy *float32, y *float32, lo float32, hi float32)
+
+// normGradAVX512 is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.
+//
+//go:noescape
+func normGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, lo float32, hi float32)
+
+// columnSumsAVX512 sums columns.
+//
+//go:noescape
+func columnSumsAVX512(rows int, cols int, stride int, x *float32, sum *float32)
+
+// columnMomentsAVX512 sums x - c and its square down columns.
+//
+//go:noescape
+func columnMomentsAVX512(rows int, cols int, stride int, x *float32, c *float32, sum *float32, sq *float32)
+
+// normSumsAVX512 clears dy where y is at a bound and sums dy and dy*(x - c) down columns.
+//
+//go:noescape
+func normSumsAVX512(rows int, cols int, stride int, dy *float32, y *float32, x *float32, c *float32, sum *float32, dot *float32, lo float32, hi float32)
+
+// normSumsLinearAVX512 sums dy and dy*(x - c) down columns.
+//
+//go:noescape
+func normSumsLinearAVX512(rows int, cols int, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
+
+// axpyAVX512 is y += a*x.
+//
+//go:noescape
+func axpyAVX512(rows int, cols int, y *float32, x *float32, a float32)
+
+// scaleAVX512 is y = a*x.
+//
+//go:noescape
+func scaleAVX512(rows int, cols int, y *float32, x *float32, a float32)
+
+// mulAVX512 is y = x*z.
+//
+//go:noescape
+func mulAVX512(rows int, cols int, y *float32, x *float32, z *float32)
+
+// sqrtAboveAVX512 is y = sqrt(max(x, lo)).
+//
+//go:noescape
+func sqrtAboveAVX512(rows int, cols int, y *float32, x *float32, lo float32)
+
+// adamAVX512 is a step of Adam.
+//
+//go:noescape
+func adamAVX512(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+
+// dotAVX512 is the sum of x*y.
+//
+//go:noescape
+func dotAVX512(n int, x *float32, y *float32) float32
+
+// sumAVX512 is the sum of x.
+//
+//go:noescape
+func sumAVX512(n int, x *float32) float32
+
+// squaredDistanceAVX512 is the sum of (x-y) squared.
+//
+//go:noescape
+func squaredDistanceAVX512(n int, x *float32, y *float32) float32
 
 // transposeAVX2 writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.
 //

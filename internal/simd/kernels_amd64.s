@@ -590,6 +590,1389 @@ loop:
 	VZEROUPPER
 	RET
 
+// func scaleShiftAVX2(rows int, cols int, y *float32, x *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·scaleShiftAVX2(SB), NOSPLIT, $0-56
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         a+32(FP), SI
+	MOVQ         b+40(FP), DI
+	VBROADCASTSS lo+48(FP), Y0
+	VBROADCASTSS hi+52(FP), Y1
+
+row:
+	XORQ R8, R8
+	MOVQ CX, R9
+
+full:
+	CMPQ        R9, $0x20
+	JLT         tail
+	VMOVUPS     (DI)(R8*1), Y2
+	VMOVUPS     (SI)(R8*1), Y3
+	VMOVUPS     (BX)(R8*1), Y4
+	VFMADD231PS Y4, Y3, Y2
+	VMAXPS      Y2, Y0, Y2
+	VMINPS      Y2, Y1, Y2
+	VMOVUPS     Y2, (DX)(R8*1)
+	ADDQ        $0x20, R8
+	SUBQ        $0x20, R9
+	JMP         full
+
+tail:
+	TESTQ        R9, R9
+	JEQ          next
+	SHRQ         $0x02, R9
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (DI)(R8*1), Y2, Y3
+	VMASKMOVPS   (SI)(R8*1), Y2, Y4
+	VMASKMOVPS   (BX)(R8*1), Y2, Y5
+	VFMADD231PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y0, Y3
+	VMINPS       Y3, Y1, Y3
+	VMASKMOVPS   Y3, Y2, (DX)(R8*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+DATA lanes8<>+0(SB)/4, $0x00000000
+DATA lanes8<>+4(SB)/4, $0x00000001
+DATA lanes8<>+8(SB)/4, $0x00000002
+DATA lanes8<>+12(SB)/4, $0x00000003
+DATA lanes8<>+16(SB)/4, $0x00000004
+DATA lanes8<>+20(SB)/4, $0x00000005
+DATA lanes8<>+24(SB)/4, $0x00000006
+DATA lanes8<>+28(SB)/4, $0x00000007
+GLOBL lanes8<>(SB), RODATA|NOPTR, $32
+
+// func scaleShiftAddAVX2(rows int, cols int, y *float32, x *float32, z *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·scaleShiftAddAVX2(SB), NOSPLIT, $0-64
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	MOVQ         a+40(FP), DI
+	MOVQ         b+48(FP), R8
+	VBROADCASTSS lo+56(FP), Y0
+	VBROADCASTSS hi+60(FP), Y1
+
+row:
+	XORQ R9, R9
+	MOVQ CX, R10
+
+full:
+	CMPQ        R10, $0x20
+	JLT         tail
+	VMOVUPS     (R8)(R9*1), Y2
+	VMOVUPS     (DI)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VFMADD231PS Y4, Y3, Y2
+	VMOVUPS     (SI)(R9*1), Y3
+	VADDPS      Y3, Y2, Y2
+	VMAXPS      Y2, Y0, Y2
+	VMINPS      Y2, Y1, Y2
+	VMOVUPS     Y2, (DX)(R9*1)
+	ADDQ        $0x20, R9
+	SUBQ        $0x20, R10
+	JMP         full
+
+tail:
+	TESTQ        R10, R10
+	JEQ          next
+	SHRQ         $0x02, R10
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (R8)(R9*1), Y2, Y3
+	VMASKMOVPS   (DI)(R9*1), Y2, Y4
+	VMASKMOVPS   (BX)(R9*1), Y2, Y5
+	VFMADD231PS  Y5, Y4, Y3
+	VMASKMOVPS   (SI)(R9*1), Y2, Y4
+	VADDPS       Y4, Y3, Y3
+	VMAXPS       Y3, Y0, Y3
+	VMINPS       Y3, Y1, Y3
+	VMASKMOVPS   Y3, Y2, (DX)(R9*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func shiftAVX2(rows int, cols int, y *float32, x *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX2
+TEXT ·shiftAVX2(SB), NOSPLIT, $0-48
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         b+32(FP), SI
+	VBROADCASTSS lo+40(FP), Y0
+	VBROADCASTSS hi+44(FP), Y1
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x20
+	JLT     tail
+	VMOVUPS (SI)(DI*1), Y2
+	VMOVUPS (BX)(DI*1), Y3
+	VADDPS  Y3, Y2, Y2
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)(DI*1)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, R8
+	JMP     full
+
+tail:
+	TESTQ        R8, R8
+	JEQ          next
+	SHRQ         $0x02, R8
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (SI)(DI*1), Y2, Y3
+	VMASKMOVPS   (BX)(DI*1), Y2, Y4
+	VADDPS       Y4, Y3, Y3
+	VMAXPS       Y3, Y0, Y3
+	VMINPS       Y3, Y1, Y3
+	VMASKMOVPS   Y3, Y2, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func clampAVX2(rows int, cols int, y *float32, x *float32, lo float32, hi float32)
+// Requires: AVX, AVX2
+TEXT ·clampAVX2(SB), NOSPLIT, $0-40
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS lo+32(FP), Y0
+	VBROADCASTSS hi+36(FP), Y1
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ    DI, $0x20
+	JLT     tail
+	VMOVUPS (BX)(SI*1), Y2
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)(SI*1)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, DI
+	JMP     full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (BX)(SI*1), Y2, Y3
+	VMAXPS       Y3, Y0, Y3
+	VMINPS       Y3, Y1, Y3
+	VMASKMOVPS   Y3, Y2, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func addClampAVX2(rows int, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
+// Requires: AVX, AVX2
+TEXT ·addClampAVX2(SB), NOSPLIT, $0-48
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	VBROADCASTSS lo+40(FP), Y0
+	VBROADCASTSS hi+44(FP), Y1
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x20
+	JLT     tail
+	VMOVUPS (BX)(DI*1), Y2
+	VMOVUPS (SI)(DI*1), Y3
+	VADDPS  Y3, Y2, Y2
+	VMAXPS  Y2, Y0, Y2
+	VMINPS  Y2, Y1, Y2
+	VMOVUPS Y2, (DX)(DI*1)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, R8
+	JMP     full
+
+tail:
+	TESTQ        R8, R8
+	JEQ          next
+	SHRQ         $0x02, R8
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (BX)(DI*1), Y2, Y3
+	VMASKMOVPS   (SI)(DI*1), Y2, Y4
+	VADDPS       Y4, Y3, Y3
+	VMAXPS       Y3, Y0, Y3
+	VMINPS       Y3, Y1, Y3
+	VMASKMOVPS   Y3, Y2, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func maskAVX2(rows int, cols int, dy *float32, y *float32, lo float32, hi float32)
+// Requires: AVX, AVX2
+TEXT ·maskAVX2(SB), NOSPLIT, $0-40
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         dy+16(FP), DX
+	MOVQ         y+24(FP), BX
+	VBROADCASTSS lo+32(FP), Y0
+	VBROADCASTSS hi+36(FP), Y1
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ    DI, $0x20
+	JLT     tail
+	VMOVUPS (DX)(SI*1), Y2
+	VMOVUPS (BX)(SI*1), Y3
+	VCMPPS  $0x16, Y0, Y3, Y4
+	VANDPS  Y4, Y2, Y2
+	VCMPPS  $0x19, Y1, Y3, Y3
+	VANDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (DX)(SI*1)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, DI
+	JMP     full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (DX)(SI*1), Y2, Y3
+	VMASKMOVPS   (BX)(SI*1), Y2, Y4
+	VCMPPS       $0x16, Y0, Y4, Y5
+	VANDPS       Y5, Y3, Y3
+	VCMPPS       $0x19, Y1, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y2, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func normGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normGradAVX2(SB), NOSPLIT, $0-80
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         dx+16(FP), DX
+	MOVQ         dy+24(FP), BX
+	MOVQ         x+32(FP), SI
+	MOVQ         p+40(FP), DI
+	MOVQ         q+48(FP), R8
+	MOVQ         r+56(FP), R9
+	MOVQ         c+64(FP), R10
+	VBROADCASTSS lo+72(FP), Y0
+	VBROADCASTSS hi+76(FP), Y1
+
+row:
+	XORQ R11, R11
+	MOVQ CX, R12
+
+full:
+	CMPQ        R12, $0x20
+	JLT         tail
+	VMOVUPS     (SI)(R11*1), Y2
+	VMOVUPS     (R9)(R11*1), Y3
+	VMOVUPS     (R10)(R11*1), Y4
+	VSUBPS      Y4, Y2, Y4
+	VMOVUPS     (R8)(R11*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	VMOVUPS     (DI)(R11*1), Y4
+	VMOVUPS     (BX)(R11*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	VCMPPS      $0x16, Y0, Y2, Y4
+	VANDPS      Y4, Y3, Y3
+	VCMPPS      $0x19, Y1, Y2, Y2
+	VANDPS      Y2, Y3, Y3
+	VMOVUPS     Y3, (DX)(R11*1)
+	ADDQ        $0x20, R11
+	SUBQ        $0x20, R12
+	JMP         full
+
+tail:
+	TESTQ        R12, R12
+	JEQ          next
+	SHRQ         $0x02, R12
+	VMOVD        R12, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (SI)(R11*1), Y2, Y3
+	VMASKMOVPS   (R9)(R11*1), Y2, Y4
+	VMASKMOVPS   (R10)(R11*1), Y2, Y5
+	VSUBPS       Y5, Y3, Y5
+	VMASKMOVPS   (R8)(R11*1), Y2, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	VMASKMOVPS   (DI)(R11*1), Y2, Y5
+	VMASKMOVPS   (BX)(R11*1), Y2, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	VCMPPS       $0x16, Y0, Y3, Y5
+	VANDPS       Y5, Y4, Y4
+	VCMPPS       $0x19, Y1, Y3, Y3
+	VANDPS       Y3, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (DX)(R11*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func columnSumsAVX2(rows int, cols int, stride int, x *float32, sum *float32)
+// Requires: AVX, AVX2
+TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ x+24(FP), CX
+	MOVQ stride+16(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+wide:
+	CMPQ   AX, $0x00000080
+	JLT    narrow
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	LEAQ   (CX)(BX*1), SI
+	MOVQ   rows+0(FP), DI
+
+widerow:
+	VMOVUPS (SI), Y4
+	VADDPS  Y4, Y0, Y0
+	VMOVUPS 32(SI), Y4
+	VADDPS  Y4, Y1, Y1
+	VMOVUPS 64(SI), Y4
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS 96(SI), Y4
+	VADDPS  Y4, Y3, Y3
+	ADDQ    DX, SI
+	DECQ    DI
+	JNE     widerow
+	MOVQ    sum+32(FP), SI
+	VMOVUPS Y0, (SI)(BX*1)
+	VMOVUPS Y1, 32(SI)(BX*1)
+	VMOVUPS Y2, 64(SI)(BX*1)
+	VMOVUPS Y3, 96(SI)(BX*1)
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000080, AX
+	JMP     wide
+
+narrow:
+	CMPQ   AX, $0x20
+	JLT    tail
+	VXORPS Y0, Y0, Y0
+	LEAQ   (CX)(BX*1), SI
+	MOVQ   rows+0(FP), DI
+
+narrowrow:
+	VMOVUPS (SI), Y1
+	VADDPS  Y1, Y0, Y0
+	ADDQ    DX, SI
+	DECQ    DI
+	JNE     narrowrow
+	MOVQ    sum+32(FP), SI
+	VMOVUPS Y0, (SI)(BX*1)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JMP     narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          done
+	SHRQ         $0x02, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	LEAQ         (CX)(BX*1), AX
+	MOVQ         rows+0(FP), CX
+
+tailrow:
+	VMASKMOVPS (AX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	ADDQ       DX, AX
+	DECQ       CX
+	JNE        tailrow
+	MOVQ       sum+32(FP), AX
+	VMASKMOVPS Y1, Y0, (AX)(BX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func columnMomentsAVX2(rows int, cols int, stride int, x *float32, c *float32, sum *float32, sq *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·columnMomentsAVX2(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ x+24(FP), CX
+	MOVQ c+32(FP), DX
+	MOVQ stride+16(FP), BX
+	SHLQ $0x02, BX
+	XORQ SI, SI
+
+wide:
+	CMPQ   AX, $0x00000080
+	JLT    narrow
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	LEAQ   (CX)(SI*1), DI
+	LEAQ   (DX)(SI*1), R8
+	MOVQ   rows+0(FP), R9
+
+widerow:
+	VMOVUPS     (DI), Y8
+	VMOVUPS     (R8), Y9
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y8, Y0, Y0
+	VFMADD231PS Y8, Y8, Y1
+	VMOVUPS     32(DI), Y8
+	VMOVUPS     32(R8), Y9
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y8, Y2, Y2
+	VFMADD231PS Y8, Y8, Y3
+	VMOVUPS     64(DI), Y8
+	VMOVUPS     64(R8), Y9
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y8, Y4, Y4
+	VFMADD231PS Y8, Y8, Y5
+	VMOVUPS     96(DI), Y8
+	VMOVUPS     96(R8), Y9
+	VSUBPS      Y9, Y8, Y8
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y8, Y8, Y7
+	ADDQ        BX, DI
+	DECQ        R9
+	JNE         widerow
+	MOVQ        sum+40(FP), DI
+	VMOVUPS     Y0, (DI)(SI*1)
+	VMOVUPS     Y2, 32(DI)(SI*1)
+	VMOVUPS     Y4, 64(DI)(SI*1)
+	VMOVUPS     Y6, 96(DI)(SI*1)
+	MOVQ        sq+48(FP), DI
+	VMOVUPS     Y1, (DI)(SI*1)
+	VMOVUPS     Y3, 32(DI)(SI*1)
+	VMOVUPS     Y5, 64(DI)(SI*1)
+	VMOVUPS     Y7, 96(DI)(SI*1)
+	ADDQ        $0x00000080, SI
+	SUBQ        $0x00000080, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x20
+	JLT    tail
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	LEAQ   (CX)(SI*1), DI
+	LEAQ   (DX)(SI*1), R8
+	MOVQ   rows+0(FP), R9
+
+narrowrow:
+	VMOVUPS     (DI), Y2
+	VMOVUPS     (R8), Y3
+	VSUBPS      Y3, Y2, Y2
+	VADDPS      Y2, Y0, Y0
+	VFMADD231PS Y2, Y2, Y1
+	ADDQ        BX, DI
+	DECQ        R9
+	JNE         narrowrow
+	MOVQ        sum+40(FP), DI
+	VMOVUPS     Y0, (DI)(SI*1)
+	MOVQ        sq+48(FP), DI
+	VMOVUPS     Y1, (DI)(SI*1)
+	ADDQ        $0x20, SI
+	SUBQ        $0x20, AX
+	JMP         narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          done
+	SHRQ         $0x02, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	LEAQ         (CX)(SI*1), AX
+	LEAQ         (DX)(SI*1), CX
+	MOVQ         rows+0(FP), DX
+
+tailrow:
+	VMASKMOVPS  (AX), Y0, Y3
+	VMASKMOVPS  (CX), Y0, Y4
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y3, Y1, Y1
+	VFMADD231PS Y3, Y3, Y2
+	ADDQ        BX, AX
+	DECQ        DX
+	JNE         tailrow
+	MOVQ        sum+40(FP), AX
+	VMASKMOVPS  Y1, Y0, (AX)(SI*1)
+	MOVQ        sq+48(FP), AX
+	VMASKMOVPS  Y2, Y0, (AX)(SI*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func normSumsAVX2(rows int, cols int, stride int, dy *float32, y *float32, x *float32, c *float32, sum *float32, dot *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normSumsAVX2(SB), NOSPLIT, $0-80
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), AX
+	SHLQ         $0x02, AX
+	MOVQ         dy+24(FP), CX
+	MOVQ         y+32(FP), DX
+	MOVQ         x+40(FP), BX
+	MOVQ         c+48(FP), SI
+	VBROADCASTSS lo+72(FP), Y0
+	VBROADCASTSS hi+76(FP), Y1
+	MOVQ         stride+16(FP), DI
+	SHLQ         $0x02, DI
+	XORQ         R8, R8
+
+wide:
+	CMPQ   AX, $0x00000080
+	JLT    narrow
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	LEAQ   (CX)(R8*1), R9
+	LEAQ   (DX)(R8*1), R10
+	LEAQ   (BX)(R8*1), R11
+	LEAQ   (SI)(R8*1), R12
+	MOVQ   rows+0(FP), R13
+
+widerow:
+	VMOVUPS     (R9), Y10
+	VMOVUPS     (R10), Y11
+	VCMPPS      $0x16, Y0, Y11, Y12
+	VANDPS      Y12, Y10, Y10
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y10, Y10
+	VMOVUPS     Y10, (R9)
+	VMOVUPS     (R11), Y11
+	VMOVUPS     (R12), Y12
+	VSUBPS      Y12, Y11, Y11
+	VADDPS      Y10, Y2, Y2
+	VFMADD231PS Y11, Y10, Y3
+	VMOVUPS     32(R9), Y10
+	VMOVUPS     32(R10), Y11
+	VCMPPS      $0x16, Y0, Y11, Y12
+	VANDPS      Y12, Y10, Y10
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y10, Y10
+	VMOVUPS     Y10, 32(R9)
+	VMOVUPS     32(R11), Y11
+	VMOVUPS     32(R12), Y12
+	VSUBPS      Y12, Y11, Y11
+	VADDPS      Y10, Y4, Y4
+	VFMADD231PS Y11, Y10, Y5
+	VMOVUPS     64(R9), Y10
+	VMOVUPS     64(R10), Y11
+	VCMPPS      $0x16, Y0, Y11, Y12
+	VANDPS      Y12, Y10, Y10
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y10, Y10
+	VMOVUPS     Y10, 64(R9)
+	VMOVUPS     64(R11), Y11
+	VMOVUPS     64(R12), Y12
+	VSUBPS      Y12, Y11, Y11
+	VADDPS      Y10, Y6, Y6
+	VFMADD231PS Y11, Y10, Y7
+	VMOVUPS     96(R9), Y10
+	VMOVUPS     96(R10), Y11
+	VCMPPS      $0x16, Y0, Y11, Y12
+	VANDPS      Y12, Y10, Y10
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y10, Y10
+	VMOVUPS     Y10, 96(R9)
+	VMOVUPS     96(R11), Y11
+	VMOVUPS     96(R12), Y12
+	VSUBPS      Y12, Y11, Y11
+	VADDPS      Y10, Y8, Y8
+	VFMADD231PS Y11, Y10, Y9
+	ADDQ        DI, R9
+	ADDQ        DI, R10
+	ADDQ        DI, R11
+	DECQ        R13
+	JNE         widerow
+	MOVQ        sum+56(FP), R9
+	VMOVUPS     Y2, (R9)(R8*1)
+	VMOVUPS     Y4, 32(R9)(R8*1)
+	VMOVUPS     Y6, 64(R9)(R8*1)
+	VMOVUPS     Y8, 96(R9)(R8*1)
+	MOVQ        dot+64(FP), R9
+	VMOVUPS     Y3, (R9)(R8*1)
+	VMOVUPS     Y5, 32(R9)(R8*1)
+	VMOVUPS     Y7, 64(R9)(R8*1)
+	VMOVUPS     Y9, 96(R9)(R8*1)
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000080, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x20
+	JLT    tail
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	LEAQ   (CX)(R8*1), R9
+	LEAQ   (DX)(R8*1), R10
+	LEAQ   (BX)(R8*1), R11
+	LEAQ   (SI)(R8*1), R12
+	MOVQ   rows+0(FP), R13
+
+narrowrow:
+	VMOVUPS     (R9), Y4
+	VMOVUPS     (R10), Y5
+	VCMPPS      $0x16, Y0, Y5, Y6
+	VANDPS      Y6, Y4, Y4
+	VCMPPS      $0x19, Y1, Y5, Y5
+	VANDPS      Y5, Y4, Y4
+	VMOVUPS     Y4, (R9)
+	VMOVUPS     (R11), Y5
+	VMOVUPS     (R12), Y6
+	VSUBPS      Y6, Y5, Y5
+	VADDPS      Y4, Y2, Y2
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        DI, R9
+	ADDQ        DI, R10
+	ADDQ        DI, R11
+	DECQ        R13
+	JNE         narrowrow
+	MOVQ        sum+56(FP), R9
+	VMOVUPS     Y2, (R9)(R8*1)
+	MOVQ        dot+64(FP), R9
+	VMOVUPS     Y3, (R9)(R8*1)
+	ADDQ        $0x20, R8
+	SUBQ        $0x20, AX
+	JMP         narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          done
+	SHRQ         $0x02, AX
+	VMOVD        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	LEAQ         (CX)(R8*1), AX
+	LEAQ         (DX)(R8*1), CX
+	LEAQ         (BX)(R8*1), DX
+	LEAQ         (SI)(R8*1), BX
+	MOVQ         rows+0(FP), SI
+
+tailrow:
+	VMASKMOVPS  (AX), Y2, Y5
+	VMASKMOVPS  (CX), Y2, Y6
+	VCMPPS      $0x16, Y0, Y6, Y7
+	VANDPS      Y7, Y5, Y5
+	VCMPPS      $0x19, Y1, Y6, Y6
+	VANDPS      Y6, Y5, Y5
+	VMASKMOVPS  Y5, Y2, (AX)
+	VMASKMOVPS  (DX), Y2, Y6
+	VMASKMOVPS  (BX), Y2, Y7
+	VSUBPS      Y7, Y6, Y6
+	VADDPS      Y5, Y3, Y3
+	VFMADD231PS Y6, Y5, Y4
+	ADDQ        DI, AX
+	ADDQ        DI, CX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNE         tailrow
+	MOVQ        sum+56(FP), AX
+	VMASKMOVPS  Y3, Y2, (AX)(R8*1)
+	MOVQ        dot+64(FP), AX
+	VMASKMOVPS  Y4, Y2, (AX)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func normSumsLinearAVX2(rows int, cols int, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normSumsLinearAVX2(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ dy+24(FP), CX
+	MOVQ x+32(FP), DX
+	MOVQ c+40(FP), BX
+	MOVQ stride+16(FP), SI
+	SHLQ $0x02, SI
+	XORQ DI, DI
+
+wide:
+	CMPQ   AX, $0x00000080
+	JLT    narrow
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	LEAQ   (CX)(DI*1), R8
+	LEAQ   (DX)(DI*1), R9
+	LEAQ   (BX)(DI*1), R10
+	MOVQ   rows+0(FP), R11
+
+widerow:
+	VMOVUPS     (R8), Y8
+	VMOVUPS     (R9), Y9
+	VMOVUPS     (R10), Y10
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y8, Y0, Y0
+	VFMADD231PS Y9, Y8, Y1
+	VMOVUPS     32(R8), Y8
+	VMOVUPS     32(R9), Y9
+	VMOVUPS     32(R10), Y10
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y8, Y2, Y2
+	VFMADD231PS Y9, Y8, Y3
+	VMOVUPS     64(R8), Y8
+	VMOVUPS     64(R9), Y9
+	VMOVUPS     64(R10), Y10
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y8, Y4, Y4
+	VFMADD231PS Y9, Y8, Y5
+	VMOVUPS     96(R8), Y8
+	VMOVUPS     96(R9), Y9
+	VMOVUPS     96(R10), Y10
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y8, Y6, Y6
+	VFMADD231PS Y9, Y8, Y7
+	ADDQ        SI, R8
+	ADDQ        SI, R9
+	DECQ        R11
+	JNE         widerow
+	MOVQ        sum+48(FP), R8
+	VMOVUPS     Y0, (R8)(DI*1)
+	VMOVUPS     Y2, 32(R8)(DI*1)
+	VMOVUPS     Y4, 64(R8)(DI*1)
+	VMOVUPS     Y6, 96(R8)(DI*1)
+	MOVQ        dot+56(FP), R8
+	VMOVUPS     Y1, (R8)(DI*1)
+	VMOVUPS     Y3, 32(R8)(DI*1)
+	VMOVUPS     Y5, 64(R8)(DI*1)
+	VMOVUPS     Y7, 96(R8)(DI*1)
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x00000080, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x20
+	JLT    tail
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	LEAQ   (CX)(DI*1), R8
+	LEAQ   (DX)(DI*1), R9
+	LEAQ   (BX)(DI*1), R10
+	MOVQ   rows+0(FP), R11
+
+narrowrow:
+	VMOVUPS     (R8), Y2
+	VMOVUPS     (R9), Y3
+	VMOVUPS     (R10), Y4
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y2, Y0, Y0
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        SI, R8
+	ADDQ        SI, R9
+	DECQ        R11
+	JNE         narrowrow
+	MOVQ        sum+48(FP), R8
+	VMOVUPS     Y0, (R8)(DI*1)
+	MOVQ        dot+56(FP), R8
+	VMOVUPS     Y1, (R8)(DI*1)
+	ADDQ        $0x20, DI
+	SUBQ        $0x20, AX
+	JMP         narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          done
+	SHRQ         $0x02, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	LEAQ         (CX)(DI*1), AX
+	LEAQ         (DX)(DI*1), CX
+	LEAQ         (BX)(DI*1), DX
+	MOVQ         rows+0(FP), BX
+
+tailrow:
+	VMASKMOVPS  (AX), Y0, Y3
+	VMASKMOVPS  (CX), Y0, Y4
+	VMASKMOVPS  (DX), Y0, Y5
+	VSUBPS      Y5, Y4, Y4
+	VADDPS      Y3, Y1, Y1
+	VFMADD231PS Y4, Y3, Y2
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	DECQ        BX
+	JNE         tailrow
+	MOVQ        sum+48(FP), AX
+	VMASKMOVPS  Y1, Y0, (AX)(DI*1)
+	MOVQ        dot+56(FP), AX
+	VMASKMOVPS  Y2, Y0, (AX)(DI*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func axpyAVX2(rows int, cols int, y *float32, x *float32, a float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-36
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS a+32(FP), Y0
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ        DI, $0x20
+	JLT         tail
+	VMOVUPS     (DX)(SI*1), Y1
+	VMOVUPS     (BX)(SI*1), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (DX)(SI*1)
+	ADDQ        $0x20, SI
+	SUBQ        $0x20, DI
+	JMP         full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     lanes8<>+0(SB), Y1, Y1
+	VMASKMOVPS   (DX)(SI*1), Y1, Y2
+	VMASKMOVPS   (BX)(SI*1), Y1, Y3
+	VFMADD231PS  Y3, Y0, Y2
+	VMASKMOVPS   Y2, Y1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(rows int, cols int, y *float32, x *float32, a float32)
+// Requires: AVX, AVX2
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-36
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS a+32(FP), Y0
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ    DI, $0x20
+	JLT     tail
+	VMOVUPS (BX)(SI*1), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (DX)(SI*1)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, DI
+	JMP     full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     lanes8<>+0(SB), Y1, Y1
+	VMASKMOVPS   (BX)(SI*1), Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func mulAVX2(rows int, cols int, y *float32, x *float32, z *float32)
+// Requires: AVX, AVX2
+TEXT ·mulAVX2(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ y+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ z+32(FP), SI
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x20
+	JLT     tail
+	VMOVUPS (BX)(DI*1), Y0
+	VMOVUPS (SI)(DI*1), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (DX)(DI*1)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, R8
+	JMP     full
+
+tail:
+	TESTQ        R8, R8
+	JEQ          next
+	SHRQ         $0x02, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	VMASKMOVPS   (BX)(DI*1), Y0, Y1
+	VMASKMOVPS   (SI)(DI*1), Y0, Y2
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func sqrtAboveAVX2(rows int, cols int, y *float32, x *float32, lo float32)
+// Requires: AVX, AVX2
+TEXT ·sqrtAboveAVX2(SB), NOSPLIT, $0-36
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS lo+32(FP), Y0
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ    DI, $0x20
+	JLT     tail
+	VMOVUPS (BX)(SI*1), Y1
+	VMAXPS  Y1, Y0, Y1
+	VSQRTPS Y1, Y1
+	VMOVUPS Y1, (DX)(SI*1)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, DI
+	JMP     full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     lanes8<>+0(SB), Y1, Y1
+	VMASKMOVPS   (BX)(SI*1), Y1, Y2
+	VMAXPS       Y2, Y0, Y2
+	VSQRTPS      Y2, Y2
+	VMASKMOVPS   Y2, Y1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func adamAVX2(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·adamAVX2(SB), NOSPLIT, $0-76
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         w+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         mean+32(FP), SI
+	MOVQ         sq+40(FP), DI
+	VBROADCASTSS decay+48(FP), Y0
+	VBROADCASTSS shrink+52(FP), Y1
+	VBROADCASTSS b1+56(FP), Y2
+	VBROADCASTSS b2+60(FP), Y3
+	VBROADCASTSS root+64(FP), Y4
+	VBROADCASTSS eps+68(FP), Y5
+	VBROADCASTSS step+72(FP), Y6
+
+row:
+	XORQ R8, R8
+	MOVQ CX, R9
+
+full:
+	CMPQ        R9, $0x20
+	JLT         tail
+	VMOVUPS     (DX)(R8*1), Y7
+	VMOVUPS     (BX)(R8*1), Y8
+	VFMADD231PS Y0, Y7, Y8
+	VMOVUPS     (SI)(R8*1), Y9
+	VSUBPS      Y9, Y8, Y10
+	VFMADD231PS Y2, Y10, Y9
+	VMOVUPS     Y9, (SI)(R8*1)
+	VMULPS      Y8, Y8, Y8
+	VMOVUPS     (DI)(R8*1), Y10
+	VSUBPS      Y10, Y8, Y8
+	VFMADD231PS Y3, Y8, Y10
+	VMOVUPS     Y10, (DI)(R8*1)
+	VSQRTPS     Y10, Y10
+	VFMADD213PS Y5, Y4, Y10
+	VMULPS      Y6, Y9, Y9
+	VDIVPS      Y10, Y9, Y9
+	VMULPS      Y1, Y7, Y7
+	VSUBPS      Y9, Y7, Y7
+	VMOVUPS     Y7, (DX)(R8*1)
+	ADDQ        $0x20, R8
+	SUBQ        $0x20, R9
+	JMP         full
+
+tail:
+	TESTQ        R9, R9
+	JEQ          next
+	SHRQ         $0x02, R9
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     lanes8<>+0(SB), Y7, Y7
+	VMASKMOVPS   (DX)(R8*1), Y7, Y8
+	VMASKMOVPS   (BX)(R8*1), Y7, Y9
+	VFMADD231PS  Y0, Y8, Y9
+	VMASKMOVPS   (SI)(R8*1), Y7, Y10
+	VSUBPS       Y10, Y9, Y11
+	VFMADD231PS  Y2, Y11, Y10
+	VMASKMOVPS   Y10, Y7, (SI)(R8*1)
+	VMULPS       Y9, Y9, Y9
+	VMASKMOVPS   (DI)(R8*1), Y7, Y11
+	VSUBPS       Y11, Y9, Y9
+	VFMADD231PS  Y3, Y9, Y11
+	VMASKMOVPS   Y11, Y7, (DI)(R8*1)
+	VSQRTPS      Y11, Y11
+	VFMADD213PS  Y5, Y4, Y11
+	VMULPS       Y6, Y10, Y10
+	VDIVPS       Y11, Y10, Y10
+	VMULPS       Y1, Y8, Y8
+	VSUBPS       Y10, Y8, Y8
+	VMASKMOVPS   Y8, Y7, (DX)(R8*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, DI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func dotAVX2(n int, x *float32, y *float32) float32
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·dotAVX2(SB), NOSPLIT, $0-28
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+16(FP), DX
+	XORQ   BX, BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	SHLQ   $0x02, AX
+
+wide:
+	CMPQ        AX, $0x00000080
+	JLT         narrow
+	VMOVUPS     (CX)(BX*1), Y4
+	VMOVUPS     (DX)(BX*1), Y5
+	VFMADD231PS Y4, Y5, Y0
+	VMOVUPS     32(CX)(BX*1), Y4
+	VMOVUPS     32(DX)(BX*1), Y5
+	VFMADD231PS Y4, Y5, Y1
+	VMOVUPS     64(CX)(BX*1), Y4
+	VMOVUPS     64(DX)(BX*1), Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     96(CX)(BX*1), Y4
+	VMOVUPS     96(DX)(BX*1), Y5
+	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x00000080, AX
+	JMP         wide
+
+narrow:
+	CMPQ        AX, $0x20
+	JLT         tail
+	VMOVUPS     (CX)(BX*1), Y4
+	VMOVUPS     (DX)(BX*1), Y5
+	VFMADD231PS Y4, Y5, Y0
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JMP         narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          fold
+	SHRQ         $0x02, AX
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     lanes8<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX)(BX*1), Y4, Y5
+	VMASKMOVPS   (DX)(BX*1), Y4, Y4
+	VFMADD231PS  Y5, Y4, Y1
+
+fold:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	MOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func sumAVX2(n int, x *float32) float32
+// Requires: AVX, AVX2, SSE
+TEXT ·sumAVX2(SB), NOSPLIT, $0-20
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	XORQ   DX, DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	SHLQ   $0x02, AX
+
+wide:
+	CMPQ    AX, $0x00000080
+	JLT     narrow
+	VMOVUPS (CX)(DX*1), Y4
+	VADDPS  Y4, Y0, Y0
+	VMOVUPS 32(CX)(DX*1), Y4
+	VADDPS  Y4, Y1, Y1
+	VMOVUPS 64(CX)(DX*1), Y4
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS 96(CX)(DX*1), Y4
+	VADDPS  Y4, Y3, Y3
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, AX
+	JMP     wide
+
+narrow:
+	CMPQ    AX, $0x20
+	JLT     tail
+	VMOVUPS (CX)(DX*1), Y4
+	VADDPS  Y4, Y0, Y0
+	ADDQ    $0x20, DX
+	SUBQ    $0x20, AX
+	JMP     narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          fold
+	SHRQ         $0x02, AX
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     lanes8<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX)(DX*1), Y4, Y4
+	VADDPS       Y4, Y1, Y1
+
+fold:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	MOVSS        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func squaredDistanceAVX2(n int, x *float32, y *float32) float32
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·squaredDistanceAVX2(SB), NOSPLIT, $0-28
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+16(FP), DX
+	XORQ   BX, BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	SHLQ   $0x02, AX
+
+wide:
+	CMPQ        AX, $0x00000080
+	JLT         narrow
+	VMOVUPS     (CX)(BX*1), Y4
+	VMOVUPS     (DX)(BX*1), Y5
+	VSUBPS      Y5, Y4, Y4
+	VFMADD231PS Y4, Y4, Y0
+	VMOVUPS     32(CX)(BX*1), Y4
+	VMOVUPS     32(DX)(BX*1), Y5
+	VSUBPS      Y5, Y4, Y4
+	VFMADD231PS Y4, Y4, Y1
+	VMOVUPS     64(CX)(BX*1), Y4
+	VMOVUPS     64(DX)(BX*1), Y5
+	VSUBPS      Y5, Y4, Y4
+	VFMADD231PS Y4, Y4, Y2
+	VMOVUPS     96(CX)(BX*1), Y4
+	VMOVUPS     96(DX)(BX*1), Y5
+	VSUBPS      Y5, Y4, Y4
+	VFMADD231PS Y4, Y4, Y3
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x00000080, AX
+	JMP         wide
+
+narrow:
+	CMPQ        AX, $0x20
+	JLT         tail
+	VMOVUPS     (CX)(BX*1), Y4
+	VMOVUPS     (DX)(BX*1), Y5
+	VSUBPS      Y5, Y4, Y4
+	VFMADD231PS Y4, Y4, Y0
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JMP         narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          fold
+	SHRQ         $0x02, AX
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     lanes8<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX)(BX*1), Y4, Y5
+	VMASKMOVPS   (DX)(BX*1), Y4, Y4
+	VSUBPS       Y4, Y5, Y5
+	VFMADD231PS  Y5, Y5, Y1
+
+fold:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	MOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func tile1AVX512(t *byte)
 // Requires: AVX, AVX512F
 TEXT ·tile1AVX512(SB), NOSPLIT, $0-8
@@ -1609,6 +2992,1385 @@ loop:
 	VFMADD231PS Z24, Z25, Z23
 	DECQ        AX
 	JNE         loop
+	VZEROUPPER
+	RET
+
+// func scaleShiftAVX512(rows int, cols int, y *float32, x *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleShiftAVX512(SB), NOSPLIT, $0-56
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         a+32(FP), SI
+	MOVQ         b+40(FP), DI
+	VBROADCASTSS lo+48(FP), Z0
+	VBROADCASTSS hi+52(FP), Z1
+
+row:
+	XORQ R8, R8
+	MOVQ CX, R9
+
+full:
+	CMPQ        R9, $0x40
+	JLT         tail
+	VMOVUPS     (DI)(R8*1), Z2
+	VMOVUPS     (SI)(R8*1), Z3
+	VMOVUPS     (BX)(R8*1), Z4
+	VFMADD231PS Z4, Z3, Z2
+	VMAXPS      Z2, Z0, Z2
+	VMINPS      Z2, Z1, Z2
+	VMOVUPS     Z2, (DX)(R8*1)
+	ADDQ        $0x40, R8
+	SUBQ        $0x40, R9
+	JMP         full
+
+tail:
+	TESTQ       R9, R9
+	JEQ         next
+	SHRQ        $0x02, R9
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (DI)(R8*1), K1, Z2
+	VMOVUPS.Z   (SI)(R8*1), K1, Z3
+	VMOVUPS.Z   (BX)(R8*1), K1, Z4
+	VFMADD231PS Z4, Z3, Z2
+	VMAXPS      Z2, Z0, Z2
+	VMINPS      Z2, Z1, Z2
+	VMOVUPS     Z2, K1, (DX)(R8*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func scaleShiftAddAVX512(rows int, cols int, y *float32, x *float32, z *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleShiftAddAVX512(SB), NOSPLIT, $0-64
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	MOVQ         a+40(FP), DI
+	MOVQ         b+48(FP), R8
+	VBROADCASTSS lo+56(FP), Z0
+	VBROADCASTSS hi+60(FP), Z1
+
+row:
+	XORQ R9, R9
+	MOVQ CX, R10
+
+full:
+	CMPQ        R10, $0x40
+	JLT         tail
+	VMOVUPS     (R8)(R9*1), Z2
+	VMOVUPS     (DI)(R9*1), Z3
+	VMOVUPS     (BX)(R9*1), Z4
+	VFMADD231PS Z4, Z3, Z2
+	VMOVUPS     (SI)(R9*1), Z3
+	VADDPS      Z3, Z2, Z2
+	VMAXPS      Z2, Z0, Z2
+	VMINPS      Z2, Z1, Z2
+	VMOVUPS     Z2, (DX)(R9*1)
+	ADDQ        $0x40, R9
+	SUBQ        $0x40, R10
+	JMP         full
+
+tail:
+	TESTQ       R10, R10
+	JEQ         next
+	SHRQ        $0x02, R10
+	MOVQ        $-1, R11
+	BZHIQ       R10, R11, R11
+	KMOVW       R11, K1
+	VMOVUPS.Z   (R8)(R9*1), K1, Z2
+	VMOVUPS.Z   (DI)(R9*1), K1, Z3
+	VMOVUPS.Z   (BX)(R9*1), K1, Z4
+	VFMADD231PS Z4, Z3, Z2
+	VMOVUPS.Z   (SI)(R9*1), K1, Z3
+	VADDPS      Z3, Z2, Z2
+	VMAXPS      Z2, Z0, Z2
+	VMINPS      Z2, Z1, Z2
+	VMOVUPS     Z2, K1, (DX)(R9*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func shiftAVX512(rows int, cols int, y *float32, x *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·shiftAVX512(SB), NOSPLIT, $0-48
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         b+32(FP), SI
+	VBROADCASTSS lo+40(FP), Z0
+	VBROADCASTSS hi+44(FP), Z1
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x40
+	JLT     tail
+	VMOVUPS (SI)(DI*1), Z2
+	VMOVUPS (BX)(DI*1), Z3
+	VADDPS  Z3, Z2, Z2
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)(DI*1)
+	ADDQ    $0x40, DI
+	SUBQ    $0x40, R8
+	JMP     full
+
+tail:
+	TESTQ     R8, R8
+	JEQ       next
+	SHRQ      $0x02, R8
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (SI)(DI*1), K1, Z2
+	VMOVUPS.Z (BX)(DI*1), K1, Z3
+	VADDPS    Z3, Z2, Z2
+	VMAXPS    Z2, Z0, Z2
+	VMINPS    Z2, Z1, Z2
+	VMOVUPS   Z2, K1, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func clampAVX512(rows int, cols int, y *float32, x *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·clampAVX512(SB), NOSPLIT, $0-40
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS lo+32(FP), Z0
+	VBROADCASTSS hi+36(FP), Z1
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ    DI, $0x40
+	JLT     tail
+	VMOVUPS (BX)(SI*1), Z2
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)(SI*1)
+	ADDQ    $0x40, SI
+	SUBQ    $0x40, DI
+	JMP     full
+
+tail:
+	TESTQ     DI, DI
+	JEQ       next
+	SHRQ      $0x02, DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (BX)(SI*1), K1, Z2
+	VMAXPS    Z2, Z0, Z2
+	VMINPS    Z2, Z1, Z2
+	VMOVUPS   Z2, K1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func addClampAVX512(rows int, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addClampAVX512(SB), NOSPLIT, $0-48
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         z+32(FP), SI
+	VBROADCASTSS lo+40(FP), Z0
+	VBROADCASTSS hi+44(FP), Z1
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x40
+	JLT     tail
+	VMOVUPS (BX)(DI*1), Z2
+	VMOVUPS (SI)(DI*1), Z3
+	VADDPS  Z3, Z2, Z2
+	VMAXPS  Z2, Z0, Z2
+	VMINPS  Z2, Z1, Z2
+	VMOVUPS Z2, (DX)(DI*1)
+	ADDQ    $0x40, DI
+	SUBQ    $0x40, R8
+	JMP     full
+
+tail:
+	TESTQ     R8, R8
+	JEQ       next
+	SHRQ      $0x02, R8
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (BX)(DI*1), K1, Z2
+	VMOVUPS.Z (SI)(DI*1), K1, Z3
+	VADDPS    Z3, Z2, Z2
+	VMAXPS    Z2, Z0, Z2
+	VMINPS    Z2, Z1, Z2
+	VMOVUPS   Z2, K1, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func maskAVX512(rows int, cols int, dy *float32, y *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maskAVX512(SB), NOSPLIT, $0-40
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         dy+16(FP), DX
+	MOVQ         y+24(FP), BX
+	VBROADCASTSS lo+32(FP), Z0
+	VBROADCASTSS hi+36(FP), Z1
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ      DI, $0x40
+	JLT       tail
+	VMOVUPS   (DX)(SI*1), Z2
+	VMOVUPS   (BX)(SI*1), Z3
+	VCMPPS    $0x16, Z0, Z3, K1
+	VMOVAPS.Z Z2, K1, Z2
+	VCMPPS    $0x19, Z1, Z3, K1
+	VMOVAPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, (DX)(SI*1)
+	ADDQ      $0x40, SI
+	SUBQ      $0x40, DI
+	JMP       full
+
+tail:
+	TESTQ     DI, DI
+	JEQ       next
+	SHRQ      $0x02, DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (DX)(SI*1), K1, Z2
+	VMOVUPS.Z (BX)(SI*1), K1, Z3
+	VCMPPS    $0x16, Z0, Z3, K2
+	VMOVAPS.Z Z2, K2, Z2
+	VCMPPS    $0x19, Z1, Z3, K2
+	VMOVAPS.Z Z2, K2, Z2
+	VMOVUPS   Z2, K1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func normGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normGradAVX512(SB), NOSPLIT, $0-80
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         dx+16(FP), DX
+	MOVQ         dy+24(FP), BX
+	MOVQ         x+32(FP), SI
+	MOVQ         p+40(FP), DI
+	MOVQ         q+48(FP), R8
+	MOVQ         r+56(FP), R9
+	MOVQ         c+64(FP), R10
+	VBROADCASTSS lo+72(FP), Z0
+	VBROADCASTSS hi+76(FP), Z1
+
+row:
+	XORQ R11, R11
+	MOVQ CX, R12
+
+full:
+	CMPQ        R12, $0x40
+	JLT         tail
+	VMOVUPS     (SI)(R11*1), Z2
+	VMOVUPS     (R9)(R11*1), Z3
+	VMOVUPS     (R10)(R11*1), Z4
+	VSUBPS      Z4, Z2, Z4
+	VMOVUPS     (R8)(R11*1), Z5
+	VFMADD231PS Z5, Z4, Z3
+	VMOVUPS     (DI)(R11*1), Z4
+	VMOVUPS     (BX)(R11*1), Z5
+	VFMADD231PS Z5, Z4, Z3
+	VCMPPS      $0x16, Z0, Z2, K1
+	VMOVAPS.Z   Z3, K1, Z3
+	VCMPPS      $0x19, Z1, Z2, K1
+	VMOVAPS.Z   Z3, K1, Z3
+	VMOVUPS     Z3, (DX)(R11*1)
+	ADDQ        $0x40, R11
+	SUBQ        $0x40, R12
+	JMP         full
+
+tail:
+	TESTQ       R12, R12
+	JEQ         next
+	SHRQ        $0x02, R12
+	MOVQ        $-1, R13
+	BZHIQ       R12, R13, R13
+	KMOVW       R13, K1
+	VMOVUPS.Z   (SI)(R11*1), K1, Z2
+	VMOVUPS.Z   (R9)(R11*1), K1, Z3
+	VMOVUPS.Z   (R10)(R11*1), K1, Z4
+	VSUBPS      Z4, Z2, Z4
+	VMOVUPS.Z   (R8)(R11*1), K1, Z5
+	VFMADD231PS Z5, Z4, Z3
+	VMOVUPS.Z   (DI)(R11*1), K1, Z4
+	VMOVUPS.Z   (BX)(R11*1), K1, Z5
+	VFMADD231PS Z5, Z4, Z3
+	VCMPPS      $0x16, Z0, Z2, K2
+	VMOVAPS.Z   Z3, K2, Z3
+	VCMPPS      $0x19, Z1, Z2, K2
+	VMOVAPS.Z   Z3, K2, Z3
+	VMOVUPS     Z3, K1, (DX)(R11*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func columnSumsAVX512(rows int, cols int, stride int, x *float32, sum *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·columnSumsAVX512(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ x+24(FP), CX
+	MOVQ stride+16(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+wide:
+	CMPQ   AX, $0x00000100
+	JLT    narrow
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	LEAQ   (CX)(BX*1), SI
+	MOVQ   rows+0(FP), DI
+
+widerow:
+	VMOVUPS (SI), Z4
+	VADDPS  Z4, Z0, Z0
+	VMOVUPS 64(SI), Z4
+	VADDPS  Z4, Z1, Z1
+	VMOVUPS 128(SI), Z4
+	VADDPS  Z4, Z2, Z2
+	VMOVUPS 192(SI), Z4
+	VADDPS  Z4, Z3, Z3
+	ADDQ    DX, SI
+	DECQ    DI
+	JNE     widerow
+	MOVQ    sum+32(FP), SI
+	VMOVUPS Z0, (SI)(BX*1)
+	VMOVUPS Z1, 64(SI)(BX*1)
+	VMOVUPS Z2, 128(SI)(BX*1)
+	VMOVUPS Z3, 192(SI)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000100, AX
+	JMP     wide
+
+narrow:
+	CMPQ   AX, $0x40
+	JLT    tail
+	VPXORD Z5, Z5, Z5
+	LEAQ   (CX)(BX*1), SI
+	MOVQ   rows+0(FP), DI
+
+narrowrow:
+	VMOVUPS (SI), Z0
+	VADDPS  Z0, Z5, Z5
+	ADDQ    DX, SI
+	DECQ    DI
+	JNE     narrowrow
+	MOVQ    sum+32(FP), SI
+	VMOVUPS Z5, (SI)(BX*1)
+	ADDQ    $0x40, BX
+	SUBQ    $0x40, AX
+	JMP     narrow
+
+tail:
+	TESTQ  AX, AX
+	JEQ    done
+	SHRQ   $0x02, AX
+	MOVQ   $-1, SI
+	BZHIQ  AX, SI, SI
+	KMOVW  SI, K1
+	VPXORD Z6, Z6, Z6
+	LEAQ   (CX)(BX*1), AX
+	MOVQ   rows+0(FP), CX
+
+tailrow:
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      DX, AX
+	DECQ      CX
+	JNE       tailrow
+	MOVQ      sum+32(FP), AX
+	VMOVUPS   Z6, K1, (AX)(BX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func columnMomentsAVX512(rows int, cols int, stride int, x *float32, c *float32, sum *float32, sq *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·columnMomentsAVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ x+24(FP), CX
+	MOVQ c+32(FP), DX
+	MOVQ stride+16(FP), BX
+	SHLQ $0x02, BX
+	XORQ SI, SI
+
+wide:
+	CMPQ   AX, $0x00000100
+	JLT    narrow
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	LEAQ   (CX)(SI*1), DI
+	LEAQ   (DX)(SI*1), R8
+	MOVQ   rows+0(FP), R9
+
+widerow:
+	VMOVUPS     (DI), Z8
+	VMOVUPS     (R8), Z9
+	VSUBPS      Z9, Z8, Z8
+	VADDPS      Z8, Z0, Z0
+	VFMADD231PS Z8, Z8, Z1
+	VMOVUPS     64(DI), Z8
+	VMOVUPS     64(R8), Z9
+	VSUBPS      Z9, Z8, Z8
+	VADDPS      Z8, Z2, Z2
+	VFMADD231PS Z8, Z8, Z3
+	VMOVUPS     128(DI), Z8
+	VMOVUPS     128(R8), Z9
+	VSUBPS      Z9, Z8, Z8
+	VADDPS      Z8, Z4, Z4
+	VFMADD231PS Z8, Z8, Z5
+	VMOVUPS     192(DI), Z8
+	VMOVUPS     192(R8), Z9
+	VSUBPS      Z9, Z8, Z8
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z8, Z8, Z7
+	ADDQ        BX, DI
+	DECQ        R9
+	JNE         widerow
+	MOVQ        sum+40(FP), DI
+	VMOVUPS     Z0, (DI)(SI*1)
+	VMOVUPS     Z2, 64(DI)(SI*1)
+	VMOVUPS     Z4, 128(DI)(SI*1)
+	VMOVUPS     Z6, 192(DI)(SI*1)
+	MOVQ        sq+48(FP), DI
+	VMOVUPS     Z1, (DI)(SI*1)
+	VMOVUPS     Z3, 64(DI)(SI*1)
+	VMOVUPS     Z5, 128(DI)(SI*1)
+	VMOVUPS     Z7, 192(DI)(SI*1)
+	ADDQ        $0x00000100, SI
+	SUBQ        $0x00000100, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x40
+	JLT    tail
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	LEAQ   (CX)(SI*1), DI
+	LEAQ   (DX)(SI*1), R8
+	MOVQ   rows+0(FP), R9
+
+narrowrow:
+	VMOVUPS     (DI), Z0
+	VMOVUPS     (R8), Z1
+	VSUBPS      Z1, Z0, Z0
+	VADDPS      Z0, Z10, Z10
+	VFMADD231PS Z0, Z0, Z11
+	ADDQ        BX, DI
+	DECQ        R9
+	JNE         narrowrow
+	MOVQ        sum+40(FP), DI
+	VMOVUPS     Z10, (DI)(SI*1)
+	MOVQ        sq+48(FP), DI
+	VMOVUPS     Z11, (DI)(SI*1)
+	ADDQ        $0x40, SI
+	SUBQ        $0x40, AX
+	JMP         narrow
+
+tail:
+	TESTQ  AX, AX
+	JEQ    done
+	SHRQ   $0x02, AX
+	MOVQ   $-1, DI
+	BZHIQ  AX, DI, DI
+	KMOVW  DI, K1
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	LEAQ   (CX)(SI*1), AX
+	LEAQ   (DX)(SI*1), CX
+	MOVQ   rows+0(FP), DX
+
+tailrow:
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (CX), K1, Z1
+	VSUBPS      Z1, Z0, Z0
+	VADDPS      Z0, Z12, Z12
+	VFMADD231PS Z0, Z0, Z13
+	ADDQ        BX, AX
+	DECQ        DX
+	JNE         tailrow
+	MOVQ        sum+40(FP), AX
+	VMOVUPS     Z12, K1, (AX)(SI*1)
+	MOVQ        sq+48(FP), AX
+	VMOVUPS     Z13, K1, (AX)(SI*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func normSumsAVX512(rows int, cols int, stride int, dy *float32, y *float32, x *float32, c *float32, sum *float32, dot *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normSumsAVX512(SB), NOSPLIT, $0-80
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), AX
+	SHLQ         $0x02, AX
+	MOVQ         dy+24(FP), CX
+	MOVQ         y+32(FP), DX
+	MOVQ         x+40(FP), BX
+	MOVQ         c+48(FP), SI
+	VBROADCASTSS lo+72(FP), Z0
+	VBROADCASTSS hi+76(FP), Z1
+	MOVQ         stride+16(FP), DI
+	SHLQ         $0x02, DI
+	XORQ         R8, R8
+
+wide:
+	CMPQ   AX, $0x00000100
+	JLT    narrow
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	LEAQ   (CX)(R8*1), R9
+	LEAQ   (DX)(R8*1), R10
+	LEAQ   (BX)(R8*1), R11
+	LEAQ   (SI)(R8*1), R12
+	MOVQ   rows+0(FP), R13
+
+widerow:
+	VMOVUPS     (R9), Z10
+	VMOVUPS     (R10), Z11
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VMOVUPS     Z10, (R9)
+	VMOVUPS     (R11), Z11
+	VMOVUPS     (R12), Z16
+	VSUBPS      Z16, Z11, Z11
+	VADDPS      Z10, Z2, Z2
+	VFMADD231PS Z11, Z10, Z3
+	VMOVUPS     64(R9), Z10
+	VMOVUPS     64(R10), Z11
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VMOVUPS     Z10, 64(R9)
+	VMOVUPS     64(R11), Z11
+	VMOVUPS     64(R12), Z16
+	VSUBPS      Z16, Z11, Z11
+	VADDPS      Z10, Z4, Z4
+	VFMADD231PS Z11, Z10, Z5
+	VMOVUPS     128(R9), Z10
+	VMOVUPS     128(R10), Z11
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VMOVUPS     Z10, 128(R9)
+	VMOVUPS     128(R11), Z11
+	VMOVUPS     128(R12), Z16
+	VSUBPS      Z16, Z11, Z11
+	VADDPS      Z10, Z6, Z6
+	VFMADD231PS Z11, Z10, Z7
+	VMOVUPS     192(R9), Z10
+	VMOVUPS     192(R10), Z11
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z10, K1, Z10
+	VMOVUPS     Z10, 192(R9)
+	VMOVUPS     192(R11), Z11
+	VMOVUPS     192(R12), Z16
+	VSUBPS      Z16, Z11, Z11
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS Z11, Z10, Z9
+	ADDQ        DI, R9
+	ADDQ        DI, R10
+	ADDQ        DI, R11
+	DECQ        R13
+	JNE         widerow
+	MOVQ        sum+56(FP), R9
+	VMOVUPS     Z2, (R9)(R8*1)
+	VMOVUPS     Z4, 64(R9)(R8*1)
+	VMOVUPS     Z6, 128(R9)(R8*1)
+	VMOVUPS     Z8, 192(R9)(R8*1)
+	MOVQ        dot+64(FP), R9
+	VMOVUPS     Z3, (R9)(R8*1)
+	VMOVUPS     Z5, 64(R9)(R8*1)
+	VMOVUPS     Z7, 128(R9)(R8*1)
+	VMOVUPS     Z9, 192(R9)(R8*1)
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000100, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x40
+	JLT    tail
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	LEAQ   (CX)(R8*1), R9
+	LEAQ   (DX)(R8*1), R10
+	LEAQ   (BX)(R8*1), R11
+	LEAQ   (SI)(R8*1), R12
+	MOVQ   rows+0(FP), R13
+
+narrowrow:
+	VMOVUPS     (R9), Z2
+	VMOVUPS     (R10), Z3
+	VCMPPS      $0x16, Z0, Z3, K1
+	VMOVAPS.Z   Z2, K1, Z2
+	VCMPPS      $0x19, Z1, Z3, K1
+	VMOVAPS.Z   Z2, K1, Z2
+	VMOVUPS     Z2, (R9)
+	VMOVUPS     (R11), Z3
+	VMOVUPS     (R12), Z4
+	VSUBPS      Z4, Z3, Z3
+	VADDPS      Z2, Z12, Z12
+	VFMADD231PS Z3, Z2, Z13
+	ADDQ        DI, R9
+	ADDQ        DI, R10
+	ADDQ        DI, R11
+	DECQ        R13
+	JNE         narrowrow
+	MOVQ        sum+56(FP), R9
+	VMOVUPS     Z12, (R9)(R8*1)
+	MOVQ        dot+64(FP), R9
+	VMOVUPS     Z13, (R9)(R8*1)
+	ADDQ        $0x40, R8
+	SUBQ        $0x40, AX
+	JMP         narrow
+
+tail:
+	TESTQ  AX, AX
+	JEQ    done
+	SHRQ   $0x02, AX
+	MOVQ   $-1, R9
+	BZHIQ  AX, R9, R9
+	KMOVW  R9, K1
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	LEAQ   (CX)(R8*1), AX
+	LEAQ   (DX)(R8*1), CX
+	LEAQ   (BX)(R8*1), DX
+	LEAQ   (SI)(R8*1), BX
+	MOVQ   rows+0(FP), SI
+
+tailrow:
+	VMOVUPS.Z   (AX), K1, Z2
+	VMOVUPS.Z   (CX), K1, Z3
+	VCMPPS      $0x16, Z0, Z3, K2
+	VMOVAPS.Z   Z2, K2, Z2
+	VCMPPS      $0x19, Z1, Z3, K2
+	VMOVAPS.Z   Z2, K2, Z2
+	VMOVUPS     Z2, K1, (AX)
+	VMOVUPS.Z   (DX), K1, Z3
+	VMOVUPS.Z   (BX), K1, Z4
+	VSUBPS      Z4, Z3, Z3
+	VADDPS      Z2, Z14, Z14
+	VFMADD231PS Z3, Z2, Z15
+	ADDQ        DI, AX
+	ADDQ        DI, CX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNE         tailrow
+	MOVQ        sum+56(FP), AX
+	VMOVUPS     Z14, K1, (AX)(R8*1)
+	MOVQ        dot+64(FP), AX
+	VMOVUPS     Z15, K1, (AX)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func normSumsLinearAVX512(rows int, cols int, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normSumsLinearAVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ dy+24(FP), CX
+	MOVQ x+32(FP), DX
+	MOVQ c+40(FP), BX
+	MOVQ stride+16(FP), SI
+	SHLQ $0x02, SI
+	XORQ DI, DI
+
+wide:
+	CMPQ   AX, $0x00000100
+	JLT    narrow
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	LEAQ   (CX)(DI*1), R8
+	LEAQ   (DX)(DI*1), R9
+	LEAQ   (BX)(DI*1), R10
+	MOVQ   rows+0(FP), R11
+
+widerow:
+	VMOVUPS     (R8), Z8
+	VMOVUPS     (R9), Z9
+	VMOVUPS     (R10), Z10
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z8, Z0, Z0
+	VFMADD231PS Z9, Z8, Z1
+	VMOVUPS     64(R8), Z8
+	VMOVUPS     64(R9), Z9
+	VMOVUPS     64(R10), Z10
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z8, Z2, Z2
+	VFMADD231PS Z9, Z8, Z3
+	VMOVUPS     128(R8), Z8
+	VMOVUPS     128(R9), Z9
+	VMOVUPS     128(R10), Z10
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z8, Z4, Z4
+	VFMADD231PS Z9, Z8, Z5
+	VMOVUPS     192(R8), Z8
+	VMOVUPS     192(R9), Z9
+	VMOVUPS     192(R10), Z10
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z8, Z6, Z6
+	VFMADD231PS Z9, Z8, Z7
+	ADDQ        SI, R8
+	ADDQ        SI, R9
+	DECQ        R11
+	JNE         widerow
+	MOVQ        sum+48(FP), R8
+	VMOVUPS     Z0, (R8)(DI*1)
+	VMOVUPS     Z2, 64(R8)(DI*1)
+	VMOVUPS     Z4, 128(R8)(DI*1)
+	VMOVUPS     Z6, 192(R8)(DI*1)
+	MOVQ        dot+56(FP), R8
+	VMOVUPS     Z1, (R8)(DI*1)
+	VMOVUPS     Z3, 64(R8)(DI*1)
+	VMOVUPS     Z5, 128(R8)(DI*1)
+	VMOVUPS     Z7, 192(R8)(DI*1)
+	ADDQ        $0x00000100, DI
+	SUBQ        $0x00000100, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x40
+	JLT    tail
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	LEAQ   (CX)(DI*1), R8
+	LEAQ   (DX)(DI*1), R9
+	LEAQ   (BX)(DI*1), R10
+	MOVQ   rows+0(FP), R11
+
+narrowrow:
+	VMOVUPS     (R8), Z0
+	VMOVUPS     (R9), Z1
+	VMOVUPS     (R10), Z2
+	VSUBPS      Z2, Z1, Z1
+	VADDPS      Z0, Z11, Z11
+	VFMADD231PS Z1, Z0, Z12
+	ADDQ        SI, R8
+	ADDQ        SI, R9
+	DECQ        R11
+	JNE         narrowrow
+	MOVQ        sum+48(FP), R8
+	VMOVUPS     Z11, (R8)(DI*1)
+	MOVQ        dot+56(FP), R8
+	VMOVUPS     Z12, (R8)(DI*1)
+	ADDQ        $0x40, DI
+	SUBQ        $0x40, AX
+	JMP         narrow
+
+tail:
+	TESTQ  AX, AX
+	JEQ    done
+	SHRQ   $0x02, AX
+	MOVQ   $-1, R8
+	BZHIQ  AX, R8, R8
+	KMOVW  R8, K1
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	LEAQ   (CX)(DI*1), AX
+	LEAQ   (DX)(DI*1), CX
+	LEAQ   (BX)(DI*1), DX
+	MOVQ   rows+0(FP), BX
+
+tailrow:
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (CX), K1, Z1
+	VMOVUPS.Z   (DX), K1, Z2
+	VSUBPS      Z2, Z1, Z1
+	VADDPS      Z0, Z13, Z13
+	VFMADD231PS Z1, Z0, Z14
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	DECQ        BX
+	JNE         tailrow
+	MOVQ        sum+48(FP), AX
+	VMOVUPS     Z13, K1, (AX)(DI*1)
+	MOVQ        dot+56(FP), AX
+	VMOVUPS     Z14, K1, (AX)(DI*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func axpyAVX512(rows int, cols int, y *float32, x *float32, a float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpyAVX512(SB), NOSPLIT, $0-36
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS a+32(FP), Z0
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ        DI, $0x40
+	JLT         tail
+	VMOVUPS     (DX)(SI*1), Z1
+	VMOVUPS     (BX)(SI*1), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, (DX)(SI*1)
+	ADDQ        $0x40, SI
+	SUBQ        $0x40, DI
+	JMP         full
+
+tail:
+	TESTQ       DI, DI
+	JEQ         next
+	SHRQ        $0x02, DI
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DX)(SI*1), K1, Z1
+	VMOVUPS.Z   (BX)(SI*1), K1, Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, K1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func scaleAVX512(rows int, cols int, y *float32, x *float32, a float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleAVX512(SB), NOSPLIT, $0-36
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS a+32(FP), Z0
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ    DI, $0x40
+	JLT     tail
+	VMOVUPS (BX)(SI*1), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (DX)(SI*1)
+	ADDQ    $0x40, SI
+	SUBQ    $0x40, DI
+	JMP     full
+
+tail:
+	TESTQ     DI, DI
+	JEQ       next
+	SHRQ      $0x02, DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (BX)(SI*1), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func mulAVX512(rows int, cols int, y *float32, x *float32, z *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulAVX512(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ y+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ z+32(FP), SI
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x40
+	JLT     tail
+	VMOVUPS (BX)(DI*1), Z0
+	VMOVUPS (SI)(DI*1), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DX)(DI*1)
+	ADDQ    $0x40, DI
+	SUBQ    $0x40, R8
+	JMP     full
+
+tail:
+	TESTQ     R8, R8
+	JEQ       next
+	SHRQ      $0x02, R8
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (BX)(DI*1), K1, Z0
+	VMOVUPS.Z (SI)(DI*1), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func sqrtAboveAVX512(rows int, cols int, y *float32, x *float32, lo float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtAboveAVX512(SB), NOSPLIT, $0-36
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS lo+32(FP), Z0
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ    DI, $0x40
+	JLT     tail
+	VMOVUPS (BX)(SI*1), Z1
+	VMAXPS  Z1, Z0, Z1
+	VSQRTPS Z1, Z1
+	VMOVUPS Z1, (DX)(SI*1)
+	ADDQ    $0x40, SI
+	SUBQ    $0x40, DI
+	JMP     full
+
+tail:
+	TESTQ     DI, DI
+	JEQ       next
+	SHRQ      $0x02, DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (BX)(SI*1), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VSQRTPS   Z1, Z1
+	VMOVUPS   Z1, K1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func adamAVX512(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adamAVX512(SB), NOSPLIT, $0-76
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         w+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         mean+32(FP), SI
+	MOVQ         sq+40(FP), DI
+	VBROADCASTSS decay+48(FP), Z0
+	VBROADCASTSS shrink+52(FP), Z1
+	VBROADCASTSS b1+56(FP), Z2
+	VBROADCASTSS b2+60(FP), Z3
+	VBROADCASTSS root+64(FP), Z4
+	VBROADCASTSS eps+68(FP), Z5
+	VBROADCASTSS step+72(FP), Z6
+
+row:
+	XORQ R8, R8
+	MOVQ CX, R9
+
+full:
+	CMPQ        R9, $0x40
+	JLT         tail
+	VMOVUPS     (DX)(R8*1), Z7
+	VMOVUPS     (BX)(R8*1), Z8
+	VFMADD231PS Z0, Z7, Z8
+	VMOVUPS     (SI)(R8*1), Z9
+	VSUBPS      Z9, Z8, Z10
+	VFMADD231PS Z2, Z10, Z9
+	VMOVUPS     Z9, (SI)(R8*1)
+	VMULPS      Z8, Z8, Z8
+	VMOVUPS     (DI)(R8*1), Z10
+	VSUBPS      Z10, Z8, Z8
+	VFMADD231PS Z3, Z8, Z10
+	VMOVUPS     Z10, (DI)(R8*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z5, Z4, Z10
+	VMULPS      Z6, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMULPS      Z1, Z7, Z7
+	VSUBPS      Z9, Z7, Z7
+	VMOVUPS     Z7, (DX)(R8*1)
+	ADDQ        $0x40, R8
+	SUBQ        $0x40, R9
+	JMP         full
+
+tail:
+	TESTQ       R9, R9
+	JEQ         next
+	SHRQ        $0x02, R9
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (DX)(R8*1), K1, Z7
+	VMOVUPS.Z   (BX)(R8*1), K1, Z8
+	VFMADD231PS Z0, Z7, Z8
+	VMOVUPS.Z   (SI)(R8*1), K1, Z9
+	VSUBPS      Z9, Z8, Z10
+	VFMADD231PS Z2, Z10, Z9
+	VMOVUPS     Z9, K1, (SI)(R8*1)
+	VMULPS      Z8, Z8, Z8
+	VMOVUPS.Z   (DI)(R8*1), K1, Z10
+	VSUBPS      Z10, Z8, Z8
+	VFMADD231PS Z3, Z8, Z10
+	VMOVUPS     Z10, K1, (DI)(R8*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z5, Z4, Z10
+	VMULPS      Z6, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMULPS      Z1, Z7, Z7
+	VSUBPS      Z9, Z7, Z7
+	VMOVUPS     Z7, K1, (DX)(R8*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, DI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func dotAVX512(n int, x *float32, y *float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE
+TEXT ·dotAVX512(SB), NOSPLIT, $0-28
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+16(FP), DX
+	XORQ   BX, BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SHLQ   $0x02, AX
+
+wide:
+	CMPQ        AX, $0x00000100
+	JLT         narrow
+	VMOVUPS     (CX)(BX*1), Z4
+	VMOVUPS     (DX)(BX*1), Z5
+	VFMADD231PS Z4, Z5, Z0
+	VMOVUPS     64(CX)(BX*1), Z4
+	VMOVUPS     64(DX)(BX*1), Z5
+	VFMADD231PS Z4, Z5, Z1
+	VMOVUPS     128(CX)(BX*1), Z4
+	VMOVUPS     128(DX)(BX*1), Z5
+	VFMADD231PS Z4, Z5, Z2
+	VMOVUPS     192(CX)(BX*1), Z4
+	VMOVUPS     192(DX)(BX*1), Z5
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        $0x00000100, BX
+	SUBQ        $0x00000100, AX
+	JMP         wide
+
+narrow:
+	CMPQ        AX, $0x40
+	JLT         tail
+	VMOVUPS     (CX)(BX*1), Z4
+	VMOVUPS     (DX)(BX*1), Z5
+	VFMADD231PS Z4, Z5, Z0
+	ADDQ        $0x40, BX
+	SUBQ        $0x40, AX
+	JMP         narrow
+
+tail:
+	TESTQ       AX, AX
+	JEQ         fold
+	SHRQ        $0x02, AX
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(BX*1), K1, Z4
+	VMOVUPS.Z   (DX)(BX*1), K1, Z5
+	VFMADD231PS Z4, Z5, Z1
+
+fold:
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF32X8 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	MOVSS         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func sumAVX512(n int, x *float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE
+TEXT ·sumAVX512(SB), NOSPLIT, $0-20
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	XORQ   DX, DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SHLQ   $0x02, AX
+
+wide:
+	CMPQ    AX, $0x00000100
+	JLT     narrow
+	VMOVUPS (CX)(DX*1), Z4
+	VADDPS  Z4, Z0, Z0
+	VMOVUPS 64(CX)(DX*1), Z4
+	VADDPS  Z4, Z1, Z1
+	VMOVUPS 128(CX)(DX*1), Z4
+	VADDPS  Z4, Z2, Z2
+	VMOVUPS 192(CX)(DX*1), Z4
+	VADDPS  Z4, Z3, Z3
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000100, AX
+	JMP     wide
+
+narrow:
+	CMPQ    AX, $0x40
+	JLT     tail
+	VMOVUPS (CX)(DX*1), Z4
+	VADDPS  Z4, Z0, Z0
+	ADDQ    $0x40, DX
+	SUBQ    $0x40, AX
+	JMP     narrow
+
+tail:
+	TESTQ     AX, AX
+	JEQ       fold
+	SHRQ      $0x02, AX
+	MOVQ      $-1, BX
+	BZHIQ     AX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX)(DX*1), K1, Z4
+	VADDPS    Z4, Z1, Z1
+
+fold:
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF32X8 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	MOVSS         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func squaredDistanceAVX512(n int, x *float32, y *float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE
+TEXT ·squaredDistanceAVX512(SB), NOSPLIT, $0-28
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+16(FP), DX
+	XORQ   BX, BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SHLQ   $0x02, AX
+
+wide:
+	CMPQ        AX, $0x00000100
+	JLT         narrow
+	VMOVUPS     (CX)(BX*1), Z4
+	VMOVUPS     (DX)(BX*1), Z5
+	VSUBPS      Z5, Z4, Z4
+	VFMADD231PS Z4, Z4, Z0
+	VMOVUPS     64(CX)(BX*1), Z4
+	VMOVUPS     64(DX)(BX*1), Z5
+	VSUBPS      Z5, Z4, Z4
+	VFMADD231PS Z4, Z4, Z1
+	VMOVUPS     128(CX)(BX*1), Z4
+	VMOVUPS     128(DX)(BX*1), Z5
+	VSUBPS      Z5, Z4, Z4
+	VFMADD231PS Z4, Z4, Z2
+	VMOVUPS     192(CX)(BX*1), Z4
+	VMOVUPS     192(DX)(BX*1), Z5
+	VSUBPS      Z5, Z4, Z4
+	VFMADD231PS Z4, Z4, Z3
+	ADDQ        $0x00000100, BX
+	SUBQ        $0x00000100, AX
+	JMP         wide
+
+narrow:
+	CMPQ        AX, $0x40
+	JLT         tail
+	VMOVUPS     (CX)(BX*1), Z4
+	VMOVUPS     (DX)(BX*1), Z5
+	VSUBPS      Z5, Z4, Z4
+	VFMADD231PS Z4, Z4, Z0
+	ADDQ        $0x40, BX
+	SUBQ        $0x40, AX
+	JMP         narrow
+
+tail:
+	TESTQ       AX, AX
+	JEQ         fold
+	SHRQ        $0x02, AX
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(BX*1), K1, Z4
+	VMOVUPS.Z   (DX)(BX*1), K1, Z5
+	VSUBPS      Z5, Z4, Z4
+	VFMADD231PS Z4, Z4, Z1
+
+fold:
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF32X8 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	MOVSS         X0, ret+24(FP)
 	VZEROUPPER
 	RET
 

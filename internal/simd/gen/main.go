@@ -1,7 +1,12 @@
-// Command gen writes the assembly of internal/simd. Run it by `make gen`.
+// Command gen writes the assembly of internal/simd, and the functions that
+// choose between its levels. Run it by `make gen`.
 package main
 
-import . "github.com/mmcloughlin/avo/build"
+import (
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+)
 
 func main() {
 	ConstraintExpr("!noasm")
@@ -9,7 +14,14 @@ func main() {
 		tile(v, 1)
 		tile(v, 2)
 		peak(v)
+		for _, k := range rowKernels() {
+			k.emit(v)
+		}
+		folds(v)
 	}
 	transpose()
 	Generate()
+	if err := dispatch(".."); err != nil {
+		log.Fatal(err)
+	}
 }

@@ -1,0 +1,220 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+type regs = map[string]reg.Register
+
+// rowKernels are the row-wise kernels; package simd says what each computes.
+func rowKernels() []rowKernel {
+	return []rowKernel{
+		{"scaleShift", "is y = clamp(a*x + b).", "y x", "a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(v["b"])
+			fma(l, m["x"], l.load(v["a"]), r)
+			l.clamp(r, s["lo"], s["hi"])
+			l.store(r, m["y"])
+		}},
+		{"scaleShiftAdd", "is y = clamp(a*x + b + z).", "y x z", "a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(v["b"])
+			fma(l, m["x"], l.load(v["a"]), r)
+			VADDPS(l.load(m["z"]), r, r)
+			l.clamp(r, s["lo"], s["hi"])
+			l.store(r, m["y"])
+		}},
+		{"shift", "is y = clamp(x + b).", "y x", "b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(v["b"])
+			VADDPS(l.load(m["x"]), r, r)
+			l.clamp(r, s["lo"], s["hi"])
+			l.store(r, m["y"])
+		}},
+		{"clamp", "is y = clamp(x).", "y x", "", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(m["x"])
+			l.clamp(r, s["lo"], s["hi"])
+			l.store(r, m["y"])
+		}},
+		{"addClamp", "is y = clamp(x + z).", "y x z", "", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(m["x"])
+			VADDPS(l.load(m["z"]), r, r)
+			l.clamp(r, s["lo"], s["hi"])
+			l.store(r, m["y"])
+		}},
+		{"mask", "clears dy where y is at a bound.", "dy y", "", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(m["dy"])
+			l.unlessFlat(r, l.load(m["y"]), s["lo"], s["hi"])
+			l.store(r, m["dy"])
+		}},
+		{"normGrad", "is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.", "dx dy x", "p q r c", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+			x, r := l.load(m["x"]), l.load(v["r"])
+			d := l.vec()
+			VSUBPS(l.load(v["c"]), x, d)
+			VFMADD231PS(l.load(v["q"]), d, r)
+			fma(l, m["dy"], l.load(v["p"]), r)
+			l.unlessFlat(r, x, s["lo"], s["hi"])
+			l.store(r, m["dx"])
+		}},
+		{"columnSums", "sums columns.", "x", "", "", "sum", func(l lanes, m, v, s, sum regs) {
+			VADDPS(l.load(m["x"]), sum["sum"], sum["sum"])
+		}},
+		{"columnMoments", "sums x - c and its square down columns.", "x", "c", "", "sum sq", func(l lanes, m, v, s, sum regs) {
+			d := l.load(m["x"])
+			VSUBPS(l.load(v["c"]), d, d)
+			VADDPS(d, sum["sum"], sum["sum"])
+			VFMADD231PS(d, d, sum["sq"])
+		}},
+		{"normSums", "clears dy where y is at a bound and sums dy and dy*(x - c) down columns.", "dy y x", "c", "lo hi", "sum dot", func(l lanes, m, v, s, sum regs) {
+			g := l.load(m["dy"])
+			l.unlessFlat(g, l.load(m["y"]), s["lo"], s["hi"])
+			l.store(g, m["dy"])
+			addDot(l, g, m, v, sum)
+		}},
+		{"normSumsLinear", "sums dy and dy*(x - c) down columns.", "dy x", "c", "", "sum dot", func(l lanes, m, v, s, sum regs) {
+			addDot(l, l.load(m["dy"]), m, v, sum)
+		}},
+		{"axpy", "is y += a*x.", "y x", "", "a", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(m["y"])
+			VFMADD231PS(l.load(m["x"]), s["a"], r)
+			l.store(r, m["y"])
+		}},
+		{"scale", "is y = a*x.", "y x", "", "a", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(m["x"])
+			VMULPS(s["a"], r, r)
+			l.store(r, m["y"])
+		}},
+		{"mul", "is y = x*z.", "y x z", "", "", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(m["x"])
+			VMULPS(l.load(m["z"]), r, r)
+			l.store(r, m["y"])
+		}},
+		{"sqrtAbove", "is y = sqrt(max(x, lo)).", "y x", "", "lo", "", func(l lanes, m, v, s, _ regs) {
+			r := l.load(m["x"])
+			VMAXPS(r, s["lo"], r)
+			VSQRTPS(r, r)
+			l.store(r, m["y"])
+		}},
+		{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", "", func(l lanes, m, v, s, _ regs) {
+			p, g := l.load(m["w"]), l.load(m["grad"])
+			VFMADD231PS(s["decay"], p, g)
+			mean, d := l.load(m["mean"]), l.vec()
+			VSUBPS(mean, g, d)
+			VFMADD231PS(s["b1"], d, mean)
+			l.store(mean, m["mean"])
+			VMULPS(g, g, g)
+			sq := l.load(m["sq"])
+			VSUBPS(sq, g, g)
+			VFMADD231PS(s["b2"], g, sq)
+			l.store(sq, m["sq"])
+			VSQRTPS(sq, sq)
+			VFMADD213PS(s["eps"], s["root"], sq)
+			VMULPS(s["step"], mean, mean)
+			VDIVPS(sq, mean, mean)
+			VMULPS(s["shrink"], p, p)
+			VSUBPS(mean, p, p)
+			l.store(p, m["w"])
+		}},
+	}
+}
+
+// fma adds the product of a matrix operand and a to r.
+func fma(l lanes, p, a, r reg.Register) { VFMADD231PS(l.load(p), a, r) }
+
+func addDot(l lanes, g reg.Register, m, v, sum regs) {
+	d := l.load(m["x"])
+	VSUBPS(l.load(v["c"]), d, d)
+	VADDPS(g, sum["sum"], sum["sum"])
+	VFMADD231PS(d, g, sum["dot"])
+}
+
+// fold is a reduction of one or two vectors to a scalar: four accumulators, then
+// their combination, lanes and all, in a fixed order.
+func fold(v isa, name, doc string, two bool, combine func(x, acc Op), step func(x, y, acc reg.Register)) {
+	sig := "func(n int, x *float32) float32"
+	if two {
+		sig = "func(n int, x, y *float32) float32"
+	}
+	TEXT(name+v.suffix, NOSPLIT, sig)
+	Pragma("noescape")
+	Doc(name + v.suffix + " " + doc)
+	n, x := Load(Param("n"), GP64()).(reg.GPVirtual), Load(Param("x"), GP64())
+	var y reg.Register
+	if two {
+		y = Load(Param("y"), GP64())
+	}
+	j := GP64()
+	XORQ(j, j)
+	acc := make([]reg.VecVirtual, 4)
+	for i := range acc {
+		acc[i] = v.vec()
+		v.zero(acc[i])
+	}
+	at := func(l lanes, acc reg.Register) {
+		a := l.load(x)
+		b := reg.Register(a)
+		if two {
+			b = l.load(y)
+		}
+		step(a, b, acc)
+	}
+	SHLQ(U8(2), n)
+	wide := 4 * v.bytes()
+	Label("wide")
+	CMPQ(n, U32(wide))
+	JLT(LabelRef("narrow"))
+	for i := range acc {
+		at(lanes{isa: v, index: j, disp: i * v.bytes()}, acc[i])
+	}
+	ADDQ(U32(wide), j)
+	SUBQ(U32(wide), n)
+	JMP(LabelRef("wide"))
+	Label("narrow")
+	CMPQ(n, U8(v.bytes()))
+	JLT(LabelRef("tail"))
+	at(lanes{isa: v, index: j}, acc[0])
+	ADDQ(U8(v.bytes()), j)
+	SUBQ(U8(v.bytes()), n)
+	JMP(LabelRef("narrow"))
+	Label("tail")
+	TESTQ(n, n)
+	JEQ(LabelRef("fold"))
+	SHRQ(U8(2), n)
+	at(lanes{isa: v, index: j, masked: true, k: v.partial(n)}, acc[1])
+	Label("fold")
+	combine(acc[1], acc[0])
+	combine(acc[3], acc[2])
+	combine(acc[2], acc[0])
+	sum, low := acc[0].AsY(), acc[0].AsX()
+	if v.wide() {
+		hi := YMM()
+		VEXTRACTF32X8(U8(1), acc[0], hi)
+		combine(hi, sum)
+	}
+	hi := XMM()
+	VEXTRACTF128(U8(1), sum, hi)
+	combine(hi, low)
+	t := XMM()
+	VMOVHLPS(low, low, t)
+	combine(t, low)
+	VMOVSHDUP(low, t)
+	combine(t, low)
+	Store(low, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// foldNames lists the reductions to a scalar, and whether they take two vectors.
+var foldNames = []struct {
+	name string
+	two  bool
+}{{"dot", true}, {"sum", false}, {"squaredDistance", true}}
+
+func folds(v isa) {
+	add := func(x, acc Op) { VADDPS(x, acc, acc) }
+	fold(v, "dot", "is the sum of x*y.", true, add, func(x, y, acc reg.Register) { VFMADD231PS(x, y, acc) })
+	fold(v, "sum", "is the sum of x.", false, add, func(x, _, acc reg.Register) { VADDPS(x, acc, acc) })
+	fold(v, "squaredDistance", "is the sum of (x-y) squared.", true, add, func(x, y, acc reg.Register) {
+		VSUBPS(y, x, x)
+		VFMADD231PS(x, x, acc)
+	})
+}

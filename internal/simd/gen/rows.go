@@ -1,0 +1,156 @@
+package main
+
+import (
+	"strings"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// rowKernel is a kernel over matrices whose rows follow each other, with
+// vectors of one value a column and scalars for all.
+type rowKernel struct {
+	name    string
+	doc     string
+	mats    string // names, separated by spaces
+	vecs    string
+	scalars string
+	sums    string // columns' sums that the kernel leaves, if it is a reduction
+	body    func(l lanes, m, v, s map[string]reg.Register, sum map[string]reg.Register)
+}
+
+func (k rowKernel) emit(v isa) {
+	words := strings.Fields
+	var args []string
+	for _, p := range append(append(words(k.mats), words(k.vecs)...), words(k.sums)...) {
+		args = append(args, p+" *float32")
+	}
+	for _, s := range words(k.scalars) {
+		args = append(args, s+" float32")
+	}
+	TEXT(k.name+v.suffix, NOSPLIT, "func("+k.sizes()+", "+strings.Join(args, ", ")+")")
+	Pragma("noescape")
+	Doc(k.name + v.suffix + " " + k.doc)
+	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64()).(reg.GPVirtual)
+	SHLQ(U8(2), cols)
+	m, vec, s := map[string]reg.Register{}, map[string]reg.Register{}, map[string]reg.Register{}
+	for _, n := range words(k.mats) {
+		m[n] = Load(Param(n), GP64())
+	}
+	for _, n := range words(k.vecs) {
+		vec[n] = Load(Param(n), GP64())
+	}
+	for _, n := range words(k.scalars) {
+		s[n] = v.broadcast(n)
+	}
+	if k.sums == "" {
+		k.maps(v, rows, cols, m, vec, s)
+	} else {
+		k.reduces(v, cols, m, vec, s)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// sizes names the leading parameters. Rows of a reduction may lie further apart
+// than they are long.
+func (k rowKernel) sizes() string {
+	if k.sums == "" {
+		return "rows, cols int"
+	}
+	return "rows, cols, stride int"
+}
+
+// maps goes row by row.
+func (k rowKernel) maps(v isa, rows reg.Register, cols reg.GPVirtual, m, vec, s map[string]reg.Register) {
+	Label("row")
+	j, rest := GP64(), GP64()
+	XORQ(j, j)
+	MOVQ(cols, rest)
+	Label("full")
+	CMPQ(rest, U8(v.bytes()))
+	JLT(LabelRef("tail"))
+	k.body(lanes{isa: v, index: j}, m, vec, s, nil)
+	ADDQ(U8(v.bytes()), j)
+	SUBQ(U8(v.bytes()), rest)
+	JMP(LabelRef("full"))
+	Label("tail")
+	TESTQ(rest, rest)
+	JEQ(LabelRef("next"))
+	SHRQ(U8(2), rest)
+	k.body(lanes{isa: v, index: j, masked: true, k: v.partial(rest)}, m, vec, s, nil)
+	Label("next")
+	for _, n := range strings.Fields(k.mats) {
+		ADDQ(cols, m[n])
+	}
+	DECQ(rows)
+	JNE(LabelRef("row"))
+}
+
+// reduces goes down a block of columns at a time, four registers wide, then
+// one, then what is left.
+func (k rowKernel) reduces(v isa, cols reg.GPVirtual, m, vec, s map[string]reg.Register) {
+	stride, j := Load(Param("stride"), GP64()), GP64()
+	SHLQ(U8(2), stride)
+	rest := cols
+	XORQ(j, j)
+	block := func(label string, n int, mask reg.Register) {
+		sums := make([]map[string]reg.Register, n)
+		for i := range sums {
+			sums[i] = map[string]reg.Register{}
+			for _, name := range strings.Fields(k.sums) {
+				r := v.vec()
+				v.zero(r)
+				sums[i][name] = r
+			}
+		}
+		at := func(names string, from map[string]reg.Register) map[string]reg.Register {
+			p := map[string]reg.Register{}
+			for _, name := range strings.Fields(names) {
+				c := GP64()
+				LEAQ(Mem{Base: from[name], Index: j, Scale: 1}, c)
+				p[name] = c
+			}
+			return p
+		}
+		p, c := at(k.mats, m), at(k.vecs, vec)
+		left := Load(Param("rows"), GP64())
+		Label(label + "row")
+		for i := range n {
+			k.body(lanes{isa: v, disp: i * v.bytes(), masked: mask != nil, k: mask}, p, c, s, sums[i])
+		}
+		for _, name := range strings.Fields(k.mats) {
+			ADDQ(stride, p[name])
+		}
+		DECQ(left)
+		JNE(LabelRef(label + "row"))
+		for _, name := range strings.Fields(k.sums) {
+			to := Load(Param(name), GP64())
+			for i := range n {
+				lanes{isa: v, index: j, disp: i * v.bytes(), masked: mask != nil, k: mask}.store(sums[i][name], to)
+			}
+		}
+	}
+	wide := 4 * v.bytes()
+	Label("wide")
+	CMPQ(rest, U32(wide))
+	JLT(LabelRef("narrow"))
+	block("wide", 4, nil)
+	ADDQ(U32(wide), j)
+	SUBQ(U32(wide), rest)
+	JMP(LabelRef("wide"))
+	Label("narrow")
+	CMPQ(rest, U8(v.bytes()))
+	JLT(LabelRef("tail"))
+	block("narrow", 1, nil)
+	ADDQ(U8(v.bytes()), j)
+	SUBQ(U8(v.bytes()), rest)
+	JMP(LabelRef("narrow"))
+	Label("tail")
+	TESTQ(rest, rest)
+	JEQ(LabelRef("done"))
+	SHRQ(U8(2), rest)
+	block("tail", 1, v.partial(rest))
+	Label("done")
+}

@@ -1,0 +1,121 @@
+package simd
+
+import "math"
+
+// Dot returns the sum of x[i]*y[i], 0 for empty vectors.
+func Dot(x, y []float32) float32 {
+	if rowsOf(len(x), len(x), []int{len(y)}) == 0 {
+		return 0
+	}
+	if v, ok := dot(len(x), &x[0], &y[0]); ok {
+		return v
+	}
+	var s float32
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
+}
+
+// Sum returns the sum of x, 0 for an empty vector.
+func Sum(x []float32) float32 {
+	if len(x) == 0 {
+		return 0
+	}
+	if v, ok := sum(len(x), &x[0]); ok {
+		return v
+	}
+	var s float32
+	for _, v := range x {
+		s += v
+	}
+	return s
+}
+
+// SquaredDistance returns the sum of (x[i]-y[i]) squared.
+func SquaredDistance(x, y []float32) float32 {
+	if rowsOf(len(x), len(x), []int{len(y)}) == 0 {
+		return 0
+	}
+	if v, ok := squaredDistance(len(x), &x[0], &y[0]); ok {
+		return v
+	}
+	var s float32
+	for i, v := range x {
+		d := v - y[i]
+		s += d * d
+	}
+	return s
+}
+
+// Axpy computes y += a*x.
+func Axpy(a float32, x, y []float32) {
+	if rowsOf(len(y), len(y), []int{len(x)}) == 0 || axpy(1, len(y), &y[0], &x[0], a) {
+		return
+	}
+	for i, v := range x {
+		y[i] += a * v
+	}
+}
+
+// Scale computes y = a*x.
+func Scale(y []float32, a float32, x []float32) {
+	if rowsOf(len(y), len(y), []int{len(x)}) == 0 || scale(1, len(y), &y[0], &x[0], a) {
+		return
+	}
+	for i, v := range x {
+		y[i] = a * v
+	}
+}
+
+// Mul computes y = x*z, element by element.
+func Mul(y, x, z []float32) {
+	if rowsOf(len(y), len(y), []int{len(x), len(z)}) == 0 || mul(1, len(y), &y[0], &x[0], &z[0]) {
+		return
+	}
+	for i, v := range x {
+		y[i] = v * z[i]
+	}
+}
+
+// SqrtAbove computes y = sqrt(max(x, lo)); NaN stays NaN.
+func SqrtAbove(y, x []float32, lo float32) {
+	if rowsOf(len(y), len(y), []int{len(x)}) == 0 || sqrtAbove(1, len(y), &y[0], &x[0], lo) {
+		return
+	}
+	for i, v := range x {
+		if v < lo {
+			v = lo
+		}
+		y[i] = float32(math.Sqrt(float64(v)))
+	}
+}
+
+// Adam holds the coefficients of one step of Adam or AdamW.
+type Adam struct {
+	Decay  float32 // of weights, added to the gradient (Adam's L2 penalty)
+	Shrink float32 // factor on weights (AdamW's decoupled decay); 1 for none
+	B1, B2 float32 // 1 - beta1 and 1 - beta2
+	Root   float32 // 1 / sqrt(1 - beta2^t)
+	Eps    float32
+	Step   float32 // learning rate / (1 - beta1^t)
+}
+
+// AdamStep updates weights p and the moments m and v by gradient g (Kingma and
+// Ba 2015; Loshchilov and Hutter 2019):
+//
+//	g' = g + Decay*p
+//	m += B1*(g' - m),  v += B2*(g'*g' - v)
+//	p = Shrink*p - Step*m / (Root*sqrt(v) + Eps)
+func AdamStep(p, g, m, v []float32, a Adam) {
+	if rowsOf(len(p), len(p), []int{len(g), len(m), len(v)}) == 0 ||
+		adam(1, len(p), &p[0], &g[0], &m[0], &v[0], a.Decay, a.Shrink, a.B1, a.B2, a.Root, a.Eps, a.Step) {
+		return
+	}
+	for i := range p {
+		gi := g[i] + a.Decay*p[i]
+		m[i] += a.B1 * (gi - m[i])
+		v[i] += a.B2 * (gi*gi - v[i])
+		p[i] = a.Shrink*p[i] - a.Step*m[i]/(a.Root*float32(math.Sqrt(float64(v[i])))+a.Eps)
+	}
+}
