@@ -38,6 +38,12 @@ type Dataset struct {
 	Splits []Split
 	// Disjoint reports that Splits separates classes, not images of a class.
 	Disjoint bool
+	// ImageSplits is a second official split, of the images of every class,
+	// where a set has one beside the class-disjoint one; else nil.
+	ImageSplits []Split
+
+	// Notes are remarks of the reader that a user should see.
+	Notes []string
 }
 
 // Source gives the pixels of samples. It is safe for concurrent use.
@@ -125,7 +131,7 @@ func (d *Dataset) Column(name string) (*Column, error) {
 // that builds something else is wrong.
 func (d *Dataset) check() *Dataset {
 	n := len(d.Names)
-	bad := d.Splits != nil && len(d.Splits) != n || d.Boxes != nil && len(d.Boxes) != n ||
+	bad := d.Splits != nil && len(d.Splits) != n || d.ImageSplits != nil && len(d.ImageSplits) != n || d.Boxes != nil && len(d.Boxes) != n ||
 		d.Features != nil && d.Features.Rows != n || (d.Source == nil) == (d.Features == nil)
 	for i := range d.Columns {
 		bad = bad || len(d.Columns[i].IDs) != n

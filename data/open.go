@@ -16,11 +16,15 @@ const DebianHome = "/usr/share/datasets"
 type OpenOptions struct {
 	// Home is the folder that holds data sets by name; see Home.
 	Home string
+	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
+	// Cars). The boxes of a manifest are always used.
+	Crop bool
 }
 
 // Open finds a data set and reads its list of samples. what is the name of a
-// set in the data folder (or installed by a Debian package), or a path.
-// Errors say what was looked for and where.
+// set in the data folder (or installed by a Debian package), or a path: a
+// folder, a .zip archive, or a CSV manifest. Errors say what was looked for and
+// where, or name the file and line that are wrong. Archives stay open.
 func Open(what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
@@ -29,7 +33,17 @@ func Open(what string, opt OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openPath(path, name)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(path), ".csv") {
+		return openManifest(folder(filepath.Dir(path)), filepath.Base(path), name)
+	}
+	if isIdx(path) {
+		return openIdx(path, name)
+	}
+	t, err := openTree(path)
+	if err != nil {
+		return nil, err
+	}
+	return openLayout(t, name, opt)
 }
 
 // locate turns what into a path and the name of the set.
@@ -59,12 +73,76 @@ func locate(what, home string) (path, name string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return what, strings.ToLower(filepath.Base(abs)), nil
+	name = strings.ToLower(filepath.Base(abs))
+	return what, strings.TrimSuffix(name, filepath.Ext(name)), nil
 }
 
-func openPath(path, name string) (*Dataset, error) {
-	if isIdx(path) {
-		return openIdx(path, name)
+// layout recognises and reads one way of storing a set.
+type layout struct {
+	name string
+	is   func(tree) bool
+	open func(t tree, name string, opt OpenOptions) (*Dataset, error)
+}
+
+// layouts lists the layouts with marks of their own; what is none of them is
+// read as folders of images.
+func layouts() []layout {
+	return []layout{
+		{"manifest", func(t tree) bool { return t.has(manifestName) }, func(t tree, name string, _ OpenOptions) (*Dataset, error) { return openManifest(t, manifestName, name) }},
+		{"omniglot", isOmniglot, openOmniglot},
+		{"cub", isCUB, openCUB},
+		{"cars", isCars, openCars},
+		{"sop", isSOP, openSOP},
+		{"inshop", isInShop, openInShop},
+		{"cifar100", isCIFAR100, openCIFAR100},
+		{"grocery", isGrocery, openGrocery},
+		{"inat", isINat, openINat},
 	}
-	return nil, fmt.Errorf("%s: not a data set of a known layout", path)
+}
+
+// openLayout tries t itself, then the one folder that everything in t is in, and
+// the one archive that a folder holds.
+func openLayout(t tree, name string, opt OpenOptions) (*Dataset, error) {
+	for _, l := range layouts() {
+		if l.is(t) {
+			return l.open(t, name, opt)
+		}
+	}
+	if inner, ok := soleFolder(t); ok {
+		s := subtree{t, inner}
+		for _, l := range layouts() {
+			if l.is(s) {
+				return l.open(s, name, opt)
+			}
+		}
+	}
+	if zip, ok := soleZip(t); ok {
+		inner, err := openZip(zip)
+		if err != nil {
+			return nil, err
+		}
+		return openLayout(inner, name, opt)
+	}
+	return openFolders(t, name, opt)
+}
+
+// soleZip finds the only zip archive at the top of a folder without images.
+func soleZip(t tree) (string, bool) {
+	f, ok := t.(folder)
+	if !ok {
+		return "", false
+	}
+	found, err := filepath.Glob(filepath.Join(string(f), "*.zip"))
+	if err != nil || len(found) != 1 {
+		return "", false
+	}
+	images := false
+	err = t.walk(func(name string) error {
+		if isImageName(name) {
+			images = true
+			return errStop
+		}
+		return nil
+	})
+	return found[0], !images && (err == nil || errors.Is(err, errStop))
 }

@@ -50,6 +50,8 @@ type Selection struct {
 	//
 	//	""          official where the set has a split; else classes
 	//	official    the set's own split
+	//	images      the set's own split of the images of every class, where it
+	//	            has one beside a class-disjoint one (CUB, Cars)
 	//	classes     classes apart: TrainClasses against TestClasses; where one
 	//	            is not given it is the rest, where both are not, the first
 	//	            half of the classes trains and the second tests
@@ -179,6 +181,12 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 		}
 		return allRoles(d.Len()), nil
 	case "images":
+		if arg == "" && split == "images" {
+			if d.ImageSplits == nil {
+				return nil, fmt.Errorf("split %q: data set %s has no official split of images; use images:0.2 for a random one", split, d.Name)
+			}
+			return d.ImageSplits, nil
+		}
 		f, err := strconv.ParseFloat(arg, 64)
 		if err != nil || !(f > 0 && f < 1) {
 			return nil, fmt.Errorf("split %q: the fraction of images to test on must lie between 0 and 1", split)
@@ -195,7 +203,7 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 		}
 		return allRoles(d.Len()), nil
 	}
-	return nil, fmt.Errorf("unknown split %q; known: official, classes, images:F, fold:K/N", split)
+	return nil, fmt.Errorf("unknown split %q; known: official, classes, images, images:F, fold:K/N", split)
 }
 
 func allRoles(n int) []Split {

@@ -1,0 +1,120 @@
+package data
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// splitFolder maps the usual names of split folders to roles. Validation images
+// take no side.
+func splitFolder(name string) (Split, bool) {
+	switch strings.ToLower(name) {
+	case "train", "training":
+		return Train, true
+	case "test", "testing":
+		return Test, true
+	case "query":
+		return Query, true
+	case "gallery":
+		return Gallery, true
+	case "val", "valid", "validation":
+		return 0, true
+	}
+	return 0, false
+}
+
+// openFolders reads images in one folder per class (CLASS/FILE) or per coarse
+// and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
+// gallery or not. Where the depths differ the class is the whole path of the
+// folder. With both levels the coarse class is the one to train with.
+func openFolders(t tree, name string, _ OpenOptions) (*Dataset, error) {
+	var names []string
+	loose := 0
+	err := t.walk(func(file string) error {
+		if !isImageName(file) {
+			return nil
+		}
+		if !strings.Contains(file, "/") {
+			loose++
+			return nil
+		}
+		names = append(names, file)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		if loose > 0 {
+			return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its own, or list them in a manifest", t.where(), loose)
+		}
+		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders", t.where())
+	}
+	b := newBuilder("folders", name)
+	d := b.d
+	if loose > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d images outside any class folder were left out", loose))
+	}
+	split := true
+	sides := Split(0)
+	for _, file := range names {
+		top, rest, _ := strings.Cut(file, "/")
+		role, ok := splitFolder(top)
+		split = split && ok && strings.Contains(rest, "/")
+		sides |= role
+	}
+	split = split && sides&Train != 0 && sides&Test != 0
+	dirs := make([]string, len(names))
+	shallow, deep := false, false
+	for i, file := range names {
+		b.add(t, file)
+		dir := path.Dir(file)
+		if split {
+			top, rest, _ := strings.Cut(dir, "/")
+			role, _ := splitFolder(top)
+			d.Splits = append(d.Splits, role)
+			dir = rest
+		}
+		dirs[i] = dir
+		switch strings.Count(dir, "/") {
+		case 0:
+			shallow = true
+		case 1:
+		default:
+			deep = true
+		}
+	}
+	fine := columnOfNames("class", dirs)
+	if shallow || deep {
+		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"
+		return d.disjoint().check(), nil
+	}
+	coarse := make([]string, len(dirs))
+	for i, dir := range dirs {
+		coarse[i], _, _ = strings.Cut(dir, "/")
+	}
+	fine.Name = "fine"
+	d.Columns = []Column{columnOfNames("coarse", coarse), fine}
+	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
+	return d.disjoint().check(), nil
+}
+
+// disjoint sets d.Disjoint from the splits.
+func (d *Dataset) disjoint() *Dataset {
+	fine, err := d.Column("fine")
+	if d.Splits == nil || err != nil {
+		return d
+	}
+	roles := make([]Split, len(fine.Classes))
+	for i, id := range fine.IDs {
+		roles[id] |= d.Splits[i]
+	}
+	d.Disjoint = true
+	for _, r := range roles {
+		if r&Train != 0 && r&Test != 0 {
+			d.Disjoint = false
+		}
+	}
+	return d
+}

@@ -1,0 +1,119 @@
+package data
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// inatFiles finds the annotations at the top of t: one .json file whose name
+// starts with "train", and one with "val" or "test".
+func inatFiles(t tree) (train, test string) {
+	var names []string
+	if f, ok := t.(folder); ok {
+		names = f.top()
+	} else if err := t.walk(func(name string) error { names = append(names, name); return nil }); err != nil {
+		return "", ""
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.Contains(name, "/") || path.Ext(name) != ".json" {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(name, "train") && train == "":
+			train = name
+		case (strings.HasPrefix(name, "val") || strings.HasPrefix(name, "test")) && test == "":
+			test = name
+		}
+	}
+	return train, test
+}
+
+func isINat(t tree) bool {
+	train, test := inatFiles(t)
+	return train != "" && test != ""
+}
+
+// inatJSON is the part of the COCO-style annotations that matters.
+type inatJSON struct {
+	Images []struct {
+		ID   int64  `json:"id"`
+		File string `json:"file_name"`
+	} `json:"images"`
+	Annotations []struct {
+		Image    int64 `json:"image_id"`
+		Category int64 `json:"category_id"`
+	} `json:"annotations"`
+	Categories []struct {
+		ID    int64  `json:"id"`
+		Name  string `json:"name"`
+		Super string `json:"supercategory"`
+	} `json:"categories"`
+}
+
+// openINat reads iNaturalist's layout: a train and a val (or test) file of JSON
+// with images, annotations and categories. Fine is the species, which is used to
+// train, coarse the supercategory where there is one.
+func openINat(t tree, name string, _ OpenOptions) (*Dataset, error) {
+	trainFile, testFile := inatFiles(t)
+	b := newBuilder("inat", name)
+	d := b.d
+	var species []int64
+	type category struct{ name, super string }
+	categories := map[int64]category{}
+	for i, file := range []string{trainFile, testFile} {
+		text, err := readText(t, file)
+		if err != nil {
+			return nil, err
+		}
+		full := path.Join(t.where(), file)
+		var j inatJSON
+		if err := json.Unmarshal(text, &j); err != nil {
+			return nil, fmt.Errorf("%s: %w", full, err)
+		}
+		for _, c := range j.Categories {
+			categories[c.ID] = category{c.Name, c.Super}
+		}
+		label := make(map[int64]int64, len(j.Annotations))
+		for _, a := range j.Annotations {
+			if first, twice := label[a.Image]; twice && first != a.Category {
+				return nil, fmt.Errorf("%s: image %d is annotated with categories %d and %d", full, a.Image, first, a.Category)
+			}
+			label[a.Image] = a.Category
+		}
+		for _, im := range j.Images {
+			c, ok := label[im.ID]
+			if !ok {
+				return nil, fmt.Errorf("%s: image %d (%s) has no annotation", full, im.ID, im.File)
+			}
+			if im.File == "" {
+				return nil, fmt.Errorf("%s: image %d has no file_name", full, im.ID)
+			}
+			b.add(t, im.File)
+			species = append(species, c)
+			d.Splits = append(d.Splits, []Split{Train, Test}[i])
+		}
+	}
+	if len(species) == 0 {
+		return nil, fmt.Errorf("%s: %s and %s list no image", t.where(), trainFile, testFile)
+	}
+	fine := columnOfNumbers("species", species)
+	super := make([]string, len(species))
+	for i, s := range species {
+		super[i] = categories[s].super
+	}
+	for id, n := range fine.Numbers {
+		if c := categories[n]; c.name != "" {
+			fine.Classes[id] = c.name
+		}
+	}
+	d.Columns, d.Fine, d.Train = []Column{fine}, "species", "species"
+	if !slices.Contains(super, "") {
+		d.Columns = append(d.Columns, columnOfNames("supercategory", super))
+		d.Coarse = "supercategory"
+	}
+	return d.disjoint().check(), nil
+}

@@ -1,0 +1,76 @@
+package data
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// inshopLists are the places of the list of images.
+func inshopLists() []string {
+	return []string{"list_eval_partition.txt", "Eval/list_eval_partition.txt"}
+}
+
+func isInShop(t tree) bool { return slices.ContainsFunc(inshopLists(), t.has) }
+
+// openInShop reads DeepFashion's In-Shop retrieval: list_eval_partition.txt has
+// the number of images, a header, and rows "image item train|query|gallery".
+// Fine is the item, which the papers train on; coarse the kind of clothes, two
+// folders of the image's path.
+func openInShop(t tree, name string, _ OpenOptions) (*Dataset, error) {
+	list := inshopLists()[slices.IndexFunc(inshopLists(), t.has)]
+	text, err := readText(t, list)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder("inshop", name)
+	d := b.d
+	var items, kinds []string
+	prefix, announced := "", int64(-1)
+	for n, line := range lines(text) {
+		f := strings.Fields(line)
+		if len(f) == 1 && announced < 0 && len(items) == 0 {
+			if announced, err = parseID(f[0]); err != nil {
+				return nil, at(t, list, n, "number of images: %w", err)
+			}
+			continue
+		}
+		if len(f) != 3 {
+			return nil, at(t, list, n, "expected image_name item_id evaluation_status, found %q", line)
+		}
+		if f[0] == "image_name" {
+			continue
+		}
+		role, ok := splitFolder(f[2])
+		if !ok || role == 0 || role == Test {
+			return nil, at(t, list, n, "unknown status %q; known: train, query, gallery", f[2])
+		}
+		if len(items) == 0 && !t.has(f[0]) && t.has("Img/"+f[0]) {
+			prefix = "Img"
+		}
+		b.add(t, path.Join(prefix, f[0]))
+		items = append(items, f[1])
+		kinds = append(kinds, inshopKind(f[0]))
+		d.Splits = append(d.Splits, role)
+	}
+	if len(items) == 0 {
+		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), list))
+	}
+	if announced >= 0 && announced != int64(len(items)) {
+		return nil, fmt.Errorf("%s: announces %d images and lists %d", path.Join(t.where(), list), announced, len(items))
+	}
+	d.Columns = []Column{columnOfNames("item", items), columnOfNames("kind", kinds)}
+	d.Fine, d.Coarse, d.Train = "item", "kind", "item"
+	return d.disjoint().check(), nil
+}
+
+// inshopKind returns "WOMEN/Blouses_Shirts" of
+// "img/WOMEN/Blouses_Shirts/id_00000001/02_1_front.jpg".
+func inshopKind(image string) string {
+	parts := strings.Split(image, "/")
+	if len(parts) < 4 {
+		return "other"
+	}
+	return parts[1] + "/" + parts[2]
+}

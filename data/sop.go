@@ -1,0 +1,48 @@
+package data
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+func isSOP(t tree) bool { return t.has("Ebay_train.txt") && t.has("Ebay_test.txt") }
+
+// openSOP reads Stanford Online Products: Ebay_train.txt and Ebay_test.txt, each
+// a header and rows "image_id class_id super_class_id path". Fine is the
+// product, which the papers train on; coarse the kind of product.
+func openSOP(t tree, name string, _ OpenOptions) (*Dataset, error) {
+	b := newBuilder("sop", name)
+	d := b.d
+	var products []int64
+	var kinds []string
+	for i, file := range []string{"Ebay_train.txt", "Ebay_test.txt"} {
+		text, err := readText(t, file)
+		if err != nil {
+			return nil, err
+		}
+		for n, line := range lines(text) {
+			f := strings.Fields(line)
+			if n == 1 && len(f) > 0 && f[0] == "image_id" {
+				continue
+			}
+			if len(f) != 4 {
+				return nil, at(t, file, n, "expected image_id class_id super_class_id path, found %q", line)
+			}
+			product, err := parseID(f[1])
+			if err != nil {
+				return nil, at(t, file, n, "class_id: %w", err)
+			}
+			b.add(t, f[3])
+			products = append(products, product)
+			kinds = append(kinds, strings.TrimSuffix(path.Dir(f[3]), "_final"))
+			d.Splits = append(d.Splits, []Split{Train, Test}[i])
+		}
+	}
+	if len(products) == 0 {
+		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), "Ebay_train.txt"))
+	}
+	d.Columns = []Column{columnOfNumbers("product", products), columnOfNames("kind", kinds)}
+	d.Fine, d.Coarse, d.Train = "product", "kind", "product"
+	return d.disjoint().check(), nil
+}

@@ -1,0 +1,85 @@
+package data
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// lines iterates over the lines of a text file that are not blank, with their
+// numbers from 1. A byte order mark and carriage returns are dropped.
+func lines(text []byte) iter.Seq2[int, string] {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	return func(yield func(int, string) bool) {
+		n := 0
+		for line := range bytes.Lines(text) {
+			n++
+			if s := strings.TrimSpace(string(line)); s != "" && !yield(n, s) {
+				return
+			}
+		}
+	}
+}
+
+// readText returns a text file of t.
+func readText(t tree, name string) ([]byte, error) { return t.read(name, nil) }
+
+// at makes an error that points to a line of a file of t.
+func at(t tree, name string, line int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", path.Join(t.where(), name), line, fmt.Errorf(format, args...))
+}
+
+// parseID reads a non-negative id.
+func parseID(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not a whole number of 0 or more", s)
+	}
+	return n, nil
+}
+
+// csvRows reads a CSV file of t. fn gets every record after the header, which
+// is the first record if header is set, with its line number.
+func csvRows(t tree, name string, header bool, fn func(line int, head, row []string) error) error {
+	text, err := readText(t, name)
+	if err != nil {
+		return err
+	}
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
+	r.ReuseRecord = false
+	r.TrimLeadingSpace = true
+	if !header {
+		r.FieldsPerRecord = -1
+	}
+	var head []string
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
+		}
+		if header && head == nil {
+			for i := range row {
+				row[i] = strings.ToLower(strings.TrimSpace(row[i]))
+			}
+			head = row
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		if err := fn(line, head, row); err != nil {
+			return at(t, name, line, "%w", err)
+		}
+	}
+	if header && head == nil {
+		return fmt.Errorf("%s: empty file", path.Join(t.where(), name))
+	}
+	return nil
+}
