@@ -1,0 +1,104 @@
+package nn
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// buf is a buffer of size values per image that is in use from time from to
+// time to. Buffers whose times do not overlap share memory.
+type buf struct {
+	size     int
+	from, to int
+	off      int // per image, in the arena
+	data     []float32
+}
+
+// tensorRef is an activation as the engine sees it: its values x and their
+// gradient g. g may be another tensor's buffer, or x itself, where the algebra
+// allows it; it is nil where no gradient is needed.
+type tensorRef struct {
+	shape Shape
+	x, g  *buf
+	needs bool // something below wants its gradient
+}
+
+// planner assigns times to buffers. Time counts the forward steps, then the
+// backward steps.
+type planner struct {
+	now  int
+	bufs []*buf
+}
+
+func (p *planner) newBuf(size int) *buf {
+	b := &buf{size: size, from: math.MaxInt, to: -1}
+	p.bufs = append(p.bufs, b)
+	return b
+}
+
+// touch records that the buffers are read or written now.
+func (p *planner) touch(bufs ...*buf) {
+	for _, b := range bufs {
+		if b != nil {
+			b.from, b.to = min(b.from, p.now), max(b.to, p.now)
+		}
+	}
+}
+
+// gradient prepares t's gradient to be written now and tells whether it holds
+// something already, to which must be added.
+func (p *planner) gradient(t *tensorRef) (accumulate bool) {
+	accumulate = t.g != nil
+	if !accumulate {
+		t.g = p.newBuf(t.x.size)
+	}
+	p.touch(t.g)
+	return accumulate
+}
+
+// align is the granularity of offsets, in values: a cache line.
+const align = 16
+
+// place gives every buffer its offset, the largest buffers first, each at the
+// lowest offset that is free during its life, and returns the arena's size per
+// image.
+func (p *planner) place() int {
+	order := slices.Clone(p.bufs)
+	slices.SortStableFunc(order, func(a, b *buf) int { return cmp.Compare(b.size, a.size) })
+	var placed []*buf
+	total := 0
+	for _, b := range order {
+		if b.to < 0 {
+			continue
+		}
+		size := roundUp(b.size)
+		off := 0
+		for _, q := range placed { // sorted by offset
+			if q.from > b.to || q.to < b.from {
+				continue
+			}
+			if off+size <= q.off {
+				break
+			}
+			off = max(off, q.off+roundUp(q.size))
+		}
+		b.off = off
+		total = max(total, off+size)
+		at, _ := slices.BinarySearchFunc(placed, b, func(x, y *buf) int { return cmp.Compare(x.off, y.off) })
+		placed = slices.Insert(placed, at, b)
+	}
+	return total
+}
+
+func roundUp(n int) int { return (n + align - 1) / align * align }
+
+// bind points the buffers into an arena that holds capacity images, for n of
+// them.
+func (p *planner) bind(arena []float32, capacity, n int) {
+	for _, b := range p.bufs {
+		if b.to >= 0 {
+			b.data = arena[b.off*capacity:][:b.size*n]
+		}
+	}
+}

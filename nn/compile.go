@@ -1,0 +1,229 @@
+package nn
+
+// compile turns the graph into steps. Layers that follow each other are fused
+// where nothing else reads what flows between them:
+//
+//	training:   conv|dense + relu;  batch norm + residual + relu
+//	evaluation: conv + batch norm + residual + relu;  dense + relu
+func (e *Net) compile(g *graph, training bool) plan {
+	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)), readers: make([]int, len(g.values))}
+	c.refs = make([]*tensorRef, len(g.values))
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		c.readers[n.in]++
+		if n.layer.Kind == Residual {
+			c.readers[n.short]++
+		}
+	}
+	c.readers[len(g.values)-1]++ // the caller
+	in := c.ref(0)
+	in.x = &buf{size: in.shape.Len()}
+	for i := range g.nodes {
+		if !c.done[i] {
+			c.emit(i)
+		}
+	}
+	p := plan{steps: c.steps, in: in, out: c.refs[len(g.values)-1], eval: !training}
+	for _, s := range p.steps {
+		s.planForward(&p.planner)
+		p.planner.now++
+	}
+	p.planner.now--
+	p.planner.touch(p.out.x)
+	if training {
+		p.planner.now++
+		if p.out.needs {
+			p.planner.gradient(p.out)
+		}
+		for i := len(p.steps) - 1; i >= 0; i-- {
+			p.steps[i].planBackward(&p.planner)
+			p.planner.now++
+		}
+	}
+	p.size = p.planner.place()
+	return p
+}
+
+type compiler struct {
+	e        *Net
+	g        *graph
+	training bool
+	done     []bool
+	readers  []int        // of each value
+	refs     []*tensorRef // of each value, once known
+	steps    []step
+	norms    []*normStep
+}
+
+func (c *compiler) ref(v int) *tensorRef {
+	if c.refs[v] == nil {
+		c.refs[v] = &tensorRef{shape: c.g.values[v].shape}
+	}
+	return c.refs[v]
+}
+
+// next returns the node after i if it is the only reader of what node i makes.
+func (c *compiler) next(i int, kinds ...Kind) (int, bool) {
+	j := i + 1
+	if j >= len(c.g.nodes) || c.done[j] || c.g.nodes[j].in != c.g.nodes[i].out || c.readers[c.g.nodes[i].out] != 1 {
+		return 0, false
+	}
+	for _, k := range kinds {
+		if c.g.nodes[j].layer.Kind == k {
+			return j, true
+		}
+	}
+	return 0, false
+}
+
+// nextResidual returns the node after i if it adds an earlier value to what
+// node i makes.
+func (c *compiler) nextResidual(i int) (int, bool) {
+	j, ok := c.next(i, Residual)
+	if !ok || c.refs[c.g.nodes[j].short] == nil {
+		return 0, false
+	}
+	return j, true
+}
+
+// nextAct absorbs an activation that follows node i.
+func (c *compiler) nextAct(i int, kinds ...Kind) (activation, int) {
+	j, ok := c.next(i, kinds...)
+	if !ok {
+		return identity, i
+	}
+	c.done[j] = true
+	return actOf(c.g.nodes[j].layer.Kind), j
+}
+
+func actOf(k Kind) activation {
+	switch k {
+	case ReLU:
+		return relu
+	case ReLU6:
+		return relu6
+	}
+	return identity
+}
+
+func (c *compiler) param(n *node, name string) *Param { return c.e.byName[n.prefix+name] }
+
+// emit makes the step that begins with node i.
+func (c *compiler) emit(i int) {
+	n := &c.g.nodes[i]
+	c.done[i] = true
+	in := c.ref(n.in)
+	last := i
+	var s step
+	switch n.layer.Kind {
+	case Conv:
+		s, last = c.conv(i)
+	case Dense:
+		d := &denseStep{path: n.path, in: in, w: c.param(n, "weight"), b: c.param(n, "bias")}
+		d.act, last = c.nextAct(i, ReLU, ReLU6)
+		d.out = c.ref(c.g.nodes[last].out)
+		d.out.needs = in.needs || trainable(d.w) || trainable(d.b)
+		s = d
+	case BatchNorm:
+		s, last = c.norm(i)
+	case ReLU, ReLU6:
+		s = &actStep{path: n.path, in: in, out: c.ref(n.out), act: actOf(n.layer.Kind)}
+	case MaxPool, AvgPool:
+		s = &poolStep{path: n.path, in: in, out: c.ref(n.out), kernel: n.layer.Kernel, stride: stride(n.layer), pad: n.layer.Pad, average: n.layer.Kind == AvgPool}
+	case GlobalAvgPool:
+		s = &globalPoolStep{path: n.path, in: in, out: c.ref(n.out)}
+	case Residual:
+		a := &addStep{path: n.path, in: in, short: c.ref(n.short)}
+		a.act, last = c.nextAct(i, ReLU, ReLU6)
+		a.out = c.ref(c.g.nodes[last].out)
+		a.out.needs = in.needs || a.short.needs
+		s = a
+	case Dropout:
+		if !c.training || n.layer.Rate == 0 {
+			c.refs[n.out] = in
+			return
+		}
+		s = &dropoutStep{path: n.path, in: in, out: c.ref(n.out), rate: n.layer.Rate, index: uint64(i)}
+	case L2Normalize:
+		s = &l2Step{path: n.path, in: in, out: c.ref(n.out)}
+	case Flatten:
+		c.refs[n.out] = in
+		return
+	}
+	out := s.output()
+	out.needs = out.needs || in.needs
+	c.steps = append(c.steps, s)
+	c.refs[c.g.nodes[last].out] = out
+}
+
+func trainable(p *Param) bool { return p != nil && p.Grad != nil }
+
+func (c *compiler) conv(i int) (step, int) {
+	n := &c.g.nodes[i]
+	in := c.ref(n.in)
+	s := newConvStep(n, in, c.param(n, "weight"), c.param(n, "bias"))
+	last := i
+	if c.training {
+		s.act, last = c.nextAct(i, ReLU)
+	} else {
+		if j, ok := c.next(i, BatchNorm); ok {
+			c.done[j] = true
+			last = j
+			s.norm = c.newNorm(j)
+		}
+		if j, ok := c.nextResidual(last); ok {
+			c.done[j] = true
+			last = j
+			s.res = c.ref(c.g.nodes[j].short)
+		}
+		s.act, last = c.nextAct(last, ReLU, ReLU6)
+	}
+	s.out = c.ref(c.g.nodes[last].out)
+	s.out.needs = in.needs || trainable(s.w) || trainable(s.b)
+	if j, ok := c.next(last, BatchNorm); ok && c.training {
+		// The norm that follows takes its statistics from the convolution, and
+		// turns its input into that input's gradient in place.
+		s.feeds = c.newNorm(j)
+		c.norms = append(c.norms, s.feeds)
+	}
+	s.init()
+	return s, last
+}
+
+// newNorm makes the batch norm of node i without deciding where it is used.
+func (c *compiler) newNorm(i int) *normStep {
+	n := &c.g.nodes[i]
+	return newNormStep(n, c.param(n, "weight"), c.param(n, "bias"), c.param(n, "running_mean"), c.param(n, "running_var"),
+		!c.training || c.e.opt.FrozenNorm)
+}
+
+func (c *compiler) norm(i int) (step, int) {
+	n := &c.g.nodes[i]
+	in := c.ref(n.in)
+	var s *normStep
+	for _, m := range c.norms {
+		if m.path == n.path {
+			s = m
+		}
+	}
+	if s == nil {
+		s = c.newNorm(i)
+	} else if f, ok := c.steps[len(c.steps)-1].(*convStep); ok {
+		s.source = f
+	}
+	s.in = in
+	s.rowsPerImage, s.cols = in.shape.H*in.shape.W, in.shape.C
+	if f := c.g.values[n.in]; f.flat {
+		s.rowsPerImage, s.cols = 1, f.shape.Len()
+	}
+	last := i
+	if j, ok := c.nextResidual(i); ok {
+		c.done[j] = true
+		last = j
+		s.res = c.ref(c.g.nodes[j].short)
+	}
+	s.act, last = c.nextAct(last, ReLU, ReLU6)
+	s.out = c.ref(c.g.nodes[last].out)
+	s.out.needs = in.needs || trainable(s.gamma) || trainable(s.beta) || s.res != nil && s.res.needs
+	return s, last
+}

@@ -1,0 +1,50 @@
+package nn
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// specFormat and specVersion head a serialised Spec.
+const (
+	specFormat  = "kindred-network"
+	specVersion = 1
+)
+
+type specFile struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	*Spec
+}
+
+// JSON serialises the spec.
+func (s *Spec) JSON() ([]byte, error) {
+	return json.MarshalIndent(specFile{specFormat, specVersion, s}, "", " ")
+}
+
+// ParseSpec reads what JSON wrote. Unknown keys and specs that do not pass
+// Check are errors.
+func ParseSpec(data []byte) (*Spec, error) {
+	f := specFile{Spec: new(Spec)}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("network description: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("network description: something follows the JSON object")
+	}
+	if f.Format != specFormat {
+		return nil, fmt.Errorf("network description: format is %q, not %q", f.Format, specFormat)
+	}
+	if f.Version != specVersion {
+		return nil, fmt.Errorf("network description: version %d; this program reads version %d", f.Version, specVersion)
+	}
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	return f.Spec, nil
+}

@@ -1,0 +1,221 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/conv"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Options say how a network is made and trained.
+type Options struct {
+	// Seed fixes the initial weights and dropout.
+	Seed uint64
+	// Freeze lists prefixes of parameter names ("layer1", "conv1.weight") that
+	// training leaves as they are. A prefix ends at a dot of the name.
+	Freeze []string
+	// FrozenNorm makes training use the running statistics of batch norm, as
+	// evaluation does, and not update them. Its weights still train unless
+	// frozen by name.
+	FrozenNorm bool
+}
+
+// Net runs and trains one network. Its buffers are allocated on the first call
+// for the largest batch seen and then reused. A Net is used by one goroutine at
+// a time; the work itself is spread over all cores, with results that do not
+// depend on their number.
+type Net struct {
+	spec   Spec
+	opt    Options
+	params []*Param
+	byName map[string]*Param
+
+	train, eval plan
+	arena       []float32
+	capacity    int // images that the arena holds
+	images      int // of the last Forward, for Backward
+	input       []float32
+	ready       bool // Forward has run and Backward may
+	stepCount   uint64
+
+	rows rowTask
+	ws   conv.Workspace
+	prof *Profile
+}
+
+// plan is the list of steps of one mode.
+type plan struct {
+	steps   []step
+	planner planner
+	in, out *tensorRef
+	size    int // arena per image
+	bound   int // images that the buffers are cut for
+	result  mat.Dense
+	eval    bool
+}
+
+// step is one fused operation. The engine calls forward in order and backward
+// in reverse; n is the number of images.
+type step interface {
+	label() string
+	output() *tensorRef
+	planForward(p *planner)
+	planBackward(p *planner)
+	forward(e *Net, n int)
+	backward(e *Net, n int)
+	// cost is the multiply-accumulates for one image that the layer's definition
+	// calls for.
+	cost() (forward, backward int64)
+}
+
+// New makes a network with freshly drawn weights.
+func New(spec *Spec, opt Options) (*Net, error) {
+	g, err := spec.flatten()
+	if err != nil {
+		return nil, err
+	}
+	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}
+	for i := range g.nodes {
+		for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {
+			p.draw(opt.Seed)
+			e.params = append(e.params, p)
+			e.byName[p.Name] = p
+		}
+	}
+	if err := e.freeze(opt.Freeze); err != nil {
+		return nil, err
+	}
+	for _, p := range e.params {
+		if !p.Frozen && !p.Buffer {
+			p.Grad = make([]float32, len(p.Value))
+		}
+	}
+	e.train = e.compile(g, true)
+	e.eval = e.compile(g, false)
+	return e, nil
+}
+
+// freeze marks the parameters with the given prefixes.
+func (e *Net) freeze(prefixes []string) error {
+	for _, prefix := range prefixes {
+		found := false
+		for _, p := range e.params {
+			rest, ok := strings.CutPrefix(p.Name, strings.TrimSuffix(prefix, "."))
+			if ok && (rest == "" || rest[0] == '.') {
+				found = true
+				p.Frozen = p.Frozen || !p.Buffer
+			}
+		}
+		if !found {
+			return fmt.Errorf("nothing to freeze: no parameter of network %s starts with %q", e.spec.Name, prefix)
+		}
+	}
+	return nil
+}
+
+// Spec returns the network's description, not to be changed.
+func (e *Net) Spec() *Spec { return &e.spec }
+
+// Dim is the length of the embeddings.
+func (e *Net) Dim() int { return e.train.out.shape.Len() }
+
+// Params lists all parameters and running statistics in the order of the
+// layers. Their values may be changed between calls.
+func (e *Net) Params() []*Param { return e.params }
+
+// Param returns the parameter of that name, or nil.
+func (e *Net) Param(name string) *Param { return e.byName[name] }
+
+// Step is the number of training passes so far. Together with the seed it fixes
+// what dropout drops.
+func (e *Net) Step() uint64 { return e.stepCount }
+
+// SetStep restores the count, when training is resumed.
+func (e *Net) SetStep(n uint64) { e.stepCount = n }
+
+// Forward computes the embeddings of n images in training mode: batch norm uses
+// the batch's own statistics and updates the running ones, dropout drops. x is
+// n x H x W x C and must stay as it is until Backward has returned. The result
+// (n x Dim) is valid until the next call of Forward or Infer.
+//
+// Batch norm over a single value per channel has variance 0.
+func (e *Net) Forward(x []float32, n int) *mat.Dense {
+	out := e.run(&e.train, x, n)
+	e.images, e.input, e.ready = n, x, true
+	e.stepCount++
+	return out
+}
+
+// Infer computes the embeddings of n images in evaluation mode: running
+// statistics, no dropout, batch norm folded into the convolutions. It discards
+// what an earlier Forward left for Backward.
+func (e *Net) Infer(x []float32, n int) *mat.Dense {
+	e.ready = false
+	return e.run(&e.eval, x, n)
+}
+
+func (e *Net) run(p *plan, x []float32, n int) *mat.Dense {
+	if n < 1 || len(x) != n*e.spec.Input.Len() {
+		panic(fmt.Sprintf("nn: %d values for %d images of %s", len(x), n, e.spec.Input))
+	}
+	e.bind(p, n)
+	p.in.x.data = x
+	for i, s := range p.steps {
+		e.prof.start()
+		s.forward(e, n)
+		e.prof.stop(p, i, s, n, false)
+	}
+	dim := p.out.shape.Len()
+	p.result = mat.Dense{Rows: n, Cols: dim, Stride: dim, Data: p.out.x.data}
+	return &p.result
+}
+
+// bind makes room for n images and cuts the plan's buffers.
+func (e *Net) bind(p *plan, n int) {
+	if need := max(n, e.capacity) * max(p.size, len(e.arena)/max(e.capacity, 1)); n > e.capacity || len(e.arena) < p.size*e.capacity {
+		e.capacity = max(n, e.capacity)
+		e.arena = nil // let the old one go before the new one is made
+		e.arena = make([]float32, need)
+		e.train.bound, e.eval.bound = 0, 0
+	}
+	if p.bound != n {
+		p.planner.bind(e.arena, e.capacity, n)
+		p.bound = n
+	}
+}
+
+// Backward takes the gradient of the loss with respect to the embeddings that
+// the last Forward returned, and sets every parameter's Grad (replacing what it
+// held). It panics unless Forward was the last call.
+func (e *Net) Backward(dE *mat.Dense) {
+	if !e.ready {
+		panic("nn: Backward without a Forward before it")
+	}
+	e.ready = false
+	p := &e.train
+	n, dim := e.images, e.Dim()
+	if dE.Rows != n || dE.Cols != dim {
+		panic(fmt.Sprintf("nn: gradient of %d x %d for embeddings of %d x %d", dE.Rows, dE.Cols, n, dim))
+	}
+	if p.out.g == nil { // everything is frozen
+		return
+	}
+	for i := range n {
+		copy(p.out.g.data[i*dim:(i+1)*dim], dE.Row(i))
+	}
+	for i := len(p.steps) - 1; i >= 0; i-- {
+		s := p.steps[i]
+		e.prof.start()
+		s.backward(e, n)
+		e.prof.stop(p, i, s, n, true)
+	}
+}
+
+// ArenaBytes is how much memory the engine's buffers take per image: the larger
+// of training and evaluation. Parameters and gradients are not counted.
+func (e *Net) ArenaBytes() int { return 4 * max(e.train.size, e.eval.size) }
+
+// ErrNotFinite marks the errors of Diagnose that report NaN or infinity.
+var ErrNotFinite = errors.New("not a finite number")

@@ -1,0 +1,88 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+)
+
+// Schedule scales the rate over the steps. The zero value is constant.
+//
+// Warm-up raises the factor linearly to 1: step t (from 0) of W has (t+1)/W.
+// After it, with t counted from its end:
+//
+//   - constant: 1
+//   - step: Gamma^(number of Milestones <= t), or, without milestones,
+//     Gamma^floor(t / Every)
+//   - cosine: Floor + (1-Floor) (1 + cos(pi t / (Total - Warmup))) / 2, and Floor
+//     from Total on
+type Schedule struct {
+	Kind       ScheduleKind `json:"kind,omitempty"`       // default Constant
+	Warmup     int          `json:"warmup,omitempty"`     // steps
+	Total      int          `json:"total,omitempty"`      // cosine: steps of the whole training, warm-up included
+	Every      int          `json:"every,omitempty"`      // step: steps between reductions
+	Milestones []int        `json:"milestones,omitempty"` // step: when to reduce, in steps after the warm-up
+	Gamma      float64      `json:"gamma,omitempty"`      // step: default 0.1
+	Floor      float64      `json:"floor,omitempty"`      // cosine: smallest factor
+}
+
+// ScheduleKind names a schedule.
+type ScheduleKind string
+
+// The schedules.
+const (
+	Constant ScheduleKind = "constant"
+	StepDown ScheduleKind = "step"
+	Cosine   ScheduleKind = "cosine"
+)
+
+func (s *Schedule) check() error {
+	switch {
+	case s.Warmup < 0:
+		return fmt.Errorf("schedule: warmup = %d steps", s.Warmup)
+	case !(s.Gamma >= 0) || !(s.Floor >= 0 && s.Floor <= 1):
+		return fmt.Errorf("schedule: gamma = %v and floor = %v must not be negative, and floor at most 1", s.Gamma, s.Floor)
+	}
+	switch s.Kind {
+	case "", Constant:
+	case StepDown:
+		if s.Every <= 0 && len(s.Milestones) == 0 {
+			return fmt.Errorf("schedule: step needs milestones, or every = a positive number of steps, not %d", s.Every)
+		}
+	case Cosine:
+		if s.Total <= s.Warmup {
+			return fmt.Errorf("schedule: cosine over %d steps in all, of which %d are warm-up", s.Total, s.Warmup)
+		}
+	default:
+		return fmt.Errorf("schedule: unknown kind %q; there are %q, %q and %q", s.Kind, Constant, StepDown, Cosine)
+	}
+	return nil
+}
+
+// Factor is what the rate is multiplied by at a step, counted from 0.
+func (s *Schedule) Factor(step int) float64 {
+	if step < s.Warmup {
+		return float64(step+1) / float64(s.Warmup)
+	}
+	t := step - s.Warmup
+	switch s.Kind {
+	case StepDown:
+		gamma := s.Gamma
+		if gamma == 0 {
+			gamma = 0.1
+		}
+		n := 0
+		for _, m := range s.Milestones {
+			if m <= t {
+				n++
+			}
+		}
+		if len(s.Milestones) == 0 {
+			n = t / s.Every
+		}
+		return math.Pow(gamma, float64(n))
+	case Cosine:
+		x := min(float64(t)/float64(s.Total-s.Warmup), 1)
+		return s.Floor + (1-s.Floor)*(1+math.Cos(math.Pi*x))/2
+	}
+	return 1
+}

@@ -1,0 +1,135 @@
+package nn
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+)
+
+// Param is one tensor of a network. Value and Grad lie in the engine's layout:
+// filters [out][h][w][in], dense weights [out][h][w][in channel] where they
+// follow a flatten. ToTorch and FromTorch convert to and from PyTorch's.
+type Param struct {
+	Name  string
+	Shape []int // PyTorch's, for example [out, in, h, w]
+	Value []float32
+	Grad  []float32 // nil for running statistics and frozen parameters
+	// Frozen parameters get no gradient, and optimizers leave them alone.
+	Frozen bool
+	// Buffer marks running statistics: saved with the network, never trained.
+	Buffer bool
+
+	dims [4]int // out, in, height, width as PyTorch orders them
+	// fanIn of the layer, for the default start; filters x area for fan out.
+	fanIn, fanOut int
+	init          Init
+	bias          bool
+	constant      float32 // start of parameters that are not drawn
+	drawn         bool
+}
+
+// ToTorch writes the value in PyTorch's order; len(dst) must be len(Value).
+func (p *Param) ToTorch(dst []float32) {
+	if len(dst) != len(p.Value) {
+		panic("nn: destination is not as long as parameter " + p.Name)
+	}
+	p.permute(func(torch, engine int) { dst[torch] = p.Value[engine] })
+}
+
+// FromTorch sets the value from src in PyTorch's order; len(src) must be
+// len(Value).
+func (p *Param) FromTorch(src []float32) {
+	if len(src) != len(p.Value) {
+		panic("nn: source is not as long as parameter " + p.Name)
+	}
+	p.permute(func(torch, engine int) { p.Value[engine] = src[torch] })
+}
+
+// permute calls f with matching offsets in PyTorch's and the engine's layout.
+func (p *Param) permute(f func(torch, engine int)) {
+	out, in, h, w := p.dims[0], p.dims[1], p.dims[2], p.dims[3]
+	i := 0
+	for k := range out {
+		for c := range in {
+			for r := range h {
+				for s := range w {
+					f(i, ((k*h+r)*w+s)*in+c)
+					i++
+				}
+			}
+		}
+	}
+}
+
+// draw sets the start value. Every parameter has a random stream of its own,
+// fixed by the seed and its name, so that adding a layer changes no other.
+func (p *Param) draw(seed uint64) {
+	if !p.drawn {
+		for i := range p.Value {
+			p.Value[i] = p.constant
+		}
+		return
+	}
+	h := fnv.New64a()
+	h.Write([]byte(p.Name))
+	rng := rand.New(rand.NewPCG(seed, h.Sum64()))
+	bound := 1 / math.Sqrt(float64(p.fanIn))
+	sd := 0.01
+	if p.init == InitKaimingOut {
+		sd = math.Sqrt(2 / float64(p.fanOut))
+	}
+	torch := make([]float32, len(p.Value))
+	for i := range torch {
+		switch {
+		case p.init == InitDefault:
+			torch[i] = float32((2*rng.Float64() - 1) * bound)
+		case !p.bias:
+			torch[i] = float32(rng.NormFloat64() * sd)
+		}
+	}
+	p.FromTorch(torch)
+}
+
+// newParams makes the parameters of a node, or nothing for layers without any.
+func newParams(n *node, in value) []*Param {
+	l, s := n.layer, in.shape
+	switch l.Kind {
+	case Conv:
+		g := groups(l, s)
+		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C / g, l.Kernel, l.Kernel}, 4)
+		return weightAndBias(w, n, l.Kernel*l.Kernel*s.C/g, l.Kernel*l.Kernel*l.Out/g)
+	case Dense:
+		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C, s.H, s.W}, 4)
+		w.Shape = []int{l.Out, s.Len()}
+		return weightAndBias(w, n, s.Len(), l.Out)
+	case BatchNorm:
+		dims := [4]int{1, s.C, 1, 1}
+		if in.flat {
+			dims = [4]int{1, s.C, s.H, s.W}
+		}
+		ps := make([]*Param, 4)
+		for i, name := range []string{"weight", "bias", "running_mean", "running_var"} {
+			ps[i] = tensor(n.prefix+name, dims, 4)
+			ps[i].Shape = []int{len(ps[i].Value)}
+			ps[i].Buffer = i >= 2
+		}
+		ps[0].constant, ps[3].constant = 1, 1
+		return ps
+	}
+	return nil
+}
+
+func weightAndBias(w *Param, n *node, fanIn, fanOut int) []*Param {
+	w.drawn, w.init, w.fanIn, w.fanOut = true, n.layer.Init, fanIn, fanOut
+	if n.layer.NoBias {
+		return []*Param{w}
+	}
+	b := tensor(n.prefix+"bias", [4]int{n.layer.Out, 1, 1, 1}, 1)
+	b.drawn, b.init, b.fanIn, b.bias = true, n.layer.Init, fanIn, true
+	return []*Param{w, b}
+}
+
+func tensor(name string, dims [4]int, rank int) *Param {
+	n := dims[0] * dims[1] * dims[2] * dims[3]
+	return &Param{Name: name, Shape: append([]int(nil), dims[:rank]...), dims: dims, Value: make([]float32, n)}
+}

@@ -1,0 +1,319 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// LayerInfo is what shape inference finds out about one layer.
+type LayerInfo struct {
+	Path    string // the dotted name, or the kind and position of an unnamed layer
+	Kind    Kind
+	In, Out Shape
+	Params  int   // learnable values
+	MACs    int64 // multiply-accumulates for one image
+}
+
+// node is one layer of the flattened tree. Values are numbered: 0 is the
+// network's input, and every node makes the next one.
+type node struct {
+	layer   *Layer
+	path    string // for messages
+	prefix  string // of parameter names, with the dot
+	in, out int
+	short   int // Residual only: the value added to in
+}
+
+// value is what flows between nodes: shape says how it lies in memory, flat that
+// it counts as a vector.
+type value struct {
+	shape Shape
+	flat  bool
+}
+
+// graph is the tree in execution order, with all shapes known.
+type graph struct {
+	nodes  []node
+	values []value
+	names  map[string]string // parameter prefix -> path, to find duplicates
+	count  int
+}
+
+// Check reports the first layer that cannot work.
+func (s *Spec) Check() error {
+	_, err := s.flatten()
+	return err
+}
+
+// Shapes lists the layers in the order of execution (a shortcut stands before
+// the layers that it bypasses).
+func (s *Spec) Shapes() ([]LayerInfo, error) {
+	g, err := s.flatten()
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]LayerInfo, len(g.nodes))
+	for i, n := range g.nodes {
+		in, out := g.values[n.in].shape, g.values[n.out].shape
+		l := LayerInfo{Path: n.path, Kind: n.layer.Kind, In: in, Out: out}
+		bias := n.layer.Out
+		if n.layer.NoBias {
+			bias = 0
+		}
+		switch l.Kind {
+		case Conv:
+			perOut := n.layer.Kernel * n.layer.Kernel * (in.C / groups(n.layer, in))
+			l.Params = n.layer.Out*perOut + bias
+			l.MACs = int64(out.Len()) * int64(perOut)
+		case Dense:
+			l.Params = n.layer.Out*in.Len() + bias
+			l.MACs = int64(n.layer.Out) * int64(in.Len())
+		case BatchNorm:
+			l.Params = 2 * features(g.values[n.in])
+		}
+		infos[i] = l
+	}
+	return infos, nil
+}
+
+// OutDim is the length of the network's output. The spec must be valid.
+func (s *Spec) OutDim() int {
+	g, err := s.flatten()
+	if err != nil {
+		panic("nn: " + err.Error())
+	}
+	return g.values[len(g.values)-1].shape.Len()
+}
+
+func (s *Spec) flatten() (*graph, error) {
+	in := s.Input
+	if in.H < 1 || in.W < 1 || in.C < 1 {
+		return nil, fmt.Errorf("network %s: input %s must be at least 1 x 1 x 1", s.Name, in)
+	}
+	if in.H > 1<<14 || in.W > 1<<14 || in.C > 1<<24 || in.Len() > math.MaxInt32 {
+		return nil, fmt.Errorf("network %s: input %s is too large", s.Name, in)
+	}
+	if len(s.Layers) == 0 {
+		return nil, fmt.Errorf("network %s: no layers", s.Name)
+	}
+	g := &graph{values: []value{{shape: in}}, names: map[string]string{}}
+	out, err := g.sequence(s.Layers, "", 0)
+	if err != nil {
+		return nil, fmt.Errorf("network %s: %w", s.Name, err)
+	}
+	if out == 0 {
+		return nil, fmt.Errorf("network %s: no layer computes anything", s.Name)
+	}
+	if v := g.values[out]; v.shape.H*v.shape.W > 1 {
+		return nil, fmt.Errorf("network %s: the output is %s; end with a dense layer or a global average pool", s.Name, v.shape)
+	}
+	return g, nil
+}
+
+// sequence appends layers that start from value in and returns the last value.
+func (g *graph) sequence(layers []Layer, prefix string, in int) (int, error) {
+	for i := range layers {
+		var err error
+		if in, err = g.add(&layers[i], prefix, in); err != nil {
+			return 0, err
+		}
+	}
+	return in, nil
+}
+
+func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
+	g.count++
+	path := prefix + l.Name
+	if l.Name == "" {
+		path = fmt.Sprintf("%s%s#%d", prefix, l.Kind, g.count)
+	}
+	if strings.HasPrefix(l.Name, ".") || strings.HasSuffix(l.Name, ".") {
+		return 0, fmt.Errorf("layer %q: a name must not start or end with a dot", path)
+	}
+	inner := prefix
+	if l.Name != "" {
+		inner = prefix + l.Name + "."
+	}
+	if err := l.check(); err != nil {
+		return 0, fmt.Errorf("layer %s (%s): %w", path, l.Kind, err)
+	}
+	switch l.Kind {
+	case Sequential:
+		return g.sequence(l.Layers, inner, in)
+	case Residual:
+		short, err := g.sequence(l.Shortcut, inner, in)
+		if err != nil {
+			return 0, err
+		}
+		out, err := g.sequence(l.Layers, inner, in)
+		if err != nil {
+			return 0, err
+		}
+		a, b := g.values[out], g.values[short]
+		if a != b {
+			return 0, fmt.Errorf("layer %s (%s): its layers make %s but its shortcut %s", path, l.Kind, a.shape, b.shape)
+		}
+		if out == short {
+			return 0, fmt.Errorf("layer %s (%s): neither its layers nor its shortcut compute anything", path, l.Kind)
+		}
+		return g.emit(node{layer: l, path: path, in: out, short: short}, a), nil
+	}
+	if l.Kind == Conv || l.Kind == Dense || l.Kind == BatchNorm {
+		if l.Name == "" {
+			return 0, fmt.Errorf("layer %s (%s): a layer with parameters needs a name", path, l.Kind)
+		}
+		if _, taken := g.names[inner]; taken {
+			return 0, fmt.Errorf("layer %s (%s): another layer has the same name", path, l.Kind)
+		}
+		g.names[inner] = path
+	}
+	v, err := outValue(l, g.values[in])
+	if err != nil {
+		return 0, fmt.Errorf("layer %s (%s): %w", path, l.Kind, err)
+	}
+	if v.shape.Len() > math.MaxInt32 {
+		return 0, fmt.Errorf("layer %s (%s): its output %s is too large", path, l.Kind, v.shape)
+	}
+	return g.emit(node{layer: l, path: path, prefix: inner, in: in}, v), nil
+}
+
+func (g *graph) emit(n node, v value) int {
+	n.out = len(g.values)
+	g.values = append(g.values, v)
+	g.nodes = append(g.nodes, n)
+	return n.out
+}
+
+// check tests what can be said about a layer without knowing its input.
+func (l *Layer) check() error {
+	switch l.Kind {
+	case Conv, Dense, BatchNorm, ReLU, ReLU6, MaxPool, AvgPool, GlobalAvgPool, Flatten, Residual, Dropout, L2Normalize, Sequential:
+	default:
+		return fmt.Errorf("unknown kind %q", l.Kind)
+	}
+	window := l.Kind == Conv || l.Kind == MaxPool || l.Kind == AvgPool
+	weights := l.Kind == Conv || l.Kind == Dense
+	wrong := func(field string, set bool) error {
+		if set {
+			return fmt.Errorf("%s means nothing here", field)
+		}
+		return nil
+	}
+	if err := errors.Join(
+		wrong("out", l.Out != 0 && !weights),
+		wrong("kernel", l.Kernel != 0 && !window),
+		wrong("stride", l.Stride != 0 && !window),
+		wrong("pad", l.Pad != 0 && !window),
+		wrong("groups", l.Groups != 0 && l.Kind != Conv),
+		wrong("no_bias", l.NoBias && !weights),
+		wrong("init", l.Init != "" && !weights),
+		wrong("momentum", l.Momentum != 0 && l.Kind != BatchNorm),
+		wrong("eps", l.Eps != 0 && l.Kind != BatchNorm),
+		wrong("rate", l.Rate != 0 && l.Kind != Dropout),
+		wrong("layers", l.Layers != nil && l.Kind != Sequential && l.Kind != Residual),
+		wrong("shortcut", l.Shortcut != nil && l.Kind != Residual),
+	); err != nil {
+		return err
+	}
+	const large = 1 << 20
+	switch {
+	case weights && (l.Out < 1 || l.Out > large):
+		return fmt.Errorf("out = %d; it must be in 1..%d", l.Out, large)
+	case window && (l.Kernel < 1 || l.Kernel > large):
+		return fmt.Errorf("kernel = %d; it must be in 1..%d", l.Kernel, large)
+	case l.Stride < 0 || l.Stride > large:
+		return fmt.Errorf("stride = %d; it must be in 1..%d", l.Stride, large)
+	case l.Pad < 0 || l.Pad > large:
+		return fmt.Errorf("pad = %d; it must be in 0..%d", l.Pad, large)
+	case l.Groups < -1:
+		return fmt.Errorf("groups = %d; it must be positive, or -1 for depthwise", l.Groups)
+	case (l.Kind == MaxPool || l.Kind == AvgPool) && l.Pad > l.Kernel/2:
+		return fmt.Errorf("pad %d is more than half of the kernel %d", l.Pad, l.Kernel)
+	case l.Kind == MaxPool && l.Kernel > 15:
+		return fmt.Errorf("kernel = %d; maximum pools go up to 15", l.Kernel)
+	case !(l.Rate >= 0 && l.Rate < 1):
+		return fmt.Errorf("rate = %v; it must be at least 0 and below 1", l.Rate)
+	case !(l.Momentum >= 0 && l.Momentum <= 1):
+		return fmt.Errorf("momentum = %v; it must be in 0..1", l.Momentum)
+	case !(l.Eps >= 0 && l.Eps < math.Inf(1)):
+		return fmt.Errorf("eps = %v; it must be a positive number", l.Eps)
+	case l.Init != InitDefault && l.Init != InitKaimingOut && l.Init != InitSmall:
+		return fmt.Errorf("unknown init %q; there are %q and %q", l.Init, InitKaimingOut, InitSmall)
+	}
+	return nil
+}
+
+// outValue infers what a plain layer makes of its input.
+func outValue(l *Layer, in value) (value, error) {
+	s := in.shape
+	if in.flat && (l.Kind == Conv || l.Kind == MaxPool || l.Kind == AvgPool || l.Kind == GlobalAvgPool) {
+		return value{}, fmt.Errorf("it needs an image, but its input was flattened to %d values", s.Len())
+	}
+	switch l.Kind {
+	case Conv:
+		if g := groups(l, s); s.C%g != 0 || l.Out%g != 0 {
+			return value{}, fmt.Errorf("%d groups do not divide both %d input and %d output channels", g, s.C, l.Out)
+		}
+		h, w, err := windows(l, s)
+		return value{shape: Shape{h, w, l.Out}}, err
+	case MaxPool, AvgPool:
+		h, w, err := windows(l, s)
+		return value{shape: Shape{h, w, s.C}}, err
+	case GlobalAvgPool:
+		return value{shape: Shape{1, 1, s.C}}, nil
+	case Flatten:
+		return value{shape: s, flat: true}, nil
+	case Dense:
+		if s.H*s.W > 1 && !in.flat {
+			return value{}, fmt.Errorf("its input is a %s image; put a flatten or a global average pool before it", s)
+		}
+		return value{shape: Shape{1, 1, l.Out}, flat: true}, nil
+	}
+	return in, nil
+}
+
+// windows counts the positions of a kernel on its padded input.
+func windows(l *Layer, s Shape) (h, w int, err error) {
+	if l.Kernel > s.H+2*l.Pad || l.Kernel > s.W+2*l.Pad {
+		padded := ""
+		if l.Pad > 0 {
+			padded = fmt.Sprintf(" padded by %d", l.Pad)
+		}
+		return 0, 0, fmt.Errorf("its %d x %d kernel is larger than its %d x %d input%s", l.Kernel, l.Kernel, s.H, s.W, padded)
+	}
+	st := stride(l)
+	return (s.H+2*l.Pad-l.Kernel)/st + 1, (s.W+2*l.Pad-l.Kernel)/st + 1, nil
+}
+
+func stride(l *Layer) int {
+	switch {
+	case l.Stride > 0:
+		return l.Stride
+	case l.Kind == Conv:
+		return 1
+	}
+	return l.Kernel
+}
+
+func groups(l *Layer, in Shape) int {
+	switch l.Groups {
+	case 0:
+		return 1
+	case -1:
+		return in.C
+	}
+	return l.Groups
+}
+
+// features is the number of values that batch norm treats separately.
+func features(v value) int {
+	if v.flat {
+		return v.shape.Len()
+	}
+	return v.shape.C
+}
+
+// String formats a shape as height x width x channels.
+func (s Shape) String() string { return fmt.Sprintf("%d x %d x %d", s.H, s.W, s.C) }

@@ -1,0 +1,209 @@
+package nn
+
+import (
+	"github.com/kindred-ml/kindred/internal/conv"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// convStep is a convolution with what is applied to its tiles as they are made:
+// in training its bias and ReLU, in evaluation the batch norm, residual and
+// activation that follow.
+type convStep struct {
+	path  string
+	in    *tensorRef
+	out   *tensorRef
+	w, b  *Param
+	act   activation
+	shape conv.Shape
+	epi   conv.Epilogue
+
+	norm  *normStep  // evaluation: folded into the epilogue
+	res   *tensorRef // evaluation: added before the activation
+	feeds *normStep  // training: takes the statistics, and masks by act in its backward pass
+
+	accumulate bool
+}
+
+func newConvStep(n *node, in *tensorRef, w, b *Param) *convStep {
+	l := n.layer
+	return &convStep{path: n.path, in: in, w: w, b: b, shape: conv.Shape{
+		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.Kernel,
+		StrideH: stride(l), StrideW: stride(l), PadH: l.Pad, PadW: l.Pad, Groups: groups(l, in.shape),
+	}}
+}
+
+// init fixes the epilogue once the compiler has decided what it holds.
+func (s *convStep) init() {
+	s.epi.ReLU = s.act == relu
+	switch {
+	case s.norm != nil:
+		s.epi.Scale, s.epi.Shift = s.norm.scale, s.norm.shift
+	case s.b != nil:
+		s.epi.Shift = s.b.Value
+	}
+	if s.feeds != nil && !s.feeds.fixed {
+		s.epi.Moments = &conv.Moments{Mean: s.feeds.mean, Var: s.feeds.variance}
+	}
+}
+
+func (s *convStep) label() string      { return s.path }
+func (s *convStep) output() *tensorRef { return s.out }
+
+func (s *convStep) cost() (f, b int64) {
+	return weightCost(int64(s.out.shape.Len())*int64(len(s.w.Value)/s.shape.K), s.w, s.in)
+}
+
+// weightCost counts the products of forward, and those of backward: as many
+// again for the gradient of the weights and for that of the input, if needed.
+func weightCost(forward int64, w *Param, in *tensorRef) (f, b int64) {
+	if trainable(w) {
+		b += forward
+	}
+	if in.needs {
+		b += forward
+	}
+	return forward, b
+}
+
+func (s *convStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+	if s.res != nil {
+		p.touch(s.res.x)
+	}
+}
+
+func (s *convStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.in.x, s.out.g)
+	if s.act != identity && s.feeds == nil {
+		p.touch(s.out.x)
+	}
+	if s.in.needs {
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func (s *convStep) forward(e *Net, n int) {
+	if s.norm != nil {
+		s.norm.fold(s.b)
+	}
+	if s.res != nil {
+		s.epi.Residual = s.res.x.data
+	}
+	s.shape.N = n
+	conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)
+	if s.act == relu6 {
+		r, cols := &e.rows, s.shape.K
+		r.y, r.b, r.act = s.out.x.data, nil, relu6
+		r.each(len(r.y)/cols, cols, biasKernel)
+	}
+}
+
+func (s *convStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	g, cols := s.out.g.data, s.shape.K
+	r := &e.rows
+	if s.act != identity && s.feeds == nil {
+		r.dy, r.y, r.act = g, s.out.x.data, s.act
+		r.each(len(g)/cols, cols, maskKernel)
+	}
+	if trainable(s.b) {
+		if s.feeds != nil && !s.feeds.fixed && s.act == identity {
+			clear(s.b.Grad) // the norm subtracts the mean, and with it the bias
+		} else {
+			r.dy = g
+			r.sum(len(g)/cols, cols, columnSumKernel, s.b.Grad, nil)
+		}
+	}
+	s.shape.N = n
+	if trainable(s.w) {
+		conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, s.w.Grad, false)
+	}
+	if s.in.needs {
+		conv.BackwardData(&e.ws, &s.shape, g, s.w.Value, s.in.g.data, s.accumulate)
+	}
+}
+
+// denseStep is a fully connected layer with bias and activation.
+type denseStep struct {
+	path       string
+	in, out    *tensorRef
+	w, b       *Param
+	act        activation
+	accumulate bool
+
+	x, y, dx, dy, wm, dw mat.Dense // headers, kept so that a step allocates nothing
+}
+
+func (s *denseStep) label() string      { return s.path }
+func (s *denseStep) output() *tensorRef { return s.out }
+func (s *denseStep) cost() (f, b int64) { return weightCost(int64(len(s.w.Value)), s.w, s.in) }
+
+func (s *denseStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *denseStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.in.x, s.out.g)
+	if s.act != identity {
+		p.touch(s.out.x)
+	}
+	if s.in.needs {
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func view(m *mat.Dense, rows int, data []float32) *mat.Dense {
+	cols := len(data) / rows
+	m.Rows, m.Cols, m.Stride, m.Data = rows, cols, cols, data
+	return m
+}
+
+func (s *denseStep) forward(e *Net, n int) {
+	k := s.out.shape.Len()
+	mat.Gemm(false, true, 1, view(&s.x, n, s.in.x.data), view(&s.wm, k, s.w.Value), 0, view(&s.y, n, s.out.x.data))
+	if s.b != nil || s.act != identity {
+		r := &e.rows
+		r.y, r.b, r.act = s.out.x.data, nil, s.act
+		if s.b != nil {
+			r.b = s.b.Value
+		}
+		r.each(n, k, biasKernel)
+	}
+}
+
+func (s *denseStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	k, r := s.out.shape.Len(), &e.rows
+	g := s.out.g.data
+	if s.act != identity {
+		r.dy, r.y, r.act = g, s.out.x.data, s.act
+		r.each(n, k, maskKernel)
+	}
+	if trainable(s.b) {
+		r.dy = g
+		r.sum(n, k, columnSumKernel, s.b.Grad, nil)
+	}
+	dy := view(&s.dy, n, g)
+	if trainable(s.w) {
+		mat.Gemm(true, false, 1, dy, view(&s.x, n, s.in.x.data), 0, view(&s.dw, k, s.w.Grad))
+	}
+	if s.in.needs {
+		var beta float32
+		if s.accumulate {
+			beta = 1
+		}
+		mat.Gemm(false, false, 1, dy, view(&s.wm, k, s.w.Value), beta, view(&s.dx, n, s.in.g.data))
+	}
+}

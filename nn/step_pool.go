@@ -1,0 +1,232 @@
+package nn
+
+import "math"
+
+// poolStep is a maximum or average pool.
+type poolStep struct {
+	path                string
+	in, out             *tensorRef
+	kernel, stride, pad int
+	average             bool
+	accumulate          bool
+	idx                 []uint8 // of each output: where in the kernel its maximum is
+}
+
+func (s *poolStep) label() string      { return s.path }
+func (s *poolStep) output() *tensorRef { return s.out }
+func (s *poolStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *poolStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *poolStep) planBackward(p *planner) {
+	if s.in.needs {
+		p.touch(s.out.g)
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func (s *poolStep) forward(e *Net, n int) {
+	r := &e.rows
+	r.x, r.y, r.pool = s.in.x.data, s.out.x.data, s
+	kernel := avgPoolKernel
+	if !s.average {
+		if need := s.out.shape.Len() * n; cap(s.idx) < need {
+			s.idx = make([]uint8, need)
+		}
+		s.idx = s.idx[:s.out.shape.Len()*n]
+		kernel = maxPoolKernel
+	}
+	r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, kernel)
+}
+
+func (s *poolStep) backward(e *Net, n int) {
+	if !s.in.needs {
+		return
+	}
+	r := &e.rows
+	r.dy, r.y, r.pool = s.out.g.data, s.in.g.data, s
+	r.each(n, s.in.shape.Len(), poolGradKernel)
+}
+
+// window is the part of the kernel at output position p that lies within n
+// input positions: kernel rows lo..hi-1, of which row lo is input row first.
+func (s *poolStep) window(p, n int) (lo, hi, first int) {
+	start := p*s.stride - s.pad
+	lo = max(0, -start)
+	hi = min(s.kernel, n-start)
+	return lo, hi, start + lo
+}
+
+// maxPoolKernel handles whole rows of the output. The first maximum counts, and
+// NaN counts as the largest.
+func maxPoolKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	c := out.C
+	for row := lo; row < hi; row++ {
+		img, p := row/out.H, row%out.H
+		r0, r1, h0 := s.window(p, in.H)
+		for q := range out.W {
+			s0, s1, w0 := s.window(q, in.W)
+			o := (row*out.W + q) * c
+			y, idx := t.y[o:o+c], s.idx[o:o+c]
+			for i := range y {
+				y[i] = float32(math.Inf(-1))
+				idx[i] = uint8(r0*s.kernel + s0)
+			}
+			for r := r0; r < r1; r++ {
+				for k := s0; k < s1; k++ {
+					x := t.x[((img*in.H+h0+r-r0)*in.W+w0+k-s0)*c:][:c]
+					at := uint8(r*s.kernel + k)
+					for i, v := range x {
+						if v > y[i] || v != v {
+							y[i], idx[i] = v, at
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func avgPoolKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	c := out.C
+	scale := 1 / float32(s.kernel*s.kernel)
+	for row := lo; row < hi; row++ {
+		img, p := row/out.H, row%out.H
+		r0, r1, h0 := s.window(p, in.H)
+		for q := range out.W {
+			s0, s1, w0 := s.window(q, in.W)
+			y := t.y[(row*out.W+q)*c:][:c]
+			clear(y)
+			for r := r0; r < r1; r++ {
+				for k := s0; k < s1; k++ {
+					x := t.x[((img*in.H+h0+r-r0)*in.W+w0+k-s0)*c:][:c]
+					for i, v := range x {
+						y[i] += v
+					}
+				}
+			}
+			for i := range y {
+				y[i] *= scale
+			}
+		}
+	}
+}
+
+// poolGradKernel handles whole images.
+func poolGradKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	c := out.C
+	scale := 1 / float32(s.kernel*s.kernel)
+	for img := lo; img < hi; img++ {
+		dx := t.y[img*in.Len():][:in.Len()]
+		if !s.accumulate {
+			clear(dx)
+		}
+		for p := range out.H {
+			r0, r1, h0 := s.window(p, in.H)
+			for q := range out.W {
+				s0, s1, w0 := s.window(q, in.W)
+				o := ((img*out.H+p)*out.W + q) * c
+				dy := t.dy[o : o+c]
+				if s.average {
+					for r := r0; r < r1; r++ {
+						for k := s0; k < s1; k++ {
+							d := dx[((h0+r-r0)*in.W+w0+k-s0)*c:][:c]
+							for i, v := range dy {
+								d[i] += v * scale
+							}
+						}
+					}
+					continue
+				}
+				h, w := h0-r0, w0-s0
+				for i, at := range s.idx[o : o+c] {
+					r, k := int(at)/s.kernel, int(at)%s.kernel
+					dx[((h+r)*in.W+w+k)*c+i] += dy[i]
+				}
+			}
+		}
+	}
+}
+
+// globalPoolStep is the mean over all positions.
+type globalPoolStep struct {
+	path       string
+	in, out    *tensorRef
+	accumulate bool
+}
+
+func (s *globalPoolStep) label() string      { return s.path }
+func (s *globalPoolStep) output() *tensorRef { return s.out }
+func (s *globalPoolStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *globalPoolStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *globalPoolStep) planBackward(p *planner) {
+	if s.in.needs {
+		p.touch(s.out.g)
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func (s *globalPoolStep) forward(e *Net, n int) {
+	r := &e.rows
+	r.x, r.y = s.in.x.data, s.out.x.data
+	r.scale = 1 / float32(s.in.shape.H*s.in.shape.W)
+	r.positions, r.channels = s.in.shape.H*s.in.shape.W, s.in.shape.C
+	r.each(n, s.in.shape.Len(), globalPoolKernel)
+}
+
+func (s *globalPoolStep) backward(e *Net, n int) {
+	if !s.in.needs {
+		return
+	}
+	r := &e.rows
+	r.dy, r.y, r.accumulate = s.out.g.data, s.in.g.data, s.accumulate
+	r.scale = 1 / float32(s.in.shape.H*s.in.shape.W)
+	r.positions, r.channels = s.in.shape.H*s.in.shape.W, s.in.shape.C
+	r.each(n, s.in.shape.Len(), globalPoolGradKernel)
+}
+
+func globalPoolKernel(t *rowTask, _, lo, hi int) {
+	c := t.channels
+	for i := lo; i < hi; i++ {
+		y := t.y[i*c : (i+1)*c]
+		clear(y)
+		for p := range t.positions {
+			for j, v := range t.x[(i*t.positions+p)*c:][:c] {
+				y[j] += v
+			}
+		}
+		for j := range y {
+			y[j] *= t.scale
+		}
+	}
+}
+
+func globalPoolGradKernel(t *rowTask, _, lo, hi int) {
+	c := t.channels
+	for i := lo; i < hi; i++ {
+		dy := t.dy[i*c : (i+1)*c]
+		for p := range t.positions {
+			dx := t.y[(i*t.positions+p)*c:][:c]
+			if !t.accumulate {
+				clear(dx)
+			}
+			for j, v := range dy {
+				dx[j] += v * t.scale
+			}
+		}
+	}
+}
