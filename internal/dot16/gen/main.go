@@ -1,0 +1,129 @@
+// Command gen writes the assembly of internal/dot16. Run it by `make gen`.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	rows  = 14 // of a tile
+	vecs  = 2  // registers of 16 columns in a tile
+	lanes = 16
+)
+
+var zs = []reg.VecPhysical{
+	reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7,
+	reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15,
+	reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23,
+	reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
+}
+
+func main() {
+	ConstraintExpr("!noasm")
+	strip()
+	filter()
+	Generate()
+}
+
+// strip emits the product of one panel of 14 rows with any number of panels of
+// 32 columns. 28 of the 32 registers accumulate, two hold a step of the column
+// panel and two broadcast pairs of the row panel.
+func strip() {
+	TEXT("stripVNNI", NOSPLIT, "func(c *int32, a, b *int16, pairs, panels int)")
+	Pragma("noescape")
+	Doc("stripVNNI computes a strip of 14 rows by 32*panels columns of dot products.")
+	c := Load(Param("c"), GP64())
+	a := Load(Param("a"), GP64())
+	b := Load(Param("b"), GP64())
+	pairs := Load(Param("pairs"), GP64())
+	panels := Load(Param("panels"), GP64())
+	step := GP64() // bytes from one row of c to the next
+	MOVQ(panels, step)
+	SHLQ(U8(7), step)
+	acc := func(i, j int) reg.VecPhysical { return zs[i*vecs+j] }
+
+	Label("panel")
+	for i := range rows * vecs {
+		VPXORD(zs[i], zs[i], zs[i])
+	}
+	pa, n := GP64(), GP64()
+	MOVQ(a, pa)
+	MOVQ(pairs, n)
+	Label("pair")
+	VMOVDQU32(Mem{Base: b}, zs[28])
+	VMOVDQU32(Mem{Base: b, Disp: 64}, zs[29])
+	for i := range rows {
+		bc := zs[30+i%2]
+		VPBROADCASTD(Mem{Base: pa, Disp: 4 * i}, bc)
+		VPDPWSSD(zs[28], bc, acc(i, 0))
+		VPDPWSSD(zs[29], bc, acc(i, 1))
+	}
+	ADDQ(Imm(4*rows), pa)
+	ADDQ(Imm(64*vecs), b)
+	DECQ(n)
+	JNE(LabelRef("pair"))
+	pc := GP64()
+	MOVQ(c, pc)
+	for i := range rows {
+		VMOVDQU32(acc(i, 0), Mem{Base: pc})
+		VMOVDQU32(acc(i, 1), Mem{Base: pc, Disp: 64})
+		if i+1 < rows {
+			ADDQ(step, pc)
+		}
+	}
+	ADDQ(Imm(64*vecs), c)
+	DECQ(panels)
+	JNE(LabelRef("panel"))
+	VZEROUPPER()
+	RET()
+}
+
+// filter emits the comparison of one row of scores with its own threshold and
+// with those of the columns.
+func filter() {
+	TEXT("filterAVX512", NOSPLIT, "func(v *float32, c *int32, scale, half, colLo *float32, rowScale, rowHalf, rowLo float32, mask *uint32, blocks int)")
+	Pragma("noescape")
+	Doc("filterAVX512 scores and compares 16*blocks columns of one row.")
+	v := Load(Param("v"), GP64())
+	c := Load(Param("c"), GP64())
+	scale := Load(Param("scale"), GP64())
+	half := Load(Param("half"), GP64())
+	colLo := Load(Param("colLo"), GP64())
+	mask := Load(Param("mask"), GP64())
+	n := Load(Param("blocks"), GP64())
+	bcast := func(name string) reg.VecVirtual {
+		z := ZMM()
+		p, err := Param(name).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		VBROADCASTSS(p.Addr, z)
+		return z
+	}
+	rowScale, rowHalf, rowLo := bcast("rowScale"), bcast("rowHalf"), bcast("rowLo")
+	x := ZMM()
+	off := GP64()
+	XORQ(off, off)
+	at := func(base reg.Register) Mem { return Mem{Base: base, Index: off, Scale: 1} }
+	Label("block")
+	VCVTDQ2PS(at(c), x)
+	VMULPS(at(scale), x, x)
+	VFMSUB213PS(at(half), rowScale, x)
+	VMOVUPS(x, at(v))
+	k1, k2 := K(), K()
+	const atLeast = 13 // GE, ordered, signalling
+	VCMPPS(U8(atLeast), rowLo, x, k1)
+	VSUBPS(rowHalf, x, x)
+	VCMPPS(U8(atLeast), at(colLo), x, k2)
+	m := K()
+	KUNPCKWD(k1, k2, m)
+	KMOVD(m, Mem{Base: mask})
+	ADDQ(Imm(4), mask)
+	ADDQ(Imm(4*lanes), off)
+	DECQ(n)
+	JNE(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,31 @@
+//go:build !noasm
+
+package dot16
+
+import (
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/kindred-ml/kindred/internal/simd"
+)
+
+// Fast tells whether the machine has the instructions that make this package
+// worth using, and simd's choice of level does not forbid them.
+func Fast() bool {
+	return simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)
+}
+
+func strip(c []int32, a, b []int16, pairs, panels int) {
+	if Fast() {
+		stripVNNI(&c[0], &a[0], &b[0], pairs, panels)
+		return
+	}
+	stripGeneric(c, a, b, pairs, panels)
+}
+
+func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
+	if Fast() {
+		filterAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], &cols.Lo[0], row.Scale, row.Half, row.Lo, &mask[0], len(mask))
+		return
+	}
+	filterGeneric(v, mask, c, row, cols)
+}

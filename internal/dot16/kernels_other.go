@@ -1,0 +1,13 @@
+//go:build !amd64 || noasm
+
+package dot16
+
+// Fast tells whether the machine has the instructions that make this package
+// worth using.
+func Fast() bool { return false }
+
+func strip(c []int32, a, b []int16, pairs, panels int) { stripGeneric(c, a, b, pairs, panels) }
+
+func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
+	filterGeneric(v, mask, c, row, cols)
+}
