@@ -47,7 +47,8 @@ fmt:
 # gen rewrites the generated assembly. Its generator is a module of its own.
 gen:
 	cd internal/simd/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg simd
+	cd internal/dot16/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg dot16
 
 # checkgen fails if the assembly is not what the generator writes.
 checkgen: gen
-	git diff --exit-code -- internal/simd
+	git diff --exit-code -- internal/simd internal/dot16

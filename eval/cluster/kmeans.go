@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/internal/dot16"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -182,7 +183,7 @@ const assignBlock = 256
 // assignAll gives every row its nearest centroid and tells whether any changed.
 func (l *lloyd) assignAll() bool {
 	for k := range l.centroids.Rows {
-		l.half[k] = float32(sumSquares(l.centroids.Row(k)) / 2)
+		l.half[k] = float32(dot16.Dot(l.centroids.Row(k), l.centroids.Row(k)) / 2)
 	}
 	n := l.x.Rows
 	changed := false
@@ -205,7 +206,7 @@ func (l *lloyd) assignAll() bool {
 	}
 	par.For(n, 256, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			l.dist[i] = squaredDistance(l.x.Row(i), l.centroids.Row(int(l.assign[i])))
+			l.dist[i] = dot16.SquaredDistance(l.x.Row(i), l.centroids.Row(int(l.assign[i])))
 		}
 	})
 	return changed
@@ -301,22 +302,4 @@ func (l *lloyd) result(rounds int, converged bool) *Result {
 		}
 	}
 	return r
-}
-
-func sumSquares(x []float32) float64 {
-	var s float64
-	for _, v := range x {
-		s += float64(v) * float64(v)
-	}
-	return s
-}
-
-func squaredDistance(x, y []float32) float64 {
-	y = y[:len(x)]
-	var s float64
-	for i, v := range x {
-		d := float64(v) - float64(y[i])
-		s += d * d
-	}
-	return s
 }

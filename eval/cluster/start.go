@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/dot16"
 	"github.com/kindred-ml/kindred/internal/par"
 )
 
@@ -46,7 +47,7 @@ func (l *lloyd) plusPlus() {
 		copy(c, l.x.Row(row))
 		par.For(n, 512, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				nearest[i] = min(nearest[i], squaredDistance(l.x.Row(i), c))
+				nearest[i] = min(nearest[i], dot16.SquaredDistance(l.x.Row(i), c))
 			}
 		})
 		var sum float64

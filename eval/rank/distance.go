@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/dot16"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -64,11 +65,11 @@ func (s *scorer) score(i, j int) float64 {
 	x, y := s.q.Row(i), s.g.Row(j)
 	switch s.dist {
 	case Euclidean:
-		return -squaredDistance(x, y)
+		return -dot16.SquaredDistance(x, y)
 	case Cosine:
-		return dot(x, y) * s.qInv[i] * s.gInv[j]
+		return dot16.Dot(x, y) * s.qInv[i] * s.gInv[j]
 	}
-	return dot(x, y)
+	return dot16.Dot(x, y)
 }
 
 // Normalized returns a copy of x with every row scaled to length 1; rows of zeros
@@ -88,44 +89,9 @@ func Normalized(x *mat.Dense) *mat.Dense {
 func inverseNorms(m *mat.Dense) []float64 {
 	inv := make([]float64, m.Rows)
 	for i := range inv {
-		if n := dot(m.Row(i), m.Row(i)); n > 0 {
+		if n := dot16.Dot(m.Row(i), m.Row(i)); n > 0 {
 			inv[i] = 1 / math.Sqrt(n)
 		}
 	}
 	return inv
-}
-
-func squaredDistance(x, y []float32) float64 {
-	y = y[:len(x)]
-	var s0, s1, s2, s3 float64
-	for len(x) >= 4 {
-		a, b := float64(x[0])-float64(y[0]), float64(x[1])-float64(y[1])
-		c, d := float64(x[2])-float64(y[2]), float64(x[3])-float64(y[3])
-		s0 += a * a
-		s1 += b * b
-		s2 += c * c
-		s3 += d * d
-		x, y = x[4:], y[4:]
-	}
-	for i, v := range x {
-		a := float64(v) - float64(y[i])
-		s0 += a * a
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-func dot(x, y []float32) float64 {
-	y = y[:len(x)]
-	var s0, s1, s2, s3 float64
-	for len(x) >= 4 {
-		s0 += float64(x[0]) * float64(y[0])
-		s1 += float64(x[1]) * float64(y[1])
-		s2 += float64(x[2]) * float64(y[2])
-		s3 += float64(x[3]) * float64(y[3])
-		x, y = x[4:], y[4:]
-	}
-	for i, v := range x {
-		s0 += float64(v) * float64(y[i])
-	}
-	return (s0 + s1) + (s2 + s3)
 }

@@ -64,7 +64,7 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 		g = *gallery
 	}
 	p := newProblem(queries, g, gallery == nil, opt)
-	return p.byRows(ctx, visit)
+	return p.run(ctx, visit)
 }
 
 // Check returns an error if the sets cannot be ranked: lengths that differ, no

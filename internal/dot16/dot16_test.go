@@ -94,7 +94,7 @@ func TestQuantizeBoundsItsLoss(t *testing.T) {
 				s += int64(p[i]) * int64(q[i])
 			}
 			bound := lx*math.Sqrt(yy) + (math.Sqrt(xx)+lx)*ly
-			if e := math.Abs(float64(s)*ux*uy - xy); e > bound*(1+1e-9) {
+			if e := math.Abs(float64(s)*ux*uy - xy); e > bound+1e-12*math.Sqrt(xx*yy) {
 				t.Errorf("d %d: product off by %g, bound %g", d, e, bound)
 			}
 			if limit := 1e-3 * math.Sqrt(xx*yy); bound > limit {
@@ -142,6 +142,35 @@ func TestFilter(t *testing.T) {
 		}
 		if set == 0 || set == 2*n {
 			t.Errorf("n %d: %d bits set: the case tells nothing apart", n, set)
+		}
+	}
+}
+
+func TestExactSumsHaveTheSameBitsOnEveryMachine(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for n := range 200 {
+		x, y := make([]float32, n), make([]float32, n)
+		var dd, xy, abs float64
+		for i := range x {
+			x[i], y[i] = float32(rng.NormFloat64()*1e3), float32(rng.NormFloat64()/7)
+			dd += (float64(x[i]) - float64(y[i])) * (float64(x[i]) - float64(y[i]))
+			xy += float64(x[i]) * float64(y[i])
+			abs += math.Abs(float64(x[i]) * float64(y[i]))
+		}
+		var a, b [16]float64
+		m := n &^ 15
+		squaredDistanceGeneric(x[:m], y[:m], &a)
+		dotGeneric(x[:m], y[:m], &b)
+		for i := m; i < n; i++ {
+			d := float64(x[i]) - float64(y[i])
+			a[i-m] += float64(d * d)
+			b[i-m] += float64(float64(x[i]) * float64(y[i]))
+		}
+		if got, want := SquaredDistance(x, y), total(&a); got != want || math.Abs(got-dd) > 1e-12*dd {
+			t.Errorf("%d values: squared distance %v, in plain Go %v, in one sum %v", n, got, want, dd)
+		}
+		if got, want := Dot(x, y), total(&b); got != want || math.Abs(got-xy) > 1e-12*abs {
+			t.Errorf("%d values: product %v, in plain Go %v, in one sum %v", n, got, want, xy)
 		}
 	}
 }

@@ -13,3 +13,13 @@ func stripVNNI(c *int32, a *int16, b *int16, pairs int, panels int)
 //
 //go:noescape
 func filterAVX512(v *float32, c *int32, scale *float32, half *float32, colLo *float32, rowScale float32, rowHalf float32, rowLo float32, mask *uint32, blocks int)
+
+// squaredDistanceAVX512 sums the squares of 16*blocks differences.
+//
+//go:noescape
+func squaredDistanceAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+
+// dotAVX512 sums 16*blocks products.
+//
+//go:noescape
+func dotAVX512(x *float32, y *float32, blocks int, sum *[16]float64)

@@ -175,3 +175,61 @@ block:
 	JNE         block
 	VZEROUPPER
 	RET
+
+// func squaredDistanceAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·squaredDistanceAVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   blocks+16(FP), DX
+	MOVQ   sum+24(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+
+block:
+	VCVTPS2PD (AX), Z2
+	VCVTPS2PD (CX), Z3
+	VSUBPD    Z3, Z2, Z2
+	VMULPD    Z2, Z2, Z2
+	VADDPD    Z2, Z0, Z0
+	VCVTPS2PD 32(AX), Z2
+	VCVTPS2PD 32(CX), Z3
+	VSUBPD    Z3, Z2, Z2
+	VMULPD    Z2, Z2, Z2
+	VADDPD    Z2, Z1, Z1
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	DECQ      DX
+	JNE       block
+	VMOVUPD   Z0, (BX)
+	VMOVUPD   Z1, 64(BX)
+	VZEROUPPER
+	RET
+
+// func dotAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·dotAVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   blocks+16(FP), DX
+	MOVQ   sum+24(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+
+block:
+	VCVTPS2PD (AX), Z2
+	VCVTPS2PD (CX), Z3
+	VMULPD    Z2, Z3, Z2
+	VADDPD    Z2, Z0, Z0
+	VCVTPS2PD 32(AX), Z2
+	VCVTPS2PD 32(CX), Z3
+	VMULPD    Z2, Z3, Z2
+	VADDPD    Z2, Z1, Z1
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	DECQ      DX
+	JNE       block
+	VMOVUPD   Z0, (BX)
+	VMOVUPD   Z1, 64(BX)
+	VZEROUPPER
+	RET

@@ -29,3 +29,19 @@ func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 	}
 	filterGeneric(v, mask, c, row, cols)
 }
+
+func squaredDistance(x, y []float32, sum *[16]float64) {
+	if Fast() {
+		squaredDistanceAVX512(&x[0], &y[0], len(x)/16, sum)
+		return
+	}
+	squaredDistanceGeneric(x, y, sum)
+}
+
+func dot(x, y []float32, sum *[16]float64) {
+	if Fast() {
+		dotAVX512(&x[0], &y[0], len(x)/16, sum)
+		return
+	}
+	dotGeneric(x, y, sum)
+}

@@ -11,3 +11,7 @@ func strip(c []int32, a, b []int16, pairs, panels int) { stripGeneric(c, a, b, p
 func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 	filterGeneric(v, mask, c, row, cols)
 }
+
+func squaredDistance(x, y []float32, sum *[16]float64) { squaredDistanceGeneric(x, y, sum) }
+
+func dot(x, y []float32, sum *[16]float64) { dotGeneric(x, y, sum) }

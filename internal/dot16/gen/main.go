@@ -24,6 +24,15 @@ func main() {
 	ConstraintExpr("!noasm")
 	strip()
 	filter()
+	exact("squaredDistanceAVX512", "squaredDistanceAVX512 sums the squares of 16*blocks differences.", func(x, y, acc reg.VecVirtual) {
+		VSUBPD(y, x, x)
+		VMULPD(x, x, x)
+		VADDPD(x, acc, acc)
+	})
+	exact("dotAVX512", "dotAVX512 sums 16*blocks products.", func(x, y, acc reg.VecVirtual) {
+		VMULPD(x, y, x) // exact: 24-bit factors
+		VADDPD(x, acc, acc)
+	})
 	Generate()
 }
 
@@ -124,6 +133,37 @@ func filter() {
 	ADDQ(Imm(4*lanes), off)
 	DECQ(n)
 	JNE(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
+
+// exact emits a sum over 16*blocks pairs of float32 in 16 float64 accumulators.
+func exact(name, doc string, add func(x, y, acc reg.VecVirtual)) {
+	TEXT(name, NOSPLIT, "func(x, y *float32, blocks int, sum *[16]float64)")
+	Pragma("noescape")
+	Doc(doc)
+	x := Load(Param("x"), GP64())
+	y := Load(Param("y"), GP64())
+	n := Load(Param("blocks"), GP64())
+	sum := Load(Param("sum"), GP64())
+	acc := []reg.VecVirtual{ZMM(), ZMM()}
+	for _, a := range acc {
+		VXORPD(a, a, a)
+	}
+	Label("block")
+	for i, a := range acc {
+		u, v := ZMM(), ZMM()
+		VCVTPS2PD(Mem{Base: x, Disp: 32 * i}, u)
+		VCVTPS2PD(Mem{Base: y, Disp: 32 * i}, v)
+		add(u, v, a)
+	}
+	ADDQ(Imm(64), x)
+	ADDQ(Imm(64), y)
+	DECQ(n)
+	JNE(LabelRef("block"))
+	for i, a := range acc {
+		VMOVUPD(a, Mem{Base: sum, Disp: 64 * i})
+	}
 	VZEROUPPER()
 	RET()
 }

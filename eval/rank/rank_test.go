@@ -1,0 +1,278 @@
+package rank
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// answer is a Query that outlives its visit.
+type answer struct {
+	r     int
+	ranks []int32
+}
+
+func collect(t *testing.T, q Set, g *Set, opt Options) [][]answer {
+	t.Helper()
+	var out [][]answer
+	err := Positives(context.Background(), q, g, opt, func(v Query) {
+		if v.Column == 0 {
+			out = append(out, nil)
+		}
+		if v.Index != len(out)-1 || v.Column != len(out[v.Index]) {
+			t.Fatalf("visit of query %d, column %d out of order", v.Index, v.Column)
+		}
+		out[v.Index] = append(out[v.Index], answer{v.R, slices.Clone(v.Ranks)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// naive sorts the whole gallery for every query.
+func naive(q Set, g *Set, opt Options) [][]answer {
+	gal := q
+	if g != nil {
+		gal = *g
+	}
+	out := make([][]answer, q.X.Rows)
+	for i := range q.X.Rows {
+		type neighbour struct {
+			far float64
+			row int
+		}
+		var all []neighbour
+		for j := range gal.X.Rows {
+			if g == nil && j == i {
+				continue
+			}
+			var xy, xx, yy, dd float64
+			for k := range q.X.Cols {
+				x, y := float64(q.X.At(i, k)), float64(gal.X.At(j, k))
+				xy += x * y
+				xx += x * x
+				yy += y * y
+				dd += (x - y) * (x - y)
+			}
+			far := dd
+			switch opt.Distance {
+			case Cosine:
+				far = 0
+				if xx > 0 && yy > 0 {
+					far = -xy / math.Sqrt(xx) / math.Sqrt(yy)
+				}
+			case Dot:
+				far = -xy
+			}
+			all = append(all, neighbour{far, j})
+		}
+		sort.SliceStable(all, func(a, b int) bool { return all[a].far < all[b].far })
+		for c := range q.Labels {
+			a := answer{}
+			for rank, n := range all {
+				if gal.Labels[c][n.row] != q.Labels[c][i] {
+					continue
+				}
+				a.r++
+				if (opt.Depth == 0 || rank < opt.Depth) && (!opt.First || len(a.ranks) == 0) {
+					a.ranks = append(a.ranks, int32(rank+1))
+				}
+			}
+			out[i] = append(out[i], a)
+		}
+	}
+	return out
+}
+
+// kinds of data that ranking must get right.
+var kinds = map[string]func(rng *rand.Rand, x *mat.Dense){
+	"normal": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = float32(rng.NormFloat64())
+		}
+	},
+	// Rows repeat: distances tie and the index decides.
+	"duplicates": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Rows {
+			if i > 3 && rng.IntN(2) == 0 {
+				copy(x.Row(i), x.Row(rng.IntN(i)))
+				continue
+			}
+			for j := range x.Cols {
+				x.Row(i)[j] = float32(rng.NormFloat64())
+			}
+		}
+	},
+	// Small integers: many exact ties between different rows.
+	"lattice": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = float32(rng.IntN(3))
+		}
+	},
+	// Far from the origin: a product of rows loses what tells them apart.
+	"offset": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = 1000 + float32(rng.NormFloat64())/64
+		}
+	},
+	// One row a million times longer than the rest.
+	"outlier": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = float32(rng.NormFloat64())
+		}
+		for j := range x.Row(x.Rows / 2) {
+			x.Row(x.Rows / 2)[j] *= 1e6
+		}
+	},
+	// Squares overflow float32.
+	"huge": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = float32(rng.NormFloat64() * 1e30)
+		}
+	},
+	"tiny": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = float32(rng.NormFloat64() * 1e-30)
+		}
+	},
+	"equal": func(_ *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = float32(i%x.Cols) + 0.1
+		}
+	},
+	"zeros among them": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Rows {
+			for j := range x.Row(i) {
+				if i%5 != 0 {
+					x.Row(i)[j] = float32(rng.NormFloat64())
+				}
+			}
+		}
+	},
+}
+
+func labelColumn(rng *rand.Rand, n, classes int) []int64 {
+	y := make([]int64, n)
+	for i := range y {
+		y[i] = int64(rng.IntN(classes))*math.MaxInt32*4 - 77 // negative and beyond float64's integers in float32
+	}
+	return y
+}
+
+func TestPositivesAgreesWithSorting(t *testing.T) {
+	for name, fill := range kinds {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(len(name)), 9))
+			for _, d := range []int{1, 2, 19} {
+				q := Set{X: mat.New(130, d), Labels: [][]int64{labelColumn(rng, 130, 20), labelColumn(rng, 130, 90)}}
+				g := Set{X: mat.New(101, d), Labels: [][]int64{labelColumn(rng, 101, 20), labelColumn(rng, 101, 90)}}
+				fill(rng, q.X)
+				fill(rng, g.X)
+				copy(g.X.Row(3), q.X.Row(0))
+				for _, dist := range []Distance{Euclidean, Cosine, Dot} {
+					if dist == Cosine && (d == 1 || name == "equal" || name == "lattice" || name == "huge" || name == "offset") {
+						continue // equal up to the rounding of different formulas
+					}
+					for _, opt := range []Options{
+						{}, {First: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, First: true}, {Depth: 1000},
+					} {
+						opt.Distance = dist
+						for _, gallery := range []*Set{nil, &g} {
+							eachEngine(t, func(engine string) {
+								got, want := collect(t, q, gallery, opt), naive(q, gallery, opt)
+								compare(t, fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist, opt.Depth, opt.First, gallery != nil), got, want)
+							})
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// eachEngine runs f with integer tiles, where the machine has them, and with
+// float32 tiles.
+func eachEngine(t *testing.T, f func(name string)) {
+	t.Helper()
+	f("default")
+	restore := simd.Force(simd.AVX2)
+	defer restore()
+	f("without VNNI")
+}
+
+func compare(t *testing.T, what string, got, want [][]answer) {
+	t.Helper()
+	for i := range want {
+		for c := range want[i] {
+			g, w := got[i][c], want[i][c]
+			if g.r != w.r || !slices.Equal(g.ranks, w.ranks) {
+				t.Fatalf("%s: query %d, column %d: R %d, ranks %v; want %d, %v", what, i, c, g.r, g.ranks, w.r, w.ranks)
+			}
+		}
+	}
+}
+
+// Several blocks, several sides, several groups of queries: the seams.
+func TestPositivesAcrossBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	n := 3*block + 37
+	q := Set{X: mat.New(n, 24), Labels: [][]int64{labelColumn(rng, n, 60)}}
+	kinds["duplicates"](rng, q.X)
+	g := Set{X: q.X.RowRange(100, 100+block+5), Labels: [][]int64{q.Labels[0][100 : 100+block+5]}}
+	for _, opt := range []Options{{}, {Depth: 10}, {First: true}} {
+		wantSame, wantSeparate := naive(q, nil, opt), naive(q, &g, opt)
+		for _, memory := range []int64{0, 1 << 20, 1 << 17, 1} {
+			opt.Memory = memory
+			eachEngine(t, func(engine string) {
+				what := fmt.Sprintf("%s, memory %d, depth %d, first %v", engine, memory, opt.Depth, opt.First)
+				compare(t, what, collect(t, q, nil, opt), wantSame)
+				compare(t, what+", separate", collect(t, q, &g, opt), wantSeparate)
+			})
+		}
+	}
+}
+
+func TestPositivesRejects(t *testing.T) {
+	nan := float32(math.NaN())
+	x := mat.New(3, 2)
+	y := [][]int64{{1, 1, 2}}
+	bad := mat.New(3, 2)
+	bad.Row(1)[1] = nan
+	inf := mat.New(3, 2)
+	inf.Row(2)[0] = float32(math.Inf(1))
+	for _, c := range []struct {
+		name, want string
+		q          Set
+		g          *Set
+	}{
+		{"no rows", "no query embeddings", Set{mat.New(0, 2), [][]int64{{}}}, nil},
+		{"no labels", "no labels for the query embeddings", Set{x, nil}, nil},
+		{"lengths", "2 query labels in column 0 for 3 embeddings", Set{x, [][]int64{{1, 2}}}, nil},
+		{"NaN", "row 1 of the query embeddings holds NaN (in dimension 1); 1 of 3 rows are not finite", Set{bad, y}, nil},
+		{"infinity", "row 2 of the gallery embeddings holds +Inf (in dimension 0); 1 of 3 rows are not finite", Set{x, y}, &Set{inf, y}},
+		{"dimensions", "queries have 2 dimensions, the gallery 3", Set{x, y}, &Set{mat.New(3, 3), y}},
+		{"columns", "queries have 1 columns of labels, the gallery 2", Set{x, y}, &Set{x, [][]int64{y[0], y[0]}}},
+	} {
+		err := Positives(context.Background(), c.q, c.g, Options{}, func(Query) { t.Errorf("%s: visited", c.name) })
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: error %q, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestPositivesStopsWhenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	x := mat.New(3, 2)
+	if err := Positives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, Options{}, func(Query) {}); err != context.Canceled {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}

@@ -1,0 +1,60 @@
+package dot16
+
+// SquaredDistance returns the sum of (x[i] - y[i])^2 in float64. y must be at
+// least as long as x. Equal arguments give equal bits on every machine: the terms
+// are added in 16 fixed lanes, without fused operations.
+func SquaredDistance(x, y []float32) float64 {
+	var sum [16]float64
+	n := len(x) &^ 15
+	y = y[:len(x)]
+	if n > 0 {
+		squaredDistance(x[:n], y[:n], &sum)
+	}
+	for i, v := range x[n:] {
+		d := float64(v) - float64(y[n+i])
+		sum[i] += float64(d * d)
+	}
+	return total(&sum)
+}
+
+// Dot returns the sum of x[i] y[i] in float64, under the same conditions.
+func Dot(x, y []float32) float64 {
+	var sum [16]float64
+	n := len(x) &^ 15
+	y = y[:len(x)]
+	if n > 0 {
+		dot(x[:n], y[:n], &sum)
+	}
+	for i, v := range x[n:] {
+		sum[i] += float64(float64(v) * float64(y[n+i]))
+	}
+	return total(&sum)
+}
+
+func total(sum *[16]float64) float64 {
+	for half := 8; half > 0; half /= 2 {
+		for i := range half {
+			sum[i] += sum[i+half]
+		}
+	}
+	return sum[0]
+}
+
+// The explicit conversions below keep compilers from fusing.
+
+func squaredDistanceGeneric(x, y []float32, sum *[16]float64) {
+	for ; len(x) >= 16; x, y = x[16:], y[16:] {
+		for i, v := range x[:16] {
+			d := float64(v) - float64(y[i])
+			sum[i] += float64(d * d)
+		}
+	}
+}
+
+func dotGeneric(x, y []float32, sum *[16]float64) {
+	for ; len(x) >= 16; x, y = x[16:], y[16:] {
+		for i, v := range x[:16] {
+			sum[i] += float64(float64(v) * float64(y[i]))
+		}
+	}
+}
