@@ -196,6 +196,66 @@ func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, roo
 	return true
 }
 
+func maxPool(n, c int, idx *uint8, x0, x1, y *float32) bool {
+	switch active {
+	case AVX512:
+		maxPoolAVX512(n, c, idx, x0, x1, y)
+	case AVX2:
+		maxPoolAVX2(n, c, idx, x0, x1, y)
+	default:
+		return false
+	}
+	return true
+}
+
+func maxPoolGrad(n, c int, idx *uint8, x0, x1, dy *float32) bool {
+	switch active {
+	case AVX512:
+		maxPoolGradAVX512(n, c, idx, x0, x1, dy)
+	case AVX2:
+		maxPoolGradAVX2(n, c, idx, x0, x1, dy)
+	default:
+		return false
+	}
+	return true
+}
+
+func normMaxPool(n, c int, idx *uint8, x0, x1, y, a, b *float32, lo, hi float32) bool {
+	switch active {
+	case AVX512:
+		normMaxPoolAVX512(n, c, idx, x0, x1, y, a, b, lo, hi)
+	case AVX2:
+		normMaxPoolAVX2(n, c, idx, x0, x1, y, a, b, lo, hi)
+	default:
+		return false
+	}
+	return true
+}
+
+func normMaxPoolSums(n, c int, idx *uint8, x0, x1, dy, y, mean, sum, dot *float32, lo, hi float32) bool {
+	switch active {
+	case AVX512:
+		normMaxPoolSumsAVX512(n, c, idx, x0, x1, dy, y, mean, sum, dot, lo, hi)
+	case AVX2:
+		normMaxPoolSumsAVX2(n, c, idx, x0, x1, dy, y, mean, sum, dot, lo, hi)
+	default:
+		return false
+	}
+	return true
+}
+
+func normMaxPoolGrad(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32, lo, hi, inLo, inHi float32) bool {
+	switch active {
+	case AVX512:
+		normMaxPoolGradAVX512(n, c, idx, x0, x1, dy, y, p, q, r, mean, lo, hi, inLo, inHi)
+	case AVX2:
+		normMaxPoolGradAVX2(n, c, idx, x0, x1, dy, y, p, q, r, mean, lo, hi, inLo, inHi)
+	default:
+		return false
+	}
+	return true
+}
+
 func dot(n int, x, y *float32) (float32, bool) {
 	switch active {
 	case AVX512:

@@ -40,6 +40,20 @@ func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, roo
 	return false
 }
 
+func maxPool(n, c int, idx *uint8, x0, x1, y *float32) bool { return false }
+
+func maxPoolGrad(n, c int, idx *uint8, x0, x1, dy *float32) bool { return false }
+
+func normMaxPool(n, c int, idx *uint8, x0, x1, y, a, b *float32, lo, hi float32) bool { return false }
+
+func normMaxPoolSums(n, c int, idx *uint8, x0, x1, dy, y, mean, sum, dot *float32, lo, hi float32) bool {
+	return false
+}
+
+func normMaxPoolGrad(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32, lo, hi, inLo, inHi float32) bool {
+	return false
+}
+
 func dot(n int, x, y *float32) (float32, bool) { return 0, false }
 
 func sum(n int, x *float32) (float32, bool) { return 0, false }

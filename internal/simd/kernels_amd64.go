@@ -97,6 +97,31 @@ func sqrtAboveAVX2(rows int, cols int, y *float32, x *float32, lo float32)
 //go:noescape
 func adamAVX2(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
 
+// maxPoolAVX2 keeps the largest of each window.
+//
+//go:noescape
+func maxPoolAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32)
+
+// maxPoolGradAVX2 gives dy to the largest of each window and 0 to the others.
+//
+//go:noescape
+func maxPoolGradAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32)
+
+// normMaxPoolAVX2 keeps the largest of each window's clamp(a*x + b).
+//
+//go:noescape
+func normMaxPoolAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32, a *float32, b *float32, lo float32, hi float32)
+
+// normMaxPoolSumsAVX2 adds up dy and dy*(x - c), x each window's largest.
+//
+//go:noescape
+func normMaxPoolSumsAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, mean *float32, sum *float32, dot *float32, lo float32, hi float32)
+
+// normMaxPoolGradAVX2 is NormGrad in place, dy given to each window's largest.
+//
+//go:noescape
+func normMaxPoolGradAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, p *float32, q *float32, r *float32, mean *float32, lo float32, hi float32, inLo float32, inHi float32)
+
 // dotAVX2 is the sum of x*y.
 //
 //go:noescape
@@ -204,6 +229,31 @@ func sqrtAboveAVX512(rows int, cols int, y *float32, x *float32, lo float32)
 //
 //go:noescape
 func adamAVX512(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+
+// maxPoolAVX512 keeps the largest of each window.
+//
+//go:noescape
+func maxPoolAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32)
+
+// maxPoolGradAVX512 gives dy to the largest of each window and 0 to the others.
+//
+//go:noescape
+func maxPoolGradAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32)
+
+// normMaxPoolAVX512 keeps the largest of each window's clamp(a*x + b).
+//
+//go:noescape
+func normMaxPoolAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32, a *float32, b *float32, lo float32, hi float32)
+
+// normMaxPoolSumsAVX512 adds up dy and dy*(x - c), x each window's largest.
+//
+//go:noescape
+func normMaxPoolSumsAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, mean *float32, sum *float32, dot *float32, lo float32, hi float32)
+
+// normMaxPoolGradAVX512 is NormGrad in place, dy given to each window's largest.
+//
+//go:noescape
+func normMaxPoolGradAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, p *float32, q *float32, r *float32, mean *float32, lo float32, hi float32, inLo float32, inHi float32)
 
 // dotAVX512 is the sum of x*y.
 //

@@ -1773,6 +1773,385 @@ next:
 	VZEROUPPER
 	RET
 
+// func maxPoolAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32)
+// Requires: AVX, AVX2
+TEXT ·maxPoolAVX2(SB), NOSPLIT, $0-48
+	MOVQ c+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ y+40(FP), DX
+	MOVQ n+0(FP), BX
+	MOVQ x0+24(FP), SI
+	MOVQ x1+32(FP), DI
+	MOVQ idx+16(FP), R8
+
+window:
+	XORQ CX, CX
+	LEAQ (SI)(AX*1), R9
+	LEAQ (DI)(AX*1), R10
+
+channels:
+	VMOVUPS      (SI)(CX*1), Y0
+	VMOVUPS      (R9)(CX*1), Y1
+	VMOVUPS      (DI)(CX*1), Y2
+	VMOVUPS      (R10)(CX*1), Y3
+	MOVL         $0x00000000, R11
+	VMOVD        R11, X4
+	VPBROADCASTD X4, Y4
+	MOVL         $0x00000001, R11
+	VMOVD        R11, X5
+	VPBROADCASTD X5, Y5
+	VCMPPS       $0x1e, Y0, Y1, Y6
+	VCMPPS       $0x03, Y1, Y1, Y7
+	VORPS        Y6, Y7, Y6
+	VBLENDVPS    Y6, Y1, Y0, Y0
+	VBLENDVPS    Y6, Y5, Y4, Y4
+	MOVL         $0x00000002, R11
+	VMOVD        R11, X1
+	VPBROADCASTD X1, Y1
+	VCMPPS       $0x1e, Y0, Y2, Y5
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VORPS        Y5, Y6, Y5
+	VBLENDVPS    Y5, Y2, Y0, Y0
+	VBLENDVPS    Y5, Y1, Y4, Y4
+	MOVL         $0x00000003, R11
+	VMOVD        R11, X1
+	VPBROADCASTD X1, Y1
+	VCMPPS       $0x1e, Y0, Y3, Y2
+	VCMPPS       $0x03, Y3, Y3, Y5
+	VORPS        Y2, Y5, Y2
+	VBLENDVPS    Y2, Y3, Y0, Y0
+	VBLENDVPS    Y2, Y1, Y4, Y4
+	VMOVUPS      Y0, (DX)(CX*1)
+	VEXTRACTI128 $0x01, Y4, X0
+	VPACKUSDW    X0, X4, X4
+	VPACKUSWB    X4, X4, X4
+	VMOVQ        X4, (R8)
+	ADDQ         $0x08, R8
+	ADDQ         $0x20, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	ADDQ         AX, DX
+	DECQ         BX
+	JNE          window
+	VZEROUPPER
+	RET
+
+// func maxPoolGradAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32)
+// Requires: AVX, AVX2
+TEXT ·maxPoolGradAVX2(SB), NOSPLIT, $0-48
+	MOVQ c+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ dy+40(FP), DX
+	MOVQ n+0(FP), BX
+	MOVQ x0+24(FP), SI
+	MOVQ x1+32(FP), DI
+	MOVQ idx+16(FP), R8
+
+window:
+	XORQ CX, CX
+	LEAQ (SI)(AX*1), R9
+	LEAQ (DI)(AX*1), R10
+
+channels:
+	VMOVUPS      (DX)(CX*1), Y0
+	VPMOVZXBD    (R8), Y1
+	MOVL         $0x00000000, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Y2
+	VPCMPEQD     Y2, Y1, Y2
+	VANDPS       Y2, Y0, Y2
+	VMOVUPS      Y2, (SI)(CX*1)
+	MOVL         $0x00000001, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Y2
+	VPCMPEQD     Y2, Y1, Y2
+	VANDPS       Y2, Y0, Y2
+	VMOVUPS      Y2, (R9)(CX*1)
+	MOVL         $0x00000002, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Y2
+	VPCMPEQD     Y2, Y1, Y2
+	VANDPS       Y2, Y0, Y2
+	VMOVUPS      Y2, (DI)(CX*1)
+	MOVL         $0x00000003, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Y2
+	VPCMPEQD     Y2, Y1, Y2
+	VANDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (R10)(CX*1)
+	ADDQ         $0x08, R8
+	ADDQ         $0x20, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	ADDQ         AX, DX
+	DECQ         BX
+	JNE          window
+	VZEROUPPER
+	RET
+
+// func normMaxPoolAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normMaxPoolAVX2(SB), NOSPLIT, $0-72
+	MOVQ         c+8(FP), AX
+	SHLQ         $0x02, AX
+	VBROADCASTSS lo+64(FP), Y0
+	VBROADCASTSS hi+68(FP), Y1
+	MOVQ         y+40(FP), DX
+	MOVQ         n+0(FP), BX
+	MOVQ         x0+24(FP), SI
+	MOVQ         x1+32(FP), DI
+	MOVQ         idx+16(FP), R8
+	MOVQ         a+48(FP), R9
+	MOVQ         b+56(FP), R10
+
+window:
+	XORQ CX, CX
+	LEAQ (SI)(AX*1), R11
+	LEAQ (DI)(AX*1), R12
+
+channels:
+	VMOVUPS      (R9)(CX*1), Y2
+	VMOVUPS      (R10)(CX*1), Y3
+	VMOVUPS      (SI)(CX*1), Y4
+	VFMADD213PS  Y3, Y2, Y4
+	VMOVUPS      (R11)(CX*1), Y5
+	VFMADD213PS  Y3, Y2, Y5
+	VMOVUPS      (DI)(CX*1), Y6
+	VFMADD213PS  Y3, Y2, Y6
+	VMOVUPS      (R12)(CX*1), Y7
+	VFMADD213PS  Y3, Y2, Y7
+	MOVL         $0x00000000, R13
+	VMOVD        R13, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0x00000001, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Y3
+	VCMPPS       $0x1e, Y4, Y5, Y8
+	VCMPPS       $0x03, Y5, Y5, Y9
+	VORPS        Y8, Y9, Y8
+	VBLENDVPS    Y8, Y5, Y4, Y4
+	VBLENDVPS    Y8, Y3, Y2, Y2
+	MOVL         $0x00000002, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Y3
+	VCMPPS       $0x1e, Y4, Y6, Y5
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VORPS        Y5, Y8, Y5
+	VBLENDVPS    Y5, Y6, Y4, Y4
+	VBLENDVPS    Y5, Y3, Y2, Y2
+	MOVL         $0x00000003, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Y3
+	VCMPPS       $0x1e, Y4, Y7, Y5
+	VCMPPS       $0x03, Y7, Y7, Y6
+	VORPS        Y5, Y6, Y5
+	VBLENDVPS    Y5, Y7, Y4, Y4
+	VBLENDVPS    Y5, Y3, Y2, Y2
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMOVUPS      Y4, (DX)(CX*1)
+	VEXTRACTI128 $0x01, Y2, X3
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (R8)
+	ADDQ         $0x08, R8
+	ADDQ         $0x20, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	ADDQ         AX, DX
+	DECQ         BX
+	JNE          window
+	VZEROUPPER
+	RET
+
+// func normMaxPoolSumsAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, mean *float32, sum *float32, dot *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normMaxPoolSumsAVX2(SB), NOSPLIT, $0-88
+	MOVQ         c+8(FP), AX
+	SHLQ         $0x02, AX
+	VBROADCASTSS lo+80(FP), Y0
+	VBROADCASTSS hi+84(FP), Y1
+	MOVQ         dy+40(FP), DX
+	MOVQ         y+48(FP), BX
+	XORQ         CX, CX
+
+channels:
+	MOVQ    sum+64(FP), SI
+	VMOVUPS (SI)(CX*1), Y2
+	MOVQ    dot+72(FP), SI
+	VMOVUPS (SI)(CX*1), Y3
+	MOVQ    mean+56(FP), SI
+	VMOVUPS (SI)(CX*1), Y4
+	MOVQ    x0+24(FP), SI
+	LEAQ    (SI)(CX*1), SI
+	MOVQ    x1+32(FP), DI
+	LEAQ    (DI)(CX*1), DI
+	MOVQ    n+0(FP), R9
+	MOVQ    CX, R10
+
+window:
+	MOVQ         idx+16(FP), R8
+	MOVQ         R10, R11
+	SHRQ         $0x02, R11
+	VMOVUPS      (DX)(R10*1), Y5
+	VMOVUPS      (BX)(R10*1), Y6
+	VCMPPS       $0x16, Y0, Y6, Y7
+	VANDPS       Y7, Y5, Y5
+	VCMPPS       $0x19, Y1, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VPMOVZXBD    (R8)(R11*1), Y6
+	VXORPS       Y7, Y7, Y7
+	MOVL         $0x00000000, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Y8
+	VPCMPEQD     Y8, Y6, Y8
+	VBLENDVPS    Y8, (SI), Y7, Y7
+	MOVL         $0x00000001, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Y8
+	VPCMPEQD     Y8, Y6, Y8
+	VBLENDVPS    Y8, (SI)(AX*1), Y7, Y7
+	MOVL         $0x00000002, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Y8
+	VPCMPEQD     Y8, Y6, Y8
+	VBLENDVPS    Y8, (DI), Y7, Y7
+	MOVL         $0x00000003, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Y8
+	VPCMPEQD     Y8, Y6, Y8
+	VBLENDVPS    Y8, (DI)(AX*1), Y7, Y7
+	VSUBPS       Y4, Y7, Y7
+	VADDPS       Y5, Y2, Y2
+	VFMADD231PS  Y7, Y5, Y3
+	ADDQ         AX, R10
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	DECQ         R9
+	JNE          window
+	MOVQ         sum+64(FP), SI
+	VMOVUPS      Y2, (SI)(CX*1)
+	MOVQ         dot+72(FP), SI
+	VMOVUPS      Y3, (SI)(CX*1)
+	ADDQ         $0x20, CX
+	CMPQ         CX, AX
+	JLT          channels
+	VZEROUPPER
+	RET
+
+// func normMaxPoolGradAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, p *float32, q *float32, r *float32, mean *float32, lo float32, hi float32, inLo float32, inHi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normMaxPoolGradAVX2(SB), NOSPLIT, $8-104
+	MOVQ         c+8(FP), AX
+	SHLQ         $0x02, AX
+	VBROADCASTSS lo+88(FP), Y0
+	VBROADCASTSS hi+92(FP), Y1
+	VBROADCASTSS inLo+96(FP), Y2
+	VBROADCASTSS inHi+100(FP), Y3
+	MOVQ         dy+40(FP), DX
+	MOVQ         y+48(FP), BX
+	MOVQ         n+0(FP), SI
+	MOVQ         x0+24(FP), DI
+	MOVQ         x1+32(FP), R8
+	MOVQ         idx+16(FP), R9
+	MOVQ         p+56(FP), R10
+	MOVQ         q+64(FP), R11
+	MOVQ         r+72(FP), R12
+	MOVQ         mean+80(FP), R13
+
+window:
+	XORQ CX, CX
+	LEAQ (DI)(AX*1), R14
+	LEAQ (R8)(AX*1), R15
+
+channels:
+	VMOVUPS      (DX)(CX*1), Y4
+	VMOVUPS      (BX)(CX*1), Y5
+	VCMPPS       $0x16, Y0, Y5, Y6
+	VANDPS       Y6, Y4, Y4
+	VCMPPS       $0x19, Y1, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VPMOVZXBD    (R9), Y5
+	VMOVUPS      (R10)(CX*1), Y6
+	VMULPS       Y6, Y4, Y4
+	VMOVUPS      (R11)(CX*1), Y6
+	VMOVUPS      (R12)(CX*1), Y7
+	VMOVUPS      (R13)(CX*1), Y8
+	VMOVUPS      (DI)(CX*1), Y9
+	VSUBPS       Y8, Y9, Y10
+	VFMADD213PS  Y7, Y6, Y10
+	MOVL         $0x00000000, BP
+	VMOVD        BP, X11
+	VPBROADCASTD X11, Y11
+	VPCMPEQD     Y11, Y5, Y11
+	VANDPS       Y11, Y4, Y11
+	VADDPS       Y11, Y10, Y10
+	VCMPPS       $0x16, Y2, Y9, Y11
+	VANDPS       Y11, Y10, Y10
+	VCMPPS       $0x19, Y3, Y9, Y9
+	VANDPS       Y9, Y10, Y10
+	VMOVUPS      Y10, (DI)(CX*1)
+	VMOVUPS      (R14)(CX*1), Y9
+	VSUBPS       Y8, Y9, Y10
+	VFMADD213PS  Y7, Y6, Y10
+	MOVL         $0x00000001, BP
+	VMOVD        BP, X11
+	VPBROADCASTD X11, Y11
+	VPCMPEQD     Y11, Y5, Y11
+	VANDPS       Y11, Y4, Y11
+	VADDPS       Y11, Y10, Y10
+	VCMPPS       $0x16, Y2, Y9, Y11
+	VANDPS       Y11, Y10, Y10
+	VCMPPS       $0x19, Y3, Y9, Y9
+	VANDPS       Y9, Y10, Y10
+	VMOVUPS      Y10, (R14)(CX*1)
+	VMOVUPS      (R8)(CX*1), Y9
+	VSUBPS       Y8, Y9, Y10
+	VFMADD213PS  Y7, Y6, Y10
+	MOVL         $0x00000002, BP
+	VMOVD        BP, X11
+	VPBROADCASTD X11, Y11
+	VPCMPEQD     Y11, Y5, Y11
+	VANDPS       Y11, Y4, Y11
+	VADDPS       Y11, Y10, Y10
+	VCMPPS       $0x16, Y2, Y9, Y11
+	VANDPS       Y11, Y10, Y10
+	VCMPPS       $0x19, Y3, Y9, Y9
+	VANDPS       Y9, Y10, Y10
+	VMOVUPS      Y10, (R8)(CX*1)
+	VMOVUPS      (R15)(CX*1), Y9
+	VSUBPS       Y8, Y9, Y8
+	VFMADD213PS  Y7, Y6, Y8
+	MOVL         $0x00000003, BP
+	VMOVD        BP, X6
+	VPBROADCASTD X6, Y6
+	VPCMPEQD     Y6, Y5, Y6
+	VANDPS       Y6, Y4, Y4
+	VADDPS       Y4, Y8, Y8
+	VCMPPS       $0x16, Y2, Y9, Y4
+	VANDPS       Y4, Y8, Y8
+	VCMPPS       $0x19, Y3, Y9, Y4
+	VANDPS       Y4, Y8, Y8
+	VMOVUPS      Y8, (R15)(CX*1)
+	ADDQ         $0x08, R9
+	ADDQ         $0x20, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (DI)(AX*2), DI
+	LEAQ         (R8)(AX*2), R8
+	ADDQ         AX, DX
+	ADDQ         AX, BX
+	DECQ         SI
+	JNE          window
+	VZEROUPPER
+	RET
+
 // func dotAVX2(n int, x *float32, y *float32) float32
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·dotAVX2(SB), NOSPLIT, $0-28
@@ -4165,6 +4544,379 @@ next:
 	ADDQ CX, DI
 	DECQ AX
 	JNE  row
+	VZEROUPPER
+	RET
+
+// func maxPoolAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32)
+// Requires: AVX, AVX512F
+TEXT ·maxPoolAVX512(SB), NOSPLIT, $0-48
+	MOVQ c+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ y+40(FP), DX
+	MOVQ n+0(FP), BX
+	MOVQ x0+24(FP), SI
+	MOVQ x1+32(FP), DI
+	MOVQ idx+16(FP), R8
+
+window:
+	XORQ CX, CX
+	LEAQ (SI)(AX*1), R9
+	LEAQ (DI)(AX*1), R10
+
+channels:
+	VMOVUPS      (SI)(CX*1), Z0
+	VMOVUPS      (R9)(CX*1), Z1
+	VMOVUPS      (DI)(CX*1), Z2
+	VMOVUPS      (R10)(CX*1), Z3
+	MOVL         $0x00000000, R11
+	VMOVD        R11, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x00000001, R11
+	VMOVD        R11, X5
+	VPBROADCASTD X5, Z5
+	VCMPPS       $0x1e, Z0, Z1, K1
+	VCMPPS       $0x03, Z1, Z1, K2
+	KORW         K1, K2, K1
+	VMOVAPS      Z1, K1, Z0
+	VMOVDQA32    Z5, K1, Z4
+	MOVL         $0x00000002, R11
+	VMOVD        R11, X1
+	VPBROADCASTD X1, Z1
+	VCMPPS       $0x1e, Z0, Z2, K1
+	VCMPPS       $0x03, Z2, Z2, K2
+	KORW         K1, K2, K1
+	VMOVAPS      Z2, K1, Z0
+	VMOVDQA32    Z1, K1, Z4
+	MOVL         $0x00000003, R11
+	VMOVD        R11, X1
+	VPBROADCASTD X1, Z1
+	VCMPPS       $0x1e, Z0, Z3, K1
+	VCMPPS       $0x03, Z3, Z3, K2
+	KORW         K1, K2, K1
+	VMOVAPS      Z3, K1, Z0
+	VMOVDQA32    Z1, K1, Z4
+	VMOVUPS      Z0, (DX)(CX*1)
+	VPMOVDB      Z4, (R8)
+	ADDQ         $0x10, R8
+	ADDQ         $0x40, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	ADDQ         AX, DX
+	DECQ         BX
+	JNE          window
+	VZEROUPPER
+	RET
+
+// func maxPoolGradAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32)
+// Requires: AVX, AVX512F
+TEXT ·maxPoolGradAVX512(SB), NOSPLIT, $0-48
+	MOVQ c+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ dy+40(FP), DX
+	MOVQ n+0(FP), BX
+	MOVQ x0+24(FP), SI
+	MOVQ x1+32(FP), DI
+	MOVQ idx+16(FP), R8
+
+window:
+	XORQ CX, CX
+	LEAQ (SI)(AX*1), R9
+	LEAQ (DI)(AX*1), R10
+
+channels:
+	VMOVUPS      (DX)(CX*1), Z0
+	VPMOVZXBD    (R8), Z1
+	MOVL         $0x00000000, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Z2
+	VPCMPEQD     Z2, Z1, K1
+	VMOVAPS.Z    Z0, K1, Z2
+	VMOVUPS      Z2, (SI)(CX*1)
+	MOVL         $0x00000001, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Z2
+	VPCMPEQD     Z2, Z1, K1
+	VMOVAPS.Z    Z0, K1, Z2
+	VMOVUPS      Z2, (R9)(CX*1)
+	MOVL         $0x00000002, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Z2
+	VPCMPEQD     Z2, Z1, K1
+	VMOVAPS.Z    Z0, K1, Z2
+	VMOVUPS      Z2, (DI)(CX*1)
+	MOVL         $0x00000003, R11
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Z2
+	VPCMPEQD     Z2, Z1, K1
+	VMOVAPS.Z    Z0, K1, Z0
+	VMOVUPS      Z0, (R10)(CX*1)
+	ADDQ         $0x10, R8
+	ADDQ         $0x40, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	ADDQ         AX, DX
+	DECQ         BX
+	JNE          window
+	VZEROUPPER
+	RET
+
+// func normMaxPoolAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, y *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F
+TEXT ·normMaxPoolAVX512(SB), NOSPLIT, $0-72
+	MOVQ         c+8(FP), AX
+	SHLQ         $0x02, AX
+	VBROADCASTSS lo+64(FP), Z0
+	VBROADCASTSS hi+68(FP), Z1
+	MOVQ         y+40(FP), DX
+	MOVQ         n+0(FP), BX
+	MOVQ         x0+24(FP), SI
+	MOVQ         x1+32(FP), DI
+	MOVQ         idx+16(FP), R8
+	MOVQ         a+48(FP), R9
+	MOVQ         b+56(FP), R10
+
+window:
+	XORQ CX, CX
+	LEAQ (SI)(AX*1), R11
+	LEAQ (DI)(AX*1), R12
+
+channels:
+	VMOVUPS      (R9)(CX*1), Z2
+	VMOVUPS      (R10)(CX*1), Z3
+	VMOVUPS      (SI)(CX*1), Z4
+	VFMADD213PS  Z3, Z2, Z4
+	VMOVUPS      (R11)(CX*1), Z5
+	VFMADD213PS  Z3, Z2, Z5
+	VMOVUPS      (DI)(CX*1), Z6
+	VFMADD213PS  Z3, Z2, Z6
+	VMOVUPS      (R12)(CX*1), Z7
+	VFMADD213PS  Z3, Z2, Z7
+	MOVL         $0x00000000, R13
+	VMOVD        R13, X2
+	VPBROADCASTD X2, Z2
+	MOVL         $0x00000001, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Z3
+	VCMPPS       $0x1e, Z4, Z5, K1
+	VCMPPS       $0x03, Z5, Z5, K2
+	KORW         K1, K2, K1
+	VMOVAPS      Z5, K1, Z4
+	VMOVDQA32    Z3, K1, Z2
+	MOVL         $0x00000002, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Z3
+	VCMPPS       $0x1e, Z4, Z6, K1
+	VCMPPS       $0x03, Z6, Z6, K2
+	KORW         K1, K2, K1
+	VMOVAPS      Z6, K1, Z4
+	VMOVDQA32    Z3, K1, Z2
+	MOVL         $0x00000003, R13
+	VMOVD        R13, X3
+	VPBROADCASTD X3, Z3
+	VCMPPS       $0x1e, Z4, Z7, K1
+	VCMPPS       $0x03, Z7, Z7, K2
+	KORW         K1, K2, K1
+	VMOVAPS      Z7, K1, Z4
+	VMOVDQA32    Z3, K1, Z2
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMOVUPS      Z4, (DX)(CX*1)
+	VPMOVDB      Z2, (R8)
+	ADDQ         $0x10, R8
+	ADDQ         $0x40, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	ADDQ         AX, DX
+	DECQ         BX
+	JNE          window
+	VZEROUPPER
+	RET
+
+// func normMaxPoolSumsAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, mean *float32, sum *float32, dot *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F
+TEXT ·normMaxPoolSumsAVX512(SB), NOSPLIT, $0-88
+	MOVQ         c+8(FP), AX
+	SHLQ         $0x02, AX
+	VBROADCASTSS lo+80(FP), Z0
+	VBROADCASTSS hi+84(FP), Z1
+	MOVQ         dy+40(FP), DX
+	MOVQ         y+48(FP), BX
+	XORQ         CX, CX
+
+channels:
+	MOVQ    sum+64(FP), SI
+	VMOVUPS (SI)(CX*1), Z2
+	MOVQ    dot+72(FP), SI
+	VMOVUPS (SI)(CX*1), Z3
+	MOVQ    mean+56(FP), SI
+	VMOVUPS (SI)(CX*1), Z4
+	MOVQ    x0+24(FP), SI
+	LEAQ    (SI)(CX*1), SI
+	MOVQ    x1+32(FP), DI
+	LEAQ    (DI)(CX*1), DI
+	MOVQ    n+0(FP), R9
+	MOVQ    CX, R10
+
+window:
+	MOVQ         idx+16(FP), R8
+	MOVQ         R10, R11
+	SHRQ         $0x02, R11
+	VMOVUPS      (DX)(R10*1), Z5
+	VMOVUPS      (BX)(R10*1), Z6
+	VCMPPS       $0x16, Z0, Z6, K1
+	VMOVAPS.Z    Z5, K1, Z5
+	VCMPPS       $0x19, Z1, Z6, K1
+	VMOVAPS.Z    Z5, K1, Z5
+	VPMOVZXBD    (R8)(R11*1), Z6
+	VPXORD       Z7, Z7, Z7
+	MOVL         $0x00000000, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Z8
+	VPCMPEQD     Z8, Z6, K1
+	VMOVUPS      (SI), K1, Z7
+	MOVL         $0x00000001, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Z8
+	VPCMPEQD     Z8, Z6, K1
+	VMOVUPS      (SI)(AX*1), K1, Z7
+	MOVL         $0x00000002, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Z8
+	VPCMPEQD     Z8, Z6, K1
+	VMOVUPS      (DI), K1, Z7
+	MOVL         $0x00000003, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Z8
+	VPCMPEQD     Z8, Z6, K1
+	VMOVUPS      (DI)(AX*1), K1, Z7
+	VSUBPS       Z4, Z7, Z7
+	VADDPS       Z5, Z2, Z2
+	VFMADD231PS  Z7, Z5, Z3
+	ADDQ         AX, R10
+	LEAQ         (SI)(AX*2), SI
+	LEAQ         (DI)(AX*2), DI
+	DECQ         R9
+	JNE          window
+	MOVQ         sum+64(FP), SI
+	VMOVUPS      Z2, (SI)(CX*1)
+	MOVQ         dot+72(FP), SI
+	VMOVUPS      Z3, (SI)(CX*1)
+	ADDQ         $0x40, CX
+	CMPQ         CX, AX
+	JLT          channels
+	VZEROUPPER
+	RET
+
+// func normMaxPoolGradAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, p *float32, q *float32, r *float32, mean *float32, lo float32, hi float32, inLo float32, inHi float32)
+// Requires: AVX, AVX512F
+TEXT ·normMaxPoolGradAVX512(SB), NOSPLIT, $8-104
+	MOVQ         c+8(FP), AX
+	SHLQ         $0x02, AX
+	VBROADCASTSS lo+88(FP), Z0
+	VBROADCASTSS hi+92(FP), Z1
+	VBROADCASTSS inLo+96(FP), Z2
+	VBROADCASTSS inHi+100(FP), Z3
+	MOVQ         dy+40(FP), DX
+	MOVQ         y+48(FP), BX
+	MOVQ         n+0(FP), SI
+	MOVQ         x0+24(FP), DI
+	MOVQ         x1+32(FP), R8
+	MOVQ         idx+16(FP), R9
+	MOVQ         p+56(FP), R10
+	MOVQ         q+64(FP), R11
+	MOVQ         r+72(FP), R12
+	MOVQ         mean+80(FP), R13
+
+window:
+	XORQ CX, CX
+	LEAQ (DI)(AX*1), R14
+	LEAQ (R8)(AX*1), R15
+
+channels:
+	VMOVUPS      (DX)(CX*1), Z4
+	VMOVUPS      (BX)(CX*1), Z5
+	VCMPPS       $0x16, Z0, Z5, K1
+	VMOVAPS.Z    Z4, K1, Z4
+	VCMPPS       $0x19, Z1, Z5, K1
+	VMOVAPS.Z    Z4, K1, Z4
+	VPMOVZXBD    (R9), Z5
+	VMOVUPS      (R10)(CX*1), Z6
+	VMULPS       Z6, Z4, Z4
+	VMOVUPS      (R11)(CX*1), Z6
+	VMOVUPS      (R12)(CX*1), Z7
+	VMOVUPS      (R13)(CX*1), Z8
+	VMOVUPS      (DI)(CX*1), Z9
+	VSUBPS       Z8, Z9, Z10
+	VFMADD213PS  Z7, Z6, Z10
+	MOVL         $0x00000000, BP
+	VMOVD        BP, X11
+	VPBROADCASTD X11, Z11
+	VPCMPEQD     Z11, Z5, K1
+	VMOVAPS.Z    Z4, K1, Z11
+	VADDPS       Z11, Z10, Z10
+	VCMPPS       $0x16, Z2, Z9, K1
+	VMOVAPS.Z    Z10, K1, Z10
+	VCMPPS       $0x19, Z3, Z9, K1
+	VMOVAPS.Z    Z10, K1, Z10
+	VMOVUPS      Z10, (DI)(CX*1)
+	VMOVUPS      (R14)(CX*1), Z9
+	VSUBPS       Z8, Z9, Z10
+	VFMADD213PS  Z7, Z6, Z10
+	MOVL         $0x00000001, BP
+	VMOVD        BP, X11
+	VPBROADCASTD X11, Z11
+	VPCMPEQD     Z11, Z5, K1
+	VMOVAPS.Z    Z4, K1, Z11
+	VADDPS       Z11, Z10, Z10
+	VCMPPS       $0x16, Z2, Z9, K1
+	VMOVAPS.Z    Z10, K1, Z10
+	VCMPPS       $0x19, Z3, Z9, K1
+	VMOVAPS.Z    Z10, K1, Z10
+	VMOVUPS      Z10, (R14)(CX*1)
+	VMOVUPS      (R8)(CX*1), Z9
+	VSUBPS       Z8, Z9, Z10
+	VFMADD213PS  Z7, Z6, Z10
+	MOVL         $0x00000002, BP
+	VMOVD        BP, X11
+	VPBROADCASTD X11, Z11
+	VPCMPEQD     Z11, Z5, K1
+	VMOVAPS.Z    Z4, K1, Z11
+	VADDPS       Z11, Z10, Z10
+	VCMPPS       $0x16, Z2, Z9, K1
+	VMOVAPS.Z    Z10, K1, Z10
+	VCMPPS       $0x19, Z3, Z9, K1
+	VMOVAPS.Z    Z10, K1, Z10
+	VMOVUPS      Z10, (R8)(CX*1)
+	VMOVUPS      (R15)(CX*1), Z9
+	VSUBPS       Z8, Z9, Z8
+	VFMADD213PS  Z7, Z6, Z8
+	MOVL         $0x00000003, BP
+	VMOVD        BP, X6
+	VPBROADCASTD X6, Z6
+	VPCMPEQD     Z6, Z5, K1
+	VMOVAPS.Z    Z4, K1, Z4
+	VADDPS       Z4, Z8, Z8
+	VCMPPS       $0x16, Z2, Z9, K1
+	VMOVAPS.Z    Z8, K1, Z8
+	VCMPPS       $0x19, Z3, Z9, K1
+	VMOVAPS.Z    Z8, K1, Z8
+	VMOVUPS      Z8, (R15)(CX*1)
+	ADDQ         $0x10, R9
+	ADDQ         $0x40, CX
+	CMPQ         CX, AX
+	JLT          channels
+	LEAQ         (DI)(AX*2), DI
+	LEAQ         (R8)(AX*2), R8
+	ADDQ         AX, DX
+	ADDQ         AX, BX
+	DECQ         SI
+	JNE          window
 	VZEROUPPER
 	RET
 

@@ -38,6 +38,14 @@ func dispatch(dir string) error {
 		}
 		add(k.name, params, "", append(append(strings.Split(sizes, ", "), pointers...), scalars...))
 	}
+	for _, k := range poolKernels() {
+		pointers, scalars := k.pointers(), strings.Fields(k.scalars)
+		params := "n, c int, idx *uint8, " + strings.Join(pointers, ", ") + " *float32"
+		if len(scalars) > 0 {
+			params += ", " + strings.Join(scalars, ", ") + " float32"
+		}
+		add(k.name, params, "", append(append([]string{"n", "c", "idx"}, pointers...), scalars...))
+	}
 	for _, f := range foldNames {
 		if f.two {
 			add(f.name, "n int, x, y *float32", "float32", []string{"n", "x", "y"})

@@ -17,6 +17,9 @@ func main() {
 		for _, k := range rowKernels() {
 			k.emit(v)
 		}
+		for _, k := range poolKernels() {
+			k.emit(v)
+		}
 		folds(v)
 	}
 	transpose()
