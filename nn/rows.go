@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/kindred-ml/kindred/internal/par"
+import (
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/simd"
+)
 
 // rowTask runs a row-wise kernel over all cores. It is kept by the engine and
 // passed by pointer, so that a step allocates nothing. Operands are set by the
@@ -73,166 +76,95 @@ func (t *rowTask) sum(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int)
 	}
 }
 
+// bounds is the activation as the vector kernels take it.
+func (a activation) bounds() simd.Bounds {
+	switch a {
+	case relu:
+		return simd.ReLU()
+	case relu6:
+		return simd.ReLU6()
+	}
+	return simd.Linear()
+}
+
+// span cuts rows lo..hi-1 out of a matrix; nil stays nil.
+func (t *rowTask) span(x []float32, lo, hi int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return x[lo*t.cols : hi*t.cols]
+}
+
+// sums returns the two vectors of partial sums of a chunk.
+func (t *rowTask) sums(chunk int) (s1, s2 []float32) {
+	n := t.cols
+	return t.part[2*n*chunk:][:n], t.part[2*n*chunk+n:][:n]
+}
+
 // normKernel: y = act(a*x + b + res), per column a and b.
 func normKernel(t *rowTask, _, lo, hi int) {
-	n := t.cols
-	for i := lo; i < hi; i++ {
-		y, x, a, b := t.y[i*n:(i+1)*n], t.x[i*n:(i+1)*n], t.a[:n], t.b[:n]
-		for j := range y {
-			y[j] = a[j]*x[j] + b[j]
-		}
-		if t.res != nil {
-			res := t.res[i*n : (i+1)*n]
-			for j := range y {
-				y[j] += res[j]
-			}
-		}
-		t.act.apply(y)
+	y, x := t.span(t.y, lo, hi), t.span(t.x, lo, hi)
+	if t.res == nil {
+		simd.ScaleShift(y, x, t.a, t.b, t.act.bounds())
+		return
 	}
-}
-
-func (a activation) apply(y []float32) {
-	switch a {
-	case relu:
-		for j, v := range y {
-			y[j] = max(v, 0)
-		}
-	case relu6:
-		for j, v := range y {
-			y[j] = min(max(v, 0), 6)
-		}
-	}
-}
-
-// mask clears dy where the activation that made y is flat.
-func (a activation) mask(dy, y []float32) {
-	switch a {
-	case relu:
-		for j, v := range y {
-			if v <= 0 {
-				dy[j] = 0
-			}
-		}
-	case relu6:
-		for j, v := range y {
-			if v <= 0 || v >= 6 {
-				dy[j] = 0
-			}
-		}
-	}
+	simd.ScaleShiftAdd(y, x, t.span(t.res, lo, hi), t.a, t.b, t.act.bounds())
 }
 
 // momentsKernel: the sums of x and of x squared, x taken relative to the shift
 // in c (the first row), which keeps the variance exact where the mean is large.
 func momentsKernel(t *rowTask, chunk, lo, hi int) {
-	n := t.cols
-	s1, s2, c := t.part[2*n*chunk:][:n], t.part[2*n*chunk+n:][:n], t.c[:n]
-	clear(s1)
-	clear(s2)
-	for i := lo; i < hi; i++ {
-		x := t.x[i*n : (i+1)*n]
-		for j := range x {
-			d := x[j] - c[j]
-			s1[j] += d
-			s2[j] += d * d
-		}
-	}
+	s1, s2 := t.sums(chunk)
+	simd.ColumnMoments(s1, s2, t.span(t.x, lo, hi), t.c, hi-lo, t.cols)
 }
 
 // normSumsKernel masks dy by the activation that made y, in place, and sums
 // dy and dy*(x - c).
 func normSumsKernel(t *rowTask, chunk, lo, hi int) {
-	n := t.cols
-	s1, s2, c := t.part[2*n*chunk:][:n], t.part[2*n*chunk+n:][:n], t.c[:n]
-	clear(s1)
-	clear(s2)
-	for i := lo; i < hi; i++ {
-		dy, x := t.dy[i*n:(i+1)*n], t.x[i*n:(i+1)*n]
-		if t.act != identity {
-			t.act.mask(dy, t.y[i*n:(i+1)*n])
-		}
-		for j := range dy {
-			s1[j] += dy[j]
-			s2[j] += dy[j] * (x[j] - c[j])
-		}
-	}
+	s1, s2 := t.sums(chunk)
+	simd.NormSums(s1, s2, t.span(t.dy, lo, hi), t.span(t.y, lo, hi), t.span(t.x, lo, hi), t.c, t.act.bounds())
 }
 
 // normGradKernel: y = a*dy + d*(x - c) + b, and y is cleared where the
 // activation inAct that made x is flat. y may be x.
 func normGradKernel(t *rowTask, _, lo, hi int) {
-	n := t.cols
-	a, b, c, d := t.a[:n], t.b[:n], t.c[:n], t.d[:n]
-	for i := lo; i < hi; i++ {
-		y, x, dy := t.y[i*n:(i+1)*n], t.x[i*n:(i+1)*n], t.dy[i*n:(i+1)*n]
-		for j := range y {
-			v := x[j]
-			g := a[j]*dy[j] + d[j]*(v-c[j]) + b[j]
-			if t.inAct == relu && v <= 0 || t.inAct == relu6 && (v <= 0 || v >= 6) {
-				g = 0
-			}
-			y[j] = g
-		}
-	}
+	simd.NormGrad(t.span(t.y, lo, hi), t.span(t.dy, lo, hi), t.span(t.x, lo, hi), t.a, t.d, t.b, t.c, t.inAct.bounds())
 }
 
 // columnSumKernel sums dy.
 func columnSumKernel(t *rowTask, chunk, lo, hi int) {
-	n := t.cols
-	s1, s2 := t.part[2*n*chunk:][:n], t.part[2*n*chunk+n:][:n]
-	clear(s1)
+	s1, s2 := t.sums(chunk)
+	simd.ColumnSums(s1, t.span(t.dy, lo, hi), hi-lo, t.cols)
 	clear(s2)
-	for i := lo; i < hi; i++ {
-		for j, v := range t.dy[i*n : (i+1)*n] {
-			s1[j] += v
-		}
-	}
 }
 
-// biasKernel: y = act(y + b).
+// biasKernel: y = act(y + b); b may be nil.
 func biasKernel(t *rowTask, _, lo, hi int) {
-	n := t.cols
-	for i := lo; i < hi; i++ {
-		y := t.y[i*n : (i+1)*n]
-		if t.b != nil {
-			b := t.b[:n]
-			for j := range y {
-				y[j] += b[j]
-			}
-		}
-		t.act.apply(y)
+	y := t.span(t.y, lo, hi)
+	if t.b == nil {
+		simd.Clamp(y, y, t.act.bounds())
+		return
 	}
+	simd.Shift(y, y, t.b, t.act.bounds())
 }
 
 // maskKernel clears dy where the activation that made y is flat.
 func maskKernel(t *rowTask, _, lo, hi int) {
-	n := t.cols
-	t.act.mask(t.dy[lo*n:hi*n], t.y[lo*n:hi*n])
+	simd.Mask(t.span(t.dy, lo, hi), t.span(t.y, lo, hi), t.act.bounds())
 }
 
 // actKernel: y = act(x).
 func actKernel(t *rowTask, _, lo, hi int) {
-	n := t.cols
-	y := t.y[lo*n : hi*n]
-	copy(y, t.x[lo*n:hi*n])
-	t.act.apply(y)
+	simd.Clamp(t.span(t.y, lo, hi), t.span(t.x, lo, hi), t.act.bounds())
 }
 
 // addKernel: y = act(x + res).
 func addKernel(t *rowTask, _, lo, hi int) {
-	n := t.cols
-	y, x, res := t.y[lo*n:hi*n], t.x[lo*n:hi*n], t.res[lo*n:hi*n]
-	for j := range y {
-		y[j] = x[j] + res[j]
-	}
-	t.act.apply(y)
+	simd.AddClamp(t.span(t.y, lo, hi), t.span(t.x, lo, hi), t.span(t.res, lo, hi), t.act.bounds())
 }
 
 // addToKernel: y += x.
 func addToKernel(t *rowTask, _, lo, hi int) {
-	n := t.cols
-	y, x := t.y[lo*n:hi*n], t.x[lo*n:hi*n]
-	for j := range y {
-		y[j] += x[j]
-	}
+	y := t.span(t.y, lo, hi)
+	simd.AddClamp(y, y, t.span(t.x, lo, hi), simd.Linear())
 }

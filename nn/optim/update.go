@@ -1,6 +1,10 @@
 package optim
 
-import "math"
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/simd"
+)
 
 // chunkLen is how many values one chunk of work covers.
 const chunkLen = 1 << 14
@@ -91,21 +95,16 @@ func (u *update) momentum(w, g, b []float32, rate, decay float32) {
 }
 
 func (u *update) adam(w, g, m, v []float32, rate, decay float64) {
-	l2, shrink := float32(decay), float32(1)
+	c := simd.Adam{
+		Decay: float32(decay), Shrink: 1,
+		B1: float32(1 - u.cfg.Beta1), B2: float32(1 - u.cfg.Beta2),
+		Root: float32(1 / math.Sqrt(u.bias2)), Eps: float32(u.cfg.Eps), Step: float32(rate / u.bias1),
+	}
 	if u.cfg.Method == AdamW {
-		l2, shrink = 0, float32(1-rate*decay)
+		c.Decay, c.Shrink = 0, float32(1-rate*decay)
 	}
-	b1, b2 := float32(u.cfg.Beta1), float32(u.cfg.Beta2)
-	c1, c2 := 1-b1, float32(1-u.cfg.Beta2)
-	step := float32(rate / u.bias1)
-	inv := float32(1 / math.Sqrt(u.bias2))
-	eps := float32(u.cfg.Eps)
-	for i, d := range g {
-		x := w[i] * shrink
-		d = u.clip*d + l2*w[i]
-		mi := b1*m[i] + c1*d
-		vi := b2*v[i] + c2*(d*d)
-		m[i], v[i] = mi, vi
-		w[i] = x - step*mi/(float32(math.Sqrt(float64(vi)))*inv+eps)
+	if u.clip != 1 {
+		simd.Scale(g, u.clip, g)
 	}
+	simd.AdamStep(w, g, m, v, c)
 }
