@@ -23,6 +23,8 @@ type Scatter struct {
 	Names []string
 	// Label writes each class's name at its median point.
 	Label bool
+	// Diagonal draws the line y = x.
+	Diagonal bool
 	// Radius of a mark in points; 0 chooses by the number of points.
 	Radius float64
 }
@@ -80,6 +82,9 @@ func (s Scatter) draw(c draw.Canvas, dpi float64) error {
 	p, err := s.plot(e)
 	if err != nil {
 		return err
+	}
+	if s.Diagonal {
+		p.Add(diagonal{})
 	}
 	p.Add(&m)
 	if s.Label {

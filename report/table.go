@@ -40,6 +40,9 @@ const (
 type Row struct {
 	Heading string
 	Cells   []Cell
+	// Best marks the best measured cell of the row, for tables whose columns
+	// are the things compared.
+	Best Best
 }
 
 // Cell is a text or a number. Make one with T, Num, MeanStd, Paper or Blank.
@@ -114,32 +117,58 @@ func (c Cell) String() string {
 	return num(c.value)
 }
 
-// best returns for every row which of its cells are best in their column,
-// equal ones (as printed) together. A column with a single number has no best.
+// best returns for every row which of its cells are best in their column or row.
 func (t Table) best() [][]bool {
 	out := make([][]bool, len(t.Rows))
 	for r := range t.Rows {
 		out[r] = make([]bool, len(t.Rows[r].Cells))
 	}
 	for k, col := range t.Columns {
-		if col.Best == None {
-			continue
-		}
-		top, count := math.NaN(), 0
-		for _, row := range t.Rows {
-			if k < len(row.Cells) && row.Cells[k].kind == measured && usable(row.Cells[k].value, false) {
-				v := row.Cells[k].rounded()
-				count++
-				if math.IsNaN(top) || (col.Best == Highest && v > top) || (col.Best == Lowest && v < top) {
-					top = v
-				}
+		var cells []*Cell
+		for r := range t.Rows {
+			if k < len(t.Rows[r].Cells) {
+				cells = append(cells, &t.Rows[r].Cells[k])
+			} else {
+				cells = append(cells, &Cell{})
 			}
 		}
-		for r, row := range t.Rows {
-			if count > 1 && k < len(row.Cells) && row.Cells[k].kind == measured && row.Cells[k].rounded() == top {
+		for r, b := range bestOf(cells, col.Best) {
+			if b {
 				out[r][k] = true
 			}
 		}
+	}
+	for r := range t.Rows {
+		var cells []*Cell
+		for k := range t.Rows[r].Cells {
+			cells = append(cells, &t.Rows[r].Cells[k])
+		}
+		for k, b := range bestOf(cells, t.Rows[r].Best) {
+			out[r][k] = out[r][k] || b
+		}
+	}
+	return out
+}
+
+// bestOf says which of the cells are best, by the values as printed. With fewer
+// than two measured values, or all of them equal, none is.
+func bestOf(cells []*Cell, kind Best) []bool {
+	out := make([]bool, len(cells))
+	lo, hi, n := math.Inf(1), math.Inf(-1), 0
+	for _, c := range cells {
+		if c.kind == measured && usable(c.value, false) {
+			lo, hi, n = min(lo, c.rounded()), max(hi, c.rounded()), n+1
+		}
+	}
+	if kind == None || n < 2 || lo == hi {
+		return out
+	}
+	top := hi
+	if kind == Lowest {
+		top = lo
+	}
+	for i, c := range cells {
+		out[i] = c.kind == measured && c.rounded() == top
 	}
 	return out
 }

@@ -95,6 +95,7 @@ var commands = []func(*app) *cobra.Command{
 	newEval,
 	newLoss,
 	newMap,
+	newReport,
 }
 
 func newRoot(a *app) *cobra.Command {

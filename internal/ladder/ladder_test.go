@@ -53,6 +53,7 @@ var ladder = map[string][]string{
 	"project":           {"internal/par", "internal/simd", "mat"},
 	"report":            {"internal/atomic"},
 	"train":             {"internal/par", "internal/atomic", "mat", "pair", "mine", "loss", "objective", "sample", "nn", "nn/optim", "nn/safetensors", "nn/torchfile", "data", "data/imaging", "eval", "eval/rank", "eval/cluster", "embio"},
+	"report/runs":       {"report"},
 	"paper":             {"internal/par", "internal/atomic", "mat", "train", "eval", "eval/rank", "eval/cluster", "eval/diagnose", "theory/noise", "theory/isometry", "theory/field", "data", "data/imaging", "nn", "objective", "sample", "report", "project"},
 	"internal/bench":    {"*"},
 	"cmd/kindred":       {"*"},

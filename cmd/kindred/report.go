@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/project"
+	"github.com/kindred-ml/kindred/report"
+	"github.com/kindred-ml/kindred/report/runs"
+)
+
+// mapRows is how many embeddings of a run the report draws.
+const mapRows = 2000
+
+func newReport(a *app) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Compare training runs on one page",
+		Long: `report reads the folders of training runs and writes DIR/report.html: scores,
+curves over the epochs, maps of the test embeddings and the settings in which
+the runs differ. Runs that differ only in train.seed are shown as one, with mean
+and standard deviation. The table of scores is also printed.`,
+		Example: `  kindred report runs/eps runs/random --out report
+  kindred report runs/eps-seed* runs/random-seed* --out report`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("missing argument RUN: folders of runs")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, dirs []string) error { return runReport(a, dirs, out) },
+	}
+	cmd.Flags().StringVar(&out, "out", "report", "folder to write to; made if missing")
+	return cmd
+}
+
+// reportResult is what kindred report --json prints.
+type reportResult struct {
+	Page   string        `json:"page"`
+	Groups []reportGroup `json:"groups"`
+	Differ []string      `json:"differ"`
+}
+
+type reportGroup struct {
+	Name    string               `json:"name"`
+	Runs    []string             `json:"runs"`
+	Metrics map[string][]float64 `json:"metrics"` // a value per run that has one
+}
+
+func runReport(a *app, dirs []string, out string) error {
+	var all []*runs.Run
+	for _, d := range dirs {
+		r, err := runs.Load(d)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	c := runs.Compare(all)
+	maps, err := runMaps(c)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(out, "report.html")
+	if err := c.Page(maps...).WriteFile(path); err != nil {
+		return err
+	}
+	if !a.json {
+		fmt.Fprintf(a.out, "%s\nwritten %s\n", c.Scores(), path)
+		return nil
+	}
+	res := reportResult{Page: path, Differ: c.Differ}
+	for _, g := range c.Groups {
+		rg := reportGroup{Name: g.Name, Metrics: map[string][]float64{}}
+		for _, r := range g.Runs {
+			rg.Runs = append(rg.Runs, r.Dir)
+			for _, m := range r.Metrics() {
+				if v, ok := r.Last(m); ok && !math.IsInf(v, 0) {
+					rg.Metrics[m] = append(rg.Metrics[m], v)
+				}
+			}
+		}
+		res.Groups = append(res.Groups, rg)
+	}
+	return a.printJSON(res)
+}
+
+// runMaps draws the test embeddings of the first run of every group, where
+// they were kept: as they are if they are two-dimensional, else by PCA.
+func runMaps(c *runs.Comparison) ([]report.Section, error) {
+	var items []report.Captioned
+	for _, g := range c.Groups {
+		dir := g.Runs[0].Dir
+		set, err := embio.Load(filepath.Join(dir, "embeddings.npy"), filepath.Join(dir, "labels.csv"), nil)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		s, err := runScatter(set, g.Name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		items = append(items, report.Captioned{Figure: s})
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	return []report.Section{{Title: "Test embeddings", Blocks: []report.Block{report.Figures{Items: items}}}}, nil
+}
+
+func runScatter(set *embio.Labelled, title string) (report.Scatter, error) {
+	rows := set.X.Rows
+	step := max(1, (rows+mapRows-1)/mapRows)
+	x := set.X
+	s := report.Scatter{Axes: report.Axes{Title: title, Equal: true, Bare: true}, Label: true}
+	if x.Cols != 2 {
+		c, err := project.PCA(x, 2)
+		if err != nil {
+			return s, err
+		}
+		x = c.Scores
+		s.Axes.Title += fmt.Sprintf(" (PCA, %.0f %% of the variance)", 100*(c.Explained[0]+c.Explained[1]))
+	}
+	class, names := classesOf(&set.Columns[0])
+	s.Names, s.Label = names, len(names) <= 12
+	s.X, s.Y, s.Class = sampled(x, class, step)
+	return s, nil
+}
+
+// sampled takes every step-th row.
+func sampled(x *mat.Dense, class []int, step int) (xs, ys []float64, cs []int) {
+	for i := 0; i < x.Rows; i += step {
+		xs, ys, cs = append(xs, float64(x.At(i, 0))), append(ys, float64(x.At(i, 1))), append(cs, class[i])
+	}
+	return xs, ys, cs
+}

@@ -1,0 +1,251 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Diagnosis is what is known about one embedding's collapse, for
+// DiagnosisSections. Every part but the name may be empty.
+type Diagnosis struct {
+	// Name of the model, short: it heads table columns and figures.
+	Name string
+	// Verdict is the finding in a sentence, Reasons the figures behind it.
+	Verdict string
+	Reasons []string
+	Tone    Tone
+	// Measures of the whole embedding; models are compared by their names.
+	Measures []Measure
+	Classes  []ClassDiagnosis
+	// Spectra are singular values, descending: of the whole and of classes.
+	Spectra []NamedValues
+	// Triplets are the anchors' similarities for named ways of choosing the
+	// positive and the negative.
+	Triplets []NamedTriplets
+	// Clusters and NMI are the normalised mutual information at each number
+	// of clusters.
+	Clusters, NMI []float64
+	// Map of the embedding in the plane, optional; Neighbours, too.
+	Map        *Scatter
+	Neighbours []Retrieval
+}
+
+// Measure is a number that says something about collapse.
+type Measure struct {
+	Name  string
+	Value float64
+	// Digits after the point.
+	Digits int
+	// Better says which direction is good, if one is.
+	Better Best
+	// Meaning explains it in a sentence.
+	Meaning string
+}
+
+// ClassDiagnosis is one class's part of a diagnosis.
+type ClassDiagnosis struct {
+	Name string
+	Size int
+	// Diameter is the largest distance within the class, Intra the mean one,
+	// Other the distance to the nearest other class.
+	Diameter, Intra, Other float64
+	// Modes is the number of groups found in it, Rank the effective rank.
+	Modes int
+	Rank  float64
+	// Recall is the share of its queries whose nearest neighbour is right.
+	Recall float64
+}
+
+// NamedValues is a list of values with a name.
+type NamedValues struct {
+	Name   string
+	Values []float64
+}
+
+// NamedTriplets are triplets chosen in a named way: similarities of anchor and
+// positive, and of anchor and negative.
+type NamedTriplets struct {
+	Name   string
+	AP, AN []float64
+}
+
+const diagnosedClasses = 25 // more are left to the files beside the page
+
+// DiagnosisSections lays out one diagnosis, or several side by side.
+func DiagnosisSections(ds ...Diagnosis) []Section {
+	var out []Section
+	add := func(title string, blocks ...Block) {
+		if len(blocks) > 0 {
+			out = append(out, Section{Title: title, Blocks: blocks})
+		}
+	}
+	var verdicts []Block
+	for _, d := range ds {
+		if d.Verdict != "" {
+			text := d.Verdict
+			if len(ds) > 1 {
+				text = d.Name + ": " + text
+			}
+			verdicts = append(verdicts, Verdict{Text: text, Reasons: d.Reasons, Tone: d.Tone})
+		}
+	}
+	add("Verdict", verdicts...)
+	add("Measures", measures(ds)...)
+	add("Map", figures(ds, "", func(d Diagnosis) []Figure {
+		if d.Map == nil {
+			return nil
+		}
+		m := *d.Map
+		m.Title = cmp.Or(m.Title, d.Name)
+		return []Figure{m}
+	})...)
+	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.", tripletFigures)...)
+	add("Classes", classes(ds)...)
+	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that few directions are used.", spectrumFigure)...)
+	add("Clusters", clusters(ds)...)
+	var rows []Block
+	for _, d := range ds {
+		for _, r := range d.Neighbours {
+			if len(ds) > 1 {
+				r.Caption = d.Name + ": " + r.Caption
+			}
+			rows = append(rows, r)
+		}
+	}
+	add("Neighbours", rows...)
+	return out
+}
+
+func figures(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Block {
+	var items []Captioned
+	for _, d := range ds {
+		for _, f := range of(d) {
+			items = append(items, Captioned{Figure: f})
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return []Block{Figures{Items: items, Caption: caption}}
+}
+
+// measures is the table of measures by model, and what they mean.
+func measures(ds []Diagnosis) []Block {
+	t := Table{Columns: []Column{{Name: "measure"}}}
+	var names []string
+	meaning := map[string]Measure{}
+	for _, d := range ds {
+		t.Columns = append(t.Columns, Column{Name: d.Name})
+		for _, m := range d.Measures {
+			if _, ok := meaning[m.Name]; !ok {
+				names = append(names, m.Name)
+				meaning[m.Name] = m
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	t.Columns = append(t.Columns, Column{Name: "what it says"})
+	for _, n := range names {
+		row := Row{Best: meaning[n].Better, Cells: []Cell{T(n)}}
+		for _, d := range ds {
+			c := Blank()
+			if i := slices.IndexFunc(d.Measures, func(m Measure) bool { return m.Name == n }); i >= 0 {
+				c = Num(d.Measures[i].Value, d.Measures[i].Digits)
+			}
+			row.Cells = append(row.Cells, c)
+		}
+		row.Cells = append(row.Cells, T(meaning[n].Meaning))
+		t.Rows = append(t.Rows, row)
+	}
+	return []Block{t}
+}
+
+func tripletFigures(d Diagnosis) []Figure {
+	var out []Figure
+	for _, n := range d.Triplets {
+		out = append(out, Triplets{Axes: Axes{Title: d.Name + ": " + n.Name, Width: 300, Height: 310}, AP: n.AP, AN: n.AN})
+	}
+	return out
+}
+
+func spectrumFigure(d Diagnosis) []Figure {
+	if len(d.Spectra) == 0 {
+		return nil
+	}
+	var names []string
+	var values [][]float64
+	for _, s := range d.Spectra[:min(len(d.Spectra), legendClasses)] {
+		names, values = append(names, s.Name), append(values, s.Values)
+	}
+	return []Figure{Spectrum(Axes{Title: d.Name, X: "rank", Y: "singular value"}, names, values)}
+}
+
+// classes shows each model's classes: a scatter of their sizes against their
+// distances, and a table of the worst.
+func classes(ds []Diagnosis) []Block {
+	blocks := figures(ds, "One mark per class. Above the dashed line the nearest other class is farther away than the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
+		if len(d.Classes) == 0 {
+			return nil
+		}
+		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class", Y: "distance to the nearest other class"}, Diagonal: true}
+		for i, c := range d.Classes {
+			s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
+			if len(d.Classes) <= legendClasses {
+				s.Class, s.Names = append(s.Class, i), append(s.Names, c.Name)
+			}
+		}
+		return []Figure{s}
+	})
+	for _, d := range ds {
+		if len(d.Classes) > 0 {
+			blocks = append(blocks, classTable(d))
+		}
+	}
+	return blocks
+}
+
+func classTable(d Diagnosis) Table {
+	sorted := slices.Clone(d.Classes)
+	// Worst first: least room to the nearest class for its own extent. Classes
+	// without a ratio (all points equal, a single class) come last.
+	ratio := func(c ClassDiagnosis) float64 {
+		r := c.Other / c.Intra
+		if math.IsNaN(r) {
+			r = math.Inf(1)
+		}
+		return r
+	}
+	slices.SortStableFunc(sorted, func(a, b ClassDiagnosis) int { return cmp.Compare(ratio(a), ratio(b)) })
+	t := Table{
+		Caption: d.Name,
+		Columns: []Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"}, {Name: "to nearest class"},
+			{Name: "ratio"}, {Name: "modes"}, {Name: "effective rank"}, {Name: "R@1, %"}},
+	}
+	for _, c := range sorted[:min(len(sorted), diagnosedClasses)] {
+		t.Rows = append(t.Rows, Row{Cells: []Cell{T(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
+			Num(c.Other, 3), Num(c.Other/c.Intra, 2), Num(float64(c.Modes), 0), Num(c.Rank, 1), Num(100*c.Recall, 1)}})
+	}
+	t.Note = "Worst class first, by the ratio of the distance to the nearest other class and the mean distance within."
+	if n := len(sorted) - diagnosedClasses; n > 0 {
+		t.Note += fmt.Sprintf(" %d more classes are not listed.", n)
+	}
+	return t
+}
+
+// clusters draws NMI against the number of clusters, all models in one figure.
+func clusters(ds []Diagnosis) []Block {
+	l := Lines{Axes: Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true, Width: 420}, Marks: true}
+	for _, d := range ds {
+		if len(d.Clusters) > 0 {
+			l.Curves = append(l.Curves, Curve{Name: d.Name, X: d.Clusters, Y: d.NMI})
+		}
+	}
+	if len(l.Curves) == 0 {
+		return nil
+	}
+	return []Block{Figures{Items: []Captioned{{Figure: l}}, Caption: "Normalised mutual information of the clusters with the labels. If it grows beyond one cluster a class, classes consist of several groups."}}
+}

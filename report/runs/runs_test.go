@@ -1,0 +1,166 @@
+package runs
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// folder writes a run's folder.
+func folder(t *testing.T, name, config, metrics string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{"config.yaml": config, "metrics.csv": metrics} {
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const head = "epoch,steps,lr,loss,tuples,active,no_positive,test_recall@1,test_label_recall@1\n"
+
+func config(positives string, seed int) string {
+	return fmt.Sprintf("data: {name: mnist, size: 28}\nmine:\n  positives: %s\ntrain: {epochs: 2, seed: %d}\neval: {recall: [1, 5]}\n", positives, seed)
+}
+
+func TestLoad(t *testing.T) {
+	r, err := Load(folder(t, "a", config("easy", 1), head+"1,10,0.1,2.5,100,40,0,,\n2,10,0.1,1.5,100,20,0,0.5,0.9\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Setting{{"data.name", "mnist"}, {"data.size", "28"}, {"mine.positives", "easy"}, {"train.epochs", "2"}, {"train.seed", "1"}, {"eval.recall", "1, 5"}}
+	if fmt.Sprint(r.Config) != fmt.Sprint(want) {
+		t.Errorf("config %v, want %v", r.Config, want)
+	}
+	if v, ok := r.Last("test_recall@1"); !ok || v != 0.5 {
+		t.Errorf("last recall %g, %v", v, ok)
+	}
+	if !math.IsNaN(r.Values["test_recall@1"][0]) || r.Values["loss"][0] != 2.5 {
+		t.Errorf("values %v", r.Values)
+	}
+	if got := fmt.Sprint(r.Metrics()); got != "[test_recall@1 test_label_recall@1]" {
+		t.Errorf("metrics %s", got)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ dir, want string }{
+		{filepath.Join(t.TempDir(), "none"), "none"},
+		{file, "is a file"},
+		{t.TempDir(), "no config.yaml"},
+		{folder(t, "b", "a: 1", ""), "no metrics.csv"},
+		{folder(t, "c", "a: [1", head), "config.yaml"},
+		{folder(t, "d", "a: 1", "epoch,loss\n1\n"), "wrong number of fields"},
+		{folder(t, "e", "a: 1", "epoch,loss\n1,x\n"), `line 2, column "loss": "x" is not a number`},
+		{folder(t, "f", "a: 1", "epoch,epoch\n"), "twice"},
+		{folder(t, "g", "a: 1", "loss\n1\n"), "no column called epoch"},
+	} {
+		if _, err := Load(tc.dir); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("error %v, want one with %q", err, tc.want)
+		}
+	}
+	empty := folder(t, "h", "a: 1", " ")
+	if err := os.WriteFile(filepath.Join(empty, "metrics.csv"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(empty); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func load(t *testing.T, name, positives string, seed int, recalls ...float64) *Run {
+	t.Helper()
+	text := head
+	for e, v := range recalls {
+		text += fmt.Sprintf("%d,10,0.1,%g,100,40,0,%g,%g\n", e+1, 3-v, v, v/2)
+	}
+	r, err := Load(folder(t, name, config(positives, seed), text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCompareGroupsSeeds(t *testing.T) {
+	c := Compare([]*Run{
+		load(t, "eps1", "easy", 1, 0.4, 0.6), load(t, "rnd1", "random", 1, 0.3, 0.4),
+		load(t, "eps2", "easy", 2, 0.5, 0.7),
+	})
+	if len(c.Groups) != 2 || len(c.Groups[0].Runs) != 2 || fmt.Sprint(c.Differ) != "[mine.positives]" {
+		t.Fatalf("%d groups, differ in %v", len(c.Groups), c.Differ)
+	}
+	if c.Groups[0].Name != "positives easy" || c.Groups[1].Name != "rnd1" {
+		t.Errorf("names %q and %q", c.Groups[0].Name, c.Groups[1].Name)
+	}
+	text := c.Scores().String()
+	for _, want := range []string{"positives easy (2 seeds)", "65.0 ± 7.1*", "40.0", "test recall@1, %"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	html, err := c.Page().HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Runs compared", "mine.positives", "Settings shared by all", "data.size", "test recall@1, %"} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	l, ok := c.curves("test_recall@1", "t", func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
+	if !ok || len(l.Curves) != 2 || math.Abs(l.Curves[0].Y[1]-0.65) > 1e-12 || len(l.Curves[0].Low) != 2 || len(l.Curves[1].Low) != 0 {
+		t.Errorf("curves %+v", l.Curves)
+	}
+}
+
+func TestCompareOneRunAndUnequalLengths(t *testing.T) {
+	one := Compare([]*Run{load(t, "only", "easy", 1, 0.4)})
+	if p := one.Page(); p.Title != "Run only" {
+		t.Errorf("title %q", p.Title)
+	}
+	c := Compare([]*Run{load(t, "x", "easy", 1, 0.4, 0.5, 0.6), load(t, "y", "easy", 2, 0.2)})
+	l, _ := c.curves("test_recall@1", "t", func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
+	if got := fmt.Sprintf("%.2f", l.Curves[0].Y); got != "[0.30 0.50 0.60]" {
+		t.Errorf("mean of runs of unequal length %s", got)
+	}
+	same := Compare([]*Run{load(t, "z", "easy", 1, 0.4), load(t, "z", "hard", 1, 0.4)})
+	if same.Groups[0].Name == same.Groups[1].Name {
+		t.Errorf("two groups called %q", same.Groups[0].Name)
+	}
+	if _, err := Compare([]*Run{load(t, "q", "easy", 1)}).Page().HTML(); err != nil {
+		t.Errorf("a run without epochs: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(config("easy", 1)), []byte(head+"1,10,0.1,2.5,100,40,0,,\n"))
+	f.Add([]byte("a: [1, {b: 2}]\nc:\n"), []byte("a,b\n1,\n"))
+	f.Add([]byte("- 1"), []byte("a\n\"\n"))
+	f.Fuzz(func(t *testing.T, config, metrics []byte) {
+		// Neither may panic; lengths must agree where parsing succeeds.
+		_, _ = parseConfig(config)
+		cols, values, err := parseColumns(strings.NewReader(string(metrics)))
+		if err != nil {
+			return
+		}
+		for _, c := range cols {
+			if len(values[c]) != len(values[cols[0]]) {
+				t.Errorf("columns of %d and %d values", len(values[c]), len(values[cols[0]]))
+			}
+		}
+	})
+}
