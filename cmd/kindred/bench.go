@@ -14,15 +14,18 @@ import (
 
 func newBench(a *app) *cobra.Command {
 	var peer bench.Peer
+	var layers bool
 	cmd := &cobra.Command{
 		Use:   "bench [case...]",
 		Short: "Time kindred's main jobs, optionally beside PyTorch and faiss",
 		Long: `bench times the named cases (all without a name) and prints the median of
 several runs. With --peer it also runs a script that does the same work in
 PyTorch and faiss, right after each case, and prints how many times faster
-kindred is (peer's time / ours).`,
+kindred is (peer's time / ours). With --layers a network's time is told apart
+by layer, with the share of a large matrix product's rate that each reaches.`,
 		Example: `  kindred bench
   kindred bench mnist-step-b128 --peer bench/peer.py
+  kindred bench conv4-40px-step-b112 --layers
   kindred bench gemm-2048x2048x2048 --json`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -41,21 +44,27 @@ kindred is (peer's time / ours).`,
 					return fmt.Errorf("the peer's interpreter: %w; name another with --python", err)
 				}
 			}
-			return runBench(cmd, a, cases, peer)
+			return runBench(cmd, a, cases, peer, layers)
 		},
 	}
 	cmd.Flags().StringVar(&peer.Script, "peer", "", "script that times the same cases elsewhere, e.g. bench/peer.py")
 	cmd.Flags().StringVar(&peer.Python, "python", "/usr/bin/python3", "interpreter for --peer")
+	cmd.Flags().BoolVar(&layers, "layers", false, "tell a network's time apart by layer")
 	return cmd
 }
 
-func runBench(cmd *cobra.Command, a *app, cases []bench.Case, peer bench.Peer) error {
+func runBench(cmd *cobra.Command, a *app, cases []bench.Case, peer bench.Peer, layers bool) error {
 	results := make([]bench.Result, 0, len(cases))
 	for _, c := range cases {
 		fmt.Fprintf(a.err, "%s ...\n", c.Name)
 		r, err := bench.Run(cmd.Context(), c)
 		if err != nil {
 			return err
+		}
+		if layers {
+			if r.Layers, err = bench.RunLayers(c, 5); err != nil && !errors.Is(err, bench.ErrNoLayers) {
+				return err
+			}
 		}
 		runtime.GC() // the next case, or the peer, starts with the memory free
 		if peer.Script != "" {
@@ -84,7 +93,24 @@ func printBench(a *app, results []bench.Result) error {
 		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS, r.PerS,
 			orDash(r.GFLOPS, "%.0f"), orDash(r.PeerMS, "%.3f"), orDash(r.Ratio, "%.2fx"))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if len(r.Layers) == 0 {
+			continue
+		}
+		fmt.Fprintf(a.out, "\n%s, by layer\n", r.Case)
+		fmt.Fprintln(w, "layer\toutput\tforward ms\tGFLOP/s\tbackward ms\tGFLOP/s\tshare of product\t")
+		for _, l := range r.Layers {
+			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f\t%s\t%s\t\n", l.Name, l.Output, l.ForwardMS, orDash(l.ForwardGFLOPS, "%.0f"),
+				l.BackwardMS, orDash(l.BackwardGFLOPS, "%.0f"), orDash(100*l.Share, "%.0f %%"))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func orDash(v float64, format string) string {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // Case is one piece of work to be timed.
@@ -27,6 +29,9 @@ type Case struct {
 	// Setup prepares the inputs and returns the work itself, and optionally
 	// floating-point operations per run (0 if it has no meaning).
 	Setup func() (work func() error, flops float64, err error)
+	// Layers, where the work is a network's, repeats it runs times after Setup
+	// and returns how long each layer took in all.
+	Layers func(runs int) ([]nn.LayerTime, error)
 }
 
 // Result is what a case took.
@@ -40,6 +45,7 @@ type Result struct {
 	GFLOPS   float64 `json:"gflops,omitempty"`
 	PeerMS   float64 `json:"peer_median_ms,omitempty"` // the peer's median, when one was run
 	Ratio    float64 `json:"ratio,omitempty"`          // peer's time over ours: above 1 we are faster
+	Layers   []Layer `json:"layers,omitempty"`
 }
 
 // Run times one case: Warm runs uncounted, then Runs runs.
