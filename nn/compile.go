@@ -3,6 +3,7 @@ package nn
 // compile turns the graph into steps. Layers that follow each other are fused
 // where nothing else reads what flows between them:
 //
+//	both:       conv + conv (see chain)
 //	training:   conv|dense + relu;  batch norm + residual + relu
 //	evaluation: conv + batch norm + residual + relu;  dense + relu
 func (e *Net) compile(g *graph, training bool) plan {
@@ -163,10 +164,15 @@ func (c *compiler) conv(i int) (step, int) {
 	in := c.ref(n.in)
 	s := newConvStep(n, in, c.param(n, "weight"), c.param(n, "bias"))
 	last := i
+	if j, ok := c.next(i, Conv); ok && c.joinable(i, j) {
+		c.done[j] = true
+		last = j
+		s.join(&c.g.nodes[j], c.param(&c.g.nodes[j], "weight"), c.param(&c.g.nodes[j], "bias"))
+	}
 	if c.training {
-		s.act, last = c.nextAct(i, ReLU)
+		s.act, last = c.nextAct(last, ReLU)
 	} else {
-		if j, ok := c.next(i, BatchNorm); ok {
+		if j, ok := c.next(last, BatchNorm); ok {
 			c.done[j] = true
 			last = j
 			s.norm = c.newNorm(j)
@@ -179,7 +185,7 @@ func (c *compiler) conv(i int) (step, int) {
 		s.act, last = c.nextAct(last, ReLU, ReLU6)
 	}
 	s.out = c.ref(c.g.nodes[last].out)
-	s.out.needs = in.needs || trainable(s.w) || trainable(s.b)
+	s.out.needs = in.needs || s.trainable()
 	if j, ok := c.next(last, BatchNorm); ok && c.training {
 		// The norm that follows takes its statistics from the convolution, and
 		// turns its input into that input's gradient in place.
@@ -188,6 +194,19 @@ func (c *compiler) conv(i int) (step, int) {
 	}
 	s.init()
 	return s, last
+}
+
+// joinable tells whether convolutions i and j can be computed as one, at half
+// the arithmetic or less.
+func (c *compiler) joinable(i, j int) bool {
+	a, b := c.g.nodes[i].layer, c.g.nodes[j].layer
+	in, mid, out := c.g.values[c.g.nodes[i].in].shape, c.g.values[c.g.nodes[i].out].shape, c.g.values[c.g.nodes[j].out].shape
+	if stride(a) != 1 || b.Pad != 0 || groups(a, in) != 1 || groups(b, mid) != 1 {
+		return false
+	}
+	size := a.Kernel + b.Kernel - 1
+	apart := float64(mid.Len())*float64(a.Kernel*a.Kernel*in.C) + float64(out.Len())*float64(b.Kernel*b.Kernel*mid.C)
+	return 2*float64(out.Len())*float64(size*size*in.C) <= apart
 }
 
 // newNorm makes the batch norm of node i without deciding where it is used.

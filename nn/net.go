@@ -65,8 +65,7 @@ type step interface {
 	planBackward(p *planner)
 	forward(e *Net, n int)
 	backward(e *Net, n int)
-	// cost is the multiply-accumulates for one image that the layer's definition
-	// calls for.
+	// cost is the multiply-accumulates for one image.
 	cost() (forward, backward int64)
 }
 

@@ -12,8 +12,7 @@ type Profile struct {
 }
 
 // LayerTime adds up the calls of one step. A step bears the name of its first
-// layer. MACs are the multiply-accumulates that the definition of a convolution
-// or dense layer calls for, whichever way it was computed.
+// layer. MACs are the multiply-accumulates of convolutions and dense layers.
 type LayerTime struct {
 	Layer         string
 	Out           Shape

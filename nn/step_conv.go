@@ -13,6 +13,7 @@ type convStep struct {
 	in    *tensorRef
 	out   *tensorRef
 	w, b  *Param
+	chain *chain // if set, w and b are nil and this stands for two convolutions
 	act   activation
 	shape conv.Shape
 	epi   conv.Epilogue
@@ -32,31 +33,66 @@ func newConvStep(n *node, in *tensorRef, w, b *Param) *convStep {
 	}}
 }
 
+// join adds a convolution that follows directly.
+func (s *convStep) join(n *node, w, b *Param) {
+	s.chain = newChain(s.w, s.b, w, b)
+	s.w, s.b = nil, nil
+	s.path += "+" + n.path
+	s.shape.K, s.shape.R, s.shape.S = s.chain.k, s.chain.size, s.chain.size
+	s.shape.StrideH, s.shape.StrideW = stride(n.layer), stride(n.layer)
+}
+
 // init fixes the epilogue once the compiler has decided what it holds.
 func (s *convStep) init() {
 	s.epi.ReLU = s.act == relu
 	switch {
 	case s.norm != nil:
 		s.epi.Scale, s.epi.Shift = s.norm.scale, s.norm.shift
-	case s.b != nil:
-		s.epi.Shift = s.b.Value
+	default:
+		s.epi.Shift = s.bias()
 	}
 	if s.feeds != nil && !s.feeds.fixed {
 		s.epi.Moments = &conv.Moments{Mean: s.feeds.mean, Var: s.feeds.variance}
 	}
 }
 
+// weight returns the filters and where their gradient goes, nil if frozen.
+func (s *convStep) weight() (value, grad []float32) {
+	switch {
+	case s.chain == nil:
+		return s.w.Value, s.w.Grad
+	case s.chain.trainable():
+		return s.chain.weight, s.chain.weightGrad
+	}
+	return s.chain.weight, nil
+}
+
+func (s *convStep) bias() []float32 {
+	switch {
+	case s.chain != nil:
+		return s.chain.bias
+	case s.b != nil:
+		return s.b.Value
+	}
+	return nil
+}
+
+func (s *convStep) trainable() bool {
+	return trainable(s.w) || trainable(s.b) || s.chain != nil && s.chain.trainable()
+}
+
 func (s *convStep) label() string      { return s.path }
 func (s *convStep) output() *tensorRef { return s.out }
 
 func (s *convStep) cost() (f, b int64) {
-	return weightCost(int64(s.out.shape.Len())*int64(len(s.w.Value)/s.shape.K), s.w, s.in)
+	w, grad := s.weight()
+	return weightCost(int64(s.out.shape.Len())*int64(len(w)/s.shape.K), grad, s.in)
 }
 
 // weightCost counts the products of forward, and those of backward: as many
 // again for the gradient of the weights and for that of the input, if needed.
-func weightCost(forward int64, w *Param, in *tensorRef) (f, b int64) {
-	if trainable(w) {
+func weightCost(forward int64, grad []float32, in *tensorRef) (f, b int64) {
+	if grad != nil {
 		b += forward
 	}
 	if in.needs {
@@ -87,14 +123,18 @@ func (s *convStep) planBackward(p *planner) {
 }
 
 func (s *convStep) forward(e *Net, n int) {
+	if s.chain != nil {
+		s.chain.combine()
+	}
 	if s.norm != nil {
-		s.norm.fold(s.b)
+		s.norm.fold(s.bias())
 	}
 	if s.res != nil {
 		s.epi.Residual = s.res.x.data
 	}
 	s.shape.N = n
-	conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)
+	w, _ := s.weight()
+	conv.Forward(&e.ws, &s.shape, s.in.x.data, w, s.out.x.data, &s.epi)
 	if s.act == relu6 {
 		r, cols := &e.rows, s.shape.K
 		r.y, r.b, r.act = s.out.x.data, nil, relu6
@@ -112,21 +152,37 @@ func (s *convStep) backward(e *Net, n int) {
 		r.dy, r.y, r.act = g, s.out.x.data, s.act
 		r.each(len(g)/cols, cols, maskKernel)
 	}
-	if trainable(s.b) {
-		if s.feeds != nil && !s.feeds.fixed && s.act == identity {
-			clear(s.b.Grad) // the norm subtracts the mean, and with it the bias
-		} else {
-			r.dy = g
-			r.sum(len(g)/cols, cols, columnSumKernel, s.b.Grad, nil)
-		}
-	}
+	s.biasGradient(r, g)
 	s.shape.N = n
-	if trainable(s.w) {
-		conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, s.w.Grad, false)
+	w, dw := s.weight()
+	if dw != nil {
+		conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, dw, false)
+	}
+	if dw != nil && s.chain != nil {
+		s.chain.gradients()
 	}
 	if s.in.needs {
-		conv.BackwardData(&e.ws, &s.shape, g, s.w.Value, s.in.g.data, s.accumulate)
+		conv.BackwardData(&e.ws, &s.shape, g, w, s.in.g.data, s.accumulate)
 	}
+}
+
+// biasGradient sums the gradient over images and positions.
+func (s *convStep) biasGradient(r *rowTask, g []float32) {
+	var sum []float32
+	switch {
+	case s.chain != nil && s.chain.trainable():
+		sum = s.chain.biasSum
+	case trainable(s.b):
+		sum = s.b.Grad
+	default:
+		return
+	}
+	if s.feeds != nil && !s.feeds.fixed && s.act == identity {
+		clear(sum) // the norm subtracts the mean, and with it the bias
+		return
+	}
+	r.dy = g
+	r.sum(len(g)/s.shape.K, s.shape.K, columnSumKernel, sum, nil)
 }
 
 // denseStep is a fully connected layer with bias and activation.
@@ -142,7 +198,7 @@ type denseStep struct {
 
 func (s *denseStep) label() string      { return s.path }
 func (s *denseStep) output() *tensorRef { return s.out }
-func (s *denseStep) cost() (f, b int64) { return weightCost(int64(len(s.w.Value)), s.w, s.in) }
+func (s *denseStep) cost() (f, b int64) { return weightCost(int64(len(s.w.Value)), s.w.Grad, s.in) }
 
 func (s *denseStep) planForward(p *planner) {
 	s.out.x = p.newBuf(s.out.shape.Len())

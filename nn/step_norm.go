@@ -88,12 +88,12 @@ func (s *normStep) planBackward(p *planner) {
 
 // fold sets scale and shift from the running statistics, for values to which
 // bias (which may be nil) has not been added yet.
-func (s *normStep) fold(bias *Param) {
+func (s *normStep) fold(bias []float32) {
 	for c := range s.scale {
 		scale := float64(s.gamma.Value[c]) / math.Sqrt(float64(s.runVar.Value[c])+s.eps)
 		mean := float64(s.runMean.Value[c])
 		if bias != nil {
-			mean -= float64(bias.Value[c])
+			mean -= float64(bias[c])
 		}
 		s.scale[c] = float32(scale)
 		s.shift[c] = float32(float64(s.beta.Value[c]) - mean*scale)
