@@ -4,7 +4,8 @@ package nn
 // where nothing else reads what flows between them:
 //
 //	both:       conv + conv (see chain)
-//	training:   conv|dense + relu;  batch norm + residual + relu
+//	training:   conv|dense + relu;  batch norm + residual + relu;
+//	            batch norm + relu + 2 x 2 maximum pool
 //	evaluation: conv + batch norm + residual + relu;  dense + relu
 func (e *Net) compile(g *graph, training bool) plan {
 	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)), readers: make([]int, len(g.values))}
@@ -76,6 +77,9 @@ func (c *compiler) next(i int, kinds ...Kind) (int, bool) {
 	}
 	return 0, false
 }
+
+// isHalving tells whether a pool has 2 x 2 windows side by side.
+func isHalving(l *Layer) bool { return l.Kernel == 2 && stride(l) == 2 && l.Pad == 0 }
 
 // nextResidual returns the node after i if it adds an earlier value to what
 // node i makes.
@@ -242,6 +246,12 @@ func (c *compiler) norm(i int) (step, int) {
 		s.res = c.ref(c.g.nodes[j].short)
 	}
 	s.act, last = c.nextAct(last, ReLU, ReLU6)
+	if j, ok := c.next(last, MaxPool); ok && s.res == nil && (s.source != nil || !c.training) && isHalving(c.g.nodes[j].layer) {
+		c.done[j] = true
+		last = j
+		s.pooled = true
+		s.zeros = make([]float32, in.shape.W*in.shape.C)
+	}
 	s.out = c.ref(c.g.nodes[last].out)
 	s.out.needs = in.needs || trainable(s.gamma) || trainable(s.beta) || s.res != nil && s.res.needs
 	return s, last

@@ -28,6 +28,10 @@ type normStep struct {
 	p, q, r            []float32 // dx = p dy + q (x - mean) + r
 	accumulate         bool      // of the residual's gradient
 	spill              *buf      // the gradient of in, where it must be added to another
+
+	pooled bool      // a 2 x 2 maximum pool follows; see step_normpool.go
+	idx    []uint8   // of each window and channel: where its maximum is
+	zeros  []float32 // a row of the input's gradient that the pool does not reach
 }
 
 func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *normStep {
@@ -62,7 +66,7 @@ func (s *normStep) planBackward(p *planner) {
 		return
 	}
 	p.touch(s.in.x, s.out.g)
-	if s.act != identity {
+	if s.act != identity || s.pooled {
 		p.touch(s.out.x)
 	}
 	if s.res != nil && s.res.needs {
@@ -112,6 +116,12 @@ func (s *normStep) forward(e *Net, n int) {
 		s.track(rows)
 	}
 	r := &e.rows
+	if s.pooled {
+		s.idx = growIndex(s.idx, len(s.out.x.data))
+		r.norm = s
+		r.each(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolKernel)
+		return
+	}
 	r.y, r.x, r.res, r.a, r.b, r.act = s.out.x.data, s.in.x.data, nil, s.scale, s.shift, s.act
 	if s.res != nil {
 		r.res = s.res.x.data
@@ -153,6 +163,15 @@ func (s *normStep) backward(e *Net, n int) {
 		return
 	}
 	rows, r := n*s.rowsPerImage, &e.rows
+	if s.pooled {
+		r.norm = s
+		r.sum(n*s.out.shape.H, s.cols, normPoolSumsKernel, s.s1, s.s2)
+		s.gradients(rows)
+		if s.in.needs {
+			r.each(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolGradKernel)
+		}
+		return
+	}
 	r.dy, r.y, r.x, r.c, r.act = s.out.g.data, s.out.x.data, s.in.x.data, s.mean, s.act
 	r.sum(rows, s.cols, normSumsKernel, s.s1, s.s2)
 	s.gradients(rows)

@@ -1,6 +1,10 @@
 package nn
 
-import "math"
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/simd"
+)
 
 // poolStep is a maximum or average pool.
 type poolStep struct {
@@ -33,11 +37,11 @@ func (s *poolStep) forward(e *Net, n int) {
 	r.x, r.y, r.pool = s.in.x.data, s.out.x.data, s
 	kernel := avgPoolKernel
 	if !s.average {
-		if need := s.out.shape.Len() * n; cap(s.idx) < need {
-			s.idx = make([]uint8, need)
-		}
-		s.idx = s.idx[:s.out.shape.Len()*n]
+		s.idx = growIndex(s.idx, s.out.shape.Len()*n)
 		kernel = maxPoolKernel
+		if s.halving() {
+			kernel = halveKernel
+		}
 	}
 	r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, kernel)
 }
@@ -48,7 +52,46 @@ func (s *poolStep) backward(e *Net, n int) {
 	}
 	r := &e.rows
 	r.dy, r.y, r.pool = s.out.g.data, s.in.g.data, s
+	if s.halving() && !s.average && !s.accumulate {
+		r.each(n, s.in.shape.Len(), halveGradKernel)
+		return
+	}
 	r.each(n, s.in.shape.Len(), poolGradKernel)
+}
+
+// halving tells whether the windows are 2 x 2, side by side.
+func (s *poolStep) halving() bool { return s.kernel == 2 && s.stride == 2 && s.pad == 0 }
+
+// halve returns the windows of one row of the output over x, and their number
+// of values.
+func (s *poolStep) halve(x []float32, row int) (p simd.Pool, n int) {
+	in, out := s.in.shape, s.out.shape
+	line, n := in.W*in.C, out.W*out.C
+	x = x[(row/out.H*in.H+2*(row%out.H))*line:]
+	return simd.Pool{X0: x[:line], X1: x[line : 2*line], Index: s.idx[row*n : (row+1)*n], C: in.C}, n
+}
+
+func halveKernel(t *rowTask, _, lo, hi int) {
+	for row := lo; row < hi; row++ {
+		p, n := t.pool.halve(t.x, row)
+		p.Max(t.y[row*n : (row+1)*n])
+	}
+}
+
+// halveGradKernel handles whole images.
+func halveGradKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	line, covered := in.W*in.C, 2*out.W*in.C
+	for img := lo; img < hi; img++ {
+		for row := img * out.H; row < (img+1)*out.H; row++ {
+			p, n := s.halve(t.y, row)
+			p.MaxGrad(t.dy[row*n : (row+1)*n])
+			clear(p.X0[covered:])
+			clear(p.X1[covered:])
+		}
+		clear(t.y[(img*in.H+2*out.H)*line : (img+1)*in.H*line])
+	}
 }
 
 // window is the part of the kernel at output position p that lies within n
