@@ -70,21 +70,17 @@ func (m *memory) push(batch *pair.Rows, labels []int64) {
 func (m *memory) save() Memory {
 	return Memory{
 		Dim: m.dim, Next: m.head,
-		Embeddings: slices.Clone(m.e), Labels: slices.Clone(m.labels),
+		Embeddings: slices.Clone(m.e), Labels: slices.Clone(m.labels), Unit: slices.Clone(m.unit),
 	}
 }
 
 func (m *memory) load(s Memory) error {
-	if len(s.Labels)*s.Dim != len(s.Embeddings) || len(s.Labels) > m.size || s.Next < 0 || s.Next >= m.size {
+	if len(s.Labels)*s.Dim != len(s.Embeddings) || len(s.Labels) > m.size || len(s.Unit) != len(s.Labels) || s.Next < 0 || s.Next >= m.size {
 		return fmt.Errorf("a saved cross-batch memory of %d labels and %d numbers of dimension %d, the next at %d, does not fit one of %d", len(s.Labels), len(s.Embeddings), s.Dim, s.Next, m.size)
 	}
 	m.dim, m.head = s.Dim, s.Next
 	m.e = append(m.e[:0], s.Embeddings...)
 	m.labels = append(m.labels[:0], s.Labels...)
-	m.unit = m.unit[:0]
-	for k := range s.Labels {
-		sq := pair.SquaredNorm(m.e[k*m.dim : (k+1)*m.dim])
-		m.unit = append(m.unit, sq > 1-1e-5 && sq < 1+1e-5)
-	}
+	m.unit = append(m.unit[:0], s.Unit...)
 	return nil
 }

@@ -187,6 +187,9 @@ type Memory struct {
 	Next       int       `json:"next"`
 	Embeddings []float32 `json:"embeddings"`
 	Labels     []int64   `json:"labels"`
+	// Unit says of each embedding whether it was divided by its norm, which
+	// decides whether its norm counts as exactly 1.
+	Unit []bool `json:"unit"`
 }
 
 // State returns the state after the last step.

@@ -94,6 +94,7 @@ var commands = []func(*app) *cobra.Command{
 	newData,
 	newEval,
 	newLoss,
+	newTrain,
 	newMap,
 	newReport,
 }

@@ -20,8 +20,6 @@ func main() {
 		for _, k := range poolKernels() {
 			k.emit(v)
 		}
-		depthwise(v, false)
-		depthwise(v, true)
 		folds(v)
 	}
 	transpose()

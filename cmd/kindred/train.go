@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/train/progress"
+)
+
+// trainFlags are the options of kindred train as typed.
+type trainFlags struct {
+	config, data, dataDir string
+	set                   []string
+	out, resume           string
+	printConfig           bool
+}
+
+func newTrain(a *app) *cobra.Command {
+	var f trainFlags
+	cmd := &cobra.Command{
+		Use:   "train [-c FILE] [--data PATH] [--set KEY=VALUE ...]",
+		Short: "Train an embedding",
+		Long: `train runs the loop from images to an embedding and writes a run folder:
+
+  config.yaml                       every setting, resolved
+  metrics.csv, timing.csv           a line an epoch
+  model.safetensors, model.json     the network
+  checkpoint/                       what --resume continues from
+  embeddings.npy, labels.csv        the test split
+  report.html                       all of it to look at
+
+Every key of the configuration can be set by --set section.key=value;
+'kindred train --print-config' prints them all with what they mean.`,
+		Example: `  kindred train --data mnist
+  kindred train --data photos/ --set train.epochs=20 --out runs/photos
+  kindred train -c run.yaml --set mine.positives=random
+  kindred train --resume runs/photos`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) },
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&f.config, "config", "c", "", "configuration (YAML)")
+	fs.StringVar(&f.data, "data", "", "data set by name, folder, manifest or benchmark root; short for data.path")
+	fs.StringVar(&f.dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	fs.StringArrayVar(&f.set, "set", nil, "set section.key=value")
+	fs.StringVar(&f.out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
+	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
+	fs.BoolVar(&f.printConfig, "print-config", false, "print the keys of the configuration and stop")
+	return cmd
+}
+
+func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
+	if f.printConfig {
+		return printReference(a)
+	}
+	cfg, err := f.load(cmd, a)
+	if err != nil {
+		return err
+	}
+	home, err := data.Home(f.dataDir)
+	if err != nil {
+		return err
+	}
+	opts := train.Options{Dir: f.out, Resume: f.resume != "", Home: home, Observe: progress.New(a.err, "").Observe}
+	if opts.Resume {
+		opts.Dir = f.resume
+	} else if opts.Dir == "" {
+		if opts.Dir, err = freeRunDir(cfg.Name()); err != nil {
+			return err
+		}
+	}
+	res, err := train.Run(cmd.Context(), cfg, opts)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(res.Summary(opts.Dir))
+	}
+	return printRun(a, res, opts.Dir)
+}
+
+// load reads the configuration of a new run or of the one to resume.
+func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
+	file, set := f.config, f.set
+	if f.resume != "" {
+		if f.config != "" || f.data != "" || f.out != "" {
+			return train.Config{}, usagef("--resume continues a run as it was configured; -c, --data and --out do not go with it")
+		}
+		file = filepath.Join(f.resume, train.ConfigFile)
+	}
+	if f.data != "" {
+		set = append([]string{"data.path=" + fmt.Sprintf("%q", f.data)}, set...)
+	}
+	if cmd.Flags().Changed("seed") {
+		set = append([]string{fmt.Sprintf("train.seed=%d", a.seed)}, set...)
+	}
+	var text []byte
+	if file != "" {
+		var err error
+		if text, err = os.ReadFile(file); err != nil {
+			return train.Config{}, err
+		}
+	}
+	cfg, err := train.Parse(file, text, set...)
+	if err != nil {
+		return cfg, usageError{err}
+	}
+	return cfg, nil
+}
+
+// freeRunDir returns runs/NAME, or runs/NAME-2 and so on if that exists.
+func freeRunDir(name string) (string, error) {
+	for k := 1; k < 10000; k++ {
+		dir := filepath.Join("runs", name)
+		if k > 1 {
+			dir += fmt.Sprintf("-%d", k)
+		}
+		if _, err := os.Stat(dir); os.IsNotExist(err) {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("runs holds ten thousand runs called %s: give --out", name)
+}
+
+func printRun(a *app, res *train.Result, dir string) error {
+	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, m := range res.Last().Metrics {
+		fmt.Fprintf(tw, "%s\t%.4f\n", m.Key(), m.Value)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "%s\n", dir)
+	return err
+}
+
+func printReference(a *app) error {
+	if a.json {
+		return a.printJSON(train.Reference())
+	}
+	section := ""
+	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, k := range train.Reference() {
+		s, name, _ := strings.Cut(k.Name, ".")
+		if s != section {
+			fmt.Fprintf(tw, "%s:\n", s)
+			section = s
+		}
+		fmt.Fprintf(tw, "  %s: %s\t# %s\n", name, k.Default, k.Help)
+	}
+	fmt.Fprintf(tw, "mine and loss:\tsee 'kindred loss --help'\n")
+	return tw.Flush()
+}

@@ -1,0 +1,123 @@
+package train
+
+// Config describes a run. Start from Default; Parse reads it from YAML.
+//
+// Fields whose comment says "by the data" are filled in when the data set is
+// known; the run folder's config.yaml holds what they became.
+type Config struct {
+	Data    DataConfig    `yaml:"data"`
+	Network NetworkConfig `yaml:"network"`
+	Sample  SampleConfig  `yaml:"sample"`
+	// Mine and Loss are read by objective.Parse, which knows the keys of every
+	// loss.
+	Mine  Section     `yaml:"mine"`
+	Loss  Section     `yaml:"loss"`
+	Train TrainConfig `yaml:"train"`
+	Eval  EvalConfig  `yaml:"eval"`
+}
+
+// Section is a part of a configuration whose keys depend on its content.
+type Section map[string]any
+
+// Switch is a choice that may be left to the data.
+type Switch string
+
+// Values of a Switch.
+const (
+	Auto Switch = "auto"
+	On   Switch = "true"
+	Off  Switch = "false"
+)
+
+// DataConfig says what to train and test on.
+type DataConfig struct {
+	Name         string `yaml:"name" help:"data set in the data folder, such as mnist"`
+	Path         string `yaml:"path" help:"folder, manifest or benchmark root, instead of a name"`
+	Size         int    `yaml:"size" help:"side of the images in pixels; 0: by the data"`
+	Channels     int    `yaml:"channels" help:"1 (grey) or 3 (colour); 0: as the images are"`
+	Label        string `yaml:"label" help:"column or rule to train with: coarse, parity, mod:3, groups:0-4|5-9; empty: the set's own"`
+	Fine         string `yaml:"fine" help:"column to score retrieval with; empty: the set's fine one"`
+	Split        string `yaml:"split" help:"official, classes, images:0.2, fold:1/4; empty: the set's own"`
+	TrainClasses string `yaml:"train_classes" help:"fine classes to train on, such as 0-5; empty: all that the split leaves"`
+	TestClasses  string `yaml:"test_classes" help:"fine classes to test on; empty: all that the split leaves"`
+	TrainLimit   int    `yaml:"train_limit" help:"use only the first n training samples of each fine class; 0: all"`
+	TestLimit    int    `yaml:"test_limit" help:"use only the first n test samples of each fine class; 0: all"`
+	Augment      string `yaml:"augment" help:"random changes of training images"`
+	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet"`
+	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping"`
+}
+
+// NetworkConfig describes the network.
+type NetworkConfig struct {
+	Name       string   `yaml:"name" help:"mnist, conv4, resnet18, resnet34, resnet50, mobilenet_v2, mlp, linear; empty: by the data"`
+	Dim        int      `yaml:"dim" help:"length of the embedding"`
+	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
+	Pretrained string   `yaml:"pretrained" help:"file of weights to start from (.safetensors, .pth)"`
+	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
+	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
+	Multiple   float64  `yaml:"multiple" help:"width multiplier of mobilenet_v2; 0: 1"`
+	Stem       string   `yaml:"stem" help:"start of residual networks: large, small; empty: by the size"`
+	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
+	Freeze     []string `yaml:"freeze" help:"prefixes of parameter names to leave as they are"`
+	FrozenNorm bool     `yaml:"frozen_norm" help:"batch norm keeps its running statistics in training"`
+}
+
+// SampleConfig describes batches of Classes x PerClass samples.
+type SampleConfig struct {
+	Classes  int `yaml:"classes" help:"training labels in a batch; 0: up to 8"`
+	PerClass int `yaml:"per_class" help:"samples of each; 0: what makes a batch of about 128"`
+	Batches  int `yaml:"batches" help:"batches in an epoch; 0: about as many samples as there are"`
+}
+
+// TrainConfig describes the optimization.
+type TrainConfig struct {
+	Epochs      int       `yaml:"epochs" help:"passes over the training set"`
+	Optimizer   string    `yaml:"optimizer" help:"adam, adamw, sgd"`
+	LR          float64   `yaml:"lr" help:"learning rate"`
+	LossLR      float64   `yaml:"loss_lr" help:"learning rate of the loss's own parameters; 0: lr, for the margin loss 0.0005"`
+	Momentum    float64   `yaml:"momentum" help:"of sgd"`
+	WeightDecay float64   `yaml:"weight_decay" help:"decay of the weights"`
+	Clip        float64   `yaml:"clip" help:"largest norm of the gradient; 0: no limit"`
+	Schedule    string    `yaml:"schedule" help:"constant, step, cosine"`
+	Steps       []int     `yaml:"steps" help:"schedule step: epochs after which the rate is multiplied by gamma"`
+	Gamma       float64   `yaml:"gamma" help:"schedule step: the factor"`
+	Warmup      float64   `yaml:"warmup" help:"epochs of linear growth of the rate at the start"`
+	Groups      GroupList `yaml:"groups" help:"rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]"`
+	Seed        uint64    `yaml:"seed" help:"fixes everything random"`
+	Checkpoint  int       `yaml:"checkpoint" help:"also write the checkpoint every n steps; 0: after epochs only"`
+}
+
+// Group gives the parameters whose names start with Prefix their own rate.
+type Group struct {
+	Prefix  string  `yaml:"prefix" help:"start of the parameters' names"`
+	Scale   float64 `yaml:"scale" help:"factor on the learning rate"`
+	NoDecay bool    `yaml:"no_decay" help:"no weight decay"`
+}
+
+// GroupList is a list of groups; the first that fits a parameter counts.
+type GroupList []Group
+
+// EvalConfig describes the evaluation.
+type EvalConfig struct {
+	Recall   []int    `yaml:"recall" help:"k of Recall@k"`
+	Every    int      `yaml:"every" help:"evaluate after every n-th epoch, and after the last"`
+	Metrics  []string `yaml:"metrics" help:"further metrics after the last epoch, as kindred eval names them"`
+	Distance string   `yaml:"distance" help:"euclidean, cosine"`
+	Train    int      `yaml:"train" help:"also score the first n training samples; 0: none, -1: all"`
+	Batch    int      `yaml:"batch" help:"images at a time"`
+}
+
+// Default returns the configuration that a run has when nothing is said.
+func Default() Config {
+	return Config{
+		Data:    DataConfig{Augment: "none", Pixels: "unit"},
+		Network: NetworkConfig{Dim: 128, Normalize: Auto},
+		Mine:    Section{},
+		Loss:    Section{"name": "triplet"},
+		Train: TrainConfig{
+			Epochs: 10, Optimizer: "adam", LR: 0.001, Momentum: 0.9,
+			Schedule: "constant", Gamma: 0.1, Seed: 1,
+		},
+		Eval: EvalConfig{Recall: []int{1, 5, 10}, Every: 1, Distance: "euclidean", Batch: 256},
+	}
+}

@@ -1,0 +1,105 @@
+package train
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Files of a run folder.
+const (
+	ConfigFile  = "config.yaml"
+	MetricsFile = "metrics.csv"
+	TimingFile  = "timing.csv"
+)
+
+// write replaces a file of the run folder.
+func (t *trainer) write(path string, write func(io.Writer) error) error {
+	return t.explain(atomic.WriteFile(path, write))
+}
+
+// explain adds the way out of a full disk.
+func (t *trainer) explain(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: the disk is full; free some space, then continue with --resume %s", err, t.opts.Dir)
+	}
+	return err
+}
+
+// prepareDir makes the run folder. A new run does not overwrite one that is
+// there.
+func prepareDir(dir string, resume bool) error {
+	if dir == "" {
+		return nil
+	}
+	if !resume {
+		for _, f := range []string{ConfigFile, filepath.Join(checkpointDir, checkpointFile)} {
+			if _, err := os.Stat(filepath.Join(dir, f)); err == nil {
+				return fmt.Errorf("%s holds a run already: continue it with --resume %s, or choose another folder with --out", dir, dir)
+			}
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, checkpointDir), 0o755); err != nil {
+		return err
+	}
+	return sweep(dir, filepath.Join(dir, checkpointDir))
+}
+
+// sweep removes temporary files that a killed process left.
+func sweep(dirs ...string) error {
+	for _, d := range dirs {
+		left, err := filepath.Glob(filepath.Join(d, ".*.tmp-*"))
+		if err != nil {
+			return err
+		}
+		for _, f := range left {
+			if err := os.Remove(f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv; the labels file
+// has the columns path, label (the fine class), coarse (what was trained with).
+func (t *trainer) writeEmbeddings(name string, x *mat.Dense, p *data.Part, kept []int) error {
+	err := t.write(filepath.Join(t.opts.Dir, name+"embeddings.npy"), func(w io.Writer) error { return embio.WriteNPY(w, x) })
+	if err != nil {
+		return err
+	}
+	return t.write(filepath.Join(t.opts.Dir, name+"labels.csv"), func(w io.Writer) error { return WriteLabels(w, p, kept) })
+}
+
+// WriteLabels writes a CSV file with the columns path, label (the fine class)
+// and coarse (the training label) for the samples of p at the given positions.
+func WriteLabels(w io.Writer, p *data.Part, pos []int) error {
+	cw := csv.NewWriter(w)
+	if err := cw.Write([]string{"path", "label", "coarse"}); err != nil {
+		return err
+	}
+	for _, i := range pos {
+		if err := cw.Write([]string{p.Data.Names[p.Index[i]], className(p.FineClasses, p.Fine[i]), className(p.LabelClasses, p.Label[i])}); err != nil {
+			return err
+		}
+	}
+	cw.Flush()
+	return cw.Error()
+}
+
+func className(names []string, id int64) string {
+	if id >= 0 && id < int64(len(names)) {
+		return names[id]
+	}
+	return strconv.FormatInt(id, 10)
+}

@@ -1,0 +1,106 @@
+// Package progress shows how far a training run is, as one line of a terminal.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Bar draws a progress bar for each epoch, with images a second, the loss, the
+// share of active tuples and the time left for the whole run.
+type Bar struct {
+	w     io.Writer
+	name  string
+	bar   *progressbar.ProgressBar
+	epoch int
+	loss  float64 // smoothed
+	last  time.Time
+	// first is the first event that moved, to measure the rate from.
+	first      time.Time
+	firstSteps int
+}
+
+// New returns a bar on w; it stays silent unless w is a terminal. name goes
+// before the epoch.
+func New(w io.Writer, name string) *Bar {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return &Bar{}
+	}
+	return &Bar{w: w, name: name}
+}
+
+// Observe is an observer of train.Options.
+func (b *Bar) Observe(e train.Event) {
+	if b.w == nil {
+		return
+	}
+	switch e.Stage {
+	case train.Stepped:
+		b.step(e)
+	case train.Scoring:
+		if b.bar != nil {
+			b.bar.Describe(b.head(e) + " scoring")
+		}
+	case train.EpochEnd:
+		b.clear()
+		fmt.Fprintln(b.w, Line(b.name, e))
+	}
+}
+
+func (b *Bar) head(e train.Event) string {
+	return fmt.Sprintf("%sepoch %d/%d", b.name, e.Epoch, e.Epochs)
+}
+
+func (b *Bar) step(e train.Event) {
+	if b.bar == nil || b.epoch != e.Epoch {
+		b.clear()
+		b.epoch = e.Epoch
+		b.bar = progressbar.NewOptions(e.Steps, progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(20),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish())
+	}
+	done := (e.Epoch-1)*e.Steps + e.Step
+	if b.first.IsZero() {
+		b.first, b.firstSteps, b.loss = time.Now(), done, e.Result.Value
+	}
+	b.loss += 0.05 * (e.Result.Value - b.loss)
+	if time.Since(b.last) < 100*time.Millisecond {
+		return
+	}
+	b.last = time.Now()
+	text := fmt.Sprintf("%s  %.0f img/s  loss %.4f  active %.0f%%", b.head(e), float64(e.Images)/e.Elapsed.Seconds(), b.loss,
+		100*float64(e.Result.Active)/float64(max(e.Result.Tuples, 1)))
+	if moved := done - b.firstSteps; moved > 0 {
+		left := time.Since(b.first) / time.Duration(moved) * time.Duration(e.Epochs*e.Steps-done)
+		text += "  " + left.Round(time.Second).String() + " left"
+	}
+	b.bar.Describe(text)
+	// A bar that cannot be drawn is no reason to stop a run.
+	_ = b.bar.Set(e.Step)
+}
+
+func (b *Bar) clear() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+		b.bar = nil
+	}
+}
+
+// Line sums up an epoch that ended.
+func Line(name string, e train.Event) string {
+	row := e.Row
+	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(), 100*row.ActiveShare())
+	for _, m := range row.Metrics {
+		if m.Name == "recall@1" {
+			text += fmt.Sprintf("  %s %.1f", m.Key(), 100*m.Value)
+		}
+	}
+	return text
+}

@@ -1,0 +1,450 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/sample"
+)
+
+// Options say where a run's files are and who watches. The zero value keeps
+// nothing on disk.
+type Options struct {
+	// Dir is the run folder; it must not hold a run, unless Resume is set.
+	Dir string
+	// Resume continues from the checkpoint in Dir.
+	Resume bool
+	// Home is the folder of data sets by name; see data.Home.
+	Home string
+	// Dataset, if set, is used instead of opening what the configuration names.
+	Dataset *data.Dataset
+	// Observe, if set, is called from the training goroutine as things happen.
+	Observe func(Event)
+}
+
+// Event tells an observer how far a run is.
+type Event struct {
+	Stage         Stage
+	Epoch, Epochs int // the epoch under way, from 1
+	Step, Steps   int // of the epoch
+	Images        int // since this process started the run
+	Elapsed       time.Duration
+	Result        objective.Result // of the last step
+	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
+}
+
+// Stage is what a run has just done.
+type Stage int
+
+// The stages.
+const (
+	Started  Stage = iota // everything is set up
+	Stepped               // one step
+	Scoring               // an evaluation begins
+	EpochEnd              // an epoch ended, evaluated or not
+	Finished              // the files are written
+)
+
+// Result is what a run came to.
+type Result struct {
+	Config  Config // resolved
+	History []Epoch
+	Net     Network
+	// Embeddings of the test split's queries, and of the seen classes' test
+	// samples, as History's last row scored them.
+	Test, Seen *Embedded
+	// Params is the number of trained values; Wait the share of the training
+	// time that was spent waiting for data.
+	Params int
+	Wait   float64
+	Took   time.Duration
+}
+
+// Last returns the last epoch's row.
+func (r *Result) Last() *Epoch { return &r.History[len(r.History)-1] }
+
+// Embedded is the embeddings of samples of a part: row i is the sample at
+// position Pos[i].
+type Embedded struct {
+	X    *mat.Dense
+	Part *data.Part
+	Pos  []int
+}
+
+// Fine returns the fine label of every row.
+func (e *Embedded) Fine() []int64 { return pick(e.Part.Fine, e.Pos) }
+
+// Label returns the training label of every row.
+func (e *Embedded) Label() []int64 { return pick(e.Part.Label, e.Pos) }
+
+// trainer is a run under way.
+type trainer struct {
+	cfg  Config
+	opts Options
+
+	sel       *data.Selected
+	labels    []int64 // of the training part, 0..classes-1
+	feed      feed
+	scored    []*scored
+	net       Network
+	objective *objective.Objective
+	optimizer *optim.Optimizer
+	sampler   *sample.Balanced
+	state     state
+
+	began  time.Time
+	images int
+	grad   *mat.Dense
+	batch  []int64 // labels of the batch under way
+	timing []string
+}
+
+// Run trains as cfg says. If ctx ends, the run stops after the step under way,
+// writes its checkpoint and returns the context's error; so it can be resumed.
+// On any other error the last good checkpoint stays.
+func Run(ctx context.Context, cfg Config, opts Options) (*Result, error) {
+	t, err := newTrainer(cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.loop(ctx); err != nil {
+		return nil, err
+	}
+	return t.finish(ctx)
+}
+
+func newTrainer(cfg Config, opts Options) (*trainer, error) {
+	t := &trainer{cfg: cfg.clone(), opts: opts}
+	if p := t.cfg.problems(); len(p) > 0 {
+		return nil, fmt.Errorf("%s: %s", p[0].key, p[0].text)
+	}
+	d := opts.Dataset
+	var err error
+	if d == nil {
+		if d, err = OpenData(t.cfg.Data, opts.Home); err != nil {
+			return nil, err
+		}
+	}
+	if t.sel, err = selectData(d, &t.cfg); err != nil {
+		return nil, err
+	}
+	o, err := objective.Parse(t.cfg.Mine, t.cfg.Loss)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	t.labels, ids = t.sel.Train.Dense()
+	if len(ids) < 2 {
+		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart", className(t.sel.Train.LabelClasses, ids[0]))
+	}
+	t.cfg.resolve(d, len(ids), &o)
+	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true); err != nil {
+		return nil, err
+	}
+	if t.scored, err = newScored(t.sel, &t.cfg); err != nil {
+		return nil, err
+	}
+	h, w, c := t.feed.shape()
+	if t.net, err = newNetwork(&t.cfg, h, w, c); err != nil {
+		return nil, err
+	}
+	o.Classes, o.Dim, o.Seed = len(ids), t.net.Dim(), t.cfg.Train.Seed
+	o.Mine.Seed = t.cfg.Train.Seed
+	if t.objective, err = objective.New(o); err != nil {
+		return nil, err
+	}
+	if t.sampler, err = newSampler(&t.cfg, t.labels); err != nil {
+		return nil, err
+	}
+	if t.optimizer, err = newOptimizer(&t.cfg.Train, t.sampler.Batches(), t.net, t.objective.Params()); err != nil {
+		return nil, err
+	}
+	t.state.Data = fingerprint(t.sel.Train)
+	if err := prepareDir(opts.Dir, opts.Resume); err != nil {
+		return nil, err
+	}
+	if opts.Resume {
+		if err := t.restore(); err != nil {
+			return nil, err
+		}
+	}
+	if opts.Dir != "" {
+		err := t.write(filepath.Join(opts.Dir, ConfigFile), func(w io.Writer) error {
+			_, err := w.Write(t.cfg.YAML())
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *trainer) observe(s Stage, r objective.Result, row *Epoch) {
+	if t.opts.Observe == nil {
+		return
+	}
+	t.opts.Observe(Event{
+		Stage: s, Epoch: min(t.state.Epoch+1, t.cfg.Train.Epochs), Epochs: t.cfg.Train.Epochs,
+		Step: t.state.Step, Steps: t.sampler.Batches(), Images: t.images, Elapsed: time.Since(t.began),
+		Result: r, Row: row,
+	})
+}
+
+// loop runs the epochs that are left.
+func (t *trainer) loop(ctx context.Context) error {
+	t.began = time.Now()
+	t.observe(Started, objective.Result{}, nil)
+	for t.state.Epoch < t.cfg.Train.Epochs {
+		start := time.Now()
+		if err := t.epoch(ctx); err != nil {
+			return err
+		}
+		trained := time.Now()
+		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate}
+		last := row.Epoch == t.cfg.Train.Epochs
+		if last || row.Epoch%t.cfg.Eval.Every == 0 {
+			t.observe(Scoring, objective.Result{}, nil)
+			var err error
+			if row.Metrics, err = t.evaluate(ctx, last); err != nil {
+				return t.stopped(err)
+			}
+		}
+		t.state.History = append(t.state.History, row)
+		t.state.Epoch++
+		t.state.Step, t.state.Sums = 0, Sums{}
+		t.state.Sampler = t.sampler.State()
+		if err := t.save(); err != nil {
+			return err
+		}
+		t.timing = append(t.timing, fmt.Sprintf("%d,%.3f,%.3f,%.1f", row.Epoch, trained.Sub(start).Seconds(), time.Since(trained).Seconds(),
+			float64(row.Steps*t.sampler.BatchSize())/trained.Sub(start).Seconds()))
+		if err := t.writeMetrics(); err != nil {
+			return err
+		}
+		t.observe(EpochEnd, objective.Result{}, &row)
+	}
+	return nil
+}
+
+// stopped completes an error that ended the run: an interruption writes the
+// checkpoint first.
+func (t *trainer) stopped(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		if e := t.save(); e != nil {
+			return errors.Join(err, e)
+		}
+		if t.opts.Dir != "" {
+			return fmt.Errorf("%w: stopped in epoch %d after step %d of %d; continue with --resume %s",
+				err, t.state.Epoch+1, t.state.Step, t.sampler.Batches(), t.opts.Dir)
+		}
+	}
+	return err
+}
+
+// epoch runs the steps that are left of the epoch under way.
+func (t *trainer) epoch(ctx context.Context) error {
+	batches := t.sampler.Epoch()
+	st := t.feed.epoch(ctx, t.state.Epoch, batches[t.state.Step:])
+	defer st.Close()
+	for t.state.Step < len(batches) {
+		if err := ctx.Err(); err != nil {
+			return t.stopped(err)
+		}
+		b, err := st.Next()
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("epoch %d: the data ended after %d of %d batches", t.state.Epoch+1, t.state.Step, len(batches))
+		}
+		if err != nil {
+			return t.stopped(err)
+		}
+		r, err := t.step(b)
+		if err != nil {
+			return fmt.Errorf("epoch %d, step %d: %w%s", t.state.Epoch+1, t.state.Step+1, err, t.kept())
+		}
+		t.state.Step++
+		t.images += b.N
+		t.observe(Stepped, r, nil)
+		if every := t.cfg.Train.Checkpoint; every > 0 && t.state.Step%every == 0 && t.state.Step < len(batches) {
+			if err := t.save(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kept says what remains after a failure.
+func (t *trainer) kept() string {
+	if t.opts.Dir == "" {
+		return ""
+	}
+	if _, err := os.Stat(CheckpointPath(t.opts.Dir)); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often helps", filepath.Join(t.opts.Dir, checkpointDir))
+}
+
+// step makes one training step on a batch.
+func (t *trainer) step(b *data.Batch) (objective.Result, error) {
+	if b.N == 0 {
+		return objective.Result{}, errors.New("none of the batch's images could be read")
+	}
+	t.batch = t.batch[:0]
+	for _, p := range b.Pos {
+		t.batch = append(t.batch, t.labels[p])
+	}
+	x := b.Pixels[:b.N*b.H*b.W*b.C]
+	e := t.net.Forward(x, b.N)
+	if t.grad == nil || t.grad.Rows != e.Rows {
+		t.grad = mat.New(e.Rows, e.Cols)
+	}
+	r, err := t.objective.Step(e, t.batch, t.grad)
+	if err != nil {
+		if d := t.net.Diagnose(x, b.N); d != nil {
+			err = fmt.Errorf("%w (%w)", err, d)
+		}
+		return r, err
+	}
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		return r, fmt.Errorf("the loss is %v", r.Value)
+	}
+	t.net.Backward(t.grad)
+	s := t.optimizer.Step()
+	if math.IsNaN(s.GradNorm) || math.IsInf(s.GradNorm, 0) {
+		return r, fmt.Errorf("the gradient is not finite, first in %s", t.badGradient())
+	}
+	t.state.Rate = s.Rate
+	sums := &t.state.Sums
+	sums.Steps++
+	sums.Loss += r.Value
+	sums.Gradient += s.GradNorm
+	sums.Tuples += r.Tuples
+	sums.Active += r.Active
+	sums.Anchors += r.Anchors
+	sums.NoPositive += r.NoPositive
+	sums.NoNegative += r.NoNegative
+	sums.NoCandidate += r.NoCandidate
+	sums.Fallbacks += r.Fallbacks
+	return r, nil
+}
+
+// badGradient names the layer, nearest to the loss, whose gradient holds a value
+// that is not finite.
+func (t *trainer) badGradient() string {
+	for _, p := range slices.Backward(t.net.Params()) {
+		for _, g := range p.Grad {
+			if g-g != 0 {
+				return "layer " + p.Name
+			}
+		}
+	}
+	for _, p := range t.objective.Params() {
+		for _, g := range p.Grad {
+			if g-g != 0 {
+				return "the loss's parameter " + p.Name
+			}
+		}
+	}
+	return "the sum of its squares"
+}
+
+// evaluate scores all sets.
+func (t *trainer) evaluate(ctx context.Context, last bool) ([]Metric, error) {
+	metrics, err := t.cfg.metricsOf(last)
+	if err != nil {
+		return nil, err
+	}
+	var out []Metric
+	for _, s := range t.scored {
+		m, err := s.score(ctx, t.net, &t.cfg, metrics)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m...)
+	}
+	return out, nil
+}
+
+func (t *trainer) writeMetrics() error {
+	if t.opts.Dir == "" {
+		return nil
+	}
+	err := t.write(filepath.Join(t.opts.Dir, MetricsFile), func(w io.Writer) error { return writeHistory(w, t.state.History) })
+	if err != nil {
+		return err
+	}
+	return t.write(filepath.Join(t.opts.Dir, TimingFile), func(w io.Writer) error {
+		_, err := io.WriteString(w, "epoch,train_seconds,eval_seconds,images_per_second\n"+strings.Join(t.timing, "\n")+"\n")
+		return err
+	})
+}
+
+// finish writes the network and the embeddings of the test split.
+func (t *trainer) finish(ctx context.Context) (*Result, error) {
+	res := &Result{Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began), Wait: t.feed.stats().WaitShare()}
+	for _, p := range t.net.Params() {
+		if p.Grad != nil {
+			res.Params += len(p.Value)
+		}
+	}
+	if t.opts.Dir != "" {
+		if err := t.saveModel(); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range t.scored {
+		if s.name == "train" {
+			continue
+		}
+		x, pos, err := embed(ctx, t.net, s.qfeed, s.query.Len(), t.cfg.Eval.Batch)
+		if err != nil {
+			return nil, err
+		}
+		e := &Embedded{X: x, Part: s.query, Pos: pos}
+		prefix := ""
+		if s.name == "seen" {
+			res.Seen, prefix = e, "seen_"
+		} else {
+			res.Test = e
+		}
+		if t.opts.Dir == "" {
+			continue
+		}
+		if err := t.writeEmbeddings(prefix, x, s.query, pos); err != nil {
+			return nil, err
+		}
+		if s.gallery != nil {
+			if x, pos, err = embed(ctx, t.net, s.gfeed, s.gallery.Len(), t.cfg.Eval.Batch); err != nil {
+				return nil, err
+			}
+			if err := t.writeEmbeddings("gallery_", x, s.gallery, pos); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t.observe(Finished, objective.Result{}, nil)
+	return res, nil
+}
+
+// saveModel writes the network, with how its input is prepared among the
+// description's remarks.
+func (t *trainer) saveModel() error {
+	t.net.Spec().Meta = map[string]string{
+		"pixels": t.cfg.Data.Pixels, "channels": strconv.Itoa(t.cfg.Data.Channels), "loss": fmt.Sprint(t.cfg.Loss["name"]),
+	}
+	return t.net.Save(t.opts.Dir)
+}

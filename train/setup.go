@@ -1,0 +1,178 @@
+package train
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/sample"
+)
+
+// Network is what a run needs of the engine that runs a network; *nn.Net is
+// one. Forward and Infer return embeddings that are valid until the next call.
+type Network interface {
+	Forward(x []float32, n int) *mat.Dense
+	Backward(dE *mat.Dense)
+	Infer(x []float32, n int) *mat.Dense
+	Params() []*nn.Param
+	Dim() int
+	Spec() *nn.Spec
+	// Step counts training passes; with the seed it fixes what dropout drops.
+	Step() uint64
+	SetStep(n uint64)
+	// Diagnose passes n images forward again and says, as an error, which layer
+	// is the first to give a value that is not finite; nil if none does.
+	Diagnose(x []float32, n int) error
+	// Save writes the weights and the description into an existing folder.
+	Save(dir string) error
+}
+
+// OpenData opens the data set that cfg names. home is the data folder, as
+// data.Home returns it.
+func OpenData(cfg DataConfig, home string) (*data.Dataset, error) {
+	what := cmp.Or(cfg.Path, cfg.Name)
+	if what == "" {
+		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
+	}
+	return data.Open(what, data.OpenOptions{Home: home})
+}
+
+// selectData applies the label rule, the split and the limits of cfg.
+func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
+	c := &cfg.Data
+	sel, err := d.Select(data.Selection{
+		Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Seed: cfg.Train.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	shared := sel.Query == sel.Gallery
+	sel.Train = limit(sel.Train, c.TrainLimit)
+	sel.Query = limit(sel.Query, c.TestLimit)
+	if sel.Seen != nil {
+		sel.Seen = limit(sel.Seen, c.TestLimit)
+	}
+	if shared {
+		sel.Gallery = sel.Query
+	}
+	return sel, nil
+}
+
+// limit keeps the first n samples of every fine class; 0 keeps all.
+func limit(p *data.Part, n int) *data.Part {
+	if n == 0 {
+		return p
+	}
+	taken := map[int64]int{}
+	var keep []int
+	for i, y := range p.Fine {
+		if taken[y]++; taken[y] <= n {
+			keep = append(keep, i)
+		}
+	}
+	return subset(p, keep)
+}
+
+// subset is the part with the samples at the given positions.
+func subset(p *data.Part, pos []int) *data.Part {
+	out := &data.Part{Data: p.Data, LabelClasses: p.LabelClasses, FineClasses: p.FineClasses}
+	for _, i := range pos {
+		out.Index = append(out.Index, p.Index[i])
+		out.Label = append(out.Label, p.Label[i])
+		out.Fine = append(out.Fine, p.Fine[i])
+	}
+	return out
+}
+
+// resolve fills in what cfg leaves to the data, so that the configuration alone
+// says all. classes is the number of training labels.
+func (c *Config) resolve(d *data.Dataset, classes int, o *objective.Options) {
+	if d.Features != nil {
+		c.Network.Name = cmp.Or(c.Network.Name, "mlp")
+	} else {
+		w, h, ch := d.Source.Shape()
+		if d.Boxes != nil {
+			w, h = 0, 0
+		}
+		c.Data.Channels = cmp.Or(c.Data.Channels, ch, 3)
+		if c.Data.Size == 0 {
+			c.Data.Size = usualSize(w, h, c.Data.Channels)
+		}
+		name := "conv4"
+		if c.Data.Size == 28 && c.Data.Channels == 1 {
+			name = "mnist"
+		}
+		c.Network.Name = cmp.Or(c.Network.Name, name)
+	}
+	if c.Network.Normalize == Auto {
+		c.Network.Normalize = On
+		if c.Network.Dim < 4 {
+			c.Network.Normalize = Off
+		}
+	}
+	if c.Sample.Classes == 0 {
+		c.Sample.Classes = min(8, classes)
+	}
+	if c.Sample.PerClass == 0 {
+		c.Sample.PerClass = max(2, 128/c.Sample.Classes)
+	}
+	c.Mine["positives"] = o.Mine.Positives.String()
+	c.Mine["negatives"] = o.Mine.Negatives.String()
+}
+
+// usualSize is the side that images are brought to unless the user says: their
+// own if they are small and square, 40 for line drawings, 64 for photographs.
+func usualSize(w, h, channels int) int {
+	switch {
+	case w == h && w > 0 && w <= 64:
+		return w
+	case channels == 1:
+		return 40
+	}
+	return 64
+}
+
+// newNetwork builds the network of cfg for samples of the given shape.
+func newNetwork(cfg *Config, h, w, ch int) (*nn.Net, error) {
+	n := &cfg.Network
+	spec, err := nn.Network(n.Name, nn.NetworkOptions{
+		Input: nn.Shape{H: h, W: w, C: ch}, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
+		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
+	}
+	return nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm})
+}
+
+// newSampler draws batches by the training labels.
+func newSampler(cfg *Config, labels []int64) (*sample.Balanced, error) {
+	s, err := sample.New(labels, sample.Config{
+		Classes: cfg.Sample.Classes, PerClass: cfg.Sample.PerClass, Batches: cfg.Sample.Batches, Seed: cfg.Train.Seed,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sample: %w", err)
+	}
+	return s, nil
+}
+
+// fingerprint identifies the training samples and their labels, so that a run
+// is not resumed on other data.
+func fingerprint(p *data.Part) string {
+	h := sha256.New()
+	var b [16]byte
+	for i, idx := range p.Index {
+		h.Write([]byte(p.Data.Names[idx]))
+		binary.LittleEndian.PutUint64(b[:8], uint64(p.Label[i]))
+		binary.LittleEndian.PutUint64(b[8:], uint64(p.Fine[i]))
+		h.Write(b[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

@@ -1,0 +1,35 @@
+package train
+
+import "math"
+
+// Summary is the result of a run as one JSON document.
+type Summary struct {
+	Dir            string             `json:"dir,omitempty"`
+	Epochs         int                `json:"epochs"`
+	Steps          int                `json:"steps"`
+	Parameters     int                `json:"parameters"`
+	Loss           float64            `json:"loss"` // mean of the last epoch
+	ActiveShare    float64            `json:"active_share"`
+	NoPositive     int                `json:"anchors_without_positive"` // of the last epoch
+	Metrics        map[string]float64 `json:"metrics"`                  // of the last epoch
+	Seconds        float64            `json:"seconds"`
+	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
+	TrainingLabels string             `json:"training_labels,omitempty"`
+}
+
+// Summary sums up the run that is in dir.
+func (r *Result) Summary(dir string) Summary {
+	last := r.Last()
+	s := Summary{
+		Dir: dir, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(), ActiveShare: last.ActiveShare(),
+		NoPositive: last.NoPositive, Metrics: map[string]float64{}, Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
+		TrainingLabels: r.Config.Data.Label,
+	}
+	for _, e := range r.History {
+		s.Steps += e.Steps
+	}
+	for _, m := range last.Metrics {
+		s.Metrics[m.Key()] = m.Value
+	}
+	return s
+}
