@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/pair"
+)
 
 // MultiSimilarity weighs each pair by how it compares with the others of its
 // anchor:
@@ -33,18 +36,8 @@ func (l MultiSimilarity) Set(s *Set) {
 		return
 	}
 	alpha, beta, lambda := l.Alpha.Or(2), l.Beta.Or(50), l.Lambda.Or(0.5)
-	z := s.scratch(max(len(s.Pos), len(s.Neg)))
-	p := z[:len(s.Pos)]
-	scaled(p, s.Pos, -alpha, lambda)
-	v := softmax(p, true) / alpha
-	for k, w := range p {
-		s.DPos[k] = float32(-w)
-	}
-	n := z[:len(s.Neg)]
-	scaled(n, s.Neg, beta, lambda)
-	v += softmax(n, true) / beta
-	for k, w := range n {
-		s.DNeg[k] = float32(w)
-	}
+	v := linearSoftmax(s.DPos, s.Pos, -alpha, lambda, true) / alpha
+	simd.Scale(s.DPos, -1, s.DPos)
+	v += linearSoftmax(s.DNeg, s.Neg, beta, lambda, true) / beta
 	s.term(v)
 }

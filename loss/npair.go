@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/pair"
+)
 
 // NPair compares a positive with all chosen negatives at once:
 //
@@ -52,11 +55,9 @@ func ratio(s *Set, a float64) {
 	if !s.both() {
 		return
 	}
-	z := s.scratch(len(s.Neg))
 	// The sum over negatives is the same for all positives: L_p is the
 	// softplus of log(sum of exp(a S_an)) - a S_ap.
-	scaled(z, s.Neg, a, 0)
-	all := softmax(z, false)
+	all := linearSoftmax(s.DNeg, s.Neg, a, 0, false)
 	var total float64
 	for k, p := range s.Pos {
 		v, w := softplus(all - a*float64(p))
@@ -64,7 +65,5 @@ func ratio(s *Set, a float64) {
 		s.DPos[k] = float32(-a * w)
 		total += w
 	}
-	for k, w := range z {
-		s.DNeg[k] = float32(a * w * total)
-	}
+	simd.Scale(s.DNeg, float32(a*total), s.DNeg)
 }

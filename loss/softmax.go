@@ -1,6 +1,11 @@
 package loss
 
-import "math"
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/scan"
+	"github.com/kindred-ml/kindred/internal/simd"
+)
 
 // softmax replaces z by exp(z - L) and returns L = log(sum of exp(z)), or
 // L = log(1 + sum of exp(z)) if one is set, whatever the size of z. An empty z
@@ -51,4 +56,39 @@ func scaled(z []float64, x []float32, a, b float64) {
 	for k, v := range x {
 		z[k] = a * (float64(v) - b)
 	}
+}
+
+// linearSoftmax sets w[k] to exp(z - L), z = a (x[k] - b), and returns
+// L = log(sum of exp(z)), or log(1 + sum of exp(z)) if one is set: softmax for
+// exponents linear in x, a not 0, in single precision with the largest exponent
+// taken out.
+func linearSoftmax(w, x []float32, a, b float64, one bool) float64 {
+	if len(x) == 0 {
+		if one {
+			return 0
+		}
+		return math.Inf(-1)
+	}
+	extreme := x[0]
+	if a > 0 {
+		extreme, _ = scan.MaxBelow(x, float32(math.Inf(1)))
+	} else {
+		for _, v := range x[1:] {
+			extreme = min(extreme, v)
+		}
+	}
+	top := a * (float64(extreme) - b)
+	if one {
+		top = max(top, 0)
+	}
+	// The shift as the kernel sees it, so that the logarithm takes out what
+	// went in.
+	slope, shift := float32(a), float32(-a*b-top)
+	top = -a*b - float64(shift)
+	sum := float64(scan.ExpSum(w, x, slope, shift))
+	if one {
+		sum += math.Exp(-top)
+	}
+	simd.Scale(w, float32(1/sum), w)
+	return top + math.Log(sum)
 }

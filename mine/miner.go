@@ -3,6 +3,7 @@ package mine
 import (
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/scan"
 	"github.com/kindred-ml/kindred/pair"
 )
 
@@ -53,16 +54,21 @@ type Scratch struct {
 	Selection
 	all    []int32
 	dPos   []float32
-	dNeg   []float32
-	weight []float64
+	dNeg   []float32 // distances of the negatives, ascending by index
+	v      []float32 // nearness of all references, -Inf where not negative
+	c      float32   // D² = c - 2v
+	have   bool      // v is this anchor's
+	idx    []int32
+	weight []float32
 }
 
 // Miner applies a Config to the anchors of a table. It may be used by several
 // goroutines at a time between calls of Begin.
 type Miner struct {
-	cfg  Config
-	t    *pair.Table
-	step uint64
+	cfg     Config
+	t       *pair.Table
+	step    uint64
+	density density
 }
 
 // New returns a miner.
@@ -72,7 +78,12 @@ func New(cfg Config) *Miner { return &Miner{cfg: cfg} }
 func (m *Miner) Configure(cfg Config) { m.cfg = cfg }
 
 // Begin directs the miner to the anchors of t in the given step.
-func (m *Miner) Begin(t *pair.Table, step uint64) { m.t, m.step = t, step }
+func (m *Miner) Begin(t *pair.Table, step uint64) {
+	m.t, m.step = t, step
+	if m.cfg.Negatives == DistanceNegative {
+		m.density.prepare(m.cfg, t.A.E.Cols)
+	}
+}
 
 // Mine chooses positives and negatives of anchor i, which must be loaded in the
 // table. Each side is chosen even if the other is empty, except by negative
@@ -80,10 +91,15 @@ func (m *Miner) Begin(t *pair.Table, step uint64) { m.t, m.step = t, step }
 func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
+	s.have = false
 	rng := newStream(m.cfg.Seed, m.step, uint64(i))
 	s.all = t.Groups.Positives(i, s.all)
 	s.dPos = grow(s.dPos, len(s.all))
 	s.dNeg = grow(s.dNeg, t.Refs())
+	s.v = grow(s.v, t.Refs())
+	if cap(s.idx) < scan.Room(t.Refs()) {
+		s.idx = make([]int32, 0, scan.Room(t.Refs()))
+	}
 	negatives := t.NegativeCount(i)
 
 	m.positives(i, s, &rng)
@@ -94,8 +110,7 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	case AllNegatives:
 		s.All = true
 	case HardNegative:
-		d := t.Negatives(pair.Squared, i, s.dNeg)
-		s.Neg = append(s.Neg, m.negative(i, argmin(d)))
+		s.Neg = append(s.Neg, m.nearest(i, s))
 	case EasyNegative:
 		d := t.Negatives(pair.Squared, i, s.dNeg)
 		s.Neg = append(s.Neg, m.negative(i, argmax(d)))
@@ -137,7 +152,10 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 		if t.NegativeCount(i) == 0 {
 			return
 		}
-		limit := slicesMax(t.Negatives(pair.Similarity, i, s.dNeg)) + float32(m.cfg.Epsilon.Or(0.1))
+		t.Similarities(i, s.v)
+		s.have = false
+		hardest, _ := scan.MaxBelow(s.v, inf)
+		limit := hardest + float32(m.cfg.Epsilon.Or(0.1))
 		t.Values(pair.Similarity, i, s.all, s.dPos)
 		for k, j := range s.all {
 			if s.dPos[k] < limit {
@@ -147,53 +165,55 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 	}
 }
 
+var inf = float32(math.Inf(1))
+
 func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
 	if len(s.all) == 0 {
 		return
 	}
-	t := m.t
-	t.Values(pair.Similarity, i, s.all, s.dPos)
+	m.t.Values(pair.Similarity, i, s.all, s.dPos)
 	limit := s.dPos[argmin(s.dPos)] - float32(m.cfg.Epsilon.Or(0.1))
-	d := t.Negatives(pair.Similarity, i, s.dNeg)
-	m.collect(i, s, d, func(x float32) bool { return x > limit })
+	m.t.Similarities(i, s.v)
+	s.idx = scan.Between(s.v, limit, inf, s.idx)
+	s.Neg = append(s.Neg, s.idx...)
 	if len(s.Neg) == 0 {
 		s.NoCandidate++
 	}
 }
 
-// collect appends the negatives whose value in d passes keep.
-func (m *Miner) collect(i int, s *Scratch, d []float32, keep func(float32) bool) {
-	own, o, j := m.t.Groups.Own(i), 0, int32(0)
-	for _, x := range d {
-		for o < len(own) && own[o] == j {
-			o++
-			j++
-		}
-		if keep(x) {
-			s.Neg = append(s.Neg, j)
-		}
-		j++
+// nearness loads s.v.
+func (m *Miner) nearness(i int, s *Scratch) {
+	if !s.have {
+		s.c = m.t.Nearness(i, s.v)
+		s.have = true
 	}
+}
+
+// nearest returns the nearest negative, of which there is one.
+func (m *Miner) nearest(i int, s *Scratch) int32 {
+	m.nearness(i, s)
+	_, at := scan.MaxBelow(s.v, inf)
+	if m.t.Near(i, at) {
+		// So near that similarities do not tell which is nearest.
+		return m.negative(i, argmin(m.t.Negatives(pair.Squared, i, s.dNeg)))
+	}
+	return int32(at)
 }
 
 // semiHard takes, for each positive, the nearest negative farther than it.
 func (m *Miner) semiHard(i int, s *Scratch) {
 	s.Paired = true
-	d := m.t.Negatives(pair.Squared, i, s.dNeg)
-	s.dPos = s.dPos[:len(s.Pos)]
-	m.t.Values(pair.Squared, i, s.Pos, s.dPos)
-	for _, dap := range s.dPos {
-		best, at := float32(math.Inf(1)), -1
-		for k, x := range d {
-			if x > dap && x < best {
-				best, at = x, k
-			}
+	m.nearness(i, s)
+	for _, p := range s.Pos {
+		_, at := scan.MaxBelow(s.v, m.t.NearnessOf(i, int(p)))
+		if m.t.Near(i, int(p)) || at >= 0 && m.t.Near(i, at) {
+			at = m.semiHardNear(i, p, s)
 		}
 		switch {
 		case at >= 0:
-			s.Neg = append(s.Neg, m.negative(i, at))
+			s.Neg = append(s.Neg, int32(at))
 		case m.cfg.HardFallback:
-			s.Neg = append(s.Neg, m.negative(i, argmin(d)))
+			s.Neg = append(s.Neg, m.nearest(i, s))
 			s.Fallback++
 		default:
 			s.Neg = append(s.Neg, -1)
@@ -202,39 +222,63 @@ func (m *Miner) semiHard(i int, s *Scratch) {
 	}
 }
 
+// semiHardNear is the choice among distances that similarities do not tell
+// apart; -1 for none.
+func (m *Miner) semiHardNear(i int, p int32, s *Scratch) int {
+	d := m.t.Negatives(pair.Squared, i, s.dNeg)
+	dap := m.t.Value(pair.Squared, i, int(p), m.t.Row(i)[p])
+	best, at := inf, -1
+	for k, x := range d {
+		if x > dap && x < best {
+			best, at = x, k
+		}
+	}
+	if at < 0 {
+		return -1
+	}
+	return int(m.negative(i, at))
+}
+
 // faceNet draws, for each positive, among the negatives inside the margin.
 func (m *Miner) faceNet(i int, s *Scratch, rng *stream) {
 	s.Paired = true
+	m.nearness(i, s)
+	margin := m.cfg.Margin.Or(0.2)
+	for _, p := range s.Pos {
+		if m.t.Near(i, int(p)) {
+			m.insideNear(i, p, s)
+		} else {
+			v := m.t.NearnessOf(i, int(p))
+			lo := float64(v) - margin/2
+			if m.cfg.Euclidean {
+				d := math.Sqrt(max(0, float64(s.c)-2*float64(v))) + margin
+				lo = (float64(s.c) - d*d) / 2
+			}
+			s.idx = scan.Between(s.v, float32(lo), v, s.idx)
+		}
+		if len(s.idx) == 0 {
+			s.Neg = append(s.Neg, m.negative(i, rng.below(m.t.NegativeCount(i))))
+			s.Fallback++
+			continue
+		}
+		s.Neg = append(s.Neg, s.idx[rng.below(len(s.idx))])
+	}
+}
+
+// insideNear lists in s.idx the negatives inside the margin of a positive whose
+// distance similarities do not tell.
+func (m *Miner) insideNear(i int, p int32, s *Scratch) {
 	measure := pair.Squared
 	if m.cfg.Euclidean {
 		measure = pair.Euclidean
 	}
-	margin := m.cfg.Margin.Or(0.2)
 	d := m.t.Negatives(measure, i, s.dNeg)
-	s.dPos = s.dPos[:len(s.Pos)]
-	m.t.Values(measure, i, s.Pos, s.dPos)
-	for _, dap := range s.dPos {
-		limit := float32(float64(dap) + margin)
-		n := 0
-		for _, x := range d {
-			if x > dap && x < limit {
-				n++
-			}
-		}
-		if n == 0 {
-			s.Neg = append(s.Neg, m.negative(i, rng.below(len(d))))
-			s.Fallback++
-			continue
-		}
-		skip := rng.below(n)
-		for k, x := range d {
-			if x > dap && x < limit {
-				if skip == 0 {
-					s.Neg = append(s.Neg, m.negative(i, k))
-					break
-				}
-				skip--
-			}
+	dap := m.t.Value(measure, i, int(p), m.t.Row(i)[p])
+	limit := float32(float64(dap) + m.cfg.Margin.Or(0.2))
+	s.idx = s.idx[:0]
+	for k, x := range d {
+		if x > dap && x < limit {
+			s.idx = append(s.idx, m.negative(i, k))
 		}
 	}
 }
@@ -274,8 +318,6 @@ func argmax(x []float32) int {
 	}
 	return at
 }
-
-func slicesMax(x []float32) float32 { return x[argmax(x)] }
 
 // grow returns a slice of length n, of s's storage where that suffices.
 func grow[T any](s []T, n int) []T {

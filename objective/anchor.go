@@ -86,7 +86,7 @@ func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum
 			return
 		}
 		sum.take(val)
-		t.emit(i, sel, pos, dpos, neg, dneg)
+		t.emit(i, sel, s, pos, dpos, neg, dneg)
 		return
 	}
 	clear(dneg)
@@ -109,7 +109,7 @@ func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum
 		dpos[k] = float32(d)
 	}
 	if t.phase == final {
-		t.emit(i, sel, pos, dpos, neg, dneg)
+		t.emit(i, sel, s, pos, dpos, neg, dneg)
 	}
 }
 
@@ -142,7 +142,7 @@ func (t *term) pairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *
 	}
 	sum.take(val)
 	t.perAnchor[i] = d
-	t.emit(i, sel, pos, dpos, neg, dneg)
+	t.emit(i, sel, s, pos, dpos, neg, dneg)
 }
 
 // set takes the terms of anchor i, or its summary in an earlier pass.
@@ -188,7 +188,7 @@ func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tal
 	sum.value += set.Value
 	sum.Tuples += set.Terms
 	sum.Active += set.Active
-	t.emit(i, sel, set.Pos, set.DPos, set.Neg, set.DNeg)
+	t.emit(i, sel, s, set.Pos, set.DPos, set.Neg, set.DNeg)
 	if set.DSq != 0 {
 		t.weights.Anchor(i, 2*set.DSq)
 	}
@@ -225,18 +225,25 @@ func (t *term) negativeIndices(i int, sel *mine.Selection, s *scratch) []int32 {
 }
 
 // emit hands the derivatives of anchor i's pairs over.
-func (t *term) emit(i int, sel *mine.Selection, pos, dpos, neg, dneg []float32) {
+func (t *term) emit(i int, sel *mine.Selection, s *scratch, pos, dpos, neg, dneg []float32) {
 	t.weights.Add(i, sel.Pos, pos, dpos)
-	if !sel.All {
-		t.weights.Add(i, sel.Neg, neg, dneg)
+	if len(neg) < fewPairs {
+		t.weights.Add(i, t.negativeIndices(i, sel, s), neg, dneg)
 		return
 	}
 	var largest float32
 	for _, d := range dpos {
 		largest = max(largest, d, -d)
 	}
-	t.weights.Negatives(i, neg, dneg, largest)
+	ref := sel.Neg
+	if sel.All {
+		ref = nil
+	}
+	t.weights.Many(i, ref, neg, dneg, largest, &s.keep)
 }
+
+// fewPairs is the number of pairs that are not worth weeding out.
+const fewPairs = 32
 
 // dropUnpaired removes positives for which no negative was found.
 func dropUnpaired(sel *mine.Selection) {
@@ -270,6 +277,7 @@ type scratch struct {
 	kept  mine.Selection
 	set   loss.Set
 	idx   []int32
+	keep  []int32
 
 	pos, neg, dpos, dneg, val, ap, dap, dan []float32
 }

@@ -38,19 +38,19 @@ var entries = [...]entry{
 			Single: s.boolean("single", false), Squared: !s.euclidean(true), Reduce: s.reduce()}
 	}},
 	{"multisimilarity", "ms", mine.MultiSimilarityPositives, mine.MultiSimilarityNegatives, func(s *section) loss.Loss {
-		return loss.MultiSimilarity{Alpha: s.number("alpha"), Beta: s.number("beta"), Lambda: s.number("lambda"), Reduce: s.reduce()}
+		return loss.MultiSimilarity{Alpha: s.positive("alpha"), Beta: s.positive("beta"), Lambda: s.number("lambda"), Reduce: s.reduce()}
 	}},
 	{"nca", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA{Reduce: s.reduce()} }},
 	{"nca2", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA2{Reduce: s.reduce()} }},
 	{"npair", "", allPos, allNeg, func(s *section) loss.Loss { return loss.NPair{Reduce: s.reduce()} }},
 	{"ntxent", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.NTXent{Temperature: s.number("temperature"), Reduce: s.reduce()}
+		return loss.NTXent{Temperature: s.positive("temperature"), Reduce: s.reduce()}
 	}},
 	{"supcon", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.SupCon{Temperature: s.number("temperature"), Reduce: s.reduce()}
+		return loss.SupCon{Temperature: s.positive("temperature"), Reduce: s.reduce()}
 	}},
 	{"circle", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Circle{Margin: s.number("margin"), Gamma: s.number("gamma"), Reduce: s.reduce()}
+		return loss.Circle{Margin: s.number("margin"), Gamma: s.positive("gamma"), Reduce: s.reduce()}
 	}},
 	{"lifted", "", allPos, allNeg, func(s *section) loss.Loss {
 		return loss.Lifted{Margin: s.number("margin"), Reduce: s.reduce()}
@@ -69,7 +69,7 @@ var entries = [...]entry{
 			NegWeight: s.number("neg_weight"), Imbalance: s.number("imbalance"), Reduce: s.reduce()}
 	}},
 	{"tuplet-margin", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.TupletMargin{Scale: s.number("scale"), Slack: s.number("slack"), Reduce: s.reduce()}
+		return loss.TupletMargin{Scale: s.positive("scale"), Slack: s.number("slack"), Reduce: s.reduce()}
 	}},
 	{"intra-pair-variance", "", allPos, allNeg, func(s *section) loss.Loss {
 		return loss.IntraPairVariance{PosEpsilon: s.number("pos_epsilon"), NegEpsilon: s.number("neg_epsilon")}
@@ -78,23 +78,23 @@ var entries = [...]entry{
 		return loss.SNRContrastive{Margin: s.number("margin"), Reduce: s.reduce()}
 	}},
 	{"proxynca", "proxy-nca", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ProxyNCA{Scale: s.number("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.ProxyNCA{Scale: s.positive("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
 	}},
 	{"proxy-anchor", "proxyanchor", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ProxyAnchor{Alpha: s.number("alpha"), Delta: s.number("delta"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.ProxyAnchor{Alpha: s.positive("alpha"), Delta: s.number("delta"), Rate: s.number("rate"), Reduce: s.reduce()}
 	}},
 	{"softtriple", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.SoftTriple{La: s.number("la"), Gamma: s.number("gamma"), Delta: s.number("delta"),
+		return &loss.SoftTriple{La: s.positive("la"), Gamma: s.positive("gamma"), Delta: s.number("delta"),
 			Centers: s.count("centers"), Rate: s.number("rate"), Reduce: s.reduce()}
 	}},
 	{"normsoftmax", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.NormSoftmax{Temperature: s.number("temperature"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.NormSoftmax{Temperature: s.positive("temperature"), Rate: s.number("rate"), Reduce: s.reduce()}
 	}},
 	{"cosface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.CosFace{Margin: s.number("margin"), Scale: s.number("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.CosFace{Margin: s.number("margin"), Scale: s.positive("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
 	}},
 	{"arcface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ArcFace{Margin: s.number("margin"), Scale: s.number("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.ArcFace{Margin: s.number("margin"), Scale: s.positive("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
 	}},
 }
 

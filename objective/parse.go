@@ -171,6 +171,15 @@ func (s *section) number(key string) loss.Optional {
 	return loss.Value(x)
 }
 
+// positive reads a number above 0.
+func (s *section) positive(key string) loss.Optional {
+	x := s.number(key)
+	if x.Or(1) <= 0 {
+		s.fail(key, "%v is not above 0", x.Or(1))
+	}
+	return x
+}
+
 // count reads a whole number of at least 0.
 func (s *section) count(key string) int {
 	x := s.number(key).Or(0)

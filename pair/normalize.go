@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/simd"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -140,9 +141,13 @@ func (t *rowsTask) Run(chunk int) {
 	r := t.r
 	for i := chunk * grain; i < min((chunk+1)*grain, r.in.Rows); i++ {
 		x := r.in.Row(i)
-		var s float64
-		for _, v := range x {
-			s += float64(v) * float64(v)
+		s := float64(simd.Dot(x, x))
+		if !(s > 1e-20 && s < 1e30) {
+			// Out of float32's comfort, or not finite at all.
+			s = 0
+			for _, v := range x {
+				s += float64(v) * float64(v)
+			}
 		}
 		r.norm[i] = math.Sqrt(s)
 		r.Sq[i] = float32(s)
@@ -155,6 +160,10 @@ func (t *rowsTask) Run(chunk int) {
 			inv, r.Sq[i] = 0, 0
 		}
 		e := r.unit.Row(i)
+		if s > 1e-20 && s < 1e30 {
+			simd.Scale(e, float32(inv), x)
+			continue
+		}
 		for k, v := range x {
 			e[k] = float32(float64(v) * inv)
 		}
@@ -173,6 +182,11 @@ func (t *backTask) Run(chunk int) {
 	for i := chunk * grain; i < min((chunk+1)*grain, t.de.Rows); i++ {
 		g, d := t.de.Row(i), t.dx.Row(i)
 		if r.E == r.in {
+			if t.scale < 1e6 && !t.add {
+				// |g| is at most 1e30 or so here, see MaxNorm.
+				simd.Scale(d, float32(t.scale), g)
+				continue
+			}
 			for k, v := range g {
 				t.put(d, k, float64(v)*t.scale)
 			}
@@ -185,13 +199,15 @@ func (t *backTask) Run(chunk int) {
 			continue
 		}
 		e := r.E.Row(i)
-		var dot float64
-		for k, v := range g {
-			dot += float64(v) * float64(e[k])
-		}
+		dot := simd.Dot(g, e)
 		s := t.scale / r.norm[i]
+		if s < 1e6 && !t.add {
+			simd.Scale(d, float32(s), g)
+			simd.Axpy(float32(-float64(dot)*s), e, d)
+			continue
+		}
 		for k, v := range g {
-			t.put(d, k, (float64(v)-dot*float64(e[k]))*s)
+			t.put(d, k, (float64(v)-float64(dot)*float64(e[k]))*s)
 		}
 	}
 }

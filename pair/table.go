@@ -2,6 +2,7 @@ package pair
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -15,6 +16,7 @@ type Table struct {
 	lo, hi int
 	loaded bool
 	s      mat.Dense
+	gram   gram
 }
 
 // Load computes the similarities of anchors lo..hi-1. Rows loaded before are
@@ -30,9 +32,16 @@ func (t *Table) Load(lo, hi int) {
 	if hi == lo {
 		return
 	}
+	if t.square() {
+		t.gram.run(t.A.E, &t.s)
+		return
+	}
 	a := rows(t.A.E, lo, hi)
 	mat.Gemm(false, true, 1, &a, t.R.E, 0, &t.s)
 }
+
+// square reports whether all anchors are loaded and are all references.
+func (t *Table) square() bool { return t.A == t.R && t.hi-t.lo == t.A.E.Rows }
 
 // Loaded reports whether anchors lo..hi-1 are loaded and Unload was not called
 // since.
@@ -141,17 +150,50 @@ func (t *Table) NegativeIndices(i int, dst []int32) []int32 {
 	return dst
 }
 
-// Nearness writes to dst a number per reference that grows as the reference
-// comes nearer to anchor i: v = S on the unit sphere, S - |r|²/2 elsewhere. It
-// returns the c for which D² = c - 2v. dst has a place for every reference.
-func (t *Table) Nearness(i int, dst []float32) (c float64) {
+// Nearness writes to dst, which has a place for every reference, a number that
+// grows as a negative comes nearer to anchor i, v = S on the unit sphere and
+// S - |r|²/2 elsewhere, and -Inf for references that are no negatives. It
+// returns the c for which D² = c - 2v.
+func (t *Table) Nearness(i int, dst []float32) (c float32) {
 	s := t.Row(i)
+	c = 2
 	if t.unit() {
 		copy(dst, s)
-		return 2
+	} else {
+		c = t.A.Sq[i]
+		for j, x := range s {
+			dst[j] = x - t.R.Sq[j]/2
+		}
 	}
-	for j, x := range s {
-		dst[j] = x - t.R.Sq[j]/2
+	t.mask(i, dst)
+	return c
+}
+
+// Similarities writes to dst, which has a place for every reference, the
+// similarities of anchor i and its negatives, and -Inf for other references.
+func (t *Table) Similarities(i int, dst []float32) {
+	copy(dst, t.Row(i))
+	t.mask(i, dst)
+}
+
+func (t *Table) mask(i int, dst []float32) {
+	for _, j := range t.Groups.Own(i) {
+		dst[j] = float32(math.Inf(-1))
 	}
-	return float64(t.A.Sq[i])
+}
+
+// NearnessOf returns for one reference what Nearness writes for negatives.
+func (t *Table) NearnessOf(i, j int) float32 {
+	s := t.Row(i)[j]
+	if t.unit() {
+		return s
+	}
+	return s - t.R.Sq[j]/2
+}
+
+// Near reports whether anchor i and reference j are so close that only the
+// difference of their vectors tells their distance.
+func (t *Table) Near(i, j int) bool {
+	size := t.A.Sq[i] + t.R.Sq[j]
+	return size-2*t.Row(i)[j] <= near*size
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/scan"
+	"github.com/kindred-ml/kindred/internal/simd"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -37,6 +39,7 @@ type Weights struct {
 	rowTask   applyRows
 	colTask   applyCols
 	columnSum columnSum
+	both      symmetrize
 }
 
 // Grain is the number of anchors in a chunk.
@@ -77,26 +80,21 @@ func (w *Weights) Reset(t *Table, m Measure, dA, dR *mat.Dense) {
 	w.fresh = true
 }
 
-// Row takes the weights of anchor i, the next of its chunk: dx[k] on
-// reference ref[k], where the measure is x[k]. Weights of the same pair add up.
-// A nil ref ends the anchor without weights.
-func (w *Weights) Row(i int, ref []int32, x, dx []float32) {
-	w.Add(i, ref, x, dx)
-	w.End(i)
-}
-
-// Add is Row for part of an anchor's weights; End must follow.
+// Add takes the weights dx[k] of anchor i, the next of its chunk or the last so
+// far, on references ref[k], whose measures are x[k]. Weights of the same pair
+// add up. End must follow.
 func (w *Weights) Add(i int, ref []int32, x, dx []float32) {
 	e := &w.chunk[i/grain]
 	for k, j := range ref {
 		if dx[k] != 0 {
-			c, isNear := w.coefficient(i, int(j), x[k], dx[k])
-			if isNear {
-				j = ^j
-			}
-			e.ref, e.c = append(e.ref, j), append(e.c, c)
+			e.add(w.coefficient(i, int(j), x[k], dx[k]))
 		}
 	}
+}
+
+// add appends an entry.
+func (e *entries) add(ref int32, c float32) {
+	e.ref, e.c = append(e.ref, ref), append(e.c, c)
 }
 
 // End closes the weights of anchor i.
@@ -105,80 +103,104 @@ func (w *Weights) End(i int) {
 	e.end = append(e.end, int32(len(e.ref)))
 }
 
-// coefficient returns what r is multiplied by in the gradient of a, and
-// whether the pair is near.
-func (w *Weights) coefficient(i, j int, x, dx float32) (c float32, isNear bool) {
+// coefficient returns reference j, complemented if the pair is near, and what
+// it is multiplied by in the gradient of anchor i.
+func (w *Weights) coefficient(i, j int, x, dx float32) (ref int32, c float32) {
+	ref, c = int32(j), dx
 	switch w.measure {
 	case Squared:
-		return -2 * dx, x < near*(w.t.A.Sq[i]+w.t.R.Sq[j])
-	case Euclidean:
-		if x < 1e-30 {
-			return 0, true
+		c = -2 * dx
+		if x < near*(w.t.A.Sq[i]+w.t.R.Sq[j]) {
+			ref = ^ref
 		}
-		return -dx / x, x*x < near*(w.t.A.Sq[i]+w.t.R.Sq[j])
+	case Euclidean:
+		c = -dx / x
+		if x*x < near*(w.t.A.Sq[i]+w.t.R.Sq[j]) || x < 1e-30 {
+			ref = ^ref
+			if x < 1e-30 {
+				c = 0
+			}
+		}
 	}
-	return dx, false
+	return ref, c
 }
 
-// Negatives takes the weights dx of all negatives of anchor i, ascending, with
-// their measures x, as Table.Negatives lists them. Where many are worth
-// keeping they replace the anchor's similarities in the Table, which must not
-// be read afterwards unless Keep is set. Weights are dropped that all together
-// are below a millionth of the anchor's largest, to which largest, that of its
-// positives, belongs. End must follow.
-func (w *Weights) Negatives(i int, x, dx []float32, largest float32) {
+// Many is Add for weights on many references, ascending: where most are worth
+// keeping they replace the anchor's similarities in the Table, which must not be
+// read afterwards unless Keep is set. A nil ref stands for all negatives of the
+// anchor. Weights are dropped that all together are below a millionth of the
+// anchor's largest, to which largest, that of its other weights, belongs. buf
+// is memory to work in. It is called at most once for an anchor.
+func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf *[]int32) {
 	for _, d := range dx {
 		largest = max(largest, d, -d)
 	}
 	if largest == 0 {
 		return
 	}
-	cut := largest / float32(len(dx)) * 1e-6
-	kept := 0
-	for _, d := range dx {
-		if d > cut || d < -cut {
-			kept++
-		}
+	if cap(*buf) < scan.Room(len(dx)) {
+		*buf = make([]int32, 0, scan.Room(w.t.Refs()))
 	}
-	t, e := w.t, &w.chunk[i/grain]
-	if kept*sparseShare <= len(dx) {
+	kept := scan.AbsAbove(dx, largest/float32(len(dx))*1e-6, *buf)
+	*buf = kept
+	if len(kept)*sparseShare > w.t.Refs() {
+		w.spread(i, ref, x, dx)
+		return
+	}
+	e := &w.chunk[i/grain]
+	if ref != nil {
+		for _, k := range kept {
+			e.add(w.coefficient(i, int(ref[k]), x[k], dx[k]))
+		}
+		return
+	}
+	// The k-th negative is reference k plus the own ones before it.
+	own, o := w.t.Groups.Own(i), 0
+	for _, k := range kept {
+		for o < len(own) && own[o]-int32(o) <= k {
+			o++
+		}
+		e.add(w.coefficient(i, int(k)+o, x[k], dx[k]))
+	}
+}
+
+// spread puts weights into the anchor's dense row.
+func (w *Weights) spread(i int, ref []int32, x, dx []float32) {
+	w.dense[i] = true
+	row := w.denseRow(i)
+	var sum float64
+	put := func(j, k int) {
+		r, c := w.coefficient(i, j, x[k], dx[k])
+		if r < 0 {
+			if c != 0 {
+				w.chunk[i/grain].add(r, c)
+			}
+			c = 0
+		}
+		row[j] = c
+		sum += float64(c)
+	}
+	if ref != nil {
+		clear(row)
+		for k, j := range ref {
+			put(int(j), k)
+		}
+	} else {
+		for _, j := range w.t.Groups.Own(i) {
+			row[j] = 0
+		}
 		k := 0
-		t.eachRun(i, func(lo, hi int) {
+		w.t.eachRun(i, func(lo, hi int) {
+			if w.measure == Similarity {
+				k += copy(row[lo:hi], dx[k:])
+				return
+			}
 			for j := lo; j < hi; j++ {
-				if d := dx[k]; d > cut || d < -cut {
-					c, isNear := w.coefficient(i, j, x[k], d)
-					r := int32(j)
-					if isNear {
-						r = ^r
-					}
-					e.ref, e.c = append(e.ref, r), append(e.c, c)
-				}
+				put(j, k)
 				k++
 			}
 		})
-		return
 	}
-	w.dense[i] = true
-	row := w.denseRow(i)
-	for _, j := range t.Groups.Own(i) {
-		row[j] = 0
-	}
-	k := 0
-	var sum float64
-	t.eachRun(i, func(lo, hi int) {
-		for j := lo; j < hi; j++ {
-			c, isNear := w.coefficient(i, j, x[k], dx[k])
-			if isNear {
-				if c != 0 {
-					e.ref, e.c = append(e.ref, ^int32(j)), append(e.c, c)
-				}
-				c = 0
-			}
-			row[j] = c
-			sum += float64(c)
-			k++
-		}
-	})
 	w.sumA[i] += sum
 }
 
@@ -232,6 +254,15 @@ func (w *Weights) Flush() {
 	s := t.s
 	if w.Keep {
 		s = w.kept
+	}
+	if t.square() && w.dR == nil {
+		if w.measure != Similarity {
+			w.columnSum = columnSum{w: w, s: &s}
+			par.Do((s.Cols+columnGrain-1)/columnGrain, &w.columnSum)
+		}
+		w.both.run(&s)
+		mat.Gemm(false, false, 1, &s, t.R.E, 1, &dA)
+		return
 	}
 	mat.Gemm(false, false, 1, &s, t.R.E, 1, &dA)
 	a := rows(t.A.E, lo, hi)
@@ -341,7 +372,7 @@ func (t *applyRows) Run(chunk int) {
 			sum += w.sumR[i] + add(out, self, w.t.A.E, w.colRow[lo:hi], w.colC[lo:hi])
 		}
 		if w.measure != Similarity {
-			axpy(float32(-sum), self, out)
+			simd.Axpy(float32(-sum), self, out)
 		}
 	}
 }
@@ -359,7 +390,7 @@ func (t *applyCols) Run(chunk int) {
 		lo, hi := w.colStart[j], w.colStart[j+1]
 		sum := w.sumR[j] + add(out, self, w.t.A.E, w.colRow[lo:hi], w.colC[lo:hi])
 		if w.measure != Similarity {
-			axpy(float32(-sum), self, out)
+			simd.Axpy(float32(-sum), self, out)
 		}
 	}
 }
@@ -370,7 +401,7 @@ func (t *applyCols) Run(chunk int) {
 func add(out, self []float32, others *mat.Dense, idx []int32, c []float32) (sum float64) {
 	for k, j := range idx {
 		if j >= 0 {
-			axpy(c[k], others.Row(int(j)), out)
+			simd.Axpy(c[k], others.Row(int(j)), out)
 			sum += float64(c[k])
 			continue
 		}
@@ -380,11 +411,4 @@ func add(out, self []float32, others *mat.Dense, idx []int32, c []float32) (sum 
 		}
 	}
 	return sum
-}
-
-// axpy adds a x to y.
-func axpy(a float32, x, y []float32) {
-	for k, v := range x {
-		y[k] += a * v
-	}
 }

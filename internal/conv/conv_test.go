@@ -186,6 +186,8 @@ var shapes = []Shape{
 	{N: 1, H: 7, W: 5, C: 3, K: 5, R: 3, S: 2, StrideH: 2, StrideW: 1, PadH: 1, PadW: 0, Groups: 1},
 	{N: 2, H: 8, W: 11, C: 6, K: 9, R: 2, S: 5, StrideH: 1, StrideW: 3, PadH: 0, PadW: 3, Groups: 3},
 	{N: 2, H: 7, W: 7, C: 8, K: 8, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1, Groups: 8},
+	{N: 9, H: 6, W: 7, C: 70, K: 70, R: 3, S: 3, StrideH: 2, StrideW: 2, PadH: 1, PadW: 1, Groups: 70},
+	{N: 2, H: 6, W: 7, C: 17, K: 17, R: 3, S: 2, StrideH: 1, StrideW: 3, Groups: 17},
 	{N: 2, H: 7, W: 8, C: 5, K: 10, R: 3, S: 3, StrideH: 2, StrideW: 2, PadH: 1, PadW: 1, Groups: 5},
 	{N: 1, H: 23, W: 21, C: 3, K: 20, R: 7, S: 7, StrideH: 2, StrideW: 2, PadH: 3, PadW: 3, Groups: 1},
 	{N: 2, H: 8, W: 8, C: 16, K: 40, R: 1, S: 1, StrideH: 2, StrideW: 2, Groups: 1},

@@ -17,35 +17,53 @@ func BackwardData(ws *Workspace, s *Shape, dy, w, dx []float32, accumulate bool)
 	if !accumulate && (s.R < s.StrideH || s.S < s.StrideW) {
 		clear(dx) // some inputs meet no tap
 	}
-	cg, kg := s.C/s.Groups, s.K/s.Groups
-	for g := range s.Groups {
-		for a := range min(s.StrideH, s.H) {
-			for b := range min(s.StrideW, s.W) {
-				r0, s0 := (a+s.PadH)%s.StrideH, (b+s.PadW)%s.StrideW
-				if r0 >= s.R || s0 >= s.S {
-					continue
-				}
-				tapsH, tapsW := (s.R-r0+s.StrideH-1)/s.StrideH, (s.S-s0+s.StrideW-1)/s.StrideW
-				l := ws.layout(geometry{
-					n: s.N, srcH: s.OutH(), srcW: s.OutW(), srcC: s.K, chan0: g * kg, chans: kg,
-					taps: tapsH, tapsW: tapsW, strideH: 1, strideW: 1,
-					offH: (a+s.PadH)/s.StrideH - (tapsH - 1), offW: (b+s.PadW)/s.StrideW - (tapsW - 1),
-					outH: (s.H - a + s.StrideH - 1) / s.StrideH, outW: (s.W - b + s.StrideW - 1) / s.StrideW,
-					dst: (a*s.W+b)*s.C + g*cg, dstImage: s.H * s.W * s.C,
-					dstRow: s.StrideH * s.W * s.C, dstCol: s.StrideW * s.C, cols: cg,
-				})
-				sw := &ws.sweep
-				*sw = sweep{layout: l, src: dy, dst: dx, scratch: &ws.scratch}
-				if accumulate {
-					sw.add = dx
-				}
-				sw.panels = ws.pack(packer{
-					w: w[g*kg*s.R*s.S*cg:], depth: tapsH * tapsW * kg, cols: cg,
-					back: s, r0: r0, s0: s0, tapsH: tapsH, tapsW: tapsW,
-				})
-				sw.do()
+	for a := range min(s.StrideH, s.H) {
+		for b := range min(s.StrideW, s.W) {
+			f := backPhase{a: a, b: b, r0: (a + s.PadH) % s.StrideH, s0: (b + s.PadW) % s.StrideW}
+			if f.r0 >= s.R || f.s0 >= s.S {
+				continue
+			}
+			f.tapsH, f.tapsW = (s.R-f.r0+s.StrideH-1)/s.StrideH, (s.S-f.s0+s.StrideW-1)/s.StrideW
+			if s.depthwise() {
+				ws.depthwiseData(s, f, dy, w, dx, accumulate)
+				continue
+			}
+			for g := range s.Groups {
+				ws.groupData(s, g, f, dy, w, dx, accumulate)
 			}
 		}
 	}
 	ws.sweep = sweep{}
+}
+
+// backPhase is a phase of the stride: inputs a, b past a multiple of it, which
+// meet every StrideH-th tap down from r0 and every StrideW-th across from s0.
+type backPhase struct {
+	a, b, r0, s0, tapsH, tapsW int
+}
+
+// backward returns the geometry of group g's phase on the way back.
+func (s *Shape) backward(g int, f backPhase) geometry {
+	cg, kg := s.C/s.Groups, s.K/s.Groups
+	return geometry{
+		n: s.N, srcH: s.OutH(), srcW: s.OutW(), srcC: s.K, chan0: g * kg, chans: kg,
+		taps: f.tapsH, tapsW: f.tapsW, strideH: 1, strideW: 1,
+		offH: (f.a+s.PadH)/s.StrideH - (f.tapsH - 1), offW: (f.b+s.PadW)/s.StrideW - (f.tapsW - 1),
+		outH: (s.H - f.a + s.StrideH - 1) / s.StrideH, outW: (s.W - f.b + s.StrideW - 1) / s.StrideW,
+		dst: (f.a*s.W+f.b)*s.C + g*cg, dstImage: s.H * s.W * s.C,
+		dstRow: s.StrideH * s.W * s.C, dstCol: s.StrideW * s.C, cols: cg,
+	}
+}
+
+func (ws *Workspace) groupData(s *Shape, g int, f backPhase, dy, w, dx []float32, accumulate bool) {
+	cg, kg := s.C/s.Groups, s.K/s.Groups
+	sw := &ws.sweep
+	*sw = sweep{layout: ws.layout(s.backward(g, f)), src: dy, dst: dx, scratch: &ws.scratch}
+	if accumulate {
+		sw.add = dx
+	}
+	sw.panels = ws.pack(packer{
+		w: w[g*kg*s.R*s.S*cg:], depth: f.tapsH * f.tapsW * kg, cols: cg, back: s, phase: f,
+	})
+	sw.do()
 }

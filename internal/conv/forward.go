@@ -19,6 +19,11 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	if len(y) == 0 {
 		return
 	}
+	if s.depthwise() {
+		ws.depthwiseForward(s, x, w, y, e)
+		ws.sweep = sweep{}
+		return
+	}
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	for g := range s.Groups {
 		l := ws.layout(s.forward(g))

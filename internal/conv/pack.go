@@ -12,9 +12,7 @@ type packer struct {
 	w           []float32 // of one group
 	depth, cols int
 	back        *Shape // nil on the way forward
-	r0, s0      int    // on the way back: the phase's first tap down and across
-	tapsH       int    // its taps
-	tapsW       int
+	phase       backPhase
 	panels      []float32
 	tc          int
 }
@@ -51,12 +49,12 @@ func (p *packer) Run(i int) {
 	}
 	// Row (u, v, k) of the panel is filter k at the phase's tap (u, v) from its
 	// last, where the filter meets the input's pixel as dy's pixels ascend.
-	s := p.back
+	s, f := p.back, p.phase
 	cg, kg := s.C/s.Groups, s.K/s.Groups
-	for u := range p.tapsH {
-		r := p.r0 + s.StrideH*(p.tapsH-1-u)
-		for v := range p.tapsW {
-			t := p.s0 + s.StrideW*(p.tapsW-1-v)
+	for u := range f.tapsH {
+		r := f.r0 + s.StrideH*(f.tapsH-1-u)
+		for v := range f.tapsW {
+			t := f.s0 + s.StrideW*(f.tapsW-1-v)
 			for k := range kg {
 				copy(dst[:n], p.w[((k*s.R+r)*s.S+t)*cg+col:])
 				dst = dst[p.tc:]

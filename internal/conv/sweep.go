@@ -34,6 +34,7 @@ type geometry struct {
 	dstImage            int
 	dstRow, dstCol      int
 	cols                int // output channels, from dst
+	depthwise           bool
 }
 
 // window is how a part of the source lies in front of tiles: in place, or copied
@@ -91,6 +92,14 @@ func (w *window) fill(to, src []float32, n, p0, rows int) {
 	}
 }
 
+// depth is the number of products that a result sums.
+func (g *geometry) depth() int {
+	if g.depthwise {
+		return g.taps * g.tapsW
+	}
+	return g.taps * g.tapsW * g.chans
+}
+
 // layout is what depends on a geometry alone: how it is cut into chunks, and
 // the tables of offsets that a chunk's tiles read.
 type layout struct {
@@ -124,7 +133,7 @@ func newLayout(g geometry) *layout {
 	}
 	l.chunks = (g.n + l.images - 1) / l.images * l.bands
 	l.split = 1
-	if panels := (g.cols + l.tc - 1) / l.tc; l.chunks < wantChunks {
+	if panels := (g.cols + l.tc - 1) / l.tc; l.chunks < wantChunks && !g.depthwise {
 		l.split = min((wantChunks+l.chunks-1)/l.chunks, panels)
 	}
 	l.slabH = (l.rows-1)*g.strideH + g.taps
@@ -160,12 +169,13 @@ type sweep struct {
 	scale, shift  []float32 // nil, or padded to whole panels
 	relu          bool
 	moments       []chunkMoments // of each chunk, or nil
+	backAdd       bool           // depthwise: add to dst
 	scratch       *par.Scratch
 }
 
 func (s *sweep) do() {
 	n := s.chunks * s.split
-	if work := s.n * s.outH * s.outW * s.taps * s.tapsW * s.chans * s.cols; work < 2*minChunk {
+	if work := s.n * s.outH * s.outW * s.depth() * s.cols; work < 2*minChunk {
 		for i := range n {
 			s.Run(i)
 		}
@@ -195,6 +205,11 @@ func (s *sweep) Run(chunk int) {
 	}
 	base := s.geometry.dst + n0*s.dstImage + p0*s.dstRow
 	positions := images * rows * s.outW
+	if s.geometry.depthwise {
+		s.depthwiseRows(a, base, n0, images, p0, rows)
+		s.measure(chunk, base, positions, 0, s.cols)
+		return
+	}
 	full := positions / s.tr * s.tr
 	var tail [simd.MaxTileRows]int64
 	for i := range tail {
@@ -212,7 +227,7 @@ func (s *sweep) Run(chunk int) {
 	}
 	panels := (s.cols + s.tc - 1) / s.tc
 	first, end := part*panels/s.split, (part+1)*panels/s.split
-	depth := s.taps * s.tapsW * s.chans * s.tc
+	depth := s.depth() * s.tc
 	for j := first; j < end; j++ {
 		col := j * s.tc
 		t.Cols = min(s.tc, s.cols-col)
@@ -236,10 +251,15 @@ func (s *sweep) Run(chunk int) {
 			t.Run()
 		}
 	}
-	if s.moments != nil {
-		last := min(end*s.tc, s.cols)
-		scratch := s.scratch.Get(s.cols)
-		s.moments[chunk].measure(s.dst[base:], scratch, s.dstCol, positions, first*s.tc, last)
-		s.scratch.Put(scratch)
+	s.measure(chunk, base, positions, first*s.tc, min(end*s.tc, s.cols))
+}
+
+// measure takes the moments of some columns of a chunk while it is in cache.
+func (s *sweep) measure(chunk, base, positions, from, to int) {
+	if s.moments == nil {
+		return
 	}
+	scratch := s.scratch.Get(s.cols)
+	s.moments[chunk].measure(s.dst[base:], scratch, s.dstCol, positions, from, to)
+	s.scratch.Put(scratch)
 }

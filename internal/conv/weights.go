@@ -34,9 +34,16 @@ func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bo
 	if len(dy) == 0 {
 		return
 	}
-	kg := s.K / s.Groups
-	for g := range s.Groups {
-		l := ws.weightLayout(s.forward(g))
+	groups, kg := s.Groups, s.K/s.Groups
+	if s.depthwise() {
+		groups, kg = 1, s.K
+	}
+	for g := range groups {
+		geo := s.forward(g)
+		if s.depthwise() {
+			geo = s.allChannels(geo)
+		}
+		l := ws.weightLayout(geo)
 		t := &ws.weights
 		ws.partial = par.Grow(ws.partial, l.parts*l.depth*kg)
 		*t = weightTask{weightLayout: l, src: x, dy: dy, partial: ws.partial, scratch: &ws.scratch}
@@ -82,10 +89,12 @@ func (ws *Workspace) weightLayout(g geometry) *weightLayout {
 }
 
 func newWeightLayout(g geometry) *weightLayout {
-	l := &weightLayout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), depth: g.taps * g.tapsW * g.chans}
-	l.spread(256)
+	l := &weightLayout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), depth: g.depth()}
+	if !g.depthwise {
+		l.spread(256)
+	}
 	size := band
-	if l.depth*g.cols > partialMax {
+	if l.depth*g.cols > partialMax && !g.depthwise {
 		l.whole = l.copied
 		l.parts, size = 1, 8*band
 		l.groupRows = max(1, (l.depth/wantChunks+l.tr-1)/l.tr) * l.tr
@@ -186,11 +195,15 @@ func (t *weightTask) sum(part, group int) {
 		defer t.scratch.Put(slab)
 	}
 	// Tiles read whole registers of dy.
-	padCols := t.cols%(t.tc/2) != 0
+	padCols := t.cols%(t.tc/2) != 0 && !t.geometry.depthwise
 	wide := (t.cols + t.tc - 1) / t.tc * t.tc
 	if padCols {
 		narrow = t.scratch.Get(t.images * t.rows * t.outW * wide)
 		defer t.scratch.Put(narrow)
+	}
+	to := t.partial[part*t.depth*t.cols:]
+	if t.geometry.depthwise {
+		clear(to[:t.depth*t.cols])
 	}
 	for b := first; b < end; b++ {
 		n0, p0 := b/t.bands*t.images, b%t.bands*t.rows
@@ -208,6 +221,10 @@ func (t *weightTask) sum(part, group int) {
 			a = t.src[((n0*t.srcH+p0*t.strideH+t.offH)*t.srcW+t.offW)*t.srcC:]
 		}
 		g := t.dy[(n0*t.outH+p0)*t.outW*t.dstCol+t.dst:]
+		if t.geometry.depthwise {
+			t.sumDepthwise(a, g, to, images, bandRows)
+			continue
+		}
 		step := t.dstCol
 		if padCols {
 			for i := range images * bandRows * t.outW {
@@ -225,7 +242,6 @@ func (t *weightTask) sum(part, group int) {
 			Inner:  t.outW, Outer: bandRows, Blocks: images,
 			AOffTile: 8 * t.tr, COffTile: 8 * t.tr, Rows: rows,
 		}
-		to := t.partial[part*t.depth*t.cols:]
 		for j := 0; j < t.cols; j += t.tc {
 			tile.Cols = min(t.tc, t.cols-j)
 			tile.B, tile.C = unsafe.Pointer(&g[j]), unsafe.Pointer(&to[j])

@@ -122,6 +122,16 @@ func normMaxPoolSumsAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy 
 //go:noescape
 func normMaxPoolGradAVX2(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, p *float32, q *float32, r *float32, mean *float32, lo float32, hi float32, inLo float32, inHi float32)
 
+// depthwiseAVX2 is Depthwise's kernel.
+//
+//go:noescape
+func depthwiseAVX2(d *byte)
+
+// depthwiseWeightsAVX2 is Depthwise's kernel.
+//
+//go:noescape
+func depthwiseWeightsAVX2(d *byte)
+
 // dotAVX2 is the sum of x*y.
 //
 //go:noescape
@@ -254,6 +264,16 @@ func normMaxPoolSumsAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, d
 //
 //go:noescape
 func normMaxPoolGradAVX512(n int, c int, idx *uint8, x0 *float32, x1 *float32, dy *float32, y *float32, p *float32, q *float32, r *float32, mean *float32, lo float32, hi float32, inLo float32, inHi float32)
+
+// depthwiseAVX512 is Depthwise's kernel.
+//
+//go:noescape
+func depthwiseAVX512(d *byte)
+
+// depthwiseWeightsAVX512 is Depthwise's kernel.
+//
+//go:noescape
+func depthwiseWeightsAVX512(d *byte)
 
 // dotAVX512 is the sum of x*y.
 //

@@ -2152,6 +2152,192 @@ channels:
 	VZEROUPPER
 	RET
 
+// func depthwiseAVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwiseAVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	MOVQ 16(AX), DI
+	MOVQ 24(AX), R8
+	ADDQ CX, SI
+	ADDQ CX, DI
+
+full_position:
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	MOVQ   40(AX), R11
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+
+full_row:
+	MOVQ 48(AX), R13
+	MOVQ R9, R12
+
+full_tap:
+	VMOVUPS     (R12), Y1
+	VMOVUPS     (R10), Y2
+	VFMADD231PS Y1, Y2, Y0
+	ADDQ        BX, R12
+	ADDQ        BX, R10
+	DECQ        R13
+	JNE         full_tap
+	ADDQ        64(AX), R9
+	DECQ        R11
+	JNE         full_row
+	VMOVUPS     Y0, (DI)
+	ADDQ        56(AX), SI
+	ADDQ        72(AX), DI
+	DECQ        R8
+	JNE         full_position
+	ADDQ        $0x20, CX
+	SUBQ        $0x20, DX
+	JMP         full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	MOVQ         16(AX), SI
+	MOVQ         24(AX), DI
+	ADDQ         CX, DX
+	ADDQ         CX, SI
+
+tail_position:
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	MOVQ   40(AX), R10
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+
+tail_row:
+	MOVQ 48(AX), R12
+	MOVQ R8, R11
+
+tail_tap:
+	VMASKMOVPS  (R11), Y0, Y2
+	VMASKMOVPS  (R9), Y0, Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        BX, R11
+	ADDQ        BX, R9
+	DECQ        R12
+	JNE         tail_tap
+	ADDQ        64(AX), R8
+	DECQ        R10
+	JNE         tail_row
+	VMASKMOVPS  Y1, Y0, (SI)
+	ADDQ        56(AX), DX
+	ADDQ        72(AX), SI
+	DECQ        DI
+	JNE         tail_position
+
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeightsAVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwiseWeightsAVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	MOVQ 8(AX), DI
+	MOVQ 40(AX), R8
+	ADDQ CX, SI
+	ADDQ CX, DI
+
+full_row:
+	MOVQ 48(AX), R10
+	MOVQ SI, R9
+
+full_tap:
+	VMOVUPS (DI), Y0
+	MOVQ    16(AX), R12
+	MOVQ    24(AX), R13
+	MOVQ    R9, R11
+	ADDQ    CX, R12
+
+full_position:
+	VMOVUPS     (R11), Y1
+	VMOVUPS     (R12), Y2
+	VFMADD231PS Y1, Y2, Y0
+	ADDQ        56(AX), R11
+	ADDQ        72(AX), R12
+	DECQ        R13
+	JNE         full_position
+	VMOVUPS     Y0, (DI)
+	ADDQ        BX, R9
+	ADDQ        BX, DI
+	DECQ        R10
+	JNE         full_tap
+	ADDQ        64(AX), SI
+	DECQ        R8
+	JNE         full_row
+	ADDQ        $0x20, CX
+	SUBQ        $0x20, DX
+	JMP         full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	MOVQ         8(AX), SI
+	MOVQ         40(AX), DI
+	ADDQ         CX, DX
+	ADDQ         CX, SI
+
+tail_row:
+	MOVQ 48(AX), R9
+	MOVQ DX, R8
+
+tail_tap:
+	VMASKMOVPS (SI), Y0, Y1
+	MOVQ       16(AX), R11
+	MOVQ       24(AX), R12
+	MOVQ       R8, R10
+	ADDQ       CX, R11
+
+tail_position:
+	VMASKMOVPS  (R10), Y0, Y2
+	VMASKMOVPS  (R11), Y0, Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        56(AX), R10
+	ADDQ        72(AX), R11
+	DECQ        R12
+	JNE         tail_position
+	VMASKMOVPS  Y1, Y0, (SI)
+	ADDQ        BX, R8
+	ADDQ        BX, SI
+	DECQ        R9
+	JNE         tail_tap
+	ADDQ        64(AX), DX
+	DECQ        DI
+	JNE         tail_row
+
+done:
+	VZEROUPPER
+	RET
+
 // func dotAVX2(n int, x *float32, y *float32) float32
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·dotAVX2(SB), NOSPLIT, $0-28
@@ -4917,6 +5103,192 @@ channels:
 	ADDQ         AX, BX
 	DECQ         SI
 	JNE          window
+	VZEROUPPER
+	RET
+
+// func depthwiseAVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseAVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	MOVQ 16(AX), DI
+	MOVQ 24(AX), R8
+	ADDQ CX, SI
+	ADDQ CX, DI
+
+full_position:
+	VPXORD Z0, Z0, Z0
+	MOVQ   8(AX), R10
+	MOVQ   40(AX), R11
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+
+full_row:
+	MOVQ 48(AX), R13
+	MOVQ R9, R12
+
+full_tap:
+	VMOVUPS     (R12), Z1
+	VMOVUPS     (R10), Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        BX, R12
+	ADDQ        BX, R10
+	DECQ        R13
+	JNE         full_tap
+	ADDQ        64(AX), R9
+	DECQ        R11
+	JNE         full_row
+	VMOVUPS     Z0, (DI)
+	ADDQ        56(AX), SI
+	ADDQ        72(AX), DI
+	DECQ        R8
+	JNE         full_position
+	ADDQ        $0x40, CX
+	SUBQ        $0x40, DX
+	JMP         full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	MOVQ  16(AX), SI
+	MOVQ  24(AX), DI
+	ADDQ  CX, DX
+	ADDQ  CX, SI
+
+tail_position:
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R9
+	MOVQ   40(AX), R10
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+
+tail_row:
+	MOVQ 48(AX), R12
+	MOVQ R8, R11
+
+tail_tap:
+	VMOVUPS.Z   (R11), K1, Z0
+	VMOVUPS.Z   (R9), K1, Z1
+	VFMADD231PS Z0, Z1, Z3
+	ADDQ        BX, R11
+	ADDQ        BX, R9
+	DECQ        R12
+	JNE         tail_tap
+	ADDQ        64(AX), R8
+	DECQ        R10
+	JNE         tail_row
+	VMOVUPS     Z3, K1, (SI)
+	ADDQ        56(AX), DX
+	ADDQ        72(AX), SI
+	DECQ        DI
+	JNE         tail_position
+
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeightsAVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseWeightsAVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	MOVQ 8(AX), DI
+	MOVQ 40(AX), R8
+	ADDQ CX, SI
+	ADDQ CX, DI
+
+full_row:
+	MOVQ 48(AX), R10
+	MOVQ SI, R9
+
+full_tap:
+	VMOVUPS (DI), Z0
+	MOVQ    16(AX), R12
+	MOVQ    24(AX), R13
+	MOVQ    R9, R11
+	ADDQ    CX, R12
+
+full_position:
+	VMOVUPS     (R11), Z1
+	VMOVUPS     (R12), Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        56(AX), R11
+	ADDQ        72(AX), R12
+	DECQ        R13
+	JNE         full_position
+	VMOVUPS     Z0, (DI)
+	ADDQ        BX, R9
+	ADDQ        BX, DI
+	DECQ        R10
+	JNE         full_tap
+	ADDQ        64(AX), SI
+	DECQ        R8
+	JNE         full_row
+	ADDQ        $0x40, CX
+	SUBQ        $0x40, DX
+	JMP         full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	MOVQ  8(AX), SI
+	MOVQ  40(AX), DI
+	ADDQ  CX, DX
+	ADDQ  CX, SI
+
+tail_row:
+	MOVQ 48(AX), R9
+	MOVQ DX, R8
+
+tail_tap:
+	VMOVUPS.Z (SI), K1, Z0
+	MOVQ      16(AX), R11
+	MOVQ      24(AX), R12
+	MOVQ      R8, R10
+	ADDQ      CX, R11
+
+tail_position:
+	VMOVUPS.Z   (R10), K1, Z1
+	VMOVUPS.Z   (R11), K1, Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        56(AX), R10
+	ADDQ        72(AX), R11
+	DECQ        R12
+	JNE         tail_position
+	VMOVUPS     Z0, K1, (SI)
+	ADDQ        BX, R8
+	ADDQ        BX, SI
+	DECQ        R9
+	JNE         tail_tap
+	ADDQ        64(AX), DX
+	DECQ        DI
+	JNE         tail_row
+
+done:
 	VZEROUPPER
 	RET
 

@@ -20,6 +20,8 @@ func main() {
 		for _, k := range poolKernels() {
 			k.emit(v)
 		}
+		depthwise(v, false)
+		depthwise(v, true)
 		folds(v)
 	}
 	transpose()

@@ -1,0 +1,124 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const depthwiseParams = "func(d *byte)"
+
+// Byte offsets of the fields of simd.Depthwise; its test compares them with the
+// compiler's.
+const (
+	dX = 8 * iota
+	dW
+	dY
+	dN
+	dC
+	dTaps
+	dTapsW
+	dXStep
+	dXRow
+	dYStep
+)
+
+// depthwise emits the two kernels of depthwise convolution: forward, and back to
+// the weights.
+func depthwise(v isa, back bool) {
+	name := "depthwise"
+	if back {
+		name = "depthwiseWeights"
+	}
+	TEXT(name+v.suffix, NOSPLIT, depthwiseParams)
+	Pragma("noescape")
+	Doc(name + v.suffix + " is Depthwise's kernel.")
+	d := Load(Param("d"), GP64())
+	at := func(off int) Mem { return Mem{Base: d, Disp: off} }
+	load := func(off int) reg.GPVirtual {
+		r := GP64()
+		MOVQ(at(off), r)
+		return r
+	}
+	j, rest, c := GP64(), GP64(), load(dC)
+	XORQ(j, j)
+	MOVQ(c, rest)
+	inner := forwardChannels
+	if back {
+		inner = backChannels
+	}
+	Label("full")
+	CMPQ(rest, U8(v.bytes()))
+	JLT(LabelRef("tail"))
+	inner(lanes{isa: v}, "full_", at, load, c, j)
+	ADDQ(U8(v.bytes()), j)
+	SUBQ(U8(v.bytes()), rest)
+	JMP(LabelRef("full"))
+	Label("tail")
+	TESTQ(rest, rest)
+	JEQ(LabelRef("done"))
+	SHRQ(U8(2), rest)
+	inner(lanes{isa: v, masked: true, k: v.partial(rest)}, "tail_", at, load, c, j)
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// forwardChannels goes through the positions for one register of channels.
+func forwardChannels(l lanes, p string, at func(int) Mem, load func(int) reg.GPVirtual, c, j reg.Register) {
+	x, y, n := load(dX), load(dY), load(dN)
+	ADDQ(j, x)
+	ADDQ(j, y)
+	acc := l.vec()
+	Label(p + "position")
+	l.zero(acc)
+	row, w, r := GP64(), load(dW), load(dTaps)
+	ADDQ(j, w)
+	MOVQ(x, row)
+	Label(p + "row")
+	px, t := GP64(), load(dTapsW)
+	MOVQ(row, px)
+	Label(p + "tap")
+	VFMADD231PS(l.load(px), l.load(w), acc)
+	ADDQ(c, px)
+	ADDQ(c, w)
+	DECQ(t)
+	JNE(LabelRef(p + "tap"))
+	ADDQ(at(dXRow), row)
+	DECQ(r)
+	JNE(LabelRef(p + "row"))
+	l.store(acc, y)
+	ADDQ(at(dXStep), x)
+	ADDQ(at(dYStep), y)
+	DECQ(n)
+	JNE(LabelRef(p + "position"))
+}
+
+// backChannels adds to each tap's weights the products of its positions.
+func backChannels(l lanes, p string, at func(int) Mem, load func(int) reg.GPVirtual, c, j reg.Register) {
+	row, w, r := load(dX), load(dW), load(dTaps)
+	ADDQ(j, row)
+	ADDQ(j, w)
+	Label(p + "row")
+	tap, t := GP64(), load(dTapsW)
+	MOVQ(row, tap)
+	Label(p + "tap")
+	acc := l.load(w)
+	x, y, n := GP64(), load(dY), load(dN)
+	MOVQ(tap, x)
+	ADDQ(j, y)
+	Label(p + "position")
+	VFMADD231PS(l.load(x), l.load(y), acc)
+	ADDQ(at(dXStep), x)
+	ADDQ(at(dYStep), y)
+	DECQ(n)
+	JNE(LabelRef(p + "position"))
+	l.store(acc, w)
+	ADDQ(c, tap)
+	ADDQ(c, w)
+	DECQ(t)
+	JNE(LabelRef(p + "tap"))
+	ADDQ(at(dXRow), row)
+	DECQ(r)
+	JNE(LabelRef(p + "row"))
+}
