@@ -167,9 +167,19 @@ func (t Table) html(r *renderer) (template.HTML, error) {
 	data := struct {
 		Table
 		Groups []group
+		Heads  []cell
 		Rows   []row
 		Width  int
 	}{Table: t, Width: len(t.Columns)}
+	for k, c := range t.Columns {
+		h := cell{Text: c.Name}
+		for _, r := range t.Rows {
+			if k < len(r.Cells) && r.Cells[k].kind >= measured {
+				h.Class = "num"
+			}
+		}
+		data.Heads = append(data.Heads, h)
+	}
 	if t.grouped() {
 		for _, c := range t.Columns {
 			if n := len(data.Groups); n > 0 && data.Groups[n-1].Name == c.Group {

@@ -101,7 +101,8 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 		m.Title = cmp.Or(m.Title, d.Name)
 		return []Figure{m}
 	})...)
-	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.", tripletFigures)...)
+	low := lowestSimilarity(ds)
+	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.", func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
 	add("Classes", classes(ds)...)
 	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that few directions are used.", spectrumFigure)...)
 	add("Clusters", clusters(ds)...)
@@ -164,10 +165,35 @@ func measures(ds []Diagnosis) []Block {
 	return []Block{t}
 }
 
-func tripletFigures(d Diagnosis) []Figure {
+// lowestSimilarity is the least similarity of all triplets, at most 0: models
+// are compared on the same axes.
+func lowestSimilarity(ds []Diagnosis) float64 {
+	low := 0.0
+	for _, d := range ds {
+		for _, n := range d.Triplets {
+			for _, values := range [][]float64{n.AP, n.AN} {
+				for _, v := range values {
+					if usable(v, false) {
+						low = min(low, v)
+					}
+				}
+			}
+		}
+	}
+	return low
+}
+
+func tripletFigures(d Diagnosis, low float64) []Figure {
 	var out []Figure
 	for _, n := range d.Triplets {
-		out = append(out, Triplets{Axes: Axes{Title: d.Name + ": " + n.Name, Width: 300, Height: 310}, AP: n.AP, AN: n.AN})
+		r := Range{low - 0.02, 1.02}
+		for _, v := range slices.Concat(n.AP, n.AN) {
+			if usable(v, false) && v > r.Max { // dot products beyond the sphere
+				r = Range{}
+				break
+			}
+		}
+		out = append(out, Triplets{Axes: Axes{Title: d.Name + ": " + n.Name, Width: 300, Height: 310, XRange: r, YRange: r}, AP: n.AP, AN: n.AN})
 	}
 	return out
 }
@@ -187,11 +213,22 @@ func spectrumFigure(d Diagnosis) []Figure {
 // classes shows each model's classes: a scatter of their sizes against their
 // distances, and a table of the worst.
 func classes(ds []Diagnosis) []Block {
+	far := 0.0
+	for _, d := range ds {
+		for _, c := range d.Classes {
+			for _, v := range []float64{c.Intra, c.Other} {
+				if usable(v, false) {
+					far = max(far, v)
+				}
+			}
+		}
+	}
+	axis := Range{0, max(far, 1e-9) * 1.05}
 	blocks := figures(ds, "One mark per class. Above the dashed line the nearest other class is farther away than the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
 		if len(d.Classes) == 0 {
 			return nil
 		}
-		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class", Y: "distance to the nearest other class"}, Diagonal: true}
+		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class", Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
 		for i, c := range d.Classes {
 			s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
 			if len(d.Classes) <= legendClasses {

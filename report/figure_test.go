@@ -1,0 +1,361 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var nan, inf = math.NaN(), math.Inf(1)
+
+// svgOf draws f and checks that the document is well formed.
+func svgOf(t *testing.T, f Figure) string {
+	t.Helper()
+	b, err := SVG(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(b, new(struct{})); err != nil {
+		t.Fatalf("%v in\n%s", err, b)
+	}
+	if s := string(b); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+		t.Error("a coordinate is not finite")
+	}
+	return string(b)
+}
+
+// fills counts the paths filled with a colour, the legend's sample included.
+func fills(svg string, c color.NRGBA) int {
+	// The library rounds translucent colours by one; compare with that slack.
+	n := 0
+	for _, m := range regexp.MustCompile(`<path [^>]*style="fill:#([0-9A-F]{6})`).FindAllStringSubmatch(svg, -1) {
+		var r, g, b int
+		fmt.Sscanf(m[1], "%02X%02X%02X", &r, &g, &b)
+		if abs(r-int(c.R)) <= 2 && abs(g-int(c.G)) <= 2 && abs(b-int(c.B)) <= 2 {
+			n++
+		}
+	}
+	return n
+}
+
+func abs(x int) int { return max(x, -x) }
+
+func TestScatterHoldsEveryPoint(t *testing.T) {
+	s := Scatter{Names: []string{"a", "b", "c"}}
+	want := [3]int{5, 7, 11}
+	for k, n := range want {
+		for i := range n {
+			s.X, s.Y, s.Class = append(s.X, float64(i)), append(s.Y, float64(k*i)), append(s.Class, k)
+		}
+	}
+	svg := svgOf(t, s)
+	for k, n := range want {
+		if got := fills(svg, categorical[k]); got != n+1 {
+			t.Errorf("class %d: %d marks with the legend's, want %d", k, got, n+1)
+		}
+		if !strings.Contains(svg, ">"+s.Names[k]+"</text>") {
+			t.Errorf("class %d is not in the legend", k)
+		}
+	}
+}
+
+func TestScatterLeavesOutWhatIsNotFinite(t *testing.T) {
+	s := Scatter{X: []float64{1, 2, nan, 4, inf}, Y: []float64{1, nan, 3, 4, 5}}
+	svg := svgOf(t, s)
+	if got := fills(svg, categorical[0]); got != 2 {
+		t.Errorf("%d marks, want 2", got)
+	}
+	if !strings.Contains(svg, "3 values not finite") {
+		t.Error("the legend does not count what was left out")
+	}
+}
+
+func TestLargeScatterIsAPicture(t *testing.T) {
+	s := Scatter{Axes: Axes{Bare: true, Width: 200, Height: 200}, Names: []string{"a", "b"}}
+	for i := range 4000 {
+		s.X, s.Y = append(s.X, float64(i%2)*100), append(s.Y, float64(i%3))
+		s.Class = append(s.Class, i%2)
+	}
+	svg := svgOf(t, s)
+	if strings.Count(svg, "<image") != 1 || strings.Count(svg, "data:image/png;base64,") != 1 {
+		t.Fatal("4000 points are not one picture")
+	}
+	if n := strings.Count(svg, "<path"); n > 30 {
+		t.Errorf("%d paths beside the picture", n)
+	}
+	data, err := PNG(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Points of class 0 lie at the left, of class 1 at the right.
+	near := func(c color.NRGBA, x0, x1 int) (n int) {
+		for y := range img.Bounds().Dy() * 3 / 4 {
+			for x := x0; x < x1; x++ {
+				r, g, b, _ := img.At(x, y).RGBA()
+				if abs(int(r>>8)-int(c.R))+abs(int(g>>8)-int(c.G))+abs(int(b>>8)-int(c.B)) < 40 {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	w := img.Bounds().Dx()
+	for k := range 2 {
+		left, right := near(categorical[k], 0, w/2), near(categorical[k], w/2, w)
+		if (k == 0) != (left > 20) || (k == 1) != (right > 20) || left > 0 && right > 0 {
+			t.Errorf("class %d: %d pixels left, %d right", k, left, right)
+		}
+	}
+}
+
+func TestLayerBlends(t *testing.T) {
+	l := newLayer(20, 20, 4)
+	l.put(10, 10, disc, color.NRGBA{200, 0, 0, 128})
+	if c := l.img.NRGBAAt(10, 10); c.A != 128 || c.R != 200 {
+		t.Errorf("one mark: %v", c)
+	}
+	l.put(10, 10, disc, color.NRGBA{200, 0, 0, 128})
+	if c := l.img.NRGBAAt(10, 10); abs(int(c.A)-192) > 1 || c.R != 200 {
+		t.Errorf("two marks: %v", c)
+	}
+	if c := l.img.NRGBAAt(2, 2); c.A != 0 {
+		t.Errorf("away from the mark: %v", c)
+	}
+	l.put(-3, 25, square, color.NRGBA{1, 2, 3, 255}) // over the edge
+	area := 0.0
+	for _, s := range []shape{disc, triangle, square, diamond, wedge} {
+		st := makeStamp(stampKey{s: s}, 10)
+		area = sumOf(st.cover)
+		if area < 230 || area > 380 { // the disc's is 314
+			t.Errorf("shape %d covers %g pixels", s, area)
+		}
+	}
+}
+
+func sumOf(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// everyFigure lists figures of each type around degenerate data.
+func everyFigure() map[string]Figure {
+	many := Scatter{Label: true}
+	for i := range 400 {
+		many.X, many.Y = append(many.X, float64(i)), append(many.Y, float64(i*i%97))
+		many.Class = append(many.Class, i%200)
+	}
+	for i := range 200 {
+		many.Names = append(many.Names, fmt.Sprintf("class %d", i))
+	}
+	return map[string]Figure{
+		"scatter empty":      Scatter{},
+		"scatter one":        Scatter{X: []float64{3}, Y: []float64{3}},
+		"scatter equal":      Scatter{Axes: Axes{Equal: true}, X: []float64{3, 3, 3}, Y: []float64{-1, -1, -1}},
+		"scatter huge":       Scatter{X: []float64{1e300, -1e300}, Y: []float64{1e-300, 2e-300}},
+		"scatter all nan":    Scatter{X: []float64{nan, nan}, Y: []float64{1, 2}},
+		"scatter 200":        many,
+		"scatter no class":   Scatter{X: []float64{1, 2}, Y: []float64{1, 2}, Class: []int{-1, 0}, Names: []string{"a"}},
+		"scatter log":        Scatter{Axes: Axes{LogX: true, LogY: true}, X: []float64{0, 1, 1e5}, Y: []float64{-1, 1e-9, 1}},
+		"lines empty":        Lines{},
+		"lines no values":    Lines{Curves: []Curve{{Name: "a"}}},
+		"lines one value":    Lines{Curves: []Curve{{Name: "a", X: []float64{1}, Y: []float64{2}}}},
+		"lines nan band":     Lines{Curves: []Curve{{X: []float64{1, 2, 3}, Y: []float64{1, nan, 2}, Low: []float64{nan, 1, inf}, High: []float64{2, 2, 2}}}},
+		"lines log":          Lines{Axes: Axes{LogX: true, LogY: true}, Curves: []Curve{{X: []float64{0, 1, 10}, Y: []float64{1, 0, 5}}}, Refs: []Ref{{At: 0}, {At: nan}, {At: 2, Vertical: true}}},
+		"lines only refs":    Lines{Refs: []Ref{{Name: "r", At: 3}}},
+		"bars empty":         Bars{},
+		"bars nan":           Bars{Groups: []string{"g", "h"}, Series: []string{"s"}, Values: [][]float64{{nan, -3}}, Err: [][]float64{{1, inf}}},
+		"bars zero":          Bars{Groups: []string{"g"}, Series: []string{"s"}, Values: [][]float64{{0}}},
+		"bars long names":    Bars{Groups: []string{strings.Repeat("long ", 12), strings.Repeat("name ", 12)}, Series: []string{"s"}, Values: [][]float64{{1, 2}}},
+		"heat empty":         Heat{},
+		"heat nan":           Heat{Z: [][]float64{{nan, nan}}},
+		"heat constant":      Heat{Z: [][]float64{{2, 2}, {2, 2}}, Diverging: true},
+		"heat large":         Heat{Z: make2(60, 60), Numbers: -1},
+		"field empty":        Field{},
+		"field zero":         Field{Arrows: []Arrow{{X: 1, Y: 1}, {X: nan}, {X: 2, Y: 2, U: inf}}},
+		"triplets empty":     Triplets{},
+		"triplets nan":       Triplets{AP: []float64{nan, 0.5, -1}, AN: []float64{0, nan, 1}},
+		"spectrum zeros":     Spectrum(Axes{}, []string{"a"}, [][]float64{{1, 0, 0}, {}}),
+		"panels empty":       Panels{},
+		"panels nested":      Panels{Title: "t", Columns: 1, Figures: []Figure{Beside(Scatter{}, Lines{}), Heat{}}},
+		"retrieval empty":    Retrieval{},
+		"retrieval no image": Retrieval{Caption: "c", Rows: []Query{{Item: Picture{Label: strings.Repeat("x", 99)}, Neighbours: []Picture{{Image: image.NewGray(image.Rectangle{})}}}}},
+		"control characters": Scatter{Axes: Axes{Title: "a\x00b\nc\xff<&>\""}, X: []float64{1}, Y: []float64{1}},
+	}
+}
+
+func make2(r, c int) [][]float64 {
+	z := make([][]float64, r)
+	for i := range z {
+		z[i] = make([]float64, c)
+		for j := range z[i] {
+			z[i][j] = float64(i * j)
+		}
+	}
+	return z
+}
+
+func TestDegenerateFigures(t *testing.T) {
+	for name, f := range everyFigure() {
+		t.Run(name, func(t *testing.T) {
+			svgOf(t, f)
+			data, err := PNG(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := png.Decode(bytes.NewReader(data)); err != nil {
+				t.Error(err)
+			}
+			if _, err := inlineSVG(f); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestFiguresRefuse(t *testing.T) {
+	for want, f := range map[string]Figure{
+		"2 x, 1 y":              Scatter{X: []float64{1, 2}, Y: []float64{1}},
+		"but 1 names":           Scatter{X: []float64{1}, Y: []float64{1}, Class: []int{1}, Names: []string{"a"}},
+		"x axis from 2 to 1":    Scatter{Axes: Axes{XRange: Range{2, 1}}},
+		"y axis from 0 to 1":    Scatter{Axes: Axes{LogY: true, YRange: Range{0, 1}}},
+		"1 x, 2 y":              Lines{Curves: []Curve{{X: []float64{1}, Y: []float64{1, 2}}}},
+		"2 values for 1 groups": Bars{Groups: []string{"g"}, Series: []string{"s"}, Values: [][]float64{{1, 2}}},
+		"1 series, 0 rows":      Bars{Series: []string{"s"}},
+		"start at 0":            Bars{Axes: Axes{LogY: true}},
+		"row 1 has 1 values":    Heat{Z: [][]float64{{1, 2}, {3}}},
+		"1 row and 0 column":    Heat{Z: [][]float64{{1}, {2}}, Rows: []string{"a"}},
+		"1 S_ap and 0 S_an":     Triplets{AP: []float64{1}},
+		"cannot be drawn":       Scatter{Axes: Axes{Width: 1e9, Height: 1e9}},
+	} {
+		for _, f := range []Figure{f, Beside(Scatter{}, f)} {
+			if _, err := SVG(f); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want one with %q", err, want)
+			}
+			if _, err := PNG(f); err == nil {
+				t.Errorf("PNG drew what SVG refused: %q", want)
+			}
+		}
+	}
+}
+
+func TestTripletsCountRightAndWrong(t *testing.T) {
+	svg := svgOf(t, Triplets{AP: []float64{0.9, 0.5, 0.3, 0.5}, AN: []float64{0.1, 0.5, 0.8, 0.2}})
+	for _, want := range []string{"right 2 (50.0%)", "wrong 2 (50.0%)"} { // a tie is wrong
+		if !strings.Contains(svg, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if r, w := fills(svg, categorical[good]), fills(svg, categorical[bad]); r != 3 || w != 3 {
+		t.Errorf("%d right and %d wrong marks with the legend's, want 3 and 3", r, w)
+	}
+}
+
+func TestLinesBreakWhereAValueIsMissing(t *testing.T) {
+	whole := Lines{Curves: []Curve{{X: []float64{1, 2, 3, 4}, Y: []float64{1, 2, 3, 4}}}}
+	broken := Lines{Curves: []Curve{{X: []float64{1, 2, 3, 4, 5}, Y: []float64{1, 2, nan, 4, 5}}}}
+	count := func(l Lines) int { return strings.Count(svgOf(t, l), "stroke:"+hex(categorical[0])) }
+	if a, b := count(whole), count(broken); a != 1 || b != 2 {
+		t.Errorf("%d and %d strokes, want 1 and 2", a, b)
+	}
+}
+
+func TestMeanBand(t *testing.T) {
+	mean, low, high := MeanBand([][]float64{{1, 2, 5}, {3, nan}})
+	if fmt.Sprint(mean) != "[2 2 5]" || math.Abs(high[0]-2-math.Sqrt2) > 1e-12 || math.Abs(low[0]-2+math.Sqrt2) > 1e-12 || low[1] != 2 || high[2] != 5 {
+		t.Errorf("mean %v, low %v, high %v", mean, low, high)
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		log    bool
+		want   string
+	}{
+		{0, 1, false, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{-3, 3, false, "−3 −2 −1 0 1 2 3"},
+		{38, 71, false, "40 50 60 70"},
+		{0, 0.00001, false, "0 2e−06 4e−06 6e−06 8e−06 1e−05"},
+		{1, 1000, true, "1 10 100 1000"},
+		{0.5, 3, true, "0.5 1 2"},
+	} {
+		var got []string
+		for _, k := range (ticks{log: c.log}).Ticks(c.lo, c.hi) {
+			if k.Value < c.lo-1e-9 || k.Value > c.hi+1e-9 {
+				t.Errorf("tick %g outside %g to %g", k.Value, c.lo, c.hi)
+			}
+			if k.Label != "" {
+				got = append(got, k.Label)
+			}
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%g to %g: %q, want %q", c.lo, c.hi, s, c.want)
+		}
+	}
+}
+
+func TestFitArrows(t *testing.T) {
+	in := []Arrow{{U: 4}, {V: 1}, {}}
+	out := FitArrows(in, 0.5, 0.5)
+	if out[0].U != 0.5 || out[1].V != 0.25 || out[2].U != 0 || in[0].U != 4 {
+		t.Errorf("%v from %v", out, in)
+	}
+}
+
+func TestPanelsKeepSizes(t *testing.T) {
+	a := Scatter{Axes: Axes{Width: 100, Height: 50}}
+	b := Scatter{Axes: Axes{Width: 60, Height: 80}}
+	if w, h := Beside(a, b).size(); w != 172 || h != 80 {
+		t.Errorf("side by side %g x %g", w, h)
+	}
+	if w, h := (Panels{Figures: []Figure{a, b}, Columns: 1, Title: "t"}).size(); w != 100 || h != 50+80+12+20 {
+		t.Errorf("stacked %g x %g", w, h)
+	}
+}
+
+func TestClasses(t *testing.T) {
+	class, names := Classes([]int64{7, -2, 7, 1 << 40}, map[int64]string{7: "seven"})
+	if fmt.Sprint(class, names) != fmt.Sprint([]int{1, 0, 1, 2}, []string{"-2", "seven", "1099511627776"}) {
+		t.Errorf("%v %v", class, names)
+	}
+}
+
+func TestWriteFigure(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.svg", "b.PNG"} {
+		if err := WriteFigure(filepath.Join(dir, name), Scatter{}); err != nil {
+			t.Error(err)
+		}
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 100 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := WriteFigure(filepath.Join(dir, "c.pdf"), Scatter{}); err == nil || !strings.Contains(err.Error(), ".pdf") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSameDrawingTwice(t *testing.T) {
+	for name, f := range everyFigure() {
+		a, _ := SVG(f)
+		b, _ := SVG(f)
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: two drawings differ", name)
+		}
+	}
+}

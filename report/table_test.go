@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+func sampleTable() Table {
+	return Table{
+		Caption: "Recall", Note: "three seeds",
+		Columns: []Column{{Name: "method"}, {Name: "R@1", Group: "ours", Best: Highest}, {Name: "loss", Group: "ours", Best: Lowest}, {Name: "R@1", Group: "paper", Best: Highest}},
+		Rows: []Row{
+			{Heading: "digits 0-5"},
+			{Cells: []Cell{T("random"), MeanStd(44.04, 0.6, 3, 1), Num(0.5, 2), Paper(42, 1)}},
+			{Cells: []Cell{T("EPS | a"), MeanStd(67.01, 1.1, 3, 1), Num(0.5, 2), Paper(65.8, 1)}},
+			{Cells: []Cell{T("EPS b"), Num(67.04, 1), Num(math.NaN(), 2), Blank()}},
+		},
+	}
+}
+
+func TestBestMarks(t *testing.T) {
+	best := sampleTable().best()
+	// Equal as printed: both are best. Equal in all rows: none is. Published
+	// numbers never are.
+	want := "[[] [false false false false] [false true false false] [false true false false]]"
+	if got := fmt.Sprint(best); got != want {
+		t.Errorf("best %s, want %s", got, want)
+	}
+	rows := Table{Columns: make([]Column, 3), Rows: []Row{{Best: Lowest, Cells: []Cell{T("x"), Num(2, 0), Num(-1, 0)}}, {Cells: []Cell{T("y"), Num(1, 0), Num(2, 0)}}}}
+	if got := fmt.Sprint(rows.best()); got != "[[false false true] [false false false]]" {
+		t.Errorf("best of rows %s", got)
+	}
+}
+
+func TestTableText(t *testing.T) {
+	got := sampleTable().String()
+	want := `Recall
+method ours R@1 ours loss paper R@1
+------- ----------- --------- ---------
+digits 0-5
+random 44.0 ± 0.6 0.50 42.0
+EPS | a 67.0 ± 1.1* 0.50 65.8
+EPS b 67.0* NaN
+three seeds`
+	if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%swant, but for spaces,\n%s", got, want)
+	}
+	width := 0
+	for _, line := range strings.Split(got, "\n")[1:6] {
+		if line == "digits 0-5" {
+			continue
+		}
+		if n := len([]rune(line)); width != 0 && n != width {
+			t.Errorf("line %q has %d characters, others %d", line, n, width)
+		} else {
+			width = n
+		}
+	}
+}
+
+func TestTableMarkdown(t *testing.T) {
+	want := `| method | ours R@1 | ours loss | paper R@1 |
+| --- | ---: | ---: | ---: |
+| **digits 0-5** |  |  |  |
+| random | 44.0 ± 0.6 | 0.50 | 42.0 |
+| EPS \| a | **67.0 ± 1.1** | 0.50 | 65.8 |
+| EPS b | **67.0** | NaN |  |
+`
+	if got := sampleTable().Markdown(); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestSamples(t *testing.T) {
+	for want, v := range map[string][]float64{"": nil, "2.0": {2}, "3.0 ± 1.4": {2, 4}} {
+		if got := Samples(v, 1).String(); got != want {
+			t.Errorf("Samples(%v) = %q, want %q", v, got, want)
+		}
+	}
+	if got := Num(-1.25, 2).String(); got != "−1.25" {
+		t.Errorf("negative number %q", got)
+	}
+}
+
+func TestDiagnosisSections(t *testing.T) {
+	full := Diagnosis{
+		Name: "a", Verdict: "fine", Reasons: []string{"because"}, Tone: Good,
+		Measures: []Measure{{Name: "m", Value: 2, Better: Highest, Meaning: "it says"}, {Name: "only a", Value: 1}},
+		Spectra:  []NamedValues{{"all", []float64{3, 1}}},
+		Triplets: []NamedTriplets{{"easy", []float64{0.5, 1.7}, []float64{0.1, math.NaN()}}},
+		Clusters: []float64{10, 20}, NMI: []float64{0.5, 0.6},
+		Map: &Scatter{X: []float64{1}, Y: []float64{2}},
+	}
+	for i := range 40 {
+		full.Classes = append(full.Classes, ClassDiagnosis{Name: fmt.Sprintf("class-%02d", i), Size: 3, Intra: 1, Other: float64(i)})
+	}
+	full.Classes = append(full.Classes, ClassDiagnosis{Name: "equal points"}) // 0/0
+	b := Diagnosis{Name: "b", Measures: []Measure{{Name: "m", Value: 3}}}
+	html, err := Page{Sections: DiagnosisSections(full, b)}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := string(html)
+	for _, want := range []string{"a: fine", "because", "it says", "only a", ">class-00<", "16 more classes", `class="num best">3<`} {
+		if !strings.Contains(s, want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	if i, j := strings.Index(s, ">class-00<"), strings.Index(s, ">class-05<"); i > j {
+		t.Error("classes are not listed worst first")
+	}
+	if got := len(DiagnosisSections(Diagnosis{Name: "nothing"})); got != 0 {
+		t.Errorf("a diagnosis without content has %d sections", got)
+	}
+}
