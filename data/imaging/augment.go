@@ -1,0 +1,294 @@
+package imaging
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// Augment describes the random changes made to training images. The zero value
+// makes none. Every number is drawn from the generator that Pipeline.Apply is
+// given, in a fixed order.
+type Augment struct {
+	// CropArea, if its upper end is not 0, cuts out a random part of the image
+	// with an area in this range of fractions and an aspect ratio in CropRatio
+	// (default 3/4 to 4/3), as torchvision's RandomResizedCrop.
+	CropArea, CropRatio [2]float64
+	// RandomCrop puts the cut of a Cover fit at a random place instead of the
+	// centre.
+	RandomCrop bool
+	// Pad moves the image by up to this fraction of its sides in each
+	// direction: padding and cropping at random.
+	Pad float64
+	// Flip is the probability of a mirror image.
+	Flip float64
+	// Rotate and Shear are the largest angles in degrees, either way; Move the
+	// largest shift as a fraction of the sides; Scale the range of the factor
+	// (default 1). All are about the centre and resampled bilinearly.
+	Rotate, Shear, Move float64
+	Scale               [2]float64
+	// Brightness, Contrast and Saturation v multiply by a factor in
+	// [1-v, 1+v]; Hue turns the hue by up to v of the full circle either way
+	// (at most 0.5).
+	Brightness, Contrast, Saturation, Hue float64
+	// Erase is the probability of blanking a rectangle of 2 % to 1/3 of the
+	// area with an aspect ratio of 0.3 to 3.3 (random erasing).
+	Erase float64
+}
+
+// Augmentations names the presets of ParseAugment.
+func Augmentations() []string { return []string{"none", "characters", "light", "standard", "strong"} }
+
+// ParseAugment returns a preset:
+//
+//	none (or "")  no change
+//	characters    for letters and digits: rotation 10 degrees, shear 5, shift
+//	              8 %, scale 0.9 to 1.1; no mirror images
+//	light         shift by up to 1/24 of the sides (10 pixels of 256) and mirror
+//	standard      random resized crop of 25 % to 100 % of the area, and mirror
+//	strong        standard, and colour jitter 0.4, 0.4, 0.4, 0.05, and erasing 0.25
+func ParseAugment(name string) (Augment, error) {
+	switch name {
+	case "", "none":
+		return Augment{}, nil
+	case "characters":
+		return Augment{Rotate: 10, Shear: 5, Move: 0.08, Scale: [2]float64{0.9, 1.1}}, nil
+	case "light":
+		return Augment{Pad: 1. / 24, Flip: 0.5}, nil
+	case "standard":
+		return Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5}, nil
+	case "strong":
+		return Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5, Brightness: 0.4, Contrast: 0.4, Saturation: 0.4, Hue: 0.05, Erase: 0.25}, nil
+	}
+	return Augment{}, fmt.Errorf("unknown augmentation %q; known: %s", name, strings.Join(Augmentations(), ", "))
+}
+
+// check refuses values outside their ranges.
+func (a *Augment) check() error {
+	for _, v := range []struct {
+		name    string
+		value   float64
+		highest float64
+	}{
+		{"pad", a.Pad, 1}, {"flip", a.Flip, 1}, {"rotate", a.Rotate, 180}, {"shear", a.Shear, 80}, {"move", a.Move, 1},
+		{"brightness", a.Brightness, 10}, {"contrast", a.Contrast, 10}, {"saturation", a.Saturation, 10}, {"hue", a.Hue, 0.5}, {"erase", a.Erase, 1},
+	} {
+		if !(v.value >= 0 && v.value <= v.highest) {
+			return fmt.Errorf("augmentation %s = %g; it must lie between 0 and %g", v.name, v.value, v.highest)
+		}
+	}
+	for _, r := range []struct {
+		name    string
+		value   [2]float64
+		highest float64
+	}{{"crop area", a.CropArea, 1}, {"crop ratio", a.CropRatio, 100}, {"scale", a.Scale, 100}} {
+		lo, hi := r.value[0], r.value[1]
+		if hi == 0 && lo == 0 {
+			continue
+		}
+		if !(lo > 0 && lo <= hi && hi <= r.highest) {
+			return fmt.Errorf("augmentation %s %g to %g; it must be a range above 0 and up to %g", r.name, lo, hi, r.highest)
+		}
+	}
+	return nil
+}
+
+// cropBox draws the part of a w x h image that a random resized crop keeps.
+func (a *Augment) cropBox(w, h int, rng *rand.Rand) Box {
+	ratio := a.CropRatio
+	if ratio[1] == 0 {
+		ratio = [2]float64{3. / 4, 4. / 3}
+	}
+	fw, fh := float64(w), float64(h)
+	for range 10 {
+		area := uniform(rng, a.CropArea[0], a.CropArea[1]) * fw * fh
+		r := math.Exp(uniform(rng, math.Log(ratio[0]), math.Log(ratio[1])))
+		cw, ch := math.Round(math.Sqrt(area*r)), math.Round(math.Sqrt(area/r))
+		if cw >= 1 && ch >= 1 && cw <= fw && ch <= fh {
+			x, y := float64(rng.IntN(w-int(cw)+1)), float64(rng.IntN(h-int(ch)+1))
+			return Box{x, y, x + cw, y + ch}
+		}
+	}
+	// No draw fitted: the largest centred box whose ratio is allowed.
+	cw, ch := fw, fh
+	if r := fw / fh; r < ratio[0] {
+		ch = fw / ratio[0]
+	} else if r > ratio[1] {
+		cw = fh * ratio[1]
+	}
+	x, y := (fw-cw)/2, (fh-ch)/2
+	return Box{x, y, x + cw, y + ch}
+}
+
+func uniform(rng *rand.Rand, lo, hi float64) float64 { return lo + rng.Float64()*(hi-lo) }
+
+// bends reports whether an affine map is drawn.
+func (a *Augment) bends() bool {
+	return a.Rotate > 0 || a.Shear > 0 || a.Move > 0 || a.Scale[1] > 0
+}
+
+// jitters reports whether colours change.
+func (a *Augment) jitters() bool {
+	return a.Brightness > 0 || a.Contrast > 0 || a.Saturation > 0 || a.Hue > 0
+}
+
+// affine draws the map from output to input pixel centres of a w x h image:
+// x' = m[0] x + m[1] y + m[2], y' = m[3] x + m[4] y + m[5].
+func (a *Augment) affine(w, h int, rng *rand.Rand) [6]float64 {
+	angle := uniform(rng, -a.Rotate, a.Rotate) * math.Pi / 180
+	shear := math.Tan(uniform(rng, -a.Shear, a.Shear) * math.Pi / 180)
+	dx := uniform(rng, -a.Move, a.Move) * float64(w)
+	dy := uniform(rng, -a.Move, a.Move) * float64(h)
+	scale := 1.0
+	if a.Scale[1] > 0 {
+		scale = uniform(rng, a.Scale[0], a.Scale[1])
+	}
+	// The inverse of: shear, scale, rotate about the centre, then move.
+	sin, cos := math.Sincos(angle)
+	i00, i01 := cos/scale, sin/scale
+	i10, i11 := -sin/scale, cos/scale
+	i00, i01 = i00-shear*i10, i01-shear*i11
+	cx, cy := float64(w-1)/2, float64(h-1)/2
+	return [6]float64{
+		i00, i01, cx - i00*(cx+dx) - i01*(cy+dy),
+		i10, i11, cy - i10*(cx+dx) - i11*(cy+dy),
+	}
+}
+
+// warp resamples src bilinearly by the map m, with fill outside the image.
+func warp(dst, src *Image, m [6]float64, fill uint8) {
+	w, h, c := src.W, src.H, src.C
+	dst.Reset(w, h, c)
+	at := func(x, y, k int) int32 {
+		if uint(x) >= uint(w) || uint(y) >= uint(h) {
+			return int32(fill)
+		}
+		return int32(src.Pix[(y*w+x)*c+k])
+	}
+	for y := range h {
+		out := dst.Row(y)
+		for x := range w {
+			fx := m[0]*float64(x) + m[1]*float64(y) + m[2]
+			fy := m[3]*float64(x) + m[4]*float64(y) + m[5]
+			// Far outside, the conversion to int would not be defined.
+			fx, fy = min(max(fx, -2), float64(w+1)), min(max(fy, -2), float64(h+1))
+			x0, y0 := int(math.Floor(fx)), int(math.Floor(fy))
+			ax, ay := int32((fx-float64(x0))*256), int32((fy-float64(y0))*256)
+			for k := range c {
+				top := at(x0, y0, k)*(256-ax) + at(x0+1, y0, k)*ax
+				bottom := at(x0, y0+1, k)*(256-ax) + at(x0+1, y0+1, k)*ax
+				out[x*c+k] = uint8((top*(256-ay) + bottom*ay + 1<<15) >> 16)
+			}
+		}
+	}
+}
+
+// shift moves src by (dx, dy) pixels into dst and fills what is uncovered.
+func shift(dst, src *Image, dx, dy int, fill uint8) {
+	w, h, c := src.W, src.H, src.C
+	dst.Reset(w, h, c)
+	for i := range dst.Pix {
+		dst.Pix[i] = fill
+	}
+	x0, x1 := max(0, dx), min(w, w+dx)
+	for y := max(0, dy); y < min(h, h+dy) && x0 < x1; y++ {
+		copy(dst.Row(y)[x0*c:x1*c], src.Row(y - dy)[(x0-dx)*c:])
+	}
+}
+
+// mirror reverses every row.
+func (im *Image) mirror() {
+	for y := range im.H {
+		row := im.Row(y)
+		if im.C == 1 {
+			for i, j := 0, len(row)-1; i < j; i, j = i+1, j-1 {
+				row[i], row[j] = row[j], row[i]
+			}
+			continue
+		}
+		for i, j := 0, len(row)-3; i < j; i, j = i+3, j-3 {
+			row[i], row[i+1], row[i+2], row[j], row[j+1], row[j+2] = row[j], row[j+1], row[j+2], row[i], row[i+1], row[i+2]
+		}
+	}
+}
+
+// jitter changes the colours of im: one linear map of RGB,
+// hue * saturation * contrast * brightness, with one rounding at the end. The
+// hue is turned in the YIQ plane, contrast is about the mean luma.
+func (a *Augment) jitter(im *Image, rng *rand.Rand) {
+	factor := func(v float64) float64 { return max(0, uniform(rng, 1-v, 1+v)) }
+	bright, contrast, sat := factor(a.Brightness), factor(a.Contrast), factor(a.Saturation)
+	hue := uniform(rng, -a.Hue, a.Hue) * 2 * math.Pi
+	gain := bright * contrast
+	offset := (1 - contrast) * bright * im.meanLuma()
+	if im.C == 1 {
+		var lut [256]uint8
+		for v := range lut {
+			lut[v] = round8(gain*float64(v) + offset)
+		}
+		for i, v := range im.Pix {
+			im.Pix[i] = lut[v]
+		}
+		return
+	}
+	m := hueMatrix(hue)
+	luma := [3]float64{0.299, 0.587, 0.114}
+	// Rows of m sum to 1, so the mix with grey and the offset pass through.
+	var fixed [9]int32
+	for i := range 3 {
+		for j := range 3 {
+			v := gain * (sat*m[3*i+j] + (1-sat)*luma[j])
+			fixed[3*i+j] = int32(math.Round(min(max(v, -60), 60) * (1 << 16)))
+		}
+	}
+	add := int32(math.Round(min(max(offset, -8000), 8000)*(1<<16))) + 1<<15
+	for p := im.Pix; len(p) >= 3; p = p[3:] {
+		r, g, b := int32(p[0]), int32(p[1]), int32(p[2])
+		p[0] = clip16(fixed[0]*r + fixed[1]*g + fixed[2]*b + add)
+		p[1] = clip16(fixed[3]*r + fixed[4]*g + fixed[5]*b + add)
+		p[2] = clip16(fixed[6]*r + fixed[7]*g + fixed[8]*b + add)
+	}
+}
+
+func clip16(v int32) uint8 { return uint8(min(max(v>>16, 0), 255)) }
+
+func round8(v float64) uint8 { return uint8(min(max(math.Round(v), 0), 255)) }
+
+// hueMatrix turns chroma by angle in the YIQ plane and keeps luma.
+func hueMatrix(angle float64) [9]float64 {
+	sin, cos := math.Sincos(angle)
+	const lr, lg, lb = 0.299, 0.587, 0.114
+	return [9]float64{
+		lr + cos*(1-lr) - sin*0.168, lg - cos*lg - sin*0.330, lb - cos*lb + sin*0.498,
+		lr - cos*lr + sin*0.328, lg + cos*(1-lg) + sin*0.035, lb - cos*lb - sin*0.363,
+		lr - cos*lr - sin*1.250, lg - cos*lg + sin*1.050, lb + cos*(1-lb) + sin*0.200,
+	}
+}
+
+func (im *Image) meanLuma() float64 {
+	sum := uint64(0)
+	if im.C == 1 {
+		for _, v := range im.Pix {
+			sum += uint64(v)
+		}
+	} else {
+		for p := im.Pix; len(p) >= 3; p = p[3:] {
+			sum += uint64(luma(p[0], p[1], p[2]))
+		}
+	}
+	return float64(sum) / float64(max(im.W*im.H, 1))
+}
+
+// eraseBox draws the rectangle to blank; ok is false where no draw fitted.
+func eraseBox(w, h int, rng *rand.Rand) (x, y, ew, eh int, ok bool) {
+	for range 10 {
+		area := uniform(rng, 0.02, 1./3) * float64(w*h)
+		r := math.Exp(uniform(rng, math.Log(0.3), math.Log(3.3)))
+		ew, eh = int(math.Round(math.Sqrt(area*r))), int(math.Round(math.Sqrt(area/r)))
+		if ew >= 1 && eh >= 1 && ew < w && eh < h {
+			return rng.IntN(w - ew + 1), rng.IntN(h - eh + 1), ew, eh, true
+		}
+	}
+	return 0, 0, 0, 0, false
+}
