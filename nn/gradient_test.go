@@ -52,6 +52,8 @@ func gradientCases() map[string]*nn.Spec {
 		"norm of a vector":       img(1, 1, 4, nn.Layer{Kind: nn.Dense, Name: "a", Out: 3}, bn("n")),
 		"norm after flatten":     img(2, 3, 2, plain("c", 2), nn.Layer{Kind: nn.Flatten}, bn("n"), nn.Layer{Kind: nn.Dense, Name: "b", Out: 2}),
 		"max pool overlapping":   with(7, 5, 2, conv("c", 3, 1, 1, 0, 0), nn.Layer{Kind: nn.MaxPool, Kernel: 3, Stride: 2, Pad: 1}),
+		"max pool thirds":        with(6, 4, 2, conv("c", 3, 1, 1, 0, 0), nn.Layer{Kind: nn.MaxPool, Kernel: 3, Stride: 2, Pad: 1}),
+		"max pool halves":        with(7, 5, 2, conv("c", 3, 1, 1, 0, 0), nn.Layer{Kind: nn.MaxPool, Kernel: 2}),
 		"average pool":           with(6, 5, 2, conv("c", 3, 1, 1, 0, 0), nn.Layer{Kind: nn.AvgPool, Kernel: 3, Stride: 2, Pad: 1}),
 		"global average pool":    img(3, 4, 2, conv("c", 3, 2, 1, 0, 0), nn.Layer{Kind: nn.GlobalAvgPool}, nn.Layer{Kind: nn.Dense, Name: "b", Out: 2}),
 		"relu twice":             with(3, 3, 2, conv("c", 3, 1, 1, 0, 0), relu6, relu),

@@ -25,6 +25,8 @@ type rowTask struct {
 	keep          float64
 	scale         float32
 	accumulate    bool
+	keepIndex     bool // of a pool, for the way back
+	scratch       par.Scratch
 }
 
 // activation is what is applied to a layer's result.

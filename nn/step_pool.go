@@ -39,8 +39,12 @@ func (s *poolStep) forward(e *Net, n int) {
 	if !s.average {
 		s.idx = growIndex(s.idx, s.out.shape.Len()*n)
 		kernel = maxPoolKernel
-		if s.halving() {
+		switch {
+		case s.halving():
 			kernel = halveKernel
+		case s.thirds():
+			kernel = thirdsKernel
+			r.keepIndex = s.in.g != nil
 		}
 	}
 	r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, kernel)
@@ -103,8 +107,8 @@ func (s *poolStep) window(p, n int) (lo, hi, first int) {
 	return lo, hi, start + lo
 }
 
-// maxPoolKernel handles whole rows of the output. The first maximum counts, and
-// NaN counts as the largest.
+// maxPoolKernel handles whole rows of the output. NaN counts as the largest, and
+// which of equal maxima gets the gradient is the engine's choice.
 func maxPoolKernel(t *rowTask, _, lo, hi int) {
 	s := t.pool
 	in, out := s.in.shape, s.out.shape
