@@ -101,19 +101,34 @@ func (d *density) at(d2 float64) float64 {
 // whose squared distance is c - 2 v[idx[k]], and returns the largest.
 func (d *density) logWeights(v []float32, c float32, idx []int32, w []float32) float32 {
 	largest := -inf
-	for k, j := range idx {
-		d2 := max(d.lo, float64(c)-2*float64(v[j]))
-		var x float32
-		if d.direct {
-			x = float32(d.at(d2))
-		} else {
-			at := min((d2-d.lo)*d.scale, densityPoints-1)
-			n := int(at)
-			x = d.table[n] + float32(at-float64(n))*(d.table[n+1]-d.table[n])
+	w = w[:len(idx)]
+	if d.direct {
+		for k, j := range idx {
+			w[k] = min(d.most, float32(d.at(max(d.lo, float64(c)-2*float64(v[j])))))
+			largest = max(largest, w[k])
 		}
-		x = min(x, d.most)
+		return largest
+	}
+	table := (*[densityPoints + 1]float32)(d.table)
+	shift := float64(c) - d.lo
+	for k, j := range idx {
+		// Comparisons instead of min and max, which take care of NaN.
+		at := (shift - 2*float64(v[j])) * d.scale
+		if at < 0 {
+			at = 0
+		}
+		if at > densityPoints-1 {
+			at = densityPoints - 1
+		}
+		n := int(at)
+		x := table[n] + float32(at-float64(n))*(table[n+1]-table[n])
+		if x > d.most {
+			x = d.most
+		}
+		if x > largest {
+			largest = x
+		}
 		w[k] = x
-		largest = max(largest, x)
 	}
 	return largest
 }

@@ -175,9 +175,13 @@ func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
 	limit := s.dPos[argmin(s.dPos)] - float32(m.cfg.Epsilon.Or(0.1))
 	m.t.Similarities(i, s.v)
 	s.idx = scan.Between(s.v, limit, inf, s.idx)
-	s.Neg = append(s.Neg, s.idx...)
-	if len(s.Neg) == 0 {
+	switch len(s.idx) {
+	case 0:
 		s.NoCandidate++
+	case m.t.NegativeCount(i):
+		s.All = true
+	default:
+		s.Neg = append(s.Neg, s.idx...)
 	}
 }
 

@@ -86,6 +86,12 @@ func (t *Table) Value(m Measure, i, j int, s float32) float32 {
 // Values writes measure m of anchor i and each reference in idx to dst.
 func (t *Table) Values(m Measure, i int, idx []int32, dst []float32) {
 	s := t.Row(i)
+	if m == Similarity {
+		for k, j := range idx {
+			dst[k] = s[j]
+		}
+		return
+	}
 	for k, j := range idx {
 		dst[k] = t.Value(m, i, int(j), s[j])
 	}

@@ -132,16 +132,14 @@ func (w *Weights) coefficient(i, j int, x, dx float32) (ref int32, c float32) {
 // anchor's largest, to which largest, that of its other weights, belongs. buf
 // is memory to work in. It is called at most once for an anchor.
 func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf *[]int32) {
-	for _, d := range dx {
-		largest = max(largest, d, -d)
-	}
+	largest = max(largest, scan.AbsMax(dx))
 	if largest == 0 {
 		return
 	}
 	if cap(*buf) < scan.Room(len(dx)) {
 		*buf = make([]int32, 0, scan.Room(w.t.Refs()))
 	}
-	kept := scan.AbsAbove(dx, largest/float32(len(dx))*1e-6, *buf)
+	kept := scan.AbsAbove(dx, negligible(dx, largest), *buf)
 	*buf = kept
 	if len(kept)*sparseShare > w.t.Refs() {
 		w.spread(i, ref, x, dx)
@@ -162,6 +160,20 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 		}
 		e.add(w.coefficient(i, int(k)+o, x[k], dx[k]))
 	}
+}
+
+// negligible returns the bound up to which all weights together are below a
+// millionth of the largest. Starting high it tries bounds down to the one that
+// holds whatever the weights are.
+func negligible(dx []float32, largest float32) float32 {
+	total := largest * 1e-6
+	sure := total / float32(len(dx))
+	for _, m := range [...]float32{512, 64, 8} {
+		if scan.AbsBelowSum(dx, m*sure) <= total {
+			return m * sure
+		}
+	}
+	return sure
 }
 
 // spread puts weights into the anchor's dense row.

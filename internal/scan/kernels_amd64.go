@@ -37,3 +37,15 @@ func expSumAVX512(dst *float32, x *float32, n int, a float32, b float32, sum *fl
 //
 //go:noescape
 func expSumAVX2(dst *float32, x *float32, n int, a float32, b float32, sum *float32)
+
+// absMaxAVX512 leaves in each of 16 lanes the greatest of every 16th absolute value.
+// n is a positive multiple of 16.
+//
+//go:noescape
+func absMaxAVX512(x *float32, n int, val *float32)
+
+// absBelowSumAVX512 leaves in each of 16 lanes the sum of every 16th absolute value
+// that does not exceed most. n is a positive multiple of 16.
+//
+//go:noescape
+func absBelowSumAVX512(x *float32, n int, most float32, sum *float32)

@@ -301,3 +301,45 @@ loop:
 	VMOVUPS      Y4, (BX)
 	VZEROUPPER
 	RET
+
+// func absMaxAVX512(x *float32, n int, val *float32)
+// Requires: AVX, AVX512F
+TEXT ·absMaxAVX512(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VPXORD       Z0, Z0, Z0
+	MOVL         $0x7fffffff, DX
+	VPBROADCASTD DX, Z1
+
+loop:
+	VPANDD  (AX), Z1, Z2
+	VMAXPS  Z2, Z0, Z0
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, CX
+	JNE     loop
+	MOVQ    val+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func absBelowSumAVX512(x *float32, n int, most float32, sum *float32)
+// Requires: AVX, AVX512F
+TEXT ·absBelowSumAVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         n+8(FP), CX
+	VPXORD       Z0, Z0, Z0
+	MOVL         $0x7fffffff, DX
+	VPBROADCASTD DX, Z1
+	VBROADCASTSS most+16(FP), Z3
+
+loop:
+	VPANDD  (AX), Z1, Z2
+	VCMPPS  $0x12, Z3, Z2, K1
+	VADDPS  Z2, Z0, K1, Z0
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, CX
+	JNE     loop
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET

@@ -64,6 +64,53 @@ func AbsAbove(x []float32, lo float32, dst []int32) []int32 {
 	return dst[:n]
 }
 
+// AbsMax returns the greatest |x[i]|, 0 for an empty x.
+func AbsMax(x []float32) float32 {
+	var best float32
+	from := 0
+	if active512() && len(x) >= 16 {
+		from = len(x) / 16 * 16
+		var val [16]float32
+		absMax(x[:from], &val)
+		for _, v := range val {
+			if v > best {
+				best = v
+			}
+		}
+	}
+	for _, v := range x[from:] {
+		if v > best {
+			best = v
+		} else if -v > best {
+			best = -v
+		}
+	}
+	return best
+}
+
+// AbsBelowSum returns the sum of those |x[i]| that do not exceed most.
+func AbsBelowSum(x []float32, most float32) float32 {
+	var sum [16]float32
+	from := 0
+	if active512() && len(x) >= 16 {
+		from = len(x) / 16 * 16
+		absBelowSum(x[:from], most, &sum)
+	}
+	for i, v := range x[from:] {
+		if v < 0 {
+			v = -v
+		}
+		if v <= most {
+			sum[i%16] += v
+		}
+	}
+	var total float32
+	for _, v := range sum {
+		total += v
+	}
+	return total
+}
+
 // Room returns the capacity that a list of up to n indices needs: kernels write
 // whole registers.
 func Room(n int) int { return n + 16 }

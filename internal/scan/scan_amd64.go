@@ -40,3 +40,9 @@ func expSum(dst, x []float32, a, b float32, sum *[16]float32) {
 		expSumAVX2(&dst[0], &x[0], len(x), a, b, &sum[0])
 	}
 }
+
+func absMax(x []float32, val *[16]float32) { absMaxAVX512(&x[0], len(x), &val[0]) }
+
+func absBelowSum(x []float32, most float32, sum *[16]float32) {
+	absBelowSumAVX512(&x[0], len(x), most, &sum[0])
+}

@@ -14,4 +14,8 @@ func absAbove(x []float32, lo float32, dst []int32) int { panic(noVector) }
 
 func expSum(dst, x []float32, a, b float32, sum *[16]float32) { panic(noVector) }
 
+func absMax(x []float32, val *[16]float32) { panic(noVector) }
+
+func absBelowSum(x []float32, most float32, sum *[16]float32) { panic(noVector) }
+
 const noVector = "scan: no vector unit"

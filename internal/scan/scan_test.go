@@ -84,6 +84,30 @@ func TestBetweenAndAbsAbove(t *testing.T) {
 	})
 }
 
+func TestAbsMaxAndAbsBelowSum(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(4, 1))
+		for n := range 200 {
+			x := make([]float32, n)
+			var largest, sum float64
+			for i := range x {
+				x[i] = float32(rng.NormFloat64())
+				a := math.Abs(float64(x[i]))
+				largest = max(largest, a)
+				if float32(a) <= 0.7 {
+					sum += a
+				}
+			}
+			if got := AbsMax(x); float64(got) != largest {
+				t.Fatalf("n %d: largest %v, want %v", n, got, largest)
+			}
+			if got := AbsBelowSum(x, 0.7); math.Abs(float64(got)-sum) > 1e-5 {
+				t.Fatalf("n %d: sum %v, want %v", n, got, sum)
+			}
+		}
+	})
+}
+
 func TestExpSum(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 1))

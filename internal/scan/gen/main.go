@@ -26,6 +26,8 @@ func main() {
 	})
 	expSum512()
 	expSum2()
+	absMax512()
+	absBelowSum512()
 	Generate()
 }
 
@@ -277,6 +279,46 @@ func expSum2() {
 	SUBQ(U8(8), n)
 	JNE(LabelRef("loop"))
 	VMOVUPS(total, Mem{Base: sum})
+	VZEROUPPER()
+	RET()
+}
+
+func absMax512() {
+	TEXT("absMaxAVX512", NOSPLIT, "func(x *float32, n int, val *float32)")
+	Pragma("noescape")
+	Doc("absMaxAVX512 leaves in each of 16 lanes the greatest of every 16th absolute value.", "n is a positive multiple of 16.")
+	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	best, abs, v := ZMM(), ZMM(), ZMM()
+	VPXORD(best, best, best)
+	broadcast(abs, 0x7fffffff)
+	Label("loop")
+	VPANDD(Mem{Base: x}, abs, v)
+	VMAXPS(v, best, best)
+	ADDQ(U8(64), x)
+	SUBQ(U8(16), n)
+	JNE(LabelRef("loop"))
+	VMOVUPS(best, Mem{Base: Load(Param("val"), GP64())})
+	VZEROUPPER()
+	RET()
+}
+
+func absBelowSum512() {
+	TEXT("absBelowSumAVX512", NOSPLIT, "func(x *float32, n int, most float32, sum *float32)")
+	Pragma("noescape")
+	Doc("absBelowSumAVX512 leaves in each of 16 lanes the sum of every 16th absolute value", "that does not exceed most. n is a positive multiple of 16.")
+	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	total, abs, v, most, k := ZMM(), ZMM(), ZMM(), ZMM(), K()
+	VPXORD(total, total, total)
+	broadcast(abs, 0x7fffffff)
+	param("most", most)
+	Label("loop")
+	VPANDD(Mem{Base: x}, abs, v)
+	VCMPPS(U8(0x12), most, v, k) // v <= most
+	VADDPS(v, total, k, total)
+	ADDQ(U8(64), x)
+	SUBQ(U8(16), n)
+	JNE(LabelRef("loop"))
+	VMOVUPS(total, Mem{Base: Load(Param("sum"), GP64())})
 	VZEROUPPER()
 	RET()
 }
