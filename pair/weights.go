@@ -39,6 +39,7 @@ type Weights struct {
 	rowTask   applyRows
 	colTask   applyCols
 	columnSum columnSum
+	scatter   scatter
 	both      symmetrize
 }
 
@@ -141,7 +142,7 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 	}
 	kept := scan.AbsAbove(dx, negligible(dx, largest), *buf)
 	*buf = kept
-	if len(kept)*sparseShare > w.t.Refs() {
+	if 2*len(kept) > w.t.Refs() {
 		w.spread(i, ref, x, dx)
 		return
 	}
@@ -162,18 +163,21 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 	}
 }
 
-// negligible returns the bound up to which all weights together are below a
-// millionth of the largest. Starting high it tries bounds down to the one that
-// holds whatever the weights are.
+// negligible returns a bound, high within a factor of two, up to which all
+// weights together are below a millionth of the largest.
 func negligible(dx []float32, largest float32) float32 {
 	total := largest * 1e-6
-	sure := total / float32(len(dx))
-	for _, m := range [...]float32{512, 64, 8} {
-		if scan.AbsBelowSum(dx, m*sure) <= total {
-			return m * sure
+	sure := total / float32(len(dx)) // holds whatever the weights are
+	lo, hi := 0, 11                  // powers of two: lo holds, hi is not tried
+	for hi-lo > 1 {
+		mid := (lo + hi) / 2
+		if scan.AbsBelowSum(dx, sure*float32(int(1)<<mid)) <= total {
+			lo = mid
+		} else {
+			hi = mid
 		}
 	}
-	return sure
+	return sure * float32(int(1)<<lo)
 }
 
 // spread puts weights into the anchor's dense row.
@@ -216,9 +220,10 @@ func (w *Weights) spread(i int, ref []int32, x, dx []float32) {
 	w.sumA[i] += sum
 }
 
-// sparseShare is the inverse share of kept weights up to which pairs are added
-// one by one: below it a product with the whole row costs more.
-const sparseShare = 8
+// sparseShare is the inverse share of pairs with a weight up to which they are
+// added one by one; more of them are cheaper as a matrix product. (Measured
+// where the two meet: a tenth of the pairs at 128 dimensions, a sixth at 512.)
+const sparseShare = 10
 
 // denseRow returns the place of the dense weights of anchor i.
 func (w *Weights) denseRow(i int) []float32 {
@@ -247,7 +252,7 @@ func (w *Weights) Anchor(i int, dx float64) { w.sumA[i] -= dx }
 func (w *Weights) Flush() {
 	t := w.t
 	lo, hi := t.lo, t.hi
-	if !slices.Contains(w.dense[lo:hi], true) {
+	if !slices.Contains(w.dense[lo:hi], true) && w.entries(lo, hi)*sparseShare <= (hi-lo)*t.Refs() {
 		return
 	}
 	if w.fresh {
@@ -257,11 +262,8 @@ func (w *Weights) Flush() {
 		}
 		w.fresh = false
 	}
-	for i := lo; i < hi; i++ {
-		if !w.dense[i] {
-			clear(w.denseRow(i))
-		}
-	}
+	w.scatter.w = w
+	par.Do(chunks(hi-lo), &w.scatter)
 	dA := rows(w.dA, lo, hi)
 	s := t.s
 	if w.Keep {
@@ -288,6 +290,46 @@ func (w *Weights) Flush() {
 		w.columnSum = columnSum{w: w, s: &s}
 		par.Do((s.Cols+columnGrain-1)/columnGrain, &w.columnSum)
 	}
+}
+
+// entries returns the number of sparse weights of anchors lo..hi-1.
+func (w *Weights) entries(lo, hi int) int {
+	n := 0
+	for c := lo / grain; c*grain < hi; c++ {
+		n += len(w.chunk[c].ref)
+	}
+	return n
+}
+
+// scatter moves the sparse weights of the loaded anchors to dense rows, but for
+// those of near pairs.
+type scatter struct{ w *Weights }
+
+func (t *scatter) Run(chunk int) {
+	w := t.w
+	at := w.t.lo/grain + chunk
+	e := &w.chunk[at]
+	kept, from := int32(0), int32(0)
+	for k, end := range e.end {
+		i := at*grain + k
+		row := w.denseRow(i)
+		if !w.dense[i] {
+			clear(row)
+		}
+		var sum float64
+		for p := from; p < end; p++ {
+			if j := e.ref[p]; j >= 0 {
+				row[j] += e.c[p]
+				sum += float64(e.c[p])
+			} else {
+				e.ref[kept], e.c[kept] = j, e.c[p]
+				kept++
+			}
+		}
+		w.sumA[i] += sum
+		from, e.end[k] = end, kept
+	}
+	e.ref, e.c = e.ref[:kept], e.c[:kept]
 }
 
 func zero(m *mat.Dense) {
