@@ -42,7 +42,9 @@ type DataConfig struct {
 	TestClasses  string `yaml:"test_classes" help:"fine classes to test on; empty: all that the split leaves"`
 	TrainLimit   int    `yaml:"train_limit" help:"use only the first n training samples of each fine class; 0: all"`
 	TestLimit    int    `yaml:"test_limit" help:"use only the first n test samples of each fine class; 0: all"`
-	Augment      string `yaml:"augment" help:"random changes of training images"`
+	Fit          string `yaml:"fit" help:"how images become square: stretch, cover (cut to the middle); empty: cover for colour images"`
+	Shorter      int    `yaml:"shorter" help:"with cover, the side to resize to before cutting; 0: size"`
+	Augment      string `yaml:"augment" help:"random changes of training images: none, characters, light, standard, strong"`
 	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet"`
 	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping"`
 }
@@ -52,7 +54,7 @@ type NetworkConfig struct {
 	Name       string   `yaml:"name" help:"mnist, conv4, resnet18, resnet34, resnet50, mobilenet_v2, mlp, linear; empty: by the data"`
 	Dim        int      `yaml:"dim" help:"length of the embedding"`
 	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
-	Pretrained string   `yaml:"pretrained" help:"file of weights to start from (.safetensors, .pth)"`
+	Pretrained string   `yaml:"pretrained" help:"file of weights to start from (.safetensors)"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
 	Multiple   float64  `yaml:"multiple" help:"width multiplier of mobilenet_v2; 0: 1"`

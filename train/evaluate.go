@@ -25,6 +25,8 @@ type scored struct {
 	name           string
 	query, gallery *data.Part // gallery nil: the query's own samples
 	qfeed, gfeed   feed
+	// q and g are the embeddings as last scored.
+	q, g *Embedded
 }
 
 // newScored lists the sets to score.
@@ -97,30 +99,29 @@ func samePartition(a, b []int64) bool {
 	return true
 }
 
-// embed computes the embeddings of a whole feed in evaluation mode. Samples
-// left out as unreadable are missing: kept lists the positions of the rows.
-func embed(ctx context.Context, net Network, f feed, n, batch int) (x *mat.Dense, kept []int, err error) {
-	x = mat.New(n, net.Dim())
+// embed computes the embeddings of a whole part in evaluation mode. Samples left
+// out as unreadable have no row.
+func embed(ctx context.Context, net Network, f feed, p *data.Part, batch int) (*Embedded, error) {
+	out := &Embedded{X: mat.New(p.Len(), net.Dim()), Part: p}
 	st := f.sequential(ctx, batch)
 	defer st.Close()
-	rows := 0
 	for {
 		b, err := st.Next()
 		if errors.Is(err, io.EOF) {
-			return x.RowRange(0, rows), kept, nil
+			out.X = out.X.RowRange(0, len(out.Pos))
+			return out, nil
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if b.N == 0 {
 			continue
 		}
 		e := net.Infer(b.Pixels[:b.N*b.H*b.W*b.C], b.N)
 		for i := range b.N {
-			copy(x.Row(rows+i), e.Row(i))
+			copy(out.X.Row(len(out.Pos)+i), e.Row(i))
 		}
-		rows += b.N
-		kept = append(kept, b.Pos...)
+		out.Pos = append(out.Pos, b.Pos[:b.N]...)
 	}
 }
 
@@ -133,35 +134,37 @@ func pick(labels []int64, pos []int) []int64 {
 	return out
 }
 
+// embedAll computes the embeddings of a set and keeps them.
+func (s *scored) embedAll(ctx context.Context, net Network, batch int) (err error) {
+	if s.q, err = embed(ctx, net, s.qfeed, s.query, batch); err != nil || s.gallery == nil {
+		return err
+	}
+	s.g, err = embed(ctx, net, s.gfeed, s.gallery, batch)
+	return err
+}
+
 // score embeds a set and measures it.
 func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics []eval.Metric) ([]Metric, error) {
-	names, qLabels, gLabels := s.columns()
-	set := func(f feed, p *data.Part, labels [][]int64) (*eval.Set, error) {
-		x, kept, err := embed(ctx, net, f, p.Len(), cfg.Eval.Batch)
-		if err != nil {
-			return nil, err
-		}
-		out := &eval.Set{X: x}
-		for _, l := range labels {
-			out.Labels = append(out.Labels, pick(l, kept))
-		}
-		return out, nil
-	}
-	q, err := set(s.qfeed, s.query, qLabels)
-	if err != nil {
+	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}
-	var g *eval.Set
-	if s.gallery != nil {
-		if g, err = set(s.gfeed, s.gallery, gLabels); err != nil {
-			return nil, err
+	names, qLabels, gLabels := s.columns()
+	set := func(e *Embedded, labels [][]int64) *eval.Set {
+		out := &eval.Set{X: e.X}
+		for _, l := range labels {
+			out.Labels = append(out.Labels, pick(l, e.Pos))
 		}
+		return out
+	}
+	var g *eval.Set
+	if s.g != nil {
+		g = set(s.g, gLabels)
 	}
 	distance, err := rank.ParseDistance(cfg.Eval.Distance)
 	if err != nil {
 		return nil, err
 	}
-	rep, err := eval.Evaluate(ctx, *q, g, eval.Config{
+	rep, err := eval.Evaluate(ctx, *set(s.q, qLabels), g, eval.Config{
 		Metrics: metrics, Columns: names, Distance: distance, Clustering: cluster.Config{Seed: cfg.Train.Seed},
 	})
 	if err != nil {

@@ -23,12 +23,24 @@ type stream interface {
 	Close()
 }
 
-// newFeed returns the feed of a part, as cfg says how to prepare images.
+// newFeed returns the feed of a part, as cfg says how to prepare images. augment
+// allows the random changes of training, which epochs, not passes in sequence,
+// then have.
 func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (feed, error) {
 	if p.Data.Features != nil {
 		return featureFeed{p}, nil
 	}
-	img := imaging.Config{Width: cfg.Size, Height: cfg.Size, Channels: cfg.Channels, Normalize: cfg.Pixels}
+	img := imaging.Config{Width: cfg.Size, Height: cfg.Size, Channels: cfg.Channels, Normalize: cfg.Pixels, Shorter: cfg.Shorter}
+	if cfg.Fit == "cover" {
+		img.Fit = imaging.Cover
+	}
+	if augment {
+		a, err := imaging.ParseAugment(cfg.Augment)
+		if err != nil {
+			return nil, err
+		}
+		img.Augment = a
+	}
 	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, SkipCorrupt: cfg.SkipCorrupt})
 	if err != nil {
 		return nil, err

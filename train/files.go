@@ -1,19 +1,15 @@
 package train
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embio"
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // Files of a run folder.
@@ -73,33 +69,10 @@ func sweep(dirs ...string) error {
 
 // writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv; the labels file
 // has the columns path, label (the fine class), coarse (what was trained with).
-func (t *trainer) writeEmbeddings(name string, x *mat.Dense, p *data.Part, kept []int) error {
-	err := t.write(filepath.Join(t.opts.Dir, name+"embeddings.npy"), func(w io.Writer) error { return embio.WriteNPY(w, x) })
+func (t *trainer) writeEmbeddings(name string, e *Embedded) error {
+	err := t.write(filepath.Join(t.opts.Dir, name+"embeddings.npy"), func(w io.Writer) error { return embio.WriteNPY(w, e.X) })
 	if err != nil {
 		return err
 	}
-	return t.write(filepath.Join(t.opts.Dir, name+"labels.csv"), func(w io.Writer) error { return WriteLabels(w, p, kept) })
-}
-
-// WriteLabels writes a CSV file with the columns path, label (the fine class)
-// and coarse (the training label) for the samples of p at the given positions.
-func WriteLabels(w io.Writer, p *data.Part, pos []int) error {
-	cw := csv.NewWriter(w)
-	if err := cw.Write([]string{"path", "label", "coarse"}); err != nil {
-		return err
-	}
-	for _, i := range pos {
-		if err := cw.Write([]string{p.Data.Names[p.Index[i]], className(p.FineClasses, p.Fine[i]), className(p.LabelClasses, p.Label[i])}); err != nil {
-			return err
-		}
-	}
-	cw.Flush()
-	return cw.Error()
-}
-
-func className(names []string, id int64) string {
-	if id >= 0 && id < int64(len(names)) {
-		return names[id]
-	}
-	return strconv.FormatInt(id, 10)
+	return t.write(filepath.Join(t.opts.Dir, name+"labels.csv"), e.WriteLabels)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 )
@@ -29,6 +30,14 @@ func (c *Config) problems() []problem {
 	atLeast("data.size", c.Data.Size, 0)
 	bad(c.Data.Size > 4096, "data.size", "%d is more than 4096", c.Data.Size)
 	bad(!slices.Contains([]int{0, 1, 3}, c.Data.Channels), "data.channels", "%d is none of 0, 1, 3", c.Data.Channels)
+	bad(!slices.Contains([]string{"", "stretch", "cover"}, c.Data.Fit), "data.fit", "%q is neither stretch nor cover", c.Data.Fit)
+	atLeast("data.shorter", c.Data.Shorter, 0)
+	if _, err := imaging.ParseAugment(c.Data.Augment); err != nil {
+		bad(true, "data.augment", "%v", err)
+	}
+	if _, err := imaging.ParseNormalization(c.Data.Pixels); err != nil {
+		bad(true, "data.pixels", "%v", err)
+	}
 	atLeast("data.train_limit", c.Data.TrainLimit, 0)
 	atLeast("data.test_limit", c.Data.TestLimit, 0)
 	atLeast("network.dim", c.Network.Dim, 1)

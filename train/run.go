@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
@@ -76,20 +75,6 @@ type Result struct {
 // Last returns the last epoch's row.
 func (r *Result) Last() *Epoch { return &r.History[len(r.History)-1] }
 
-// Embedded is the embeddings of samples of a part: row i is the sample at
-// position Pos[i].
-type Embedded struct {
-	X    *mat.Dense
-	Part *data.Part
-	Pos  []int
-}
-
-// Fine returns the fine label of every row.
-func (e *Embedded) Fine() []int64 { return pick(e.Part.Fine, e.Pos) }
-
-// Label returns the training label of every row.
-func (e *Embedded) Label() []int64 { return pick(e.Part.Label, e.Pos) }
-
 // trainer is a run under way.
 type trainer struct {
 	cfg  Config
@@ -109,7 +94,7 @@ type trainer struct {
 	images int
 	grad   *mat.Dense
 	batch  []int64 // labels of the batch under way
-	timing []string
+	timing []timing
 }
 
 // Run trains as cfg says. If ctx ends, the run stops after the step under way,
@@ -180,6 +165,7 @@ func newTrainer(cfg Config, opts Options) (*trainer, error) {
 		if err := t.restore(); err != nil {
 			return nil, err
 		}
+		t.timing = readTiming(filepath.Join(opts.Dir, TimingFile), t.state.Epoch)
 	}
 	if opts.Dir != "" {
 		err := t.write(filepath.Join(opts.Dir, ConfigFile), func(w io.Writer) error {
@@ -230,8 +216,7 @@ func (t *trainer) loop(ctx context.Context) error {
 		if err := t.save(); err != nil {
 			return err
 		}
-		t.timing = append(t.timing, fmt.Sprintf("%d,%.3f,%.3f,%.1f", row.Epoch, trained.Sub(start).Seconds(), time.Since(trained).Seconds(),
-			float64(row.Steps*t.sampler.BatchSize())/trained.Sub(start).Seconds()))
+		t.timing = append(t.timing, timing{row.Epoch, trained.Sub(start), time.Since(trained), row.Steps * t.sampler.BatchSize()})
 		if err := t.writeMetrics(); err != nil {
 			return err
 		}
@@ -387,10 +372,7 @@ func (t *trainer) writeMetrics() error {
 	if err != nil {
 		return err
 	}
-	return t.write(filepath.Join(t.opts.Dir, TimingFile), func(w io.Writer) error {
-		_, err := io.WriteString(w, "epoch,train_seconds,eval_seconds,images_per_second\n"+strings.Join(t.timing, "\n")+"\n")
-		return err
-	})
+	return t.write(filepath.Join(t.opts.Dir, TimingFile), func(w io.Writer) error { return writeTiming(w, t.timing) })
 }
 
 // finish writes the network and the embeddings of the test split.
@@ -410,28 +392,25 @@ func (t *trainer) finish(ctx context.Context) (*Result, error) {
 		if s.name == "train" {
 			continue
 		}
-		x, pos, err := embed(ctx, t.net, s.qfeed, s.query.Len(), t.cfg.Eval.Batch)
-		if err != nil {
-			return nil, err
+		if s.q == nil { // resumed after the last epoch
+			if err := s.embedAll(ctx, t.net, t.cfg.Eval.Batch); err != nil {
+				return nil, err
+			}
 		}
-		e := &Embedded{X: x, Part: s.query, Pos: pos}
 		prefix := ""
 		if s.name == "seen" {
-			res.Seen, prefix = e, "seen_"
+			res.Seen, prefix = s.q, "seen_"
 		} else {
-			res.Test = e
+			res.Test = s.q
 		}
 		if t.opts.Dir == "" {
 			continue
 		}
-		if err := t.writeEmbeddings(prefix, x, s.query, pos); err != nil {
+		if err := t.writeEmbeddings(prefix, s.q); err != nil {
 			return nil, err
 		}
-		if s.gallery != nil {
-			if x, pos, err = embed(ctx, t.net, s.gfeed, s.gallery.Len(), t.cfg.Eval.Batch); err != nil {
-				return nil, err
-			}
-			if err := t.writeEmbeddings("gallery_", x, s.gallery, pos); err != nil {
+		if s.g != nil {
+			if err := t.writeEmbeddings("gallery_", s.g); err != nil {
 				return nil, err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/sample"
 )
@@ -105,6 +106,12 @@ func (c *Config) resolve(d *data.Dataset, classes int, o *objective.Options) {
 		if c.Data.Size == 0 {
 			c.Data.Size = usualSize(w, h, c.Data.Channels)
 		}
+		if c.Data.Fit == "" {
+			c.Data.Fit = "stretch"
+			if c.Data.Channels == 3 {
+				c.Data.Fit = "cover"
+			}
+		}
 		name := "conv4"
 		if c.Data.Size == 28 && c.Data.Channels == 1 {
 			name = "mnist"
@@ -149,7 +156,29 @@ func newNetwork(cfg *Config, h, w, ch int) (*nn.Net, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
 	}
-	return nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm})
+	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm})
+	if err != nil {
+		return nil, err
+	}
+	if n.Pretrained != "" {
+		if err := importWeights(net, n.Pretrained); err != nil {
+			return nil, err
+		}
+	}
+	return net, nil
+}
+
+// importWeights starts the network from a file of weights. What the file lacks,
+// such as the embedding layer, keeps its fresh values.
+func importWeights(net *nn.Net, path string) error {
+	f, err := safetensors.Read(path)
+	if err != nil {
+		return fmt.Errorf("network.pretrained: %w", err)
+	}
+	if _, err := net.Import(f, nn.ImportOptions{AdaptInput: true}); err != nil {
+		return fmt.Errorf("network.pretrained: %s: %w", path, err)
+	}
+	return nil
 }
 
 // newSampler draws batches by the training labels.

@@ -95,6 +95,7 @@ var commands = []func(*app) *cobra.Command{
 	newEval,
 	newLoss,
 	newTrain,
+	newEmbed,
 	newMap,
 	newReport,
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/report/runs"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/train/progress"
 )
@@ -80,6 +81,9 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := writeRunReport(opts.Dir); err != nil {
+		return err
+	}
 	if a.json {
 		return a.printJSON(res.Summary(opts.Dir))
 	}
@@ -127,6 +131,20 @@ func freeRunDir(name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("runs holds ten thousand runs called %s: give --out", name)
+}
+
+// writeRunReport writes the page of one run into its folder.
+func writeRunReport(dir string) error {
+	r, err := runs.Load(dir)
+	if err != nil {
+		return err
+	}
+	c := runs.Compare([]*runs.Run{r})
+	maps, err := runMaps(c)
+	if err != nil {
+		return err
+	}
+	return c.Page(maps...).WriteFile(filepath.Join(dir, "report.html"))
 }
 
 func printRun(a *app, res *train.Result, dir string) error {

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/train"
+)
+
+func newEmbed(a *app) *cobra.Command {
+	var run, path, dataDir, out, labels string
+	cmd := &cobra.Command{
+		Use:   "embed --run DIR --data PATH --out E.npy",
+		Short: "Compute the embeddings of a data set with a trained network",
+		Long: `embed runs the network of a finished training run over all samples of a data
+set, prepared as the run's test images were, and writes one row each.`,
+		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.npy --labels Y.csv
+  kindred eval --embeddings E.npy --labels Y.csv`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, f := range [][2]string{{run, "--run"}, {path, "--data"}, {out, "--out"}} {
+				if f[0] == "" {
+					return usagef("missing %s", f[1])
+				}
+			}
+			m, err := train.Load(run)
+			if err != nil {
+				return err
+			}
+			home, err := data.Home(dataDir)
+			if err != nil {
+				return err
+			}
+			d, err := data.Open(path, data.OpenOptions{Home: home})
+			if err != nil {
+				return err
+			}
+			p, err := train.Whole(d)
+			if err != nil {
+				return err
+			}
+			e, err := m.Embed(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			if err := atomic.WriteFile(out, func(w io.Writer) error { return embio.WriteNPY(w, e.X) }); err != nil {
+				return err
+			}
+			if err := writeIf(labels, e.WriteLabels); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols})
+			}
+			_, err = fmt.Fprintf(a.out, "%s: %d embeddings of %d numbers\n", out, e.X.Rows, e.X.Cols)
+			return err
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&run, "run", "", "folder of a finished run")
+	fs.StringVar(&path, "data", "", "data set by name, folder, manifest or benchmark root")
+	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy)")
+	fs.StringVar(&labels, "labels", "", "also write the samples' paths and labels to this file (.csv)")
+	return cmd
+}

@@ -1,0 +1,53 @@
+package train
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// timing is a line of timing.csv: how long an epoch's steps and evaluation took
+// in this process, and how many images it trained on.
+type timing struct {
+	epoch       int
+	train, eval time.Duration
+	images      int
+}
+
+const timingHeader = "epoch,train_seconds,eval_seconds,images,images_per_second\n"
+
+func writeTiming(w io.Writer, list []timing) error {
+	if _, err := io.WriteString(w, timingHeader); err != nil {
+		return err
+	}
+	for _, t := range list {
+		_, err := fmt.Fprintf(w, "%d,%.3f,%.3f,%d,%.1f\n", t.epoch, t.train.Seconds(), t.eval.Seconds(), t.images, float64(t.images)/t.train.Seconds())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readTiming returns the lines of the first epochs, as far as they can be read:
+// times are remarks and not worth failing for.
+func readTiming(path string, epochs int) []timing {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var list []timing
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var t timing
+		var train, eval, rate float64
+		n, _ := fmt.Sscanf(lines.Text(), "%d,%f,%f,%d,%f", &t.epoch, &train, &eval, &t.images, &rate)
+		if n == 5 && t.epoch == len(list)+1 && t.epoch <= epochs {
+			t.train, t.eval = time.Duration(train*1e9), time.Duration(eval*1e9)
+			list = append(list, t)
+		}
+	}
+	return list
+}
