@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/internal/dot16"
@@ -41,6 +40,9 @@ type Config struct {
 	Restarts int
 	// Iterations bounds the rounds of assignment and update; default 100.
 	Iterations int
+	// Batch, if positive, makes every round look at that many rows drawn at
+	// random instead of all: for sets too large for full rounds.
+	Batch int
 	// Seed of the random choices. Restart r draws from stream r of the seed.
 	Seed uint64
 	// Progress, if set, is called after every round with the share done.
@@ -53,6 +55,7 @@ type Result struct {
 	Init       Init
 	Restarts   int
 	Iterations int // rounds run by the winning start
+	Batch      int // rows in a round, 0 for all
 	Seed       uint64
 	Converged  bool // the last round of the winning start changed no assignment
 	// Inertia is the sum of squared distances to the assigned centroids.
@@ -78,8 +81,8 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	if cfg.K < 1 || cfg.K > x.Rows {
 		return nil, fmt.Errorf("k-means with %d clusters of %d rows: want 1 to %d", cfg.K, x.Rows, x.Rows)
 	}
-	if cfg.Restarts < 0 || cfg.Iterations < 0 {
-		return nil, fmt.Errorf("k-means with %d restarts of %d iterations", cfg.Restarts, cfg.Iterations)
+	if cfg.Restarts < 0 || cfg.Iterations < 0 || cfg.Batch < 0 {
+		return nil, fmt.Errorf("k-means with %d restarts of %d iterations in batches of %d", cfg.Restarts, cfg.Iterations, cfg.Batch)
 	}
 	if cfg.Restarts == 0 {
 		cfg.Restarts = 1
@@ -87,15 +90,21 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	if cfg.Iterations == 0 {
 		cfg.Iterations = 100
 	}
+	s := shift(x)
+	near := newNearest(s.x)
 	var best *Result
 	for r := range cfg.Restarts {
-		l := newLloyd(x, cfg, rand.New(rand.NewPCG(cfg.Seed, uint64(r))))
+		l := newLloyd(s, near, cfg, rand.New(rand.NewPCG(cfg.Seed, uint64(r))))
 		progress := func(done float64) {
 			if cfg.Progress != nil {
 				cfg.Progress((float64(r) + done) / float64(cfg.Restarts))
 			}
 		}
-		res, err := l.run(ctx, progress)
+		run := l.run
+		if cfg.Batch > 0 {
+			run = l.runMiniBatch
+		}
+		res, err := run(ctx, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -106,52 +115,25 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	return best, nil
 }
 
-// lloyd is one start of k-means. It works on rows shifted by their mean, which
-// changes no distance and spares the float32 products cancellation.
+// lloyd is one start of k-means.
 type lloyd struct {
+	*shifted
 	cfg       Config
 	rng       *rand.Rand
-	x         *mat.Dense // shifted
-	mean      []float64
+	near      *nearest
 	centroids *mat.Dense
-	half      []float32 // half the squared norms of the centroids
 	assign    []int32
 	dist      []float64 // squared distance of each row to its centroid
 	refilled  int
 }
 
-func newLloyd(x *mat.Dense, cfg Config, rng *rand.Rand) *lloyd {
-	l := &lloyd{
-		cfg: cfg, rng: rng,
-		centroids: mat.New(cfg.K, x.Cols),
-		half:      make([]float32, cfg.K),
-		assign:    make([]int32, x.Rows),
-		dist:      make([]float64, x.Rows),
+func newLloyd(s *shifted, near *nearest, cfg Config, rng *rand.Rand) *lloyd {
+	return &lloyd{
+		shifted: s, cfg: cfg, rng: rng, near: near,
+		centroids: mat.New(cfg.K, s.x.Cols),
+		assign:    make([]int32, s.x.Rows),
+		dist:      make([]float64, s.x.Rows),
 	}
-	l.x, l.mean = centred(x)
-	return l
-}
-
-func centred(x *mat.Dense) (*mat.Dense, []float64) {
-	mean := make([]float64, x.Cols)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			mean[j] += float64(v)
-		}
-	}
-	for j := range mean {
-		mean[j] /= float64(x.Rows)
-	}
-	c := mat.New(x.Rows, x.Cols)
-	par.For(x.Rows, 256, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			dst := c.Row(i)
-			for j, v := range x.Row(i) {
-				dst[j] = float32(float64(v) - mean[j])
-			}
-		}
-	})
-	return c, mean
 }
 
 func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error) {
@@ -173,50 +155,29 @@ func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error
 	if !converged {
 		l.assignAll()
 	}
+	l.measure()
 	return l.result(rounds, converged), nil
 }
 
-// assignBlock is the number of rows whose scores with all centroids are held at
-// a time.
-const assignBlock = 256
-
 // assignAll gives every row its nearest centroid and tells whether any changed.
 func (l *lloyd) assignAll() bool {
-	for k := range l.centroids.Rows {
-		l.half[k] = float32(dot16.Dot(l.centroids.Row(k), l.centroids.Row(k)) / 2)
-	}
-	n := l.x.Rows
-	changed := false
-	scores := mat.New(min(assignBlock, n), l.cfg.K)
-	for lo := 0; lo < n; lo += assignBlock {
-		hi := min(lo+assignBlock, n)
-		s := scores.RowRange(0, hi-lo)
-		mat.Gemm(false, true, 1, l.x.RowRange(lo, hi), l.centroids, 0, s)
-		for i := lo; i < hi; i++ {
-			best, at := float32(math.Inf(-1)), int32(0)
-			for k, v := range s.Row(i - lo) {
-				if v -= l.half[k]; v > best {
-					best, at = v, int32(k)
-				}
-			}
-			if l.assign[i] != at {
-				l.assign[i], changed = at, true
-			}
-		}
-	}
-	par.For(n, 256, func(lo, hi int) {
+	return l.near.assign(l.assign, l.centroids)
+}
+
+// measure updates the distances of the rows to their centroids.
+func (l *lloyd) measure() {
+	par.For(l.x.Rows, 256, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			l.dist[i] = dot16.SquaredDistance(l.x.Row(i), l.centroids.Row(int(l.assign[i])))
 		}
 	})
-	return changed
 }
 
 // update moves the centroids to the means of their rows and refills the empty.
 func (l *lloyd) update() {
 	start, rows := l.grouped()
 	d := l.x.Cols
-	par.For(l.cfg.K, 1, func(lo, hi int) {
+	par.For(l.cfg.K, 4, func(lo, hi int) {
 		sum := make([]float64, d)
 		for k := lo; k < hi; k++ {
 			members := rows[start[k]:start[k+1]]
@@ -235,7 +196,12 @@ func (l *lloyd) update() {
 			}
 		}
 	})
-	l.refill(start)
+	for k := range l.cfg.K {
+		if start[k+1] == start[k] {
+			l.refill(start)
+			return
+		}
+	}
 }
 
 // grouped returns the rows ordered by cluster, increasing within one: those of
@@ -260,6 +226,7 @@ func (l *lloyd) grouped() (start []int, rows []int32) {
 // refill moves the centroid of every empty cluster to the row that is farthest
 // from its own centroid, if there is one that is not on it.
 func (l *lloyd) refill(start []int) {
+	l.measure()
 	for k := range l.cfg.K {
 		if start[k+1] > start[k] {
 			continue
@@ -281,7 +248,7 @@ func (l *lloyd) refill(start []int) {
 
 func (l *lloyd) result(rounds int, converged bool) *Result {
 	r := &Result{
-		K: l.cfg.K, Init: l.cfg.Init, Restarts: l.cfg.Restarts, Iterations: rounds,
+		K: l.cfg.K, Init: l.cfg.Init, Restarts: l.cfg.Restarts, Iterations: rounds, Batch: l.cfg.Batch,
 		Seed: l.cfg.Seed, Converged: converged, Refilled: l.refilled,
 		Assignment: make([]int64, len(l.assign)), Centroids: l.centroids,
 	}
@@ -296,9 +263,11 @@ func (l *lloyd) result(rounds int, converged bool) *Result {
 			r.Empty++
 		}
 	}
+	r.Inertia *= l.size * l.size
 	for k := range l.cfg.K {
-		for j, c := range l.centroids.Row(k) {
-			l.centroids.Row(k)[j] = float32(float64(c) + l.mean[j])
+		row := l.centroids.Row(k)
+		for j, c := range row {
+			row[j] = float32(float64(c)*l.size + l.mean[j])
 		}
 	}
 	return r

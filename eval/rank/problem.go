@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"context"
 	"slices"
 )
 
@@ -51,4 +52,44 @@ func (p *problem) count(i, c int) int {
 		r--
 	}
 	return r
+}
+
+// defaultMemory is the working storage if Options names none.
+const defaultMemory = 256 << 20
+
+// run ranks. Where an approximate score leaves open on which side of a mark an
+// item stands, the pair is scored exactly; so the ranks are those of the exact
+// scores.
+func (p *problem) run(ctx context.Context, visit func(Query)) error {
+	memory := p.opt.memory()
+	sp := newSpace(p.scorer)
+	// One half of the memory is for marks, one for packed rows.
+	r := newRunner(sp, p.same, memory/2)
+	cuts := groups(p.q.X.Rows, memory/2, func(i int) int64 { return int64(p.marks(i))*markBytes + queryBytes })
+	for g, lo := range cuts[:len(cuts)-1] {
+		hi := cuts[g+1]
+		r.progress = p.opt.share(lo, hi, p.q.X.Rows)
+		t := newTally(p, sp, lo, hi)
+		if err := r.run(ctx, t, lo, hi); err != nil {
+			return err
+		}
+		t.visit(visit)
+	}
+	return nil
+}
+
+func (o *Options) memory() int64 {
+	if o.Memory <= 0 {
+		return defaultMemory
+	}
+	return o.Memory
+}
+
+// share returns a progress function for the part lo..hi of n.
+func (o *Options) share(lo, hi, n int) func(float64) {
+	return func(done float64) {
+		if o.Progress != nil {
+			o.Progress((float64(lo) + done*float64(hi-lo)) / float64(n))
+		}
+	}
 }

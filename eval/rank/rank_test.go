@@ -37,8 +37,26 @@ func collect(t *testing.T, q Set, g *Set, opt Options) [][]answer {
 	return out
 }
 
-// naive sorts the whole gallery for every query.
-func naive(q Set, g *Set, opt Options) [][]answer {
+// cut applies Depth and First.
+func cut(full [][]answer, opt Options) [][]answer {
+	out := make([][]answer, len(full))
+	for i, columns := range full {
+		for _, a := range columns {
+			n := len(a.ranks)
+			if opt.Depth > 0 {
+				n = sort.Search(n, func(k int) bool { return int(a.ranks[k]) > opt.Depth })
+			}
+			if opt.First {
+				n = min(n, 1)
+			}
+			out[i] = append(out[i], answer{a.r, a.ranks[:n]})
+		}
+	}
+	return out
+}
+
+// sorted ranks by sorting the whole gallery for every query.
+func sorted(q Set, g *Set, d Distance) [][]answer {
 	gal := q
 	if g != nil {
 		gal = *g
@@ -63,7 +81,7 @@ func naive(q Set, g *Set, opt Options) [][]answer {
 				dd += (x - y) * (x - y)
 			}
 			far := dd
-			switch opt.Distance {
+			switch d {
 			case Cosine:
 				far = 0
 				if xx > 0 && yy > 0 {
@@ -82,9 +100,7 @@ func naive(q Set, g *Set, opt Options) [][]answer {
 					continue
 				}
 				a.r++
-				if (opt.Depth == 0 || rank < opt.Depth) && (!opt.First || len(a.ranks) == 0) {
-					a.ranks = append(a.ranks, int32(rank+1))
-				}
+				a.ranks = append(a.ranks, int32(rank+1))
 			}
 			out[i] = append(out[i], a)
 		}
@@ -181,14 +197,15 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 					if dist == Cosine && (d == 1 || name == "equal" || name == "lattice" || name == "huge" || name == "offset") {
 						continue // equal up to the rounding of different formulas
 					}
-					for _, opt := range []Options{
-						{}, {First: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, First: true}, {Depth: 1000},
-					} {
-						opt.Distance = dist
-						for _, gallery := range []*Set{nil, &g} {
+					for _, gallery := range []*Set{nil, &g} {
+						full := sorted(q, gallery, dist)
+						for _, opt := range []Options{
+							{}, {First: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, First: true}, {Depth: 1000},
+						} {
+							opt.Distance = dist
 							eachEngine(t, func(engine string) {
-								got, want := collect(t, q, gallery, opt), naive(q, gallery, opt)
-								compare(t, fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist, opt.Depth, opt.First, gallery != nil), got, want)
+								what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist, opt.Depth, opt.First, gallery != nil)
+								compare(t, what, collect(t, q, gallery, opt), cut(full, opt))
 							})
 						}
 					}
@@ -227,8 +244,9 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 	q := Set{X: mat.New(n, 24), Labels: [][]int64{labelColumn(rng, n, 60)}}
 	kinds["duplicates"](rng, q.X)
 	g := Set{X: q.X.RowRange(100, 100+block+5), Labels: [][]int64{q.Labels[0][100 : 100+block+5]}}
+	same, separate := sorted(q, nil, Euclidean), sorted(q, &g, Euclidean)
 	for _, opt := range []Options{{}, {Depth: 10}, {First: true}} {
-		wantSame, wantSeparate := naive(q, nil, opt), naive(q, &g, opt)
+		wantSame, wantSeparate := cut(same, opt), cut(separate, opt)
 		for _, memory := range []int64{0, 1 << 20, 1 << 17, 1} {
 			opt.Memory = memory
 			eachEngine(t, func(engine string) {
@@ -274,5 +292,64 @@ func TestPositivesStopsWhenCancelled(t *testing.T) {
 	x := mat.New(3, 2)
 	if err := Positives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, Options{}, func(Query) {}); err != context.Canceled {
 		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestNearestAgreesWithSorting(t *testing.T) {
+	for name, fill := range kinds {
+		rng := rand.New(rand.NewPCG(11, uint64(len(name))))
+		for _, d := range []int{2, 33} {
+			q, g := mat.New(90, d), mat.New(block+61, d)
+			fill(rng, q)
+			fill(rng, g)
+			for _, gallery := range []*mat.Dense{nil, g} {
+				for _, k := range []int{1, 5, 89} {
+					for _, memory := range []int64{0, 1} {
+						nb, err := Nearest(context.Background(), q, gallery, k, Options{Memory: memory})
+						if err != nil {
+							t.Fatal(err)
+						}
+						all := gallery
+						if all == nil {
+							all = q
+						}
+						for i := range q.Rows {
+							want := nearestBySorting(q, all, i, gallery == nil)[:k]
+							if got := nb.Row[i*k : (i+1)*k]; !slices.Equal(got, want) {
+								t.Fatalf("%s, d %d, k %d, separate %v, memory %d: query %d finds %v, want %v", name, d, k, gallery != nil, memory, i, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func nearestBySorting(q, g *mat.Dense, i int, same bool) []int32 {
+	var rows []int32
+	dist := make([]float64, g.Rows)
+	for j := range g.Rows {
+		for k, v := range g.Row(j) {
+			dist[j] += (float64(v) - float64(q.At(i, k))) * (float64(v) - float64(q.At(i, k)))
+		}
+		if !same || i != j {
+			rows = append(rows, int32(j))
+		}
+	}
+	sort.SliceStable(rows, func(a, b int) bool { return dist[rows[a]] < dist[rows[b]] })
+	return rows
+}
+
+func TestNearestRejects(t *testing.T) {
+	x := mat.New(3, 2)
+	for _, k := range []int{-1, 0, 3} {
+		want := fmt.Sprintf("%d nearest of 2 items: want 1 to 2", k)
+		if _, err := Nearest(context.Background(), x, nil, k, Options{}); err == nil || err.Error() != want {
+			t.Errorf("k %d: error %v, want %s", k, err, want)
+		}
+	}
+	if _, err := Nearest(context.Background(), x, mat.New(3, 3), 1, Options{}); err == nil {
+		t.Error("different dimensions: no error")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/kindred-ml/kindred/internal/par"
 )
@@ -22,7 +21,6 @@ type tally struct {
 	ahead  []int32   // items between this mark and the one before
 	alive  []int32   // marks left, by query
 	before []int32   // items ahead of the last of them
-	locks  []sync.Mutex
 }
 
 // markBytes is the storage of one mark, queryBytes that of one query.
@@ -51,7 +49,7 @@ func newTally(p *problem, sp *space, lo, hi int) *tally {
 	n := hi - lo
 	t := &tally{
 		p: p, sp: sp, lo: lo, n: n, start: make([]int, n+1),
-		alive: make([]int32, n), before: make([]int32, n), locks: make([]sync.Mutex, n/block+1),
+		alive: make([]int32, n), before: make([]int32, n),
 	}
 	for i := range n {
 		t.start[i+1] = t.start[i] + p.marks(lo+i)
@@ -126,7 +124,7 @@ func (p *problem) firsts(items []item, i int) []item {
 	return slices.Compact(out)
 }
 
-// lowest returns the score of query i's last mark, +Inf if it has none left.
+// lowest is the score of query i's last mark.
 func (t *tally) lowest(i int) float64 {
 	if t.alive[i] == 0 {
 		return math.Inf(1)
@@ -134,9 +132,8 @@ func (t *tally) lowest(i int) float64 {
 	return t.score[t.start[i]+int(t.alive[i])-1]
 }
 
-// count puts gallery row j, whose score is within band of approx, among the
-// marks of query i (counted from lo). The lock of i's block must be held.
-func (t *tally) count(i, j int, approx, band float64) {
+// take puts gallery row j among the marks of query i.
+func (t *tally) take(i, j int, approx, band float64) {
 	from := t.start[i]
 	m := int(t.alive[i])
 	k := m // j is nearer than marks[k:]

@@ -11,84 +11,79 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// defaultMemory is the working storage if Options names none.
-const defaultMemory = 256 << 20
-
-// run ranks in tiles of block x block approximate scores. Where an approximate
-// score leaves open on which side of a mark an item stands, the pair is scored
-// exactly; so the ranks are those of the exact scores. If queries and gallery are
-// the same and their marks fit in memory, a tile serves both its rows and its
-// columns, which halves the products.
-func (p *problem) run(ctx context.Context, visit func(Query)) error {
-	memory := p.opt.Memory
-	if memory <= 0 {
-		memory = defaultMemory
-	}
-	sp := newSpace(p.scorer)
-	r := &runner{p: p, sp: sp, ints: dot16.Fast(), buffers: sync.Pool{New: func() any { return newBuffer() }}}
-	// One half of the memory is for marks, one for packed rows.
-	r.span = max(block, int(memory/4)/sideBytes(p.g.X.Cols, r.ints)/block*block)
-	groups := p.groups(memory / 2)
-	for g := 0; g+1 < len(groups); g++ {
-		lo, hi := groups[g], groups[g+1]
-		r.progress = func(done float64) {
-			if p.opt.Progress != nil {
-				p.opt.Progress((float64(lo) + done*float64(hi-lo)) / float64(p.q.X.Rows))
-			}
-		}
-		t := newTally(p, sp, lo, hi)
-		if err := r.rank(ctx, t, p.same && len(groups) == 2); err != nil {
-			return err
-		}
-		t.visit(visit)
-	}
-	return nil
+// sink takes the pairs that a range of queries asks for. Queries are counted from
+// the start of the range; calls for one query never overlap.
+type sink interface {
+	// lowest is the exact score below which query i has no use for an item;
+	// +Inf if it needs none. It never falls.
+	lowest(i int) float64
+	// take is told of gallery row j whose exact score is within band of approx.
+	take(i, j int, approx, band float64)
 }
 
-// groups cuts the queries into ranges whose marks fit in the given bytes: range g
-// is groups[g]..groups[g+1].
-func (p *problem) groups(memory int64) []int {
+// runner goes over the tiles of block x block approximate scores of all pairs of
+// query and gallery item. It shows a sink every pair that can reach the score the
+// query asks for, and maybe others. If queries and gallery are the same and all
+// fit in one range, a tile serves both its rows and its columns, which halves the
+// products.
+type runner struct {
+	sp      *space
+	same    bool // a query is no item of its own ranking
+	ints    bool
+	span    int // rows of a side
+	buffers sync.Pool
+	// progress is told the share of the range that is done.
+	progress func(done float64)
+
+	sink   sink
+	lo, hi int // the range of queries
+	locks  []sync.Mutex
+}
+
+// newRunner makes a runner whose sides take up at most the given bytes.
+func newRunner(sp *space, same bool, memory int64) *runner {
+	r := &runner{sp: sp, same: same, ints: dot16.Fast(), progress: func(float64) {}}
+	r.buffers.New = func() any { return newBuffer() }
+	perSide := int(memory/2) / sideBytes(sp.g.Cols, r.ints)
+	r.span = max(block, perSide/block*block)
+	return r
+}
+
+// groups cuts n queries into ranges whose needs fit in the given bytes: range g is
+// groups[g]..groups[g+1].
+func groups(n int, memory int64, need func(i int) int64) []int {
 	out := []int{0}
 	var used int64
-	for i := range p.q.X.Rows {
-		need := int64(p.marks(i))*markBytes + queryBytes
-		if used+need > memory && used > 0 {
+	for i := range n {
+		b := need(i)
+		if used+b > memory && used > 0 {
 			out = append(out, i)
 			used = 0
 		}
-		used += need
+		used += b
 	}
-	return append(out, p.q.X.Rows)
+	return append(out, n)
 }
 
-// runner goes over the tiles of one tally.
-type runner struct {
-	p        *problem
-	sp       *space
-	ints     bool
-	span     int // rows of a side
-	buffers  sync.Pool
-	progress func(done float64)
-}
-
-// rank counts every pair of a query of t and a gallery item. With both, queries
-// and gallery are the same and only tiles on and above the diagonal are computed.
-func (r *runner) rank(ctx context.Context, t *tally, both bool) error {
-	n := r.p.g.X.Rows
+// run shows s the pairs of queries lo..hi-1.
+func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
+	r.sink, r.lo, r.hi, r.locks = s, lo, hi, make([]sync.Mutex, (hi-lo)/block+1)
+	n := r.sp.g.Rows
+	both := r.same && hi-lo == n
 	blocks := func(rows int) int { return (rows + block - 1) / block }
-	total, done := blocks(t.n)*blocks(n), 0
+	total, done := blocks(hi-lo)*blocks(n), 0
 	if both {
 		total = blocks(n) * (blocks(n) + 1) / 2
 	}
-	for qlo := t.lo; qlo < t.lo+t.n; qlo += r.span {
-		qhi := min(qlo+r.span, t.lo+t.n)
-		rows := r.sp.pack(r.p.q.X, r.sp.qInv, qlo, qhi, dot16.RowPanel, r.ints)
+	for qlo := lo; qlo < hi; qlo += r.span {
+		qhi := min(qlo+r.span, hi)
+		rows := r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, dot16.RowPanel, r.ints)
 		first := 0
 		if both {
 			first = qlo
 		}
 		for glo := first; glo < n; glo += r.span {
-			cols := r.sp.pack(r.p.g.X, r.sp.gInv, glo, min(glo+r.span, n), dot16.ColPanel, r.ints)
+			cols := r.sp.pack(r.sp.g, r.sp.gInv, glo, min(glo+r.span, n), dot16.ColPanel, r.ints)
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			const batch = 64 // tiles between looks at ctx
 			for len(tiles) > 0 {
@@ -96,7 +91,7 @@ func (r *runner) rank(ctx context.Context, t *tally, both bool) error {
 					return err
 				}
 				k := min(batch, len(tiles))
-				par.Do(k, &tileTask{r: r, t: t, rows: rows, cols: cols, tiles: tiles[:k], both: both})
+				par.Do(k, &tileTask{r: r, rows: rows, cols: cols, tiles: tiles[:k], both: both})
 				tiles = tiles[k:]
 				done += k
 				r.progress(float64(done) / float64(total))
@@ -155,7 +150,6 @@ func newBuffer() *buffer {
 // tileTask computes tiles, in any order and several at a time.
 type tileTask struct {
 	r          *runner
-	t          *tally
 	rows, cols *side
 	tiles      []tile
 	both       bool
@@ -216,7 +210,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	lock.Lock()
 	for i := i0; i < i1; i++ {
 		b.bandRow[i-i0] = k.rows.band(i, k.cols.blocks[tl.j])
-		low := k.t.lowest(k.rows.lo + i - k.t.lo)
+		low := k.r.sink.lowest(k.rows.lo + i - k.r.lo)
 		b.rowLo[i-i0] = below(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
 		wanted = wanted || b.rowLo[i-i0] < inf
 	}
@@ -232,15 +226,17 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	lock.Lock()
 	for j := j0; j < j1; j++ {
 		b.bandCol[j-j0] = k.cols.band(j, k.rows.blocks[tl.i])
-		b.cols.Lo[j-j0] = below(k.t.lowest(k.cols.lo+j-k.t.lo) - b.bandCol[j-j0])
+		b.cols.Lo[j-j0] = below(k.r.sink.lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
 		wanted = wanted || b.cols.Lo[j-j0] < inf
 	}
 	lock.Unlock()
 	return wanted
 }
 
-// below returns a float32 that is at most x; infinities stay.
+// below returns a float32 that is at most x, but finite if x is not +Inf: padding
+// scores -Inf and must not reach it.
 func below(x float64) float32 {
+	x = max(x, -math.MaxFloat32)
 	f := float32(x)
 	if float64(f) > x {
 		f = math.Nextafter32(f, float32(math.Inf(-1)))
@@ -248,14 +244,14 @@ func below(x float64) float32 {
 	return f
 }
 
-// lock returns the lock on the marks of block b of a side.
+// lock returns the lock on what the sink keeps for block b of a side.
 func (k *tileTask) lock(b int, s *side) *sync.Mutex {
-	return &k.t.locks[(s.lo+b*block-k.t.lo)/block]
+	return &k.r.locks[(s.lo+b*block-k.r.lo)/block]
 }
 
 // strip multiplies one panel of rows with the columns of a tile.
 func (k *tileTask) strip(b *buffer, p, j0, width int) {
-	pairs := dot16.Pairs(k.r.p.g.X.Cols)
+	pairs := dot16.Pairs(k.r.sp.g.Cols)
 	x := k.rows.ints[p*2*pairs : (p+dot16.RowPanel)*2*pairs]
 	y := k.cols.ints[j0*2*pairs : (j0+width)*2*pairs]
 	dot16.Strip(b.products[:dot16.RowPanel*width], x, y, pairs)
@@ -287,7 +283,7 @@ func filterFloats(v []float32, mask []uint32, products []float32, row dot16.Row,
 
 // count counts the pairs of a panel that passed the filter.
 func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror bool) {
-	t := k.t
+	s, lo := k.r.sink, k.r.lo
 	lock := k.lock(tl.i, k.rows)
 	lock.Lock()
 	defer lock.Unlock()
@@ -308,9 +304,9 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 				score := float64(b.scores[(i-p)*width+j]) - float64(k.rows.half[i])
 				switch {
 				case bit >= 16:
-					t.count(col-t.lo, row, score, b.bandCol[j])
-				case row != col || !k.r.p.same:
-					t.count(row-t.lo, col, score, b.bandRow[i-i0])
+					s.take(col-lo, row, score, b.bandCol[j])
+				case row != col || !k.r.same:
+					s.take(row-lo, col, score, b.bandRow[i-i0])
 				}
 			}
 		}

@@ -4,5 +4,5 @@ import "slices"
 
 // Cases lists all cases, named as in bench/peer.py.
 func Cases() []Case {
-	return slices.Concat(gemmCases(), stepCases(), lossCases())
+	return slices.Concat(gemmCases(), stepCases(), lossCases(), searchCases())
 }

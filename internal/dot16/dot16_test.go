@@ -174,3 +174,44 @@ func TestExactSumsHaveTheSameBitsOnEveryMachine(t *testing.T) {
 		}
 	}
 }
+
+func TestBest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{16, 64, 448} {
+		for round := range 50 {
+			c := make([]int32, n)
+			cols := Columns{Scale: make([]float32, n), Half: make([]float32, n)}
+			for j := range c {
+				c[j] = rng.Int32() - 1<<30
+				cols.Scale[j], cols.Half[j] = 1e-9, rng.Float32()
+				if round%2 == 0 { // ties
+					c[j], cols.Half[j] = int32(rng.IntN(4)), 0
+				}
+			}
+			v := make([]float32, n)
+			var got, want Top
+			got.Reset()
+			want.Reset()
+			Best(v[:n/16/2*16], c[:n/16/2*16], 2, &Columns{Scale: cols.Scale[:n/16/2*16], Half: cols.Half[:n/16/2*16]}, 0, &got)
+			h := n / 16 / 2 * 16
+			Best(v[h:], c[h:], 2, &Columns{Scale: cols.Scale[h:], Half: cols.Half[h:]}, int32(h), &got)
+			for j := range v {
+				want.Take(v[j], int32(j))
+			}
+			f, at, s := got.Result()
+			wantAt := 0
+			for j := range v {
+				if v[j] > v[wantAt] {
+					wantAt = j
+				}
+			}
+			sorted := slices.Sorted(slices.Values(v))
+			if f != v[wantAt] || int(at) != wantAt || s != sorted[n-2] {
+				t.Fatalf("%d columns: best %g at %d, then %g; want %g at %d, then %g", n, f, at, s, v[wantAt], wantAt, sorted[n-2])
+			}
+			if got != want {
+				t.Fatalf("%d columns: lanes differ from taking one by one", n)
+			}
+		}
+	}
+}

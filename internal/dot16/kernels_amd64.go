@@ -14,6 +14,11 @@ func stripVNNI(c *int32, a *int16, b *int16, pairs int, panels int)
 //go:noescape
 func filterAVX512(v *float32, c *int32, scale *float32, half *float32, colLo *float32, rowScale float32, rowHalf float32, rowLo float32, mask *uint32, blocks int)
 
+// bestAVX512 scores 16*blocks columns of one row and updates its best two.
+//
+//go:noescape
+func bestAVX512(v *float32, c *int32, scale *float32, half *float32, rowScale float32, base int32, top *byte, blocks int)
+
 // squaredDistanceAVX512 sums the squares of 16*blocks differences.
 //
 //go:noescape

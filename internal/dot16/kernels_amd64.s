@@ -176,6 +176,64 @@ block:
 	VZEROUPPER
 	RET
 
+// func bestAVX512(v *float32, c *int32, scale *float32, half *float32, rowScale float32, base int32, top *byte, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·bestAVX512(SB), NOSPLIT, $0-56
+	MOVQ         v+0(FP), AX
+	MOVQ         c+8(FP), CX
+	MOVQ         scale+16(FP), DX
+	MOVQ         half+24(FP), BX
+	MOVQ         top+40(FP), SI
+	MOVQ         blocks+48(FP), DI
+	VBROADCASTSS rowScale+32(FP), Z0
+	MOVL         base+36(FP), R8
+	VPBROADCASTD R8, Z1
+	VPADDD       lanes<>+0(SB), Z1, Z1
+	MOVL         $0x00000010, R8
+	VPBROADCASTD R8, Z2
+	VMOVUPS      (SI), Z3
+	VMOVDQU32    64(SI), Z4
+	VMOVUPS      128(SI), Z5
+	XORQ         R8, R8
+
+block:
+	VCVTDQ2PS   (CX)(R8*1), Z6
+	VMULPS      (DX)(R8*1), Z6, Z6
+	VFMSUB213PS (BX)(R8*1), Z0, Z6
+	VMOVUPS     Z6, (AX)(R8*1)
+	VCMPPS      $0x0e, Z3, Z6, K1
+	VMINPS      Z6, Z3, Z7
+	VMAXPS      Z7, Z5, Z5
+	VMAXPS      Z6, Z3, Z3
+	VMOVDQA32   Z1, K1, Z4
+	VPADDD      Z2, Z1, Z1
+	ADDQ        $0x40, R8
+	DECQ        DI
+	JNE         block
+	VMOVUPS     Z3, (SI)
+	VMOVDQU32   Z4, 64(SI)
+	VMOVUPS     Z5, 128(SI)
+	VZEROUPPER
+	RET
+
+DATA lanes<>+0(SB)/4, $0x00000000
+DATA lanes<>+4(SB)/4, $0x00000001
+DATA lanes<>+8(SB)/4, $0x00000002
+DATA lanes<>+12(SB)/4, $0x00000003
+DATA lanes<>+16(SB)/4, $0x00000004
+DATA lanes<>+20(SB)/4, $0x00000005
+DATA lanes<>+24(SB)/4, $0x00000006
+DATA lanes<>+28(SB)/4, $0x00000007
+DATA lanes<>+32(SB)/4, $0x00000008
+DATA lanes<>+36(SB)/4, $0x00000009
+DATA lanes<>+40(SB)/4, $0x0000000a
+DATA lanes<>+44(SB)/4, $0x0000000b
+DATA lanes<>+48(SB)/4, $0x0000000c
+DATA lanes<>+52(SB)/4, $0x0000000d
+DATA lanes<>+56(SB)/4, $0x0000000e
+DATA lanes<>+60(SB)/4, $0x0000000f
+GLOBL lanes<>(SB), RODATA|NOPTR, $64
+
 // func squaredDistanceAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·squaredDistanceAVX512(SB), NOSPLIT, $0-32

@@ -3,6 +3,8 @@
 package dot16
 
 import (
+	"unsafe"
+
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/kindred-ml/kindred/internal/simd"
@@ -28,6 +30,14 @@ func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 		return
 	}
 	filterGeneric(v, mask, c, row, cols)
+}
+
+func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, top *Top) {
+	if Fast() {
+		bestAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], rowScale, base, (*byte)(unsafe.Pointer(top)), len(c)/16)
+		return
+	}
+	bestGeneric(v, c, rowScale, cols, base, top)
 }
 
 func squaredDistance(x, y []float32, sum *[16]float64) {

@@ -12,6 +12,10 @@ func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 	filterGeneric(v, mask, c, row, cols)
 }
 
+func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, top *Top) {
+	bestGeneric(v, c, rowScale, cols, base, top)
+}
+
 func squaredDistance(x, y []float32, sum *[16]float64) { squaredDistanceGeneric(x, y, sum) }
 
 func dot(x, y []float32, sum *[16]float64) { dotGeneric(x, y, sum) }

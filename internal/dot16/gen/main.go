@@ -24,6 +24,7 @@ func main() {
 	ConstraintExpr("!noasm")
 	strip()
 	filter()
+	best()
 	exact("squaredDistanceAVX512", "squaredDistanceAVX512 sums the squares of 16*blocks differences.", func(x, y, acc reg.VecVirtual) {
 		VSUBPD(y, x, x)
 		VMULPD(x, x, x)
@@ -164,6 +165,62 @@ func exact(name, doc string, add func(x, y, acc reg.VecVirtual)) {
 	for i, a := range acc {
 		VMOVUPD(a, Mem{Base: sum, Disp: 64 * i})
 	}
+	VZEROUPPER()
+	RET()
+}
+
+// best emits the scoring of one row and the running best two scores of each lane.
+func best() {
+	TEXT("bestAVX512", NOSPLIT, "func(v *float32, c *int32, scale, half *float32, rowScale float32, base int32, top *byte, blocks int)")
+	Pragma("noescape")
+	Doc("bestAVX512 scores 16*blocks columns of one row and updates its best two.")
+	v := Load(Param("v"), GP64())
+	c := Load(Param("c"), GP64())
+	scale := Load(Param("scale"), GP64())
+	half := Load(Param("half"), GP64())
+	top := Load(Param("top"), GP64())
+	n := Load(Param("blocks"), GP64())
+	rowScale, index, step := ZMM(), ZMM(), ZMM()
+	p, err := Param("rowScale").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VBROADCASTSS(p.Addr, rowScale)
+	VPBROADCASTD(Load(Param("base"), GP32()), index)
+	lanesOff := GLOBL("lanes", RODATA|NOPTR)
+	for i := range lanes {
+		DATA(4*i, U32(i))
+	}
+	VPADDD(lanesOff, index, index)
+	sixteen := GP32()
+	MOVL(U32(lanes), sixteen)
+	VPBROADCASTD(sixteen, step)
+	first, at, second := ZMM(), ZMM(), ZMM()
+	VMOVUPS(Mem{Base: top}, first)
+	VMOVDQU32(Mem{Base: top, Disp: 64}, at)
+	VMOVUPS(Mem{Base: top, Disp: 128}, second)
+	off := GP64()
+	XORQ(off, off)
+	mem := func(base reg.Register) Mem { return Mem{Base: base, Index: off, Scale: 1} }
+	x, y, k := ZMM(), ZMM(), K()
+	Label("block")
+	VCVTDQ2PS(mem(c), x)
+	VMULPS(mem(scale), x, x)
+	VFMSUB213PS(mem(half), rowScale, x)
+	VMOVUPS(x, mem(v))
+	const greater = 14
+	VCMPPS(U8(greater), first, x, k)
+	VMINPS(x, first, y)
+	VMAXPS(y, second, second)
+	VMAXPS(x, first, first)
+	VMOVDQA32(index, k, at)
+	VPADDD(step, index, index)
+	ADDQ(Imm(4*lanes), off)
+	DECQ(n)
+	JNE(LabelRef("block"))
+	VMOVUPS(first, Mem{Base: top})
+	VMOVDQU32(at, Mem{Base: top, Disp: 64})
+	VMOVUPS(second, Mem{Base: top, Disp: 128})
 	VZEROUPPER()
 	RET()
 }

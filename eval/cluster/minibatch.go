@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// runMiniBatch moves the centroids by small random batches (Sculley 2010): each
+// row of a batch, drawn with replacement, pulls its centroid towards itself by 1
+// over the number of rows the centroid has taken so far. One assignment of all
+// rows ends it.
+func (l *lloyd) runMiniBatch(ctx context.Context, progress func(float64)) (*Result, error) {
+	l.start()
+	size := min(l.cfg.Batch, l.x.Rows)
+	batch := mat.New(size, l.x.Cols)
+	assigned := make([]int32, size)
+	taken := make([]float64, l.cfg.K)
+	for round := range l.cfg.Iterations {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for b := range size {
+			copy(batch.Row(b), l.x.Row(l.rng.IntN(l.x.Rows)))
+		}
+		newNearest(batch).assign(assigned, l.centroids)
+		for b, k := range assigned {
+			taken[k]++
+			rate := float32(1 / taken[k])
+			c := l.centroids.Row(int(k))
+			for j, v := range batch.Row(b) {
+				c[j] += rate * (v - c[j])
+			}
+		}
+		progress(float64(round+1) / float64(l.cfg.Iterations+1))
+	}
+	l.assignAll()
+	l.measure()
+	return l.result(l.cfg.Iterations, false), nil
+}

@@ -1,0 +1,139 @@
+package rank
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Neighbours holds the k nearest gallery items of every query: those of query i
+// are Row[i*K : (i+1)*K], nearest first, ties by the lowest index.
+type Neighbours struct {
+	K   int
+	Row []int32
+	// Value is the squared distance (Euclidean), the cosine or the product that
+	// goes with Row.
+	Value []float64
+}
+
+// Nearest finds the k nearest items of every query, exactly. A nil gallery means
+// that the queries are the gallery; each query's own row is then left out. It
+// returns an error if k is not in 1..(number of other items), if dimensions
+// differ or a row is not finite. Of the options Depth and First have no meaning
+// here.
+func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
+	g, others := queries, queries.Rows-1
+	if gallery != nil {
+		g, others = gallery, gallery.Rows
+	}
+	if k < 1 || k > others {
+		return nil, fmt.Errorf("%d nearest of %d items: want 1 to %d", k, others, max(others, 0))
+	}
+	if g.Cols != queries.Cols {
+		return nil, fmt.Errorf("queries have %d dimensions, the gallery %d", queries.Cols, g.Cols)
+	}
+	if err := Finite(queries, "query"); err != nil {
+		return nil, err
+	}
+	if err := Finite(g, "gallery"); err != nil {
+		return nil, err
+	}
+	n := queries.Rows
+	sp := newSpace(newScorer(queries, g, opt.Distance))
+	memory := opt.memory()
+	r := newRunner(sp, gallery == nil, memory/2)
+	perQuery := int64(shortlistLen(k)*candidateBytes + 64)
+	cuts := groups(n, memory/2, func(int) int64 { return perQuery })
+	out := &Neighbours{K: k, Row: make([]int32, n*k), Value: make([]float64, n*k)}
+	for c, lo := range cuts[:len(cuts)-1] {
+		hi := cuts[c+1]
+		r.progress = opt.share(lo, hi, n)
+		l := newShortlists(k, hi-lo)
+		if err := r.run(ctx, l, lo, hi); err != nil {
+			return nil, err
+		}
+		par.For(hi-lo, 16, func(a, b int) {
+			for i := a; i < b; i++ {
+				at := (lo + i) * k
+				l.settle(sp, lo+i, l.lists[i], out.Row[at:at+k], out.Value[at:at+k])
+			}
+		})
+	}
+	return out, nil
+}
+
+// candidate is an item that may be among the k nearest, with bounds of its score.
+type candidate struct {
+	low, high float32
+	row       int32
+}
+
+const candidateBytes = 12
+
+// shortlistLen is how many candidates are kept before the hopeless ones are
+// thrown out.
+func shortlistLen(k int) int { return 2*k + 64 }
+
+// shortlists keeps, for a range of queries, the items that may be among the k
+// nearest.
+type shortlists struct {
+	k     int
+	lists [][]candidate
+	floor []float64 // at least k items are sure to reach this score
+}
+
+func newShortlists(k, n int) *shortlists {
+	s := &shortlists{k: k, lists: make([][]candidate, n), floor: slices.Repeat([]float64{math.Inf(-1)}, n)}
+	size := shortlistLen(k)
+	store := make([]candidate, n*size)
+	for i := range s.lists {
+		s.lists[i] = store[i*size : i*size : (i+1)*size]
+	}
+	return s
+}
+
+func (s *shortlists) lowest(i int) float64 { return s.floor[i] }
+
+func (s *shortlists) take(i, j int, approx, band float64) {
+	high := above(approx + band)
+	if float64(high) < s.floor[i] {
+		return
+	}
+	s.lists[i] = append(s.lists[i], candidate{below(approx - band), high, int32(j)})
+	if n := len(s.lists[i]); n == cap(s.lists[i]) {
+		s.prune(i)
+	}
+}
+
+// prune raises the floor to the k-th largest lower bound and drops what cannot
+// reach it. Should ties or wide bands leave the list full, it grows.
+func (s *shortlists) prune(i int) {
+	list := s.lists[i]
+	slices.SortFunc(list, func(a, b candidate) int { return cmp.Compare(b.low, a.low) })
+	floor := list[s.k-1].low
+	s.floor[i] = float64(floor)
+	s.lists[i] = slices.DeleteFunc(list, func(c candidate) bool { return c.high < floor })
+}
+
+// above returns a float32 that is at least x.
+func above(x float64) float32 { return -below(-x) }
+
+// settle scores the candidates of query i exactly and writes the k nearest.
+func (s *shortlists) settle(sp *space, i int, list []candidate, rows []int32, values []float64) {
+	items := make([]item, len(list))
+	for c, cand := range list {
+		items[c] = item{sp.score(i, int(cand.row)), cand.row}
+	}
+	slices.SortFunc(items, compareItems)
+	for e := range rows {
+		rows[e], values[e] = items[e].row, items[e].score
+		if sp.dist == Euclidean {
+			values[e] = -values[e]
+		}
+	}
+}
