@@ -90,6 +90,7 @@ func commandPath(root *cobra.Command, args []string) string {
 
 // commands lists the constructors of all commands in the order of the help.
 var commands = []func(*app) *cobra.Command{
+	newReproduce,
 	newBench,
 	newData,
 	newEval,

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/fetch"
+	"github.com/kindred-ml/kindred/paper"
+	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/train/progress"
+)
+
+func newReproduce(a *app) *cobra.Command {
+	var o paper.Options
+	var dataDir string
+	cmd := &cobra.Command{
+		Use:   "reproduce NAME",
+		Short: "Run a paper's experiment and set the numbers beside the published ones",
+		Long: `reproduce trains every arm of an experiment, prints its table beside the
+paper's, and writes report.html with the figures, results.json, and a run
+folder for each arm and seed. Finished runs are kept: the same command again
+goes on where it was stopped, and more --seeds add to what is there.
+
+'kindred reproduce list' shows the experiments.`,
+		Example: `  kindred reproduce mnist
+  kindred reproduce mnist --seeds 3 --out reports/mnist-3
+  kindred reproduce mnist --fast --set train.lr=0.0005 --out /tmp/try`,
+		Args: exactArgs("name"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return append(paper.Names(), "list"), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "list" {
+				return listExperiments(a)
+			}
+			e := paper.Find(args[0])
+			if e == nil {
+				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
+			}
+			if o.Seeds < 1 {
+				return usagef("--seeds must be at least 1, got %d", o.Seeds)
+			}
+			o.Seed = a.seed
+			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name))
+			home, err := data.Home(dataDir)
+			if err != nil {
+				return err
+			}
+			o.Home = home
+			if _, err := e.Config(o); err != nil {
+				return usageError{err}
+			}
+			return runReproduce(cmd, a, e, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.IntVar(&o.Seeds, "seeds", 1, "runs of each arm, with consecutive seeds from --seed; several give mean ± std and a paired test")
+	fs.BoolVar(&o.Fast, "fast", false, "a subset and few epochs, to check the direction only")
+	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME)")
+	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
+	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	return cmd
+}
+
+func listExperiments(a *app) error {
+	type listed struct {
+		Name   string   `json:"name"`
+		Title  string   `json:"title"`
+		Source string   `json:"source"`
+		Arms   []string `json:"arms"`
+	}
+	var all []listed
+	for _, name := range paper.Names() {
+		e := paper.Find(name)
+		l := listed{Name: e.Name, Title: e.Title, Source: e.Source}
+		for _, arm := range e.Arms {
+			l.Arms = append(l.Arms, arm.Name)
+		}
+		all = append(all, l)
+	}
+	if a.json {
+		return a.printJSON(all)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, l := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", l.Name, l.Title, strings.Join(l.Arms, ", "))
+	}
+	return w.Flush()
+}
+
+func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options) error {
+	if err := bringData(cmd, a, e, o); err != nil {
+		return err
+	}
+	bars := map[string]*progress.Bar{}
+	o.Observe = func(arm string, seed uint64, ev train.Event) {
+		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
+		if bars[name] == nil {
+			bars[name] = progress.New(a.err, name)
+		}
+		bars[name].Observe(ev)
+	}
+	out, err := paper.Reproduce(cmd.Context(), e, o)
+	if err != nil {
+		return err
+	}
+	if err := out.Write(); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n", out.Title, out.Source, out.Table())
+	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
+	return err
+}
+
+// bringData fetches the experiment's data set by name unless it is there or the
+// settings name a path.
+func bringData(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options) error {
+	cfg, err := e.Config(o)
+	if err != nil {
+		return err
+	}
+	name := cfg.Data.Name
+	if _, known := fetch.Find(fetch.Catalog(), name); cfg.Data.Path != "" || !known {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(o.Home, name)); err == nil {
+		return nil
+	}
+	g := fetch.Getter{Home: o.Home, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
+	_, err = g.Get(cmd.Context(), name)
+	return err
+}

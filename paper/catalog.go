@@ -1,0 +1,25 @@
+package paper
+
+// all returns the experiments in the order of method and paper.
+func all() []*Experiment {
+	return []*Experiment{MNIST()}
+}
+
+// Names lists the experiments' names.
+func Names() []string {
+	var names []string
+	for _, e := range all() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// Find returns the named experiment, or nil.
+func Find(name string) *Experiment {
+	for _, e := range all() {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package paper
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kindred-ml/kindred/report"
+)
+
+// Outcome is an experiment's result: what report.html shows, as data.
+type Outcome struct {
+	Experiment string       `json:"experiment"`
+	Title      string       `json:"title"`
+	Source     string       `json:"source"`
+	Seeds      []uint64     `json:"seeds"`
+	Fast       bool         `json:"fast,omitempty"`
+	Arms       []ArmOutcome `json:"arms"`
+	Took       float64      `json:"seconds"` // of training and evaluation, all runs
+
+	e *Experiment
+	o Options
+}
+
+// ArmOutcome is what one arm came to over all seeds.
+type ArmOutcome struct {
+	Name     string           `json:"name"`
+	Measures []MeasureOutcome `json:"measures"`
+	Baseline string           `json:"baseline,omitempty"`
+	Runs     []*Run           `json:"runs"`
+}
+
+// MeasureOutcome is one measure of an arm, in per cent.
+type MeasureOutcome struct {
+	Key    string    `json:"key"`
+	Values []float64 `json:"values"` // one per seed
+	Summary
+	Paper *float64 `json:"paper,omitempty"`
+	Gain  *Paired  `json:"gain,omitempty"` // against the baseline
+}
+
+func newOutcome(e *Experiment, runs []*Run, o Options) (*Outcome, error) {
+	out := &Outcome{Experiment: e.Name, Title: e.Title, Source: e.Source, Fast: o.Fast, e: e, o: o}
+	for s := range o.Seeds {
+		out.Seeds = append(out.Seeds, o.Seed+uint64(s))
+	}
+	var took time.Duration
+	for i := range e.Arms {
+		a := &e.Arms[i]
+		ao := ArmOutcome{Name: a.Name, Baseline: a.Baseline}
+		for _, r := range runs {
+			if r.Arm == a.Name {
+				ao.Runs = append(ao.Runs, r)
+				took += r.Took
+			}
+		}
+		for k, m := range e.Measures {
+			mo := MeasureOutcome{Key: m.Key}
+			for _, r := range ao.Runs {
+				v, err := r.value(m)
+				if err != nil {
+					return nil, err
+				}
+				mo.Values = append(mo.Values, v)
+			}
+			mo.Summary = summarize(mo.Values)
+			if a.Published != nil {
+				mo.Paper = &a.Published[k]
+			}
+			ao.Measures = append(ao.Measures, mo)
+		}
+		out.Arms = append(out.Arms, ao)
+	}
+	for i := range out.Arms {
+		base := e.arm(out.Arms[i].Baseline)
+		if base < 0 {
+			continue
+		}
+		for k := range out.Arms[i].Measures {
+			p := paired(out.Arms[i].Measures[k].Values, out.Arms[base].Measures[k].Values)
+			out.Arms[i].Measures[k].Gain = &p
+		}
+	}
+	out.Took = took.Seconds()
+	return out, nil
+}
+
+// Table sets our numbers and the paper's side by side.
+func (out *Outcome) Table() report.Table {
+	t := report.Table{Columns: []report.Column{{Name: ""}}}
+	for _, m := range out.e.Measures {
+		t.Columns = append(t.Columns,
+			report.Column{Name: m.Name, Group: m.Group, Best: report.Highest},
+			report.Column{Name: "paper", Group: m.Group})
+	}
+	for _, a := range out.Arms {
+		row := report.Row{Cells: []report.Cell{report.T(a.Name)}}
+		for _, m := range a.Measures {
+			paper := report.Blank()
+			if m.Paper != nil {
+				paper = report.Paper(*m.Paper, 1)
+			}
+			row.Cells = append(row.Cells, report.MeanStd(m.Mean, m.Std, m.N, 1), paper)
+		}
+		t.Rows = append(t.Rows, row)
+		if a.Baseline == "" {
+			continue
+		}
+		gain := report.Row{Cells: []report.Cell{report.T("gain over " + a.Baseline)}}
+		for k, m := range a.Measures {
+			paper := report.Blank()
+			if base := out.Arms[out.e.arm(a.Baseline)].Measures[k]; m.Paper != nil && base.Paper != nil {
+				paper = report.Paper(*m.Paper-*base.Paper, 1)
+			}
+			gain.Cells = append(gain.Cells, report.T(gainText(m.Gain)), paper)
+		}
+		t.Rows = append(t.Rows, gain)
+	}
+	t.Note = "Recall in per cent."
+	if n := len(out.Seeds); n > 1 {
+		t.Note = fmt.Sprintf("Recall in per cent: mean ± standard deviation over %d seeds; p from a paired t-test over the seeds.", n)
+	}
+	if out.Fast {
+		t.Note += " A fast run on a subset: the direction counts, not the decimals."
+	}
+	return t
+}
+
+func gainText(p *Paired) string {
+	s := fmt.Sprintf("%+.1f", p.Gain.Mean)
+	if p.Gain.N > 1 {
+		s += fmt.Sprintf(" (p %.2g)", p.P)
+	}
+	return s
+}

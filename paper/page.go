@@ -1,0 +1,143 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/kindred-ml/kindred/report"
+)
+
+// Names of the files in an experiment's folder.
+const (
+	ReportFile  = "report.html"
+	ResultsFile = "results.json"
+)
+
+// Write writes results.json, report.html and the page's figures as SVG and PNG
+// into the experiment's folder.
+func (out *Outcome) Write() error {
+	if err := writeJSON(filepath.Join(out.o.Dir, ResultsFile), out); err != nil {
+		return err
+	}
+	page, files, err := out.page()
+	if err != nil {
+		return err
+	}
+	for name, f := range files {
+		for _, ext := range []string{".svg", ".png"} {
+			if err := report.WriteFigure(filepath.Join(out.o.Dir, name+ext), f); err != nil {
+				return err
+			}
+		}
+	}
+	return page.WriteFile(filepath.Join(out.o.Dir, ReportFile))
+}
+
+// page composes the report, and names the figures that are also files.
+func (out *Outcome) page() (report.Page, map[string]report.Figure, error) {
+	files := map[string]report.Figure{}
+	p := report.Page{Title: out.Title, Lead: out.e.About, Footer: out.Source}
+	if out.e.Pictures != nil {
+		blocks, figures, err := out.e.Pictures(out)
+		if err != nil {
+			return p, nil, err
+		}
+		for name, f := range figures {
+			files[name] = f
+		}
+		p.Sections = append(p.Sections, report.Section{Title: out.e.PicturesTitle, Blocks: blocks})
+	}
+	p.Sections = append(p.Sections, report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}})
+	curves := out.Curves()
+	files["curves"] = report.Beside(figuresOf(curves)...)
+	p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
+	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
+	return p, files, nil
+}
+
+func figuresOf(f report.Figures) []report.Figure {
+	figs := make([]report.Figure, len(f.Items))
+	for i := range f.Items {
+		figs[i] = f.Items[i].Figure
+	}
+	return figs
+}
+
+// Curves shows, for the first measure of every group, its course over the
+// epochs: a curve and a band per arm, with the published numbers as lines.
+func (out *Outcome) Curves() report.Figures {
+	var fs report.Figures
+	group := ""
+	for k, m := range out.e.Measures {
+		if m.Group == group {
+			continue
+		}
+		group = m.Group
+		f := report.Lines{Axes: report.Axes{Title: m.Group, X: "epoch", Y: m.Name + ", %"}, Marks: true}
+		for _, a := range out.Arms {
+			var epochs []float64
+			runs := make([][]float64, len(a.Runs))
+			for i, r := range a.Runs {
+				epochs = epochs[:0]
+				for j := range r.History {
+					epochs = append(epochs, float64(r.History[j].Epoch))
+					v, ok := r.History[j].Metric(m.Key)
+					if !ok {
+						v = math.NaN()
+					}
+					runs[i] = append(runs[i], 100*v)
+				}
+			}
+			mean, low, high := report.MeanBand(runs)
+			c := report.Curve{Name: a.Name, X: epochs, Y: mean}
+			if len(runs) > 1 {
+				c.Low, c.High = low, high
+			}
+			f.Curves = append(f.Curves, c)
+			if paper := a.Measures[k].Paper; paper != nil {
+				f.Refs = append(f.Refs, report.Ref{Name: a.Name + ", paper", At: *paper})
+			}
+		}
+		fs.Items = append(fs.Items, report.Captioned{Figure: f, Caption: m.Name + " after every epoch, " + m.Group + "."})
+	}
+	return fs
+}
+
+// settings lists what the arms share and where they differ, and the time.
+func (out *Outcome) settings() []report.Block {
+	shared := report.Settings{Caption: "Every arm"}
+	for _, s := range append(append([]string(nil), out.e.Base...), out.o.Set...) {
+		shared.Items = append(shared.Items, item(s))
+	}
+	blocks := []report.Block{shared}
+	arms := report.Settings{Caption: "What the arms change"}
+	for _, a := range out.e.Arms {
+		for _, s := range a.Set {
+			it := item(s)
+			arms.Items = append(arms.Items, report.Item{Name: a.Name, Value: it.Name + " = " + it.Value})
+		}
+	}
+	blocks = append(blocks, arms)
+	took := report.Table{Caption: "Runs", Columns: []report.Column{{Name: "arm"}, {Name: "seed"}, {Name: "epochs"}, {Name: "trained values"}, {Name: "time"}}}
+	for _, a := range out.Arms {
+		for _, r := range a.Runs {
+			took.Rows = append(took.Rows, report.Row{Cells: []report.Cell{
+				report.T(a.Name), report.T(fmt.Sprint(r.Seed)), report.T(fmt.Sprint(len(r.History))), report.T(fmt.Sprint(r.Params)), report.T(report.Duration(r.Took)),
+			}})
+		}
+	}
+	took.Note = "All runs together: " + report.Duration(time.Duration(out.Took*float64(time.Second))) + "."
+	return append(blocks, took)
+}
+
+// item splits key=value.
+func item(set string) report.Item {
+	for i := range set {
+		if set[i] == '=' {
+			return report.Item{Name: set[:i], Value: set[i+1:]}
+		}
+	}
+	return report.Item{Name: set}
+}

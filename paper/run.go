@@ -1,0 +1,162 @@
+package paper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Options say how often, where and how large an experiment is run.
+type Options struct {
+	Dir   string // folder of the results
+	Seeds int    // runs of each arm; default 1
+	Seed  uint64 // of the first; the others follow it
+	Fast  bool   // on a subset, to check direction only
+	// Set are further overrides for all arms, as kindred train takes them.
+	Set  []string
+	Home string // folder of data sets by name
+	// Observe, if set, hears how the run under way is doing.
+	Observe func(arm string, seed uint64, ev train.Event)
+}
+
+// overrides are the settings that o changes, the fast ones first.
+func (o Options) overrides(e *Experiment) []string {
+	if !o.Fast {
+		return o.Set
+	}
+	return slices.Concat(e.Fast, o.Set)
+}
+
+// Run is one finished training.
+type Run struct {
+	Arm     string        `json:"arm"`
+	Seed    uint64        `json:"seed"`
+	Folder  string        `json:"folder"` // relative to the experiment's
+	History []train.Epoch `json:"history"`
+	Params  int           `json:"parameters"`
+	Took    time.Duration `json:"took_ns"`
+	Plan    string        `json:"plan"` // the settings asked for, as YAML
+}
+
+// value returns a measure after the last epoch, in per cent.
+func (r *Run) value(m Measure) (float64, error) {
+	v, ok := r.History[len(r.History)-1].Metric(m.Key)
+	if !ok {
+		return 0, fmt.Errorf("run %s has no %s", r.Folder, m.Key)
+	}
+	return 100 * v, nil
+}
+
+const resultFile = "result.json"
+
+// Reproduce runs all arms of an experiment with all seeds, seed by seed, so that
+// an early stop leaves arms that can be compared. Runs that Dir holds already
+// are taken as they are, and one that was interrupted is resumed.
+func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) {
+	o.Seeds = max(o.Seeds, 1)
+	o.Set = o.overrides(e)
+	var runs []*Run
+	for s := range o.Seeds {
+		for i := range e.Arms {
+			r, err := e.runArm(ctx, &e.Arms[i], o.Seed+uint64(s), o)
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, r)
+		}
+	}
+	return newOutcome(e, runs, o)
+}
+
+// runArm trains one arm with one seed, or reads what it came to before.
+func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options) (*Run, error) {
+	cfg, err := e.config(a, seed, o.Set)
+	if err != nil {
+		return nil, err
+	}
+	plan := string(cfg.YAML())
+	folder := filepath.Join("runs", fmt.Sprintf("%s-seed%d", slug(a.Name), seed))
+	dir := filepath.Join(o.Dir, folder)
+	planned, err := os.ReadFile(filepath.Join(dir, planFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case string(planned) != plan:
+		return nil, fmt.Errorf("%s holds a run with other settings (%s there differs): choose another folder with --out, or remove it", dir, planFile)
+	default:
+		if r, err := readRun(filepath.Join(dir, resultFile)); err == nil {
+			return r, nil
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
+		return nil, err
+	}
+	_, err = os.Stat(train.CheckpointPath(dir))
+	opts := train.Options{Dir: dir, Resume: err == nil, Home: o.Home}
+	if o.Observe != nil {
+		opts.Observe = func(ev train.Event) { o.Observe(a.Name, seed, ev) }
+	}
+	res, err := train.Run(ctx, cfg, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
+	}
+	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Params: res.Params, Took: res.Took, Plan: plan}
+	return r, writeJSON(filepath.Join(dir, resultFile), r)
+}
+
+// planFile holds the settings a run was asked for, before the data resolved
+// them.
+const planFile = "plan.yaml"
+
+func readRun(path string) (*Run, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Run
+	if err := json.Unmarshal(text, &r); err != nil || len(r.History) == 0 {
+		return nil, fmt.Errorf("%s is damaged (%w): remove it to repeat the run", path, errors.Join(err))
+	}
+	return &r, nil
+}
+
+func writeText(path, text string) error {
+	return atomic.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
+func writeJSON(path string, v any) error {
+	return atomic.WriteFile(path, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	})
+}
+
+// slug turns an arm's name into a folder's.
+func slug(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, name)
+}
