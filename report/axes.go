@@ -24,6 +24,8 @@ type Axes struct {
 	XRange, YRange Range
 	// LogX and LogY choose logarithmic axes; values <= 0 are then left out.
 	LogX, LogY bool
+	// WholeX puts ticks at whole numbers only: epochs, say.
+	WholeX bool
 	// Equal gives both axes the same scale.
 	Equal bool
 	// Bare leaves out axes and ticks: for maps whose units mean nothing.
@@ -151,8 +153,8 @@ func (a Axes) plot(e *extent) (*plot.Plot, error) {
 	p.X.Label.Text, p.Y.Label.Text = oneLine(a.X), oneLine(a.Y)
 	for _, ax := range []struct {
 		*plot.Axis
-		log bool
-	}{{&p.X, a.LogX}, {&p.Y, a.LogY}} {
+		log, whole bool
+	}{{&p.X, a.LogX, a.WholeX}, {&p.Y, a.LogY, false}} {
 		ax.Padding = 0
 		ax.Label.TextStyle.Font = textStyle(fontSize, false).Font
 		ax.Label.TextStyle.Color = ink
@@ -161,7 +163,7 @@ func (a Axes) plot(e *extent) (*plot.Plot, error) {
 		ax.Tick.Label.Color = ink
 		ax.Tick.Color, ax.Color = ink, ink
 		ax.Tick.Length = vg.Points(3)
-		ax.Tick.Marker = ticks{log: ax.log}
+		ax.Tick.Marker = ticks{log: ax.log, whole: ax.whole}
 		if ax.log {
 			ax.Scale = plot.LogScale{}
 		}

@@ -282,6 +282,10 @@ func TestMeanBand(t *testing.T) {
 }
 
 func TestTicks(t *testing.T) {
+	whole := ticks{whole: true}.Ticks(0.96, 3.04)
+	if len(whole) != 3 || whole[0].Label != "1" || whole[2].Label != "3" {
+		t.Errorf("whole ticks %v", whole)
+	}
 	for _, c := range []struct {
 		lo, hi float64
 		log    bool

@@ -9,8 +9,9 @@ import (
 )
 
 // ticks places tick marks at round numbers: 1, 2 or 5 times a power of ten, at
-// most seven labels; on a logarithmic axis at the powers of ten.
-type ticks struct{ log bool }
+// most seven labels, at whole numbers only if asked; on a logarithmic axis at the
+// powers of ten.
+type ticks struct{ log, whole bool }
 
 // Ticks implements plot.Ticker.
 func (t ticks) Ticks(lo, hi float64) []plot.Tick {
@@ -21,6 +22,9 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 		return logTicks(lo, hi)
 	}
 	step := niceStep((hi - lo) / 6)
+	if t.whole {
+		step = max(step, 1)
+	}
 	first := math.Ceil(lo/step - 1e-9)
 	var out []plot.Tick
 	for k := 0.0; k < 20; k++ {

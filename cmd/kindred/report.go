@@ -56,30 +56,39 @@ type reportGroup struct {
 	Metrics map[string][]float64 `json:"metrics"` // a value per run that has one
 }
 
-func runReport(a *app, dirs []string, out string) error {
+// writeReport compares the runs in the given folders and writes the page to path.
+func writeReport(dirs []string, path string) (*runs.Comparison, error) {
 	var all []*runs.Run
 	for _, d := range dirs {
 		r, err := runs.Load(d)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, r)
 	}
 	c := runs.Compare(all)
 	maps, err := runMaps(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return c, c.Page(maps...).WriteFile(path)
+}
+
+func runReport(a *app, dirs []string, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
 	path := filepath.Join(out, "report.html")
-	if err := c.Page(maps...).WriteFile(path); err != nil {
+	c, err := writeReport(dirs, path)
+	if err != nil {
 		return err
 	}
 	if !a.json {
-		fmt.Fprintf(a.out, "%s\nwritten %s\n", c.Scores(), path)
-		return nil
+		for _, t := range c.Scores() {
+			fmt.Fprintln(a.out, t)
+		}
+		_, err := fmt.Fprintln(a.out, "written", path)
+		return err
 	}
 	res := reportResult{Page: path, Differ: c.Differ}
 	for _, g := range c.Groups {
@@ -97,28 +106,39 @@ func runReport(a *app, dirs []string, out string) error {
 	return a.printJSON(res)
 }
 
-// runMaps draws the test embeddings of the first run of every group, where
-// they were kept: as they are if they are two-dimensional, else by PCA.
+// runSets are the sets of samples whose embeddings a run keeps: the beginning of
+// their files' names, and what they are.
+var runSets = [...]struct{ prefix, title string }{
+	{"", "Test embeddings"},
+	{"seen_", "Embeddings of the training classes' test samples"},
+	{"train_", "Training embeddings"},
+}
+
+// runMaps draws the embeddings of the first run of every group, where they were
+// kept: as they are if they are two-dimensional, else by PCA.
 func runMaps(c *runs.Comparison) ([]report.Section, error) {
-	var items []report.Captioned
-	for _, g := range c.Groups {
-		dir := g.Runs[0].Dir
-		set, err := embio.Load(filepath.Join(dir, "embeddings.npy"), filepath.Join(dir, "labels.csv"), nil)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if err != nil {
-			return nil, err
+	var out []report.Section
+	for _, set := range runSets {
+		var items []report.Captioned
+		for _, g := range c.Groups {
+			dir := g.Runs[0].Dir
+			x, err := embio.Load(filepath.Join(dir, set.prefix+"embeddings.npy"), filepath.Join(dir, set.prefix+"labels.csv"), nil)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			s, err := runScatter(x, g.Name)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", dir, err)
+			}
+			items = append(items, report.Captioned{Figure: s})
 		}
-		s, err := runScatter(set, g.Name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
+		if len(items) > 0 {
+			out = append(out, report.Section{Title: set.title, Blocks: []report.Block{report.Figures{Items: items}}})
 		}
-		items = append(items, report.Captioned{Figure: s})
 	}
-	if len(items) == 0 {
-		return nil, nil
-	}
-	return []report.Section{{Title: "Test embeddings", Blocks: []report.Block{report.Figures{Items: items}}}}, nil
+	return out, nil
 }
 
 func runScatter(set *embio.Labelled, title string) (report.Scatter, error) {

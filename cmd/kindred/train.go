@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/report/runs"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/train/progress"
 )
@@ -135,16 +134,8 @@ func freeRunDir(name string) (string, error) {
 
 // writeRunReport writes the page of one run into its folder.
 func writeRunReport(dir string) error {
-	r, err := runs.Load(dir)
-	if err != nil {
-		return err
-	}
-	c := runs.Compare([]*runs.Run{r})
-	maps, err := runMaps(c)
-	if err != nil {
-		return err
-	}
-	return c.Page(maps...).WriteFile(filepath.Join(dir, "report.html"))
+	_, err := writeReport([]string{dir}, filepath.Join(dir, "report.html"))
+	return err
 }
 
 func printRun(a *app, res *train.Result, dir string) error {

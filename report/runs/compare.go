@@ -139,37 +139,69 @@ func percent(column string) bool {
 	return false
 }
 
-// Scores is the table of final scores, one row per group.
-func (c *Comparison) Scores() report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "run"}}}
-	many := false
+// Scores are the tables of final scores, a row per group: one table for every
+// set and column of labels that was scored, and one of epochs and times.
+func (c *Comparison) Scores() []report.Table {
+	var out []report.Table
 	metrics := c.Metrics()
-	for _, m := range metrics {
-		set, name, _ := strings.Cut(m, "_")
-		if percent(m) {
-			name += ", %"
-		}
-		t.Columns = append(t.Columns, report.Column{Group: set, Name: strings.ReplaceAll(name, "_", " "), Best: report.Highest})
-	}
-	t.Columns = append(t.Columns, report.Column{Name: "epochs"}, report.Column{Name: "time"})
-	for _, g := range c.Groups {
-		many = many || len(g.Runs) > 1
-		name := g.Name
-		if len(g.Runs) > 1 {
-			name = fmt.Sprintf("%s (%d seeds)", name, len(g.Runs))
-		}
-		row := report.Row{Cells: []report.Cell{report.T(name)}}
+	for len(metrics) > 0 {
+		about, _ := splitMetric(metrics[0])
+		t := report.Table{Caption: about, Columns: []report.Column{{Name: "run"}}}
+		var here, rest []string
 		for _, m := range metrics {
-			vs := slices.Clone(g.last(m))
-			digits := 4
-			if percent(m) {
-				digits = 1
-				for i := range vs {
-					vs[i] *= 100
-				}
+			a, name := splitMetric(m)
+			if a != about {
+				rest = append(rest, m)
+				continue
 			}
-			row.Cells = append(row.Cells, report.Samples(vs, digits))
+			if here = append(here, m); percent(m) {
+				name += ", %"
+			}
+			t.Columns = append(t.Columns, report.Column{Name: name, Best: report.Highest})
 		}
+		for _, g := range c.Groups {
+			row := report.Row{Cells: []report.Cell{report.T(g.label())}}
+			for _, m := range here {
+				vs, digits := g.last(m), 4
+				if percent(m) {
+					digits = 1
+					for i := range vs {
+						vs[i] *= 100
+					}
+				}
+				row.Cells = append(row.Cells, report.Samples(vs, digits))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		out, metrics = append(out, t), rest
+	}
+	return append(out, c.times())
+}
+
+// splitMetric cuts "test_label_recall@1" into what was scored, "test, label",
+// and the name of the measure, "recall@1".
+func splitMetric(m string) (about, name string) {
+	i := strings.LastIndex(m, "_")
+	return strings.ReplaceAll(m[:i], "_", ", "), m[i+1:]
+}
+
+// label is the group's name with its number of seeds.
+func (g *Group) label() string {
+	if len(g.Runs) > 1 {
+		return fmt.Sprintf("%s (%d seeds)", g.Name, len(g.Runs))
+	}
+	return g.Name
+}
+
+// times is the table of epochs and times.
+func (c *Comparison) times() report.Table {
+	t := report.Table{
+		Caption: "effort",
+		Columns: []report.Column{{Name: "run"}, {Name: "epochs"}, {Name: "loss"}, {Name: "time"}},
+		Note:    "Scores and loss are those of the last epoch.",
+	}
+	for i := range c.Groups {
+		g := &c.Groups[i]
 		var seconds float64
 		for _, r := range g.Runs {
 			seconds += r.Seconds / float64(len(g.Runs))
@@ -178,12 +210,10 @@ func (c *Comparison) Scores() report.Table {
 		if !math.IsNaN(seconds) {
 			clock = report.T(report.Duration(time.Duration(seconds * float64(time.Second))))
 		}
-		row.Cells = append(row.Cells, report.Samples(g.last("epoch"), 0), clock)
-		t.Rows = append(t.Rows, row)
-	}
-	t.Note = "Scores after the last epoch that was scored."
-	if many {
-		t.Note += " Runs that differ only in the seed are one row: mean ± standard deviation, and mean time."
+		if len(g.Runs) > 1 {
+			t.Note = "Scores and loss are those of the last epoch. Runs that differ only in the seed are one row: mean ± standard deviation, and mean time."
+		}
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(g.label()), report.Samples(g.last("epoch"), 0), report.Samples(g.last("loss"), 4), clock}})
 	}
 	return t
 }
@@ -206,7 +236,7 @@ func (c *Comparison) differences() report.Table {
 
 // curves draws a column over the epochs, a line per group.
 func (c *Comparison) curves(column, title string, value func(r *Run, i int) float64) (report.Lines, bool) {
-	l := report.Lines{Axes: report.Axes{Title: title, X: "epoch"}, Marks: true}
+	l := report.Lines{Axes: report.Axes{Title: title, X: "epoch", WholeX: true}, Marks: true}
 	for _, g := range c.Groups {
 		var values [][]float64
 		var x []float64
@@ -274,8 +304,11 @@ func (c *Comparison) Page(more ...report.Section) report.Page {
 	} else {
 		p.Lead = fmt.Sprintf("%d settings side by side.", n)
 	}
-	p.Sections = append(p.Sections,
-		report.Section{Title: "Scores", Blocks: []report.Block{c.Scores()}},
+	scores := report.Section{Title: "Scores"}
+	for _, t := range c.Scores() {
+		scores.Blocks = append(scores.Blocks, t)
+	}
+	p.Sections = append(p.Sections, scores,
 		report.Section{Title: "Training", Blocks: []report.Block{report.Figures{Items: c.figures()}}})
 	p.Sections = append(p.Sections, more...)
 	settings := report.Section{Title: "Settings"}

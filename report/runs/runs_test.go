@@ -106,8 +106,11 @@ func TestCompareGroupsSeeds(t *testing.T) {
 	if c.Groups[0].Name != "positives easy" || c.Groups[1].Name != "rnd1" {
 		t.Errorf("names %q and %q", c.Groups[0].Name, c.Groups[1].Name)
 	}
-	text := c.Scores().String()
-	for _, want := range []string{"positives easy (2 seeds)", "65.0 ± 7.1*", "40.0", "test recall@1, %"} {
+	text := ""
+	for _, table := range c.Scores() {
+		text += table.String()
+	}
+	for _, want := range []string{"positives easy (2 seeds)", "65.0 ± 7.1*", "40.0", "recall@1, %", "test, label"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
