@@ -184,6 +184,18 @@ func sqrtAbove(rows, cols int, y, x *float32, lo float32) bool {
 	return true
 }
 
+func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
+	switch active {
+	case AVX512:
+		expAVX512(rows, cols, y, x, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one)
+	case AVX2:
+		expAVX2(rows, cols, y, x, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one)
+	default:
+		return false
+	}
+	return true
+}
+
 func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, root, eps, step float32) bool {
 	switch active {
 	case AVX512:
@@ -282,6 +294,16 @@ func squaredDistance(n int, x, y *float32) (float32, bool) {
 		return squaredDistanceAVX512(n, x, y), true
 	case AVX2:
 		return squaredDistanceAVX2(n, x, y), true
+	}
+	return 0, false
+}
+
+func largest(n int, x *float32) (float32, bool) {
+	switch active {
+	case AVX512:
+		return largestAVX512(n, x), true
+	case AVX2:
+		return largestAVX2(n, x), true
 	}
 	return 0, false
 }

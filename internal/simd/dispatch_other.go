@@ -36,6 +36,10 @@ func mul(rows, cols int, y, x, z *float32) bool { return false }
 
 func sqrtAbove(rows, cols int, y, x *float32, lo float32) bool { return false }
 
+func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
+	return false
+}
+
 func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, root, eps, step float32) bool {
 	return false
 }
@@ -59,3 +63,5 @@ func dot(n int, x, y *float32) (float32, bool) { return 0, false }
 func sum(n int, x *float32) (float32, bool) { return 0, false }
 
 func squaredDistance(n int, x, y *float32) (float32, bool) { return 0, false }
+
+func largest(n int, x *float32) (float32, bool) { return 0, false }

@@ -92,6 +92,11 @@ func mulAVX2(rows int, cols int, y *float32, x *float32, z *float32)
 //go:noescape
 func sqrtAboveAVX2(rows int, cols int, y *float32, x *float32, lo float32)
 
+// expAVX2 is y = exp(x).
+//
+//go:noescape
+func expAVX2(rows int, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
+
 // adamAVX2 is a step of Adam.
 //
 //go:noescape
@@ -146,6 +151,11 @@ func sumAVX2(n int, x *float32) float32
 //
 //go:noescape
 func squaredDistanceAVX2(n int, x *float32, y *float32) float32
+
+// largestAVX2 is the maximum of x.
+//
+//go:noescape
+func largestAVX2(n int, x *float32) float32
 
 // tile1AVX512 computes tiles of 14 x 16.
 //
@@ -235,6 +245,11 @@ func mulAVX512(rows int, cols int, y *float32, x *float32, z *float32)
 //go:noescape
 func sqrtAboveAVX512(rows int, cols int, y *float32, x *float32, lo float32)
 
+// expAVX512 is y = exp(x).
+//
+//go:noescape
+func expAVX512(rows int, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
+
 // adamAVX512 is a step of Adam.
 //
 //go:noescape
@@ -289,6 +304,11 @@ func sumAVX512(n int, x *float32) float32
 //
 //go:noescape
 func squaredDistanceAVX512(n int, x *float32, y *float32) float32
+
+// largestAVX512 is the maximum of x.
+//
+//go:noescape
+func largestAVX512(n int, x *float32) float32
 
 // transposeAVX2 writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.
 //

@@ -1688,6 +1688,104 @@ next:
 	VZEROUPPER
 	RET
 
+// func expAVX2(rows int, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expAVX2(SB), NOSPLIT, $0-80
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS lo+32(FP), Y0
+	VBROADCASTSS hi+36(FP), Y1
+	VBROADCASTSS log2e+40(FP), Y2
+	VBROADCASTSS ln2hi+44(FP), Y3
+	VBROADCASTSS ln2lo+48(FP), Y4
+	VBROADCASTSS c7+52(FP), Y5
+	VBROADCASTSS c6+56(FP), Y6
+	VBROADCASTSS c5+60(FP), Y7
+	VBROADCASTSS c4+64(FP), Y8
+	VBROADCASTSS c3+68(FP), Y9
+	VBROADCASTSS c2+72(FP), Y10
+	VBROADCASTSS one+76(FP), Y11
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ         DI, $0x20
+	JLT          tail
+	VMOVUPS      (BX)(SI*1), Y12
+	VMAXPS       Y12, Y0, Y12
+	VMINPS       Y12, Y1, Y12
+	VMULPS       Y2, Y12, Y13
+	VROUNDPS     $0x00, Y13, Y13
+	VFNMADD231PS Y3, Y13, Y12
+	VFNMADD231PS Y4, Y13, Y12
+	VMOVAPS      Y5, Y14
+	VFMADD213PS  Y6, Y12, Y14
+	VFMADD213PS  Y7, Y12, Y14
+	VFMADD213PS  Y8, Y12, Y14
+	VFMADD213PS  Y9, Y12, Y14
+	VFMADD213PS  Y10, Y12, Y14
+	VFMADD213PS  Y11, Y12, Y14
+	VFMADD213PS  Y11, Y12, Y14
+	VCVTPS2DQ    Y13, Y13
+	VPSRAD       $0x01, Y13, Y12
+	VPSUBD       Y12, Y13, Y13
+	VPSLLD       $0x17, Y12, Y12
+	VPADDD       Y11, Y12, Y12
+	VMULPS       Y12, Y14, Y14
+	VPSLLD       $0x17, Y13, Y13
+	VPADDD       Y11, Y13, Y13
+	VMULPS       Y13, Y14, Y14
+	VMOVUPS      Y14, (DX)(SI*1)
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, DI
+	JMP          full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	VMOVD        DI, X12
+	VPBROADCASTD X12, Y12
+	VPCMPGTD     lanes8<>+0(SB), Y12, Y12
+	VMASKMOVPS   (BX)(SI*1), Y12, Y13
+	VMAXPS       Y13, Y0, Y13
+	VMINPS       Y13, Y1, Y13
+	VMULPS       Y2, Y13, Y14
+	VROUNDPS     $0x00, Y14, Y14
+	VFNMADD231PS Y3, Y14, Y13
+	VFNMADD231PS Y4, Y14, Y13
+	VMOVAPS      Y5, Y15
+	VFMADD213PS  Y6, Y13, Y15
+	VFMADD213PS  Y7, Y13, Y15
+	VFMADD213PS  Y8, Y13, Y15
+	VFMADD213PS  Y9, Y13, Y15
+	VFMADD213PS  Y10, Y13, Y15
+	VFMADD213PS  Y11, Y13, Y15
+	VFMADD213PS  Y11, Y13, Y15
+	VCVTPS2DQ    Y14, Y14
+	VPSRAD       $0x01, Y14, Y13
+	VPSUBD       Y13, Y14, Y14
+	VPSLLD       $0x17, Y13, Y13
+	VPADDD       Y11, Y13, Y13
+	VMULPS       Y13, Y15, Y15
+	VPSLLD       $0x17, Y14, Y14
+	VPADDD       Y11, Y14, Y14
+	VMULPS       Y14, Y15, Y15
+	VMASKMOVPS   Y15, Y12, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
 // func adamAVX2(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·adamAVX2(SB), NOSPLIT, $0-76
@@ -2535,6 +2633,78 @@ fold:
 	VMOVSHDUP    X0, X1
 	VADDPS       X1, X0, X0
 	MOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func largestAVX2(n int, x *float32) float32
+// Requires: AVX, AVX2, SSE
+TEXT ·largestAVX2(SB), NOSPLIT, $0-20
+	MOVQ         n+0(FP), AX
+	MOVQ         x+8(FP), CX
+	XORQ         DX, DX
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	SHLQ         $0x02, AX
+
+wide:
+	CMPQ    AX, $0x00000080
+	JLT     narrow
+	VMOVUPS (CX)(DX*1), Y4
+	VMAXPS  Y0, Y4, Y0
+	VMOVUPS 32(CX)(DX*1), Y4
+	VMAXPS  Y1, Y4, Y1
+	VMOVUPS 64(CX)(DX*1), Y4
+	VMAXPS  Y2, Y4, Y2
+	VMOVUPS 96(CX)(DX*1), Y4
+	VMAXPS  Y3, Y4, Y3
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000080, AX
+	JMP     wide
+
+narrow:
+	CMPQ    AX, $0x20
+	JLT     tail
+	VMOVUPS (CX)(DX*1), Y4
+	VMAXPS  Y0, Y4, Y0
+	ADDQ    $0x20, DX
+	SUBQ    $0x20, AX
+	JMP     narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          fold
+	SHRQ         $0x02, AX
+	VMOVD        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     lanes8<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX)(DX*1), Y4, Y5
+	MOVL         $0xff800000, AX
+	VMOVD        AX, X6
+	VPBROADCASTD X6, Y6
+	VBLENDVPS    Y4, Y5, Y6, Y6
+	VMAXPS       Y1, Y6, Y1
+
+fold:
+	VMAXPS       Y0, Y1, Y0
+	VMAXPS       Y2, Y3, Y2
+	VMAXPS       Y0, Y2, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X0, X1, X0
+	VMOVHLPS     X0, X0, X1
+	VMAXPS       X0, X1, X0
+	VMOVSHDUP    X0, X1
+	VMAXPS       X0, X1, X0
+	MOVSS        X0, ret+16(FP)
 	VZEROUPPER
 	RET
 
@@ -4648,6 +4818,88 @@ next:
 	VZEROUPPER
 	RET
 
+// func expAVX512(rows int, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·expAVX512(SB), NOSPLIT, $0-80
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSS lo+32(FP), Z0
+	VBROADCASTSS hi+36(FP), Z1
+	VBROADCASTSS log2e+40(FP), Z2
+	VBROADCASTSS ln2hi+44(FP), Z3
+	VBROADCASTSS ln2lo+48(FP), Z4
+	VBROADCASTSS c7+52(FP), Z5
+	VBROADCASTSS c6+56(FP), Z6
+	VBROADCASTSS c5+60(FP), Z7
+	VBROADCASTSS c4+64(FP), Z8
+	VBROADCASTSS c3+68(FP), Z9
+	VBROADCASTSS c2+72(FP), Z10
+	VBROADCASTSS one+76(FP), Z11
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ         DI, $0x40
+	JLT          tail
+	VMOVUPS      (BX)(SI*1), Z12
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMULPS       Z2, Z12, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VFNMADD231PS Z3, Z13, Z12
+	VFNMADD231PS Z4, Z13, Z12
+	VMOVAPS      Z5, Z14
+	VFMADD213PS  Z6, Z12, Z14
+	VFMADD213PS  Z7, Z12, Z14
+	VFMADD213PS  Z8, Z12, Z14
+	VFMADD213PS  Z9, Z12, Z14
+	VFMADD213PS  Z10, Z12, Z14
+	VFMADD213PS  Z11, Z12, Z14
+	VFMADD213PS  Z11, Z12, Z14
+	VSCALEFPS    Z13, Z14, Z14
+	VMOVUPS      Z14, (DX)(SI*1)
+	ADDQ         $0x40, SI
+	SUBQ         $0x40, DI
+	JMP          full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVW        R8, K1
+	VMOVUPS.Z    (BX)(SI*1), K1, Z12
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMULPS       Z2, Z12, Z13
+	VRNDSCALEPS  $0x00, Z13, Z13
+	VFNMADD231PS Z3, Z13, Z12
+	VFNMADD231PS Z4, Z13, Z12
+	VMOVAPS      Z5, Z14
+	VFMADD213PS  Z6, Z12, Z14
+	VFMADD213PS  Z7, Z12, Z14
+	VFMADD213PS  Z8, Z12, Z14
+	VFMADD213PS  Z9, Z12, Z14
+	VFMADD213PS  Z10, Z12, Z14
+	VFMADD213PS  Z11, Z12, Z14
+	VFMADD213PS  Z11, Z12, Z14
+	VSCALEFPS    Z13, Z14, Z14
+	VMOVUPS      Z14, K1, (DX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
 // func adamAVX512(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·adamAVX512(SB), NOSPLIT, $0-76
@@ -5495,6 +5747,80 @@ fold:
 	VMOVSHDUP     X0, X1
 	VADDPS        X1, X0, X0
 	MOVSS         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func largestAVX512(n int, x *float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE
+TEXT ·largestAVX512(SB), NOSPLIT, $0-20
+	MOVQ         n+0(FP), AX
+	MOVQ         x+8(FP), CX
+	XORQ         DX, DX
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z0
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Z1
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Z2
+	MOVL         $0xff800000, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Z3
+	SHLQ         $0x02, AX
+
+wide:
+	CMPQ    AX, $0x00000100
+	JLT     narrow
+	VMOVUPS (CX)(DX*1), Z4
+	VMAXPS  Z0, Z4, Z0
+	VMOVUPS 64(CX)(DX*1), Z4
+	VMAXPS  Z1, Z4, Z1
+	VMOVUPS 128(CX)(DX*1), Z4
+	VMAXPS  Z2, Z4, Z2
+	VMOVUPS 192(CX)(DX*1), Z4
+	VMAXPS  Z3, Z4, Z3
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000100, AX
+	JMP     wide
+
+narrow:
+	CMPQ    AX, $0x40
+	JLT     tail
+	VMOVUPS (CX)(DX*1), Z4
+	VMAXPS  Z0, Z4, Z0
+	ADDQ    $0x40, DX
+	SUBQ    $0x40, AX
+	JMP     narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          fold
+	SHRQ         $0x02, AX
+	MOVQ         $-1, BX
+	BZHIQ        AX, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX)(DX*1), K1, Z4
+	MOVL         $0xff800000, AX
+	VMOVD        AX, X5
+	VPBROADCASTD X5, Z5
+	VMOVAPS      Z4, K1, Z5
+	VMAXPS       Z1, Z5, Z1
+
+fold:
+	VMAXPS        Z0, Z1, Z0
+	VMAXPS        Z2, Z3, Z2
+	VMAXPS        Z0, Z2, Z0
+	VEXTRACTF32X8 $0x01, Z0, Y1
+	VMAXPS        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VMAXPS        X0, X1, X0
+	VMOVHLPS      X0, X0, X1
+	VMAXPS        X0, X1, X0
+	VMOVSHDUP     X0, X1
+	VMAXPS        X0, X1, X0
+	MOVSS         X0, ret+16(FP)
 	VZEROUPPER
 	RET
 

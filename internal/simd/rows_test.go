@@ -116,6 +116,11 @@ var rowCases = []struct {
 			e.m[0] = math.Sqrt(max(e.m[1], 0.25))
 			return e.m, s
 		}},
+	{"Exp", func(o *operands) { Exp(o.m[0], o.m[1]) },
+		func(e element) (m [4]float64, s [2]float64) {
+			e.m[0] = math.Exp(e.m[1])
+			return e.m, s
+		}},
 	{"AdamStep", func(o *operands) {
 		for i, v := range o.m[3] { // second moments are not negative
 			o.m[3][i] = float32(math.Abs(float64(v)))

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -94,6 +96,7 @@ func rowKernels() []rowKernel {
 			VSQRTPS(r, r)
 			l.store(r, m["y"])
 		}},
+		{"exp", "is y = exp(x).", "y x", "", "lo hi log2e ln2hi ln2lo c7 c6 c5 c4 c3 c2 one", "", expBody},
 		{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", "", func(l lanes, m, v, s, _ regs) {
 			p, g := l.load(m["w"]), l.load(m["grad"])
 			VFMADD231PS(s["decay"], p, g)
@@ -117,6 +120,41 @@ func rowKernels() []rowKernel {
 	}
 }
 
+// expBody reduces x to n ln 2 + r with |r| at most half of ln 2, sums the series
+// of exp(r) and scales it by 2^n, in two steps where n may leave the exponent's
+// range.
+func expBody(l lanes, m, v, s, _ regs) {
+	x, n, p := l.load(m["x"]), l.vec(), l.vec()
+	l.clamp(x, s["lo"], s["hi"])
+	VMULPS(s["log2e"], x, n)
+	if l.wide() {
+		VRNDSCALEPS(U8(0), n, n)
+	} else {
+		VROUNDPS(U8(0), n, n)
+	}
+	VFNMADD231PS(s["ln2hi"], n, x)
+	VFNMADD231PS(s["ln2lo"], n, x)
+	VMOVAPS(s["c7"], p)
+	for _, c := range []string{"c6", "c5", "c4", "c3", "c2", "one", "one"} {
+		VFMADD213PS(s[c], x, p)
+	}
+	if l.wide() {
+		VSCALEFPS(n, p, p)
+		l.store(p, m["y"])
+		return
+	}
+	VCVTPS2DQ(n, n)
+	VPSRAD(U8(1), n, x)
+	VPSUBD(x, n, n)
+	for _, k := range []reg.Register{x, n} {
+		// As the exponents of ones: 2^k.
+		VPSLLD(U8(23), k, k)
+		VPADDD(s["one"], k, k)
+		VMULPS(k, p, p)
+	}
+	l.store(p, m["y"])
+}
+
 // fma adds the product of a matrix operand and a to r.
 func fma(l lanes, p, a, r reg.Register) { VFMADD231PS(l.load(p), a, r) }
 
@@ -129,7 +167,7 @@ func addDot(l lanes, g reg.Register, m, v, sum regs) {
 
 // fold is a reduction of one or two vectors to a scalar: four accumulators, then
 // their combination, lanes and all, in a fixed order.
-func fold(v isa, name, doc string, two bool, combine func(x, acc Op), step func(x, y, acc reg.Register)) {
+func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc Op), step func(x, y, acc reg.Register)) {
 	sig := "func(n int, x *float32) float32"
 	if two {
 		sig = "func(n int, x, y *float32) float32"
@@ -147,10 +185,10 @@ func fold(v isa, name, doc string, two bool, combine func(x, acc Op), step func(
 	acc := make([]reg.VecVirtual, 4)
 	for i := range acc {
 		acc[i] = v.vec()
-		v.zero(acc[i])
+		v.fill(acc[i], start)
 	}
-	at := func(l lanes, acc reg.Register) {
-		a := l.load(x)
+	at := func(l lanes, acc reg.VecVirtual) {
+		a := l.loadOr(x, start)
 		b := reg.Register(a)
 		if two {
 			b = l.load(y)
@@ -207,14 +245,17 @@ func fold(v isa, name, doc string, two bool, combine func(x, acc Op), step func(
 var foldNames = []struct {
 	name string
 	two  bool
-}{{"dot", true}, {"sum", false}, {"squaredDistance", true}}
+}{{"dot", true}, {"sum", false}, {"squaredDistance", true}, {"largest", false}}
 
 func folds(v isa) {
 	add := func(x, acc Op) { VADDPS(x, acc, acc) }
-	fold(v, "dot", "is the sum of x*y.", true, add, func(x, y, acc reg.Register) { VFMADD231PS(x, y, acc) })
-	fold(v, "sum", "is the sum of x.", false, add, func(x, _, acc reg.Register) { VADDPS(x, acc, acc) })
-	fold(v, "squaredDistance", "is the sum of (x-y) squared.", true, add, func(x, y, acc reg.Register) {
+	fold(v, "dot", "is the sum of x*y.", true, 0, add, func(x, y, acc reg.Register) { VFMADD231PS(x, y, acc) })
+	fold(v, "sum", "is the sum of x.", false, 0, add, func(x, _, acc reg.Register) { VADDPS(x, acc, acc) })
+	fold(v, "squaredDistance", "is the sum of (x-y) squared.", true, 0, add, func(x, y, acc reg.Register) {
 		VSUBPS(y, x, x)
 		VFMADD231PS(x, x, acc)
 	})
+	// The first source operand is returned if one is NaN: the maximum so far.
+	fold(v, "largest", "is the maximum of x.", false, float32(math.Inf(-1)), func(x, acc Op) { VMAXPS(acc, x, acc) },
+		func(x, _, acc reg.Register) { VMAXPS(acc, x, acc) })
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -43,6 +45,34 @@ func (l lanes) load(p reg.Register) reg.VecVirtual {
 		VMASKMOVPS(l.mem(p), l.k, r)
 	}
 	return r
+}
+
+// loadOr is load with a value for the lanes that are not in play.
+func (l lanes) loadOr(p reg.Register, other float32) reg.VecVirtual {
+	r := l.load(p)
+	if !l.masked || other == 0 {
+		return r
+	}
+	o := l.vec()
+	l.fill(o, other)
+	if l.wide() {
+		VMOVAPS(r, l.k, o)
+	} else {
+		VBLENDVPS(l.k, r, o, o)
+	}
+	return o
+}
+
+// fill sets every lane.
+func (v isa) fill(r reg.VecVirtual, value float32) {
+	if value == 0 {
+		v.zero(r)
+		return
+	}
+	g, x := GP32(), XMM()
+	MOVL(U32(math.Float32bits(value)), g)
+	VMOVD(g, x)
+	VPBROADCASTD(x, r)
 }
 
 func (l lanes) store(r, p reg.Register) {
