@@ -41,7 +41,7 @@ func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dens
 	p.a, p.b = operandOf(a, transA), operandOf(b, transB)
 	p.c, p.ldc = c.Data, c.Stride
 	p.alpha, p.add = alpha, beta != 0
-	p.shift, p.rowAdd, p.clamp, p.lower = nil, nil, false, false
+	p.shift, p.rowAdd, p.clamp, p.oneSum = nil, nil, false, false
 	p.run()
 	p.release()
 }

@@ -41,7 +41,7 @@ type product struct {
 	add            bool
 	shift, rowAdd  []float32 // nil, or padded to whole tiles
 	clamp          bool      // act(v) = max(v, 0)
-	lower          bool      // only what lies on or below the diagonal is needed
+	oneSum         bool      // the inner dimension is not cut into blocks
 	tr, tc         int       // size of the tile
 	j0, jn, k0, kn int       // the block of B at hand
 	rows, cols     int       // size of a chunk
@@ -50,6 +50,8 @@ type product struct {
 	panels         []float32
 	scale          [simd.MaxTileCols]float32
 	copies         par.Scratch
+	normsA, normsB []float32
+	norms          normTask
 }
 
 // operand is a matrix or its transpose.
@@ -63,7 +65,7 @@ func operandOf(m *Dense, trans bool) operand { return operand{m.Data, m.Stride, 
 
 var products = sync.Pool{New: func() any { return new(product) }}
 
-// run computes the product. All fields down to lower must be set.
+// run computes the product. All fields down to oneSum must be set.
 func (p *product) run() {
 	if p.m == 0 || p.n == 0 {
 		return
@@ -75,8 +77,11 @@ func (p *product) run() {
 	for j := range p.scale {
 		p.scale[j] = p.alpha
 	}
-	blocks := (p.k + blockK - 1) / blockK
-	kn := (p.k + blocks - 1) / blocks
+	kn := p.k
+	if !p.oneSum {
+		blocks := (p.k + blockK - 1) / blockK
+		kn = (p.k + blocks - 1) / blocks
+	}
 	p.jn = max(p.tc, min(roundUp(p.n, p.tc), blockB/kn/p.tc*p.tc))
 	p.panels = par.Grow(p.panels, p.jn*kn)
 	for p.j0 = 0; p.j0 < p.n; p.j0 += p.jn {
@@ -106,9 +111,6 @@ func (p *product) do(chunks, work int) {
 // chunks in all where the work suffices.
 func (p *product) grid(jn, kn int) {
 	most := max(1, blockA/kn/p.tr)
-	if p.lower {
-		most = max(1, most/2)
-	}
 	tiles := (p.m + p.tr - 1) / p.tr
 	count := (tiles + most - 1) / most
 	want := min(8, max(1, p.m*jn/minChunk*kn))
@@ -116,7 +118,7 @@ func (p *product) grid(jn, kn int) {
 	p.cols = roundUp(jn, p.tc)
 	if count < want {
 		count = min(want, tiles)
-		if panels := p.cols / p.tc; count < want && !p.lower {
+		if panels := p.cols / p.tc; count < want {
 			p.chunksJ = min((want+count-1)/count, panels)
 			p.cols = (panels + p.chunksJ - 1) / p.chunksJ * p.tc
 			p.chunksJ = (roundUp(jn, p.tc) + p.cols - 1) / p.cols
@@ -135,9 +137,6 @@ func (p *product) Run(chunk int) {
 	}
 	i0 := chunk / p.chunksJ * p.rows
 	j0 := chunk % p.chunksJ * p.cols
-	if p.lower { // the longest rows first, to end evenly
-		i0 = ((p.m+p.rows-1)/p.rows - 1 - chunk) * p.rows
-	}
 	p.compute(i0, min(i0+p.rows, p.m), j0, min(j0+p.cols, p.jn, p.n-p.j0))
 }
 
@@ -161,9 +160,6 @@ func (p *product) pack(i int) {
 
 // compute fills rows i0..i1-1 and columns j0..j1-1, counted within the block.
 func (p *product) compute(i0, i1, j0, j1 int) {
-	if p.lower {
-		j1 = min(j1, i1-p.j0)
-	}
 	if j1 <= j0 {
 		return
 	}

@@ -5,7 +5,7 @@ import "unsafe"
 // Tile describes a column of matrix-product tiles, the unit that products and
 // convolutions are cut into:
 //
-//	C[i][j] = act(Scale[j] * sum over k of A[i][k] B[k][j] + Shift[j] + RowAdd[i] + Add[i][j])
+//	C[i][j] = act(Scale[j] * sum over k of A[i][k] B[k][j] + (Shift[j] + RowAdd[i]) + Add[i][j])
 //
 // for i < Rows and j < Cols, in tiles of TileRows rows and at most TileCols
 // columns. Neither operand needs packing: the sum runs over Blocks of Outer runs
@@ -84,12 +84,14 @@ func (t *Tile) runGeneric() {
 				if t.Scale != nil {
 					v *= *at(t.Scale, 4*j)
 				}
+				var plus float32
 				if t.Shift != nil {
-					v += *at(t.Shift, 4*j)
+					plus = *at(t.Shift, 4*j)
 				}
 				if rowAdd != nil {
-					v += *at(rowAdd, 4*i)
+					plus += *at(rowAdd, 4*i)
 				}
+				v += plus
 				if add != nil {
 					v += *val(add, off+4*j)
 				}

@@ -144,23 +144,33 @@ func tile(v isa, vecs int) {
 			}
 		})
 	})
-	step("unshifted", tShift, func() {
-		cols(func(j int) {
-			for i := range v.rows {
-				VADDPS(b[j], acc(i, j), acc(i, j))
-			}
-		})
-	})
-	step("rowless", tRowAdd, func() {
-		ADDQ(at(tRowDone), p)
-		for i := range v.rows {
-			VBROADCASTSS(Mem{Base: p, Disp: 4 * i}, bc)
-			for j := range b {
-				VADDPS(bc, acc(i, j), acc(i, j))
-			}
+	// Shift and row term are added up first, so that equal norms make the result
+	// symmetric.
+	for j := range b {
+		v.zero(b[j])
+	}
+	step("unshifted", tShift, func() { cols(func(int) {}) })
+	sum := v.phys(v.rows*vecs + vecs + 1)
+	MOVQ(at(tRowAdd), p)
+	TESTQ(p, p)
+	JNE(LabelRef("rowterm"))
+	for i := range v.rows {
+		for j := range b {
+			VADDPS(b[j], acc(i, j), acc(i, j))
 		}
-		ADDQ(U8(4*v.rows), at(tRowDone))
-	})
+	}
+	JMP(LabelRef("added"))
+	Label("rowterm")
+	ADDQ(at(tRowDone), p)
+	for i := range v.rows {
+		VBROADCASTSS(Mem{Base: p, Disp: 4 * i}, bc)
+		for j := range b {
+			VADDPS(b[j], bc, sum)
+			VADDPS(sum, acc(i, j), acc(i, j))
+		}
+	}
+	ADDQ(U8(4*v.rows), at(tRowDone))
+	Label("added")
 
 	// What is added element by element, then the rectifier, then the store:
 	// row by row, so that a partial tile stops at its last row.
