@@ -2,6 +2,7 @@ package data
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -66,3 +67,5 @@ func writeIdx(t testing.TB, dir string, train, test []byte) {
 		write(t, filepath.Join(dir, prefix+"-labels-idx1-ubyte"), idxBytes([]int{len(labels)}, labels))
 	}
 }
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }

@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 
+	fastjpeg "github.com/kindred-ml/kindred/data/imaging/jpeg"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
@@ -26,6 +27,8 @@ type Decoder struct {
 	MaxPixels int
 	// Buffer is room that callers may read files into.
 	Buffer []byte
+
+	fast fastjpeg.Decoder
 }
 
 // format is one way to store an image.
@@ -97,6 +100,13 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 	}
 	if cfg.Width > limit/cfg.Height {
 		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
+	}
+	if f.name == "JPEG" {
+		err := d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix })
+		if err == nil {
+			dst.orient(exifOrientation(b))
+			return nil
+		}
 	}
 	im, err := f.decode(b)
 	if err != nil {

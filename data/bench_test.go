@@ -1,0 +1,76 @@
+package data
+
+import (
+	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+)
+
+// benchCases are the pipelines that testdata/peer_decode.py times with PIL and
+// torchvision under the same names.
+func benchCases() []struct {
+	name string
+	cfg  imaging.Config
+} {
+	crop := imaging.Augment{CropArea: [2]float64{0.08, 1}, Flip: 0.5}
+	jitter := crop
+	jitter.Brightness, jitter.Contrast, jitter.Saturation = 0.4, 0.4, 0.4
+	return []struct {
+		name string
+		cfg  imaging.Config
+	}{
+		{"resize-128", imaging.Config{Width: 128, Height: 128, Normalize: "imagenet"}},
+		{"resize-64", imaging.Config{Width: 64, Height: 64, Normalize: "imagenet"}},
+		{"crop-flip-112", imaging.Config{Width: 112, Height: 112, Normalize: "imagenet", Augment: crop}},
+		{"crop-flip-224", imaging.Config{Width: 224, Height: 224, Normalize: "imagenet", Augment: crop}},
+		{"crop-flip-jitter-224", imaging.Config{Width: 224, Height: 224, Normalize: "imagenet", Augment: jitter}},
+	}
+}
+
+// BenchmarkFromJPEG reports images per second on one core from the files of
+// cub100, kept in memory, to normalised samples.
+func BenchmarkFromJPEG(b *testing.B) {
+	d := open(b, shared(b, "data", "cub100"))
+	files := d.Source.(*files)
+	content := make([][]byte, 1000)
+	for i := range content {
+		at := files.list[i*d.Len()/len(content)]
+		c, err := at.tree.read(at.name, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		content[i] = c
+	}
+	var dec imaging.Decoder
+	var im imaging.Image
+	b.Run("decode", func(b *testing.B) {
+		for i := range b.N {
+			if err := dec.Decode(&im, content[i%len(content)]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
+	})
+	for _, c := range benchCases() {
+		b.Run(c.name, func(b *testing.B) {
+			benchPipeline(b, c.cfg, func(i int) error { return dec.Decode(&im, content[i%len(content)]) }, &im)
+		})
+	}
+}
+
+func benchPipeline(b *testing.B, cfg imaging.Config, next func(i int) error, im *imaging.Image) {
+	p, err := imaging.NewPipeline(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var scratch imaging.Scratch
+	dst := make([]float32, cfg.Width*cfg.Height*3)
+	b.ReportAllocs()
+	for i := range b.N {
+		if err := next(i); err != nil {
+			b.Fatal(err)
+		}
+		p.Apply(dst, im, newRand(uint64(i)), &scratch)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
+}

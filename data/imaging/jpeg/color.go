@@ -1,0 +1,62 @@
+package jpeg
+
+// chromaTerms are what a chroma value adds to the colours, rounded:
+// R = Y + 1.402 Cr, G = Y - 0.344136 Cb - 0.714136 Cr, B = Y + 1.772 Cb
+// (ITU-R 601 in full range, as JFIF has it). Green's two parts keep 16
+// fractional bits until they are added.
+type chromaTerms struct {
+	red, blue [256]int16
+	greenCb   [256]int32
+	greenCr   [256]int32
+}
+
+var chroma = func() (t chromaTerms) {
+	for i := range 256 {
+		c := int32(i - 128)
+		t.red[i] = int16((91881*c + 1<<15) >> 16)
+		t.blue[i] = int16((116130*c + 1<<15) >> 16)
+		t.greenCb[i] = -22554 * c
+		t.greenCr[i] = -46802*c + 1<<15
+	}
+	return t
+}()
+
+// toRGB converts the planes to interleaved pixels.
+func (d *Decoder) toRGB(pix []uint8) {
+	luma, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
+	for y := range d.h {
+		cy := y / luma.v
+		out := pix[y*d.w*3 : (y+1)*d.w*3]
+		yRow := luma.plane[y*luma.stride:][:d.w]
+		bRow := cb.plane[cy*cb.stride:][:cb.stride]
+		rRow := cr.plane[cy*cr.stride:][:len(bRow)]
+		if luma.h == 1 {
+			for x, v := range yRow {
+				r, g, b := terms(bRow[x], rRow[x])
+				put(out[3*x:], int32(v), r, g, b)
+			}
+			continue
+		}
+		pairs := d.w / 2
+		for x := range pairs {
+			r, g, b := terms(bRow[x], rRow[x])
+			o := out[6*x : 6*x+6 : 6*x+6]
+			v := yRow[2*x : 2*x+2 : 2*x+2]
+			put(o, int32(v[0]), r, g, b)
+			put(o[3:], int32(v[1]), r, g, b)
+		}
+		if d.w&1 == 1 {
+			r, g, b := terms(bRow[pairs], rRow[pairs])
+			put(out[6*pairs:], int32(yRow[d.w-1]), r, g, b)
+		}
+	}
+}
+
+func terms(cb, cr uint8) (r, g, b int32) {
+	return int32(chroma.red[cr]), (chroma.greenCb[cb] + chroma.greenCr[cr]) >> 16, int32(chroma.blue[cb])
+}
+
+func put(o []uint8, y, r, g, b int32) {
+	_ = o[2]
+	o[0], o[1], o[2] = clip(y+r), clip(y+g), clip(y+b)
+}

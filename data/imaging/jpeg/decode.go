@@ -1,0 +1,347 @@
+package jpeg
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// ErrUnsupported reports a file of another kind, or a damaged one.
+var ErrUnsupported = errors.New("jpeg: not a sequential YCbCr or grey file without faults")
+
+// Markers.
+const (
+	sof0 = 0xc0 // baseline
+	sof1 = 0xc1 // extended sequential
+	dht  = 0xc4
+	rst0 = 0xd0
+	soi  = 0xd8
+	sos  = 0xda
+	dqt  = 0xdb
+	dri  = 0xdd
+	app0 = 0xe0
+	appE = 0xee
+	com  = 0xfe
+)
+
+// maxSide bounds width and height, so that sizes fit in an int anywhere.
+const maxSide = 1 << 15
+
+// component is one colour component.
+type component struct {
+	id     uint8
+	h, v   int // sampling factors
+	quant  uint8
+	dc, ac *huffman
+	plane  []uint8
+	stride int
+	lastDC int32
+}
+
+// Decoder keeps tables and buffers between files. It serves one goroutine. The
+// zero value is ready.
+type Decoder struct {
+	w, h    int
+	comps   [3]component
+	n       int // number of components
+	quant   [4][64]int32
+	hasQ    [4]bool
+	huff    [2][4]huffman
+	restart int
+	in      bits
+	block   [64]int32
+}
+
+// Decode decodes b. grow is called once with the width, height and number of
+// channels (1 or 3) and returns the memory for the interleaved pixels.
+func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
+	d.reset()
+	scan, err := d.headers(b)
+	if err != nil {
+		return err
+	}
+	if err := d.scan(b[scan:]); err != nil {
+		return err
+	}
+	pix := grow(d.w, d.h, d.n)
+	if d.n == 1 {
+		c := &d.comps[0]
+		for y := range d.h {
+			copy(pix[y*d.w:(y+1)*d.w], c.plane[y*c.stride:])
+		}
+		return nil
+	}
+	d.toRGB(pix)
+	return nil
+}
+
+func (d *Decoder) reset() {
+	d.n, d.restart, d.w, d.h = 0, 0, 0, 0
+	d.hasQ = [4]bool{}
+	for i := range d.huff {
+		for j := range d.huff[i] {
+			d.huff[i][j].ok = false
+		}
+	}
+}
+
+// headers reads all up to the scan and returns where its data start.
+func (d *Decoder) headers(b []byte) (scan int, err error) {
+	if len(b) < 4 || b[0] != 0xff || b[1] != soi {
+		return 0, ErrUnsupported
+	}
+	at := 2
+	for {
+		for at+1 < len(b) && b[at] == 0xff && b[at+1] == 0xff {
+			at++
+		}
+		if at+4 > len(b) || b[at] != 0xff {
+			return 0, ErrUnsupported
+		}
+		marker := b[at+1]
+		n := int(binary.BigEndian.Uint16(b[at+2:]))
+		if n < 2 || at+2+n > len(b) {
+			return 0, ErrUnsupported
+		}
+		seg := b[at+4 : at+2+n]
+		at += 2 + n
+		ok := true
+		switch {
+		case marker == sof0 || marker == sof1:
+			ok = d.frame(seg)
+		case marker == dht:
+			ok = d.huffmanTables(seg)
+		case marker == dqt:
+			ok = d.quantTables(seg)
+		case marker == dri:
+			ok = len(seg) == 2
+			if ok {
+				d.restart = int(binary.BigEndian.Uint16(seg))
+			}
+		case marker == sos:
+			if !d.scanHeader(seg) {
+				return 0, ErrUnsupported
+			}
+			return at, nil
+		case marker == appE && len(seg) >= 12 && string(seg[:5]) == "Adobe":
+			ok = seg[11] == 1 // YCbCr; anything else is RGB or CMYK
+		case marker >= app0 && marker <= 0xef, marker == com:
+		default:
+			ok = false
+		}
+		if !ok {
+			return 0, ErrUnsupported
+		}
+	}
+}
+
+func (d *Decoder) frame(seg []byte) bool {
+	if d.n != 0 || len(seg) < 6 || seg[0] != 8 {
+		return false
+	}
+	d.h, d.w = int(binary.BigEndian.Uint16(seg[1:])), int(binary.BigEndian.Uint16(seg[3:]))
+	n := int(seg[5])
+	if d.w == 0 || d.h == 0 || d.w > maxSide || d.h > maxSide || n != 1 && n != 3 || len(seg) != 6+3*n {
+		return false
+	}
+	for i := range n {
+		s := seg[6+3*i:]
+		c := &d.comps[i]
+		*c = component{id: s[0], h: int(s[1] >> 4), v: int(s[1] & 15), quant: s[2], plane: c.plane}
+		if c.quant > 3 {
+			return false
+		}
+	}
+	if n == 1 {
+		// The blocks of a single component are not interleaved: its factors
+		// do not matter.
+		d.comps[0].h, d.comps[0].v = 1, 1
+		d.n = 1
+		return true
+	}
+	y, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
+	if cb.h != 1 || cb.v != 1 || cr.h != 1 || cr.v != 1 || y.h < 1 || y.h > 2 || y.v < 1 || y.v > 2 {
+		return false
+	}
+	if y.id == 'R' && cb.id == 'G' && cr.id == 'B' {
+		return false
+	}
+	d.n = 3
+	return true
+}
+
+func (d *Decoder) quantTables(seg []byte) bool {
+	for len(seg) > 0 {
+		wide, id := seg[0]>>4, seg[0]&15
+		size := 64
+		if wide == 1 {
+			size = 128
+		}
+		if id > 3 || wide > 1 || len(seg) < 1+size {
+			return false
+		}
+		for i := range 64 {
+			v := int32(seg[1+i])
+			if wide == 1 {
+				v = int32(binary.BigEndian.Uint16(seg[1+2*i:]))
+			}
+			d.quant[id][i] = v
+		}
+		d.hasQ[id] = true
+		seg = seg[1+size:]
+	}
+	return true
+}
+
+func (d *Decoder) huffmanTables(seg []byte) bool {
+	for len(seg) > 0 {
+		class, id := seg[0]>>4, seg[0]&15
+		if class > 1 || id > 3 || len(seg) < 17 {
+			return false
+		}
+		n, ok := d.huff[class][id].build(seg[1:], class == 1)
+		if !ok {
+			return false
+		}
+		seg = seg[1+n:]
+	}
+	return true
+}
+
+// scanHeader requires the one scan of all components at full precision.
+func (d *Decoder) scanHeader(seg []byte) bool {
+	if d.n == 0 || len(seg) != 4+2*d.n || int(seg[0]) != d.n {
+		return false
+	}
+	for i := range d.n {
+		c := &d.comps[i]
+		s := seg[1+2*i:]
+		dc, ac := s[1]>>4, s[1]&15
+		if s[0] != c.id || dc > 3 || ac > 3 || !d.hasQ[c.quant] {
+			return false
+		}
+		c.dc, c.ac = &d.huff[0][dc], &d.huff[1][ac]
+		if !c.dc.ok || !c.ac.ok {
+			return false
+		}
+	}
+	tail := seg[1+2*d.n:]
+	return tail[0] == 0 && tail[1] == 63 && tail[2] == 0
+}
+
+// scan decodes the coefficients and transforms them into the planes.
+func (d *Decoder) scan(data []byte) error {
+	hmax, vmax := d.comps[0].h, d.comps[0].v
+	cols, rows := (d.w+8*hmax-1)/(8*hmax), (d.h+8*vmax-1)/(8*vmax)
+	// A unit takes at least two bits a block: a header that announces more
+	// than the data can hold gets no memory.
+	if cols*rows > 4*len(data)+64 {
+		return ErrUnsupported
+	}
+	for i := range d.n {
+		c := &d.comps[i]
+		c.stride = cols * c.h * 8
+		size := c.stride * rows * c.v * 8
+		if cap(c.plane) < size {
+			c.plane = make([]uint8, size)
+		}
+		c.plane = c.plane[:size]
+		c.lastDC = 0
+	}
+	d.in = bits{data: data}
+	left := d.restart
+	next := byte(rst0)
+	for my := range rows {
+		for mx := range cols {
+			if d.restart > 0 && left == 0 {
+				if !d.in.restart(next) {
+					return ErrUnsupported
+				}
+				next = rst0 | (next+1)&7
+				left = d.restart
+				for i := range d.n {
+					d.comps[i].lastDC = 0
+				}
+			}
+			left--
+			for i := range d.n {
+				c := &d.comps[i]
+				for v := range c.v {
+					for h := range c.h {
+						last, ok := d.coefficients(c)
+						if !ok {
+							return ErrUnsupported
+						}
+						at := (my*c.v+v)*8*c.stride + (mx*c.h+h)*8
+						d.transform(c.plane[at:], c.stride, last)
+					}
+				}
+			}
+		}
+	}
+	if d.in.overrun() {
+		return ErrUnsupported
+	}
+	return nil
+}
+
+// coefficients reads one block, dequantised, into d.block, which is zero before.
+// last is the zigzag index of its last coefficient that is not zero.
+func (d *Decoder) coefficients(c *component) (last int, ok bool) {
+	in := &d.in
+	q := &d.quant[c.quant]
+	in.fill()
+	size, ok := in.symbol(c.dc)
+	if !ok || size > 11 {
+		return 0, false
+	}
+	c.lastDC += in.signed(uint(size))
+	d.block[0] = c.lastDC * q[0]
+	ac := c.ac
+	for k := 1; k < 64; {
+		in.fill()
+		if e := ac.quick[in.acc>>(64-lookBits)]; e != 0 {
+			// Code and value bits at once.
+			k += int(e >> 4 & 15)
+			if k > 63 {
+				return 0, false
+			}
+			in.skip(uint(e & 15))
+			d.block[zigzag[k]] = int32(e>>8) * q[k]
+			last = k
+			k++
+			continue
+		}
+		s, ok := in.symbol(ac)
+		if !ok {
+			return 0, false
+		}
+		run, size := int(s>>4), uint(s&15)
+		if size == 0 {
+			if run != 15 {
+				break // end of block
+			}
+			k += 16
+			continue
+		}
+		k += run
+		if k > 63 {
+			return 0, false
+		}
+		d.block[zigzag[k]] = in.signed(size) * q[k]
+		last = k
+		k++
+	}
+	return last, true
+}
+
+// zigzag maps the order of coefficients in a file to rows.
+var zigzag = [64]uint8{
+	0, 1, 8, 16, 9, 2, 3, 10,
+	17, 24, 32, 25, 18, 11, 4, 5,
+	12, 19, 26, 33, 40, 48, 41, 34,
+	27, 20, 13, 6, 7, 14, 21, 28,
+	35, 42, 49, 56, 57, 50, 43, 36,
+	29, 22, 15, 23, 30, 37, 44, 51,
+	58, 59, 52, 45, 38, 31, 39, 46,
+	53, 60, 61, 54, 47, 55, 62, 63,
+}
