@@ -18,7 +18,7 @@ demo: build
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/simd/... ./internal/scan ./internal/conv ./mat ./pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/simd/... ./internal/pix ./data/imaging ./internal/scan ./internal/conv ./mat ./pair ./mine ./loss ./objective
 
 test: lint cross checkgen
 	$(GO) test -timeout 25m ./...
@@ -48,8 +48,9 @@ fmt:
 gen:
 	cd internal/simd/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg simd
 	cd internal/dot16/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg dot16
+	cd internal/pix/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg pix
 	cd internal/scan/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg scan
 
 # checkgen fails if the assembly is not what the generator writes.
 checkgen: gen
-	git diff --exit-code -- internal/simd internal/dot16 internal/scan
+	git diff --exit-code -- internal/simd internal/pix internal/dot16 internal/scan

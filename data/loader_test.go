@@ -149,7 +149,7 @@ func TestLoaderErrors(t *testing.T) {
 		t.Fatalf("%+v %v", b, err)
 	}
 	for i, sample := range []float32{8, 6, 10} {
-		if b.Pixels[i] != sample/255 {
+		if math.Abs(float64(b.Pixels[i]-sample/255)) > 1e-6 {
 			t.Errorf("kept sample %d has value %v", i, b.Pixels[i]*255)
 		}
 	}

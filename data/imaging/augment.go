@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -156,104 +157,105 @@ func (a *Augment) affine(w, h int, rng *rand.Rand) [6]float64 {
 	}
 }
 
-// warp resamples src bilinearly by the map m, with fill outside the image.
-func warp(dst, src *Image, m [6]float64, fill uint8) {
-	w, h, c := src.W, src.H, src.C
-	dst.Reset(w, h, c)
-	at := func(x, y, k int) int32 {
+// warp resamples src, w x h pixels of c channels, bilinearly by the map m, with
+// fill outside the image.
+func warp(dst, src []float32, w, h, c int, m [6]float64, fill float32) {
+	at := func(x, y, k int) float32 {
 		if uint(x) >= uint(w) || uint(y) >= uint(h) {
-			return int32(fill)
+			return fill
 		}
-		return int32(src.Pix[(y*w+x)*c+k])
+		return src[(y*w+x)*c+k]
 	}
 	for y := range h {
-		out := dst.Row(y)
+		out := dst[y*w*c : (y+1)*w*c]
 		for x := range w {
 			fx := m[0]*float64(x) + m[1]*float64(y) + m[2]
 			fy := m[3]*float64(x) + m[4]*float64(y) + m[5]
 			// Far outside, the conversion to int would not be defined.
 			fx, fy = min(max(fx, -2), float64(w+1)), min(max(fy, -2), float64(h+1))
 			x0, y0 := int(math.Floor(fx)), int(math.Floor(fy))
-			ax, ay := int32((fx-float64(x0))*256), int32((fy-float64(y0))*256)
+			ax, ay := float32(fx-float64(x0)), float32(fy-float64(y0))
 			for k := range c {
-				top := at(x0, y0, k)*(256-ax) + at(x0+1, y0, k)*ax
-				bottom := at(x0, y0+1, k)*(256-ax) + at(x0+1, y0+1, k)*ax
-				out[x*c+k] = uint8((top*(256-ay) + bottom*ay + 1<<15) >> 16)
+				top := at(x0, y0, k)*(1-ax) + at(x0+1, y0, k)*ax
+				bottom := at(x0, y0+1, k)*(1-ax) + at(x0+1, y0+1, k)*ax
+				out[x*c+k] = top*(1-ay) + bottom*ay
 			}
 		}
 	}
 }
 
-// shift moves src by (dx, dy) pixels into dst and fills what is uncovered.
-func shift(dst, src *Image, dx, dy int, fill uint8) {
-	w, h, c := src.W, src.H, src.C
-	dst.Reset(w, h, c)
-	for i := range dst.Pix {
-		dst.Pix[i] = fill
+// shift moves the w x h pixels of v by (dx, dy) in place and fills what is
+// uncovered.
+func shift(v []float32, w, h, c, dx, dy int, fill [3]float32) {
+	dx, dy = min(max(dx, -w), w), min(max(dy, -h), h)
+	if by := (dy*w + dx) * c; by >= 0 {
+		copy(v[min(by, len(v)):], v)
+	} else {
+		copy(v, v[min(-by, len(v)):])
 	}
 	x0, x1 := max(0, dx), min(w, w+dx)
-	for y := max(0, dy); y < min(h, h+dy) && x0 < x1; y++ {
-		copy(dst.Row(y)[x0*c:x1*c], src.Row(y - dy)[(x0-dx)*c:])
-	}
-}
-
-// mirror reverses every row.
-func (im *Image) mirror() {
-	for y := range im.H {
-		row := im.Row(y)
-		if im.C == 1 {
-			for i, j := 0, len(row)-1; i < j; i, j = i+1, j-1 {
-				row[i], row[j] = row[j], row[i]
-			}
+	for y := range h {
+		row := v[y*w*c : (y+1)*w*c]
+		if y < dy || y >= h+dy {
+			blank(row, c, fill)
 			continue
 		}
-		for i, j := 0, len(row)-3; i < j; i, j = i+3, j-3 {
-			row[i], row[i+1], row[i+2], row[j], row[j+1], row[j+2] = row[j], row[j+1], row[j+2], row[i], row[i+1], row[i+2]
-		}
+		blank(row[:x0*c], c, fill)
+		blank(row[x1*c:], c, fill)
 	}
 }
 
-// jitter changes the colours of im: one linear map of RGB,
-// hue * saturation * contrast * brightness, with one rounding at the end. The
-// hue is turned in the YIQ plane, contrast is about the mean luma.
-func (a *Augment) jitter(im *Image, rng *rand.Rand) {
-	factor := func(v float64) float64 { return max(0, uniform(rng, 1-v, 1+v)) }
+func blank(v []float32, c int, fill [3]float32) {
+	for i := 0; i+c <= len(v); i += c {
+		copy(v[i:i+c], fill[:c])
+	}
+}
+
+// mirror reverses the order of a row's pixels.
+func mirror(row []float32, c int) {
+	if c == 1 {
+		slices.Reverse(row)
+		return
+	}
+	for i, j := 0, len(row)-3; i < j; i, j = i+3, j-3 {
+		p, q := (*[3]float32)(row[i:i+3]), (*[3]float32)(row[j:j+3])
+		*p, *q = *q, *p
+	}
+}
+
+// jitter changes the colours of pixels with c channels and values of 0 to 255 by
+// one linear map of RGB, hue * saturation * contrast * brightness, clamped at
+// the end. The hue is turned in the YIQ plane, contrast is about the mean luma.
+func (a *Augment) jitter(v []float32, c int, rng *rand.Rand) {
+	factor := func(f float64) float64 { return max(0, uniform(rng, 1-f, 1+f)) }
 	bright, contrast, sat := factor(a.Brightness), factor(a.Contrast), factor(a.Saturation)
 	hue := uniform(rng, -a.Hue, a.Hue) * 2 * math.Pi
 	gain := bright * contrast
-	offset := (1 - contrast) * bright * im.meanLuma()
-	if im.C == 1 {
-		var lut [256]uint8
-		for v := range lut {
-			lut[v] = round8(gain*float64(v) + offset)
-		}
-		for i, v := range im.Pix {
-			im.Pix[i] = lut[v]
+	offset := float32((1 - contrast) * bright * meanLuma(v, c))
+	if c == 1 {
+		g := float32(gain)
+		for i, x := range v {
+			v[i] = min(max(g*x+offset, 0), 255)
 		}
 		return
 	}
 	m := hueMatrix(hue)
 	luma := [3]float64{0.299, 0.587, 0.114}
 	// Rows of m sum to 1, so the mix with grey and the offset pass through.
-	var fixed [9]int32
+	var f [9]float32
 	for i := range 3 {
 		for j := range 3 {
-			v := gain * (sat*m[3*i+j] + (1-sat)*luma[j])
-			fixed[3*i+j] = int32(math.Round(min(max(v, -60), 60) * (1 << 16)))
+			f[3*i+j] = float32(gain * (sat*m[3*i+j] + (1-sat)*luma[j]))
 		}
 	}
-	add := int32(math.Round(min(max(offset, -8000), 8000)*(1<<16))) + 1<<15
-	for p := im.Pix; len(p) >= 3; p = p[3:] {
-		r, g, b := int32(p[0]), int32(p[1]), int32(p[2])
-		p[0] = clip16(fixed[0]*r + fixed[1]*g + fixed[2]*b + add)
-		p[1] = clip16(fixed[3]*r + fixed[4]*g + fixed[5]*b + add)
-		p[2] = clip16(fixed[6]*r + fixed[7]*g + fixed[8]*b + add)
+	for i := 0; i+3 <= len(v); i += 3 {
+		p := (*[3]float32)(v[i : i+3])
+		r, g, b := p[0], p[1], p[2]
+		p[0] = min(max(f[0]*r+f[1]*g+f[2]*b+offset, 0), 255)
+		p[1] = min(max(f[3]*r+f[4]*g+f[5]*b+offset, 0), 255)
+		p[2] = min(max(f[6]*r+f[7]*g+f[8]*b+offset, 0), 255)
 	}
 }
-
-func clip16(v int32) uint8 { return uint8(min(max(v>>16, 0), 255)) }
-
-func round8(v float64) uint8 { return uint8(min(max(math.Round(v), 0), 255)) }
 
 // hueMatrix turns chroma by angle in the YIQ plane and keeps luma.
 func hueMatrix(angle float64) [9]float64 {
@@ -266,18 +268,22 @@ func hueMatrix(angle float64) [9]float64 {
 	}
 }
 
-func (im *Image) meanLuma() float64 {
-	sum := uint64(0)
-	if im.C == 1 {
-		for _, v := range im.Pix {
-			sum += uint64(v)
-		}
-	} else {
-		for p := im.Pix; len(p) >= 3; p = p[3:] {
-			sum += uint64(luma(p[0], p[1], p[2]))
+// meanLuma is the mean ITU-R 601 luma of pixels with c channels.
+func meanLuma(v []float32, c int) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	var sum [3]float64
+	for i := 0; i+c <= len(v); i += c {
+		for k := range c {
+			sum[k] += float64(v[i+k])
 		}
 	}
-	return float64(sum) / float64(max(im.W*im.H, 1))
+	n := float64(len(v) / c)
+	if c == 1 {
+		return sum[0] / n
+	}
+	return (0.299*sum[0] + 0.587*sum[1] + 0.114*sum[2]) / n
 }
 
 // eraseBox draws the rectangle to blank; ok is false where no draw fitted.

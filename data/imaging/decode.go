@@ -87,26 +87,27 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := f.config(b)
-	if err != nil {
-		return fmt.Errorf("damaged %s: %w", f.name, err)
-	}
 	limit := d.MaxPixels
 	if limit <= 0 {
 		limit = DefaultMaxPixels
+	}
+	if f.name == "JPEG" {
+		d.fast.MaxPixels = limit
+		if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
+			dst.orient(exifOrientation(b))
+			return nil
+		}
+		// Another kind of JPEG, or a damaged one: the standard library knows.
+	}
+	cfg, err := f.config(b)
+	if err != nil {
+		return fmt.Errorf("damaged %s: %w", f.name, err)
 	}
 	if cfg.Width <= 0 || cfg.Height <= 0 {
 		return fmt.Errorf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
 	}
 	if cfg.Width > limit/cfg.Height {
 		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
-	}
-	if f.name == "JPEG" {
-		err := d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix })
-		if err == nil {
-			dst.orient(exifOrientation(b))
-			return nil
-		}
 	}
 	im, err := f.decode(b)
 	if err != nil {

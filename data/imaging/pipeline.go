@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/internal/pix"
+	"github.com/kindred-ml/kindred/internal/simd"
 )
 
 // Fit says how an image of another shape becomes Width x Height.
@@ -40,20 +43,42 @@ type Config struct {
 // Pipeline turns images into normalised samples. It is safe for concurrent use;
 // each goroutine brings its own Scratch.
 //
-// The steps are: channels; crop and resize, in one resampling; shift; affine
-// map; mirror; colours; normalization; erasing. Pixels that come from outside
-// the image are black (white with the "inverted" normalization), erased ones are
-// 0 after normalization.
+// The steps are: channels; crop, resize and mirror, in one resampling; affine
+// map; colours; normalization; shift; erasing. Values are float32 from the
+// resampling on. Pixels that come from outside the image are black (white with
+// the "inverted" normalization), erased ones are 0 after normalization.
 type Pipeline struct {
-	cfg   Config
-	table *table
-	fill  uint8
+	cfg  Config
+	norm Normalization
+	fill float32
 }
 
 // Scratch holds one goroutine's buffers between calls of Pipeline.Apply.
 type Scratch struct {
-	resizer Resizer
-	a, b    Image
+	resizer   Resizer
+	raw, bent []float32
+
+	// a and b are the factors of a row, for values of one kind.
+	a, b   []float32
+	owner  *Pipeline
+	scaled bool
+	c      int
+}
+
+// factors returns the factors of a row of n values: p's normalization, or 1 and 0.
+func (s *Scratch) factors(p *Pipeline, n, c int, scaled bool) (a, b []float32) {
+	if s.owner != p || s.scaled != scaled || s.c != c || len(s.a) != n {
+		s.owner, s.scaled, s.c = p, scaled, c
+		s.a, s.b = grow(s.a, n), grow(s.b, n)
+		if scaled {
+			p.norm.factors(s.a, s.b, c)
+		} else {
+			for i := range s.a {
+				s.a[i], s.b[i] = 1, 0
+			}
+		}
+	}
+	return s.a, s.b
 }
 
 // NewPipeline checks cfg.
@@ -77,8 +102,8 @@ func NewPipeline(cfg Config) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pipeline{cfg: cfg, table: n.table()}
-	if n == normInverted {
+	p := &Pipeline{cfg: cfg, norm: n}
+	if cfg.Normalize == "inverted" {
 		p.fill = 255
 	}
 	return p, nil
@@ -104,43 +129,35 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 	if len(dst) != h*w*c {
 		panic(fmt.Sprintf("imaging: %d values for a sample of %d x %d x %d", len(dst), h, w, c))
 	}
-	a := &p.cfg.Augment
 	im.SetChannels(c)
-	if box := p.box(im, rng); im.W != w || im.H != h || box != (Box{0, 0, float64(w), float64(h)}) {
-		s.resizer.Filter = p.cfg.Filter
-		s.resizer.Resize(&s.a, im, box, w, h)
-		im = &s.a
-	}
+	a := &p.cfg.Augment
+	box := p.box(im, rng)
 	if rng == nil {
-		p.table.apply(im, dst)
+		p.place(dst, im, box, w, h, false, true, s)
 		return
 	}
-	// other is whichever buffer im is not.
-	other := func() *Image {
-		if im == &s.b {
-			return &s.a
+	flip := a.Flip > 0 && rng.Float64() < a.Flip
+	if !a.bends() && !a.jitters() {
+		p.place(dst, im, box, w, h, flip, true, s)
+	} else {
+		s.raw = grow(s.raw, len(dst))
+		p.place(s.raw, im, box, w, h, flip, false, s)
+		v := s.raw
+		if a.bends() {
+			s.bent = grow(s.bent, len(dst))
+			warp(s.bent, v, w, h, c, a.affine(w, h, rng), p.fill)
+			v = s.bent
 		}
-		return &s.b
+		if a.jitters() {
+			a.jitter(v, c, rng)
+		}
+		ra, rb := s.factors(p, w*c, c, true)
+		simd.ScaleShift(dst, v, ra, rb, simd.Linear())
 	}
 	if a.Pad > 0 {
 		px, py := int(math.Round(a.Pad*float64(w))), int(math.Round(a.Pad*float64(h)))
-		dx, dy := rng.IntN(2*px+1)-px, rng.IntN(2*py+1)-py
-		o := other()
-		shift(o, im, dx, dy, p.fill)
-		im = o
+		shift(dst, w, h, c, rng.IntN(2*px+1)-px, rng.IntN(2*py+1)-py, p.fillValues())
 	}
-	if a.bends() {
-		o := other()
-		warp(o, im, a.affine(w, h, rng), p.fill)
-		im = o
-	}
-	if a.Flip > 0 && rng.Float64() < a.Flip {
-		im.mirror()
-	}
-	if a.jitters() {
-		a.jitter(im, rng)
-	}
-	p.table.apply(im, dst)
 	if a.Erase > 0 && rng.Float64() < a.Erase {
 		if x, y, ew, eh, ok := eraseBox(w, h, rng); ok {
 			for row := y; row < y+eh; row++ {
@@ -148,6 +165,31 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 			}
 		}
 	}
+}
+
+// place writes box of im at w x h to dst, normalised or as it is.
+func (p *Pipeline) place(dst []float32, im *Image, box Box, w, h int, flip, scaled bool, s *Scratch) {
+	a, b := s.factors(p, w*im.C, im.C, scaled)
+	if im.W != w || im.H != h || box != (Box{0, 0, float64(w), float64(h)}) {
+		s.resizer.Filter = p.cfg.Filter
+		s.resizer.resample(dst, im, box, w, h, flip, a, b)
+		return
+	}
+	for y := range h {
+		row := dst[y*len(a) : (y+1)*len(a)]
+		pix.Affine(row, im.Row(y), a, b)
+		if flip {
+			mirror(row, im.C)
+		}
+	}
+}
+
+// fillValues returns the normalised value of pixels from outside, by channel.
+func (p *Pipeline) fillValues() (v [3]float32) {
+	for c := range v {
+		v[c] = (p.fill/255 - p.norm.Mean[c]) / p.norm.Std[c]
+	}
+	return v
 }
 
 // box returns the part of im that is resized to the result.

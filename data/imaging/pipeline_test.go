@@ -193,32 +193,42 @@ func TestCoverFit(t *testing.T) {
 	}
 }
 
+// raw is a copy of im's values as the pipeline handles them.
+func raw(im *Image) []float32 {
+	v := make([]float32, len(im.Pix))
+	for i, p := range im.Pix {
+		v[i] = float32(p)
+	}
+	return v
+}
+
 func TestMirrorAndShift(t *testing.T) {
+	fill := [3]float32{77, 78, 79}
 	for _, c := range []int{1, 3} {
 		for _, w := range []int{1, 2, 5, 6} {
 			im := noise(w, 3, c, 5)
-			old := slices.Clone(im.Pix)
-			im.mirror()
-			for y := range 3 {
-				for x := range w {
-					if !slices.Equal(im.Pix[(y*w+x)*c:(y*w+x+1)*c], old[(y*w+w-1-x)*c:(y*w+w-x)*c]) {
+			row := raw(im)[:w*c]
+			mirror(row, c)
+			for x := range w {
+				for k := range c {
+					if row[x*c+k] != float32(im.Pix[(w-1-x)*c+k]) {
 						t.Fatalf("%d channels, width %d", c, w)
 					}
 				}
 			}
-			dst := new(Image)
 			for dx := -7; dx <= 7; dx++ {
 				for dy := -4; dy <= 4; dy++ {
-					shift(dst, im, dx, dy, 77)
+					dst := raw(im)
+					shift(dst, w, 3, c, dx, dy, fill)
 					for y := range 3 {
 						for x := range w {
 							for k := range c {
-								want := uint8(77)
+								want := fill[k]
 								if sx, sy := x-dx, y-dy; sx >= 0 && sx < w && sy >= 0 && sy < 3 {
-									want = im.Pix[(sy*w+sx)*c+k]
+									want = float32(im.Pix[(sy*w+sx)*c+k])
 								}
-								if dst.Pix[(y*w+x)*c+k] != want {
-									t.Fatalf("shift %d,%d at %d,%d", dx, dy, x, y)
+								if dst[(y*w+x)*c+k] != want {
+									t.Fatalf("shift %d,%d of width %d at %d,%d", dx, dy, w, x, y)
 								}
 							}
 						}
@@ -229,18 +239,38 @@ func TestMirrorAndShift(t *testing.T) {
 	}
 }
 
+// The pipeline's mirror image, resized or not, is its plain image reversed.
+func TestFlip(t *testing.T) {
+	for _, c := range []int{1, 3} {
+		for _, size := range []int{9, 13, 20} {
+			cfg := Config{Width: size, Height: size}
+			plain := apply(t, cfg, noise(13, 13, c, 6), nil)
+			cfg.Augment.Flip = 1
+			got := apply(t, cfg, noise(13, 13, c, 6), newRand(1))
+			for y := range size {
+				mirror(got[y*size*c:(y+1)*size*c], c)
+			}
+			for i := range got {
+				if math.Abs(float64(got[i]-plain[i])) > 1e-6 {
+					t.Fatalf("%d channels to %d: value %d is %v, want %v", c, size, i, got[i], plain[i])
+				}
+			}
+		}
+	}
+}
+
 func TestWarp(t *testing.T) {
-	im := noise(9, 9, 3, 2)
-	dst := new(Image)
-	warp(dst, im, (&Augment{}).affine(9, 9, newRand(1)), 0)
-	if !slices.Equal(dst.Pix, im.Pix) {
+	im := raw(noise(9, 9, 3, 2))
+	dst := make([]float32, len(im))
+	warp(dst, im, 9, 9, 3, (&Augment{}).affine(9, 9, newRand(1)), 0)
+	if !slices.Equal(dst, im) {
 		t.Error("the identity changed pixels")
 	}
-	// A quarter turn about the centre: out(x, y) = in(y, 8-x) or its opposite.
-	warp(dst, im, [6]float64{0, 1, 0, -1, 0, 8}, 0)
+	// A quarter turn about the centre: out(x, y) = in(y, 8-x).
+	warp(dst, im, 9, 9, 3, [6]float64{0, 1, 0, -1, 0, 8}, 0)
 	for y := range 9 {
 		for x := range 9 {
-			if dst.Pix[(y*9+x)*3] != im.Pix[((8-x)*9+y)*3] {
+			if dst[(y*9+x)*3] != im[((8-x)*9+y)*3] {
 				t.Fatalf("quarter turn at %d,%d", x, y)
 			}
 		}
@@ -257,7 +287,7 @@ func TestWarp(t *testing.T) {
 			t.Errorf("seed %d: the centre moves to %v,%v", seed, x, y)
 		}
 	}
-	warp(dst, im, [6]float64{1e300, 0, 0, 0, 1e300, math.Inf(1)}, 5) // no panic
+	warp(dst, im, 9, 9, 3, [6]float64{1e300, 0, 0, 0, 1e300, math.Inf(1)}, 5) // no panic
 }
 
 func TestHueMatrix(t *testing.T) {
@@ -277,39 +307,37 @@ func TestHueMatrix(t *testing.T) {
 
 func TestJitter(t *testing.T) {
 	// Brightness alone multiplies; grey stays grey under every jitter.
-	rng := newRand(3)
-	im := &Image{2, 1, 3, []uint8{50, 100, 200, 20, 20, 20}}
-	(&Augment{Brightness: 0.5}).jitter(im, rng)
-	f := float64(im.Pix[1]) / 100
-	if f < 0.5 || f > 1.5 || math.Abs(float64(im.Pix[0])-50*f) > 1.5 {
-		t.Errorf("brightness gives %v", im.Pix)
+	v := []float32{50, 100, 200, 20, 20, 20}
+	(&Augment{Brightness: 0.2}).jitter(v, 3, newRand(3))
+	f := v[1] / 100
+	if f < 0.8 || f > 1.2 || f == 1 || math.Abs(float64(v[0]-50*f)) > 1e-3 || math.Abs(float64(v[2]-200*f)) > 1e-3 {
+		t.Errorf("brightness gives %v", v)
 	}
+	all := Augment{Brightness: 0.4, Contrast: 0.4, Saturation: 0.4, Hue: 0.5}
 	for seed := range uint64(100) {
-		im := &Image{2, 2, 3, []uint8{0, 0, 0, 90, 90, 90, 140, 140, 140, 255, 255, 255}}
-		(&Augment{Brightness: 0.4, Contrast: 0.4, Saturation: 0.4, Hue: 0.5}).jitter(im, newRand(seed))
-		for i := range 4 {
-			lo, hi := slices.Min(im.Pix[3*i:3*i+3]), slices.Max(im.Pix[3*i:3*i+3])
-			if hi-lo > 2 {
-				t.Fatalf("seed %d: grey becomes %v", seed, im.Pix[3*i:3*i+3])
-			}
-		}
-		grey := &Image{2, 2, 1, []uint8{0, 90, 140, 255}}
-		(&Augment{Brightness: 0.4, Contrast: 0.4, Saturation: 0.4, Hue: 0.5}).jitter(grey, newRand(seed))
-		for i, v := range grey.Pix {
-			if math.Abs(float64(v)-float64(im.Pix[3*i])) > 2 {
-				t.Fatalf("seed %d: grey channel %v, colour %v", seed, grey.Pix, im.Pix)
+		v := []float32{0, 0, 0, 90, 90, 90, 140, 140, 140, 255, 255, 255}
+		grey := []float32{0, 90, 140, 255}
+		all.jitter(v, 3, newRand(seed))
+		all.jitter(grey, 1, newRand(seed))
+		for i, g := range grey {
+			for _, x := range v[3*i : 3*i+3] {
+				if math.Abs(float64(x-g)) > 1 {
+					t.Fatalf("seed %d: grey %v, as colour %v", seed, grey, v)
+				}
 			}
 		}
 	}
-	// Contrast alone keeps the mean.
-	im = noise(40, 40, 1, 9)
-	for i := range im.Pix {
-		im.Pix[i] = 100 + im.Pix[i]/16
-	}
-	before := im.meanLuma()
-	(&Augment{Contrast: 0.9}).jitter(im, newRand(1))
-	if d := math.Abs(im.meanLuma() - before); d > 0.6 {
-		t.Errorf("contrast moves the mean by %v", d)
+	// Contrast alone keeps the mean; saturation and hue keep the luma.
+	for _, a := range []Augment{{Contrast: 0.9}, {Saturation: 0.9}, {Hue: 0.5}} {
+		v := raw(noise(40, 40, 3, 9))
+		for i := range v {
+			v[i] = 110 + v[i]/16
+		}
+		before, old := meanLuma(v, 3), slices.Clone(v)
+		a.jitter(v, 3, newRand(1))
+		if d := math.Abs(meanLuma(v, 3) - before); d > 0.1 || slices.Equal(v, old) {
+			t.Errorf("%+v moves the mean luma by %v", a, d)
+		}
 	}
 }
 

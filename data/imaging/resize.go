@@ -3,6 +3,8 @@ package imaging
 import (
 	"fmt"
 	"math"
+
+	"github.com/kindred-ml/kindred/internal/pix"
 )
 
 // Filter is the kernel of a resampling.
@@ -47,63 +49,74 @@ type Box struct{ X0, Y0, X1, Y1 float64 }
 type Resizer struct {
 	Filter Filter
 
-	x, y   axis
-	middle []uint8
-	sums   []int32
+	x, y      axis
+	middle    []float32
+	last      []uint8
+	row       []float32
+	one, zero []float32
 }
-
-// precision is the number of fractional bits of the fixed-point weights: 8 bits
-// of pixel, 22 of weight and a sign, and room for an overshoot, fill an int32.
-const precision = 22
 
 // axis holds the weights of one direction: output i is the sum of
-// weights[i*width+k] * input[first[i]+k] for k < count[i], in fixed point.
+// weights[i*taps+k] * input[first[i]+step*k] for k < taps.
 type axis struct {
-	in, out int
-	lo, hi  float64
-	filter  Filter
-	ready   bool
-
-	width   int
-	first   []int
-	count   []int
-	weights []int32
+	key     axisKey
+	taps    int
+	first   []int32
+	weights []float32
 }
 
-// set computes the weights that take [lo, hi) of in pixels to out pixels.
-func (a *axis) set(in, out int, lo, hi float64, f Filter) {
-	if a.ready && a.in == in && a.out == out && a.lo == lo && a.hi == hi && a.filter == f {
+// axisKey is what an axis was computed for.
+type axisKey struct {
+	in, out, step int
+	lo, hi        float64
+	filter        Filter
+	mirror        bool
+}
+
+// set computes the weights.
+func (a *axis) set(key axisKey) {
+	if a.key == key {
 		return
 	}
-	*a = axis{in: in, out: out, lo: lo, hi: hi, filter: f, ready: true,
-		first: grow(a.first, out), count: grow(a.count, out), weights: a.weights[:0]}
-	scale := (hi - lo) / float64(out)
+	a.key = key
+	in, out := key.in, key.out
+	scale := (key.hi - key.lo) / float64(out)
 	stretch := max(scale, 1)
-	support := f.support() * stretch
-	a.width = int(math.Ceil(support))*2 + 1
-	a.weights = grow(a.weights, out*a.width)
+	support := key.filter.support() * stretch
+	a.taps = min(int(math.Ceil(support))*2+1, in)
+	if key.lo == 0 && key.hi == float64(in) && in == out {
+		a.taps = 1 // every pixel stays where it is
+	}
+	a.first, a.weights = grow(a.first, out), grow(a.weights, out*a.taps)
 	clear(a.weights)
-	w := make([]float64, a.width)
 	for i := range out {
-		center := lo + (float64(i)+0.5)*scale
-		first := max(int(center-support+0.5), 0)
-		last := min(int(center+support+0.5), in)
-		if last <= first { // a sliver between two pixel centres
-			first = min(max(int(center), 0), in-1)
-			last = first + 1
+		center := key.lo + (float64(i)+0.5)*scale
+		lo := max(int(math.Ceil(center-support-0.5)), 0)
+		hi := min(int(math.Floor(center+support-0.5)), in-1)
+		// All windows have one length: near the far edge they start earlier.
+		first := min(lo, in-a.taps)
+		if a.taps == 1 {
+			first, lo, hi = i, i, i
+			if in == 1 {
+				first, lo, hi = 0, 0, 0
+			}
 		}
+		at := i
+		if key.mirror {
+			at = out - 1 - i
+		}
+		w := a.weights[at*a.taps : (at+1)*a.taps]
 		sum := 0.0
-		for k := first; k < last; k++ {
-			w[k-first] = f.at((float64(k) + 0.5 - center) / stretch)
-			sum += w[k-first]
+		for k := lo; k <= hi; k++ {
+			sum += key.filter.at((float64(k) + 0.5 - center) / stretch)
 		}
-		if sum == 0 {
-			w[0], sum, last = 1, 1, first+1
+		for k := lo; k <= hi; k++ {
+			w[k-first] = float32(key.filter.at((float64(k)+0.5-center)/stretch) / sum)
 		}
-		a.first[i], a.count[i] = first, last-first
-		for k := range last - first {
-			a.weights[i*a.width+k] = int32(math.Round(w[k] / sum * (1 << precision)))
+		if a.taps == 1 {
+			w[0] = 1
 		}
+		a.first[at] = int32(key.step * first)
 	}
 }
 
@@ -114,90 +127,83 @@ func grow[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// Resize resamples box of src to w x h pixels into dst, whose memory is reused.
-// The horizontal pass runs first and is rounded to 8 bits between the passes, as
-// in PIL, so that results agree with it to one grey level. dst and src must be
-// different images. It panics if the box is empty or leaves the image.
+// Resize resamples box of src to w x h pixels into dst, whose memory is reused,
+// rounded to 8 bits. dst and src must be different images. It panics if the box
+// is empty or leaves the image.
 func (r *Resizer) Resize(dst, src *Image, box Box, w, h int) {
+	dst.Reset(w, h, src.C)
+	line := w * src.C
+	r.prepare(src, box, w, h, false)
+	r.row, r.one, r.zero = grow(r.row, line), grow(r.one, line), grow(r.zero, line)
+	for i := range line {
+		r.one[i], r.zero[i] = 1, 0.5
+	}
+	for y := range h {
+		r.blend(r.row, y, r.one, r.zero)
+		out := dst.Row(y)
+		for i, v := range r.row {
+			out[i] = uint8(v)
+		}
+	}
+}
+
+// resample resamples box of src to w x h pixels, mirrored or not, and writes
+// a*v + b for the values v of 0 to 255; a and b have a factor for each value of a
+// row.
+func (r *Resizer) resample(dst []float32, src *Image, box Box, w, h int, mirror bool, a, b []float32) {
+	r.prepare(src, box, w, h, mirror)
+	line := w * src.C
+	for y := range h {
+		r.blend(dst[y*line:(y+1)*line], y, a, b)
+	}
+}
+
+// prepare runs the horizontal pass over the rows that the vertical one needs.
+func (r *Resizer) prepare(src *Image, box Box, w, h int, mirror bool) {
 	if !(box.X0 >= 0 && box.Y0 >= 0 && box.X1 <= float64(src.W) && box.Y1 <= float64(src.H) && box.X0 < box.X1 && box.Y0 < box.Y1) || w < 1 || h < 1 {
 		panic(fmt.Sprintf("imaging: resize %v of a %d x %d image to %d x %d", box, src.W, src.H, w, h))
 	}
-	dst.Reset(w, h, src.C)
-	r.x.set(src.W, w, box.X0, box.X1, r.Filter)
-	r.y.set(src.H, h, box.Y0, box.Y1, r.Filter)
-	// Only the rows that the vertical pass reads are resampled horizontally.
-	top := r.y.first[0]
-	bottom := r.y.first[h-1] + r.y.count[h-1]
+	r.x.set(axisKey{src.W, w, src.C, box.X0, box.X1, r.Filter, mirror})
+	r.y.set(axisKey{src.H, h, 1, box.Y0, box.Y1, r.Filter, false})
 	line := w * src.C
-	r.middle = grow(r.middle, (bottom-top)*line)
+	top, bottom := r.rows()
+	r.middle = grow(r.middle, (bottom-top)*line+1)
 	for y := top; y < bottom; y++ {
-		out := r.middle[(y-top)*line : (y-top+1)*line]
+		out := r.middle[(y-top)*line:]
 		if src.C == 1 {
-			r.x.row1(out, src.Row(y))
-		} else {
-			r.x.row3(out, src.Row(y))
+			r.x.grey(out[:line], src.Row(y))
+			continue
 		}
-	}
-	r.sums = grow(r.sums, line)
-	for y := range h {
-		wts := r.y.weights[y*r.y.width : y*r.y.width+r.y.count[y]]
-		column(dst.Row(y), r.middle[(r.y.first[y]-top)*line:], wts, r.sums)
+		in := src.Pix[3*src.W*y:]
+		if y == src.H-1 { // the one row with nothing after it
+			r.last = append(append(r.last[:0], in...), 0)
+			in = r.last
+		}
+		pix.Gather(out[:line+1], in, r.x.first, r.x.weights, r.x.taps)
 	}
 }
 
-func (a *axis) row1(dst, src []uint8) {
+// rows returns the range of input rows that the vertical pass reads.
+func (r *Resizer) rows() (top, bottom int) {
+	return int(r.y.first[0]), int(r.y.first[r.y.key.out-1]) + r.y.taps
+}
+
+// blend computes output row y.
+func (r *Resizer) blend(dst []float32, y int, a, b []float32) {
+	top := int(r.y.first[0])
+	src := r.middle[(int(r.y.first[y])-top)*len(dst):]
+	pix.Blend(dst, src, len(dst), r.y.weights[y*r.y.taps:(y+1)*r.y.taps], a, b)
+}
+
+// grey is the horizontal pass of one channel.
+func (a *axis) grey(dst []float32, src []uint8) {
 	for i := range dst {
-		w := a.weights[i*a.width:][:a.count[i]]
+		w := a.weights[i*a.taps : (i+1)*a.taps]
 		s := src[a.first[i]:][:len(w)]
-		sum := int32(1 << (precision - 1))
+		var sum float32
 		for k, wk := range w {
-			sum += wk * int32(s[k])
+			sum += wk * float32(s[k])
 		}
-		dst[i] = clip(sum)
+		dst[i] = sum
 	}
-}
-
-func (a *axis) row3(dst, src []uint8) {
-	for i := range a.out {
-		w := a.weights[i*a.width:][:a.count[i]]
-		s := src[3*a.first[i]:][:3*len(w)]
-		r, g, b := int32(1<<(precision-1)), int32(1<<(precision-1)), int32(1<<(precision-1))
-		for _, wk := range w {
-			r += wk * int32(s[0])
-			g += wk * int32(s[1])
-			b += wk * int32(s[2])
-			s = s[3:]
-		}
-		d := dst[3*i : 3*i+3 : 3*i+3]
-		d[0], d[1], d[2] = clip(r), clip(g), clip(b)
-	}
-}
-
-// column writes one output row: the weighted sum of consecutive rows of src.
-func column(dst, src []uint8, w []int32, sums []int32) {
-	n := len(dst)
-	sums = sums[:n]
-	for i := range sums {
-		sums[i] = 1 << (precision - 1)
-	}
-	for k, wk := range w {
-		row := src[k*n : k*n+n]
-		for i, v := range row {
-			sums[i] += wk * int32(v)
-		}
-	}
-	for i, s := range sums {
-		dst[i] = clip(s)
-	}
-}
-
-func clip(v int32) uint8 {
-	v >>= precision
-	if uint32(v) > 255 {
-		if v < 0 {
-			return 0
-		}
-		return 255
-	}
-	return uint8(v)
 }

@@ -40,6 +40,9 @@ type component struct {
 // Decoder keeps tables and buffers between files. It serves one goroutine. The
 // zero value is ready.
 type Decoder struct {
+	// MaxPixels, if not 0, bounds width times height.
+	MaxPixels int
+
 	w, h    int
 	comps   [3]component
 	n       int // number of components
@@ -140,7 +143,7 @@ func (d *Decoder) frame(seg []byte) bool {
 	}
 	d.h, d.w = int(binary.BigEndian.Uint16(seg[1:])), int(binary.BigEndian.Uint16(seg[3:]))
 	n := int(seg[5])
-	if d.w == 0 || d.h == 0 || d.w > maxSide || d.h > maxSide || n != 1 && n != 3 || len(seg) != 6+3*n {
+	if d.w == 0 || d.h == 0 || d.w > maxSide || d.h > maxSide || d.MaxPixels > 0 && d.w > d.MaxPixels/d.h || n != 1 && n != 3 || len(seg) != 6+3*n {
 		return false
 	}
 	for i := range n {

@@ -1,0 +1,13 @@
+//go:build !amd64 || noasm
+
+package pix
+
+func gather(dst *float32, src *uint8, first *int32, weights *float32, n, taps int) bool {
+	return false
+}
+
+func blend(dst, src *float32, stride int, weights *float32, taps int, a, b *float32, blocks int, high float32) bool {
+	return false
+}
+
+func affine(dst *float32, src *uint8, a, b *float32, blocks int) bool { return false }
