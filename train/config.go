@@ -32,7 +32,9 @@ const (
 // DataConfig says what to train and test on.
 type DataConfig struct {
 	Name         string `yaml:"name" help:"data set in the data folder, such as mnist"`
-	Path         string `yaml:"path" help:"folder, manifest or benchmark root, instead of a name"`
+	Path         string `yaml:"path" help:"folder, manifest, benchmark root or file of features (.npy), instead of a name"`
+	Labels       string `yaml:"labels" help:"file of labels for ready features (.npy, .csv); empty: in or beside the file of features"`
+	Crop         bool   `yaml:"crop" help:"cut images to the bounding boxes that CUB and Cars come with"`
 	Size         int    `yaml:"size" help:"side of the images in pixels; 0: by the data"`
 	Channels     int    `yaml:"channels" help:"1 (grey) or 3 (colour); 0: as the images are"`
 	Label        string `yaml:"label" help:"column or rule to train with: coarse, parity, mod:3, groups:0-4|5-9; empty: the set's own"`

@@ -139,3 +139,12 @@ func sameFolders(t *testing.T, want, got string) {
 		t.Errorf("%d files and %d", len(a), len(b))
 	}
 }
+
+func mustWhole(t *testing.T, dim int) *data.Part {
+	t.Helper()
+	p, err := Whole(newFeatures(2, 4, dim))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

@@ -306,22 +306,43 @@ func TestDiverging(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Skip(err)
-	}
 	tr := &trainer{opts: Options{Dir: "runs/x"}}
-	err := tr.write("/dev/full/none", nil)
-	if err == nil || strings.Contains(err.Error(), "disk is full") {
-		t.Errorf("a path that is no folder: %v", err)
-	}
-	if _, e := os.Stat("/dev/full"); e != nil {
-		t.Skip("no /dev/full")
-	}
-	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if err := tr.explain(full); !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "--resume runs/x") {
+	err := tr.explain(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "--resume runs/x") {
 		t.Errorf("a full disk: %v", err)
 	}
+	if err := tr.explain(os.ErrPermission); strings.Contains(err.Error(), "disk") {
+		t.Errorf("no permission: %v", err)
+	}
+}
+
+// TestFullDiskMidRun makes the run folder's device refuse more bytes: the run
+// stops with the reason, and continues to the same bits once there is room.
+func TestFullDiskMidRun(t *testing.T) {
+	want := filepath.Join(t.TempDir(), "whole")
+	if _, err := Run(t.Context(), smallConfig(t), Options{Dir: want, Dataset: newBlobs(4, 20, 16)}); err != nil {
+		t.Fatal(err)
+	}
+	got := filepath.Join(t.TempDir(), "full")
+	// A folder in the place of the file to write fails as the rename would.
+	obstacle := filepath.Join(got, MetricsFile)
+	_, err := Run(t.Context(), smallConfig(t), Options{Dir: got, Dataset: newBlobs(4, 20, 16), Observe: func(e Event) {
+		if e.Stage == EpochEnd && e.Row.Epoch == 1 {
+			if err := errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "x"), 0o755)); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), MetricsFile) {
+		t.Fatalf("a file that cannot be written: %v", err)
+	}
+	if err := os.RemoveAll(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), smallConfig(t), Options{Dir: got, Resume: true, Dataset: newBlobs(4, 20, 16)}); err != nil {
+		t.Fatal(err)
+	}
+	sameFolders(t, want, got)
 }
 
 func TestFeatures(t *testing.T) {

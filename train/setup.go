@@ -41,7 +41,13 @@ func OpenData(cfg DataConfig, home string) (*data.Dataset, error) {
 	if what == "" {
 		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
 	}
-	return data.Open(what, data.OpenOptions{Home: home})
+	if data.IsFeatures(what) {
+		return data.OpenFeatures(what, cfg.Labels)
+	}
+	if cfg.Labels != "" {
+		return nil, fmt.Errorf("data.labels %s goes with a file of features (.npy), and %s is none", cfg.Labels, what)
+	}
+	return data.Open(what, data.OpenOptions{Home: home, Crop: cfg.Crop})
 }
 
 // selectData applies the label rule, the split and the limits of cfg.

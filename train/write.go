@@ -19,6 +19,14 @@ func (c *Config) YAML() []byte {
 	return out
 }
 
+// MarshalYAML writes a switch as the plain word that it is.
+func (s Switch) MarshalYAML() (any, error) {
+	if s == Auto {
+		return string(s), nil
+	}
+	return s == On, nil
+}
+
 // clone copies the configuration so that resolving it leaves the caller's alone.
 func (c *Config) clone() Config {
 	out := *c

@@ -13,7 +13,7 @@ import (
 )
 
 func newEmbed(a *app) *cobra.Command {
-	var run, path, dataDir, out, labels string
+	var run, path, dataDir, dataLabels, out, labels string
 	cmd := &cobra.Command{
 		Use:   "embed --run DIR --data PATH --out E.npy",
 		Short: "Compute the embeddings of a data set with a trained network",
@@ -36,7 +36,7 @@ set, prepared as the run's test images were, and writes one row each.`,
 			if err != nil {
 				return err
 			}
-			d, err := data.Open(path, data.OpenOptions{Home: home})
+			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop}, home)
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,8 @@ set, prepared as the run's test images were, and writes one row each.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&run, "run", "", "folder of a finished run")
-	fs.StringVar(&path, "data", "", "data set by name, folder, manifest or benchmark root")
+	fs.StringVar(&path, "data", "", "data set by name, folder, manifest, benchmark root or file of features (.npy)")
+	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: in it or beside it")
 	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
 	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy)")
 	fs.StringVar(&labels, "labels", "", "also write the samples' paths and labels to this file (.csv)")

@@ -1,0 +1,146 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/embio"
+)
+
+// featureFiles are the extensions of files that hold ready features. CSV files
+// are manifests to Open.
+var featureFiles = []string{".npy", ".npz", ".safetensors", ".parquet"}
+
+// IsFeatures reports whether path names a file of ready features.
+func IsFeatures(path string) bool {
+	return slices.Contains(featureFiles, strings.ToLower(filepath.Ext(path)))
+}
+
+// OpenFeatures reads a set of ready features, one row a sample, and their
+// labels. labels is a file that embio.Read knows; where it is empty the labels
+// stand in the file of features or in one beside it: NAME.labels.csv or .npy,
+// labels.csv or labels.npy.
+//
+// The column "fine", or else "label", or else the only one, is scored; "coarse",
+// where it exists, trains; "split" holds train, test, query, gallery or val.
+func OpenFeatures(path, labels string) (*Dataset, error) {
+	t, err := embio.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if t.X == nil {
+		return nil, fmt.Errorf("%s holds labels but no features", path)
+	}
+	from := t
+	if labels == "" && len(t.Columns) == 0 {
+		if labels, err = labelsBeside(path); err != nil {
+			return nil, err
+		}
+	}
+	if labels != "" {
+		if from, err = embio.ReadLabels(labels); err != nil {
+			return nil, err
+		}
+		if from.Rows() != t.X.Rows {
+			return nil, fmt.Errorf("%d labels in %s for %d rows of features in %s", from.Rows(), labels, t.X.Rows, path)
+		}
+	} else {
+		labels = path
+	}
+	stem := filepath.Base(path)
+	d := &Dataset{Name: strings.TrimSuffix(stem, filepath.Ext(stem)), Layout: "features", Features: t.X}
+	for i := range t.X.Rows {
+		for j, v := range t.X.Row(i) {
+			if v-v != 0 {
+				return nil, fmt.Errorf("%s: row %d, column %d is %v; features must be finite", path, i, j, v)
+			}
+		}
+	}
+	for _, c := range from.Columns {
+		if c.Name == "split" {
+			if err := d.readSplits(c.Text); err != nil {
+				return nil, fmt.Errorf("%s: %w", labels, err)
+			}
+			continue
+		}
+		if c.Text != nil {
+			d.Columns = append(d.Columns, columnOfValues(c.Name, c.Text))
+		} else {
+			d.Columns = append(d.Columns, columnOfNumbers(c.Name, c.IDs))
+		}
+	}
+	if err := d.nameRoles(labels); err != nil {
+		return nil, err
+	}
+	switch {
+	case t.Files != nil:
+		d.Names = t.Files
+	case from.Files != nil:
+		d.Names = from.Files
+	default:
+		for i := range t.X.Rows {
+			d.Names = append(d.Names, "row/"+strconv.Itoa(i))
+		}
+	}
+	return d.disjoint().check(), nil
+}
+
+// labelsBeside finds the labels of a file of features.
+func labelsBeside(path string) (string, error) {
+	stem := strings.TrimSuffix(path, filepath.Ext(path))
+	var tried []string
+	for _, try := range []string{stem + ".labels.csv", stem + ".labels.npy", filepath.Join(filepath.Dir(path), "labels.csv"), filepath.Join(filepath.Dir(path), "labels.npy")} {
+		if _, err := os.Stat(try); err == nil {
+			return try, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		tried = append(tried, filepath.Base(try))
+	}
+	return "", fmt.Errorf("%s holds no labels, and there is no %s beside it: give the file of labels", path, strings.Join(tried, ", "))
+}
+
+func (d *Dataset) readSplits(text []string) error {
+	if text == nil {
+		return errors.New("column split holds numbers; known: train, test, query, gallery, val")
+	}
+	for i, s := range text {
+		role, ok := splitFolder(s)
+		if !ok {
+			return fmt.Errorf("row %d: unknown split %q; known: train, test, query, gallery, val", i, s)
+		}
+		d.Splits = append(d.Splits, role)
+	}
+	return nil
+}
+
+// nameRoles chooses the columns to score and to train with by their names.
+func (d *Dataset) nameRoles(labels string) error {
+	var names []string
+	for _, c := range d.Columns {
+		names = append(names, c.Name)
+	}
+	for _, n := range []string{"fine", "label"} {
+		if d.Fine == "" && slices.Contains(names, n) {
+			d.Fine = n
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "coarse" })
+	if d.Fine == "" && len(rest) == 1 {
+		d.Fine = rest[0]
+	}
+	if d.Fine == "" {
+		return fmt.Errorf("%s has columns %s: one must be called fine or label", labels, strings.Join(names, ", "))
+	}
+	d.Train = d.Fine
+	if slices.Contains(names, "coarse") {
+		d.Coarse, d.Train = "coarse", "coarse"
+	}
+	return nil
+}

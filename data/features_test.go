@@ -1,0 +1,82 @@
+package data
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// writeFeatures writes x as name.npy and text as the file of labels.
+func writeFeatures(t *testing.T, x *mat.Dense, labels, text string) (dir, path string) {
+	t.Helper()
+	dir = t.TempDir()
+	var b bytes.Buffer
+	if err := embio.WriteNPY(&b, x); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "birds.npy")
+	for name, c := range map[string][]byte{path: b.Bytes(), filepath.Join(dir, labels): []byte(text)} {
+		if err := os.WriteFile(name, c, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, path
+}
+
+func TestOpenFeatures(t *testing.T) {
+	x := mat.Of(4, 2, []float32{1, 2, 3, 4, 5, 6, 7, 8})
+	_, path := writeFeatures(t, x, "labels.csv", "path,label,coarse,split\na.jpg,wren,song,train\nb.jpg,owl,prey,train\nc.jpg,wren,song,test\nd.jpg,kite,prey,test\n")
+	d, err := OpenFeatures(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "birds" || d.Fine != "label" || d.Coarse != "coarse" || d.Train != "coarse" || d.Disjoint {
+		t.Errorf("name %q, fine %q, coarse %q, train %q, disjoint %v", d.Name, d.Fine, d.Coarse, d.Train, d.Disjoint)
+	}
+	if diff := cmp.Diff([]string{"a.jpg", "b.jpg", "c.jpg", "d.jpg"}, d.Names); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Split{Train, Train, Test, Test}, d.Splits); diff != "" {
+		t.Error(diff)
+	}
+	fine, err := d.Column("fine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"kite", "owl", "wren"}, fine.Classes); diff != "" {
+		t.Error(diff)
+	}
+	if d.Features.At(3, 1) != 8 {
+		t.Errorf("the last feature is %v", d.Features.At(3, 1))
+	}
+}
+
+func TestOpenFeaturesErrors(t *testing.T) {
+	x := mat.Of(2, 1, []float32{1, 2})
+	nan := mat.Of(2, 1, []float32{1, float32(math.NaN())})
+	for name, c := range map[string]struct {
+		x            *mat.Dense
+		labels, text string
+		want         string
+	}{
+		"no labels":     {x, "other.txt", "", "labels.npy"},
+		"too few":       {x, "labels.csv", "label\n1\n", "1 labels"},
+		"not finite":    {nan, "labels.csv", "label\n1\n2\n", "row 1, column 0"},
+		"unknown split": {x, "labels.csv", "label,split\n1,train\n2,holiday\n", "holiday"},
+		"split numbers": {x, "labels.csv", "label,split\n1,1\n2,0\n", "split"},
+		"which column":  {x, "labels.csv", "a,b\n1,1\n2,2\n", "columns a, b"},
+	} {
+		_, path := writeFeatures(t, c.x, c.labels, c.text)
+		if _, err := OpenFeatures(path, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v does not contain %q", name, err, c.want)
+		}
+	}
+}
