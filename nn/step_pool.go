@@ -107,8 +107,8 @@ func (s *poolStep) window(p, n int) (lo, hi, first int) {
 	return lo, hi, start + lo
 }
 
-// maxPoolKernel handles whole rows of the output. NaN counts as the largest, and
-// which of equal maxima gets the gradient is the engine's choice.
+// maxPoolKernel handles whole rows of the output, tap by tap. The first maximum
+// counts, and NaN counts as the largest.
 func maxPoolKernel(t *rowTask, _, lo, hi int) {
 	s := t.pool
 	in, out := s.in.shape, s.out.shape
@@ -116,23 +116,21 @@ func maxPoolKernel(t *rowTask, _, lo, hi int) {
 	for row := lo; row < hi; row++ {
 		img, p := row/out.H, row%out.H
 		r0, r1, h0 := s.window(p, in.H)
+		y, idx := t.y[row*out.W*c:(row+1)*out.W*c], s.idx[row*out.W*c:(row+1)*out.W*c]
 		for q := range out.W {
-			s0, s1, w0 := s.window(q, in.W)
-			o := (row*out.W + q) * c
-			y, idx := t.y[o:o+c], s.idx[o:o+c]
-			for i := range y {
-				y[i] = float32(math.Inf(-1))
-				idx[i] = uint8(r0*s.kernel + s0)
+			s0, _, _ := s.window(q, in.W)
+			for i := q * c; i < (q+1)*c; i++ {
+				y[i], idx[i] = float32(math.Inf(-1)), uint8(r0*s.kernel+s0)
 			}
-			for r := r0; r < r1; r++ {
-				for k := s0; k < s1; k++ {
-					x := t.x[((img*in.H+h0+r-r0)*in.W+w0+k-s0)*c:][:c]
-					at := uint8(r*s.kernel + k)
-					for i, v := range x {
-						if v > y[i] || v != v {
-							y[i], idx[i] = v, at
-						}
-					}
+		}
+		for r := r0; r < r1; r++ {
+			x := t.x[(img*in.H+h0+r-r0)*in.W*c:][:in.W*c]
+			for k := range s.kernel {
+				// Outputs from q0 to q1-1 have this tap within the row.
+				q0 := max(0, (s.pad-k+s.stride-1)/s.stride)
+				q1 := min(out.W, (in.W-1+s.pad-k)/s.stride+1)
+				if q0 < q1 && k < in.W+s.pad {
+					simd.MaxTap(y[q0*c:q1*c], idx[q0*c:q1*c], x[(q0*s.stride-s.pad+k)*c:], c, s.stride*c, uint8(r*s.kernel+k))
 				}
 			}
 		}

@@ -268,6 +268,18 @@ func normMaxPoolGrad(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32
 	return true
 }
 
+func maxTap(n, c, step int, x, y *float32, idx *uint8, tap int) bool {
+	switch active {
+	case AVX512:
+		maxTapAVX512(n, c, step, x, y, idx, tap)
+	case AVX2:
+		maxTapAVX2(n, c, step, x, y, idx, tap)
+	default:
+		return false
+	}
+	return true
+}
+
 func dot(n int, x, y *float32) (float32, bool) {
 	switch active {
 	case AVX512:

@@ -58,6 +58,8 @@ func normMaxPoolGrad(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32
 	return false
 }
 
+func maxTap(n, c, step int, x, y *float32, idx *uint8, tap int) bool { return false }
+
 func dot(n int, x, y *float32) (float32, bool) { return 0, false }
 
 func sum(n int, x *float32) (float32, bool) { return 0, false }

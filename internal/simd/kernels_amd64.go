@@ -137,6 +137,11 @@ func depthwiseAVX2(d *byte)
 //go:noescape
 func depthwiseWeightsAVX2(d *byte)
 
+// maxTapAVX2 is MaxTap's kernel.
+//
+//go:noescape
+func maxTapAVX2(n int, c int, step int, x *float32, y *float32, idx *uint8, tap int)
+
 // dotAVX2 is the sum of x*y.
 //
 //go:noescape
@@ -289,6 +294,11 @@ func depthwiseAVX512(d *byte)
 //
 //go:noescape
 func depthwiseWeightsAVX512(d *byte)
+
+// maxTapAVX512 is MaxTap's kernel.
+//
+//go:noescape
+func maxTapAVX512(n int, c int, step int, x *float32, y *float32, idx *uint8, tap int)
 
 // dotAVX512 is the sum of x*y.
 //

@@ -2463,6 +2463,49 @@ done:
 	VZEROUPPER
 	RET
 
+// func maxTapAVX2(n int, c int, step int, x *float32, y *float32, idx *uint8, tap int)
+// Requires: AVX, AVX2
+TEXT ·maxTapAVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         c+8(FP), CX
+	MOVQ         step+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+32(FP), SI
+	MOVQ         idx+40(FP), DI
+	MOVQ         tap+48(FP), R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+
+pixel:
+	XORQ R8, R8
+
+channels:
+	VMOVUPS      (BX)(R8*1), Y1
+	VMOVUPS      (SI)(R8*1), Y2
+	VPMOVZXBD    (DI), Y3
+	VCMPPS       $0x1e, Y2, Y1, Y4
+	VCMPPS       $0x03, Y1, Y1, Y5
+	VORPS        Y4, Y5, Y4
+	VBLENDVPS    Y4, Y1, Y2, Y2
+	VBLENDVPS    Y4, Y0, Y3, Y3
+	VMOVUPS      Y2, (SI)(R8*1)
+	VEXTRACTI128 $0x01, Y3, X1
+	VPACKUSDW    X1, X3, X3
+	VPACKUSWB    X3, X3, X3
+	VMOVQ        X3, (DI)
+	ADDQ         $0x08, DI
+	ADDQ         $0x20, R8
+	CMPQ         R8, CX
+	JLT          channels
+	ADDQ         DX, BX
+	ADDQ         CX, SI
+	DECQ         AX
+	JNE          pixel
+	VZEROUPPER
+	RET
+
 // func dotAVX2(n int, x *float32, y *float32) float32
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·dotAVX2(SB), NOSPLIT, $0-28
@@ -5619,6 +5662,46 @@ tail_position:
 	JNE         tail_row
 
 done:
+	VZEROUPPER
+	RET
+
+// func maxTapAVX512(n int, c int, step int, x *float32, y *float32, idx *uint8, tap int)
+// Requires: AVX, AVX512F
+TEXT ·maxTapAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         c+8(FP), CX
+	MOVQ         step+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         y+32(FP), SI
+	MOVQ         idx+40(FP), DI
+	MOVQ         tap+48(FP), R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Z0
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+
+pixel:
+	XORQ R8, R8
+
+channels:
+	VMOVUPS   (BX)(R8*1), Z1
+	VMOVUPS   (SI)(R8*1), Z2
+	VPMOVZXBD (DI), Z3
+	VCMPPS    $0x1e, Z2, Z1, K1
+	VCMPPS    $0x03, Z1, Z1, K2
+	KORW      K1, K2, K1
+	VMOVAPS   Z1, K1, Z2
+	VMOVDQA32 Z0, K1, Z3
+	VMOVUPS   Z2, (SI)(R8*1)
+	VPMOVDB   Z3, (DI)
+	ADDQ      $0x10, DI
+	ADDQ      $0x40, R8
+	CMPQ      R8, CX
+	JLT       channels
+	ADDQ      DX, BX
+	ADDQ      CX, SI
+	DECQ      AX
+	JNE       pixel
 	VZEROUPPER
 	RET
 

@@ -131,3 +131,26 @@ func (p *Pool) NormMaxGrad(dy, y, scale, q, r, mean []float32, act, in Bounds) {
 		}
 	}
 }
+
+// MaxTap takes one tap of a max pool of any size over a row of windows: y and idx
+// hold c channels a window, and window i meets the pixel at x[i*step:]. Where
+// that is larger than y, or NaN, it replaces it and tap replaces idx. It panics
+// if x is too short.
+func MaxTap(y []float32, idx []uint8, x []float32, c, step int, tap uint8) {
+	n := rowsOf(len(y), c, []int{len(idx)})
+	if n == 0 {
+		return
+	}
+	_ = x[(n-1)*step+c-1]
+	if c%(TileCols()/2) == 0 && maxTap(n, c, step, &x[0], &y[0], &idx[0], int(tap)) {
+		return
+	}
+	for i := range n {
+		y, idx := y[i*c:(i+1)*c], idx[i*c:(i+1)*c]
+		for j, v := range x[i*step : i*step+c] {
+			if v > y[j] || v != v {
+				y[j], idx[j] = v, tap
+			}
+		}
+	}
+}

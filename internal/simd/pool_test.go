@@ -126,3 +126,35 @@ func checkPool(t *testing.T, rnd *rand.Rand, n, c int, nans bool) {
 		}
 	}
 }
+
+func TestMaxTap(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		rnd := rand.New(rand.NewPCG(17, 17))
+		for _, c := range []int{1, 3, 8, 16, 24, 48} {
+			for n := range 6 {
+				for _, step := range []int{c, 2 * c, 3*c + 1} {
+					x := normals(rnd, n*step+c)
+					y, yOK := guardedCopy(rnd, n*c)
+					idx, want, wantIdx := make([]uint8, n*c), append([]float32(nil), y...), make([]uint8, n*c)
+					if n > 0 {
+						x[(n-1)*step] = float32(math.NaN())
+					}
+					for i := range want {
+						if v := x[i/c*step+i%c]; v > want[i] || v != v {
+							want[i], wantIdx[i] = v, 7
+						}
+					}
+					MaxTap(y, idx, x, c, step, 7)
+					for i := range want {
+						if math.Float32bits(y[i]) != math.Float32bits(want[i]) || idx[i] != wantIdx[i] {
+							t.Fatalf("n %d c %d step %d: element %d is %g from %d, want %g from %d", n, c, step, i, y[i], idx[i], want[i], wantIdx[i])
+						}
+					}
+					if !yOK() {
+						t.Fatalf("n %d c %d: wrote outside", n, c)
+					}
+				}
+			}
+		}
+	})
+}

@@ -46,6 +46,7 @@ func dispatch(dir string) error {
 		}
 		add(k.name, params, "", append(append([]string{"n", "c", "idx"}, pointers...), scalars...))
 	}
+	add("maxTap", maxTapParams, "", []string{"n", "c", "step", "x", "y", "idx", "tap"})
 	for _, f := range foldNames {
 		if f.two {
 			add(f.name, "n int, x, y *float32", "float32", []string{"n", "x", "y"})

@@ -22,6 +22,7 @@ func main() {
 		}
 		depthwise(v, false)
 		depthwise(v, true)
+		maxTap(v)
 		folds(v)
 	}
 	transpose()

@@ -156,24 +156,28 @@ func (v isa) constant(i int) reg.VecVirtual {
 func (w *window) largest(vals [4]reg.VecVirtual) (best, where reg.VecVirtual) {
 	best, where = vals[0], w.constant(0)
 	for i := 1; i < 4; i++ {
-		b, n := vals[i], w.constant(i)
-		if w.wide() {
-			k, nan := K(), K()
-			VCMPPS(U8(cmpGreater), best, b, k)
-			VCMPPS(U8(cmpUnordered), b, b, nan)
-			KORW(k, nan, k)
-			VMOVAPS(b, k, best)
-			VMOVDQA32(n, k, where)
-			continue
-		}
-		k, nan := YMM(), YMM()
-		VCMPPS(U8(cmpGreater), best, b, k)
-		VCMPPS(U8(cmpUnordered), b, b, nan)
-		VORPS(k, nan, k)
-		VBLENDVPS(k, b, best, best)
-		VBLENDVPS(k, n, where, where)
+		w.take(vals[i], w.constant(i), best, where)
 	}
 	return best, where
+}
+
+// take replaces the best value, and its number by n, where a is larger or NaN.
+func (w *window) take(a, n, best, where reg.VecVirtual) {
+	if w.wide() {
+		k, nan := K(), K()
+		VCMPPS(U8(cmpGreater), best, a, k)
+		VCMPPS(U8(cmpUnordered), a, a, nan)
+		KORW(k, nan, k)
+		VMOVAPS(a, k, best)
+		VMOVDQA32(n, k, where)
+		return
+	}
+	k, nan := YMM(), YMM()
+	VCMPPS(U8(cmpGreater), best, a, k)
+	VCMPPS(U8(cmpUnordered), a, a, nan)
+	VORPS(k, nan, k)
+	VBLENDVPS(k, a, best, best)
+	VBLENDVPS(k, n, where, where)
 }
 
 // storeIndex writes a register of small integers as bytes.
