@@ -98,6 +98,7 @@ var commands = []func(*app) *cobra.Command{
 	newTrain,
 	newEmbed,
 	newMap,
+	newNeighbours,
 	newReport,
 }
 

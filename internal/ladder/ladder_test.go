@@ -57,6 +57,7 @@ var ladder = map[string][]string{
 	"train":             {"internal/par", "internal/atomic", "mat", "pair", "mine", "loss", "objective", "sample", "nn", "nn/optim", "nn/safetensors", "nn/torchfile", "data", "data/imaging", "eval", "eval/rank", "eval/cluster", "embio"},
 	"train/progress":    {"train"},
 	"report/runs":       {"report"},
+	"report/rows":       {"mat", "eval/rank", "report"},
 	"paper":             {"internal/par", "internal/atomic", "embio", "mat", "train", "eval", "eval/rank", "eval/cluster", "eval/diagnose", "theory/noise", "theory/isometry", "theory/field", "data", "data/imaging", "nn", "objective", "sample", "report", "project"},
 	"internal/bench":    {"*"},
 	"cmd/kindred":       {"*"},

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/report"
+	"github.com/kindred-ml/kindred/report/rows"
+)
+
+type neighboursFlags struct {
+	embeddings, labels, data, dataDir, out string
+	column, distance                       string
+	queries, k, memory                     int
+}
+
+// neighboursResult is what kindred neighbours --json prints.
+type neighboursResult struct {
+	Column     string   `json:"column"`
+	Random     []string `json:"random"`
+	Worst      []string `json:"worst"`
+	FirstRight []int    `json:"first_right"` // rank of the nearest right item of each worst query
+	Files      []string `json:"files"`
+}
+
+func newNeighbours(a *app) *cobra.Command {
+	var f neighboursFlags
+	cmd := &cobra.Command{
+		Use:   "neighbours --embeddings FILE [--data SET] --out DIR",
+		Short: "Show random and worst queries with their nearest neighbours",
+		Long: `neighbours ranks the embeddings for each other, exactly, and writes to DIR rows of
+a query with its nearest neighbours, right ones and wrong ones framed apart:
+neighbours.html, random.png and worst.png. The worst queries are those whose
+nearest item of the same label stands farthest back.
+
+Thumbnails come from the data set given by --data: the labels file must name
+each item as the data set does (kindred train and kindred embed write such
+files: labels.csv with a column path). Without --data only labels are shown.`,
+		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
+		Args:    exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.embeddings == "":
+				return usagef("missing --embeddings")
+			case f.out == "":
+				return usagef("missing --out")
+			case f.queries < 1 || f.k < 1 || f.memory < 1:
+				return usagef("--queries %d, --neighbours %d, --memory %d: want at least 1", f.queries, f.k, f.memory)
+			}
+			return runNeighbours(cmd.Context(), a, &f)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one row each ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
+	fs.StringVar(&f.column, "column", "", "column of labels that says what is right; default: label, fine or coarse, the first there is")
+	fs.StringVar(&f.data, "data", "", "data set with the pictures, by name or path")
+	fs.StringVar(&f.dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
+	fs.IntVar(&f.queries, "queries", 8, "rows of each kind")
+	fs.IntVar(&f.k, "neighbours", 8, "neighbours of a query")
+	fs.IntVar(&f.memory, "memory", 256, "working storage in MiB beside the embeddings")
+	fs.StringVar(&f.out, "out", "", "folder to write to; made if missing")
+	return cmd
+}
+
+func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
+	cfg := rows.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.memory) << 20, Seed: a.seed}
+	var err error
+	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
+		return usageError{err}
+	}
+	var columns []string
+	if f.column != "" {
+		columns = []string{f.column}
+	}
+	set, err := embio.Load(f.embeddings, f.labels, columns)
+	if err != nil {
+		return err
+	}
+	if cfg.Picture, err = pictures(set, f); err != nil {
+		return err
+	}
+	ids, names := embio.Unify(&set.Columns[0])
+	labels := ids[0]
+	cfg.Name = func(i int) string {
+		if names != nil {
+			return names[labels[i]]
+		}
+		return fmt.Sprint(labels[i])
+	}
+	pair, err := rows.Choose(ctx, set.X, labels, cfg)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return err
+	}
+	res := neighboursResult{Column: set.Columns[0].Name, FirstRight: pair.FirstRight}
+	for _, q := range pair.Random.Rows {
+		res.Random = append(res.Random, q.Item.Label)
+	}
+	for _, q := range pair.Worst.Rows {
+		res.Worst = append(res.Worst, q.Item.Label)
+	}
+	page := report.Page{
+		Title: "Queries and their nearest neighbours",
+		Lead:  fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the query's %s.", set.X.Rows, f.distance, res.Column),
+		Sections: []report.Section{
+			{Title: "Random queries", Blocks: []report.Block{pair.Random}},
+			{Title: "Worst queries", Blocks: []report.Block{pair.Worst}},
+		},
+	}
+	for _, w := range []struct {
+		name  string
+		write func(path string) error
+	}{
+		{"neighbours.html", page.WriteFile},
+		{"random.png", func(p string) error { return report.WriteFigure(p, pair.Random) }},
+		{"worst.png", func(p string) error { return report.WriteFigure(p, pair.Worst) }},
+	} {
+		path := filepath.Join(f.out, w.name)
+		if err := w.write(path); err != nil {
+			return err
+		}
+		res.Files = append(res.Files, path)
+	}
+	if a.json {
+		return a.printJSON(res)
+	}
+	_, err = fmt.Fprintf(a.out, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
+	return err
+}
+
+// pictures finds the items of set in a data set by their names; nil without one.
+func pictures(set *embio.Labelled, f *neighboursFlags) (func(i int) (image.Image, error), error) {
+	if f.data == "" {
+		return nil, nil
+	}
+	if set.Files == nil {
+		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.data, f.embeddings)
+	}
+	home, err := data.Home(f.dataDir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := data.Open(f.data, data.OpenOptions{Home: home})
+	if err != nil {
+		return nil, err
+	}
+	if d.Source == nil {
+		return nil, fmt.Errorf("--data %s holds features, not pictures", f.data)
+	}
+	index := make(map[string]int, len(d.Names))
+	for i, n := range d.Names {
+		index[n] = i
+	}
+	var dec imaging.Decoder
+	return func(i int) (image.Image, error) {
+		at, ok := index[set.Files[i]]
+		if !ok {
+			return nil, fmt.Errorf("data set %s has no item called %q", f.data, set.Files[i])
+		}
+		var im imaging.Image
+		if err := d.Source.Read(at, &im, &dec); err != nil {
+			return nil, err
+		}
+		return standard(&im), nil
+	}, nil
+}
+
+// standard converts to the standard library's pictures.
+func standard(im *imaging.Image) image.Image {
+	box := image.Rect(0, 0, im.W, im.H)
+	if im.C == 1 {
+		return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: box}
+	}
+	out := image.NewNRGBA(box)
+	for p := range im.W * im.H {
+		copy(out.Pix[4*p:], im.Pix[3*p:3*p+3])
+		out.Pix[4*p+3] = 0xff
+	}
+	return out
+}
