@@ -77,31 +77,50 @@ func ReadAssignments(path string) ([]int64, error) {
 	return ids[0], nil
 }
 
-// Labels returns the labels of all columns as numbers, for queries alone.
+// Labels returns the labels of all columns as numbers.
 func (l *Labelled) Labels() [][]int64 {
-	var out [][]int64
+	labels, _ := l.NamedLabels()
+	return labels
+}
+
+// NamedLabels returns the labels of all columns as numbers, and the names of those
+// that were text.
+func (l *Labelled) NamedLabels() (labels [][]int64, names []map[int64]string) {
 	for i := range l.Columns {
-		ids, _ := Unify(&l.Columns[i])
-		out = append(out, ids[0])
+		ids, text := Unify(&l.Columns[i])
+		labels, names = append(labels, ids[0]), append(names, nameMap(text))
 	}
-	return out
+	return labels, names
 }
 
 // LabelsWith returns the labels of queries and gallery as numbers that mean the
-// same in both; columns are matched by position.
-func (l *Labelled) LabelsWith(gallery *Labelled) (queries, galleryLabels [][]int64, err error) {
+// same in both, and the names of those that were text; columns are matched by
+// position.
+func (l *Labelled) LabelsWith(gallery *Labelled) (queries, galleryLabels [][]int64, names []map[int64]string, err error) {
 	if len(l.Columns) != len(gallery.Columns) {
-		return nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(l.Columns), len(gallery.Columns))
+		return nil, nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(l.Columns), len(gallery.Columns))
 	}
 	for i := range l.Columns {
-		ids, _ := Unify(&l.Columns[i], &gallery.Columns[i])
+		ids, text := Unify(&l.Columns[i], &gallery.Columns[i])
 		queries, galleryLabels = append(queries, ids[0]), append(galleryLabels, ids[1])
+		names = append(names, nameMap(text))
 	}
-	return queries, galleryLabels, nil
+	return queries, galleryLabels, names, nil
 }
 
-// Names returns the columns' names.
-func (l *Labelled) Names() []string {
+func nameMap(text []string) map[int64]string {
+	if text == nil {
+		return nil
+	}
+	m := make(map[int64]string, len(text))
+	for i, n := range text {
+		m[int64(i)] = n
+	}
+	return m
+}
+
+// ColumnNames returns the names of the columns of labels.
+func (l *Labelled) ColumnNames() []string {
 	var names []string
 	for _, c := range l.Columns {
 		names = append(names, c.Name)

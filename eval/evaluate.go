@@ -21,6 +21,8 @@ type Config struct {
 	// Columns names the columns of labels for messages and reports; default
 	// "label", "label_1", ...
 	Columns []string
+	// Names gives the classes of each column names, for reports; optional.
+	Names []map[int64]string
 	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
 	// runs on rows of length 1.
 	Distance rank.Distance
@@ -28,6 +30,17 @@ type Config struct {
 	Clustering cluster.Config
 	// Assignments, if set, is a clustering to score instead of running k-means.
 	Assignments []int64
+	// Bootstrap is the number of resamples behind the confidence intervals of
+	// the retrieval measures; 0 computes none.
+	Bootstrap int
+	// Confidence is the share of resamples an interval holds; default 0.95.
+	Confidence float64
+	// Seed of the resampling.
+	Seed uint64
+	// Classes asks for the retrieval measures of every class.
+	Classes bool
+	// Worst is the number of worst queries to list.
+	Worst int
 	// Memory bounds the bytes of working storage; see rank.Options.
 	Memory int64
 	// Progress, if set, is told the stage and the share of it that is done.
@@ -38,17 +51,28 @@ type Config struct {
 type Value struct {
 	Metric Metric
 	Value  float64
+	// ByQuery and ByClass are confidence intervals of the mean over queries: from
+	// resampling the queries, and from resampling whole classes, which is the
+	// wider one if the queries of a class succeed and fail together. Nil unless
+	// asked for.
+	ByQuery, ByClass *Interval
 }
 
 // Column is what was measured for one column of labels.
 type Column struct {
-	Name string
+	Name  string
+	Names map[int64]string // of classes, may be nil
 	// Classes is the number of different labels among the queries.
 	Classes int
 	// Queries counts the queries that have a positive in the gallery, Excluded
 	// those that have none and are left out of the retrieval measures.
 	Queries, Excluded int
 	Values            []Value
+	// PerClass has the retrieval measures of every class that has a query with a
+	// positive, by increasing label; Worst the queries with the lowest mean of
+	// the retrieval measures, the worst first. Both only if asked for.
+	PerClass []Class
+	Worst    []Query
 }
 
 // Clustering states how the clustering with K clusters was made.
@@ -87,18 +111,30 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 	if len(queries.Labels) == 0 {
 		return nil, errors.New("no labels")
 	}
+	if cfg.Bootstrap < 0 || cfg.Worst < 0 || cfg.Confidence < 0 || cfg.Confidence >= 1 {
+		return nil, fmt.Errorf("%d resamples at confidence %g, %d worst queries", cfg.Bootstrap, cfg.Confidence, cfg.Worst)
+	}
 	if err := rank.Check(queries, gallery); err != nil {
 		return nil, err
 	}
 	rep := &Report{Distance: cfg.Distance}
 	for c, labels := range queries.Labels {
-		rep.Columns = append(rep.Columns, Column{Name: cfg.columnName(c), Classes: distinct(labels)})
+		col := Column{Name: cfg.columnName(c), Classes: distinct(labels)}
+		if c < len(cfg.Names) {
+			col.Names = cfg.Names[c]
+		}
+		rep.Columns = append(rep.Columns, col)
 	}
 	if err := retrieve(ctx, queries, gallery, cfg, rep); err != nil {
 		return nil, err
 	}
 	if err := clusterings(ctx, queries, cfg, rep); err != nil {
 		return nil, err
+	}
+	for c := range rep.Columns {
+		if rep.Columns[c].Queries == 0 { // only clusterings were asked for
+			rep.Columns[c].Queries = queries.X.Rows
+		}
 	}
 	return rep, nil
 }
@@ -158,31 +194,38 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	if unbounded {
 		opt.Depth = 0
 	}
-	sums := make([][]float64, len(rep.Columns))
-	for c := range sums {
-		sums[c] = make([]float64, len(metrics))
+	tables := make([]*perQuery, len(rep.Columns))
+	for c := range tables {
+		tables[c] = newPerQuery(metrics, queries.Labels[c], cfg.details())
 	}
-	err := rank.Positives(ctx, queries, gallery, opt, func(q rank.Query) {
-		col := &rep.Columns[q.Column]
-		if q.R == 0 {
-			col.Excluded++
-			return
-		}
-		col.Queries++
-		for i, m := range metrics {
-			sums[q.Column][i] += m.value(q.Ranks, q.R)
-		}
-	})
+	err := rank.Positives(ctx, queries, gallery, opt, func(q rank.Query) { tables[q.Column].add(q) })
 	if err != nil {
 		return err
 	}
-	for c := range rep.Columns {
+	for c, t := range tables {
 		col := &rep.Columns[c]
+		col.Queries, col.Excluded = t.queries, t.excluded
 		if col.Queries == 0 {
 			return fmt.Errorf("no query has a positive in the gallery by %q: all %d were left out", col.Name, col.Excluded)
 		}
 		for i, m := range metrics {
-			col.Values = append(col.Values, Value{m, sums[c][i] / float64(col.Queries)})
+			col.Values = append(col.Values, Value{Metric: m, Value: t.sum[i] / float64(t.queries)})
+		}
+		if cfg.Bootstrap > 0 {
+			t.bootstrap(cfg, col.Values)
+		}
+		if cfg.Classes {
+			col.PerClass = t.classes()
+		}
+		if cfg.Worst > 0 {
+			var x *mat.Dense
+			var labels []int64
+			if gallery != nil {
+				x, labels = gallery.X, gallery.Labels[c]
+			}
+			if col.Worst, err = t.worst(ctx, queries.X, x, labels, cfg); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -230,7 +273,7 @@ func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) erro
 			if err != nil {
 				return err
 			}
-			col.Values = append(col.Values, Value{m, clusterScore(m.Kind, t)})
+			col.Values = append(col.Values, Value{Metric: m, Value: clusterScore(m.Kind, t)})
 		}
 	}
 	return nil

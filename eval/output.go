@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // jsonReport is the JSON form of a Report. Metrics, Queries and Excluded are
@@ -17,16 +18,47 @@ type jsonReport struct {
 	Excluded    int                   `json:"excluded"`
 	Classes     int                   `json:"classes"`
 	Distance    string                `json:"distance"`
+	Intervals   map[string]jsonBounds `json:"intervals,omitempty"`
+	PerClass    []jsonClass           `json:"per_class,omitempty"`
+	Worst       []jsonQuery           `json:"worst,omitempty"`
 	Columns     map[string]jsonColumn `json:"columns,omitempty"`
 	Clusterings []jsonClustering      `json:"clusterings,omitempty"`
 	Notes       []string              `json:"notes,omitempty"`
 }
 
 type jsonColumn struct {
-	Metrics  map[string]float64 `json:"metrics"`
-	Queries  int                `json:"queries"`
-	Excluded int                `json:"excluded"`
-	Classes  int                `json:"classes"`
+	Metrics   map[string]float64    `json:"metrics"`
+	Queries   int                   `json:"queries"`
+	Excluded  int                   `json:"excluded"`
+	Classes   int                   `json:"classes"`
+	Intervals map[string]jsonBounds `json:"intervals,omitempty"`
+	PerClass  []jsonClass           `json:"per_class,omitempty"`
+	Worst     []jsonQuery           `json:"worst,omitempty"`
+}
+
+// jsonBounds holds the ends of the intervals of one measure.
+type jsonBounds struct {
+	Confidence float64    `json:"confidence"`
+	Resamples  int        `json:"resamples"`
+	ByQuery    [2]float64 `json:"by_query"`
+	ByClass    [2]float64 `json:"by_class"`
+}
+
+type jsonClass struct {
+	Label   int64              `json:"label"`
+	Name    string             `json:"name,omitempty"`
+	Queries int                `json:"queries"`
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+type jsonQuery struct {
+	Query           int                `json:"query"`
+	Label           int64              `json:"label"`
+	Positives       int                `json:"positives"`
+	First           int                `json:"first_positive_rank"` // 0: behind every k
+	Metrics         map[string]float64 `json:"metrics"`
+	Neighbours      []int32            `json:"neighbours"`
+	NeighbourLabels []int64            `json:"neighbour_labels"`
 }
 
 type jsonClustering struct {
@@ -48,6 +80,7 @@ func (rep *Report) MarshalJSON() ([]byte, error) {
 	first := rep.Columns[0].json()
 	doc := jsonReport{
 		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, Classes: first.Classes,
+		Intervals: first.Intervals, PerClass: first.PerClass, Worst: first.Worst,
 		Distance: rep.Distance.String(), Notes: rep.Notes,
 	}
 	if len(rep.Columns) > 1 {
@@ -63,34 +96,77 @@ func (rep *Report) MarshalJSON() ([]byte, error) {
 }
 
 func (c *Column) json() jsonColumn {
-	m := make(map[string]float64, len(c.Values))
+	j := jsonColumn{Metrics: make(map[string]float64, len(c.Values)), Queries: c.Queries, Excluded: c.Excluded, Classes: c.Classes}
 	for _, v := range c.Values {
-		m[v.Metric.String()] = v.Value
-	}
-	return jsonColumn{Metrics: m, Queries: c.Queries, Excluded: c.Excluded, Classes: c.Classes}
-}
-
-// WriteText writes the report as a table for a terminal, a line per metric and a
-// column per column of labels, with the statement of every clustering below.
-func (rep *Report) WriteText(w io.Writer) error {
-	var b strings.Builder
-	rows := rep.rows()
-	width := make([]int, len(rows[0]))
-	for _, r := range rows {
-		for i, cell := range r {
-			width[i] = max(width[i], len(cell))
-		}
-	}
-	for _, r := range rows {
-		for i, cell := range r {
-			if i == 0 {
-				fmt.Fprintf(&b, "%-*s", width[i], cell)
-			} else {
-				fmt.Fprintf(&b, "  %*s", width[i], cell)
+		j.Metrics[v.Metric.String()] = v.Value
+		if v.ByQuery != nil {
+			if j.Intervals == nil {
+				j.Intervals = make(map[string]jsonBounds)
+			}
+			j.Intervals[v.Metric.String()] = jsonBounds{
+				v.ByQuery.Confidence, v.ByQuery.Resamples,
+				[2]float64{v.ByQuery.Low, v.ByQuery.High}, [2]float64{v.ByClass.Low, v.ByClass.High},
 			}
 		}
-		b.WriteByte('\n')
 	}
+	for _, k := range c.PerClass {
+		j.PerClass = append(j.PerClass, jsonClass{k.Label, c.Names[k.Label], k.Queries, c.named(k.Values)})
+	}
+	for _, q := range c.Worst {
+		j.Worst = append(j.Worst, jsonQuery{q.Index, q.Label, q.R, q.First, c.named(q.Values), q.Neighbours, q.NeighbourLabels})
+	}
+	return j
+}
+
+// named pairs values with the names of the column's first measures, those of
+// retrieval.
+func (c *Column) named(values []float64) map[string]float64 {
+	m := make(map[string]float64, len(values))
+	for i, v := range values {
+		m[c.Values[i].Metric.String()] = v
+	}
+	return m
+}
+
+// className is the name of a label, or its number.
+func (c *Column) className(label int64) string {
+	if n, ok := c.Names[label]; ok {
+		return n
+	}
+	return strconv.FormatInt(label, 10)
+}
+
+// WriteText writes the report as tables for a terminal: a line per metric and a
+// column per column of labels, then intervals, classes and worst queries where
+// they were asked for, and the statement of every clustering.
+func (rep *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for i, t := range rep.tables() {
+		if i > 0 {
+			fmt.Fprintf(&b, "\n%s\n", t.title)
+		}
+		width := make([]int, len(t.rows[0]))
+		for _, r := range t.rows {
+			for i, cell := range r {
+				width[i] = max(width[i], utf8.RuneCountInString(cell))
+			}
+		}
+		for _, r := range t.rows {
+			for i, cell := range r {
+				pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+				switch {
+				case i == 0 && len(r) == 1:
+					b.WriteString(cell)
+				case i == 0:
+					b.WriteString(cell + pad)
+				default:
+					b.WriteString("  " + pad + cell)
+				}
+			}
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteByte('\n')
 	for _, line := range rep.remarks() {
 		fmt.Fprintln(&b, line)
 	}
@@ -98,43 +174,152 @@ func (rep *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteMarkdown writes the report as a Markdown table and a list of remarks.
+// WriteMarkdown writes the same tables in Markdown.
 func (rep *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	for i, r := range rep.rows() {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(r, " | "))
-		if i == 0 {
-			fmt.Fprintf(&b, "|---|%s\n", strings.Repeat("---:|", len(r)-1))
+	for i, t := range rep.tables() {
+		if i > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n", t.title)
+		}
+		for i, r := range t.rows {
+			for c, cell := range r {
+				fmt.Fprintf(&b, "| %s ", strings.ReplaceAll(cell, "|", "\\|"))
+				if c == len(r)-1 {
+					b.WriteString("|\n")
+				}
+			}
+			if i == 0 {
+				fmt.Fprintf(&b, "|---|%s\n", strings.Repeat("---:|", len(r)-1))
+			}
 		}
 	}
-	for i, line := range rep.remarks() {
-		if i == 0 {
-			b.WriteByte('\n')
-		}
+	b.WriteByte('\n')
+	for _, line := range rep.remarks() {
 		fmt.Fprintf(&b, "- %s\n", line)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// WriteCSV writes the report as CSV with the columns metric, column, value,
-// queries, excluded.
+// WriteCSV writes the values as CSV with the columns metric, column, value,
+// queries, excluded, and the ends of the intervals by query and by class, empty if
+// there are none.
 func (rep *Report) WriteCSV(w io.Writer) error {
-	cw := csv.NewWriter(w)
-	if err := cw.Write([]string{"metric", "column", "value", "queries", "excluded"}); err != nil {
-		return err
-	}
+	rows := [][]string{{"metric", "column", "value", "queries", "excluded", "query_low", "query_high", "class_low", "class_high"}}
 	for _, c := range rep.Columns {
 		for _, v := range c.Values {
-			err := cw.Write([]string{v.Metric.String(), c.Name, strconv.FormatFloat(v.Value, 'g', -1, 64),
-				strconv.Itoa(c.Queries), strconv.Itoa(c.Excluded)})
-			if err != nil {
-				return err
+			row := []string{v.Metric.String(), c.Name, exactly(v.Value), strconv.Itoa(c.Queries), strconv.Itoa(c.Excluded), "", "", "", ""}
+			if v.ByQuery != nil {
+				copy(row[5:], []string{exactly(v.ByQuery.Low), exactly(v.ByQuery.High), exactly(v.ByClass.Low), exactly(v.ByClass.High)})
 			}
+			rows = append(rows, row)
 		}
 	}
-	cw.Flush()
-	return cw.Error()
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// WriteClassesCSV writes the per-class measures: column, label, name, queries and
+// a column for each metric.
+func (rep *Report) WriteClassesCSV(w io.Writer) error {
+	var rows [][]string
+	for _, c := range rep.Columns {
+		for i, k := range c.PerClass {
+			row, header := []string{c.Name, strconv.FormatInt(k.Label, 10), c.Names[k.Label], strconv.Itoa(k.Queries)}, []string{"column", "label", "name", "queries"}
+			for m, v := range k.Values {
+				row, header = append(row, exactly(v)), append(header, c.Values[m].Metric.String())
+			}
+			if i == 0 && rows == nil {
+				rows = append(rows, header)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// table is a titled table whose first row is its header.
+type table struct {
+	title string
+	rows  [][]string
+}
+
+// tables lists the values first, then what else was asked for.
+func (rep *Report) tables() []table {
+	out := []table{{"", rep.rows()}}
+	for i := range rep.Columns {
+		c := &rep.Columns[i]
+		if len(c.Values) > 0 && c.Values[0].ByQuery != nil {
+			out = append(out, c.intervals())
+		}
+		if len(c.PerClass) > 0 {
+			out = append(out, c.classTable())
+		}
+		if len(c.Worst) > 0 {
+			out = append(out, c.worstTable())
+		}
+	}
+	return out
+}
+
+func (c *Column) intervals() table {
+	first := c.Values[0].ByQuery
+	t := table{
+		title: fmt.Sprintf("%s: %g%% intervals of %d resamples", c.Name, 100*first.Confidence, first.Resamples),
+		rows:  [][]string{{"metric", "value", "by queries", "by classes"}},
+	}
+	between := func(i *Interval) string { return fmt.Sprintf("%.4f..%.4f", i.Low, i.High) }
+	for _, v := range c.Values {
+		if v.ByQuery != nil {
+			t.rows = append(t.rows, []string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value), between(v.ByQuery), between(v.ByClass)})
+		}
+	}
+	return t
+}
+
+func (c *Column) header(names ...string) []string {
+	for i := range c.PerQueryMetrics() {
+		names = append(names, c.Values[i].Metric.String())
+	}
+	return names
+}
+
+// PerQueryMetrics is the number of retrieval measures, the first of Values; the
+// values of classes and queries are theirs.
+func (c *Column) PerQueryMetrics() int {
+	n := 0
+	for n < len(c.Values) && !c.Values[n].Metric.clusters() {
+		n++
+	}
+	return n
+}
+
+func (c *Column) classTable() table {
+	t := table{title: c.Name + ": classes", rows: [][]string{c.header("class", "queries")}}
+	for _, k := range c.PerClass {
+		row := []string{c.className(k.Label), strconv.Itoa(k.Queries)}
+		for _, v := range k.Values {
+			row = append(row, fmt.Sprintf("%.4f", v))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+func (c *Column) worstTable() table {
+	t := table{title: c.Name + ": worst queries", rows: [][]string{{"query", "class", "positives", "first at rank", "nearest", "of class"}}}
+	for _, q := range c.Worst {
+		row := []string{strconv.Itoa(q.Index), c.className(q.Label), strconv.Itoa(q.R), "beyond", "", ""}
+		if q.First > 0 {
+			row[3] = strconv.Itoa(q.First)
+		}
+		if len(q.Neighbours) > 0 {
+			row[4], row[5] = strconv.Itoa(int(q.Neighbours[0])), c.className(q.NeighbourLabels[0])
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
 }
 
 // rows is the table of values: a header, then a row per metric.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +25,10 @@ type evalFlags struct {
 	assignments            string
 	restarts, iterations   int
 	memory                 int
-	csvOut, markdownOut    string
+	batch                  int
+	bootstrap, worst       int
+	perClass               bool
+	format, out            string
 }
 
 func newEval(a *app) *cobra.Command {
@@ -57,8 +63,12 @@ nmi and ami use the arithmetic mean of the entropies.`,
 	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, the best one counts")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations of a start")
 	fs.IntVar(&f.memory, "memory", 256, "working storage in MiB beside the embeddings")
-	fs.StringVar(&f.csvOut, "csv", "", "also write the values to this CSV file")
-	fs.StringVar(&f.markdownOut, "markdown", "", "also write the table to this Markdown file")
+	fs.IntVar(&f.batch, "batch", 0, "k-means: rows a round looks at, for very large sets; default all")
+	fs.IntVar(&f.bootstrap, "bootstrap", 0, "confidence intervals from this many resamples, of queries and of classes")
+	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
+	fs.IntVar(&f.worst, "worst", 0, "also list this many worst queries with their neighbours")
+	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
+	fs.StringVar(&f.out, "out", "", "folder to write eval.json, eval.csv, eval.md and classes.csv to")
 	return cmd
 }
 
@@ -76,18 +86,18 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if err != nil {
 		return err
 	}
-	cfg.Columns = q.Names()
+	cfg.Columns = q.ColumnNames()
 	queries := eval.Set{X: q.X}
 	var gallery *eval.Set
 	if f.gallery == "" {
-		queries.Labels = q.Labels()
+		queries.Labels, cfg.Names = q.NamedLabels()
 	} else {
 		g, err := embio.Load(f.gallery, f.galleryLabels, f.columns)
 		if err != nil {
 			return err
 		}
 		gallery = &eval.Set{X: g.X}
-		if queries.Labels, gallery.Labels, err = q.LabelsWith(g); err != nil {
+		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
 	}
@@ -95,16 +105,41 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := writeIf(f.csvOut, rep.WriteCSV); err != nil {
+	if err := f.writeFiles(rep); err != nil {
 		return err
 	}
-	if err := writeIf(f.markdownOut, rep.WriteMarkdown); err != nil {
-		return err
-	}
-	if a.json {
+	switch {
+	case a.json:
 		return a.printJSON(rep)
+	case f.format == "csv":
+		return rep.WriteCSV(a.out)
+	case f.format == "markdown":
+		return rep.WriteMarkdown(a.out)
 	}
 	return rep.WriteText(a.out)
+}
+
+// writeFiles writes the report in all its forms to the folder of --out.
+func (f *evalFlags) writeFiles(rep *eval.Report) error {
+	if f.out == "" {
+		return nil
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return err
+	}
+	files := map[string]func(io.Writer) error{
+		"eval.csv": rep.WriteCSV, "eval.md": rep.WriteMarkdown,
+		"eval.json": func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) },
+	}
+	if f.perClass {
+		files["classes.csv"] = rep.WriteClassesCSV
+	}
+	for name, write := range files {
+		if err := atomic.WriteFile(filepath.Join(f.out, name), write); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *evalFlags) config(a *app) (eval.Config, error) {
@@ -117,6 +152,10 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, errors.New("--gallery-labels without --gallery")
 	case f.restarts < 1 || f.iterations < 1:
 		return cfg, fmt.Errorf("--restarts %d, --iterations %d: want at least 1", f.restarts, f.iterations)
+	case f.bootstrap < 0 || f.worst < 0 || f.batch < 0:
+		return cfg, fmt.Errorf("--bootstrap %d, --worst %d, --batch %d: want 0 or more", f.bootstrap, f.worst, f.batch)
+	case f.format != "table" && f.format != "csv" && f.format != "markdown":
+		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
 	case f.memory < 1:
 		return cfg, fmt.Errorf("--memory %d: want at least 1 MiB", f.memory)
 	}
@@ -127,16 +166,10 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, err
 	}
 	cfg.Memory = int64(f.memory) << 20
+	cfg.Seed, cfg.Bootstrap, cfg.Classes, cfg.Worst = a.seed, f.bootstrap, f.perClass, f.worst
 	cfg.Clustering.Seed = a.seed
+	cfg.Clustering.Batch = f.batch
 	cfg.Clustering.Restarts = f.restarts
 	cfg.Clustering.Iterations = f.iterations
 	return cfg, nil
-}
-
-// writeIf writes a file if it has a name.
-func writeIf(path string, write func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	return atomic.WriteFile(path, write)
 }

@@ -1,0 +1,162 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Class is the retrieval of the queries of one class.
+type Class struct {
+	Label   int64
+	Queries int
+	// Values are the means over its queries, in the order of the column's
+	// retrieval measures.
+	Values []float64
+}
+
+// Query is the retrieval of one query.
+type Query struct {
+	Index int
+	Label int64
+	// R is the number of its positives.
+	R int
+	// First is the rank of its nearest positive; 0 if it stands behind every k
+	// that was asked for.
+	First int
+	// Values are in the order of the column's retrieval measures.
+	Values []float64
+	// Neighbours are its nearest items, nearest first, up to 10, and
+	// NeighbourLabels their labels.
+	Neighbours      []int32
+	NeighbourLabels []int64
+}
+
+const worstNeighbours = 10
+
+// perQuery gathers the measures of the queries of one column of labels.
+type perQuery struct {
+	metrics           []Metric
+	labels            []int64
+	queries, excluded int
+	sum               []float64
+	// With details, a row for each query that has a positive.
+	details bool
+	index   []int32
+	r       []int32
+	first   []int32
+	values  []float32 // rows of len(metrics)
+}
+
+func (c *Config) details() bool { return c.Bootstrap > 0 || c.Classes || c.Worst > 0 }
+
+func newPerQuery(metrics []Metric, labels []int64, details bool) *perQuery {
+	return &perQuery{metrics: metrics, labels: labels, sum: make([]float64, len(metrics)), details: details}
+}
+
+func (t *perQuery) add(q rank.Query) {
+	if q.R == 0 {
+		t.excluded++
+		return
+	}
+	t.queries++
+	if t.details {
+		t.index = append(t.index, int32(q.Index))
+		t.r = append(t.r, int32(q.R))
+		first := int32(0)
+		if len(q.Ranks) > 0 {
+			first = q.Ranks[0]
+		}
+		t.first = append(t.first, first)
+	}
+	for i, m := range t.metrics {
+		v := m.value(q.Ranks, q.R)
+		t.sum[i] += v
+		if t.details {
+			t.values = append(t.values, float32(v))
+		}
+	}
+}
+
+func (t *perQuery) row(i int) []float32 {
+	m := len(t.metrics)
+	return t.values[i*m : (i+1)*m]
+}
+
+// classes returns the means of every class.
+func (t *perQuery) classes() []Class {
+	at := make(map[int64]int)
+	var out []Class
+	for i, q := range t.index {
+		y := t.labels[q]
+		c, ok := at[y]
+		if !ok {
+			c = len(out)
+			at[y] = c
+			out = append(out, Class{Label: y, Values: make([]float64, len(t.metrics))})
+		}
+		out[c].Queries++
+		for m, v := range t.row(i) {
+			out[c].Values[m] += float64(v)
+		}
+	}
+	for _, c := range out {
+		for m := range c.Values {
+			c.Values[m] /= float64(c.Queries)
+		}
+	}
+	slices.SortFunc(out, func(a, b Class) int { return cmp.Compare(a.Label, b.Label) })
+	return out
+}
+
+// worst lists the queries with the lowest mean of all measures, ties by the later
+// first positive, then by index, with their neighbours.
+func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, galleryLabels []int64, cfg Config) ([]Query, error) {
+	order := make([]int, t.queries)
+	score := make([]float64, t.queries)
+	for i := range order {
+		order[i] = i
+		for _, v := range t.row(i) {
+			score[i] += float64(v)
+		}
+	}
+	last := func(first int32) uint32 { return uint32(first) - 1 } // 0, behind every k, comes out largest
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(score[a], score[b]), cmp.Compare(last(t.first[b]), last(t.first[a])), cmp.Compare(a, b))
+	})
+	order = order[:min(cfg.Worst, len(order))]
+	rows := mat.New(len(order), x.Cols)
+	var out []Query
+	for e, i := range order {
+		q := Query{Index: int(t.index[i]), R: int(t.r[i]), First: int(t.first[i])}
+		q.Label = t.labels[q.Index]
+		for _, v := range t.row(i) {
+			q.Values = append(q.Values, float64(v))
+		}
+		copy(rows.Row(e), x.Row(q.Index))
+		out = append(out, q)
+	}
+	g, labels, same := gallery, galleryLabels, false
+	if g == nil {
+		g, labels, same = x, t.labels, true
+	}
+	k := min(worstNeighbours+1, g.Rows) // one more than needed: it may be the query
+	nb, err := rank.Nearest(ctx, rows, g, k, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
+	if err != nil {
+		return nil, err
+	}
+	for e := range out {
+		q := &out[e]
+		for _, j := range nb.Row[e*k : (e+1)*k] {
+			if same && int(j) == q.Index || len(q.Neighbours) == worstNeighbours {
+				continue
+			}
+			q.Neighbours = append(q.Neighbours, j)
+			q.NeighbourLabels = append(q.NeighbourLabels, labels[j])
+		}
+	}
+	return out, nil
+}
