@@ -78,7 +78,7 @@ type TrainConfig struct {
 	Epochs      int       `yaml:"epochs" help:"passes over the training set"`
 	Optimizer   string    `yaml:"optimizer" help:"adam, adamw, sgd"`
 	LR          float64   `yaml:"lr" help:"learning rate"`
-	LossLR      float64   `yaml:"loss_lr" help:"learning rate of the loss's own parameters; 0: lr, for the margin loss 0.0005"`
+	LossLR      float64   `yaml:"loss_lr" help:"learning rate of the loss's own parameters; 0: what the loss asks for, else lr"`
 	Momentum    float64   `yaml:"momentum" help:"of sgd"`
 	WeightDecay float64   `yaml:"weight_decay" help:"decay of the weights"`
 	Clip        float64   `yaml:"clip" help:"largest norm of the gradient; 0: no limit"`
