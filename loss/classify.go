@@ -127,7 +127,8 @@ func (l *ArcFace) Set(s *Set) {
 	c, m := float64(s.Pos[0]), l.Margin.Or(0.5)
 	own, slope := turn(c, m)
 	if c < -math.Cos(m) {
-		own, slope = c-m*math.Sin(m), 1
+		own, slope = turn(c, 0)
+		own -= m * math.Sin(m)
 	}
 	l.set(s, l.Scale.Or(64), own, slope)
 }

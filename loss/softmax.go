@@ -81,11 +81,19 @@ func linearSoftmax(w, x []float32, a, b float64, one bool) float64 {
 	if one {
 		top = max(top, 0)
 	}
-	// The shift as the kernel sees it, so that the logarithm takes out what
-	// went in.
-	slope, shift := float32(a), float32(-a*b-top)
-	top = -a*b - float64(shift)
-	sum := float64(scan.ExpSum(w, x, slope, shift))
+	var sum float64
+	if slope, shift := float32(a), float32(-a*b-top); math.Abs(float64(shift)) < 1024 {
+		// The logarithm takes out the shift as the kernel sees it.
+		top = -a*b - float64(shift)
+		sum = float64(scan.ExpSum(w, x, slope, shift))
+	} else {
+		// Single precision would round the exponents too coarsely.
+		for k, v := range x {
+			e := math.Exp(a*(float64(v)-b) - top)
+			w[k] = float32(e)
+			sum += e
+		}
+	}
 	if one {
 		sum += math.Exp(-top)
 	}

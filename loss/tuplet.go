@@ -52,11 +52,13 @@ func (l TupletMargin) Set(s *Set) {
 
 // turn returns cos(theta + angle) for cos(theta) = c, and its derivative with
 // respect to c. Near theta = 0 and pi, where the derivative has a pole, it is
-// held at its value a thousandth of a radian away.
+// held at its value a thousandth of a radian away; a c beyond -1 and 1, as
+// embeddings off the sphere have it, counts as these, with the derivative 0.
 func turn(c, angle float64) (value, slope float64) {
-	c = max(-1, min(1, c))
-	sin := math.Sqrt(1 - c*c)
-	value = c*math.Cos(angle) - sin*math.Sin(angle)
+	sin := math.Sqrt(max(0, 1-c*c))
 	slope = math.Cos(angle) + c/max(sin, 1e-3)*math.Sin(angle)
-	return value, slope
+	if c <= -1 || c >= 1 {
+		c, slope = max(-1, min(1, c)), 0
+	}
+	return c*math.Cos(angle) - sin*math.Sin(angle), slope
 }

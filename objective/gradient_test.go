@@ -1,0 +1,310 @@
+package objective
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+)
+
+// batch is a named set of embeddings with labels from 0 up.
+type batch struct {
+	name   string
+	e      *mat.Dense
+	labels []int64
+	smooth bool // losses are differentiable here
+}
+
+func batches() []batch {
+	ordinary := func(n, d, classes int, seed uint64) (*mat.Dense, []int64) {
+		e, labels := gaussian(n, d, classes, seed)
+		for i := range n { // classes overlap but are not all one cloud
+			e.Row(i)[int(labels[i])%d] += 0.8
+		}
+		return e, labels
+	}
+	scaled := func(by float32) *mat.Dense {
+		e, _ := ordinary(9, 4, 3, 8)
+		for k := range e.Data {
+			e.Data[k] *= by
+		}
+		return e
+	}
+	_, nine := ordinary(9, 4, 3, 8)
+	var out []batch
+	add := func(name string, e *mat.Dense, labels []int64, smooth bool) {
+		out = append(out, batch{name, e, labels, smooth})
+	}
+	e, y := ordinary(14, 5, 4, 3)
+	add("ordinary", e, y, true)
+	e, _ = ordinary(8, 6, 3, 4)
+	add("singletons", e, []int64{0, 1, 2, 3, 3, 4, 5, 3}, true)
+	e, _ = ordinary(6, 3, 2, 5)
+	add("one class", e, make([]int64, 6), true)
+	e, _ = ordinary(5, 3, 2, 6)
+	add("no positives", e, []int64{0, 1, 2, 3, 4}, true)
+	e, y = ordinary(12, 4, 3, 7)
+	for i := range 6 { // of the same class, of another, and all the same
+		copy(e.Row(2*i+1), e.Row(i/2))
+	}
+	add("duplicates", e, y, false)
+	e, y = ordinary(8, 4, 2, 7)
+	for i := range 8 {
+		copy(e.Row(i), e.Row(0))
+	}
+	add("collapsed", e, y, false)
+	e, _ = ordinary(1, 4, 1, 9)
+	add("one sample", e, []int64{0}, true)
+	e, y = ordinary(8, 1, 2, 10)
+	add("one dimension", e, y, false)
+	add("tiny", scaled(1e-18), nine, true)
+	add("denormal", scaled(1e-42), nine, false)
+	add("large", scaled(1e6), nine, true)
+	add("vast", scaled(1e30), nine, false)
+	e, y = ordinary(7, 3, 2, 11)
+	clear(e.Row(2))
+	add("a zero row", e, y, false)
+	return out
+}
+
+// objectives are the losses by name with their customary mining where that is
+// not random, and else with easy positives and hard negatives.
+func objectiveFor(name string, set map[string]any) (Options, error) {
+	flat := map[string]any{"loss": name}
+	if c, _ := Customary(name); c.Negatives == mine.FaceNetNegative || c.Negatives == mine.DistanceNegative {
+		flat["positives"], flat["negatives"] = "easy", "hard"
+	}
+	for k, v := range set {
+		flat[k] = v
+	}
+	return ParseFlat(flat)
+}
+
+func newReference(o Options, obj *Objective, b batch) *reference {
+	r := &reference{x: toRows(b.e), labels: b.labels, unit: o.Normalize, perC: 1}
+	if p, ok := o.Loss.(loss.Proxied); ok {
+		param := p.Params()[0]
+		r.proxies = toRows(mat.Of(param.Shape[0], param.Shape[1], param.Value))
+		r.perC = p.PerClass()
+	} else if _, ok := o.Loss.(*loss.Margin); ok {
+		for _, v := range obj.Params()[0].Value {
+			r.betas = append(r.betas, float64(v))
+		}
+	}
+	_, tuples := o.Loss.(loss.Tuples)
+	_, centred := o.Loss.(loss.Centered)
+	r.choose(b.e, o.Mine, !tuples, centred, 0)
+	return r
+}
+
+// TestGradients compares value and gradient of every loss, normalised or not,
+// with every reduction, with finite differences of the definition in double
+// precision, on ordinary and degenerate batches; and asks for finite numbers on
+// all.
+func TestGradients(t *testing.T) {
+	for _, name := range LossNames() {
+		for _, variant := range []map[string]any{
+			{"normalize": true}, {"normalize": false},
+			{"normalize": true, "reduce": "mean-active"}, {"normalize": true, "reduce": "sum"},
+			{"normalize": true, "distance": "euclidean"}, {"normalize": true, "distance": "squared"},
+		} {
+			if name == "intra-pair-variance" && variant["reduce"] != nil {
+				continue // it has one reduction
+			}
+			for _, b := range batches() {
+				t.Run(fmt.Sprintf("%s/%v/%s", name, variant, b.name), func(t *testing.T) {
+					checkGradient(t, name, variant, b)
+				})
+			}
+		}
+	}
+}
+
+func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
+	o, err := objectiveFor(name, variant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Classes, o.Dim, o.Seed = 6, b.e.Cols, 5
+	obj, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grad := mat.New(b.e.Rows, b.e.Cols)
+	res, err := obj.Step(b.e, b.labels, grad)
+	if b.name == "vast" && !o.Normalize {
+		if err == nil {
+			t.Fatal("embeddings too large to compare gave no error")
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	finite := func(what string, x []float32) {
+		for k, v := range x {
+			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+				t.Fatalf("%s %d is %v", what, k, v)
+			}
+		}
+	}
+	finite("gradient", grad.Data)
+	for _, p := range obj.Params() {
+		finite(p.Name+" gradient", p.Grad)
+	}
+	if !b.smooth || b.name == "large" && !o.Normalize || b.name == "tiny" && !o.Normalize {
+		return
+	}
+	r := newReference(o, obj, b)
+	want := r.value(o.Loss)
+	if math.Abs(res.Value-want) > 2e-5*math.Abs(want)+1e-6 {
+		t.Fatalf("value %.9g, by definition %.9g", res.Value, want)
+	}
+	size := 0.0 // of the embeddings, to choose steps and tolerances
+	for _, row := range r.x {
+		size = math.Max(size, math.Sqrt(dot64(row, row)))
+	}
+	compare := func(what string, at func(k int) *float64, got []float32, size float64) {
+		scale := 0.0
+		for _, g := range got {
+			scale = math.Max(scale, math.Abs(float64(g)))
+		}
+		kinks := 0
+		for k, g := range got {
+			p := at(k)
+			old, h := *p, 1e-6*size
+			*p = old + h
+			up := r.value(o.Loss)
+			*p = old - h
+			down := r.value(o.Loss)
+			*p = old
+			slope := (up - down) / (2 * h)
+			if math.Abs((up-want)-(want-down)) > 1e-3*math.Abs(up-down)+1e-10*math.Abs(want) {
+				kinks++ // a hinge or a bin's edge is crossed
+				continue
+			}
+			if diff := math.Abs(float64(g) - slope); diff > 2e-3*math.Abs(slope)+3e-4*scale+1e-6/size {
+				t.Errorf("%s %d is %.6g, by differences %.6g (largest %.3g)", what, k, g, slope, scale)
+			}
+		}
+		if kinks > len(got)/4+1 {
+			t.Errorf("%s: %d of %d differences cross a kink: nothing was checked", what, kinks, len(got))
+		}
+	}
+	d := b.e.Cols
+	compare("gradient", func(k int) *float64 { return &r.x[k/d][k%d] }, grad.Data, size)
+	for _, p := range obj.Params() {
+		if p.Name == "beta" {
+			compare("beta", func(k int) *float64 { return &r.betas[k] }, p.Grad, 1)
+		} else {
+			compare("proxies", func(k int) *float64 { return &r.proxies[k/d][k%d] }, p.Grad, 1)
+		}
+	}
+}
+
+// TestPolicies runs every positive policy with every negative policy and every
+// loss that takes them, on all batches, against the definition's value on the
+// tuples the policies chose.
+func TestPolicies(t *testing.T) {
+	names := slices.DeleteFunc(LossNames(), func(n string) bool {
+		o, _ := objectiveFor(n, nil)
+		_, all := o.Loss.(loss.AllPairs)
+		_, proxied := o.Loss.(loss.Proxied)
+		return all || proxied
+	})
+	for _, name := range names {
+		for _, p := range mine.PositiveNames() {
+			for _, n := range mine.NegativeNames() {
+				for _, b := range batches() {
+					o, err := objectiveFor(name, map[string]any{"positives": p, "negatives": n, "normalize": true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					o.Classes, o.Dim, o.Mine.Seed = 6, b.e.Cols, 3
+					obj, err := New(o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					grad := mat.New(b.e.Rows, b.e.Cols)
+					res, err := obj.Step(b.e, b.labels, grad)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for k, v := range grad.Data {
+						if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+							t.Fatalf("%s %s %s on %s: gradient %d is %v", name, p, n, b.name, k, v)
+						}
+					}
+					if b.name == "denormal" || b.name == "collapsed" || b.name == "duplicates" {
+						continue // what is chosen among equals rests on rounding
+					}
+					want := newReference(o, obj, b).value(o.Loss)
+					if math.Abs(res.Value-want) > 3e-5*math.Abs(want)+2e-6 {
+						t.Errorf("%s %s %s on %s: value %.8g, by definition %.8g", name, p, n, b.name, res.Value, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRandomBatches repeats the comparison on batches of random shape, large
+// enough for the vector kernels and both ways to add up gradients.
+func TestRandomBatches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, name := range LossNames() {
+		for range 3 {
+			n, d, classes := 33+rng.IntN(60), 2+rng.IntN(20), 2+rng.IntN(9)
+			e, _ := gaussian(n, d, classes, rng.Uint64())
+			labels := make([]int64, n)
+			for i := range labels {
+				labels[i] = int64(rng.IntN(classes))
+			}
+			o, err := objectiveFor(name, map[string]any{"normalize": true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Classes, o.Dim = classes, d
+			obj, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grad := mat.New(n, d)
+			res, err := obj.Step(e, labels, grad)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newReference(o, obj, batch{e: e, labels: labels})
+			want := r.value(o.Loss)
+			if math.Abs(res.Value-want) > 2e-5*math.Abs(want)+1e-6 {
+				t.Errorf("%s: value %.9g, by definition %.9g", name, res.Value, want)
+			}
+			// One direction tells the whole gradient.
+			dir := make([]float64, n*d)
+			var along, norm float64
+			for k := range dir {
+				dir[k] = rng.NormFloat64()
+				along += dir[k] * float64(grad.Data[k])
+				norm += float64(grad.Data[k]) * float64(grad.Data[k])
+			}
+			const h = 1e-6
+			shift := func(by float64) float64 {
+				for k, v := range dir {
+					r.x[k/d][k%d] += by * v
+				}
+				return r.value(o.Loss)
+			}
+			up := shift(h)
+			down := shift(-2 * h)
+			slope := (up - down) / (2 * h)
+			if math.Abs(along-slope) > 3e-3*math.Abs(slope)+2e-3*math.Sqrt(norm) {
+				t.Errorf("%s n %d d %d: derivative %.7g, by differences %.7g", name, n, d, along, slope)
+			}
+		}
+	}
+}
