@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -14,7 +15,7 @@ type NetworkOptions struct {
 	Normalize bool    // L2-normalise the embedding
 	HeadNorm  bool    // batch norm on the embedding, before normalisation
 	Width     int     // conv4: filters (0: 64); mlp: hidden units (0: 512)
-	Multiple  float64 // mobilenet_v2: width multiplier; 0: 1
+	Multiple  float64 // mobilenet_v2, resnet*: width multiplier; 0: 1
 	Stem      Stem    // of residual networks and mobilenet_v2
 	Dropout   float64 // before the embedding layer; 0: none
 }
@@ -76,6 +77,9 @@ func Network(name string, o NetworkOptions) (*Spec, error) {
 		layers = mobileNetLayers(o)
 	default:
 		return nil, fmt.Errorf("unknown network %q; there are: %s", name, strings.Join(Networks(), ", "))
+	}
+	if !(o.Multiple >= 0 && o.Multiple <= 64) {
+		return nil, fmt.Errorf("network %s: width multiplier %v; it must be in 0..64", name, o.Multiple)
 	}
 	switch o.Stem {
 	case StemAuto, StemLarge, StemSmall:
@@ -143,18 +147,22 @@ func (o *NetworkOptions) largeStem() bool {
 }
 
 // resnetLayers builds a residual network: four stages of blocks whose inner
-// widths are 64, 128, 256, 512 and whose outputs are expand times that.
+// widths are 64, 128, 256, 512 (times Multiple) and whose outputs are expand times that.
 func resnetLayers(o NetworkOptions, block func(width, out, stride int) []Layer, expand int, blocks []int) []Layer {
+	base := 64
+	if o.Multiple != 0 {
+		base = max(1, int(math.Round(64*o.Multiple)))
+	}
 	var l []Layer
 	if o.largeStem() {
-		l = append(l, resConv("conv1", 64, 7, 2), Layer{Kind: BatchNorm, Name: "bn1"}, Layer{Kind: ReLU},
+		l = append(l, resConv("conv1", base, 7, 2), Layer{Kind: BatchNorm, Name: "bn1"}, Layer{Kind: ReLU},
 			Layer{Kind: MaxPool, Kernel: 3, Stride: 2, Pad: 1})
 	} else {
-		l = append(l, resConv("conv1", 64, 3, 1), Layer{Kind: BatchNorm, Name: "bn1"}, Layer{Kind: ReLU})
+		l = append(l, resConv("conv1", base, 3, 1), Layer{Kind: BatchNorm, Name: "bn1"}, Layer{Kind: ReLU})
 	}
-	channels := 64
+	channels := base
 	for i, n := range blocks {
-		width := 64 << i
+		width := base << i
 		stage := Layer{Kind: Sequential, Name: "layer" + strconv.Itoa(i+1)}
 		for b := range n {
 			step := 1

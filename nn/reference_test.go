@@ -1,0 +1,155 @@
+package nn_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
+)
+
+// hashValues is values() of testdata/gen_reference.py: n values in [-1, 1) that
+// follow from name.
+func hashValues(name string, n int) []float32 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	seed := h.Sum64()
+	v := make([]float32, n)
+	for i := range v {
+		z := (uint64(i) + 1 + seed) * 0x9e3779b97f4a7c15
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+		v[i] = float32(float64(z>>40)/(1<<23) - 1)
+	}
+	return v
+}
+
+// startValue is start() of testdata/gen_reference.py.
+func startValue(p *nn.Param) []float32 {
+	v := hashValues(p.Name, len(p.Value))
+	fanIn := 1
+	for _, d := range p.Shape[1:] {
+		fanIn *= d
+	}
+	scale := float64(float32(math.Sqrt(3/float64(fanIn)) * 1.5))
+	for i, u := range v {
+		switch {
+		case strings.HasSuffix(p.Name, "running_var"):
+			v[i] = 1 + u/2
+		case strings.HasSuffix(p.Name, "bn3.weight"):
+			v[i] = 0.25 + u/8
+		case len(p.Shape) == 1 && strings.HasSuffix(p.Name, "weight"):
+			v[i] = 1 + u/4
+		case len(p.Shape) == 1:
+			v[i] = u / 4
+		default:
+			v[i] = float32(float64(u) * scale)
+		}
+	}
+	return v
+}
+
+// relative returns |got - want| / |want| over the values that the reference
+// holds: every step-th one.
+func relative(got, want []float32) float64 {
+	step := max(1, len(got)/512)
+	var diff, size float64
+	for i, w := range want {
+		d := float64(got[i*step]) - float64(w)
+		diff += d * d
+		size += float64(w) * float64(w)
+	}
+	return math.Sqrt(diff / size)
+}
+
+// TestAgainstPyTorch compares activations, every parameter's gradient, running
+// statistics and evaluation with what PyTorch and torchvision computed in
+// float64 for the same weights and images: all within 1e-4 of the tensor's norm.
+func TestAgainstPyTorch(t *testing.T) {
+	for _, c := range []struct {
+		network  string
+		multiple float64
+		dim      int
+	}{{"resnet18", 1. / 8, 6}, {"resnet50", 1. / 8, 5}, {"mobilenet_v2", 0.1, 7}} {
+		t.Run(c.network, func(t *testing.T) {
+			ref, err := safetensors.Read("testdata/" + c.network + ".safetensors")
+			if err != nil {
+				t.Fatal(err)
+			}
+			const n, side = 3, 96
+			spec, err := nn.Network(c.network, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: c.dim, Multiple: c.multiple})
+			if err != nil {
+				t.Fatal(err)
+			}
+			net, err := nn.New(spec, nn.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range net.Params() {
+				p.FromTorch(startValue(p))
+			}
+			out := net.Forward(hashValues("input", n*side*side*3), n)
+			got := map[string][]float32{"out": append([]float32(nil), out.Data...)}
+			for label, v := range net.Activations() {
+				// Pools without a name are called by their place.
+				if kind, _, ok := strings.Cut(label, "#"); ok {
+					label = strings.ReplaceAll(kind, "_", "")
+				}
+				got["act:"+label] = append([]float32(nil), v...)
+			}
+			net.Backward(mat.Of(n, c.dim, hashValues("objective", n*c.dim)))
+			for _, p := range net.Params() {
+				if p.Buffer {
+					got["stat:"+p.Name] = p.Value
+					continue
+				}
+				g := *p
+				g.Value = p.Grad
+				v := make([]float32, len(p.Grad))
+				g.ToTorch(v)
+				got["grad:"+p.Name] = v
+				got["norm:"+p.Name] = []float32{float32(norm(v))}
+			}
+			got["eval"] = net.Infer(hashValues("input", n*side*side*3), n).Data
+			worst, worstName := 0.0, ""
+			for _, r := range ref.Tensors {
+				v, ok := got[r.Name]
+				if !ok {
+					t.Errorf("%s: the engine has none", r.Name)
+					continue
+				}
+				want, err := r.Float32s()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if kind, name, _ := strings.Cut(r.Name, ":"); kind != "act" && norm(want) < 1e-9 {
+					// Zero in exact arithmetic: a bias that the next norm subtracts.
+					// What is left is rounding of the gradients beside it.
+					weight := strings.TrimSuffix(name, "bias") + "weight"
+					if beside := norm(net.Param(weight).Grad); norm(v) > 1e-4*beside {
+						t.Errorf("%s: %.2g instead of 0, beside %.2g", r.Name, norm(v), beside)
+					}
+					continue
+				}
+				d := relative(v, want)
+				if d > worst {
+					worst, worstName = d, r.Name
+				}
+				if !(d < 1e-4) {
+					t.Errorf("%s: off by %.2g of its norm", r.Name, d)
+				}
+			}
+			for name := range got {
+				if kind, _, _ := strings.Cut(name, ":"); kind != "act" && ref.Tensor(name) == nil {
+					t.Errorf("%s: the reference has none", name)
+				}
+			}
+			t.Log(fmt.Sprintf("largest difference %.2g of the norm, %s", worst, worstName))
+		})
+	}
+}

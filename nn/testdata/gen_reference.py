@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Writes the reference files that reference_test.go compares the engine with:
+activations, gradients, running statistics and evaluation of narrow residual
+networks and MobileNets, computed by PyTorch in float64.
+
+Needs Debian's python3-torch and python3-torchvision:
+    /usr/bin/python3 nn/testdata/gen_reference.py nn/testdata
+Weights and inputs are not stored: both sides derive them from names, see values().
+"""
+import json, struct, sys
+import numpy as np, torch, torchvision
+
+LIMIT = 512  # values stored of each tensor, evenly spread
+
+
+def values(name, n):
+    """n values in [-1, 1), a function of name and position: SplitMix64 over FNV-1a."""
+    h = 0xCBF29CE484222325
+    for b in name.encode():
+        h = (h ^ b) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    with np.errstate(over="ignore"):
+        z = (np.arange(1, n + 1, dtype=np.uint64) + np.uint64(h)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        z = z ^ z >> np.uint64(31)
+    return ((z >> np.uint64(40)).astype(np.float64) / (1 << 23) - 1).astype(np.float32).astype(np.float64)
+
+
+def start(name, shape):
+    """The start value of a parameter, as the Go test makes it too."""
+    u = values(name, int(np.prod(shape)))
+    if name.endswith("running_var"):
+        u = 1 + u / 2
+    elif name.endswith("bn3.weight"):
+        u = 0.25 + u / 8  # a deep network amplifies rounding (PyTorch's float32 too) unless branches are weak
+    elif len(shape) == 1 and name.endswith("weight"):
+        u = 1 + u / 4
+    elif len(shape) == 1:
+        u = u / 4
+    else:
+        u = u * np.float32((3 / np.prod(shape[1:])) ** 0.5 * 1.5)
+    return torch.tensor(u.astype(np.float32).astype(np.float64)).reshape(shape)
+
+
+class NarrowResNet(torchvision.models.ResNet):
+    """torchvision's ResNet with all widths divided by 8."""
+    @property
+    def inplanes(self):
+        return self._inplanes
+
+    @inplanes.setter
+    def inplanes(self, n):
+        self._inplanes = n if hasattr(self, "_inplanes") else n // 8
+
+    def _make_layer(self, block, planes, *a, **k):
+        return super()._make_layer(block, planes // 8, *a, **k)
+
+
+def resnet(block, layers, dim):
+    m = NarrowResNet(block, layers)
+    m.fc = torch.nn.Linear(64 * block.expansion, dim)
+    return m
+
+
+def pick(t):
+    flat = t.detach().double().reshape(-1).numpy()
+    step = max(1, len(flat) // LIMIT)
+    return flat[::step][:LIMIT].astype(np.float32)
+
+
+def write(path, tensors):
+    header, data = {}, b""
+    for name, v in tensors.items():
+        raw = v.astype("<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(v.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    h = json.dumps(header).encode()
+    h += b" " * (-len(h) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(h)) + h + data)
+
+
+def make(path, model, n, side, watch):
+    model = model.double().train()
+    state = model.state_dict()
+    for name, t in state.items():
+        if t.dtype.is_floating_point:
+            t.copy_(start(name, tuple(t.shape)))
+    seen = {}
+    for name, label in watch.items():
+        module = model.get_submodule(name)
+        module.register_forward_hook(lambda m, i, o, label=label: seen.__setitem__(label, o.detach().clone()))
+    # Channels last, as the Go side has it.
+    x = torch.tensor(values("input", n * side * side * 3)).reshape(n, side, side, 3).permute(0, 3, 1, 2)
+    out = model(x)
+    w = torch.tensor(values("objective", out.numel())).reshape(out.shape)
+    (out * w).sum().backward()
+    got = {"out": pick(out)}
+    for label, t in seen.items():
+        got["act:" + label] = pick(t.permute(0, 2, 3, 1))
+    for name, p in model.named_parameters():
+        got["grad:" + name] = pick(p.grad)
+        got["norm:" + name] = np.array([p.grad.norm().item()])
+    for name, t in model.state_dict().items():
+        if "running" in name:
+            got["stat:" + name] = pick(t)
+    model.eval()
+    got["eval"] = pick(model(x))
+    write(path, got)
+
+
+def main(folder):
+    blocks = lambda ends: {f"layer{i}.{j}": f"layer{i}.{j}.{e}" for i in (1, 2, 3, 4) for j, e in enumerate(ends)}
+    models = torchvision.models
+    basic = {**blocks(["bn2"] * 2), "conv1": "conv1", "maxpool": "maxpool"}
+    make(f"{folder}/resnet18.safetensors", resnet(models.resnet.BasicBlock, [2, 2, 2, 2], 6), 3, 96, basic)
+    deep = {f"layer{i}.{j}": f"layer{i}.{j}.bn3" for i, n in zip((1, 2, 3, 4), (3, 4, 6, 3)) for j in range(n)}
+    make(f"{folder}/resnet50.safetensors", resnet(models.resnet.Bottleneck, [3, 4, 6, 3], 5), 3, 96, deep)
+    mobile = models.MobileNetV2(num_classes=7, width_mult=0.1)
+    mobile.classifier[0] = torch.nn.Identity()
+    watch = {"features.0": "features.0.1", "features.18": "features.18.1", "features.1": "features.1.conv.2"}
+    watch.update({f"features.{i}": f"features.{i}.conv.3" for i in range(2, 18)})
+    make(f"{folder}/mobilenet_v2.safetensors", mobile, 3, 96, watch)
+
+
+main(sys.argv[1])
