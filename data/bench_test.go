@@ -58,6 +58,32 @@ func BenchmarkFromJPEG(b *testing.B) {
 	}
 }
 
+// BenchmarkFromCache does the same from a packed cache of the files at their own
+// size, and the cheaper augmentation that networks for small images use.
+func BenchmarkFromCache(b *testing.B) {
+	d, err := open(b, shared(b, "data", "cub100")).Cache(b.Context(), CacheOptions{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	square, err := open(b, shared(b, "data", "cub100")).Cache(b.Context(), CacheOptions{Dir: b.TempDir(), Side: 64})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var im imaging.Image
+	from := func(d *Dataset) func(i int) error {
+		return func(i int) error { return d.Source.Read(i*37%d.Len(), &im, nil) }
+	}
+	for _, c := range benchCases() {
+		b.Run(c.name, func(b *testing.B) {
+			if c.name == "resize-64" {
+				benchPipeline(b, c.cfg, from(square), &im)
+				return
+			}
+			benchPipeline(b, c.cfg, from(d), &im)
+		})
+	}
+}
+
 func benchPipeline(b *testing.B, cfg imaging.Config, next func(i int) error, im *imaging.Image) {
 	p, err := imaging.NewPipeline(cfg)
 	if err != nil {

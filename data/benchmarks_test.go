@@ -306,6 +306,8 @@ type memory layoutFiles
 func (m memory) where() string        { return "memory" }
 func (m memory) has(name string) bool { return m[name] != nil }
 
+func (m memory) stamp(string) string { return "" }
+
 func (m memory) walk(fn func(string) error) error {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if err := fn(name); err != nil {

@@ -29,6 +29,9 @@ type tree interface {
 	walk(fn func(name string) error) error
 	// read returns a file's content, appended to buf[:0].
 	read(name string, buf []byte) ([]byte, error)
+	// stamp changes when a file's content does: size and time of change, or a
+	// checksum. It is empty for a file that is not there.
+	stamp(name string) string
 }
 
 // openTree opens the folder or zip archive at p.
@@ -130,6 +133,14 @@ func (f folder) read(name string, buf []byte) ([]byte, error) {
 	return readAll(file, file.Name(), info.Size(), buf)
 }
 
+func (f folder) stamp(name string) string {
+	info, err := os.Stat(filepath.Join(string(f), filepath.FromSlash(name)))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+}
+
 // readAll reads size bytes of r.
 func readAll(r io.Reader, name string, size int64, buf []byte) ([]byte, error) {
 	if size > maxFile {
@@ -221,6 +232,14 @@ func (a *archive) read(name string, buf []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+func (a *archive) stamp(name string) string {
+	f := a.files[name]
+	if f == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %08x", f.UncompressedSize64, f.CRC32)
+}
+
 // subtree is a folder within a tree.
 type subtree struct {
 	tree
@@ -229,6 +248,8 @@ type subtree struct {
 
 func (s subtree) where() string        { return s.tree.where() + "/" + s.dir }
 func (s subtree) has(name string) bool { return s.tree.has(path.Join(s.dir, name)) }
+
+func (s subtree) stamp(name string) string { return s.tree.stamp(path.Join(s.dir, name)) }
 
 func (s subtree) read(name string, buf []byte) ([]byte, error) {
 	return s.tree.read(path.Join(s.dir, name), buf)

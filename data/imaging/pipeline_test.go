@@ -372,7 +372,7 @@ func TestPresets(t *testing.T) {
 				plain := apply(t, cfg, im(), nil)
 				differ = differ || !slices.Equal(one, plain)
 				for _, v := range one {
-					if !(v >= -1 && v <= 1) {
+					if !(math.Abs(float64(v)) <= 1+1e-6) {
 						t.Fatalf("%s: value %v", name, v)
 					}
 				}

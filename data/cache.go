@@ -1,0 +1,185 @@
+package data
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/packed"
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// CacheOptions adjusts Dataset.Cache.
+type CacheOptions struct {
+	// Dir is the folder for cache files. Required; it is made if need be.
+	Dir string
+	// Side is the length in pixels to which the shorter sides of larger images
+	// are reduced; 0 keeps all sizes. Give a little more than the size to
+	// train at where random crops are taken.
+	Side int
+	// SkipCorrupt notes images that cannot be read and goes on; their samples
+	// fail when they are read. Otherwise the first of them ends with its error.
+	SkipCorrupt bool
+	// Progress is called now and then with the number of images done, if not nil.
+	Progress func(done, total int)
+}
+
+// Cache returns d with its images decoded once and for all: cut to their boxes,
+// reduced, and kept in a memory-mapped file below opt.Dir. The file is used again
+// as long as the samples, their files and opt.Side stay the same. Sets that are
+// in memory anyway are returned as they are. The file stays mapped.
+func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error) {
+	src, ok := d.Source.(*files)
+	if !ok {
+		return d, nil
+	}
+	key := d.cacheKey(src, opt.Side)
+	path := filepath.Join(opt.Dir, fmt.Sprintf("%s-%s.pack", filepath.Base(d.Name), hex.EncodeToString(key[:6])))
+	file, err := packed.Open(path)
+	if err != nil || file.Key != key || file.Len() != d.Len() {
+		// Not there yet, damaged, or of a set with the same short name: make it.
+		if file != nil {
+			file.Close()
+		}
+		if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
+			return nil, err
+		}
+		if err := packed.Create(path, key, func(w *packed.Writer) error { return d.pack(ctx, w, opt) }); err != nil {
+			return nil, err
+		}
+		if file, err = packed.Open(path); err != nil {
+			return nil, err
+		}
+	}
+	out := *d
+	out.Source = newCached(d, file)
+	out.Boxes = nil
+	return out.check(), nil
+}
+
+// cacheKey hashes all that the content of the cache depends on.
+func (d *Dataset) cacheKey(src *files, side int) packed.Key {
+	h := sha256.New()
+	fmt.Fprintf(h, "kindred cache 1\n%d\n%d\n", side, len(src.list))
+	for i, f := range src.list {
+		fmt.Fprintf(h, "%q %s\n", f.name, f.tree.stamp(f.name))
+		if d.Boxes != nil {
+			r := d.Boxes[i]
+			binary.Write(h, binary.LittleEndian, [4]int64{int64(r.Min.X), int64(r.Min.Y), int64(r.Max.X), int64(r.Max.Y)})
+		}
+	}
+	return packed.Key(h.Sum(nil))
+}
+
+// packChunk is the number of images decoded between two stretches of writing.
+const packChunk = 128
+
+// packer is one goroutine's tools.
+type packer struct {
+	dec     imaging.Decoder
+	resizer imaging.Resizer
+	full    imaging.Image
+}
+
+func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) error {
+	tools := sync.Pool{New: func() any { return new(packer) }}
+	images, errs := make([]imaging.Image, packChunk), make([]error, packChunk)
+	for lo := 0; lo < d.Len(); lo += packChunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(packChunk, d.Len()-lo)
+		par.For(n, 1, func(a, b int) {
+			t := tools.Get().(*packer)
+			defer tools.Put(t)
+			for k := a; k < b; k++ {
+				errs[k] = t.load(d, lo+k, opt.Side, &images[k])
+			}
+		})
+		for k := range n {
+			im := &images[k]
+			if errs[k] != nil {
+				if !opt.SkipCorrupt {
+					return errs[k]
+				}
+				im = new(imaging.Image)
+			}
+			if err := w.Add(im.Pix, im.W, im.H, im.C); err != nil {
+				return err
+			}
+		}
+		if opt.Progress != nil {
+			opt.Progress(lo+n, d.Len())
+		}
+	}
+	return nil
+}
+
+// load reads sample i into out, reduced. A panic in a decoder becomes an error.
+func (t *packer) load(d *Dataset, i, side int, out *imaging.Image) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s: internal error while reading the image: %v", d.Names[i], r)
+		}
+	}()
+	if side <= 0 {
+		return d.Image(i, out, &t.dec)
+	}
+	if err := d.Image(i, &t.full, &t.dec); err != nil {
+		return err
+	}
+	im := &t.full
+	short := min(im.W, im.H)
+	if short <= side {
+		out.CopyFrom(im)
+		return nil
+	}
+	scaled := func(n int) int { return max(1, int(math.Round(float64(n)*float64(side)/float64(short)))) }
+	t.resizer.Resize(out, im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, scaled(im.W), scaled(im.H))
+	return nil
+}
+
+// cached is a Source of packed images.
+type cached struct {
+	d       *Dataset
+	file    *packed.File
+	w, h, c int
+}
+
+func newCached(d *Dataset, file *packed.File) *cached {
+	s := &cached{d: d, file: file}
+	for i := range file.Len() {
+		_, w, h, c, ok := file.Image(i)
+		switch {
+		case !ok:
+		case s.c == 0:
+			s.w, s.h, s.c = w, h, c
+		case w != s.w || h != s.h:
+			s.w, s.h = -1, -1
+		}
+		s.c = max(s.c, c)
+	}
+	if s.w < 0 {
+		s.w, s.h = 0, 0
+	}
+	return s
+}
+
+func (s *cached) Shape() (w, h, c int) { return s.w, s.h, s.c }
+
+func (s *cached) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
+	pix, w, h, c, ok := s.file.Image(i)
+	if !ok {
+		return fmt.Errorf("%s: could not be read when the cache was made", s.d.Names[i])
+	}
+	dst.Reset(w, h, c)
+	copy(dst.Pix, pix)
+	return nil
+}
