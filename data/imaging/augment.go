@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/pix"
+	"github.com/kindred-ml/kindred/internal/simd"
 )
 
 // Augment describes the random changes made to training images. The zero value
@@ -223,19 +226,23 @@ func mirror(row []float32, c int) {
 	}
 }
 
-// jitter changes the colours of pixels with c channels and values of 0 to 255 by
-// one linear map of RGB, hue * saturation * contrast * brightness, clamped at
-// the end. The hue is turned in the YIQ plane, contrast is about the mean luma.
-func (a *Augment) jitter(v []float32, c int, rng *rand.Rand) {
+// jitter changes the colours of h rows of pixels with c channels and values of 0
+// to 255, by one linear map of RGB, hue * saturation * contrast * brightness,
+// clamped, and normalises them: dst = scale*v + add. The hue is turned in the
+// YIQ plane, contrast is about the mean luma. sums has room for a row.
+func (a *Augment) jitter(dst, v []float32, h, c int, scale, add [3]float32, sums []float32, rng *rand.Rand) {
 	factor := func(f float64) float64 { return max(0, uniform(rng, 1-f, 1+f)) }
 	bright, contrast, sat := factor(a.Brightness), factor(a.Contrast), factor(a.Saturation)
 	hue := uniform(rng, -a.Hue, a.Hue) * 2 * math.Pi
 	gain := bright * contrast
-	offset := float32((1 - contrast) * bright * meanLuma(v, c))
+	offset := float32(0)
+	if a.Contrast > 0 {
+		offset = float32((1 - contrast) * bright * meanLuma(v, h, c, sums))
+	}
 	if c == 1 {
 		g := float32(gain)
 		for i, x := range v {
-			v[i] = min(max(g*x+offset, 0), 255)
+			dst[i] = scale[0]*min(max(g*x+offset, 0), 255) + add[0]
 		}
 		return
 	}
@@ -248,13 +255,7 @@ func (a *Augment) jitter(v []float32, c int, rng *rand.Rand) {
 			f[3*i+j] = float32(gain * (sat*m[3*i+j] + (1-sat)*luma[j]))
 		}
 	}
-	for i := 0; i+3 <= len(v); i += 3 {
-		p := (*[3]float32)(v[i : i+3])
-		r, g, b := p[0], p[1], p[2]
-		p[0] = min(max(f[0]*r+f[1]*g+f[2]*b+offset, 0), 255)
-		p[1] = min(max(f[3]*r+f[4]*g+f[5]*b+offset, 0), 255)
-		p[2] = min(max(f[6]*r+f[7]*g+f[8]*b+offset, 0), 255)
-	}
+	pix.Colors(dst, v, f, offset, scale, add)
 }
 
 // hueMatrix turns chroma by angle in the YIQ plane and keeps luma.
@@ -268,16 +269,14 @@ func hueMatrix(angle float64) [9]float64 {
 	}
 }
 
-// meanLuma is the mean ITU-R 601 luma of pixels with c channels.
-func meanLuma(v []float32, c int) float64 {
-	if len(v) == 0 {
-		return 0
-	}
+// meanLuma is the mean ITU-R 601 luma of h rows of pixels with c channels.
+func meanLuma(v []float32, h, c int, sums []float32) float64 {
+	line := len(v) / h
+	sums = sums[:line]
+	simd.ColumnSums(sums, v, h, line)
 	var sum [3]float64
-	for i := 0; i+c <= len(v); i += c {
-		for k := range c {
-			sum[k] += float64(v[i+k])
-		}
+	for i, s := range sums {
+		sum[i%c] += float64(s)
 	}
 	n := float64(len(v) / c)
 	if c == 1 {

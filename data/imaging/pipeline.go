@@ -57,6 +57,7 @@ type Pipeline struct {
 type Scratch struct {
 	resizer   Resizer
 	raw, bent []float32
+	sums      []float32
 
 	// a and b are the factors of a row, for values of one kind.
 	a, b   []float32
@@ -149,10 +150,14 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 			v = s.bent
 		}
 		if a.jitters() {
-			a.jitter(v, c, rng)
+			s.sums = grow(s.sums, w*c)
+			var scale, add [3]float32
+			p.norm.factors(scale[:c], add[:c], c)
+			a.jitter(dst, v, h, c, scale, add, s.sums, rng)
+		} else {
+			ra, rb := s.factors(p, w*c, c, true)
+			simd.ScaleShift(dst, v, ra, rb, simd.Linear())
 		}
-		ra, rb := s.factors(p, w*c, c, true)
-		simd.ScaleShift(dst, v, ra, rb, simd.Linear())
 	}
 	if a.Pad > 0 {
 		px, py := int(math.Round(a.Pad*float64(w))), int(math.Round(a.Pad*float64(h)))

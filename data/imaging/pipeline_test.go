@@ -305,20 +305,24 @@ func TestHueMatrix(t *testing.T) {
 	}
 }
 
+// jittered returns what a makes of v, not normalised.
+func jittered(a Augment, v []float32, c int, seed uint64) []float32 {
+	out := make([]float32, len(v))
+	a.jitter(out, v, 1, c, [3]float32{1, 1, 1}, [3]float32{}, make([]float32, len(v)), newRand(seed))
+	return out
+}
+
 func TestJitter(t *testing.T) {
 	// Brightness alone multiplies; grey stays grey under every jitter.
-	v := []float32{50, 100, 200, 20, 20, 20}
-	(&Augment{Brightness: 0.2}).jitter(v, 3, newRand(3))
+	v := jittered(Augment{Brightness: 0.2}, []float32{50, 100, 200, 20, 20, 20}, 3, 3)
 	f := v[1] / 100
 	if f < 0.8 || f > 1.2 || f == 1 || math.Abs(float64(v[0]-50*f)) > 1e-3 || math.Abs(float64(v[2]-200*f)) > 1e-3 {
 		t.Errorf("brightness gives %v", v)
 	}
 	all := Augment{Brightness: 0.4, Contrast: 0.4, Saturation: 0.4, Hue: 0.5}
 	for seed := range uint64(100) {
-		v := []float32{0, 0, 0, 90, 90, 90, 140, 140, 140, 255, 255, 255}
-		grey := []float32{0, 90, 140, 255}
-		all.jitter(v, 3, newRand(seed))
-		all.jitter(grey, 1, newRand(seed))
+		v := jittered(all, []float32{0, 0, 0, 90, 90, 90, 140, 140, 140, 255, 255, 255}, 3, seed)
+		grey := jittered(all, []float32{0, 90, 140, 255}, 1, seed)
 		for i, g := range grey {
 			for _, x := range v[3*i : 3*i+3] {
 				if math.Abs(float64(x-g)) > 1 {
@@ -328,16 +332,29 @@ func TestJitter(t *testing.T) {
 		}
 	}
 	// Contrast alone keeps the mean; saturation and hue keep the luma.
+	luma := func(v []float32) float64 { return meanLuma(v, 1, 3, make([]float32, len(v))) }
 	for _, a := range []Augment{{Contrast: 0.9}, {Saturation: 0.9}, {Hue: 0.5}} {
 		v := raw(noise(40, 40, 3, 9))
 		for i := range v {
 			v[i] = 110 + v[i]/16
 		}
-		before, old := meanLuma(v, 3), slices.Clone(v)
-		a.jitter(v, 3, newRand(1))
-		if d := math.Abs(meanLuma(v, 3) - before); d > 0.1 || slices.Equal(v, old) {
+		got := jittered(a, v, 3, 1)
+		if d := math.Abs(luma(got) - luma(v)); d > 0.1 || slices.Equal(v, got) {
 			t.Errorf("%+v moves the mean luma by %v", a, d)
 		}
+	}
+}
+
+func TestMeanLuma(t *testing.T) {
+	v := []float32{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120}
+	want := (0.299*(10+40+70+100) + 0.587*(20+50+80+110) + 0.114*(30+60+90+120)) / 4
+	for _, h := range []int{1, 2, 4} {
+		if got := meanLuma(v, h, 3, make([]float32, 12)); math.Abs(got-want) > 1e-4 {
+			t.Errorf("%d rows: %v, want %v", h, got, want)
+		}
+	}
+	if got := meanLuma(v, 2, 1, make([]float32, 12)); math.Abs(got-65) > 1e-4 {
+		t.Errorf("grey: %v", got)
 	}
 }
 

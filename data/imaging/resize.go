@@ -83,24 +83,27 @@ func (a *axis) set(key axisKey) {
 	scale := (key.hi - key.lo) / float64(out)
 	stretch := max(scale, 1)
 	support := key.filter.support() * stretch
-	a.taps = min(int(math.Ceil(support))*2+1, in)
-	if key.lo == 0 && key.hi == float64(in) && in == out {
-		a.taps = 1 // every pixel stays where it is
+	still := key.lo == 0 && key.hi == float64(in) && in == out
+	// window returns the first and last input pixel of output i, and its centre.
+	window := func(i int) (lo, hi int, center float64) {
+		if still {
+			return i, i, float64(i) + 0.5 // every pixel stays where it is
+		}
+		center = key.lo + (float64(i)+0.5)*scale
+		lo = max(int(math.Ceil(center-support-0.5)), 0)
+		return lo, min(int(math.Floor(center+support-0.5)), in-1), center
+	}
+	a.taps = 1
+	for i := range out {
+		lo, hi, _ := window(i)
+		a.taps = max(a.taps, hi-lo+1)
 	}
 	a.first, a.weights = grow(a.first, out), grow(a.weights, out*a.taps)
 	clear(a.weights)
 	for i := range out {
-		center := key.lo + (float64(i)+0.5)*scale
-		lo := max(int(math.Ceil(center-support-0.5)), 0)
-		hi := min(int(math.Floor(center+support-0.5)), in-1)
+		lo, hi, center := window(i)
 		// All windows have one length: near the far edge they start earlier.
 		first := min(lo, in-a.taps)
-		if a.taps == 1 {
-			first, lo, hi = i, i, i
-			if in == 1 {
-				first, lo, hi = 0, 0, 0
-			}
-		}
 		at := i
 		if key.mirror {
 			at = out - 1 - i
@@ -112,9 +115,6 @@ func (a *axis) set(key axisKey) {
 		}
 		for k := lo; k <= hi; k++ {
 			w[k-first] = float32(key.filter.at((float64(k)+0.5-center)/stretch) / sum)
-		}
-		if a.taps == 1 {
-			w[0] = 1
 		}
 		a.first[at] = int32(key.step * first)
 	}

@@ -27,3 +27,11 @@ func affine(dst *float32, src *uint8, a, b *float32, blocks int) bool {
 	affineAVX2(dst, src, a, b, blocks)
 	return true
 }
+
+func colors(dst, src, m *float32, n int, high float32) bool {
+	if simd.Active() < simd.AVX2 {
+		return false
+	}
+	colorsAVX2(dst, src, m, n, high)
+	return true
+}

@@ -11,3 +11,5 @@ func blend(dst, src *float32, stride int, weights *float32, taps int, a, b *floa
 }
 
 func affine(dst *float32, src *uint8, a, b *float32, blocks int) bool { return false }
+
+func colors(dst, src, m *float32, n int, high float32) bool { return false }

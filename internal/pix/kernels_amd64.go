@@ -18,3 +18,8 @@ func blendAVX2(dst *float32, src *float32, stride int, weights *float32, taps in
 //
 //go:noescape
 func affineAVX2(dst *float32, src *uint8, a *float32, b *float32, blocks int)
+
+// colorsAVX2 maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.
+//
+//go:noescape
+func colorsAVX2(dst *float32, src *float32, m *float32, n int, high float32)

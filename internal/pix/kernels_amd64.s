@@ -113,3 +113,37 @@ block:
 	JNE         block
 	VZEROUPPER
 	RET
+
+// func colorsAVX2(dst *float32, src *float32, m *float32, n int, high float32)
+// Requires: AVX, FMA3
+TEXT ·colorsAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS high+32(FP), X0
+	VXORPS       X1, X1, X1
+	VMOVUPS      (DX), X2
+	VMOVUPS      16(DX), X3
+	VMOVUPS      32(DX), X4
+	VMOVUPS      48(DX), X5
+	VMOVUPS      64(DX), X6
+	VMOVUPS      80(DX), X7
+
+pixel:
+	VMOVAPS      X5, X8
+	VBROADCASTSS (CX), X9
+	VFMADD231PS  X9, X2, X8
+	VBROADCASTSS 4(CX), X9
+	VFMADD231PS  X9, X3, X8
+	VBROADCASTSS 8(CX), X9
+	VFMADD231PS  X9, X4, X8
+	VMAXPS       X1, X8, X8
+	VMINPS       X0, X8, X8
+	VFMADD213PS  X7, X6, X8
+	VMOVUPS      X8, (AX)
+	ADDQ         $0x0c, CX
+	ADDQ         $0x0c, AX
+	DECQ         BX
+	JNE          pixel
+	RET

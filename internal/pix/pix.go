@@ -77,3 +77,32 @@ func Affine(dst []float32, src []uint8, a, b []float32) {
 		dst[j] = a[j]*float32(src[j]) + b[j]
 	}
 }
+
+// Colors maps three-channel pixels, with m the rows of a matrix:
+//
+//	dst[c] = a[c] * clamp(m[3c]*src[0] + m[3c+1]*src[1] + m[3c+2]*src[2] + offset, 0, 255) + b[c]
+//
+// It panics unless dst and src have one length, a multiple of 3. They must not
+// overlap.
+func Colors(dst, src []float32, m [9]float32, offset float32, a, b [3]float32) {
+	n := len(dst) / 3
+	if len(src) != len(dst) || 3*n != len(dst) {
+		panic(fmt.Sprintf("pix: %d and %d values of three-channel pixels", len(dst), len(src)))
+	}
+	done := 0
+	if n > 1 {
+		k := [24]float32{
+			m[0], m[3], m[6], 0, m[1], m[4], m[7], 0, m[2], m[5], m[8], 0,
+			offset, offset, offset, 0, a[0], a[1], a[2], 0, b[0], b[1], b[2], 0,
+		}
+		if colors(&dst[0], &src[0], &k[0], n-1, 255) { // the last has nothing after it
+			done = 3 * (n - 1)
+		}
+	}
+	for i := done; i < len(dst); i += 3 {
+		for c := range 3 {
+			v := m[3*c]*src[i] + m[3*c+1]*src[i+1] + m[3*c+2]*src[i+2] + offset
+			dst[i+c] = a[c]*min(max(v, 0), 255) + b[c]
+		}
+	}
+}

@@ -120,6 +120,35 @@ func TestAffine(t *testing.T) {
 	})
 }
 
+func TestColors(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(4, 4))
+		for n := range 50 {
+			src := floats(rng, 3*n, 100)
+			m, a, b := [9]float32(floats(rng, 9, 1)), [3]float32(floats(rng, 3, 1)), [3]float32(floats(rng, 3, 1))
+			dst := floats(rng, 3*n+3, 1)
+			guard := [3]float32(dst[3*n:])
+			Colors(dst[:3*n], src, m, 40, a, b)
+			for i := range n {
+				for c := range 3 {
+					v, size := 40.0, 40.0
+					for k := range 3 {
+						x := float64(m[3*c+k]) * float64(src[3*i+k])
+						v, size = v+x, size+math.Abs(x)
+					}
+					want := float64(a[c])*min(max(v, 0), 255) + float64(b[c])
+					if !near(dst[3*i+c], want, size*math.Abs(float64(a[c]))) {
+						t.Fatalf("%d pixels: %v, want %v", n, dst[3*i+c], want)
+					}
+				}
+			}
+			if [3]float32(dst[3*n:]) != guard {
+				t.Fatal("wrote past the end")
+			}
+		}
+	})
+}
+
 func TestMismatchPanics(t *testing.T) {
 	f := make([]float32, 8)
 	for i, call := range []func(){
@@ -128,6 +157,7 @@ func TestMismatchPanics(t *testing.T) {
 		func() { Gather(f, make([]uint8, 9), []int32{-1}, f, 1) },
 		func() { Blend(f, f, 8, []float32{1, 1}, f, f) },
 		func() { Blend(f, f, 8, nil, f, f) },
+		func() { Colors(f, f, [9]float32{}, 0, [3]float32{}, [3]float32{}) },
 		func() { Affine(f, make([]uint8, 7), f, f) },
 	} {
 		func() {

@@ -12,6 +12,7 @@ func main() {
 	gather()
 	blend()
 	affine()
+	colors()
 	Generate()
 }
 
@@ -138,5 +139,41 @@ func affine() {
 	DECQ(blocks)
 	JNE(LabelRef("block"))
 	VZEROUPPER()
+	RET()
+}
+
+// colors emits the linear map of three-channel pixels. A pixel is stored with a
+// fourth value, which the next store covers.
+func colors() {
+	TEXT("colorsAVX2", NOSPLIT, "func(dst, src, m *float32, n int, high float32)")
+	Pragma("noescape")
+	Doc("colorsAVX2 maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.")
+	dst := Load(Param("dst"), GP64())
+	src := Load(Param("src"), GP64())
+	m := Load(Param("m"), GP64())
+	n := Load(Param("n"), GP64())
+	high, zero := XMM(), XMM()
+	VBROADCASTSS(param("high"), high)
+	VXORPS(zero, zero, zero)
+	var k [6]reg.VecVirtual
+	for i := range k {
+		k[i] = XMM()
+		VMOVUPS(Mem{Base: m, Disp: 16 * i}, k[i])
+	}
+	v, x := XMM(), XMM()
+	Label("pixel")
+	VMOVAPS(k[3], v)
+	for i := range 3 {
+		VBROADCASTSS(Mem{Base: src, Disp: 4 * i}, x)
+		VFMADD231PS(x, k[i], v)
+	}
+	VMAXPS(zero, v, v)
+	VMINPS(high, v, v)
+	VFMADD213PS(k[5], k[4], v)
+	VMOVUPS(v, Mem{Base: dst})
+	ADDQ(U8(12), src)
+	ADDQ(U8(12), dst)
+	DECQ(n)
+	JNE(LabelRef("pixel"))
 	RET()
 }
