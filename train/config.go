@@ -105,9 +105,10 @@ type GroupList []Group
 type EvalConfig struct {
 	Recall   []int    `yaml:"recall" help:"k of Recall@k"`
 	Every    int      `yaml:"every" help:"evaluate after every n-th epoch, and after the last"`
-	Metrics  []string `yaml:"metrics" help:"further metrics after the last epoch, as kindred eval names them"`
+	Metrics  []string `yaml:"metrics" help:"further metrics after the last epoch, as kindred eval names them; fine:nmi or label:nmi+30 for one column of labels"`
 	Distance string   `yaml:"distance" help:"euclidean, cosine"`
 	Train    int      `yaml:"train" help:"also score the first n training samples; 0: none, -1: all"`
+	Keep     bool     `yaml:"keep" help:"keep the embeddings of every evaluation in snapshots/, the first before any training"`
 	Batch    int      `yaml:"batch" help:"images at a time"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
@@ -19,6 +20,8 @@ const (
 	fineColumn  = "fine"
 	labelColumn = "label"
 )
+
+var scoredColumns = []string{fineColumn, labelColumn}
 
 // scored is a set of samples that evaluations score: test, seen or train.
 type scored struct {
@@ -144,7 +147,7 @@ func (s *scored) embedAll(ctx context.Context, net Network, batch int) (err erro
 }
 
 // score embeds a set and measures it.
-func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics []eval.Metric) ([]Metric, error) {
+func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics map[string][]eval.Metric) ([]Metric, error) {
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}
@@ -164,37 +167,67 @@ func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics []
 	if err != nil {
 		return nil, err
 	}
-	rep, err := eval.Evaluate(ctx, *set(s.q, qLabels), g, eval.Config{
-		Metrics: metrics, Columns: names, Distance: distance, Clustering: cluster.Config{Seed: cfg.Train.Seed},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("evaluating the %s samples: %w", s.name, err)
-	}
+	q := set(s.q, qLabels)
 	var out []Metric
-	for _, c := range rep.Columns {
-		for _, v := range c.Values {
-			out = append(out, Metric{Set: s.name, Column: c.Name, Name: v.Metric.String(), Value: v.Value})
+	for c, name := range names {
+		wanted := metrics[name]
+		one := eval.Set{X: q.X, Labels: q.Labels[c : c+1]}
+		var gallery *eval.Set
+		if g != nil {
+			gallery = &eval.Set{X: g.X, Labels: g.Labels[c : c+1]}
+		}
+		rep, err := eval.Evaluate(ctx, one, gallery, eval.Config{
+			Metrics: wanted, Columns: names[c : c+1], Distance: distance, Clustering: cluster.Config{Seed: cfg.Train.Seed},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("evaluating the %s samples: %w", s.name, err)
+		}
+		for _, v := range rep.Columns[0].Values {
+			out = append(out, Metric{Set: s.name, Column: name, Name: v.Metric.String(), Value: v.Value})
 		}
 	}
 	return out, nil
 }
 
-// metricsOf lists what to measure after an epoch, and after the last one.
-func (c *Config) metricsOf(last bool) ([]eval.Metric, error) {
-	var out []eval.Metric
-	for _, k := range c.Eval.Recall {
-		out = append(out, eval.Metric{Kind: eval.Recall, K: k})
+// metricsOf lists what to measure by column of labels after an epoch, and after
+// the last one.
+func (c *Config) metricsOf(last bool) (map[string][]eval.Metric, error) {
+	out := map[string][]eval.Metric{}
+	add := func(column string, m eval.Metric) {
+		if !slices.Contains(out[column], m) {
+			out[column] = append(out[column], m)
+		}
 	}
-	if last {
-		for _, name := range c.Eval.Metrics {
-			m, err := eval.ParseMetric(name)
-			if err != nil {
-				return nil, err
-			}
-			if !slices.Contains(out, m) {
-				out = append(out, m)
-			}
+	for _, column := range scoredColumns {
+		for _, k := range c.Eval.Recall {
+			add(column, eval.Metric{Kind: eval.Recall, K: k})
+		}
+	}
+	if !last {
+		return out, nil
+	}
+	for _, name := range c.Eval.Metrics {
+		columns, m, err := parseMetric(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, column := range columns {
+			add(column, m)
 		}
 	}
 	return out, nil
+}
+
+// parseMetric reads "nmi", for both columns of labels, or "fine:nmi" and
+// "label:nmi+30" for one.
+func parseMetric(name string) (columns []string, m eval.Metric, err error) {
+	columns = scoredColumns
+	if column, rest, ok := strings.Cut(name, ":"); ok {
+		if !slices.Contains(scoredColumns, column) {
+			return nil, m, fmt.Errorf("%q: the column before the colon must be %s", name, strings.Join(scoredColumns, " or "))
+		}
+		columns, name = []string{column}, rest
+	}
+	m, err = eval.ParseMetric(name)
+	return columns, m, err
 }

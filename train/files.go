@@ -17,6 +17,9 @@ const (
 	ConfigFile  = "config.yaml"
 	MetricsFile = "metrics.csv"
 	TimingFile  = "timing.csv"
+	// SnapshotDir holds EPOCH_SET_embeddings.npy and EPOCH_SET_labels.csv of
+	// every evaluation, with eval.keep.
+	SnapshotDir = "snapshots"
 )
 
 // write replaces a file of the run folder.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
@@ -75,7 +74,7 @@ func (c *Config) problems() []problem {
 		bad(true, "eval.distance", "%v", err)
 	}
 	for _, m := range c.Eval.Metrics {
-		if _, err := eval.ParseMetric(m); err != nil {
+		if _, _, err := parseMetric(m); err != nil {
 			bad(true, "eval.metrics", "%v", err)
 		}
 	}

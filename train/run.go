@@ -194,6 +194,11 @@ func (t *trainer) observe(s Stage, r objective.Result, row *Epoch) {
 func (t *trainer) loop(ctx context.Context) error {
 	t.began = time.Now()
 	t.observe(Started, objective.Result{}, nil)
+	if t.cfg.Eval.Keep && t.state.Epoch == 0 && t.state.Step == 0 {
+		if _, err := t.evaluate(ctx, 0, false); err != nil {
+			return err
+		}
+	}
 	for t.state.Epoch < t.cfg.Train.Epochs {
 		start := time.Now()
 		if err := t.epoch(ctx); err != nil {
@@ -205,7 +210,7 @@ func (t *trainer) loop(ctx context.Context) error {
 		if last || row.Epoch%t.cfg.Eval.Every == 0 {
 			t.observe(Scoring, objective.Result{}, nil)
 			var err error
-			if row.Metrics, err = t.evaluate(ctx, last); err != nil {
+			if row.Metrics, err = t.evaluate(ctx, row.Epoch, last); err != nil {
 				return t.stopped(err)
 			}
 		}
@@ -347,8 +352,8 @@ func (t *trainer) badGradient() string {
 	return "the sum of its squares"
 }
 
-// evaluate scores all sets.
-func (t *trainer) evaluate(ctx context.Context, last bool) ([]Metric, error) {
+// evaluate scores all sets after an epoch.
+func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]Metric, error) {
 	metrics, err := t.cfg.metricsOf(last)
 	if err != nil {
 		return nil, err
@@ -360,6 +365,15 @@ func (t *trainer) evaluate(ctx context.Context, last bool) ([]Metric, error) {
 			return nil, err
 		}
 		out = append(out, m...)
+		if t.cfg.Eval.Keep && t.opts.Dir != "" {
+			dir := filepath.Join(t.opts.Dir, SnapshotDir)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return nil, err
+			}
+			if err := t.writeEmbeddings(filepath.Join(SnapshotDir, fmt.Sprintf("%04d_%s_", epoch, s.name)), s.q); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return out, nil
 }

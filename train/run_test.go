@@ -345,6 +345,38 @@ func TestFullDiskMidRun(t *testing.T) {
 	sameFolders(t, want, got)
 }
 
+// TestSnapshots keeps the embeddings of every evaluation; the last are those of
+// the run's end.
+func TestSnapshots(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	cfg := smallConfig(t)
+	cfg.Eval.Keep, cfg.Eval.Every, cfg.Eval.Train = true, 2, 10
+	cfg.Eval.Metrics = []string{"fine:nmi", "label:nmi+2"}
+	res, err := Run(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 20, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := folder(t, dir)
+	for _, e := range []string{"0000", "0002", "0003"} {
+		for _, set := range []string{"test", "train"} {
+			if files["snapshots/"+e+"_"+set+"_embeddings.npy"] == "" || files["snapshots/"+e+"_"+set+"_labels.csv"] == "" {
+				t.Errorf("no snapshot of the %s samples after epoch %s", set, e)
+			}
+		}
+	}
+	if files["snapshots/0003_test_embeddings.npy"] != files["embeddings.npy"] {
+		t.Error("the last snapshot is not what the run ended with")
+	}
+	if files["snapshots/0000_test_embeddings.npy"] == files["embeddings.npy"] {
+		t.Error("training changed nothing")
+	}
+	for key, want := range map[string]bool{"test_nmi": true, "test_label_nmi+2": true, "test_label_nmi": false, "test_nmi+2": false} {
+		if _, ok := res.Last().Metric(key); ok != want {
+			t.Errorf("metric %s: %v", key, ok)
+		}
+	}
+}
+
 func TestFeatures(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Dim, cfg.Network.Width = 8, 16
