@@ -227,7 +227,7 @@ func (t *term) negativeIndices(i int, sel *mine.Selection, s *scratch) []int32 {
 // emit hands the derivatives of anchor i's pairs over.
 func (t *term) emit(i int, sel *mine.Selection, s *scratch, pos, dpos, neg, dneg []float32) {
 	t.weights.Add(i, sel.Pos, pos, dpos)
-	if len(neg) < fewPairs {
+	if sel.Paired || len(neg) < fewPairs {
 		t.weights.Add(i, t.negativeIndices(i, sel, s), neg, dneg)
 		return
 	}

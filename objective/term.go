@@ -21,11 +21,14 @@ type term struct {
 	opts   Options
 	weight float64
 	loss   loss.Loss
+	params []*loss.Param
 	miner  *mine.Miner
+	most   int // similarities held at a time
 
 	rows        pair.Rows // the batch
 	centred     pair.Rows // the batch, centred, for a loss that wants it
 	proxies     pair.Rows
+	p, pGrad    mat.Dense // the proxies as parameters, and their gradient
 	proxyLabels []int64
 	memory      memory
 	labels      []int64 // of the anchors
@@ -100,9 +103,12 @@ func newTerm(w Weighted) (*term, error) {
 	if err := checkMining(o.Loss, o.Mine); err != nil {
 		return nil, err
 	}
-	t := &term{opts: o, weight: w.Weight, loss: o.Loss, miner: mine.New(o.Mine)}
+	t := &term{opts: o, weight: w.Weight, loss: o.Loss, miner: mine.New(o.Mine), most: MatrixRows * MatrixRows}
 	t.memory.size = o.Memory
 	t.weights.Keep = cross
+	if l, ok := o.Loss.(loss.Learner); ok {
+		t.params = l.Params()
+	}
 	return t, nil
 }
 
@@ -191,8 +197,8 @@ func (t *term) prepare(x *mat.Dense, labels []int64, triplets [][3]int32) error 
 		t.table.Groups.BuildNone(x.Rows)
 		return nil
 	}
-	if l, ok := t.loss.(loss.PerLabel); ok && len(l.Params()[0].Value) > 1 {
-		if err := t.checkLabels(labels, len(l.Params()[0].Value)); err != nil {
+	if _, ok := t.loss.(loss.PerLabel); ok && len(t.params[0].Value) > 1 {
+		if err := t.checkLabels(labels, len(t.params[0].Value)); err != nil {
 			return err
 		}
 	}
@@ -225,7 +231,7 @@ func (t *term) checkLabels(labels []int64, classes int) error {
 }
 
 func (t *term) prepareProxies(p loss.Proxied, labels []int64) error {
-	param := p.Params()[0]
+	param := t.params[0]
 	n, d := param.Shape[0], param.Shape[1]
 	if d != t.rows.E.Cols {
 		return fmt.Errorf("proxies have %d numbers, embeddings %d", d, t.rows.E.Cols)
@@ -233,7 +239,9 @@ func (t *term) prepareProxies(p loss.Proxied, labels []int64) error {
 	if err := t.checkLabels(labels, n/p.PerClass()); err != nil {
 		return err
 	}
-	if err := t.proxies.Set(mat.Of(n, d, param.Value), true); err != nil {
+	t.p = mat.Dense{Rows: n, Cols: d, Stride: d, Data: param.Value}
+	t.pGrad = mat.Dense{Rows: n, Cols: d, Stride: d, Data: param.Grad}
+	if err := t.proxies.Set(&t.p, true); err != nil {
 		return fmt.Errorf("proxies: %w", err)
 	}
 	t.proxyLabels = resize(t.proxyLabels, n)
@@ -268,8 +276,8 @@ func (t *term) sweep(p phase) {
 	t.perAnchor = resize(t.perAnchor, n)
 	clear(t.perAnchor)
 	block := n
-	if refs := t.table.Refs(); n*refs > MatrixRows*MatrixRows && !t.weights.Keep {
-		block = max(1, MatrixRows*MatrixRows/refs/pair.Grain) * pair.Grain
+	if refs := t.table.Refs(); n*refs > t.most && !t.weights.Keep {
+		block = max(1, t.most/refs/pair.Grain) * pair.Grain
 	}
 	for t.lo = 0; t.lo < n; t.lo += block {
 		t.hi = min(t.lo+block, n)
@@ -313,9 +321,7 @@ func (t *term) backward(scale float64, grad *mat.Dense, add bool) {
 	t.rows.Backward(&t.dE, scale, grad, add)
 	switch l := t.loss.(type) {
 	case loss.Proxied:
-		p := l.Params()[0]
-		g := mat.Dense{Rows: p.Shape[0], Cols: p.Shape[1], Stride: p.Shape[1], Data: p.Grad}
-		t.proxies.Backward(&t.dP, scale, &g, false)
+		t.proxies.Backward(&t.dP, scale, &t.pGrad, false)
 	case loss.PerLabel:
 		l.Learned(t.labels, t.perAnchor, scale)
 	}

@@ -17,6 +17,7 @@ type Table struct {
 	loaded bool
 	s      mat.Dense
 	gram   gram
+	block  mat.Dense // the loaded anchors
 }
 
 // Load computes the similarities of anchors lo..hi-1. Rows loaded before are
@@ -36,8 +37,8 @@ func (t *Table) Load(lo, hi int) {
 		t.gram.run(t.A.E, &t.s)
 		return
 	}
-	a := rows(t.A.E, lo, hi)
-	mat.Gemm(false, true, 1, &a, t.R.E, 0, &t.s)
+	t.block = rows(t.A.E, lo, hi)
+	mat.Gemm(false, true, 1, &t.block, t.R.E, 0, &t.s)
 }
 
 // square reports whether all anchors are loaded and are all references.

@@ -31,11 +31,15 @@ type Weights struct {
 	colRow   []int32 // anchor, complemented for near pairs
 	colC     []float32
 
-	dense     []bool    // per loaded anchor: its weights stand in the Table's row
-	sumA      []float64 // minus the coefficient of each anchor itself
-	sumR      []float64
-	dA, dR    *mat.Dense
-	fresh     bool // dA and dR hold nothing yet
+	dense  []bool    // per loaded anchor: its weights stand in the Table's row
+	sumA   []float64 // minus the coefficient of each anchor itself
+	sumR   []float64
+	dA, dR *mat.Dense
+	fresh  bool // dA and dR hold nothing yet
+
+	// The loaded anchors: their rows of dA and of E, and their dense weights.
+	blockA, blockE, block mat.Dense
+
 	rowTask   applyRows
 	colTask   applyCols
 	columnSum columnSum
@@ -126,7 +130,7 @@ func (w *Weights) coefficient(i, j int, x, dx float32) (ref int32, c float32) {
 	return ref, c
 }
 
-// Many is Add for weights on many references, ascending: where most are worth
+// Many is Add for weights on many distinct references: where most are worth
 // keeping they replace the anchor's similarities in the Table, which must not be
 // read afterwards unless Keep is set. A nil ref stands for all negatives of the
 // anchor. Weights are dropped that all together are below a millionth of the
@@ -264,31 +268,32 @@ func (w *Weights) Flush() {
 	}
 	w.scatter.w = w
 	par.Do(chunks(hi-lo), &w.scatter)
-	dA := rows(w.dA, lo, hi)
-	s := t.s
+	w.blockA, w.blockE, w.block = rows(w.dA, lo, hi), rows(t.A.E, lo, hi), t.s
 	if w.Keep {
-		s = w.kept
+		w.block = w.kept
 	}
 	if t.square() && w.dR == nil {
-		if w.measure != Similarity {
-			w.columnSum = columnSum{w: w, s: &s}
-			par.Do((s.Cols+columnGrain-1)/columnGrain, &w.columnSum)
-		}
-		w.both.run(&s)
-		mat.Gemm(false, false, 1, &s, t.R.E, 1, &dA)
+		w.columnSums()
+		w.both.run(&w.block)
+		mat.Gemm(false, false, 1, &w.block, t.R.E, 1, &w.blockA)
 		return
 	}
-	mat.Gemm(false, false, 1, &s, t.R.E, 1, &dA)
-	a := rows(t.A.E, lo, hi)
+	mat.Gemm(false, false, 1, &w.block, t.R.E, 1, &w.blockA)
 	dR := w.dR
 	if dR == nil {
 		dR = w.dA
-		s.Cols = w.dA.Rows
+		w.block.Cols = w.dA.Rows
 	}
-	mat.Gemm(true, false, 1, &s, &a, 1, dR)
+	mat.Gemm(true, false, 1, &w.block, &w.blockE, 1, dR)
+	w.columnSums()
+}
+
+// columnSums adds the sums of the dense weights of each reference to sumR,
+// where the measure needs them.
+func (w *Weights) columnSums() {
 	if w.measure != Similarity {
-		w.columnSum = columnSum{w: w, s: &s}
-		par.Do((s.Cols+columnGrain-1)/columnGrain, &w.columnSum)
+		w.columnSum.w = w
+		par.Do((w.block.Cols+columnGrain-1)/columnGrain, &w.columnSum)
 	}
 }
 
@@ -341,16 +346,14 @@ func zero(m *mat.Dense) {
 const columnGrain = 256
 
 // columnSum adds up the dense weights per reference.
-type columnSum struct {
-	w *Weights
-	s *mat.Dense
-}
+type columnSum struct{ w *Weights }
 
 func (c *columnSum) Run(chunk int) {
-	lo, hi := chunk*columnGrain, min((chunk+1)*columnGrain, c.s.Cols)
+	s := &c.w.block
+	lo, hi := chunk*columnGrain, min((chunk+1)*columnGrain, s.Cols)
 	sum := c.w.sumR[lo:hi]
-	for i := range c.s.Rows {
-		for k, x := range c.s.Row(i)[lo:hi] {
+	for i := range s.Rows {
+		for k, x := range s.Row(i)[lo:hi] {
 			sum[k] += float64(x)
 		}
 	}

@@ -1,0 +1,256 @@
+package mine
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// TestDeterministicPolicies compares the choices of all policies that do not
+// draw with plain loops over distances, on the sphere and off it.
+func TestDeterministicPolicies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	for trial := range 60 {
+		n, d := 2+rng.IntN(70), 1+rng.IntN(9)
+		normalize := trial%2 == 0
+		e, labels := mat.New(n, d), make([]int64, n)
+		for i := range labels {
+			labels[i] = int64(rng.IntN(1 + rng.IntN(6)))
+			for k := range d {
+				e.Row(i)[k] = float32(rng.NormFloat64())
+			}
+		}
+		var rows pair.Rows
+		if err := rows.Set(e, normalize); err != nil {
+			t.Fatal(err)
+		}
+		table := &pair.Table{A: &rows, R: &rows}
+		table.Groups.Build(labels, labels, true)
+		table.Load(0, n)
+		for p := range positiveNames {
+			for q := range negativeNames {
+				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: trial%3 == 0}
+				m := New(cfg)
+				m.Begin(table, 0)
+				var s Scratch
+				for i := range n {
+					checkChoice(t, table, labels, cfg, i, m.Mine(i, &s))
+				}
+			}
+		}
+	}
+}
+
+// checkChoice compares a selection with the policies' definitions.
+func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i int, sel *Selection) {
+	t.Helper()
+	var pos, neg []int32
+	for j, y := range labels {
+		if j != i && y == labels[i] {
+			pos = append(pos, int32(j))
+		} else if y != labels[i] {
+			neg = append(neg, int32(j))
+		}
+	}
+	d := func(j int32) float64 { return distanceOf(table, i, int(j)) }
+	s := func(j int32) float64 {
+		var v float64
+		for k, x := range table.A.E.Row(i) {
+			v += float64(x) * float64(table.A.E.At(int(j), k))
+		}
+		return v
+	}
+	extreme := func(of []int32, f func(int32) float64, sign float64) int32 {
+		best := of[0]
+		for _, j := range of {
+			if sign*f(j) > sign*f(best) {
+				best = j
+			}
+		}
+		return best
+	}
+	const slack = 1e-5 // a choice may differ from ours by rounding
+	within := func(what string, got []int32, of []int32, want float64, f func(int32) float64) {
+		if len(got) != 1 || !slices.Contains(of, got[0]) || math.Abs(f(got[0])-want) > slack {
+			t.Fatalf("%v + %v, anchor %d: %s %v, want one at %v", cfg.Positives, cfg.Negatives, i, what, got, want)
+		}
+	}
+	if len(pos) == 0 || cfg.Positives == MultiSimilarityPositives && len(neg) == 0 {
+		if len(sel.Pos) > 0 {
+			t.Fatalf("anchor %d has positives %v of none", i, sel.Pos)
+		}
+	} else {
+		switch cfg.Positives {
+		case EasyPositive:
+			within("positive", sel.Pos, pos, d(extreme(pos, d, -1)), d)
+		case HardPositive:
+			within("positive", sel.Pos, pos, d(extreme(pos, d, 1)), d)
+		case AllPositives:
+			if !slices.Equal(sel.Pos, pos) {
+				t.Fatalf("anchor %d: positives %v, want %v", i, sel.Pos, pos)
+			}
+		case RandomPositive:
+			if len(sel.Pos) != 1 || !slices.Contains(pos, sel.Pos[0]) {
+				t.Fatalf("anchor %d: positive %v of %v", i, sel.Pos, pos)
+			}
+		case MultiSimilarityPositives:
+			limit := s(extreme(neg, s, 1)) + 0.1
+			for _, j := range pos {
+				if got := slices.Contains(sel.Pos, j); got != (s(j) < limit) && math.Abs(s(j)-limit) > slack {
+					t.Fatalf("anchor %d: positive %d kept: %v, S %v, limit %v", i, j, got, s(j), limit)
+				}
+			}
+		}
+	}
+	if len(neg) == 0 {
+		if len(sel.Neg) > 0 || sel.All {
+			t.Fatalf("anchor %d has negatives of none", i)
+		}
+		return
+	}
+	switch cfg.Negatives {
+	case HardNegative:
+		within("negative", sel.Neg, neg, d(extreme(neg, d, -1)), d)
+	case EasyNegative:
+		within("negative", sel.Neg, neg, d(extreme(neg, d, 1)), d)
+	case AllNegatives:
+		if !sel.All {
+			t.Fatal("not all negatives")
+		}
+	case SemiHardNegative, FaceNetNegative:
+		if !sel.Paired || len(sel.Neg) != len(sel.Pos) {
+			t.Fatalf("anchor %d: negatives %v for positives %v", i, sel.Neg, sel.Pos)
+		}
+		for k, p := range sel.Pos {
+			want, candidates := math.Inf(1), 0
+			for _, j := range neg {
+				if d(j) > d(p)+1e-6 {
+					want = math.Min(want, d(j))
+					candidates++
+				}
+			}
+			got := sel.Neg[k]
+			if cfg.Negatives == FaceNetNegative {
+				if !slices.Contains(neg, got) {
+					t.Fatalf("anchor %d: negative %d", i, got)
+				}
+				continue
+			}
+			if candidates == 0 && cfg.HardFallback {
+				want = d(extreme(neg, d, -1))
+			} else if candidates == 0 {
+				if got >= 0 && d(got) < d(p)-slack {
+					t.Fatalf("anchor %d: negative %d where there is no candidate", i, got)
+				}
+				continue
+			}
+			if got < 0 || math.Abs(d(got)-want) > slack && math.Abs(d(got)-d(p)) > slack {
+				t.Fatalf("anchor %d: semi-hard negative %d, want one at %v", i, got, want)
+			}
+		}
+	case MultiSimilarityNegatives:
+		if len(pos) == 0 {
+			if len(sel.Neg) > 0 || sel.All {
+				t.Fatalf("anchor %d without positives has negatives", i)
+			}
+			return
+		}
+		limit := s(extreme(pos, s, -1)) - 0.1
+		for _, j := range neg {
+			got := sel.All || slices.Contains(sel.Neg, j)
+			if got != (s(j) > limit) && math.Abs(s(j)-limit) > slack {
+				t.Fatalf("anchor %d: negative %d kept: %v, S %v, limit %v", i, j, got, s(j), limit)
+			}
+		}
+	default:
+		for _, j := range sel.Neg {
+			if !slices.Contains(neg, j) {
+				t.Fatalf("anchor %d: negative %d", i, j)
+			}
+		}
+	}
+}
+
+// TestTiesGoToTheLowestIndex: with all points of a class equal, and all points
+// of the other equal too, first ones are chosen.
+func TestTiesGoToTheLowestIndex(t *testing.T) {
+	for _, scale := range []float32{1, 3, 1e-3} {
+		labels := make([]int64, 40)
+		e := mat.New(40, 3)
+		for i := range labels {
+			labels[i] = int64(i / 20)
+			e.Row(i)[0], e.Row(i)[1] = scale, scale*float32(labels[i])
+		}
+		var rows pair.Rows
+		if err := rows.Set(e, scale == 1); err != nil {
+			t.Fatal(err)
+		}
+		table := &pair.Table{A: &rows, R: &rows}
+		table.Groups.Build(labels, labels, true)
+		table.Load(0, 40)
+		for _, p := range []Positive{EasyPositive, HardPositive} {
+			for _, n := range []Negative{HardNegative, EasyNegative, SemiHardNegative} {
+				m := New(Config{Positives: p, Negatives: n})
+				m.Begin(table, 0)
+				var s Scratch
+				for i := range labels {
+					sel := m.Mine(i, &s)
+					wantP, wantN := int32(20*(i/20)), int32(20*(1-i/20))
+					if int(wantP) == i {
+						wantP++
+					}
+					if len(sel.Pos) != 1 || sel.Pos[0] != wantP || len(sel.Neg) != 1 || sel.Neg[0] != wantN {
+						t.Fatalf("%v + %v, anchor %d: %v and %v, want %d and %d", p, n, i, sel.Pos, sel.Neg, wantP, wantN)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSemiHardAmongNearPoints: distances too small for similarities to tell
+// apart are told apart all the same.
+func TestSemiHardAmongNearPoints(t *testing.T) {
+	// Anchor at (1, 0); the positive 3e-4 away, negatives at 1e-4, 2e-4, 4e-4, 5e-4.
+	offsets := []float32{0, 3e-4, 1e-4, 5e-4, 4e-4, 2e-4}
+	labels := []int64{0, 0, 1, 1, 1, 1}
+	e := mat.New(len(offsets), 2)
+	for i, o := range offsets {
+		e.Row(i)[0], e.Row(i)[1] = 1, o
+	}
+	var rows pair.Rows
+	if err := rows.Set(e, true); err != nil {
+		t.Fatal(err)
+	}
+	table := &pair.Table{A: &rows, R: &rows}
+	table.Groups.Build(labels, labels, true)
+	table.Load(0, len(labels))
+	for want, n := range map[int32]Negative{4: SemiHardNegative, 2: HardNegative} {
+		m := New(Config{Negatives: n})
+		m.Begin(table, 0)
+		var s Scratch
+		if sel := m.Mine(0, &s); sel.Neg[0] != want {
+			t.Errorf("%v chose %d, want %d", n, sel.Neg[0], want)
+		}
+	}
+}
+
+func TestNamesRoundTrip(t *testing.T) {
+	for _, name := range PositiveNames() {
+		if p, ok := ParsePositive(name); !ok || p.String() != name {
+			t.Errorf("positive %s", name)
+		}
+	}
+	for _, name := range NegativeNames() {
+		if n, ok := ParseNegative(name); !ok || n.String() != name {
+			t.Errorf("negative %s", name)
+		}
+	}
+	if _, ok := ParsePositive("semihard"); ok {
+		t.Error("semihard is no positive policy")
+	}
+}

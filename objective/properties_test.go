@@ -1,0 +1,178 @@
+package objective
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+)
+
+// traits say what may be done to a batch without changing a loss.
+type traits struct {
+	relabel bool // another number for each class
+	rotate  bool // an orthogonal map of the space
+	scale   bool // all embeddings, as given, times a number, without normalisation
+}
+
+// The classes of losses. All keep their value when the batch is permuted, and
+// when embeddings are scaled before normalisation.
+var (
+	ofPairs    = traits{relabel: true, rotate: true}
+	ofProxies  = traits{}                           // tied to a class's proxy, and to where it points
+	ofClasses  = traits{rotate: true}               // tied to a class's number alone
+	ofElements = traits{relabel: true, scale: true} // tied to the axes
+)
+
+// lossTraits must name every loss.
+var lossTraits = map[string]traits{
+	"triplet": ofPairs, "soft-triplet": ofPairs, "contrastive": ofPairs, "nca": ofPairs, "nca2": ofPairs,
+	"multisimilarity": ofPairs, "npair": ofPairs, "ntxent": ofPairs, "supcon": ofPairs, "circle": ofPairs,
+	"lifted": ofPairs, "generalized-lifted": ofPairs, "angular": ofPairs, "fastap": ofPairs,
+	"ranked-list": ofPairs, "tuplet-margin": ofPairs, "intra-pair-variance": ofPairs,
+	"margin":          ofClasses,
+	"snr-contrastive": ofElements,
+	"proxynca":        ofProxies, "proxy-anchor": ofProxies, "softtriple": ofProxies, "normsoftmax": ofProxies,
+	"cosface": ofProxies, "arcface": ofProxies,
+}
+
+// drawn must name every policy: whether its choice is random, and so depends on
+// the order of the batch.
+var drawnPositives = map[string]bool{"easy": false, "random": true, "hard": false, "all": false, "ms": false}
+
+var drawnNegatives = map[string]bool{"facenet": true, "random": true, "hard": false, "easy": false,
+	"semihard": false, "all": false, "distance": true, "ms": false}
+
+// change is a batch before and after something was done to it: row i of the
+// first is row at[i] of the second.
+type change struct {
+	e      *mat.Dense
+	labels []int64
+	at     []int
+}
+
+func changes(e *mat.Dense, labels []int64) map[string]change {
+	n, d := e.Rows, e.Cols
+	rng := rand.New(rand.NewPCG(3, 3))
+	same := make([]int, n)
+	for i := range same {
+		same[i] = i
+	}
+	clone := func() *mat.Dense {
+		c := mat.New(n, d)
+		copy(c.Data, e.Data)
+		return c
+	}
+	permuted := change{clone(), make([]int64, n), rng.Perm(n)}
+	for i, j := range permuted.at {
+		copy(permuted.e.Row(j), e.Row(i))
+		permuted.labels[j] = labels[i]
+	}
+	relabelled := change{clone(), make([]int64, n), same}
+	for i, y := range labels {
+		relabelled.labels[i] = (y + 1) % 4
+	}
+	scaled := change{clone(), labels, same}
+	for k := range scaled.e.Data {
+		scaled.e.Data[k] *= 1.7
+	}
+	rotated := change{clone(), labels, same}
+	for a := range d { // a rotation in each of many planes
+		b := (a + 1) % d
+		sin, cos := math.Sincos(0.4 + float64(a))
+		for i := range n {
+			r := rotated.e.Row(i)
+			x, y := float64(r[a]), float64(r[b])
+			r[a], r[b] = float32(cos*x-sin*y), float32(sin*x+cos*y)
+		}
+	}
+	return map[string]change{"permute": permuted, "relabel": relabelled, "rotate": rotated, "scale": scaled}
+}
+
+// run returns the value and gradient of an objective on a batch. What the loss
+// learns differs from class to class.
+func (c change) run(t *testing.T, name string, set map[string]any) (float64, *mat.Dense) {
+	t.Helper()
+	o, err := objectiveFor(name, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Classes, o.Dim = 4, c.e.Cols
+	obj, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := o.Loss.(*loss.Margin); ok {
+		for k := range m.Params()[0].Value {
+			m.Params()[0].Value[k] += 0.1 * float32(k)
+		}
+	}
+	grad := mat.New(c.e.Rows, c.e.Cols)
+	r, err := obj.Step(c.e, c.labels, grad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Value, grad
+}
+
+func TestProperties(t *testing.T) {
+	e, labels := gaussian(22, 6, 4, 12)
+	start := change{e: e, labels: labels}
+	for _, name := range LossNames() {
+		want, ok := lossTraits[name]
+		if !ok {
+			t.Errorf("%s is not in the table of properties", name)
+			continue
+		}
+		for _, normalize := range []bool{true, false} {
+			set := map[string]any{"normalize": normalize}
+			value, grad := start.run(t, name, set)
+			for what, c := range changes(e, labels) {
+				got, after := c.run(t, name, set)
+				keeps := math.Abs(got-value) <= 2e-5*math.Abs(value)
+				expect := map[string]bool{"permute": true, "relabel": want.relabel, "rotate": want.rotate, "scale": normalize || want.scale}[what]
+				if keeps != expect {
+					t.Errorf("%s (normalised: %v), %s: value %.7g becomes %.7g; invariant by the table: %v", name, normalize, what, value, got, expect)
+				}
+				if what != "permute" && what != "relabel" || !expect {
+					continue
+				}
+				for i, j := range c.at {
+					for k, g := range grad.Row(i) {
+						if math.Abs(float64(g-after.At(j, k))) > 1e-4*(1+math.Abs(float64(g))) {
+							t.Fatalf("%s (normalised: %v), %s: gradient %d, %d of %v becomes %v", name, normalize, what, i, k, g, after.At(j, k))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPolicyProperties(t *testing.T) {
+	e, labels := gaussian(22, 6, 4, 12)
+	start := change{e: e, labels: labels}
+	for _, p := range mine.PositiveNames() {
+		for _, n := range mine.NegativeNames() {
+			dp, ok := drawnPositives[p]
+			dn, ok2 := drawnNegatives[n]
+			if !ok || !ok2 {
+				t.Errorf("policy %s or %s is not in the table of properties", p, n)
+				continue
+			}
+			set := map[string]any{"positives": p, "negatives": n, "normalize": true}
+			value, _ := start.run(t, "triplet", set)
+			for what, c := range changes(e, labels) {
+				got, _ := c.run(t, "triplet", set)
+				keeps := math.Abs(got-value) <= 2e-5*math.Abs(value)
+				// Draws are by anchor and rank among the candidates, so only a
+				// change of order changes them.
+				if expect := what != "permute" || !dp && !dn; keeps != expect {
+					t.Errorf("%s + %s, %s: value %.7g becomes %.7g; invariant by the table: %v", p, n, what, value, got, expect)
+				}
+			}
+		}
+	}
+}
