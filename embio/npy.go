@@ -230,8 +230,8 @@ func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 	for done := 0; done < count; {
 		n := min(count-done, 8192)
 		b := buf[:n*h.item]
-		if _, err := io.ReadFull(r, b); err != nil {
-			return sizeError(h, int64(done), true)
+		if got, err := io.ReadFull(r, b); err != nil {
+			return sizeError(h, int64(done+got/h.item), true)
 		}
 		if err := a.append(b, h); err != nil {
 			return err

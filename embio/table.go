@@ -46,8 +46,14 @@ func Read(path string) (*Table, error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".npy":
 		t, err = readNPYTable(path)
+	case ".npz":
+		t, err = readNPZ(path)
+	case ".safetensors":
+		t, err = readSafetensors(path)
 	case ".csv":
 		t, err = readCSV(path)
+	case ".parquet":
+		t, err = readParquet(path)
 	default:
 		return nil, fmt.Errorf("%s: the extension %q is not one of %s", path, ext, strings.Join(Extensions, ", "))
 	}
@@ -58,7 +64,7 @@ func Read(path string) (*Table, error) {
 }
 
 // Extensions lists the extensions that Read knows.
-var Extensions = []string{".npy", ".csv"}
+var Extensions = []string{".npy", ".npz", ".safetensors", ".csv", ".parquet"}
 
 // check compares the lengths of a table's parts.
 func (t *Table) check(path string) error {

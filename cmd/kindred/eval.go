@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ nmi and ami use the arithmetic mean of the entropies.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings of the queries (.npy, .csv)")
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings of the queries ("+strings.Join(embio.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file")
 	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
 	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")

@@ -51,7 +51,7 @@ var ladder = map[string][]string{
 	"eval/rank":         {"internal/par", "internal/dot16", "mat"},
 	"eval/cluster":      {"internal/par", "internal/dot16", "mat"},
 	"eval/diagnose":     {"internal/par", "mat", "eval", "eval/rank", "eval/cluster"},
-	"embio":             {"internal/atomic", "mat"},
+	"embio":             {"internal/atomic", "mat", "nn/safetensors"},
 	"project":           {"internal/par", "internal/simd", "mat"},
 	"report":            {"internal/atomic"},
 	"train":             {"internal/par", "internal/atomic", "mat", "pair", "mine", "loss", "objective", "sample", "nn", "nn/optim", "nn/safetensors", "nn/torchfile", "data", "data/imaging", "eval", "eval/rank", "eval/cluster", "embio"},
