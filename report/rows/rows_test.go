@@ -89,8 +89,9 @@ func TestChooseSeed(t *testing.T) {
 		}
 		return s
 	}
-	if pick(1) != pick(1) || pick(1) == pick(2) {
-		t.Errorf("seeds choose %q, %q, %q", pick(1), pick(1), pick(2))
+	first, again, other := pick(1), pick(1), pick(2)
+	if first != again || first == other {
+		t.Errorf("seed 1 chooses %q and %q, seed 2 %q", first, again, other)
 	}
 }
 
