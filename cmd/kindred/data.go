@@ -22,7 +22,7 @@ kindred/data in the user's cache folder. It has one folder per set, by name.`,
 	}
 	var dir string
 	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "the data folder")
-	cmd.AddCommand(newDataList(a, &dir), newDataGet(a, &dir))
+	cmd.AddCommand(newDataList(a, &dir), newDataGet(a, &dir), newDataInfo(a, &dir))
 	return cmd
 }
 

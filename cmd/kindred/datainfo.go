@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/inspect"
+)
+
+func newDataInfo(a *app, dir *string) *cobra.Command {
+	var (
+		sheet      string
+		rows, cols int
+		skip, full bool
+	)
+	cmd := &cobra.Command{
+		Use:   "info PATH",
+		Short: "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
+		Long: `Examines a data set by name or path (a folder, .zip archive, CSV manifest or
+file of features): its layout, samples per class and split, image sizes,
+unreadable images, and pictures that occur twice, first of all those with two
+different labels. --sheet draws examples of every class.`,
+		Args: exactArgs("path"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			home, err := data.Home(*dir)
+			if err != nil {
+				return err
+			}
+			d, err := openAny(args[0], home)
+			if err != nil {
+				return err
+			}
+			progress := func(done, total int) { fmt.Fprintf(a.err, "\r%d of %d images", done, total) }
+			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: progress})
+			if err != nil {
+				return err
+			}
+			if r.Images != nil {
+				fmt.Fprintln(a.err)
+			}
+			if sheet != "" {
+				if err := inspect.Contact(sheet, d, rows, cols); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.err, "contact sheet: %s\n", sheet)
+			}
+			if a.json {
+				return a.printJSON(r)
+			}
+			return printInfo(a.out, r, full)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&sheet, "sheet", "", "write a contact sheet (PNG) to this file")
+	fs.IntVar(&rows, "rows", 20, "classes on the sheet")
+	fs.IntVar(&cols, "cols", 10, "images per class on the sheet")
+	fs.BoolVar(&skip, "no-images", false, "do not read the images")
+	fs.BoolVar(&full, "full", false, "list everything, not the first few")
+	return cmd
+}
+
+// openAny opens a set of images or of features.
+func openAny(what, home string) (*data.Dataset, error) {
+	if data.IsFeatures(what) {
+		return data.OpenFeatures(what, "")
+	}
+	return data.Open(what, data.OpenOptions{Home: home})
+}
+
+// few is how many entries of a list are printed without --full.
+const few = 10
+
+func printInfo(out io.Writer, r *inspect.Report, full bool) error {
+	fmt.Fprintf(out, "%s: %d samples, layout %s\n", r.Name, r.Samples, r.Layout)
+	for _, n := range r.Notes {
+		fmt.Fprintf(out, "note: %s\n", n)
+	}
+	if r.Features > 0 {
+		fmt.Fprintf(out, "features: %d values per sample\n", r.Features)
+	}
+	if r.Splits != nil {
+		fmt.Fprint(out, "split:")
+		for _, s := range slices.Sorted(maps.Keys(r.Splits)) {
+			fmt.Fprintf(out, " %s %d", s, r.Splits[s])
+		}
+		if r.Disjoint {
+			fmt.Fprint(out, " (no class on both sides)")
+		}
+		fmt.Fprintln(out)
+	}
+	most := few
+	if full {
+		most = r.Samples
+	}
+	for _, l := range r.Labels {
+		if err := printLabels(out, l, most); err != nil {
+			return err
+		}
+	}
+	if im := r.Images; im != nil {
+		fmt.Fprintf(out, "\nimages: %d grey, %d colour; width %d to %d (median %d), height %d to %d (median %d)\n",
+			im.Grey, im.Color, im.Width[0], im.Width[2], im.Width[1], im.Height[0], im.Height[2], im.Height[1])
+		fmt.Fprintf(out, "unreadable: %d\n", len(im.Unreadable))
+		for _, u := range im.Unreadable[:min(most, len(im.Unreadable))] {
+			fmt.Fprintf(out, "  %s\n", u.Error)
+		}
+		printDuplicates(out, im.Duplicates, most)
+	}
+	return nil
+}
+
+func printLabels(out io.Writer, l inspect.Labels, most int) error {
+	role := l.Role
+	if l.Train {
+		if role != "" {
+			role += ", "
+		}
+		role += "trained with"
+	}
+	if role != "" {
+		role = " (" + role + ")"
+	}
+	counts := make([]int, 0, len(l.Classes))
+	for _, c := range l.Classes {
+		counts = append(counts, c.Count)
+	}
+	slices.Sort(counts)
+	if len(counts) == 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "\nlabel %s%s: %d classes of %d to %d samples (median %d)", l.Column, role, len(counts), counts[0], counts[len(counts)-1], counts[len(counts)/2])
+	if l.Singletons > 0 {
+		fmt.Fprintf(out, "; %d with one sample only", l.Singletons)
+	}
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for i, c := range l.Classes {
+		if i == most && len(l.Classes) > most+1 {
+			fmt.Fprintf(w, "  ...\t%d more\t(--full lists all)\n", len(l.Classes)-most)
+			break
+		}
+		fmt.Fprintf(w, "  %d\t%s\t%d\n", c.Number, c.Name, c.Count)
+	}
+	return w.Flush()
+}
+
+func printDuplicates(out io.Writer, groups []inspect.Group, most int) {
+	conflicts, leaks := 0, 0
+	for _, g := range groups {
+		if g.Conflict {
+			conflicts++
+		}
+		if g.Leak {
+			leaks++
+		}
+	}
+	fmt.Fprintf(out, "duplicates: %d pictures occur more than once; %d of them under different labels, %d on both sides of the split\n", len(groups), conflicts, leaks)
+	for _, g := range groups[:min(most, len(groups))] {
+		kind := "same pixels"
+		if g.Near {
+			kind = "same picture"
+		}
+		if g.Conflict {
+			kind += ", DIFFERENT LABELS"
+		}
+		if g.Leak {
+			kind += ", both sides of the split"
+		}
+		fmt.Fprintf(out, "  %s:\n", kind)
+		for i, n := range g.Names {
+			label := ""
+			if i < len(g.Labels) {
+				label = g.Labels[i]
+			}
+			fmt.Fprintf(out, "    %s  [%s]\n", n, label)
+		}
+	}
+}
