@@ -2,7 +2,10 @@ package paper
 
 // all returns the experiments in the order of method and paper.
 func all() []*Experiment {
-	return []*Experiment{MNIST()}
+	return []*Experiment{
+		MNIST(), Omniglot(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(), Trimmed(),
+		Extreme(), Cars(), CUB(), SOP(), InShop(),
+	}
 }
 
 // Names lists the experiments' names.

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/report"
 	"github.com/kindred-ml/kindred/train"
@@ -22,11 +23,34 @@ type Arm struct {
 	Set  []string // key=value, as kindred train takes them
 	// Baseline names the arm that this one is compared with; empty: none.
 	Baseline string
-	// Published are the paper's numbers, one per measure; nil where it has none.
+	// Published are the paper's numbers, one per measure, NaN for those it does
+	// not have; nil where it has none at all.
 	Published []float64
+	// Series and At place the arm in the experiment's Sweep.
+	Series string
+	At     float64
 }
 
-// Experiment is a table of a paper.
+// Sweep is a figure of measures against a number that the arms vary.
+type Sweep struct {
+	X       string // label of the axis
+	Caption string
+}
+
+// Scale is a size in which an experiment can be run, as overrides of its base.
+type Scale struct {
+	Name, About string
+	Set         []string
+}
+
+// Claim is a sentence of a paper that the numbers can confirm or contradict.
+type Claim struct {
+	Text string
+	// Check says whether the outcome agrees, and the numbers that it goes by.
+	Check func(*Outcome) (holds bool, evidence string)
+}
+
+// Experiment is a table or a figure of a paper.
 type Experiment struct {
 	Name   string // as kindred reproduce knows it
 	Title  string
@@ -38,6 +62,13 @@ type Experiment struct {
 	Base     []string
 	Arms     []Arm
 	Measures []Measure
+	// Scales are the sizes of the experiment, the usual one first; none: there
+	// is one size only.
+	Scales []Scale
+	// Claims are checked on every outcome.
+	Claims []Claim
+	// Sweep, if set, is drawn from the arms' Series and At.
+	Sweep *Sweep
 	// Pictures, if set, makes the first section of the report and the figures
 	// that are also written as files, by name.
 	Pictures      func(*Outcome) ([]report.Block, map[string]report.Figure, error)
@@ -46,15 +77,37 @@ type Experiment struct {
 	Fast []string
 }
 
+// scale returns the named scale, the usual one for "".
+func (e *Experiment) scale(name string) (Scale, error) {
+	if name == "" && len(e.Scales) == 0 {
+		return Scale{}, nil
+	}
+	var names []string
+	for i, s := range e.Scales {
+		if name == s.Name || name == "" && i == 0 {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	if names == nil {
+		return Scale{}, fmt.Errorf("experiment %s has one scale only, and not %q", e.Name, name)
+	}
+	return Scale{}, fmt.Errorf("experiment %s has no scale %q; it has %s", e.Name, name, strings.Join(names, ", "))
+}
+
 // arm returns the position of the named arm, or -1.
 func (e *Experiment) arm(name string) int {
 	return slices.IndexFunc(e.Arms, func(a Arm) bool { return a.Name == name })
 }
 
 // Config returns the settings of the first arm as o asks for them, or the error
-// in o.Set.
+// in o.Scale or o.Set.
 func (e *Experiment) Config(o Options) (train.Config, error) {
-	return e.config(&e.Arms[0], o.Seed, o.overrides(e))
+	set, err := o.overrides(e)
+	if err != nil {
+		return train.Config{}, err
+	}
+	return e.config(&e.Arms[0], o.Seed, set)
 }
 
 // config returns the settings of an arm with one seed; more come last.

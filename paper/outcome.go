@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/kindred-ml/kindred/report"
@@ -14,8 +15,11 @@ type Outcome struct {
 	Source     string       `json:"source"`
 	Seeds      []uint64     `json:"seeds"`
 	Fast       bool         `json:"fast,omitempty"`
+	Scale      string       `json:"scale,omitempty"`
+	Set        []string     `json:"set,omitempty"` // what was set beyond the scale
 	Arms       []ArmOutcome `json:"arms"`
 	Took       float64      `json:"seconds"` // of training and evaluation, all runs
+	Claims     []Checked    `json:"claims,omitempty"`
 
 	e *Experiment
 	o Options
@@ -39,7 +43,11 @@ type MeasureOutcome struct {
 }
 
 func newOutcome(e *Experiment, runs []*Run, o Options) (*Outcome, error) {
-	out := &Outcome{Experiment: e.Name, Title: e.Title, Source: e.Source, Fast: o.Fast, e: e, o: o}
+	scale, err := e.scale(o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Scale: scale.Name, Set: o.asked, Experiment: e.Name, Title: e.Title, Source: e.Source, Fast: o.Fast, e: e, o: o}
 	for s := range o.Seeds {
 		out.Seeds = append(out.Seeds, o.Seed+uint64(s))
 	}
@@ -63,7 +71,7 @@ func newOutcome(e *Experiment, runs []*Run, o Options) (*Outcome, error) {
 				mo.Values = append(mo.Values, v)
 			}
 			mo.Summary = summarize(mo.Values)
-			if a.Published != nil {
+			if a.Published != nil && !math.IsNaN(a.Published[k]) {
 				mo.Paper = &a.Published[k]
 			}
 			ao.Measures = append(ao.Measures, mo)
@@ -81,6 +89,7 @@ func newOutcome(e *Experiment, runs []*Run, o Options) (*Outcome, error) {
 		}
 	}
 	out.Took = took.Seconds()
+	out.check()
 	return out, nil
 }
 

@@ -49,7 +49,14 @@ func (out *Outcome) page() (report.Page, map[string]report.Figure, error) {
 		}
 		p.Sections = append(p.Sections, report.Section{Title: out.e.PicturesTitle, Blocks: blocks})
 	}
-	p.Sections = append(p.Sections, report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}})
+	if out.e.Sweep != nil {
+		sweep := out.sweep()
+		files["sweep"] = report.Beside(figuresOf(sweep)...)
+		p.Sections = append(p.Sections, report.Section{Title: "The figure", Blocks: []report.Block{sweep}})
+	}
+	table := report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}}
+	table.Blocks = append(table.Blocks, out.verdicts()...)
+	p.Sections = append(p.Sections, table)
 	curves := out.Curves()
 	files["curves"] = report.Beside(figuresOf(curves)...)
 	p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
@@ -108,6 +115,9 @@ func (out *Outcome) Curves() report.Figures {
 // settings lists what the arms share and where they differ, and the time.
 func (out *Outcome) settings() []report.Block {
 	shared := report.Settings{Caption: "Every arm"}
+	if s, err := out.e.scale(out.o.Scale); err == nil && s.Name != "" {
+		shared.Items = append(shared.Items, report.Item{Name: "scale " + s.Name, Value: s.About})
+	}
 	for _, s := range append(append([]string(nil), out.e.Base...), out.o.Set...) {
 		shared.Items = append(shared.Items, item(s))
 	}

@@ -51,8 +51,14 @@ func TestExperimentsAreConsistent(t *testing.T) {
 				t.Errorf("%s, %s: no arm is called %s", name, a.Name, a.Baseline)
 			}
 			for _, fast := range []bool{false, true} {
-				if _, err := e.config(a, 1, Options{Fast: fast}.overrides(e)); err != nil {
-					t.Errorf("%s, %s, fast %v: %v", name, a.Name, fast, err)
+				for _, scale := range append([]Scale{{}}, e.Scales...) {
+					set, err := Options{Fast: fast, Scale: scale.Name}.overrides(e)
+					if err == nil {
+						_, err = e.config(a, 1, set)
+					}
+					if err != nil {
+						t.Errorf("%s, %s, fast %v, scale %q: %v", name, a.Name, fast, scale.Name, err)
+					}
 				}
 			}
 		}

@@ -10,7 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/train"
@@ -22,19 +25,29 @@ type Options struct {
 	Seeds int    // runs of each arm; default 1
 	Seed  uint64 // of the first; the others follow it
 	Fast  bool   // on a subset, to check direction only
+	Scale string // name of one of the experiment's scales; "": its usual one
+	Jobs  int    // runs at a time; default 1, as one run uses all cores
 	// Set are further overrides for all arms, as kindred train takes them.
 	Set  []string
 	Home string // folder of data sets by name
 	// Observe, if set, hears how the run under way is doing.
 	Observe func(arm string, seed uint64, ev train.Event)
+
+	asked []string // Set as given, without the scale's
 }
 
-// overrides are the settings that o changes, the fast ones first.
-func (o Options) overrides(e *Experiment) []string {
-	if !o.Fast {
-		return o.Set
+// overrides are the settings that o changes: the scale's, the fast ones, then
+// o.Set.
+func (o Options) overrides(e *Experiment) ([]string, error) {
+	s, err := e.scale(o.Scale)
+	if err != nil {
+		return nil, err
 	}
-	return slices.Concat(e.Fast, o.Set)
+	set := s.Set
+	if o.Fast {
+		set = slices.Concat(set, e.Fast)
+	}
+	return slices.Concat(set, o.Set), nil
 }
 
 // Run is one finished training.
@@ -63,19 +76,48 @@ const resultFile = "result.json"
 // an early stop leaves arms that can be compared. Runs that Dir holds already
 // are taken as they are, and one that was interrupted is resumed.
 func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) {
-	o.Seeds = max(o.Seeds, 1)
-	o.Set = o.overrides(e)
-	var runs []*Run
-	for s := range o.Seeds {
-		for i := range e.Arms {
-			r, err := e.runArm(ctx, &e.Arms[i], o.Seed+uint64(s), o)
-			if err != nil {
-				return nil, err
+	o.Seeds, o.Jobs = max(o.Seeds, 1), max(o.Jobs, 1)
+	var err error
+	o.asked = o.Set
+	if o.Set, err = o.overrides(e); err != nil {
+		return nil, err
+	}
+	o.Observe = oneAtATime(o.Observe)
+	runs := make([]*Run, o.Seeds*len(e.Arms))
+	var g errgroup.Group
+	g.SetLimit(o.Jobs)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	for k := range runs {
+		g.Go(func() error {
+			if ctx.Err() != nil { // another run has failed
+				return context.Cause(ctx)
 			}
-			runs = append(runs, r)
-		}
+			r, err := e.runArm(ctx, &e.Arms[k%len(e.Arms)], o.Seed+uint64(k/len(e.Arms)), o)
+			if err != nil {
+				stop(err)
+			}
+			runs[k] = r
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	return newOutcome(e, runs, o)
+}
+
+// oneAtATime guards an observer against runs side by side.
+func oneAtATime(observe func(string, uint64, train.Event)) func(string, uint64, train.Event) {
+	if observe == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(arm string, seed uint64, ev train.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		observe(arm, seed, ev)
+	}
 }
 
 // runArm trains one arm with one seed, or reads what it came to before.

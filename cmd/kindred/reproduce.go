@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/fetch"
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/paper"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/train/progress"
@@ -19,7 +21,9 @@ import (
 
 func newReproduce(a *app) *cobra.Command {
 	var o paper.Options
-	var dataDir string
+	var dataDir, path, features, backbone string
+	var size int
+	var from []string
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
 		Short: "Run a paper's experiment and set the numbers beside the published ones",
@@ -28,18 +32,24 @@ paper's, and writes report.html with the figures, results.json, and a run
 folder for each arm and seed. Finished runs are kept: the same command again
 goes on where it was stopped, and more --seeds add to what is there.
 
-'kindred reproduce list' shows the experiments.`,
+'kindred reproduce list' shows the experiments and their scales. 'kindred
+reproduce document --from DIR ...' writes the tables of finished experiments as
+one Markdown page.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 3 --out reports/mnist-3
   kindred reproduce mnist --fast --set train.lr=0.0005 --out /tmp/try`,
 		Args: exactArgs("name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return append(paper.Names(), "list"), cobra.ShellCompDirectiveNoFileComp
+			return append(paper.Names(), "list", "document"), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] == "list" {
+			switch args[0] {
+			case "list":
 				return listExperiments(a)
+			case "document":
+				return writeDocument(cmp.Or(o.Dir, filepath.Join("docs", "reproduction.md")), from)
 			}
+			o.Set = append(shortcuts(path, features, backbone, size), o.Set...)
 			e := paper.Find(args[0])
 			if e == nil {
 				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
@@ -64,9 +74,50 @@ goes on where it was stopped, and more --seeds add to what is there.
 	fs.IntVar(&o.Seeds, "seeds", 1, "runs of each arm, with consecutive seeds from --seed; several give mean ± std and a paired test")
 	fs.BoolVar(&o.Fast, "fast", false, "a subset and few epochs, to check the direction only")
 	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME)")
+	fs.StringVar(&o.Scale, "scale", "", "size of the experiment, as 'kindred reproduce list' shows them; default: its first")
+	fs.IntVar(&o.Jobs, "jobs", 1, "runs side by side; one run uses all cores already")
+	fs.StringVar(&path, "data", "", "folder, manifest or benchmark root to use instead of the experiment's data set (data.path)")
+	fs.StringVar(&features, "features", "", "file of ready features to use instead of images (data.path), with a linear network")
+	fs.StringVar(&backbone, "backbone", "", "network to use (network.name)")
+	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
+	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments")
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
 	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
 	return cmd
+}
+
+// shortcuts spells the flags that stand for settings out.
+func shortcuts(path, features, backbone string, size int) []string {
+	var set []string
+	if path != "" {
+		set = append(set, fmt.Sprintf("data.path=%q", path))
+	}
+	if features != "" {
+		set = append(set, fmt.Sprintf("data.path=%q", features), "network.name=linear", "data.augment=none")
+	}
+	if backbone != "" {
+		set = append(set, "network.name="+backbone)
+	}
+	if size > 0 {
+		set = append(set, fmt.Sprintf("data.size=%d", size))
+	}
+	return set
+}
+
+// writeDocument writes the finished experiments in the folders to path.
+func writeDocument(path string, from []string) error {
+	if len(from) == 0 {
+		return usagef("missing --from: folders of finished experiments")
+	}
+	var all []*paper.Outcome
+	for _, dir := range from {
+		out, err := paper.Load(dir)
+		if err != nil {
+			return err
+		}
+		all = append(all, out)
+	}
+	return atomic.WriteFile(path, func(w io.Writer) error { return paper.WriteDocument(w, all) })
 }
 
 func listExperiments(a *app) error {
@@ -75,6 +126,7 @@ func listExperiments(a *app) error {
 		Title  string   `json:"title"`
 		Source string   `json:"source"`
 		Arms   []string `json:"arms"`
+		Scales []string `json:"scales,omitempty"`
 	}
 	var all []listed
 	for _, name := range paper.Names() {
@@ -83,6 +135,9 @@ func listExperiments(a *app) error {
 		for _, arm := range e.Arms {
 			l.Arms = append(l.Arms, arm.Name)
 		}
+		for _, s := range e.Scales {
+			l.Scales = append(l.Scales, s.Name)
+		}
 		all = append(all, l)
 	}
 	if a.json {
@@ -90,7 +145,7 @@ func listExperiments(a *app) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, l := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", l.Name, l.Title, strings.Join(l.Arms, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%d arms\t%s\n", l.Name, l.Title, len(l.Arms), strings.Join(l.Scales, ", "))
 	}
 	return w.Flush()
 }

@@ -1,0 +1,76 @@
+package paper
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/report"
+)
+
+// Load reads the outcome that Write left in dir.
+func Load(dir string) (*Outcome, error) {
+	path := filepath.Join(dir, ResultsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no %s: give folders that kindred reproduce has written", dir, ResultsFile)
+	} else if err != nil {
+		return nil, err
+	}
+	var out Outcome
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if out.e = Find(out.Experiment); out.e == nil {
+		return nil, fmt.Errorf("%s is of experiment %q, which this program does not know", path, out.Experiment)
+	}
+	if len(out.Arms) != len(out.e.Arms) || len(out.Arms[0].Measures) != len(out.e.Measures) {
+		return nil, fmt.Errorf("%s was made by another version of experiment %s: repeat it", path, out.Experiment)
+	}
+	out.o.Dir = dir
+	return &out, nil
+}
+
+// WriteDocument writes outcomes as one Markdown page.
+func WriteDocument(w io.Writer, outcomes []*Outcome) error {
+	var b strings.Builder
+	b.WriteString("# The papers' experiments, repeated\n\nThis page is written by `kindred reproduce document` from finished runs; edits here are lost.\n" +
+		"Published numbers stand in the columns headed \"paper\". Every table comes from `kindred reproduce NAME`, which also writes a page with the figures, the settings and the curves.\n")
+	for _, out := range outcomes {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\nSource: %s.\n\n", out.Title, out.e.About, out.Source)
+		fmt.Fprintf(&b, "    kindred reproduce %s --seeds %d", out.Experiment, len(out.Seeds))
+		if out.Scale != "" {
+			fmt.Fprintf(&b, " --scale %s", out.Scale)
+		}
+		if out.Fast {
+			b.WriteString(" --fast")
+		}
+		for _, s := range out.Set {
+			fmt.Fprintf(&b, " --set '%s'", s)
+		}
+		fmt.Fprintf(&b, "\n\nTraining and evaluation took %s.", report.Duration(time.Duration(out.Took*float64(time.Second))))
+		if s, err := out.e.scale(out.Scale); err == nil && s.Name != "" {
+			fmt.Fprintf(&b, " Scale %s: %s.", s.Name, s.About)
+		}
+		b.WriteString("\n\n" + out.Table().Markdown() + "\n")
+		for _, holds := range []bool{false, true} {
+			for _, c := range out.Claims {
+				if c.Holds != holds {
+					continue
+				}
+				verdict := "holds"
+				if !holds {
+					verdict = "**does not hold here**"
+				}
+				fmt.Fprintf(&b, "- %s %s: %s\n", c.Text, verdict, c.Evidence)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,196 @@
+package paper
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/report"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// extremeBatch is the batch of the experiment: 96 has a whole number of classes
+// for every n and fits a training set of 50 classes.
+const extremeBatch = 96
+
+// Extreme is figures 3, 4 and 6 of Xuan et al. 2020.
+func Extreme() *Experiment {
+	e := photos("extreme", "cub200", "First and second order with hard negatives", xuan+"section 6, figures 3, 4 and 6",
+		"With few samples of a class in the batch the one positive is often far and the hardest negative near. "+
+			"There the first-order loss drives triplets towards the singular point where everything is alike (S_ap = S_an = 1); "+
+			"the second-order loss weights its gradients so that the negative leaves first. "+
+			"Shown on the triplet scatter diagram over training, and as Recall@1 against n, the samples of a class in a batch.",
+		photoScales(append(xuanPaper("0.0025"), "network.dim=512")...), nil)
+	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=10", "eval.every=2")
+	e.Base = append(e.Base, "eval.train=400", "eval.keep=true")
+	e.Sweep = &Sweep{X: "samples of a class in the batch, n", Caption: fmt.Sprintf("The paper's figure 4. The batch has %d images.", extremeBatch)}
+	e.Fast = append(photoFastWithoutBatch(), "eval.train=60", "eval.keep=true")
+	for _, order := range []struct{ name, loss string }{{"first order", "nca"}, {"second order", "nca2"}} {
+		for _, neg := range []struct{ name, policy string }{{"EPHN", "hard"}, {"EPSHN", "semihard"}} {
+			for _, n := range []int{2, 4, 8, 16} {
+				series := neg.name + ", " + order.name
+				a := Arm{
+					Name: fmt.Sprintf("%s, n = %d", series, n), Series: series, At: float64(n),
+					Set: []string{
+						"loss.name=" + order.loss, "mine.positives=easy", "mine.negatives=" + neg.policy,
+						fmt.Sprintf("sample.classes=%d", extremeBatch/n), fmt.Sprintf("sample.per_class=%d", n),
+					},
+				}
+				if order.loss == "nca2" {
+					a.Baseline = fmt.Sprintf("%s, first order, n = %d", neg.name, n)
+				}
+				e.Arms = append(e.Arms, a)
+			}
+		}
+	}
+	e.Claims = []Claim{{
+		Text: "With hard negatives and n = 2 the second order is ahead of the first.",
+		Check: func(out *Outcome) (bool, string) {
+			first, second := out.mean("EPHN, first order, n = 2", "test_recall@1"), out.mean("EPHN, second order, n = 2", "test_recall@1")
+			return second > first, fmt.Sprintf("R@1 %.1f against %.1f", second, first)
+		},
+	}}
+	// The arms set the batch, so no scale may.
+	for i := range e.Scales {
+		e.Scales[i].Set = withoutBatch(e.Scales[i].Set)
+	}
+	e.Pictures, e.PicturesTitle = extremePictures, "Triplets over training"
+	return e
+}
+
+func photoFastWithoutBatch() []string { return withoutBatch(photoFast) }
+
+func withoutBatch(set []string) []string {
+	var out []string
+	for _, s := range set {
+		if !strings.HasPrefix(s, "sample.") {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// extremePictures draws figure 6, and how triplets moved between snapshots
+// (figure 3), of the first seed.
+func extremePictures(out *Outcome) ([]report.Block, map[string]report.Figure, error) {
+	var blocks []report.Block
+	files := map[string]report.Figure{}
+	moved := report.Table{
+		Caption: "Where triplets moved between two snapshots, in per cent of those that moved",
+		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}, {Name: "top right"}, {Name: "top left"}, {Name: "bottom left"}, {Name: "bottom right"}},
+		Note:    "The paper's figure 3: with the first order most of the early movement is to the top right, towards the singular point; with the second order it is to the bottom right.",
+	}
+	for i, arm := range []string{"EPHN, first order, n = 2", "EPHN, second order, n = 2", "EPHN, first order, n = 8", "EPHN, second order, n = 8"} {
+		k := out.e.arm(arm)
+		if k < 0 {
+			continue
+		}
+		snaps, err := readSnapshots(filepath.Join(out.o.Dir, out.Arms[k].Runs[0].Folder, train.SnapshotDir))
+		if err != nil {
+			return nil, nil, err
+		}
+		steps := report.Steps{Caption: arm + ": nearest positive and nearest negative of every anchor among the kept training images.", Start: -1}
+		var panels []report.Figure
+		for j, s := range snaps {
+			f := s.scatter(fmt.Sprintf("%s, epoch %d", arm, s.epoch))
+			steps.Frames = append(steps.Frames, report.Frame{Name: fmt.Sprintf("epoch %d", s.epoch), Figure: f})
+			panels = append(panels, f)
+			if j > 0 {
+				moved.Rows = append(moved.Rows, movement(arm, snaps[j-1], s))
+			}
+		}
+		blocks = append(blocks, steps)
+		files[fmt.Sprintf("scatter%d", i+1)] = report.Beside(panels...)
+	}
+	return append(blocks, moved), files, nil
+}
+
+// snapshot is the kept training embeddings after an epoch, on the unit sphere.
+type snapshot struct {
+	epoch  int
+	s      *mat.Dense // similarities of all pairs
+	labels []int64
+}
+
+func readSnapshots(dir string) ([]*snapshot, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*_train_embeddings.npy"))
+	if err != nil {
+		return nil, err
+	}
+	var out []*snapshot
+	for _, f := range files {
+		epoch, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(f), "_train_embeddings.npy"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: the name does not start with an epoch", f)
+		}
+		l, err := embio.Load(f, strings.Replace(f, "embeddings.npy", "labels.csv", 1), []string{"coarse"})
+		if err != nil {
+			return nil, err
+		}
+		s := &snapshot{epoch: epoch, s: mat.New(l.X.Rows, l.X.Rows), labels: l.Labels()[0]}
+		mat.Gemm(false, true, 1, l.X, l.X, 0, s.s)
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// triplet returns the anchor's nearest positive and nearest negative.
+func (s *snapshot) triplet(a int) (pos, neg int, ok bool) {
+	pos, neg = -1, -1
+	for j, v := range s.s.Row(a) {
+		switch {
+		case j == a:
+		case s.labels[j] == s.labels[a] && (pos < 0 || v > s.s.At(a, pos)):
+			pos = j
+		case s.labels[j] != s.labels[a] && (neg < 0 || v > s.s.At(a, neg)):
+			neg = j
+		}
+	}
+	return pos, neg, pos >= 0 && neg >= 0
+}
+
+func (s *snapshot) scatter(title string) report.Triplets {
+	f := report.Triplets{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an"}}
+	for a := range s.labels {
+		if p, n, ok := s.triplet(a); ok {
+			f.AP, f.AN = append(f.AP, float64(s.s.At(a, p))), append(f.AN, float64(s.s.At(a, n)))
+		}
+	}
+	return f
+}
+
+// movement counts in which direction the triplets of one snapshot had moved by
+// the next.
+func movement(arm string, before, after *snapshot) report.Row {
+	var count [4]float64 // top right, top left, bottom left, bottom right
+	total := 0.0
+	for a := range before.labels {
+		p, n, ok := before.triplet(a)
+		if !ok {
+			continue
+		}
+		dp, dn := after.s.At(a, p)-before.s.At(a, p), after.s.At(a, n)-before.s.At(a, n)
+		if dp == 0 && dn == 0 {
+			continue
+		}
+		total++
+		switch {
+		case dp >= 0 && dn >= 0:
+			count[0]++
+		case dp < 0 && dn >= 0:
+			count[1]++
+		case dp < 0:
+			count[2]++
+		default:
+			count[3]++
+		}
+	}
+	row := report.Row{Cells: []report.Cell{report.T(arm), report.T(fmt.Sprintf("%d to %d", before.epoch, after.epoch))}}
+	for _, c := range count {
+		row.Cells = append(row.Cells, report.Num(100*c/max(total, 1), 0))
+	}
+	return row
+}

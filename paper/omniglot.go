@@ -1,0 +1,221 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// levi is the source of the experiments on easy positive sampling.
+const levi = "Levi et al. 2021, \"Rethinking preventing class-collapsing in metric learning with margin-based losses\", "
+
+// method is a way to choose tuples, as the tables name it: the settings without
+// easy positives. EPS changes only the positives.
+type method struct {
+	name string
+	set  []string
+}
+
+var none = math.NaN() // no published number
+
+// The tuple methods of the EPS paper.
+func methods() (trip, margin, ms method) {
+	trip = method{"Trip+SH", []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared", "mine.positives=random", "mine.negatives=facenet"}}
+	margin = method{"Dist-Margin", []string{"loss.name=margin", "mine.positives=random", "mine.negatives=distance"}}
+	ms = method{"MS", []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"}}
+	return trip, margin, ms
+}
+
+// arm is the method as it is.
+func (m method) arm(published ...float64) Arm {
+	return Arm{Name: m.name, Set: m.set, Published: published}
+}
+
+// eps is the method with easy positives, compared with the method as it is.
+func (m method) eps(published ...float64) Arm {
+	return Arm{Name: "EPS+" + m.name, Set: slices.Concat(m.set, []string{"mine.positives=easy"}), Baseline: m.name, Published: published}
+}
+
+// omniglotBase is what all experiments on Omniglot share. The test alphabets and
+// the letters' labels stay out of training.
+func omniglotBase() []string {
+	return []string{
+		"data.name=omniglot", "data.label=coarse", "data.fine=fine", "data.channels=1", "data.pixels=inverted",
+		"network.dim=128", "network.normalize=true",
+		"sample.classes=8", "sample.per_class=14",
+		"train.optimizer=adam",
+		"eval.recall=[1, 2, 4, 8]", "eval.every=4",
+	}
+}
+
+// omniglotScales are the sizes that the Omniglot experiments are run in.
+func omniglotScales() []Scale {
+	return []Scale{
+		{"small", "a Conv4 from scratch on 40 x 40 images, for two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
+			[]string{"data.size=40", "data.augment=characters", "network.name=conv4", "train.epochs=16", "train.lr=0.001", "train.schedule=cosine"}},
+		{"large", "a ResNet-18 from scratch on 80 x 80 images, for a machine with many cores",
+			[]string{"data.size=80", "data.augment=characters", "network.name=resnet18", "network.stem=small", "train.epochs=30", "train.lr=0.001", "train.schedule=cosine"}},
+		{"paper", "the paper's own setting: ResNet-50 on 80 x 80 images, Adam at 1e-5; give ImageNet's weights by --set network.pretrained=FILE",
+			[]string{"data.size=80", "data.channels=3", "data.pixels=imagenet", "network.name=resnet50", "network.stem=large", "train.epochs=60", "train.lr=0.00001", "sample.per_class=20"}},
+	}
+}
+
+// omniglotFast is a run of seconds on a few letters.
+var omniglotFast = []string{
+	"data.size=28", "data.augment=none", "network.width=32", "data.train_limit=8", "data.test_limit=6",
+	"train.epochs=3", "train.lr=0.002", "sample.per_class=10", "eval.every=1", "eval.metrics=[]",
+}
+
+func omniglotMeasures() []Measure {
+	return []Measure{
+		{"test_recall@1", "R@1", "letters"}, {"test_recall@4", "R@4", "letters"}, {"test_nmi", "NMI", "letters"},
+		{"test_label_recall@1", "R@1", "languages"}, {"test_label_recall@4", "R@4", "languages"}, {"test_label_nmi+30", "NMI+", "languages"},
+	}
+}
+
+// withoutClusterings drops the measures that a fast run does not make.
+func recalls(m []Measure) []Measure {
+	return slices.DeleteFunc(slices.Clone(m), func(m Measure) bool { return m.Name == "NMI" || m.Name == "NMI+" })
+}
+
+// Omniglot is table 3 of Levi et al. 2021, both halves.
+func Omniglot() *Experiment {
+	trip, margin, ms := methods()
+	numbers := func(letters, languages float64) []float64 {
+		return []float64{letters, none, none, languages, none, none}
+	}
+	return &Experiment{
+		Name:   "omniglot",
+		Title:  "Omniglot, trained on alphabets only",
+		Source: levi + "section 5.2, table 3",
+		About: "A network is trained to tell the 30 background alphabets apart, and never told which letter a drawing shows. " +
+			"It is tested on 20 other alphabets, once by letter and once by language. Methods that pull an alphabet to one place lose its letters; " +
+			"easy positive sampling (EPS) pulls each drawing to its nearest neighbour of the same alphabet only.",
+		Base:     append(omniglotBase(), "eval.metrics=[fine:nmi, label:nmi+30]"),
+		Scales:   omniglotScales(),
+		Fast:     slices.Concat(omniglotFast, []string{"eval.metrics=[fine:nmi, label:nmi+2]"}),
+		Measures: omniglotMeasures(),
+		Arms: []Arm{
+			trip.arm(numbers(49.4, 71.0)...),
+			{Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: numbers(49.1, 73.0)},
+			margin.arm(numbers(49.4, 73.2)...),
+			ms.arm(numbers(57.7, 78.8)...),
+			trip.eps(numbers(68.4, 85.2)...),
+			margin.eps(numbers(66.2, 83.0)...),
+			ms.eps(numbers(68.7, 86.2)...),
+		},
+	}
+}
+
+// OmniglotEpochs is figure 5a of Levi et al. 2021.
+func OmniglotEpochs() *Experiment {
+	trip, margin, ms := methods()
+	e := Omniglot()
+	e.Name, e.Title, e.Source = "omniglot-epochs", "Omniglot letters over the epochs", levi+"section 5.2, figure 5a"
+	e.About = "Recall@1 of the letters after every epoch, for three ways to choose tuples with and without easy positives. The papers' curves with EPS lie above the others from the first epochs on."
+	e.Base = append(omniglotBase(), "eval.every=1")
+	e.Fast = omniglotFast
+	e.Measures = recalls(omniglotMeasures())
+	e.Arms = []Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()}
+	return e
+}
+
+// OmniglotPositives is figure 5b of Levi et al. 2021.
+func OmniglotPositives() *Experiment {
+	_, margin, _ := methods()
+	e := Omniglot()
+	e.Name, e.Title, e.Source = "omniglot-positives", "How many positives easy sampling needs", levi+"section 5.2.4, figure 5b"
+	e.About = "With EPS a drawing is pulled to the nearest of the other drawings of its alphabet in the batch. The more of them there are, the likelier one shows the same letter. " +
+		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for no easy positives at all."
+	e.Base, e.Fast = omniglotBase(), omniglotFast
+	e.Measures = recalls(omniglotMeasures())
+	e.Sweep = &Sweep{X: "positives of an anchor in the batch", Caption: "The paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
+	zero := margin.arm()
+	zero.Name, zero.Series, zero.At = "without EPS", "EPS+Dist-Margin", 0
+	e.Arms = []Arm{zero}
+	batches := [][2]int{{28, 4}, {16, 7}, {8, 14}, {4, 28}, {2, 56}}
+	for _, b := range batches {
+		a := margin.eps()
+		a.Name = fmt.Sprintf("EPS, %d positives", b[1]-1)
+		a.Set = append(a.Set, fmt.Sprintf("sample.classes=%d", b[0]), fmt.Sprintf("sample.per_class=%d", b[1]))
+		a.Baseline, a.Series, a.At = zero.Name, "EPS+Dist-Margin", float64(b[1]-1)
+		e.Arms = append(e.Arms, a)
+	}
+	e.Fast = slices.DeleteFunc(slices.Clone(omniglotFast), func(s string) bool { return s == "sample.per_class=10" })
+	e.Claims = []Claim{{
+		Text: "More positives in the batch give better letters.",
+		Check: func(out *Outcome) (bool, string) {
+			few, many := out.mean("EPS, 3 positives", "test_recall@1"), out.mean("EPS, 27 positives", "test_recall@1")
+			return many > few, fmt.Sprintf("letters R@1 %.1f with 3 positives, %.1f with 27", few, many)
+		},
+	}}
+	return e
+}
+
+// OmniglotTrain is table 4 of Levi et al. 2021.
+func OmniglotTrain() *Experiment {
+	trip, _, _ := methods()
+	e := Omniglot()
+	e.Name, e.Title, e.Source = "omniglot-train", "Omniglot, scored on the training alphabets", levi+"section 5.2.6, table 4"
+	e.About = "The same measures on the alphabets that were trained on. Without EPS the training labels, the languages, are learnt almost perfectly at the cost of the letters."
+	e.Base = append(omniglotBase(), "eval.train=-1")
+	e.Fast = append(slices.Clone(omniglotFast), "eval.train=-1")
+	e.Measures = []Measure{
+		{"train_label_recall@1", "R@1", "languages, training set"}, {"train_recall@1", "R@1", "letters, training set"},
+		{"test_label_recall@1", "R@1", "languages"}, {"test_recall@1", "R@1", "letters"},
+	}
+	e.Arms = []Arm{trip.arm(99.9, 70.3, none, none), trip.eps(94.5, 77.5, none, none)}
+	e.Claims = []Claim{{
+		Text: "Without EPS the training languages are fitted almost perfectly.",
+		Check: func(out *Outcome) (bool, string) {
+			v := out.mean("Trip+SH", "train_label_recall@1")
+			return v > 98, fmt.Sprintf("languages R@1 %.1f on the training set", v)
+		},
+	}}
+	return e
+}
+
+// Trimmed is figure 4 of Levi et al. 2021.
+func Trimmed() *Experiment {
+	trip, margin, _ := methods()
+	e := Omniglot()
+	e.Name, e.Title, e.Source = "trimmed", "Leaving out the tuples with the highest loss", levi+"section 5.2.5, figure 4"
+	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds that this gains little on Omniglot's letters: " +
+		"what helps is to choose the positive."
+	e.Base, e.Fast = omniglotBase(), omniglotFast
+	e.Measures = recalls(omniglotMeasures())
+	e.Sweep = &Sweep{X: "share of a batch's tuples left out", Caption: "The paper's figure 4."}
+	e.Arms = nil
+	for _, m := range []method{trip, margin} {
+		for _, trim := range []float64{0, 0.1, 0.3, 0.5} {
+			a := m.arm()
+			a.Series, a.At = m.name, trim
+			if trim > 0 {
+				a.Name = fmt.Sprintf("%s, trim %g", m.name, trim)
+				a.Set = append(slices.Clone(a.Set), fmt.Sprintf("loss.trim=%g", trim))
+				a.Baseline = m.name
+			}
+			e.Arms = append(e.Arms, a)
+		}
+		e.Arms = append(e.Arms, m.eps())
+	}
+	e.Claims = []Claim{{
+		Text: "The best trimming gains less than easy positives do.",
+		Check: func(out *Outcome) (bool, string) {
+			holds, text := true, ""
+			for _, m := range []string{"Trip+SH", "Dist-Margin"} {
+				base, best := out.mean(m, "test_recall@1"), math.Inf(-1)
+				for _, a := range out.e.Arms {
+					if a.Series == m && a.At > 0 {
+						best = max(best, out.mean(a.Name, "test_recall@1"))
+					}
+				}
+				eps := out.mean("EPS+"+m, "test_recall@1")
+				holds = holds && best < eps
+				text += fmt.Sprintf("%s: letters R@1 %.1f, trimmed at best %.1f, with EPS %.1f. ", m, base, best, eps)
+			}
+			return holds, text
+		},
+	}}
+	return e
+}

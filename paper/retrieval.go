@@ -1,0 +1,93 @@
+package paper
+
+// xuan is the source of the experiments on the second-order loss.
+const xuan = "Xuan et al. 2020, \"Extreme triplet learning: effectively optimizing easy positives and hard negatives\", "
+
+// photoScales are the sizes that the experiments on photographs are run in.
+// paper holds the settings that their papers state.
+func photoScales(paper ...string) []Scale {
+	return []Scale{
+		{"small", "a Conv4 from scratch on 64 x 64 images, for two CPU cores and without other weights; the papers fine-tune ImageNet networks on 224 or 256 pixels",
+			[]string{"data.size=64", "data.augment=standard", "network.name=conv4", "train.epochs=20", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
+		{"paper", "the paper's own setting; give ImageNet's weights by --set network.pretrained=FILE", paper},
+	}
+}
+
+// photoFast is a run of seconds on a few pictures.
+var photoFast = []string{
+	"data.size=32", "data.augment=none", "network.name=conv4", "network.width=16", "network.dim=32", "data.train_limit=10", "data.test_limit=6",
+	"train.epochs=2", "train.optimizer=adam", "train.lr=0.001", "train.schedule=constant", "sample.classes=8", "sample.per_class=4", "eval.every=1",
+}
+
+var leviPaper = []string{
+	"data.size=224", "data.fit=cover", "data.shorter=256", "data.pixels=imagenet", "data.augment=standard", "network.name=resnet50", "network.dim=128",
+	"train.optimizer=adam", "train.lr=0.00001", "train.epochs=60", "sample.classes=8", "sample.per_class=14", "eval.every=5",
+}
+
+func xuanPaper(lr string) []string {
+	return []string{
+		"data.size=256", "data.fit=cover", "data.pixels=imagenet", "data.augment=light", "network.name=resnet50", "network.dim=512",
+		"train.optimizer=sgd", "train.lr=" + lr, "train.schedule=step", "train.steps=[20, 30]", "train.gamma=0.1", "train.epochs=40", "eval.every=5",
+	}
+}
+
+// easyHard are EPHN with the first- and the second-order loss.
+func easyHard(first, second float64) []Arm {
+	set := []string{"mine.positives=easy", "mine.negatives=hard"}
+	return []Arm{
+		{Name: "EPHN, first order", Set: append([]string{"loss.name=nca"}, set...), Published: []float64{first}},
+		{Name: "EPHN, second order", Set: append([]string{"loss.name=nca2"}, set...), Published: []float64{second}, Baseline: "EPHN, first order"},
+	}
+}
+
+// photos is an experiment on one data set of the papers.
+func photos(name, dataset, title, source, about string, scales []Scale, arms []Arm) *Experiment {
+	return &Experiment{
+		Name: name, Title: title, Source: source, About: about,
+		Base:     []string{"data.name=" + dataset, "network.dim=128", "eval.recall=[1, 2, 4, 10]"},
+		Scales:   scales,
+		Fast:     photoFast,
+		Arms:     arms,
+		Measures: []Measure{{"test_recall@1", "R@1", "test classes"}},
+	}
+}
+
+const photosAbout = "Classes apart: half of them train, the other half is searched. Where the data set or the weights are not at hand, --data, --size and --backbone run the same comparison on what is."
+
+// Cars is the Cars-196 half of table 2 (Levi et al.) and of table 1 (Xuan et al.).
+func Cars() *Experiment {
+	trip, margin, ms := methods()
+	arms := []Arm{
+		trip.arm(76.1), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{77.1}}, margin.arm(79.6), ms.arm(81.2),
+		trip.eps(78.3), margin.eps(83.6), ms.eps(82.9),
+	}
+	return photos("cars", "cars196", "Cars-196", levi+"table 2; "+xuan+"table 1",
+		"Car models by the papers' split, classes 1-98 against 99-196. "+photosAbout, photoScales(leviPaper...), append(arms, easyHard(82.7, 83.2)...))
+}
+
+// CUB is the CUB-200-2011 half of table 2 (Levi et al.) and of table 1 (Xuan et al.).
+func CUB() *Experiment {
+	trip, margin, ms := methods()
+	arms := []Arm{
+		trip.arm(61.5), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{63.1}}, margin.arm(63.6), ms.arm(62.3),
+		trip.eps(61.8), margin.eps(64.7), ms.eps(63.3),
+	}
+	return photos("cub", "cub200", "CUB-200-2011", levi+"table 2; "+xuan+"table 1",
+		"Bird species by the papers' split, classes 1-100 against 101-200. "+photosAbout, photoScales(leviPaper...), append(arms, easyHard(64.9, 65.2)...))
+}
+
+// SOP is the Stanford Online Products column of table 1 of Xuan et al. 2020.
+func SOP() *Experiment {
+	e := photos("sop", "sop", "Stanford Online Products", xuan+"table 1",
+		"Products with a handful of photos each, by the official split. "+photosAbout, photoScales(append(xuanPaper("0.005"), "sample.classes=64", "sample.per_class=2")...), easyHard(78.0, 78.8))
+	e.Base = append(e.Base, "data.label=fine")
+	return e
+}
+
+// InShop is the In-Shop column of table 1 of Xuan et al. 2020.
+func InShop() *Experiment {
+	e := photos("inshop", "inshop", "In-Shop clothes", xuan+"table 1",
+		"Clothes with the official queries and gallery. "+photosAbout, photoScales(append(xuanPaper("0.005"), "sample.classes=64", "sample.per_class=2")...), easyHard(87.1, 89.0))
+	e.Base = append(e.Base, "data.label=fine")
+	return e
+}
