@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// blockK bounds how much of the inner dimension a panel of B covers. A
-	// panel of 128 KiB streams from the second-level cache for each tile, which
-	// costs nothing; shorter ones would fit the first level but have C read and
-	// written more often (320: 342 GFLOP/s at 2048^3, 1024: 426).
-	blockK = 1024
+	// blockK bounds how much of the inner dimension a panel of B covers. Such a
+	// panel streams from the second-level cache or the third for each tile, which
+	// costs little; shorter ones would stay in the first but have C read and
+	// written more often (320: 342 GFLOP/s at 2048^3, 1024: 424, 2048: 443).
+	blockK = 2048
 	// blockA bounds the values of A that a chunk goes through again for each
 	// panel: they stay in the second-level cache.
-	blockA = 96 << 10
+	blockA = 64 << 10
 	// blockB bounds the values of B that are packed at a time.
 	blockB = 1 << 20
 	// minChunk is the least number of multiply-adds worth handing to another
