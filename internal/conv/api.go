@@ -16,6 +16,8 @@ type Workspace struct {
 	summers map[layoutKey]*weightLayout
 	scratch par.Scratch // of chunks at work
 	panels  []float32   // packed filters
+	filters []float32   // the same, transformed
+	wino    winoFilters
 	vectors [2][]float32
 	moments []chunkMoments
 	partial []float32 // gradients of the filters, by part

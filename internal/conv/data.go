@@ -65,5 +65,8 @@ func (ws *Workspace) groupData(s *Shape, g int, f backPhase, dy, w, dx []float32
 	sw.panels = ws.pack(packer{
 		w: w[g*kg*s.R*s.S*cg:], depth: f.tapsH * f.tapsW * kg, cols: cg, back: s, phase: f,
 	})
+	if sw.wino {
+		sw.panels = ws.transformed(sw.layout, sw.panels)
+	}
 	sw.do()
 }

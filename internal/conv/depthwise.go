@@ -49,25 +49,28 @@ func (s *sweep) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 			}
 			d.Y = unsafe.Pointer(&s.dst[at])
 			d.Forward()
-			s.finish(at)
+			s.finish(at, s.dst[at:at+s.outW*c])
 		}
 	}
 }
 
-// finish applies the epilogue to a row of the output.
-func (s *sweep) finish(at int) {
+// finish stores a row of the output, x, with the epilogue applied. x may be the
+// row itself.
+func (s *sweep) finish(at int, x []float32) {
 	act := simd.Linear()
 	if s.relu {
 		act = simd.ReLU()
 	}
-	y := s.dst[at : at+s.outW*s.cols]
+	y := s.dst[at : at+len(x)]
 	switch {
+	case s.add != nil && s.scale != nil:
+		simd.ScaleShiftAdd(y, x, s.add[at:at+len(y)], s.scale, s.shift, act)
 	case s.add != nil:
-		simd.ScaleShiftAdd(y, y, s.add[at:at+len(y)], s.scale, s.shift, act)
+		simd.AddClamp(y, x, s.add[at:at+len(y)], act)
 	case s.scale != nil:
-		simd.ScaleShift(y, y, s.scale, s.shift, act)
-	case s.relu:
-		simd.Clamp(y, y, act)
+		simd.ScaleShift(y, x, s.scale, s.shift, act)
+	case s.relu || &x[0] != &y[0]:
+		simd.Clamp(y, x, act)
 	}
 }
 
@@ -79,10 +82,7 @@ func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) 
 	ws.panels = par.Grow(ws.panels, taps*s.C)
 	simd.Transpose(ws.panels, s.C, w, taps, s.C, taps)
 	sw.panels = ws.panels
-	if e.Scale != nil || e.Shift != nil || e.Residual != nil {
-		sw.scale = ws.filled(0, e.Scale, 1, s.C)
-		sw.shift = ws.filled(1, e.Shift, 0, s.C)
-	}
+	sw.scale, sw.shift = ws.affine(e, s.K)
 	if e.Moments != nil {
 		sw.moments = ws.chunkMoments(l)
 	}
@@ -90,6 +90,14 @@ func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) 
 	if e.Moments != nil {
 		merge(sw.moments, e.Moments, 0)
 	}
+}
+
+// affine returns scale and shift for finish: both or neither.
+func (ws *Workspace) affine(e *Epilogue, k int) (scale, shift []float32) {
+	if e.Scale == nil && e.Shift == nil {
+		return nil, nil
+	}
+	return ws.filled(0, e.Scale, 1, k), ws.filled(1, e.Shift, 0, k)
 }
 
 // filled returns v, or n times value if it is nil.

@@ -30,8 +30,13 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 		sw := &ws.sweep
 		*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, scratch: &ws.scratch}
 		sw.panels = ws.pack(packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
-		sw.scale = ws.padded(0, e.Scale, g*kg, kg)
-		sw.shift = ws.padded(1, e.Shift, g*kg, kg)
+		if l.wino {
+			sw.panels = ws.transformed(l, sw.panels)
+			sw.scale, sw.shift = ws.affine(e, s.K)
+		} else {
+			sw.scale = ws.padded(0, e.Scale, g*kg, kg)
+			sw.shift = ws.padded(1, e.Shift, g*kg, kg)
+		}
 		if e.Moments != nil {
 			sw.moments = ws.chunkMoments(l)
 		}

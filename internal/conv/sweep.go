@@ -111,10 +111,16 @@ type layout struct {
 	split        int // parts that the panels are dealt to
 	slabH        int // a slab's rows per image
 	aoff, coff   []int64
+	wino         bool // computed by Winograd's transforms
+	width        int  // positions across; with wino, outW is rounded up
 }
 
 func newLayout(g geometry) *layout {
-	l := &layout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols()}
+	l := &layout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), width: g.outW}
+	if g.winograd() {
+		l.winoLayout()
+		return l
+	}
 	if g.taps == 1 && g.tapsW == 1 {
 		l.spread(256)
 	}
@@ -198,13 +204,18 @@ func (s *sweep) Run(chunk int) {
 		a = s.scratch.Get(s.images * s.slabH * s.slabW * s.pixel)
 		defer s.scratch.Put(a)
 		for i := range images {
-			s.fill(a[i*s.slabH*s.slabW*s.pixel:], s.src, n0+i, p0, rows)
+			s.fill(a[i*s.slabH*s.slabW*s.pixel:], s.src, n0+i, p0, s.slabRows(rows))
 		}
 	} else {
 		a = s.src[((n0*s.srcH+p0*s.strideH+s.offH)*s.srcW+s.offW)*s.srcC:]
 	}
 	base := s.geometry.dst + n0*s.dstImage + p0*s.dstRow
-	positions := images * rows * s.outW
+	positions := images * rows * s.width
+	if s.wino {
+		s.winoChunk(a, base, images, rows, s.width)
+		s.measure(chunk, base, positions, 0, s.cols)
+		return
+	}
 	if s.geometry.depthwise {
 		s.depthwiseRows(a, base, n0, images, p0, rows)
 		s.measure(chunk, base, positions, 0, s.cols)
@@ -252,6 +263,14 @@ func (s *sweep) Run(chunk int) {
 		}
 	}
 	s.measure(chunk, base, positions, first*s.tc, min(end*s.tc, s.cols))
+}
+
+// slabRows is the number of rows of positions that a chunk's slab serves.
+func (l *layout) slabRows(rows int) int {
+	if l.wino {
+		return (rows + 1) / 2 * 2
+	}
+	return rows
 }
 
 // measure takes the moments of some columns of a chunk while it is in cache.

@@ -324,3 +324,18 @@ func largestAVX512(n int, x *float32) float32
 //
 //go:noescape
 func transposeAVX2(dst *float32, dstStep int, src *float32, srcStep int, n int)
+
+// winoFilterAVX512 transforms filters.
+//
+//go:noescape
+func winoFilterAVX512(n int, tap int, to int, src *float32, dst *float32)
+
+// winoInputAVX512 transforms patches of the input.
+//
+//go:noescape
+func winoInputAVX512(n int, c int, row int, pad int, to int, src *float32, dst *float32)
+
+// winoOutputAVX512 transforms products to patches of the output.
+//
+//go:noescape
+func winoOutputAVX512(n int, c int, from int, row int, src *float32, dst *float32)

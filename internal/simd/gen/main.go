@@ -26,6 +26,9 @@ func main() {
 		folds(v)
 	}
 	transpose()
+	winoFilter(avx512)
+	winoInput(avx512)
+	winoOutput(avx512)
 	Generate()
 	if err := dispatch(".."); err != nil {
 		log.Fatal(err)

@@ -1,0 +1,188 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The transforms of Winograd's F(2x2, 3x3), for AVX-512 only as they need its
+// many registers. Each goes over n pixels of c channels.
+
+const (
+	winoFilterParams = "n, tap, to int, src, dst *float32"
+	winoInputParams  = "n, c, row, pad, to int, src, dst *float32"
+	winoOutputParams = "n, c, from, row int, src, dst *float32"
+)
+
+type vecs []reg.VecVirtual
+
+func sub(v isa, a, b reg.Register) reg.VecVirtual { // a - b
+	r := v.vec()
+	VSUBPS(b, a, r)
+	return r
+}
+
+func plus(v isa, a, b reg.Register) reg.VecVirtual {
+	r := v.vec()
+	VADDPS(b, a, r)
+	return r
+}
+
+// winoFilter is G g G' of n*16 filters side by side: taps are tap bytes apart,
+// the 16 results to bytes.
+func winoFilter(v isa) {
+	TEXT("winoFilter"+v.suffix, NOSPLIT, "func("+winoFilterParams+")")
+	Pragma("noescape")
+	Doc("winoFilter" + v.suffix + " transforms filters.")
+	n, tap, to := Load(Param("n"), GP64()), Load(Param("tap"), GP64()), Load(Param("to"), GP64())
+	src, dst := Load(Param("src"), GP64()), Load(Param("dst"), GP64())
+	half := v.vec()
+	v.fill(half, 0.5)
+	// expand makes (a, (a+b+c)/2, (a-b+c)/2, c).
+	expand := func(a, b, c reg.VecVirtual) vecs {
+		e := plus(v, a, c)
+		p, m := plus(v, e, b), sub(v, e, b)
+		VMULPS(half, p, p)
+		VMULPS(half, m, m)
+		return vecs{a, p, m, c}
+	}
+	Label("loop")
+	p := GP64()
+	MOVQ(src, p)
+	var g [3]vecs
+	for r := range 3 {
+		for range 3 {
+			x := v.vec()
+			VMOVUPS(Mem{Base: p}, x)
+			ADDQ(tap, p)
+			g[r] = append(g[r], x)
+		}
+	}
+	var cols [4]vecs // cols[i][s]: row i of G g
+	for s := range 3 {
+		for i, x := range expand(g[0][s], g[1][s], g[2][s]) {
+			cols[i] = append(cols[i], x)
+		}
+	}
+	MOVQ(dst, p)
+	for i := range 4 {
+		for _, x := range expand(cols[i][0], cols[i][1], cols[i][2]) {
+			VMOVUPS(x, Mem{Base: p})
+			ADDQ(to, p)
+		}
+	}
+	ADDQ(U8(v.bytes()), src)
+	ADDQ(U8(v.bytes()), dst)
+	DECQ(n)
+	JNE(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// winoInput is B' d B of n patches of 4 x 4 pixels, two apart; rows of pixels
+// are row bytes apart, the 16 results to bytes; pad bytes are left out after each
+// patch's channels.
+func winoInput(v isa) {
+	TEXT("winoInput"+v.suffix, NOSPLIT, "func("+winoInputParams+")")
+	Pragma("noescape")
+	Doc("winoInput" + v.suffix + " transforms patches of the input.")
+	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()), Load(Param("to"), GP64())
+	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
+	combine := func(d vecs) vecs {
+		return vecs{sub(v, d[0], d[2]), plus(v, d[1], d[2]), sub(v, d[2], d[1]), sub(v, d[1], d[3])}
+	}
+	Label("patch")
+	MOVQ(c, left)
+	three := GP64()
+	LEAQ(Mem{Base: c, Index: c, Scale: 2}, three)
+	Label("channels")
+	p := GP64()
+	MOVQ(src, p)
+	var d [4]vecs // d[i][j]: row i of the patch transformed along the row
+	for i := range 4 {
+		var line vecs
+		for _, m := range []Mem{{Base: p}, {Base: p, Index: c, Scale: 1}, {Base: p, Index: c, Scale: 2}, {Base: p, Index: three, Scale: 1}} {
+			x := v.vec()
+			VMOVUPS(m, x)
+			line = append(line, x)
+		}
+		ADDQ(row, p)
+		d[i] = combine(line)
+	}
+	q := GP64()
+	var out [4]vecs
+	for j := range 4 {
+		out[j] = combine(vecs{d[0][j], d[1][j], d[2][j], d[3][j]})
+	}
+	MOVQ(dst, q)
+	for i := range 4 {
+		for j := range 4 {
+			VMOVUPS(out[j][i], Mem{Base: q})
+			ADDQ(to, q)
+		}
+	}
+	ADDQ(U8(v.bytes()), src)
+	ADDQ(U8(v.bytes()), dst)
+	SUBQ(U8(v.bytes()), left)
+	JNE(LabelRef("channels"))
+	ADDQ(c, src)
+	ADDQ(Load(Param("pad"), GP64()), dst)
+	DECQ(n)
+	JNE(LabelRef("patch"))
+	VZEROUPPER()
+	RET()
+}
+
+// winoOutput is A' m A of n patches: the 16 values are from bytes apart, the
+// two rows of results row bytes.
+func winoOutput(v isa) {
+	TEXT("winoOutput"+v.suffix, NOSPLIT, "func("+winoOutputParams+")")
+	Pragma("noescape")
+	Doc("winoOutput" + v.suffix + " transforms products to patches of the output.")
+	n, c, from, row := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("from"), GP64()), Load(Param("row"), GP64())
+	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
+	combine := func(m vecs) vecs {
+		a, b := plus(v, m[0], m[1]), sub(v, m[1], m[2])
+		return vecs{plus(v, a, m[2]), sub(v, b, m[3])}
+	}
+	Label("patch")
+	MOVQ(c, left)
+	Label("channels")
+	p := GP64()
+	MOVQ(src, p)
+	var s [2]vecs
+	for range 4 {
+		var line vecs
+		for range 4 {
+			x := v.vec()
+			VMOVUPS(Mem{Base: p}, x)
+			ADDQ(from, p)
+			line = append(line, x)
+		}
+		for j, x := range combine(line) {
+			s[j] = append(s[j], x)
+		}
+	}
+	low := GP64()
+	LEAQ(Mem{Base: dst, Index: row, Scale: 1}, low)
+	for j := range 2 {
+		y := combine(s[j])
+		for i, base := range []reg.Register{dst, low} {
+			m := Mem{Base: base}
+			if j == 1 {
+				m.Index, m.Scale = c, 1
+			}
+			VMOVUPS(y[i], m)
+		}
+	}
+	ADDQ(U8(v.bytes()), src)
+	ADDQ(U8(v.bytes()), dst)
+	SUBQ(U8(v.bytes()), left)
+	JNE(LabelRef("channels"))
+	ADDQ(c, dst)
+	DECQ(n)
+	JNE(LabelRef("patch"))
+	VZEROUPPER()
+	RET()
+}
