@@ -146,7 +146,13 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 	}
 	kept := scan.AbsAbove(dx, negligible(dx, largest), *buf)
 	*buf = kept
-	if 2*len(kept) > w.t.Refs() {
+	// Flush decides for all anchors loaded. Of a large batch these are a block,
+	// and lists of up to half of its pairs would outgrow it.
+	share := 2
+	if !w.t.square() {
+		share = sparseShare
+	}
+	if share*len(kept) > w.t.Refs() {
 		w.spread(i, ref, x, dx)
 		return
 	}
