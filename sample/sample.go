@@ -17,7 +17,12 @@ type Config struct {
 	// ceil(samples / batch size) and ceil(classes there are / Classes), so that
 	// an epoch draws about as many samples as there are and visits every class.
 	Batches int
-	Seed    uint64
+	// Power makes a class of s samples come up in proportion to s^Power: 0, the
+	// default, for all classes alike, 1 for as often as its samples are frequent,
+	// 0.5 between. Every class still comes up at least once an epoch, and none
+	// twice in a batch.
+	Power float64
+	Seed  uint64
 }
 
 // State is where a sampler stands: at the start of which epoch.
@@ -43,6 +48,7 @@ type Balanced struct {
 	labels  []int64
 	batches int
 	epoch   int
+	quotas  []int // visits of each class in an epoch, if Power is not 0
 }
 
 // New groups labels. It is an error if there are none or the configuration
@@ -84,6 +90,9 @@ func New(labels []int64, cfg Config) (*Balanced, error) {
 		size := b.cfg.Classes * b.cfg.PerClass
 		b.batches = max(ceilDiv(len(labels), size), ceilDiv(len(b.classes), b.cfg.Classes))
 	}
+	if err := b.setQuotas(); err != nil {
+		return nil, err
+	}
 	return b, nil
 }
 
@@ -112,7 +121,7 @@ func (b *Balanced) Restore(s State) error {
 func (b *Balanced) Epoch() [][]int {
 	rng := rand.New(rand.NewPCG(b.cfg.Seed, uint64(b.epoch)^0x5a3b1e))
 	b.epoch++
-	classes := newRounds(len(b.classes), rng)
+	classes := b.dealer(rng)
 	samples := make([]*rounds, len(b.classes))
 	out := make([][]int, b.batches)
 	var chosen []int
@@ -123,19 +132,34 @@ func (b *Balanced) Epoch() [][]int {
 			if samples[c] == nil {
 				samples[c] = newRounds(len(b.classes[c]), rng)
 			}
-			left := b.cfg.PerClass
-			for left > 0 {
-				var picks []int
-				picks = samples[c].take(min(left, len(b.classes[c])), picks)
-				for _, p := range picks {
-					batch = append(batch, b.classes[c][p])
-				}
-				left -= len(picks)
-			}
+			batch = fill(batch, b.classes[c], b.cfg.PerClass, samples[c])
 		}
 		out[k] = batch
 	}
 	return out
+}
+
+// fill appends n samples of a class, distinct ones as long as there are.
+func fill(batch, class []int, n int, from *rounds) []int {
+	var picks []int
+	for n > 0 {
+		picks = from.take(min(n, len(class)), picks)
+		for _, p := range picks {
+			batch = append(batch, class[p])
+		}
+		n -= len(picks)
+	}
+	return batch
+}
+
+// dealer deals the classes of one batch after the other.
+type dealer interface{ take(k int, dst []int) []int }
+
+func (b *Balanced) dealer(rng *rand.Rand) dealer {
+	if b.quotas == nil {
+		return newRounds(len(b.classes), rng)
+	}
+	return &quotas{left: slices.Clone(b.quotas), batches: b.batches, rng: rng}
 }
 
 // rounds deals 0..n-1 in rounds: every number once a round, in an order drawn

@@ -1,0 +1,150 @@
+package sample
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// HierarchyConfig describes batches of Coarse x Fine x PerClass samples.
+type HierarchyConfig struct {
+	Coarse   int // coarse classes in a batch; default 4, at most those there are
+	Fine     int // fine classes of each; default 2
+	PerClass int // samples of each fine class; default 4
+	// Batches is the length of an epoch. By default it is enough to draw about
+	// as many samples as there are and to visit every fine class.
+	Batches int
+	Seed    uint64
+}
+
+// Hierarchical draws batches by two labels: coarse classes, fine classes of
+// each, samples of each. So an anchor finds both near relatives (its fine
+// class) and far ones (its coarse class) in the batch.
+//
+// Coarse classes, the fine classes of each and the samples of each are visited
+// in rounds as by Balanced. A coarse class with fewer than Fine fine classes
+// gives some of them several times, with further samples. The batches of an
+// epoch depend on the seed and the epoch's number only.
+type Hierarchical struct {
+	cfg     HierarchyConfig
+	coarse  [][][]int // samples by coarse class and fine class
+	batches int
+	epoch   int
+}
+
+// NewHierarchical groups samples. A fine label may occur under several coarse
+// ones: these are classes of their own. It is an error if there are no samples,
+// the labels differ in number or the configuration cannot be met.
+func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, error) {
+	if len(coarse) == 0 || len(coarse) != len(fine) {
+		return nil, fmt.Errorf("sampling: %d coarse and %d fine labels", len(coarse), len(fine))
+	}
+	if cfg.Coarse < 0 || cfg.Fine < 0 || cfg.PerClass < 0 || cfg.Batches < 0 {
+		return nil, fmt.Errorf("sampling: coarse %d, fine %d, per_class %d, batches %d: none may be negative", cfg.Coarse, cfg.Fine, cfg.PerClass, cfg.Batches)
+	}
+	h := &Hierarchical{cfg: cfg}
+	order := make([]int, len(coarse))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if c := compare(coarse[a], coarse[b]); c != 0 {
+			return c
+		}
+		return compare(fine[a], fine[b])
+	})
+	most := 0 // fine classes of a coarse one
+	for k, i := range order {
+		newCoarse := k == 0 || coarse[order[k-1]] != coarse[i]
+		if newCoarse {
+			h.coarse = append(h.coarse, nil)
+		}
+		c := &h.coarse[len(h.coarse)-1]
+		if newCoarse || fine[order[k-1]] != fine[i] {
+			*c = append(*c, nil)
+		}
+		last := &(*c)[len(*c)-1]
+		*last = append(*last, i)
+		most = max(most, len(*c))
+	}
+	if h.cfg.Coarse == 0 {
+		h.cfg.Coarse = min(4, len(h.coarse))
+	}
+	if h.cfg.Fine == 0 {
+		h.cfg.Fine = 2
+	}
+	if h.cfg.PerClass == 0 {
+		h.cfg.PerClass = 4
+	}
+	if h.cfg.Coarse > len(h.coarse) {
+		return nil, fmt.Errorf("sampling: %d coarse classes a batch, but the training set has %d", h.cfg.Coarse, len(h.coarse))
+	}
+	h.batches = h.cfg.Batches
+	if h.batches == 0 {
+		// In this many batches each coarse class comes up often enough to go
+		// through its fine ones.
+		all := ceilDiv(ceilDiv(most, h.cfg.Fine)*len(h.coarse), h.cfg.Coarse)
+		h.batches = max(all, ceilDiv(len(coarse), h.BatchSize()))
+	}
+	return h, nil
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Batches returns the number of batches in an epoch.
+func (h *Hierarchical) Batches() int { return h.batches }
+
+// BatchSize returns the number of samples in a batch.
+func (h *Hierarchical) BatchSize() int { return h.cfg.Coarse * h.cfg.Fine * h.cfg.PerClass }
+
+// State returns the number of the next epoch.
+func (h *Hierarchical) State() State { return State{h.epoch} }
+
+// Restore continues at s.
+func (h *Hierarchical) Restore(s State) error {
+	if s.Epoch < 0 {
+		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
+	}
+	h.epoch = s.Epoch
+	return nil
+}
+
+// Epoch returns the batches of the next epoch: indices into the labels, those
+// of one class together. They are the caller's to keep.
+func (h *Hierarchical) Epoch() [][]int {
+	rng := rand.New(rand.NewPCG(h.cfg.Seed, uint64(h.epoch)^0x41e4a7))
+	h.epoch++
+	coarse := newRounds(len(h.coarse), rng)
+	fine := make([]*rounds, len(h.coarse))
+	samples := make([][]*rounds, len(h.coarse))
+	for c, classes := range h.coarse {
+		fine[c] = newRounds(len(classes), rng)
+		for _, s := range classes {
+			samples[c] = append(samples[c], newRounds(len(s), rng))
+		}
+	}
+	out := make([][]int, h.batches)
+	var chosen, within []int
+	for k := range out {
+		batch := make([]int, 0, h.BatchSize())
+		chosen = coarse.take(h.cfg.Coarse, chosen)
+		for _, c := range chosen {
+			for left := h.cfg.Fine; left > 0; left -= len(within) {
+				within = fine[c].take(min(left, len(h.coarse[c])), within)
+				for _, f := range within {
+					batch = fill(batch, h.coarse[c][f], h.cfg.PerClass, samples[c][f])
+				}
+			}
+		}
+		out[k] = batch
+	}
+	return out
+}
