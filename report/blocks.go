@@ -171,14 +171,14 @@ func (t Table) html(r *renderer) (template.HTML, error) {
 		Rows   []row
 		Width  int
 	}{Table: t, Width: len(t.Columns)}
-	for k, c := range t.Columns {
-		h := cell{Text: c.Name}
-		for _, r := range t.Rows {
-			if k < len(r.Cells) && r.Cells[k].kind >= measured {
-				h.Class = "num"
-			}
+	class := func(k int) string {
+		if t.numeric(k) {
+			return "num"
 		}
-		data.Heads = append(data.Heads, h)
+		return ""
+	}
+	for k, c := range t.Columns {
+		data.Heads = append(data.Heads, cell{c.Name, class(k)})
 	}
 	if t.grouped() {
 		for _, c := range t.Columns {
@@ -193,17 +193,14 @@ func (t Table) html(r *renderer) (template.HTML, error) {
 	for i, from := range t.Rows {
 		out := row{Heading: from.Heading}
 		for k, c := range from.Cells {
-			class := ""
-			switch c.kind {
-			case measured:
-				class = "num"
-			case published:
-				class = "num paper"
+			look := class(k)
+			if c.kind == published {
+				look += " paper"
 			}
 			if best[i][k] {
-				class += " best"
+				look += " best"
 			}
-			out.Cells = append(out.Cells, cell{c.String(), class})
+			out.Cells = append(out.Cells, cell{c.String(), look})
 		}
 		data.Rows = append(data.Rows, out)
 	}

@@ -363,3 +363,21 @@ func TestSameDrawingTwice(t *testing.T) {
 		}
 	}
 }
+
+func TestTagsDoNotCoverEachOther(t *testing.T) {
+	in := []tagBox{{50, 50, 6, 7}, {50, 50, 6, 7}, {51, 50, 6, 7}, {52, 53, 6, 7}, {99, 99, 6, 7}, {10, 80, 6, 7}}
+	out := partBoxes(in, 0, 100, 0, 100)
+	for i, a := range out {
+		if a.x-a.w < -1e-9 || a.x+a.w > 100+1e-9 || a.y-a.h < -1e-9 || a.y+a.h > 100+1e-9 {
+			t.Errorf("tag %d left the figure: %v", i, a)
+		}
+		for j, b := range out[:i] {
+			if math.Abs(a.x-b.x) < a.w+b.w-0.1 && math.Abs(a.y-b.y) < a.h+b.h-0.1 {
+				t.Errorf("tags %d and %d overlap: %v %v", j, i, a, b)
+			}
+		}
+	}
+	if out[5] != in[5] {
+		t.Errorf("a tag alone was moved to %v", out[5])
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -214,16 +215,28 @@ type ref Ref
 func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	style := draw.LineStyle{Color: ink, Width: 0.9, Dashes: []vg.Length{2, 2}}
-	text := textStyle(fontSize-1, false)
+	label := textStyle(fontSize-1, false)
 	if r.Vertical {
 		x := tx(r.At)
 		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
-		text.YAlign = draw.YTop
-		c.FillText(text, vg.Point{X: x + 3, Y: c.Max.Y - 2}, oneLine(r.Name))
+		label.YAlign = draw.YTop
+		r.name(c, label, vg.Point{X: x + 3, Y: c.Max.Y - 2})
 		return
 	}
 	y := ty(r.At)
 	c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
-	text.XAlign = draw.XRight
-	c.FillText(text, vg.Point{X: c.Max.X - 2, Y: y + 2}, oneLine(r.Name))
+	label.XAlign = draw.XRight
+	r.name(c, label, vg.Point{X: c.Max.X - 2, Y: y + 2})
+}
+
+// name writes the line's name on a patch of paper, over curves that pass there.
+func (r ref) name(c draw.Canvas, style text.Style, at vg.Point) {
+	s := oneLine(r.Name)
+	if s == "" {
+		return
+	}
+	box := style.Rectangle(s)
+	c.SetColor(paper)
+	c.Fill(vg.Rectangle{Min: box.Min.Add(at).Sub(vg.Point{X: 1}), Max: box.Max.Add(at).Add(vg.Point{X: 1})}.Path())
+	c.FillText(style, at, s)
 }

@@ -134,30 +134,6 @@ func (s Scatter) labels(order []int) plot.Plotter {
 	return t
 }
 
-// tags are short texts on a patch of paper (opaque: the plot library rounds
-// translucent colours, which would then miss the scheme), so that they read over any marks.
-type tags []tag
-
-type tag struct {
-	x, y float64
-	text string
-}
-
-// Plot implements plot.Plotter.
-func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
-	tx, ty := p.Transforms(&c)
-	style := textStyle(fontSize+1, true)
-	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-	for _, g := range t {
-		pt := vg.Point{X: tx(g.x), Y: ty(g.y)}
-		s := oneLine(g.text)
-		w, h := style.Width(s)/2+2.5, vg.Length(7)
-		c.SetColor(paper)
-		c.Fill(vg.Rectangle{Min: vg.Point{X: pt.X - w, Y: pt.Y - h}, Max: vg.Point{X: pt.X + w, Y: pt.Y + h}}.Path())
-		c.FillText(style, pt, s)
-	}
-}
-
 // marks draws points in a shuffled order, so that no class lies on top of the
 // others only because it comes last.
 type marks struct {

@@ -187,6 +187,17 @@ func (t Table) check() error {
 	return nil
 }
 
+// numeric says whether a column holds numbers; texts among them, such as a
+// signed difference, are then set like numbers.
+func (t Table) numeric(k int) bool {
+	for _, r := range t.Rows {
+		if k < len(r.Cells) && r.Cells[k].kind >= measured {
+			return true
+		}
+	}
+	return false
+}
+
 // grouped says whether any column has a group.
 func (t Table) grouped() bool {
 	for _, c := range t.Columns {
@@ -250,14 +261,14 @@ func (t Table) String() string {
 	if t.Caption != "" {
 		b.WriteString(t.Caption + "\n")
 	}
-	line(func(k int) (string, bool) { return head[k], k > 0 })
+	line(func(k int) (string, bool) { return head[k], t.numeric(k) })
 	line(func(k int) (string, bool) { return strings.Repeat("-", width[k]), false })
 	for r, row := range t.Rows {
 		if row.Heading != "" {
 			b.WriteString(row.Heading + "\n")
 		}
 		if len(row.Cells) == len(t.Columns) {
-			line(func(k int) (string, bool) { return text(r, k), row.Cells[k].kind >= measured })
+			line(func(k int) (string, bool) { return text(r, k), t.numeric(k) })
 		}
 	}
 	if t.Note != "" {
@@ -279,10 +290,10 @@ func (t Table) Markdown() string {
 	}
 	b.WriteString("\n|")
 	for k := range t.Columns {
-		if k == 0 {
-			b.WriteString(" --- |")
-		} else {
+		if t.numeric(k) {
 			b.WriteString(" ---: |")
+		} else {
+			b.WriteString(" --- |")
 		}
 	}
 	b.WriteString("\n")
