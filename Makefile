@@ -50,6 +50,7 @@ gen:
 	cd internal/dot16/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg dot16
 	cd internal/pix/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg pix
 	cd internal/scan/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg scan
+	$(GO) run ./docs/gen
 
 # checkgen fails if the assembly is not what the generator writes.
 checkgen: gen

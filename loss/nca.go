@@ -39,8 +39,8 @@ func (NCA) Tuples(ap, an, val, dap, dan []float32) {
 // already orthogonal are left alone. Terms are triplets; the default reduction
 // is the mean.
 //
-// Xuan et al. 2020, "Hard negative examples are hard, but useful", and the
-// follow-up on extreme triplets, equation 16.
+// "Extreme triplet learning: effectively optimizing easy positives and hard
+// negatives", ICLR submission of 2020, equation 16.
 type NCA2 struct {
 	Reduce Reduction
 }

@@ -117,6 +117,28 @@ func find(name string) (entry, bool) {
 	return entry{}, false
 }
 
+// Info describes a loss that configurations can name.
+type Info struct {
+	Name, Alias string
+	Loss        loss.Loss   // with its defaults
+	Keys        []string    // of the loss section, beside those every loss knows
+	Mine        mine.Config // the customary mining
+}
+
+// Losses describes all losses, in the order of their introduction.
+func Losses() []Info {
+	var all []Info
+	for _, e := range entries {
+		s := &section{name: "loss"}
+		l := e.build(s)
+		all = append(all, Info{
+			Name: e.name, Alias: e.alias, Loss: l, Keys: s.known,
+			Mine: mine.Config{Positives: e.positives, Negatives: e.negatives},
+		})
+	}
+	return all
+}
+
 // Customary returns the mining that goes with a loss unless another is chosen.
 func Customary(name string) (mine.Config, bool) {
 	e, ok := find(name)

@@ -60,6 +60,7 @@ var ladder = map[string][]string{
 	"report/rows":       {"mat", "eval/rank", "report"},
 	"paper":             {"internal/par", "internal/atomic", "embio", "mat", "train", "eval", "eval/rank", "eval/cluster", "eval/diagnose", "theory/noise", "theory/isometry", "theory/field", "data", "data/imaging", "nn", "objective", "sample", "report", "project"},
 	"internal/bench":    {"*"},
+	"docs/gen":          {"internal/atomic", "mine", "objective"},
 	"cmd/kindred":       {"*"},
 	"":                  {},
 }

@@ -1,0 +1,37 @@
+// Command gen writes docs/losses and docs/policies from the doc comments of
+// packages loss and mine. Run it from the repository's root by `make gen`.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+)
+
+func main() {
+	files, err := pages(".")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join("docs", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			log.Fatal(err)
+		}
+		err := atomic.WriteFile(path, func(w io.Writer) error {
+			_, err := io.Copy(w, bytes.NewReader(files[name]))
+			return err
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Printf("%d pages written to docs\n", len(files))
+}

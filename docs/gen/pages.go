@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// pages returns the generated pages by their path below docs. root is the
+// repository's.
+func pages(root string) (map[string][]byte, error) {
+	losses, err := load(filepath.Join(root, "loss"))
+	if err != nil {
+		return nil, err
+	}
+	policies, err := load(filepath.Join(root, "mine"))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	var index bytes.Buffer
+	index.WriteString("# Losses\n\nOne page each: formula, options, when to use it, and what it does to the inside of a class.\nGenerated from the doc comments; change those and run `make gen`.\n\n| name | type | customary mining |\n|---|---|---|\n")
+	for _, info := range objective.Losses() {
+		page, err := lossPage(losses, info)
+		if err != nil {
+			return nil, err
+		}
+		files["losses/"+info.Name+".md"] = page
+		fmt.Fprintf(&index, "| [%s](%s.md) | `loss.%s` | %v + %v |\n", info.Name, info.Name, typeName(info), info.Mine.Positives, info.Mine.Negatives)
+	}
+	files["losses/README.md"] = index.Bytes()
+
+	index = bytes.Buffer{}
+	index.WriteString("# Mining policies\n\nAny positive policy goes with any negative policy and any loss over tuples.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | constant |\n|---|---|---|\n")
+	for _, side := range []struct {
+		name, typ string
+		names     []string
+		notes     map[string]note
+	}{
+		{"positive", "Positive", mine.PositiveNames(), positiveNotes},
+		{"negative", "Negative", mine.NegativeNames(), negativeNotes},
+	} {
+		comments := policies.constants(side.typ)
+		if len(comments) != len(side.names) {
+			return nil, fmt.Errorf("%d constants of type %s for %d names", len(comments), side.typ, len(side.names))
+		}
+		for k, name := range side.names {
+			n, ok := side.notes[name]
+			if !ok {
+				return nil, fmt.Errorf("no note on the %s policy %s", side.name, name)
+			}
+			var b bytes.Buffer
+			fmt.Fprintf(&b, "# %s %ss\n\n", name, side.name)
+			b.Write(policies.markdown(comments[k].text))
+			fmt.Fprintf(&b, "\nIn a configuration: `mine: {%ss: %s}`. In Go: `mine.%s`.\n", side.name, name, comments[k].name)
+			n.write(&b)
+			file := side.name + "-" + name + ".md"
+			files["policies/"+file] = b.Bytes()
+			fmt.Fprintf(&index, "| %s | [%s](%s) | `mine.%s` |\n", side.name, name, file, comments[k].name)
+		}
+	}
+	files["policies/README.md"] = index.Bytes()
+	return files, nil
+}
+
+func typeName(info objective.Info) string {
+	t := reflect.TypeOf(info.Loss)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+func lossPage(p *source, info objective.Info) ([]byte, error) {
+	n, ok := lossNotes[info.Name]
+	if !ok {
+		return nil, fmt.Errorf("no note on the loss %s", info.Name)
+	}
+	typ := p.typ(typeName(info))
+	if typ == nil || typ.Doc == "" {
+		return nil, fmt.Errorf("no doc comment on loss.%s", typeName(info))
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# %s\n\n", info.Name)
+	b.Write(p.markdown(typ.Doc))
+	b.WriteString("\n## Options\n\n")
+	if fields := fieldsOf(typ); len(fields) > 0 {
+		b.WriteString("| field of `loss." + typ.Name + "` | |\n|---|---|\n")
+		for _, f := range fields {
+			fmt.Fprintf(&b, "| %s | %s |\n", f.name, f.text)
+		}
+		b.WriteString("\n")
+	}
+	alias := ""
+	if info.Alias != "" {
+		alias = " (or `" + info.Alias + "`)"
+	}
+	fmt.Fprintf(&b, "In a configuration: `loss: {name: %s}`%s", info.Name, alias)
+	if len(info.Keys) > 0 {
+		fmt.Fprintf(&b, " with the keys `%s`", strings.Join(info.Keys, "`, `"))
+	}
+	fmt.Fprintf(&b, ".\nWithout other wishes it goes with %v positives and %v negatives.\n", info.Mine.Positives, info.Mine.Negatives)
+	n.write(&b)
+	return b.Bytes(), nil
+}
+
+// note is what a formula does not say.
+type note struct{ use, structure string }
+
+func (n note) write(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n## When to use it\n\n%s\n\n## Inside a class\n\n%s\n", n.use, n.structure)
+}
+
+// source is a parsed package.
+type source struct{ pkg *doc.Package }
+
+func load(dir string) (*source, error) {
+	fset := token.NewFileSet()
+	entries, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var files []*ast.File
+	for _, path := range entries {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	pkg, err := doc.NewFromFiles(fset, files, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &source{pkg}, nil
+}
+
+func (s *source) markdown(text string) []byte { return s.pkg.Markdown(text) }
+
+func (s *source) typ(name string) *doc.Type {
+	for _, t := range s.pkg.Types {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// comment is a name with its doc comment.
+type comment struct{ name, text string }
+
+// constants returns the constants of a type with their comments, in order.
+func (s *source) constants(typ string) []comment {
+	var all []comment
+	for _, v := range s.typ(typ).Consts {
+		for _, spec := range v.Decl.Specs {
+			c := spec.(*ast.ValueSpec)
+			all = append(all, comment{c.Names[0].Name, c.Doc.Text()})
+		}
+	}
+	return all
+}
+
+// fieldsOf returns the exported fields of a struct with their comments.
+func fieldsOf(t *doc.Type) []comment {
+	var all []comment
+	st, ok := t.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType)
+	if !ok {
+		return nil
+	}
+	for _, f := range st.Fields.List {
+		text := f.Doc.Text()
+		if text == "" {
+			text = f.Comment.Text()
+		}
+		for _, n := range f.Names {
+			if n.IsExported() {
+				if n.Name == "Reduce" && text == "" {
+					text = "reduction; the default is above"
+				}
+				all = append(all, comment{n.Name, strings.Join(strings.Fields(text), " ")})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestPagesAreUpToDate fails if a page differs from what its comment makes, or
+// is left over.
+func TestPagesAreUpToDate(t *testing.T) {
+	root := filepath.Join("..", "..")
+	want, err := pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range want {
+		got, err := os.ReadFile(filepath.Join(root, "docs", name))
+		if err != nil {
+			t.Errorf("%v: run make gen", err)
+		} else if !bytes.Equal(got, text) {
+			t.Errorf("docs/%s is out of date: run make gen", name)
+		}
+	}
+	for _, dir := range []string{"losses", "policies"} {
+		files, err := os.ReadDir(filepath.Join(root, "docs", dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if _, ok := want[dir+"/"+f.Name()]; !ok {
+				t.Errorf("docs/%s/%s is left over: remove it", dir, f.Name())
+			}
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package objective_test
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+func Example() {
+	obj, err := objective.New(objective.Options{
+		Normalize: true,
+		Loss:      loss.Triplet{Margin: loss.Value(0.5)},
+		Mine:      mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	embeddings := mat.Of(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
+	gradient := mat.New(4, 2)
+	r, err := obj.Step(embeddings, []int64{0, 0, 1, 1}, gradient)
+	fmt.Printf("loss %.3f over %d triplets, %d of them active: %v\n", r.Value, r.Tuples, r.Active, err)
+	// Output: loss 0.250 over 4 triplets, 2 of them active: <nil>
+}

@@ -1,0 +1,177 @@
+package objective
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mine"
+)
+
+func TestParseDefaults(t *testing.T) {
+	o, err := Parse(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := o.Loss.(loss.Triplet); !ok || o.Mine.Positives != mine.EasyPositive || o.Mine.Negatives != mine.FaceNetNegative || o.Normalize {
+		t.Errorf("%+v", o)
+	}
+	for _, name := range LossNames() {
+		o, err := Parse(nil, map[string]any{"name": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Classes, o.Dim = 3, 2
+		if _, err := New(o); err != nil {
+			t.Errorf("%s with its customary mining: %v", name, err)
+		}
+	}
+	if _, err := Parse(nil, map[string]any{"name": "ms"}); err != nil {
+		t.Errorf("an alias: %v", err)
+	}
+}
+
+// Every key a loss lists reaches it: another value gives another loss.
+func TestEveryKeyMatters(t *testing.T) {
+	e, labels := gaussian(20, 5, 4, 9)
+	for _, info := range Losses() {
+		run := func(set map[string]any) float64 {
+			flat := map[string]any{"loss": info.Name, "normalize": true}
+			if info.Mine.Negatives == mine.FaceNetNegative || info.Mine.Negatives == mine.DistanceNegative {
+				flat["positives"], flat["negatives"] = "hard", "hard"
+			}
+			for k, v := range set {
+				flat[k] = v
+			}
+			o, err := ParseFlat(flat)
+			if err != nil {
+				t.Fatalf("%s %v: %v", info.Name, set, err)
+			}
+			o.Classes, o.Dim = 4, 5
+			obj, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := obj.Step(e, labels, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Value
+		}
+		want := run(nil)
+		for _, key := range info.Keys {
+			var v any = 0.77
+			switch key {
+			case "rate", "single":
+				continue // about learning, not about the value
+			case "reduce":
+				v = "sum"
+			case "distance":
+				v = "euclidean"
+				if info.Name != "triplet" {
+					v = "squared"
+				}
+			case "bins", "centers":
+				v = 7
+			case "degrees":
+				v = 30
+			case "pos_weight", "neg_weight", "beta":
+				v = 3
+			}
+			if got := run(map[string]any{key: v}); got == want {
+				t.Errorf("%s: %s changes nothing", info.Name, key)
+			}
+		}
+	}
+}
+
+func TestParseMistakes(t *testing.T) {
+	for _, tc := range []struct {
+		mine, loss map[string]any
+		says       []string
+	}{
+		{nil, map[string]any{"name": "tripplet"}, []string{"loss.name", `"tripplet"`, `did you mean "triplet"`}},
+		{nil, map[string]any{"margn": 1}, []string{"loss.margn", `did you mean "margin"`}},
+		{nil, map[string]any{"margin": "wide"}, []string{"loss.margin", `"wide" is not a number`}},
+		{nil, map[string]any{"margin": math.NaN()}, []string{"loss.margin", "not finite"}},
+		{nil, map[string]any{"margin": []any{1}}, []string{"loss.margin", "not a number"}},
+		{nil, map[string]any{"reduce": "avg"}, []string{"loss.reduce", "mean-active"}},
+		{nil, map[string]any{"distance": "euclidian"}, []string{`did you mean "euclidean"`}},
+		{nil, map[string]any{"normalize": "perhaps"}, []string{"loss.normalize", "true nor false"}},
+		{nil, map[string]any{"name": "ms", "alpha": 0}, []string{"loss.alpha", "not above 0"}},
+		{nil, map[string]any{"memory": 1.5}, []string{"loss.memory", "whole number"}},
+		{nil, map[string]any{"name": 3}, []string{"loss.name"}},
+		{nil, map[string]any{"plus": "triplet"}, []string{"loss.plus", "not a list"}},
+		{nil, map[string]any{"plus": []any{map[string]any{"name": "nca", "wieght": 2}}}, []string{"loss.plus[0].wieght", `did you mean "weight"`}},
+		{map[string]any{"positives": "semihard"}, nil, []string{"mine.positives", "easy, random, hard, all, ms"}},
+		{map[string]any{"negative": "hard"}, nil, []string{"mine.negative", `did you mean "negatives"`}},
+		{map[string]any{"fallback": "soft"}, nil, []string{"mine.fallback", "none, hard"}},
+	} {
+		_, err := Parse(tc.mine, tc.loss)
+		if err == nil {
+			t.Errorf("%v %v: no error", tc.mine, tc.loss)
+			continue
+		}
+		for _, s := range tc.says {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("%v %v: %q does not say %q", tc.mine, tc.loss, err, s)
+			}
+		}
+	}
+}
+
+func TestNewMistakes(t *testing.T) {
+	for name, o := range map[string]Options{
+		"trim of 1":             {Trim: 1},
+		"trim of anchors":       {Trim: 0.1, Loss: loss.NPair{}},
+		"negative memory":       {Memory: -1},
+		"proxies and memory":    {Memory: 4, Loss: &loss.ProxyNCA{}, Classes: 2, Dim: 2},
+		"proxies of no classes": {Loss: &loss.ProxyNCA{}, Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}},
+		"angular on one":        {Loss: loss.Angular{}},
+		"sum of sums":           {Plus: []Weighted{{1, Options{Plus: []Weighted{{}}}}}},
+		"a bad further loss":    {Plus: []Weighted{{1, Options{Trim: 2}}}},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	o := mustParse(t, "loss", "proxynca")
+	o.Classes, o.Dim = 3, 2
+	obj, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := gaussian(2, 2, 1, 1)
+	if _, err := obj.Step(e, []int64{0, 3}, nil); err == nil || !strings.Contains(err.Error(), "sample 1 has label 3") {
+		t.Errorf("a label without a class: %v", err)
+	}
+	if err := obj.SetMining(mine.Config{}); err == nil {
+		t.Error("proxies took mined tuples")
+	}
+}
+
+func TestClassIndices(t *testing.T) {
+	for _, tc := range []struct {
+		labels  []int64
+		classes int
+		want    []int64
+		n       int
+	}{
+		{[]int64{5, -1, 5, 9}, 0, []int64{1, 0, 1, 2}, 3},
+		{[]int64{0, 2}, 3, []int64{0, 2}, 3},
+		{[]int64{10, 30}, 2, []int64{0, 1}, 2},
+		{[]int64{10, 30}, 3, nil, 0},
+	} {
+		got, n, err := ClassIndices(tc.labels, tc.classes)
+		if (err != nil) != (tc.want == nil) || n != tc.n {
+			t.Errorf("%v of %d: %v, %d, %v", tc.labels, tc.classes, got, n, err)
+			continue
+		}
+		for k := range tc.want {
+			if got[k] != tc.want[k] {
+				t.Errorf("%v of %d: %v", tc.labels, tc.classes, got)
+			}
+		}
+	}
+}
