@@ -122,13 +122,8 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 	return nil
 }
 
-// load reads sample i into out, reduced. A panic in a decoder becomes an error.
-func (t *packer) load(d *Dataset, i, side int, out *imaging.Image) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%s: internal error while reading the image: %v", d.Names[i], r)
-		}
-	}()
+// load reads sample i into out, reduced.
+func (t *packer) load(d *Dataset, i, side int, out *imaging.Image) error {
 	if side <= 0 {
 		return d.Image(i, out, &t.dec)
 	}

@@ -38,6 +38,16 @@ type format struct {
 	decode func([]byte) (image.Image, error)
 }
 
+// safely decodes b; a panic of the decoder over a damaged file is its error.
+func (f *format) safely(b []byte) (im image.Image, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the decoder failed: %v", r)
+		}
+	}()
+	return f.decode(b)
+}
+
 // sniff recognises a format by its first bytes.
 func sniff(b []byte) (format, error) {
 	starts := func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }
@@ -109,7 +119,7 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 	if cfg.Width > limit/cfg.Height {
 		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
 	}
-	im, err := f.decode(b)
+	im, err := f.safely(b)
 	if err != nil {
 		return fmt.Errorf("damaged %s: %w", f.name, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -179,11 +178,6 @@ type eye struct {
 }
 
 func (e *eye) look(d *data.Dataset, i int, p *fingerprint) {
-	defer func() {
-		if r := recover(); r != nil {
-			p.err = fmt.Errorf("internal error while reading the image: %v", r)
-		}
-	}()
 	if p.err = d.Image(i, &e.im, &e.dec); p.err != nil {
 		return
 	}

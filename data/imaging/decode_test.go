@@ -1,0 +1,232 @@
+package imaging
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/color/palette"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// reference is an entry of testdata/expected.json, which testdata/make.py writes
+// from what PIL reads.
+type reference struct {
+	W, H, C, Tolerance int
+	Pixels             []byte
+}
+
+func references(t testing.TB) map[string]reference {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refs map[string]reference
+	if err := json.Unmarshal(b, &refs); err != nil {
+		t.Fatal(err)
+	}
+	return refs
+}
+
+func formatFile(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "formats", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestDecodeFormats(t *testing.T) {
+	refs := references(t)
+	if len(refs) < 30 {
+		t.Fatalf("%d references", len(refs))
+	}
+	var dec Decoder
+	var im Image
+	for name, want := range refs {
+		if err := dec.Decode(&im, formatFile(t, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if im.W != want.W || im.H != want.H {
+			t.Errorf("%s: %d x %d, want %d x %d", name, im.W, im.H, want.W, want.H)
+			continue
+		}
+		im.SetChannels(want.C)
+		worst := 0
+		for i, v := range im.Pix {
+			d := int(v) - int(want.Pixels[i])
+			worst = max(worst, d, -d)
+		}
+		if worst > want.Tolerance {
+			t.Errorf("%s: differs from PIL by up to %d levels, allowed %d", name, worst, want.Tolerance)
+		}
+	}
+}
+
+// Go's own images of every model, against their At.
+func TestFromImage(t *testing.T) {
+	r := image.Rect(3, 2, 12, 9) // not at the origin
+	fill := func(im interface {
+		image.Image
+		Set(x, y int, c color.Color)
+	}) image.Image {
+		for y := r.Min.Y; y < r.Max.Y; y++ {
+			for x := r.Min.X; x < r.Max.X; x++ {
+				im.Set(x, y, color.NRGBA64{uint16(x * 5000), uint16(y * 7000), uint16(x * y * 500), uint16(0xffff - x*y*100)})
+			}
+		}
+		return im
+	}
+	for _, im := range []image.Image{
+		fill(image.NewGray(r)), fill(image.NewGray16(r)), fill(image.NewNRGBA(r)), fill(image.NewNRGBA64(r)),
+		fill(image.NewRGBA(r)), fill(image.NewRGBA64(r)), fill(image.NewCMYK(r)), fill(image.NewPaletted(r, palette.Plan9)),
+	} {
+		var got Image
+		fromImage(&got, im)
+		if got.W != 9 || got.H != 7 {
+			t.Fatalf("%T: %d x %d", im, got.W, got.H)
+		}
+		got.SetChannels(3)
+		for y := range 7 {
+			for x := range 9 {
+				wr, wg, wb := overWhite(im.At(x+3, y+2))
+				for c, want := range []uint8{wr, wg, wb} {
+					if d := int(got.Pix[(y*9+x)*3+c]) - int(want); d > 1 || d < -1 {
+						t.Fatalf("%T at %d,%d: %v, want %d %d %d", im, x, y, got.Pix[(y*9+x)*3:][:3], wr, wg, wb)
+					}
+				}
+			}
+		}
+	}
+	ycc := image.NewYCbCr(r, image.YCbCrSubsampleRatio420)
+	for i := range ycc.Y {
+		ycc.Y[i] = uint8(i * 3)
+	}
+	var got Image
+	fromImage(&got, ycc)
+	for y := range 7 {
+		for x := range 9 {
+			c := ycc.YCbCrAt(x+3, y+2)
+			wr, wg, wb := color.YCbCrToRGB(c.Y, c.Cb, c.Cr)
+			if !slices.Equal(got.Pix[(y*9+x)*3:][:3], []uint8{wr, wg, wb}) {
+				t.Fatalf("YCbCr at %d,%d", x, y)
+			}
+		}
+	}
+}
+
+// pngHeader is a PNG file that announces w x h pixels and ends there.
+func pngHeader(w, h uint32) []byte {
+	b := []byte("\x89PNG\r\n\x1a\n")
+	chunk := []byte("IHDR")
+	chunk = binary.BigEndian.AppendUint32(chunk, w)
+	chunk = binary.BigEndian.AppendUint32(chunk, h)
+	chunk = append(chunk, 8, 2, 0, 0, 0)
+	b = binary.BigEndian.AppendUint32(b, 13)
+	b = append(b, chunk...)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(chunk))
+}
+
+// bmpHeader is a BMP file that announces w x h pixels and ends there.
+func bmpHeader(w, h int32) []byte {
+	b := []byte("BM")
+	for _, v := range []uint32{54, 0, 54, 40, uint32(w), uint32(h), 1 | 24<<16, 0, 0, 0, 0, 0, 0} {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+func TestHostileFiles(t *testing.T) {
+	png, jpg := formatFile(t, "png-rgb.png"), formatFile(t, "jpeg-420.jpg")
+	hugeJPEG := bytes.Clone(jpg)
+	at := bytes.Index(hugeJPEG, []byte{0xff, 0xc0})
+	copy(hugeJPEG[at+5:], []byte{0xff, 0xff, 0xff, 0xff})
+	hugeGIF := bytes.Clone(formatFile(t, "gif.gif"))
+	copy(hugeGIF[6:], []byte{0xff, 0xff, 0xff, 0xff})
+	for want, b := range map[string][]byte{
+		"empty file":                       nil,
+		`starts with "hello wo"`:           []byte("hello world"),
+		`starts with "\x00\x00\x00\x00`:    make([]byte, 100),
+		"PNG of 60000 x 60000 pixels: mor": pngHeader(60000, 60000),
+		"damaged PNG":                      png[:len(png)/2],
+		"damaged PNG: png: invalid":        append(bytes.Clone(png[:40]), png[44:]...),
+		"damaged JPEG":                     jpg[:len(jpg)/2],
+		"JPEG: ":                           {0xff, 0xd8, 0xff},
+		"JPEG of 65535 x 65535 pixels":     hugeJPEG,
+		"GIF of 65535 x 65535 pixels":      hugeGIF,
+		"BMP of 50000 x 50000 pixels":      bmpHeader(50000, 50000),
+		"damaged BMP":                      bmpHeader(5, 5),
+		"damaged WebP":                     []byte("RIFF\x10\x00\x00\x00WEBPVP8 "),
+		"damaged TIFF":                     []byte("II*\x00\xff\xff\xff\xff"),
+	} {
+		var dec Decoder
+		var im Image
+		if err := dec.Decode(&im, b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	// The limit holds for every decoder.
+	for name, ref := range references(t) {
+		var im Image
+		if err := (&Decoder{MaxPixels: ref.W*ref.H - 1}).Decode(&im, formatFile(t, name)); err == nil || !strings.Contains(err.Error(), "more than the") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := (&Decoder{MaxPixels: ref.W * ref.H}).Decode(&im, formatFile(t, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestExifDamage(t *testing.T) {
+	good := formatFile(t, "jpeg-exif6.jpg")
+	if o := exifOrientation(good); o != 6 {
+		t.Fatalf("orientation %d", o)
+	}
+	at := bytes.Index(good, []byte("Exif\x00\x00"))
+	for n := range good[:at+60] { // cut anywhere
+		exifOrientation(good[:n])
+	}
+	for i := at; i < at+40; i++ { // any byte wrong
+		for _, v := range []byte{0, 1, 0x7f, 0xff} {
+			b := bytes.Clone(good)
+			b[i] = v
+			if o := exifOrientation(b); o < 1 || o > 8 {
+				t.Fatalf("orientation %d", o)
+			}
+		}
+	}
+	var plain bytes.Buffer
+	if err := jpeg.Encode(&plain, image.NewGray(image.Rect(0, 0, 4, 4)), nil); err != nil {
+		t.Fatal(err)
+	}
+	if o := exifOrientation(plain.Bytes()); o != 1 {
+		t.Errorf("without EXIF: %d", o)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for name := range references(f) {
+		f.Add(formatFile(f, name))
+	}
+	f.Add(pngHeader(60000, 60000))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dec := Decoder{MaxPixels: 1 << 20}
+		var im Image
+		if err := dec.Decode(&im, b); err != nil {
+			return
+		}
+		if im.W*im.H > 1<<20 || im.W < 1 || im.H < 1 || len(im.Pix) != im.W*im.H*im.C {
+			t.Fatalf("%d x %d x %d with %d bytes", im.W, im.H, im.C, len(im.Pix))
+		}
+	})
+}
