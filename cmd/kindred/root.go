@@ -100,6 +100,7 @@ var commands = []func(*app) *cobra.Command{
 	newMap,
 	newNeighbours,
 	newReport,
+	newTheory,
 }
 
 func newRoot(a *app) *cobra.Command {

@@ -21,6 +21,7 @@ var ladder = map[string][]string{
 	"theory/lp":         {},
 	"theory/noise":      {"internal/par"},
 	"theory/isometry":   {"internal/par", "theory/lp"},
+	"theory/show":       {"internal/atomic", "internal/par", "mat", "objective", "embio", "report", "theory/noise", "theory/isometry", "theory/field"},
 	"theory/field":      {"internal/par", "mat", "pair", "loss"},
 	"internal/par":      {},
 	"internal/simd":     {},

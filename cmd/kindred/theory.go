@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/kindred-ml/kindred/theory/field"
+	"github.com/kindred-ml/kindred/theory/show"
+)
+
+func newTheory(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "theory",
+		Short: "Compute and explain what is proved about metric learning",
+		Long: `theory verifies and illustrates, by exact computation, what the papers prove.
+Each command writes a page in plain words (index.html), figures as SVG and PNG,
+and the drawn numbers as CSV.`,
+		Example: `  kindred theory noise
+  kindred theory isometry --out /tmp/iso
+  kindred theory field --loss first,second,multisimilarity
+  kindred theory live --run runs/mnist`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown theory %q; there are noise, isometry, field and live", args[0])
+			}
+			return usagef("missing argument NAME: noise, isometry, field or live")
+		},
+	}
+	cmd.AddCommand(newTheoryNoise(a), newTheoryIsometry(a), newTheoryField(a), newTheoryLive(a))
+	return cmd
+}
+
+// theoryCommand is what the four have in common. compute returns the result to
+// print and what was written.
+func theoryCommand(a *app, cmd *cobra.Command, name string, compute func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error)) *cobra.Command {
+	var dir string
+	cmd.Use = name
+	cmd.Args = exactArgs()
+	cmd.Flags().StringVar(&dir, "out", "", "folder to write to; made if missing (default reports/theory-"+name+")")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		bar := &theoryBar{a: a}
+		res, out, err := compute(cmd.Context(), cmp.Or(dir, filepath.Join("reports", "theory-"+name)), bar.update)
+		bar.end()
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(res)
+		}
+		fmt.Fprintf(a.out, "%s\n%d files, %.1f s\n", filepath.Join(out.Dir, "index.html"), len(out.Files), out.Seconds)
+		return nil
+	}
+	return cmd
+}
+
+func newTheoryNoise(a *app) *cobra.Command {
+	var o show.NoiseOptions
+	cmd := &cobra.Command{
+		Short: "Label noise and class collapse: expected losses and their minimisers",
+		Long: `noise computes the expected triplet, margin and contrastive losses under label
+noise as exact sums, with and without easy positives (EPS), moves free points to
+their minima, and checks theorems 1 and 2 and claims 1 to 4 of Levi et al. 2021,
+with the conditions they need.`,
+	}
+	fs := cmd.Flags()
+	fs.IntVar(&o.Classes, "classes", 2, "number of classes of the free points")
+	fs.IntVar(&o.PerClass, "per-class", 6, "points of each class")
+	fs.IntVar(&o.Dim, "dim", 2, "dimensions of the free points")
+	fs.IntVar(&o.Restarts, "restarts", 4, "starts of each minimisation")
+	fs.IntVar(&o.Draws, "draws", 4000, "labellings drawn to check the exact sums")
+	return theoryCommand(a, cmd, "noise", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+		switch {
+		case o.Classes < 2 || o.PerClass < 1 || o.Classes*o.PerClass > 64:
+			return nil, nil, usagef("--classes %d and --per-class %d: need 2 classes or more, and 64 points at most", o.Classes, o.PerClass)
+		case o.Dim < 1 || o.Restarts < 1 || o.Draws < 2:
+			return nil, nil, usagef("--dim and --restarts must be at least 1, --draws at least 2")
+		}
+		o.Seed = a.seed
+		r, err := show.Noise(ctx, o, dir, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, &r.Output, nil
+	})
+}
+
+func newTheoryIsometry(a *app) *cobra.Command {
+	var o show.IsometryOptions
+	cmd := &cobra.Command{
+		Short: "How far from separated: the isometric error, theorem 3 and collapse",
+		Long: `isometry finds the nearest triplet-separated arrangement of point sets with a
+lower bound beside the found value, searches for sets that strain the two
+inequalities of theorem 3 (isometric approximation of the triplet loss), and maps
+whether the nearest arrangement of random points is collapsed.`,
+	}
+	fs := cmd.Flags()
+	fs.IntVar(&o.Random, "sets", 2000, "sets drawn at random")
+	fs.IntVar(&o.Searches, "searches", 18, "adversarial searches")
+	fs.IntVar(&o.Steps, "steps", 80, "steps of each search")
+	return theoryCommand(a, cmd, "isometry", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+		if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
+			return nil, nil, usagef("--sets, --searches and --steps must be at least 1")
+		}
+		o.Seed = a.seed
+		r, err := show.Isometry(ctx, o, dir, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, &r.Output, nil
+	})
+}
+
+func newTheoryField(a *app) *cobra.Command {
+	var o show.FieldOptions
+	var rule string
+	cmd := &cobra.Command{
+		Short: "Where a gradient step moves a triplet, and where it goes the wrong way",
+		Long: `field maps how one gradient step changes the similarities S_ap and S_an of a
+triplet on the unit sphere (Xuan et al. 2020), as maps, vector fields and the
+shares of the square in which it goes the wrong way.
+
+Losses: first, second and vanilla as the paper draws them, and any loss of
+kindred loss that reads samples, at its default settings.`,
+	}
+	fs := cmd.Flags()
+	fs.StringSliceVar(&o.Losses, "loss", []string{"first", "second", "vanilla"}, "losses to draw")
+	fs.Float64SliceVar(&o.Gammas, "gamma", []float64{0.2, 0.5, 0.8}, "cosines between the directions to positive and negative")
+	fs.Float64SliceVar(&o.Entangle, "p", []float64{0, 0.4, 0.8}, "entanglements of the two changes")
+	fs.StringVar(&rule, "q", "root", "entanglement factor: root, sqrt(S_ap S_an), or product, S_ap S_an")
+	fs.Float64Var(&o.Config.Rate, "rate", 0.1, "step size")
+	fs.BoolVar(&o.Config.Tangent, "through-normalisation", false, "let the gradient flow through the normalisation to the sphere")
+	return theoryCommand(a, cmd, "field", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+		switch rule {
+		case "root":
+		case "product":
+			o.Config.Rule = field.Product
+		default:
+			return nil, nil, usagef("--q %q: there are root and product", rule)
+		}
+		if !(o.Config.Rate > 0) {
+			return nil, nil, usagef("--rate must be positive, got %g", o.Config.Rate)
+		}
+		for _, g := range o.Gammas {
+			if !(g >= -1 && g <= 1) {
+				return nil, nil, usagef("--gamma %g is not a cosine", g)
+			}
+		}
+		for _, name := range o.Losses {
+			if _, err := show.FieldLoss(name); err != nil {
+				return nil, nil, usageError{err}
+			}
+		}
+		o.Seed = a.seed
+		r, err := show.Field(ctx, o, dir, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, &r.Output, nil
+	})
+}
+
+func newTheoryLive(a *app) *cobra.Command {
+	var o show.LiveOptions
+	cmd := &cobra.Command{
+		Short: "The triplet scatter over a training run's checkpoints, as a film",
+		Long: `live draws, for every checkpoint of a run, each anchor's nearest positive and
+nearest negative on the triplet scatter diagram, with the loss's field under
+them, as one page with a slider. The run must have kept its embeddings
+(kindred train --set eval.keep=true), or give the files yourself.`,
+		Example: `  kindred theory live --run runs/mnist --loss triplet
+  kindred theory live --embeddings e0.npy,e5.npy,e10.npy --labels y.npy`,
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.Run, "run", "", "run folder with snapshots")
+	fs.StringVar(&o.Set, "samples", "", "which of the run's sets of samples; default: the first by name")
+	fs.StringSliceVar(&o.Embeddings, "embeddings", nil, "files of embeddings in the order of training, instead of --run")
+	fs.StringVar(&o.Labels, "labels", "", "labels of those files")
+	fs.StringVar(&o.Column, "column", "", "column of labels; default: the first")
+	fs.StringVar(&o.Loss, "loss", "first", "loss whose field is drawn; see kindred theory field")
+	fs.Float64Var(&o.Entangle, "p", 0.4, "entanglement of the field")
+	fs.IntVar(&o.Anchors, "anchors", 600, "anchors to follow")
+	return theoryCommand(a, cmd, "live", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+		switch {
+		case o.Run == "" && len(o.Embeddings) == 0:
+			return nil, nil, usagef("missing --run, or --embeddings with --labels")
+		case o.Run != "" && len(o.Embeddings) > 0:
+			return nil, nil, usagef("give either --run or --embeddings")
+		case o.Anchors < 1:
+			return nil, nil, usagef("--anchors must be at least 1")
+		}
+		if _, err := show.FieldLoss(o.Loss); err != nil {
+			return nil, nil, usageError{err}
+		}
+		o.Seed = a.seed
+		r, err := show.Live(ctx, o, dir, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, &r.Output, nil
+	})
+}
+
+// theoryBar shows progress on standard error where that is a terminal.
+type theoryBar struct {
+	a   *app
+	mu  sync.Mutex
+	bar *progressbar.ProgressBar
+}
+
+func (b *theoryBar) update(stage string, done, total int) {
+	f, ok := b.a.err.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bar == nil {
+		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(f), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetWidth(30), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+	}
+	b.bar.Describe(stage)
+	_ = b.bar.Set(done) // it can only fail to draw
+}
+
+func (b *theoryBar) end() {
+	if b.bar != nil {
+		_ = b.bar.Finish()
+	}
+}
