@@ -34,7 +34,7 @@ func train(t *testing.T, name string, side, n, steps int) []float32 {
 }
 
 func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
-	for _, name := range []string{"conv4", "resnet18", "mobilenet_v2"} {
+	for _, name := range []string{"conv4", "mobilenet_v2"} {
 		want := train(t, name, 33, 5, 2)
 		old := runtime.GOMAXPROCS(1)
 		got := train(t, name, 33, 5, 2)

@@ -1,7 +1,6 @@
 package nn_test
 
 import (
-	"fmt"
 	"hash/fnv"
 	"math"
 	"strings"
@@ -149,7 +148,7 @@ func TestAgainstPyTorch(t *testing.T) {
 					t.Errorf("%s: the reference has none", name)
 				}
 			}
-			t.Log(fmt.Sprintf("largest difference %.2g of the norm, %s", worst, worstName))
+			t.Logf("largest difference %.2g of the norm, %s", worst, worstName)
 		})
 	}
 }

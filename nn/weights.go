@@ -97,8 +97,8 @@ func Load(dir string, opt Options) (*Net, error) {
 // ImportOptions adapt weights that were made elsewhere.
 type ImportOptions struct {
 	// Rename turns a tensor's name into the parameter's; "" drops the tensor.
-	// Nil drops the prefixes "module.", "model.", "backbone." and "state_dict."
-	// if the network knows the rest of the name.
+	// Nil knows torchvision's names and timm's, and drops the prefixes "module.",
+	// "model.", "backbone." and "state_dict." where that leads to a parameter.
 	Rename func(name string) string
 	// AdaptInput lets the first convolution take a different number of channels:
 	// filters are summed over channels for one channel, and a single channel's
@@ -203,23 +203,6 @@ func (e *Net) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[
 		}
 	}
 	return r, values, nil
-}
-
-func (e *Net) rename(name string, f func(string) string) string {
-	if f != nil {
-		return f(name)
-	}
-	for rest := name; ; {
-		if e.byName[rest] != nil {
-			return rest
-		}
-		_, after, found := strings.Cut(rest, ".")
-		prefix, _, _ := strings.Cut(rest, ".")
-		if !found || !slices.Contains([]string{"module", "model", "backbone", "state_dict"}, prefix) {
-			return name
-		}
-		rest = after
-	}
 }
 
 // adaptable tells whether p is the first convolution and shape differs from its

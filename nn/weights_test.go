@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -215,6 +216,54 @@ func TestImportChannels(t *testing.T) {
 			if math.Abs(float64(a[i]-b[i])) > 1e-5 {
 				t.Errorf("%d to %d channels: output %d is %v for grey, %v for colour", c.from, c.to, i, a[i], b[i])
 			}
+		}
+	}
+}
+
+// TestImportTimm renames torchvision's MobileNet to what timm calls its layers
+// (taken from timm's mobilenetv2_100) and holds that every tensor finds home.
+func TestImportTimm(t *testing.T) {
+	spec, err := nn.Network("mobilenet_v2", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 4, Multiple: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := nn.New(spec, nn.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timm := map[string]string{
+		"features.0.0": "conv_stem", "features.0.1": "bn1", "features.18.0": "conv_head", "features.18.1": "bn2", "classifier.1": "classifier",
+		"features.1.conv.0.0": "blocks.0.0.conv_dw", "features.1.conv.0.1": "blocks.0.0.bn1", "features.1.conv.1": "blocks.0.0.conv_pw", "features.1.conv.2": "blocks.0.0.bn2",
+	}
+	feature := 2
+	for stage, blocks := range []int{2, 3, 4, 3, 3, 1} {
+		for block := range blocks {
+			for theirs, ours := range map[string]string{"conv_pw": "0.0", "bn1": "0.1", "conv_dw": "1.0", "bn2": "1.1", "conv_pwl": "2", "bn3": "3"} {
+				timm[fmt.Sprintf("features.%d.conv.%s", feature, ours)] = fmt.Sprintf("blocks.%d.%d.%s", stage+1, block, theirs)
+			}
+			feature++
+		}
+	}
+	s := from.State()
+	for i := range s.Tensors {
+		name := s.Tensors[i].Name
+		dot := strings.LastIndexByte(name, '.')
+		if timm[name[:dot]] == "" {
+			t.Fatalf("no name for %s", name)
+		}
+		s.Tensors[i].Name = timm[name[:dot]] + name[dot:]
+	}
+	to, err := nn.New(spec, nn.Options{Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := to.Import(s, nn.ImportOptions{})
+	if err != nil || !r.Complete() {
+		t.Fatalf("%v, %v", err, r)
+	}
+	for i, p := range from.Params() {
+		if !slices.Equal(p.Value, to.Params()[i].Value) {
+			t.Errorf("%s got another tensor", p.Name)
 		}
 	}
 }

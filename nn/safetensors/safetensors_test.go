@@ -20,7 +20,7 @@ func sample() *File {
 	return &File{
 		Meta: map[string]string{"a": "b"},
 		Tensors: []Tensor{
-			Float32("w", []int{2, 2}, []float32{1, float32(math.NaN()), float32(math.Inf(-1)), -0.0}),
+			Float32("w", []int{2, 2}, []float32{1, float32(math.NaN()), float32(math.Inf(-1)), float32(math.Copysign(0, -1))}),
 			Int64("step", nil, []int64{-3}),
 			Float32("empty", []int{0, 7}, nil),
 			Float32("\"odd\" name \u00e9", []int{1}, []float32{math.SmallestNonzeroFloat32}),
