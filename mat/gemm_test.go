@@ -165,7 +165,7 @@ func BenchmarkGemm(b *testing.B) {
 	for _, s := range []struct {
 		m, n, k int
 		tb      bool
-	}{{2048, 2048, 2048, false}, {70000, 64, 288, false}, {44800, 64, 576, false}, {2048, 2048, 512, true}, {512, 512, 128, true}, {128, 128, 128, true}, {128, 128, 9216, true}, {128, 2, 128, true}} {
+	}{{2048, 2048, 2048, false}, {70000, 64, 288, false}, {44800, 64, 576, false}, {2048, 2048, 512, true}, {512, 512, 128, true}, {128, 128, 128, true}, {128, 128, 9216, true}, {128, 9216, 128, false}, {128, 2, 128, true}} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s.m, s.k, s.n), func(b *testing.B) {
 			rnd := rand.New(rand.NewPCG(7, 7))
 			x, y, c := random(rnd, s.m, s.k, 0), random(rnd, s.k, s.n, 0), New(s.m, s.n)

@@ -22,6 +22,8 @@ const (
 	// minChunk is the least number of multiply-adds worth handing to another
 	// core.
 	minChunk = 1 << 18
+	// wantChunks is how many chunks even out the cores' speeds.
+	wantChunks = 8
 )
 
 // product is one blocked matrix product
@@ -107,24 +109,21 @@ func (p *product) do(chunks, work int) {
 	par.Do(chunks, p)
 }
 
-// grid chooses the size of chunks: rows as blockA allows but at least eight
-// chunks in all where the work suffices.
+// grid chooses the size of chunks: rows as blockA allows, but at least wantChunks
+// in all where the work suffices; of about one size, as cores end together then.
 func (p *product) grid(jn, kn int) {
+	want := min(wantChunks, max(1, p.m*jn*kn/minChunk))
+	tiles, panels := (p.m+p.tr-1)/p.tr, (jn+p.tc-1)/p.tc
 	most := max(1, blockA/kn/p.tr)
-	tiles := (p.m + p.tr - 1) / p.tr
-	count := (tiles + most - 1) / most
-	want := min(8, max(1, p.m*jn/minChunk*kn))
-	p.chunksJ = 1
-	p.cols = roundUp(jn, p.tc)
-	if count < want {
-		count = min(want, tiles)
-		if panels := p.cols / p.tc; count < want {
-			p.chunksJ = min((want+count-1)/count, panels)
-			p.cols = (panels + p.chunksJ - 1) / p.chunksJ * p.tc
-			p.chunksJ = (roundUp(jn, p.tc) + p.cols - 1) / p.cols
-		}
+	each, split := min(most, max(1, tiles/want)), 1
+	if tiles <= most && panels >= 2*want {
+		each, split = tiles, want // few rows, many columns
+	} else if count := (tiles + each - 1) / each; count < want {
+		split = min((want+count-1)/count, panels)
 	}
-	p.rows = (tiles + count - 1) / count * p.tr
+	p.rows = each * p.tr
+	p.cols = (panels + split - 1) / split * p.tc
+	p.chunksJ = (panels*p.tc + p.cols - 1) / p.cols
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
