@@ -213,8 +213,11 @@ func spectrumFigure(d Diagnosis) []Figure {
 // classes shows each model's classes: a scatter of their sizes against their
 // distances, and a table of the worst.
 func classes(ds []Diagnosis) []Block {
-	far := 0.0
-	for _, d := range ds {
+	blocks := figures(ds, "One mark per class. Above the dashed line the nearest other class is farther away than the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
+		if len(d.Classes) == 0 {
+			return nil
+		}
+		far := 0.0
 		for _, c := range d.Classes {
 			for _, v := range []float64{c.Intra, c.Other} {
 				if usable(v, false) {
@@ -222,12 +225,7 @@ func classes(ds []Diagnosis) []Block {
 				}
 			}
 		}
-	}
-	axis := Range{0, max(far, 1e-9) * 1.05}
-	blocks := figures(ds, "One mark per class. Above the dashed line the nearest other class is farther away than the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
-		if len(d.Classes) == 0 {
-			return nil
-		}
+		axis := Range{0, max(far, 1e-9) * 1.05}
 		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class", Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
 		for i, c := range d.Classes {
 			s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
