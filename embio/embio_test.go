@@ -381,3 +381,26 @@ func FuzzParseParquet(f *testing.F) {
 		}
 	})
 }
+
+func TestLoadCoarsePicksColumns(t *testing.T) {
+	x := write(t, "x.npy", npy("'<f4'", "False", "(3, 2)", le32(wantX...)))
+	for _, c := range []struct {
+		csv, label, fine string
+		want             []string
+	}{
+		{"path,label,coarse\na,1,0\nb,2,0\nc,3,1\n", "", "", []string{"coarse", "label"}},
+		{"label,fine\n1,1\n1,2\n2,3\n", "", "", []string{"label", "fine"}},
+		{"label,fine\n1,1\n1,1\n2,2\n", "", "", []string{"label"}},
+		{"id\n1\n1\n2\n", "", "", []string{"id"}},
+		{"a,b\n1,1\n1,2\n2,3\n", "a", "b", []string{"a", "b"}},
+	} {
+		l, err := LoadCoarse(x, write(t, "y.csv", []byte(c.csv)), c.label, c.fine)
+		if err != nil {
+			t.Errorf("%q: %v", c.csv, err)
+			continue
+		}
+		if got := l.ColumnNames(); !slices.Equal(got, c.want) {
+			t.Errorf("%q: columns %v, want %v", c.csv, got, c.want)
+		}
+	}
+}

@@ -94,6 +94,7 @@ var commands = []func(*app) *cobra.Command{
 	newBench,
 	newData,
 	newEval,
+	newDiagnose,
 	newLoss,
 	newTrain,
 	newEmbed,

@@ -51,7 +51,7 @@ var ladder = map[string][]string{
 	"internal/dot16":    {"internal/simd"},
 	"eval/rank":         {"internal/par", "internal/dot16", "mat"},
 	"eval/cluster":      {"internal/par", "internal/dot16", "mat"},
-	"eval/diagnose":     {"internal/par", "mat", "eval", "eval/rank", "eval/cluster"},
+	"eval/diagnose":     {"internal/par", "internal/dot16", "mat", "eval", "eval/rank", "eval/cluster"},
 	"embio":             {"internal/atomic", "mat", "nn/safetensors"},
 	"project":           {"internal/par", "internal/simd", "mat"},
 	"report":            {"internal/atomic"},

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/report"
+)
+
+type diagnoseFlags struct {
+	labels, label, fine string
+	distance, out       string
+	margin              float64
+	anchors, classes    int
+}
+
+func newDiagnose(a *app) *cobra.Command {
+	var f diagnoseFlags
+	cmd := &cobra.Command{
+		Use:   "diagnose EMBEDDINGS|RUN...",
+		Short: "Tell whether an embedding has collapsed its classes",
+		Long: `diagnose measures what is left of the inside of the classes of an embedding:
+their extent against the distance to the next class, their modes, the spectrum
+of singular values, alignment and uniformity, active triplets, NMI against the
+number of clusters, and Recall@1 by the training labels against finer ones. It
+gives a verdict with the figures behind it. An argument is a file of embeddings
+or the folder of a run; several are compared side by side.
+
+The training labels are the column coarse, else label; the finer ones the column
+fine, or label where the training labels are called coarse.`,
+		Example: `  kindred diagnose runs/mnist --out diagnosis
+  kindred diagnose E.npy --labels Y.csv --label alphabet --fine letter
+  kindred diagnose runs/random runs/easy --out comparison`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("missing argument: a file of embeddings or the folder of a run")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runDiagnose(cmd, a, &f, args) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.labels, "labels", "", "labels, for all files of embeddings; default: those in the file")
+	fs.StringVar(&f.label, "label", "", "column of the training labels")
+	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
+	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean or cosine")
+	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
+	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors of the triplet measures")
+	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
+	fs.StringVar(&f.out, "out", "", "folder to write diagnosis.json, .md, .html and the classes and triplets as CSV to")
+	return cmd
+}
+
+func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) error {
+	d, err := rank.ParseDistance(f.distance)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.margin <= 0 || f.anchors < 1 || f.classes < 0 {
+		return usagef("--margin %g, --anchors %d, --classes %d: want positive numbers", f.margin, f.anchors, f.classes)
+	}
+	var named []namedDiagnosis
+	for _, arg := range args {
+		in, err := f.load(arg)
+		if err != nil {
+			return err
+		}
+		r, err := diagnose.Run(cmd.Context(), in, diagnose.Options{
+			Distance: d, Margin: f.margin, Anchors: f.anchors, Seed: a.seed,
+			Progress: func(stage string) { fmt.Fprintf(a.err, "%s: %s\n", arg, stage) },
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", arg, err)
+		}
+		named = append(named, namedDiagnosis{shortName(arg), r})
+	}
+	if f.out != "" {
+		if err := writeDiagnoses(f.out, named); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		if len(named) == 1 {
+			return a.printJSON(named[0])
+		}
+		return a.printJSON(named)
+	}
+	for i, n := range named {
+		if len(named) > 1 {
+			if i > 0 {
+				fmt.Fprintln(a.out)
+			}
+			fmt.Fprintf(a.out, "== %s ==\n", n.Name)
+		}
+		if err := n.WriteText(a.out, f.classes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedDiagnosis is the diagnosis of one argument.
+type namedDiagnosis struct {
+	Name string `json:"name"`
+	*diagnose.Result
+}
+
+// load reads the embeddings of an argument: a file, or a run's folder.
+func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
+	embeddings, labels := arg, f.labels
+	st, err := os.Stat(arg)
+	if err != nil {
+		return diagnose.Input{}, err
+	}
+	if st.IsDir() {
+		embeddings = filepath.Join(arg, "embeddings.npy")
+		if labels == "" {
+			labels = filepath.Join(arg, "labels.csv")
+		}
+		if _, err := os.Stat(embeddings); errors.Is(err, fs.ErrNotExist) {
+			return diagnose.Input{}, fmt.Errorf("%s is no run's folder: it holds no embeddings.npy", arg)
+		}
+	}
+	l, err := embio.LoadCoarse(embeddings, labels, f.label, f.fine)
+	if err != nil {
+		return diagnose.Input{}, err
+	}
+	ids, names := l.NamedLabels()
+	in := diagnose.Input{X: l.X, Labels: ids[0], Names: names[0]}
+	if len(ids) > 1 {
+		in.Fine = ids[1]
+	}
+	return in, nil
+}
+
+// shortName heads table columns: the file's or folder's name.
+func shortName(path string) string {
+	base := filepath.Base(filepath.Clean(path))
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// writeDiagnoses writes the files of all diagnoses, prefixed by their names if
+// there are several, and one page.
+func writeDiagnoses(dir string, named []namedDiagnosis) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var drawn []report.Diagnosis
+	for i, n := range named {
+		prefix := ""
+		if len(named) > 1 {
+			prefix = strconv.Itoa(i+1) + "_" + n.Name + "_"
+		}
+		for name, write := range map[string]func(io.Writer) error{
+			"diagnosis.json": func(w io.Writer) error { return json.NewEncoder(w).Encode(n) },
+			"diagnosis.md":   n.WriteMarkdown, "classes.csv": n.WriteClassesCSV, "triplets.csv": n.WriteTripletsCSV,
+		} {
+			if err := atomic.WriteFile(filepath.Join(dir, prefix+name), write); err != nil {
+				return err
+			}
+		}
+		drawn = append(drawn, drawDiagnosis(n))
+	}
+	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the inside of a class?", Sections: report.DiagnosisSections(drawn...)}
+	return page.WriteFile(filepath.Join(dir, "diagnosis.html"))
+}
+
+// drawDiagnosis turns a diagnosis into what the report package draws.
+func drawDiagnosis(n namedDiagnosis) report.Diagnosis {
+	d := report.Diagnosis{Name: n.Name, Verdict: n.Verdict.Text, Reasons: n.Verdict.Reasons}
+	switch n.Verdict.State {
+	case diagnose.Structured:
+		d.Tone = report.Good
+	case diagnose.Collapsed:
+		d.Tone = report.Bad
+	}
+	for _, m := range n.Measures() {
+		better := map[int]report.Best{1: report.Highest, -1: report.Lowest}[m.Structure]
+		d.Measures = append(d.Measures, report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
+	}
+	d.Spectra = append(d.Spectra, report.NamedValues{Name: "all rows", Values: n.Spectrum.Values})
+	for _, c := range n.ByRatio(len(n.Classes)) {
+		name := c.Name
+		if name == "" {
+			name = strconv.FormatInt(c.Label, 10)
+		}
+		d.Classes = append(d.Classes, report.ClassDiagnosis{
+			Name: name, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
+			Modes: c.Modes, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
+		})
+		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + name, Values: c.Spectrum.Values})
+	}
+	t := &n.Triplets
+	d.Triplets = []report.NamedTriplets{
+		{Name: "nearest positive, nearest negative", AP: t.EasyPositive, AN: t.HardNegative},
+		{Name: "farthest positive, nearest negative", AP: t.HardPositive, AN: t.HardNegative},
+		{Name: "nearest positive, farthest negative", AP: t.EasyPositive, AN: t.EasyNegative},
+	}
+	for _, c := range n.Curve {
+		d.Clusters = append(d.Clusters, float64(c.K))
+		v := c.NMI
+		if c.FineNMI != nil {
+			v = *c.FineNMI
+		}
+		d.NMI = append(d.NMI, v)
+	}
+	return d
+}

@@ -1,0 +1,50 @@
+package embio
+
+import "slices"
+
+// LoadCoarse reads embeddings with the labels they were trained by as the first
+// column and, if there are any, finer ones as the second. label and fine name the
+// columns; empty, the first is the column coarse, else label, else the only one,
+// and the second is the column fine, or label where the first is coarse. A second
+// column equal to the first is left out.
+func LoadCoarse(embeddings, labels, label, fine string) (*Labelled, error) {
+	t, err := Read(embeddings)
+	if err != nil {
+		return nil, err
+	}
+	if labels != "" {
+		if t, err = ReadLabels(labels); err != nil {
+			return nil, err
+		}
+	}
+	if label == "" && t.Column("coarse") != nil {
+		label = "coarse"
+	}
+	if label == "" && t.Column("label") != nil {
+		label = "label"
+	}
+	if fine == "" && label != "fine" && t.Column("fine") != nil {
+		fine = "fine"
+	}
+	if fine == "" && label == "coarse" && t.Column("label") != nil {
+		fine = "label"
+	}
+	var names []string
+	if label != "" {
+		names = append(names, label)
+		if fine != "" {
+			names = append(names, fine)
+		}
+	}
+	l, err := Load(embeddings, labels, names)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.Columns) == 2 && slices.Equal(l.Columns[0].IDs, l.Columns[1].IDs) && slices.Equal(l.Columns[0].Text, l.Columns[1].Text) {
+		l.Columns = l.Columns[:1]
+	}
+	if label == "" {
+		l.Columns = l.Columns[:1]
+	}
+	return l, nil
+}

@@ -1,0 +1,150 @@
+package diagnose
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/dot16"
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// minForModes is the smallest class whose modes are counted.
+const minForModes = 10
+
+// Class is one class's part of the diagnosis. Distances are those of the rows as
+// compared, not relative to the spread.
+type Class struct {
+	Label int64  `json:"label"`
+	Name  string `json:"name,omitempty"`
+	Size  int    `json:"size"`
+	// Diameter is the largest distance of two of its rows (of PerClass drawn ones
+	// in a larger class).
+	Diameter float64 `json:"diameter"`
+	// Intra is the root mean square distance of two of its rows; 0 for a class of
+	// one. Other is the same between its rows and those of the class for which it
+	// is least, Nearest.
+	Intra   float64 `json:"intra"`
+	Other   float64 `json:"other"`
+	Nearest int64   `json:"nearest"`
+	// Modes is the number of groups that k-means splits the class into with the
+	// largest mean silhouette, if that is at least 0.5 (a reasonable structure,
+	// Kaufman and Rousseeuw 1990); else 1. It is 0, not known, for fewer than 10
+	// rows.
+	Modes int `json:"modes"`
+	// Silhouette is that of the best split.
+	Silhouette float64 `json:"silhouette"`
+	// Spectrum is that of the class's rows.
+	Spectrum Spectrum `json:"spectrum"`
+	// Recall is Recall@1 of its queries, by its label.
+	Recall float64 `json:"recall"`
+}
+
+// classes measures every class.
+func (s *sample) classes(ctx context.Context) ([]Class, error) {
+	out := make([]Class, len(s.order))
+	centres := mat.New(len(s.order), s.x.Cols) // relative to the mean and the spread
+	variance := make([]float64, len(s.order))  // in squares of the spread
+	par.For(len(s.order), 1, func(lo, hi int) {
+		for c := lo; c < hi; c++ {
+			y := s.order[c]
+			rows := s.members[y]
+			mean, v := moments(s.x, rows)
+			for j, m := range mean {
+				centres.Row(c)[j] = float32((m - s.mean[j]) / s.spread)
+			}
+			variance[c] = v / (s.spread * s.spread)
+			out[c] = Class{Label: y, Name: s.names[y], Size: len(rows)}
+			if n := float64(len(rows)); n > 1 {
+				out[c].Intra = root(2 * v * n / (n - 1))
+			}
+		}
+	})
+	s.others(out, centres, variance)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	par.For(len(s.order), 1, func(lo, hi int) {
+		for c := lo; c < hi; c++ {
+			k := &out[c]
+			rows := s.draw(s.members[k.Label], s.opt.PerClass, uint64(c)<<8|1)
+			x := gather(s.x, rows, s.mean, 1/s.spread)
+			d := distances(x)
+			k.Diameter = slices.Max(d) * s.spread
+			k.Modes, k.Silhouette = modes(ctx, x, d, s.opt.Seed)
+			k.Spectrum = spectrum(gather(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
+		}
+	})
+	return out, ctx.Err()
+}
+
+// others finds for every class the other one whose rows are nearest: the mean
+// squared distance of two classes is that of their centres plus their variances.
+func (s *sample) others(out []Class, centres *mat.Dense, variance []float64) {
+	par.For(len(out), 4, func(lo, hi int) {
+		for c := lo; c < hi; c++ {
+			best := math.Inf(1)
+			for o := range out {
+				if o == c {
+					continue
+				}
+				d := dot16.SquaredDistance(centres.Row(c), centres.Row(o)) + variance[c] + variance[o]
+				if d < best {
+					best = d
+					out[c].Nearest = s.order[o]
+				}
+			}
+			out[c].Other = root(best) * s.spread
+		}
+	})
+}
+
+// distances returns the matrix of distances of the rows of x, n x n.
+func distances(x *mat.Dense) []float64 {
+	n := x.Rows
+	d := make([]float64, n*n)
+	for i := range n {
+		for j := range i {
+			v := root(dot16.SquaredDistance(x.Row(i), x.Row(j)))
+			d[i*n+j], d[j*n+i] = v, v
+		}
+	}
+	return d
+}
+
+// summarise computes the figures over all classes.
+func (r *Result) summarise() {
+	var compact, ranks []float64
+	told, multi, sum := 0, 0, 0
+	for _, c := range r.Classes {
+		if c.Size > 1 && c.Other > 0 {
+			compact = append(compact, c.Intra/c.Other)
+			ranks = append(ranks, c.Spectrum.EffectiveRank)
+		}
+		if c.Modes > 0 {
+			told++
+			sum += c.Modes
+			if c.Modes > 1 {
+				multi++
+			}
+		}
+	}
+	r.Compactness, r.ClassRank = median(compact), median(ranks)
+	if told > 0 {
+		r.MultiModal, r.MeanModes = float64(multi)/float64(told), float64(sum)/float64(told)
+	}
+}
+
+// median returns the middle of v, 0 if it is empty.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	m := len(v) / 2
+	if len(v)%2 == 1 {
+		return v[m]
+	}
+	return (v[m-1] + v[m]) / 2
+}

@@ -1,0 +1,221 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Input is an embedding to diagnose.
+type Input struct {
+	X *mat.Dense
+	// Labels are those of training, the coarse ones.
+	Labels []int64
+	// Fine are finer labels, nil if none are known.
+	Fine []int64
+	// Names of the classes, optional.
+	Names map[int64]string
+}
+
+// Options limit the work. The zero value is the default.
+type Options struct {
+	// Distance is Euclidean or Cosine; default Euclidean.
+	Distance rank.Distance
+	// Margin of the triplets that count as active, in squared distance of the rows
+	// as compared; default 0.2.
+	Margin float64
+	// Anchors bounds the anchors of the triplet measures, drawn at random if there
+	// are more rows; default 5000. An anchor meets all rows.
+	Anchors int
+	// PerClass bounds the rows of a class that its diameter and its modes are
+	// computed from; default 400.
+	PerClass int
+	// MaxK bounds the clusters of the NMI curve; default 2000.
+	MaxK int
+	Seed uint64
+	// Progress, if set, is told the stage that begins.
+	Progress func(stage string)
+}
+
+func (o *Options) setDefaults() {
+	if o.Margin == 0 {
+		o.Margin = 0.2
+	}
+	if o.Anchors == 0 {
+		o.Anchors = 5000
+	}
+	if o.PerClass == 0 {
+		o.PerClass = 400
+	}
+	if o.MaxK == 0 {
+		o.MaxK = 2000
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+}
+
+// Result is the diagnosis.
+type Result struct {
+	Rows     int    `json:"rows"`
+	Dim      int    `json:"dim"`
+	Distance string `json:"distance"`
+	// Spread is the root mean square distance of the rows from their mean.
+	Spread  float64 `json:"spread"`
+	Verdict Verdict `json:"verdict"`
+	// Classes by increasing label.
+	Classes []Class `json:"classes"`
+	// Compactness is the median over classes of Intra / Other.
+	Compactness float64 `json:"compactness"`
+	// MultiModal is the share of the classes large enough to tell (see Class)
+	// that have more than one mode, MeanModes their mean number of modes.
+	MultiModal float64 `json:"multi_modal"`
+	MeanModes  float64 `json:"mean_modes"`
+	// Spectrum is that of all rows. ClassRank is the median effective rank of the
+	// classes.
+	Spectrum  Spectrum `json:"spectrum"`
+	ClassRank float64  `json:"class_rank"`
+	// Alignment is the mean squared distance of two rows of a class, Uniformity
+	// log mean exp(-2 d^2) over pairs of rows, both with distances relative to the
+	// spread (Wang and Isola 2020; on the sphere, centred, their definition).
+	Alignment  float64  `json:"alignment"`
+	Uniformity float64  `json:"uniformity"`
+	Triplets   Triplets `json:"triplets"`
+	// Recall is Recall@1 by the labels; FineRecall by the fine ones, and
+	// FineChance what it would be if the nearest neighbour were a random row of
+	// the query's own class. Nil if no fine labels are known.
+	Recall     float64  `json:"recall"`
+	FineRecall *float64 `json:"fine_recall,omitempty"`
+	FineChance *float64 `json:"fine_chance,omitempty"`
+	// FineGain is (FineRecall - FineChance) / (1 - FineChance): 0 if the inside of
+	// the classes is in no order, 1 if it is in perfect order.
+	FineGain *float64 `json:"fine_gain,omitempty"`
+	// Curve is NMI against the number of clusters.
+	Curve []Clustering `json:"nmi_curve"`
+	Seed  uint64       `json:"seed"`
+	Notes []string     `json:"notes,omitempty"`
+}
+
+// Run diagnoses an embedding. It returns an error if lengths differ, a row is not
+// finite (it is named), there are fewer than two classes, no class has two rows,
+// or all rows are equal: there is nothing to tell apart then.
+func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
+	opt.setDefaults()
+	if opt.Distance == rank.Dot {
+		return nil, fmt.Errorf("the diagnosis needs a distance: euclidean or cosine, not dot")
+	}
+	set := rank.Set{X: in.X, Labels: [][]int64{in.Labels}}
+	if in.Fine != nil {
+		set.Labels = append(set.Labels, in.Fine)
+	}
+	if err := rank.Check(set, nil); err != nil {
+		return nil, err
+	}
+	s, err := newSample(in, opt)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Rows: in.X.Rows, Dim: in.X.Cols, Distance: opt.Distance.String(), Spread: s.spread, Seed: opt.Seed}
+	opt.Progress("classes")
+	if r.Classes, err = s.classes(ctx); err != nil {
+		return nil, err
+	}
+	r.summarise()
+	opt.Progress("spectrum")
+	r.Spectrum = spectrum(s.x)
+	r.Alignment, r.Uniformity = s.alignment(), s.uniformity()
+	opt.Progress("triplets")
+	if r.Triplets, err = s.triplets(ctx); err != nil {
+		return nil, err
+	}
+	opt.Progress("ranking")
+	if err := r.recalls(ctx, in, s, opt); err != nil {
+		return nil, err
+	}
+	opt.Progress("clusterings")
+	if err := r.curve(ctx, in, s, opt); err != nil {
+		return nil, err
+	}
+	if s.anchored < in.X.Rows {
+		r.Notes = append(r.Notes, fmt.Sprintf("triplets of %d anchors drawn from %d rows", s.anchored, in.X.Rows))
+	}
+	r.Verdict = judge(r)
+	return r, nil
+}
+
+// sample is the embedding as compared, with its classes.
+type sample struct {
+	opt      Options
+	x        *mat.Dense // rows of length 1 for the cosine
+	labels   []int64
+	fine     []int64
+	names    map[int64]string
+	mean     []float64
+	spread   float64
+	order    []int64         // labels in increasing order
+	members  map[int64][]int // rows of a label
+	anchored int             // anchors in use
+}
+
+func newSample(in Input, opt Options) (*sample, error) {
+	s := &sample{opt: opt, x: in.X, labels: in.Labels, fine: in.Fine, names: in.Names, members: make(map[int64][]int)}
+	if opt.Distance == rank.Cosine {
+		s.x = rank.Normalized(in.X)
+	}
+	paired := false
+	for i, y := range in.Labels {
+		if s.members[y] == nil {
+			s.order = append(s.order, y)
+		}
+		s.members[y] = append(s.members[y], i)
+		paired = paired || len(s.members[y]) == 2
+	}
+	slices.Sort(s.order)
+	if len(s.order) < 2 {
+		return nil, fmt.Errorf("all %d rows have the label %d: a diagnosis needs at least two classes", len(in.Labels), s.order[0])
+	}
+	if !paired {
+		return nil, fmt.Errorf("%d classes of one row each: a diagnosis needs classes of at least two", len(s.order))
+	}
+	all := make([]int, s.x.Rows)
+	for i := range all {
+		all[i] = i
+	}
+	var variance float64
+	s.mean, variance = moments(s.x, all)
+	if variance == 0 {
+		return nil, fmt.Errorf("all %d rows are equal: the embedding has collapsed to a single point", s.x.Rows)
+	}
+	s.spread = root(variance)
+	return s, nil
+}
+
+// draw returns at most limit of the rows, at random, in increasing order. stream
+// keeps the draws of different purposes apart.
+func (s *sample) draw(rows []int, limit int, stream uint64) []int {
+	if len(rows) <= limit {
+		return rows
+	}
+	rng := rand.New(rand.NewPCG(s.opt.Seed, stream))
+	out := slices.Clone(rows)
+	for i := range limit {
+		j := i + rng.IntN(len(out)-i)
+		out[i], out[j] = out[j], out[i]
+	}
+	out = out[:limit]
+	slices.Sort(out)
+	return out
+}
+
+// all lists the rows 0..n-1.
+func (s *sample) all() []int {
+	rows := make([]int, s.x.Rows)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}

@@ -1,0 +1,43 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// moments returns the mean of the given rows and their mean squared distance from
+// it, in two passes.
+func moments(x *mat.Dense, rows []int) (mean []float64, variance float64) {
+	mean = make([]float64, x.Cols)
+	for _, i := range rows {
+		for j, v := range x.Row(i) {
+			mean[j] += float64(v)
+		}
+	}
+	for j := range mean {
+		mean[j] /= float64(len(rows))
+	}
+	for _, i := range rows {
+		for j, v := range x.Row(i) {
+			d := float64(v) - mean[j]
+			variance += d * d
+		}
+	}
+	return mean, variance / float64(len(rows))
+}
+
+func root(v float64) float64 { return math.Sqrt(max(v, 0)) }
+
+// gather copies rows into a matrix of their own, moved by shift and multiplied by
+// scale.
+func gather(x *mat.Dense, rows []int, shift []float64, scale float64) *mat.Dense {
+	out := mat.New(len(rows), x.Cols)
+	for r, i := range rows {
+		dst := out.Row(r)
+		for j, v := range x.Row(i) {
+			dst[j] = float32((float64(v) - shift[j]) * scale)
+		}
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package diagnose
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Measure is one figure of the whole embedding with what it says.
+type Measure struct {
+	Name   string
+	Value  float64
+	Digits int
+	// Structure is 1 if a larger value speaks for structure, -1 if a smaller one
+	// does, 0 if neither.
+	Structure int
+	Meaning   string
+}
+
+// Measures lists the figures of the whole embedding.
+func (r *Result) Measures() []Measure {
+	m := []Measure{
+		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},
+		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, median over classes; near 0 the class is a point"},
+		{"classes with several modes", r.MultiModal, 3, 1, "share of the classes of at least 10 rows"},
+		{"modes a class", r.MeanModes, 2, 1, "groups within a class by the silhouette (at least 0.5), mean"},
+		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "how many directions all rows use"},
+		{"effective rank of a class", r.ClassRank, 2, 1, "median over classes"},
+		{"axes for 90 %", float64(r.Spectrum.Axes90), 0, 1, "directions that hold 90 % of the variance"},
+		{"decay of the spectrum", r.Spectrum.Decay, 3, 0, "slope of -ln(singular value) against its rank"},
+		{"alignment", r.Alignment, 3, 1, "mean squared distance within classes, relative to the spread; 0 is collapse"},
+		{"uniformity", r.Uniformity, 3, -1, "log mean exp(-2 d^2) over pairs; lower is more even"},
+		{"violated triplets", r.Triplets.Violated, 4, 0, "negative nearer than positive, over all positives and negatives"},
+		{"active triplets", r.Triplets.Active, 4, 0, fmt.Sprintf("within the margin %g, over all positives and negatives", r.Triplets.Margin)},
+		{"nearest positive first", r.Triplets.EasyCorrect, 4, 0, "anchors nearer to their nearest positive than to any negative"},
+		{"farthest positive first", r.Triplets.HardCorrect, 4, 0, "anchors nearer to their whole class than to any negative"},
+		{"isometric error, at least", r.Triplets.Isometry, 4, 0, "half of the hardest triplet's violation: how far distances are from separating classes"},
+	}
+	if r.FineRecall != nil {
+		m = append(m,
+			Measure{"fine Recall@1", *r.FineRecall, 4, 1, "share of rows whose nearest neighbour has their fine label"},
+			Measure{"fine Recall@1 by chance", *r.FineChance, 4, 0, "if the neighbour were a random row of the class"},
+			Measure{"order inside classes", *r.FineGain, 4, 1, "fine Recall@1 between chance (0) and 1"})
+	}
+	return m
+}
+
+// WriteText writes the diagnosis for a terminal: the verdict, its reasons, the
+// measures, and the classes from the most collapsed to the least, at most limit.
+func (r *Result) WriteText(w io.Writer, limit int) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", r.Verdict.Text)
+	for _, s := range r.Verdict.Reasons {
+		fmt.Fprintf(&b, "  - %s\n", s)
+	}
+	b.WriteByte('\n')
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, m := range r.Measures() {
+		fmt.Fprintf(tw, "%s\t%.*f\t%s\n", m.Name, m.Digits, m.Value, m.Meaning)
+	}
+	tw.Flush()
+	b.WriteByte('\n')
+	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tratio\tmodes\trank\trecall@1\n")
+	for _, c := range r.ByRatio(limit) {
+		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", r.name(c.Label), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+	}
+	tw.Flush()
+	if n := len(r.Classes); n > limit {
+		fmt.Fprintf(&b, "... and %d more classes\n", n-limit)
+	}
+	b.WriteByte('\n')
+	fmt.Fprint(tw, "clusters\tNMI\tNMI by fine labels\n")
+	for _, c := range r.Curve {
+		fine := "-"
+		if c.FineNMI != nil {
+			fine = fmt.Sprintf("%.4f", *c.FineNMI)
+		}
+		fmt.Fprintf(tw, "%d\t%.4f\t%s\n", c.K, c.NMI, fine)
+	}
+	tw.Flush()
+	fmt.Fprintf(&b, "\ndistance %s, seed %d; k-means from k-means++, one start, up to 30 iterations; NMI by the arithmetic mean\n", r.Distance, r.Seed)
+	for _, n := range r.Notes {
+		fmt.Fprintln(&b, n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteMarkdown writes the verdict, the measures and the classes in Markdown.
+func (r *Result) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", r.Verdict.Text)
+	for _, s := range r.Verdict.Reasons {
+		fmt.Fprintf(&b, "- %s\n", s)
+	}
+	b.WriteString("\n| measure | value | what it says |\n|---|---:|---|\n")
+	for _, m := range r.Measures() {
+		fmt.Fprintf(&b, "| %s | %.*f | %s |\n", m.Name, m.Digits, m.Value, m.Meaning)
+	}
+	b.WriteString("\n| class | rows | diameter | intra | other | ratio | modes | rank | recall@1 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	for _, c := range r.ByRatio(len(r.Classes)) {
+		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", strings.ReplaceAll(r.name(c.Label), "|", "\\|"), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteClassesCSV writes a line per class.
+func (r *Result) WriteClassesCSV(w io.Writer) error {
+	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "nearest", "modes", "silhouette", "effective_rank", "recall_1"}}
+	for _, c := range r.Classes {
+		rows = append(rows, []string{
+			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactly(c.Diameter), exactly(c.Intra), exactly(c.Other),
+			strconv.FormatInt(c.Nearest, 10), strconv.Itoa(c.Modes), exactly(c.Silhouette), exactly(c.Spectrum.EffectiveRank), exactly(c.Recall),
+		})
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// WriteTripletsCSV writes a line per anchor with its four similarities.
+func (r *Result) WriteTripletsCSV(w io.Writer) error {
+	rows := [][]string{{"s_ap_easy", "s_ap_hard", "s_an_hard", "s_an_easy"}}
+	t := &r.Triplets
+	for i := range t.EasyPositive {
+		rows = append(rows, []string{exactly(t.EasyPositive[i]), exactly(t.HardPositive[i]), exactly(t.HardNegative[i]), exactly(t.EasyNegative[i])})
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// ByRatio returns up to limit classes, the lowest Intra / Other first; classes of
+// one row come last.
+func (r *Result) ByRatio(limit int) []Class {
+	key := func(c Class) float64 {
+		if c.Size < 2 || c.Other == 0 {
+			return 1e300
+		}
+		return c.Intra / c.Other
+	}
+	out := slices.Clone(r.Classes)
+	slices.SortStableFunc(out, func(a, b Class) int { return cmp.Compare(key(a), key(b)) })
+	return out[:min(limit, len(out))]
+}
+
+func ratio(c Class) string {
+	if c.Size < 2 || c.Other == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", c.Intra/c.Other)
+}
+
+func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,140 @@
+package diagnose
+
+import (
+	"context"
+
+	"github.com/kindred-ml/kindred/eval/cluster"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// recalls fills in Recall@1 by coarse and fine labels, of the whole and per class.
+func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) error {
+	set := rank.Set{X: in.X, Labels: [][]int64{in.Labels}}
+	if in.Fine != nil {
+		set.Labels = append(set.Labels, in.Fine)
+	}
+	at := make(map[int64]int, len(r.Classes))
+	for c := range r.Classes {
+		at[r.Classes[c].Label] = c
+	}
+	var queries, hits [2]float64
+	own := make([]float64, len(r.Classes))
+	err := rank.Positives(ctx, set, nil, rank.Options{Distance: opt.Distance, First: true, Depth: 1}, func(q rank.Query) {
+		if q.R == 0 {
+			return
+		}
+		queries[q.Column]++
+		if len(q.Ranks) == 0 {
+			return
+		}
+		hits[q.Column]++
+		if q.Column == 0 {
+			own[at[in.Labels[q.Index]]]++
+		}
+	})
+	if err != nil {
+		return err
+	}
+	r.Recall = hits[0] / queries[0]
+	for c := range r.Classes {
+		if n := r.Classes[c].Size; n > 1 {
+			r.Classes[c].Recall = own[c] / float64(n)
+		}
+	}
+	if in.Fine == nil {
+		return nil
+	}
+	if queries[1] == 0 {
+		r.Notes = append(r.Notes, "no two rows share a fine label: nothing is said about the inside of classes")
+		return nil
+	}
+	recall, chance := hits[1]/queries[1], s.fineChance()
+	gain := 0.0
+	if chance < 1 {
+		gain = (recall - chance) / (1 - chance)
+	}
+	r.FineRecall, r.FineChance, r.FineGain = &recall, &chance, &gain
+	return nil
+}
+
+// fineChance is the share of queries whose fine label a random other row of their
+// coarse class has, over the queries that have a fine positive at all.
+func (s *sample) fineChance() float64 {
+	type pair struct{ coarse, fine int64 }
+	both := make(map[pair]int)
+	fine := make(map[int64]int)
+	for i, y := range s.labels {
+		both[pair{y, s.fine[i]}]++
+		fine[s.fine[i]]++
+	}
+	var sum, n float64
+	for i, y := range s.labels {
+		if fine[s.fine[i]] < 2 {
+			continue
+		}
+		n++
+		if size := len(s.members[y]); size > 1 {
+			sum += float64(both[pair{y, s.fine[i]}]-1) / float64(size-1)
+		}
+	}
+	return sum / n
+}
+
+// Clustering is one point of the curve of NMI (arithmetic mean) against the number
+// of clusters.
+type Clustering struct {
+	K       int      `json:"k"`
+	NMI     float64  `json:"nmi"`
+	FineNMI *float64 `json:"fine_nmi,omitempty"`
+}
+
+// factors are the clusters per class of the curve.
+var factors = [...]int{1, 2, 3, 5, 10, 20, 30}
+
+// curveRows bounds the rows that are clustered for the curve.
+const curveRows = 20000
+
+func (r *Result) curve(ctx context.Context, in Input, s *sample, opt Options) error {
+	rows := s.draw(s.all(), curveRows, 8)
+	x := s.x
+	if len(rows) < x.Rows {
+		x = mat.New(len(rows), s.x.Cols)
+		for e, i := range rows {
+			copy(x.Row(e), s.x.Row(i))
+		}
+	}
+	pick := func(labels []int64) []int64 {
+		out := make([]int64, len(rows))
+		for e, i := range rows {
+			out[e] = labels[i]
+		}
+		return out
+	}
+	coarse := pick(in.Labels)
+	for _, f := range factors {
+		k := f * len(s.order)
+		if k > x.Rows/2 || k > opt.MaxK {
+			break
+		}
+		res, err := cluster.KMeans(ctx, x, cluster.Config{K: k, Iterations: 30, Seed: opt.Seed})
+		if err != nil {
+			return err
+		}
+		t, err := cluster.NewTable(coarse, res.Assignment)
+		if err != nil {
+			return err
+		}
+		point := Clustering{K: k, NMI: t.NMI(cluster.Arithmetic)}
+		if in.Fine != nil {
+			t, err := cluster.NewTable(pick(in.Fine), res.Assignment)
+			if err != nil {
+				return err
+			}
+			v := t.NMI(cluster.Arithmetic)
+			point.FineNMI = &v
+		}
+		r.Curve = append(r.Curve, point)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	gonum "gonum.org/v1/gonum/mat"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Spectrum describes the singular values of centred rows divided by the square
+// root of their number: the standard deviations along the principal axes.
+type Spectrum struct {
+	Values []float64 `json:"values"` // descending
+	// EffectiveRank is exp of the entropy of the values' shares (Roy and Vetterli
+	// 2007): d if all are equal, 1 if one holds everything, 0 if all are 0.
+	EffectiveRank float64 `json:"effective_rank"`
+	// Axes90 is the number of axes that hold 90 % of the variance.
+	Axes90 int `json:"axes_90"`
+	// Decay is the slope of -ln(value) against its rank by least squares, over the
+	// values above a thousandth of the largest: how steep the fall is.
+	Decay float64 `json:"decay"`
+}
+
+// spectrum computes it from the smaller of the covariance and the Gram matrix.
+func spectrum(x *mat.Dense) Spectrum {
+	n, d := x.Rows, x.Cols
+	if n < 2 {
+		return Spectrum{}
+	}
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	mean, variance := moments(x, rows)
+	if variance == 0 {
+		return Spectrum{Values: make([]float64, min(n, d))}
+	}
+	spread := math.Sqrt(variance)
+	c := gather(x, rows, mean, 1/spread)
+	k := min(n, d)
+	g := mat.New(k, k)
+	mat.Gemm(d <= n, d > n, 1/float32(n), c, c, 0, g)
+	sym := gonum.NewSymDense(k, nil)
+	for i := range k {
+		for j := i; j < k; j++ {
+			sym.SetSym(i, j, float64(g.At(i, j)))
+		}
+	}
+	var eigen gonum.EigenSym
+	if !eigen.Factorize(sym, false) {
+		return Spectrum{}
+	}
+	s := Spectrum{Values: eigen.Values(nil)}
+	slices.Reverse(s.Values)
+	var total, held float64
+	for i, v := range s.Values {
+		s.Values[i] = root(v) * spread
+		total += s.Values[i]
+	}
+	all := 0.0
+	for _, v := range s.Values {
+		all += v * v
+	}
+	var entropy float64
+	for i, v := range s.Values {
+		if p := v / total; p > 0 {
+			entropy -= p * math.Log(p)
+		}
+		if held < 0.9*all {
+			held += v * v
+			s.Axes90 = i + 1
+		}
+	}
+	s.EffectiveRank = math.Exp(entropy)
+	s.Decay = decay(s.Values)
+	return s
+}
+
+func decay(values []float64) float64 {
+	var n, sx, sy, sxx, sxy float64
+	for i, v := range values {
+		if v < values[0]/1000 {
+			break
+		}
+		x, y := float64(i), -math.Log(v)
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+	}
+	if n < 2 {
+		return 0
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}
+
+// alignment is the mean squared distance of two rows of a class, over all pairs of
+// all classes, relative to the spread.
+func (s *sample) alignment() float64 {
+	var sum, pairs float64
+	for _, y := range s.order {
+		n := float64(len(s.members[y]))
+		if n < 2 {
+			continue
+		}
+		_, v := moments(s.x, s.members[y])
+		sum += v * n * n // over unordered pairs: n^2 v
+		pairs += n * (n - 1) / 2
+	}
+	return sum / pairs / (s.spread * s.spread)
+}
+
+// uniformRows bounds the rows whose pairs uniformity is computed from.
+const uniformRows = 2000
+
+func (s *sample) uniformity() float64 {
+	x := gather(s.x, s.draw(s.all(), uniformRows, 3), s.mean, 1/s.spread)
+	var sum float64
+	for i := range x.Rows {
+		for j := range i {
+			var d float64
+			for c, v := range x.Row(i) {
+				e := float64(v - x.Row(j)[c])
+				d += e * e
+			}
+			sum += math.Exp(-2 * d)
+		}
+	}
+	n := float64(x.Rows)
+	return math.Log(sum / (n * (n - 1) / 2))
+}

@@ -1,0 +1,223 @@
+package diagnose
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/dot16"
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Triplets says where anchors stand between their positives and negatives.
+type Triplets struct {
+	// Anchors is the number of anchors; those of a class of one are none.
+	Anchors int `json:"anchors"`
+	// EasyPositive... are the similarities of each anchor with its nearest and
+	// farthest positive and negative: 1 - d^2/2 with d of rows of length 1 (the
+	// cosine) if that is the distance, else relative to the spread and at least
+	// -1.
+	EasyPositive []float64 `json:"-"`
+	HardPositive []float64 `json:"-"`
+	HardNegative []float64 `json:"-"`
+	EasyNegative []float64 `json:"-"`
+	// EasyCorrect and HardCorrect are the shares of anchors that are nearer to
+	// their nearest, and to their farthest, positive than to any negative.
+	EasyCorrect float64 `json:"easy_correct"`
+	HardCorrect float64 `json:"hard_correct"`
+	// Violated is the share of triplets (anchor, any positive, any negative) whose
+	// negative is nearer than the positive; Active that of triplets with
+	// d_ap^2 - d_an^2 + Margin > 0. From up to 1000 anchors, 200 positives and
+	// 2000 negatives each.
+	Violated float64 `json:"violated"`
+	Active   float64 `json:"active"`
+	Margin   float64 `json:"margin"`
+	// Hardest is L_HN, the largest d_ap - d_an of any triplet of the anchors, at
+	// least 0. Half of it bounds from below how far the distances have to change
+	// before every anchor is nearer to its own class than to any other.
+	Hardest  float64 `json:"hardest"`
+	Isometry float64 `json:"isometric_error_bound"`
+	// ClassHardest is the class of the anchor of the hardest triplet.
+	ClassHardest int64 `json:"class_hardest"`
+}
+
+// extremes are the squared distances of an anchor to its nearest and farthest
+// positive and negative.
+type extremes struct {
+	nearPos, farPos, nearNeg, farNeg int
+}
+
+const anchorBlock = 64
+
+func (s *sample) triplets(ctx context.Context) (Triplets, error) {
+	var paired []int
+	for i, y := range s.labels {
+		if len(s.members[y]) > 1 {
+			paired = append(paired, i)
+		}
+	}
+	anchors := s.draw(paired, s.opt.Anchors, 4)
+	s.anchored = s.x.Rows
+	if len(anchors) < len(paired) {
+		s.anchored = len(anchors)
+	}
+	found, err := s.extremes(ctx, anchors)
+	if err != nil {
+		return Triplets{}, err
+	}
+	t := Triplets{Anchors: len(anchors), Margin: s.opt.Margin}
+	easy, hard := 0, 0
+	for a, e := range found {
+		i := anchors[a]
+		d := func(j int) float64 { return dot16.SquaredDistance(s.x.Row(i), s.x.Row(j)) }
+		np, fp, nn, fn := d(e.nearPos), d(e.farPos), d(e.nearNeg), d(e.farNeg)
+		t.EasyPositive = append(t.EasyPositive, s.similarity(np))
+		t.HardPositive = append(t.HardPositive, s.similarity(fp))
+		t.HardNegative = append(t.HardNegative, s.similarity(nn))
+		t.EasyNegative = append(t.EasyNegative, s.similarity(fn))
+		if np < nn {
+			easy++
+		}
+		if fp < nn {
+			hard++
+		}
+		if h := math.Sqrt(fp) - math.Sqrt(nn); h > t.Hardest {
+			t.Hardest, t.ClassHardest = h, s.labels[i]
+		}
+	}
+	t.EasyCorrect, t.HardCorrect = float64(easy)/float64(len(anchors)), float64(hard)/float64(len(anchors))
+	t.Isometry = t.Hardest / 2
+	t.Violated, t.Active = s.active(anchors)
+	return t, nil
+}
+
+// similarity turns a squared distance into 1 - d^2/2, as Triplets says.
+func (s *sample) similarity(squared float64) float64 {
+	if s.opt.Distance == rank.Euclidean {
+		squared /= s.spread * s.spread
+	}
+	return max(1-squared/2, -1)
+}
+
+// extremes finds the rows that are nearest and farthest to each anchor in its own
+// class and in all others.
+func (s *sample) extremes(ctx context.Context, anchors []int) ([]extremes, error) {
+	x := gather(s.x, s.all(), s.mean, 1/s.spread)
+	half := make([]float32, x.Rows)
+	for i := range half {
+		half[i] = float32(dot16.Dot(x.Row(i), x.Row(i)) / 2)
+	}
+	out := make([]extremes, len(anchors))
+	rows := mat.New(anchorBlock, x.Cols)
+	products := mat.New(anchorBlock, x.Rows)
+	for lo := 0; lo < len(anchors); lo += anchorBlock {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n := min(anchorBlock, len(anchors)-lo)
+		for r := range n {
+			copy(rows.Row(r), x.Row(anchors[lo+r]))
+		}
+		p := products.RowRange(0, n)
+		mat.Gemm(false, true, 1, rows.RowRange(0, n), x, 0, p)
+		par.For(n, 4, func(a, b int) {
+			for r := a; r < b; r++ {
+				out[lo+r] = s.extreme(anchors[lo+r], p.Row(r), half)
+			}
+		})
+	}
+	return out, nil
+}
+
+// extreme scans one row of products; product - half is larger for nearer rows.
+func (s *sample) extreme(anchor int, products, half []float32) extremes {
+	e := extremes{-1, -1, -1, -1}
+	var nearPos, farPos, nearNeg, farNeg float32
+	own := s.labels[anchor]
+	for j, p := range products {
+		v := p - half[j]
+		if s.labels[j] != own {
+			if e.nearNeg < 0 || v > nearNeg {
+				e.nearNeg, nearNeg = j, v
+			}
+			if e.farNeg < 0 || v < farNeg {
+				e.farNeg, farNeg = j, v
+			}
+			continue
+		}
+		if j == anchor {
+			continue
+		}
+		if e.nearPos < 0 || v > nearPos {
+			e.nearPos, nearPos = j, v
+		}
+		if e.farPos < 0 || v < farPos {
+			e.farPos, farPos = j, v
+		}
+	}
+	return e
+}
+
+// Limits of the triplets that are counted.
+const (
+	activeAnchors   = 1000
+	activePositives = 200
+	activeNegatives = 2000
+)
+
+// active returns the shares of violated and active triplets.
+func (s *sample) active(anchors []int) (violated, active float64) {
+	anchors = s.draw(anchors, activeAnchors, 5)
+	counts := make([][3]float64, len(anchors))
+	par.For(len(anchors), 16, func(lo, hi int) {
+		for a := lo; a < hi; a++ {
+			counts[a] = s.activeOf(anchors[a])
+		}
+	})
+	var total [3]float64
+	for _, c := range counts {
+		for k, v := range c {
+			total[k] += v
+		}
+	}
+	return total[0] / total[2], total[1] / total[2]
+}
+
+// activeOf counts the violated, the active and all triplets of an anchor.
+func (s *sample) activeOf(anchor int) (counts [3]float64) {
+	own := s.labels[anchor]
+	var positives []float64
+	for _, j := range s.draw(s.members[own], activePositives+1, uint64(anchor)<<8|6) {
+		if j != anchor && len(positives) < activePositives {
+			positives = append(positives, dot16.SquaredDistance(s.x.Row(anchor), s.x.Row(j)))
+		}
+	}
+	slices.Sort(positives)
+	above := func(limit float64) float64 {
+		return float64(len(positives) - sort.Search(len(positives), func(k int) bool { return positives[k] > limit }))
+	}
+	negative := func(j int) {
+		if s.labels[j] == own {
+			return
+		}
+		d := dot16.SquaredDistance(s.x.Row(anchor), s.x.Row(j))
+		counts[0] += above(d)
+		counts[1] += above(d - s.opt.Margin)
+		counts[2] += float64(len(positives))
+	}
+	if s.x.Rows <= activeNegatives {
+		for j := range s.x.Rows {
+			negative(j)
+		}
+		return counts
+	}
+	rng := rand.New(rand.NewPCG(s.opt.Seed, uint64(anchor)<<8|7))
+	for range activeNegatives {
+		negative(rng.IntN(s.x.Rows))
+	}
+	return counts
+}
