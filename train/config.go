@@ -56,7 +56,7 @@ type NetworkConfig struct {
 	Name       string   `yaml:"name" help:"mnist, conv4, resnet18, resnet34, resnet50, mobilenet_v2, mlp, linear; empty: by the data"`
 	Dim        int      `yaml:"dim" help:"length of the embedding"`
 	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
-	Pretrained string   `yaml:"pretrained" help:"file of weights to start from (.safetensors)"`
+	Pretrained string   `yaml:"pretrained" help:"file of weights to start from: .safetensors, or .pth as PyTorch saves it"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
 	Multiple   float64  `yaml:"multiple" help:"width multiplier of mobilenet_v2; 0: 1"`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/sample"
@@ -43,6 +44,8 @@ type Event struct {
 	Elapsed       time.Duration
 	Result        objective.Result // of the last step
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
+	// Imported tells how pretrained weights fit the network; nil without any.
+	Imported *nn.ImportReport
 }
 
 // Stage is what a run has just done.
@@ -85,6 +88,7 @@ type trainer struct {
 	feed      feed
 	scored    []*scored
 	net       Network
+	imported  *nn.ImportReport // of pretrained weights
 	objective *objective.Objective
 	optimizer *optim.Optimizer
 	sampler   *sample.Balanced
@@ -143,7 +147,7 @@ func newTrainer(cfg Config, opts Options) (*trainer, error) {
 		return nil, err
 	}
 	h, w, c := t.feed.shape()
-	if t.net, err = newNetwork(&t.cfg, h, w, c); err != nil {
+	if t.net, t.imported, err = newNetwork(&t.cfg, h, w, c); err != nil {
 		return nil, err
 	}
 	o.Classes, o.Dim, o.Seed = len(ids), t.net.Dim(), t.cfg.Train.Seed
@@ -186,7 +190,7 @@ func (t *trainer) observe(s Stage, r objective.Result, row *Epoch) {
 	t.opts.Observe(Event{
 		Stage: s, Epoch: min(t.state.Epoch+1, t.cfg.Train.Epochs), Epochs: t.cfg.Train.Epochs,
 		Step: t.state.Step, Steps: t.sampler.Batches(), Images: t.images, Elapsed: time.Since(t.began),
-		Result: r, Row: row,
+		Result: r, Row: row, Imported: t.imported,
 	})
 }
 

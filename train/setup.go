@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/safetensors"
+	"github.com/kindred-ml/kindred/nn/torchfile"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/sample"
 )
@@ -153,38 +153,39 @@ func usualSize(w, h, channels int) int {
 }
 
 // newNetwork builds the network of cfg for samples of the given shape.
-func newNetwork(cfg *Config, h, w, ch int) (*nn.Net, error) {
+// The report says how pretrained weights fit, nil without any.
+func newNetwork(cfg *Config, h, w, ch int) (*nn.Net, *nn.ImportReport, error) {
 	n := &cfg.Network
 	spec, err := nn.Network(n.Name, nn.NetworkOptions{
 		Input: nn.Shape{H: h, W: w, C: ch}, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
 		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
+		return nil, nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
 	}
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if n.Pretrained != "" {
-		if err := importWeights(net, n.Pretrained); err != nil {
-			return nil, err
-		}
+	if n.Pretrained == "" {
+		return net, nil, nil
 	}
-	return net, nil
+	report, err := importWeights(net, n.Pretrained)
+	return net, report, err
 }
 
 // importWeights starts the network from a file of weights. What the file lacks,
 // such as the embedding layer, keeps its fresh values.
-func importWeights(net *nn.Net, path string) error {
-	f, err := safetensors.Read(path)
+func importWeights(net *nn.Net, path string) (*nn.ImportReport, error) {
+	f, err := torchfile.ReadWeights(path)
 	if err != nil {
-		return fmt.Errorf("network.pretrained: %w", err)
+		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}
-	if _, err := net.Import(f, nn.ImportOptions{AdaptInput: true}); err != nil {
-		return fmt.Errorf("network.pretrained: %s: %w", path, err)
+	report, err := net.Import(f, nn.ImportOptions{AdaptInput: true})
+	if err != nil {
+		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
 	}
-	return nil
+	return report, nil
 }
 
 // newSampler draws batches by the training labels.

@@ -68,7 +68,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
-	opts := train.Options{Dir: f.out, Resume: f.resume != "", Home: home, Observe: progress.New(a.err, "").Observe}
+	opts := train.Options{Dir: f.out, Resume: f.resume != "", Home: home, Observe: a.watchTraining(cfg.Network.Pretrained)}
 	if opts.Resume {
 		opts.Dir = f.resume
 	} else if opts.Dir == "" {
@@ -87,6 +87,19 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		return a.printJSON(res.Summary(opts.Dir))
 	}
 	return printRun(a, res, opts.Dir)
+}
+
+// watchTraining returns an observer that draws progress and says, once, how
+// pretrained weights fit.
+func (a *app) watchTraining(pretrained string) func(train.Event) {
+	bar := progress.New(a.err, "")
+	return func(e train.Event) {
+		if e.Stage == train.Started && e.Imported != nil {
+			fmt.Fprintf(a.err, "%s: %d tensors loaded (%d of them adapted to the number of channels)\n%s\n",
+				pretrained, len(e.Imported.Loaded), len(e.Imported.Adapted), e.Imported)
+		}
+		bar.Observe(e)
+	}
 }
 
 // load reads the configuration of a new run or of the one to resume.
