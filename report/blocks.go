@@ -132,7 +132,9 @@ func (f Figures) html(r *renderer) (template.HTML, error) {
 	type item struct {
 		SVG     template.HTML
 		Caption string
-		Width   int // in CSS pixels
+		// Width is the natural width in CSS pixels, Basis the one down to which
+		// figures shrink before they no longer stand side by side.
+		Width, Basis int
 	}
 	data := struct {
 		Items   []item
@@ -144,7 +146,7 @@ func (f Figures) html(r *renderer) (template.HTML, error) {
 			return "", err
 		}
 		w, _ := c.Figure.size()
-		data.Items = append(data.Items, item{template.HTML(svg), c.Caption, int(w * 4 / 3)})
+		data.Items = append(data.Items, item{template.HTML(svg), c.Caption, int(w * 4 / 3), int(w)})
 	}
 	return r.execute("figures", data)
 }
