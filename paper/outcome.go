@@ -96,19 +96,23 @@ func newOutcome(e *Experiment, runs []*Run, o Options) (*Outcome, error) {
 // Table sets our numbers and the paper's side by side.
 func (out *Outcome) Table() report.Table {
 	t := report.Table{Columns: []report.Column{{Name: ""}}}
-	for _, m := range out.e.Measures {
-		t.Columns = append(t.Columns,
-			report.Column{Name: m.Name, Group: m.Group, Best: report.Highest},
-			report.Column{Name: "paper", Group: m.Group})
+	printed := make([]bool, len(out.e.Measures)) // measures that the paper has
+	for k, m := range out.e.Measures {
+		for _, a := range out.Arms {
+			printed[k] = printed[k] || a.Measures[k].Paper != nil
+		}
+		t.Columns = append(t.Columns, report.Column{Name: m.Name, Group: m.Group, Best: report.Highest})
+		if printed[k] {
+			t.Columns = append(t.Columns, report.Column{Name: "paper", Group: m.Group})
+		}
 	}
 	for _, a := range out.Arms {
 		row := report.Row{Cells: []report.Cell{report.T(a.Name)}}
-		for _, m := range a.Measures {
-			paper := report.Blank()
-			if m.Paper != nil {
-				paper = report.Paper(*m.Paper, 1)
+		for k, m := range a.Measures {
+			row.Cells = append(row.Cells, report.MeanStd(m.Mean, m.Std, m.N, 1))
+			if printed[k] {
+				row.Cells = append(row.Cells, paperCell(m.Paper))
 			}
-			row.Cells = append(row.Cells, report.MeanStd(m.Mean, m.Std, m.N, 1), paper)
 		}
 		t.Rows = append(t.Rows, row)
 		if a.Baseline == "" {
@@ -116,22 +120,35 @@ func (out *Outcome) Table() report.Table {
 		}
 		gain := report.Row{Cells: []report.Cell{report.T("gain over " + a.Baseline)}}
 		for k, m := range a.Measures {
-			paper := report.Blank()
-			if base := out.Arms[out.e.arm(a.Baseline)].Measures[k]; m.Paper != nil && base.Paper != nil {
-				paper = report.Paper(*m.Paper-*base.Paper, 1)
+			gain.Cells = append(gain.Cells, report.T(gainText(m.Gain)))
+			if !printed[k] {
+				continue
 			}
-			gain.Cells = append(gain.Cells, report.T(gainText(m.Gain)), paper)
+			var diff *float64
+			if base := out.Arms[out.e.arm(a.Baseline)].Measures[k]; m.Paper != nil && base.Paper != nil {
+				d := *m.Paper - *base.Paper
+				diff = &d
+			}
+			gain.Cells = append(gain.Cells, paperCell(diff))
 		}
 		t.Rows = append(t.Rows, gain)
 	}
-	t.Note = "Recall in per cent."
+	t.Note = "In per cent."
 	if n := len(out.Seeds); n > 1 {
-		t.Note = fmt.Sprintf("Recall in per cent: mean ± standard deviation over %d seeds; p from a paired t-test over the seeds.", n)
+		t.Note = fmt.Sprintf("In per cent: mean ± standard deviation over %d seeds; p from a paired t-test over the seeds.", n)
 	}
 	if out.Fast {
 		t.Note += " A fast run on a subset: the direction counts, not the decimals."
 	}
 	return t
+}
+
+// paperCell is a published number, or blank.
+func paperCell(v *float64) report.Cell {
+	if v == nil {
+		return report.Blank()
+	}
+	return report.Paper(*v, 1)
 }
 
 func gainText(p *Paired) string {

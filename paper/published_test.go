@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,19 +20,74 @@ func methodSheet(t *testing.T) string {
 	return string(text)
 }
 
-// row returns three recalls as the sheet writes them, "42.0/87.5/96.6".
-func row(v []float64) string { return fmt.Sprintf("%.1f/%.1f/%.1f", v[0], v[1], v[2]) }
+// published returns the paper's number of an arm for a measure of an experiment,
+// and counts it.
+func published(t *testing.T, e *Experiment, arm, group, name string, used map[string]int) string {
+	t.Helper()
+	for i := range e.Arms {
+		if e.Arms[i].Name != arm {
+			continue
+		}
+		for k, m := range e.Measures {
+			if m.Group == group && m.Name == name && e.Arms[i].Published != nil {
+				used[e.Name]++
+				return fmt.Sprintf("%.1f", e.Arms[i].Published[k])
+			}
+		}
+	}
+	t.Fatalf("%s, %s: no published %s %s", e.Name, arm, group, name)
+	return ""
+}
 
-func TestPublishedMNISTNumbersAreTheSheets(t *testing.T) {
-	sheet := methodSheet(t)
-	e := MNIST()
-	random, eps := e.Arms[0].Published, e.Arms[1].Published
+// TestPublishedNumbersAreTheSheets writes the sheet's sentences with the
+// experiments' published numbers in them and looks for each in the sheet; and
+// every published number must stand in one.
+func TestPublishedNumbersAreTheSheets(t *testing.T) {
+	sheet := strings.Join(strings.Fields(methodSheet(t)), " ")
+	used := map[string]int{}
+	// fill replaces {arm|group|measure} by its number.
+	fill := func(e *Experiment, sentence string) string {
+		for {
+			from := strings.IndexByte(sentence, '{')
+			if from < 0 {
+				return sentence
+			}
+			to := from + strings.IndexByte(sentence[from:], '}')
+			part := strings.Split(sentence[from+1:to], "|")
+			sentence = sentence[:from] + published(t, e, part[0], part[1], part[2], used) + sentence[to+1:]
+		}
+	}
+	photo := func(e *Experiment, sentence string) string {
+		return fill(e, strings.NewReplacer("[", "{", "]", "|test classes|R@1}").Replace(sentence))
+	}
+	const first, second = "EPHN, first order", "EPHN, second order"
+	cars, cub, sop, inshop := Cars(), CUB(), SOP(), InShop()
 	for _, want := range []string{
-		"train digits R@1/5/10 " + row(random[:3]) + " -> " + row(eps[:3]),
-		"unseen digits 6-9 " + row(random[3:]) + " -> " + row(eps[3:]),
+		fill(MNIST(), "train digits R@1/5/10 {Triplet|digits 0-5|R@1}/{Triplet|digits 0-5|R@5}/{Triplet|digits 0-5|R@10} -> {Trip+EPS|digits 0-5|R@1}/{Trip+EPS|digits 0-5|R@5}/{Trip+EPS|digits 0-5|R@10}"),
+		fill(MNIST(), "unseen digits 6-9 {Triplet|digits 6-9|R@1}/{Triplet|digits 6-9|R@5}/{Triplet|digits 6-9|R@10} -> {Trip+EPS|digits 6-9|R@1}/{Trip+EPS|digits 6-9|R@5}/{Trip+EPS|digits 6-9|R@10}"),
+		fill(Omniglot(), "Letters R@1: Trip+SH {Trip+SH|letters|R@1}, ProxyNCA {ProxyNCA|letters|R@1}, Dist-Margin {Dist-Margin|letters|R@1}, MS {MS|letters|R@1}; with EPS {EPS+Trip+SH|letters|R@1}, -, {EPS+Dist-Margin|letters|R@1}, {EPS+MS|letters|R@1}"),
+		fill(Omniglot(), "Languages R@1: {Trip+SH|languages|R@1}, {ProxyNCA|languages|R@1}, {Dist-Margin|languages|R@1}, {MS|languages|R@1}; with EPS {EPS+Trip+SH|languages|R@1}, -, {EPS+Dist-Margin|languages|R@1}, {EPS+MS|languages|R@1}"),
+		fill(OmniglotTrain(), "without EPS language R@1 {Trip+SH|languages, training set|R@1} and letters {Trip+SH|letters, training set|R@1}; with EPS {EPS+Trip+SH|languages, training set|R@1} and {EPS+Trip+SH|letters, training set|R@1}"),
+		photo(cars, "Cars R@1: Trip+SH [Trip+SH] -> [EPS+Trip+SH] with EPS, Dist-Margin [Dist-Margin] -> [EPS+Dist-Margin], MS [MS] -> [EPS+MS], ProxyNCA [ProxyNCA]"),
+		photo(cub, "CUB: [Trip+SH] -> [EPS+Trip+SH], [Dist-Margin] -> [EPS+Dist-Margin], [MS] -> [EPS+MS], [ProxyNCA]"),
+		"R@1: EPHN first order CUB " + photo(cub, "["+first+"]") + ", Cars " + photo(cars, "["+first+"]") + ", SOP " + photo(sop, "["+first+"]") + ", In-Shop " + photo(inshop, "["+first+"]") +
+			"; second order " + photo(cub, "["+second+"]") + ", " + photo(cars, "["+second+"]") + ", " + photo(sop, "["+second+"]") + ", " + photo(inshop, "["+second+"]"),
 	} {
 		if !strings.Contains(sheet, want) {
 			t.Errorf("the sheet does not say %q", want)
+		}
+	}
+	for _, name := range Names() {
+		e, n := Find(name), 0
+		for _, a := range e.Arms {
+			for _, v := range a.Published {
+				if !math.IsNaN(v) {
+					n++
+				}
+			}
+		}
+		if n != used[name] {
+			t.Errorf("%s has %d published numbers, of which %d were looked up in the sheet", name, n, used[name])
 		}
 	}
 }

@@ -1,0 +1,229 @@
+package paper
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// smallDigits are overrides that run an experiment on made-up digits.
+var smallDigits = []string{
+	"data.name=mnist", "data.label=", "data.fine=", "data.size=28", "data.augment=none", "data.channels=0", "data.pixels=unit",
+	"network.name=conv4", "network.width=4", "network.dim=8", "train.epochs=2", "train.schedule=constant", "train.optimizer=adam", "train.lr=0.005",
+	"sample.batches=4", "eval.every=1", "data.train_classes=", "data.test_classes=", "data.train_limit=0", "data.test_limit=0",
+}
+
+// TestExtremePage runs four arms of the experiment with its snapshots and writes
+// the page with sweep and scatter diagrams; two runs at a time.
+func TestExtremePage(t *testing.T) {
+	e := Extreme()
+	e.Arms = slices.DeleteFunc(e.Arms, func(a Arm) bool { return !strings.HasPrefix(a.Name, "EPHN") || a.At != 2 && a.At != 8 })
+	for i := range e.Arms { // ten classes only
+		e.Arms[i].Set = append(e.Arms[i].Set, "sample.classes=5")
+	}
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Jobs: 2, Home: digitsHome(t, 12), Set: append(slices.Clone(smallDigits), "eval.train=30")}
+	out, err := Reproduce(t.Context(), e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{ReportFile, "sweep.svg", "scatter1.svg", "scatter4.svg"} {
+		if _, err := os.Stat(filepath.Join(o.Dir, f)); err != nil {
+			t.Error(err)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(o.Dir, ReportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"With hard negatives and n = 2", "Where triplets moved", "bottom right", "scale small"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	one := o
+	one.Dir, one.Jobs = t.TempDir(), 1
+	again, err := Reproduce(t.Context(), e, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range out.Arms {
+		if !slices.Equal(a.Measures[0].Values, again.Arms[i].Measures[0].Values) {
+			t.Errorf("%s: %v with two jobs, %v with one", a.Name, a.Measures[0].Values, again.Arms[i].Measures[0].Values)
+		}
+	}
+}
+
+// TestSnapshotTriplets checks the nearest positive and negative, and the
+// direction of movement, on four points of a circle.
+func TestSnapshotTriplets(t *testing.T) {
+	at := func(degrees ...float64) *snapshot {
+		x := mat.New(len(degrees), 2)
+		for i, d := range degrees {
+			x.Row(i)[0], x.Row(i)[1] = float32(math.Cos(d*math.Pi/180)), float32(math.Sin(d*math.Pi/180))
+		}
+		s := &snapshot{s: mat.New(len(degrees), len(degrees)), labels: []int64{0, 0, 0, 1}}
+		mat.Gemm(false, true, 1, x, x, 0, s.s)
+		return s
+	}
+	before := at(0, 50, 80, -40)
+	if p, n, ok := before.triplet(0); p != 1 || n != 3 || !ok {
+		t.Errorf("anchor 0: positive %d, negative %d, %v", p, n, ok)
+	}
+	if _, _, ok := before.triplet(3); ok {
+		t.Error("anchor 3 has no positive")
+	}
+	// Points 1 and 2 come nearer to 0, point 3 moves away from all: each of
+	// the three triplets has a nearer positive and a farther negative.
+	row := movement("arm", before, at(0, 30, 55, -90))
+	var got []string
+	for _, c := range row.Cells[2:] {
+		got = append(got, c.String())
+	}
+	if want := []string{"0", "0", "0", "100"}; !slices.Equal(got, want) {
+		t.Errorf("top right, top left, bottom left, bottom right: %v, want %v", got, want)
+	}
+}
+
+// TestDocument writes the Markdown page from the folder of a finished
+// experiment.
+func TestDocument(t *testing.T) {
+	home, e := digitsHome(t, 8), MNIST()
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	out, err := Reproduce(t.Context(), e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Write(); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := Load(o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc bytes.Buffer
+	if err := WriteDocument(&doc, []*Outcome{loaded}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## " + e.Title, "kindred reproduce mnist --seeds 2 --set 'train.epochs=2'", out.Table().Markdown(), "65.8"} {
+		if !strings.Contains(doc.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, doc.String())
+		}
+	}
+	if len(out.Claims) != 6 {
+		t.Errorf("%d statements checked, want one for each of the six published gains", len(out.Claims))
+	}
+	for _, c := range out.Claims {
+		if !strings.Contains(doc.String(), c.Evidence) {
+			t.Errorf("the page lacks %q", c.Evidence)
+		}
+	}
+	if _, err := Load(t.TempDir()); err == nil {
+		t.Error("an empty folder was taken for an outcome")
+	}
+}
+
+// TestClaims checks that a statement is judged by the sign of the gain.
+func TestClaims(t *testing.T) {
+	e := MNIST()
+	run := func(arm string, value float64) ArmOutcome {
+		a := ArmOutcome{Name: arm}
+		i := e.arm(arm)
+		a.Baseline = e.Arms[i].Baseline
+		for k, m := range e.Measures {
+			g := paired([]float64{value}, []float64{50})
+			a.Measures = append(a.Measures, MeasureOutcome{Key: m.Key, Summary: Summary{Mean: value, N: 1}, Paper: &e.Arms[i].Published[k], Gain: &g})
+		}
+		return a
+	}
+	for _, c := range []struct {
+		value float64
+		holds bool
+	}{{60, true}, {40, false}, {50, false}} {
+		out := &Outcome{e: e, Arms: []ArmOutcome{run("Triplet", 50), run("Trip+EPS", c.value)}}
+		out.check()
+		if len(out.Claims) != 6 {
+			t.Fatalf("%d claims", len(out.Claims))
+		}
+		for _, got := range out.Claims {
+			if got.Holds != c.holds {
+				t.Errorf("EPS at %v against 50: %+v", c.value, got)
+			}
+		}
+	}
+	out := &Outcome{e: e}
+	if !math.IsNaN(out.mean("none", "x")) {
+		t.Error("an arm that is not there has a mean")
+	}
+}
+
+func TestScales(t *testing.T) {
+	e := Omniglot()
+	if s, err := e.scale(""); err != nil || s.Name != "small" {
+		t.Errorf("usual scale %q, %v", s.Name, err)
+	}
+	if _, err := e.scale("huge"); err == nil || !strings.Contains(err.Error(), "small, large, paper") {
+		t.Errorf("unknown scale: %v", err)
+	}
+	if _, err := MNIST().scale("small"); err == nil {
+		t.Error("MNIST has one scale only")
+	}
+	cfg, err := e.Config(Options{Scale: "paper", Set: []string{"data.size=64"}})
+	if err != nil || cfg.Network.Name != "resnet50" || cfg.Data.Size != 64 {
+		t.Errorf("network %s, size %d, %v", cfg.Network.Name, cfg.Data.Size, err)
+	}
+}
+
+// longVariable asks for the runs on real data, minutes in all.
+const longVariable = "KINDRED_LONG"
+
+// TestDirections runs every experiment in its fast size on real data and checks
+// what even that shows.
+func TestDirections(t *testing.T) {
+	if os.Getenv(longVariable) == "" {
+		t.Skipf("set %s=1 to run every experiment in its fast size", longVariable)
+	}
+	home := filepath.Join("..", "..", "shared", "data")
+	if _, err := os.Stat(filepath.Join(home, "omniglot")); err != nil {
+		t.Skip(err)
+	}
+	birds := "data.path=" + filepath.Join(home, "cub100")
+	for _, name := range Names() {
+		e := Find(name)
+		o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Fast: true, Home: home}
+		if !strings.Contains(name, "omniglot") && name != "mnist" && name != "trimmed" {
+			o.Set = []string{birds}
+		}
+		out, err := Reproduce(t.Context(), e, o)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := out.Write(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		t.Logf("%s\n%s", e.Title, out.Table())
+		ahead := func(key, arm, baseline string) {
+			if a, b := out.mean(arm, key), out.mean(baseline, key); !(a > b) {
+				t.Errorf("%s: %s has %s %.1f, %s %.1f", name, arm, key, a, baseline, b)
+			}
+		}
+		switch name {
+		case "mnist":
+			ahead("seen_recall@1", "Trip+EPS", "Triplet")
+		case "omniglot", "omniglot-epochs":
+			ahead("test_recall@1", "EPS+Trip+SH", "Trip+SH")
+			ahead("test_recall@1", "EPS+MS", "MS")
+		case "omniglot-train":
+			ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")
+		}
+	}
+}
