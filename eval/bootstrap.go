@@ -30,7 +30,7 @@ func (t *perQuery) bootstrap(cfg Config, values []Value) {
 	for i := range queries {
 		sums := make([]float64, m)
 		for k, v := range t.row(i) {
-			sums[k] = float64(v)
+			sums[k] = v
 		}
 		queries[i] = unit{sums, 1}
 		y := t.labels[t.index[i]]

@@ -48,7 +48,7 @@ type perQuery struct {
 	index   []int32
 	r       []int32
 	first   []int32
-	values  []float32 // rows of len(metrics)
+	values  []float64 // rows of len(metrics)
 }
 
 func (c *Config) details() bool { return c.Bootstrap > 0 || c.Classes || c.Worst > 0 }
@@ -76,12 +76,12 @@ func (t *perQuery) add(q rank.Query) {
 		v := m.value(q.Ranks, q.R)
 		t.sum[i] += v
 		if t.details {
-			t.values = append(t.values, float32(v))
+			t.values = append(t.values, v)
 		}
 	}
 }
 
-func (t *perQuery) row(i int) []float32 {
+func (t *perQuery) row(i int) []float64 {
 	m := len(t.metrics)
 	return t.values[i*m : (i+1)*m]
 }
@@ -100,7 +100,7 @@ func (t *perQuery) classes() []Class {
 		}
 		out[c].Queries++
 		for m, v := range t.row(i) {
-			out[c].Values[m] += float64(v)
+			out[c].Values[m] += v
 		}
 	}
 	for _, c := range out {
@@ -120,7 +120,7 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 	for i := range order {
 		order[i] = i
 		for _, v := range t.row(i) {
-			score[i] += float64(v)
+			score[i] += v
 		}
 	}
 	last := func(first int32) uint32 { return uint32(first) - 1 } // 0, behind every k, comes out largest
@@ -134,7 +134,7 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 		q := Query{Index: int(t.index[i]), R: int(t.r[i]), First: int(t.first[i])}
 		q.Label = t.labels[q.Index]
 		for _, v := range t.row(i) {
-			q.Values = append(q.Values, float64(v))
+			q.Values = append(q.Values, v)
 		}
 		copy(rows.Row(e), x.Row(q.Index))
 		out = append(out, q)
