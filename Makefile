@@ -22,8 +22,8 @@ KERNEL_USERS = ./internal/simd/... ./internal/pix ./data/imaging ./internal/scan
 
 test: lint cross checkgen
 	$(GO) test -timeout 25m ./...
-	KINDRED_ISA=avx2 $(GO) test -short $(KERNEL_USERS)
-	KINDRED_ISA=go $(GO) test -short $(KERNEL_USERS)
+	KINDRED_ISA=avx2 $(GO) test -count=1 -short $(KERNEL_USERS)
+	KINDRED_ISA=go $(GO) test -count=1 -short $(KERNEL_USERS)
 	$(GO) test -short -tags noasm $(KERNEL_USERS)
 	.ci/fuzz
 

@@ -116,7 +116,10 @@ func TestGradients(t *testing.T) {
 			if name == "intra-pair-variance" && variant["reduce"] != nil {
 				continue // it has one reduction
 			}
-			for _, b := range batches() {
+			for k, b := range batches() {
+				if testing.Short() && k > 1 {
+					break
+				}
 				t.Run(fmt.Sprintf("%s/%v/%s", name, variant, b.name), func(t *testing.T) {
 					checkGradient(t, name, variant, b)
 				})
@@ -220,7 +223,10 @@ func TestPolicies(t *testing.T) {
 	for _, name := range names {
 		for _, p := range mine.PositiveNames() {
 			for _, n := range mine.NegativeNames() {
-				for _, b := range batches() {
+				for k, b := range batches() {
+					if testing.Short() && k > 1 {
+						break
+					}
 					o, err := objectiveFor(name, map[string]any{"positives": p, "negatives": n, "normalize": true})
 					if err != nil {
 						t.Fatal(err)
