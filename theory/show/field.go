@@ -170,8 +170,21 @@ func heatMap(title string, g field.Grid, z [][]float64) report.Figure {
 	return report.Heat{Axes: report.Axes{Title: title, XRange: report.Range{Min: g.Lo, Max: 1}, YRange: report.Range{Min: g.Lo, Max: 1}, Width: 170, Height: 150}, Z: z, Diverging: true, Numbers: -1, Diagonal: true}
 }
 
-// directions names the four ways a triplet can move; the index is 2*right+up.
-var directions = []string{"S_ap falls, S_an falls", "S_ap falls, S_an rises", "S_ap rises, S_an falls", "S_ap rises, S_an rises"}
+// directions names the four ways a triplet can move, the right one first; see
+// direction.
+var directions = []string{"right: S_ap up, S_an down", "both fall", "both rise", "wrong: S_ap down, S_an up"}
+
+func direction(u, v float64) int {
+	switch {
+	case u > 0 && v <= 0:
+		return 0
+	case u <= 0 && v <= 0:
+		return 1
+	case u > 0:
+		return 2
+	}
+	return 3
+}
 
 func fieldArrows(l field.Loss, c field.Config, cells int) []report.Arrow {
 	m := field.Map(l, c, 0, cells)
@@ -179,14 +192,7 @@ func fieldArrows(l field.Loss, c field.Config, cells int) []report.Arrow {
 	for y := range m.N {
 		for x := range m.N {
 			u, v := m.AP[y][x], m.AN[y][x]
-			k := 0
-			if u > 0 {
-				k += 2
-			}
-			if v > 0 {
-				k++
-			}
-			a = append(a, report.Arrow{X: m.Centre(x), Y: m.Centre(y), U: u, V: v, Class: k})
+			a = append(a, report.Arrow{X: m.Centre(x), Y: m.Centre(y), U: u, V: v, Class: direction(u, v)})
 		}
 	}
 	return report.FitArrows(a, 0.95/float64(cells), 0.4)

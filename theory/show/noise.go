@@ -279,12 +279,12 @@ func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.F
 	return out.page(noisePage(r, o, diam, modes, far, weights, pictures))
 }
 
-// farFigures draws claim 3 for an anchor whose neighbours are, by distance, 4
-// of its own class, then 8 of the other, then own and other in turn.
+// farFigures draws claim 3 for an anchor whose neighbours are, by distance, 8
+// of the other class, then own and other in turn.
 func farFigures() (settle, weights report.Lines) {
 	order := make([]int, 24)
-	for i := 4; i < len(order); i++ {
-		if order[i] = 1; i >= 12 {
+	for i := range order {
+		if order[i] = 1; i >= 8 {
 			order[i] = i % 2
 		}
 	}

@@ -70,7 +70,7 @@ func noisePage(r *NoiseResult, o NoiseOptions, diam, modes, far, weights report.
 			first,
 		}},
 		report.Section{Title: "Claims 3 and 4: far positives are pushed away", Blocks: []report.Block{
-			report.Text("With EPS a point pulls the anchor only if no nearer point shares the anchor's label. The farther down the list, the less likely that is, while the chance that two labels differ, which pushes, stays. Where pushing wins, the point settles at beta + alpha, be it of the anchor's class or not. The example's neighbours are four of the anchor's class, eight of the other, then both in turn; with p = 0.95 the first one behind those eight may still be pulled.\n\nClaim 4 says the same of the triplet loss, and its M likewise depends on p and on who is near."),
+			report.Text("With EPS a point pulls the anchor only if no nearer point shares the anchor's label. The farther down the list, the less likely that is, while the chance that two labels differ, which pushes, stays. Where pushing wins, the point settles at beta + alpha, be it of the anchor's class or not. The example's neighbours are eight of the other class, then both in turn: with p = 0.95 the first point of the anchor's own class, though ninth, is still pulled; with p = 0.7 nobody is.\n\nClaim 4 says the same of the triplet loss, and its M likewise depends on p and on who is near."),
 			figures("", report.Captioned{Figure: far, Caption: "Where each neighbour settles, alpha = beta = 1."}, report.Captioned{Figure: weights, Caption: "Chance that the neighbour is the easy positive (pull), and that labels differ (push)."}),
 		}},
 		report.Section{Title: "All minima", Blocks: []report.Block{minima}},
