@@ -1,6 +1,7 @@
 package field
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -54,10 +55,14 @@ func sigmoid(z float64) float64 {
 	return 1 / (1 + math.Exp(-z))
 }
 
-// Of makes a Loss of any loss of package loss, by evaluating its derivatives
-// for one anchor with one positive and one negative. Losses that read
-// Euclidean distances have no derivative at S = 1; they are taken at a
-// distance of at least 1e-6.
+// Of makes a Loss of one of package loss, by evaluating its derivatives for one
+// anchor with one positive and one negative. Losses that read Euclidean
+// distances have no derivative at S = 1; they are taken at a distance of at
+// least 1e-6. A learned number, such as the margin loss's beta, has its starting
+// value; a loss given by pointer is made ready for use by this.
+//
+// It is an error if the loss compares samples with proxies or class weights, or
+// needs more of a batch than an anchor with its positive and negative.
 func Of(name string, l loss.Loss) (Loss, error) {
 	m := l.Measure()
 	f, err := derivatives(l)
@@ -78,6 +83,18 @@ func Of(name string, l loss.Loss) (Loss, error) {
 
 // derivatives returns dL/dx of the positive's and the negative's measure.
 func derivatives(l loss.Loss) (func(xp, xn float32) (float64, float64), error) {
+	switch l.(type) {
+	case loss.MultiPass, loss.CrossRows:
+		return nil, errors.New("it is not defined by one triplet: it needs the whole batch")
+	}
+	if learner, ok := l.(loss.Learner); ok {
+		if _, ok := l.(loss.PerLabel); !ok {
+			return nil, errors.New("it compares samples with learned class representatives, not with samples")
+		}
+		if err := learner.Learn(0, 0, 0); err != nil {
+			return nil, err
+		}
+	}
 	switch l := l.(type) {
 	case loss.Tuples:
 		return func(xp, xn float32) (float64, float64) {
@@ -94,7 +111,7 @@ func derivatives(l loss.Loss) (func(xp, xn float32) (float64, float64), error) {
 		}, nil
 	case loss.Sets:
 		return func(xp, xn float32) (float64, float64) {
-			s := loss.Set{Pos: []float32{xp}, Neg: []float32{xn}, DPos: make([]float32, 1), DNeg: make([]float32, 1)}
+			s := loss.Set{Pos: []float32{xp}, Neg: []float32{xn}, DPos: make([]float32, 1), DNeg: make([]float32, 1), Sq: 1, Anchors: 1, WithPositives: 1}
 			l.Set(&s)
 			return float64(s.DPos[0]), float64(s.DNeg[0])
 		}, nil

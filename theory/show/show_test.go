@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/embio"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/theory/field"
 )
 
@@ -85,15 +87,21 @@ func same(t *testing.T, run func(dir string) (any, *Output)) {
 }
 
 func TestNoise(t *testing.T) {
-	same(t, func(dir string) (any, *Output) {
-		p, end := progressOf(t)
-		r, err := Noise(context.Background(), NoiseOptions{PerClass: 3, Restarts: 1, Draws: 100, Seed: 2}, dir, p)
-		if err != nil {
-			t.Fatal(err)
+	p, end := progressOf(t)
+	r, err := Noise(context.Background(), NoiseOptions{PerClass: 3, Restarts: 1, Draws: 100, Seed: 2}, t.TempDir(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
+	checkFiles(t, r.Output)
+	if len(r.Minima) != 36 || len(r.First) != 24 || r.WorstZ > 6 {
+		t.Errorf("%d minima, %d first n, z %g", len(r.Minima), len(r.First), r.WorstZ)
+	}
+	for _, c := range r.Cases {
+		if strings.HasPrefix(c.Says, "collapses") != (c.Diameter < 1e-3) {
+			t.Errorf("%+v", c)
 		}
-		end()
-		return r, &r.Output
-	})
+	}
 }
 
 func TestIsometry(t *testing.T) {
@@ -161,6 +169,24 @@ func TestFieldLossByName(t *testing.T) {
 	}
 	if _, err := FieldLoss("tripple"); err == nil {
 		t.Error("unknown loss accepted")
+	}
+	// Every loss of the library can be drawn, or says why not.
+	drawn := 0
+	for _, name := range objective.LossNames() {
+		l, err := FieldLoss(name)
+		if err != nil {
+			t.Logf("not drawn: %v", err)
+			continue
+		}
+		drawn++
+		for _, s := range [][2]float64{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {-1, 0.5}, {0.4, 0.6}} {
+			if pull, push := l.Weights(s[0], s[1]); math.IsNaN(pull+push) || math.IsInf(pull+push, 0) {
+				t.Errorf("%s at %v: pull %g, push %g", name, s, pull, push)
+			}
+		}
+	}
+	if drawn < 10 {
+		t.Errorf("only %d losses can be drawn", drawn)
 	}
 }
 
