@@ -170,7 +170,7 @@ func checkMoments(t *testing.T, name string, y []float32, k int, m *Moments) {
 			d := float64(y[i]) - mean
 			sq += d * d
 		}
-		if math.Abs(float64(m.Mean[c])-mean) > 1e-5*(math.Abs(mean)+math.Sqrt(sq/n)) || math.Abs(float64(m.Var[c])-sq/n) > 1e-5*(sq/n)+1e-12 {
+		if math.Abs(float64(m.Mean[c])-mean) > 1e-5*(math.Abs(mean)+math.Sqrt(sq/n)) || math.Abs(float64(m.Var[c])-sq/n) > 1e-5*(sq/n)+1e-6*math.Abs(mean)*math.Sqrt(sq/n)+1e-12 {
 			t.Fatalf("%s: channel %d has mean %g variance %g, want %g and %g", name, c, m.Mean[c], m.Var[c], mean, sq/n)
 		}
 	}
