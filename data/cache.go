@@ -64,6 +64,36 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 	return out.check(), nil
 }
 
+// CacheHome returns the folder for caches of images: images below kindred in the
+// user's cache folder.
+func CacheHome() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no place for a cache of images: %w", err)
+	}
+	return filepath.Join(dir, "kindred", "images"), nil
+}
+
+// Cache replaces the data set behind all parts of s by its cached one; see
+// Dataset.Cache.
+func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
+	cached := make(map[*Dataset]*Dataset)
+	for _, p := range []*Part{s.Train, s.Query, s.Gallery, s.Seen} {
+		if p == nil {
+			continue
+		}
+		if cached[p.Data] == nil {
+			c, err := p.Data.Cache(ctx, opt)
+			if err != nil {
+				return err
+			}
+			cached[p.Data], cached[c] = c, c // parts may be one and the same
+		}
+		p.Data = cached[p.Data]
+	}
+	return nil
+}
+
 // cacheKey hashes all that the content of the cache depends on.
 func (d *Dataset) cacheKey(src *files, side int) packed.Key {
 	h := sha256.New()

@@ -48,6 +48,7 @@ type DataConfig struct {
 	Shorter      int    `yaml:"shorter" help:"with cover, the side to resize to before cutting; 0: size"`
 	Augment      string `yaml:"augment" help:"random changes of training images: none, characters, light, standard, strong"`
 	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet"`
+	Cache        bool   `yaml:"cache" help:"decode image files once, into a file below the user's cache folder"`
 	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping"`
 }
 

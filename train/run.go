@@ -105,7 +105,7 @@ type trainer struct {
 // writes its checkpoint and returns the context's error; so it can be resumed.
 // On any other error the last good checkpoint stays.
 func Run(ctx context.Context, cfg Config, opts Options) (*Result, error) {
-	t, err := newTrainer(cfg, opts)
+	t, err := newTrainer(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func Run(ctx context.Context, cfg Config, opts Options) (*Result, error) {
 	return t.finish(ctx)
 }
 
-func newTrainer(cfg Config, opts Options) (*trainer, error) {
+func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error) {
 	t := &trainer{cfg: cfg.clone(), opts: opts}
 	if p := t.cfg.problems(); len(p) > 0 {
 		return nil, fmt.Errorf("%s: %s", p[0].key, p[0].text)
@@ -140,6 +140,11 @@ func newTrainer(cfg Config, opts Options) (*trainer, error) {
 		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart", className(t.sel.Train.LabelClasses, ids[0]))
 	}
 	t.cfg.resolve(d, len(ids), &o)
+	if t.cfg.Data.Cache {
+		if err := cacheImages(ctx, t.sel, &t.cfg.Data); err != nil {
+			return nil, err
+		}
+	}
 	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true); err != nil {
 		return nil, err
 	}

@@ -2,12 +2,14 @@ package train
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/torchfile"
@@ -138,6 +140,24 @@ func (c *Config) resolve(d *data.Dataset, classes int, o *objective.Options) {
 	}
 	c.Mine["positives"] = o.Mine.Positives.String()
 	c.Mine["negatives"] = o.Mine.Negatives.String()
+}
+
+// cacheImages puts the decoded images behind sel, at no more than the size that
+// cfg can use: twice the final one where random parts are cut out.
+func cacheImages(ctx context.Context, sel *data.Selected, cfg *DataConfig) error {
+	dir, err := data.CacheHome()
+	if err != nil {
+		return err
+	}
+	a, err := imaging.ParseAugment(cfg.Augment)
+	if err != nil {
+		return err
+	}
+	side := max(cfg.Size, cfg.Shorter)
+	if a.CropArea[1] > 0 {
+		side *= 2
+	}
+	return sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, SkipCorrupt: cfg.SkipCorrupt})
 }
 
 // usualSize is the side that images are brought to unless the user says: their
