@@ -28,7 +28,7 @@ func TestPretrained(t *testing.T) {
 			got = e.Imported
 		}
 	}
-	tr, err := newTrainer(cfg, Options{Dataset: newBlobs(4, 12, 16), Observe: observe})
+	tr, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Observe: observe})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestPretrained(t *testing.T) {
 		t.Errorf("report %+v", got)
 	}
 	cfg.Network.Pretrained = filepath.Join(dir, "none.pth")
-	if _, err := newTrainer(cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil || !strings.Contains(err.Error(), "network.pretrained") {
+	if _, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil || !strings.Contains(err.Error(), "network.pretrained") {
 		t.Errorf("missing file: error %v", err)
 	}
 }
