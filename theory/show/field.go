@@ -186,8 +186,9 @@ func direction(u, v float64) int {
 	return 3
 }
 
-func fieldArrows(l field.Loss, c field.Config, cells int) []report.Arrow {
-	m := field.Map(l, c, 0, cells)
+// fieldArrows are the steps at the cells of [lo, 1]².
+func fieldArrows(l field.Loss, c field.Config, lo float64, cells int) []report.Arrow {
+	m := field.Map(l, c, lo, cells)
 	var a []report.Arrow
 	for y := range m.N {
 		for x := range m.N {
@@ -195,12 +196,12 @@ func fieldArrows(l field.Loss, c field.Config, cells int) []report.Arrow {
 			a = append(a, report.Arrow{X: m.Centre(x), Y: m.Centre(y), U: u, V: v, Class: direction(u, v)})
 		}
 	}
-	return report.FitArrows(a, 0.95/float64(cells), 0.4)
+	return report.FitArrows(a, 0.95*(1-lo)/float64(cells), 0.4)
 }
 
 func vectors(title string, l field.Loss, c field.Config) report.Figure {
 	return report.Field{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an", Equal: true, XRange: report.Range{Min: 0, Max: 1}, YRange: report.Range{Min: 0, Max: 1}, Width: 300, Height: 330},
-		Arrows: fieldArrows(l, c, 16), Names: directions, Diagonal: true}
+		Arrows: fieldArrows(l, c, 0, 16), Names: directions, Diagonal: true}
 }
 
 func sharesFigure(r *FieldResult, o FieldOptions) report.Figure {

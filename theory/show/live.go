@@ -138,7 +138,7 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 	var anchors []int
 	var labels []int64
 	var rows [][]any
-	var frames []report.Frame
+	var scatters []field.Scatter
 	var last field.Scatter
 	config := field.Config{Entangle: o.Entangle}
 	for k, s := range snaps {
@@ -172,17 +172,9 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 		for i := range scatter.Anchor {
 			rows = append(rows, []any{s.name, scatter.Anchor[i], scatter.Positive[i], scatter.Negative[i], scatter.AP[i], scatter.AN[i], scatter.Gamma[i]})
 		}
-		c := config
-		c.Gamma = scatter.MeanGamma()
-		arrows := fieldArrows(l, c, 14)
-		for i := range arrows {
-			arrows[i].Class = -1 // grey, under the triplets
-		}
-		frames = append(frames, report.Frame{Name: s.name, Figure: report.Triplets{
-			Axes: report.Axes{Title: s.name, XRange: report.Range{Min: -0.25, Max: 1.02}, YRange: report.Range{Min: -0.25, Max: 1.02}, Width: 460, Height: 490},
-			AP:   scatter.AP, AN: scatter.AN, Arrows: arrows}})
+		scatters = append(scatters, scatter)
 		r.Anchors = len(scatter.Anchor)
-		r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP), AN: mean(scatter.AN), Gamma: c.Gamma})
+		r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP), AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
 		last = scatter
 		progress("checkpoints", k+1, len(snaps))
 		if err := ctx.Err(); err != nil {
@@ -192,6 +184,7 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 	if err := out.table("triplets", []string{"checkpoint", "anchor", "positive", "negative", "s_ap", "s_an", "gamma"}, rows); err != nil {
 		return nil, err
 	}
+	frames := film(l, config, r.Frames, scatters)
 	var few []report.Figure // a still of the film
 	for i := range min(6, len(frames)) {
 		few = append(few, frames[i*(len(frames)-1)/max(1, min(6, len(frames))-1)].Figure)
@@ -204,6 +197,31 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 	}
 	r.Output = Output{dir, out.files, o.Seed, time.Since(start).Seconds()}
 	return r, nil
+}
+
+// film draws every checkpoint on the same part of the square: from where nearly
+// all triplets of all checkpoints begin up to (1, 1).
+func film(l field.Loss, c field.Config, names []LiveFrame, scatters []field.Scatter) []report.Frame {
+	var all []float64
+	for _, s := range scatters {
+		all = append(append(all, s.AP...), s.AN...)
+	}
+	slices.Sort(all)
+	lo := all[len(all)/200]
+	lo = max(-1, lo-0.1*(1-lo)-1e-3)
+	axis := report.Range{Min: lo, Max: 1 + 0.02*(1-lo)}
+	var frames []report.Frame
+	for k, s := range scatters {
+		c.Gamma = s.MeanGamma()
+		arrows := fieldArrows(l, c, lo, 14)
+		for i := range arrows {
+			arrows[i].Class = -1 // plain, under the coloured triplets
+		}
+		frames = append(frames, report.Frame{Name: names[k].Name, Figure: report.Triplets{
+			Axes: report.Axes{Title: names[k].Name, XRange: axis, YRange: axis, Width: 460, Height: 490},
+			AP:   s.AP, AN: s.AN, Arrows: arrows}})
+	}
+	return frames
 }
 
 func mean(x []float64) float64 {
@@ -229,8 +247,8 @@ func livePage(r *LiveResult, frames []report.Frame) report.Page {
 	}
 	return report.Page{Title: "Triplets while training", Lead: "For each anchor, the most similar sample of its class and the most similar one of another class, as a point of the triplet scatter diagram, at every checkpoint (Xuan et al. 2020, figure 6).",
 		Sections: []report.Section{
-			{Title: "The film", Blocks: []report.Block{report.Text("Below the diagonal a triplet is right: the anchor would be recognised. The grey arrows show where one step of the loss (" + r.Loss + ") moves triplets at each place, with the checkpoint's mean γ. A cloud that runs to the upper right corner is a collapse."),
-				report.Steps{Frames: frames, Caption: "Use the slider, or press play."}}},
+			{Title: "The film", Blocks: []report.Block{report.Text("Below the diagonal a triplet is right: the anchor would be recognised. The arrows show where one step of the loss (" + r.Loss + ") moves triplets at each place, with the checkpoint's mean γ. A cloud that runs to the upper right corner is a collapse."),
+				report.Steps{Frames: frames, Caption: "Use the slider, or press play. All checkpoints show the same part of the diagram, where the triplets are."}}},
 			{Title: "As numbers", Blocks: []report.Block{t}},
 		}, Footer: "kindred theory live"}
 }
