@@ -8,7 +8,7 @@ package nn
 //	            batch norm + relu + 2 x 2 maximum pool
 //	evaluation: conv + batch norm + residual + relu;  dense + relu
 func (e *Net) compile(g *graph, training bool) plan {
-	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)), readers: make([]int, len(g.values))}
+	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)), readers: make([]int, len(g.values)), feeders: map[int]*convStep{}}
 	c.refs = make([]*tensorRef, len(g.values))
 	for i := range g.nodes {
 		n := &g.nodes[i]
@@ -54,7 +54,7 @@ type compiler struct {
 	readers  []int        // of each value
 	refs     []*tensorRef // of each value, once known
 	steps    []step
-	norms    []*normStep
+	feeders  map[int]*convStep // by the batch norm's node that takes statistics from one
 }
 
 func (c *compiler) ref(v int) *tensorRef {
@@ -194,7 +194,7 @@ func (c *compiler) conv(i int) (step, int) {
 		// The norm that follows takes its statistics from the convolution, and
 		// turns its input into that input's gradient in place.
 		s.feeds = c.newNorm(j)
-		c.norms = append(c.norms, s.feeds)
+		c.feeders[j] = s
 	}
 	s.init()
 	return s, last
@@ -224,15 +224,11 @@ func (c *compiler) norm(i int) (step, int) {
 	n := &c.g.nodes[i]
 	in := c.ref(n.in)
 	var s *normStep
-	for _, m := range c.norms {
-		if m.path == n.path {
-			s = m
-		}
-	}
-	if s == nil {
-		s = c.newNorm(i)
-	} else if f, ok := c.steps[len(c.steps)-1].(*convStep); ok {
+	if f := c.feeders[i]; f != nil {
+		s = f.feeds
 		s.source = f
+	} else {
+		s = c.newNorm(i)
 	}
 	s.in = in
 	s.rowsPerImage, s.cols = in.shape.H*in.shape.W, in.shape.C

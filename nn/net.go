@@ -35,6 +35,7 @@ type Net struct {
 	train, eval plan
 	arena       []float32
 	capacity    int // images that the arena holds
+	perImage    int // its values for each
 	images      int // of the last Forward, for Backward
 	input       []float32
 	ready       bool // Forward has run and Backward may
@@ -173,10 +174,10 @@ func (e *Net) run(p *plan, x []float32, n int) *mat.Dense {
 
 // bind makes room for n images and cuts the plan's buffers.
 func (e *Net) bind(p *plan, n int) {
-	if need := max(n, e.capacity) * max(p.size, len(e.arena)/max(e.capacity, 1)); n > e.capacity || len(e.arena) < p.size*e.capacity {
-		e.capacity = max(n, e.capacity)
+	if n > e.capacity || p.size > e.perImage {
+		e.capacity, e.perImage = max(n, e.capacity), max(p.size, e.perImage)
 		e.arena = nil // let the old one go before the new one is made
-		e.arena = make([]float32, need)
+		e.arena = make([]float32, e.capacity*e.perImage)
 		e.train.bound, e.eval.bound = 0, 0
 	}
 	if p.bound != n {
