@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -42,7 +43,8 @@ type Options struct {
 	L2, ZeroMean float64
 
 	// Plus are further objectives added to this one, each times its weight.
-	// Their Plus must be empty.
+	// Their Plus must be empty. Classes, Dim, Kin and seeds that are not set are
+	// those of this one.
 	Plus []Weighted
 }
 
@@ -83,6 +85,9 @@ func New(o Options) (*Objective, error) {
 		if k > 0 && len(w.Options.Plus) > 0 {
 			return nil, errors.New("objective: a further loss has further losses of its own: list them all side by side")
 		}
+		if k > 0 {
+			inherit(&w.Options, o)
+		}
 		t, err := newTerm(w)
 		if err != nil {
 			if k > 0 {
@@ -90,9 +95,25 @@ func New(o Options) (*Objective, error) {
 			}
 			return nil, err
 		}
+		for _, p := range t.params {
+			if k > 0 {
+				p.Name = fmt.Sprintf("%d.%s", k, p.Name)
+			}
+		}
 		obj.terms = append(obj.terms, t)
 	}
 	return obj, nil
+}
+
+// inherit fills in what a further loss leaves to the first.
+func inherit(further *Options, o Options) {
+	further.Classes = cmp.Or(further.Classes, o.Classes)
+	further.Dim = cmp.Or(further.Dim, o.Dim)
+	further.Seed = cmp.Or(further.Seed, o.Seed)
+	further.Mine.Seed = cmp.Or(further.Mine.Seed, o.Mine.Seed)
+	if _, proxied := further.Loss.(loss.Proxied); further.Kin == nil && !proxied {
+		further.Kin = o.Kin
+	}
 }
 
 // Step computes the loss of embeddings e (n x d) with the given n labels and
@@ -166,9 +187,7 @@ func (o *Objective) SetMining(c mine.Config) error {
 func (o *Objective) Params() []*loss.Param {
 	var all []*loss.Param
 	for _, t := range o.terms {
-		if l, ok := t.loss.(loss.Learner); ok {
-			all = append(all, l.Params()...)
-		}
+		all = append(all, t.params...)
 	}
 	return all
 }

@@ -378,6 +378,32 @@ func TestSumsAndRegularisers(t *testing.T) {
 	}
 }
 
+// A further loss learns its own parameters, under its own name, for the classes
+// of the first.
+func TestFurtherLossLearns(t *testing.T) {
+	e, labels := gaussian(12, 4, 3, 5)
+	o := mustParse(t, "loss", "margin", "negatives", "hard", "normalize", true,
+		"plus", []any{map[string]any{"name": "proxynca", "normalize": true, "weight": 0.5}})
+	o.Classes, o.Dim = 3, 4
+	obj, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := obj.Step(e, labels, mat.New(12, 4)); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range obj.Params() {
+		names = append(names, p.Name)
+		if !slices.ContainsFunc(p.Grad, func(g float32) bool { return g != 0 }) {
+			t.Errorf("%s has no gradient", p.Name)
+		}
+	}
+	if !slices.Equal(names, []string{"beta", "1.proxies"}) {
+		t.Errorf("parameters %v", names)
+	}
+}
+
 // Several labels, and labels in a hierarchy.
 func TestRelations(t *testing.T) {
 	e, _ := gaussian(5, 3, 1, 6)
