@@ -29,8 +29,18 @@ func Load(dir string) (*Outcome, error) {
 	if out.e = Find(out.Experiment); out.e == nil {
 		return nil, fmt.Errorf("%s is of experiment %q, which this program does not know", path, out.Experiment)
 	}
-	if len(out.Arms) != len(out.e.Arms) || len(out.Arms[0].Measures) != len(out.e.Measures) {
-		return nil, fmt.Errorf("%s was made by another version of experiment %s: repeat it", path, out.Experiment)
+	var arms []string
+	for _, a := range out.Arms {
+		arms = append(arms, a.Name)
+		if len(a.Measures) != len(out.e.Measures) {
+			return nil, fmt.Errorf("%s was made by another version of experiment %s: repeat it", path, out.Experiment)
+		}
+	}
+	if len(arms) == 0 {
+		return nil, fmt.Errorf("%s holds no arm", path)
+	}
+	if out.e, err = out.e.only(arms); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	out.o.Dir = dir
 	return &out, nil

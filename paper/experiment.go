@@ -95,6 +95,39 @@ func (e *Experiment) scale(name string) (Scale, error) {
 	return Scale{}, fmt.Errorf("experiment %s has no scale %q; it has %s", e.Name, name, strings.Join(names, ", "))
 }
 
+// only returns the experiment with the named arms, in its own order; all for no
+// names. What compares with an arm that is left out compares with nothing, and
+// statements about the whole are left out.
+func (e *Experiment) only(names []string) (*Experiment, error) {
+	if len(names) == 0 {
+		return e, nil
+	}
+	var all []string
+	for _, a := range e.Arms {
+		all = append(all, a.Name)
+	}
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return nil, fmt.Errorf("experiment %s has no arm %q; it has %s", e.Name, n, strings.Join(all, "; "))
+		}
+	}
+	part := *e
+	part.Arms = nil
+	for _, a := range e.Arms {
+		if !slices.Contains(names, a.Name) {
+			continue
+		}
+		if !slices.Contains(names, a.Baseline) {
+			a.Baseline = ""
+		}
+		part.Arms = append(part.Arms, a)
+	}
+	if len(part.Arms) < len(e.Arms) {
+		part.Claims = nil
+	}
+	return &part, nil
+}
+
 // arm returns the position of the named arm, or -1.
 func (e *Experiment) arm(name string) int {
 	return slices.IndexFunc(e.Arms, func(a Arm) bool { return a.Name == name })

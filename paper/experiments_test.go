@@ -126,6 +126,22 @@ func TestDocument(t *testing.T) {
 			t.Errorf("the page lacks %q", c.Evidence)
 		}
 	}
+	// A part of the arms is a table of its own, and makes use of finished runs.
+	o.Arms = []string{"Trip+EPS"}
+	part, err := Reproduce(t.Context(), e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := part.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if loaded, err = Load(o.Dir); err != nil || len(loaded.Arms) != 1 || strings.Contains(loaded.Table().String(), "gain") {
+		t.Errorf("one arm alone: %v\n%s", err, loaded.Table())
+	}
+	o.Arms = []string{"Trip"}
+	if _, err := Reproduce(t.Context(), e, o); err == nil || !strings.Contains(err.Error(), "Trip+EPS") {
+		t.Errorf("an arm that is not there: %v", err)
+	}
 	if _, err := Load(t.TempDir()); err == nil {
 		t.Error("an empty folder was taken for an outcome")
 	}

@@ -26,7 +26,9 @@ type Options struct {
 	Seed  uint64 // of the first; the others follow it
 	Fast  bool   // on a subset, to check direction only
 	Scale string // name of one of the experiment's scales; "": its usual one
-	Jobs  int    // runs at a time; default 1, as one run uses all cores
+	// Arms names those to run; none: all.
+	Arms []string
+	Jobs int // runs at a time; default 1, as one run uses all cores
 	// Set are further overrides for all arms, as kindred train takes them.
 	Set  []string
 	Home string // folder of data sets by name
@@ -79,6 +81,9 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	o.Seeds, o.Jobs = max(o.Seeds, 1), max(o.Jobs, 1)
 	var err error
 	o.asked = o.Set
+	if e, err = e.only(o.Arms); err != nil {
+		return nil, err
+	}
 	if o.Set, err = o.overrides(e); err != nil {
 		return nil, err
 	}

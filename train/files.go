@@ -30,7 +30,11 @@ func (t *trainer) write(path string, write func(io.Writer) error) error {
 // explain adds the way out of a full disk.
 func (t *trainer) explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("%w: the disk is full; free some space, then continue with --resume %s", err, t.opts.Dir)
+		again := "start again"
+		if _, e := os.Stat(CheckpointPath(t.opts.Dir)); e == nil {
+			again = "continue with --resume " + t.opts.Dir
+		}
+		return fmt.Errorf("%w: the disk is full; free some space, then %s", err, again)
 	}
 	return err
 }
@@ -42,10 +46,8 @@ func prepareDir(dir string, resume bool) error {
 		return nil
 	}
 	if !resume {
-		for _, f := range []string{ConfigFile, filepath.Join(checkpointDir, checkpointFile)} {
-			if _, err := os.Stat(filepath.Join(dir, f)); err == nil {
-				return fmt.Errorf("%s holds a run already: continue it with --resume %s, or choose another folder with --out", dir, dir)
-			}
+		if _, err := os.Stat(CheckpointPath(dir)); err == nil {
+			return fmt.Errorf("%s holds a run already: continue it with --resume %s, or choose another folder with --out", dir, dir)
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, checkpointDir), 0o755); err != nil {

@@ -306,9 +306,16 @@ func TestDiverging(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
-	tr := &trainer{opts: Options{Dir: "runs/x"}}
-	err := tr.explain(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "--resume runs/x") {
+	dir := t.TempDir()
+	tr := &trainer{opts: Options{Dir: dir}}
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	if err := tr.explain(full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "start again") {
+		t.Errorf("a full disk before the first checkpoint: %v", err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, checkpointDir), 0o755), os.WriteFile(CheckpointPath(dir), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.explain(full); !strings.Contains(err.Error(), "--resume "+dir) {
 		t.Errorf("a full disk: %v", err)
 	}
 	if err := tr.explain(os.ErrPermission); strings.Contains(err.Error(), "disk") {

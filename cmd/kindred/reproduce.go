@@ -75,6 +75,7 @@ one Markdown page.`,
 	fs.BoolVar(&o.Fast, "fast", false, "a subset and few epochs, to check the direction only")
 	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME)")
 	fs.StringVar(&o.Scale, "scale", "", "size of the experiment, as 'kindred reproduce list' shows them; default: its first")
+	fs.StringArrayVar(&o.Arms, "arm", nil, "run only this arm; may be repeated, and the others added later")
 	fs.IntVar(&o.Jobs, "jobs", 1, "runs side by side; one run uses all cores already")
 	fs.StringVar(&path, "data", "", "folder, manifest or benchmark root to use instead of the experiment's data set (data.path)")
 	fs.StringVar(&features, "features", "", "file of ready features to use instead of images (data.path), with a linear network")
