@@ -22,7 +22,8 @@ func newBench(a *app) *cobra.Command {
 several runs. With --peer it also runs a script that does the same work in
 PyTorch and faiss, right after each case, and prints how many times faster
 kindred is (peer's time / ours). With --layers a network's time is told apart
-by layer, with the share of a large matrix product's rate that each reaches.`,
+by layer, with the share of the machine's peak rate that each reaches (more than
+100 % where a convolution takes fewer multiplications than its definition).`,
 		Example: `  kindred bench
   kindred bench mnist-step-b128 --peer bench/peer.py
   kindred bench conv4-40px-step-b112 --layers
@@ -101,7 +102,7 @@ func printBench(a *app, results []bench.Result) error {
 			continue
 		}
 		fmt.Fprintf(a.out, "\n%s, by layer\n", r.Case)
-		fmt.Fprintln(w, "layer\toutput\tforward ms\tGFLOP/s\tbackward ms\tGFLOP/s\tshare of product\t")
+		fmt.Fprintln(w, "layer\toutput\tforward ms\tGFLOP/s\tbackward ms\tGFLOP/s\tshare of peak\t")
 		for _, l := range r.Layers {
 			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f\t%s\t%s\t\n", l.Name, l.Output, l.ForwardMS, orDash(l.ForwardGFLOPS, "%.0f"),
 				l.BackwardMS, orDash(l.BackwardGFLOPS, "%.0f"), orDash(100*l.Share, "%.0f %%"))

@@ -2,10 +2,11 @@ package bench
 
 import (
 	"errors"
-	"slices"
+	"runtime"
 	"time"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/simd"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -17,9 +18,11 @@ type Layer struct {
 	BackwardMS     float64 `json:"backward_ms"`
 	ForwardGFLOPS  float64 `json:"forward_gflops,omitempty"`
 	BackwardGFLOPS float64 `json:"backward_gflops,omitempty"`
-	// Share of the rate that a large matrix product reaches in the same
-	// process, for forward and backward together; 0 for layers without products.
-	Share float64 `json:"share_of_product,omitempty"`
+	// Share of the rate of multiply-adds on registers alone, on all cores, for
+	// forward and backward together; 0 for layers without products. It counts
+	// the multiplications of the layer's definition, so that a convolution by
+	// Winograd's algorithm, which does with fewer, may exceed 1.
+	Share float64 `json:"share_of_peak,omitempty"`
 }
 
 // ErrNoLayers says that a case is not a network's.
@@ -31,7 +34,7 @@ func RunLayers(c Case, runs int) ([]Layer, error) {
 	if c.Layers == nil {
 		return nil, ErrNoLayers
 	}
-	peak := productRate()
+	peak := peakRate()
 	times, err := c.Layers(runs)
 	if err != nil {
 		return nil, err
@@ -47,21 +50,31 @@ func perRun(t nn.LayerTime, runs int, peak float64) Layer {
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 / float64(runs) }
 	l := Layer{Name: t.Layer, Output: t.Out.String(), ForwardMS: ms(t.Forward), BackwardMS: ms(t.Backward)}
 	l.ForwardGFLOPS, l.BackwardGFLOPS = t.GFLOPS()
-	if both := t.Forward + t.Backward; both > 0 {
+	if both := t.Forward + t.Backward; both > 0 && peak > 0 {
 		l.Share = 2 * float64(t.ForwardMACs+t.BackwardMACs) / float64(both) / peak
 	}
 	return l
 }
 
-// productRate is the best of a few products of large matrices, in GFLOP/s.
-func productRate() float64 {
-	const n = 1024
-	a, b, c := normal(n, n, 1), normal(n, n, 2), mat.New(n, n)
-	times := make([]float64, 7)
-	for i := range times {
+// peakTask runs multiply-adds on registers, as many in each chunk.
+type peakTask struct{ done []int }
+
+func (p *peakTask) Run(chunk int) { p.done[chunk] = simd.FMAPeak(1 << 27) }
+
+// peakRate is the best rate of multiply-adds on registers on all cores, in
+// GFLOP/s, or 0 where plain Go does the work.
+func peakRate() float64 {
+	p := &peakTask{make([]int, runtime.GOMAXPROCS(0))}
+	var best float64
+	for range 9 {
 		start := time.Now()
-		mat.Gemm(false, false, 1, a, b, 0, c)
-		times[i] = float64(time.Since(start))
+		par.Do(len(p.done), p)
+		elapsed := float64(time.Since(start))
+		total := 0
+		for _, n := range p.done {
+			total += n
+		}
+		best = max(best, 2*float64(total)/elapsed)
 	}
-	return 2 * n * n * n / slices.Min(times)
+	return best
 }

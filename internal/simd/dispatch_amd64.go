@@ -160,30 +160,6 @@ func scale(rows, cols int, y, x *float32, a float32) bool {
 	return true
 }
 
-func mul(rows, cols int, y, x, z *float32) bool {
-	switch active {
-	case AVX512:
-		mulAVX512(rows, cols, y, x, z)
-	case AVX2:
-		mulAVX2(rows, cols, y, x, z)
-	default:
-		return false
-	}
-	return true
-}
-
-func sqrtAbove(rows, cols int, y, x *float32, lo float32) bool {
-	switch active {
-	case AVX512:
-		sqrtAboveAVX512(rows, cols, y, x, lo)
-	case AVX2:
-		sqrtAboveAVX2(rows, cols, y, x, lo)
-	default:
-		return false
-	}
-	return true
-}
-
 func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
 	switch active {
 	case AVX512:
@@ -296,16 +272,6 @@ func sum(n int, x *float32) (float32, bool) {
 		return sumAVX512(n, x), true
 	case AVX2:
 		return sumAVX2(n, x), true
-	}
-	return 0, false
-}
-
-func squaredDistance(n int, x, y *float32) (float32, bool) {
-	switch active {
-	case AVX512:
-		return squaredDistanceAVX512(n, x, y), true
-	case AVX2:
-		return squaredDistanceAVX2(n, x, y), true
 	}
 	return 0, false
 }

@@ -32,10 +32,6 @@ func axpy(rows, cols int, y, x *float32, a float32) bool { return false }
 
 func scale(rows, cols int, y, x *float32, a float32) bool { return false }
 
-func mul(rows, cols int, y, x, z *float32) bool { return false }
-
-func sqrtAbove(rows, cols int, y, x *float32, lo float32) bool { return false }
-
 func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
 	return false
 }
@@ -63,7 +59,5 @@ func maxTap(n, c, step int, x, y *float32, idx *uint8, tap int) bool { return fa
 func dot(n int, x, y *float32) (float32, bool) { return 0, false }
 
 func sum(n int, x *float32) (float32, bool) { return 0, false }
-
-func squaredDistance(n int, x, y *float32) (float32, bool) { return 0, false }
 
 func largest(n int, x *float32) (float32, bool) { return 0, false }

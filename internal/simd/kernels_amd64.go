@@ -82,16 +82,6 @@ func axpyAVX2(rows int, cols int, y *float32, x *float32, a float32)
 //go:noescape
 func scaleAVX2(rows int, cols int, y *float32, x *float32, a float32)
 
-// mulAVX2 is y = x*z.
-//
-//go:noescape
-func mulAVX2(rows int, cols int, y *float32, x *float32, z *float32)
-
-// sqrtAboveAVX2 is y = sqrt(max(x, lo)).
-//
-//go:noescape
-func sqrtAboveAVX2(rows int, cols int, y *float32, x *float32, lo float32)
-
 // expAVX2 is y = exp(x).
 //
 //go:noescape
@@ -151,11 +141,6 @@ func dotAVX2(n int, x *float32, y *float32) float32
 //
 //go:noescape
 func sumAVX2(n int, x *float32) float32
-
-// squaredDistanceAVX2 is the sum of (x-y) squared.
-//
-//go:noescape
-func squaredDistanceAVX2(n int, x *float32, y *float32) float32
 
 // largestAVX2 is the maximum of x.
 //
@@ -240,16 +225,6 @@ func axpyAVX512(rows int, cols int, y *float32, x *float32, a float32)
 //go:noescape
 func scaleAVX512(rows int, cols int, y *float32, x *float32, a float32)
 
-// mulAVX512 is y = x*z.
-//
-//go:noescape
-func mulAVX512(rows int, cols int, y *float32, x *float32, z *float32)
-
-// sqrtAboveAVX512 is y = sqrt(max(x, lo)).
-//
-//go:noescape
-func sqrtAboveAVX512(rows int, cols int, y *float32, x *float32, lo float32)
-
 // expAVX512 is y = exp(x).
 //
 //go:noescape
@@ -309,11 +284,6 @@ func dotAVX512(n int, x *float32, y *float32) float32
 //
 //go:noescape
 func sumAVX512(n int, x *float32) float32
-
-// squaredDistanceAVX512 is the sum of (x-y) squared.
-//
-//go:noescape
-func squaredDistanceAVX512(n int, x *float32, y *float32) float32
 
 // largestAVX512 is the maximum of x.
 //

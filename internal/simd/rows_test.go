@@ -106,16 +106,6 @@ var rowCases = []struct {
 			e.m[0] = -1.5 * e.m[1]
 			return e.m, s
 		}},
-	{"Mul", func(o *operands) { Mul(o.m[0], o.m[1], o.m[2]) },
-		func(e element) (m [4]float64, s [2]float64) {
-			e.m[0] = e.m[1] * e.m[2]
-			return e.m, s
-		}},
-	{"SqrtAbove", func(o *operands) { SqrtAbove(o.m[0], o.m[1], 0.25) },
-		func(e element) (m [4]float64, s [2]float64) {
-			e.m[0] = math.Sqrt(max(e.m[1], 0.25))
-			return e.m, s
-		}},
 	{"Exp", func(o *operands) { Exp(o.m[0], o.m[1]) },
 		func(e element) (m [4]float64, s [2]float64) {
 			e.m[0] = math.Exp(e.m[1])
@@ -274,10 +264,6 @@ func TestNaNPasses(t *testing.T) {
 				}
 			}
 		}
-		SqrtAbove(y, x, 0)
-		if y[0] == y[0] || y[39] == y[39] {
-			t.Errorf("the root of NaN is %g", y[0])
-		}
 	})
 }
 
@@ -309,10 +295,10 @@ func TestFolds(t *testing.T) {
 		for n := range 1000 {
 			x, _ := guardedCopy(rnd, n)
 			y, _ := guardedCopy(rnd, n)
-			var dot, sum, dist, dots, sums float64
+			var dot, sum, dots, sums float64
 			for i := range x {
 				a, b := float64(x[i]), float64(y[i])
-				dot, sum, dist = dot+a*b, sum+a, dist+(a-b)*(a-b)
+				dot, sum = dot+a*b, sum+a
 				dots, sums = dots+math.Abs(a*b), sums+math.Abs(a)
 			}
 			for _, c := range []struct {
@@ -320,7 +306,6 @@ func TestFolds(t *testing.T) {
 				got, want, size float64
 			}{
 				{"dot", float64(Dot(x, y)), dot, dots}, {"sum", float64(Sum(x)), sum, sums},
-				{"squared distance", float64(SquaredDistance(x, y)), dist, dist},
 			} {
 				if math.Abs(c.got-c.want) > 3e-6*c.size {
 					t.Fatalf("n %d: %s is %g, want %g", n, c.name, c.got, c.want)

@@ -32,22 +32,6 @@ func Sum(x []float32) float32 {
 	return s
 }
 
-// SquaredDistance returns the sum of (x[i]-y[i]) squared.
-func SquaredDistance(x, y []float32) float32 {
-	if rowsOf(len(x), len(x), []int{len(y)}) == 0 {
-		return 0
-	}
-	if v, ok := squaredDistance(len(x), &x[0], &y[0]); ok {
-		return v
-	}
-	var s float32
-	for i, v := range x {
-		d := v - y[i]
-		s += d * d
-	}
-	return s
-}
-
 // Max returns the largest of x, -Inf for an empty vector. NaN values do not
 // count.
 func Max(x []float32) float32 {
@@ -101,29 +85,6 @@ func Scale(y []float32, a float32, x []float32) {
 	}
 	for i, v := range x {
 		y[i] = a * v
-	}
-}
-
-// Mul computes y = x*z, element by element.
-func Mul(y, x, z []float32) {
-	if rowsOf(len(y), len(y), []int{len(x), len(z)}) == 0 || mul(1, len(y), &y[0], &x[0], &z[0]) {
-		return
-	}
-	for i, v := range x {
-		y[i] = v * z[i]
-	}
-}
-
-// SqrtAbove computes y = sqrt(max(x, lo)); NaN stays NaN.
-func SqrtAbove(y, x []float32, lo float32) {
-	if rowsOf(len(y), len(y), []int{len(x)}) == 0 || sqrtAbove(1, len(y), &y[0], &x[0], lo) {
-		return
-	}
-	for i, v := range x {
-		if v < lo {
-			v = lo
-		}
-		y[i] = float32(math.Sqrt(float64(v)))
 	}
 }
 

@@ -85,17 +85,6 @@ func rowKernels() []rowKernel {
 			VMULPS(s["a"], r, r)
 			l.store(r, m["y"])
 		}},
-		{"mul", "is y = x*z.", "y x z", "", "", "", func(l lanes, m, v, s, _ regs) {
-			r := l.load(m["x"])
-			VMULPS(l.load(m["z"]), r, r)
-			l.store(r, m["y"])
-		}},
-		{"sqrtAbove", "is y = sqrt(max(x, lo)).", "y x", "", "lo", "", func(l lanes, m, v, s, _ regs) {
-			r := l.load(m["x"])
-			VMAXPS(r, s["lo"], r)
-			VSQRTPS(r, r)
-			l.store(r, m["y"])
-		}},
 		{"exp", "is y = exp(x).", "y x", "", "lo hi log2e ln2hi ln2lo c7 c6 c5 c4 c3 c2 one", "", expBody},
 		{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", "", func(l lanes, m, v, s, _ regs) {
 			p, g := l.load(m["w"]), l.load(m["grad"])
@@ -245,16 +234,12 @@ func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc 
 var foldNames = []struct {
 	name string
 	two  bool
-}{{"dot", true}, {"sum", false}, {"squaredDistance", true}, {"largest", false}}
+}{{"dot", true}, {"sum", false}, {"largest", false}}
 
 func folds(v isa) {
 	add := func(x, acc Op) { VADDPS(x, acc, acc) }
 	fold(v, "dot", "is the sum of x*y.", true, 0, add, func(x, y, acc reg.Register) { VFMADD231PS(x, y, acc) })
 	fold(v, "sum", "is the sum of x.", false, 0, add, func(x, _, acc reg.Register) { VADDPS(x, acc, acc) })
-	fold(v, "squaredDistance", "is the sum of (x-y) squared.", true, 0, add, func(x, y, acc reg.Register) {
-		VSUBPS(y, x, x)
-		VFMADD231PS(x, x, acc)
-	})
 	// The first source operand is returned if one is NaN: the maximum so far.
 	fold(v, "largest", "is the maximum of x.", false, float32(math.Inf(-1)), func(x, acc Op) { VMAXPS(acc, x, acc) },
 		func(x, _, acc reg.Register) { VMAXPS(acc, x, acc) })
