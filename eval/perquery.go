@@ -133,9 +133,7 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 	for e, i := range order {
 		q := Query{Index: int(t.index[i]), R: int(t.r[i]), First: int(t.first[i])}
 		q.Label = t.labels[q.Index]
-		for _, v := range t.row(i) {
-			q.Values = append(q.Values, v)
-		}
+		q.Values = append(q.Values, t.row(i)...)
 		copy(rows.Row(e), x.Row(q.Index))
 		out = append(out, q)
 	}
