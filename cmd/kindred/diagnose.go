@@ -22,7 +22,7 @@ import (
 
 type diagnoseFlags struct {
 	labels, label, fine string
-	distance, out       string
+	distance, out, set  string
 	margin              float64
 	anchors, classes    int
 }
@@ -57,6 +57,7 @@ fine, or label where the training labels are called coarse.`,
 	fs.StringVar(&f.label, "label", "", "column of the training labels")
 	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean or cosine")
+	fs.StringVar(&f.set, "set", "test", "of a run's folder: test, seen (test samples of the training classes) or train")
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
 	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors of the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
@@ -71,6 +72,9 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	}
 	if f.margin <= 0 || f.anchors < 1 || f.classes < 0 {
 		return usagef("--margin %g, --anchors %d, --classes %d: want positive numbers", f.margin, f.anchors, f.classes)
+	}
+	if f.set != "test" && f.set != "seen" && f.set != "train" {
+		return usagef("--set %q: want test, seen or train", f.set)
 	}
 	var named []namedDiagnosis
 	for _, arg := range args {
@@ -126,12 +130,13 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 		return diagnose.Input{}, err
 	}
 	if st.IsDir() {
-		embeddings = filepath.Join(arg, "embeddings.npy")
+		prefix := map[string]string{"test": "", "seen": "seen_", "train": "train_"}[f.set]
+		embeddings = filepath.Join(arg, prefix+"embeddings.npy")
 		if labels == "" {
-			labels = filepath.Join(arg, "labels.csv")
+			labels = filepath.Join(arg, prefix+"labels.csv")
 		}
 		if _, err := os.Stat(embeddings); errors.Is(err, fs.ErrNotExist) {
-			return diagnose.Input{}, fmt.Errorf("%s is no run's folder: it holds no embeddings.npy", arg)
+			return diagnose.Input{}, fmt.Errorf("%s holds no %sembeddings.npy: it is no run's folder, or the run kept no %s set", arg, prefix, f.set)
 		}
 	}
 	l, err := embio.LoadCoarse(embeddings, labels, f.label, f.fine)

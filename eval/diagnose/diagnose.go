@@ -91,8 +91,9 @@ type Result struct {
 	Recall     float64  `json:"recall"`
 	FineRecall *float64 `json:"fine_recall,omitempty"`
 	FineChance *float64 `json:"fine_chance,omitempty"`
-	// FineGain is (FineRecall - FineChance) / (1 - FineChance): 0 if the inside of
-	// the classes is in no order, 1 if it is in perfect order.
+	// FineGain is (p - FineChance) / (1 - FineChance), p being the share of fine
+	// hits among the queries whose nearest neighbour is of their own class: 0 if
+	// the inside of the classes is in no order, 1 if it is in perfect order.
 	FineGain *float64 `json:"fine_gain,omitempty"`
 	// Curve is NMI against the number of clusters.
 	Curve []Clustering `json:"nmi_curve"`

@@ -30,7 +30,7 @@ func (r *Result) Measures() []Measure {
 		{"classes with several modes", r.MultiModal, 3, 1, "share of the classes of at least 10 rows"},
 		{"modes a class", r.MeanModes, 2, 1, "groups within a class by the silhouette (at least 0.5), mean"},
 		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "how many directions all rows use"},
-		{"effective rank of a class", r.ClassRank, 2, 1, "median over classes"},
+		{"effective rank of a class", r.ClassRank, 2, 0, "median over classes"},
 		{"axes for 90 %", float64(r.Spectrum.Axes90), 0, 1, "directions that hold 90 % of the variance"},
 		{"decay of the spectrum", r.Spectrum.Decay, 3, 0, "slope of -ln(singular value) against its rank"},
 		{"alignment", r.Alignment, 3, 1, "mean squared distance within classes, relative to the spread; 0 is collapse"},
@@ -45,7 +45,7 @@ func (r *Result) Measures() []Measure {
 		m = append(m,
 			Measure{"fine Recall@1", *r.FineRecall, 4, 1, "share of rows whose nearest neighbour has their fine label"},
 			Measure{"fine Recall@1 by chance", *r.FineChance, 4, 0, "if the neighbour were a random row of the class"},
-			Measure{"order inside classes", *r.FineGain, 4, 1, "fine Recall@1 between chance (0) and 1"})
+			Measure{"order inside classes", *r.FineGain, 4, 1, "share of fine hits among neighbours of the own class, between chance (0) and 1"})
 	}
 	return m
 }

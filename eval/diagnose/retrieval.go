@@ -20,12 +20,24 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) 
 	}
 	var queries, hits [2]float64
 	own := make([]float64, len(r.Classes))
+	var right, ordered float64 // neighbours of the query's class, and of its fine label too
+	inClass := false
 	err := rank.Positives(ctx, set, nil, rank.Options{Distance: opt.Distance, First: true, Depth: 1}, func(q rank.Query) {
+		hit := len(q.Ranks) > 0
+		if q.Column == 0 {
+			inClass = hit
+		}
 		if q.R == 0 {
 			return
 		}
 		queries[q.Column]++
-		if len(q.Ranks) == 0 {
+		if q.Column == 1 && inClass {
+			right++
+			if hit {
+				ordered++
+			}
+		}
+		if !hit {
 			return
 		}
 		hits[q.Column]++
@@ -51,8 +63,8 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) 
 	}
 	recall, chance := hits[1]/queries[1], s.fineChance()
 	gain := 0.0
-	if chance < 1 {
-		gain = (recall - chance) / (1 - chance)
+	if chance < 1 && right > 0 {
+		gain = (ordered/right - chance) / (1 - chance)
 	}
 	r.FineRecall, r.FineChance, r.FineGain = &recall, &chance, &gain
 	return nil

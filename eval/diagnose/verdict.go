@@ -46,7 +46,7 @@ func sign(v, collapse, structure float64) float64 {
 //	fine order     FineGain, counted twice: collapse up to 0.1, structure from 0.6
 //
 // The mean below -0.4 is called collapsed, above 0.2 structured. If Recall@1 by
-// the labels is less than half of the way from chance to 1 the classes are not
+// the labels is less than a third of the way from chance to 1 the classes are not
 // separated, and no more is said.
 func judge(r *Result) Verdict {
 	v := Verdict{}
@@ -76,7 +76,7 @@ func judge(r *Result) Verdict {
 		add(1, sign(r.MultiModal, 0, 0.5), "%.0f%% of %d classes have more than one mode, %.1f modes on average", 100*r.MultiModal, told, r.MeanModes)
 	}
 	if r.FineGain != nil {
-		add(2, sign(*r.FineGain, 0.1, 0.6), "Recall@1 is %.3f by the training labels and %.3f by the fine ones, which chance inside a class would put at %.3f", r.Recall, *r.FineRecall, *r.FineChance)
+		add(2, sign(*r.FineGain, 0.1, 0.6), "Recall@1 is %.3f by the training labels and %.3f by the fine ones; inside a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall, *r.FineRecall, 100**r.FineGain, *r.FineChance)
 	}
 	v.Reasons = append(v.Reasons,
 		fmt.Sprintf("effective rank %.1f of %d for all rows, %.1f for a class (median); %d axes hold 90%% of the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90),
@@ -86,7 +86,7 @@ func judge(r *Result) Verdict {
 		fmt.Sprintf("most collapsed is class %s (ratio %.2f), least separated class %s (ratio %.2f)", r.name(v.Tightest), tight, r.name(v.Loosest), loose))
 	v.Score = score / weight
 	switch separated := (r.Recall - chance) / (1 - chance); {
-	case separated < 0.5:
+	case separated < 1./3:
 		v.State = Unseparated
 		v.Text = fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. Whether they collapsed is not the question yet.", r.Recall, chance)
 	case v.Score < -0.4:
