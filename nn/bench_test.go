@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -15,7 +16,18 @@ import (
 // setup makes a network, a batch and a gradient of its embeddings.
 func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []float32, *mat.Dense) {
 	tb.Helper()
-	spec, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
+	return setupWith(tb, name, n, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
+}
+
+// setupNarrow is setup on colour images with a quarter of the filters.
+func setupNarrow(tb testing.TB, name string, side, n int) (*nn.Net, []float32, *mat.Dense) {
+	tb.Helper()
+	return setupWith(tb, name, n, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: 8, Normalize: true, Width: 16, Multiple: 0.25})
+}
+
+func setupWith(tb testing.TB, name string, n int, o nn.NetworkOptions) (*nn.Net, []float32, *mat.Dense) {
+	tb.Helper()
+	spec, err := nn.Network(name, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -24,7 +36,7 @@ func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []f
 		tb.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, g := make([]float32, n*spec.Input.Len()), mat.New(n, dim)
+	x, g := make([]float32, n*spec.Input.Len()), mat.New(n, o.Dim)
 	for i := range x {
 		x[i] = rng.Float32()
 	}
@@ -89,8 +101,8 @@ func measure(b *testing.B, net *nn.Net, n int, run func()) {
 // TestNoAllocation holds that a training step, its optimizer and an evaluation
 // allocate nothing once their buffers exist, on one core and on all.
 func TestNoAllocation(t *testing.T) {
-	for _, name := range []string{"mnist", "conv4", "mobilenet_v2"} {
-		net, x, g := setup(t, name, 32, 3, 8, 6)
+	for _, name := range []string{"mnist", "conv4", "resnet18", "mobilenet_v2"} {
+		net, x, g := setupNarrow(t, name, 32, 6)
 		opt, err := optim.New(optim.Config{ClipNorm: 1}, net.Params())
 		if err != nil {
 			t.Fatal(err)
@@ -107,17 +119,24 @@ func TestNoAllocation(t *testing.T) {
 		if n := testing.AllocsPerRun(5, step); n > 0 {
 			t.Errorf("%s: %v allocations per step on one core", name, n)
 		}
-		// With several workers, one may need its first scratch buffer late: a few
-		// allocations in all, but none that every step makes.
-		const steps = 12
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range steps {
-			step()
+		// With several workers, one that comes late needs a scratch buffer or a
+		// job of its own now and then; what every step allocates shows in all
+		// rounds.
+		const steps, rounds = 12, 5
+		least := uint64(math.MaxUint64)
+		for range rounds {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range steps {
+				step()
+			}
+			runtime.ReadMemStats(&after)
+			if least = min(least, after.Mallocs-before.Mallocs); least < steps {
+				break
+			}
 		}
-		runtime.ReadMemStats(&after)
-		if n := after.Mallocs - before.Mallocs; n >= steps {
-			t.Errorf("%s: %d allocations in %d steps", name, n, steps)
+		if least >= steps {
+			t.Errorf("%s: %d allocations in %d steps, %d times", name, least, steps, rounds)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // train takes a few steps and returns all values of the network.
 func train(t *testing.T, name string, side, n, steps int) []float32 {
 	t.Helper()
-	net, x, g := setup(t, name, side, 3, 8, n)
+	net, x, g := setupNarrow(t, name, side, n)
 	opt, err := optim.New(optim.Config{ClipNorm: 5}, net.Params())
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func train(t *testing.T, name string, side, n, steps int) []float32 {
 }
 
 func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
-	for _, name := range []string{"conv4", "mobilenet_v2"} {
+	for _, name := range []string{"conv4", "resnet18", "mobilenet_v2"} {
 		want := train(t, name, 33, 5, 2)
 		old := runtime.GOMAXPROCS(1)
 		got := train(t, name, 33, 5, 2)
