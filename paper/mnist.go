@@ -38,7 +38,7 @@ func MNIST() *Experiment {
 			"sample.classes=2", "sample.per_class=32",
 			"mine.negatives=facenet",
 			"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared", "loss.reduce=mean",
-			"train.epochs=10", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine",
+			"train.epochs=6", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine",
 			"eval.recall=[1, 5, 10]",
 		},
 		Measures:      measures,
