@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// embeddingsCSV writes two classes of two fine ones each, ten rows apiece.
+func embeddingsCSV(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("embedding_0,embedding_1,label,fine\n")
+	for i := range 40 {
+		c, f := i%2, i%4
+		b.WriteString(strings.Join([]string{
+			string("05"[c]) + "0." + string("0123456789"[i/4]), string("08"[f/2]) + "." + string("0123456789"[i/4]),
+			"class " + string("ab"[c]), string("wxyz"[f]),
+		}, ",") + "\n")
+	}
+	path := filepath.Join(t.TempDir(), "e.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestEvalAndDiagnoseCommands(t *testing.T) {
+	path, dir := embeddingsCSV(t), t.TempDir()
+	var out, errOut bytes.Buffer
+	code := run(context.Background(), []string{"eval", "--embeddings", path, "--metrics", "recall@1,nmi", "--json", "--out", dir}, &out, &errOut)
+	var doc struct {
+		Metrics  map[string]float64
+		Queries  int
+		Excluded *int
+	}
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || code != exitOK {
+		t.Fatalf("status %d, %v: %s%s", code, err, out.String(), errOut.String())
+	}
+	if doc.Metrics["recall@1"] != 1 || doc.Metrics["nmi"] != 1 || doc.Queries != 40 || doc.Excluded == nil {
+		t.Errorf("%s", out.String())
+	}
+	out.Reset()
+	if code := run(context.Background(), []string{"diagnose", path, "--json", "--out", dir}, &out, &errOut); code != exitOK {
+		t.Fatalf("status %d: %s", code, errOut.String())
+	}
+	var verdict struct{ Verdict struct{ State string } }
+	if err := json.Unmarshal(out.Bytes(), &verdict); err != nil || verdict.Verdict.State == "" {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	for _, name := range []string{"eval.json", "eval.csv", "eval.md", "diagnosis.json", "diagnosis.html", "classes.csv", "triplets.csv"} {
+		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEvalAndDiagnoseStatuses(t *testing.T) {
+	path := embeddingsCSV(t)
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"eval"}, exitUsage},
+		{[]string{"eval", "--embeddings", path, "--metrics", "bogus"}, exitUsage},
+		{[]string{"eval", "--embeddings", path, "--distance", "manhattan"}, exitUsage},
+		{[]string{"eval", "--embeddings", path, "--restarts", "0"}, exitUsage},
+		{[]string{"eval", "--embeddings", path, "--gallery-labels", path}, exitUsage},
+		{[]string{"eval", "--embeddings", path, "--columns", "none"}, exitFailure},
+		{[]string{"eval", "--embeddings", path + "x"}, exitFailure},
+		{[]string{"diagnose"}, exitUsage},
+		{[]string{"diagnose", path, "--margin", "0"}, exitUsage},
+		{[]string{"diagnose", path, "--set", "other"}, exitUsage},
+		{[]string{"diagnose", t.TempDir()}, exitFailure},
+	} {
+		var out, errOut bytes.Buffer
+		if got := run(context.Background(), c.args, &out, &errOut); got != c.want || errOut.Len() == 0 {
+			t.Errorf("%v: status %d, want %d: %s", c.args, got, c.want, errOut.String())
+		}
+	}
+}
