@@ -153,7 +153,7 @@ func runLoss(a *app, f *lossFlags) error {
 	grad := mat.New(table.X.Rows, table.X.Cols)
 	r, err := f.step(obj, table.X, labels, grad)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.embeddings, err)
+		return err
 	}
 	if f.grad != "" {
 		if err := atomic.WriteFile(f.grad, func(w io.Writer) error { return embio.WriteNPY(w, grad) }); err != nil {
@@ -180,7 +180,11 @@ func runLoss(a *app, f *lossFlags) error {
 // step runs the objective once, on given triplets or mined ones.
 func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, labels []int64, grad *mat.Dense) (objective.Result, error) {
 	if f.triplets == "" {
-		return obj.Step(x, labels, grad)
+		r, err := obj.Step(x, labels, grad)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", f.embeddings, err)
+		}
+		return r, err
 	}
 	arr, err := embio.ReadNPYFile(f.triplets)
 	if err != nil {
@@ -196,7 +200,11 @@ func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, labels []int64,
 			triplets[k][c] = int32(max(-1, min(v, math.MaxInt32)))
 		}
 	}
-	return obj.StepTriplets(x, triplets, grad)
+	r, err := obj.StepTriplets(x, triplets, grad)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.triplets, err)
+	}
+	return r, err
 }
 
 // readLabels returns one label for each embedding.
