@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,10 +25,10 @@ func Extreme() *Experiment {
 			"the second-order loss weights its gradients so that the negative leaves first. "+
 			"Shown on the triplet scatter diagram over training, and as Recall@1 against n, the samples of a class in a batch.",
 		photoScales(append(xuanPaper("0.0025"), "network.dim=512")...), nil)
-	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=10", "eval.every=2")
+	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=8", "eval.every=2")
 	e.Base = append(e.Base, "eval.train=400", "eval.keep=true")
 	e.Sweep = &Sweep{X: "samples of a class in the batch, n", Caption: fmt.Sprintf("The paper's figure 4. The batch has %d images.", extremeBatch)}
-	e.Fast = append(photoFastWithoutBatch(), "eval.train=60", "eval.keep=true")
+	e.Fast = append(withoutBatch(photoFast), "network.width=32", "data.train_limit=40", "train.epochs=4")
 	for _, order := range []struct{ name, loss string }{{"first order", "nca"}, {"second order", "nca2"}} {
 		for _, neg := range []struct{ name, policy string }{{"EPHN", "hard"}, {"EPSHN", "semihard"}} {
 			for _, n := range []int{2, 4, 8, 16} {
@@ -52,6 +53,17 @@ func Extreme() *Experiment {
 			first, second := out.mean("EPHN, first order, n = 2", "test_recall@1"), out.mean("EPHN, second order, n = 2", "test_recall@1")
 			return second > first, fmt.Sprintf("R@1 %.1f against %.1f", second, first)
 		},
+	}, {
+		Text: "With n = 2 the first order collapses: its loss stays at log 2, that of triplets whose positive and negative are equally alike.",
+		Check: func(out *Outcome) (bool, string) {
+			holds, text := true, "loss of the last epoch by seed:"
+			for _, r := range out.Arms[out.e.arm("EPHN, first order, n = 2")].Runs {
+				loss := r.History[len(r.History)-1].MeanLoss()
+				holds = holds && math.Abs(loss-math.Ln2) < 0.01
+				text += fmt.Sprintf(" %.4f", loss)
+			}
+			return holds, text + fmt.Sprintf("; log 2 is %.4f", math.Ln2)
+		},
 	}}
 	// The arms set the batch, so no scale may.
 	for i := range e.Scales {
@@ -60,8 +72,6 @@ func Extreme() *Experiment {
 	e.Pictures, e.PicturesTitle = extremePictures, "Triplets over training"
 	return e
 }
-
-func photoFastWithoutBatch() []string { return withoutBatch(photoFast) }
 
 func withoutBatch(set []string) []string {
 	var out []string

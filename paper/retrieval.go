@@ -7,8 +7,10 @@ const xuan = "Xuan et al. 2020, \"Extreme triplet learning: effectively optimizi
 // paper holds the settings that their papers state.
 func photoScales(paper ...string) []Scale {
 	return []Scale{
-		{"small", "a Conv4 from scratch on 64 x 64 images, for two CPU cores and without other weights; the papers fine-tune ImageNet networks on 224 or 256 pixels",
-			[]string{"data.size=64", "data.augment=standard", "network.name=conv4", "train.epochs=20", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
+		{"small", "a Conv4 of 32 filters from scratch on 40 x 40 images, for two CPU cores and without other weights; the papers fine-tune ImageNet networks on 224 or 256 pixels",
+			[]string{"data.size=40", "data.augment=standard", "network.name=conv4", "network.width=32", "train.epochs=10", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
+		{"medium", "a Conv4 of 64 filters from scratch on 64 x 64 images",
+			[]string{"data.size=64", "data.augment=standard", "network.name=conv4", "train.epochs=30", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
 		{"paper", "the paper's own setting; give ImageNet's weights by --set network.pretrained=FILE", paper},
 	}
 }
