@@ -214,39 +214,43 @@ func TestDirections(t *testing.T) {
 	}
 	birds := "data.path=" + filepath.Join(home, "cub100")
 	for _, name := range Names() {
-		e := Find(name)
-		o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Fast: true, Home: home}
-		if !strings.Contains(name, "omniglot") && name != "mnist" && name != "trimmed" {
-			o.Set = []string{birds}
+		t.Run(name, func(t *testing.T) { direction(t, name, home, birds) })
+	}
+}
+
+// direction runs one experiment in its fast size.
+func direction(t *testing.T, name, home, birds string) {
+	e := Find(name)
+	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Fast: true, Home: home}
+	if !strings.Contains(name, "omniglot") && name != "mnist" && name != "trimmed" {
+		o.Set = []string{birds}
+	}
+	out, err := Reproduce(t.Context(), e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Write(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%s\n%s", e.Title, out.Table())
+	ahead := func(key, arm, baseline string) {
+		if a, b := out.mean(arm, key), out.mean(baseline, key); !(a > b) {
+			t.Errorf("%s has %s %.1f, %s %.1f", arm, key, a, baseline, b)
 		}
-		out, err := Reproduce(t.Context(), e, o)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if err := out.Write(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		t.Logf("%s\n%s", e.Title, out.Table())
-		ahead := func(key, arm, baseline string) {
-			if a, b := out.mean(arm, key), out.mean(baseline, key); !(a > b) {
-				t.Errorf("%s: %s has %s %.1f, %s %.1f", name, arm, key, a, baseline, b)
+	}
+	switch name {
+	case "mnist":
+		ahead("seen_recall@1", "Trip+EPS", "Triplet")
+	case "omniglot", "omniglot-epochs":
+		ahead("test_recall@1", "EPS+Trip+SH", "Trip+SH")
+		ahead("test_recall@1", "EPS+MS", "MS")
+	case "extreme":
+		for _, c := range out.Claims[:2] {
+			if !c.Holds {
+				t.Errorf("%s %s", c.Text, c.Evidence)
 			}
 		}
-		switch name {
-		case "mnist":
-			ahead("seen_recall@1", "Trip+EPS", "Triplet")
-		case "omniglot", "omniglot-epochs":
-			ahead("test_recall@1", "EPS+Trip+SH", "Trip+SH")
-			ahead("test_recall@1", "EPS+MS", "MS")
-		case "extreme":
-			for _, c := range out.Claims[:2] {
-				if !c.Holds {
-					t.Errorf("%s: %s %s", name, c.Text, c.Evidence)
-				}
-			}
-		case "omniglot-train":
-			ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")
-		}
+	case "omniglot-train":
+		ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")
 	}
 }

@@ -96,6 +96,9 @@ func TestFeatureFile(t *testing.T) {
 	if res.Config.Network.Name != "mlp" {
 		t.Errorf("network %s for features", res.Config.Network.Name)
 	}
+	if _, ok := res.Last().Metric("seen_recall@1"); ok {
+		t.Error("samples trained on are scored as test samples of seen classes")
+	}
 	// Classes apart: none of the test classes was trained on.
 	if r1, _ := res.Last().Metric("test_recall@1"); r1 < 0.7 {
 		t.Errorf("Recall@1 %v on the clusters of classes not trained on", r1)

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -62,6 +63,9 @@ func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 	if err != nil {
 		return nil, err
 	}
+	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
+		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
+	}
 	shared := sel.Query == sel.Gallery
 	sel.Train = limit(sel.Train, c.TrainLimit)
 	sel.Query = limit(sel.Query, c.TestLimit)
@@ -72,6 +76,15 @@ func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 		sel.Gallery = sel.Query
 	}
 	return sel, nil
+}
+
+// overlap reports whether two parts share a sample.
+func overlap(a, b *data.Part) bool {
+	in := make(map[int]bool, b.Len())
+	for _, i := range b.Index {
+		in[i] = true
+	}
+	return slices.ContainsFunc(a.Index, func(i int) bool { return in[i] })
 }
 
 // limit keeps the first n samples of every fine class; 0 keeps all.
