@@ -36,12 +36,15 @@ different labels. --sheet draws examples of every class.`,
 			if err != nil {
 				return err
 			}
-			progress := func(done, total int) { fmt.Fprintf(a.err, "\r%d of %d images", done, total) }
+			var progress func(done, total int)
+			if a.onTerminal() {
+				progress = func(done, total int) { fmt.Fprintf(a.err, "\r%d of %d images", done, total) }
+			}
 			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: progress})
 			if err != nil {
 				return err
 			}
-			if r.Images != nil {
+			if r.Images != nil && progress != nil {
 				fmt.Fprintln(a.err)
 			}
 			if sheet != "" {

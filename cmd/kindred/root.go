@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // Exit statuses of every command.
@@ -35,6 +37,12 @@ type app struct {
 	out, err io.Writer
 	json     bool
 	seed     uint64
+}
+
+// onTerminal tells whether someone watches progress on a terminal.
+func (a *app) onTerminal() bool {
+	f, ok := a.err.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // printJSON writes v as the one JSON document of a command.
@@ -120,7 +128,25 @@ and measures how well that went.`,
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}
+	for _, c := range root.Commands() {
+		if !c.Runnable() {
+			c.RunE = group
+		}
+	}
 	return root
+}
+
+// group runs a command that only holds others: it prints its help, and a word
+// that is none of them is a usage error.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("unknown command %q for %s; there are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 }
 
 // exactArgs is cobra.ExactArgs with a usage error that names what is missing.

@@ -56,3 +56,13 @@ func TestExitStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownWordAfterAGroupIsAUsageError(t *testing.T) {
+	code, out, errOut := runArgs(t, "data", "gte")
+	if code != exitUsage || out != "" || !strings.Contains(errOut, `"gte"`) || !strings.Contains(errOut, "get, info, list") {
+		t.Errorf("status %d, stdout %q, stderr %q", code, out, errOut)
+	}
+	if code, out, _ := runArgs(t, "data"); code != exitOK || !strings.Contains(out, "list") {
+		t.Errorf("the group alone: status %d, stdout %q", code, out)
+	}
+}

@@ -18,6 +18,7 @@ import (
 type Bar struct {
 	w     io.Writer
 	name  string
+	plain bool // no terminal: lines only
 	bar   *progressbar.ProgressBar
 	epoch int
 	loss  float64 // smoothed
@@ -27,24 +28,20 @@ type Bar struct {
 	firstSteps int
 }
 
-// New returns a bar on w; it stays silent unless w is a terminal. name goes
-// before the epoch.
+// New returns a bar on w. Unless w is a terminal it prints a line per epoch and
+// no bar. name goes before the epoch.
 func New(w io.Writer, name string) *Bar {
 	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return &Bar{}
-	}
-	return &Bar{w: w, name: name}
+	return &Bar{w: w, name: name, plain: !ok || !term.IsTerminal(int(f.Fd()))}
 }
 
 // Observe is an observer of train.Options.
 func (b *Bar) Observe(e train.Event) {
-	if b.w == nil {
-		return
-	}
 	switch e.Stage {
 	case train.Stepped:
-		b.step(e)
+		if !b.plain {
+			b.step(e)
+		}
 	case train.Scoring:
 		if b.bar != nil {
 			b.bar.Describe(b.head(e) + " scoring")

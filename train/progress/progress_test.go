@@ -1,0 +1,25 @@
+package progress
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/train"
+)
+
+func TestWithoutATerminalAnEpochIsALine(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "EPS: ")
+	b.Observe(train.Event{Stage: train.Started, Epochs: 2})
+	for step := range 5 {
+		b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: step + 1, Steps: 5})
+	}
+	if out.Len() != 0 {
+		t.Errorf("steps wrote %q", out.String())
+	}
+	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 1, Epochs: 2, Row: &train.Epoch{Epoch: 1}})
+	if got := out.String(); !strings.HasPrefix(got, "EPS: ") || strings.Count(got, "\n") != 1 || strings.Contains(got, "\r") {
+		t.Errorf("an epoch wrote %q", got)
+	}
+}
