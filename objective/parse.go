@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/pair"
@@ -256,7 +257,7 @@ func (s *section) done() error {
 func didYouMean(word string, names []string) string {
 	best, at := len(word)/2+2, ""
 	for _, n := range names {
-		if d := editDistance(word, n); d < best {
+		if d := spell.Distance(word, n); d < best {
 			best, at = d, n
 		}
 	}
@@ -264,25 +265,4 @@ func didYouMean(word string, names []string) string {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %q?)", at)
-}
-
-// editDistance is the Levenshtein distance of two short names.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

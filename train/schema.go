@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // sections lists the names of the configuration's sections in order.
@@ -82,7 +84,7 @@ func inline(v reflect.Value) string {
 func suggest(word string, names []string) string {
 	best, at := len(word)/2+1, ""
 	for _, n := range names {
-		d := editDistance(word, n)
+		d := spell.Distance(word, n)
 		// The same key in another section is a likely slip.
 		if _, key, ok := strings.Cut(word, "."); ok && strings.HasSuffix(n, "."+key) {
 			d = 1
@@ -95,25 +97,4 @@ func suggest(word string, names []string) string {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %q?)", at)
-}
-
-// editDistance is the number of characters to insert, delete or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
