@@ -398,7 +398,7 @@ func (t *trainer) writeMetrics() error {
 	return t.write(filepath.Join(t.opts.Dir, TimingFile), func(w io.Writer) error { return writeTiming(w, t.timing) })
 }
 
-// finish writes the network and the embeddings of the test split.
+// finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context) (*Result, error) {
 	res := &Result{Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began), Wait: t.feed.stats().WaitShare()}
 	for _, p := range t.net.Params() {
@@ -412,19 +412,17 @@ func (t *trainer) finish(ctx context.Context) (*Result, error) {
 		}
 	}
 	for _, s := range t.scored {
-		if s.name == "train" {
-			continue
-		}
 		if s.q == nil { // resumed after the last epoch
 			if err := s.embedAll(ctx, t.net, t.cfg.Eval.Batch); err != nil {
 				return nil, err
 			}
 		}
-		prefix := ""
-		if s.name == "seen" {
-			res.Seen, prefix = s.q, "seen_"
-		} else {
-			res.Test = s.q
+		prefix := s.name + "_"
+		switch s.name {
+		case "test":
+			res.Test, prefix = s.q, ""
+		case "seen":
+			res.Seen = s.q
 		}
 		if t.opts.Dir == "" {
 			continue

@@ -374,6 +374,9 @@ func TestSnapshots(t *testing.T) {
 	if files["snapshots/0003_test_embeddings.npy"] != files["embeddings.npy"] {
 		t.Error("the last snapshot is not what the run ended with")
 	}
+	if files["snapshots/0003_train_embeddings.npy"] != files["train_embeddings.npy"] {
+		t.Error("the last snapshot of the training samples is not what the run ended with")
+	}
 	if files["snapshots/0000_test_embeddings.npy"] == files["embeddings.npy"] {
 		t.Error("training changed nothing")
 	}
