@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/report"
+	"github.com/kindred-ml/kindred/report/diagnosed"
 )
 
 type diagnoseFlags struct {
@@ -177,50 +178,8 @@ func writeDiagnoses(dir string, named []namedDiagnosis) error {
 				return err
 			}
 		}
-		drawn = append(drawn, drawDiagnosis(n))
+		drawn = append(drawn, diagnosed.Draw(n.Name, n.Result))
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the inside of a class?", Sections: report.DiagnosisSections(drawn...)}
 	return page.WriteFile(filepath.Join(dir, "diagnosis.html"))
-}
-
-// drawDiagnosis turns a diagnosis into what the report package draws.
-func drawDiagnosis(n namedDiagnosis) report.Diagnosis {
-	d := report.Diagnosis{Name: n.Name, Verdict: n.Verdict.Text, Reasons: n.Verdict.Reasons}
-	switch n.Verdict.State {
-	case diagnose.Structured:
-		d.Tone = report.Good
-	case diagnose.Collapsed:
-		d.Tone = report.Bad
-	}
-	for _, m := range n.Measures() {
-		better := map[int]report.Best{1: report.Highest, -1: report.Lowest}[m.Structure]
-		d.Measures = append(d.Measures, report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
-	}
-	d.Spectra = append(d.Spectra, report.NamedValues{Name: "all rows", Values: n.Spectrum.Values})
-	for _, c := range n.ByRatio(len(n.Classes)) {
-		name := c.Name
-		if name == "" {
-			name = strconv.FormatInt(c.Label, 10)
-		}
-		d.Classes = append(d.Classes, report.ClassDiagnosis{
-			Name: name, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
-			Modes: c.Modes, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
-		})
-		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + name, Values: c.Spectrum.Values})
-	}
-	t := &n.Triplets
-	d.Triplets = []report.NamedTriplets{
-		{Name: "nearest positive, nearest negative", AP: t.EasyPositive, AN: t.HardNegative},
-		{Name: "farthest positive, nearest negative", AP: t.HardPositive, AN: t.HardNegative},
-		{Name: "nearest positive, farthest negative", AP: t.EasyPositive, AN: t.EasyNegative},
-	}
-	for _, c := range n.Curve {
-		d.Clusters = append(d.Clusters, float64(c.K))
-		v := c.NMI
-		if c.FineNMI != nil {
-			v = *c.FineNMI
-		}
-		d.NMI = append(d.NMI, v)
-	}
-	return d
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"image"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embio"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/report"
@@ -143,7 +141,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 }
 
 // pictures finds the items of set in a data set by their names; nil without one.
-func pictures(set *embio.Labelled, f *neighboursFlags) (func(i int) (image.Image, error), error) {
+func pictures(set *embio.Labelled, f *neighboursFlags) (rows.Reader, error) {
 	if f.data == "" {
 		return nil, nil
 	}
@@ -158,37 +156,5 @@ func pictures(set *embio.Labelled, f *neighboursFlags) (func(i int) (image.Image
 	if err != nil {
 		return nil, err
 	}
-	if d.Source == nil {
-		return nil, fmt.Errorf("--data %s holds features, not pictures", f.data)
-	}
-	index := make(map[string]int, len(d.Names))
-	for i, n := range d.Names {
-		index[n] = i
-	}
-	var dec imaging.Decoder
-	return func(i int) (image.Image, error) {
-		at, ok := index[set.Files[i]]
-		if !ok {
-			return nil, fmt.Errorf("data set %s has no item called %q", f.data, set.Files[i])
-		}
-		var im imaging.Image
-		if err := d.Source.Read(at, &im, &dec); err != nil {
-			return nil, err
-		}
-		return standard(&im), nil
-	}, nil
-}
-
-// standard converts to the standard library's pictures.
-func standard(im *imaging.Image) image.Image {
-	box := image.Rect(0, 0, im.W, im.H)
-	if im.C == 1 {
-		return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: box}
-	}
-	out := image.NewNRGBA(box)
-	for p := range im.W * im.H {
-		copy(out.Pix[4*p:], im.Pix[3*p:3*p+3])
-		out.Pix[4*p+3] = 0xff
-	}
-	return out
+	return rows.Pictures(d, set.Files)
 }

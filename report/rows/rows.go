@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"image"
 	"math/rand/v2"
 	"slices"
 
@@ -24,7 +23,7 @@ type Config struct {
 	Seed      uint64 // of the random choice
 	// Picture returns the thumbnail of an item; nil, or a nil image, shows the
 	// label alone.
-	Picture func(i int) (image.Image, error)
+	Picture Reader
 	// Name returns the text under an item; default its label.
 	Name func(i int) string
 }
