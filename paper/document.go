@@ -63,7 +63,7 @@ func WriteDocument(w io.Writer, outcomes []*Outcome) error {
 		for _, s := range out.Set {
 			fmt.Fprintf(&b, " --set '%s'", s)
 		}
-		fmt.Fprintf(&b, "\n\nTraining and evaluation took %s.", report.Duration(time.Duration(out.Took*float64(time.Second))))
+		fmt.Fprintf(&b, "\n\nTraining and evaluation took %s.%s", report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
 		if s, err := out.e.scale(out.Scale); err == nil && s.Name != "" {
 			fmt.Fprintf(&b, " Scale %s: %s.", s.Name, s.About)
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/report"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -69,10 +68,9 @@ type Experiment struct {
 	Claims []Claim
 	// Sweep, if set, is drawn from the arms' Series and At.
 	Sweep *Sweep
-	// Pictures, if set, makes the first section of the report and the figures
-	// that are also written as files, by name.
-	Pictures      func(*Outcome) ([]report.Block, map[string]report.Figure, error)
-	PicturesTitle string
+	// Pictures, if set, draws what stands in the report between its figure and
+	// its settings.
+	Pictures func(*Outcome, *Shown) error
 	// Fast are the overrides of a run on a subset that checks direction only.
 	Fast []string
 }

@@ -254,3 +254,55 @@ func direction(t *testing.T, name, home, birds string) {
 		ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")
 	}
 }
+
+// TestPhotoPage runs two arms of CUB on made-up digits and looks for the
+// queries and the map of the training classes on the page.
+func TestPhotoPage(t *testing.T) {
+	e := CUB()
+	o := Options{
+		Dir: t.TempDir(), Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Dist-Margin", "EPS+Dist-Margin"},
+		Set: append(slices.Clone(smallDigits), "sample.classes=5", "sample.per_class=4"),
+	}
+	out, err := Reproduce(t.Context(), e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"queries1.png", "queries2.svg", "classes.png"} {
+		if st, err := os.Stat(filepath.Join(o.Dir, f)); err != nil || st.Size() == 0 {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(o.Dir, ReportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Six queries and eight neighbours of each, twice.
+	if n := bytes.Count(page, []byte("data:image/png")); n < 2*6*9 {
+		t.Errorf("%d pictures on the page", n)
+	}
+	if !strings.Contains(string(page), "t-SNE of the first 10 training classes") {
+		t.Error("the page lacks the map")
+	}
+	// One arm alone has a page as well.
+	o.Arms = o.Arms[1:]
+	if out, err = Reproduce(t.Context(), e, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Write(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFirstClasses(t *testing.T) {
+	x := mat.Of(5, 2, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+	got, of := firstClasses(x, []int64{7, 2, 9, 2, 7}, 2)
+	if !slices.Equal(of, []int64{7, 2, 2, 7}) || !slices.Equal(got.Row(2), []float32{6, 7}) || got.Rows != 4 {
+		t.Errorf("%v with labels %v", got, of)
+	}
+	if got, of = firstClasses(x, []int64{1, 1, 1, 1, 1}, 3); got.Rows != 5 || len(of) != 5 {
+		t.Errorf("one class: %v, %v", got, of)
+	}
+}

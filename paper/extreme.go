@@ -69,7 +69,7 @@ func Extreme() *Experiment {
 	for i := range e.Scales {
 		e.Scales[i].Set = withoutBatch(e.Scales[i].Set)
 	}
-	e.Pictures, e.PicturesTitle = extremePictures, "Triplets over training"
+	e.Pictures = extremePictures
 	return e
 }
 
@@ -85,22 +85,21 @@ func withoutBatch(set []string) []string {
 
 // extremePictures draws figure 6, and how triplets moved between snapshots
 // (figure 3), of the first seed.
-func extremePictures(out *Outcome) ([]report.Block, map[string]report.Figure, error) {
+func extremePictures(out *Outcome, shown *Shown) error {
 	var blocks []report.Block
-	files := map[string]report.Figure{}
 	moved := report.Table{
 		Caption: "Where triplets moved between two snapshots, in per cent of those that moved",
 		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}, {Name: "top right"}, {Name: "top left"}, {Name: "bottom left"}, {Name: "bottom right"}},
 		Note:    "The paper's figure 3: with the first order most of the early movement is to the top right, towards the singular point; with the second order it is to the bottom right.",
 	}
 	for i, arm := range []string{"EPHN, first order, n = 2", "EPHN, second order, n = 2", "EPHN, first order, n = 8", "EPHN, second order, n = 8"} {
-		k := out.e.arm(arm)
-		if k < 0 {
+		folder := out.runFolder(arm)
+		if folder == "" {
 			continue
 		}
-		snaps, err := readSnapshots(filepath.Join(out.o.Dir, out.Arms[k].Runs[0].Folder, train.SnapshotDir))
+		snaps, err := readSnapshots(filepath.Join(folder, train.SnapshotDir))
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		steps := report.Steps{Caption: arm + ": nearest positive and nearest negative of every anchor among the kept training images.", Start: -1}
 		var panels []report.Figure
@@ -113,9 +112,10 @@ func extremePictures(out *Outcome) ([]report.Block, map[string]report.Figure, er
 			}
 		}
 		blocks = append(blocks, steps)
-		files[fmt.Sprintf("scatter%d", i+1)] = report.Beside(panels...)
+		shown.Files[fmt.Sprintf("scatter%d", i+1)] = report.Beside(panels...)
 	}
-	return append(blocks, moved), files, nil
+	shown.Sections = append(shown.Sections, report.Section{Title: "Triplets over training", Blocks: append(blocks, moved)})
+	return nil
 }
 
 // snapshot is the kept training embeddings after an epoch, on the unit sphere.

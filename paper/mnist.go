@@ -41,9 +41,8 @@ func MNIST() *Experiment {
 			"train.epochs=6", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine",
 			"eval.recall=[1, 5, 10]",
 		},
-		Measures:      measures,
-		Pictures:      mnistPictures,
-		PicturesTitle: "The two embeddings",
+		Measures: measures,
+		Pictures: mnistPictures,
 		Arms: []Arm{
 			{
 				Name: "Triplet", Set: []string{"mine.positives=random"},
@@ -59,10 +58,9 @@ func MNIST() *Experiment {
 }
 
 // mnistPictures draws the paper's figure 2: both embeddings of the test
-// pictures, coloured by digit, of the first seed.
-func mnistPictures(out *Outcome) ([]report.Block, map[string]report.Figure, error) {
-	files := map[string]report.Figure{}
-	var blocks []report.Block
+// pictures, coloured by digit, of the first seed; and their diagnosis.
+func mnistPictures(out *Outcome, shown *Shown) error {
+	section := report.Section{Title: "The two embeddings"}
 	for _, part := range []struct{ prefix, file, title, caption string }{
 		{"seen_", "figure2", "digits 0-5", "The paper's figure 2. Test pictures of the digits 0-5, which were trained on by parity only, coloured by digit."},
 		{"", "unseen", "digits 6-9", "Test pictures of the digits 6-9, of which training saw none."},
@@ -71,19 +69,23 @@ func mnistPictures(out *Outcome) ([]report.Block, map[string]report.Figure, erro
 		var panels []report.Figure
 		for _, a := range out.Arms {
 			r := a.Runs[0]
-			dir := filepath.Join(out.o.Dir, r.Folder)
-			f, err := plane(filepath.Join(dir, part.prefix+"embeddings.npy"), filepath.Join(dir, part.prefix+"labels.csv"))
+			f, err := plane(kept(filepath.Join(out.o.Dir, r.Folder), part.prefix))
 			if err != nil {
-				return nil, nil, err
+				return err
 			}
 			f.Title = a.Name + ", " + part.title
 			panels = append(panels, f)
 			figs.Items = append(figs.Items, report.Captioned{Figure: f, Caption: fmt.Sprintf("%s, seed %d.", a.Name, r.Seed)})
 		}
-		files[part.file] = report.Beside(panels...)
-		blocks = append(blocks, figs)
+		shown.Files[part.file] = report.Beside(panels...)
+		section.Blocks = append(section.Blocks, figs)
 	}
-	return blocks, files, nil
+	told, err := out.diagnosis("seen_", "Test pictures of the digits 0-5. The classes are even and odd; how well a digit is found among its own parity tells whether the inside of a class has any order.", "Triplet", "Trip+EPS")
+	if err != nil {
+		return err
+	}
+	shown.Sections = append(shown.Sections, section, told)
+	return nil
 }
 
 // plane reads two-dimensional embeddings and their fine labels as a scatter.

@@ -36,15 +36,16 @@ func (m method) eps(published ...float64) Arm {
 	return Arm{Name: "EPS+" + m.name, Set: slices.Concat(m.set, []string{"mine.positives=easy"}), Baseline: m.name, Published: published}
 }
 
-// omniglotBase is what all experiments on Omniglot share. The test alphabets and
-// the letters' labels stay out of training.
+// omniglotBase is what all experiments on Omniglot share, evaluation included, so
+// that each can take the others' finished runs (Options.Reuse). The test alphabets
+// and the letters' labels stay out of training.
 func omniglotBase() []string {
 	return []string{
 		"data.name=omniglot", "data.label=coarse", "data.fine=fine", "data.channels=1", "data.pixels=inverted",
 		"network.dim=128", "network.normalize=true",
 		"sample.classes=8", "sample.per_class=14",
 		"train.optimizer=adam",
-		"eval.recall=[1, 2, 4, 8]", "eval.every=4",
+		"eval.recall=[1, 2, 4, 8]", "eval.metrics=[fine:nmi, label:nmi+30]", "eval.every=2",
 	}
 }
 
@@ -52,7 +53,7 @@ func omniglotBase() []string {
 func omniglotScales() []Scale {
 	return []Scale{
 		{"small", "a Conv4 from scratch on 40 x 40 images, for two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
-			[]string{"data.size=40", "data.augment=characters", "network.name=conv4", "train.epochs=16", "train.lr=0.001", "train.schedule=cosine"}},
+			[]string{"data.size=40", "data.augment=characters", "network.name=conv4", "train.epochs=8", "train.lr=0.002", "train.schedule=cosine"}},
 		{"large", "a ResNet-18 from scratch on 80 x 80 images, for a machine with many cores",
 			[]string{"data.size=80", "data.augment=characters", "network.name=resnet18", "network.stem=small", "train.epochs=30", "train.lr=0.001", "train.schedule=cosine"}},
 		{"paper", "the paper's own setting: ResNet-50 on 80 x 80 images, Adam at 1e-5; give ImageNet's weights by --set network.pretrained=FILE",
@@ -73,7 +74,7 @@ func omniglotMeasures() []Measure {
 	}
 }
 
-// withoutClusterings drops the measures that a fast run does not make.
+// recalls drops the clusterings.
 func recalls(m []Measure) []Measure {
 	return slices.DeleteFunc(slices.Clone(m), func(m Measure) bool { return m.Name == "NMI" || m.Name == "NMI+" })
 }
@@ -91,9 +92,9 @@ func Omniglot() *Experiment {
 		About: "A network is trained to tell the 30 background alphabets apart, and never told which letter a drawing shows. " +
 			"It is tested on 20 other alphabets, once by letter and once by language. Methods that pull an alphabet to one place lose its letters; " +
 			"easy positive sampling (EPS) pulls each drawing to its nearest neighbour of the same alphabet only.",
-		Base:     append(omniglotBase(), "eval.metrics=[fine:nmi, label:nmi+30]"),
+		Base:     omniglotBase(),
 		Scales:   omniglotScales(),
-		Fast:     slices.Concat(omniglotFast, []string{"eval.metrics=[fine:nmi, label:nmi+30]"}),
+		Fast:     omniglotFast,
 		Measures: omniglotMeasures(),
 		Arms: []Arm{
 			trip.arm(numbers(49.4, 71.0)...),
@@ -112,9 +113,7 @@ func OmniglotEpochs() *Experiment {
 	trip, margin, ms := methods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-epochs", "Omniglot letters over the epochs", levi+"section 5.2, figure 5a"
-	e.About = "Recall@1 of the letters after every epoch, for three ways to choose tuples with and without easy positives. The papers' curves with EPS lie above the others from the first epochs on."
-	e.Base = append(omniglotBase(), "eval.every=1")
-	e.Fast = omniglotFast
+	e.About = "Recall@1 of the letters over the epochs, for three ways to choose tuples with and without easy positives. The papers' curves with EPS lie above the others from the first epochs on."
 	e.Measures = recalls(omniglotMeasures())
 	e.Arms = []Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()}
 	return e
@@ -127,7 +126,6 @@ func OmniglotPositives() *Experiment {
 	e.Name, e.Title, e.Source = "omniglot-positives", "How many positives easy sampling needs", levi+"section 5.2.4, figure 5b"
 	e.About = "With EPS a drawing is pulled to the nearest of the other drawings of its alphabet in the batch. The more of them there are, the likelier one shows the same letter. " +
 		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for no easy positives at all."
-	e.Base = omniglotBase()
 	e.Measures = recalls(omniglotMeasures())
 	e.Sweep = &Sweep{X: "positives of an anchor in the batch", Caption: "The paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
 	zero := margin.arm()
@@ -183,7 +181,6 @@ func Trimmed() *Experiment {
 	e.Name, e.Title, e.Source = "trimmed", "Leaving out the tuples with the highest loss", levi+"section 5.2.5, figure 4"
 	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds that this gains little on Omniglot's letters: " +
 		"what helps is to choose the positive."
-	e.Base, e.Fast = omniglotBase(), omniglotFast
 	e.Measures = recalls(omniglotMeasures())
 	e.Sweep = &Sweep{X: "share of a batch's tuples left out", Caption: "The paper's figure 4."}
 	e.Arms = nil

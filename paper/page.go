@@ -39,15 +39,14 @@ func (out *Outcome) Write() error {
 func (out *Outcome) page() (report.Page, map[string]report.Figure, error) {
 	files := map[string]report.Figure{}
 	p := report.Page{Title: out.Title, Lead: out.e.About, Footer: out.Source}
+	shown := &Shown{Files: files}
 	if out.e.Pictures != nil {
-		blocks, figures, err := out.e.Pictures(out)
-		if err != nil {
+		if err := out.e.Pictures(out, shown); err != nil {
 			return p, nil, err
 		}
-		for name, f := range figures {
-			files[name] = f
-		}
-		p.Sections = append(p.Sections, report.Section{Title: out.e.PicturesTitle, Blocks: blocks})
+	}
+	if len(shown.Sections) > 0 {
+		p.Sections = append(p.Sections, shown.Sections[0])
 	}
 	if out.e.Sweep != nil {
 		sweep := out.sweep()
@@ -57,6 +56,9 @@ func (out *Outcome) page() (report.Page, map[string]report.Figure, error) {
 	table := report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}}
 	table.Blocks = append(table.Blocks, out.verdicts()...)
 	p.Sections = append(p.Sections, table)
+	if len(shown.Sections) > 1 {
+		p.Sections = append(p.Sections, shown.Sections[1:]...)
+	}
 	curves := out.Curves()
 	files["curves"] = report.Beside(figuresOf(curves)...)
 	p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
@@ -138,8 +140,25 @@ func (out *Outcome) settings() []report.Block {
 			}})
 		}
 	}
-	took.Note = "All runs together: " + report.Duration(time.Duration(out.Took*float64(time.Second))) + "."
+	took.Note = "All runs together: " + report.Duration(time.Duration(out.Took*float64(time.Second))) + "." + out.taken()
 	return append(blocks, took)
+}
+
+// taken says how many of the runs come from other experiments.
+func (out *Outcome) taken() string {
+	n, all := 0, 0
+	for _, a := range out.Arms {
+		for _, r := range a.Runs {
+			all++
+			if r.From != "" {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %d of the %d runs were taken from another experiment with the same settings; their time is in the sum.", n, all)
 }
 
 // item splits key=value.

@@ -54,6 +54,21 @@ func photos(name, dataset, title, source, about string, scales []Scale, arms []A
 	}
 }
 
+// birdsOrCars is an experiment on Cars-196 or CUB-200-2011 with the EPS paper's
+// figures 3 and 6.
+func birdsOrCars(name, dataset, title, source, about string, scales []Scale, arms []Arm) *Experiment {
+	e := photos(name, dataset, title, source, about, scales, arms)
+	e.Base = append(e.Base, "eval.train=-1")
+	e.Pictures = func(out *Outcome, shown *Shown) error {
+		compared := []string{"Dist-Margin", "EPS+Dist-Margin"}
+		if err := out.queries(shown, "The paper's figure 3: what is found for a test picture, without and with easy positives.", compared...); err != nil {
+			return err
+		}
+		return out.maps(shown, "The paper's figure 6: with easy positives a training class may stay apart in several groups.", compared...)
+	}
+	return e
+}
+
 const photosAbout = "Classes apart: half of them train, the other half is searched. Where the data set or the weights are not at hand, --data, --size and --backbone run the same comparison on what is."
 
 // Cars is the Cars-196 half of table 2 (Levi et al.) and of table 1 (Xuan et al.).
@@ -63,7 +78,7 @@ func Cars() *Experiment {
 		trip.arm(76.1), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{77.1}}, margin.arm(79.6), ms.arm(81.2),
 		trip.eps(78.3), margin.eps(83.6), ms.eps(82.9),
 	}
-	return photos("cars", "cars196", "Cars-196", levi+"table 2; "+xuan+"table 1",
+	return birdsOrCars("cars", "cars196", "Cars-196", levi+"table 2; "+xuan+"table 1",
 		"Car models by the papers' split, classes 1-98 against 99-196. "+photosAbout, photoScales(leviPaper...), append(arms, easyHard(82.7, 83.2)...))
 }
 
@@ -74,7 +89,7 @@ func CUB() *Experiment {
 		trip.arm(61.5), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{63.1}}, margin.arm(63.6), ms.arm(62.3),
 		trip.eps(61.8), margin.eps(64.7), ms.eps(63.3),
 	}
-	return photos("cub", "cub200", "CUB-200-2011", levi+"table 2; "+xuan+"table 1",
+	return birdsOrCars("cub", "cub200", "CUB-200-2011", levi+"table 2; "+xuan+"table 1",
 		"Bird species by the papers' split, classes 1-100 against 101-200. "+photosAbout, photoScales(leviPaper...), append(arms, easyHard(64.9, 65.2)...))
 }
 

@@ -30,8 +30,11 @@ type Options struct {
 	Arms []string
 	Jobs int // runs at a time; default 1, as one run uses all cores
 	// Set are further overrides for all arms, as kindred train takes them.
-	Set  []string
-	Home string // folder of data sets by name
+	Set []string
+	// Reuse names folders of other experiments. A finished run there with the
+	// very settings and seed of one that is wanted here is copied, not repeated.
+	Reuse []string
+	Home  string // folder of data sets by name
 	// Observe, if set, hears how the run under way is doing.
 	Observe func(arm string, seed uint64, ev train.Event)
 
@@ -61,6 +64,8 @@ type Run struct {
 	Params  int           `json:"parameters"`
 	Took    time.Duration `json:"took_ns"`
 	Plan    string        `json:"plan"` // the settings asked for, as YAML
+	// From is the run folder that this one was copied from; empty: none.
+	From string `json:"from,omitempty"`
 }
 
 // value returns a measure after the last epoch, in per cent.
@@ -147,6 +152,13 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 		} else if !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
+	}
+	if r, err := reuse(o.Reuse, plan, dir); r != nil || err != nil {
+		if err == nil {
+			r.Arm, r.Folder = a.Name, folder
+			err = writeJSON(filepath.Join(dir, resultFile), r)
+		}
+		return r, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -81,6 +81,7 @@ one Markdown page.`,
 	fs.StringVar(&features, "features", "", "file of ready features to use instead of images (data.path), with a linear network")
 	fs.StringVar(&backbone, "backbone", "", "network to use (network.name)")
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
+	fs.StringSliceVar(&o.Reuse, "reuse", nil, "folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated")
 	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments")
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
 	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")

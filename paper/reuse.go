@@ -1,0 +1,63 @@
+package paper
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// reuse looks in the experiments' folders for a finished run with the settings
+// of plan and copies it to dir. It returns nil if there is none. The copy takes
+// its name last, so an interrupted one is made again.
+func reuse(experiments []string, plan, dir string) (*Run, error) {
+	for _, e := range experiments {
+		if _, err := os.Stat(e); err != nil {
+			return nil, fmt.Errorf("no runs to reuse: %w", err)
+		}
+		plans, err := filepath.Glob(filepath.Join(e, "runs", "*", planFile))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e, err)
+		}
+		for _, p := range plans {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				return nil, err
+			}
+			from := filepath.Dir(p)
+			if string(text) != plan {
+				continue
+			}
+			r, err := readRun(filepath.Join(from, resultFile))
+			if os.IsNotExist(err) { // not finished
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			if err := copyRun(from, dir); err != nil {
+				return nil, fmt.Errorf("copying the run %s: %w", from, err)
+			}
+			r.From = from
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+// copyRun replaces dir with a copy of the run folder from. The result is
+// written by the caller, so that it names its own experiment.
+func copyRun(from, dir string) error {
+	part := dir + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return err
+	}
+	if err := os.CopyFS(part, os.DirFS(from)); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(part, resultFile)); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Rename(part, dir)
+}
