@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,9 +46,14 @@ func Load(dir string) (*Outcome, error) {
 	return &out, nil
 }
 
-// WriteDocument writes outcomes as one Markdown page.
-func WriteDocument(w io.Writer, outcomes []*Outcome) error {
+// WriteDocument writes outcomes as one Markdown page, and copies the figures that
+// it shows into a folder beside it, called as the page is without its ending.
+func WriteDocument(path string, outcomes []*Outcome) error {
 	var b strings.Builder
+	folder := strings.TrimSuffix(path, filepath.Ext(path))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
 	b.WriteString("# The papers' experiments, repeated\n\nThis page is written by `kindred reproduce document` from finished runs; edits here are lost.\n" +
 		"Published numbers stand in the columns headed \"paper\". Every table comes from `kindred reproduce NAME`, which also writes a page with the figures, the settings and the curves.\n")
 	for _, out := range outcomes {
@@ -68,6 +73,13 @@ func WriteDocument(w io.Writer, outcomes []*Outcome) error {
 			fmt.Fprintf(&b, " Scale %s: %s.", s.Name, s.About)
 		}
 		b.WriteString("\n\n" + out.Table().Markdown() + "\n")
+		for _, f := range out.documented() {
+			name := out.Experiment + "-" + f.Name + ".png"
+			if err := copyFile(filepath.Join(out.o.Dir, f.Name+".png"), filepath.Join(folder, name)); err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, "![%s](%s)\n\n%s\n\n", f.Caption, filepath.Base(folder)+"/"+name, f.Caption)
+		}
 		for _, holds := range []bool{false, true} {
 			for _, c := range out.Claims {
 				if c.Holds != holds {
@@ -81,6 +93,22 @@ func WriteDocument(w io.Writer, outcomes []*Outcome) error {
 			}
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return writeText(path, b.String())
+}
+
+// documented are the figures for the Markdown page: the experiment's own, and the
+// curves over the epochs where it has none.
+func (out *Outcome) documented() []NamedFigure {
+	if len(out.Figures) < 2 {
+		return out.Figures
+	}
+	return slices.DeleteFunc(slices.Clone(out.Figures), func(f NamedFigure) bool { return f.Name == curvesFigure })
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return writeText(to, string(content))
 }

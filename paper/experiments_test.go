@@ -110,20 +110,29 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var doc bytes.Buffer
-	if err := WriteDocument(&doc, []*Outcome{loaded}); err != nil {
+	path := filepath.Join(t.TempDir(), "docs.md")
+	if err := WriteDocument(path, []*Outcome{loaded}); err != nil {
 		t.Fatal(err)
 	}
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, figure := range []string{"mnist-figure2.png", "mnist-unseen.png"} {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), "docs", figure)); err != nil || !strings.Contains(string(doc), "](docs/"+figure+")") {
+			t.Errorf("the page does not show %s: %v", figure, err)
+		}
+	}
 	for _, want := range []string{"## " + e.Title, "kindred reproduce mnist --seeds 2 --set 'train.epochs=2'", out.Table().Markdown(), "65.8"} {
-		if !strings.Contains(doc.String(), want) {
-			t.Errorf("the page lacks %q:\n%s", want, doc.String())
+		if !strings.Contains(string(doc), want) {
+			t.Errorf("the page lacks %q:\n%s", want, string(doc))
 		}
 	}
 	if len(out.Claims) != 6 {
 		t.Errorf("%d statements checked, want one for each of the six published gains", len(out.Claims))
 	}
 	for _, c := range out.Claims {
-		if !strings.Contains(doc.String(), c.Evidence) {
+		if !strings.Contains(string(doc), c.Evidence) {
 			t.Errorf("the page lacks %q", c.Evidence)
 		}
 	}

@@ -112,7 +112,7 @@ func extremePictures(out *Outcome, shown *Shown) error {
 			}
 		}
 		blocks = append(blocks, steps)
-		shown.Files[fmt.Sprintf("scatter%d", i+1)] = report.Beside(panels...)
+		shown.add(fmt.Sprintf("scatter%d", i+1), steps.Caption, report.Beside(panels...))
 	}
 	shown.Sections = append(shown.Sections, report.Section{Title: "Triplets over training", Blocks: append(blocks, moved)})
 	return nil

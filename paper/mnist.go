@@ -77,7 +77,7 @@ func mnistPictures(out *Outcome, shown *Shown) error {
 			panels = append(panels, f)
 			figs.Items = append(figs.Items, report.Captioned{Figure: f, Caption: fmt.Sprintf("%s, seed %d.", a.Name, r.Seed)})
 		}
-		shown.Files[part.file] = report.Beside(panels...)
+		shown.add(part.file, part.caption, report.Beside(panels...))
 		section.Blocks = append(section.Blocks, figs)
 	}
 	told, err := out.diagnosis("seen_", "Test pictures of the digits 0-5. The classes are even and odd; how well a digit is found among its own parity tells whether the inside of a class has any order.", "Triplet", "Trip+EPS")

@@ -20,6 +20,8 @@ type Outcome struct {
 	Arms       []ArmOutcome `json:"arms"`
 	Took       float64      `json:"seconds"` // of training and evaluation, all runs
 	Claims     []Checked    `json:"claims,omitempty"`
+	// Figures are the files that Write made beside the page.
+	Figures []NamedFigure `json:"figures,omitempty"`
 
 	e *Experiment
 	o Options

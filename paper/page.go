@@ -15,33 +15,33 @@ const (
 	ResultsFile = "results.json"
 )
 
-// Write writes results.json, report.html and the page's figures as SVG and PNG
+// Write writes report.html, the page's figures as SVG and PNG, and results.json
 // into the experiment's folder.
 func (out *Outcome) Write() error {
-	if err := writeJSON(filepath.Join(out.o.Dir, ResultsFile), out); err != nil {
-		return err
-	}
-	page, files, err := out.page()
+	page, figures, err := out.page()
 	if err != nil {
 		return err
 	}
-	for name, f := range files {
+	for _, f := range figures {
 		for _, ext := range []string{".svg", ".png"} {
-			if err := report.WriteFigure(filepath.Join(out.o.Dir, name+ext), f); err != nil {
+			if err := report.WriteFigure(filepath.Join(out.o.Dir, f.Name+ext), f.Figure); err != nil {
 				return err
 			}
 		}
 	}
-	return page.WriteFile(filepath.Join(out.o.Dir, ReportFile))
+	if err := page.WriteFile(filepath.Join(out.o.Dir, ReportFile)); err != nil {
+		return err
+	}
+	out.Figures = figures
+	return writeJSON(filepath.Join(out.o.Dir, ResultsFile), out)
 }
 
 // page composes the report, and names the figures that are also files.
-func (out *Outcome) page() (report.Page, map[string]report.Figure, error) {
-	files := map[string]report.Figure{}
+func (out *Outcome) page() (report.Page, []NamedFigure, error) {
 	p := report.Page{Title: out.Title, Lead: out.e.About, Footer: out.Source}
-	shown := &Shown{Files: files}
+	var shown, figures Shown
 	if out.e.Pictures != nil {
-		if err := out.e.Pictures(out, shown); err != nil {
+		if err := out.e.Pictures(out, &shown); err != nil {
 			return p, nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func (out *Outcome) page() (report.Page, map[string]report.Figure, error) {
 	}
 	if out.e.Sweep != nil {
 		sweep := out.sweep()
-		files["sweep"] = report.Beside(figuresOf(sweep)...)
+		figures.add("sweep", sweep.Caption, report.Beside(figuresOf(sweep)...))
 		p.Sections = append(p.Sections, report.Section{Title: "The figure", Blocks: []report.Block{sweep}})
 	}
 	table := report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}}
@@ -60,11 +60,15 @@ func (out *Outcome) page() (report.Page, map[string]report.Figure, error) {
 		p.Sections = append(p.Sections, shown.Sections[1:]...)
 	}
 	curves := out.Curves()
-	files["curves"] = report.Beside(figuresOf(curves)...)
+	figures.Figures = append(figures.Figures, shown.Figures...)
+	figures.add(curvesFigure, "Over the epochs.", report.Beside(figuresOf(curves)...))
 	p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
 	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
-	return p, files, nil
+	return p, figures.Figures, nil
 }
+
+// curvesFigure is the name of the figure that every experiment has.
+const curvesFigure = "curves"
 
 func figuresOf(f report.Figures) []report.Figure {
 	figs := make([]report.Figure, len(f.Items))

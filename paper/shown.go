@@ -17,10 +17,21 @@ import (
 )
 
 // Shown is what an experiment's pictures are: sections of its report, and the
-// figures that are also written as files, by name.
+// figures that are also written as files.
 type Shown struct {
 	Sections []report.Section
-	Files    map[string]report.Figure
+	Figures  []NamedFigure
+}
+
+// NamedFigure is a figure that is also written as NAME.svg and NAME.png.
+type NamedFigure struct {
+	Name    string        `json:"name"`
+	Caption string        `json:"caption"`
+	Figure  report.Figure `json:"-"`
+}
+
+func (s *Shown) add(name, caption string, f report.Figure) {
+	s.Figures = append(s.Figures, NamedFigure{name, caption, f})
 }
 
 // runFolder is the folder of an arm's first seed; "" if the outcome does not have
@@ -98,7 +109,7 @@ func (out *Outcome) queries(shown *Shown, lead string, arms ...string) error {
 		}
 		pair.Random.Caption = arm + ": a query (left) and its nearest neighbours among the test samples."
 		s.Blocks = append(s.Blocks, pair.Random)
-		shown.Files[fmt.Sprintf("queries%d", i+1)] = pair.Random
+		shown.add(fmt.Sprintf("queries%d", i+1), pair.Random.Caption, pair.Random)
 	}
 	shown.Sections = append(shown.Sections, s)
 	return nil
@@ -148,7 +159,7 @@ func (out *Outcome) maps(shown *Shown, lead string, arms ...string) error {
 		panels = append(panels, f)
 	}
 	shown.Sections = append(shown.Sections, report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead), figs}})
-	shown.Files["classes"] = report.Beside(panels...)
+	shown.add("classes", figs.Caption, report.Beside(panels...))
 	return nil
 }
 

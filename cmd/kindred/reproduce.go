@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/fetch"
-	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/paper"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/train/progress"
@@ -34,7 +32,7 @@ goes on where it was stopped, and more --seeds add to what is there.
 
 'kindred reproduce list' shows the experiments and their scales. 'kindred
 reproduce document --from DIR ...' writes the tables of finished experiments as
-one Markdown page.`,
+one Markdown page, with the figures in a folder beside it.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 3 --out reports/mnist-3
   kindred reproduce mnist --fast --set train.lr=0.0005 --out /tmp/try`,
@@ -119,7 +117,7 @@ func writeDocument(path string, from []string) error {
 		}
 		all = append(all, out)
 	}
-	return atomic.WriteFile(path, func(w io.Writer) error { return paper.WriteDocument(w, all) })
+	return paper.WriteDocument(path, all)
 }
 
 func listExperiments(a *app) error {
