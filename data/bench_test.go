@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/refdata"
 )
 
 // benchCases are the pipelines that testdata/peer_decode.py times with PIL and
@@ -30,7 +31,7 @@ func benchCases() []struct {
 // BenchmarkFromJPEG reports images per second on one core from the files of
 // cub100, kept in memory, to normalised samples.
 func BenchmarkFromJPEG(b *testing.B) {
-	d := open(b, shared(b, "data", "cub100"))
+	d := open(b, refdata.Path(b, "data", "cub100"))
 	files := d.Source.(*files)
 	content := make([][]byte, 1000)
 	for i := range content {
@@ -61,11 +62,11 @@ func BenchmarkFromJPEG(b *testing.B) {
 // BenchmarkFromCache does the same from a packed cache of the files at their own
 // size, and the cheaper augmentation that networks for small images use.
 func BenchmarkFromCache(b *testing.B) {
-	d, err := open(b, shared(b, "data", "cub100")).Cache(b.Context(), CacheOptions{Dir: b.TempDir()})
+	d, err := open(b, refdata.Path(b, "data", "cub100")).Cache(b.Context(), CacheOptions{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
-	square, err := open(b, shared(b, "data", "cub100")).Cache(b.Context(), CacheOptions{Dir: b.TempDir(), Side: 64})
+	square, err := open(b, refdata.Path(b, "data", "cub100")).Cache(b.Context(), CacheOptions{Dir: b.TempDir(), Side: 64})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func BenchmarkFromCache(b *testing.B) {
 // BenchmarkOmniglot reads drawings at the 40 pixels that Conv4 takes, from the
 // official archives and from a cache.
 func BenchmarkOmniglot(b *testing.B) {
-	d := open(b, shared(b, "data", "omniglot"))
+	d := open(b, refdata.Path(b, "data", "omniglot"))
 	cfg := imaging.Config{Width: 40, Height: 40, Normalize: "inverted"}
 	var dec imaging.Decoder
 	var im imaging.Image

@@ -8,30 +8,6 @@ import (
 	"testing"
 )
 
-// shared returns a path below ../shared, seen from the folder of go.mod, and
-// skips the test where it is absent.
-func shared(t testing.TB, elem ...string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	path := filepath.Join(append([]string{dir, "..", "shared"}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("optional data not present: %v", err)
-	}
-	return path
-}
-
 // write makes a file and its folders.
 func write(t testing.TB, path string, content []byte) {
 	t.Helper()

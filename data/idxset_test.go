@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/refdata"
 )
 
 func TestOpenIdx(t *testing.T) {
@@ -72,7 +73,7 @@ func TestOpenIdxErrors(t *testing.T) {
 }
 
 func TestOpenRealMNIST(t *testing.T) {
-	d, err := Open("mnist", OpenOptions{Home: filepath.Dir(shared(t, "data", "mnist"))})
+	d, err := Open("mnist", OpenOptions{Home: filepath.Dir(refdata.Path(t, "data", "mnist"))})
 	if err != nil {
 		t.Fatal(err)
 	}

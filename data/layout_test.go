@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/refdata"
 )
 
 // picture is a PNG of w x h pixels of one grey value.
@@ -184,7 +185,7 @@ func wrap(dir string, l layoutFiles) layoutFiles {
 }
 
 func TestRealOmniglot(t *testing.T) {
-	d := open(t, shared(t, "data", "omniglot"))
+	d := open(t, refdata.Path(t, "data", "omniglot"))
 	fine, _ := d.Column("letter")
 	coarse, _ := d.Column("alphabet")
 	if d.Len() != 32460 || len(fine.Classes) != 1623 || len(coarse.Classes) != 50 {
@@ -276,7 +277,7 @@ func TestCUBErrors(t *testing.T) {
 }
 
 func TestRealCUB100(t *testing.T) {
-	d := open(t, shared(t, "data", "cub100"))
+	d := open(t, refdata.Path(t, "data", "cub100"))
 	c, _ := d.Column("class")
 	if d.Layout != "cub" || d.Len() != 5902 || len(c.Classes) != 100 {
 		t.Fatalf("%s, %d images, %d classes", d.Layout, d.Len(), len(c.Classes))

@@ -3,7 +3,6 @@ package eval_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,30 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/refdata"
 )
-
-// goldenDir finds ../shared/golden beside the repository's root.
-func goldenDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	golden := filepath.Join(dir, "..", "shared", "golden")
-	if _, err := os.Stat(golden); errors.Is(err, os.ErrNotExist) {
-		t.Skipf("no golden cases at %s", golden)
-	}
-	return golden
-}
 
 type goldenCase struct {
 	Name     string
@@ -83,7 +60,7 @@ func goldenCases(t *testing.T, dir, kind string) []goldenCase {
 }
 
 func TestGoldenRetrieval(t *testing.T) {
-	dir := goldenDir(t)
+	dir := refdata.Path(t, "golden")
 	for _, c := range goldenCases(t, dir, "eval") {
 		t.Run(c.Name, func(t *testing.T) {
 			l, err := embio.Load(filepath.Join(dir, c.Name+".x.npy"), filepath.Join(dir, c.Name+".y.npy"), nil)
@@ -121,7 +98,7 @@ func TestGoldenRetrieval(t *testing.T) {
 }
 
 func TestGoldenClustering(t *testing.T) {
-	dir := goldenDir(t)
+	dir := refdata.Path(t, "golden")
 	for _, c := range goldenCases(t, dir, "clustering") {
 		classes, err := embio.ReadAssignments(filepath.Join(dir, c.Name+".true.npy"))
 		if err != nil {

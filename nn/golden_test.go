@@ -9,51 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sbinet/npyio"
-
+	"github.com/kindred-ml/kindred/internal/refdata"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 )
-
-// shared finds a path in the optional folder of reference data that lies beside
-// the repository, and skips the test without it.
-func shared(t *testing.T, elem ...string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	path := filepath.Join(append([]string{dir, "..", "shared"}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("reference data is not there: %v", err)
-	}
-	return path
-}
-
-func readNpy[T any](t *testing.T, path string) []T {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var v []T
-	if err := npyio.Read(f, &v); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return v
-}
 
 // readImages reads MNIST's test images, scaled to 0..1.
 func readImages(t *testing.T, dir string) []float32 {
@@ -82,8 +43,8 @@ func readImages(t *testing.T, dir string) []float32 {
 // TestGoldenTrainingCurve repeats ten Adam steps of the MNIST network that were
 // computed in float64 elsewhere, from the same weights, images and triplets.
 func TestGoldenTrainingCurve(t *testing.T) {
-	dir := shared(t, "golden", "training_curve")
-	images := readImages(t, shared(t, "data", "mnist"))
+	dir := refdata.Path(t, "golden", "training_curve")
+	images := readImages(t, refdata.Path(t, "data", "mnist"))
 	var want struct {
 		Losses []float64          `json:"losses_float64"`
 		Norms  map[string]float64 `json:"first_step_gradient_norms"`
@@ -115,8 +76,8 @@ func TestGoldenTrainingCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	indices := readNpy[int64](t, filepath.Join(dir, "indices.npy"))
-	triplets := readNpy[int64](t, filepath.Join(dir, "triplets.npy"))
+	indices := refdata.ReadNPY[int64](t, filepath.Join(dir, "indices.npy"))
+	triplets := refdata.ReadNPY[int64](t, filepath.Join(dir, "triplets.npy"))
 	const n = 32
 	x, grad := make([]float32, n*784), mat.New(n, 2)
 	for step, wantLoss := range want.Losses {
@@ -140,7 +101,7 @@ func TestGoldenTrainingCurve(t *testing.T) {
 		}
 		opt.Step()
 	}
-	after := readNpy[float32](t, filepath.Join(dir, "embeddings_after.npy"))
+	after := refdata.ReadNPY[float32](t, filepath.Join(dir, "embeddings_after.npy"))
 	got := net.Infer(images[:64*784], 64)
 	for i, want := range after {
 		if d := math.Abs(float64(got.Data[i] - want)); d > 2e-3 {

@@ -9,46 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/refdata"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/sbinet/npyio"
 )
-
-// sharedDir returns ../shared beside the repository, or skips the test.
-func sharedDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	shared := filepath.Join(dir, "..", "shared")
-	if _, err := os.Stat(shared); err != nil {
-		t.Skip("needs the optional data directory ../shared")
-	}
-	return shared
-}
-
-func readNPY[T any](t *testing.T, path string) []T {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var v []T
-	if err := npyio.Read(f, &v); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return v
-}
 
 type goldenCase struct {
 	Name   string
@@ -60,7 +23,7 @@ type goldenCase struct {
 }
 
 func TestGolden(t *testing.T) {
-	dir := filepath.Join(sharedDir(t), "golden")
+	dir := refdata.Path(t, "golden")
 	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +49,7 @@ func TestGolden(t *testing.T) {
 			}
 			var proxies []float32
 			if slices.Contains(c.Extra, "proxies") {
-				proxies = readNPY[float32](t, filepath.Join(dir, c.Name+".proxies.npy"))
+				proxies = refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".proxies.npy"))
 				opts.Dim = c.Dim
 				opts.Classes = len(proxies) / c.Dim
 			}
@@ -97,9 +60,9 @@ func TestGolden(t *testing.T) {
 			if proxies != nil {
 				copy(obj.Params()[0].Value, proxies)
 			}
-			e := mat.Of(c.N, c.Dim, readNPY[float32](t, filepath.Join(dir, c.Name+".x.npy")))
-			labels := readNPY[int64](t, filepath.Join(dir, c.Name+".y.npy"))
-			want := readNPY[float32](t, filepath.Join(dir, c.Name+".grad.npy"))
+			e := mat.Of(c.N, c.Dim, refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".x.npy")))
+			labels := refdata.ReadNPY[int64](t, filepath.Join(dir, c.Name+".y.npy"))
+			want := refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".grad.npy"))
 			grad := mat.New(c.N, c.Dim)
 			r, err := obj.Step(e, labels, grad)
 			if err != nil {

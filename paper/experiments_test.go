@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/refdata"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -217,10 +218,7 @@ func TestDirections(t *testing.T) {
 	if os.Getenv(longVariable) == "" {
 		t.Skipf("set %s=1 to run every experiment in its fast size", longVariable)
 	}
-	home := filepath.Join("..", "..", "shared", "data")
-	if _, err := os.Stat(filepath.Join(home, "omniglot")); err != nil {
-		t.Skip(err)
-	}
+	home := filepath.Dir(refdata.Path(t, "data", "omniglot"))
 	birds := "data.path=" + filepath.Join(home, "cub100")
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) { direction(t, name, home, birds) })

@@ -2,9 +2,9 @@ package paper
 
 import (
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/refdata"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,10 +12,9 @@ import (
 // methodSheet returns the text of the sheet that resolves the papers' misprints.
 func methodSheet(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join("..", "..", "shared", "spec", "method.md")
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(refdata.Path(t, "spec", "method.md"))
 	if err != nil {
-		t.Skipf("%s is not here: %v", path, err)
+		t.Fatal(err)
 	}
 	return string(text)
 }

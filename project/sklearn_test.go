@@ -10,11 +10,11 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/refdata"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -32,19 +32,9 @@ json.dump({'x': y[:, 0].tolist(), 'y': y[:, 1].tolist(), 'seconds': time.time() 
 // mnistTest reads the first n MNIST test images from ../shared/data.
 func mnistTest(t *testing.T, n int) *mat.Dense {
 	t.Helper()
-	dir, err := os.Getwd()
+	f, err := os.Open(refdata.Path(t, "data", "mnist", "t10k-images-idx3-ubyte.gz"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	for dir != "/" {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	f, err := os.Open(filepath.Join(dir, "..", "shared", "data", "mnist", "t10k-images-idx3-ubyte.gz"))
-	if err != nil {
-		t.Skipf("no MNIST test images: %v", err)
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)

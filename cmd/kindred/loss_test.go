@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/internal/refdata"
 )
 
 // TestLossGolden runs all golden losses through the command.
 func TestLossGolden(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "golden")
+	dir := refdata.Path(t, "golden")
 	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	if err != nil {
-		t.Skip("needs the optional data directory ../shared")
+		t.Fatal(err)
 	}
 	var cases []struct {
 		Name, Kind string

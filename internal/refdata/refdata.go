@@ -1,0 +1,50 @@
+// Package refdata finds, for tests, the optional folder of reference data that
+// lies beside the repository: ../shared with golden cases and data sets.
+package refdata
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sbinet/npyio"
+)
+
+// Path returns a path below ../shared, seen from the folder of go.mod. It skips
+// the test, with a message, where that is absent.
+func Path(t testing.TB, elem ...string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if filepath.Dir(dir) == dir {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	path := filepath.Join(append([]string{dir, "..", "shared"}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("optional reference data: %v", err)
+	}
+	return path
+}
+
+// ReadNPY reads all values of a .npy file.
+func ReadNPY[T any](t testing.TB, path string) []T {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var v []T
+	if err := npyio.Read(f, &v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return v
+}
