@@ -35,6 +35,7 @@ reproduce document --from DIR ...' writes the tables of finished experiments as
 one Markdown page, with the figures in a folder beside it.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 3 --out reports/mnist-3
+  kindred reproduce omniglot-epochs --seeds 3 --reuse reports/omniglot
   kindred reproduce mnist --fast --set train.lr=0.0005 --out /tmp/try`,
 		Args: exactArgs("name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
