@@ -1,5 +1,7 @@
 package paper
 
+import "slices"
+
 // xuan is the source of the experiments on the second-order loss.
 const xuan = "Xuan et al. 2020, \"Extreme triplet learning: effectively optimizing easy positives and hard negatives\", "
 
@@ -20,6 +22,10 @@ var photoFast = []string{
 	"data.size=32", "data.augment=none", "network.name=conv4", "network.width=16", "network.dim=32", "data.train_limit=10", "data.test_limit=6",
 	"train.epochs=2", "train.optimizer=adam", "train.lr=0.001", "train.schedule=constant", "sample.classes=8", "sample.per_class=4", "eval.every=1",
 }
+
+// orderFast is a run of seconds that tells first and second order apart; the arms
+// or the experiment set the batch.
+var orderFast = append(withoutBatch(photoFast), "network.width=32", "data.train_limit=40", "train.epochs=4")
 
 var leviPaper = []string{
 	"data.size=224", "data.fit=cover", "data.shorter=256", "data.pixels=imagenet", "data.augment=standard", "network.name=resnet50", "network.dim=128",
@@ -93,18 +99,26 @@ func CUB() *Experiment {
 		"Bird species by the papers' split, classes 1-100 against 101-200. "+photosAbout, photoScales(leviPaper...), append(arms, easyHard(64.9, 65.2)...))
 }
 
+// products is an experiment on shop items with a handful of photos each: two of
+// an item in a batch, where the first order collapses and the second does not.
+func products(name, dataset, title, about string, first, second float64) *Experiment {
+	pairs := []string{"sample.classes=48", "sample.per_class=2"}
+	scales := photoScales(append(xuanPaper("0.005"), "sample.classes=64", "sample.per_class=2")...)
+	for i := range scales[:len(scales)-1] {
+		scales[i].Set = append(scales[i].Set, pairs...)
+	}
+	e := photos(name, dataset, title, xuan+"table 1", about+" "+photosAbout, scales, easyHard(first, second))
+	e.Base = append(e.Base, "data.label=fine")
+	e.Fast = append(slices.Clone(orderFast), pairs...)
+	return e
+}
+
 // SOP is the Stanford Online Products column of table 1 of Xuan et al. 2020.
 func SOP() *Experiment {
-	e := photos("sop", "sop", "Stanford Online Products", xuan+"table 1",
-		"Products with a handful of photos each, by the official split. "+photosAbout, photoScales(append(xuanPaper("0.005"), "sample.classes=64", "sample.per_class=2")...), easyHard(78.0, 78.8))
-	e.Base = append(e.Base, "data.label=fine")
-	return e
+	return products("sop", "sop", "Stanford Online Products", "Products with a handful of photos each, by the official split.", 78.0, 78.8)
 }
 
 // InShop is the In-Shop column of table 1 of Xuan et al. 2020.
 func InShop() *Experiment {
-	e := photos("inshop", "inshop", "In-Shop clothes", xuan+"table 1",
-		"Clothes with the official queries and gallery. "+photosAbout, photoScales(append(xuanPaper("0.005"), "sample.classes=64", "sample.per_class=2")...), easyHard(87.1, 89.0))
-	e.Base = append(e.Base, "data.label=fine")
-	return e
+	return products("inshop", "inshop", "In-Shop clothes", "Clothes with the official queries and gallery.", 87.1, 89.0)
 }
