@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"time"
 
@@ -95,12 +94,11 @@ func (out *Outcome) Curves() report.Figures {
 			for i, r := range a.Runs {
 				epochs = epochs[:0]
 				for j := range r.History {
-					epochs = append(epochs, float64(r.History[j].Epoch))
-					v, ok := r.History[j].Metric(m.Key)
-					if !ok {
-						v = math.NaN()
+					// Not every epoch need be scored; a line joins those that are.
+					if v, ok := r.History[j].Metric(m.Key); ok {
+						epochs = append(epochs, float64(r.History[j].Epoch))
+						runs[i] = append(runs[i], 100*v)
 					}
-					runs[i] = append(runs[i], 100*v)
 				}
 			}
 			mean, low, high := report.MeanBand(runs)

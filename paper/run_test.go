@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/report"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -80,6 +82,26 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	for _, want := range []string{"Triplet", "Trip+EPS", "65.8", "±", "gain over Triplet"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
+		}
+	}
+
+	// Epochs without scores, here the first of two, are no gaps in the curves.
+	sparse := *first
+	for i := range sparse.Arms {
+		for _, r := range sparse.Arms[i].Runs {
+			r.History = append([]train.Epoch{{Epoch: 0}}, r.History...)
+		}
+	}
+	for _, fig := range sparse.Curves().Items {
+		for _, c := range fig.Figure.(report.Lines).Curves {
+			if !slices.Equal(c.X, []float64{1, 2}) || len(c.Y) != 2 || len(c.Low) != 2 {
+				t.Errorf("%s: epochs %v, values %v, band %v", c.Name, c.X, c.Y, c.Low)
+			}
+		}
+	}
+	for i := range sparse.Arms {
+		for _, r := range sparse.Arms[i].Runs {
+			r.History = r.History[1:]
 		}
 	}
 
