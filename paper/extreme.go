@@ -64,6 +64,12 @@ func Extreme() *Experiment {
 			}
 			return holds, text + fmt.Sprintf("; log 2 is %.4f", math.Ln2)
 		},
+	}, {
+		Text:  "With n = 2 the first order moves most triplets to the top right, towards the singular point.",
+		Check: mostMove("EPHN, first order, n = 2", topRight),
+	}, {
+		Text:  "With n = 2 the second order moves most triplets to the bottom right.",
+		Check: mostMove("EPHN, second order, n = 2", bottomRight),
 	}}
 	// The arms set the batch, so no scale may.
 	for i := range e.Scales {
@@ -90,7 +96,7 @@ func extremePictures(out *Outcome, shown *Shown) error {
 	moved := report.Table{
 		Caption: "Where triplets moved between two snapshots, in per cent of those that moved",
 		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}, {Name: "top right"}, {Name: "top left"}, {Name: "bottom left"}, {Name: "bottom right"}},
-		Note:    "The paper's figure 3: with the first order most of the early movement is to the top right, towards the singular point; with the second order it is to the bottom right.",
+		Note:    "The paper's figure 3: with the first order most of the early movement is to the top right, towards the singular point; with the second order it is to the bottom right. A network without other weights starts at the singular point itself, so that what leaves it must first go to the bottom left.",
 	}
 	for i, arm := range []string{"EPHN, first order, n = 2", "EPHN, second order, n = 2", "EPHN, first order, n = 8", "EPHN, second order, n = 8"} {
 		folder := out.runFolder(arm)
@@ -172,10 +178,46 @@ func (s *snapshot) scatter(title string) report.Triplets {
 	return f
 }
 
-// movement counts in which direction the triplets of one snapshot had moved by
-// the next.
+// Directions of movement on the scatter diagram, as moves counts them.
+const (
+	topRight = iota
+	topLeft
+	bottomLeft
+	bottomRight
+	directions
+)
+
+// mostMove checks that more triplets move in one direction than in all others
+// together, on the mean over the snapshots of the first seed.
+func mostMove(arm string, direction int) func(*Outcome) (bool, string) {
+	return func(out *Outcome) (bool, string) {
+		snaps, err := readSnapshots(filepath.Join(out.runFolder(arm), train.SnapshotDir))
+		if err != nil {
+			return false, err.Error()
+		}
+		var mean [directions]float64
+		for i := 1; i < len(snaps); i++ {
+			for d, share := range moves(snaps[i-1], snaps[i]) {
+				mean[d] += share / float64(len(snaps)-1)
+			}
+		}
+		return mean[direction] > 50, fmt.Sprintf("top right %.0f %%, top left %.0f %%, bottom left %.0f %%, bottom right %.0f %% of the movements between snapshots",
+			mean[topRight], mean[topLeft], mean[bottomLeft], mean[bottomRight])
+	}
+}
+
+// movement is the row of the table for one step between snapshots.
 func movement(arm string, before, after *snapshot) report.Row {
-	var count [4]float64 // top right, top left, bottom left, bottom right
+	row := report.Row{Cells: []report.Cell{report.T(arm), report.T(fmt.Sprintf("%d to %d", before.epoch, after.epoch))}}
+	for _, share := range moves(before, after) {
+		row.Cells = append(row.Cells, report.Num(share, 0))
+	}
+	return row
+}
+
+// moves counts in which direction the triplets of one snapshot had moved by the
+// next, in per cent of those that did.
+func moves(before, after *snapshot) (count [directions]float64) {
 	total := 0.0
 	for a := range before.labels {
 		p, n, ok := before.triplet(a)
@@ -189,18 +231,17 @@ func movement(arm string, before, after *snapshot) report.Row {
 		total++
 		switch {
 		case dp >= 0 && dn >= 0:
-			count[0]++
+			count[topRight]++
 		case dp < 0 && dn >= 0:
-			count[1]++
+			count[topLeft]++
 		case dp < 0:
-			count[2]++
+			count[bottomLeft]++
 		default:
-			count[3]++
+			count[bottomRight]++
 		}
 	}
-	row := report.Row{Cells: []report.Cell{report.T(arm), report.T(fmt.Sprintf("%d to %d", before.epoch, after.epoch))}}
-	for _, c := range count {
-		row.Cells = append(row.Cells, report.Num(100*c/max(total, 1), 0))
+	for d := range count {
+		count[d] *= 100 / max(total, 1)
 	}
-	return row
+	return count
 }

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kindred-ml/kindred/report"
@@ -111,7 +112,7 @@ func (out *Outcome) Curves() report.Figures {
 				f.Refs = append(f.Refs, report.Ref{Name: a.Name + ", paper", At: *paper})
 			}
 		}
-		fs.Items = append(fs.Items, report.Captioned{Figure: f, Caption: m.Name + " after every epoch, " + m.Group + "."})
+		fs.Items = append(fs.Items, report.Captioned{Figure: f, Caption: m.Name + " over the epochs, " + m.Group + "."})
 	}
 	return fs
 }
@@ -128,8 +129,11 @@ func (out *Outcome) settings() []report.Block {
 	blocks := []report.Block{shared}
 	arms := report.Settings{Caption: "What the arms change"}
 	for _, a := range out.e.Arms {
-		for _, s := range a.Set {
+		for i, s := range a.Set {
 			it := item(s)
+			if slices.ContainsFunc(a.Set[i+1:], func(later string) bool { return item(later).Name == it.Name }) {
+				continue
+			}
 			arms.Items = append(arms.Items, report.Item{Name: a.Name, Value: it.Name + " = " + it.Value})
 		}
 	}
