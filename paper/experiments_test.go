@@ -263,7 +263,7 @@ func direction(t *testing.T, name, home, birds string) {
 		for _, trim := range []string{"", ", trim 0.1", ", trim 0.3", ", trim 0.5"} {
 			ahead("test_recall@1", "EPS+Trip+SH", "Trip+SH"+trim)
 		}
-	case "sop", "inshop":
+	case "cars", "cub", "sop", "inshop":
 		ahead("test_recall@1", "EPHN, second order", "EPHN, first order")
 	case "omniglot-train":
 		ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")

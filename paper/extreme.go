@@ -28,7 +28,7 @@ func Extreme() *Experiment {
 	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=8", "eval.every=2")
 	e.Base = append(e.Base, "eval.train=400", "eval.keep=true")
 	e.Sweep = &Sweep{X: "samples of a class in the batch, n", Caption: fmt.Sprintf("The paper's figure 4. The batch has %d images.", extremeBatch)}
-	e.Fast = orderFast
+	e.Fast = photoFast
 	for _, order := range []struct{ name, loss string }{{"first order", "nca"}, {"second order", "nca2"}} {
 		for _, neg := range []struct{ name, policy string }{{"EPHN", "hard"}, {"EPSHN", "semihard"}} {
 			for _, n := range []int{2, 4, 8, 16} {

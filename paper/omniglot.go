@@ -173,7 +173,7 @@ func OmniglotTrain() *Experiment {
 	e.Name, e.Title, e.Source = "omniglot-train", "Omniglot, scored on the training alphabets", levi+"section 5.2.6, table 4"
 	e.About = "The same measures on the alphabets that were trained on. Without EPS the training labels, the languages, are learnt almost perfectly at the cost of the letters."
 	e.Base = append(omniglotBase(), "eval.train=-1")
-	e.Scales[0] = Scale{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets without random changes, which it can learn by heart in a minute on two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
+	e.Scales[0] = Scale{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets without random changes, which it can learn by heart in minutes on two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
 		[]string{"data.size=28", "data.augment=none", "data.train_classes=1-300", "network.name=conv4", "train.epochs=30", "train.schedule=cosine", "eval.every=5"}}
 	e.Measures = []Measure{
 		{"train_label_recall@1", "R@1", "languages, training set"}, {"train_recall@1", "R@1", "letters, training set"},
