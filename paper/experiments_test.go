@@ -209,6 +209,28 @@ func TestScales(t *testing.T) {
 	}
 }
 
+// TestRises checks the statement on a sweep that rises and falls.
+func TestRises(t *testing.T) {
+	out := &Outcome{e: &Experiment{}}
+	for i, v := range []float64{40, 50, 70, 60} {
+		name := string(rune('a' + i))
+		out.e.Arms = append(out.e.Arms, Arm{Name: name, At: float64(i)})
+		out.Arms = append(out.Arms, ArmOutcome{Name: name, Measures: []MeasureOutcome{{Key: "test_recall@1", Summary: Summary{Mean: v}}}})
+	}
+	for _, c := range []struct {
+		lo, hi float64
+		holds  bool
+		text   string
+	}{
+		{0, 2, true, "letters R@1: 40.0 with 0 50.0 with 1 70.0 with 2"},
+		{2, 3, false, "letters R@1: 70.0 with 2 60.0 with 3"},
+	} {
+		if holds, text := rises(c.lo, c.hi)(out); holds != c.holds || text != c.text {
+			t.Errorf("from %v to %v: %v, %q", c.lo, c.hi, holds, text)
+		}
+	}
+}
+
 // longVariable asks for the runs on real data, minutes in all.
 const longVariable = "KINDRED_LONG"
 
