@@ -97,12 +97,14 @@ func WriteDocument(path string, outcomes []*Outcome) error {
 }
 
 // documented are the figures for the Markdown page: the experiment's own, and the
-// curves over the epochs where it has none.
+// curves over the epochs where it has none. Rows of photographs stay in the
+// report: they are large, and not ours to publish.
 func (out *Outcome) documented() []NamedFigure {
-	if len(out.Figures) < 2 {
-		return out.Figures
+	figures := slices.DeleteFunc(slices.Clone(out.Figures), func(f NamedFigure) bool { return strings.HasPrefix(f.Name, queriesFigure) })
+	if len(figures) < 2 {
+		return figures
 	}
-	return slices.DeleteFunc(slices.Clone(out.Figures), func(f NamedFigure) bool { return f.Name == curvesFigure })
+	return slices.DeleteFunc(figures, func(f NamedFigure) bool { return f.Name == curvesFigure })
 }
 
 func copyFile(from, to string) error {

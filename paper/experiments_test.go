@@ -323,6 +323,13 @@ func TestPhotoPage(t *testing.T) {
 	if !strings.Contains(string(page), "t-SNE of the first 10 training classes") {
 		t.Error("the page lacks the map")
 	}
+	var names []string
+	for _, f := range out.documented() {
+		names = append(names, f.Name)
+	}
+	if !slices.Equal(names, []string{"classes"}) {
+		t.Errorf("figures of the Markdown page: %v, want no photographs", names)
+	}
 	// One arm alone has a page as well.
 	o.Arms = o.Arms[1:]
 	if out, err = Reproduce(t.Context(), e, o); err != nil {

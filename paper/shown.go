@@ -83,6 +83,9 @@ func (out *Outcome) diagnosis(set, lead string, arms ...string) (report.Section,
 	return s, nil
 }
 
+// queriesFigure begins the names of the figures that show queries.
+const queriesFigure = "queries"
+
 // queries shows the same random test queries with their nearest neighbours in
 // the embeddings of each arm, first seed only.
 func (out *Outcome) queries(shown *Shown, lead string, arms ...string) error {
@@ -109,7 +112,7 @@ func (out *Outcome) queries(shown *Shown, lead string, arms ...string) error {
 		}
 		pair.Random.Caption = arm + ": a query (left) and its nearest neighbours among the test samples."
 		s.Blocks = append(s.Blocks, pair.Random)
-		shown.add(fmt.Sprintf("queries%d", i+1), pair.Random.Caption, pair.Random)
+		shown.add(fmt.Sprintf("%s%d", queriesFigure, i+1), pair.Random.Caption, pair.Random)
 	}
 	shown.Sections = append(shown.Sections, s)
 	return nil
