@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // Exit statuses of every command.
@@ -56,6 +59,7 @@ func (a *app) printJSON(v any) error {
 // place that maps errors to statuses.
 func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 	a := &app{out: out, err: errOut}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory is this command line's
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -124,6 +128,7 @@ and measures how well that went.`,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on standard output; progress goes to standard error")
 	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1, "seed of everything random; the same seed gives the same bits")
+	root.PersistentFlags().Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, as in 4GiB (default half of the machine's, or GOMEMLIMIT)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range commands {
 		root.AddCommand(c(a))
@@ -134,6 +139,23 @@ and measures how well that went.`,
 		}
 	}
 	return root
+}
+
+// memoryFlag is the flag --memory. It sets the runtime's soft memory limit,
+// which is where package budget finds it.
+type memoryFlag struct{ text string }
+
+func (f *memoryFlag) String() string { return f.text }
+func (f *memoryFlag) Type() string   { return "size" }
+
+func (f *memoryFlag) Set(text string) error {
+	n, err := budget.Parse(text)
+	if err != nil {
+		return err
+	}
+	f.text = text
+	debug.SetMemoryLimit(n)
+	return nil
 }
 
 // group runs a command that only holds others: it prints its help, and a word

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // runArgs runs one command line as main would.
@@ -64,5 +66,26 @@ func TestUnknownWordAfterAGroupIsAUsageError(t *testing.T) {
 	}
 	if code, out, _ := runArgs(t, "data"); code != exitOK || !strings.Contains(out, "list") {
 		t.Errorf("the group alone: status %d, stdout %q", code, out)
+	}
+}
+
+func TestMemoryFlagIsTheLimitOfOneCommandLine(t *testing.T) {
+	saved, before := commands, budget.Limit()
+	defer func() { commands = saved }()
+	var seen int64
+	commands = []func(*app) *cobra.Command{func(*app) *cobra.Command {
+		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
+			seen = budget.Limit()
+			return nil
+		}}
+	}}
+	if code, _, errOut := runArgs(t, "try", "--memory", "96MiB"); code != exitOK || seen != 96<<20 {
+		t.Errorf("status %d, limit %d, stderr %q", code, seen, errOut)
+	}
+	if now := budget.Limit(); now != before {
+		t.Errorf("the limit stayed at %d, was %d", now, before)
+	}
+	if code, _, errOut := runArgs(t, "try", "--memory", "lots"); code != exitUsage || !strings.Contains(errOut, `"lots" is not a size`) {
+		t.Errorf("status %d, stderr %q", code, errOut)
 	}
 }

@@ -1,0 +1,98 @@
+// Package budget is the one limit on memory under every reader and every plan:
+// what a file's header, a compressed stream or a setting asks for is compared
+// with it before the memory is taken.
+//
+// The limit is the Go runtime's soft memory limit where one is set (the
+// variable GOMEMLIMIT, the command's flag --memory, debug.SetMemoryLimit), else
+// half of what the machine or its container has. It bounds each thing by
+// itself, one file, one stream, one plan; it does not add them up.
+package budget
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+)
+
+// fallback is taken for the memory of a machine that does not tell it.
+const fallback = 4 << 30
+
+// machine is the memory of the machine in bytes, asked once.
+var machine = sync.OnceValue(func() int64 {
+	if m := physical(); m > 0 {
+		return m
+	}
+	return fallback
+})
+
+// Limit returns the limit in bytes.
+func Limit() int64 {
+	if l := debug.SetMemoryLimit(-1); l != math.MaxInt64 { // -1 asks and sets nothing
+		return l
+	}
+	return machine() / 2
+}
+
+// Error says that something needs more memory than the limit.
+type Error struct {
+	What  string // what asked: a file, an array in it, a setting
+	Need  int64  // bytes; 0 if all that is known is that they exceed the limit
+	Limit int64
+}
+
+func (e *Error) Error() string {
+	limit := Format(e.Limit) + ": raise --memory (or GOMEMLIMIT)"
+	switch e.Need {
+	case 0:
+		return fmt.Sprintf("%s: unpacks to more than the limit of %s", e.What, limit)
+	case math.MaxInt64:
+		return fmt.Sprintf("%s: needs more than 8 EiB, the limit is %s", e.What, limit)
+	}
+	return fmt.Sprintf("%s: needs %s, the limit is %s", e.What, Format(e.Need), limit)
+}
+
+// Check returns an *Error if need bytes are more than the limit.
+func Check(what string, need int64) error {
+	if l := Limit(); need > l {
+		return &Error{What: what, Need: need, Limit: l}
+	}
+	return nil
+}
+
+// Product multiplies counts and sizes, none of which may be negative: a product
+// that int64 cannot hold, or a negative factor, gives math.MaxInt64, which no
+// limit allows. Without factors it is 1.
+func Product(factors ...int64) int64 {
+	p := int64(1)
+	for _, f := range factors {
+		if f < 0 {
+			return math.MaxInt64
+		}
+	}
+	for _, f := range factors {
+		if f == 0 {
+			return 0
+		}
+	}
+	for _, f := range factors {
+		if p > math.MaxInt64/f {
+			return math.MaxInt64
+		}
+		p *= f
+	}
+	return p
+}
+
+// Sum adds sizes as Product multiplies them: what int64 cannot hold, or a
+// negative term, gives math.MaxInt64.
+func Sum(terms ...int64) int64 {
+	var s int64
+	for _, t := range terms {
+		if t < 0 || s > math.MaxInt64-t {
+			return math.MaxInt64
+		}
+		s += t
+	}
+	return s
+}

@@ -1,0 +1,55 @@
+package budget
+
+import (
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// physical is the smaller of the machine's memory and of what the control
+// groups above this process allow it; 0 if neither is told.
+func physical() int64 { return linuxMemory(os.ReadFile) }
+
+// linuxMemory is physical over the files that read gives.
+func linuxMemory(read func(string) ([]byte, error)) int64 {
+	var least int64
+	consider := func(n int64) {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	info, _ := read("/proc/meminfo")
+	for line := range strings.Lines(string(info)) {
+		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			consider(Product(kib, 1024))
+		}
+	}
+	groups, _ := read("/proc/self/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		// 0::/a/b of version 2, 4:memory:/a/b of version 1
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(part) != 3 {
+			continue
+		}
+		root, file := "/sys/fs/cgroup", "memory.max"
+		switch {
+		case part[1] == "memory":
+			root, file = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		case part[1] != "":
+			continue
+		}
+		// A container sees its own group as the root, and so may not see the path.
+		for dir := path.Clean("/" + part[2]); ; dir = path.Dir(dir) {
+			if text, err := read(path.Join(root, dir, file)); err == nil {
+				limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is no limit
+				consider(limit)
+			}
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return least
+}
