@@ -18,7 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/kindred-ml/kindred/internal/regular"
 )
 
 // MaxBytes bounds the size that a header may announce: larger files are taken
@@ -35,7 +36,7 @@ type Tensor struct {
 // ReadFile reads the file at path. Errors name the file and the sizes that
 // disagree.
 func ReadFile(path string) (*Tensor, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,60 @@
+// Package regular opens files for reading that have to be regular files. A
+// named pipe blocks whoever opens it until somebody writes to it, a device may
+// never end: given as input, or named in a list, they are errors at once.
+package regular
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Error says that what stands at a path is not a regular file.
+type Error struct {
+	Path string
+	Mode fs.FileMode
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s, not a regular file", e.Path, kind(e.Mode))
+}
+
+func kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something special"
+}
+
+// Open opens the regular file at path for reading; symbolic links are followed.
+// The error is an *Error where something else stands there.
+func Open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Error{path, info.Mode()}
+	}
+	// What stands there may change in between: opening does not wait, and the
+	// open file is looked at again.
+	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = &Error{path, info.Mode()}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
