@@ -10,3 +10,15 @@ func (e *Net) Activations() map[string][]float32 {
 	}
 	return m
 }
+
+// Steps returns the labels of the steps that training and evaluation are compiled
+// to; a label with a + is of two convolutions in one.
+func (e *Net) Steps() (training, evaluation []string) {
+	labels := func(p plan) (l []string) {
+		for _, s := range p.steps {
+			l = append(l, s.label())
+		}
+		return l
+	}
+	return labels(e.train), labels(e.eval)
+}

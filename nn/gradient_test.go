@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/mat"
@@ -12,7 +14,9 @@ import (
 
 // gradientCases holds every layer at least once, on odd sizes, strides,
 // paddings and groups, alone and in the combinations that the engine fuses. Each
-// ends with a dense layer where its output is not a vector.
+// ends with a dense layer where its output is not a vector. Where "conv conv" is
+// in the name two convolutions are computed as one, which needs so many channels
+// between them that it pays; "conv, conv" stay apart.
 func gradientCases() map[string]*nn.Spec {
 	img := func(h, w, c int, layers ...nn.Layer) *nn.Spec {
 		return &nn.Spec{Name: "case", Input: nn.Shape{H: h, W: w, C: c}, Layers: layers}
@@ -36,9 +40,11 @@ func gradientCases() map[string]*nn.Spec {
 		"conv 1x1 stride":        with(5, 5, 3, conv("c", 4, 1, 2, 0, 0)),
 		"conv groups":            with(5, 4, 6, conv("c", 4, 3, 1, 1, 2)),
 		"conv depthwise":         with(5, 5, 3, conv("a", 3, 1, 1, 0, 0), conv("c", 3, 3, 2, 1, -1)),
-		"conv conv":              with(7, 6, 1, conv("a", 3, 3, 1, 0, 0), conv("b", 4, 3, 1, 0, 0)),
+		"conv conv":              with(7, 6, 1, conv("a", 6, 3, 1, 0, 0), conv("b", 4, 3, 1, 0, 0)),
 		"conv conv padded":       with(6, 7, 2, conv("a", 4, 3, 1, 1, 0), conv("b", 3, 2, 2, 0, 0), relu),
-		"conv conv relu norm":    with(8, 8, 1, conv("a", 3, 3, 1, 0, 0), conv("b", 4, 3, 1, 0, 0), relu, bn("n"), nn.Layer{Kind: nn.MaxPool, Kernel: 2}),
+		"conv conv relu norm":    with(8, 8, 1, conv("a", 6, 3, 1, 0, 0), conv("b", 4, 3, 1, 0, 0), relu, bn("n"), nn.Layer{Kind: nn.MaxPool, Kernel: 2}),
+		"conv conv no bias":      with(7, 6, 1, nn.Layer{Kind: nn.Conv, Name: "a", Out: 6, Kernel: 3, NoBias: true}, nn.Layer{Kind: nn.Conv, Name: "b", Out: 4, Kernel: 3, NoBias: true}),
+		"conv, conv":             with(7, 6, 1, conv("a", 3, 3, 1, 0, 0), conv("b", 4, 3, 1, 0, 0)),
 		"conv relu":              with(5, 5, 2, conv("c", 4, 3, 1, 1, 0), relu),
 		"conv norm":              with(4, 5, 2, plain("c", 3), bn("n")),
 		"conv norm relu":         with(4, 5, 2, plain("c", 3), bn("n"), relu),
@@ -70,6 +76,23 @@ func gradientCases() map[string]*nn.Spec {
 			{Kind: nn.Residual, Name: "i", Layers: []nn.Layer{plain("a", 3), bn("an")}}, relu, plain("b", 3), bn("bn")}}),
 		"residual linear": with(4, 4, 2, plain("x", 3), bn("xn"), nn.Layer{Kind: nn.Residual, Name: "r", Layers: []nn.Layer{
 			plain("a", 5), bn("an"), relu6, {Kind: nn.Conv, Name: "d", Out: 5, Kernel: 3, Pad: 1, Groups: -1, NoBias: true}, bn("dn"), relu6, plain("b", 3), bn("bn")}}),
+	}
+}
+
+// TestConvolutionsAreJoined sees to it that the cases meant for convolutions
+// computed as one are, in training and in evaluation, and no others.
+func TestConvolutionsAreJoined(t *testing.T) {
+	for name, spec := range gradientCases() {
+		net, err := nn.New(spec, nn.Options{Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		training, evaluation := net.Steps()
+		for plan, steps := range map[string][]string{"training": training, "evaluation": evaluation} {
+			if joined, want := slices.Contains(steps, "a+b"), strings.Contains(name, "conv conv"); joined != want {
+				t.Errorf("%s, %s: convolutions joined: %v, want %v (steps %q)", name, plan, joined, want, steps)
+			}
+		}
 	}
 }
 

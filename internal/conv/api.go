@@ -58,6 +58,8 @@ func (ws *Workspace) padded(i int, v []float32, at, n int) []float32 {
 	return ws.vectors[i]
 }
 
+// chunkMoments returns room for the moments of l's chunks. Their counts are set
+// here, before the parts of a chunk run at the same time.
 func (ws *Workspace) chunkMoments(l *layout) []chunkMoments {
 	if cap(ws.moments) < l.chunks {
 		ws.moments = append(ws.moments[:cap(ws.moments)], make([]chunkMoments, l.chunks-cap(ws.moments))...)
@@ -66,6 +68,8 @@ func (ws *Workspace) chunkMoments(l *layout) []chunkMoments {
 	for i := range ws.moments {
 		m := &ws.moments[i]
 		m.mean, m.m2 = par.Grow(m.mean, l.cols), par.Grow(m.m2, l.cols)
+		_, images, _, rows := l.extent(i)
+		m.count = images * rows * l.width
 	}
 	return ws.moments
 }

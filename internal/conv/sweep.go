@@ -166,6 +166,12 @@ func (l *layout) tables() {
 	}
 }
 
+// extent returns the images and the rows of positions of a chunk.
+func (l *layout) extent(chunk int) (n0, images, p0, rows int) {
+	n0, p0 = chunk/l.bands*l.images, chunk%l.bands*l.rows
+	return n0, min(l.images, l.n-n0), p0, min(l.rows, l.outH-p0)
+}
+
 // sweep multiplies every position's source values with packed filters. It is a
 // par.Task over chunks of positions times parts of the panels.
 type sweep struct {
@@ -194,10 +200,7 @@ func (s *sweep) do() {
 func (s *sweep) Run(chunk int) {
 	part := chunk % s.split
 	chunk /= s.split
-	n0 := chunk / s.bands * s.images
-	images := min(s.images, s.n-n0)
-	p0 := chunk % s.bands * s.rows
-	rows := min(s.rows, s.outH-p0)
+	n0, images, p0, rows := s.extent(chunk)
 
 	var a []float32
 	if s.copied {
@@ -213,12 +216,12 @@ func (s *sweep) Run(chunk int) {
 	positions := images * rows * s.width
 	if s.wino {
 		s.winoChunk(a, base, images, rows, s.width)
-		s.measure(chunk, base, positions, 0, s.cols)
+		s.measure(chunk, base, 0, s.cols)
 		return
 	}
 	if s.geometry.depthwise {
 		s.depthwiseRows(a, base, n0, images, p0, rows)
-		s.measure(chunk, base, positions, 0, s.cols)
+		s.measure(chunk, base, 0, s.cols)
 		return
 	}
 	full := positions / s.tr * s.tr
@@ -262,7 +265,7 @@ func (s *sweep) Run(chunk int) {
 			t.Run()
 		}
 	}
-	s.measure(chunk, base, positions, first*s.tc, min(end*s.tc, s.cols))
+	s.measure(chunk, base, first*s.tc, min(end*s.tc, s.cols))
 }
 
 // slabRows is the number of rows of positions that a chunk's slab serves.
@@ -274,11 +277,11 @@ func (l *layout) slabRows(rows int) int {
 }
 
 // measure takes the moments of some columns of a chunk while it is in cache.
-func (s *sweep) measure(chunk, base, positions, from, to int) {
+func (s *sweep) measure(chunk, base, from, to int) {
 	if s.moments == nil {
 		return
 	}
 	scratch := s.scratch.Get(s.cols)
-	s.moments[chunk].measure(s.dst[base:], scratch, s.dstCol, positions, from, to)
+	s.moments[chunk].measure(s.dst[base:], scratch, s.dstCol, from, to)
 	s.scratch.Put(scratch)
 }
