@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -77,7 +78,12 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(errOut, "kindred: interrupted")
+		if s, ok := signalled(ctx); ok {
+			return exitSignal + int(s)
+		}
 		return exitFailure
+	case errors.Is(err, syscall.EPIPE): // nobody reads the results any more
+		return exitSignal + int(syscall.SIGPIPE)
 	case errors.As(err, &usage) || isCobraUsage(err):
 		fmt.Fprintf(errOut, "kindred: %v\nTry 'kindred %s--help'.\n", err, commandPath(root, args))
 		return exitUsage

@@ -1,0 +1,160 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// childArgs, if set in the environment, makes the test binary the program itself,
+// with these arguments and one more command, "wait".
+const childArgs = "KINDRED_CMD_TEST_ARGS"
+
+func TestMain(m *testing.M) {
+	if args, ok := os.LookupEnv(childArgs); ok {
+		commands = append(commands, newWait)
+		os.Exit(run(withSignals(context.Background()), strings.Fields(args), os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// newWait writes remarks until its context ends, then a result.
+func newWait(a *app) *cobra.Command {
+	stubborn := false
+	cmd := &cobra.Command{Use: "wait", RunE: func(cmd *cobra.Command, _ []string) error {
+		for k := 0; cmd.Context().Err() == nil && k < 1000; k++ {
+			fmt.Fprintln(a.err, "waiting")
+			time.Sleep(10 * time.Millisecond)
+		}
+		for stubborn {
+			time.Sleep(time.Second)
+		}
+		return cmd.Context().Err()
+	}}
+	cmd.Flags().BoolVar(&stubborn, "stubborn", false, "")
+	return cmd
+}
+
+// child starts the program with the given arguments.
+func child(t *testing.T, args string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childArgs+"="+args)
+	return cmd
+}
+
+// status waits for a process and returns how it ended.
+func status(t *testing.T, cmd *exec.Cmd) syscall.WaitStatus {
+	t.Helper()
+	killed := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	err := cmd.Wait()
+	killed.Stop()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.Sys().(syscall.WaitStatus)
+}
+
+// started waits for the first remark of a process and reads on.
+func started(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	r, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(r)
+	if line, err := in.ReadString('\n'); err != nil {
+		t.Fatal(line, err)
+	}
+	go io.Copy(io.Discard, in)
+}
+
+func TestSignalsEndTheContextAndGiveTheStatus(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := child(t, "wait")
+		started(t, cmd)
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(s) {
+			t.Errorf("%v: exited %v with %d, want %d", s, st.Exited(), st.ExitStatus(), 128+int(s))
+		}
+	}
+}
+
+func TestTheSecondSignalEndsTheProcess(t *testing.T) {
+	cmd := child(t, "wait --stubborn")
+	started(t, cmd)
+	for range 100 { // the first may not have been taken yet
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if st := status(t, cmd); !st.Signaled() || st.Signal() != syscall.SIGINT {
+		t.Errorf("ended by %v", st)
+	}
+}
+
+// TestNobodyReadsTheRemarks closes the other end of standard error: the command
+// goes on, and still stops as asked.
+func TestNobodyReadsTheRemarks(t *testing.T) {
+	cmd := child(t, "wait")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	time.Sleep(100 * time.Millisecond) // ten remarks into the closed pipe
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGTERM) {
+		t.Errorf("ended by signal %v, status %d", st.Signal(), st.ExitStatus())
+	}
+}
+
+func TestNobodyReadsTheResults(t *testing.T) {
+	cmd := child(t, "train --print-config")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if st := status(t, cmd); st.ExitStatus() != 128+int(syscall.SIGPIPE) {
+		t.Errorf("status %d", st.ExitStatus())
+	}
+}
