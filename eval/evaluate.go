@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/eval/cluster"
@@ -102,19 +101,24 @@ type Report struct {
 // means that the queries are the gallery, each left out of its own ranking by
 // index. Clusterings are of the queries' embeddings.
 //
-// It returns an error if lengths differ, if a row is not finite (it is named), if
-// no query has a positive, or if a clustering asks for more clusters than rows.
+// It returns an error if lengths differ, if a row is not finite (it is named), or
+// for what Check finds: a metric that is none, no query with a positive, a
+// clustering with more clusters than rows.
 func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Report, error) {
-	if len(cfg.Metrics) == 0 {
-		return nil, errors.New("no metric to compute")
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
-	if len(queries.Labels) == 0 {
-		return nil, errors.New("no labels")
-	}
-	if cfg.Bootstrap < 0 || cfg.Worst < 0 || cfg.Confidence < 0 || cfg.Confidence >= 1 {
-		return nil, fmt.Errorf("%d resamples at confidence %g, %d worst queries", cfg.Bootstrap, cfg.Confidence, cfg.Worst)
+	if err := cfg.Distance.Check(); err != nil {
+		return nil, err
 	}
 	if err := rank.Check(queries, gallery); err != nil {
+		return nil, err
+	}
+	var galleryLabels [][]int64
+	if gallery != nil {
+		galleryLabels = gallery.Labels
+	}
+	if err := Check(queries.Labels, galleryLabels, cfg); err != nil {
 		return nil, err
 	}
 	rep := &Report{Distance: cfg.Distance}
@@ -196,7 +200,7 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	}
 	tables := make([]*perQuery, len(rep.Columns))
 	for c := range tables {
-		tables[c] = newPerQuery(metrics, queries.Labels[c], cfg.details())
+		tables[c] = newPerQuery(metrics, queries.Labels[c], others, cfg.details())
 	}
 	err := rank.Positives(ctx, queries, gallery, opt, func(q rank.Query) { tables[q.Column].add(q) })
 	if err != nil {
@@ -205,9 +209,6 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	for c, t := range tables {
 		col := &rep.Columns[c]
 		col.Queries, col.Excluded = t.queries, t.excluded
-		if col.Queries == 0 {
-			return fmt.Errorf("no query has a positive in the gallery by %q: all %d were left out", col.Name, col.Excluded)
-		}
 		for i, m := range metrics {
 			col.Values = append(col.Values, Value{Metric: m, Value: t.sum[i] / float64(t.queries)})
 		}
@@ -250,9 +251,6 @@ func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) erro
 	for _, m := range cfg.Metrics {
 		if !m.clusters() {
 			continue
-		}
-		if cfg.Assignments != nil && m.Factor > 1 {
-			return fmt.Errorf("%s runs k-means with %d clusters a class: it does not go with given assignments", m, m.Factor)
 		}
 		for c := range rep.Columns {
 			col := &rep.Columns[c]
@@ -326,5 +324,5 @@ func clusterScore(k Kind, t *cluster.Table) float64 {
 	case Completeness:
 		return t.Completeness()
 	}
-	panic("eval: " + string(k) + " is not a measure of a clustering")
+	panic("eval: " + string(k) + " is not a measure of a clustering") // Metric.Check has let it pass
 }

@@ -51,7 +51,8 @@ const (
 )
 
 var (
-	atK        = []Kind{Recall, Precision, MAP, NDCG}
+	cutKinds   = []Kind{Recall, Precision, MAPAtK, NDCG} // take a K
+	atK        = []Kind{Recall, Precision, MAP, NDCG}    // names before @K
 	rankKinds  = []Kind{MAPAtR, RPrecision, MAP, MRR, NDCG}
 	groupKinds = []Kind{NMI, NMIGeometric, AMI, AMIGeometric, ARI, Purity, F1, Homogeneity, Completeness}
 )
@@ -59,18 +60,42 @@ var (
 // Metric is one number to compute.
 type Metric struct {
 	Kind Kind
-	// K is the number of neighbours; 0 means the whole ranking.
+	// K, for Recall, Precision, MAPAtK and NDCG, is the number of neighbours; 0
+	// means the whole ranking: Recall is 1 then, Precision the share of positives
+	// in the gallery, MAPAtK the same as MAP. The other kinds take none.
 	K int
 	// Factor, for clusterings, makes the number of clusters Factor times the
-	// number of classes.
+	// number of classes; 0 is 1.
 	Factor int
 }
 
-// String returns the name that ParseMetric reads: recall@1, map@r, nmi+10.
+// Check returns an error if m is no metric: its Kind is unknown, K or Factor is
+// negative, or given to a kind that takes none.
+func (m Metric) Check() error {
+	switch {
+	case !slices.Contains(rankKinds, m.Kind) && !slices.Contains(cutKinds, m.Kind) && !m.clusters():
+		return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s", string(m.Kind), joinKinds(slices.Concat(cutKinds, rankKinds[:4])), joinKinds(groupKinds))
+	case m.K < 0:
+		return fmt.Errorf("metric %s of %d neighbours: want 1 or more, or 0 for the whole ranking", m.Kind, m.K)
+	case m.K > 0 && !slices.Contains(cutKinds, m.Kind):
+		return fmt.Errorf("metric %s of %d neighbours: its ranking is not cut off; the kinds with a K are %s", m.Kind, m.K, joinKinds(cutKinds))
+	case m.Factor < 0:
+		return fmt.Errorf("metric %s with %d clusters a class: want 1 or more", m.Kind, m.Factor)
+	case m.Factor > 0 && !m.clusters():
+		return fmt.Errorf("metric %s with %d clusters a class: it is no measure of a clustering", m.Kind, m.Factor)
+	}
+	return nil
+}
+
+// String returns the name that ParseMetric reads: recall@1, map@r, nmi+10. Over
+// the whole ranking Recall and Precision, which have no such name, are called
+// recall and precision.
 func (m Metric) String() string {
 	switch {
-	case m.Kind == MAPAtK:
+	case m.Kind == MAPAtK && m.K > 0:
 		return fmt.Sprintf("map@%d", m.K)
+	case m.Kind == MAPAtK:
+		return string(MAP)
 	case m.K > 0:
 		return fmt.Sprintf("%s@%d", m.Kind, m.K)
 	case m.Factor > 1:
@@ -187,11 +212,15 @@ func (m Metric) depth(maxR int) int {
 func (m Metric) firstOnly() bool { return m.Kind == Recall || m.Kind == MRR }
 
 // value is the measure of one query from the increasing ranks of its r > 0
-// positives.
-func (m Metric) value(ranks []int32, r int) float64 {
+// positives in a ranking of n items.
+func (m Metric) value(ranks []int32, r, n int) float64 {
+	k := m.K
+	if k == 0 {
+		k = n
+	}
 	switch m.Kind {
 	case Recall:
-		if len(ranks) > 0 && int(ranks[0]) <= m.K {
+		if len(ranks) > 0 && int(ranks[0]) <= k {
 			return 1
 		}
 		return 0
@@ -201,7 +230,7 @@ func (m Metric) value(ranks []int32, r int) float64 {
 		}
 		return 0
 	case Precision:
-		return float64(within(ranks, m.K)) / float64(m.K)
+		return float64(within(ranks, k)) / float64(k)
 	case RPrecision:
 		return float64(within(ranks, r)) / float64(r)
 	case MAPAtR:
@@ -209,11 +238,11 @@ func (m Metric) value(ranks []int32, r int) float64 {
 	case MAP:
 		return precisionSum(ranks) / float64(r)
 	case MAPAtK:
-		return precisionSum(ranks[:within(ranks, m.K)]) / float64(min(m.K, r))
+		return precisionSum(ranks[:within(ranks, k)]) / float64(min(k, r))
 	case NDCG:
-		return ndcg(ranks, r, m.K)
+		return ndcg(ranks, r, k)
 	}
-	panic("eval: " + m.String() + " is not a measure of a ranking")
+	panic("eval: " + m.String() + " is not a measure of a ranking") // Metric.Check has let it pass
 }
 
 // within counts the ranks up to k.
@@ -232,11 +261,8 @@ func precisionSum(ranks []int32) float64 {
 }
 
 func ndcg(ranks []int32, r, k int) float64 {
-	ideal := r
-	if k > 0 {
-		ranks = ranks[:within(ranks, k)]
-		ideal = min(r, k)
-	}
+	ranks = ranks[:within(ranks, k)]
+	ideal := min(r, k)
 	var gain, best float64
 	for _, rank := range ranks {
 		gain += 1 / math.Log2(1+float64(rank))

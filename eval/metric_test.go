@@ -324,7 +324,7 @@ func TestBootstrapIntervals(t *testing.T) {
 	// 40 classes of 10 whose queries all hit or all miss: resampling queries
 	// understates the spread by the square root of 10.
 	n := 400
-	t1 := newPerQuery([]Metric{{Kind: Recall, K: 1}}, make([]int64, n), true)
+	t1 := newPerQuery([]Metric{{Kind: Recall, K: 1}}, make([]int64, n), n-1, true)
 	for i := range n {
 		t1.labels[i] = int64(i / 10)
 		ranks := []int32{int32(1 + (i/10)%2)}
@@ -450,7 +450,7 @@ func TestEvaluateRejects(t *testing.T) {
 		{"counts", "2 query labels", Set{X: s.X, Labels: [][]int64{{1, 2}}}, nil, Config{Metrics: recall}},
 		{"assignments", "3 class labels for 2", s, nil, Config{Metrics: []Metric{{Kind: NMI}}, Assignments: []int64{1, 2}}},
 		{"factor", "does not go with given assignments", s, nil, Config{Metrics: []Metric{{Kind: NMI, Factor: 2}}, Assignments: []int64{1, 2, 3}}},
-		{"K", "k-means with 20 clusters of 3 rows", s, nil, Config{Metrics: []Metric{{Kind: NMI, Factor: 10}}}},
+		{"K", "nmi+10 by \"label\" needs k-means with 2 x 10 clusters (classes x factor), and there are 3 rows", s, nil, Config{Metrics: []Metric{{Kind: NMI, Factor: 10}}}},
 		{"confidence", "confidence 1", s, nil, Config{Metrics: recall, Bootstrap: 10, Confidence: 1}},
 		{"dimensions", "2 dimensions, the gallery 1", Set{X: mat.New(1, 2), Labels: [][]int64{{1}}}, &s, Config{Metrics: recall}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -76,8 +77,11 @@ type jsonClustering struct {
 // MarshalJSON writes the report as one object whose keys are stable: metrics,
 // queries, excluded, classes and distance of the first column of labels; columns
 // with the same for each, if there are several; clusterings; notes.
-func (rep *Report) MarshalJSON() ([]byte, error) {
-	first := rep.Columns[0].json()
+func (rep Report) MarshalJSON() ([]byte, error) {
+	first := jsonColumn{Metrics: map[string]float64{}}
+	if len(rep.Columns) > 0 {
+		first = rep.Columns[0].json()
+	}
 	doc := jsonReport{
 		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, Classes: first.Classes,
 		Intervals: first.Intervals, PerClass: first.PerClass, Worst: first.Worst,
@@ -329,6 +333,9 @@ func (rep *Report) rows() [][]string {
 		header = append(header, c.Name)
 	}
 	rows := [][]string{header}
+	if len(rep.Columns) == 0 {
+		return rows
+	}
 	for i, v := range rep.Columns[0].Values {
 		row := []string{v.Metric.String()}
 		for _, c := range rep.Columns {
@@ -367,10 +374,7 @@ func (rep *Report) remarks() []string {
 }
 
 func (rep *Report) normalised() bool {
-	for _, v := range rep.Columns[0].Values {
-		if v.Metric.Kind == NMI || v.Metric.Kind == AMI {
-			return true
-		}
-	}
-	return false
+	return len(rep.Columns) > 0 && slices.ContainsFunc(rep.Columns[0].Values, func(v Value) bool {
+		return v.Metric.Kind == NMI || v.Metric.Kind == AMI
+	})
 }

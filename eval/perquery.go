@@ -41,6 +41,7 @@ const worstNeighbours = 10
 type perQuery struct {
 	metrics           []Metric
 	labels            []int64
+	others            int // items in the ranking of a query
 	queries, excluded int
 	sum               []float64
 	// With details, a row for each query that has a positive.
@@ -53,8 +54,8 @@ type perQuery struct {
 
 func (c *Config) details() bool { return c.Bootstrap > 0 || c.Classes || c.Worst > 0 }
 
-func newPerQuery(metrics []Metric, labels []int64, details bool) *perQuery {
-	return &perQuery{metrics: metrics, labels: labels, sum: make([]float64, len(metrics)), details: details}
+func newPerQuery(metrics []Metric, labels []int64, others int, details bool) *perQuery {
+	return &perQuery{metrics: metrics, labels: labels, others: others, sum: make([]float64, len(metrics)), details: details}
 }
 
 func (t *perQuery) add(q rank.Query) {
@@ -73,7 +74,7 @@ func (t *perQuery) add(q rank.Query) {
 		t.first = append(t.first, first)
 	}
 	for i, m := range t.metrics {
-		v := m.value(q.Ranks, q.R)
+		v := m.value(q.Ranks, q.R, t.others)
 		t.sum[i] += v
 		if t.details {
 			t.values = append(t.values, v)

@@ -32,8 +32,8 @@ type scored struct {
 	q, g *Embedded
 }
 
-// newScored lists the sets to score.
-func newScored(sel *data.Selected, cfg *Config) ([]*scored, error) {
+// scoredSets lists the sets to score, without a way to read them yet.
+func scoredSets(sel *data.Selected, cfg *Config) []*scored {
 	sets := []*scored{{name: "test", query: sel.Query}}
 	if sel.Gallery != sel.Query {
 		sets[0].gallery = sel.Gallery
@@ -44,6 +44,12 @@ func newScored(sel *data.Selected, cfg *Config) ([]*scored, error) {
 	if n := cfg.Eval.Train; n != 0 {
 		sets = append(sets, &scored{name: "train", query: spread(sel.Train, n)})
 	}
+	return sets
+}
+
+// newScored lists the sets to score.
+func newScored(sel *data.Selected, cfg *Config) ([]*scored, error) {
+	sets := scoredSets(sel, cfg)
 	for _, s := range sets {
 		var err error
 		if s.qfeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false); err != nil {
@@ -187,6 +193,49 @@ func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics ma
 		}
 	}
 	return out, nil
+}
+
+// checkMetrics returns an error if a metric of cfg cannot be had for the labels of
+// a set that is scored: before the first step, not after the last.
+func checkMetrics(sel *data.Selected, cfg *Config) error {
+	metrics, err := cfg.metricsOf(true)
+	if err != nil {
+		return err
+	}
+	for _, s := range scoredSets(sel, cfg) {
+		if err := s.check(cfg, metrics); err != nil {
+			return fmt.Errorf("the %s samples cannot be scored: %w\nask for other metrics (eval.recall, eval.metrics), another column (data.fine) or more samples (data.split, data.test_limit, eval.train)", s.name, err)
+		}
+	}
+	return nil
+}
+
+// check looks at the labels of one set. A k of Recall@k beyond all others would be
+// 1 for every network; only the default's, which nobody asked for, may be.
+func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
+	names, query, gallery := s.columns()
+	var errs []error
+	for c, name := range names {
+		var g [][]int64
+		others := len(query[c]) - 1
+		if gallery != nil {
+			g = gallery[c : c+1]
+			others = len(gallery[c])
+		}
+		if err := eval.Check(query[c:c+1], g, eval.Config{Metrics: metrics[name], Columns: names[c : c+1]}); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if slices.Equal(cfg.Eval.Recall, Default().Eval.Recall) {
+			continue
+		}
+		for _, k := range cfg.Eval.Recall {
+			if k > others {
+				errs = append(errs, fmt.Errorf("recall@%d by %q needs %d items beside the query, and there are %d", k, name, k, others))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // metricsOf lists what to measure by column of labels after an epoch, and after

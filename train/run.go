@@ -130,6 +130,9 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	if t.sel, err = selectData(d, &t.cfg); err != nil {
 		return nil, err
 	}
+	if err := checkMetrics(t.sel, &t.cfg); err != nil {
+		return nil, err
+	}
 	o, err := objective.Parse(t.cfg.Mine, t.cfg.Loss)
 	if err != nil {
 		return nil, err

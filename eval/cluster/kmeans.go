@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -76,13 +77,25 @@ type Result struct {
 // assign every row to the nearest centroid, ties to the lowest; move every
 // centroid to the mean of its rows; repeat until nothing changes. A cluster that
 // falls empty takes the row farthest from its own centroid. The seed fixes the
-// result to the bit. Rows must be finite.
+// result to the bit.
+//
+// It returns an error if there are no rows or fewer than K, if a row is not finite
+// (it is named), or if a setting is out of range.
 func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
+	if x == nil || x.Rows == 0 {
+		return nil, errors.New("k-means of no rows")
+	}
 	if cfg.K < 1 || cfg.K > x.Rows {
 		return nil, fmt.Errorf("k-means with %d clusters of %d rows: want 1 to %d", cfg.K, x.Rows, x.Rows)
 	}
 	if cfg.Restarts < 0 || cfg.Iterations < 0 || cfg.Batch < 0 {
 		return nil, fmt.Errorf("k-means with %d restarts of %d iterations in batches of %d", cfg.Restarts, cfg.Iterations, cfg.Batch)
+	}
+	if cfg.Init != PlusPlus && cfg.Init != Random {
+		return nil, fmt.Errorf("k-means with an unknown start, Init(%d)", int(cfg.Init))
+	}
+	if err := finite(x); err != nil {
+		return nil, err
 	}
 	if cfg.Restarts == 0 {
 		cfg.Restarts = 1
@@ -113,6 +126,19 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 		}
 	}
 	return best, nil
+}
+
+// finite returns an error that names the first row with a NaN or an infinity:
+// no centroid is nearest to such a row.
+func finite(x *mat.Dense) error {
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			if v-v != 0 {
+				return fmt.Errorf("k-means: row %d holds %v (in dimension %d)", i, v, j)
+			}
+		}
+	}
+	return nil
 }
 
 // lloyd is one start of k-means.

@@ -2,7 +2,9 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -32,7 +34,7 @@ type Options struct {
 	// are more rows; default 5000. An anchor meets all rows.
 	Anchors int
 	// PerClass bounds the rows of a class that its diameter and its modes are
-	// computed from; default 400.
+	// computed from; default 400, at least 2.
 	PerClass int
 	// MaxK bounds the clusters of the NMI curve; default 2000.
 	MaxK int
@@ -57,6 +59,20 @@ func (o *Options) setDefaults() {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
+}
+
+// check returns an error for options, defaults filled in, that leave nothing to
+// measure.
+func (o *Options) check() error {
+	switch {
+	case o.Distance == rank.Dot:
+		return errors.New("the diagnosis needs a distance: euclidean or cosine, not dot")
+	case !(o.Margin > 0 && o.Margin <= math.MaxFloat64):
+		return fmt.Errorf("a diagnosis with margin %g: want a positive number", o.Margin)
+	case o.Anchors < 1 || o.PerClass < 2 || o.MaxK < 1:
+		return fmt.Errorf("a diagnosis with %d anchors, %d rows a class and up to %d clusters: want at least 1, 2 and 1", o.Anchors, o.PerClass, o.MaxK)
+	}
+	return o.Distance.Check()
 }
 
 // Result is the diagnosis.
@@ -101,13 +117,14 @@ type Result struct {
 	Notes []string     `json:"notes,omitempty"`
 }
 
-// Run diagnoses an embedding. It returns an error if lengths differ, a row is not
-// finite (it is named), there are fewer than two classes, no class has two rows,
-// or all rows are equal: there is nothing to tell apart then.
+// Run diagnoses an embedding. It returns an error if an option is out of range,
+// lengths differ, a row is not finite (it is named), there are fewer than two
+// classes, no class has two rows, or all rows are equal: there is nothing to tell
+// apart then.
 func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	opt.setDefaults()
-	if opt.Distance == rank.Dot {
-		return nil, fmt.Errorf("the diagnosis needs a distance: euclidean or cosine, not dot")
+	if err := opt.check(); err != nil {
+		return nil, err
 	}
 	set := rank.Set{X: in.X, Labels: [][]int64{in.Labels}}
 	if in.Fine != nil {

@@ -184,6 +184,9 @@ func (s *sample) active(anchors []int) (violated, active float64) {
 			total[k] += v
 		}
 	}
+	if total[2] == 0 { // the drawn negatives were all of the anchor's class
+		return 0, 0
+	}
 	return total[0] / total[2], total[1] / total[2]
 }
 

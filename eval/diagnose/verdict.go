@@ -82,8 +82,10 @@ func judge(r *Result) Verdict {
 		fmt.Sprintf("effective rank %.1f of %d for all rows, %.1f for a class (median); %d axes hold 90%% of the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90),
 		fmt.Sprintf("alignment %.3f, uniformity %.3f, relative to the spread %.3g", r.Alignment, r.Uniformity, r.Spread),
 		fmt.Sprintf("%.1f%% of triplets are violated, %.1f%% active at margin %g; the hardest, of class %s, is wrong by %.3g, so distances are off by at least %.3g",
-			100*r.Triplets.Violated, 100*r.Triplets.Active, r.Triplets.Margin, r.name(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry),
-		fmt.Sprintf("most collapsed is class %s (ratio %.2f), least separated class %s (ratio %.2f)", r.name(v.Tightest), tight, r.name(v.Loosest), loose))
+			100*r.Triplets.Violated, 100*r.Triplets.Active, r.Triplets.Margin, r.name(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry))
+	if tight <= loose { // else no class has two rows and another place than its neighbour
+		v.Reasons = append(v.Reasons, fmt.Sprintf("most collapsed is class %s (ratio %.2f), least separated class %s (ratio %.2f)", r.name(v.Tightest), tight, r.name(v.Loosest), loose))
+	}
 	v.Score = score / weight
 	switch separated := (r.Recall - chance) / (1 - chance); {
 	case separated < 1./3:

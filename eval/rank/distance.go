@@ -31,6 +31,14 @@ func (d Distance) String() string {
 	return distanceNames[d]
 }
 
+// Check returns an error if d is none of the distances.
+func (d Distance) Check() error {
+	if d < 0 || int(d) >= len(distanceNames) {
+		return fmt.Errorf("%v is none of %s", d, strings.Join(distanceNames, ", "))
+	}
+	return nil
+}
+
 // ParseDistance reads the name of a distance.
 func ParseDistance(s string) (Distance, error) {
 	for i, n := range distanceNames {

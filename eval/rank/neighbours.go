@@ -3,6 +3,7 @@ package rank
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,9 +25,15 @@ type Neighbours struct {
 // Nearest finds the k nearest items of every query, exactly. A nil gallery means
 // that the queries are the gallery; each query's own row is then left out. It
 // returns an error if k is not in 1..(number of other items), if dimensions
-// differ or a row is not finite. Of the options Depth and First have no meaning
+// differ, a row is not finite or the distance is none. Of the options Depth and First have no meaning
 // here.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
+	if err := opt.Distance.Check(); err != nil {
+		return nil, err
+	}
+	if queries == nil {
+		return nil, errors.New("no query embeddings")
+	}
 	g, others := queries, queries.Rows-1
 	if gallery != nil {
 		g, others = gallery, gallery.Rows

@@ -53,9 +53,12 @@ type Query struct {
 // gallery means that the queries are the gallery; each query's own row is then
 // left out. Queries with R = 0 are visited too.
 //
-// It returns an error if the sets do not fit together, if a row holds NaN or an
+// It returns an error if the distance is none, if the sets do not fit together, if a row holds NaN or an
 // infinity (the row is named), or if ctx is done.
 func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visit func(Query)) error {
+	if err := opt.Distance.Check(); err != nil {
+		return err
+	}
 	if err := Check(queries, gallery); err != nil {
 		return err
 	}
@@ -86,7 +89,7 @@ func Check(queries Set, gallery *Set) error {
 }
 
 func check(s Set, what string) error {
-	if s.X.Rows == 0 {
+	if s.X == nil || s.X.Rows == 0 {
 		return fmt.Errorf("no %s embeddings", what)
 	}
 	if len(s.Labels) == 0 {

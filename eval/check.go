@@ -1,0 +1,110 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Check returns an error if labels alone tell that Evaluate cannot compute a
+// metric of cfg: it is none, no query has a positive, k-means is asked for more
+// clusters than there are rows. queries and gallery hold the columns of labels as
+// in Set; a nil gallery means that the queries are the gallery. The error names
+// every such metric with its column, what it needs and what there is. No
+// embedding is needed: a run can ask before its first step.
+//
+// A K larger than the gallery is no error: the ranking ends there, and Evaluate
+// says so in a note.
+func Check(queries, gallery [][]int64, cfg Config) error {
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	if len(queries) == 0 {
+		return errors.New("no labels")
+	}
+	if gallery != nil && len(gallery) != len(queries) {
+		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries), len(gallery))
+	}
+	var errs []error
+	for c, labels := range queries {
+		if len(labels) == 0 {
+			return fmt.Errorf("no labels of queries in column %q", cfg.columnName(c))
+		}
+		if slices.ContainsFunc(cfg.Metrics, Metric.clusters) && cfg.Assignments != nil && len(cfg.Assignments) != len(labels) {
+			return fmt.Errorf("%d class labels for %d cluster assignments", len(labels), len(cfg.Assignments))
+		}
+		var g []int64
+		if gallery != nil {
+			g = gallery[c]
+		}
+		errs = append(errs, cfg.checkColumn(cfg.columnName(c), labels, g, gallery == nil)...)
+	}
+	return errors.Join(errs...)
+}
+
+// check returns an error if no labels could make cfg right.
+func (c *Config) check() error {
+	if len(c.Metrics) == 0 {
+		return errors.New("no metric to compute")
+	}
+	if c.Bootstrap < 0 || c.Worst < 0 || !(c.Confidence >= 0 && c.Confidence < 1) {
+		return fmt.Errorf("%d resamples at confidence %g, %d worst queries: want numbers from 0, and a confidence below 1", c.Bootstrap, c.Confidence, c.Worst)
+	}
+	clusters := false
+	for _, m := range c.Metrics {
+		if err := m.Check(); err != nil {
+			return err
+		}
+		clusters = clusters || m.clusters()
+		if c.Assignments != nil && m.Factor > 1 {
+			return fmt.Errorf("%s runs k-means with %d clusters a class: it does not go with given assignments", m, m.Factor)
+		}
+	}
+	if c.Assignments != nil && !clusters {
+		return fmt.Errorf("a clustering was given, and none of the metrics scores one: name one of %s", joinKinds(groupKinds))
+	}
+	for i, name := range c.Columns {
+		if slices.Contains(c.Columns[:i], name) {
+			return fmt.Errorf("two columns of labels are called %q", name)
+		}
+	}
+	return nil
+}
+
+// checkColumn returns an error for each reason why metrics cannot be had by one
+// column of labels. same means that the queries are the gallery.
+func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (errs []error) {
+	var retrieval []string
+	for _, m := range c.Metrics {
+		if !m.clusters() {
+			retrieval = append(retrieval, m.String())
+			continue
+		}
+		factor, classes := max(m.Factor, 1), distinct(labels)
+		if c.Assignments == nil && factor > len(labels)/classes {
+			errs = append(errs, fmt.Errorf("%s by %q needs k-means with %d x %d clusters (classes x factor), and there are %d rows", m, name, classes, factor, len(labels)))
+		}
+	}
+	if len(retrieval) > 0 && !anyPositive(labels, gallery, same) {
+		why := "has no item of a query's class"
+		if same {
+			why = "is the queries themselves, each the only one of its class"
+		}
+		errs = append(errs, fmt.Errorf("%s by %q: no query has a positive in the gallery, which %s: all %d would be left out", strings.Join(retrieval, ", "), name, why, len(labels)))
+	}
+	return errs
+}
+
+// anyPositive tells whether a query has a gallery item of its label, itself not
+// counted.
+func anyPositive(labels, gallery []int64, same bool) bool {
+	if same {
+		return distinct(labels) < len(labels)
+	}
+	in := make(map[int64]bool, len(gallery))
+	for _, y := range gallery {
+		in[y] = true
+	}
+	return slices.ContainsFunc(labels, func(y int64) bool { return in[y] })
+}
