@@ -132,6 +132,14 @@ and measures how well that went.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	var showVersion bool
+	root.Flags().BoolVar(&showVersion, "version", false, "print version, commit, Go version and the instruction set in use")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if showVersion {
+			return a.printVersion()
+		}
+		return cmd.Help()
+	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on standard output; progress goes to standard error")
 	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1, "seed of everything random; the same seed gives the same bits")
 	root.PersistentFlags().Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, as in 4GiB (default half of the machine's, or GOMEMLIMIT)")

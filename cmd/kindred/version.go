@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/kindred-ml/kindred/internal/simd"
+)
+
+// version says which kindred this is and what it runs on.
+type version struct {
+	Version string `json:"version"` // of the module; (devel) for a build from a folder
+	// Commit is that of the source, with +dirty if files differed from it; empty
+	// where the build knew none.
+	Commit   string `json:"commit"`
+	Time     string `json:"commit_time,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	// ISA is the level of the kernels in use: avx512, avx2 or go.
+	ISA string `json:"isa"`
+}
+
+// newVersion reads what the Go tool wrote into the program.
+func newVersion(info *debug.BuildInfo) version {
+	v := version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, ISA: simd.Active().String()}
+	if info == nil {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	dirty := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	if dirty && v.Commit != "" {
+		v.Commit += "+dirty"
+	}
+	return v
+}
+
+func (a *app) printVersion() error {
+	info, _ := debug.ReadBuildInfo()
+	v := newVersion(info)
+	if a.json {
+		return a.printJSON(v)
+	}
+	commit := v.Commit
+	if commit == "" {
+		commit = "unknown (built outside a checkout, or without -buildvcs)"
+	}
+	_, err := fmt.Fprintf(a.out, "kindred %s\ncommit  %s\n%s, %s\nkernels %s\n", v.Version, commit, v.Go, v.Platform, v.ISA)
+	return err
+}
