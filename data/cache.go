@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/data/packed"
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/par"
 )
 
@@ -48,7 +49,10 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 		if file != nil {
 			file.Close()
 		}
-		if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
+		if err := os.MkdirAll(opt.Dir, 0o777); err != nil {
+			return nil, err
+		}
+		if err := atomic.Sweep(opt.Dir); err != nil { // of builds that were killed
 			return nil, err
 		}
 		if err := packed.Create(path, key, func(w *packed.Writer) error { return d.pack(ctx, w, opt) }); err != nil {

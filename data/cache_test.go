@@ -141,3 +141,19 @@ func TestCacheOfMemoryIsTheSet(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestCacheRemovesWhatAKilledBuildLeft on the way to its own.
+func TestCacheRemovesWhatAKilledBuildLeft(t *testing.T) {
+	d := open(t, cubFiles(t, " ").folder(t))
+	cache := t.TempDir()
+	left := filepath.Join(cache, ".kindred-0123456789abcdef.tmp")
+	if err := os.WriteFile(left, []byte("half of a cache"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Cache(t.Context(), CacheOptions{Dir: cache}); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := os.ReadDir(cache); len(files) != 1 || files[0].Name() == filepath.Base(left) {
+		t.Errorf("the folder holds %v", files)
+	}
+}

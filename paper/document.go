@@ -51,7 +51,7 @@ func Load(dir string) (*Outcome, error) {
 func WriteDocument(path string, outcomes []*Outcome) error {
 	var b strings.Builder
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
 	b.WriteString("# The papers' experiments, repeated\n\nThis page is written by `kindred reproduce document` from finished runs; edits here are lost.\n" +

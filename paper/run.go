@@ -160,7 +160,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 		}
 		return r, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {

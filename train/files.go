@@ -50,7 +50,7 @@ func prepareDir(dir string, resume bool) error {
 			return fmt.Errorf("%s holds a run already: continue it with --resume %s, or choose another folder with --out", dir, dir)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, checkpointDir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, checkpointDir), 0o777); err != nil {
 		return err
 	}
 	return sweep(dir, filepath.Join(dir, checkpointDir))

@@ -379,7 +379,7 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]Metric,
 		out = append(out, m...)
 		if t.cfg.Eval.Keep && t.opts.Dir != "" {
 			dir := filepath.Join(t.opts.Dir, SnapshotDir)
-			if err := os.MkdirAll(dir, 0o755); err != nil {
+			if err := os.MkdirAll(dir, 0o777); err != nil {
 				return nil, err
 			}
 			if err := t.writeEmbeddings(filepath.Join(SnapshotDir, fmt.Sprintf("%04d_%s_", epoch, s.name)), s.q); err != nil {

@@ -161,7 +161,7 @@ func shortName(path string) string {
 // writeDiagnoses writes the files of all diagnoses, prefixed by their names if
 // there are several, and one page.
 func writeDiagnoses(dir string, named []namedDiagnosis) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	var drawn []report.Diagnosis

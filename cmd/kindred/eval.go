@@ -125,7 +125,7 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 	if f.out == "" {
 		return nil
 	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
 	files := map[string]func(io.Writer) error{

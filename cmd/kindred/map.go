@@ -91,7 +91,7 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 		return err
 	}
 	res.Seconds = time.Since(start).Seconds()
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
 	fig := mapFigure(set, x, y, f.method)

@@ -101,7 +101,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
 	res := neighboursResult{Column: set.Columns[0].Name, FirstRight: pair.FirstRight}

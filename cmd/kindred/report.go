@@ -75,7 +75,7 @@ func writeReport(dirs []string, path string) (*runs.Comparison, error) {
 }
 
 func runReport(a *app, dirs []string, out string) error {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
 	path := filepath.Join(out, "report.html")

@@ -172,7 +172,7 @@ func (g *Getter) ways(set Set) []way {
 // install lets w fill a temporary folder, checks it, and moves its content to
 // folder: a failed or interrupted attempt leaves nothing behind.
 func (g *Getter) install(ctx context.Context, set Set, folder string, w way) ([]Checked, error) {
-	if err := os.MkdirAll(g.Home, 0o755); err != nil {
+	if err := os.MkdirAll(g.Home, 0o777); err != nil {
 		return nil, err
 	}
 	temp, err := os.MkdirTemp(g.Home, "."+set.Name+".tmp-*")
@@ -186,7 +186,7 @@ func (g *Getter) install(ctx context.Context, set Set, folder string, w way) ([]
 	if _, err := set.check(temp); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(temp)

@@ -64,11 +64,11 @@ func unpack(ctx context.Context, archive, dir string, rename func(string) string
 
 func writeEntry(root *os.Root, name string, r io.Reader) error {
 	if d := filepath.Dir(name); d != "." {
-		if err := root.MkdirAll(d, 0o755); err != nil {
+		if err := root.MkdirAll(d, 0o777); err != nil {
 			return err
 		}
 	}
-	w, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	w, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func main() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join("docs", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			log.Fatal(err)
 		}
 		err := atomic.WriteFile(path, func(w io.Writer) error {

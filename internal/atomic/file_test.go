@@ -72,3 +72,51 @@ func TestFullDevice(t *testing.T) {
 		t.Errorf("a file appeared: %v", err)
 	}
 }
+
+// TestFaultBeforeEveryStep fails every step of a write in turn: the old content
+// stays and nothing is left behind.
+func TestFaultBeforeEveryStep(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	if err := WriteFile(path, write("old")); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("no space left on device")
+	var steps []string
+	for n := 0; ; n++ {
+		steps = nil
+		err := Files{Fault: func(op, _ string) error {
+			if steps = append(steps, op); len(steps) == n+1 {
+				return full
+			}
+			return nil
+		}}.Write(path, write("new"))
+		if err == nil {
+			break
+		}
+		if got, _ := os.ReadFile(path); !errors.Is(err, full) || string(got) != "old" {
+			t.Errorf("%v failed: %v, and the file holds %q", steps, err, got)
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 1 {
+			t.Errorf("%v failed and left %v", steps, left)
+		}
+	}
+	if want := "create write sync rename"; strings.Join(steps, " ") != want {
+		t.Errorf("the steps are %v, want %s", steps, want)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := WriteFile(path, write("x")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // what is not there is removed
+		if err := (Files{}).Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("still there: %v", err)
+	}
+}

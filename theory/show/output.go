@@ -31,7 +31,7 @@ type folder struct {
 }
 
 func newFolder(dir string) (*folder, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	return &folder{dir: dir}, nil

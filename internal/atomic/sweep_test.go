@@ -1,0 +1,141 @@
+package atomic
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// childFile, if set, makes the test binary a process that begins to write that
+// file, says so and waits to be killed.
+const childFile = "KINDRED_ATOMIC_TEST_FILE"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childFile); path != "" {
+		err := WriteFile(path, func(w io.Writer) error {
+			if _, err := io.WriteString(w, "half"); err != nil {
+				return err
+			}
+			fmt.Println("writing")
+			time.Sleep(time.Minute)
+			return nil
+		})
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// names lists a folder.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// TestSweep leaves what a living process writes, and what only looks like a
+// temporary file, and removes what a killed process left.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	others := []string{".a.tmp-1", ".kindred-0123456789abcdeg.tmp", ".kindred-1.tmp", ".kindred.tmp", "x.kindred-0123456789abcdef.tmp"}
+	slices.Sort(others)
+	for _, name := range others {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".kindred-0123456789abcdef.tmp"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	others = append([]string{".kindred-0123456789abcdef.tmp"}, others...)
+	slices.Sort(others)
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childFile+"="+filepath.Join(dir, "f"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "writing\n" {
+		t.Fatalf("the child says %q", line)
+	}
+	for _, alive := range []bool{true, false} {
+		if !alive {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+		}
+		if err := Sweep(dir, filepath.Join(dir, "none")); err != nil {
+			t.Fatal(err)
+		}
+		left := names(t, dir)
+		if alive && len(left) != len(others)+1 {
+			t.Errorf("while the writer lives: %v", left)
+		}
+		if !alive && !slices.Equal(left, others) {
+			t.Errorf("after its death: %v, want %v", left, others)
+		}
+	}
+}
+
+// TestSweepBesideWriters sweeps a folder all the time while files are written:
+// none is lost.
+func TestSweepBesideWriters(t *testing.T) {
+	dir := t.TempDir()
+	done := make(chan struct{})
+	swept := make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-done:
+				swept <- nil
+				return
+			default:
+			}
+			if err := Sweep(dir); err != nil {
+				swept <- err
+				return
+			}
+		}
+	}()
+	var writers sync.WaitGroup
+	for k := range 4 {
+		writers.Go(func() {
+			for i := range 50 {
+				if err := WriteFile(filepath.Join(dir, fmt.Sprintf("%d-%d", k, i)), write("x")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	if err := <-swept; err != nil {
+		t.Error(err)
+	}
+	if n := len(names(t, dir)); n != 200 {
+		t.Errorf("%d files of 200", n)
+	}
+}

@@ -1,0 +1,11 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly || windows)
+
+package lock
+
+import (
+	"errors"
+	"os"
+)
+
+// File takes no lock: there are none here.
+func File(*os.File) (bool, error) { return false, errors.ErrUnsupported }
