@@ -306,7 +306,7 @@ type memory layoutFiles
 func (m memory) where() string        { return "memory" }
 func (m memory) has(name string) bool { return m[name] != nil }
 
-func (m memory) stamp(string) string { return "" }
+func (m memory) digest(_ string, buf []byte) (string, []byte, error) { return "", buf, nil }
 
 func (m memory) walk(fn func(string) error) error {
 	for _, name := range slices.Sorted(maps.Keys(m)) {

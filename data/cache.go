@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -33,15 +34,21 @@ type CacheOptions struct {
 }
 
 // Cache returns d with its images decoded once and for all: cut to their boxes,
-// reduced, and kept in a memory-mapped file below opt.Dir. The file is used again
-// as long as the samples, their files and opt.Side stay the same. Sets that are
-// in memory anyway are returned as they are. The file stays mapped.
+// reduced, and kept in a file below opt.Dir. The file is used again as long as
+// the samples, the content of their files and opt.Side stay the same: files in
+// folders are hashed, of those in an archive the stored size and CRC-32 are
+// taken, which reading them verifies. Every image is compared with its checksum
+// when it is read from the cache. Sets that are in memory anyway are returned as
+// they are. The file stays open until Close, which closes d too.
 func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error) {
 	src, ok := d.Source.(*files)
 	if !ok {
 		return d, nil
 	}
-	key := d.cacheKey(src, opt.Side)
+	key, err := d.cacheKey(ctx, src, opt.Side)
+	if err != nil {
+		return nil, err
+	}
 	path := filepath.Join(opt.Dir, fmt.Sprintf("%s-%s.pack", filepath.Base(d.Name), hex.EncodeToString(key[:6])))
 	file, err := packed.Open(path)
 	if err != nil || file.Key != key || file.Len() != d.Len() {
@@ -99,17 +106,32 @@ func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 }
 
 // cacheKey hashes all that the content of the cache depends on.
-func (d *Dataset) cacheKey(src *files, side int) packed.Key {
+func (d *Dataset) cacheKey(ctx context.Context, src *files, side int) (packed.Key, error) {
+	sums := make([]string, len(src.list))
+	room := sync.Pool{New: func() any { return new([]byte) }}
+	par.For(len(sums), 64, func(lo, hi int) {
+		buf := room.Get().(*[]byte)
+		defer room.Put(buf)
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			var err error
+			if sums[i], *buf, err = src.list[i].tree.digest(src.list[i].name, *buf); err != nil {
+				sums[i] = "unreadable" // which decoding it will say
+			}
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return packed.Key{}, err
+	}
 	h := sha256.New()
-	fmt.Fprintf(h, "kindred cache 1\n%d\n%d\n", side, len(src.list))
+	fmt.Fprintf(h, "kindred cache 2\n%d\n%d\n", side, len(src.list))
 	for i, f := range src.list {
-		fmt.Fprintf(h, "%q %s\n", f.name, f.tree.stamp(f.name))
+		fmt.Fprintf(h, "%q %s\n", f.name, sums[i])
 		if d.Boxes != nil {
 			r := d.Boxes[i]
 			binary.Write(h, binary.LittleEndian, [4]int64{int64(r.Min.X), int64(r.Min.Y), int64(r.Max.X), int64(r.Max.Y)})
 		}
 	}
-	return packed.Key(h.Sum(nil))
+	return packed.Key(h.Sum(nil)), nil
 }
 
 // packChunk is the number of images decoded between two stretches of writing.
@@ -126,17 +148,20 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 	tools := sync.Pool{New: func() any { return new(packer) }}
 	images, errs := make([]imaging.Image, packChunk), make([]error, packChunk)
 	for lo := 0; lo < d.Len(); lo += packChunk {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		n := min(packChunk, d.Len()-lo)
 		par.For(n, 1, func(a, b int) {
 			t := tools.Get().(*packer)
 			defer tools.Put(t)
+			t.dec.Context = ctx
 			for k := a; k < b; k++ {
-				errs[k] = t.load(d, lo+k, opt.Side, &images[k])
+				if errs[k] = ctx.Err(); errs[k] == nil {
+					errs[k] = t.load(d, lo+k, opt.Side, &images[k])
+				}
 			}
 		})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for k := range n {
 			im := &images[k]
 			if errs[k] != nil {
@@ -185,9 +210,9 @@ type cached struct {
 func newCached(d *Dataset, file *packed.File) *cached {
 	s := &cached{d: d, file: file}
 	for i := range file.Len() {
-		_, w, h, c, ok := file.Image(i)
+		w, h, c := file.Shape(i)
 		switch {
-		case !ok:
+		case c == 0:
 		case s.c == 0:
 			s.w, s.h, s.c = w, h, c
 		case w != s.w || h != s.h:
@@ -204,11 +229,16 @@ func newCached(d *Dataset, file *packed.File) *cached {
 func (s *cached) Shape() (w, h, c int) { return s.w, s.h, s.c }
 
 func (s *cached) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
-	pix, w, h, c, ok := s.file.Image(i)
-	if !ok {
+	w, h, c := s.file.Shape(i)
+	if c == 0 {
 		return fmt.Errorf("%s: could not be read when the cache was made", s.d.Names[i])
 	}
 	dst.Reset(w, h, c)
-	copy(dst.Pix, pix)
+	if err := s.file.Read(i, dst.Pix); err != nil {
+		return fmt.Errorf("%s from the cache: %w", s.d.Names[i], err)
+	}
 	return nil
 }
+
+// Close closes the file and the set behind it.
+func (s *cached) Close() error { return errors.Join(s.file.Close(), s.d.Close()) }

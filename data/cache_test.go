@@ -1,8 +1,10 @@
 package data
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"image/color"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,17 +45,44 @@ func TestCache(t *testing.T) {
 		}
 	}
 
-	// The second time it is only opened, and a change of a file is noticed.
+	// The second time it is only opened, whatever the times of the files are.
 	calls = 0
-	if _, err := d.Cache(t.Context(), opt); err != nil || calls != 0 {
-		t.Errorf("made again: %d, %v", calls, err)
-	}
 	changed := filepath.Join(dir, "images", "001.Gull", "a.jpg")
+	before, err := os.Stat(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chtimes(changed, time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Cache(t.Context(), opt); err != nil || calls == 0 {
-		t.Errorf("a changed file was not noticed: %v", err)
+	again, err := d.Cache(t.Context(), opt)
+	if err != nil || calls != 0 {
+		t.Errorf("made again: %d, %v", calls, err)
+	}
+
+	// Other content is noticed, also under the same size and time.
+	old, err := os.ReadFile(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := append(bytes.Clone(colorPicture(t, 8, 8, color.RGBA{77, 200, 100, 255})), make([]byte, len(old))...)[:len(old)]
+	if err := errors.Join(os.WriteFile(changed, other, 0o644), os.Chtimes(changed, before.ModTime(), before.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := d.Cache(t.Context(), opt)
+	if err != nil || calls == 0 {
+		t.Fatalf("a changed file was not noticed: %v", err)
+	}
+	if err := fresh.Image(0, &b, &dec); err != nil || b.Pix[0] != 77 {
+		t.Errorf("pixel %d, %v; want that of the new file", b.Pix[0], err)
+	}
+	for _, set := range []*Dataset{c, again, fresh} {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := set.Image(0, &b, &dec); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
 	}
 
 	// A damaged cache is made again.
@@ -66,6 +95,66 @@ func TestCache(t *testing.T) {
 	calls = 0
 	if _, err := d.Cache(t.Context(), opt); err != nil || calls == 0 {
 		t.Errorf("a damaged cache: %v", err)
+	}
+}
+
+// A pixel that changes in the file of the cache is an error where it is read,
+// and costs nothing else.
+func TestDamagedCache(t *testing.T) {
+	d := open(t, cubFiles(t, " ").folder(t))
+	dir := t.TempDir()
+	c, err := d.Cache(t.Context(), CacheOptions{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	found, err := filepath.Glob(filepath.Join(dir, "*.pack"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	b, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[8*8*3+5] ^= 4 // the second image
+	if err := os.WriteFile(found[0], b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var im imaging.Image
+	for i := range d.Len() {
+		err := c.Image(i, &im, nil)
+		if i != 1 && err != nil {
+			t.Errorf("image %d: %v", i, err)
+		}
+		if i == 1 && (err == nil || !strings.Contains(err.Error(), "images/001.Gull/b.jpg") || !strings.Contains(err.Error(), found[0]) || !strings.Contains(err.Error(), "checksum")) {
+			t.Errorf("the damaged image: %v", err)
+		}
+	}
+}
+
+// Archives are told apart by the checksums that they store.
+func TestCacheOfArchives(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "birds.zip")
+	dir := t.TempDir()
+	packs := func(content uint8) int {
+		write(t, path, layoutFiles{"a/1.png": picture(t, 3, 3, content), "b/2.png": picture(t, 3, 3, 1), "c/3.png": picture(t, 3, 3, 1)}.zip(t))
+		d := open(t, path)
+		c, err := d.Cache(t.Context(), CacheOptions{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var im imaging.Image
+		if err := c.Image(0, &im, nil); err != nil || im.Pix[0] != content {
+			t.Errorf("%v %v", im.Pix, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		found, _ := filepath.Glob(filepath.Join(dir, "*.pack"))
+		return len(found)
+	}
+	if a, b, again := packs(5), packs(6), packs(5); a != 1 || b != 2 || again != 2 {
+		t.Errorf("%d, %d, %d files", a, b, again)
 	}
 }
 

@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"image"
+	"io"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -89,6 +90,16 @@ func (s Split) String() string {
 
 // Len returns the number of samples.
 func (d *Dataset) Len() int { return len(d.Names) }
+
+// Close closes the files that the set reads its pixels from: an archive, or the
+// file of a cache. Nothing of the set can be read afterwards. Sets in memory or
+// in folders hold nothing open.
+func (d *Dataset) Close() error {
+	if c, ok := d.Source.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
 
 // Image reads sample i, cut to its box where the set has boxes. See Source.Read.
 func (d *Dataset) Image(i int, dst *imaging.Image, dec *imaging.Decoder) error {

@@ -1,7 +1,9 @@
 package data
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 
@@ -33,6 +35,39 @@ func (f *files) Read(i int, dst *imaging.Image, dec *imaging.Decoder) error {
 		return fmt.Errorf("%s: %w", path.Join(at.tree.where(), at.name), err)
 	}
 	return nil
+}
+
+// Close closes the archives that the files are in.
+func (f *files) Close() error {
+	var errs []error
+	closed := make(map[io.Closer]bool)
+	for _, at := range f.list {
+		if c := closer(at.tree); c != nil && !closed[c] {
+			closed[c] = true
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// closer returns what of t holds a file open, or nil.
+func closer(t tree) io.Closer {
+	for {
+		s, ok := t.(subtree)
+		if !ok {
+			break
+		}
+		t = s.tree
+	}
+	c, _ := t.(io.Closer)
+	return c
+}
+
+// closeTree closes what t holds open.
+func closeTree(t tree) {
+	if c := closer(t); c != nil {
+		c.Close()
+	}
 }
 
 // builder collects the samples of a data set of image files.

@@ -1,51 +1,65 @@
 package data
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // omniglotHalves are the two official halves: 30 alphabets to train, 20 to test.
-func omniglotHalves() [2]string { return [2]string{"images_background", "images_evaluation"} }
+func omniglotHalves() []string { return []string{"images_background", "images_evaluation"} }
 
-// omniglotTree finds one half as a folder of t or, beside other files on disk,
-// as the official zip archive. It returns nil where there is neither.
+// officialZip reports that one half lies in t, a folder, as the official archive.
+func officialZip(t tree, half string) (path string, ok bool) {
+	f, ok := t.(folder)
+	return filepath.Join(string(f), half+".zip"), ok && t.has(half+".zip")
+}
+
+// omniglotTree finds one half as the official zip archive or as a folder of t.
+// It returns nil where there is neither.
 func omniglotTree(t tree, half string) (tree, error) {
-	if f, ok := t.(folder); ok && t.has(half+".zip") {
-		z, err := openZip(filepath.Join(string(f), half+".zip"))
+	if path, ok := officialZip(t, half); ok {
+		z, err := openZip(path)
 		if err != nil {
 			return nil, err
 		}
 		return subtree{z, half}, nil
 	}
-	s := subtree{t, half}
+	if s := (subtree{t, half}); !empty(s) {
+		return s, nil
+	}
+	return nil, nil
+}
+
+// empty reports that there is no file in t, or no t.
+func empty(t tree) bool {
 	found := false
-	err := s.walk(func(string) error { found = true; return errStop })
-	if err != nil && !found {
-		return nil, nil
-	}
-	if !found {
-		return nil, nil
-	}
-	return s, nil
+	err := t.walk(func(string) error { found = true; return errStop })
+	return !found && !errors.Is(err, fs.ErrPermission)
 }
 
 func isOmniglot(t tree) bool {
-	for _, half := range omniglotHalves() {
-		if s, err := omniglotTree(t, half); s != nil || err != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(omniglotHalves(), func(half string) bool {
+		_, zipped := officialZip(t, half)
+		return zipped || !empty(subtree{t, half})
+	})
 }
 
 // openOmniglot reads ALPHABET/characterNN/FILE.png of both halves. Coarse is the
 // alphabet, which the papers train on, fine the letter.
 func openOmniglot(t tree, name string, _ OpenOptions) (*Dataset, error) {
 	b := newBuilder("omniglot", name)
+	ok := false
+	defer func() {
+		if !ok {
+			b.files.Close()
+		}
+	}()
 	var alphabets, letters []string
 	for i, half := range omniglotHalves() {
 		s, err := omniglotTree(t, half)
@@ -55,6 +69,7 @@ func openOmniglot(t tree, name string, _ OpenOptions) (*Dataset, error) {
 		if s == nil {
 			continue
 		}
+		before := len(letters)
 		err = s.walk(func(file string) error {
 			if !isImageName(file) {
 				return nil
@@ -69,6 +84,9 @@ func openOmniglot(t tree, name string, _ OpenOptions) (*Dataset, error) {
 			b.d.Splits = append(b.d.Splits, []Split{Train, Test}[i])
 			return nil
 		})
+		if err != nil || len(letters) == before {
+			closeTree(s)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -84,5 +102,6 @@ func openOmniglot(t tree, name string, _ OpenOptions) (*Dataset, error) {
 	if err := b.files.Read(0, &first, new(imaging.Decoder)); err == nil {
 		b.files.w, b.files.h, b.files.c = first.W, first.H, 1
 	}
+	ok = true
 	return d.check(), nil
 }

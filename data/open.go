@@ -24,7 +24,8 @@ type OpenOptions struct {
 // Open finds a data set and reads its list of samples. what is the name of a
 // set in the data folder (or installed by a Debian package), or a path: a
 // folder, a .zip archive, or a CSV manifest. Errors say what was looked for and
-// where, or name the file and line that are wrong. Archives stay open.
+// where, or name the file and line that are wrong. Archives stay open until
+// Dataset.Close.
 func Open(what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
@@ -43,7 +44,11 @@ func Open(what string, opt OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openLayout(t, name, opt)
+	d, err := openLayout(t, name, opt)
+	if err != nil {
+		closeTree(t)
+	}
+	return d, err
 }
 
 // locate turns what into a path and the name of the set.
@@ -121,7 +126,11 @@ func openLayout(t tree, name string, opt OpenOptions) (*Dataset, error) {
 		if err != nil {
 			return nil, err
 		}
-		return openLayout(inner, name, opt)
+		d, err := openLayout(inner, name, opt)
+		if err != nil {
+			inner.Close()
+		}
+		return d, err
 	}
 	return openFolders(t, name, opt)
 }

@@ -3,19 +3,22 @@ package data
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// maxFile bounds the size of one file of a data set, compressed or not.
-const maxFile = 1 << 30
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
 
 // tree is the files of a data set: a folder, a zip archive, or a folder within
 // either. Names are slash-separated and relative. It is safe for concurrent use.
@@ -29,9 +32,10 @@ type tree interface {
 	walk(fn func(name string) error) error
 	// read returns a file's content, appended to buf[:0].
 	read(name string, buf []byte) ([]byte, error)
-	// stamp changes when a file's content does: size and time of change, or a
-	// checksum. It is empty for a file that is not there.
-	stamp(name string) string
+	// digest tells a file's content from any other: its SHA-256 or, in an
+	// archive, the size and the CRC-32 that reading it compares. buf is room to
+	// read into, and the room to use the next time comes back.
+	digest(name string, buf []byte) (sum string, room []byte, err error)
 }
 
 // openTree opens the folder or zip archive at p.
@@ -43,20 +47,27 @@ func openTree(p string) (tree, error) {
 	if info.IsDir() {
 		return folder(p), nil
 	}
+	if !info.Mode().IsRegular() {
+		return nil, &regular.Error{Path: p, Mode: info.Mode()}
+	}
 	if strings.EqualFold(filepath.Ext(p), ".zip") {
 		return openZip(p)
 	}
 	return nil, fmt.Errorf("%s: neither a folder, nor a .zip archive, nor a .csv manifest", p)
 }
 
-// folder is a tree on disk. Symbolic links are followed, but never into a folder
-// that contains the link.
+// folder is a tree on disk. Symbolic links are followed, but no folder is
+// visited twice.
 type folder string
 
 func (f folder) where() string { return string(f) }
 
+func (f folder) path(name string) string {
+	return filepath.Join(string(f), filepath.FromSlash(name))
+}
+
 func (f folder) has(name string) bool {
-	info, err := os.Stat(filepath.Join(string(f), filepath.FromSlash(name)))
+	info, err := os.Stat(f.path(name))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -76,16 +87,30 @@ func (f folder) top() []string {
 }
 
 func (f folder) walk(fn func(string) error) error {
-	info, err := os.Stat(string(f))
+	root, err := filepath.EvalSymlinks(string(f))
 	if err != nil {
 		return err
 	}
-	return f.walkDir("", []os.FileInfo{info}, fn)
+	w := walker{f, root, map[string]bool{}, fn}
+	return w.visit("", root)
 }
 
-// walkDir visits the folder dir below f; above are dir and the folders over it.
-func (f folder) walkDir(dir string, above []os.FileInfo, fn func(string) error) error {
-	entries, err := os.ReadDir(filepath.Join(string(f), filepath.FromSlash(dir)))
+// walker goes through a folder. A folder is known by its path without symbolic
+// links.
+type walker struct {
+	f       folder
+	root    string
+	visited map[string]bool
+	fn      func(string) error
+}
+
+// visit goes through the folder dir below w.f, which stands at real.
+func (w *walker) visit(dir, real string) error {
+	if w.visited[real] {
+		return nil
+	}
+	w.visited[real] = true
+	entries, err := os.ReadDir(real)
 	if err != nil {
 		return err
 	}
@@ -94,21 +119,13 @@ func (f folder) walkDir(dir string, above []os.FileInfo, fn func(string) error) 
 			continue // .DS_Store, ._copies, .git
 		}
 		name := path.Join(dir, e.Name())
-		if e.Type().IsRegular() {
-			if err := fn(name); err != nil {
-				return err
-			}
-			continue
-		}
-		info, err := os.Stat(filepath.Join(string(f), filepath.FromSlash(name)))
 		switch {
-		case err != nil:
-			// A link to nowhere, or one of a ring of links, names no file.
-			continue
-		case info.Mode().IsRegular():
-			err = fn(name)
-		case info.IsDir() && !slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, info) }):
-			err = f.walkDir(name, append(slices.Clip(above), info), fn)
+		case e.Type().IsRegular():
+			err = w.fn(name)
+		case e.IsDir():
+			err = w.visit(name, filepath.Join(real, e.Name()))
+		default:
+			err = w.follow(name, filepath.Join(real, e.Name()))
 		}
 		if err != nil {
 			return err
@@ -117,8 +134,32 @@ func (f folder) walkDir(dir string, above []os.FileInfo, fn func(string) error) 
 	return nil
 }
 
+// follow goes where the link at path leads. A link to nowhere, or one of a ring
+// of links, names no file; a folder that the walk meets at its own place is left
+// for there.
+func (w *walker) follow(name, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	switch {
+	case info.Mode().IsRegular():
+		return w.fn(name)
+	case !info.IsDir():
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	if in, err := filepath.Rel(w.root, real); err == nil && filepath.IsLocal(in) && !hidden(filepath.ToSlash(in)) {
+		return nil
+	}
+	return w.visit(name, real)
+}
+
 func (f folder) read(name string, buf []byte) ([]byte, error) {
-	file, err := os.Open(filepath.Join(string(f), filepath.FromSlash(name)))
+	file, err := regular.Open(f.path(name))
 	if err != nil {
 		return nil, err
 	}
@@ -127,50 +168,83 @@ func (f folder) read(name string, buf []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", file.Name())
+	size := info.Size()
+	if int64(cap(buf)) < size {
+		// A sparse file claims a size too: memory is taken as bytes come.
+		b, err := budget.ReadN(file.Name(), file, size)
+		return b, named(file.Name(), err)
 	}
-	return readAll(file, file.Name(), info.Size(), buf)
+	buf = buf[:size]
+	_, err = io.ReadFull(file, buf)
+	return buf, named(file.Name(), err)
 }
 
-func (f folder) stamp(name string) string {
-	info, err := os.Stat(filepath.Join(string(f), filepath.FromSlash(name)))
+// named puts the name of a file before an error that may lack it.
+func named(name string, err error) error {
+	var over *budget.Error
+	if err == nil || errors.As(err, &over) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+func (f folder) digest(name string, buf []byte) (string, []byte, error) {
+	file, err := regular.Open(f.path(name))
 	if err != nil {
-		return ""
+		return "", buf, err
 	}
-	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
-}
-
-// readAll reads size bytes of r.
-func readAll(r io.Reader, name string, size int64, buf []byte) ([]byte, error) {
-	if size > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes; files of more than %d are refused", name, size, maxFile)
+	defer file.Close()
+	h := sha256.New()
+	if cap(buf) < 1<<16 {
+		buf = make([]byte, 1<<16)
 	}
-	buf = slices.Grow(buf[:0], int(size))[:size]
-	if _, err := io.ReadFull(r, buf); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	for {
+		n, err := file.Read(buf[:cap(buf)])
+		h.Write(buf[:n])
+		if err == io.EOF {
+			return hex.EncodeToString(h.Sum(nil)), buf, nil
+		}
+		if err != nil {
+			return "", buf, err
+		}
 	}
-	return buf, nil
 }
 
 // archive is a tree in a zip file, which stays open.
 type archive struct {
 	path  string
+	zip   *os.File
 	files map[string]*zip.File
 	names []string
 }
 
-func openZip(p string) (tree, error) {
-	r, err := zip.OpenReader(p)
+func openZip(p string) (*archive, error) {
+	file, err := regular.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newArchive(p, file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func newArchive(p string, file *os.File) (*archive, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, err := zip.NewReader(file, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	a := &archive{path: p, files: make(map[string]*zip.File, len(r.File))}
+	a := &archive{path: p, zip: file, files: make(map[string]*zip.File, len(r.File))}
 	for _, f := range r.File {
 		// Names that lead outside are of no use to a reader that only looks
 		// names up, but an archive that has them deserves no trust.
 		if !filepath.IsLocal(strings.TrimSuffix(f.Name, "/")) || strings.Contains(f.Name, `\`) {
-			r.Close()
 			return nil, fmt.Errorf("%s: entry %q leads outside the archive", p, f.Name)
 		}
 		if !f.Mode().IsRegular() || hidden(f.Name) {
@@ -215,30 +289,38 @@ func (a *archive) read(name string, buf []byte) ([]byte, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s: %w", full, fs.ErrNotExist)
 	}
-	if f.UncompressedSize64 > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes uncompressed; files of more than %d are refused", full, f.UncompressedSize64, maxFile)
+	// The size in the archive's directory is a claim, which what comes out of
+	// it may fall short of or exceed.
+	size := int64(min(f.UncompressedSize64, math.MaxInt64))
+	if err := budget.Check(full, size); err != nil {
+		return nil, err
 	}
 	r, err := f.Open()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", full, err)
 	}
 	defer r.Close()
-	// The size in the archive's directory is a claim: memory grows with the
-	// bytes that come.
 	b := bytes.NewBuffer(buf[:0])
-	if _, err := b.ReadFrom(io.LimitReader(r, maxFile+1)); err != nil {
+	// One byte more than announced: without it the end, and with the end the
+	// checksum, would not be looked at.
+	if _, err := b.ReadFrom(io.LimitReader(r, size+1)); err != nil {
 		return nil, fmt.Errorf("%s: %w", full, err)
+	}
+	if int64(b.Len()) > size {
+		return nil, fmt.Errorf("%s: more than the %d bytes that the archive announces", full, size)
 	}
 	return b.Bytes(), nil
 }
 
-func (a *archive) stamp(name string) string {
+func (a *archive) digest(name string, buf []byte) (string, []byte, error) {
 	f := a.files[name]
 	if f == nil {
-		return ""
+		return "", buf, fmt.Errorf("%s:%s: %w", a.path, name, fs.ErrNotExist)
 	}
-	return fmt.Sprintf("%d %08x", f.UncompressedSize64, f.CRC32)
+	return fmt.Sprintf("%d %08x", f.UncompressedSize64, f.CRC32), buf, nil
 }
+
+func (a *archive) Close() error { return a.zip.Close() }
 
 // subtree is a folder within a tree.
 type subtree struct {
@@ -249,7 +331,9 @@ type subtree struct {
 func (s subtree) where() string        { return s.tree.where() + "/" + s.dir }
 func (s subtree) has(name string) bool { return s.tree.has(path.Join(s.dir, name)) }
 
-func (s subtree) stamp(name string) string { return s.tree.stamp(path.Join(s.dir, name)) }
+func (s subtree) digest(name string, buf []byte) (string, []byte, error) {
+	return s.tree.digest(path.Join(s.dir, name), buf)
+}
 
 func (s subtree) read(name string, buf []byte) ([]byte, error) {
 	return s.tree.read(path.Join(s.dir, name), buf)
@@ -257,7 +341,7 @@ func (s subtree) read(name string, buf []byte) ([]byte, error) {
 
 func (s subtree) walk(fn func(string) error) error {
 	if f, ok := s.tree.(folder); ok {
-		return folder(filepath.Join(string(f), filepath.FromSlash(s.dir))).walk(fn)
+		return folder(f.path(s.dir)).walk(fn)
 	}
 	return s.tree.walk(func(name string) error {
 		if rest, ok := strings.CutPrefix(name, s.dir+"/"); ok {

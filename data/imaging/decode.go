@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -27,6 +28,8 @@ type Decoder struct {
 	MaxPixels int
 	// Buffer is room that callers may read files into.
 	Buffer []byte
+	// Context, if not nil, ends a decoding that takes long with its error.
+	Context context.Context
 
 	fast fastjpeg.Decoder
 }

@@ -3,6 +3,7 @@ package packed
 import (
 	"bytes"
 	"errors"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,10 +49,14 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%d images, key %v", f.Len(), f.Key)
 		}
 		for i := range n {
-			pix, w, h, c, ok := f.Image(i)
+			w, h, c := f.Shape(i)
 			want, ww, wh, wc := sample(i)
-			if ok != (want != nil) || !bytes.Equal(pix, want) || w != ww || h != wh || c != wc {
-				t.Errorf("image %d: %d x %d x %d, %v", i, w, h, c, ok)
+			if w != ww || h != wh || c != wc {
+				t.Fatalf("image %d: %d x %d x %d", i, w, h, c)
+			}
+			pix := make([]uint8, w*h*c)
+			if err := f.Read(i, pix); err != nil || !bytes.Equal(pix, want) {
+				t.Errorf("image %d: %v, %v", i, pix, err)
 			}
 		}
 		if err := f.Check(); err != nil {
@@ -107,6 +112,109 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A file cut off or changed while it is open is an error, not the end of the
+// process.
+func TestDamageWhileOpen(t *testing.T) {
+	const side = 100 // several pages an image
+	path := filepath.Join(t.TempDir(), "x.pack")
+	err := Create(path, Key{}, func(w *Writer) error {
+		for i := range 3 {
+			if err := w.Add(bytes.Repeat([]byte{byte(i + 1)}, side*side), side, side, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pix := make([]byte, side*side)
+	read := func(i int) error { return f.Read(i, pix) }
+	if err := os.Truncate(path, side*side); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(0); err != nil || pix[0] != 1 {
+		t.Errorf("what is left: %v", err)
+	}
+	if err := read(2); err == nil || !strings.Contains(err.Error(), path+": image 2: the file was cut off") {
+		t.Errorf("what is gone: %v", err)
+	}
+	if err := os.WriteFile(path, make([]byte, 4*side*side), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(1); err == nil || !strings.Contains(err.Error(), path+": image 1 is damaged") {
+		t.Errorf("what was overwritten: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := read(1); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// Files of processes that died are removed, those of live ones are not.
+func TestAbandonedFilesAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	live, err := os.Create(at(".birds-01.pack.tmp-2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if err := hold(live); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".birds-01.pack.tmp-1", ".other.pack.tmp-3", "mine.pack.tmp-4", ".mine", "kept.pack"} {
+		if err := os.WriteFile(at(name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	during := 0
+	err = Create(at("new.pack"), Key{}, func(w *Writer) error {
+		sweep(dir) // another process starts
+		left, err := os.ReadDir(dir)
+		during = len(left)
+		return err
+	})
+	if err != nil || during != 5 {
+		t.Errorf("%v; %d files during the writing, want 5: the new one, the live one and three of others", err, during)
+	}
+	var names []string
+	left, err := os.ReadDir(dir)
+	for _, e := range left {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); err != nil || got != ".birds-01.pack.tmp-2 .mine kept.pack mine.pack.tmp-4 new.pack" {
+		t.Errorf("left %s, %v", got, err)
+	}
+}
+
+// A file swept between its being made and its being held is made again.
+func TestSweptTooEarly(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if err := hold(f); !errors.Is(err, errSwept) {
+		t.Errorf("removed: %v", err)
+	}
+	if err := os.WriteFile(f.Name(), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := hold(f); !errors.Is(err, errSwept) {
+		t.Errorf("replaced: %v", err)
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	good, err := os.ReadFile(create(f, 3))
 	if err != nil {
@@ -122,9 +230,45 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for i := range p.Len() {
-			p.Image(i)
-		}
+		p.Check()
 		p.Close()
+	})
+}
+
+// BenchmarkRead reads images of 128 x 128 x 3, with the share of it that the
+// checksum takes.
+func BenchmarkRead(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "x.pack")
+	pix := make([]uint8, 128*128*3)
+	for i := range pix {
+		pix[i] = uint8(i * i >> 3)
+	}
+	err := Create(path, Key{}, func(w *Writer) error {
+		for range 1000 {
+			if err := w.Add(pix, 128, 128, 3); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	b.Run("read", func(b *testing.B) {
+		for i := range b.N {
+			if err := f.Read(i*37%f.Len(), pix); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("checksum", func(b *testing.B) {
+		for b.Loop() {
+			crc32.Checksum(pix, castagnoli())
+		}
 	})
 }

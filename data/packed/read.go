@@ -2,14 +2,19 @@ package packed
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
+	"runtime/debug"
 
 	"github.com/edsrzf/mmap-go"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
 )
 
-// File is an open file. It is safe for concurrent use until it is closed.
+// File is an open file, mapped into memory. It is safe for concurrent use until it is closed.
 type File struct {
 	// Key is what Create was given.
 	Key Key
@@ -21,9 +26,9 @@ type File struct {
 	n     int
 }
 
-// Open maps the file at path and checks its footer and index.
+// Open opens the file at path and checks its footer and index.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +53,10 @@ func (p *File) open() error {
 	}
 	le := binary.LittleEndian
 	end := uint64(len(p.m))
-	footer := p.m[end-footerSize:]
+	var footer [footerSize]byte
+	if err := p.touch(func() { copy(footer[:], p.m[end-footerSize:]) }); err != nil {
+		return err
+	}
 	if string(footer[56:]) != magic {
 		return fmt.Errorf("not a packed image file, or cut off: its last 8 bytes are %q", string(footer[56:]))
 	}
@@ -59,11 +67,18 @@ func (p *File) open() error {
 	if n > end/entrySize || start != end-footerSize-n*entrySize {
 		return fmt.Errorf("damaged: %d images and an index at byte %d do not fit %d bytes", n, start, end)
 	}
-	if crc32.Checksum(p.m[start:end-16], castagnoli()) != le.Uint32(footer[48:]) {
-		return fmt.Errorf("damaged: the checksum of the index is wrong")
+	if err := budget.Check("its index", int64(n*entrySize)); err != nil {
+		return err
+	}
+	p.index = make([]byte, n*entrySize)
+	if err := p.touch(func() { copy(p.index, p.m[start:]) }); err != nil {
+		return err
+	}
+	sum := crc32.Checksum(p.index, castagnoli())
+	if crc32.Update(sum, castagnoli(), footer[:48]) != le.Uint32(footer[48:]) {
+		return errors.New("damaged: the checksum of the index is wrong")
 	}
 	p.Key = Key(footer[:32])
-	p.index = p.m[start : end-footerSize]
 	p.n = int(n)
 	for i := range p.n {
 		e := p.entry(i)
@@ -89,20 +104,64 @@ func (p *File) entry(i int) entry {
 // Len returns the number of images.
 func (p *File) Len() int { return p.n }
 
-// Image returns image i. The pixels are mapped memory: they must not be written
-// to, nor used after Close. ok is false where the file notes no image.
-func (p *File) Image(i int) (pix []uint8, w, h, c int, ok bool) {
+// Shape returns the width, height and channels of image i, zeros where the file
+// notes no image.
+func (p *File) Shape(i int) (w, h, c int) {
 	e := p.entry(i)
-	n := e.w * e.h * e.c
-	return p.m[e.at : e.at+n : e.at+n], int(e.w), int(e.h), int(e.c), n > 0
+	return int(e.w), int(e.h), int(e.c)
 }
 
-// Check compares every image with its checksum.
+// Read reads the pixels of image i into pix, whose length is the product of the
+// image's Shape, and compares them with their checksum. It panics on another
+// length.
+func (p *File) Read(i int, pix []uint8) error {
+	e := p.entry(i)
+	if uint64(len(pix)) != e.w*e.h*e.c {
+		panic(fmt.Sprintf("packed: %d bytes for an image of %d x %d x %d", len(pix), e.w, e.h, e.c))
+	}
+	if p.m == nil {
+		return fmt.Errorf("%s: %w", p.path, os.ErrClosed)
+	}
+	var sum uint32
+	if err := p.touch(func() {
+		copy(pix, p.m[e.at:])
+		sum = crc32.Checksum(pix, castagnoli())
+	}); err != nil {
+		return fmt.Errorf("%s: image %d: %w", p.path, i, err)
+	}
+	if sum != e.sum {
+		return fmt.Errorf("%s: image %d is damaged: its checksum is wrong; without this file it is made again", p.path, i)
+	}
+	return nil
+}
+
+// touch runs f, which touches mapped memory. A page that is gone, because the
+// file was cut off or the disk fails, is a fault that ends a Go program unless
+// it is made a panic, and is caught, here.
+func (p *File) touch(f func()) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		r := recover()
+		if _, fault := r.(interface{ Addr() uintptr }); fault {
+			err = errors.New("the file was cut off, or could not be read, while it was in use")
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	f()
+	return nil
+}
+
+// Check reads every image.
 func (p *File) Check() error {
+	var pix []uint8
 	for i := range p.n {
-		pix, _, _, _, _ := p.Image(i)
-		if crc32.Checksum(pix, castagnoli()) != p.entry(i).sum {
-			return fmt.Errorf("%s: image %d is damaged: its checksum is wrong", p.path, i)
+		w, h, c := p.Shape(i)
+		if n := w * h * c; cap(pix) < n {
+			pix = make([]uint8, n)
+		}
+		if err := p.Read(i, pix[:w*h*c]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -115,8 +174,5 @@ func (p *File) Close() error {
 		err = p.m.Unmap()
 		p.m = nil
 	}
-	if e := p.f.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(err, p.f.Close())
 }
