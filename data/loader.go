@@ -273,6 +273,7 @@ func (s *Stream) work(jobs <-chan job) {
 		scratch imaging.Scratch
 		im      imaging.Image
 	)
+	dec.Context = s.ctx
 	for j := range jobs {
 		for k := j.lo; k < j.hi; k++ {
 			if err := s.ctx.Err(); err != nil {

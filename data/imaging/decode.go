@@ -11,6 +11,7 @@ import (
 	"image/png"
 
 	fastjpeg "github.com/kindred-ml/kindred/data/imaging/jpeg"
+	"github.com/kindred-ml/kindred/internal/budget"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
@@ -28,7 +29,9 @@ type Decoder struct {
 	MaxPixels int
 	// Buffer is room that callers may read files into.
 	Buffer []byte
-	// Context, if not nil, ends a decoding that takes long with its error.
+	// Context, if not nil, ends a decoding with its error. One that a decoder
+	// of another package is busy with is left to itself: it ends in its own
+	// time, within the limits, and is forgotten.
 	Context context.Context
 
 	fast fastjpeg.Decoder
@@ -76,7 +79,7 @@ func sniff(b []byte) (format, error) {
 	case starts("RIFF") && len(b) >= 12 && string(b[8:12]) == "WEBP":
 		return format{"WebP",
 			func(b []byte) (image.Config, error) { return webp.DecodeConfig(bytes.NewReader(b)) },
-			func(b []byte) (image.Image, error) { return webp.Decode(bytes.NewReader(b)) }}, nil
+			decodeWebP}, nil
 	case starts("II*\x00"), starts("MM\x00*"):
 		return format{"TIFF",
 			func(b []byte) (image.Config, error) { return tiff.DecodeConfig(bytes.NewReader(b)) },
@@ -93,8 +96,9 @@ func sniff(b []byte) (format, error) {
 //   - CMYK becomes RGB without a colour profile; 16 bits keep the upper 8.
 //   - Of an animation the first frame is read.
 //
-// Errors say what is wrong with the file; one that announces more than MaxPixels
-// is refused before it is decoded.
+// Errors say what is wrong with the file; one that announces more than MaxPixels,
+// more memory than internal/budget allows or more than 40 scans is refused before
+// it is decoded.
 func (d *Decoder) Decode(dst *Image, b []byte) error {
 	f, err := sniff(b)
 	if err != nil {
@@ -105,10 +109,14 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 		limit = DefaultMaxPixels
 	}
 	if f.name == "JPEG" {
-		d.fast.MaxPixels = limit
+		d.fast.MaxPixels = int(min(int64(limit), budget.Limit()/fastBytesPerPixel))
+		d.fast.Done = d.done()
 		if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
 			dst.orient(exifOrientation(b))
 			return nil
+		}
+		if err := d.stopped(); err != nil {
+			return err
 		}
 		// Another kind of JPEG, or a damaged one: the standard library knows.
 	}
@@ -116,19 +124,65 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 	if err != nil {
 		return fmt.Errorf("damaged %s: %w", f.name, err)
 	}
-	if cfg.Width <= 0 || cfg.Height <= 0 {
-		return fmt.Errorf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
+	if err := f.refuse(cfg, b, limit); err != nil {
+		return err
 	}
-	if cfg.Width > limit/cfg.Height {
-		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
-	}
-	im, err := f.safely(b)
+	im, err := d.decode(&f, b)
 	if err != nil {
-		return fmt.Errorf("damaged %s: %w", f.name, err)
+		return err
 	}
 	fromImage(dst, im)
 	if f.name == "JPEG" {
 		dst.orient(exifOrientation(b))
 	}
 	return nil
+}
+
+// fastBytesPerPixel is the memory of the fast JPEG decoder: its planes and the
+// result.
+const fastBytesPerPixel = 6
+
+func (d *Decoder) done() <-chan struct{} {
+	if d.Context == nil {
+		return nil
+	}
+	return d.Context.Done()
+}
+
+// stopped returns the error of a context that ended.
+func (d *Decoder) stopped() error {
+	if d.Context == nil {
+		return nil
+	}
+	return d.Context.Err()
+}
+
+// decode runs the decoder of a format until it or d.Context ends.
+func (d *Decoder) decode(f *format, b []byte) (image.Image, error) {
+	if err := d.stopped(); err != nil {
+		return nil, err
+	}
+	type result struct {
+		im  image.Image
+		err error
+	}
+	run := func() (r result) {
+		if r.im, r.err = f.safely(b); r.err != nil {
+			r.err = fmt.Errorf("damaged %s: %w", f.name, r.err)
+		}
+		return r
+	}
+	if d.done() == nil {
+		r := run()
+		return r.im, r.err
+	}
+	ready := make(chan result, 1)
+	go func() { ready <- run() }()
+	select {
+	case r := <-ready:
+		return r.im, r.err
+	case <-d.done():
+		d.Buffer = nil // the decoder left behind may still read it
+		return nil, d.Context.Err()
+	}
 }

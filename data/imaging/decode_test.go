@@ -2,8 +2,10 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"hash/crc32"
 	"image"
 	"image/color"
@@ -11,9 +13,13 @@ import (
 	"image/jpeg"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // reference is an entry of testdata/expected.json, which testdata/make.py writes
@@ -177,12 +183,122 @@ func TestHostileFiles(t *testing.T) {
 	}
 	// The limit holds for every decoder.
 	for name, ref := range references(t) {
+		if ref.W*ref.H == 1 {
+			continue // no smaller limit than one pixel
+		}
 		var im Image
 		if err := (&Decoder{MaxPixels: ref.W*ref.H - 1}).Decode(&im, formatFile(t, name)); err == nil || !strings.Contains(err.Error(), "more than the") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := (&Decoder{MaxPixels: ref.W * ref.H}).Decode(&im, formatFile(t, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// progressive is a grey JPEG of w x h pixels with n scans of a few bytes each,
+// which together pass over the whole image n times.
+func progressive(w, h uint16, n int) []byte {
+	b := []byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}
+	b = append(b, bytes.Repeat([]byte{1}, 64)...)
+	b = append(b, 0xff, 0xc2, 0, 11, 8, byte(h>>8), byte(h), byte(w>>8), byte(w), 1, 1, 0x11, 0)
+	// One code of one bit: a run of 2^14 blocks that end here (0xe0).
+	b = append(b, 0xff, 0xc4, 0, 20, 0x10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0)
+	blocks := (int(w) + 7) / 8 * ((int(h) + 7) / 8)
+	for range n {
+		b = append(b, 0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0)
+		b = append(b, make([]byte, 2*(blocks/(1<<14)+1))...)
+	}
+	return append(b, 0xff, 0xd9)
+}
+
+func TestScans(t *testing.T) {
+	var dec Decoder
+	var im Image
+	if err := dec.Decode(&im, progressive(40, 30, maxScans)); err != nil || im.W != 40 || im.H != 30 {
+		t.Errorf("%d scans: %v", maxScans, err)
+	}
+	if err := dec.Decode(&im, progressive(40, 30, maxScans+1)); err == nil || err.Error() != "JPEG of 41 scans: more than the 40 allowed" {
+		t.Errorf("%v", err)
+	}
+	// Garbage between the segments, which decoders skip, hides no scan; a
+	// picture within a segment (a preview, say) adds none.
+	many := progressive(40, 30, 3)
+	many = bytes.ReplaceAll(many, []byte{0xff, 0xda}, []byte{7, 0xff, 0xff, 0xff, 0xda})
+	preview := progressive(8, 8, 50)
+	many = append(append([]byte{0xff, 0xd8, 0xff, 0xe1, byte((len(preview) + 2) >> 8), byte(len(preview) + 2)}, preview...), many[2:]...)
+	if n, p := jpegScans(many); n != 3 || !p {
+		t.Errorf("%d scans, progressive: %v", n, p)
+	}
+	for k := range many {
+		jpegScans(many[:k]) // cut anywhere
+	}
+	if n, p := jpegScans(formatFile(t, "jpeg-444.jpg")); n != 1 || p {
+		t.Errorf("baseline: %d scans, progressive: %v", n, p)
+	}
+	if n, p := jpegScans(formatFile(t, "jpeg-progressive.jpg")); n < 6 || n > 12 || !p {
+		t.Errorf("progressive: %d scans, %v", n, p)
+	}
+}
+
+// A decoding that takes long ends with its context, and the decoder can be used
+// again.
+func TestDecodeStops(t *testing.T) {
+	slow := progressive(8000, 8000, maxScans)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	dec := Decoder{Context: ctx}
+	dec.Buffer = slow
+	var im Image
+	began := time.Now()
+	if err := dec.Decode(&im, dec.Buffer); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("ended after %v", took)
+	}
+	if dec.Buffer != nil {
+		t.Error("the buffer that is still being read can be written to")
+	}
+	for _, name := range []string{"png-rgb.png", "jpeg-444.jpg"} {
+		if err := dec.Decode(&im, formatFile(t, name)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s, after the end: %v", name, err)
+		}
+		dec := Decoder{Context: t.Context()}
+		if err := dec.Decode(&im, formatFile(t, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What needs more memory than the limit is refused from the header, with both.
+func TestDecodeBudget(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20))
+	deep := pngHeader(3000, 2000)
+	deep[24] = 16 // bits; the checksum of the header must follow
+	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
+	var baseline bytes.Buffer
+	if err := jpeg.Encode(&baseline, image.NewGray(image.Rect(0, 0, 4000, 3000)), nil); err != nil {
+		t.Fatal(err)
+	}
+	for want, b := range map[string][]byte{
+		"PNG of 3000 x 2000 pixels: needs 109 MiB, the limit is 64 MiB":  deep,
+		"JPEG of 4000 x 3000 pixels: needs 103 MiB, the limit is 64 MiB": progressive(4000, 3000, 1),
+		"BMP of 5000 x 2000 pixels: needs ":                              bmpHeader(5000, 2000),
+		"JPEG of 4000 x 3000 pixels: needs 57.2 MiB":                     baseline.Bytes(),
+	} {
+		var dec Decoder
+		var im Image
+		err := dec.Decode(&im, b)
+		if strings.Contains(want, "57.2") { // fits, the slow way too
+			if err != nil || im.W != 4000 {
+				t.Errorf("%v", err)
+			}
+			continue
+		}
+		var over *budget.Error
+		if !errors.As(err, &over) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
 		}
 	}
 }
@@ -219,6 +335,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add(formatFile(f, name))
 	}
 	f.Add(pngHeader(60000, 60000))
+	f.Add(progressive(300, 200, 3))
+	f.Add(progressive(300, 200, maxScans+1))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dec := Decoder{MaxPixels: 1 << 20}
 		var im Image

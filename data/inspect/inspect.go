@@ -152,17 +152,18 @@ func look(ctx context.Context, d *data.Dataset, opt Options) ([]fingerprint, err
 	tools := sync.Pool{New: func() any { return new(eye) }}
 	const chunk = 512
 	for lo := 0; lo < len(prints); lo += chunk {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		n := min(chunk, len(prints)-lo)
 		par.For(n, 8, func(a, b int) {
 			e := tools.Get().(*eye)
 			defer tools.Put(e)
-			for k := lo + a; k < lo+b; k++ {
+			e.dec.Context = ctx
+			for k := lo + a; k < lo+b && ctx.Err() == nil; k++ {
 				e.look(d, k, &prints[k])
 			}
 		})
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if opt.Progress != nil {
 			opt.Progress(lo+n, len(prints))
 		}

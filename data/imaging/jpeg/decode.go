@@ -42,6 +42,8 @@ type component struct {
 type Decoder struct {
 	// MaxPixels, if not 0, bounds width times height.
 	MaxPixels int
+	// Done, if not nil, ends a decoding with ErrUnsupported once it is closed.
+	Done <-chan struct{}
 
 	w, h    int
 	comps   [3]component
@@ -254,6 +256,11 @@ func (d *Decoder) scan(data []byte) error {
 	left := d.restart
 	next := byte(rst0)
 	for my := range rows {
+		select {
+		case <-d.Done:
+			return ErrUnsupported
+		default:
+		}
 		for mx := range cols {
 			if d.restart > 0 && left == 0 {
 				if !d.in.restart(next) {

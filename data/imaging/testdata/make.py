@@ -77,7 +77,16 @@ keep("gif.gif", saved(pal, "GIF"), np.asarray(Image.open(io.BytesIO(saved(pal, "
 keep("bmp.bmp", saved(colour, "BMP"), rgb, 0)
 keep("bmp-palette.bmp", saved(pal, "BMP"), np.asarray(pal.convert("RGB")), 0)
 keep("webp-lossless.webp", saved(colour, "WEBP", lossless=True), rgb, 0)
-lossy("webp.webp", colour, "WEBP", 40, quality=90)
+# Lossy WebP is decoded as libwebp does it, to the level: PIL hands out libwebp's pixels.
+lossy("webp.webp", colour, "WEBP", 0, quality=90)
+for name, rgb8 in (("black", (0, 0, 0)), ("white", (255, 255, 255)), ("red", (255, 0, 0)), ("blue", (0, 0, 255))):
+    lossy(f"webp-{name}.webp", Image.new("RGB", (5, 3), rgb8), "WEBP", 0, quality=90)
+blocks = np.where(((x // 3 + y // 3) % 2)[..., None] == 0, [255, 0, 40], [10, 240, 90]).astype(np.uint8)
+lossy("webp-edges.webp", Image.fromarray(blocks), "WEBP", 0, quality=90)
+lossy("webp-pixel.webp", Image.fromarray(blocks[:1, :1]), "WEBP", 0, quality=90)
+data = saved(Image.fromarray(np.dstack([rgb, alpha])), "WEBP", quality=90)
+got = np.asarray(Image.open(io.BytesIO(data)).convert("RGBA")).astype(float)
+keep("webp-lossy-alpha.webp", data, np.round(got[..., :3] * got[..., 3:] / 255 + 255 - got[..., 3:]), 1)
 keep("webp-alpha.webp", saved(Image.fromarray(np.dstack([rgb, alpha])), "WEBP", lossless=True, exact=True), over, 1)
 keep("tiff.tif", saved(colour, "TIFF"), rgb, 0)
 keep("tiff-lzw.tif", saved(colour, "TIFF", compression="tiff_lzw"), rgb, 0)

@@ -1,0 +1,83 @@
+package imaging
+
+import (
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/color"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// maxScans is the largest number of scans of a JPEG file. Encoders write about
+// ten; each of them passes over the whole image, in however few bytes.
+const maxScans = 40
+
+// refuse says why a file is not decoded, from its header and its markers: it has
+// more pixels than limit, needs more memory than internal/budget allows, or too
+// many scans.
+func (f *format) refuse(cfg image.Config, b []byte, limit int) error {
+	if cfg.Width <= 0 || cfg.Height <= 0 {
+		return fmt.Errorf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
+	}
+	if cfg.Width > limit/cfg.Height {
+		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
+	}
+	// The decoded image, once more for what decoders keep beside it (raw rows,
+	// passes of interlaced files), and the three channels made of it.
+	perPixel := 2*bytesPerPixel(cfg.ColorModel) + 3
+	if f.name == "JPEG" {
+		n, progressive := jpegScans(b)
+		if n > maxScans {
+			return fmt.Errorf("JPEG of %d scans: more than the %d allowed", n, maxScans)
+		}
+		if progressive {
+			perPixel += 4 * bytesPerPixel(cfg.ColorModel) // 32-bit coefficients
+		}
+	}
+	return budget.Check(fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height), budget.Product(int64(cfg.Width), int64(cfg.Height), perPixel))
+}
+
+func bytesPerPixel(m color.Model) int64 {
+	switch m {
+	case color.GrayModel:
+		return 1
+	case color.Gray16Model:
+		return 2
+	case color.YCbCrModel:
+		return 3
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	}
+	if _, ok := m.(color.Palette); ok {
+		return 1
+	}
+	return 4
+}
+
+// jpegScans counts the scans of a JPEG file and says whether it is progressive.
+// Where markers are missing it looks for the next one, as image/jpeg does.
+func jpegScans(b []byte) (n int, progressive bool) {
+	for at := 2; at+1 < len(b); {
+		marker := b[at+1]
+		switch {
+		case b[at] != 0xff, marker == 0xff, marker == 0:
+			at++ // data of a scan, stuffing, padding
+			continue
+		case marker == 0xd9: // end of the image
+			return n, progressive
+		case 0xd0 <= marker && marker <= 0xd8: // without a segment
+			at += 2
+			continue
+		case marker == 0xda:
+			n++
+		case marker == 0xc2:
+			progressive = true
+		}
+		if at+4 > len(b) {
+			return n, progressive
+		}
+		at += 2 + max(2, int(binary.BigEndian.Uint16(b[at+2:])))
+	}
+	return n, progressive
+}

@@ -1,0 +1,68 @@
+package imaging
+
+import (
+	"bytes"
+	"image"
+
+	"golang.org/x/image/webp"
+)
+
+// decodeWebP decodes b. golang.org/x/image/webp hands the planes of a lossy file
+// out as an image.YCbCr, whose values Go takes for full range as JPEG has them.
+// They are studio range: black is 16, white is 235, and chroma spans 16 to 240.
+func decodeWebP(b []byte) (image.Image, error) {
+	im, err := webp.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	switch im := im.(type) {
+	case *image.YCbCr:
+		return fromStudio(im, nil, 0), nil
+	case *image.NYCbCrA:
+		return fromStudio(&im.YCbCr, im.A, im.AStride), nil
+	}
+	return im, nil
+}
+
+// fromStudio converts the planes of a VP8 frame, 4:2:0 and studio range, to
+// colours, opaque if alpha is nil: the bits that libwebp gives. Chroma is
+// enlarged with weights 9:3:3:1 for the nearest four samples, then ITU-R 601
+// applies in 14-bit fixed point (libwebp's src/dsp/upsampling.c and yuv.h).
+func fromStudio(im *image.YCbCr, alpha []uint8, alphaStride int) *image.NRGBA {
+	w, h := im.Rect.Dx(), im.Rect.Dy()
+	cw, ch := (w+1)/2, (h+1)/2
+	out := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		// The chroma rows at and next to y, those at the border repeated.
+		near := y / 2
+		far := min(max(near+2*(y&1)-1, 0), ch-1)
+		near, far = near*im.CStride, far*im.CStride
+		luma := im.Y[y*im.YStride:]
+		row := out.Pix[y*out.Stride:]
+		for x := range w {
+			cx := x / 2
+			beside := min(max(cx+2*(x&1)-1, 0), cw-1)
+			u := enlarge(im.Cb, near+cx, near+beside, far+cx, far+beside)
+			v := enlarge(im.Cr, near+cx, near+beside, far+cx, far+beside)
+			l := int32(luma[x]) * 19077 >> 8
+			p := row[4*x : 4*x+4 : 4*x+4]
+			p[0] = clip6(l + v*26149>>8 - 14234)
+			p[1] = clip6(l - u*6419>>8 - v*13320>>8 + 8708)
+			p[2] = clip6(l + u*33050>>8 - 17685)
+			p[3] = 255
+			if alpha != nil {
+				p[3] = alpha[y*alphaStride+x]
+			}
+		}
+	}
+	return out
+}
+
+// enlarge mixes four samples of c with weights 9:3:3:1, rounded as libwebp does.
+func enlarge(c []uint8, near, beside, above, across int) int32 {
+	n, b, a, x := int32(c[near]), int32(c[beside]), int32(c[above]), int32(c[across])
+	return ((n+3*b+3*a+x+8)>>3 + n) >> 1
+}
+
+// clip6 rounds a value with 6 binary places down to 8 bits.
+func clip6(v int32) uint8 { return uint8(min(max(v>>6, 0), 255)) }
