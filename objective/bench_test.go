@@ -53,7 +53,7 @@ func BenchmarkStep(b *testing.B) {
 				}
 				grad := mat.New(s[0], s[1])
 				step := func() {
-					if _, err := obj.Step(e, labels, grad); err != nil {
+					if _, err := obj.Step(e, Batch{Labels: labels}, grad); err != nil {
 						b.Fatal(err)
 					}
 				}

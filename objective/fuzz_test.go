@@ -67,7 +67,7 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	}
 	for range 2 {
 		grad := mat.New(n, d)
-		r, err := obj.Step(e, labels, grad)
+		r, err := obj.Step(e, Batch{Labels: labels}, grad)
 		if err != nil {
 			return
 		}

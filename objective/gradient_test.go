@@ -17,7 +17,8 @@ type batch struct {
 	name   string
 	e      *mat.Dense
 	labels []int64
-	smooth bool // losses are differentiable here
+	ids    []int64 // identities, nil for samples that differ
+	smooth bool    // losses are differentiable here
 }
 
 func batches() []batch {
@@ -38,12 +39,18 @@ func batches() []batch {
 	_, nine := ordinary(9, 4, 3, 8)
 	var out []batch
 	add := func(name string, e *mat.Dense, labels []int64, smooth bool) {
-		out = append(out, batch{name, e, labels, smooth})
+		out = append(out, batch{name: name, e: e, labels: labels, smooth: smooth})
 	}
 	e, y := ordinary(14, 5, 4, 3)
 	add("ordinary", e, y, true)
 	e, _ = ordinary(8, 6, 3, 4)
 	add("singletons", e, []int64{0, 1, 2, 3, 3, 4, 5, 3}, true)
+	e, y = ordinary(13, 5, 3, 12) // the same samples seen twice, as two crops are
+	add("repeated samples", e, y, true)
+	out[len(out)-1].ids = []int64{7, -1, 3, 7, 5, 3, 7, 8, 9, 10, 11, 3, 12}
+	e, y = ordinary(12, 4, 3, 13) // under one label and under two
+	add("one sample under two labels", e, y, true)
+	out[len(out)-1].ids = []int64{0, 1, 2, 1, 4, 5, 0, 7, 8, 4, 10, 8}
 	e, _ = ordinary(6, 3, 2, 5)
 	add("one class", e, make([]int64, 6), true)
 	e, _ = ordinary(5, 3, 2, 6)
@@ -98,7 +105,7 @@ func newReference(o Options, obj *Objective, b batch) *reference {
 	}
 	_, tuples := o.Loss.(loss.Tuples)
 	_, centred := o.Loss.(loss.Centered)
-	r.choose(b.e, o.Mine, !tuples, centred, 0)
+	r.choose(b.e, b.ids, o.Mine, !tuples, centred, 0)
 	return r
 }
 
@@ -117,7 +124,7 @@ func TestGradients(t *testing.T) {
 				continue // it has one reduction
 			}
 			for k, b := range batches() {
-				if testing.Short() && k > 1 {
+				if testing.Short() && k > 2 {
 					break
 				}
 				t.Run(fmt.Sprintf("%s/%v/%s", name, variant, b.name), func(t *testing.T) {
@@ -139,7 +146,7 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 		t.Fatal(err)
 	}
 	grad := mat.New(b.e.Rows, b.e.Cols)
-	res, err := obj.Step(b.e, b.labels, grad)
+	res, err := obj.Step(b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
 	if b.name == "vast" && !o.Normalize {
 		if err == nil {
 			t.Fatal("embeddings too large to compare gave no error")
@@ -224,7 +231,7 @@ func TestPolicies(t *testing.T) {
 		for _, p := range mine.PositiveNames() {
 			for _, n := range mine.NegativeNames() {
 				for k, b := range batches() {
-					if testing.Short() && k > 1 {
+					if testing.Short() && k > 2 {
 						break
 					}
 					o, err := objectiveFor(name, map[string]any{"positives": p, "negatives": n, "normalize": true})
@@ -237,7 +244,7 @@ func TestPolicies(t *testing.T) {
 						t.Fatal(err)
 					}
 					grad := mat.New(b.e.Rows, b.e.Cols)
-					res, err := obj.Step(b.e, b.labels, grad)
+					res, err := obj.Step(b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -281,7 +288,7 @@ func TestRandomBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			grad := mat.New(n, d)
-			res, err := obj.Step(e, labels, grad)
+			res, err := obj.Step(e, Batch{Labels: labels}, grad)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,8 @@ type Options struct {
 	Trim float64
 	// Memory is the number of earlier embeddings kept as further references
 	// (Wang et al. 2020, "Cross-batch memory for embedding learning"). No
-	// gradient goes to them, and no embedding meets its own copy.
+	// gradient goes to them. Where batches carry identities, no embedding meets
+	// what was made of the same sample in an earlier step; without them it does.
 	Memory int
 	// Kin, if set, says how a reference of label b relates to an anchor of
 	// label a, in place of equality: see SharesLabel and CoarseNotFine.
@@ -52,6 +53,18 @@ type Options struct {
 type Weighted struct {
 	Weight  float64
 	Options Options
+}
+
+// Batch says what the rows of a step's embeddings are.
+type Batch struct {
+	// Labels has one label for each row.
+	Labels []int64
+	// IDs has the identity of the sample behind each row. Rows of equal
+	// identity, in the batch or in the memory, are no pair: neither positive nor
+	// negative. Each remains an anchor and a reference of other samples. If it
+	// is nil every row is a sample of its own. Losses with proxies compare no
+	// two samples and take no notice.
+	IDs []int64
 }
 
 // Result is what one step found. Counts are of the first loss only.
@@ -116,25 +129,31 @@ func inherit(further *Options, o Options) {
 	}
 }
 
-// Step computes the loss of embeddings e (n x d) with the given n labels and
+// Step computes the loss of the embeddings e (n x d) of a batch of n rows and
 // writes its gradient with respect to e to grad, of the same shape; a nil grad
 // asks for the value only. It also fills Grad of Params. It counts as one step
 // for everything random, and puts the embeddings into the memory.
 //
 // An embedding that is not finite, or a label without a class, is an error that
-// names it. A batch in which nothing is comparable has the value 0 and a zero
-// gradient, and the result says why. Step panics if the shapes do not match.
-func (o *Objective) Step(e *mat.Dense, labels []int64, grad *mat.Dense) (Result, error) {
-	if len(labels) != e.Rows {
-		panic(fmt.Sprintf("objective: %d labels for %d embeddings", len(labels), e.Rows))
+// names it; so is a batch with identities after one without, or the reverse, if
+// there is a memory. A batch in which nothing is comparable has the value 0 and
+// a zero gradient, and the result says why. Step panics if the shapes do not
+// match.
+func (o *Objective) Step(e *mat.Dense, b Batch, grad *mat.Dense) (Result, error) {
+	if len(b.Labels) != e.Rows || b.IDs != nil && len(b.IDs) != e.Rows {
+		panic(fmt.Sprintf("objective: %d labels and %d identities for %d embeddings", len(b.Labels), len(b.IDs), e.Rows))
 	}
-	return o.run(e, labels, nil, grad)
+	return o.run(e, b, nil, grad)
 }
 
 // StepTriplets is Step on given triplets (anchor, positive, negative) in place
-// of mined ones. It is an error if the loss does not take triplets or an index
-// is out of range.
-func (o *Objective) StepTriplets(e *mat.Dense, triplets [][3]int32, grad *mat.Dense) (Result, error) {
+// of mined ones. ids are the identities of e's rows, nil if each is a sample of
+// its own. It is an error if the loss does not take triplets, an index is out
+// of range, or an anchor is the same sample as its positive or its negative.
+func (o *Objective) StepTriplets(e *mat.Dense, ids []int64, triplets [][3]int32, grad *mat.Dense) (Result, error) {
+	if ids != nil && len(ids) != e.Rows {
+		panic(fmt.Sprintf("objective: %d identities for %d embeddings", len(ids), e.Rows))
+	}
 	if _, ok := o.terms[0].loss.(loss.Tuples); !ok || len(o.terms) > 1 || o.opts.Memory > 0 {
 		return Result{}, errors.New("only a single loss over triplets, without a memory, takes given triplets")
 	}
@@ -144,14 +163,19 @@ func (o *Objective) StepTriplets(e *mat.Dense, triplets [][3]int32, grad *mat.De
 				return Result{}, fmt.Errorf("triplet %d is (%d, %d, %d), but there are %d embeddings", k, t[0], t[1], t[2], e.Rows)
 			}
 		}
+		for _, j := range t[1:] {
+			if j == t[0] || ids != nil && ids[j] == ids[t[0]] {
+				return Result{}, fmt.Errorf("triplet %d is (%d, %d, %d), but %d and %d are the same sample, which makes no pair", k, t[0], t[1], t[2], t[0], j)
+			}
+		}
 	}
 	if triplets == nil {
 		triplets = [][3]int32{}
 	}
-	return o.run(e, nil, triplets, grad)
+	return o.run(e, Batch{}, triplets, grad)
 }
 
-func (o *Objective) run(e *mat.Dense, labels []int64, triplets [][3]int32, grad *mat.Dense) (Result, error) {
+func (o *Objective) run(e *mat.Dense, b Batch, triplets [][3]int32, grad *mat.Dense) (Result, error) {
 	if grad != nil && (grad.Rows != e.Rows || grad.Cols != e.Cols) {
 		panic(fmt.Sprintf("objective: a %d x %d gradient for %d x %d embeddings", grad.Rows, grad.Cols, e.Rows, e.Cols))
 	}
@@ -159,7 +183,7 @@ func (o *Objective) run(e *mat.Dense, labels []int64, triplets [][3]int32, grad 
 	o.step++
 	var result Result
 	for k, t := range o.terms {
-		r, err := t.run(e, labels, triplets, step, grad, k > 0)
+		r, err := t.run(e, b, triplets, step, grad, k > 0)
 		if err != nil {
 			return Result{}, err
 		}
@@ -206,6 +230,8 @@ type Memory struct {
 	Next       int       `json:"next"`
 	Embeddings []float32 `json:"embeddings"`
 	Labels     []int64   `json:"labels"`
+	// IDs are the identities of the samples, nil if the steps had none.
+	IDs []int64 `json:"ids,omitempty"`
 	// Unit says of each embedding whether it was divided by its norm, which
 	// decides whether its norm counts as exactly 1.
 	Unit []bool `json:"unit"`

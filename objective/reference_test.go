@@ -528,8 +528,9 @@ func variance(a, b []float64) float64 {
 	return v
 }
 
-// choose fills in what a miner chooses on the batch in a step.
-func (r *reference) choose(e *mat.Dense, cfg mine.Config, sets, centred bool, step uint64) {
+// choose fills in what a miner chooses on the batch in a step. Samples of equal
+// ids are no pair.
+func (r *reference) choose(e *mat.Dense, ids []int64, cfg mine.Config, sets, centred bool, step uint64) {
 	var rows, less pair.Rows
 	if err := rows.Set(e, r.unit); err != nil {
 		panic(err)
@@ -539,7 +540,15 @@ func (r *reference) choose(e *mat.Dense, cfg mine.Config, sets, centred bool, st
 		less.Center(&rows)
 		t.A, t.R = &less, &less
 	}
-	t.Groups.Build(r.labels, r.labels, true)
+	t.Groups.BuildBy(e.Rows, e.Rows, true, func(i, j int) pair.Kin {
+		switch {
+		case ids != nil && ids[i] == ids[j]:
+			return pair.Ignored
+		case r.labels[i] == r.labels[j]:
+			return pair.Positive
+		}
+		return pair.Negative
+	})
 	t.Load(0, e.Rows)
 	m := mine.New(cfg)
 	m.Begin(t, step)

@@ -124,8 +124,8 @@ func checkMining(l loss.Loss, c mine.Config) error {
 
 // run computes the term, adds its gradient to grad or replaces it, and returns
 // the result with the weighted, reduced value.
-func (t *term) run(x *mat.Dense, labels []int64, triplets [][3]int32, step uint64, grad *mat.Dense, add bool) (Result, error) {
-	if err := t.prepare(x, labels, triplets); err != nil {
+func (t *term) run(x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad *mat.Dense, add bool) (Result, error) {
+	if err := t.prepare(x, b, triplets); err != nil {
 		return Result{}, err
 	}
 	t.miner.Begin(&t.table, step)
@@ -160,7 +160,7 @@ func (t *term) run(x *mat.Dense, labels []int64, triplets [][3]int32, step uint6
 
 	r, scale := t.reduce()
 	if t.memory.size > 0 {
-		t.memory.push(t.seen(), labels)
+		t.memory.push(t.seen(), b)
 	}
 	if grad != nil {
 		t.backward(scale, grad, add)
@@ -181,7 +181,7 @@ func (t *term) seen() *pair.Rows {
 }
 
 // prepare sets up anchors, references and groups.
-func (t *term) prepare(x *mat.Dense, labels []int64, triplets [][3]int32) error {
+func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 	if err := t.rows.Set(x, t.opts.Normalize); err != nil {
 		return err
 	}
@@ -191,6 +191,7 @@ func (t *term) prepare(x *mat.Dense, labels []int64, triplets [][3]int32) error 
 	shape(&t.dE, x.Rows, x.Cols)
 	batch := t.seen()
 	t.table.A, t.table.R = batch, batch
+	labels := b.Labels
 	t.labels = labels
 	t.given.set(x.Rows, triplets)
 	if t.given.used {
@@ -205,18 +206,21 @@ func (t *term) prepare(x *mat.Dense, labels []int64, triplets [][3]int32) error 
 	if p, ok := t.loss.(loss.Proxied); ok {
 		return t.prepareProxies(p, labels)
 	}
-	refs := labels
+	refs := b
 	if t.memory.size > 0 {
 		var err error
-		if t.table.R, refs, err = t.memory.references(batch, labels); err != nil {
+		if t.table.R, refs, err = t.memory.references(batch, b); err != nil {
 			return err
 		}
 	}
 	if t.opts.Kin == nil {
-		t.table.Groups.Build(labels, refs, true)
+		t.table.Groups.Build(labels, refs.Labels, true)
 	} else {
 		kin := t.opts.Kin
-		t.table.Groups.BuildBy(len(labels), len(refs), true, func(i, j int) pair.Kin { return kin(labels[i], refs[j]) })
+		t.table.Groups.BuildBy(len(labels), len(refs.Labels), true, func(i, j int) pair.Kin { return kin(labels[i], refs.Labels[j]) })
+	}
+	if refs.IDs != nil {
+		t.table.Groups.Merge(refs.IDs)
 	}
 	return nil
 }

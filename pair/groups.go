@@ -1,36 +1,46 @@
 package pair
 
-import "math/bits"
-
 // Groups says, for each anchor, which references belong to it and so are not
 // its negatives. The zero value is ready for Build or BuildBy; both reuse its
 // storage.
 //
 // Own lists are ascending. An anchor's own entry among the references, if it
-// has one, is in its Own list and never among its positives.
+// has one, is in its Own list and never among its positives. So it is with
+// further entries of the same sample, after Merge.
 type Groups struct {
 	self []int32 // per anchor: its index among the references, -1 without one
 
-	// Lists of one group per class, or, after BuildBy, per anchor.
-	group   []int32 // per anchor: its list, -1 for an empty one
-	start   []int32
-	members []int32
+	labels buckets // of the references, unless explicit
+	group  []int32 // per anchor: its bucket, -1 for an empty one
 
-	// Positives per anchor, only after BuildBy.
+	// Lists per anchor, where labels do not say all.
 	explicit bool
-	posStart []int32
-	pos      []int32
+	own, pos lists
 
-	slots []int32 // open-addressing table from label to class
-	label []int64 // per class
-	ref   []int32 // per reference: class
+	ids            buckets // of the references, if merged
+	merged         bool    // positives exclude those of equal ids
+	spare, without lists   // what own and pos become
+	buf            []int32
 }
+
+// lists are lists of references, one for each anchor.
+type lists struct {
+	start []int32
+	items []int32
+}
+
+func (l *lists) reset() { l.start, l.items = append(l.start[:0], 0), l.items[:0] }
+
+// end closes a list.
+func (l *lists) end() { l.start = append(l.start, int32(len(l.items))) }
+
+func (l *lists) of(i int) []int32 { return l.items[l.start[i]:l.start[i+1]] }
 
 // Build groups by label: a reference belongs to an anchor if their labels are
 // equal. Anchor i is reference i if self is true (then anchors must be the
 // first references), and none otherwise.
 func (g *Groups) Build(anchors, refs []int64, self bool) {
-	g.explicit = false
+	g.explicit, g.merged = false, false
 	g.self = resize(g.self, len(anchors))
 	for i := range g.self {
 		g.self[i] = -1
@@ -38,54 +48,15 @@ func (g *Groups) Build(anchors, refs []int64, self bool) {
 			g.self[i] = int32(i)
 		}
 	}
-	size := 1 << bits.Len(uint(2*len(refs)|7))
-	g.slots = resize(g.slots, size)
-	for i := range g.slots {
-		g.slots[i] = -1
-	}
-	g.label = g.label[:0]
-	g.ref = resize(g.ref, len(refs))
-	for j, y := range refs {
-		s := g.slot(y)
-		if g.slots[s] < 0 {
-			g.slots[s] = int32(len(g.label))
-			g.label = append(g.label, y)
-		}
-		g.ref[j] = g.slots[s]
-	}
-	g.start = resize(g.start, len(g.label)+1)
-	clear(g.start)
-	for _, c := range g.ref {
-		g.start[c+1]++
-	}
-	for c := range g.label {
-		g.start[c+1] += g.start[c]
-	}
-	g.members = resize(g.members, len(refs))
-	for j, c := range g.ref {
-		g.members[g.start[c]] = int32(j)
-		g.start[c]++
-	}
-	copy(g.start[1:], g.start)
-	g.start[0] = 0
+	g.labels.build(refs)
 	g.group = resize(g.group, len(anchors))
 	for i, y := range anchors {
 		if self {
-			g.group[i] = g.ref[i]
+			g.group[i] = g.labels.at[i]
 		} else {
-			g.group[i] = g.slots[g.slot(y)]
+			g.group[i] = g.labels.find(y)
 		}
 	}
-}
-
-// slot returns the place of y in the table: where it is, or where it would go.
-func (g *Groups) slot(y int64) int {
-	mask := len(g.slots) - 1
-	s := int(uint64(y)*0x9e3779b97f4a7c15>>32) & mask
-	for g.slots[s] >= 0 && g.label[g.slots[s]] != y {
-		s = (s + 1) & mask
-	}
-	return s
 }
 
 // Kin is the relation of a reference to an anchor.
@@ -103,42 +74,110 @@ const (
 // are sets or hierarchies. kin is called once for each of n x m pairs other
 // than an anchor with itself.
 func (g *Groups) BuildBy(n, m int, self bool, kin func(anchor, ref int) Kin) {
-	g.explicit = true
+	g.explicit, g.merged = true, false
 	g.self = resize(g.self, n)
-	g.group = resize(g.group, n)
-	g.start = resize(g.start, n+1)
-	g.posStart = resize(g.posStart, n+1)
-	g.start[0], g.posStart[0] = 0, 0
-	g.members, g.pos = g.members[:0], g.pos[:0]
+	g.own.reset()
+	g.pos.reset()
 	for i := range n {
-		g.group[i], g.self[i] = int32(i), -1
+		g.self[i] = -1
 		if self {
 			g.self[i] = int32(i)
 		}
 		for j := range m {
 			if int32(j) == g.self[i] {
-				g.members = append(g.members, int32(j))
+				g.own.items = append(g.own.items, int32(j))
 				continue
 			}
 			k := kin(i, j)
 			if k != Negative {
-				g.members = append(g.members, int32(j))
+				g.own.items = append(g.own.items, int32(j))
 			}
 			if k == Positive {
-				g.pos = append(g.pos, int32(j))
+				g.pos.items = append(g.pos.items, int32(j))
 			}
 		}
-		g.start[i+1], g.posStart[i+1] = int32(len(g.members)), int32(len(g.pos))
+		g.own.end()
+		g.pos.end()
 	}
 }
 
 // BuildNone makes groups of n anchors, each a reference and alone.
 func (g *Groups) BuildNone(n int) {
-	g.explicit = false
+	g.explicit, g.merged = false, false
 	g.self, g.group = resize(g.self, n), resize(g.group, n)
 	for i := range n {
 		g.self[i], g.group[i] = int32(i), -1
 	}
+}
+
+// Merge makes references of equal ids one sample: a pair of them is neither
+// positive nor negative, whatever Build or BuildBy made of it. There is one id
+// for each reference, and anchors must be the first references.
+func (g *Groups) Merge(ids []int64) {
+	g.ids.build(ids)
+	if len(g.ids.value) == len(ids) {
+		return // every reference is a sample of its own
+	}
+	if !g.explicit && g.withinLabels() {
+		g.merged = true
+		return
+	}
+	g.spare.reset()
+	g.without.reset()
+	for i := range g.self {
+		same := g.ids.of(g.ids.at[i])
+		g.spare.items = union(g.spare.items, g.Own(i), same)
+		g.buf = subtract(g.Positives(i, g.buf), same)
+		g.without.items = append(g.without.items, g.buf...)
+		g.spare.end()
+		g.without.end()
+	}
+	g.own, g.spare = g.spare, g.own
+	g.pos, g.without = g.without, g.pos
+	g.explicit = true
+}
+
+// withinLabels reports whether all entries of a sample have the same label.
+func (g *Groups) withinLabels() bool {
+	for i, c := range g.ids.at[:len(g.self)] {
+		for _, j := range g.ids.of(c) {
+			if g.labels.at[j] != g.group[i] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// union appends the members of two ascending lists to dst, ascending.
+func union(dst, a, b []int32) []int32 {
+	for len(a) > 0 && len(b) > 0 {
+		x := min(a[0], b[0])
+		dst = append(dst, x)
+		if a[0] == x {
+			a = a[1:]
+		}
+		if b[0] == x {
+			b = b[1:]
+		}
+	}
+	return append(append(dst, a...), b...)
+}
+
+// subtract removes the members of b from a, both ascending.
+func subtract(a, b []int32) []int32 {
+	n := 0
+	for _, x := range a {
+		for len(b) > 0 && b[0] < x {
+			b = b[1:]
+		}
+		if len(b) > 0 && b[0] == x {
+			continue
+		}
+		a[n] = x
+		n++
+	}
+	return a[:n]
 }
 
 // Anchors returns the number of anchors.
@@ -150,30 +189,33 @@ func (g *Groups) Self(i int) int { return int(g.self[i]) }
 // Own returns the references that are not negatives of anchor i, ascending,
 // the anchor itself included. The caller must not change it.
 func (g *Groups) Own(i int) []int32 {
-	c := g.group[i]
-	if c < 0 {
-		return nil
+	if g.explicit {
+		return g.own.of(i)
 	}
-	return g.members[g.start[c]:g.start[c+1]]
+	return g.labels.of(g.group[i])
 }
 
 // PositiveCount returns the number of positives of anchor i.
 func (g *Groups) PositiveCount(i int) int {
-	if g.explicit {
-		return int(g.posStart[i+1] - g.posStart[i])
+	switch {
+	case g.explicit:
+		return len(g.pos.of(i))
+	case g.merged:
+		return len(g.Own(i)) - len(g.ids.of(g.ids.at[i]))
+	case g.self[i] >= 0 && g.group[i] >= 0:
+		return len(g.Own(i)) - 1
 	}
-	n := len(g.Own(i))
-	if g.self[i] >= 0 {
-		n--
-	}
-	return n
+	return len(g.Own(i))
 }
 
 // Positives appends the positives of anchor i, ascending, to dst[:0].
 func (g *Groups) Positives(i int, dst []int32) []int32 {
 	dst = dst[:0]
 	if g.explicit {
-		return append(dst, g.pos[g.posStart[i]:g.posStart[i+1]]...)
+		return append(dst, g.pos.of(i)...)
+	}
+	if g.merged {
+		return subtract(append(dst, g.Own(i)...), g.ids.of(g.ids.at[i]))
 	}
 	for _, j := range g.Own(i) {
 		if j != g.self[i] {

@@ -137,3 +137,56 @@ func TestWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestMerge compares with the definition: references of equal ids are own and no
+// positives, whatever the labels or the relation say.
+func TestMerge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var g Groups
+	for trial := range 600 {
+		n, extra := rng.IntN(20), rng.IntN(20)
+		labels, ids := make([]int64, n+extra), make([]int64, n+extra)
+		samples := 1 + rng.IntN(2*(n+extra)+1)
+		for i := range labels {
+			ids[i] = int64(rng.IntN(samples)) - 3
+			labels[i] = ids[i] % 4 // one label a sample
+			if trial%3 == 0 {
+				labels[i] = int64(rng.IntN(4))
+			}
+		}
+		kin := func(i, j int) Kin {
+			if labels[i] == labels[j] {
+				return Positive
+			}
+			return Negative
+		}
+		if trial%2 == 0 {
+			g.Build(labels[:n], labels, true)
+		} else {
+			kin = func(i, j int) Kin { return Kin((labels[i] + 2*labels[j] + 9) % 3) }
+			g.BuildBy(n, n+extra, true, kin)
+		}
+		g.Merge(ids)
+		for i := range n {
+			var own, positives []int32
+			for j := range labels {
+				k := Ignored
+				if ids[i] != ids[j] {
+					k = kin(i, j)
+				}
+				if k != Negative {
+					own = append(own, int32(j))
+				}
+				if k == Positive {
+					positives = append(positives, int32(j))
+				}
+			}
+			if got := g.Own(i); !slices.Equal(got, own) {
+				t.Fatalf("trial %d, anchor %d: own %v, want %v", trial, i, got, own)
+			}
+			if got := g.Positives(i, nil); !slices.Equal(got, positives) || g.PositiveCount(i) != len(positives) {
+				t.Fatalf("trial %d, anchor %d: positives %v, counted %d, want %v", trial, i, got, g.PositiveCount(i), positives)
+			}
+		}
+	}
+}

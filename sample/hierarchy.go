@@ -22,12 +22,17 @@ type HierarchyConfig struct {
 // class) and far ones (its coarse class) in the batch.
 //
 // Coarse classes, the fine classes of each and the samples of each are visited
-// in rounds as by Balanced. A coarse class with fewer than Fine fine classes
-// gives some of them several times, with further samples. The batches of an
-// epoch depend on the seed and the epoch's number only.
+// in rounds as by Balanced, and as there no sample comes up twice in a batch. A
+// coarse class gives Fine x PerClass samples: where its fine classes are too
+// few or too small for that it gives more of those that have them, in the end
+// all it has, and the batch is filled with further coarse classes. The batches
+// of an epoch depend on the seed and the epoch's number only.
 type Hierarchical struct {
 	cfg     HierarchyConfig
 	coarse  [][][]int // samples by coarse class and fine class
+	sizes   [][]int   // of the fine classes
+	totals  []int     // samples of the coarse classes
+	size    int       // of a batch
 	batches int
 	epoch   int
 }
@@ -79,6 +84,18 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 	if h.cfg.Coarse > len(h.coarse) {
 		return nil, fmt.Errorf("sampling: %d coarse classes a batch, but the training set has %d", h.cfg.Coarse, len(h.coarse))
 	}
+	for _, classes := range h.coarse {
+		var sizes []int
+		total := 0
+		for _, s := range classes {
+			sizes, total = append(sizes, len(s)), total+len(s)
+		}
+		h.sizes, h.totals = append(h.sizes, sizes), append(h.totals, total)
+	}
+	h.size = len(coarse)
+	if h.cfg.PerClass <= len(coarse)/h.cfg.Coarse/h.cfg.Fine {
+		h.size = h.cfg.Coarse * h.cfg.Fine * h.cfg.PerClass
+	}
 	h.batches = h.cfg.Batches
 	if h.batches == 0 {
 		// In this many batches each coarse class comes up often enough to go
@@ -102,8 +119,12 @@ func compare(a, b int64) int {
 // Batches returns the number of batches in an epoch.
 func (h *Hierarchical) Batches() int { return h.batches }
 
-// BatchSize returns the number of samples in a batch.
-func (h *Hierarchical) BatchSize() int { return h.cfg.Coarse * h.cfg.Fine * h.cfg.PerClass }
+// BatchSize returns the number of samples in a batch: Coarse x Fine x PerClass,
+// or all there are if they are fewer.
+func (h *Hierarchical) BatchSize() int { return h.size }
+
+// Config returns the configuration with its defaults filled in, but for Batches.
+func (h *Hierarchical) Config() HierarchyConfig { return h.cfg }
 
 // State returns the number of the next epoch.
 func (h *Hierarchical) State() State { return State{h.epoch} }
@@ -132,15 +153,24 @@ func (h *Hierarchical) Epoch() [][]int {
 		}
 	}
 	out := make([][]int, h.batches)
-	var chosen, within []int
+	among := share{sizes: h.totals, each: h.cfg.Fine * h.cfg.PerClass, rng: rng}
+	within := make([]share, len(h.coarse))
+	for c := range within {
+		within[c] = share{sizes: h.sizes[c], each: h.cfg.PerClass, rng: rng}
+	}
+	var dealt, picks []int
 	for k := range out {
-		batch := make([]int, 0, h.BatchSize())
-		chosen = coarse.take(h.cfg.Coarse, chosen)
-		for _, c := range chosen {
-			for left := h.cfg.Fine; left > 0; left -= len(within) {
-				within = fine[c].take(min(left, len(h.coarse[c])), within)
-				for _, f := range within {
-					batch = fill(batch, h.coarse[c][f], h.cfg.PerClass, samples[c][f])
+		batch := make([]int, 0, h.size)
+		dealt = coarse.take(h.cfg.Coarse, dealt)
+		among.fill(dealt, h.size)
+		for g, c := range among.groups {
+			dealt = fine[c].take(min(h.cfg.Fine, len(h.coarse[c])), dealt)
+			w := &within[c]
+			w.fill(dealt, among.counts[g])
+			for g, f := range w.groups {
+				picks = samples[c][f].take(w.counts[g], picks)
+				for _, p := range picks {
+					batch = append(batch, h.coarse[c][f][p])
 				}
 			}
 		}

@@ -3,7 +3,6 @@ package sample
 import (
 	"math"
 	"reflect"
-	"slices"
 	"testing"
 )
 
@@ -26,32 +25,41 @@ func TestHierarchicalBatches(t *testing.T) {
 		for range 3 {
 			visited := map[[2]int64]bool{}
 			for _, b := range h.Epoch() {
-				if len(b) != h.BatchSize() {
-					t.Fatalf("%+v: a batch of %d", cfg, len(b))
-				}
-				groups := map[int64]map[int64][]int{}
+				checkBatch(t, b, fine, min(h.cfg.Coarse*h.cfg.Fine*h.cfg.PerClass, len(fine)))
+				groups := map[int64]map[int64]int{}
 				for _, i := range b {
 					if groups[coarse[i]] == nil {
-						groups[coarse[i]] = map[int64][]int{}
+						groups[coarse[i]] = map[int64]int{}
 					}
-					groups[coarse[i]][fine[i]] = append(groups[coarse[i]][fine[i]], i)
+					groups[coarse[i]][fine[i]]++
 					visited[[2]int64{coarse[i], fine[i]}] = true
 				}
-				if len(groups) != h.cfg.Coarse {
+				if len(groups) < h.cfg.Coarse {
 					t.Fatalf("%+v: %d coarse classes in a batch", cfg, len(groups))
 				}
+				partial := 0 // coarse classes cut short
 				for c, g := range groups {
-					has := []int{1, 2, 3, 7}[100-c]
-					if want := min(has, h.cfg.Fine); len(g) != want {
-						t.Fatalf("%+v: %d fine classes of one that has %d, want %d", cfg, len(g), has, want)
-					}
-					for f, idx := range g {
-						slices.Sort(idx)
-						size := 1 + (int(100-c)+int(f))%5
-						if got := len(slices.Compact(idx)); got < min(h.cfg.PerClass, size) {
-							t.Fatalf("%+v: %d distinct samples of %d", cfg, got, size)
+					has, all, got := []int{1, 2, 3, 7}[100-c], 0, 0
+					for f := range has {
+						size := 1 + (int(100-c)+f)%5
+						n := g[int64(f)]
+						all, got = all+size, got+n
+						if n > h.cfg.PerClass && len(g) < has {
+							t.Fatalf("%+v: %d samples of a fine class while others give none", cfg, n)
 						}
 					}
+					each := h.cfg.Fine * h.cfg.PerClass
+					if got > each && len(groups) < 4 {
+						t.Fatalf("%+v: %d samples of a coarse class while others give none", cfg, got)
+					}
+					if got < min(all, each) {
+						partial++
+					} else if len(g) < min(has, h.cfg.Fine) {
+						t.Fatalf("%+v: %d fine classes of one that has %d", cfg, len(g), has)
+					}
+				}
+				if partial > 1 {
+					t.Fatalf("%+v: %d coarse classes are cut short", cfg, partial)
 				}
 			}
 			if len(visited) != 13 {

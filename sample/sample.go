@@ -1,6 +1,6 @@
 // Package sample draws batches of dataset indices. In: the labels of a training
-// set. Out: batches in which every class present has several samples, so that
-// an anchor finds positives.
+// set. Out: batches in which a class present has several samples, so that an
+// anchor finds positives, and no sample comes up twice, so that none is its own.
 package sample
 
 import (
@@ -11,8 +11,14 @@ import (
 
 // Config describes batches of Classes x PerClass samples.
 type Config struct {
-	Classes  int // classes in a batch; default 8, at most those there are
-	PerClass int // samples of each; default 4
+	// Classes is the number of classes in a batch. By default it is what makes a
+	// batch of about 128 samples, at least 2 and at most those there are.
+	Classes int
+	// PerClass is the number of samples of each. By default it is what classes
+	// hold: the median size of those with more than one sample, at least 2 and
+	// at most 16, or as many as 128 samples need where there are fewer than 8
+	// classes or Classes says so.
+	PerClass int
 	// Batches is the length of an epoch. By default it is the larger of
 	// ceil(samples / batch size) and ceil(classes there are / Classes), so that
 	// an epoch draws about as many samples as there are and visits every class.
@@ -37,15 +43,21 @@ type State struct {
 // class that would come twice into one batch giving way to others. So the
 // number of visits differs by one at most between classes when a round ends,
 // and every class is visited if Batches x Classes suffices. Within a class
-// samples are visited in rounds in the same way: PerClass distinct samples
-// where the class has that many, otherwise each of its samples as often as
-// another, give or take one.
+// samples are visited in rounds in the same way.
+//
+// No sample comes up twice in a batch. A class with fewer than PerClass samples
+// gives all it has, and the batch is filled with further classes, dealt in
+// rounds of their own. Only if the batch then holds all classes, those that have
+// more samples give more than PerClass. So a class of one sample never gives a
+// pair of its own, and all batches have the same size.
 //
 // The batches of an epoch depend on the seed and the epoch's number only.
 type Balanced struct {
 	cfg     Config
 	classes [][]int // indices by class, classes by ascending label
+	sizes   []int   // of the classes
 	labels  []int64
+	size    int // of a batch
 	batches int
 	epoch   int
 	quotas  []int // visits of each class in an epoch, if Power is not 0
@@ -76,19 +88,20 @@ func New(labels []int64, cfg Config) (*Balanced, error) {
 	for i, y := range labels {
 		b.classes[at[y]] = append(b.classes[at[y]], i)
 	}
-	if b.cfg.Classes == 0 {
-		b.cfg.Classes = min(8, len(b.classes))
+	for _, c := range b.classes {
+		b.sizes = append(b.sizes, len(c))
 	}
-	if b.cfg.PerClass == 0 {
-		b.cfg.PerClass = 4
-	}
+	b.cfg.resolve(b.sizes)
 	if b.cfg.Classes > len(b.classes) {
 		return nil, fmt.Errorf("sampling: %d classes a batch, but the training set has %d", b.cfg.Classes, len(b.classes))
 	}
+	b.size = len(labels)
+	if b.cfg.PerClass <= len(labels)/b.cfg.Classes {
+		b.size = b.cfg.Classes * b.cfg.PerClass
+	}
 	b.batches = b.cfg.Batches
 	if b.batches == 0 {
-		size := b.cfg.Classes * b.cfg.PerClass
-		b.batches = max(ceilDiv(len(labels), size), ceilDiv(len(b.classes), b.cfg.Classes))
+		b.batches = max(ceilDiv(len(labels), b.size), ceilDiv(len(b.classes), b.cfg.Classes))
 	}
 	if err := b.setQuotas(); err != nil {
 		return nil, err
@@ -96,13 +109,50 @@ func New(labels []int64, cfg Config) (*Balanced, error) {
 	return b, nil
 }
 
+// batchSize is what a batch has about as many samples as, if nothing is said.
+const batchSize = 128
+
+// resolve fills in the defaults for classes of the given sizes.
+func (c *Config) resolve(sizes []int) {
+	if c.PerClass == 0 {
+		most := batchSize / min(8, len(sizes))
+		if c.Classes > 0 {
+			most = max(2, batchSize/c.Classes)
+		}
+		c.PerClass = min(max(2, usualSize(sizes)), most)
+	}
+	if c.Classes == 0 {
+		c.Classes = min(max(2, batchSize/c.PerClass), len(sizes))
+	}
+}
+
+// usualSize is the median, the lower one of two, of the sizes above 1; 0 if
+// there are none.
+func usualSize(sizes []int) int {
+	var several []int
+	for _, n := range sizes {
+		if n > 1 {
+			several = append(several, n)
+		}
+	}
+	if len(several) == 0 {
+		return 0
+	}
+	slices.Sort(several)
+	return several[(len(several)-1)/2]
+}
+
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // Batches returns the number of batches in an epoch.
 func (b *Balanced) Batches() int { return b.batches }
 
-// BatchSize returns the number of samples in a batch.
-func (b *Balanced) BatchSize() int { return b.cfg.Classes * b.cfg.PerClass }
+// BatchSize returns the number of samples in a batch: Classes x PerClass, or all
+// there are if they are fewer.
+func (b *Balanced) BatchSize() int { return b.size }
+
+// Config returns the configuration with its defaults filled in, but for Batches.
+func (b *Balanced) Config() Config { return b.cfg }
 
 // State returns the number of the next epoch.
 func (b *Balanced) State() State { return State{b.epoch} }
@@ -124,32 +174,24 @@ func (b *Balanced) Epoch() [][]int {
 	classes := b.dealer(rng)
 	samples := make([]*rounds, len(b.classes))
 	out := make([][]int, b.batches)
-	var chosen []int
+	parts := share{sizes: b.sizes, each: b.cfg.PerClass, rng: rng}
+	var dealt, picks []int
 	for k := range out {
-		batch := make([]int, 0, b.BatchSize())
-		chosen = classes.take(b.cfg.Classes, chosen)
-		for _, c := range chosen {
+		batch := make([]int, 0, b.size)
+		dealt = classes.take(b.cfg.Classes, dealt)
+		parts.fill(dealt, b.size)
+		for g, c := range parts.groups {
 			if samples[c] == nil {
 				samples[c] = newRounds(len(b.classes[c]), rng)
 			}
-			batch = fill(batch, b.classes[c], b.cfg.PerClass, samples[c])
+			picks = samples[c].take(parts.counts[g], picks)
+			for _, p := range picks {
+				batch = append(batch, b.classes[c][p])
+			}
 		}
 		out[k] = batch
 	}
 	return out
-}
-
-// fill appends n samples of a class, distinct ones as long as there are.
-func fill(batch, class []int, n int, from *rounds) []int {
-	var picks []int
-	for n > 0 {
-		picks = from.take(min(n, len(class)), picks)
-		for _, p := range picks {
-			batch = append(batch, class[p])
-		}
-		n -= len(picks)
-	}
-	return batch
 }
 
 // dealer deals the classes of one batch after the other.

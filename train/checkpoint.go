@@ -169,6 +169,11 @@ func (t *trainer) load(f *safetensors.File) error {
 	if err := t.sampler.Restore(s.Sampler); err != nil {
 		return err
 	}
+	for _, m := range s.Objective.Memory {
+		if len(m.IDs) != len(m.Labels) {
+			return errors.New("its cross-batch memory, written by an earlier version, does not say which samples it holds; start the run anew")
+		}
+	}
 	if err := t.objective.Restore(s.Objective); err != nil {
 		return err
 	}

@@ -69,8 +69,8 @@ type NetworkConfig struct {
 
 // SampleConfig describes batches of Classes x PerClass samples.
 type SampleConfig struct {
-	Classes  int `yaml:"classes" help:"training labels in a batch; 0: up to 8"`
-	PerClass int `yaml:"per_class" help:"samples of each; 0: what makes a batch of about 128"`
+	Classes  int `yaml:"classes" help:"training labels in a batch; 0: what makes a batch of about 128"`
+	PerClass int `yaml:"per_class" help:"samples of each; 0: what most classes have, 2 to 16, or more where labels are few"`
 	Batches  int `yaml:"batches" help:"batches in an epoch; 0: about as many samples as there are"`
 }
 

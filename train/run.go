@@ -84,7 +84,7 @@ type trainer struct {
 	opts Options
 
 	sel       *data.Selected
-	labels    []int64 // of the training part, 0..classes-1
+	from      *population
 	feed      feed
 	scored    []*scored
 	net       Network
@@ -97,7 +97,7 @@ type trainer struct {
 	began  time.Time
 	images int
 	grad   *mat.Dense
-	batch  []int64 // labels of the batch under way
+	batch  objective.Batch // under way
 	timing []timing
 }
 
@@ -137,12 +137,17 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	if err != nil {
 		return nil, err
 	}
-	var ids []int64
-	t.labels, ids = t.sel.Train.Dense()
-	if len(ids) < 2 {
-		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart", className(t.sel.Train.LabelClasses, ids[0]))
+	t.from = newPopulation(t.sel.Train)
+	if t.from.classes < 2 {
+		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart", className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
 	}
-	t.cfg.resolve(d, len(ids), &o)
+	t.cfg.resolve(d, &o)
+	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
+		return nil, err
+	}
+	if err := checkPairs(&t.cfg, &o, t.from); err != nil {
+		return nil, err
+	}
 	if t.cfg.Data.Cache {
 		if err := cacheImages(ctx, t.sel, &t.cfg.Data); err != nil {
 			return nil, err
@@ -158,12 +163,9 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	if t.net, t.imported, err = newNetwork(&t.cfg, h, w, c); err != nil {
 		return nil, err
 	}
-	o.Classes, o.Dim, o.Seed = len(ids), t.net.Dim(), t.cfg.Train.Seed
+	o.Classes, o.Dim, o.Seed = t.from.classes, t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
 	if t.objective, err = objective.New(o); err != nil {
-		return nil, err
-	}
-	if t.sampler, err = newSampler(&t.cfg, t.labels); err != nil {
 		return nil, err
 	}
 	if t.optimizer, err = newOptimizer(&t.cfg.Train, t.sampler.Batches(), t.net, t.objective.Params()); err != nil {
@@ -305,10 +307,7 @@ func (t *trainer) step(b *data.Batch) (objective.Result, error) {
 	if b.N == 0 {
 		return objective.Result{}, errors.New("none of the batch's images could be read")
 	}
-	t.batch = t.batch[:0]
-	for _, p := range b.Pos {
-		t.batch = append(t.batch, t.labels[p])
-	}
+	t.batch = t.from.batch(t.batch, b.Pos)
 	x := b.Pixels[:b.N*b.H*b.W*b.C]
 	e := t.net.Forward(x, b.N)
 	if t.grad == nil || t.grad.Rows != e.Rows {

@@ -3,6 +3,7 @@ package train
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/embio"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // childDir, if set in the environment, makes the test binary a process that
@@ -409,15 +412,18 @@ func TestRunErrors(t *testing.T) {
 		data   *data.Dataset
 		want   string
 	}{
-		"no data":          {func(*Config) {}, nil, "--data"},
-		"impossible pool":  {func(c *Config) { c.Network.Name = "conv4"; c.Data.Size = 8 }, newBlobs(4, 8, 8), "network conv4"},
-		"unknown network":  {func(c *Config) { c.Network.Name = "conv5" }, newBlobs(4, 8, 16), "conv5"},
-		"too many classes": {func(c *Config) { c.Sample.Classes = 9 }, newBlobs(4, 8, 16), "9 classes"},
-		"one class":        {func(c *Config) { c.Data.TrainClasses = "0"; c.Data.TestClasses = "1,2" }, newBlobs(4, 8, 16), "only one label"},
-		"unknown label":    {func(c *Config) { c.Data.Label = "colour" }, newBlobs(4, 8, 16), "colour"},
-		"bad value":        {func(c *Config) { c.Train.LR = math.NaN() }, newBlobs(4, 8, 16), "train.lr"},
-		"unknown loss":     {func(c *Config) { c.Loss = Section{"name": "x"} }, newBlobs(4, 8, 16), "loss"},
-		"group fits none":  {func(c *Config) { c.Train.Groups = GroupList{{Prefix: "nowhere", Scale: 1}} }, newBlobs(4, 8, 16), "nowhere"},
+		"no data":           {func(*Config) {}, nil, "--data"},
+		"impossible pool":   {func(c *Config) { c.Network.Name = "conv4"; c.Data.Size = 8 }, newBlobs(4, 8, 8), "network conv4"},
+		"unknown network":   {func(c *Config) { c.Network.Name = "conv5" }, newBlobs(4, 8, 16), "conv5"},
+		"too many classes":  {func(c *Config) { c.Sample.Classes = 9 }, newBlobs(4, 8, 16), "9 classes"},
+		"one class":         {func(c *Config) { c.Data.TrainClasses = "0"; c.Data.TestClasses = "1,2" }, newBlobs(4, 8, 16), "only one label"},
+		"unknown label":     {func(c *Config) { c.Data.Label = "colour" }, newBlobs(4, 8, 16), "colour"},
+		"bad value":         {func(c *Config) { c.Train.LR = math.NaN() }, newBlobs(4, 8, 16), "train.lr"},
+		"unknown loss":      {func(c *Config) { c.Loss = Section{"name": "x"} }, newBlobs(4, 8, 16), "loss"},
+		"one class a batch": {func(c *Config) { c.Sample.Classes = 1 }, newBlobs(4, 8, 16), "sample.classes"},
+		"one of a class":    {func(c *Config) { c.Sample.PerClass = 1 }, newBlobs(4, 8, 16), "sample.per_class"},
+		"one picture each":  {func(*Config) {}, newBlobs(6, 2, 16), "one picture only"},
+		"group fits none":   {func(c *Config) { c.Train.Groups = GroupList{{Prefix: "nowhere", Scale: 1}} }, newBlobs(4, 8, 16), "nowhere"},
 	} {
 		cfg := Default()
 		c.change(&cfg)
@@ -442,5 +448,78 @@ func TestUnreadableImages(t *testing.T) {
 	cfg.Data.SkipCorrupt = true
 	if _, err := Run(t.Context(), cfg, Options{Dataset: d}); err != nil {
 		t.Errorf("with skip_corrupt: %v", err)
+	}
+}
+
+// Classes of few images give what they have, and every one of them but the
+// lonely finds positives other than itself. Repeated images once filled the
+// quota, were positives at distance 0, and no tuple was ever active.
+func TestSmallClasses(t *testing.T) {
+	for perClass := 2; perClass <= 5; perClass++ {
+		for _, positives := range []string{"easy", "random"} {
+			cfg := Default()
+			cfg.Train.Epochs, cfg.Network.Width = 1, 8
+			cfg.Mine["positives"] = positives
+			res, err := Run(t.Context(), cfg, Options{Dataset: newBlobs(9, 2*perClass, 16)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row := res.Last(); row.Active*10 < row.Tuples || row.NoPositive > 0 || row.Tuples != row.Steps*min(9*perClass, 128) {
+				t.Errorf("%d images a class, %s positives: %+v", perClass, positives, row.Sums)
+			}
+		}
+	}
+}
+
+// A picture listed twice is one picture: with nothing else in its class no
+// sample has a positive.
+func TestPictureListedTwice(t *testing.T) {
+	d := newBlobs(4, 8, 16)
+	for c := range 4 {
+		for k := range 4 {
+			d.Names[8*c+k] = d.Names[8*c]
+		}
+	}
+	if _, err := Run(t.Context(), Default(), Options{Dataset: d}); err == nil || !strings.Contains(err.Error(), "one picture only") {
+		t.Errorf("classes of one picture, listed four times: %v", err)
+	}
+	d.Names[1] = "another" // class 0 has two
+	cfg := Default()
+	cfg.Train.Epochs, cfg.Network.Width = 1, 8
+	res, err := Run(t.Context(), cfg, Options{Dataset: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := res.Last(); row.NoPositive != row.Steps*12 || row.Anchors != row.Steps*4 {
+		t.Errorf("with one class of two pictures: %+v", row.Sums)
+	}
+}
+
+// A memory that an earlier version wrote does not know its samples.
+func TestOldMemoryIsRefused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	cfg := smallConfig(t)
+	cfg.Train.Epochs = 1
+	if _, err := Run(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 20, 16)}); err != nil {
+		t.Fatal(err)
+	}
+	path := CheckpointPath(dir)
+	f, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s map[string]any
+	if err := json.Unmarshal([]byte(f.Meta["state"]), &s); err != nil {
+		t.Fatal(err)
+	}
+	delete(s["objective"].(map[string]any)["memory"].([]any)[0].(map[string]any), "ids")
+	meta, _ := json.Marshal(s)
+	f.Meta["state"] = string(meta)
+	if err := atomic.WriteFile(path, f.Write); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)})
+	if err == nil || !strings.Contains(err.Error(), "start the run anew") {
+		t.Errorf("resumed with %v", err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/torchfile"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // Network is what a run needs of the engine that runs a network; *nn.Net is
@@ -114,8 +113,8 @@ func subset(p *data.Part, pos []int) *data.Part {
 }
 
 // resolve fills in what cfg leaves to the data, so that the configuration alone
-// says all. classes is the number of training labels.
-func (c *Config) resolve(d *data.Dataset, classes int, o *objective.Options) {
+// says all; newSampler does it for what it leaves to the classes.
+func (c *Config) resolve(d *data.Dataset, o *objective.Options) {
 	if d.Features != nil {
 		c.Network.Name = cmp.Or(c.Network.Name, "mlp")
 	} else {
@@ -144,12 +143,6 @@ func (c *Config) resolve(d *data.Dataset, classes int, o *objective.Options) {
 		if c.Network.Dim < 4 {
 			c.Network.Normalize = Off
 		}
-	}
-	if c.Sample.Classes == 0 {
-		c.Sample.Classes = min(8, classes)
-	}
-	if c.Sample.PerClass == 0 {
-		c.Sample.PerClass = max(2, 128/c.Sample.Classes)
 	}
 	c.Mine["positives"] = o.Mine.Positives.String()
 	c.Mine["negatives"] = o.Mine.Negatives.String()
@@ -219,17 +212,6 @@ func importWeights(net *nn.Net, path string) (*nn.ImportReport, error) {
 		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
 	}
 	return report, nil
-}
-
-// newSampler draws batches by the training labels.
-func newSampler(cfg *Config, labels []int64) (*sample.Balanced, error) {
-	s, err := sample.New(labels, sample.Config{
-		Classes: cfg.Sample.Classes, PerClass: cfg.Sample.PerClass, Batches: cfg.Sample.Batches, Seed: cfg.Train.Seed,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sample: %w", err)
-	}
-	return s, nil
 }
 
 // fingerprint identifies the training samples and their labels, so that a run

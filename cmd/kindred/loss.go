@@ -22,6 +22,7 @@ import (
 // lossFlags are the options of kindred loss as typed.
 type lossFlags struct {
 	embeddings, labels   string
+	ids                  string
 	loss                 string
 	positives, negatives string
 	set                  []string
@@ -63,7 +64,11 @@ Negatives: %s
 Options go by --set key=value and are those of the loss and mine sections of a
 run configuration: margin, distance (squared, euclidean), reduce (mean,
 mean-active, sum), normalize, trim, and the loss's own, such as alpha, beta,
-lambda, epsilon, scale, temperature.`,
+lambda, epsilon, scale, temperature.
+
+--ids tells which rows were made of the same sample, such as two crops of one
+picture: rows of equal id are no pair, neither positive nor negative. Without it
+every row is a sample of its own.`,
 			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "), strings.Join(mine.NegativeNames(), ", ")),
 		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
   kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
@@ -74,6 +79,7 @@ lambda, epsilon, scale, temperature.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one a row (.npy, .csv)")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
+	fs.StringVar(&f.ids, "ids", "", "identities of the rows (.npy of integers, .csv of one column); default: all differ")
 	fs.StringVar(&f.loss, "loss", "triplet", "the loss")
 	fs.StringVar(&f.positives, "positives", "", "which positives count; default: what goes with the loss")
 	fs.StringVar(&f.negatives, "negatives", "", "which negatives count; default: what goes with the loss")
@@ -125,6 +131,10 @@ func runLoss(a *app, f *lossFlags) error {
 	if err != nil {
 		return err
 	}
+	ids, err := f.readIDs(table.X.Rows)
+	if err != nil {
+		return err
+	}
 	var proxies *mat.Dense
 	o.Dim = table.X.Cols
 	if f.proxies != "" {
@@ -151,7 +161,7 @@ func runLoss(a *app, f *lossFlags) error {
 		}
 	}
 	grad := mat.New(table.X.Rows, table.X.Cols)
-	r, err := f.step(obj, table.X, labels, grad)
+	r, err := f.step(obj, table.X, objective.Batch{Labels: labels, IDs: ids}, grad)
 	if err != nil {
 		return err
 	}
@@ -178,9 +188,9 @@ func runLoss(a *app, f *lossFlags) error {
 }
 
 // step runs the objective once, on given triplets or mined ones.
-func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, labels []int64, grad *mat.Dense) (objective.Result, error) {
+func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error) {
 	if f.triplets == "" {
-		r, err := obj.Step(x, labels, grad)
+		r, err := obj.Step(x, b, grad)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", f.embeddings, err)
 		}
@@ -200,7 +210,7 @@ func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, labels []int64,
 			triplets[k][c] = int32(max(-1, min(v, math.MaxInt32)))
 		}
 	}
-	r, err := obj.StepTriplets(x, triplets, grad)
+	r, err := obj.StepTriplets(x, b.IDs, triplets, grad)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.triplets, err)
 	}
@@ -232,6 +242,18 @@ func (f *lossFlags) readLabels(table *embio.Table) ([]int64, error) {
 		return nil, fmt.Errorf("%s: %d labels for %d embeddings", path, len(ids[0]), table.X.Rows)
 	}
 	return ids[0], nil
+}
+
+// readIDs returns one identity for each of n embeddings, nil where none are given.
+func (f *lossFlags) readIDs(n int) ([]int64, error) {
+	if f.ids == "" {
+		return nil, nil
+	}
+	ids, err := embio.ReadAssignments(f.ids)
+	if err == nil && len(ids) != n {
+		err = fmt.Errorf("%s: %d identities for %d embeddings", f.ids, len(ids), n)
+	}
+	return ids, err
 }
 
 // labelsBeside reads labels for the embeddings of another table.

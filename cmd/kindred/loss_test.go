@@ -126,3 +126,36 @@ func TestLossMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Rows of one sample are no pair: without --ids the copy is the easy positive.
+func TestLossIDs(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	e := path("e.csv", "label,embedding_0,embedding_1\n0,1,0\n0,1,0\n0,0.6,0.8\n1,0.8,0.6\n1,0,1\n")
+	ids := path("ids.csv", "id\n7\n7\nb\nc\nd\n")
+	report := func(args ...string) (rep lossReport) {
+		code, out, errOut := runArgs(t, append([]string{"loss", "--embeddings", e, "--positives", "easy", "--negatives", "hard", "--json"}, args...)...)
+		if code != exitOK {
+			t.Fatalf("status %d: %s", code, errOut)
+		}
+		if err := json.Unmarshal([]byte(out), &rep); err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	// The copies' terms are 0 as each other's positives, 0.6 with the third.
+	without, with := report(), report("--ids", ids)
+	if math.Abs(without.Value-0.488) > 1e-6 || math.Abs(with.Value-0.728) > 1e-6 {
+		t.Errorf("value %v without identities, %v with; want 0.488 and 0.728", without.Value, with.Value)
+	}
+	short := path("short.csv", "id\n1\n2\n")
+	if code, _, errOut := runArgs(t, "loss", "--embeddings", e, "--ids", short); code == exitOK || !strings.Contains(errOut, "2 identities for 5 embeddings") {
+		t.Errorf("status %d: %s", code, errOut)
+	}
+}

@@ -53,7 +53,7 @@ func lossCases() []Case {
 					for i := range labels {
 						labels[i] = int64(i % s.classes)
 					}
-					return func() error { _, err := obj.Step(e, labels, grad); return err }, 0, nil
+					return func() error { _, err := obj.Step(e, objective.Batch{Labels: labels}, grad); return err }, 0, nil
 				},
 			})
 		}
