@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -21,7 +22,7 @@ const defaultConfidence = 0.95
 
 // bootstrap adds the intervals of the means to values, by resampling queries and
 // by resampling classes. Resample b draws from stream b of the seed.
-func (t *perQuery) bootstrap(cfg Config, values []Value) {
+func (t *perQuery) bootstrap(ctx context.Context, cfg Config, values []Value) error {
 	m := len(t.metrics)
 	// One unit per query, and one per class: its sums and its number of queries.
 	queries := make([]unit, t.queries)
@@ -45,13 +46,20 @@ func (t *perQuery) bootstrap(cfg Config, values []Value) {
 		}
 		classes[c].queries++
 	}
-	byQuery := resample(queries, m, cfg.Bootstrap, cfg.Seed, 0)
-	byClass := resample(classes, m, cfg.Bootstrap, cfg.Seed, 1)
+	byQuery, err := resample(ctx, queries, m, cfg.Bootstrap, cfg.Seed, 0)
+	if err != nil {
+		return err
+	}
+	byClass, err := resample(ctx, classes, m, cfg.Bootstrap, cfg.Seed, 1)
+	if err != nil {
+		return err
+	}
 	confidence := cmp.Or(cfg.Confidence, defaultConfidence)
 	for k := range m {
 		values[k].ByQuery = interval(byQuery[k], confidence)
 		values[k].ByClass = interval(byClass[k], confidence)
 	}
+	return nil
 }
 
 // unit is what a resample draws: a query or a class of queries.
@@ -61,12 +69,12 @@ type unit struct {
 }
 
 // resample returns, for each of m measures, its mean in every resample.
-func resample(units []unit, m, resamples int, seed, kind uint64) [][]float64 {
+func resample(ctx context.Context, units []unit, m, resamples int, seed, kind uint64) ([][]float64, error) {
 	out := make([][]float64, m)
 	for k := range out {
 		out[k] = make([]float64, resamples)
 	}
-	par.For(resamples, 8, func(lo, hi int) {
+	err := par.ForContext(ctx, resamples, 1, func(lo, hi int) {
 		sums := make([]float64, m)
 		for b := lo; b < hi; b++ {
 			rng := rand.New(rand.NewPCG(seed, uint64(b)<<1|kind))
@@ -84,7 +92,7 @@ func resample(units []unit, m, resamples int, seed, kind uint64) [][]float64 {
 			}
 		}
 	})
-	return out
+	return out, err
 }
 
 // interval cuts off equal shares of the values at both ends.

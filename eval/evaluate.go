@@ -103,7 +103,9 @@ type Report struct {
 //
 // It returns an error if lengths differ, if a row is not finite (it is named), or
 // for what Check finds: a metric that is none, no query with a positive, a
-// clustering with more clusters than rows.
+// clustering with more clusters than rows. Every loop looks at ctx, so that
+// Evaluate ends well within a second once ctx is done; it then returns ctx.Err(),
+// wrapped, with what was under way.
 func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Report, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -213,7 +215,9 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 			col.Values = append(col.Values, Value{Metric: m, Value: t.sum[i] / float64(t.queries)})
 		}
 		if cfg.Bootstrap > 0 {
-			t.bootstrap(cfg, col.Values)
+			if err := t.bootstrap(ctx, cfg, col.Values); err != nil {
+				return fmt.Errorf("the confidence intervals by %q: %w", col.Name, err)
+			}
 		}
 		if cfg.Classes {
 			col.PerClass = t.classes()
@@ -271,7 +275,11 @@ func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) erro
 			if err != nil {
 				return err
 			}
-			col.Values = append(col.Values, Value{Metric: m, Value: clusterScore(m.Kind, t)})
+			v, err := clusterScore(ctx, m.Kind, t)
+			if err != nil {
+				return fmt.Errorf("%s by %q: %w", m, col.Name, err)
+			}
+			col.Values = append(col.Values, Value{Metric: m, Value: v})
 		}
 	}
 	return nil
@@ -303,26 +311,26 @@ func (rep *Report) addClustering(r *cluster.Result) {
 }
 
 // clusterScore is one measure of a contingency table.
-func clusterScore(k Kind, t *cluster.Table) float64 {
+func clusterScore(ctx context.Context, k Kind, t *cluster.Table) (float64, error) {
 	switch k {
 	case NMI:
-		return t.NMI(cluster.Arithmetic)
+		return t.NMI(cluster.Arithmetic), nil
 	case NMIGeometric:
-		return t.NMI(cluster.Geometric)
+		return t.NMI(cluster.Geometric), nil
 	case AMI:
-		return t.AMI(cluster.Arithmetic)
+		return t.AMI(ctx, cluster.Arithmetic)
 	case AMIGeometric:
-		return t.AMI(cluster.Geometric)
+		return t.AMI(ctx, cluster.Geometric)
 	case ARI:
-		return t.ARI()
+		return t.ARI(), nil
 	case Purity:
-		return t.Purity()
+		return t.Purity(), nil
 	case F1:
-		return t.F1()
+		return t.F1(), nil
 	case Homogeneity:
-		return t.Homogeneity()
+		return t.Homogeneity(), nil
 	case Completeness:
-		return t.Completeness()
+		return t.Completeness(), nil
 	}
 	panic("eval: " + string(k) + " is not a measure of a clustering") // Metric.Check has let it pass
 }

@@ -331,14 +331,14 @@ func TestBootstrapIntervals(t *testing.T) {
 		t1.add(rank.Query{Index: i, R: 9, Ranks: ranks})
 	}
 	v := []Value{{}}
-	t1.bootstrap(Config{Bootstrap: 2000, Seed: 3}, v)
+	t1.bootstrap(context.Background(), Config{Bootstrap: 2000, Seed: 3}, v)
 	q, c := v[0].ByQuery, v[0].ByClass
 	se := 0.5 / math.Sqrt(float64(n))
 	if math.Abs(q.High-q.Low-2*1.96*se) > 0.3*se || math.Abs(c.High-c.Low-2*1.96*0.5/math.Sqrt(40)) > 0.05 {
 		t.Errorf("by queries %+v (want a width of %.3f), by classes %+v (want %.3f)", q, 2*1.96*se, c, 2*1.96*0.5/math.Sqrt(40))
 	}
 	again := []Value{{}}
-	t1.bootstrap(Config{Bootstrap: 2000, Seed: 3}, again)
+	t1.bootstrap(context.Background(), Config{Bootstrap: 2000, Seed: 3}, again)
 	if *again[0].ByQuery != *q || *again[0].ByClass != *c {
 		t.Error("the same seed gives other intervals")
 	}

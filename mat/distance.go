@@ -39,7 +39,7 @@ func SquaredDistances(a, b, c *Dense) {
 		p.normsB = p.norms.of(b, p.normsB)
 	}
 	p.rowAdd, p.shift = p.normsA, p.normsB
-	p.run()
+	_ = p.run() // without a context it cannot fail
 	p.release()
 }
 

@@ -1,6 +1,7 @@
 package mat
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/par"
@@ -14,6 +15,18 @@ import (
 // GOMAXPROCS. Buffers are kept between calls, so that repeated products of one
 // size do not allocate.
 func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) {
+	_ = gemm(nil, transA, transB, alpha, a, b, beta, c) // without a context it cannot fail
+}
+
+// GemmContext is Gemm with the same bits that looks at ctx before each block of
+// the inner dimension (2048 of it, times up to a million values of B) and, once
+// ctx is done, returns ctx.Err() with C incomplete. It is for products of more
+// than some 1e10 multiply-adds.
+func GemmContext(ctx context.Context, transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) error {
+	return gemm(ctx, transA, transB, alpha, a, b, beta, c)
+}
+
+func gemm(ctx context.Context, transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) error {
 	m, k := a.Rows, a.Cols
 	if transA {
 		m, k = k, m
@@ -34,7 +47,7 @@ func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dens
 				clear(c.Row(i))
 			}
 		}
-		return
+		return nil
 	}
 	p := products.Get().(*product)
 	p.m, p.n, p.k = m, n, k
@@ -42,11 +55,14 @@ func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dens
 	p.c, p.ldc = c.Data, c.Stride
 	p.alpha, p.add = alpha, beta != 0
 	p.shift, p.rowAdd, p.clamp, p.oneSum = nil, nil, false, false
-	p.run()
+	p.ctx = ctx
+	err := p.run()
 	p.release()
+	return err
 }
 
 func (p *product) release() {
+	p.ctx = nil
 	p.a, p.b, p.c, p.shift, p.rowAdd = operand{}, operand{}, nil, nil, nil
 	products.Put(p)
 }

@@ -1,6 +1,7 @@
 package mat
 
 import (
+	"context"
 	"sync"
 	"unsafe"
 
@@ -41,12 +42,13 @@ type product struct {
 	ldc            int
 	alpha          float32
 	add            bool
-	shift, rowAdd  []float32 // nil, or padded to whole tiles
-	clamp          bool      // act(v) = max(v, 0)
-	oneSum         bool      // the inner dimension is not cut into blocks
-	tr, tc         int       // size of the tile
-	j0, jn, k0, kn int       // the block of B at hand
-	rows, cols     int       // size of a chunk
+	shift, rowAdd  []float32       // nil, or padded to whole tiles
+	clamp          bool            // act(v) = max(v, 0)
+	oneSum         bool            // the inner dimension is not cut into blocks
+	ctx            context.Context // nil, or looked at between blocks
+	tr, tc         int             // size of the tile
+	j0, jn, k0, kn int             // the block of B at hand
+	rows, cols     int             // size of a chunk
 	chunksJ        int
 	packing        bool
 	panels         []float32
@@ -67,10 +69,11 @@ func operandOf(m *Dense, trans bool) operand { return operand{m.Data, m.Stride, 
 
 var products = sync.Pool{New: func() any { return new(product) }}
 
-// run computes the product. All fields down to oneSum must be set.
-func (p *product) run() {
+// run computes the product. All fields down to oneSum must be set. Its only
+// error is that of ctx.
+func (p *product) run() error {
 	if p.m == 0 || p.n == 0 {
-		return
+		return nil
 	}
 	if p.k == 0 {
 		panic("mat: empty inner dimension")
@@ -90,6 +93,11 @@ func (p *product) run() {
 		jn := min(p.jn, p.n-p.j0)
 		p.grid(jn, kn)
 		for p.k0 = 0; p.k0 < p.k; p.k0 += kn {
+			if p.ctx != nil {
+				if err := p.ctx.Err(); err != nil {
+					return err
+				}
+			}
 			p.kn = min(kn, p.k-p.k0)
 			p.packing = true
 			p.do((jn+p.tc-1)/p.tc, jn*p.kn*8)
@@ -97,6 +105,7 @@ func (p *product) run() {
 			p.do((p.m+p.rows-1)/p.rows*p.chunksJ, p.m*jn*p.kn)
 		}
 	}
+	return nil
 }
 
 func (p *product) do(chunks, work int) {

@@ -13,7 +13,7 @@ import (
 func (t *term) Run(chunk int) {
 	s := t.pool.get()
 	lo := t.lo + chunk*pair.Grain
-	for i := lo; i < min(lo+pair.Grain, t.hi); i++ {
+	for i := lo; i < min(lo+pair.Grain, t.hi) && !t.stop(); i++ {
 		t.anchor(i, s, &t.chunk[lo/pair.Grain])
 		switch t.phase {
 		case trimming:
@@ -23,6 +23,14 @@ func (t *term) Run(chunk int) {
 		}
 	}
 	t.pool.put(s)
+}
+
+// stop tells whether the step is to be cut short.
+func (t *term) stop() bool {
+	if !t.stopped.Load() && t.ctx.Err() != nil {
+		t.stopped.Store(true)
+	}
+	return t.stopped.Load()
 }
 
 // anchor mines for anchor i and takes its terms.

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -53,7 +54,7 @@ func BenchmarkStep(b *testing.B) {
 				}
 				grad := mat.New(s[0], s[1])
 				step := func() {
-					if _, err := obj.Step(e, Batch{Labels: labels}, grad); err != nil {
+					if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,6 +1,7 @@
 package objective_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/loss"
@@ -21,7 +22,7 @@ func Example() {
 	}
 	embeddings := mat.Of(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
 	gradient := mat.New(4, 2)
-	r, err := obj.Step(embeddings, objective.Batch{Labels: []int64{0, 0, 1, 1}}, gradient)
+	r, err := obj.Step(context.Background(), embeddings, objective.Batch{Labels: []int64{0, 0, 1, 1}}, gradient)
 	fmt.Printf("loss %.3f over %d triplets, %d of them active: %v\n", r.Value, r.Tuples, r.Active, err)
 	// Output: loss 0.250 over 4 triplets, 2 of them active: <nil>
 }

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -67,7 +68,7 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	}
 	for range 2 {
 		grad := mat.New(n, d)
-		r, err := obj.Step(e, Batch{Labels: labels}, grad)
+		r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 		if err != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -64,7 +65,7 @@ func TestGolden(t *testing.T) {
 			labels := refdata.ReadNPY[int64](t, filepath.Join(dir, c.Name+".y.npy"))
 			want := refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".grad.npy"))
 			grad := mat.New(c.N, c.Dim)
-			r, err := obj.Step(e, Batch{Labels: labels}, grad)
+			r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 			if err != nil {
 				t.Fatal(err)
 			}

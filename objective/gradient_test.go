@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -146,7 +147,7 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 		t.Fatal(err)
 	}
 	grad := mat.New(b.e.Rows, b.e.Cols)
-	res, err := obj.Step(b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
+	res, err := obj.Step(context.Background(), b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
 	if b.name == "vast" && !o.Normalize {
 		if err == nil {
 			t.Fatal("embeddings too large to compare gave no error")
@@ -244,7 +245,7 @@ func TestPolicies(t *testing.T) {
 						t.Fatal(err)
 					}
 					grad := mat.New(b.e.Rows, b.e.Cols)
-					res, err := obj.Step(b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
+					res, err := obj.Step(context.Background(), b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -288,7 +289,7 @@ func TestRandomBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			grad := mat.New(n, d)
-			res, err := obj.Step(e, Batch{Labels: labels}, grad)
+			res, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -51,7 +52,7 @@ func TestRepeatedSamplesChangeNoMean(t *testing.T) {
 				t.Fatal(err)
 			}
 			more, b := repeat(e, labels, times, 7)
-			got, err := obj.Step(more, b, mat.New(more.Rows, more.Cols))
+			got, err := obj.Step(context.Background(), more, b, mat.New(more.Rows, more.Cols))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +80,7 @@ func TestOneSampleIsNoPair(t *testing.T) {
 			t.Fatal(err)
 		}
 		grad := mat.New(6, 4)
-		r, err := obj.Step(e, Batch{Labels: []int64{0, 0, 0, 1, 1, 1}, IDs: make([]int64, 6)}, grad)
+		r, err := obj.Step(context.Background(), e, Batch{Labels: []int64{0, 0, 0, 1, 1, 1}, IDs: make([]int64, 6)}, grad)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +114,8 @@ func TestDistinctIdentitiesChangeNoBit(t *testing.T) {
 					ids[i] = int64(-1000*s - i)
 				}
 				g1, g2 := mat.New(40, 12), mat.New(40, 12)
-				r1, err1 := a.Step(e, Batch{Labels: labels}, g1)
-				r2, err2 := b.Step(e, Batch{Labels: labels, IDs: ids}, g2)
+				r1, err1 := a.Step(context.Background(), e, Batch{Labels: labels}, g1)
+				r2, err2 := b.Step(context.Background(), e, Batch{Labels: labels, IDs: ids}, g2)
 				if err1 != nil || err2 != nil || r1 != r2 || !slices.Equal(g1.Data, g2.Data) {
 					t.Fatalf("%s, memory %d, step %d: %+v %v without identities, %+v %v with", name, memory, s, r1, err1, r2, err2)
 				}
@@ -152,12 +153,12 @@ func TestMemoryKnowsSamplesAgain(t *testing.T) {
 			copy(x.Row(i), moved.Row(s))
 			b.Labels, b.IDs = append(b.Labels, labels[s]), append(b.IDs, int64(s))
 		}
-		r, err := obj.Step(x, b, nil)
+		r, err := obj.Step(context.Background(), x, b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if restored != nil {
-			if again, err := restored.Step(x, b, nil); err != nil || again != r {
+			if again, err := restored.Step(context.Background(), x, b, nil); err != nil || again != r {
 				t.Errorf("step %d after restoring: %+v, %v; want %+v", k, again, err, r)
 			}
 		}
@@ -205,7 +206,7 @@ func TestMemoryKnowsSamplesAgain(t *testing.T) {
 			if err := restored.Restore(state); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := restored.Step(x, Batch{Labels: b.Labels}, nil); err == nil || !strings.Contains(err.Error(), "identities") {
+			if _, err := restored.Step(context.Background(), x, Batch{Labels: b.Labels}, nil); err == nil || !strings.Contains(err.Error(), "identities") {
 				t.Errorf("a batch without identities after those with: %v", err)
 			}
 			if err := restored.Restore(state); err != nil {
@@ -235,7 +236,7 @@ func TestMemoryLeavesEasyPositives(t *testing.T) {
 	}
 	var first Result
 	for k := range 5 {
-		r, err := obj.Step(e, b, nil)
+		r, err := obj.Step(context.Background(), e, b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +262,7 @@ func TestIdentityGoesBeforeRelations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := obj.Step(e, Batch{labels, ids}, nil)
+	got, err := obj.Step(context.Background(), e, Batch{labels, ids}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestRepeatedSamplesDoNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func() {
-		if _, err := obj.Step(e, b, grad); err != nil {
+		if _, err := obj.Step(context.Background(), e, b, grad); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -27,7 +28,7 @@ func TestLargeBatchMemory(t *testing.T) {
 		debug.FreeOSMemory()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := obj.Step(e, Batch{Labels: labels}, grad); err != nil {
+		if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)

@@ -2,6 +2,7 @@ package objective
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -139,18 +140,22 @@ func inherit(further *Options, o Options) {
 // there is a memory. A batch in which nothing is comparable has the value 0 and
 // a zero gradient, and the result says why. Step panics if the shapes do not
 // match.
-func (o *Objective) Step(e *mat.Dense, b Batch, grad *mat.Dense) (Result, error) {
+//
+// Step looks at ctx before each anchor. A step that it cuts short returns
+// ctx.Err(), wrapped, and leaves the objective in the middle of that step, not to
+// be used again. Training takes its steps whole and looks between them.
+func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.Dense) (Result, error) {
 	if len(b.Labels) != e.Rows || b.IDs != nil && len(b.IDs) != e.Rows {
 		panic(fmt.Sprintf("objective: %d labels and %d identities for %d embeddings", len(b.Labels), len(b.IDs), e.Rows))
 	}
-	return o.run(e, b, nil, grad)
+	return o.run(ctx, e, b, nil, grad)
 }
 
 // StepTriplets is Step on given triplets (anchor, positive, negative) in place
 // of mined ones. ids are the identities of e's rows, nil if each is a sample of
 // its own. It is an error if the loss does not take triplets, an index is out
 // of range, or an anchor is the same sample as its positive or its negative.
-func (o *Objective) StepTriplets(e *mat.Dense, ids []int64, triplets [][3]int32, grad *mat.Dense) (Result, error) {
+func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64, triplets [][3]int32, grad *mat.Dense) (Result, error) {
 	if ids != nil && len(ids) != e.Rows {
 		panic(fmt.Sprintf("objective: %d identities for %d embeddings", len(ids), e.Rows))
 	}
@@ -172,10 +177,10 @@ func (o *Objective) StepTriplets(e *mat.Dense, ids []int64, triplets [][3]int32,
 	if triplets == nil {
 		triplets = [][3]int32{}
 	}
-	return o.run(e, Batch{}, triplets, grad)
+	return o.run(ctx, e, Batch{}, triplets, grad)
 }
 
-func (o *Objective) run(e *mat.Dense, b Batch, triplets [][3]int32, grad *mat.Dense) (Result, error) {
+func (o *Objective) run(ctx context.Context, e *mat.Dense, b Batch, triplets [][3]int32, grad *mat.Dense) (Result, error) {
 	if grad != nil && (grad.Rows != e.Rows || grad.Cols != e.Cols) {
 		panic(fmt.Sprintf("objective: a %d x %d gradient for %d x %d embeddings", grad.Rows, grad.Cols, e.Rows, e.Cols))
 	}
@@ -183,7 +188,7 @@ func (o *Objective) run(e *mat.Dense, b Batch, triplets [][3]int32, grad *mat.De
 	o.step++
 	var result Result
 	for k, t := range o.terms {
-		r, err := t.run(e, b, triplets, step, grad, k > 0)
+		r, err := t.run(ctx, e, b, triplets, step, grad, k > 0)
 		if err != nil {
 			return Result{}, err
 		}

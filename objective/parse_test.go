@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestEveryKeyMatters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := obj.Step(e, Batch{Labels: labels}, nil)
+			r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +144,7 @@ func TestNewMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, _ := gaussian(2, 2, 1, 1)
-	if _, err := obj.Step(e, Batch{Labels: []int64{0, 3}}, nil); err == nil || !strings.Contains(err.Error(), "sample 1 has label 3") {
+	if _, err := obj.Step(context.Background(), e, Batch{Labels: []int64{0, 3}}, nil); err == nil || !strings.Contains(err.Error(), "sample 1 has label 3") {
 		t.Errorf("a label without a class: %v", err)
 	}
 	if err := obj.SetMining(mine.Config{}); err == nil {

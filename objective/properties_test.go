@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -110,7 +111,7 @@ func (c change) run(t *testing.T, name string, set map[string]any) (float64, *ma
 		}
 	}
 	grad := mat.New(c.e.Rows, c.e.Cols)
-	r, err := obj.Step(c.e, Batch{Labels: c.labels}, grad)
+	r, err := obj.Step(context.Background(), c.e, Batch{Labels: c.labels}, grad)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,11 @@
 package objective
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/loss"
@@ -39,6 +41,8 @@ type term struct {
 	trim    trimmed
 	dE, dP  mat.Dense
 
+	ctx           context.Context // of the step under way
+	stopped       atomic.Bool     // ctx was done
 	phase         phase
 	lo, hi        int // the loaded anchors
 	chunk         []tally
@@ -124,10 +128,12 @@ func checkMining(l loss.Loss, c mine.Config) error {
 
 // run computes the term, adds its gradient to grad or replaces it, and returns
 // the result with the weighted, reduced value.
-func (t *term) run(x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad *mat.Dense, add bool) (Result, error) {
+func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad *mat.Dense, add bool) (Result, error) {
 	if err := t.prepare(x, b, triplets); err != nil {
 		return Result{}, err
 	}
+	t.ctx = ctx
+	t.stopped.Store(false)
 	t.miner.Begin(&t.table, step)
 	anchors, dR := &t.dE, (*mat.Dense)(nil)
 	if p, ok := t.loss.(loss.Proxied); ok {
@@ -141,7 +147,9 @@ func (t *term) run(x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad
 	if l, ok := t.loss.(loss.MultiPass); ok {
 		for pass := range l.Passes() {
 			t.summary[pass] = resize(t.summary[pass], t.table.Groups.Anchors())
-			t.sweep(phase(pass))
+			if err := t.sweep(phase(pass)); err != nil {
+				return Result{}, err
+			}
 			t.total[pass] = [4]float64{}
 			for _, s := range t.summary[pass] {
 				for k, v := range s {
@@ -152,10 +160,14 @@ func (t *term) run(x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad
 	}
 	if t.opts.Trim > 0 {
 		t.trim.reset(pair.Chunks(t.table.Groups.Anchors()))
-		t.sweep(trimming)
+		if err := t.sweep(trimming); err != nil {
+			return Result{}, err
+		}
 		t.trim.choose(t.opts.Trim)
 	}
-	t.sweep(final)
+	if err := t.sweep(final); err != nil {
+		return Result{}, err
+	}
 	t.weights.Gradient()
 
 	r, scale := t.reduce()
@@ -272,7 +284,7 @@ func (t *term) prepareProxies(p loss.Proxied, labels []int64) error {
 }
 
 // sweep runs one phase over all anchors, a block at a time.
-func (t *term) sweep(p phase) {
+func (t *term) sweep(p phase) error {
 	n := t.table.Groups.Anchors()
 	t.phase = p
 	t.chunk = resize(t.chunk, pair.Chunks(n))
@@ -290,6 +302,9 @@ func (t *term) sweep(p phase) {
 		}
 		t.weights.Room()
 		par.Do(pair.Chunks(t.hi-t.lo), t)
+		if t.stopped.Load() {
+			return fmt.Errorf("a loss at anchors %d to %d of %d: %w", t.lo, t.hi-1, n, t.ctx.Err())
+		}
 		if p == final {
 			t.weights.Flush()
 		}
@@ -297,6 +312,7 @@ func (t *term) sweep(p phase) {
 	if p == final {
 		t.table.Unload()
 	}
+	return nil
 }
 
 // reduce adds up the tallies, and returns what the sum is multiplied by.

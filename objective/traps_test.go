@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -22,7 +23,7 @@ func step(t *testing.T, o Options, e *mat.Dense, labels []int64) (Result, *mat.D
 		t.Fatal(err)
 	}
 	grad := mat.New(e.Rows, e.Cols)
-	r, err := obj.Step(e, Batch{Labels: labels}, grad)
+	r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestTrapProxyNCADenominator(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(obj.Params()[0].Value, []float32{5, 0, 0, 5})
-	r, err := obj.Step(mat.Of(1, 2, []float32{3, 0}), Batch{Labels: []int64{0}}, nil)
+	r, err := obj.Step(context.Background(), mat.Of(1, 2, []float32{3, 0}), Batch{Labels: []int64{0}}, nil)
 	if err != nil || math.Abs(r.Value+8) > 1e-6 {
 		t.Errorf("%v, %v; want -8", r.Value, err)
 	}
@@ -190,7 +191,7 @@ func TestNaNNamesTheRow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := obj.Step(e, Batch{Labels: labels}, nil); err == nil || !strings.Contains(err.Error(), "embedding 7") || !strings.Contains(err.Error(), "element 2") {
+			if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, nil); err == nil || !strings.Contains(err.Error(), "embedding 7") || !strings.Contains(err.Error(), "element 2") {
 				t.Errorf("normalised %v: %v", normalize, err)
 			}
 		}
@@ -209,7 +210,7 @@ func TestTrapMemory(t *testing.T) {
 	for k := range 6 {
 		e, labels := gaussian(4, 3, 2, uint64(k))
 		grad := mat.New(4, 3)
-		r, err := obj.Step(e, Batch{Labels: labels}, grad)
+		r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ func TestTrapMemory(t *testing.T) {
 		}
 		if restored != nil {
 			again := mat.New(4, 3)
-			r2, err := restored.Step(e, Batch{Labels: labels}, again)
+			r2, err := restored.Step(context.Background(), e, Batch{Labels: labels}, again)
 			if err != nil || r2 != r || !slices.Equal(again.Data, grad.Data) {
 				t.Errorf("step %d after restoring: %+v, %v; want %+v", k, r2, err, r)
 			}
@@ -250,10 +251,10 @@ func TestMemoryGradient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := obj.Step(first, Batch{Labels: labels}, nil); err != nil {
+		if _, err := obj.Step(context.Background(), first, Batch{Labels: labels}, nil); err != nil {
 			t.Fatal(err)
 		}
-		r, err := obj.Step(e, Batch{Labels: labels}, grad)
+		r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -389,7 +390,7 @@ func TestFurtherLossLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := obj.Step(e, Batch{Labels: labels}, mat.New(12, 4)); err != nil {
+	if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, mat.New(12, 4)); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -481,7 +482,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 				for s := range 2 {
 					e, labels := gaussian(150, 20, 13, uint64(s))
 					grad := mat.New(150, 20)
-					r, err := obj.Step(e, Batch{Labels: labels}, grad)
+					r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -515,7 +516,7 @@ func TestStateContinuesDraws(t *testing.T) {
 		if k == 2 {
 			state = a.State()
 		}
-		r, _ := a.Step(e, Batch{Labels: labels}, nil)
+		r, _ := a.Step(context.Background(), e, Batch{Labels: labels}, nil)
 		values = append(values, r.Value)
 	}
 	b, _ := New(o)
@@ -523,7 +524,7 @@ func TestStateContinuesDraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := 2; k < 4; k++ {
-		if r, _ := b.Step(e, Batch{Labels: labels}, nil); r.Value != values[k] {
+		if r, _ := b.Step(context.Background(), e, Batch{Labels: labels}, nil); r.Value != values[k] {
 			t.Errorf("step %d after restoring: %v, want %v", k, r.Value, values[k])
 		}
 	}
@@ -547,7 +548,7 @@ func TestStepsDoNotAllocate(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := func() {
-			if _, err := obj.Step(e, Batch{Labels: labels}, grad); err != nil {
+			if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -584,8 +585,8 @@ func TestBlocksAgreeWithTheWholeMatrix(t *testing.T) {
 		}
 		blocks.terms[0].most = 64 * 300
 		g1, g2 := mat.New(300, 12), mat.New(300, 12)
-		r1, err1 := whole.Step(e, Batch{Labels: labels}, g1)
-		r2, err2 := blocks.Step(e, Batch{Labels: labels}, g2)
+		r1, err1 := whole.Step(context.Background(), e, Batch{Labels: labels}, g1)
+		r2, err2 := blocks.Step(context.Background(), e, Batch{Labels: labels}, g2)
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}
@@ -617,7 +618,7 @@ func TestGivenTriplets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := obj.StepTriplets(e, nil, triplets, nil)
+	got, err := obj.StepTriplets(context.Background(), e, nil, triplets, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -630,7 +631,7 @@ func TestGivenTriplets(t *testing.T) {
 	if want := s.reduce(loss.Mean); math.Abs(got.Value-want) > 1e-5*want || got.Tuples != 50 || got.Active != s.active {
 		t.Errorf("%+v, want %v of %d active", got, want, s.active)
 	}
-	if _, err := obj.StepTriplets(e, nil, [][3]int32{{0, 1, 20}}, nil); err == nil {
+	if _, err := obj.StepTriplets(context.Background(), e, nil, [][3]int32{{0, 1, 20}}, nil); err == nil {
 		t.Error("an index out of range was accepted")
 	}
 	ids := make([]int64, 20)
@@ -639,14 +640,14 @@ func TestGivenTriplets(t *testing.T) {
 	}
 	ids[7] = ids[3]
 	for _, q := range [][3]int32{{4, 4, 1}, {4, 1, 4}, {3, 7, 1}, {7, 1, 3}} {
-		if _, err := obj.StepTriplets(e, ids, [][3]int32{{0, 1, 2}, q}, nil); err == nil || !strings.Contains(err.Error(), "triplet 1") {
+		if _, err := obj.StepTriplets(context.Background(), e, ids, [][3]int32{{0, 1, 2}, q}, nil); err == nil || !strings.Contains(err.Error(), "triplet 1") {
 			t.Errorf("triplet %v of a sample with itself: %v", q, err)
 		}
 	}
 	if obj, _ = New(mustParse(t, "loss", "contrastive")); obj == nil {
 		t.Fatal("no objective")
 	}
-	if _, err := obj.StepTriplets(e, nil, triplets, nil); err == nil {
+	if _, err := obj.StepTriplets(context.Background(), e, nil, triplets, nil); err == nil {
 		t.Error("a loss over pairs took triplets")
 	}
 }

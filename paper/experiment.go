@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ type Experiment struct {
 	Sweep *Sweep
 	// Pictures, if set, draws what stands in the report between its figure and
 	// its settings.
-	Pictures func(*Outcome, *Shown) error
+	Pictures func(context.Context, *Outcome, *Shown) error
 	// Fast are the overrides of a run on a subset that checks direction only.
 	Fast []string
 }

@@ -34,7 +34,7 @@ func TestExtremePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Write(); err != nil {
+	if err := out.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []string{ReportFile, "sweep.svg", "scatter1.svg", "scatter4.svg"} {
@@ -104,7 +104,7 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Write(); err != nil {
+	if err := out.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	loaded, err := Load(o.Dir)
@@ -143,7 +143,7 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := part.Write(); err != nil {
+	if err := part.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if loaded, err = Load(o.Dir); err != nil || len(loaded.Arms) != 1 || strings.Contains(loaded.Table().String(), "gain") {
@@ -258,7 +258,7 @@ func direction(t *testing.T, name, home, birds string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Write(); err != nil {
+	if err := out.Write(t.Context()); err != nil {
 		t.Error(err)
 	}
 	t.Logf("%s\n%s", e.Title, out.Table())
@@ -304,7 +304,7 @@ func TestPhotoPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Write(); err != nil {
+	if err := out.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []string{"queries1.png", "queries2.svg", "classes.png"} {
@@ -335,7 +335,7 @@ func TestPhotoPage(t *testing.T) {
 	if out, err = Reproduce(t.Context(), e, o); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Write(); err != nil {
+	if err := out.Write(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -91,7 +92,7 @@ func withoutBatch(set []string) []string {
 
 // extremePictures draws figure 6, and how triplets moved between snapshots
 // (figure 3), of the first seed.
-func extremePictures(out *Outcome, shown *Shown) error {
+func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	var blocks []report.Block
 	moved := report.Table{
 		Caption: "Where triplets moved between two snapshots, in per cent of those that moved",
@@ -102,6 +103,9 @@ func extremePictures(out *Outcome, shown *Shown) error {
 		folder := out.runFolder(arm)
 		if folder == "" {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("the triplets of %s: %w", arm, err)
 		}
 		snaps, err := readSnapshots(filepath.Join(folder, train.SnapshotDir))
 		if err != nil {

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -59,7 +60,7 @@ func MNIST() *Experiment {
 
 // mnistPictures draws the paper's figure 2: both embeddings of the test
 // pictures, coloured by digit, of the first seed; and their diagnosis.
-func mnistPictures(out *Outcome, shown *Shown) error {
+func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	section := report.Section{Title: "The two embeddings"}
 	for _, part := range []struct{ prefix, file, title, caption string }{
 		{"seen_", "figure2", "digits 0-5", "The paper's figure 2. Test pictures of the digits 0-5, which were trained on by parity only, coloured by digit."},
@@ -80,7 +81,7 @@ func mnistPictures(out *Outcome, shown *Shown) error {
 		shown.add(part.file, part.caption, report.Beside(panels...))
 		section.Blocks = append(section.Blocks, figs)
 	}
-	told, err := out.diagnosis("seen_", "Test pictures of the digits 0-5. The classes are even and odd; how well a digit is found among its own parity tells whether the inside of a class has any order.", "Triplet", "Trip+EPS")
+	told, err := out.diagnosis(ctx, "seen_", "Test pictures of the digits 0-5. The classes are even and odd; how well a digit is found among its own parity tells whether the inside of a class has any order.", "Triplet", "Trip+EPS")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,9 +17,10 @@ const (
 )
 
 // Write writes report.html, the page's figures as SVG and PNG, and results.json
-// into the experiment's folder.
-func (out *Outcome) Write() error {
-	page, figures, err := out.page()
+// into the experiment's folder. Some experiments' pictures take a minute to
+// compute; once ctx is done Write returns ctx.Err(), wrapped.
+func (out *Outcome) Write(ctx context.Context) error {
+	page, figures, err := out.page(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,11 +39,11 @@ func (out *Outcome) Write() error {
 }
 
 // page composes the report, and names the figures that are also files.
-func (out *Outcome) page() (report.Page, []NamedFigure, error) {
+func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error) {
 	p := report.Page{Title: out.Title, Lead: out.e.About, Footer: out.Source}
 	var shown, figures Shown
 	if out.e.Pictures != nil {
-		if err := out.e.Pictures(out, &shown); err != nil {
+		if err := out.e.Pictures(ctx, out, &shown); err != nil {
 			return p, nil, err
 		}
 	}

@@ -1,6 +1,9 @@
 package paper
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // xuan is the source of the experiments on the second-order loss.
 const xuan = "Xuan et al. 2020, \"Extreme triplet learning: effectively optimizing easy positives and hard negatives\", "
@@ -65,12 +68,12 @@ func photos(name, dataset, title, source, about string, scales []Scale, arms []A
 func birdsOrCars(name, dataset, title, source, about string, scales []Scale, arms []Arm) *Experiment {
 	e := photos(name, dataset, title, source, about, scales, arms)
 	e.Base = append(e.Base, "eval.train=-1")
-	e.Pictures = func(out *Outcome, shown *Shown) error {
+	e.Pictures = func(ctx context.Context, out *Outcome, shown *Shown) error {
 		compared := []string{"Dist-Margin", "EPS+Dist-Margin"}
-		if err := out.queries(shown, "The paper's figure 3: what is found for a test picture, without and with easy positives.", compared...); err != nil {
+		if err := out.queries(ctx, shown, "The paper's figure 3: what is found for a test picture, without and with easy positives.", compared...); err != nil {
 			return err
 		}
-		return out.maps(shown, "The paper's figure 6: with easy positives a training class may stay apart in several groups.", compared...)
+		return out.maps(ctx, shown, "The paper's figure 6: with easy positives a training class may stay apart in several groups.", compared...)
 	}
 	return e
 }

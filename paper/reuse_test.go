@@ -47,7 +47,7 @@ func TestReuse(t *testing.T) {
 	if r := out.Arms[1].Runs[0]; r.Arm != "another name" || !strings.HasPrefix(r.From, o.Dir) || r.Folder != filepath.Join("runs", "another-name-seed1") {
 		t.Errorf("a run taken over: arm %q, from %q, folder %q", r.Arm, r.From, r.Folder)
 	}
-	if err := out.Write(); err != nil {
+	if err := out.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(filepath.Join(again.Dir, ReportFile))

@@ -67,7 +67,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Write(); err != nil {
+	if err := first.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []string{ReportFile, ResultsFile, "figure2.png", "figure2.svg", "unseen.png", "curves.svg", "runs/trip-eps-seed6/model.safetensors"} {

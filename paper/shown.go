@@ -51,7 +51,7 @@ func kept(folder, set string) (embeddings, labels string) {
 }
 
 // diagnosis compares the arms' embeddings of a set for collapse, first seed only.
-func (out *Outcome) diagnosis(set, lead string, arms ...string) (report.Section, error) {
+func (out *Outcome) diagnosis(ctx context.Context, set, lead string, arms ...string) (report.Section, error) {
 	var ds []report.Diagnosis
 	for _, arm := range arms {
 		folder := out.runFolder(arm)
@@ -68,7 +68,7 @@ func (out *Outcome) diagnosis(set, lead string, arms ...string) (report.Section,
 		if len(ids) > 1 {
 			in.Fine = ids[1]
 		}
-		r, err := diagnose.Run(context.Background(), in, diagnose.Options{Seed: out.o.Seed})
+		r, err := diagnose.Run(ctx, in, diagnose.Options{Seed: out.o.Seed})
 		if err != nil {
 			return report.Section{}, fmt.Errorf("%s: %w", arm, err)
 		}
@@ -88,7 +88,7 @@ const queriesFigure = "queries"
 
 // queries shows the same random test queries with their nearest neighbours in
 // the embeddings of each arm, first seed only.
-func (out *Outcome) queries(shown *Shown, lead string, arms ...string) error {
+func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms ...string) error {
 	s := report.Section{Title: "The same queries", Blocks: []report.Block{report.Text(lead)}}
 	for i, arm := range arms {
 		folder := out.runFolder(arm)
@@ -106,7 +106,7 @@ func (out *Outcome) queries(shown *Shown, lead string, arms ...string) error {
 		}
 		ids, names := l.NamedLabels()
 		cfg.Name = func(i int) string { return names[0][ids[0][i]] }
-		pair, err := rows.Choose(context.Background(), l.X, ids[0], cfg)
+		pair, err := rows.Choose(ctx, l.X, ids[0], cfg)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ const mappedClasses = 10
 
 // maps places the training samples of a few classes in the plane by t-SNE, in
 // each arm's embedding of the first seed.
-func (out *Outcome) maps(shown *Shown, lead string, arms ...string) error {
+func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ...string) error {
 	figs := report.Figures{Caption: fmt.Sprintf("t-SNE of the first %d training classes.", mappedClasses)}
 	var panels []report.Figure
 	for _, arm := range arms {
@@ -152,7 +152,7 @@ func (out *Outcome) maps(shown *Shown, lead string, arms ...string) error {
 		}
 		ids, names := l.NamedLabels()
 		x, of := firstClasses(l.X, ids[0], mappedClasses)
-		m, err := project.TSNE{Seed: out.o.Seed}.Run(context.Background(), x)
+		m, err := project.TSNE{Seed: out.o.Seed}.Run(ctx, x)
 		if err != nil {
 			return fmt.Errorf("%s: %w", arm, err)
 		}

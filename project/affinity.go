@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -84,11 +85,12 @@ func bandwidth(d []float64, perplexity float64, p []float64) (beta, logZ float64
 	return beta, logZ - beta*least
 }
 
-// affinitiesOf turns neighbours into affinities of the given perplexity.
-func affinitiesOf(nb *neighbours, n int, perplexity float64) *affinities {
+// affinitiesOf turns neighbours into affinities of the given perplexity. Its only
+// error is that of ctx.
+func affinitiesOf(ctx context.Context, nb *neighbours, n int, perplexity float64) (*affinities, error) {
 	k := nb.k
 	p := make([]float64, n*k)
-	par.For(n, rowGrain, func(lo, hi int) {
+	err := par.ForContext(ctx, n, rowGrain, func(lo, hi int) {
 		order := make([]int, k)
 		index, dist := make([]int32, k), make([]float64, k)
 		for i := lo; i < hi; i++ {
@@ -105,12 +107,15 @@ func affinitiesOf(nb *neighbours, n int, perplexity float64) *affinities {
 			bandwidth(ds, perplexity, p[i*k:(i+1)*k])
 		}
 	})
-	return symmetric(nb.index, p, n, k)
+	if err != nil {
+		return nil, err
+	}
+	return symmetric(ctx, nb.index, p, n, k)
 }
 
 // symmetric adds the n x n matrix with k entries a row, columns ascending, to
 // its transpose and divides by 2n.
-func symmetric(index []int32, p []float64, n, k int) *affinities {
+func symmetric(ctx context.Context, index []int32, p []float64, n, k int) (*affinities, error) {
 	// The transpose by counting: its rows come out with ascending columns.
 	tStart := make([]int, n+1)
 	for _, j := range index {
@@ -131,6 +136,11 @@ func symmetric(index []int32, p []float64, n, k int) *affinities {
 	a := &affinities{start: make([]int, n+1)}
 	scale := 1 / (2 * float64(n))
 	for i := range n {
+		if i%rowGrain == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 		e, f := i*k, tStart[i]
 		for e < (i+1)*k || f < tStart[i+1] {
 			c, v := int32(math.MaxInt32), 0.0
@@ -152,5 +162,5 @@ func symmetric(index []int32, p []float64, n, k int) *affinities {
 		}
 		a.start[i+1] = len(a.col)
 	}
-	return a
+	return a, nil
 }

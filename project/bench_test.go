@@ -19,14 +19,14 @@ func BenchmarkRepulsion(b *testing.B) {
 			b.Run(fmt.Sprintf("pairs-n%d", c.n), func(b *testing.B) {
 				r := &exactRepulsion{}
 				for b.Loop() {
-					r.repel(y, out)
+					_, _ = r.repel(b.Context(), y, out)
 				}
 			})
 		}
 		b.Run(fmt.Sprintf("field-n%d", c.n), func(b *testing.B) {
 			r := &fieldRepulsion{}
 			for b.Loop() {
-				r.repel(y, out)
+				_, _ = r.repel(b.Context(), y, out)
 			}
 			b.ReportMetric(float64(r.m), "side")
 		})
@@ -39,7 +39,10 @@ func BenchmarkAttraction(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := affinitiesOf(nb, x.Rows, 30)
+	a, err := affinitiesOf(b.Context(), nb, x.Rows, 30)
+	if err != nil {
+		b.Fatal(err)
+	}
 	y, out := randomPoints(x.Rows, 20, 1), make(points, 2*x.Rows)
 	for b.Loop() {
 		a.attract(y, out)

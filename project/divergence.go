@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -11,8 +12,9 @@ import (
 // Divergence is the Kullback-Leibler divergence KL(P || Q) of any map of x's
 // rows, with P over all pairs at the given perplexity and Q exact: one measure
 // for maps however they were made. Time grows with n^2, memory does not.
-// Errors: what TSNE.Run reports, and a map of another length.
-func Divergence(x *mat.Dense, mapX, mapY []float64, perplexity float64) (float64, error) {
+// Errors: what TSNE.Run reports, and a map of another length; and ctx.Err(),
+// wrapped, once ctx is done, which it looks at before each few rows.
+func Divergence(ctx context.Context, x *mat.Dense, mapX, mapY []float64, perplexity float64) (float64, error) {
 	if err := checkRows(x); err != nil {
 		return 0, err
 	}
@@ -30,15 +32,31 @@ func Divergence(x *mat.Dense, mapX, mapY []float64, perplexity float64) (float64
 	for i := range n {
 		y[2*i], y[2*i+1] = mapX[i], mapY[i]
 	}
-	z := (&exactRepulsion{}).repel(y, make(points, 2*n))
+	kl, err := divergence(ctx, x, y, perplexity)
+	if err != nil {
+		return 0, fmt.Errorf("project: the divergence of a map of %d rows: %w", n, err)
+	}
+	return kl, nil
+}
 
+// divergence is Divergence on what has been checked. Its only error is that of
+// ctx.
+func divergence(ctx context.Context, x *mat.Dense, y points, perplexity float64) (float64, error) {
+	n := x.Rows
+	z, err := (&exactRepulsion{}).repel(ctx, y, make(points, 2*n))
+	if err != nil {
+		return 0, err
+	}
 	beta, logZ := make([]float64, n), make([]float64, n)
-	pairRows(x, func(i int, d []float64) {
+	err = pairRows(ctx, x, func(i int, d []float64) {
 		others := append(append(make([]float64, 0, n), d[:i]...), d[i+1:]...)
 		beta[i], logZ[i] = bandwidth(others, perplexity, make([]float64, n-1))
 	})
+	if err != nil {
+		return 0, err
+	}
 	partial := make([]float64, n)
-	pairRows(x, func(i int, d []float64) {
+	err = pairRows(ctx, x, func(i int, d []float64) {
 		s := 0.0
 		for j, v := range d {
 			p := (math.Exp(-beta[i]*v-logZ[i]) + math.Exp(-beta[j]*v-logZ[j])) / (2 * float64(n))
@@ -49,11 +67,12 @@ func Divergence(x *mat.Dense, mapX, mapY []float64, perplexity float64) (float64
 		}
 		partial[i] = s
 	})
-	return sum(partial), nil
+	return sum(partial), err
 }
 
-// pairRows calls visit with every row's squared distances to all rows.
-func pairRows(x *mat.Dense, visit func(i int, d []float64)) {
+// pairRows calls visit with every row's squared distances to all rows. Its
+// only error is that of ctx.
+func pairRows(ctx context.Context, x *mat.Dense, visit func(i int, d []float64)) error {
 	c, scale := centred(x)
 	n := x.Rows
 	sq := make([]float64, n)
@@ -68,7 +87,7 @@ func pairRows(x *mat.Dense, visit func(i int, d []float64)) {
 		rows := c.RowRange(lo, min(lo+block, n))
 		s := products.RowRange(0, rows.Rows)
 		mat.Gemm(false, true, 1, rows, c, 0, s)
-		par.For(rows.Rows, 8, func(a, b int) {
+		err := par.ForContext(ctx, rows.Rows, 8, func(a, b int) {
 			d := make([]float64, n)
 			for r := a; r < b; r++ {
 				for j, p := range s.Row(r) {
@@ -77,5 +96,9 @@ func pairRows(x *mat.Dense, visit func(i int, d []float64)) {
 				visit(lo+r, d)
 			}
 		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }

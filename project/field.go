@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -193,7 +194,10 @@ func (y points) box() (cx, cy, width float64) {
 	return (x0 + x1) / 2, (y0 + y1) / 2, max(x1-x0, y1-y0)
 }
 
-func (r *fieldRepulsion) repel(y, out points) float64 {
+func (r *fieldRepulsion) repel(ctx context.Context, y, out points) (float64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	n := y.len()
 	// Coordinates relative to the middle keep the charges small.
 	cx, cy, width := y.box()
@@ -222,6 +226,9 @@ func (r *fieldRepulsion) repel(y, out points) float64 {
 			r.xy[i] *= complex(r.k2[i], 0)
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	r.transform(r.one, r.n, true)
 	r.transform(r.xy, r.n, true)
 	par.For(n, 256, func(lo, hi int) {
@@ -242,7 +249,7 @@ func (r *fieldRepulsion) repel(y, out points) float64 {
 			r.partial[i] = real(one) - 1
 		}
 	})
-	return sum(r.partial)
+	return sum(r.partial), nil
 }
 
 // sortByRow orders the points by the first grid row they touch, ties by index.
@@ -301,14 +308,14 @@ type cheaperRepulsion struct {
 // pairsPerNode is the cost of a node of the padded grid in pairs of points.
 const pairsPerNode = 40
 
-func (r *cheaperRepulsion) repel(y, out points) float64 {
+func (r *cheaperRepulsion) repel(ctx context.Context, y, out points) (float64, error) {
 	_, _, width := y.box()
 	if !(width < 1e9) { // diverging
-		return r.pairs.repel(y, out)
+		return r.pairs.repel(ctx, y, out)
 	}
 	nodes, _ := gridFor(width)
 	if n := y.len(); n*n < pairsPerNode*4*nodes*nodes {
-		return r.pairs.repel(y, out)
+		return r.pairs.repel(ctx, y, out)
 	}
-	return r.field.repel(y, out)
+	return r.field.repel(ctx, y, out)
 }

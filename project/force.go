@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/par"
@@ -32,9 +33,10 @@ func (a *affinities) attract(y, out points) {
 }
 
 // repulsion computes, for every point, the sum over j != i of
-// q_ij^2 (y_i - y_j), and returns Z, the sum of q over all ordered pairs.
+// q_ij^2 (y_i - y_j), and returns Z, the sum of q over all ordered pairs. The only
+// error is that of ctx.
 type repulsion interface {
-	repel(y, out points) (z float64)
+	repel(ctx context.Context, y, out points) (z float64, err error)
 }
 
 // exactRepulsion does so pair by pair.
@@ -42,12 +44,12 @@ type exactRepulsion struct{ partial []float64 }
 
 const pairGrain = 32
 
-func (r *exactRepulsion) repel(y, out points) float64 {
+func (r *exactRepulsion) repel(ctx context.Context, y, out points) (float64, error) {
 	n := y.len()
 	if r.partial == nil {
 		r.partial = make([]float64, n)
 	}
-	par.For(n, pairGrain, func(lo, hi int) {
+	err := par.ForContext(ctx, n, pairGrain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			xi, yi := y[2*i], y[2*i+1]
 			var fx, fy, z float64
@@ -63,7 +65,7 @@ func (r *exactRepulsion) repel(y, out points) float64 {
 			r.partial[i] = z - 1 // the point itself
 		}
 	})
-	return sum(r.partial)
+	return sum(r.partial), err
 }
 
 func sum(v []float64) float64 {

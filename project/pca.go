@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,24 +27,36 @@ type Components struct {
 // such that its score of largest magnitude is positive.
 //
 // Rows that are all equal give scores of 0. k beyond the rank gives columns
-// of 0. Errors: no rows, values that are not finite, k < 1.
-func PCA(x *mat.Dense, k int) (*Components, error) {
+// of 0. Errors: no rows, values that are not finite, k < 1, and ctx.Err(),
+// wrapped, once ctx is done: PCA looks at it before each block of the matrix and
+// each iteration.
+func PCA(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err
 	}
 	if k < 1 {
 		return nil, fmt.Errorf("project: %d principal components asked for, want at least 1", k)
 	}
+	out, err := components(ctx, x, k)
+	if err != nil {
+		return nil, fmt.Errorf("project: the principal components of %d rows: %w", x.Rows, err)
+	}
+	return out, nil
+}
+
+// components is PCA on what has been checked. Its only error is that of ctx.
+func components(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 	c, scale := centred(x)
 	n, d := x.Rows, x.Cols
 	out := &Components{Scores: mat.New(n, k), Explained: make([]float64, k)}
 	var g *mat.Dense
 	if d <= n {
 		g = mat.New(d, d)
-		mat.Gemm(true, false, 1, c, c, 0, g)
 	} else {
 		g = mat.New(n, n)
-		mat.Gemm(false, true, 1, c, c, 0, g)
+	}
+	if err := mat.GemmContext(ctx, d <= n, d > n, 1, c, c, 0, g); err != nil {
+		return nil, err
 	}
 	total := 0.0
 	for i := range g.Rows {
@@ -52,7 +65,10 @@ func PCA(x *mat.Dense, k int) (*Components, error) {
 	if total == 0 {
 		return out, nil
 	}
-	values, vectors := leading(g, min(k, g.Rows))
+	values, vectors, err := leading(ctx, g, min(k, g.Rows))
+	if err != nil {
+		return nil, err
+	}
 	scores := make([]float64, n)
 	for j, lambda := range values {
 		if lambda <= 1e-7*values[0] { // below float32's rounding of g
@@ -91,7 +107,7 @@ func PCA(x *mat.Dense, k int) (*Components, error) {
 
 // leading returns the k largest eigenvalues of the symmetric positive
 // semi-definite matrix g with their eigenvectors as columns.
-func leading(g *mat.Dense, k int) ([]float64, *gonum.Dense) {
+func leading(ctx context.Context, g *mat.Dense, k int) ([]float64, *gonum.Dense, error) {
 	m := g.Rows
 	b := min(m, k+8) // the guard vectors speed up convergence of the first k
 	a := gonum.NewDense(m, m, nil)
@@ -111,6 +127,9 @@ func leading(g *mat.Dense, k int) ([]float64, *gonum.Dense) {
 	values := make([]float64, b)
 	var w, small, rotated gonum.Dense
 	for range 500 {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		// Rayleigh-Ritz: the eigenvectors of V'AV turn the basis into the
 		// best approximations within its span.
 		w.Mul(a, v)
@@ -159,7 +178,7 @@ func leading(g *mat.Dense, k int) ([]float64, *gonum.Dense) {
 	if !sort.IsSorted(sort.Reverse(sort.Float64Slice(values))) {
 		sort.Sort(sort.Reverse(sort.Float64Slice(values)))
 	}
-	return values[:k], v
+	return values[:k], v, nil
 }
 
 // orthonormalise applies Gram-Schmidt twice to the columns of v.

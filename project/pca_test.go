@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func TestPCAAgainstSVD(t *testing.T) {
 		n, d := shape[0], shape[1]
 		x := blobs(n, d, 4, 11)
 		const k = 5
-		got, err := PCA(x, k)
+		got, err := PCA(context.Background(), x, k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestPCAAgainstSVD(t *testing.T) {
 }
 
 func TestPCADegenerate(t *testing.T) {
-	c, err := PCA(mat.New(4, 3), 2)
+	c, err := PCA(context.Background(), mat.New(4, 3), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestPCADegenerate(t *testing.T) {
 	for i := range 6 {
 		line.Row(i)[1] = float32(i)
 	}
-	if c, err = PCA(line, 5); err != nil {
+	if c, err = PCA(context.Background(), line, 5); err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(c.Explained[0]-1) > 1e-6 || c.Explained[1] != 0 || c.Scores.At(0, 4) != 0 {
@@ -88,11 +89,11 @@ func TestPCADegenerate(t *testing.T) {
 		t.Errorf("ends of the line are %g apart", d)
 	}
 	for want, x := range map[string]*mat.Dense{"no rows": mat.New(0, 2), "NaN": mat.Of(1, 1, []float32{float32(math.NaN())})} {
-		if _, err := PCA(x, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := PCA(context.Background(), x, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := PCA(line, 0); err == nil {
+	if _, err := PCA(context.Background(), line, 0); err == nil {
 		t.Error("0 components accepted")
 	}
 }

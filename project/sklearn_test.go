@@ -86,11 +86,11 @@ func TestAgainstScikitLearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := time.Since(start).Seconds()
-	a, err := Divergence(x, ours.X, ours.Y, 30)
+	a, err := Divergence(context.Background(), x, ours.X, ours.Y, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Divergence(x, theirs.X, theirs.Y, 30)
+	b, err := Divergence(context.Background(), x, theirs.X, theirs.Y, 30)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,8 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 //
 // One row is placed at the origin. Equal rows end near each other. Errors: no
 // rows, values that are not finite, a perplexity that n rows cannot have,
-// settings out of range, a cancelled context.
+// settings out of range, and ctx.Err(), wrapped, once ctx is done: every loop over
+// rows or iterations looks at it.
 func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err
@@ -106,40 +107,56 @@ func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if n == 1 {
 		return out, nil
 	}
+	if err := c.place(ctx, x, out); err != nil {
+		return nil, fmt.Errorf("project: %w", err)
+	}
+	return out, nil
+}
+
+// place fills in the map of at least two rows.
+func (c TSNE) place(ctx context.Context, x *mat.Dense, out *Map) error {
+	n := x.Rows
 	k := n - 1
 	if c.Method == Field {
 		k = min(k, int(3*c.Perplexity)+1)
 	}
 	nb, err := nearest(ctx, x, k)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("the %d nearest of %d rows: %w", k, n, err)
 	}
-	d := &descent{affinities: affinitiesOf(nb, n, c.Perplexity)}
-	if d.y, err = c.start(x); err != nil {
-		return nil, err
+	d := &descent{}
+	if d.affinities, err = affinitiesOf(ctx, nb, n, c.Perplexity); err != nil {
+		return fmt.Errorf("the affinities of %d rows: %w", n, err)
+	}
+	if d.y, err = c.start(ctx, x); err != nil {
+		return err
 	}
 	d.repulsion = &exactRepulsion{}
 	if c.Method == Field {
 		d.repulsion = &cheaperRepulsion{}
 	}
 	if err := d.run(ctx, c); err != nil {
-		return nil, err
+		return err
 	}
 	for i := range n {
 		out.X[i], out.Y[i] = d.y[2*i], d.y[2*i+1]
 	}
-	out.KL = d.affinities.divergence(d.y, (&exactRepulsion{}).repel(d.y, make(points, 2*n)))
-	if math.IsNaN(out.KL) || math.IsInf(out.KL, 0) {
-		return nil, fmt.Errorf("project: the map diverged; lower the learning rate from %g", c.LearningRate)
+	z, err := (&exactRepulsion{}).repel(ctx, d.y, make(points, 2*n))
+	if err != nil {
+		return fmt.Errorf("the divergence of a map of %d rows: %w", n, err)
 	}
-	return out, nil
+	out.KL = d.affinities.divergence(d.y, z)
+	if math.IsNaN(out.KL) || math.IsInf(out.KL, 0) {
+		return fmt.Errorf("the map diverged; lower the learning rate from %g", c.LearningRate)
+	}
+	return nil
 }
 
 // start is the map before the first step.
-func (c TSNE) start(x *mat.Dense) (points, error) {
-	pca, err := PCA(x, 2)
+func (c TSNE) start(ctx context.Context, x *mat.Dense) (points, error) {
+	pca, err := components(ctx, x, 2)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the start of a map of %d rows: %w", x.Rows, err)
 	}
 	n := x.Rows
 	ss := 0.0
@@ -169,17 +186,20 @@ type descent struct {
 }
 
 // gradient writes dKL/dy into d.attr, with the affinities multiplied by
-// exaggeration, and returns Z.
-func (d *descent) gradient(exaggeration float64) float64 {
+// exaggeration, and returns Z. Its only error is that of ctx.
+func (d *descent) gradient(ctx context.Context, exaggeration float64) (float64, error) {
 	if d.attr == nil {
 		d.attr, d.rep = make(points, len(d.y)), make(points, len(d.y))
 	}
-	z := d.repulsion.repel(d.y, d.rep)
+	z, err := d.repulsion.repel(ctx, d.y, d.rep)
+	if err != nil {
+		return 0, err
+	}
 	d.affinities.attract(d.y, d.attr)
 	for i := range d.attr {
 		d.attr[i] = 4 * (exaggeration*d.attr[i] - d.rep[i]/z)
 	}
-	return z
+	return z, nil
 }
 
 func (d *descent) run(ctx context.Context, c TSNE) error {
@@ -188,15 +208,16 @@ func (d *descent) run(ctx context.Context, c TSNE) error {
 		d.gains[i] = 1
 	}
 	for it := range c.Iterations {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		exaggeration, momentum := 1.0, 0.8
 		if it < c.Early {
 			exaggeration, momentum = c.Exaggeration, 0.5
 		}
-		if z := d.gradient(exaggeration); math.IsNaN(z) || z <= 0 {
-			return fmt.Errorf("project: the map diverged at iteration %d; lower the learning rate from %g", it, c.LearningRate)
+		z, err := d.gradient(ctx, exaggeration)
+		if err != nil {
+			return fmt.Errorf("iteration %d of %d of a map of %d rows: %w", it+1, c.Iterations, d.y.len(), err)
+		}
+		if math.IsNaN(z) || z <= 0 {
+			return fmt.Errorf("the map diverged at iteration %d; lower the learning rate from %g", it, c.LearningRate)
 		}
 		d.step(c.LearningRate, momentum)
 		if c.Progress != nil && ((it+1)%10 == 0 || it+1 == c.Iterations) {

@@ -153,7 +153,10 @@ func TestAffinitiesAreSymmetricAndSumToOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := affinitiesOf(nb, 150, 6)
+	a, err := affinitiesOf(t.Context(), nb, 150, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
 	dense := make([][]float64, 150)
 	total := 0.0
 	for i := range dense {
@@ -214,8 +217,15 @@ func TestGradientByFiniteDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := randomPoints(40, 1.5, 5)
-	d := &descent{affinities: affinitiesOf(nb, 40, 8), repulsion: &exactRepulsion{}, y: y}
-	z := d.gradient(1)
+	a, err := affinitiesOf(t.Context(), nb, 40, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &descent{affinities: a, repulsion: &exactRepulsion{}, y: y}
+	z, err := d.gradient(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got, want := d.affinities.divergence(y, z), klByDefinition(d.affinities, y); math.Abs(got-want) > 1e-10 {
 		t.Errorf("divergence %g, by definition %g", got, want)
 	}
@@ -245,8 +255,14 @@ func TestFieldMatchesPairs(t *testing.T) {
 	} {
 		y := randomPoints(c.n, c.spread, 6)
 		exact, field := make(points, 2*c.n), make(points, 2*c.n)
-		ze := (&exactRepulsion{}).repel(y, exact)
-		zf := (&fieldRepulsion{}).repel(y, field)
+		ze, err := (&exactRepulsion{}).repel(t.Context(), y, exact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		zf, err := (&fieldRepulsion{}).repel(t.Context(), y, field)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var diff, norm float64
 		for i := range exact {
 			diff += (exact[i] - field[i]) * (exact[i] - field[i])
@@ -283,7 +299,7 @@ func TestRunParts(t *testing.T) {
 		if right < 590 {
 			t.Errorf("method %d: %d of 600 rows lie next to one of their own", m, right)
 		}
-		kl, err := Divergence(x, mp.X, mp.Y, 20)
+		kl, err := Divergence(context.Background(), x, mp.X, mp.Y, 20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +342,9 @@ func TestFieldSameBits(t *testing.T) {
 	run := func(procs int) points {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		out := make(points, len(y))
-		(&fieldRepulsion{}).repel(y, out)
+		if _, err := (&fieldRepulsion{}).repel(t.Context(), y, out); err != nil {
+			t.Fatal(err)
+		}
 		return out
 	}
 	a, b := run(1), run(3)

@@ -313,7 +313,8 @@ func (t *trainer) step(b *data.Batch) (objective.Result, error) {
 	if t.grad == nil || t.grad.Rows != e.Rows {
 		t.grad = mat.New(e.Rows, e.Cols)
 	}
-	r, err := t.objective.Step(e, t.batch, t.grad)
+	// A step is taken whole: what an interrupted run keeps must be between two.
+	r, err := t.objective.Step(context.Background(), e, t.batch, t.grad)
 	if err != nil {
 		if d := t.net.Diagnose(x, b.N); d != nil {
 			err = fmt.Errorf("%w (%w)", err, d)

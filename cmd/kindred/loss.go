@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -74,7 +75,7 @@ every row is a sample of its own.`,
   kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
   kindred loss --embeddings E.npy --labels Y.npy --loss proxynca --proxies P.npy`,
 		Args: exactArgs(),
-		RunE: func(*cobra.Command, []string) error { return runLoss(a, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLoss(cmd.Context(), a, &f) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one a row (.npy, .csv)")
@@ -115,7 +116,7 @@ func (f *lossFlags) options(seed uint64) (objective.Options, error) {
 	return o, err
 }
 
-func runLoss(a *app, f *lossFlags) error {
+func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	o, err := f.options(a.seed)
 	if err != nil {
 		return usageError{err}
@@ -161,7 +162,7 @@ func runLoss(a *app, f *lossFlags) error {
 		}
 	}
 	grad := mat.New(table.X.Rows, table.X.Cols)
-	r, err := f.step(obj, table.X, objective.Batch{Labels: labels, IDs: ids}, grad)
+	r, err := f.step(ctx, obj, table.X, objective.Batch{Labels: labels, IDs: ids}, grad)
 	if err != nil {
 		return err
 	}
@@ -188,9 +189,9 @@ func runLoss(a *app, f *lossFlags) error {
 }
 
 // step runs the objective once, on given triplets or mined ones.
-func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error) {
+func (f *lossFlags) step(ctx context.Context, obj *objective.Objective, x *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error) {
 	if f.triplets == "" {
-		r, err := obj.Step(x, b, grad)
+		r, err := obj.Step(ctx, x, b, grad)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", f.embeddings, err)
 		}
@@ -210,7 +211,7 @@ func (f *lossFlags) step(obj *objective.Objective, x *mat.Dense, b objective.Bat
 			triplets[k][c] = int32(max(-1, min(v, math.MaxInt32)))
 		}
 	}
-	r, err := obj.StepTriplets(x, b.IDs, triplets, grad)
+	r, err := obj.StepTriplets(ctx, x, b.IDs, triplets, grad)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.triplets, err)
 	}

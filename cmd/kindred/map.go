@@ -142,7 +142,7 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 	cfg := project.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed}
 	switch f.method {
 	case "pca":
-		c, err := project.PCA(x, 2)
+		c, err := project.PCA(ctx, x, 2)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,7 +38,7 @@ and standard deviation. The table of scores is also printed.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, dirs []string) error { return runReport(a, dirs, out) },
+		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, out) },
 	}
 	cmd.Flags().StringVar(&out, "out", "report", "folder to write to; made if missing")
 	return cmd
@@ -57,7 +58,7 @@ type reportGroup struct {
 }
 
 // writeReport compares the runs in the given folders and writes the page to path.
-func writeReport(dirs []string, path string) (*runs.Comparison, error) {
+func writeReport(ctx context.Context, dirs []string, path string) (*runs.Comparison, error) {
 	var all []*runs.Run
 	for _, d := range dirs {
 		r, err := runs.Load(d)
@@ -67,19 +68,19 @@ func writeReport(dirs []string, path string) (*runs.Comparison, error) {
 		all = append(all, r)
 	}
 	c := runs.Compare(all)
-	maps, err := runMaps(c)
+	maps, err := runMaps(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	return c, c.Page(maps...).WriteFile(path)
 }
 
-func runReport(a *app, dirs []string, out string) error {
+func runReport(ctx context.Context, a *app, dirs []string, out string) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
 	path := filepath.Join(out, "report.html")
-	c, err := writeReport(dirs, path)
+	c, err := writeReport(ctx, dirs, path)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ var runSets = [...]struct{ prefix, title string }{
 
 // runMaps draws the embeddings of the first run of every group, where they were
 // kept: as they are if they are two-dimensional, else by PCA.
-func runMaps(c *runs.Comparison) ([]report.Section, error) {
+func runMaps(ctx context.Context, c *runs.Comparison) ([]report.Section, error) {
 	var out []report.Section
 	for _, set := range runSets {
 		var items []report.Captioned
@@ -128,7 +129,7 @@ func runMaps(c *runs.Comparison) ([]report.Section, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			s, err := runScatter(x, g.Name)
+			s, err := runScatter(ctx, x, g.Name)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", dir, err)
 			}
@@ -141,13 +142,13 @@ func runMaps(c *runs.Comparison) ([]report.Section, error) {
 	return out, nil
 }
 
-func runScatter(set *embio.Labelled, title string) (report.Scatter, error) {
+func runScatter(ctx context.Context, set *embio.Labelled, title string) (report.Scatter, error) {
 	rows := set.X.Rows
 	step := max(1, (rows+mapRows-1)/mapRows)
 	x := set.X
 	s := report.Scatter{Axes: report.Axes{Title: title, Equal: true, Bare: true}, Label: true}
 	if x.Cols != 2 {
-		c, err := project.PCA(x, 2)
+		c, err := project.PCA(ctx, x, 2)
 		if err != nil {
 			return s, err
 		}

@@ -167,7 +167,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 	if err != nil {
 		return err
 	}
-	if err := out.Write(); err != nil {
+	if err := out.Write(cmd.Context()); err != nil {
 		return err
 	}
 	if a.json {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,7 +81,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := writeRunReport(opts.Dir); err != nil {
+	if err := writeRunReport(cmd.Context(), opts.Dir); err != nil {
 		return err
 	}
 	if a.json {
@@ -146,8 +147,8 @@ func freeRunDir(name string) (string, error) {
 }
 
 // writeRunReport writes the page of one run into its folder.
-func writeRunReport(dir string) error {
-	_, err := writeReport([]string{dir}, filepath.Join(dir, "report.html"))
+func writeRunReport(ctx context.Context, dir string) error {
+	_, err := writeReport(ctx, []string{dir}, filepath.Join(dir, "report.html"))
 	return err
 }
 

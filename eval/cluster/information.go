@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -77,24 +79,31 @@ func (t *Table) NMI(m Mean) float64 {
 // 1 for equal partitions, about 0 for independent ones and may be negative. The
 // partition of everything into one group, or of everything into singletons,
 // scores 1 with itself.
-func (t *Table) AMI(m Mean) float64 {
+//
+// The expectation takes as long as the sizes of the groups are various: minutes
+// for millions of items. AMI looks at ctx for every two sizes and returns
+// ctx.Err(), wrapped, once that is done.
+func (t *Table) AMI(ctx context.Context, m Mean) (float64, error) {
 	if len(t.classes) == len(t.clusters) && len(t.cells) == len(t.classes) {
-		return 1 // the partitions are equal, whatever the denominator
+		return 1, nil // the partitions are equal, whatever the denominator
 	}
 	a, b := t.Entropies()
-	expected := t.expectedInformation()
+	expected, err := t.expectedInformation(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("the expected mutual information of %d classes and %d clusters: %w", len(t.classes), len(t.clusters), err)
+	}
 	den := m.of(a, b) - expected
 	if den < 0 {
 		den = min(den, -tiny)
 	} else {
 		den = max(den, tiny)
 	}
-	return (t.MutualInformation() - expected) / den
+	return (t.MutualInformation() - expected) / den, nil
 }
 
 // expectedInformation is E[MI] under the hypergeometric model of randomness.
 // Groups of equal size contribute equally and are taken together.
-func (t *Table) expectedInformation() float64 {
+func (t *Table) expectedInformation(ctx context.Context) (float64, error) {
 	rows, cols := sizes(t.classes), sizes(t.clusters)
 	n := float64(t.n)
 	// lf[i] = log i!
@@ -105,6 +114,9 @@ func (t *Table) expectedInformation() float64 {
 	var total float64
 	for _, r := range rows {
 		for _, c := range cols {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
 			a, b := r.size, c.size
 			fixed := lf[a] + lf[b] + lf[t.n-a] + lf[t.n-b] - lf[t.n]
 			logAB := math.Log(float64(a)) + math.Log(float64(b))
@@ -116,7 +128,7 @@ func (t *Table) expectedInformation() float64 {
 			total += s * float64(r.times) * float64(c.times)
 		}
 	}
-	return total
+	return total, nil
 }
 
 // multiple says how many groups have a size.

@@ -80,7 +80,9 @@ type Result struct {
 // result to the bit.
 //
 // It returns an error if there are no rows or fewer than K, if a row is not finite
-// (it is named), or if a setting is out of range.
+// (it is named), or if a setting is out of range. It looks at ctx before each
+// centroid of the start, each block of rows of a round and each empty cluster, and
+// returns ctx.Err(), wrapped, once that is done.
 func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	if x == nil || x.Rows == 0 {
 		return nil, errors.New("k-means of no rows")
@@ -103,6 +105,15 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	if cfg.Iterations == 0 {
 		cfg.Iterations = 100
 	}
+	res, err := restarts(ctx, x, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("k-means of %d rows with %d clusters: %w", x.Rows, cfg.K, err)
+	}
+	return res, nil
+}
+
+// restarts returns the best of all starts. Its only error is that of ctx.
+func restarts(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	s := shift(x)
 	near := newNearest(s.x)
 	var best *Result
@@ -163,31 +174,37 @@ func newLloyd(s *shifted, near *nearest, cfg Config, rng *rand.Rand) *lloyd {
 }
 
 func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error) {
-	l.start()
+	if err := l.start(ctx); err != nil {
+		return nil, err
+	}
 	converged := false
 	rounds := 0
 	for !converged && rounds < l.cfg.Iterations {
-		if err := ctx.Err(); err != nil {
+		moved, err := l.assignAll(ctx)
+		if err != nil {
 			return nil, err
 		}
-		moved := l.assignAll()
 		rounds++
 		converged = !moved && rounds > 1
 		if !converged {
-			l.update()
+			if err := l.update(ctx); err != nil {
+				return nil, err
+			}
 		}
 		progress(float64(rounds) / float64(l.cfg.Iterations))
 	}
 	if !converged {
-		l.assignAll()
+		if _, err := l.assignAll(ctx); err != nil {
+			return nil, err
+		}
 	}
 	l.measure()
 	return l.result(rounds, converged), nil
 }
 
 // assignAll gives every row its nearest centroid and tells whether any changed.
-func (l *lloyd) assignAll() bool {
-	return l.near.assign(l.assign, l.centroids)
+func (l *lloyd) assignAll(ctx context.Context) (bool, error) {
+	return l.near.assign(ctx, l.assign, l.centroids)
 }
 
 // measure updates the distances of the rows to their centroids.
@@ -200,7 +217,7 @@ func (l *lloyd) measure() {
 }
 
 // update moves the centroids to the means of their rows and refills the empty.
-func (l *lloyd) update() {
+func (l *lloyd) update(ctx context.Context) error {
 	start, rows := l.grouped()
 	d := l.x.Cols
 	par.For(l.cfg.K, 4, func(lo, hi int) {
@@ -224,10 +241,10 @@ func (l *lloyd) update() {
 	})
 	for k := range l.cfg.K {
 		if start[k+1] == start[k] {
-			l.refill(start)
-			return
+			return l.refill(ctx, start)
 		}
 	}
+	return nil
 }
 
 // grouped returns the rows ordered by cluster, increasing within one: those of
@@ -251,11 +268,14 @@ func (l *lloyd) grouped() (start []int, rows []int32) {
 
 // refill moves the centroid of every empty cluster to the row that is farthest
 // from its own centroid, if there is one that is not on it.
-func (l *lloyd) refill(start []int) {
+func (l *lloyd) refill(ctx context.Context, start []int) error {
 	l.measure()
 	for k := range l.cfg.K {
 		if start[k+1] > start[k] {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		far := 0
 		for i, v := range l.dist {
@@ -264,12 +284,13 @@ func (l *lloyd) refill(start []int) {
 			}
 		}
 		if l.dist[far] == 0 {
-			return
+			return nil
 		}
 		copy(l.centroids.Row(k), l.x.Row(far))
 		l.dist[far] = 0 // the next empty cluster takes another row
 		l.refilled++
 	}
+	return nil
 }
 
 func (l *lloyd) result(rounds int, converged bool) *Result {

@@ -11,19 +11,20 @@ import (
 // over the number of rows the centroid has taken so far. One assignment of all
 // rows ends it.
 func (l *lloyd) runMiniBatch(ctx context.Context, progress func(float64)) (*Result, error) {
-	l.start()
+	if err := l.start(ctx); err != nil {
+		return nil, err
+	}
 	size := min(l.cfg.Batch, l.x.Rows)
 	batch := mat.New(size, l.x.Cols)
 	assigned := make([]int32, size)
 	taken := make([]float64, l.cfg.K)
 	for round := range l.cfg.Iterations {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		for b := range size {
 			copy(batch.Row(b), l.x.Row(l.rng.IntN(l.x.Rows)))
 		}
-		newNearest(batch).assign(assigned, l.centroids)
+		if _, err := newNearest(batch).assign(ctx, assigned, l.centroids); err != nil {
+			return nil, err
+		}
 		for b, k := range assigned {
 			taken[k]++
 			rate := float32(1 / taken[k])
@@ -34,7 +35,9 @@ func (l *lloyd) runMiniBatch(ctx context.Context, progress func(float64)) (*Resu
 		}
 		progress(float64(round+1) / float64(l.cfg.Iterations+1))
 	}
-	l.assignAll()
+	if _, err := l.assignAll(ctx); err != nil {
+		return nil, err
+	}
 	l.measure()
 	return l.result(l.cfg.Iterations, false), nil
 }

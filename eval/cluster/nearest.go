@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"math"
+	"slices"
 
 	"github.com/kindred-ml/kindred/internal/dot16"
 	"github.com/kindred-ml/kindred/internal/par"
@@ -99,11 +101,11 @@ func (n *nearest) band(i int, t *table) float64 {
 
 // assign writes the nearest row of c for every row of x, ties to the lowest, and
 // tells whether any differs from what assigned held.
-func (n *nearest) assign(assigned []int32, c *mat.Dense) bool {
+func (n *nearest) assign(ctx context.Context, assigned []int32, c *mat.Dense) (bool, error) {
 	t := n.table(c)
 	blocks := (n.x.Rows + rowBlock - 1) / rowBlock
 	changed := make([]bool, blocks)
-	par.For(n.x.Rows, rowBlock, func(lo, hi int) {
+	err := par.ForContext(ctx, n.x.Rows, rowBlock, func(lo, hi int) {
 		width := len(t.cols.Half)
 		scores := make([]float32, dot16.RowPanel*width)
 		products := make([]int32, dot16.RowPanel*min(colBlock, width))
@@ -119,12 +121,10 @@ func (n *nearest) assign(assigned []int32, c *mat.Dense) bool {
 			}
 		}
 	})
-	for _, c := range changed {
-		if c {
-			return true
-		}
+	if err != nil {
+		return false, err
 	}
-	return false
+	return slices.Contains(changed, true), nil
 }
 
 // score fills in the approximate scores of rows p..end-1 with all centroids, and

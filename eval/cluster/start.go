@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -9,14 +10,14 @@ import (
 )
 
 // start chooses the first centroids.
-func (l *lloyd) start() {
+func (l *lloyd) start(ctx context.Context) error {
 	if l.cfg.Init == Random {
 		for k, i := range l.distinct() {
 			copy(l.centroids.Row(k), l.x.Row(i))
 		}
-		return
+		return nil
 	}
-	l.plusPlus()
+	return l.plusPlus(ctx)
 }
 
 // distinct draws K different row numbers (Floyd's sampling), in the order drawn.
@@ -37,12 +38,15 @@ func (l *lloyd) distinct() []int {
 
 // plusPlus draws rows with probability proportional to their squared distance
 // from the nearest centroid so far; uniformly once all rows lie on centroids.
-func (l *lloyd) plusPlus() {
+func (l *lloyd) plusPlus(ctx context.Context) error {
 	n := l.x.Rows
 	nearest := slices.Repeat([]float64{math.Inf(1)}, n)
 	cumulative := make([]float64, n)
 	row := l.rng.IntN(n)
 	for k := range l.cfg.K {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c := l.centroids.Row(k)
 		copy(c, l.x.Row(row))
 		par.For(n, 512, func(lo, hi int) {
@@ -68,4 +72,5 @@ func (l *lloyd) plusPlus() {
 		})
 		row = min(row, n-1)
 	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -46,7 +47,7 @@ func (s *sample) classes(ctx context.Context) ([]Class, error) {
 	out := make([]Class, len(s.order))
 	centres := mat.New(len(s.order), s.x.Cols) // relative to the mean and the spread
 	variance := make([]float64, len(s.order))  // in squares of the spread
-	par.For(len(s.order), 1, func(lo, hi int) {
+	err := par.ForContext(ctx, len(s.order), 1, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			y := s.order[c]
 			rows := s.members[y]
@@ -61,28 +62,33 @@ func (s *sample) classes(ctx context.Context) ([]Class, error) {
 			}
 		}
 	})
-	s.others(out, centres, variance)
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	par.For(len(s.order), 1, func(lo, hi int) {
+	if err := s.others(ctx, out, centres, variance); err != nil {
+		return nil, err
+	}
+	failed := make([]error, len(s.order))
+	err = par.ForContext(ctx, len(s.order), 1, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			k := &out[c]
 			rows := s.draw(s.members[k.Label], s.opt.PerClass, uint64(c)<<8|1)
 			x := gather(s.x, rows, s.mean, 1/s.spread)
 			d := distances(x)
 			k.Diameter = slices.Max(d) * s.spread
-			k.Modes, k.Silhouette = modes(ctx, x, d, s.opt.Seed)
-			k.Spectrum = spectrum(gather(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
+			if k.Modes, k.Silhouette, failed[c] = modes(ctx, x, d, s.opt.Seed); failed[c] != nil {
+				return
+			}
+			k.Spectrum, failed[c] = spectrum(ctx, gather(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
 		}
 	})
-	return out, ctx.Err()
+	return out, cmp.Or(append(failed, err)...)
 }
 
 // others finds for every class the other one whose rows are nearest: the mean
 // squared distance of two classes is that of their centres plus their variances.
-func (s *sample) others(out []Class, centres *mat.Dense, variance []float64) {
-	par.For(len(out), 4, func(lo, hi int) {
+func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, variance []float64) error {
+	return par.ForContext(ctx, len(out), 4, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			best := math.Inf(1)
 			for o := range out {

@@ -120,7 +120,8 @@ type Result struct {
 // Run diagnoses an embedding. It returns an error if an option is out of range,
 // lengths differ, a row is not finite (it is named), there are fewer than two
 // classes, no class has two rows, or all rows are equal: there is nothing to tell
-// apart then.
+// apart then. It looks at ctx before each few rows and each class, and returns
+// ctx.Err(), wrapped, once ctx is done.
 func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	opt.setDefaults()
 	if err := opt.check(); err != nil {
@@ -138,31 +139,45 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Rows: in.X.Rows, Dim: in.X.Cols, Distance: opt.Distance.String(), Spread: s.spread, Seed: opt.Seed}
-	opt.Progress("classes")
-	if r.Classes, err = s.classes(ctx); err != nil {
-		return nil, err
-	}
-	r.summarise()
-	opt.Progress("spectrum")
-	r.Spectrum = spectrum(s.x)
-	r.Alignment, r.Uniformity = s.alignment(), s.uniformity()
-	opt.Progress("triplets")
-	if r.Triplets, err = s.triplets(ctx); err != nil {
-		return nil, err
-	}
-	opt.Progress("ranking")
-	if err := r.recalls(ctx, in, s, opt); err != nil {
-		return nil, err
-	}
-	opt.Progress("clusterings")
-	if err := r.curve(ctx, in, s, opt); err != nil {
-		return nil, err
+	for _, stage := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"classes", func() error { return r.ofClasses(ctx, s) }},
+		{"spectrum", func() error { return r.ofAll(ctx, s) }},
+		{"triplets", func() (err error) { r.Triplets, err = s.triplets(ctx); return err }},
+		{"ranking", func() error { return r.recalls(ctx, in, s, opt) }},
+		{"clusterings", func() error { return r.curve(ctx, in, s, opt) }},
+	} {
+		opt.Progress(stage.name)
+		if err := stage.measure(); err != nil {
+			return nil, fmt.Errorf("%s: %w", stage.name, err)
+		}
 	}
 	if s.anchored < in.X.Rows {
 		r.Notes = append(r.Notes, fmt.Sprintf("triplets of %d anchors drawn from %d rows", s.anchored, in.X.Rows))
 	}
 	r.Verdict = judge(r)
 	return r, nil
+}
+
+// ofClasses measures the classes and sums them up.
+func (r *Result) ofClasses(ctx context.Context, s *sample) (err error) {
+	if r.Classes, err = s.classes(ctx); err != nil {
+		return err
+	}
+	r.summarise()
+	return nil
+}
+
+// ofAll measures the rows as a whole.
+func (r *Result) ofAll(ctx context.Context, s *sample) (err error) {
+	if r.Spectrum, err = spectrum(ctx, s.x); err != nil {
+		return err
+	}
+	r.Alignment = s.alignment()
+	r.Uniformity, err = s.uniformity(ctx)
+	return err
 }
 
 // sample is the embedding as compared, with its classes.

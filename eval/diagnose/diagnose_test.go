@@ -222,7 +222,10 @@ func TestSpectrum(t *testing.T) {
 		r := x.Row(i)
 		r[0], r[1], r[2], r[3] = float32(4*rng.NormFloat64()), float32(2*rng.NormFloat64()), float32(rng.NormFloat64()), 7
 	}
-	s := spectrum(x)
+	s, err := spectrum(t.Context(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, want := range []float64{4, 2, 1} {
 		if math.Abs(s.Values[i]-want) > 0.05*want {
 			t.Errorf("value %d is %g, want %g", i, s.Values[i], want)
@@ -236,8 +239,14 @@ func TestSpectrum(t *testing.T) {
 		t.Errorf("decay %g, want ln 2", s.Decay)
 	}
 	// Fewer rows than axes: the Gram matrix has the same values.
-	wide := spectrum(x.RowRange(0, 3))
-	tall := spectrum(gather(x, []int{0, 1, 2}, make([]float64, 4), 1))
+	wide, err := spectrum(t.Context(), x.RowRange(0, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tall, err := spectrum(t.Context(), gather(x, []int{0, 1, 2}, make([]float64, 4), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(wide.Values) != 3 || !reflect.DeepEqual(wide, tall) {
 		t.Errorf("%v and %v", wide, tall)
 	}

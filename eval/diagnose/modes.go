@@ -16,9 +16,9 @@ var splits = [...]int{2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32}
 
 // modes returns the number of modes of the rows of x, given their distances, and
 // the mean silhouette of the best split into more than one.
-func modes(ctx context.Context, x *mat.Dense, d []float64, seed uint64) (n int, silhouette float64) {
+func modes(ctx context.Context, x *mat.Dense, d []float64, seed uint64) (n int, silhouette float64, err error) {
 	if x.Rows < minForModes {
-		return 0, 0
+		return 0, 0, nil
 	}
 	n = 1
 	best := math.Inf(-1)
@@ -28,7 +28,7 @@ func modes(ctx context.Context, x *mat.Dense, d []float64, seed uint64) (n int, 
 		}
 		r, err := cluster.KMeans(ctx, x, cluster.Config{K: k, Restarts: 3, Iterations: 50, Seed: seed})
 		if err != nil {
-			break // cancelled: the caller looks at ctx
+			return 0, 0, err
 		}
 		if r.Empty > 0 {
 			break // fewer distinct rows than clusters
@@ -40,7 +40,7 @@ func modes(ctx context.Context, x *mat.Dense, d []float64, seed uint64) (n int, 
 			}
 		}
 	}
-	return n, max(best, -1)
+	return n, max(best, -1), nil
 }
 
 // meanSilhouette is the mean over items of (b - a) / max(a, b), a being the mean

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -24,10 +25,11 @@ type Spectrum struct {
 }
 
 // spectrum computes it from the smaller of the covariance and the Gram matrix.
-func spectrum(x *mat.Dense) Spectrum {
+// Its only error is that of ctx.
+func spectrum(ctx context.Context, x *mat.Dense) (Spectrum, error) {
 	n, d := x.Rows, x.Cols
 	if n < 2 {
-		return Spectrum{}
+		return Spectrum{}, nil
 	}
 	rows := make([]int, n)
 	for i := range rows {
@@ -35,24 +37,29 @@ func spectrum(x *mat.Dense) Spectrum {
 	}
 	mean, variance := moments(x, rows)
 	if variance == 0 {
-		return Spectrum{Values: make([]float64, min(n, d))}
+		return Spectrum{Values: make([]float64, min(n, d))}, nil
 	}
 	spread := math.Sqrt(variance)
 	c := gather(x, rows, mean, 1/spread)
 	k := min(n, d)
 	g := mat.New(k, k)
-	mat.Gemm(d <= n, d > n, 1/float32(n), c, c, 0, g)
+	if err := mat.GemmContext(ctx, d <= n, d > n, 1/float32(n), c, c, 0, g); err != nil {
+		return Spectrum{}, err
+	}
 	sym := gonum.NewSymDense(k, nil)
 	for i := range k {
 		for j := i; j < k; j++ {
 			sym.SetSym(i, j, float64(g.At(i, j)))
 		}
 	}
-	var eigen gonum.EigenSym
-	if !eigen.Factorize(sym, false) {
-		return Spectrum{}
+	values, err := eigenvalues(ctx, sym)
+	if err != nil {
+		return Spectrum{}, err
 	}
-	s := Spectrum{Values: eigen.Values(nil)}
+	if values == nil {
+		return Spectrum{}, nil
+	}
+	s := Spectrum{Values: values}
 	slices.Reverse(s.Values)
 	var total, held float64
 	for i, v := range s.Values {
@@ -75,7 +82,31 @@ func spectrum(x *mat.Dense) Spectrum {
 	}
 	s.EffectiveRank = math.Exp(entropy)
 	s.Decay = decay(s.Values)
-	return s
+	return s, nil
+}
+
+// eigenvalues returns the eigenvalues of m in increasing order, nil if they are
+// not found. The library's routine takes seconds for some thousand dimensions and
+// cannot be stopped: once ctx is done it is left to end by itself, unheard.
+func eigenvalues(ctx context.Context, m *gonum.SymDense) ([]float64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	found := make(chan []float64, 1)
+	go func() {
+		var eigen gonum.EigenSym
+		if !eigen.Factorize(m, false) {
+			found <- nil
+			return
+		}
+		found <- eigen.Values(nil)
+	}()
+	select {
+	case values := <-found:
+		return values, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func decay(values []float64) float64 {
@@ -112,10 +143,13 @@ func (s *sample) alignment() float64 {
 // uniformRows bounds the rows whose pairs uniformity is computed from.
 const uniformRows = 2000
 
-func (s *sample) uniformity() float64 {
+func (s *sample) uniformity(ctx context.Context) (float64, error) {
 	x := gather(s.x, s.draw(s.all(), uniformRows, 3), s.mean, 1/s.spread)
 	var sum float64
 	for i := range x.Rows {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		for j := range i {
 			var d float64
 			for c, v := range x.Row(i) {
@@ -126,5 +160,5 @@ func (s *sample) uniformity() float64 {
 		}
 	}
 	n := float64(x.Rows)
-	return math.Log(sum / (n * (n - 1) / 2))
+	return math.Log(sum / (n * (n - 1) / 2)), nil
 }

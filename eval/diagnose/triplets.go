@@ -91,8 +91,8 @@ func (s *sample) triplets(ctx context.Context) (Triplets, error) {
 	}
 	t.EasyCorrect, t.HardCorrect = float64(easy)/float64(len(anchors)), float64(hard)/float64(len(anchors))
 	t.Isometry = t.Hardest / 2
-	t.Violated, t.Active = s.active(anchors)
-	return t, nil
+	t.Violated, t.Active, err = s.active(ctx, anchors)
+	return t, err
 }
 
 // similarity turns a squared distance into 1 - d^2/2, as Triplets says.
@@ -170,10 +170,10 @@ const (
 )
 
 // active returns the shares of violated and active triplets.
-func (s *sample) active(anchors []int) (violated, active float64) {
+func (s *sample) active(ctx context.Context, anchors []int) (violated, active float64, err error) {
 	anchors = s.draw(anchors, activeAnchors, 5)
 	counts := make([][3]float64, len(anchors))
-	par.For(len(anchors), 16, func(lo, hi int) {
+	err = par.ForContext(ctx, len(anchors), 16, func(lo, hi int) {
 		for a := lo; a < hi; a++ {
 			counts[a] = s.activeOf(anchors[a])
 		}
@@ -185,9 +185,9 @@ func (s *sample) active(anchors []int) (violated, active float64) {
 		}
 	}
 	if total[2] == 0 { // the drawn negatives were all of the anchor's class
-		return 0, 0
+		return 0, 0, err
 	}
-	return total[0] / total[2], total[1] / total[2]
+	return total[0] / total[2], total[1] / total[2], err
 }
 
 // activeOf counts the violated, the active and all triplets of an anchor.

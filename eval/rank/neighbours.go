@@ -25,8 +25,9 @@ type Neighbours struct {
 // Nearest finds the k nearest items of every query, exactly. A nil gallery means
 // that the queries are the gallery; each query's own row is then left out. It
 // returns an error if k is not in 1..(number of other items), if dimensions
-// differ, a row is not finite or the distance is none. Of the options Depth and First have no meaning
-// here.
+// differ, a row is not finite or the distance is none. Of the options Depth and
+// First have no meaning here. Once ctx is done it returns ctx.Err(), wrapped,
+// within milliseconds.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
@@ -50,10 +51,19 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 	if err := Finite(g, "gallery"); err != nil {
 		return nil, err
 	}
+	out, err := nearest(ctx, queries, g, gallery == nil, k, opt)
+	if err != nil {
+		return nil, fmt.Errorf("the %d nearest of %d items for %d queries: %w", k, g.Rows, queries.Rows, err)
+	}
+	return out, nil
+}
+
+// nearest is Nearest on what has been checked. Its only error is that of ctx.
+func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt Options) (*Neighbours, error) {
 	n := queries.Rows
 	sp := newSpace(newScorer(queries, g, opt.Distance))
 	memory := opt.memory()
-	r := newRunner(sp, gallery == nil, memory/2)
+	r := newRunner(sp, same, memory/2)
 	perQuery := int64(shortlistLen(k)*candidateBytes + 64)
 	cuts := groups(n, memory/2, func(int) int64 { return perQuery })
 	out := &Neighbours{K: k, Row: make([]int32, n*k), Value: make([]float64, n*k)}
@@ -64,12 +74,15 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 		if err := r.run(ctx, l, lo, hi); err != nil {
 			return nil, err
 		}
-		par.For(hi-lo, 16, func(a, b int) {
+		err := par.ForContext(ctx, hi-lo, 16, func(a, b int) {
 			for i := a; i < b; i++ {
 				at := (lo + i) * k
 				l.settle(sp, lo+i, l.lists[i], out.Row[at:at+k], out.Value[at:at+k])
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

@@ -59,7 +59,7 @@ const defaultMemory = 256 << 20
 
 // run ranks. Where an approximate score leaves open on which side of a mark an
 // item stands, the pair is scored exactly; so the ranks are those of the exact
-// scores.
+// scores. Its only error is that of ctx.
 func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	memory := p.opt.memory()
 	sp := newSpace(p.scorer)
@@ -69,11 +69,16 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	for g, lo := range cuts[:len(cuts)-1] {
 		hi := cuts[g+1]
 		r.progress = p.opt.share(lo, hi, p.q.X.Rows)
-		t := newTally(p, sp, lo, hi)
+		t, err := newTally(ctx, p, sp, lo, hi)
+		if err != nil {
+			return err
+		}
 		if err := r.run(ctx, t, lo, hi); err != nil {
 			return err
 		}
-		t.visit(visit)
+		if err := t.visit(ctx, visit); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -53,8 +53,10 @@ type Query struct {
 // gallery means that the queries are the gallery; each query's own row is then
 // left out. Queries with R = 0 are visited too.
 //
-// It returns an error if the distance is none, if the sets do not fit together, if a row holds NaN or an
-// infinity (the row is named), or if ctx is done.
+// It returns an error if the distance is none, if the sets do not fit together, if
+// a row holds NaN or an infinity (the row is named), and ctx.Err(), wrapped, once
+// ctx is done: it looks before each few queries and tiles, so that at most some
+// milliseconds pass.
 func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visit func(Query)) error {
 	if err := opt.Distance.Check(); err != nil {
 		return err
@@ -67,7 +69,10 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 		g = *gallery
 	}
 	p := newProblem(queries, g, gallery == nil, opt)
-	return p.run(ctx, visit)
+	if err := p.run(ctx, visit); err != nil {
+		return fmt.Errorf("ranking %d items for %d queries: %w", g.X.Rows, queries.X.Rows, err)
+	}
+	return nil
 }
 
 // Check returns an error if the sets cannot be ranked: lengths that differ, no

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -45,7 +46,7 @@ func (p *problem) marks(i int) int {
 }
 
 // newTally scores the positives of queries lo..hi-1.
-func newTally(p *problem, sp *space, lo, hi int) *tally {
+func newTally(ctx context.Context, p *problem, sp *space, lo, hi int) (*tally, error) {
 	n := hi - lo
 	t := &tally{
 		p: p, sp: sp, lo: lo, n: n, start: make([]int, n+1),
@@ -56,7 +57,7 @@ func newTally(p *problem, sp *space, lo, hi int) *tally {
 	}
 	total := t.start[n]
 	t.score, t.row, t.ahead = make([]float64, total), make([]int32, total), make([]int32, total)
-	par.For(n, 32, func(a, b int) {
+	err := par.ForContext(ctx, n, 8, func(a, b int) {
 		var w markWork
 		for i := a; i < b; i++ {
 			items := w.nearest(p, sp, lo+i, t.start[i+1]-t.start[i])
@@ -66,7 +67,7 @@ func newTally(p *problem, sp *space, lo, hi int) *tally {
 			t.alive[i] = int32(len(items))
 		}
 	})
-	return t
+	return t, err
 }
 
 // item is a gallery row with its nearness to a query.
@@ -169,9 +170,14 @@ func (t *tally) drop(i int) {
 }
 
 // visit tells the ranks of all queries in order.
-func (t *tally) visit(visit func(Query)) {
+func (t *tally) visit(ctx context.Context, visit func(Query)) error {
 	var ranks []int32
 	for i := range t.n {
+		if i%16 == 0 { // a query may have many thousand positives
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		from := t.start[i]
 		for c, labels := range t.p.g.Labels {
 			y := t.p.q.Labels[c][t.lo+i]
@@ -189,4 +195,5 @@ func (t *tally) visit(visit func(Query)) {
 			visit(Query{Index: t.lo + i, Column: c, R: t.p.count(t.lo+i, c), Ranks: ranks})
 		}
 	}
+	return nil
 }

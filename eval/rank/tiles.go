@@ -65,7 +65,7 @@ func groups(n int, memory int64, need func(i int) int64) []int {
 	return append(out, n)
 }
 
-// run shows s the pairs of queries lo..hi-1.
+// run shows s the pairs of queries lo..hi-1. It looks at ctx before each tile.
 func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 	r.sink, r.lo, r.hi, r.locks = s, lo, hi, make([]sync.Mutex, (hi-lo)/block+1)
 	n := r.sp.g.Rows
@@ -85,13 +85,13 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 		for glo := first; glo < n; glo += r.span {
 			cols := r.sp.pack(r.sp.g, r.sp.gInv, glo, min(glo+r.span, n), dot16.ColPanel, r.ints)
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
-			const batch = 64 // tiles between looks at ctx
+			const batch = 64 // tiles between reports of progress
 			for len(tiles) > 0 {
-				if err := ctx.Err(); err != nil {
+				k := min(batch, len(tiles))
+				t := &tileTask{r: r, rows: rows, cols: cols, tiles: tiles[:k], both: both}
+				if err := par.ForContext(ctx, k, 1, func(i, _ int) { t.run(i) }); err != nil {
 					return err
 				}
-				k := min(batch, len(tiles))
-				par.Do(k, &tileTask{r: r, rows: rows, cols: cols, tiles: tiles[:k], both: both})
 				tiles = tiles[k:]
 				done += k
 				r.progress(float64(done) / float64(total))
@@ -155,9 +155,9 @@ type tileTask struct {
 	both       bool
 }
 
-// Run computes one tile: scores of its pairs panel by panel, then the counts of
+// run computes one tile: scores of its pairs panel by panel, then the counts of
 // those that reach the lowest mark of their row or column.
-func (k *tileTask) Run(chunk int) {
+func (k *tileTask) run(chunk int) {
 	b := k.r.buffers.Get().(*buffer)
 	defer k.r.buffers.Put(b)
 	tl := k.tiles[chunk]

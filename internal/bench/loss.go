@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/mat"
@@ -53,7 +54,10 @@ func lossCases() []Case {
 					for i := range labels {
 						labels[i] = int64(i % s.classes)
 					}
-					return func() error { _, err := obj.Step(e, objective.Batch{Labels: labels}, grad); return err }, 0, nil
+					return func() error {
+						_, err := obj.Step(context.Background(), e, objective.Batch{Labels: labels}, grad)
+						return err
+					}, 0, nil
 				},
 			})
 		}

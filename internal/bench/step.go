@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -63,7 +64,7 @@ func newStepper(network string, side, n, dim, classes int) (*stepper, error) {
 
 func (s *stepper) step() error {
 	e := s.net.Forward(s.pixels, len(s.labels))
-	if _, err := s.objective.Step(e, objective.Batch{Labels: s.labels}, s.grad); err != nil {
+	if _, err := s.objective.Step(context.Background(), e, objective.Batch{Labels: s.labels}, s.grad); err != nil {
 		return err
 	}
 	s.net.Backward(s.grad)

@@ -66,6 +66,7 @@ var ladder = map[string][]string{
 	"report/diagnosed":  {"eval/diagnose", "report"},
 	"paper":             {"internal/par", "internal/atomic", "embio", "mat", "train", "eval", "eval/rank", "eval/cluster", "eval/diagnose", "theory/noise", "theory/isometry", "theory/field", "data", "data/imaging", "nn", "objective", "sample", "report", "report/rows", "report/diagnosed", "project"},
 	"internal/refdata":  {},
+	"internal/ctxtest":  {},
 	"internal/bench":    {"*"},
 	"docs/gen":          {"internal/atomic", "mine", "objective"},
 	"cmd/kindred":       {"*"},

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -155,7 +156,7 @@ func TestSecondOrderFreesTheCorner(t *testing.T) {
 	for _, gamma := range []float64{0.2, 0.5, 0.8} {
 		for _, p := range []float64{0.4, 0.8} {
 			c := Config{Gamma: gamma, Entangle: p}
-			first, second := Map(FirstOrder(), c, 0, 200), Map(SecondOrder(), c, 0, 200)
+			first, second := must(Map(context.Background(), FirstOrder(), c, 0, 200)), must(Map(context.Background(), SecondOrder(), c, 0, 200))
 			f, s := first.Shares(0.8), second.Shares(0.8)
 			if f.ToCorner < 0.15 || f.NegativeNear < 0.15 {
 				t.Errorf("gamma %g, p %g: the first order moves only %.3f towards (1, 1)", gamma, p, f.ToCorner)
@@ -167,7 +168,7 @@ func TestSecondOrderFreesTheCorner(t *testing.T) {
 				t.Errorf("gamma %g, p %g: S_ap falls on %.3f (first) and %.3f (second) of the corner", gamma, p, f.PositiveAway, s.PositiveAway)
 			}
 			// §6.1: no movement up and to the left in any model.
-			for _, g := range []Grid{first, second, Map(Vanilla(), c, 0, 200)} {
+			for _, g := range []Grid{first, second, must(Map(context.Background(), Vanilla(), c, 0, 200))} {
 				if b := g.Shares(0).Both; b != 0 {
 					t.Errorf("gamma %g, p %g: S_ap falls and S_an rises on %.4f", gamma, p, b)
 				}
@@ -179,7 +180,7 @@ func TestSecondOrderFreesTheCorner(t *testing.T) {
 // Over the whole square the second order is not the safer one at large gamma.
 func TestSecondOrderAwayFromTheCorner(t *testing.T) {
 	c := Config{Gamma: 0.8, Entangle: 0.8}
-	f, s := Map(FirstOrder(), c, 0, 200).Shares(0), Map(SecondOrder(), c, 0, 200).Shares(0)
+	f, s := must(Map(context.Background(), FirstOrder(), c, 0, 200)).Shares(0), must(Map(context.Background(), SecondOrder(), c, 0, 200)).Shares(0)
 	if s.NegativeNear < 2*f.NegativeNear {
 		t.Errorf("S_an rises on %.3f (second) and %.3f (first)", s.NegativeNear, f.NegativeNear)
 	}
@@ -242,7 +243,7 @@ func TestNearest(t *testing.T) {
 	for i := range all {
 		all[i] = i
 	}
-	s, err := Nearest(e, labels, all)
+	s, err := Nearest(context.Background(), e, labels, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestNearest(t *testing.T) {
 		t.Error("At on the same embeddings must change nothing")
 	}
 	e.Row(3)[2] = float32(math.NaN())
-	if _, err := Nearest(e, labels, all); err == nil {
+	if _, err := Nearest(context.Background(), e, labels, all); err == nil {
 		t.Error("NaN accepted")
 	}
 }
@@ -303,4 +304,12 @@ func TestAgreementWithItself(t *testing.T) {
 	if m != (Moves{0.25, 0.25, 0.25, 0.25}) {
 		t.Errorf("moves %+v", m)
 	}
+}
+
+// must is for calls that only a cancelled context makes fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -21,9 +22,11 @@ type Scatter struct {
 // scatter diagram. Anchors without a positive or a negative are left out. Ties
 // go to the lowest row. A row of e that is not finite is an error; one of norm
 // 0 has similarity 0 to all.
+// It looks at ctx before each few anchors and returns ctx.Err(), wrapped, once
+// that is done.
 //
 // It panics if labels and rows do not match in number.
-func Nearest(e *mat.Dense, labels []int64, anchors []int) (Scatter, error) {
+func Nearest(ctx context.Context, e *mat.Dense, labels []int64, anchors []int) (Scatter, error) {
 	if len(labels) != e.Rows {
 		panic(fmt.Sprintf("field: %d labels for %d rows", len(labels), e.Rows))
 	}
@@ -33,7 +36,7 @@ func Nearest(e *mat.Dense, labels []int64, anchors []int) (Scatter, error) {
 	}
 	type found struct{ p, n int }
 	best := make([]found, len(anchors))
-	par.For(len(anchors), 8, func(lo, hi int) {
+	err = par.ForContext(ctx, len(anchors), 8, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			a := anchors[k]
 			b := found{-1, -1}
@@ -54,6 +57,9 @@ func Nearest(e *mat.Dense, labels []int64, anchors []int) (Scatter, error) {
 			best[k] = b
 		}
 	})
+	if err != nil {
+		return Scatter{}, fmt.Errorf("field: the nearest of %d rows for %d anchors: %w", e.Rows, len(anchors), err)
+	}
 	var s Scatter
 	for k, b := range best {
 		if b.p >= 0 && b.n >= 0 {

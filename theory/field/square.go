@@ -1,5 +1,10 @@
 package field
 
+import (
+	"context"
+	"fmt"
+)
+
 // Grid holds the total changes of S_ap and S_an at the centres of N x N cells
 // of the square [Lo, 1]². Row r belongs to the r-th lowest S_an, column c to
 // the c-th lowest S_ap.
@@ -9,19 +14,23 @@ type Grid struct {
 	AP, AN [][]float64
 }
 
-// Map computes a Grid; lo is in [-1, 1), and n is at least 1.
-func Map(l Loss, c Config, lo float64, n int) Grid {
+// Map computes a Grid; lo is in [-1, 1), and n is at least 1. It looks at ctx in
+// every row and returns ctx.Err(), wrapped, once that is done.
+func Map(ctx context.Context, l Loss, c Config, lo float64, n int) (Grid, error) {
 	if n < 1 || !(lo >= -1 && lo < 1) {
 		panic("field: a map needs a cell and a square within [-1, 1]")
 	}
 	g := Grid{Lo: lo, N: n, AP: make([][]float64, n), AN: make([][]float64, n)}
 	for r := range n {
+		if err := ctx.Err(); err != nil {
+			return Grid{}, fmt.Errorf("field: row %d of a map of %d x %d cells: %w", r+1, n, n, err)
+		}
 		g.AP[r], g.AN[r] = make([]float64, n), make([]float64, n)
 		for k := range n {
 			g.AP[r][k], g.AN[r][k] = Change(l, c, g.Centre(k), g.Centre(r))
 		}
 	}
-	return g
+	return g, nil
 }
 
 // Centre returns the similarity at the centre of row or column k.

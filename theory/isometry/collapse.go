@@ -1,6 +1,8 @@
 package isometry
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 )
@@ -24,8 +26,18 @@ type Collapse struct {
 // with classes drawn apart, by Adam on a high power of the differences with a
 // penalty on unseparated triplets, for the given number of iterations. With 0
 // iterations classes are only contracted or drawn apart, and rescaled, which is
-// quick enough for thousands of points.
-func CollapseOf(n, dim, classes, iterations int, seed uint64) Collapse {
+// quick enough for thousands of points. It looks at ctx in every iteration and
+// returns ctx.Err(), wrapped, once that is done.
+func CollapseOf(ctx context.Context, n, dim, classes, iterations int, seed uint64) (Collapse, error) {
+	c, err := collapseOf(ctx, n, dim, classes, iterations, seed)
+	if err != nil {
+		return Collapse{}, fmt.Errorf("isometry: the collapse of %d points in %d dimensions: %w", n, dim, err)
+	}
+	return c, nil
+}
+
+// collapseOf is CollapseOf. Its only error is that of ctx.
+func collapseOf(ctx context.Context, n, dim, classes, iterations int, seed uint64) (Collapse, error) {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)<<32|uint64(dim)))
 	f := Set{Dim: dim, X: make([]float64, n*dim), Class: make([]int, n)}
 	for i := range f.X {
@@ -38,21 +50,38 @@ func CollapseOf(n, dim, classes, iterations int, seed uint64) Collapse {
 	w := d.Diameter()
 	loss, _ := Hardest(d, f.Class)
 	best := f.With(dim, make([]float64, n*dim))
-	err := w
-	consider := func(g Set) {
-		g = rescale(d, Repair(g))
-		if v, _, _ := Iso(d, g.Distances()); v < err {
-			err, best = v, g
+	least := w
+	consider := func(g Set) error {
+		g, err := repaired(ctx, d, g)
+		if err != nil {
+			return err
 		}
+		if v, _, _ := Iso(d, g.Distances()); v < least {
+			least, best = v, g
+		}
+		return nil
 	}
 	if n <= 600 { // contracting is slow for thousands, and never the best there
-		consider(f)
+		if err := consider(f); err != nil {
+			return Collapse{}, err
+		}
 	}
-	apart := spread(f, d)
-	consider(apart)
+	apart, err := spread(ctx, f, d)
+	if err != nil {
+		return Collapse{}, err
+	}
+	if err := consider(apart); err != nil {
+		return Collapse{}, err
+	}
 	if iterations > 0 {
 		for _, g := range []Set{f, Contract(f, 0.6), apart} {
-			consider(refine(d, g, w, iterations))
+			g, err := refine(ctx, d, g, w, iterations)
+			if err != nil {
+				return Collapse{}, err
+			}
+			if err := consider(g); err != nil {
+				return Collapse{}, err
+			}
 		}
 	}
 	dg := best.Distances()
@@ -68,11 +97,11 @@ func CollapseOf(n, dim, classes, iterations int, seed uint64) Collapse {
 		}
 		return s / float64(max(k, 1))
 	}
-	return Collapse{N: n, Dim: dim, Classes: classes, Error: err / w, Lower: loss / 2 / w, Ratio: dg.Diameter() / w, AtLeast: 1 - err/w, Own: own(dg) / own(d)}
+	return Collapse{N: n, Dim: dim, Classes: classes, Error: least / w, Lower: loss / 2 / w, Ratio: dg.Diameter() / w, AtLeast: 1 - least/w, Own: own(dg) / own(d)}, nil
 }
 
-// refine descends from g.
-func refine(d Distances, g Set, w float64, iterations int) Set {
+// refine descends from g. Its only error is that of ctx.
+func refine(ctx context.Context, d Distances, g Set, w float64, iterations int) (Set, error) {
 	n, dim := g.N(), g.Dim
 	g = g.With(dim, append([]float64(nil), g.X...))
 	dg := Distances{N: n, D: make([]float64, n*n)}
@@ -81,6 +110,9 @@ func refine(d Distances, g Set, w float64, iterations int) Set {
 	c1, c2 := 1.0, 1.0
 	scale := w / math.Sqrt(float64(dim))
 	for it := range iterations {
+		if err := ctx.Err(); err != nil {
+			return g, err
+		}
 		g.distances(dg)
 		worst, _, _ := Iso(d, dg)
 		if worst == 0 {
@@ -126,7 +158,7 @@ func refine(d Distances, g Set, w float64, iterations int) Set {
 			g.X[k] -= rate * (m1[k] / (1 - c1)) / (math.Sqrt(m2[k]/(1-c2)) + 1e-12)
 		}
 	}
-	return g
+	return g, nil
 }
 
 // push adds the penalty's derivative: for each anchor whose farthest positive
@@ -160,7 +192,8 @@ func push(d Distances, class []int, weight []float64) {
 //
 // With offsets m u_c the squared distances are keep² D² + 2 keep m
 // (f_i - f_j).(u_c - u_d) + m² |u_c - u_d|², so trying many is cheap.
-func spread(f Set, d Distances) Set {
+// Its only error is that of ctx.
+func spread(ctx context.Context, f Set, d Distances) (Set, error) {
 	n, t := f.N(), f.classes()
 	u := make([]float64, t*f.Dim)
 	for c := range t {
@@ -210,6 +243,9 @@ func spread(f Set, d Distances) Set {
 	for _, keep := range []float64{0.9, 0.8, 0.7, 0.6, 0.45, 0.3} {
 		lo, hi := 0.0, 4*w
 		for range 12 {
+			if err := ctx.Err(); err != nil {
+				return f, err
+			}
 			mid := (lo + hi) / 2
 			if distances(keep, mid); Separated(dg, f.Class, 0) {
 				hi = mid
@@ -228,5 +264,5 @@ func spread(f Set, d Distances) Set {
 			g.Row(i)[k] = bestKeep*v + bestM*u[c*f.Dim+k]
 		}
 	}
-	return g
+	return g, nil
 }

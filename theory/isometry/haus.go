@@ -1,6 +1,8 @@
 package isometry
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 )
@@ -12,13 +14,14 @@ import (
 // triplet's two distances move by at most h each. The search is a descent on
 // the largest distance of a point to the nearest of its class in the other set,
 // with a penalty on unseparated triplets, from several starts; what it finds is
-// made TS by contraction.
-func NearestHaus(f Set, o Options) Nearest {
+// made TS by contraction. It looks at ctx in every step and returns ctx.Err(),
+// wrapped, once that is done.
+func NearestHaus(ctx context.Context, f Set, o Options) (Nearest, error) {
 	d := f.Distances()
 	loss, hard := Hardest(d, f.Class)
 	out := Nearest{G: f, Loss: loss, Hard: hard, Lower: loss / 4}
 	if loss == 0 {
-		return out
+		return out, nil
 	}
 	starts, steps := o.Starts, o.Steps
 	if starts == 0 {
@@ -33,20 +36,29 @@ func NearestHaus(f Set, o Options) Nearest {
 	for k := range starts {
 		g := f.With(f.Dim, append([]float64(nil), f.X...))
 		if k%2 == 0 {
-			g = NearestTS(f, Options{Starts: 2 + k/2, Steps: 30, Seed: o.Seed + uint64(k)}).G
-			g = align(f, g.With(g.Dim, append([]float64(nil), g.X...)))
+			near, err := NearestTS(ctx, f, Options{Starts: 2 + k/2, Steps: 30, Seed: o.Seed + uint64(k)})
+			if err != nil {
+				return Nearest{}, err
+			}
+			g = align(f, near.G.With(near.G.Dim, append([]float64(nil), near.G.X...)))
 		}
 		if k > 1 {
 			for i := range g.X {
 				g.X[i] += 0.15 * w * rng.NormFloat64()
 			}
 		}
-		g = Repair(descendHaus(f, g, w, steps))
+		g, err := descendHaus(ctx, f, g, w, steps)
+		if err != nil {
+			return Nearest{}, err
+		}
+		if g, err = Repair(ctx, g); err != nil {
+			return Nearest{}, err
+		}
 		if v, _, _, _ := Haus(f, g); v < out.Found {
 			out.Found, out.G = v, g
 		}
 	}
-	return out
+	return out, nil
 }
 
 // align moves g so that its centroid is f's.
@@ -63,7 +75,7 @@ func align(f, g Set) Set {
 	return g
 }
 
-func descendHaus(f, g Set, w float64, steps int) Set {
+func descendHaus(ctx context.Context, f, g Set, w float64, steps int) (Set, error) {
 	n, dim := g.N(), g.Dim
 	dg := Distances{N: n, D: make([]float64, n*n)}
 	grad, m1, m2 := make([]float64, n*dim), make([]float64, n*dim), make([]float64, n*dim)
@@ -71,6 +83,9 @@ func descendHaus(f, g Set, w float64, steps int) Set {
 	c1, c2 := 1.0, 1.0
 	best, bestX := math.Inf(1), append([]float64(nil), g.X...)
 	for it := range steps {
+		if err := ctx.Err(); err != nil {
+			return g, fmt.Errorf("isometry: step %d of %d towards the nearest arrangement of %d points in d_haus: %w", it+1, steps, n, err)
+		}
 		g.distances(dg)
 		clear(grad)
 		v, at, to, inF := Haus(f, g)
@@ -112,5 +127,5 @@ func descendHaus(f, g Set, w float64, steps int) Set {
 			g.X[k] -= rate * (m1[k] / (1 - c1)) / (math.Sqrt(m2[k]/(1-c2)) + 1e-9)
 		}
 	}
-	return g.With(dim, bestX)
+	return g.With(dim, bestX), nil
 }

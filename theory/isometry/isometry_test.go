@@ -78,13 +78,13 @@ func TestRepairSeparates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	for range 60 {
 		f := randomSet(rng, 2+rng.IntN(10), 1+rng.IntN(4), 2+rng.IntN(2))
-		if g := Repair(f); !Separated(g.Distances(), g.Class, 0) {
+		if g := must(Repair(context.Background(), f)); !Separated(g.Distances(), g.Class, 0) {
 			l, _ := Hardest(g.Distances(), g.Class)
 			t.Errorf("repaired set has L_HN %g", l)
 		}
 	}
 	f := Set{Dim: 2, X: []float64{1, 1, 1, 1, 1, 1, 1, 1}, Class: []int{0, 0, 1, 1}}
-	if g := Repair(f); !Separated(g.Distances(), g.Class, 0) {
+	if g := must(Repair(context.Background(), f)); !Separated(g.Distances(), g.Class, 0) {
 		t.Error("points in one place")
 	}
 }
@@ -121,7 +121,10 @@ func TestLineAgainstGrid(t *testing.T) {
 			for i := range f.X {
 				f.X[i] = float64(rng.IntN(9)) / 4 // on the grid's scale
 			}
-			exact, g := Line(f)
+			exact, g, err := Line(context.Background(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
 			v, _, _ := Iso(f.Distances(), g.Distances())
 			near(t, "the arrangement's error", v, exact, 1e-8)
 			if !Separated(g.Distances(), class, 1e-8) {
@@ -142,9 +145,12 @@ func TestSearchAndCertificateBracketTheExactValue(t *testing.T) {
 	met := 0
 	for k := range 40 {
 		f := randomSet(rng, 4+rng.IntN(2), 1, 2)
-		exact, _ := Line(f)
+		exact, _, err := Line(context.Background(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
 		flat := widen(f, 2) // the same points in the plane: g has more room
-		plane := NearestTS(flat, Options{Seed: uint64(k)})
+		plane := must(NearestTS(context.Background(), flat, Options{Seed: uint64(k)}))
 		if plane.Found > exact+1e-7 {
 			continue // a local minimum: allowed, but see below
 		}
@@ -164,7 +170,7 @@ func TestCertificateIsTightWithRoom(t *testing.T) {
 	for k := range 30 {
 		n := 3 + rng.IntN(4)
 		f := randomSet(rng, n, n-1, 2)
-		r := NearestTS(f, Options{Seed: uint64(k)})
+		r := must(NearestTS(context.Background(), f, Options{Seed: uint64(k)}))
 		if r.Found-r.Lower > 1e-6*max(1, r.Found) || r.Lower > r.Found+1e-9 {
 			t.Errorf("%d points: found %.9g, lower %.9g", n, r.Found, r.Lower)
 		}
@@ -184,7 +190,7 @@ func TestCertificateIsValidForAnyMultipliers(t *testing.T) {
 	for k := range 200 {
 		f := randomSet(rng, 4, 2, 2)
 		d := f.Distances()
-		r := NearestTS(f, Options{Starts: 3, Seed: uint64(k)})
+		r := must(NearestTS(context.Background(), f, Options{Starts: 3, Seed: uint64(k)}))
 		m := Multipliers{Far: map[[2]int]float64{}, Near: map[[2]int]float64{}, Order: map[Triplet]float64{}}
 		if r.Loss > 0 && k%2 == 0 { // the one triplet argument, disturbed
 			m.Near[[2]int{min(r.Hard.Anchor, r.Hard.Positive), max(r.Hard.Anchor, r.Hard.Positive)}] = 1 + 0.1*rng.Float64()
@@ -241,7 +247,10 @@ func TestTwoFar(t *testing.T) {
 		f := TwoFar(gap)
 		l, _ := Hardest(f.Distances(), f.Class)
 		near(t, "L_HN", l, 1, 1e-12)
-		v, g := Line(f)
+		v, g, err := Line(context.Background(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
 		near(t, "d_iso", v, 1.5, 1e-7)
 		if !Separated(g.Distances(), g.Class, 1e-7) {
 			t.Error("not separated")
@@ -271,7 +280,7 @@ func TestSimplicesBreakTheUpperInequality(t *testing.T) {
 		// In any TS arrangement of 2s points the squared distance between the
 		// centroids is at least 1/s of the mean squared distance between classes.
 		for range 40 {
-			g := Repair(randomOf(rng, f, 1+rng.IntN(6)))
+			g := must(Repair(context.Background(), randomOf(rng, f, 1+rng.IntN(6))))
 			dg := g.Distances()
 			m, w := 0.0, 0.0
 			for i := range s {
@@ -325,7 +334,7 @@ func randomOf(rng *rand.Rand, f Set, dim int) Set {
 // Alone, without far points, the same simplices are harmless.
 func TestSimplicesAlone(t *testing.T) {
 	f := Simplices(2)
-	r := NearestTS(f, Options{Starts: 40})
+	r := must(NearestTS(context.Background(), f, Options{Starts: 40}))
 	near(t, "the square", r.Found/r.Loss, 1, 1e-6)
 }
 
@@ -333,7 +342,7 @@ func TestHausdorffNearest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	for k := range 20 {
 		f := randomSet(rng, 3+rng.IntN(5), 1+rng.IntN(2), 2)
-		r := NearestHaus(f, Options{Seed: uint64(k)})
+		r := must(NearestHaus(context.Background(), f, Options{Seed: uint64(k)}))
 		v, _, _, _ := Haus(f, r.G)
 		near(t, "found", r.Found, v, 0)
 		if r.Lower > r.Found+1e-9 {
@@ -346,20 +355,20 @@ func TestHausdorffNearest(t *testing.T) {
 	// Two points around a third on the line: all in one place costs 1, and 3/4
 	// is enough, as each of the three moves by it.
 	f := Set{Dim: 1, X: []float64{-1, 1, 0}, Class: []int{0, 0, 1}}
-	if r := NearestHaus(f, Options{}); r.Found > 0.76 || r.Found < 0.25 {
+	if r := must(NearestHaus(context.Background(), f, Options{})); r.Found > 0.76 || r.Found < 0.25 {
 		t.Errorf("d_haus %g", r.Found)
 	}
 }
 
 func TestCollapse(t *testing.T) {
 	for _, c := range [][3]int{{12, 2, 2}, {12, 12, 2}, {24, 8, 4}} {
-		r := CollapseOf(c[0], c[1], c[2], 60, 1)
+		r := must(CollapseOf(context.Background(), c[0], c[1], c[2], 60, 1))
 		if r.Error < r.Lower-1e-9 || r.Ratio < r.AtLeast-1e-9 || r.AtLeast <= 0 {
 			t.Errorf("%+v", r)
 		}
 	}
 	// Many points in few dimensions: classes shrink, the whole does not.
-	r := CollapseOf(60, 2, 2, 150, 1)
+	r := must(CollapseOf(context.Background(), 60, 2, 2, 150, 1))
 	if r.Own > 0.7 || r.Ratio < 0.5 {
 		t.Errorf("%+v", r)
 	}
@@ -394,4 +403,12 @@ func TestCheck(t *testing.T) {
 	if err := TwoFar(9).Check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// must is for calls that only a cancelled context makes fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

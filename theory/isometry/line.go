@@ -1,7 +1,9 @@
 package isometry
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -16,8 +18,9 @@ import (
 // the order of the points is fixed everything is linear. So the value is the
 // least over all such orders of a linear program. There are T! times the
 // product of the class sizes' factorials of them; up to about 8 points that is
-// quick. It panics if f is not on the line.
-func Line(f Set) (float64, Set) {
+// quick. It panics if f is not on the line. It looks at ctx in every order and
+// returns ctx.Err(), wrapped, once that is done.
+func Line(ctx context.Context, f Set) (float64, Set, error) {
 	if f.Dim != 1 {
 		panic("isometry: Line needs points on the line")
 	}
@@ -31,46 +34,57 @@ func Line(f Set) (float64, Set) {
 	}
 	members = slices.DeleteFunc(members, func(m []int) bool { return len(m) == 0 })
 	var order []int
-	var place func(left [][]int)
-	place = func(left [][]int) {
+	var place func(left [][]int) error
+	place = func(left [][]int) error {
 		if len(left) == 0 {
 			if order[0] > order[n-1] { // the mirror image has been or will be seen
-				return
+				return ctx.Err()
 			}
-			if v, x, ok := lineOrder(f, d, order, best); ok && v < best {
+			v, x, ok, err := lineOrder(ctx, f, d, order, best)
+			if ok && v < best {
 				best, bestX = v, x
 			}
-			return
+			return err
 		}
 		for k := range left {
 			rest := slices.Delete(slices.Clone(left), k, k+1)
-			permute(slices.Clone(left[k]), 0, func(p []int) {
+			err := permute(slices.Clone(left[k]), 0, func(p []int) error {
 				at := len(order)
 				order = append(order, p...)
-				place(rest)
+				err := place(rest)
 				order = order[:at]
+				return err
 			})
+			if err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	place(members)
-	return best, f.With(1, bestX)
+	if err := place(members); err != nil {
+		return 0, Set{}, fmt.Errorf("isometry: the orders of %d points on the line: %w", n, err)
+	}
+	return best, f.With(1, bestX), nil
 }
 
-func permute(p []int, k int, f func([]int)) {
+// permute calls f with every order of p[k:], until it returns an error.
+func permute(p []int, k int, f func([]int) error) error {
 	if k >= len(p)-1 {
-		f(p)
-		return
+		return f(p)
 	}
 	for i := k; i < len(p); i++ {
 		p[k], p[i] = p[i], p[k]
-		permute(p, k+1, f)
+		if err := permute(p, k+1, f); err != nil {
+			return err
+		}
 		p[k], p[i] = p[i], p[k]
 	}
+	return nil
 }
 
 // lineOrder solves the program of one order; ok is false if it cannot beat
-// the given value.
-func lineOrder(f Set, d Distances, order []int, beat float64) (float64, []float64, bool) {
+// the given value. Its only error is that of ctx.
+func lineOrder(ctx context.Context, f Set, d Distances, order []int, beat float64) (value float64, x []float64, ok bool, err error) {
 	n := f.N()
 	w := d.Diameter()
 	p := lp.Problem{C: make([]float64, n+1), Lo: make([]float64, n+1), Hi: make([]float64, n+1)}
@@ -107,14 +121,16 @@ func lineOrder(f Set, d Distances, order []int, beat float64) (float64, []float6
 		}
 		lo = hi
 	}
-	s, err := p.Solve(beat)
-	if errors.Is(err, lp.ErrCutoff) {
-		return 0, nil, false
-	}
-	if err != nil {
+	s, err := p.Solve(ctx, beat)
+	switch {
+	case errors.Is(err, lp.ErrCutoff):
+		return 0, nil, false, nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return 0, nil, false, err
+	case err != nil:
 		// An order always has the collapsed arrangement, so only rounding can
 		// be the reason; the caller's value stays an upper bound.
-		return math.Inf(1), nil, false
+		return math.Inf(1), nil, false, nil
 	}
-	return s.Value, s.X[:n], true
+	return s.Value, s.X[:n], true, nil
 }

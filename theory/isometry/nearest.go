@@ -1,6 +1,9 @@
 package isometry
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -34,13 +37,23 @@ type Nearest struct {
 // linearised, the step is bounded by a trust region, and a step is taken if it
 // lowers the error plus a penalty for triplets that are not separated. What is
 // found is made exactly TS by contraction, so Found is an upper bound whatever
-// the search did.
-func NearestTS(f Set, o Options) Nearest {
+// the search did. It looks at ctx in every step and returns ctx.Err(), wrapped,
+// once that is done.
+func NearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
+	out, err := nearestTS(ctx, f, o)
+	if err != nil {
+		return Nearest{}, fmt.Errorf("isometry: the nearest separated arrangement of %d points: %w", f.N(), err)
+	}
+	return out, nil
+}
+
+// nearestTS is NearestTS. Its only error is that of ctx.
+func nearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
 	d := f.Distances()
 	loss, hard := Hardest(d, f.Class)
 	out := Nearest{G: f, Loss: loss, Hard: hard}
 	if loss == 0 {
-		return out
+		return out, nil
 	}
 	dim := o.Dim
 	if dim == 0 {
@@ -48,9 +61,9 @@ func NearestTS(f Set, o Options) Nearest {
 	}
 	out.Lower = loss / 2
 	if dim == 1 && f.Dim == 1 && f.N() <= 6 {
-		v, g := Line(f)
+		v, g, err := Line(ctx, f)
 		out.Found, out.Lower, out.G = v, v, g
-		return out
+		return out, err
 	}
 	starts, steps := o.Starts, o.Steps
 	if starts == 0 {
@@ -66,9 +79,10 @@ func NearestTS(f Set, o Options) Nearest {
 	base := widen(f, dim)
 	for k := range starts {
 		g := base.With(dim, append([]float64(nil), base.X...))
+		var err error
 		switch {
 		case k == 0:
-			g = rescale(d, Repair(g))
+			g, err = repaired(ctx, d, g)
 		case k > 1:
 			// Classes drawn apart in random directions, with a smaller or
 			// larger disturbance: many sets have no good arrangement nearby.
@@ -82,7 +96,10 @@ func NearestTS(f Set, o Options) Nearest {
 					g.Row(i)[j] += shift[c*dim+j] + noise*rng.NormFloat64()
 				}
 			}
-			g = rescale(d, Repair(g))
+			g, err = repaired(ctx, d, g)
+		}
+		if err != nil {
+			return out, err
 		}
 		if dim > f.Dim { // out of the flat, where gradients do not see the new axes
 			for i := range g.X {
@@ -90,16 +107,30 @@ func NearestTS(f Set, o Options) Nearest {
 			}
 		}
 		c := &climb{d: d, class: f.Class, w: w}
-		g, mult := c.run(g, steps)
+		g, mult, err := c.run(ctx, g, steps)
+		if err != nil {
+			return out, err
+		}
 		if l := Certificate(d, mult); l > out.Lower {
 			out.Lower = l
 		}
-		g = rescale(d, Repair(g))
+		if g, err = repaired(ctx, d, g); err != nil {
+			return out, err
+		}
 		if v, _, _ := Iso(d, g.Distances()); v < out.Found {
 			out.Found, out.G = v, g
 		}
 	}
-	return out
+	return out, nil
+}
+
+// repaired is g made TS and then scaled to f's distances d.
+func repaired(ctx context.Context, d Distances, g Set) (Set, error) {
+	g, err := Repair(ctx, g)
+	if err != nil {
+		return g, err
+	}
+	return rescale(d, g), nil
 }
 
 // widen appends zero coordinates, or drops those beyond dim.
@@ -137,13 +168,17 @@ func (c *climb) merit(g Set) float64 {
 	return e + penalty*v
 }
 
-func (c *climb) run(g Set, steps int) (Set, Multipliers) {
+// run climbs from g. Its only error is that of ctx.
+func (c *climb) run(ctx context.Context, g Set, steps int) (Set, Multipliers, error) {
 	radius := 0.2 * c.w
 	cur := c.merit(g)
 	var mult Multipliers
 	for range steps {
-		next, m, ok := c.step(g, radius)
-		if !ok {
+		next, m, err := c.step(ctx, g, radius)
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return g, mult, err
+		}
+		if err != nil { // the program has no solution: rounding
 			break
 		}
 		mult = m
@@ -158,12 +193,12 @@ func (c *climb) run(g Set, steps int) (Set, Multipliers) {
 			break
 		}
 	}
-	return g, mult
+	return g, mult, nil
 }
 
 // step solves the linearised problem around g. Variables are the moves of all
 // coordinates, the error e, and the violation t >= 0 of the order constraints.
-func (c *climb) step(g Set, radius float64) (Set, Multipliers, bool) {
+func (c *climb) step(ctx context.Context, g Set, radius float64) (Set, Multipliers, error) {
 	n, dim := g.N(), g.Dim
 	vars := n*dim + 2
 	ve, vt := vars-2, vars-1
@@ -227,9 +262,9 @@ func (c *climb) step(g Set, radius float64) (Set, Multipliers, bool) {
 			}
 		}
 	}
-	s, err := p.Solve(math.Inf(1))
+	s, err := p.Solve(ctx, math.Inf(1))
 	if err != nil {
-		return g, Multipliers{}, false
+		return g, Multipliers{}, err
 	}
 	x := make([]float64, n*dim)
 	for i := range x {
@@ -256,5 +291,5 @@ func (c *climb) step(g Set, radius float64) (Set, Multipliers, bool) {
 			mult.Order[t] += y / (2 * d)
 		}
 	}
-	return g.With(dim, x), mult, true
+	return g.With(dim, x), mult, nil
 }

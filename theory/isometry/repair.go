@@ -1,6 +1,10 @@
 package isometry
 
-import "math"
+import (
+	"context"
+	"fmt"
+	"math"
+)
 
 // Separated says whether distances d are triplet-separated, allowing a
 // violation of slack.
@@ -32,13 +36,17 @@ func Contract(f Set, keep float64) Set {
 
 // Repair returns f with its classes contracted as little as makes it exactly
 // TS. With each class at its centroid every set is TS, so there is always an
-// answer; it is found by bisection, to 1e-12 of the contraction.
-func Repair(f Set) Set {
+// answer; it is found by bisection, to 1e-12 of the contraction. It looks at ctx
+// in each of the 40 steps and returns ctx.Err(), wrapped, once that is done.
+func Repair(ctx context.Context, f Set) (Set, error) {
 	if Separated(f.Distances(), f.Class, 0) {
-		return f
+		return f, nil
 	}
 	lo, hi := 0.0, 1.0
 	for hi-lo > 1e-12 {
+		if err := ctx.Err(); err != nil {
+			return f, fmt.Errorf("isometry: contracting the classes of %d points: %w", f.N(), err)
+		}
 		mid := (lo + hi) / 2
 		if Separated(Contract(f, mid).Distances(), f.Class, 0) {
 			lo = mid
@@ -57,7 +65,7 @@ func Repair(f Set) Set {
 			}
 		}
 	}
-	return g
+	return g, nil
 }
 
 // rescale returns g scaled so that its largest difference of distances to f is

@@ -1,7 +1,9 @@
 package isometry
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -58,24 +60,27 @@ func (s Survey) Work() int {
 // 2 to 4 classes, normal, uniform, clustered or nearly on a line, and then sets
 // moved step by step towards a larger factor. done is called with numbers of
 // sets as they are finished, from several goroutines. Trials come in a fixed
-// order; of a search only the last set is among them.
+// order; of a search only the last set is among them. Once ctx is done Run returns
+// ctx.Err(), wrapped.
 func (s Survey) Run(ctx context.Context, done func(int)) ([]Trial, error) {
 	random, searches, steps := s.sizes()
 	out := make([]Trial, random+searches)
-	par.For(random+searches, 1, func(k, _ int) {
-		if ctx.Err() != nil {
-			return
-		}
+	failed := make([]error, len(out))
+	err := par.ForContext(ctx, len(out), 1, func(k, _ int) {
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(k)))
 		if k < random {
 			f := drawSet(rng)
-			out[k] = Trial{F: f, Nearest: NearestTS(f, Options{Starts: 3, Steps: 30, Seed: uint64(k)})}
+			out[k] = Trial{F: f}
+			out[k].Nearest, failed[k] = NearestTS(ctx, f, Options{Starts: 3, Steps: 30, Seed: uint64(k)})
 			done(1)
 			return
 		}
-		out[k] = ascend(ctx, rng, s.Seed, k-random, steps, done)
+		out[k], failed[k] = ascend(ctx, rng, s.Seed, k-random, steps, done)
 	})
-	return out, ctx.Err()
+	if err = cmp.Or(append(failed, err)...); err != nil {
+		return nil, fmt.Errorf("isometry: a survey of %d sets: %w", s.Work(), err)
+	}
+	return out, nil
 }
 
 // drawSet draws a set of the survey. Every class but the last ones has at
@@ -126,7 +131,7 @@ func drawClasses(rng *rand.Rand, n int) []int {
 // ascend moves a set to raise its factor: normal steps whose size grows after
 // a success and shrinks after a failure. Two searches of three are on the line,
 // where the factor is exact, half of them from two copies of a set far apart.
-func ascend(ctx context.Context, rng *rand.Rand, seed uint64, index, steps int, done func(int)) Trial {
+func ascend(ctx context.Context, rng *rand.Rand, seed uint64, index, steps int, done func(int)) (Trial, error) {
 	var f Set
 	switch index % 3 {
 	case 0:
@@ -145,22 +150,26 @@ func ascend(ctx context.Context, rng *rand.Rand, seed uint64, index, steps int, 
 			f = drawSet(rng)
 		}
 	}
-	eval := func(f Set) Trial {
-		return Trial{F: f, Nearest: NearestTS(f, Options{Starts: 2, Steps: 25, Seed: seed}), Searched: true}
+	eval := func(f Set) (Trial, error) {
+		near, err := NearestTS(ctx, f, Options{Starts: 2, Steps: 25, Seed: seed})
+		return Trial{F: f, Nearest: near, Searched: true}, err
 	}
-	best := eval(f)
+	best, err := eval(f)
+	if err != nil {
+		return best, err
+	}
 	size := 0.5
 	for range steps {
-		if ctx.Err() != nil {
-			return best
-		}
 		x := append([]float64(nil), best.F.X...)
 		for k := range x {
 			if rng.IntN(2) == 0 {
 				x[k] += size * rng.NormFloat64()
 			}
 		}
-		t := eval(f.With(f.Dim, x))
+		t, err := eval(f.With(f.Dim, x))
+		if err != nil {
+			return best, err
+		}
 		// Loss far below the diameter would make the factor a matter of rounding.
 		switch {
 		case t.Loss > 1e-4*t.F.Distances().Diameter() && t.Factor() > best.Factor():
@@ -174,9 +183,9 @@ func ascend(ctx context.Context, rng *rand.Rand, seed uint64, index, steps int, 
 		done(1)
 	}
 	if f.Dim > 1 { // search harder for a near arrangement before believing the factor
-		best.Nearest = NearestTS(best.F, Options{Starts: 24, Seed: seed + 1})
+		best.Nearest, err = NearestTS(ctx, best.F, Options{Starts: 24, Seed: seed + 1})
 	}
-	return best
+	return best, err
 }
 
 // Extremes returns the trials with the smallest and the largest factor among

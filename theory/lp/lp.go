@@ -10,6 +10,7 @@
 package lp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -63,8 +64,9 @@ type solver struct {
 
 // Solve returns an optimal solution, ErrInfeasible, ErrCutoff if the minimum
 // is certainly at least cutoff (pass +Inf for none), or ErrStuck if rounding
-// keeps it from ending. It panics if lengths do not match.
-func (p *Problem) Solve(cutoff float64) (Solution, error) {
+// keeps it from ending. Before each pivot it looks at ctx, and returns ctx.Err(),
+// wrapped, once that is done. It panics if lengths do not match.
+func (p *Problem) Solve(ctx context.Context, cutoff float64) (Solution, error) {
 	m := len(p.C)
 	if len(p.Lo) != m || len(p.Hi) != m {
 		panic(fmt.Sprintf("lp: %d costs, %d and %d bounds", m, len(p.Lo), len(p.Hi)))
@@ -90,6 +92,9 @@ func (p *Problem) Solve(cutoff float64) (Solution, error) {
 	limit := 200 + 20*(m+len(p.Rows))
 	col, dir := make([]float64, m), make([]float64, m)
 	for it := range limit {
+		if err := ctx.Err(); err != nil {
+			return Solution{}, fmt.Errorf("lp: pivot %d of a program of %d variables and %d rows: %w", it, m, len(p.Rows), err)
+		}
 		if it%refresh == refresh-1 && !s.invert() {
 			return Solution{}, ErrStuck
 		}

@@ -1,6 +1,7 @@
 package lp
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -20,18 +21,18 @@ func row(b float64, v ...float64) Row {
 func TestSolveKnown(t *testing.T) {
 	// Maximise 3x + 2y with x + y <= 4, x + 3y <= 6, x <= 3: 11 at (3, 1).
 	p := Problem{C: []float64{-3, -2}, Lo: []float64{0, 0}, Hi: []float64{3, 100}, Rows: []Row{row(-4, -1, -1), row(-6, -1, -3)}}
-	s, err := p.Solve(math.Inf(1))
+	s, err := p.Solve(context.Background(), math.Inf(1))
 	if err != nil || math.Abs(s.Value+11) > 1e-9 || math.Abs(s.X[0]-3) > 1e-9 || math.Abs(s.X[1]-1) > 1e-9 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := p.Solve(-11.5); !errors.Is(err, ErrCutoff) {
+	if _, err := p.Solve(context.Background(), -11.5); !errors.Is(err, ErrCutoff) {
 		t.Errorf("cutoff below the minimum: %v", err)
 	}
-	if s, err := p.Solve(-10.5); err != nil || math.Abs(s.Value+11) > 1e-9 {
+	if s, err := p.Solve(context.Background(), -10.5); err != nil || math.Abs(s.Value+11) > 1e-9 {
 		t.Errorf("cutoff above the minimum: %v", err)
 	}
 	p.Rows = append(p.Rows, row(5, 1, 1))
-	if _, err := p.Solve(math.Inf(1)); !errors.Is(err, ErrInfeasible) {
+	if _, err := p.Solve(context.Background(), math.Inf(1)); !errors.Is(err, ErrInfeasible) {
 		t.Errorf("infeasible: %v", err)
 	}
 }
@@ -62,7 +63,7 @@ func TestSolveIsOptimal(t *testing.T) {
 			}
 			p.Rows = append(p.Rows, row(math.Floor(at*4)/4, v...))
 		}
-		s, err := p.Solve(math.Inf(1))
+		s, err := p.Solve(context.Background(), math.Inf(1))
 		if err != nil {
 			t.Fatalf("%v for %+v", err, p)
 		}

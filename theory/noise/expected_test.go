@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -219,7 +220,10 @@ func TestMonteCarloAgrees(t *testing.T) {
 	d, beta := randomPoints(rng, m.N(), 2).Distances(), randomBeta(rng, m.N())
 	for _, l := range allLosses() {
 		exact := NewEval(m, l).Expected(d, beta, nil, nil)
-		mean, se := MonteCarlo(m, l, d, beta, 4000, 3)
+		mean, se, err := MonteCarlo(context.Background(), m, l, d, beta, 4000, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if !(se > 0) || math.Abs(mean-exact) > 4.5*se {
 			t.Errorf("%v: exact %g, drawn %g ± %g", l, exact, mean, se)
 		}
@@ -230,9 +234,12 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	m, _ := Balanced(2, 4, 0.8)
 	run := func(procs int) string {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		r := Minimise(m, Loss{Easy: true}, Search{Iterations: 60, Restarts: 5, Seed: 9})
+		r := must(Minimise(context.Background(), m, Loss{Easy: true}, Search{Iterations: 60, Restarts: 5, Seed: 9}))
 		d := r[0].Distances
-		mean, se := MonteCarlo(m, Loss{}, d, nil, 3000, 5)
+		mean, se, err := MonteCarlo(context.Background(), m, Loss{}, d, nil, 3000, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return fmt.Sprintf("%b %b %b %b", r[0].Points.X, r[4].Value, mean, se)
 	}
 	if a, b := run(1), run(4); a != b {

@@ -1,6 +1,9 @@
 package noise
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -38,8 +41,9 @@ func (m Minimum) Widest() float64 { return slices.Max(m.Diameters) }
 // Minimise moves free points down the expected loss from random starts, by
 // Adam with a step that shrinks from 0.1 to 1e-6 margins (the loss has kinks,
 // so that steps must shrink for a point to settle on one). The minima come
-// sorted by value, the best first.
-func Minimise(m Model, l Loss, s Search) []Minimum {
+// sorted by value, the best first. It looks at ctx in every iteration and
+// returns ctx.Err(), wrapped, once that is done.
+func Minimise(ctx context.Context, m Model, l Loss, s Search) ([]Minimum, error) {
 	dim := max(s.Dim, 0)
 	if dim == 0 {
 		dim = 2
@@ -55,7 +59,8 @@ func Minimise(m Model, l Loss, s Search) []Minimum {
 		spread = 1
 	}
 	out := make([]Minimum, restarts)
-	par.For(restarts, 1, func(lo, _ int) {
+	failed := make([]error, restarts)
+	err := par.ForContext(ctx, restarts, 1, func(lo, _ int) {
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(lo)))
 		p := Points{Dim: dim, X: make([]float64, m.N()*dim)}
 		for i := range p.X {
@@ -64,8 +69,11 @@ func Minimise(m Model, l Loss, s Search) []Minimum {
 		if lo == 0 && s.Start != nil {
 			p = Points{Dim: s.Start.Dim, X: slices.Clone(s.Start.X)}
 		}
-		out[lo] = descend(NewEval(m, l), p, s.Beta, iterations)
+		out[lo], failed[lo] = descend(ctx, NewEval(m, l), p, s.Beta, iterations)
 	})
+	if err = cmp.Or(append(failed, err)...); err != nil {
+		return nil, fmt.Errorf("noise: minimising the expected loss of %d points: %w", m.N(), err)
+	}
 	slices.SortStableFunc(out, func(a, b Minimum) int {
 		switch {
 		case a.Value < b.Value:
@@ -75,11 +83,12 @@ func Minimise(m Model, l Loss, s Search) []Minimum {
 		}
 		return 0
 	})
-	return out
+	return out, nil
 }
 
-// descend runs one restart and keeps its best point.
-func descend(e *Eval, p Points, fixed float64, iterations int) Minimum {
+// descend runs one restart and keeps its best point. Its only error is that of
+// ctx.
+func descend(ctx context.Context, e *Eval, p Points, fixed float64, iterations int) (Minimum, error) {
 	n, dim, a := p.N(), p.Dim, e.l.alpha()
 	margin := e.l.Kind == Margin
 	params := len(p.X)
@@ -108,6 +117,9 @@ func descend(e *Eval, p Points, fixed float64, iterations int) Minimum {
 	}
 	c1, c2 := 1.0, 1.0
 	for it := range iterations {
+		if err := ctx.Err(); err != nil {
+			return Minimum{}, err
+		}
 		p.distances(d, e.l.Squared)
 		keep(e.Expected(d, beta, dd, db))
 		p.gradient(d, dd, grad[:n*dim], e.l.Squared)
@@ -132,7 +144,7 @@ func descend(e *Eval, p Points, fixed float64, iterations int) Minimum {
 	p.X = bestX
 	out := Minimum{Points: p, Distances: p.Distances(), Beta: bestBeta, Value: best}
 	out.Diameters = Diameters(e.m, out.Distances)
-	return out
+	return out, nil
 }
 
 // gradient turns derivatives with respect to distances into derivatives with

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -100,10 +101,14 @@ type TwoModes struct {
 func (c TwoModes) Gap() float64 { return c.One - c.Two }
 
 // CompareModes computes both costs for classes of 2, 4, ... up to most points
-// each.
-func CompareModes(l Loss, t, most int, p, apart, beta float64) ([]TwoModes, error) {
+// each. It looks at ctx at every size and returns ctx.Err(), wrapped, once that is
+// done.
+func CompareModes(ctx context.Context, l Loss, t, most int, p, apart, beta float64) ([]TwoModes, error) {
 	var out []TwoModes
 	for s := 2; s <= most; s += 2 {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("noise: one mode and two of %d points: %w", t*s, err)
+		}
 		one, err := ModeCost(l, t, s, 1, p, apart, beta)
 		if err != nil {
 			return nil, err
@@ -128,12 +133,16 @@ func FirstPreferred(c []TwoModes) int {
 }
 
 // BestModes returns the number of modes, among the divisors of s, at which an
-// anchor costs least.
-func BestModes(l Loss, t, s int, p, apart, beta float64) (int, error) {
+// anchor costs least. It looks at ctx at every divisor and returns ctx.Err(),
+// wrapped, once that is done.
+func BestModes(ctx context.Context, l Loss, t, s int, p, apart, beta float64) (int, error) {
 	best, at := math.Inf(1), 0
 	for k := 1; k <= s; k++ {
 		if s%k != 0 {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, fmt.Errorf("noise: %d modes of %d points: %w", k, t*s, err)
 		}
 		v, err := ModeCost(l, t, s, k, p, apart, beta)
 		if err != nil {

@@ -1,6 +1,8 @@
 package noise
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -66,13 +68,14 @@ func (m Model) Draw(rng *rand.Rand, y []int) {
 }
 
 // MonteCarlo estimates Expected from draws labellings and returns the mean and
-// its standard error.
-func MonteCarlo(m Model, l Loss, d, beta []float64, draws int, seed uint64) (mean, stderr float64) {
+// its standard error. It looks at ctx before each few draws and returns ctx.Err(),
+// wrapped, once that is done.
+func MonteCarlo(ctx context.Context, m Model, l Loss, d, beta []float64, draws int, seed uint64) (mean, stderr float64, err error) {
 	const grain = 500
 	chunks := (draws + grain - 1) / grain
 	type part struct{ sum, squares float64 }
 	parts := make([]part, chunks)
-	par.For(draws, grain, func(lo, hi int) {
+	err = par.ForContext(ctx, draws, grain, func(lo, hi int) {
 		rng := rand.New(rand.NewPCG(seed, uint64(lo/grain)))
 		y := make([]int, m.N())
 		p := &parts[lo/grain]
@@ -83,6 +86,9 @@ func MonteCarlo(m Model, l Loss, d, beta []float64, draws int, seed uint64) (mea
 			p.squares += v * v
 		}
 	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("noise: the mean loss of %d labellings: %w", draws, err)
+	}
 	var t part
 	for _, p := range parts {
 		t.sum += p.sum
@@ -91,7 +97,7 @@ func MonteCarlo(m Model, l Loss, d, beta []float64, draws int, seed uint64) (mea
 	f := float64(draws)
 	mean = t.sum / f
 	if draws < 2 {
-		return mean, math.NaN()
+		return mean, math.NaN(), nil
 	}
-	return mean, math.Sqrt(max(0, t.squares/f-mean*mean) / (f - 1))
+	return mean, math.Sqrt(max(0, t.squares/f-mean*mean) / (f - 1)), nil
 }

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -15,7 +16,7 @@ func minimise(t *testing.T, classes, size int, p float64, l Loss, s Search) []Mi
 	if s.Restarts == 0 {
 		s.Restarts = 4
 	}
-	return Minimise(m, l, s)
+	return must(Minimise(context.Background(), m, l, s))
 }
 
 // Theorems 1 and 2, in a space of few dimensions: every class of the best
@@ -81,7 +82,7 @@ func TestTheoremsFailInManyDimensions(t *testing.T) {
 		if collapsed.Widest() > 1e-3 {
 			t.Fatalf("%v in 2 dimensions: %v", l, collapsed.Diameters)
 		}
-		wide := Minimise(m, l, Search{Dim: 5})[0]
+		wide := must(Minimise(context.Background(), m, l, Search{Dim: 5}))[0]
 		if wide.Widest() < 0.5 || wide.Value > collapsed.Value+1e-6 {
 			t.Errorf("%v in 5 dimensions: value %.9f (collapsed %.9f), diameters %v", l, wide.Value, collapsed.Value, wide.Diameters)
 		}
@@ -127,7 +128,7 @@ func TestPairLossesNeedAgreement(t *testing.T) {
 				t.Fatalf("p %g: agreement %g", c.p, m.Agree(0, 0))
 			}
 			s := Search{Dim: 11, Restarts: 4, Beta: 1} // beta = alpha, so that 0 is within reach
-			r := Minimise(m, l, s)[0]
+			r := must(Minimise(context.Background(), m, l, s))[0]
 			if (r.Widest() > 0.5) != c.wide {
 				t.Errorf("%v, 4 classes, p %g: diameters %v", l, c.p, r.Diameters)
 			}
@@ -173,7 +174,7 @@ func TestEasyPositivesKeepModes(t *testing.T) {
 		for _, p := range []float64{0.55, 0.7, 0.85, 0.95} {
 			m, _ := Balanced(c.t, c.s, p)
 			l := Loss{Easy: true}
-			r := Minimise(m, l, Search{Restarts: 3, Iterations: 800})[0]
+			r := must(Minimise(context.Background(), m, l, Search{Restarts: 3, Iterations: 800}))[0]
 			groups := Modes(m, r.Distances, 0.5)
 			if r.Widest() < 1 {
 				t.Errorf("t %d, p %g: diameters %v, groups %v", c.t, p, r.Diameters, groups)
@@ -230,7 +231,7 @@ func TestModeCostBeta(t *testing.T) {
 // with 1/(1-p).
 func TestClaim1(t *testing.T) {
 	first := func(classes int, p float64, most int) int {
-		c, err := CompareModes(Loss{Easy: true}, classes, most, p, 0, 0)
+		c, err := CompareModes(context.Background(), Loss{Easy: true}, classes, most, p, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +241,7 @@ func TestClaim1(t *testing.T) {
 		if n := first(2, p, 400); n != 12 {
 			t.Errorf("2 classes, p %g: n = %d", p, n)
 		}
-		plain, _ := CompareModes(Loss{}, 2, 40, p, 0, 0)
+		plain, _ := CompareModes(context.Background(), Loss{}, 2, 40, p, 0, 0)
 		for _, c := range plain {
 			if c.Gap() > 1e-9 {
 				t.Errorf("without EPS, p %g, n %d: two modes cost less by %g", p, c.N, c.Gap())
@@ -269,14 +270,14 @@ func TestClaim2(t *testing.T) {
 	l := Loss{Kind: Margin, Easy: true}
 	for _, p := range []float64{0.55, 0.75, 0.9} {
 		for _, apart := range []float64{1, 2} {
-			c, err := CompareModes(l, 2, 60, p, apart, 1)
+			c, err := CompareModes(context.Background(), l, 2, 60, p, apart, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if n := FirstPreferred(c); n != 8 {
 				t.Errorf("p %g, apart %g: n = %d", p, apart, n)
 			}
-			free, _ := CompareModes(l, 2, 60, p, apart, 0)
+			free, _ := CompareModes(context.Background(), l, 2, 60, p, apart, 0)
 			if last := free[len(free)-1]; last.Gap() > 0 {
 				t.Errorf("p %g, apart %g, free beta: two modes cost less by %g", p, apart, last.Gap())
 			}
@@ -407,4 +408,12 @@ func TestClaim4(t *testing.T) {
 	if a, b := TripletRank(2, 0.95, order, 1), TripletRank(2, 0.95, behind, 1); a != 1 || b < 20 {
 		t.Errorf("M = %d with own points near, %d with 20 others near", a, b)
 	}
+}
+
+// must is for calls that only a cancelled context makes fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

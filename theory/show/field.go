@@ -61,7 +61,8 @@ func FieldLoss(name string) (field.Loss, error) {
 	return field.Of(name, o.Loss)
 }
 
-// Field computes and writes everything of kindred theory field.
+// Field computes and writes everything of kindred theory field. Once ctx is done it
+// returns ctx.Err(), wrapped.
 func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (*FieldResult, error) {
 	start := time.Now()
 	if len(o.Losses) == 0 {
@@ -96,7 +97,7 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 	tick := func(stage string) error {
 		done++
 		progress(stage, done, total)
-		return ctx.Err()
+		return stopped(ctx, stage)
 	}
 	var mapRows, shareRows [][]any
 	var maps, fields []report.Captioned
@@ -107,15 +108,25 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 			for _, p := range o.Entangle {
 				c := o.Config
 				c.Gamma, c.Entangle = g, p
-				m := field.Map(l, c, 0, o.Grid)
+				m, err := field.Map(ctx, l, c, 0, o.Grid)
+				if err != nil {
+					return nil, err
+				}
 				s := FieldShare{l.Name, g, p, m.Shares(0), m.Shares(cornerFrom)}
 				r.Shares = append(r.Shares, s)
 				shareRows = append(shareRows, []any{l.Name, g, p, s.All.PositiveAway, s.All.NegativeNear, s.All.Both, s.All.ToCorner, s.All.Worse,
 					s.Corner.PositiveAway, s.Corner.NegativeNear, s.Corner.Both, s.Corner.ToCorner, s.Corner.Worse})
-				coarse := field.Map(l, c, 0, 50)
+				coarse, err := field.Map(ctx, l, c, 0, 50)
+				if err != nil {
+					return nil, err
+				}
 				side = append(side, heatMap(fmt.Sprintf("S_ap, γ %g, p %g", g, p), coarse, coarse.AP))
 				up = append(up, heatMap(fmt.Sprintf("S_an, γ %g, p %g", g, p), coarse, coarse.AN))
-				arrows = append(arrows, vectors(fmt.Sprintf("%s, γ %g, p %g", l.Name, g, p), l, c))
+				v, err := vectors(ctx, fmt.Sprintf("%s, γ %g, p %g", l.Name, g, p), l, c)
+				if err != nil {
+					return nil, err
+				}
+				arrows = append(arrows, v)
 				for y := range coarse.N {
 					for x := range coarse.N {
 						mapRows = append(mapRows, []any{l.Name, g, p, coarse.Centre(x), coarse.Centre(y), coarse.AP[y][x], coarse.AN[y][x]})
@@ -187,8 +198,11 @@ func direction(u, v float64) int {
 }
 
 // fieldArrows are the steps at the cells of [lo, 1]².
-func fieldArrows(l field.Loss, c field.Config, lo float64, cells int) []report.Arrow {
-	m := field.Map(l, c, lo, cells)
+func fieldArrows(ctx context.Context, l field.Loss, c field.Config, lo float64, cells int) ([]report.Arrow, error) {
+	m, err := field.Map(ctx, l, c, lo, cells)
+	if err != nil {
+		return nil, err
+	}
 	var a []report.Arrow
 	for y := range m.N {
 		for x := range m.N {
@@ -196,12 +210,13 @@ func fieldArrows(l field.Loss, c field.Config, lo float64, cells int) []report.A
 			a = append(a, report.Arrow{X: m.Centre(x), Y: m.Centre(y), U: u, V: v, Class: direction(u, v)})
 		}
 	}
-	return report.FitArrows(a, 0.95*(1-lo)/float64(cells), 0.4)
+	return report.FitArrows(a, 0.95*(1-lo)/float64(cells), 0.4), nil
 }
 
-func vectors(title string, l field.Loss, c field.Config) report.Figure {
+func vectors(ctx context.Context, title string, l field.Loss, c field.Config) (report.Figure, error) {
+	arrows, err := fieldArrows(ctx, l, c, 0, 16)
 	return report.Field{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an", Equal: true, XRange: report.Range{Min: 0, Max: 1}, YRange: report.Range{Min: 0, Max: 1}, Width: 300, Height: 330},
-		Arrows: fieldArrows(l, c, 0, 16), Names: directions, Diagonal: true}
+		Arrows: arrows, Names: directions, Diagonal: true}, err
 }
 
 func sharesFigure(r *FieldResult, o FieldOptions) report.Figure {

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -59,7 +60,8 @@ func toySet() isometry.Set {
 	return isometry.Set{Dim: 2, X: []float64{0, 0, 1.6, 0.4, 0.5, 1.7, 1.3, 1.2, 2.6, 1.9, 2.3, 0.2, 3.3, 1.0}, Class: []int{0, 0, 0, 1, 1, 1, 1}}
 }
 
-// Isometry computes and writes everything of kindred theory isometry.
+// Isometry computes and writes everything of kindred theory isometry. Once ctx is
+// done it returns ctx.Err(), wrapped.
 func Isometry(ctx context.Context, o IsometryOptions, dir string, progress Progress) (*IsometryResult, error) {
 	start := time.Now()
 	if o.Searches == 0 {
@@ -93,18 +95,20 @@ func Isometry(ctx context.Context, o IsometryOptions, dir string, progress Progr
 	}
 	r.extremes(trials)
 	r.Collapse = make([]isometry.Collapse, len(cells))
-	par.For(len(cells), 1, func(k, _ int) {
-		if ctx.Err() == nil {
-			c := cells[k]
-			r.Collapse[k] = isometry.CollapseOf(c.n, c.dim, c.classes, c.iterations(o.Iterations), o.Seed)
-			tick("collapse map", 30)
-		}
+	failed := make([]error, len(cells))
+	err = par.ForContext(ctx, len(cells), 1, func(k, _ int) {
+		c := cells[k]
+		r.Collapse[k], failed[k] = isometry.CollapseOf(ctx, c.n, c.dim, c.classes, c.iterations(o.Iterations), o.Seed)
+		tick("collapse map", 30)
 	})
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if err = cmp.Or(append(failed, err)...); err != nil {
+		return nil, fmt.Errorf("the collapse map: %w", err)
 	}
 	far := isometry.TwoFar(20)
-	v, _ := isometry.Line(far)
+	v, _, err := isometry.Line(ctx, far)
+	if err != nil {
+		return nil, err
+	}
 	l, _ := isometry.Hardest(far.Distances(), far.Class)
 	r.TwoFar = ExtremeSet{1, far.X, far.Class, l, v, v, v / l}
 	for s := 2; s <= 64; s++ {
@@ -114,7 +118,7 @@ func Isometry(ctx context.Context, o IsometryOptions, dir string, progress Progr
 			r.BreaksAt = s
 		}
 	}
-	if err := isometryWrite(out, r, trials, o); err != nil {
+	if err := isometryWrite(ctx, out, r, trials, o); err != nil {
 		return nil, err
 	}
 	r.Output = Output{dir, out.files, o.Seed, time.Since(start).Seconds()}
@@ -174,7 +178,7 @@ func (r *IsometryResult) extremes(trials []isometry.Trial) {
 	}
 }
 
-func isometryWrite(out *folder, r *IsometryResult, trials []isometry.Trial, o IsometryOptions) error {
+func isometryWrite(ctx context.Context, out *folder, r *IsometryResult, trials []isometry.Trial, o IsometryOptions) error {
 	var rows [][]any
 	for _, t := range trials {
 		rows = append(rows, []any{t.F.Dim, t.F.N(), t.Searched, t.Loss, t.Found, t.Lower, t.Factor(), fmt.Sprint(t.F.X), fmt.Sprint(t.F.Class)})
@@ -197,7 +201,10 @@ func isometryWrite(out *folder, r *IsometryResult, trials []isometry.Trial, o Is
 	if err := out.table("simplices", []string{"s", "dim", "factor_every_direction", "factor_cover_0.9", "factor_cover_0.5"}, rows); err != nil {
 		return err
 	}
-	toy, moves := r.toyFigure(o.Seed)
+	toy, moves, err := r.toyFigure(ctx, o.Seed)
+	if err != nil {
+		return err
+	}
 	if err := out.table("toy", []string{"arrangement", "point", "class", "x", "y"}, moves); err != nil {
 		return err
 	}
@@ -215,11 +222,17 @@ func isometryWrite(out *folder, r *IsometryResult, trials []isometry.Trial, o Is
 
 // toyFigure draws the toy set, its hardest triplet, and how its points move to
 // the nearest TS arrangement in both senses.
-func (r *IsometryResult) toyFigure(seed uint64) (report.Figure, [][]any) {
+func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (report.Figure, [][]any, error) {
 	f := toySet()
 	d := f.Distances()
-	iso := isometry.NearestTS(f, isometry.Options{Seed: seed, Starts: 12})
-	haus := isometry.NearestHaus(f, isometry.Options{Seed: seed})
+	iso, err := isometry.NearestTS(ctx, f, isometry.Options{Seed: seed, Starts: 12})
+	if err != nil {
+		return nil, nil, err
+	}
+	haus, err := isometry.NearestHaus(ctx, f, isometry.Options{Seed: seed})
+	if err != nil {
+		return nil, nil, err
+	}
 	g := alignTo(f, iso.G)
 	h, _, _, _ := isometry.Haus(f, haus.G)
 	fh, _, _, _ := isometry.Haus(f, g)
@@ -254,7 +267,7 @@ func (r *IsometryResult) toyFigure(seed uint64) (report.Figure, [][]any) {
 		}
 	}
 	return report.Panels{Columns: 2, Figures: []report.Figure{points, hard,
-		move(fmt.Sprintf("to the nearest in d_iso, %.3f", iso.Found), g), move(fmt.Sprintf("to the nearest in d_haus, %.3f", h), haus.G)}}, rows
+		move(fmt.Sprintf("to the nearest in d_iso, %.3f", iso.Found), g), move(fmt.Sprintf("to the nearest in d_haus, %.3f", h), haus.G)}}, rows, nil
 }
 
 // alignTo turns, mirrors and shifts g in the plane onto f as well as it can

@@ -114,6 +114,7 @@ func (s snapshot) load(column string) (*mat.Dense, []int64, error) {
 }
 
 // Live draws the triplet scatter and the field under it at every checkpoint.
+// Once ctx is done it returns ctx.Err(), wrapped.
 func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*LiveResult, error) {
 	start := time.Now()
 	if o.Loss == "" {
@@ -162,7 +163,7 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 			f.Moves = field.Moved(last, now)
 			f.Agree, _ = field.Agreement(last, now, l, config)
 		}
-		scatter, err := field.Nearest(x, labels, anchors)
+		scatter, err := field.Nearest(ctx, x, labels, anchors)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.embeddings, err)
 		}
@@ -177,14 +178,17 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 		r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP), AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
 		last = scatter
 		progress("checkpoints", k+1, len(snaps))
-		if err := ctx.Err(); err != nil {
+		if err := stopped(ctx, s.name); err != nil {
 			return nil, err
 		}
 	}
 	if err := out.table("triplets", []string{"checkpoint", "anchor", "positive", "negative", "s_ap", "s_an", "gamma"}, rows); err != nil {
 		return nil, err
 	}
-	frames := film(l, config, r.Frames, scatters)
+	frames, err := film(ctx, l, config, r.Frames, scatters)
+	if err != nil {
+		return nil, err
+	}
 	var few []report.Figure // a still of the film
 	for i := range min(6, len(frames)) {
 		few = append(few, frames[i*(len(frames)-1)/max(1, min(6, len(frames))-1)].Figure)
@@ -201,7 +205,7 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 
 // film draws every checkpoint on the same part of the square: from where nearly
 // all triplets of all checkpoints begin up to (1, 1).
-func film(l field.Loss, c field.Config, names []LiveFrame, scatters []field.Scatter) []report.Frame {
+func film(ctx context.Context, l field.Loss, c field.Config, names []LiveFrame, scatters []field.Scatter) ([]report.Frame, error) {
 	var all []float64
 	for _, s := range scatters {
 		all = append(append(all, s.AP...), s.AN...)
@@ -213,7 +217,10 @@ func film(l field.Loss, c field.Config, names []LiveFrame, scatters []field.Scat
 	var frames []report.Frame
 	for k, s := range scatters {
 		c.Gamma = s.MeanGamma()
-		arrows := fieldArrows(l, c, lo, 14)
+		arrows, err := fieldArrows(ctx, l, c, lo, 14)
+		if err != nil {
+			return nil, err
+		}
 		for i := range arrows {
 			arrows[i].Class = -1 // plain, under the coloured triplets
 		}
@@ -221,7 +228,7 @@ func film(l field.Loss, c field.Config, names []LiveFrame, scatters []field.Scat
 			Axes: report.Axes{Title: names[k].Name, XRange: axis, YRange: axis, Width: 460, Height: 490},
 			AP:   s.AP, AN: s.AN, Arrows: arrows}})
 	}
-	return frames
+	return frames, nil
 }
 
 func mean(x []float64) float64 {

@@ -73,7 +73,8 @@ var (
 	firstNMost = 3000 // points of a class up to which the first n is sought
 )
 
-// Noise computes and writes everything of kindred theory noise.
+// Noise computes and writes everything of kindred theory noise. Once ctx is done it
+// returns ctx.Err(), wrapped.
 func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (*NoiseResult, error) {
 	start := time.Now()
 	if o.Classes == 0 {
@@ -104,20 +105,26 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 	tick := func(stage string) error {
 		done++
 		progress(stage, done, total)
-		return ctx.Err()
+		return stopped(ctx, stage)
 	}
 	var pictures []report.Figure
 	for _, l := range noiseLosses {
 		for _, p := range noiseP {
 			m, _ := noise.Balanced(o.Classes, o.PerClass, p)
-			found := noise.Minimise(m, l, noise.Search{Dim: o.Dim, Restarts: o.Restarts, Seed: o.Seed})
+			found, err := noise.Minimise(ctx, m, l, noise.Search{Dim: o.Dim, Restarts: o.Restarts, Seed: o.Seed})
+			if err != nil {
+				return nil, err
+			}
 			best := found[0]
 			for _, f := range found[1:] { // of equally good ones the widest
 				if f.Value < found[0].Value+1e-9 && f.Widest() > best.Widest() {
 					best = f
 				}
 			}
-			mean, se := noise.MonteCarlo(m, l, best.Distances, best.Beta, o.Draws, o.Seed)
+			mean, se, err := noise.MonteCarlo(ctx, m, l, best.Distances, best.Beta, o.Draws, o.Seed)
+			if err != nil {
+				return nil, err
+			}
 			if se > 0 {
 				r.WorstZ = max(r.WorstZ, math.Abs(mean-best.Value)/se)
 			}
@@ -130,11 +137,11 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 			}
 		}
 	}
-	gap, err := noiseFirst(r, tick)
+	gap, err := noiseFirst(ctx, r, tick)
 	if err != nil {
 		return nil, err
 	}
-	if err := noiseCases(r, o, tick); err != nil {
+	if err := noiseCases(ctx, r, o, tick); err != nil {
 		return nil, err
 	}
 	if err := noiseWrite(out, r, o, pictures, gap); err != nil {
@@ -146,15 +153,15 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 
 // noiseFirst fills in the table of claims 1 to 3 and returns the curves of the
 // gap against n.
-func noiseFirst(r *NoiseResult, tick func(string) error) ([]report.Curve, error) {
+func noiseFirst(ctx context.Context, r *NoiseResult, tick func(string) error) ([]report.Curve, error) {
 	var curves []report.Curve
 	for _, t := range firstNT {
 		for _, p := range firstNP {
-			triplet, err := noise.CompareModes(noise.Loss{Easy: true}, t, firstNMost, p, 0, 0)
+			triplet, err := noise.CompareModes(ctx, noise.Loss{Easy: true}, t, firstNMost, p, 0, 0)
 			if err != nil {
 				return nil, err
 			}
-			margin, err := noise.CompareModes(noise.Loss{Kind: noise.Margin, Easy: true}, t, 400, p, 0, 1)
+			margin, err := noise.CompareModes(ctx, noise.Loss{Kind: noise.Margin, Easy: true}, t, 400, p, 0, 1)
 			if err != nil {
 				return nil, err
 			}
@@ -175,7 +182,7 @@ func noiseFirst(r *NoiseResult, tick func(string) error) ([]report.Curve, error)
 }
 
 // noiseCases shows each unstated condition with and without it.
-func noiseCases(r *NoiseResult, o NoiseOptions, tick func(string) error) error {
+func noiseCases(ctx context.Context, r *NoiseResult, o NoiseOptions, tick func(string) error) error {
 	for _, c := range []struct {
 		name, says string
 		t, s       int
@@ -195,7 +202,11 @@ func noiseCases(r *NoiseResult, o NoiseOptions, tick func(string) error) error {
 			return err
 		}
 		c.search.Seed, c.search.Restarts = o.Seed, 4
-		best := noise.Minimise(m, c.l, c.search)[0]
+		found, err := noise.Minimise(ctx, m, c.l, c.search)
+		if err != nil {
+			return err
+		}
+		best := found[0]
 		alpha := c.l.Alpha
 		if alpha == 0 {
 			alpha = 1

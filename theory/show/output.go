@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -86,4 +87,12 @@ func figures(caption string, f ...report.Captioned) report.Figures {
 
 func one(f report.Figure, caption string) report.Figures {
 	return figures("", report.Captioned{Figure: f, Caption: caption})
+}
+
+// stopped returns ctx.Err() with what was under way.
+func stopped(ctx context.Context, stage string) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", stage, err)
+	}
+	return nil
 }

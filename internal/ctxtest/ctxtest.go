@@ -1,0 +1,78 @@
+// Package ctxtest shows, without a clock, that a computation stops when its
+// context is cancelled: the context counts how often it is looked at and is
+// cancelled at a given look.
+package ctxtest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Countdown is a context that is cancelled at the n-th call of Err, for good.
+type Countdown struct {
+	n     int64
+	looks atomic.Int64
+	done  chan struct{}
+}
+
+// After returns a context whose Err is nil n times; n < 0 never ends.
+func After(n int) *Countdown { return &Countdown{n: int64(n), done: make(chan struct{})} }
+
+// Err counts the look.
+func (c *Countdown) Err() error {
+	looks := c.looks.Add(1)
+	if c.n < 0 || looks <= c.n {
+		return nil
+	}
+	if looks == c.n+1 {
+		close(c.done)
+	}
+	return context.Canceled
+}
+
+// Done is closed when Err first returns an error.
+func (c *Countdown) Done() <-chan struct{} { return c.done }
+
+// Deadline and Value have nothing to tell.
+func (c *Countdown) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (c *Countdown) Value(any) any               { return nil }
+
+// Looks returns how often Err was called.
+func (c *Countdown) Looks() int { return int(c.looks.Load()) }
+
+// Stops runs compute to its end, which must look at the context at least atLeast
+// times, and then again with a context that is cancelled at the first look, at
+// the last, and at some between. Each time compute must return context.Canceled,
+// wrapped, and look hardly again: once for every goroutine that may be at work,
+// and once more for every level of calls that asks why it ended.
+func Stops(t *testing.T, atLeast int, compute func(ctx context.Context) error) {
+	t.Helper()
+	whole := After(-1)
+	if err := compute(whole); err != nil {
+		t.Fatalf("uninterrupted: %v", err)
+	}
+	total := whole.Looks()
+	if total < atLeast {
+		t.Errorf("%d looks at the context in a whole run, want at least %d", total, atLeast)
+	}
+	const levels = 8
+	for _, at := range []int{0, 1, total / 4, total / 2, total - total/4, total - 1} {
+		if at < 0 || at >= total {
+			continue
+		}
+		ctx := After(at)
+		err := compute(ctx)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled after %d of %d looks: error %v, want context.Canceled", at, total, err)
+		} else if err == context.Canceled {
+			t.Errorf("cancelled after %d of %d looks: the error does not say what was under way", at, total)
+		}
+		if more := ctx.Looks() - at; more > runtime.GOMAXPROCS(0)+levels {
+			t.Errorf("cancelled after %d of %d looks: went on for %d more", at, total, more)
+		}
+	}
+}

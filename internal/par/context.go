@@ -1,0 +1,36 @@
+package par
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// ForContext is For that looks at ctx before each range and begins no further
+// one once ctx is done: it then returns ctx.Err(), with what body has written
+// incomplete. It returns nil if body has run on all ranges.
+func ForContext(ctx context.Context, n, grain int, body func(lo, hi int)) error {
+	grain = max(grain, 1)
+	t := &contextTask{rangeTask: rangeTask{n, grain, body}, ctx: ctx}
+	Do((n+grain-1)/grain, t)
+	if t.stopped.Load() {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// contextTask is a rangeTask that can be stopped.
+type contextTask struct {
+	rangeTask
+	ctx     context.Context
+	stopped atomic.Bool
+}
+
+func (c *contextTask) Run(chunk int) {
+	switch {
+	case c.stopped.Load():
+	case c.ctx.Err() != nil:
+		c.stopped.Store(true)
+	default:
+		c.rangeTask.Run(chunk)
+	}
+}
