@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // embeddingNames are names under which an archive's embeddings are found if it
@@ -35,6 +33,9 @@ func assemble(arrays []namedArray) (*Table, error) {
 		if len(a.Shape) != 1 && len(a.Shape) != 2 {
 			continue
 		}
+		if len(a.Shape) == 2 && (a.Shape[0] == 0 || a.Shape[1] > maxLabelColumns) {
+			continue
+		}
 		part, err := a.table(a.name)
 		if err != nil {
 			return nil, err
@@ -44,18 +45,22 @@ func assemble(arrays []namedArray) (*Table, error) {
 	if len(matrices) > 1 {
 		i := slices.IndexFunc(matrices, func(a namedArray) bool { return slices.Contains(embeddingNames, a.name) })
 		if i < 0 {
-			return nil, fmt.Errorf("several matrices (%s) and none named %s", strings.Join(have, "; "), strings.Join(embeddingNames, ", "))
+			return nil, fmt.Errorf("several matrices (%s) and none named %s", some(have), strings.Join(embeddingNames, ", "))
 		}
 		matrices = matrices[i : i+1]
 	}
 	if len(matrices) == 1 {
 		m := matrices[0]
-		t.X = mat.Of(m.Shape[0], m.Shape[1], m.Floats)
+		part, err := m.table(m.name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		t.X = part.X
 		// Integers of another length are about something else.
 		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Len() != m.Shape[0] })
 	}
 	if t.X == nil && len(t.Columns) == 0 {
-		return nil, fmt.Errorf("neither a matrix of floats nor integers among the arrays (%s)", strings.Join(have, "; "))
+		return nil, fmt.Errorf("neither a matrix of floats nor integers among the arrays (%s)", some(have))
 	}
 	// "y" and "labels" are what others call the one column of labels.
 	if t.Column("label") == nil {

@@ -12,21 +12,20 @@ func LoadCoarse(embeddings, labels, label, fine string) (*Labelled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if labels != "" {
-		if t, err = ReadLabels(labels); err != nil {
-			return nil, err
-		}
+	from, source, err := t.labels(embeddings, labels)
+	if err != nil {
+		return nil, err
 	}
-	if label == "" && t.Column("coarse") != nil {
+	if label == "" && from.Column("coarse") != nil {
 		label = "coarse"
 	}
-	if label == "" && t.Column("label") != nil {
+	if label == "" && from.Column("label") != nil {
 		label = "label"
 	}
-	if fine == "" && label != "fine" && t.Column("fine") != nil {
+	if fine == "" && label != "fine" && from.Column("fine") != nil {
 		fine = "fine"
 	}
-	if fine == "" && label == "coarse" && t.Column("label") != nil {
+	if fine == "" && label == "coarse" && from.Column("label") != nil {
 		fine = "label"
 	}
 	var names []string
@@ -36,7 +35,7 @@ func LoadCoarse(embeddings, labels, label, fine string) (*Labelled, error) {
 			names = append(names, fine)
 		}
 	}
-	l, err := Load(embeddings, labels, names)
+	l, err := t.labelled(from, source, names)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -21,22 +21,33 @@ var fileColumns = []string{"filename", "file", "path"}
 
 // readCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
 // are coordinates, filename (or file, path) names the items, all others are
-// labels.
+// labels. A byte order mark at the start and carriage returns at line ends are
+// dropped.
 func readCSV(path string) (*Table, error) {
-	f, err := os.Open(path)
+	f, _, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := parseCSV(bufio.NewReaderSize(f, 1<<20))
+	t, err := parseCSV(budget.Reader("the table", f))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }
 
+// bom is the byte order mark that some programs begin text files with.
+const bom = "\ufeff"
+
+// textSize is about what a string of n bytes takes.
+func textSize(n int) int64 { return int64(n) + 24 }
+
 func parseCSV(r io.Reader) (*Table, error) {
-	cr := csv.NewReader(r)
+	br := bufio.NewReaderSize(r, 1<<20)
+	if start, _ := br.Peek(len(bom)); string(start) == bom {
+		_, _ = br.Discard(len(bom)) // they are in the buffer
+	}
+	cr := csv.NewReader(br)
 	cr.ReuseRecord = true
 	record, err := cr.Read()
 	if errors.Is(err, io.EOF) {
@@ -46,7 +57,6 @@ func parseCSV(r io.Reader) (*Table, error) {
 		return nil, err
 	}
 	header := slices.Clone(record)
-	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	l, err := newLayout(header)
 	if err != nil {
 		return nil, err
@@ -55,6 +65,7 @@ func parseCSV(r io.Reader) (*Table, error) {
 	var files []string
 	labels := make([][]string, len(l.labels))
 	rows := 0
+	used, limit := int64(0), budget.Limit()
 	for {
 		record, err := cr.Read()
 		if errors.Is(err, io.EOF) {
@@ -74,9 +85,15 @@ func parseCSV(r io.Reader) (*Table, error) {
 		}
 		if l.file >= 0 {
 			files = append(files, strings.Clone(record[l.file]))
+			used += textSize(len(record[l.file]))
 		}
 		for i, c := range l.labels {
 			labels[i] = append(labels[i], strings.Clone(record[c]))
+			used += textSize(len(record[c]))
+		}
+		used += 4 * int64(len(l.coords))
+		if used > limit {
+			return nil, &budget.Error{What: "the table", Limit: limit}
 		}
 	}
 	t := &Table{Files: files}

@@ -22,25 +22,44 @@ func Load(embeddings, labels string, names []string) (*Labelled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.X == nil {
-		return nil, fmt.Errorf("%s holds labels but no embeddings", embeddings)
+	return t.Load(embeddings, labels, names)
+}
+
+// Load is the function Load for the table that was read from embeddings.
+func (t *Table) Load(embeddings, labels string, names []string) (*Labelled, error) {
+	from, source, err := t.labels(embeddings, labels)
+	if err != nil {
+		return nil, err
 	}
-	from, source := t, embeddings
-	if labels != "" {
-		source = labels
-		if from, err = ReadLabels(labels); err != nil {
-			return nil, err
-		}
-		if from.Rows() != t.X.Rows {
-			return nil, fmt.Errorf("%d labels in %s for %d embeddings in %s", from.Rows(), labels, t.X.Rows, embeddings)
-		}
-	} else if len(t.Columns) == 0 {
-		return nil, fmt.Errorf("%s holds no labels: give a file of labels", embeddings)
+	return t.labelled(from, source, names)
+}
+
+// labels returns the table that holds the labels of the rows of t, and its path.
+func (t *Table) labels(embeddings, labels string) (from *Table, source string, err error) {
+	switch {
+	case t.X == nil:
+		return nil, "", fmt.Errorf("%s holds labels but no embeddings", embeddings)
+	case labels == "" && len(t.Columns) == 0:
+		return nil, "", fmt.Errorf("%s holds no labels: give a file of labels", embeddings)
+	case labels == "":
+		return t, embeddings, nil
 	}
+	if from, err = ReadLabels(labels); err != nil {
+		return nil, "", err
+	}
+	if from.Rows() != t.X.Rows {
+		return nil, "", fmt.Errorf("%d labels in %s for %d embeddings in %s", from.Rows(), labels, t.X.Rows, embeddings)
+	}
+	return from, labels, nil
+}
+
+// labelled joins the embeddings of t with columns of from.
+func (t *Table) labelled(from *Table, source string, names []string) (*Labelled, error) {
 	out := &Labelled{X: t.X, Files: t.Files}
 	if out.Files == nil {
 		out.Files = from.Files
 	}
+	var err error
 	if out.Columns, err = from.Select(names); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}

@@ -10,6 +10,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
 )
 
 // Array is the content of a .npy file in C order. Floats or Ints is set, by what
@@ -26,19 +29,18 @@ const npyMagic = "\x93NUMPY"
 // maxNPYHeader bounds the text of the header; NumPy's own stay below 64 KiB.
 const maxNPYHeader = 1 << 20
 
+// maxAxes bounds the axes of an array, as NumPy does.
+const maxAxes = 64
+
 // ReadNPYFile reads a .npy file: float16, float32 or float64 into Floats,
 // integers of up to 64 bits and booleans into Ints, C or Fortran order, either
 // byte order. Values of float64 are rounded to float32.
 func ReadNPYFile(path string) (*Array, error) {
-	f, err := os.Open(path)
+	f, size, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	size := int64(-1)
-	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-		size = st.Size()
-	}
 	a, err := ReadNPY(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -46,8 +48,23 @@ func ReadNPYFile(path string) (*Array, error) {
 	return a, nil
 }
 
+// open opens a regular file and returns its size.
+func open(path string) (*os.File, int64, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, st.Size(), nil
+}
+
 // ReadNPY reads one array from r, which must end with it. size is the number of
-// bytes r is known to hold, or -1.
+// bytes r is known to hold, or -1. An array whose values would take more than
+// the limit of package budget is an error before memory is taken.
 func ReadNPY(r io.Reader, size int64) (*Array, error) {
 	br := bufio.NewReaderSize(r, 1<<20)
 	h, err := readNPYHeader(br)
@@ -62,6 +79,9 @@ func ReadNPY(r io.Reader, size int64) (*Array, error) {
 		if have := size - h.length; have != int64(count)*int64(h.item) {
 			return nil, sizeError(h, have/int64(h.item), have < int64(count)*int64(h.item))
 		}
+	}
+	if err := budget.Check(fmt.Sprintf("%s of shape %v", h.descr, h.shape), h.memory(count)); err != nil {
+		return nil, err
 	}
 	a := &Array{Shape: h.shape, DType: h.descr}
 	if err := a.decode(br, h, count, size >= 0); err != nil {
@@ -156,6 +176,9 @@ func (h *npyHeader) parse(text string) error {
 		if err != nil || d < 0 {
 			return fmt.Errorf("the .npy header has the dimension %q", part)
 		}
+		if len(h.shape) == maxAxes {
+			return fmt.Errorf("the .npy header has more than %d dimensions", maxAxes)
+		}
 		h.shape = append(h.shape, d)
 	}
 	return nil
@@ -214,6 +237,19 @@ func (h *npyHeader) count() (int, error) {
 	return n, nil
 }
 
+// memory is what count values take as float32 or int64, twice where they have to
+// be brought from Fortran's order into C's.
+func (h *npyHeader) memory(count int) int64 {
+	size, copies := int64(8), int64(1)
+	if h.kind == 'f' {
+		size = 4
+	}
+	if h.fortran && len(h.shape) > 1 {
+		copies = 2
+	}
+	return budget.Product(int64(count), size, copies)
+}
+
 // decode reads count values. Unless their presence is known, memory grows with
 // what is read and not with what was announced.
 func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
@@ -230,16 +266,23 @@ func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 	for done := 0; done < count; {
 		n := min(count-done, 8192)
 		b := buf[:n*h.item]
-		if got, err := io.ReadFull(r, b); err != nil {
+		switch got, err := io.ReadFull(r, b); {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
 			return sizeError(h, int64(done+got/h.item), true)
+		case err != nil:
+			return err
 		}
 		if err := a.append(b, h); err != nil {
 			return err
 		}
 		done += n
 	}
-	if n, _ := io.ReadFull(r, buf[:1]); n != 0 {
+	// Readers of archives compare checksums at the end: its error counts.
+	switch n, err := io.ReadFull(r, buf[:1]); {
+	case n != 0:
 		return sizeError(h, 0, false)
+	case err != io.EOF:
+		return err
 	}
 	return nil
 }

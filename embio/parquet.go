@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -18,16 +18,12 @@ import (
 // columns embedding_0, embedding_1, ...; filename (or file, path) names the items;
 // columns of integers, booleans and text are labels.
 func readParquet(path string) (*Table, error) {
-	f, err := os.Open(path)
+	f, size, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	t, err := parseParquet(f, st.Size())
+	t, err := parseParquet(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -41,12 +37,21 @@ func parseParquet(r io.ReaderAt, size int64) (t *Table, err error) {
 			t, err = nil, fmt.Errorf("malformed Parquet: %v", p)
 		}
 	}()
-	f, err := parquet.OpenFile(r, size)
+	if err := checkFooter(r, size); err != nil {
+		return nil, err
+	}
+	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
 	}
 	p, err := newParquetReader(f.Schema())
 	if err != nil {
+		return nil, err
+	}
+	if err := p.checkRows(f); err != nil {
+		return nil, err
+	}
+	if err := p.checkPages(r, size, f); err != nil {
 		return nil, err
 	}
 	for _, g := range f.RowGroups() {
@@ -68,6 +73,8 @@ type parquetReader struct {
 	files  []string
 	text   map[int][]string // labels by leaf column
 	labels []int            // their leaf columns in order
+	used   int64            // bytes gathered
+	limit  int64            // of them
 }
 
 const (
@@ -78,7 +85,7 @@ const (
 )
 
 func newParquetReader(s *parquet.Schema) (*parquetReader, error) {
-	p := &parquetReader{dim: -1, text: make(map[int][]string)}
+	p := &parquetReader{dim: -1, text: make(map[int][]string), limit: budget.Limit()}
 	coords := make(map[int]bool)
 	for i, path := range s.Columns() {
 		leaf, ok := s.Lookup(path...)
@@ -173,10 +180,13 @@ func (p *parquetReader) row(row parquet.Row) error {
 		case role == roleList:
 			p.values = append(p.values, float(v))
 		case role == roleFile:
-			p.files = append(p.files, v.String())
+			p.files = append(p.files, p.string(v))
 		default:
-			p.text[c] = append(p.text[c], v.String())
+			p.text[c] = append(p.text[c], p.string(v))
 		}
+	}
+	if p.used += 4 * int64(len(p.values)-start); p.used > p.limit {
+		return &budget.Error{What: "the table", Limit: p.limit}
 	}
 	if !p.list {
 		return nil
@@ -188,6 +198,13 @@ func (p *parquetReader) row(row parquet.Row) error {
 		return fmt.Errorf("row %d has %d coordinates, row 0 has %d", p.rows, d, p.dim)
 	}
 	return nil
+}
+
+// string is the text of v, counted.
+func (p *parquetReader) string(v parquet.Value) string {
+	s := v.String()
+	p.used += textSize(len(s))
+	return s
 }
 
 func float(v parquet.Value) float32 {
@@ -206,7 +223,7 @@ func (p *parquetReader) table() (*Table, error) {
 		t.Columns = append(t.Columns, column(p.names[c], p.text[c]))
 	}
 	if t.X == nil && len(t.Columns) == 0 {
-		return nil, fmt.Errorf("neither embeddings nor labels among the columns %s", strings.Join(p.names, ", "))
+		return nil, fmt.Errorf("neither embeddings nor labels among the columns %s", some(p.names))
 	}
 	return t, nil
 }

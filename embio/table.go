@@ -17,7 +17,9 @@ type Table struct {
 	Files   []string   // names of the items, nil if the file has none
 }
 
-// Column is one label for every row. Exactly one of IDs and Text is set.
+// Column is one label for every row. Exactly one of IDs and Text is set; a column
+// without rows may have neither. Two labels are equal if they are written alike:
+// the number 7 is the text 7 in another file, and not the text 07.
 type Column struct {
 	Name string
 	IDs  []int64
@@ -102,7 +104,7 @@ func (t *Table) Select(names []string) ([]Column, error) {
 		for _, n := range names {
 			c := t.Column(n)
 			if c == nil {
-				return nil, fmt.Errorf("no column of labels %q; there are: %s", n, strings.Join(have, ", "))
+				return nil, fmt.Errorf("no column of labels %q; there are: %s", n, some(have))
 			}
 			out = append(out, *c)
 		}
@@ -121,16 +123,26 @@ func (t *Table) Select(names []string) ([]Column, error) {
 	case len(t.Columns) == 1:
 		return t.Columns, nil
 	}
-	return nil, fmt.Errorf("several columns of labels (%s) and none called label: name the ones to use", strings.Join(have, ", "))
+	return nil, fmt.Errorf("several columns of labels (%s) and none called label: name the ones to use", some(have))
+}
+
+// some lists names for a message, the first few of many.
+func some(names []string) string {
+	const few = 20
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
 // Unify gives the labels of all columns, which must describe the same kind of
 // class, one numbering. If all are numbers they stay as they are and names is
 // nil; otherwise labels are numbered in order of their text and names holds it.
+// A number among texts stands for its decimal digits.
 func Unify(columns ...*Column) (ids [][]int64, names []string) {
 	text := false
 	for _, c := range columns {
-		text = text || c.IDs == nil
+		text = text || len(c.Text) > 0
 	}
 	if !text {
 		for _, c := range columns {
@@ -140,7 +152,7 @@ func Unify(columns ...*Column) (ids [][]int64, names []string) {
 	}
 	texts := make([][]string, len(columns))
 	for i, c := range columns {
-		texts[i] = c.Text
+		texts[i] = slices.Clip(c.Text)
 		for _, v := range c.IDs {
 			texts[i] = append(texts[i], strconv.FormatInt(v, 10))
 		}
@@ -162,13 +174,14 @@ func Unify(columns ...*Column) (ids [][]int64, names []string) {
 	return ids, names
 }
 
-// column makes a column of numbers if every text is a whole number that fits in
-// int64, else of text.
+// column makes a column of labels that a file holds as text. Where every one is
+// a whole number that fits in int64, written as a program writes it, the numbers
+// stand for the texts: nothing is lost. With 00, +1 or -0 among them all stay text.
 func column(name string, text []string) Column {
 	ids := make([]int64, len(text))
 	for i, s := range text {
 		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
+		if err != nil || strconv.FormatInt(v, 10) != s {
 			return Column{Name: name, Text: text}
 		}
 		ids[i] = v
@@ -190,9 +203,17 @@ func readNPYTable(path string) (*Table, error) {
 	return t, nil
 }
 
+// maxLabelColumns bounds the kinds of labels in one array. Beyond it the array is
+// something else, such as embeddings rounded to integers.
+const maxLabelColumns = 1000
+
 // table views an array as embeddings (floats, two dimensions) or as labels
 // (integers, one dimension, or two with a column for each kind of label).
 func (a *Array) table(name string) (*Table, error) {
+	if len(a.Shape) == 2 && (a.Shape[0] == 0 || a.Shape[1] == 0) {
+		// The other side is a claim that no value stands behind.
+		return nil, fmt.Errorf("shape %v of %s: it holds no values", a.Shape, a.DType)
+	}
 	if a.Floats != nil {
 		if len(a.Shape) != 2 {
 			return nil, fmt.Errorf("shape %v of %s: embeddings need two dimensions, rows and coordinates; labels need an integer dtype", a.Shape, a.DType)
@@ -204,6 +225,8 @@ func (a *Array) table(name string) (*Table, error) {
 		return &Table{Columns: []Column{{Name: name, IDs: a.Ints}}}, nil
 	case len(a.Shape) != 2:
 		return nil, fmt.Errorf("shape %v of %s: labels need one dimension, or two with a column for each kind of label", a.Shape, a.DType)
+	case a.Shape[1] > maxLabelColumns:
+		return nil, fmt.Errorf("shape %v of %s: %d columns of labels, at most %d are read; embeddings need a floating-point dtype", a.Shape, a.DType, a.Shape[1], maxLabelColumns)
 	}
 	t := &Table{}
 	for c := range a.Shape[1] {

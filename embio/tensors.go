@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
@@ -13,10 +14,27 @@ func readSafetensors(path string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	t, err := tensorTable(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+func tensorTable(f *safetensors.File) (*Table, error) {
+	var need int64 // values are widened to 8 bytes at most
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		need = budget.Sum(need, budget.Product(8, int64(len(t.Data)/max(1, t.DType.Size()))))
+	}
+	if err := budget.Check("the tensors", need); err != nil {
+		return nil, err
+	}
 	var arrays []namedArray
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		a := &Array{Shape: t.Shape, DType: string(t.DType)}
+		var err error
 		switch t.DType {
 		case safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16:
 			a.Floats, err = t.Float32s()
@@ -24,15 +42,11 @@ func readSafetensors(path string) (*Table, error) {
 			a.Ints, err = widen(t)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, err
 		}
 		arrays = append(arrays, namedArray{t.Name, a})
 	}
-	t, err := assemble(arrays)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
+	return assemble(arrays)
 }
 
 // widen returns the values of an integer tensor.

@@ -25,7 +25,7 @@ type evalFlags struct {
 	distance, metrics      string
 	assignments            string
 	restarts, iterations   int
-	memory                 int
+	scratch                int
 	batch                  int
 	bootstrap, worst       int
 	perClass               bool
@@ -63,7 +63,7 @@ nmi and ami use the arithmetic mean of the entropies.`,
 	fs.StringVar(&f.assignments, "assignments", "", "score this clustering instead of running k-means")
 	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, the best one counts")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations of a start")
-	fs.IntVar(&f.memory, "memory", 256, "working storage in MiB beside the embeddings")
+	fs.IntVar(&f.scratch, "scratch", 256, "working storage in MiB beside the embeddings")
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows a round looks at, for very large sets; default all")
 	fs.IntVar(&f.bootstrap, "bootstrap", 0, "confidence intervals from this many resamples, of queries and of classes")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
@@ -157,8 +157,8 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, fmt.Errorf("--bootstrap %d, --worst %d, --batch %d: want 0 or more", f.bootstrap, f.worst, f.batch)
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":
 		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
-	case f.memory < 1:
-		return cfg, fmt.Errorf("--memory %d: want at least 1 MiB", f.memory)
+	case f.scratch < 1:
+		return cfg, fmt.Errorf("--scratch %d: want at least 1 MiB", f.scratch)
 	}
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return cfg, err
@@ -166,7 +166,7 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	if cfg.Metrics, err = eval.ParseMetrics(f.metrics); err != nil {
 		return cfg, err
 	}
-	cfg.Memory = int64(f.memory) << 20
+	cfg.Memory = int64(f.scratch) << 20
 	cfg.Seed, cfg.Bootstrap, cfg.Classes, cfg.Worst = a.seed, f.bootstrap, f.perClass, f.worst
 	cfg.Clustering.Seed = a.seed
 	cfg.Clustering.Batch = f.batch

@@ -226,23 +226,11 @@ func (f *lossFlags) readLabels(table *embio.Table) ([]int64, error) {
 		}
 		return nil, usagef("missing --labels: %s holds none", f.embeddings)
 	}
-	path := f.embeddings
-	if f.labels != "" {
-		path = f.labels
-		var err error
-		if table, err = labelsBeside(table, path); err != nil {
-			return nil, err
-		}
-	}
-	columns, err := table.Select(nil)
+	set, err := table.Load(f.embeddings, f.labels, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
-	ids, _ := embio.Unify(&columns[0])
-	if len(ids[0]) != table.X.Rows {
-		return nil, fmt.Errorf("%s: %d labels for %d embeddings", path, len(ids[0]), table.X.Rows)
-	}
-	return ids[0], nil
+	return set.Labels()[0], nil
 }
 
 // readIDs returns one identity for each of n embeddings, nil where none are given.
@@ -255,15 +243,6 @@ func (f *lossFlags) readIDs(n int) ([]int64, error) {
 		err = fmt.Errorf("%s: %d identities for %d embeddings", f.ids, len(ids), n)
 	}
 	return ids, err
-}
-
-// labelsBeside reads labels for the embeddings of another table.
-func labelsBeside(embeddings *embio.Table, path string) (*embio.Table, error) {
-	t, err := embio.ReadLabels(path)
-	if err != nil {
-		return nil, err
-	}
-	return &embio.Table{X: embeddings.X, Columns: t.Columns}, nil
 }
 
 func (f *lossFlags) readProxies(l loss.Loss, dim int) (*mat.Dense, error) {

@@ -116,7 +116,7 @@ func TestLossMistakes(t *testing.T) {
 		{[]string{"--embeddings", e, "--positives", "esay"}, exitUsage, `did you mean "easy"`},
 		{[]string{"--embeddings", e, "--proxies", e}, exitUsage, "has none"},
 		{[]string{"--embeddings", e, "--loss", "angular", "--negatives", "all", "--positives", "easy"}, exitUsage, "all positives"},
-		{[]string{"--embeddings", e, "--labels", short}, exitFailure, "2 labels for 3"},
+		{[]string{"--embeddings", e, "--labels", short}, exitFailure, "2 labels in " + short + " for 3 embeddings in " + e},
 		{[]string{"--embeddings", nan}, exitFailure, "embedding 1 is not finite"},
 		{[]string{"--embeddings", e + "x"}, exitFailure, "e.csvx"},
 	} {

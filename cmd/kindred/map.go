@@ -125,16 +125,14 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 
 // loadForMap reads embeddings; unlike for metrics, labels may be missing.
 func loadForMap(f *mapFlags) (*embio.Labelled, error) {
-	if f.labels == "" {
-		t, err := embio.Read(f.embeddings)
-		if err != nil {
-			return nil, err
-		}
-		if t.X != nil && len(t.Columns) == 0 {
-			return &embio.Labelled{X: t.X, Files: t.Files}, nil
-		}
+	t, err := embio.Read(f.embeddings)
+	if err != nil {
+		return nil, err
 	}
-	return embio.Load(f.embeddings, f.labels, f.columns)
+	if f.labels == "" && t.X != nil && len(t.Columns) == 0 {
+		return &embio.Labelled{X: t.X, Files: t.Files}, nil
+	}
+	return t.Load(f.embeddings, f.labels, f.columns)
 }
 
 // place computes the map and notes in res what came out.

@@ -19,7 +19,7 @@ import (
 type neighboursFlags struct {
 	embeddings, labels, data, dataDir, out string
 	column, distance                       string
-	queries, k, memory                     int
+	queries, k, scratch                    int
 }
 
 // neighboursResult is what kindred neighbours --json prints.
@@ -52,8 +52,8 @@ files: labels.csv with a column path). Without --data only labels are shown.`,
 				return usagef("missing --embeddings")
 			case f.out == "":
 				return usagef("missing --out")
-			case f.queries < 1 || f.k < 1 || f.memory < 1:
-				return usagef("--queries %d, --neighbours %d, --memory %d: want at least 1", f.queries, f.k, f.memory)
+			case f.queries < 1 || f.k < 1 || f.scratch < 1:
+				return usagef("--queries %d, --neighbours %d, --scratch %d: want at least 1", f.queries, f.k, f.scratch)
 			}
 			return runNeighbours(cmd.Context(), a, &f)
 		},
@@ -67,13 +67,13 @@ files: labels.csv with a column path). Without --data only labels are shown.`,
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	fs.IntVar(&f.queries, "queries", 8, "rows of each kind")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours of a query")
-	fs.IntVar(&f.memory, "memory", 256, "working storage in MiB beside the embeddings")
+	fs.IntVar(&f.scratch, "scratch", 256, "working storage in MiB beside the embeddings")
 	fs.StringVar(&f.out, "out", "", "folder to write to; made if missing")
 	return cmd
 }
 
 func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
-	cfg := rows.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.memory) << 20, Seed: a.seed}
+	cfg := rows.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
 	var err error
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError{err}

@@ -155,6 +155,9 @@ and measures how well that went.`,
 	return root
 }
 
+// leastMemory is what a command needs before it reads anything, about.
+const leastMemory = 16 << 20
+
 // memoryFlag is the flag --memory. It sets the runtime's soft memory limit,
 // which is where package budget finds it.
 type memoryFlag struct{ text string }
@@ -166,6 +169,9 @@ func (f *memoryFlag) Set(text string) error {
 	n, err := budget.Parse(text)
 	if err != nil {
 		return err
+	}
+	if n < leastMemory {
+		return fmt.Errorf("%s is less than kindred itself needs; give a unit, as in 4GiB", budget.Format(n))
 	}
 	f.text = text
 	debug.SetMemoryLimit(n)

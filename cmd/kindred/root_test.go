@@ -88,4 +88,10 @@ func TestMemoryFlagIsTheLimitOfOneCommandLine(t *testing.T) {
 	if code, _, errOut := runArgs(t, "try", "--memory", "lots"); code != exitUsage || !strings.Contains(errOut, `"lots" is not a size`) {
 		t.Errorf("status %d, stderr %q", code, errOut)
 	}
+	if code, _, errOut := runArgs(t, "try", "--memory", "256"); code != exitUsage || !strings.Contains(errOut, "256 B is less than kindred itself needs") {
+		t.Errorf("status %d, stderr %q", code, errOut)
+	}
+	if code, _, errOut := runArgs(t, "try", "--memory", "16MiB"); code != exitOK || seen != 16<<20 {
+		t.Errorf("status %d, limit %d, stderr %q", code, seen, errOut)
+	}
 }

@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 	limit := Format(e.Limit) + ": raise --memory (or GOMEMLIMIT)"
 	switch e.Need {
 	case 0:
-		return fmt.Sprintf("%s: unpacks to more than the limit of %s", e.What, limit)
+		return fmt.Sprintf("%s: needs more than the limit of %s", e.What, limit)
 	case math.MaxInt64:
 		return fmt.Sprintf("%s: needs more than 8 EiB, the limit is %s", e.What, limit)
 	}
