@@ -14,7 +14,7 @@ build:
 	$(GO) build -trimpath -o bin/kindred ./cmd/kindred
 
 demo: build
-	bin/kindred reproduce mnist --out reports/mnist
+	bin/kindred reproduce mnist --seeds 1 --out reports/mnist
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.

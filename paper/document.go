@@ -1,116 +1,99 @@
 package paper
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/report"
 )
 
-// Load reads the outcome that Write left in dir.
-func Load(dir string) (*Outcome, error) {
-	path := filepath.Join(dir, ResultsFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no %s: give folders that kindred reproduce has written", dir, ResultsFile)
-	} else if err != nil {
-		return nil, err
-	}
-	var out Outcome
-	if err := json.Unmarshal(text, &out); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if out.e = Find(out.Experiment); out.e == nil {
-		return nil, fmt.Errorf("%s is of experiment %q, which this program does not know", path, out.Experiment)
-	}
-	var arms []string
-	for _, a := range out.Arms {
-		arms = append(arms, a.Name)
-		if len(a.Measures) != len(out.e.Measures) {
-			return nil, fmt.Errorf("%s was made by another version of experiment %s: repeat it", path, out.Experiment)
+// WriteDocument writes the Markdown page of all experiments whose results are kept
+// in the folder that is called as the page is without its ending. Before that it
+// keeps there those of the finished experiments in the folders from, and brings
+// what is kept up to this program's titles and verdicts. The same results give
+// the same bytes.
+func WriteDocument(page string, from ...string) error {
+	folder := keptFolder(page)
+	for _, dir := range from {
+		out, err := Load(dir)
+		if err != nil {
+			return err
+		}
+		if err := out.keep(folder); err != nil {
+			return err
 		}
 	}
-	if len(arms) == 0 {
-		return nil, fmt.Errorf("%s holds no arm", path)
-	}
-	if out.e, err = out.e.only(arms); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	out.o.Dir = dir
-	return &out, nil
-}
-
-// WriteDocument writes outcomes as one Markdown page, and copies the figures that
-// it shows into a folder beside it, called as the page is without its ending.
-func WriteDocument(path string, outcomes []*Outcome) error {
-	var b strings.Builder
-	folder := strings.TrimSuffix(path, filepath.Ext(path))
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	b.WriteString("# The papers' experiments, repeated\n\nThis page is written by `kindred reproduce document` from finished runs; edits here are lost.\n" +
-		"Published numbers stand in the columns headed \"paper\". Every table comes from `kindred reproduce NAME`, which also writes a page with the figures, the settings and the curves.\n")
-	for _, out := range outcomes {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\nSource: %s.\n\n", out.Title, out.e.About, out.Source)
-		fmt.Fprintf(&b, "    kindred reproduce %s --seeds %d", out.Experiment, len(out.Seeds))
-		if out.Scale != "" {
-			fmt.Fprintf(&b, " --scale %s", out.Scale)
-		}
-		if out.Fast {
-			b.WriteString(" --fast")
-		}
-		for _, s := range out.Set {
-			fmt.Fprintf(&b, " --set '%s'", s)
-		}
-		fmt.Fprintf(&b, "\n\nTraining and evaluation took %s.%s", report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
-		if s, err := out.e.scale(out.Scale); err == nil && s.Name != "" {
-			fmt.Fprintf(&b, " Scale %s: %s.", s.Name, s.About)
-		}
-		b.WriteString("\n\n" + out.Table().Markdown() + "\n")
-		for _, f := range out.documented() {
-			name := out.Experiment + "-" + f.Name + ".png"
-			if err := copyFile(filepath.Join(out.o.Dir, f.Name+".png"), filepath.Join(folder, name)); err != nil {
-				return err
-			}
-			fmt.Fprintf(&b, "![%s](%s)\n\n%s\n\n", f.Caption, filepath.Base(folder)+"/"+name, f.Caption)
-		}
-		for _, holds := range []bool{false, true} {
-			for _, c := range out.Claims {
-				if c.Holds != holds {
-					continue
-				}
-				verdict := "holds"
-				if !holds {
-					verdict = "**does not hold here**"
-				}
-				fmt.Fprintf(&b, "- %s %s: %s\n", c.Text, verdict, c.Evidence)
-			}
-		}
-	}
-	return writeText(path, b.String())
-}
-
-// documented are the figures for the Markdown page: the experiment's own, and the
-// curves over the epochs where it has none. Rows of photographs stay in the
-// report: they are large, and not ours to publish.
-func (out *Outcome) documented() []NamedFigure {
-	figures := slices.DeleteFunc(slices.Clone(out.Figures), func(f NamedFigure) bool { return strings.HasPrefix(f.Name, queriesFigure) })
-	if len(figures) < 2 {
-		return figures
-	}
-	return slices.DeleteFunc(figures, func(f NamedFigure) bool { return f.Name == curvesFigure })
-}
-
-func copyFile(from, to string) error {
-	content, err := os.ReadFile(from)
+	all, err := keptResults(folder)
 	if err != nil {
 		return err
 	}
-	return writeText(to, string(content))
+	if len(all) == 0 {
+		return fmt.Errorf("%s holds no results: give folders of finished experiments by --from", filepath.Join(folder, resultsFolder))
+	}
+	for _, out := range all {
+		if err := out.keepNumbers(folder); err != nil {
+			return err
+		}
+	}
+	return writeText(page, document(filepath.Base(folder), all))
+}
+
+// keptFolder is the folder of the figures and results behind a page.
+func keptFolder(page string) string { return strings.TrimSuffix(page, filepath.Ext(page)) }
+
+func document(folder string, outcomes []*Outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# The papers' experiments, repeated
+
+This page is written by %[1]skindred reproduce document%[1]s from the results in [%[2]s/results](%[2]s/results);
+edits here are lost. Every table comes from %[1]skindred reproduce NAME%[1]s, which also writes a page with the
+figures, the settings and the curves.
+
+- %[3]s
+- Published numbers stand in the columns headed "paper", and only where the data set is the paper's own. Network, size
+  of the images and training are seldom the paper's: the scale says what they are.
+- A number in bold is ahead of that of every other arm with p < 0.05 over three seeds at least; the highest mean is not
+  marked for being it.
+- Times are those of the clock on two cores, whatever else they did. Results of which the values by seed were not kept say so.
+`, "`", folder, verdictRule)
+	for _, out := range outcomes {
+		out.document(&b, folder)
+	}
+	return b.String()
+}
+
+func (out *Outcome) document(b *strings.Builder, folder string) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\nSource: %s.\n\n", out.Title, out.about(), out.Source)
+	fmt.Fprintf(b, "    kindred reproduce %s --seeds %d", out.Experiment, len(out.Seeds))
+	if out.Scale != "" {
+		fmt.Fprintf(b, " --scale %s", out.Scale)
+	}
+	if out.Fast {
+		b.WriteString(" --fast")
+	}
+	for _, s := range out.Set {
+		fmt.Fprintf(b, " --set '%s'", s)
+	}
+	fmt.Fprintf(b, "\n\nTraining and evaluation took %s.%s", report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
+	fmt.Fprintf(b, "\n\nHow the settings were chosen: %s\n", out.Tuning)
+	if out.Transcribed != "" {
+		fmt.Fprintf(b, "\nThe values by seed were not kept: %s. What follows is computed from those rounded numbers.\n", out.Transcribed)
+	}
+	t := out.Table()
+	fmt.Fprintf(b, "\n%s\n%s\n", t.Markdown(), t.Note)
+	for _, f := range out.Figures {
+		fmt.Fprintf(b, "\n![%s](%s)\n\n%s\n", f.Caption, folder+"/"+out.figureFile(f), f.Caption)
+	}
+	for _, v := range verdicts() {
+		claims, sentence := out.judged(v)
+		if claims == nil {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s\n\n", sentence)
+		for _, c := range claims {
+			fmt.Fprintf(b, "- **%s** %s\n", c.Verdict, c.line())
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,15 +47,18 @@ type Scale struct {
 // Claim is a sentence of a paper that the numbers can confirm or contradict.
 type Claim struct {
 	Text string
-	// Check says whether the outcome agrees, and the numbers that it goes by.
-	Check func(*Outcome) (holds bool, evidence string)
+	// Check returns the numbers that it goes by, as text, and the comparisons that
+	// must all come out for it, signed so that a gain speaks for the claim.
+	Check func(*Outcome) (evidence string, tests []Paired)
 }
 
 // Experiment is a table or a figure of a paper.
 type Experiment struct {
 	Name   string // as kindred reproduce knows it
-	Title  string
+	Title  string // without the data set, which Heading adds
 	Source string // paper, section, table
+	// Dataset is what the published numbers are about.
+	Dataset Dataset
 	// About says in plain words what is done and what the paper claims.
 	About string
 	// Base are the settings that all arms share, where they differ from
@@ -74,6 +78,31 @@ type Experiment struct {
 	Pictures func(context.Context, *Outcome, *Shown) error
 	// Fast are the overrides of a run on a subset that checks direction only.
 	Fast []string
+	// Tuning says on what the settings were chosen that the paper leaves open, and
+	// so how far the scores can be trusted.
+	Tuning string
+	// Seeds is how many runs of each arm a usual run has; 0 stands for three, the
+	// fewest that can decide a statement.
+	Seeds int
+}
+
+// Heading is the title with the data set.
+func (e *Experiment) Heading() string { return e.Title + ", on " + e.Dataset.Title }
+
+// DefaultSeeds is how many runs each arm has unless Options.Seeds says otherwise.
+func (e *Experiment) DefaultSeeds(fast bool) int {
+	if fast {
+		return 1
+	}
+	return cmp.Or(e.Seeds, judgedSeeds)
+}
+
+// published returns the paper's number of an arm for a measure; NaN for none.
+func (e *Experiment) published(arm, measure int) Number {
+	if p := e.Arms[arm].Published; p != nil {
+		return Number(p[measure])
+	}
+	return missing
 }
 
 // scale returns the named scale, the usual one for "".

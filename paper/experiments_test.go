@@ -46,7 +46,7 @@ func TestExtremePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"With hard negatives and n = 2", "Where triplets moved", "bottom right", "scale small"} {
+	for _, want := range []string{"With hard negatives and n = 2", "Where triplets moved", "bottom right", "scale small", "How the settings were chosen", "on mnist instead of CUB-200-2011", "2 seeds, 3 are needed"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -95,103 +95,6 @@ func TestSnapshotTriplets(t *testing.T) {
 	}
 }
 
-// TestDocument writes the Markdown page from the folder of a finished
-// experiment.
-func TestDocument(t *testing.T) {
-	home, e := digitsHome(t, 8), MNIST()
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
-	out, err := Reproduce(t.Context(), e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Write(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := Load(o.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "docs.md")
-	if err := WriteDocument(path, []*Outcome{loaded}); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, figure := range []string{"mnist-figure2.png", "mnist-unseen.png"} {
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), "docs", figure)); err != nil || !strings.Contains(string(doc), "](docs/"+figure+")") {
-			t.Errorf("the page does not show %s: %v", figure, err)
-		}
-	}
-	for _, want := range []string{"## " + e.Title, "kindred reproduce mnist --seeds 2 --set 'train.epochs=2'", out.Table().Markdown(), "65.8"} {
-		if !strings.Contains(string(doc), want) {
-			t.Errorf("the page lacks %q:\n%s", want, string(doc))
-		}
-	}
-	if len(out.Claims) != 6 {
-		t.Errorf("%d statements checked, want one for each of the six published gains", len(out.Claims))
-	}
-	for _, c := range out.Claims {
-		if !strings.Contains(string(doc), c.Evidence) {
-			t.Errorf("the page lacks %q", c.Evidence)
-		}
-	}
-	// A part of the arms is a table of its own, and makes use of finished runs.
-	o.Arms = []string{"Trip+EPS"}
-	part, err := Reproduce(t.Context(), e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := part.Write(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if loaded, err = Load(o.Dir); err != nil || len(loaded.Arms) != 1 || strings.Contains(loaded.Table().String(), "gain") {
-		t.Errorf("one arm alone: %v\n%s", err, loaded.Table())
-	}
-	o.Arms = []string{"Trip"}
-	if _, err := Reproduce(t.Context(), e, o); err == nil || !strings.Contains(err.Error(), "Trip+EPS") {
-		t.Errorf("an arm that is not there: %v", err)
-	}
-	if _, err := Load(t.TempDir()); err == nil {
-		t.Error("an empty folder was taken for an outcome")
-	}
-}
-
-// TestClaims checks that a statement is judged by the sign of the gain.
-func TestClaims(t *testing.T) {
-	e := MNIST()
-	run := func(arm string, value float64) ArmOutcome {
-		a := ArmOutcome{Name: arm}
-		i := e.arm(arm)
-		a.Baseline = e.Arms[i].Baseline
-		for k, m := range e.Measures {
-			g := paired([]float64{value}, []float64{50})
-			a.Measures = append(a.Measures, MeasureOutcome{Key: m.Key, Summary: Summary{Mean: value, N: 1}, Paper: &e.Arms[i].Published[k], Gain: &g})
-		}
-		return a
-	}
-	for _, c := range []struct {
-		value float64
-		holds bool
-	}{{60, true}, {40, false}, {50, false}} {
-		out := &Outcome{e: e, Arms: []ArmOutcome{run("Triplet", 50), run("Trip+EPS", c.value)}}
-		out.check()
-		if len(out.Claims) != 6 {
-			t.Fatalf("%d claims", len(out.Claims))
-		}
-		for _, got := range out.Claims {
-			if got.Holds != c.holds {
-				t.Errorf("EPS at %v against 50: %+v", c.value, got)
-			}
-		}
-	}
-	out := &Outcome{e: e}
-	if !math.IsNaN(out.mean("none", "x")) {
-		t.Error("an arm that is not there has a mean")
-	}
-}
-
 func TestScales(t *testing.T) {
 	e := Omniglot()
 	if s, err := e.scale(""); err != nil || s.Name != "small" {
@@ -212,21 +115,24 @@ func TestScales(t *testing.T) {
 // TestRises checks the statement on a sweep that rises and falls.
 func TestRises(t *testing.T) {
 	out := &Outcome{e: &Experiment{}}
-	for i, v := range []float64{40, 50, 70, 60} {
+	for i, v := range []Number{40, 50, 70, 60} {
 		name := string(rune('a' + i))
+		values := []Number{v - 1, v, v + 1 + Number(i)/100}
 		out.e.Arms = append(out.e.Arms, Arm{Name: name, At: float64(i)})
-		out.Arms = append(out.Arms, ArmOutcome{Name: name, Measures: []MeasureOutcome{{Key: "test_recall@1", Summary: Summary{Mean: v}}}})
+		out.Arms = append(out.Arms, ArmOutcome{Name: name, Measures: []MeasureOutcome{{Key: "test_recall@1", Values: values, Summary: summarize(values)}}})
 	}
 	for _, c := range []struct {
 		lo, hi float64
-		holds  bool
+		want   Verdict
 		text   string
 	}{
-		{0, 2, true, "letters R@1: 40.0 with 0 50.0 with 1 70.0 with 2"},
-		{2, 3, false, "letters R@1: 70.0 with 2 60.0 with 3"},
+		{0, 2, Holds, "Letters R@1: 40.0 with 0 50.0 with 1 70.0 with 2"},
+		{2, 3, Contradicted, "Letters R@1: 70.0 with 2 60.0 with 3"},
+		{0, 3, Contradicted, "Letters R@1: 40.0 with 0 50.0 with 1 70.0 with 2 60.0 with 3"},
 	} {
-		if holds, text := rises(c.lo, c.hi)(out); holds != c.holds || text != c.text {
-			t.Errorf("from %v to %v: %v, %q", c.lo, c.hi, holds, text)
+		text, tests := rises(c.lo, c.hi)(out)
+		if v, why := judge(tests); v != c.want || text != c.text {
+			t.Errorf("from %v to %v: %v (%s), %q", c.lo, c.hi, v, why, text)
 		}
 	}
 }
@@ -235,7 +141,7 @@ func TestRises(t *testing.T) {
 const longVariable = "KINDRED_LONG"
 
 // TestDirections runs every experiment in its fast size on real data and checks
-// what even that shows.
+// the signs that even that shows. A sign is no verdict.
 func TestDirections(t *testing.T) {
 	if os.Getenv(longVariable) == "" {
 		t.Skipf("set %s=1 to run every experiment in its fast size", longVariable)
@@ -261,7 +167,9 @@ func direction(t *testing.T, name, home, birds string) {
 	if err := out.Write(t.Context()); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%s\n%s", e.Title, out.Table())
+	t.Logf("%s\n%s", out.Title, out.Table())
+	// One seed decides nothing (every verdict is undecided): what is checked here
+	// is that the sign comes out as expected even in the fast size.
 	ahead := func(key, arm, baseline string) {
 		if a, b := out.mean(arm, key), out.mean(baseline, key); !(a > b) {
 			t.Errorf("%s has %s %.1f, %s %.1f", arm, key, a, baseline, b)
@@ -275,8 +183,13 @@ func direction(t *testing.T, name, home, birds string) {
 		ahead("test_recall@1", "EPS+MS", "MS")
 	case "extreme":
 		for _, c := range out.Claims[:2] {
-			if !c.Holds {
-				t.Errorf("%s %s", c.Text, c.Evidence)
+			if c.Verdict != Undecided {
+				t.Errorf("%s %s after one seed", c.Text, c.Verdict)
+			}
+			for _, test := range c.Tests {
+				if !(test.Gain.Mean > 0) {
+					t.Errorf("%s %s", c.Text, c.Evidence)
+				}
 			}
 		}
 	case "omniglot-positives":
@@ -297,7 +210,7 @@ func direction(t *testing.T, name, home, birds string) {
 func TestPhotoPage(t *testing.T) {
 	e := CUB()
 	o := Options{
-		Dir: t.TempDir(), Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Dist-Margin", "EPS+Dist-Margin"},
+		Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Dist-Margin", "EPS+Dist-Margin"},
 		Set: append(slices.Clone(smallDigits), "sample.classes=5", "sample.per_class=4"),
 	}
 	out, err := Reproduce(t.Context(), e, o)

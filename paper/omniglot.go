@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // levi is the source of the experiments on easy positive sampling.
@@ -69,6 +70,11 @@ func omniglotScales() []Scale {
 	}
 }
 
+// omniglotTuning says how the learning rates were chosen; docs/design/experiments.md
+// has the figures.
+const omniglotTuning = "The learning rate of the small scale, 0.001 for triplets and 0.002 for the others, was chosen by the Recall@1 of the letters of the test alphabets, with one seed that is also among those scored; no validation alphabets were cut from the training part. " +
+	"A method and its twin with EPS have the same rate. So the scores flatter all methods by an amount that is not known, and those that gained most from the choice the most. The scale \"paper\" has the paper's rate; nothing was tuned for \"large\"."
+
 // omniglotFast is a run of seconds: a few alphabets to train on, a few to test.
 var omniglotFast = []string{
 	"data.size=28", "data.augment=none", "network.width=32", "data.train_classes=1-240", "data.test_classes=965-1124", "data.test_limit=8",
@@ -94,9 +100,11 @@ func Omniglot() *Experiment {
 		return []float64{letters, none, none, languages, none, none}
 	}
 	return &Experiment{
-		Name:   "omniglot",
-		Title:  "Omniglot, trained on alphabets only",
-		Source: levi + "section 5.2, table 3",
+		Name:    "omniglot",
+		Title:   "Trained on alphabets only",
+		Dataset: Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460},
+		Tuning:  omniglotTuning,
+		Source:  levi + "section 5.2, table 3",
 		About: "A network is trained to tell the 30 background alphabets apart, and never told which letter a drawing shows. " +
 			"It is tested on 20 other alphabets, once by letter and once by language. Methods that pull an alphabet to one place lose its letters; " +
 			"easy positive sampling (EPS) pulls each drawing to its nearest neighbour of the same alphabet only.",
@@ -120,7 +128,7 @@ func Omniglot() *Experiment {
 func OmniglotEpochs() *Experiment {
 	trip, margin, ms := omniglotMethods()
 	e := Omniglot()
-	e.Name, e.Title, e.Source = "omniglot-epochs", "Omniglot letters over the epochs", levi+"section 5.2, figure 5a"
+	e.Name, e.Title, e.Source = "omniglot-epochs", "Letters over the epochs", levi+"section 5.2, figure 5a"
 	e.About = "Recall@1 of the letters over the epochs, for three ways to choose tuples with and without easy positives. The papers' curves with EPS lie above the others from the first epochs on."
 	e.Measures = recalls(omniglotMeasures())
 	e.Arms = []Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()}
@@ -135,7 +143,7 @@ func OmniglotPositives() *Experiment {
 	e.About = "With EPS a drawing is pulled to the nearest of the other drawings of its alphabet in the batch. The more of them there are, the likelier one shows the same letter. " +
 		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for no easy positives at all. As the batch stays as it is, more positives are fewer alphabets."
 	e.Measures = recalls(omniglotMeasures())
-	e.Sweep = &Sweep{X: "positives of an anchor in the batch", Caption: "The paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
+	e.Sweep = &Sweep{X: "positives of an anchor in the batch", Caption: "After the paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
 	zero := margin.arm()
 	zero.Name, zero.Series, zero.At = "without EPS", "EPS+Dist-Margin", 0
 	e.Arms = []Arm{zero}
@@ -158,20 +166,22 @@ func OmniglotPositives() *Experiment {
 
 // rises checks that the letters get better with every step of the sweep from lo to
 // hi.
-func rises(lo, hi float64) func(*Outcome) (bool, string) {
-	return func(out *Outcome) (bool, string) {
-		holds, text := true, "letters R@1:"
-		before := math.Inf(-1)
+func rises(lo, hi float64) func(*Outcome) (string, []Paired) {
+	return func(out *Outcome) (string, []Paired) {
+		const key = "test_recall@1"
+		text, before := "Letters R@1:", ""
+		var tests []Paired
 		for _, a := range out.e.Arms {
 			if a.At < lo || a.At > hi {
 				continue
 			}
-			v := out.mean(a.Name, "test_recall@1")
-			holds = holds && v > before
-			text += fmt.Sprintf(" %.1f with %g", v, a.At)
-			before = v
+			if before != "" {
+				tests = append(tests, out.ahead(key, a.Name, before))
+			}
+			text += fmt.Sprintf(" %.1f with %g", out.mean(a.Name, key), a.At)
+			before = a.Name
 		}
-		return holds, text
+		return text, tests
 	}
 }
 
@@ -179,11 +189,12 @@ func rises(lo, hi float64) func(*Outcome) (bool, string) {
 func OmniglotTrain() *Experiment {
 	trip, _, _ := omniglotMethods()
 	e := Omniglot()
-	e.Name, e.Title, e.Source = "omniglot-train", "Omniglot, scored on the training alphabets", levi+"section 5.2.6, table 4"
+	e.Name, e.Title, e.Source = "omniglot-train", "Scored on the training alphabets", levi+"section 5.2.6, table 4"
 	e.About = "The same measures on the alphabets that were trained on. Without EPS the training labels, the languages, are learnt almost perfectly at the cost of the letters."
 	e.Base = append(omniglotBase(), "eval.train=-1")
 	e.Scales[0] = Scale{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets without random changes, which it can learn by heart in minutes on two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
 		[]string{"data.size=28", "data.augment=none", "data.train_classes=1-300", "network.name=conv4", "train.epochs=30", "train.schedule=cosine", "eval.every=5"}}
+	e.Tuning = "The network's input, the ten alphabets and the number of epochs of the small scale were chosen so that the training languages are learnt by heart, which is one of the paper's statements below. The learning rate is that of the other Omniglot experiments, chosen on the test alphabets with one seed; no validation alphabets were cut from the training part."
 	e.Measures = []Measure{
 		{"train_label_recall@1", "R@1", "languages, training set"}, {"train_recall@1", "R@1", "letters, training set"},
 		{"test_label_recall@1", "R@1", "languages"}, {"test_recall@1", "R@1", "letters"},
@@ -191,9 +202,10 @@ func OmniglotTrain() *Experiment {
 	e.Arms = []Arm{trip.arm(99.9, 70.3, none, none), trip.eps(94.5, 77.5, none, none)}
 	e.Claims = []Claim{{
 		Text: "Without EPS the training languages are fitted almost perfectly.",
-		Check: func(out *Outcome) (bool, string) {
-			v := out.mean("Trip+SH", "train_label_recall@1")
-			return v > 98, fmt.Sprintf("languages R@1 %.1f on the training set", v)
+		Check: func(out *Outcome) (string, []Paired) {
+			const almost = 98
+			m := out.measure("Trip+SH", "train_label_recall@1")
+			return fmt.Sprintf("Languages R@1 %.1f on the training set, to be above %d", m.Mean, almost), []Paired{against(m.Values, almost)}
 		},
 	}}
 	return e
@@ -207,7 +219,7 @@ func Trimmed() *Experiment {
 	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds that this gains little on Omniglot's letters: " +
 		"what helps is to choose the positive."
 	e.Measures = recalls(omniglotMeasures())
-	e.Sweep = &Sweep{X: "share of a batch's tuples left out", Caption: "The paper's figure 4."}
+	e.Sweep = &Sweep{X: "share of a batch's tuples left out", Caption: "After the paper's figure 4."}
 	e.Arms = nil
 	for _, m := range []method{trip, margin} {
 		for _, trim := range []float64{0, 0.1, 0.3, 0.5} {
@@ -224,20 +236,21 @@ func Trimmed() *Experiment {
 	}
 	e.Claims = []Claim{{
 		Text: "The best trimming gains less than easy positives do.",
-		Check: func(out *Outcome) (bool, string) {
-			holds, text := true, ""
+		Check: func(out *Outcome) (string, []Paired) {
+			const key = "test_recall@1"
+			var text []string
+			var tests []Paired
 			for _, m := range []string{"Trip+SH", "Dist-Margin"} {
-				base, best := out.mean(m, "test_recall@1"), math.Inf(-1)
+				best := math.Inf(-1)
 				for _, a := range out.e.Arms {
 					if a.Series == m && a.At > 0 {
-						best = max(best, out.mean(a.Name, "test_recall@1"))
+						best = max(best, out.mean(a.Name, key))
+						tests = append(tests, out.ahead(key, "EPS+"+m, a.Name))
 					}
 				}
-				eps := out.mean("EPS+"+m, "test_recall@1")
-				holds = holds && best < eps
-				text += fmt.Sprintf("%s: letters R@1 %.1f, trimmed at best %.1f, with EPS %.1f. ", m, base, best, eps)
+				text = append(text, fmt.Sprintf("%s: letters R@1 %.1f, trimmed at best %.1f, with EPS %.1f", m, out.mean(m, key), best, out.mean("EPS+"+m, key)))
 			}
-			return holds, text
+			return strings.Join(text, "; "), tests
 		},
 	}}
 	return e

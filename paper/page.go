@@ -40,7 +40,7 @@ func (out *Outcome) Write(ctx context.Context) error {
 
 // page composes the report, and names the figures that are also files.
 func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error) {
-	p := report.Page{Title: out.Title, Lead: out.e.About, Footer: out.Source}
+	p := report.Page{Title: out.Title, Lead: out.about(), Footer: out.Source}
 	var shown, figures Shown
 	if out.e.Pictures != nil {
 		if err := out.e.Pictures(ctx, out, &shown); err != nil {
@@ -56,14 +56,17 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 		p.Sections = append(p.Sections, report.Section{Title: "The figure", Blocks: []report.Block{sweep}})
 	}
 	table := report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}}
-	table.Blocks = append(table.Blocks, out.verdicts()...)
+	if out.Data.InsteadOf != "" {
+		table.Title = "Our numbers"
+	}
+	table.Blocks = append(table.Blocks, out.verdictBlocks()...)
 	p.Sections = append(p.Sections, table)
 	if len(shown.Sections) > 1 {
 		p.Sections = append(p.Sections, shown.Sections[1:]...)
 	}
 	curves := out.Curves()
 	figures.Figures = append(figures.Figures, shown.Figures...)
-	figures.add(curvesFigure, "Over the epochs.", report.Beside(figuresOf(curves)...))
+	figures.add(curvesFigure, "Over the epochs. "+out.spread(), report.Beside(figuresOf(curves)...))
 	p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
 	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
 	return p, figures.Figures, nil
@@ -111,7 +114,7 @@ func (out *Outcome) Curves() report.Figures {
 			}
 			f.Curves = append(f.Curves, c)
 			if paper := a.Measures[k].Paper; paper != nil {
-				f.Refs = append(f.Refs, report.Ref{Name: a.Name + ", paper", At: *paper})
+				f.Refs = append(f.Refs, report.Ref{Name: a.Name + ", paper", At: float64(*paper)})
 			}
 		}
 		fs.Items = append(fs.Items, report.Captioned{Figure: f, Caption: m.Name + " over the epochs, " + m.Group + "."})
@@ -128,7 +131,7 @@ func (out *Outcome) settings() []report.Block {
 	for _, s := range append(append([]string(nil), out.e.Base...), out.o.Set...) {
 		shared.Items = append(shared.Items, item(s))
 	}
-	blocks := []report.Block{shared}
+	blocks := []report.Block{shared, report.Text("How the settings were chosen: " + out.Tuning)}
 	arms := report.Settings{Caption: "What the arms change"}
 	for _, a := range out.e.Arms {
 		for i, s := range a.Set {
@@ -152,21 +155,28 @@ func (out *Outcome) settings() []report.Block {
 	return append(blocks, took)
 }
 
+// about says what is done, and on what, where that is the paper's data.
+func (out *Outcome) about() string {
+	if out.Data.InsteadOf == "" && out.e.Dataset.About != "" {
+		return out.e.Dataset.About + " " + out.e.About
+	}
+	return out.e.About
+}
+
+// spread says how many seeds a figure's lines stand for.
+func (out *Outcome) spread() string {
+	if n := len(out.Seeds); n > 1 {
+		return fmt.Sprintf("Mean and standard deviation of %d seeds.", n)
+	}
+	return "One seed."
+}
+
 // taken says how many of the runs come from other experiments.
 func (out *Outcome) taken() string {
-	n, all := 0, 0
-	for _, a := range out.Arms {
-		for _, r := range a.Runs {
-			all++
-			if r.From != "" {
-				n++
-			}
-		}
-	}
-	if n == 0 {
+	if out.Taken == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %d of the %d runs were taken from another experiment with the same settings; their time is in the sum.", n, all)
+	return fmt.Sprintf(" %d of the %d runs were taken from another experiment with the same settings; their time is in the sum.", out.Taken, len(out.Arms)*len(out.Seeds))
 }
 
 // item splits key=value.

@@ -94,7 +94,7 @@ func TestPublishedNumbersAreTheSheets(t *testing.T) {
 func TestExperimentsAreConsistent(t *testing.T) {
 	for _, name := range Names() {
 		e := Find(name)
-		if e == nil || e.Name != name || e.Title == "" || e.Source == "" || e.About == "" {
+		if e == nil || e.Name != name || e.Title == "" || e.Source == "" || e.About == "" || e.Tuning == "" || e.Dataset.Name == "" || e.Dataset.Title == "" || e.Dataset.Images == 0 {
 			t.Fatalf("%s: incomplete: %+v", name, e)
 		}
 		for i := range e.Arms {

@@ -52,10 +52,10 @@ func easyHard(first, second float64) []Arm {
 }
 
 // photos is an experiment on one data set of the papers.
-func photos(name, dataset, title, source, about string, scales []Scale, arms []Arm) *Experiment {
+func photos(name string, set Dataset, title, source, about string, scales []Scale, arms []Arm) *Experiment {
 	return &Experiment{
-		Name: name, Title: title, Source: source, About: about,
-		Base:     []string{"data.name=" + dataset, "network.dim=128", "eval.recall=[1, 2, 4, 10]"},
+		Name: name, Title: title, Source: source, About: about, Dataset: set, Tuning: photosTuning,
+		Base:     []string{"data.name=" + set.Name, "network.dim=128", "eval.recall=[1, 2, 4, 10]"},
 		Scales:   scales,
 		Fast:     slices.Concat(photoFast, pairs),
 		Arms:     arms,
@@ -65,18 +65,20 @@ func photos(name, dataset, title, source, about string, scales []Scale, arms []A
 
 // birdsOrCars is an experiment on Cars-196 or CUB-200-2011 with the EPS paper's
 // figures 3 and 6.
-func birdsOrCars(name, dataset, title, source, about string, scales []Scale, arms []Arm) *Experiment {
-	e := photos(name, dataset, title, source, about, scales, arms)
+func birdsOrCars(name string, set Dataset, scales []Scale, arms []Arm) *Experiment {
+	e := photos(name, set, "Choosing positives and negatives", levi+"table 2; "+xuan+"table 1", photosAbout, scales, arms)
 	e.Base = append(e.Base, "eval.train=-1")
 	e.Pictures = func(ctx context.Context, out *Outcome, shown *Shown) error {
 		compared := []string{"Dist-Margin", "EPS+Dist-Margin"}
-		if err := out.queries(ctx, shown, "The paper's figure 3: what is found for a test picture, without and with easy positives.", compared...); err != nil {
+		if err := out.queries(ctx, shown, "After the paper's figure 3: what is found for a test picture, without and with easy positives, first seed.", compared...); err != nil {
 			return err
 		}
-		return out.maps(ctx, shown, "The paper's figure 6: with easy positives a training class may stay apart in several groups.", compared...)
+		return out.maps(ctx, shown, "After the paper's figure 6, first seed: with easy positives a training class may stay apart in several groups.", compared...)
 	}
 	return e
 }
+
+const photosTuning = "There is no record of how the settings of the small and the medium scale were chosen, and no validation classes were cut from the training part: take them as chosen with the scores of the test classes in view. All arms share them. The scale \"paper\" has the papers' settings, where they state them."
 
 const photosAbout = "Classes apart: half of them train, the other half is searched. Where the data set or the weights are not at hand, --data, --size and --backbone run the same comparison on what is."
 
@@ -87,8 +89,8 @@ func Cars() *Experiment {
 		trip.arm(76.1), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{77.1}}, margin.arm(79.6), ms.arm(81.2),
 		trip.eps(78.3), margin.eps(83.6), ms.eps(82.9),
 	}
-	return birdsOrCars("cars", "cars196", "Cars-196", levi+"table 2; "+xuan+"table 1",
-		"Car models by the papers' split, classes 1-98 against 99-196. "+photosAbout, photoScales(leviPaper...), append(arms, easyHard(82.7, 83.2)...))
+	set := Dataset{Name: "cars196", Title: "Cars-196", Images: 16185, About: "Car models by the papers' split, classes 1-98 against 99-196."}
+	return birdsOrCars("cars", set, photoScales(leviPaper...), append(arms, easyHard(82.7, 83.2)...))
 }
 
 // CUB is the CUB-200-2011 half of table 2 (Levi et al.) and of table 1 (Xuan et al.).
@@ -98,28 +100,34 @@ func CUB() *Experiment {
 		trip.arm(61.5), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{63.1}}, margin.arm(63.6), ms.arm(62.3),
 		trip.eps(61.8), margin.eps(64.7), ms.eps(63.3),
 	}
-	return birdsOrCars("cub", "cub200", "CUB-200-2011", levi+"table 2; "+xuan+"table 1",
-		"Bird species by the papers' split, classes 1-100 against 101-200. "+photosAbout, photoScales(leviPaper...), append(arms, easyHard(64.9, 65.2)...))
+	return birdsOrCars("cub", birds(), photoScales(leviPaper...), append(arms, easyHard(64.9, 65.2)...))
+}
+
+// birds is CUB-200-2011.
+func birds() Dataset {
+	return Dataset{Name: "cub200", Title: "CUB-200-2011", Images: 11788, About: "Bird species by the papers' split, classes 1-100 against 101-200."}
 }
 
 // products is an experiment on shop items with a handful of photos each: two of
 // an item in a batch, where the first order collapses and the second does not.
-func products(name, dataset, title, about string, first, second float64) *Experiment {
+func products(name string, set Dataset, first, second float64) *Experiment {
 	scales := photoScales(append(xuanPaper("0.005"), "sample.classes=64", "sample.per_class=2")...)
 	for i := range scales[:len(scales)-1] {
 		scales[i].Set = append(scales[i].Set, pairs...)
 	}
-	e := photos(name, dataset, title, xuan+"table 1", about+" "+photosAbout, scales, easyHard(first, second))
+	e := photos(name, set, "First and second order, two of a class in a batch", xuan+"table 1", photosAbout, scales, easyHard(first, second))
 	e.Base = append(e.Base, "data.label=fine")
 	return e
 }
 
 // SOP is the Stanford Online Products column of table 1 of Xuan et al. 2020.
 func SOP() *Experiment {
-	return products("sop", "sop", "Stanford Online Products", "Products with a handful of photos each, by the official split.", 78.0, 78.8)
+	set := Dataset{Name: "sop", Title: "Stanford Online Products", Images: 120053, About: "Products with a handful of photos each, by the official split."}
+	return products("sop", set, 78.0, 78.8)
 }
 
 // InShop is the In-Shop column of table 1 of Xuan et al. 2020.
 func InShop() *Experiment {
-	return products("inshop", "inshop", "In-Shop clothes", "Clothes with the official queries and gallery.", 87.1, 89.0)
+	set := Dataset{Name: "inshop", Title: "In-Shop clothes", Images: 52712, About: "Clothes with the official queries and gallery."}
+	return products("inshop", set, 87.1, 89.0)
 }

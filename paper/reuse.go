@@ -24,7 +24,7 @@ func reuse(experiments []string, plan, dir string) (*Run, error) {
 				return nil, err
 			}
 			from := filepath.Dir(p)
-			if string(text) != plan {
+			if !samePlan(text, plan) {
 				continue
 			}
 			r, err := readRun(filepath.Join(from, resultFile))

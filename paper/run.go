@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 // Options say how often, where and how large an experiment is run.
 type Options struct {
 	Dir   string // folder of the results
-	Seeds int    // runs of each arm; default 1
+	Seeds int    // runs of each arm; default Experiment.DefaultSeeds
 	Seed  uint64 // of the first; the others follow it
 	Fast  bool   // on a subset, to check direction only
 	Scale string // name of one of the experiment's scales; "": its usual one
@@ -83,13 +84,17 @@ const resultFile = "result.json"
 // an early stop leaves arms that can be compared. Runs that Dir holds already
 // are taken as they are, and one that was interrupted is resumed.
 func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) {
-	o.Seeds, o.Jobs = max(o.Seeds, 1), max(o.Jobs, 1)
+	o.Seeds, o.Jobs = cmp.Or(max(o.Seeds, 0), e.DefaultSeeds(o.Fast)), max(o.Jobs, 1)
 	var err error
 	o.asked = o.Set
 	if e, err = e.only(o.Arms); err != nil {
 		return nil, err
 	}
 	if o.Set, err = o.overrides(e); err != nil {
+		return nil, err
+	}
+	d, err := e.used(o)
+	if err != nil {
 		return nil, err
 	}
 	o.Observe = oneAtATime(o.Observe)
@@ -114,7 +119,7 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return newOutcome(e, runs, o)
+	return newOutcome(e, runs, o, d)
 }
 
 // oneAtATime guards an observer against runs side by side.
@@ -144,7 +149,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case string(planned) != plan:
+	case !samePlan(planned, plan):
 		return nil, fmt.Errorf("%s holds a run with other settings (%s there differs): choose another folder with --out, or remove it", dir, planFile)
 	default:
 		if r, err := readRun(filepath.Join(dir, resultFile)); err == nil {
@@ -182,6 +187,16 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 // planFile holds the settings a run was asked for, before the data resolved
 // them.
 const planFile = "plan.yaml"
+
+// samePlan reports whether a kept plan asks for the run of plan. One that was
+// written before a setting was known had what is now that setting's default.
+func samePlan(kept []byte, plan string) bool {
+	if string(kept) == plan {
+		return true
+	}
+	cfg, err := train.Parse(planFile, kept)
+	return err == nil && string(cfg.YAML()) == plan
+}
 
 func readRun(path string) (*Run, error) {
 	text, err := os.ReadFile(path)

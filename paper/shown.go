@@ -110,7 +110,7 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 		if err != nil {
 			return err
 		}
-		pair.Random.Caption = arm + ": a query (left) and its nearest neighbours among the test samples."
+		pair.Random.Caption = arm + ": a query (left) and its nearest neighbours among the test samples, first seed."
 		s.Blocks = append(s.Blocks, pair.Random)
 		shown.add(fmt.Sprintf("%s%d", queriesFigure, i+1), pair.Random.Caption, pair.Random)
 	}
@@ -138,7 +138,7 @@ const mappedClasses = 10
 // maps places the training samples of a few classes in the plane by t-SNE, in
 // each arm's embedding of the first seed.
 func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ...string) error {
-	figs := report.Figures{Caption: fmt.Sprintf("t-SNE of the first %d training classes.", mappedClasses)}
+	figs := report.Figures{Caption: fmt.Sprintf("t-SNE of the first %d training classes, seed %d of %d.", mappedClasses, out.Seeds[0], len(out.Seeds))}
 	var panels []report.Figure
 	for _, arm := range arms {
 		folder := out.runFolder(arm)

@@ -1,24 +1,57 @@
 package paper
 
 import (
+	"encoding/json"
 	"math"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Summary is the mean of a measure over seeds, with the standard deviation
-// (n - 1) between them; Std is 0 for one seed.
-type Summary struct {
-	Mean float64 `json:"mean"`
-	Std  float64 `json:"std"`
-	N    int     `json:"n"`
+// Number is a value that may be missing: NaN and infinities are null in JSON, and
+// null is NaN.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (x Number) MarshalJSON() ([]byte, error) {
+	if !x.known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(x))
 }
 
-func summarize(x []float64) Summary {
-	s := Summary{Mean: stat.Mean(x, nil), N: len(x)}
-	if len(x) > 1 {
-		s.Std = stat.StdDev(x, nil)
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *Number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*x = missing
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(x))
+}
+
+var missing = Number(math.NaN())
+
+func (x Number) known() bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
+
+// Summary is the mean of a measure over seeds, with the standard deviation
+// (n - 1) between them, which is missing for fewer than two seeds.
+type Summary struct {
+	Mean Number `json:"mean"`
+	Std  Number `json:"std"`
+	N    int    `json:"n"`
+}
+
+func summarize(x []Number) Summary {
+	s := Summary{Mean: missing, Std: missing, N: len(x)}
+	v := make([]float64, len(x))
+	for i := range x {
+		v[i] = float64(x[i])
+	}
+	if len(v) > 0 {
+		s.Mean = Number(stat.Mean(v, nil))
+	}
+	if len(v) > 1 {
+		s.Std = Number(stat.StdDev(v, nil))
 	}
 	return s
 }
@@ -27,28 +60,46 @@ func summarize(x []float64) Summary {
 type Paired struct {
 	Gain Summary `json:"gain"` // arm minus baseline
 	// P is the two-sided probability of a gain at least this large in size if
-	// there were none; 1 for fewer than two seeds, which can tell nothing.
-	P float64 `json:"p"`
+	// there were none. It is missing where there is nothing to tell it by: for
+	// fewer than two seeds, and for gains that do not differ between seeds.
+	P Number `json:"p"`
 }
 
 // paired compares arm with baseline, values of the same seeds in the same order.
-func paired(arm, baseline []float64) Paired {
-	diff := make([]float64, len(arm))
+// Arms with different numbers of seeds have no seed in common: the result is
+// that of no seeds.
+func paired(arm, baseline []Number) Paired {
+	if len(arm) != len(baseline) {
+		arm, baseline = nil, nil
+	}
+	diff := make([]Number, len(arm))
+	size := 0.0
 	for i := range arm {
 		diff[i] = arm[i] - baseline[i]
+		size = max(size, math.Abs(float64(arm[i])), math.Abs(float64(baseline[i])))
 	}
-	p := Paired{Gain: summarize(diff), P: 1}
-	n := float64(len(diff))
-	switch {
-	case n < 2:
-	case p.Gain.Std == 0:
-		// Every seed gained the same: certain unless the gain is nil.
-		if p.Gain.Mean != 0 {
-			p.P = 0
-		}
-	default:
-		t := math.Abs(p.Gain.Mean) / (p.Gain.Std / math.Sqrt(n))
-		p.P = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Survival(t)
+	p := Paired{Gain: summarize(diff), P: missing}
+	n, std := float64(len(diff)), float64(p.Gain.Std)
+	// A spread that is only rounding is none, and would make any gain certain.
+	if n < 2 || math.IsNaN(std) || std <= 1e-12*size {
+		return p
 	}
+	t := math.Abs(float64(p.Gain.Mean)) / (std / math.Sqrt(n))
+	p.P = Number(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Survival(t))
+	return p
+}
+
+// against compares values with a bound that they are to exceed.
+func against(values []Number, bound float64) Paired {
+	b := make([]Number, len(values))
+	for i := range b {
+		b[i] = Number(bound)
+	}
+	return paired(values, b)
+}
+
+// negated is the same comparison the other way round.
+func (p Paired) negated() Paired {
+	p.Gain.Mean = -p.Gain.Mean
 	return p
 }

@@ -52,6 +52,8 @@ type Cell struct {
 	std       float64
 	n, digits int
 	kind      cellKind
+	marked    bool
+	signed    bool
 }
 
 type cellKind int
@@ -95,6 +97,19 @@ func Samples(values []float64, digits int) Cell {
 // Paper is a published number; it is set apart and never marked as best.
 func Paper(v float64, digits int) Cell { return Cell{value: v, digits: digits, kind: published} }
 
+// Marked is the cell marked as best whatever its column's or row's Best, for
+// tables that mark by a test and not by rank.
+func (c Cell) Marked() Cell {
+	c.marked = true
+	return c
+}
+
+// Signed is the cell with a plus before a positive number: a difference.
+func (c Cell) Signed() Cell {
+	c.signed = true
+	return c
+}
+
 // Blank is an empty cell.
 func Blank() Cell { return Cell{} }
 
@@ -104,7 +119,14 @@ func (c Cell) String() string {
 		if !usable(v, false) {
 			return fmt.Sprint(v)
 		}
-		return minus(strconv.FormatFloat(v, 'f', c.digits, 64))
+		s := strconv.FormatFloat(v, 'f', c.digits, 64)
+		if strings.Trim(s, "-0.") == "" { // -0.04 is 0.0, not −0.0
+			return strings.TrimPrefix(s, "-")
+		}
+		if c.signed && v > 0 {
+			return "+" + s
+		}
+		return minus(s)
 	}
 	switch {
 	case c.kind == blank:
@@ -112,7 +134,7 @@ func (c Cell) String() string {
 	case c.kind == textual:
 		return c.text
 	case c.kind == measured && c.n > 1:
-		return num(c.value) + " ± " + num(c.std)
+		return num(c.value) + " ± " + strings.TrimPrefix(num(c.std), "+")
 	}
 	return num(c.value)
 }
@@ -122,6 +144,9 @@ func (t Table) best() [][]bool {
 	out := make([][]bool, len(t.Rows))
 	for r := range t.Rows {
 		out[r] = make([]bool, len(t.Rows[r].Cells))
+		for k := range out[r] {
+			out[r][k] = t.Rows[r].Cells[k].marked
+		}
 	}
 	for k, col := range t.Columns {
 		var cells []*Cell

@@ -24,17 +24,27 @@ func newReproduce(a *app) *cobra.Command {
 	var from []string
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
-		Short: "Run a paper's experiment and set the numbers beside the published ones",
-		Long: `reproduce trains every arm of an experiment, prints its table beside the
-paper's, and writes report.html with the figures, results.json, and a run
-folder for each arm and seed. Finished runs are kept: the same command again
-goes on where it was stopped, and more --seeds add to what is there.
+		Short: "Run a paper's experiment and judge its statements",
+		Long: `reproduce trains every arm of an experiment with several seeds, prints its
+table, and writes report.html with the figures, results.json, and a run folder
+for each arm and seed. Finished runs are kept: the same command again goes on
+where it was stopped, and more --seeds add to what is there.
 
-'kindred reproduce list' shows the experiments and their scales. 'kindred
-reproduce document --from DIR ...' writes the tables of finished experiments as
-one Markdown page, with the figures in a folder beside it.`,
+Each statement of the paper gets a verdict: it holds (its sign, p < 0.05 by a
+paired t-test, three seeds at least), it is contradicted (the other sign, p <
+0.05, three seeds at least), or it is undecided. One seed or two decide nothing.
+
+Published numbers stand beside ours only where the data are the paper's: the
+set opened by its name, complete, with the experiment's classes, labels and
+split. With --data, --features, --fast or settings that choose other samples
+the title says what the run was on instead, and they are left out.
+
+'kindred reproduce list' shows the experiments, their seeds and their scales.
+'kindred reproduce document' writes one Markdown page, --out (default
+docs/reproduction.md), from the results kept beside it in results/NAME.json;
+--from DIR,... first keeps those of finished experiments there, with figures.`,
 		Example: `  kindred reproduce mnist
-  kindred reproduce mnist --seeds 3 --out reports/mnist-3
+  kindred reproduce mnist --seeds 1 --out /tmp/quick
   kindred reproduce omniglot-epochs --seeds 3 --reuse reports/omniglot
   kindred reproduce mnist --fast --set train.lr=0.0005 --out /tmp/try`,
 		Args: exactArgs("name"),
@@ -46,14 +56,14 @@ one Markdown page, with the figures in a folder beside it.`,
 			case "list":
 				return listExperiments(a)
 			case "document":
-				return writeDocument(cmp.Or(o.Dir, filepath.Join("docs", "reproduction.md")), from)
+				return paper.WriteDocument(cmp.Or(o.Dir, filepath.Join("docs", "reproduction.md")), from...)
 			}
 			o.Set = append(shortcuts(path, features, backbone, size), o.Set...)
 			e := paper.Find(args[0])
 			if e == nil {
 				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
 			}
-			if o.Seeds < 1 {
+			if cmd.Flags().Changed("seeds") && o.Seeds < 1 {
 				return usagef("--seeds must be at least 1, got %d", o.Seeds)
 			}
 			o.Seed = a.seed
@@ -70,9 +80,9 @@ one Markdown page, with the figures in a folder beside it.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.IntVar(&o.Seeds, "seeds", 1, "runs of each arm, with consecutive seeds from --seed; several give mean ± std and a paired test")
+	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's own, three or more, as 'kindred reproduce list' shows; 1 with --fast)")
 	fs.BoolVar(&o.Fast, "fast", false, "a subset and few epochs, to check the direction only")
-	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME)")
+	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page")
 	fs.StringVar(&o.Scale, "scale", "", "size of the experiment, as 'kindred reproduce list' shows them; default: its first")
 	fs.StringArrayVar(&o.Arms, "arm", nil, "run only this arm; may be repeated, and the others added later")
 	fs.IntVar(&o.Jobs, "jobs", 1, "runs side by side; one run uses all cores already")
@@ -81,7 +91,7 @@ one Markdown page, with the figures in a folder beside it.`,
 	fs.StringVar(&backbone, "backbone", "", "network to use (network.name)")
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
 	fs.StringSliceVar(&o.Reuse, "reuse", nil, "folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated")
-	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments")
+	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments to keep first")
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
 	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
 	return cmd
@@ -105,34 +115,19 @@ func shortcuts(path, features, backbone string, size int) []string {
 	return set
 }
 
-// writeDocument writes the finished experiments in the folders to path.
-func writeDocument(path string, from []string) error {
-	if len(from) == 0 {
-		return usagef("missing --from: folders of finished experiments")
-	}
-	var all []*paper.Outcome
-	for _, dir := range from {
-		out, err := paper.Load(dir)
-		if err != nil {
-			return err
-		}
-		all = append(all, out)
-	}
-	return paper.WriteDocument(path, all)
-}
-
 func listExperiments(a *app) error {
 	type listed struct {
 		Name   string   `json:"name"`
 		Title  string   `json:"title"`
 		Source string   `json:"source"`
 		Arms   []string `json:"arms"`
+		Seeds  int      `json:"seeds"`
 		Scales []string `json:"scales,omitempty"`
 	}
 	var all []listed
 	for _, name := range paper.Names() {
 		e := paper.Find(name)
-		l := listed{Name: e.Name, Title: e.Title, Source: e.Source}
+		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Seeds: e.DefaultSeeds(false)}
 		for _, arm := range e.Arms {
 			l.Arms = append(l.Arms, arm.Name)
 		}
@@ -146,7 +141,7 @@ func listExperiments(a *app) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, l := range all {
-		fmt.Fprintf(w, "%s\t%s\t%d arms\t%s\n", l.Name, l.Title, len(l.Arms), strings.Join(l.Scales, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%d arms\t%d seeds\t%s\n", l.Name, l.Title, len(l.Arms), l.Seeds, strings.Join(l.Scales, ", "))
 	}
 	return w.Flush()
 }
@@ -173,7 +168,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 	if a.json {
 		return a.printJSON(out)
 	}
-	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n", out.Title, out.Source, out.Table())
+	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source, out.Table(), out.Statements(), out.Tuning)
 	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
 	return err
 }

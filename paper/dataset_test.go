@@ -1,0 +1,178 @@
+package paper
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/refdata"
+)
+
+// numbersOf lists the published numbers and gains of an experiment as they would
+// be printed, with what stands around them.
+func numbersOf(e *Experiment) []string {
+	var all []string
+	for i, a := range e.Arms {
+		for k := range e.Measures {
+			if p := e.published(i, k); p.known() {
+				all = append(all, fmt.Sprintf("%.1f", p))
+				if base := e.arm(a.Baseline); base >= 0 {
+					all = append(all, signed(p-e.published(base, k)))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestOtherDataHasNoPublishedNumber runs MNIST's experiment on made-up digits and
+// looks for a published number in every format.
+func TestOtherDataHasNoPublishedNumber(t *testing.T) {
+	home, e := digitsHome(t, 12), MNIST()
+	for i := range e.Arms { // numbers that no run comes to
+		for k := range e.Arms[i].Published {
+			e.Arms[i].Published[k] = 1000.7 + 300*float64(i) + 7*float64(k*k*(i+1))
+		}
+	}
+	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	out, err := Reproduce(t.Context(), e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Trained on even or odd only, on 240 samples in a folder called mnist instead of MNIST"; out.Title != want {
+		t.Errorf("title %q, want %q", out.Title, want)
+	}
+	formats := func(out *Outcome) map[string]string {
+		if err := out.Write(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join(o.Dir, ReportFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := os.ReadFile(filepath.Join(o.Dir, ResultsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		curves, err := os.ReadFile(filepath.Join(o.Dir, curvesFigure+".svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]string{
+			"page": string(page), "results": string(results), "Markdown": document("d", []*Outcome{out}),
+			"terminal": out.Title + out.Table().String() + out.Statements(), "figure": string(curves),
+		}
+	}
+	other := formats(out)
+	for name, text := range other {
+		for _, number := range numbersOf(e) {
+			if strings.Contains(text, number) {
+				t.Errorf("%s: %s is the paper's, about other data", name, number)
+			}
+		}
+		if name != "figure" && !strings.Contains(text, out.Data.String()) {
+			t.Errorf("%s does not say %q", name, out.Data)
+		}
+		if name == "figure" && strings.Contains(text, "paper") {
+			t.Error("the curves show published numbers")
+		}
+	}
+	// The search finds them where they belong.
+	own := *out
+	own.Data = Data{On: "MNIST"}
+	own.describe()
+	own.check()
+	for name, text := range formats(&own) {
+		if name != "figure" && !strings.Contains(text, "1000.7") {
+			t.Errorf("%s lacks the published numbers on the paper's own data", name)
+		}
+	}
+	if !strings.Contains(other["Markdown"], "on other data than the paper's") || !strings.Contains(other["results"], `"other_data": true`) {
+		t.Error("statements do not say that they are about other data")
+	}
+}
+
+// TestUsedData tells the paper's data from other data.
+func TestUsedData(t *testing.T) {
+	home := digitsHome(t, 12)
+	features := filepath.Join(t.TempDir(), "vectors.npy")
+	var npy bytes.Buffer
+	npy.WriteString("\x93NUMPY\x01\x00\x76\x00")
+	head := "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }"
+	npy.WriteString(head + strings.Repeat(" ", 117-len(head)) + "\n")
+	npy.Write(make([]byte, 32))
+	if err := os.WriteFile(features, npy.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(strings.TrimSuffix(features, ".npy")+".labels.csv", []byte("label\na\na\nb\nb\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	full := *MNIST()
+	full.Dataset.Images = 240 // as many as there are here
+	for _, c := range []struct {
+		e    *Experiment
+		o    Options
+		want string
+	}{
+		{&full, Options{}, "on MNIST"},
+		{&full, Options{Set: []string{"train.epochs=1", "network.dim=8", "eval.train=3"}}, "on MNIST"},
+		{MNIST(), Options{}, "on 240 samples in a folder called mnist instead of MNIST"},
+		{&full, Options{Set: []string{"data.path=" + filepath.Join(home, "mnist")}}, "on mnist instead of MNIST"},
+		{&full, Options{Set: []string{"data.test_limit=3", "data.train_classes=0-3"}}, "on MNIST with data.train_classes=0-3, data.test_limit=3 instead of MNIST as in the paper"},
+		{&full, Options{Fast: true}, "on MNIST with data.train_limit=300, data.test_limit=60 instead of MNIST as in the paper"},
+		{&full, Options{Set: []string{"data.label=mod:3"}}, "on MNIST with data.label=mod:3 instead of MNIST as in the paper"},
+		{&full, Options{Set: []string{"data.path=" + features, "network.name=linear"}}, "on vectors.npy instead of MNIST"},
+		{CUB(), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}}, "on mnist with data.train_limit=2 instead of CUB-200-2011"},
+	} {
+		c.o.Home = home
+		var err error
+		if c.o.Set, err = c.o.overrides(c.e); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := c.e.used(c.o); err != nil || d.String() != c.want {
+			t.Errorf("%v: %q (%v), want %q", c.o.Set, d, err, c.want)
+		}
+	}
+	if _, err := MNIST().used(Options{Home: t.TempDir(), Set: []string{"data.name=none"}}); err == nil {
+		t.Error("data that are not there are taken for something")
+	}
+}
+
+// TestOfficialDataIsRecognized opens the sets that are at hand.
+func TestOfficialDataIsRecognized(t *testing.T) {
+	home := filepath.Dir(refdata.Path(t, "data", "omniglot"))
+	for _, name := range []string{"mnist", "omniglot", "omniglot-epochs", "omniglot-train"} {
+		e := Find(name)
+		set, err := Options{}.overrides(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := e.used(Options{Home: home, Set: set})
+		// The small scale of table 4 has ten alphabets of thirty.
+		if own := d.InsteadOf == ""; err != nil || own == (name == "omniglot-train") {
+			t.Errorf("%s: %q, %v", name, d, err)
+		}
+	}
+	if d, err := CUB().used(Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil || d.String() != "on cub100 instead of CUB-200-2011" {
+		t.Errorf("%q, %v", d, err)
+	}
+}
+
+// TestNumber checks that what is no number is null in JSON.
+func TestNumber(t *testing.T) {
+	in := []Number{1.5, missing, Number(math.Inf(1))}
+	text, err := json.Marshal(in)
+	if err != nil || string(text) != "[1.5,null,null]" {
+		t.Errorf("%s, %v", text, err)
+	}
+	var back []Number
+	if err := json.Unmarshal(text, &back); err != nil || len(back) != 3 || back[0] != 1.5 || back[1].known() || back[2].known() {
+		t.Errorf("%v, %v", back, err)
+	}
+}

@@ -1,0 +1,183 @@
+package paper
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Load reads the outcome that Write left in dir.
+func Load(dir string) (*Outcome, error) {
+	path := filepath.Join(dir, ResultsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no %s: give folders that kindred reproduce has written", dir, ResultsFile)
+	} else if err != nil {
+		return nil, err
+	}
+	out, err := parseOutcome(path, text)
+	if err != nil {
+		return nil, err
+	}
+	out.o.Dir = dir
+	return out, nil
+}
+
+// parseOutcome reads an outcome. Titles, published numbers and verdicts are those
+// of this program, from the numbers kept; path is for messages.
+func parseOutcome(path string, text []byte) (*Outcome, error) {
+	var out Outcome
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if out.e = Find(out.Experiment); out.e == nil {
+		return nil, fmt.Errorf("%s is of experiment %q, which this program does not know", path, out.Experiment)
+	}
+	other := fmt.Errorf("%s was made by another version of experiment %s: give the same 'kindred reproduce' command again, which keeps finished runs", path, out.Experiment)
+	if out.Data.On == "" || len(out.Seeds) == 0 {
+		return nil, other
+	}
+	var arms []string
+	for _, a := range out.Arms {
+		arms = append(arms, a.Name)
+		if len(a.Measures) != len(out.e.Measures) {
+			return nil, other
+		}
+		for k, m := range a.Measures {
+			if m.Key != out.e.Measures[k].Key || out.Transcribed == "" && len(m.Values) != len(out.Seeds) {
+				return nil, other
+			}
+		}
+	}
+	if len(arms) == 0 {
+		return nil, fmt.Errorf("%s holds no arm", path)
+	}
+	var err error
+	if out.e, err = out.e.only(arms); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for i := range out.e.Arms {
+		if len(out.Arms) != len(out.e.Arms) || out.Arms[i].Name != out.e.Arms[i].Name {
+			return nil, other
+		}
+	}
+	out.describe()
+	if out.Transcribed == "" {
+		out.compute()
+	} else if err := out.gains(path); err != nil {
+		return nil, err
+	}
+	// The experiment's own claims may rest on the runs; their comparisons are kept.
+	claims := out.Claims
+	out.Claims = nil
+	for i, c := range out.e.Claims {
+		if i >= len(claims) || claims[i].Text != c.Text {
+			return nil, other
+		}
+		out.Claims = append(out.Claims, out.newChecked(c.Text, claims[i].Evidence, claims[i].Tests))
+	}
+	out.checkGains()
+	return &out, nil
+}
+
+// gains checks that numbers without values by seed hold a gain where one is shown.
+func (out *Outcome) gains(path string) error {
+	for _, a := range out.Arms {
+		for _, m := range a.Measures {
+			if (m.Gain != nil) != (a.Baseline != "") {
+				return fmt.Errorf("%s: %s, %s: a gain is kept if and only if there is a baseline", path, a.Name, m.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// resultsFolder holds, in the folder of a page, what is kept of the experiments.
+const resultsFolder = "results"
+
+// keep writes what has to outlast the runs into the folder of a page: the numbers,
+// and the figures that the page shows. Load must have read out.
+func (out *Outcome) keep(folder string) error {
+	if err := os.MkdirAll(filepath.Join(folder, resultsFolder), 0o777); err != nil {
+		return err
+	}
+	short := *out
+	short.Figures = out.documented()
+	for _, f := range short.Figures {
+		if err := copyFile(filepath.Join(out.o.Dir, f.Name+".png"), filepath.Join(folder, out.figureFile(f))); err != nil {
+			return err
+		}
+	}
+	short.Arms = slices.Clone(out.Arms)
+	for i := range short.Arms {
+		short.Arms[i].Runs = nil
+	}
+	return short.keepNumbers(folder)
+}
+
+// keepNumbers writes results/NAME.json.
+func (out *Outcome) keepNumbers(folder string) error {
+	return writeJSON(filepath.Join(folder, resultsFolder, out.Experiment+".json"), out)
+}
+
+// keptResults reads what keep has written into the folder of a page, in the order of
+// Names.
+func keptResults(folder string) ([]*Outcome, error) {
+	dir := filepath.Join(folder, resultsFolder)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []*Outcome
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		name, ok := strings.CutSuffix(entry.Name(), ".json")
+		if !ok {
+			return nil, fmt.Errorf("%s is no result of an experiment: remove it", path)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		out, err := parseOutcome(path, text)
+		if err != nil {
+			return nil, err
+		}
+		if out.Experiment != name {
+			return nil, fmt.Errorf("%s is of experiment %s: its name must be %s.json", path, out.Experiment, out.Experiment)
+		}
+		all = append(all, out)
+	}
+	names := Names()
+	slices.SortFunc(all, func(a, b *Outcome) int {
+		return slices.Index(names, a.Experiment) - slices.Index(names, b.Experiment)
+	})
+	return all, nil
+}
+
+// figureFile is the name of a figure's file in the folder of a page.
+func (out *Outcome) figureFile(f NamedFigure) string { return out.Experiment + "-" + f.Name + ".png" }
+
+// documented are the figures for the Markdown page: the experiment's own, and the
+// curves over the epochs where it has none. Rows of photographs stay in the
+// report: they are large, and not ours to publish.
+func (out *Outcome) documented() []NamedFigure {
+	figures := slices.DeleteFunc(slices.Clone(out.Figures), func(f NamedFigure) bool { return strings.HasPrefix(f.Name, queriesFigure) })
+	if len(figures) < 2 {
+		return figures
+	}
+	return slices.DeleteFunc(figures, func(f NamedFigure) bool { return f.Name == curvesFigure })
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return writeText(to, string(content))
+}

@@ -1,0 +1,118 @@
+package paper
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestJudge(t *testing.T) {
+	test := func(mean, p float64, n int) Paired {
+		return Paired{Gain: Summary{Mean: Number(mean), Std: 1, N: n}, P: Number(p)}
+	}
+	nan := math.NaN()
+	for _, c := range []struct {
+		name  string
+		tests []Paired
+		want  Verdict
+		why   string
+	}{
+		{"nothing", nil, Undecided, "nothing was measured"},
+		{"right sign by chance", []Paired{test(1.2, 0.74, 5)}, Undecided, "p 0.74, 5 seeds"},
+		{"wrong sign by chance", []Paired{test(-0.1, 0.68, 5)}, Undecided, "p 0.68, 5 seeds"},
+		{"holds", []Paired{test(20, 0.00043, 5)}, Holds, "p 0.00043, 5 seeds"},
+		{"tiny p", []Paired{test(20, 1e-9, 3)}, Holds, "p < 0.0001, 3 seeds"},
+		{"contradicted", []Paired{test(-4.1, 0.01, 3)}, Contradicted, "p 0.010, 3 seeds"},
+		{"at the level", []Paired{test(1, 0.05, 3)}, Undecided, "p 0.050, 3 seeds"},
+		{"two seeds for", []Paired{test(16.7, 0.024, 2)}, Undecided, "2 seeds, 3 are needed"},
+		{"two seeds against", []Paired{test(-16.7, 0.001, 2)}, Undecided, "2 seeds, 3 are needed"},
+		{"one seed", []Paired{test(18, nan, 1)}, Undecided, "one seed"},
+		{"no p", []Paired{test(18, nan, 3)}, Undecided, "the same in every seed, so no p, 3 seeds"},
+		{"no p, against", []Paired{test(-18, nan, 3)}, Undecided, "the same in every seed, so no p, 3 seeds"},
+		{"no gain", []Paired{test(nan, nan, 3)}, Undecided, "a number is missing"},
+		{"no arm", []Paired{test(3, 0.001, 3), paired([]Number{1, 2, 3}, nil)}, Undecided, "a number is missing"},
+		{"all of three", []Paired{test(3, 0.001, 3), test(1, 0.04, 3), test(2, 0.002, 3)}, Holds, "p 0.040 in the weakest of 3 comparisons, 3 seeds"},
+		{"not all of three", []Paired{test(3, 0.001, 3), test(1, 0.3, 3), test(2, 0.002, 3)}, Undecided, "p 0.30 in the weakest of 3 comparisons, 3 seeds"},
+		{"one without p", []Paired{test(3, 0.001, 3), test(1, nan, 3)}, Undecided, "the same in every seed, so no p in the weakest of 2 comparisons, 3 seeds"},
+		{"one of three against", []Paired{test(3, 0.001, 3), test(-1, 0.01, 3), test(2, 0.002, 3)}, Contradicted, "p 0.010 in the clearest contrary one of 3 comparisons, 3 seeds"},
+		{"one of three against, as one of three may be", []Paired{test(3, 0.001, 3), test(-1, 0.04, 3), test(2, 0.002, 3)}, Undecided, "p 0.040 in the weakest of 3 comparisons, 3 seeds"},
+		{"fewest seeds count", []Paired{test(3, 0.001, 8), test(3, 0.001, 2)}, Undecided, "2 seeds, 3 are needed"},
+	} {
+		if v, why := judge(c.tests); v != c.want || why != c.why {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, v, why, c.want, c.why)
+		}
+	}
+}
+
+// epsAgainst is an outcome of MNIST in which EPS gains what is given, seed by
+// seed, in every measure.
+func epsAgainst(d Data, gains ...Number) *Outcome {
+	out := &Outcome{Experiment: "mnist", Data: d, Arms: []ArmOutcome{{Name: "Triplet"}, {Name: "Trip+EPS"}}, e: MNIST()}
+	for s, g := range gains {
+		out.Seeds = append(out.Seeds, uint64(s+1))
+		for i := range out.Arms {
+			if s == 0 {
+				out.Arms[i].Measures = make([]MeasureOutcome, len(out.e.Measures))
+			}
+			for k, m := range out.e.Measures {
+				v := &out.Arms[i].Measures[k]
+				v.Key, v.Values = m.Key, append(v.Values, 50+Number(i)*g)
+			}
+		}
+	}
+	out.describe()
+	out.compute()
+	out.check()
+	return out
+}
+
+// TestGainsAreJudged checks the statements about published gains, and which
+// number of a table is marked.
+func TestGainsAreJudged(t *testing.T) {
+	nan := missing
+	for _, c := range []struct {
+		name   string
+		gains  []Number
+		want   Verdict
+		marked int
+	}{
+		{"clear", []Number{10, 11, 10.5}, Holds, 6},
+		{"clear, two seeds", []Number{10, 11}, Undecided, 0},
+		{"one seed", []Number{10}, Undecided, 0},
+		{"by chance", []Number{10, -9, 2}, Undecided, 0},
+		{"against", []Number{-10, -11, -10.5}, Contradicted, 6}, // then Triplet is marked
+		{"no spread", []Number{10, 10, 10}, Undecided, 0},
+		{"no number", []Number{10, nan, 10}, Undecided, 0},
+	} {
+		out := epsAgainst(Data{On: "MNIST"}, c.gains...)
+		if len(out.Claims) != 6 {
+			t.Fatalf("%d claims, want one for each of the six published gains", len(out.Claims))
+		}
+		for _, got := range out.Claims {
+			if got.Verdict != c.want || !strings.HasPrefix(got.Evidence, "Paper +") {
+				t.Errorf("%s: %+v", c.name, got)
+			}
+		}
+		if n := strings.Count(out.Table().Markdown(), "**") / 2; n != c.marked {
+			t.Errorf("%s: %d numbers marked, want %d:\n%s", c.name, n, c.marked, out.Table().Markdown())
+		}
+	}
+	// Where the paper sees a loss, a gain speaks against it.
+	out := epsAgainst(Data{On: "MNIST"}, 10, 11, 10.5)
+	for i, a := range out.e.Arms {
+		for k := range a.Published {
+			out.e.Arms[i].Published[k] *= -1
+		}
+	}
+	out.check()
+	if c := out.Claims[0]; c.Verdict != Contradicted || !strings.Contains(c.Text, "behind") {
+		t.Errorf("%+v", c)
+	}
+	if out := (&Outcome{e: MNIST()}); !math.IsNaN(out.mean("none", "x")) {
+		t.Error("an arm that is not there has a mean")
+	}
+	// The lower seeds of two arms that differ little: no arm is marked though one is highest.
+	if best := epsAgainst(Data{On: "MNIST"}, 0.1, -0.1, 0.05).best(0); best != -1 {
+		t.Errorf("arm %d is marked", best)
+	}
+}
