@@ -37,6 +37,17 @@ func newPopulation(p *data.Part) *population {
 	return out
 }
 
+// notes are remarks about the classes.
+func (p *population) notes() []string {
+	switch {
+	case p.single == 1:
+		return []string{"1 training class has one picture only: it serves as a negative"}
+	case p.single > 1:
+		return []string{fmt.Sprintf("%d of %d training classes have one picture only: they serve as negatives", p.single, p.classes)}
+	}
+	return nil
+}
+
 // batch says what the samples at the given positions are.
 func (p *population) batch(dst objective.Batch, pos []int) objective.Batch {
 	dst.Labels, dst.IDs = dst.Labels[:0], dst.IDs[:0]

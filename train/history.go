@@ -15,6 +15,8 @@ type Epoch struct {
 	// Metrics are the scores after the epoch, named SET_METRIC, in the order of
 	// evaluation; empty if the epoch was not evaluated.
 	Metrics []Metric `json:"metrics,omitempty"`
+	// Warning says why less than a hundredth of the tuples was active; else "".
+	Warning string `json:"warning,omitempty"`
 }
 
 // Metric is a score of one set of samples on one column of labels.
@@ -47,6 +49,7 @@ func (e *Epoch) Metric(key string) (float64, bool) {
 // Sums adds up what the steps of an epoch found.
 type Sums struct {
 	Steps       int     `json:"steps"`
+	Samples     int     `json:"samples"`
 	Loss        float64 `json:"loss"`
 	Gradient    float64 `json:"gradient"` // norms over all parameters, before clipping
 	Tuples      int     `json:"tuples"`

@@ -46,6 +46,8 @@ type Event struct {
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
 	// Imported tells how pretrained weights fit the network; nil without any.
 	Imported *nn.ImportReport
+	// Notes are remarks about the training samples that a user should see.
+	Notes []string
 }
 
 // Stage is what a run has just done.
@@ -73,6 +75,7 @@ type Result struct {
 	Params int
 	Wait   float64
 	Took   time.Duration
+	Notes  []string // see Event
 }
 
 // Last returns the last epoch's row.
@@ -89,6 +92,7 @@ type trainer struct {
 	scored    []*scored
 	net       Network
 	imported  *nn.ImportReport // of pretrained weights
+	options   objective.Options
 	objective *objective.Objective
 	optimizer *optim.Optimizer
 	sampler   *sample.Balanced
@@ -165,6 +169,7 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	}
 	o.Classes, o.Dim, o.Seed = t.from.classes, t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
+	t.options = o
 	if t.objective, err = objective.New(o); err != nil {
 		return nil, err
 	}
@@ -200,7 +205,7 @@ func (t *trainer) observe(s Stage, r objective.Result, row *Epoch) {
 	t.opts.Observe(Event{
 		Stage: s, Epoch: min(t.state.Epoch+1, t.cfg.Train.Epochs), Epochs: t.cfg.Train.Epochs,
 		Step: t.state.Step, Steps: t.sampler.Batches(), Images: t.images, Elapsed: time.Since(t.began),
-		Result: r, Row: row, Imported: t.imported,
+		Result: r, Row: row, Imported: t.imported, Notes: t.from.notes(),
 	})
 }
 
@@ -219,7 +224,7 @@ func (t *trainer) loop(ctx context.Context) error {
 			return err
 		}
 		trained := time.Now()
-		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate}
+		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate, Warning: t.state.Sums.idle(&t.options)}
 		last := row.Epoch == t.cfg.Train.Epochs
 		if last || row.Epoch%t.cfg.Eval.Every == 0 {
 			t.observe(Scoring, objective.Result{}, nil)
@@ -332,6 +337,7 @@ func (t *trainer) step(b *data.Batch) (objective.Result, error) {
 	t.state.Rate = s.Rate
 	sums := &t.state.Sums
 	sums.Steps++
+	sums.Samples += b.N
 	sums.Loss += r.Value
 	sums.Gradient += s.GradNorm
 	sums.Tuples += r.Tuples
@@ -403,7 +409,7 @@ func (t *trainer) writeMetrics() error {
 
 // finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context) (*Result, error) {
-	res := &Result{Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began), Wait: t.feed.stats().WaitShare()}
+	res := &Result{Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began), Wait: t.feed.stats().WaitShare(), Notes: t.from.notes()}
 	for _, p := range t.net.Params() {
 		if p.Grad != nil {
 			res.Params += len(p.Value)

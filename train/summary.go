@@ -1,6 +1,9 @@
 package train
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Summary is the result of a run as one JSON document.
 type Summary struct {
@@ -15,6 +18,9 @@ type Summary struct {
 	Seconds        float64            `json:"seconds"`
 	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
 	TrainingLabels string             `json:"training_labels,omitempty"`
+	// Notes are remarks about the training samples, Warnings those of epochs.
+	Notes    []string `json:"notes,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Summary sums up the run that is in dir.
@@ -23,10 +29,13 @@ func (r *Result) Summary(dir string) Summary {
 	s := Summary{
 		Dir: dir, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(), ActiveShare: last.ActiveShare(),
 		NoPositive: last.NoPositive, Metrics: map[string]float64{}, Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
-		TrainingLabels: r.Config.Data.Label,
+		TrainingLabels: r.Config.Data.Label, Notes: r.Notes,
 	}
 	for _, e := range r.History {
 		s.Steps += e.Steps
+		if e.Warning != "" {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("epoch %d: %s", e.Epoch, e.Warning))
+		}
 	}
 	for _, m := range last.Metrics {
 		s.Metrics[m.Key()] = m.Value

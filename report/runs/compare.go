@@ -308,8 +308,11 @@ func (c *Comparison) Page(more ...report.Section) report.Page {
 	for _, t := range c.Scores() {
 		scores.Blocks = append(scores.Blocks, t)
 	}
-	p.Sections = append(p.Sections, scores,
-		report.Section{Title: "Training", Blocks: []report.Block{report.Figures{Items: c.figures()}}})
+	training := report.Section{Title: "Training", Blocks: []report.Block{report.Figures{Items: c.figures()}}}
+	if v, ok := c.idle(); ok {
+		training.Blocks = append([]report.Block{v}, training.Blocks...)
+	}
+	p.Sections = append(p.Sections, scores, training)
 	p.Sections = append(p.Sections, more...)
 	settings := report.Section{Title: "Settings"}
 	if len(c.Differ) > 0 {

@@ -167,3 +167,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// An epoch that taught nothing stands on the page.
+func TestIdleEpochs(t *testing.T) {
+	for metrics, want := range map[string]string{
+		"1,10,0.1,2.5,1000,10,0,,\n2,10,0.1,0,896,8,5,0.5,0.9\n": "1 of 2 epochs; in epoch 2 8 of 896 tuples, while 5 samples had no positive",
+		"1,10,0.1,2.5,0,0,70,,\n":                                "1 of 1 epochs; in epoch 1 0 of 0 tuples, while 70 samples",
+		"1,10,0.1,2.5,1000,10,0,,\n":                             "",
+	} {
+		r, err := Load(folder(t, "a", config("easy", 1), head+metrics))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, found := Compare([]*Run{r}).idle()
+		if found != (want != "") || found && !strings.Contains(v.Reasons[0], want) {
+			t.Errorf("%q: %v, want %q", metrics, v.Reasons, want)
+		}
+	}
+}

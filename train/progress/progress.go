@@ -38,6 +38,10 @@ func New(w io.Writer, name string) *Bar {
 // Observe is an observer of train.Options.
 func (b *Bar) Observe(e train.Event) {
 	switch e.Stage {
+	case train.Started:
+		for _, note := range e.Notes {
+			fmt.Fprintf(b.w, "%snote: %s\n", b.name, note)
+		}
 	case train.Stepped:
 		if !b.plain {
 			b.step(e)
@@ -49,6 +53,9 @@ func (b *Bar) Observe(e train.Event) {
 	case train.EpochEnd:
 		b.clear()
 		fmt.Fprintln(b.w, Line(b.name, e))
+		if e.Row.Warning != "" {
+			fmt.Fprintf(b.w, "%swarning: epoch %d: %s\n", b.name, e.Row.Epoch, e.Row.Warning)
+		}
 	}
 }
 

@@ -23,3 +23,14 @@ func TestWithoutATerminalAnEpochIsALine(t *testing.T) {
 		t.Errorf("an epoch wrote %q", got)
 	}
 }
+
+func TestRemarksAreLines(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "")
+	b.Observe(train.Event{Stage: train.Started, Epochs: 1, Notes: []string{"3 lonely classes"}})
+	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 1, Epochs: 1, Row: &train.Epoch{Epoch: 1, Warning: "nothing was active"}})
+	got := out.String()
+	if !strings.HasPrefix(got, "note: 3 lonely classes\n") || !strings.HasSuffix(got, "\nwarning: epoch 1: nothing was active\n") {
+		t.Errorf("wrote %q", got)
+	}
+}
