@@ -17,7 +17,7 @@ import (
 // over the whole batch leaves most anchors with weights that underflow.
 func (m *Miner) distanceWeighted(i int, s *Scratch, rng *stream) {
 	m.nearness(i, s)
-	most := m.cfg.Cutoff.Or(1.4)
+	_, most := m.cfg.Reach()
 	limit := float32((float64(s.c) - most*most) / 2)
 	s.idx = scan.Between(s.v, math.Nextafter32(limit, -inf), inf, s.idx)
 	s.weight = grow(s.weight, len(s.idx))
@@ -73,7 +73,7 @@ func (d *density) prepare(cfg Config, dim int) {
 		return
 	}
 	d.dim, d.cfg = dim, cfg
-	nearest, cutoff := cfg.Nearest.Or(0.5), cfg.Cutoff.Or(1.4)
+	nearest, cutoff := cfg.Reach()
 	d.lo, d.hi = nearest*nearest, cutoff*cutoff
 	d.most = float32(math.Log(cfg.MaxWeight.Or(math.Inf(1))))
 	d.direct = !(d.lo > 0.01 && d.hi < 3.9 && d.hi > d.lo)

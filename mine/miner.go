@@ -1,6 +1,7 @@
 package mine
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/scan"
@@ -27,6 +28,33 @@ type Config struct {
 	Nearest, Cutoff, MaxWeight Optional
 
 	Seed uint64
+}
+
+// Reach returns the distance at which DistanceNegative starts to weigh
+// negatives, and that beyond which it takes none.
+func (c Config) Reach() (nearest, cutoff float64) { return c.Nearest.Or(0.5), c.Cutoff.Or(1.4) }
+
+// Check reports a number that makes no sense, by its name in configurations.
+func (c Config) Check() error {
+	for _, n := range []struct {
+		key   string
+		value float64
+	}{{"margin", c.Margin.Or(0.2)}, {"epsilon", c.Epsilon.Or(0.1)}, {"nearest", c.Nearest.Or(0.5)}} {
+		if !(n.value >= 0 && n.value <= math.MaxFloat64) {
+			return fmt.Errorf("%s is %v: it must be a number of at least 0", n.key, n.value)
+		}
+	}
+	nearest, cutoff := c.Reach()
+	if !(cutoff > 0 && cutoff <= math.MaxFloat64) {
+		return fmt.Errorf("cutoff is %v: it must be above 0", cutoff)
+	}
+	if most := c.MaxWeight.Or(1); !(most > 0 && most <= math.MaxFloat64) {
+		return fmt.Errorf("max_weight is %v: it must be above 0", most)
+	}
+	if c.Nearest.IsSet() && nearest > cutoff {
+		return fmt.Errorf("nearest is %v, beyond the cutoff, %v", nearest, cutoff)
+	}
+	return nil
 }
 
 // Optional is a number whose default is not 0.

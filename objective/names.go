@@ -25,16 +25,16 @@ const (
 // entries are all losses that configurations can name.
 var entries = [...]entry{
 	{"triplet", "", easy, mine.FaceNetNegative, func(s *section) loss.Loss {
-		return loss.Triplet{Margin: s.number("margin"), Euclidean: s.euclidean(false), Reduce: s.reduce()}
+		return loss.Triplet{Margin: s.size("margin"), Euclidean: s.euclidean(false), Reduce: s.reduce()}
 	}},
 	{"soft-triplet", "", easy, mine.HardNegative, func(s *section) loss.Loss {
 		return loss.SoftTriplet{Squared: !s.euclidean(true), Reduce: s.reduce()}
 	}},
 	{"contrastive", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Contrastive{Margin: s.number("margin"), Squared: !s.euclidean(true), Reduce: s.reduce()}
+		return loss.Contrastive{Margin: s.size("margin"), Squared: !s.euclidean(true), Reduce: s.reduce()}
 	}},
 	{"margin", "", random, mine.DistanceNegative, func(s *section) loss.Loss {
-		return &loss.Margin{Alpha: s.number("margin"), Beta: s.number("beta"), Rate: s.number("rate"),
+		return &loss.Margin{Alpha: s.size("margin"), Beta: s.size("beta"), Rate: s.size("rate"),
 			Single: s.boolean("single", false), Squared: !s.euclidean(true), Reduce: s.reduce()}
 	}},
 	{"multisimilarity", "ms", mine.MultiSimilarityPositives, mine.MultiSimilarityNegatives, func(s *section) loss.Loss {
@@ -50,51 +50,51 @@ var entries = [...]entry{
 		return loss.SupCon{Temperature: s.positive("temperature"), Reduce: s.reduce()}
 	}},
 	{"circle", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Circle{Margin: s.number("margin"), Gamma: s.positive("gamma"), Reduce: s.reduce()}
+		return loss.Circle{Margin: s.size("margin"), Gamma: s.positive("gamma"), Reduce: s.reduce()}
 	}},
 	{"lifted", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Lifted{Margin: s.number("margin"), Reduce: s.reduce()}
+		return loss.Lifted{Margin: s.size("margin"), Reduce: s.reduce()}
 	}},
 	{"generalized-lifted", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.GeneralizedLifted{Margin: s.number("margin"), Reduce: s.reduce()}
+		return loss.GeneralizedLifted{Margin: s.size("margin"), Reduce: s.reduce()}
 	}},
 	{"angular", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Angular{Degrees: s.number("degrees"), Reduce: s.reduce()}
+		return loss.Angular{Degrees: s.angle("degrees"), Reduce: s.reduce()}
 	}},
 	{"fastap", "", allPos, allNeg, func(s *section) loss.Loss {
 		return loss.FastAP{Bins: s.count("bins"), Reduce: s.reduce()}
 	}},
 	{"ranked-list", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.RankedList{Alpha: s.number("alpha"), Margin: s.number("margin"), PosWeight: s.number("pos_weight"),
-			NegWeight: s.number("neg_weight"), Imbalance: s.number("imbalance"), Reduce: s.reduce()}
+		return loss.RankedList{Alpha: s.size("alpha"), Margin: s.size("margin"), PosWeight: s.size("pos_weight"),
+			NegWeight: s.size("neg_weight"), Imbalance: s.share("imbalance"), Reduce: s.reduce()}
 	}},
 	{"tuplet-margin", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.TupletMargin{Scale: s.positive("scale"), Slack: s.number("slack"), Reduce: s.reduce()}
+		return loss.TupletMargin{Scale: s.positive("scale"), Slack: s.size("slack"), Reduce: s.reduce()}
 	}},
 	{"intra-pair-variance", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.IntraPairVariance{PosEpsilon: s.number("pos_epsilon"), NegEpsilon: s.number("neg_epsilon")}
+		return loss.IntraPairVariance{PosEpsilon: s.size("pos_epsilon"), NegEpsilon: s.size("neg_epsilon")}
 	}},
 	{"snr-contrastive", "snr", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.SNRContrastive{Margin: s.number("margin"), Reduce: s.reduce()}
+		return loss.SNRContrastive{Margin: s.size("margin"), Reduce: s.reduce()}
 	}},
 	{"proxynca", "proxy-nca", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ProxyNCA{Scale: s.positive("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.ProxyNCA{Scale: s.positive("scale"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 	{"proxy-anchor", "proxyanchor", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ProxyAnchor{Alpha: s.positive("alpha"), Delta: s.number("delta"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.ProxyAnchor{Alpha: s.positive("alpha"), Delta: s.size("delta"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 	{"softtriple", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.SoftTriple{La: s.positive("la"), Gamma: s.positive("gamma"), Delta: s.number("delta"),
-			Centers: s.count("centers"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.SoftTriple{La: s.positive("la"), Gamma: s.positive("gamma"), Delta: s.size("delta"),
+			Centers: s.count("centers"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 	{"normsoftmax", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.NormSoftmax{Temperature: s.positive("temperature"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.NormSoftmax{Temperature: s.positive("temperature"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 	{"cosface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.CosFace{Margin: s.number("margin"), Scale: s.positive("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.CosFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 	{"arcface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ArcFace{Margin: s.number("margin"), Scale: s.positive("scale"), Rate: s.number("rate"), Reduce: s.reduce()}
+		return &loss.ArcFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 }
 

@@ -62,7 +62,7 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 			}
 			pl := &section{name: name, values: values}
 			pm := &section{name: name, values: own}
-			w := Weighted{Weight: pl.number("weight").Or(1), Options: parse(pm, pl)}
+			w := Weighted{Weight: pl.size("weight").Or(1), Options: parse(pm, pl)}
 			o.Plus = append(o.Plus, w)
 			l.errs = append(l.errs, pl.done(), pm.done())
 		}
@@ -98,23 +98,26 @@ func parse(m, l *section) Options {
 	}
 	o.Loss = entry.build(l)
 	o.Normalize = l.boolean("normalize", false)
-	o.Trim = l.number("trim").Or(0)
+	o.Trim = l.below("trim", 1).Or(0)
 	o.Memory = l.count("memory")
-	o.L2 = l.number("l2").Or(0)
-	o.ZeroMean = l.number("zero_mean").Or(0)
+	o.L2 = l.size("l2").Or(0)
+	o.ZeroMean = l.size("zero_mean").Or(0)
 
-	o.Mine.Margin = l.number("margin")
+	o.Mine.Margin = l.size("margin")
 	o.Mine.Euclidean = l.euclidean(o.Loss.Measure() == pair.Euclidean)
-	o.Mine.Epsilon = l.number("epsilon")
-	if e := m.number("epsilon"); e.IsSet() {
+	o.Mine.Epsilon = l.size("epsilon")
+	if e := m.size("epsilon"); e.IsSet() {
 		o.Mine.Epsilon = e
 	}
 	o.Mine.Positives, _ = mine.ParsePositive(m.choice("positives", entry.positives.String(), mine.PositiveNames()...))
 	o.Mine.Negatives, _ = mine.ParseNegative(m.choice("negatives", entry.negatives.String(), mine.NegativeNames()...))
 	o.Mine.HardFallback = m.choice("fallback", "none", "none", "hard") == "hard"
-	o.Mine.Nearest = m.number("nearest")
-	o.Mine.Cutoff = m.number("cutoff")
-	o.Mine.MaxWeight = m.number("max_weight")
+	o.Mine.Nearest = m.size("nearest")
+	o.Mine.Cutoff = m.positive("cutoff")
+	o.Mine.MaxWeight = m.positive("max_weight")
+	if near, cut := o.Mine.Reach(); o.Mine.Nearest.IsSet() && near > cut {
+		m.fail("nearest", "%v is beyond the cutoff, %v", near, cut)
+	}
 	return o
 }
 
@@ -135,8 +138,12 @@ func (s *section) get(key string) (any, bool) {
 	return v, ok && v != nil
 }
 
+// fail adds an error about a key, once: some keys are read twice.
 func (s *section) fail(key, format string, args ...any) {
-	s.errs = append(s.errs, fmt.Errorf("%s.%s: %s", s.name, key, fmt.Sprintf(format, args...)))
+	err := fmt.Errorf("%s.%s: %s", s.name, key, fmt.Sprintf(format, args...))
+	if !slices.ContainsFunc(s.errs, func(e error) bool { return e != nil && e.Error() == err.Error() }) {
+		s.errs = append(s.errs, err)
+	}
 }
 
 // number reads a finite number.
@@ -177,6 +184,42 @@ func (s *section) positive(key string) loss.Optional {
 	x := s.number(key)
 	if x.Or(1) <= 0 {
 		s.fail(key, "%v is not above 0", x.Or(1))
+	}
+	return x
+}
+
+// size reads a number of at least 0.
+func (s *section) size(key string) loss.Optional {
+	x := s.number(key)
+	if x.Or(0) < 0 {
+		s.fail(key, "%v is negative", x.Or(0))
+	}
+	return x
+}
+
+// below reads a number of at least 0 and below a limit.
+func (s *section) below(key string, limit float64) loss.Optional {
+	x := s.size(key)
+	if x.Or(0) >= limit {
+		s.fail(key, "%v is not below %v", x.Or(0), limit)
+	}
+	return x
+}
+
+// angle reads a number of degrees between 0 and 90.
+func (s *section) angle(key string) loss.Optional {
+	x := s.number(key)
+	if d := x.Or(45); d <= 0 || d >= 90 {
+		s.fail(key, "%v is not between 0 and 90", d)
+	}
+	return x
+}
+
+// share reads a number from 0 to 1.
+func (s *section) share(key string) loss.Optional {
+	x := s.number(key)
+	if v := x.Or(0); v < 0 || v > 1 {
+		s.fail(key, "%v is not from 0 to 1", v)
 	}
 	return x
 }

@@ -3,6 +3,7 @@ package objective
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,12 +108,33 @@ func TestParseMistakes(t *testing.T) {
 		{nil, map[string]any{"plus": []any{map[string]any{"name": "nca", "wieght": 2}}}, []string{"loss.plus[0].wieght", `did you mean "weight"`}},
 		{map[string]any{"positives": "semihard"}, nil, []string{"mine.positives", "easy, random, hard, all, ms"}},
 		{map[string]any{"negative": "hard"}, nil, []string{"mine.negative", `did you mean "negatives"`}},
+		{map[string]any{"max_weight": -1}, nil, []string{"mine.max_weight: -1 is not above 0"}},
+		{map[string]any{"max_weight": 0}, nil, []string{"mine.max_weight"}},
+		{map[string]any{"cutoff": "-0.5"}, nil, []string{"mine.cutoff: -0.5 is not above 0"}},
+		{map[string]any{"nearest": -0.1}, nil, []string{"mine.nearest: -0.1 is negative"}},
+		{map[string]any{"nearest": 1.5}, nil, []string{"mine.nearest: 1.5 is beyond the cutoff, 1.4"}},
+		{map[string]any{"epsilon": -1}, nil, []string{"mine.epsilon: -1 is negative"}},
+		{map[string]any{"max_weight": math.Inf(1)}, nil, []string{"mine.max_weight: +Inf is not finite"}},
+		{map[string]any{"cutoff": "nan"}, nil, []string{"mine.cutoff: NaN is not finite"}},
+		{nil, map[string]any{"margin": -0.2}, []string{"loss.margin: -0.2 is negative"}},
+		{nil, map[string]any{"trim": 1}, []string{"loss.trim: 1 is not below 1"}},
+		{nil, map[string]any{"l2": -1}, []string{"loss.l2"}},
+		{nil, map[string]any{"zero_mean": -1}, []string{"loss.zero_mean"}},
+		{nil, map[string]any{"name": "angular", "degrees": 90}, []string{"loss.degrees: 90 is not between 0 and 90"}},
+		{nil, map[string]any{"name": "ranked-list", "imbalance": 1.5}, []string{"loss.imbalance: 1.5 is not from 0 to 1"}},
+		{nil, map[string]any{"name": "ranked-list", "neg_weight": -1}, []string{"loss.neg_weight"}},
+		{nil, map[string]any{"name": "margin", "beta": -1}, []string{"loss.beta"}},
+		{nil, map[string]any{"name": "arcface", "rate": -1}, []string{"loss.rate"}},
+		{nil, map[string]any{"plus": []any{map[string]any{"name": "nca", "weight": -2}}}, []string{"loss.plus[0].weight: -2 is negative"}},
 		{map[string]any{"fallback": "soft"}, nil, []string{"mine.fallback", "none, hard"}},
 	} {
 		_, err := Parse(tc.mine, tc.loss)
 		if err == nil {
 			t.Errorf("%v %v: no error", tc.mine, tc.loss)
 			continue
+		}
+		if lines := strings.Split(err.Error(), "\n"); len(slices.Compact(slices.Sorted(slices.Values(lines)))) < len(lines) {
+			t.Errorf("%v %v: said twice: %v", tc.mine, tc.loss, err)
 		}
 		for _, s := range tc.says {
 			if !strings.Contains(err.Error(), s) {
@@ -127,6 +149,14 @@ func TestNewMistakes(t *testing.T) {
 		"trim of 1":             {Trim: 1},
 		"trim of anchors":       {Trim: 0.1, Loss: loss.NPair{}},
 		"negative memory":       {Memory: -1},
+		"negative max_weight":   {Mine: mine.Config{MaxWeight: mine.Value(-1)}},
+		"a cutoff of 0":         {Mine: mine.Config{Cutoff: mine.Value(0)}},
+		"nearest beyond cutoff": {Mine: mine.Config{Nearest: mine.Value(1.41)}},
+		"nearest is NaN":        {Mine: mine.Config{Nearest: mine.Value(math.NaN())}},
+		"negative epsilon":      {Mine: mine.Config{Epsilon: mine.Value(-0.1)}},
+		"infinite margin":       {Mine: mine.Config{Margin: mine.Value(math.Inf(1))}},
+		"negative l2":           {L2: -1},
+		"negative weight":       {Plus: []Weighted{{-1, Options{}}}},
 		"proxies and memory":    {Memory: 4, Loss: &loss.ProxyNCA{}, Classes: 2, Dim: 2},
 		"proxies of no classes": {Loss: &loss.ProxyNCA{}, Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}},
 		"angular on one":        {Loss: loss.Angular{}},

@@ -78,6 +78,14 @@ func newTerm(w Weighted) (*term, error) {
 	if o.Trim < 0 || o.Trim >= 1 || math.IsNaN(o.Trim) {
 		return nil, fmt.Errorf("trim is %v: it must be at least 0 and below 1", o.Trim)
 	}
+	for _, n := range []struct {
+		key   string
+		value float64
+	}{{"l2", o.L2}, {"zero_mean", o.ZeroMean}, {"weight", w.Weight}} {
+		if !(n.value >= 0 && n.value <= math.MaxFloat64) {
+			return nil, fmt.Errorf("%s is %v: it must be a number of at least 0", n.key, n.value)
+		}
+	}
 	if o.Memory < 0 {
 		return nil, fmt.Errorf("memory is %d: it must not be negative", o.Memory)
 	}
@@ -116,8 +124,12 @@ func newTerm(w Weighted) (*term, error) {
 	return t, nil
 }
 
-// checkMining reports whether a loss takes what a miner chooses.
+// checkMining reports whether a miner makes sense and a loss takes what it
+// chooses.
 func checkMining(l loss.Loss, c mine.Config) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
 	_, all := l.(loss.AllPairs)
 	_, proxied := l.(loss.Proxied)
 	if (all || proxied) && (c.Positives != mine.AllPositives || c.Negatives != mine.AllNegatives) {
