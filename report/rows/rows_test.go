@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/report"
 )
@@ -113,4 +114,16 @@ func TestChooseRefuses(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
+}
+
+func TestChooseStops(t *testing.T) {
+	x := mat.New(300, 1)
+	labels := make([]int64, x.Rows)
+	for i := range labels {
+		x.Row(i)[0], labels[i] = float32(i), int64(i%20)
+	}
+	ctxtest.Stops(t, 50, func(ctx context.Context) error {
+		_, err := Choose(ctx, x, labels, Config{})
+		return err
+	})
 }

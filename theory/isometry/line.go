@@ -125,12 +125,12 @@ func lineOrder(ctx context.Context, f Set, d Distances, order []int, beat float6
 	switch {
 	case errors.Is(err, lp.ErrCutoff):
 		return 0, nil, false, nil
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return 0, nil, false, err
-	case err != nil:
+	case errors.Is(err, lp.ErrStuck) || errors.Is(err, lp.ErrInfeasible):
 		// An order always has the collapsed arrangement, so only rounding can
 		// be the reason; the caller's value stays an upper bound.
 		return math.Inf(1), nil, false, nil
+	case err != nil:
+		return 0, nil, false, err
 	}
 	return s.Value, s.X[:n], true, nil
 }

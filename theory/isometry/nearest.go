@@ -175,11 +175,11 @@ func (c *climb) run(ctx context.Context, g Set, steps int) (Set, Multipliers, er
 	var mult Multipliers
 	for range steps {
 		next, m, err := c.step(ctx, g, radius)
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			return g, mult, err
-		}
-		if err != nil { // the program has no solution: rounding
+		if errors.Is(err, lp.ErrStuck) || errors.Is(err, lp.ErrInfeasible) { // rounding
 			break
+		}
+		if err != nil {
+			return g, mult, err
 		}
 		mult = m
 		if v := c.merit(next); v < cur-1e-13*c.w {

@@ -1,0 +1,45 @@
+package diagnose
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/ctxtest"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+func TestRunStops(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	x := mat.New(600, 5)
+	labels := make([]int64, x.Rows)
+	for i := range labels {
+		labels[i] = int64(i % 15)
+		for j := range x.Row(i) {
+			x.Row(i)[j] = float32(i%15+j)/10 + rng.Float32()
+		}
+	}
+	ctxtest.Stops(t, 15*20+600+1000, func(ctx context.Context) error {
+		_, err := Run(ctx, Input{X: x, Labels: labels}, Options{})
+		return err
+	})
+	ctxtest.Stops(t, 15*20+600, func(ctx context.Context) error {
+		_, err := Run(ctx, Input{X: x, Labels: labels}, Options{Distance: rank.Cosine, Anchors: 50, PerClass: 20})
+		return err
+	})
+}
+
+// The library's decomposition cannot be stopped; what waits for it can.
+func TestEigenvaluesAreNotWaitedFor(t *testing.T) {
+	x := mat.New(700, 600)
+	rng := rand.New(rand.NewPCG(5, 5))
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := spectrum(ctx, x); err != context.Canceled {
+		t.Errorf("error %v", err)
+	}
+}
