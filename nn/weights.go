@@ -55,14 +55,22 @@ func set(values map[*Param][]float32) {
 
 // Save writes the weights and the description into an existing folder.
 func (e *Net) Save(dir string) error {
+	return e.SaveWith(func(name string, content func(io.Writer) error) error {
+		return atomic.WriteFile(filepath.Join(dir, name), content)
+	})
+}
+
+// SaveWith gives the names and the contents of the files that Save writes to
+// write, and returns its first error.
+func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) error) error {
 	spec, err := e.spec.JSON()
 	if err != nil {
 		return err
 	}
-	if err := atomic.WriteFile(filepath.Join(dir, WeightsFile), e.State().Write); err != nil {
+	if err := write(WeightsFile, e.State().Write); err != nil {
 		return err
 	}
-	return atomic.WriteFile(filepath.Join(dir, SpecFile), func(w io.Writer) error {
+	return write(SpecFile, func(w io.Writer) error {
 		_, err := w.Write(append(spec, '\n'))
 		return err
 	})

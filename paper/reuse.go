@@ -6,15 +6,31 @@ import (
 	"path/filepath"
 )
 
-// reuse looks in the experiments' folders for a finished run with the settings
+// reuse takes over a run of the arm into a folder that is not there yet, if one of
+// the experiments has it; nil if none does.
+func (e *Experiment) reuse(a *Arm, plan, dir, folder string, experiments []string) (*Run, error) {
+	to := filepath.Join(dir, folder)
+	if err := vacant(to); err != nil {
+		return nil, err
+	}
+	r, err := findFinished(experiments, plan, to)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	r.Arm, r.Folder = a.Name, folder
+	return r, writeJSON(filepath.Join(to, resultFile), r)
+}
+
+// findFinished looks in the experiments' folders for a finished run with the settings
 // of plan and copies it to dir. It returns nil if there is none. The copy takes
-// its name last, so an interrupted one is made again.
-func reuse(experiments []string, plan, dir string) (*Run, error) {
+// its name last, so an interrupted one is made again; one that was interrupted
+// before its result was written is resumed, which changes no bit.
+func findFinished(experiments []string, plan, dir string) (*Run, error) {
 	for _, e := range experiments {
 		if _, err := os.Stat(e); err != nil {
 			return nil, fmt.Errorf("no runs to reuse: %w", err)
 		}
-		plans, err := filepath.Glob(filepath.Join(e, "runs", "*", planFile))
+		plans, err := filepath.Glob(filepath.Join(e, runsDir, "*", planFile))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", e, err)
 		}
@@ -43,7 +59,7 @@ func reuse(experiments []string, plan, dir string) (*Run, error) {
 	return nil, nil
 }
 
-// copyRun replaces dir with a copy of the run folder from. The result is
+// copyRun makes dir, which may be there if it is empty, a copy of the run folder from. The result is
 // written by the caller, so that it names its own experiment.
 func copyRun(from, dir string) error {
 	part := dir + ".part"
@@ -56,7 +72,7 @@ func copyRun(from, dir string) error {
 	if err := os.Remove(filepath.Join(part, resultFile)); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
 		return err
 	}
 	return os.Rename(part, dir)

@@ -142,11 +142,14 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 		return nil, err
 	}
 	plan := string(cfg.YAML())
-	folder := filepath.Join("runs", fmt.Sprintf("%s-seed%d", slug(a.Name), seed))
+	folder := filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", slug(a.Name), seed))
 	dir := filepath.Join(o.Dir, folder)
 	planned, err := os.ReadFile(filepath.Join(dir, planFile))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if r, err := e.reuse(a, plan, o.Dir, folder, o.Reuse); r != nil || err != nil {
+			return r, err
+		}
 	case err != nil:
 		return nil, err
 	case !samePlan(planned, plan):
@@ -158,21 +161,13 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 			return nil, err
 		}
 	}
-	if r, err := reuse(o.Reuse, plan, dir); r != nil || err != nil {
-		if err == nil {
-			r.Arm, r.Folder = a.Name, folder
-			err = writeJSON(filepath.Join(dir, resultFile), r)
-		}
-		return r, err
-	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
 		return nil, err
 	}
-	_, err = os.Stat(train.CheckpointPath(dir))
-	opts := train.Options{Dir: dir, Resume: err == nil, Home: o.Home}
+	opts := train.Options{Dir: dir, Resume: train.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home}
 	if o.Observe != nil {
 		opts.Observe = func(ev train.Event) { o.Observe(a.Name, seed, ev) }
 	}

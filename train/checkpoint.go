@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -98,18 +98,25 @@ func (t *trainer) save() error {
 	return t.write(CheckpointPath(t.opts.Dir), f.Write)
 }
 
-// restore continues from the checkpoint in the run folder.
+// restore continues from the checkpoint in the run folder, if there is one yet.
 func (t *trainer) restore() error {
 	path := CheckpointPath(t.opts.Dir)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("nothing to resume: there is no checkpoint %s", path)
-	}
 	f, err := safetensors.Read(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if err := t.load(f); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	switch done, epochs := t.state.Epoch, t.cfg.Train.Epochs; {
+	case done > epochs:
+		return fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
+	case done == epochs:
+		t.note("%s has ended: all %d epochs are done; its files are written again", t.opts.Dir, done)
+	default:
+		t.note("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, t.state.Step, t.sampler.Batches())
 	}
 	return nil
 }

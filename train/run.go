@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -23,30 +25,44 @@ import (
 // Options say where a run's files are and who watches. The zero value keeps
 // nothing on disk.
 type Options struct {
-	// Dir is the run folder; it must not hold a run, unless Resume is set.
+	// Dir is the run folder, made if need be. A new run wants it empty. The
+	// process that trains holds it, and another gets a *lock.HeldError.
 	Dir string
-	// Resume continues from the checkpoint in Dir.
+	// Free lets a new run that finds Dir taken make Dir-2, Dir-3 and so on
+	// instead; Result.Dir and Event.Dir say which.
+	Free bool
+	// Resume continues from the checkpoint in Dir. A run that was stopped before
+	// its first begins again, and one that has ended gets its files again.
 	Resume bool
+	// Force lets a new run replace the one that is in Dir: the files that a run
+	// writes are removed, others stay.
+	Force bool
+	// Own names files in Dir that are the caller's and in nobody's way.
+	Own []string
 	// Home is the folder of data sets by name; see data.Home.
 	Home string
 	// Dataset, if set, is used instead of opening what the configuration names.
 	Dataset *data.Dataset
 	// Observe, if set, is called from the training goroutine as things happen.
 	Observe func(Event)
+
+	files atomic.Files // tests put faults into it
 }
 
 // Event tells an observer how far a run is.
 type Event struct {
 	Stage         Stage
-	Epoch, Epochs int // the epoch under way, from 1
-	Step, Steps   int // of the epoch
-	Images        int // since this process started the run
+	Dir           string // the run folder
+	Epoch, Epochs int    // the epoch under way, from 1
+	Step, Steps   int    // of the epoch
+	Images        int    // since this process started the run
 	Elapsed       time.Duration
 	Result        objective.Result // of the last step
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
 	// Imported tells how pretrained weights fit the network; nil without any.
 	Imported *nn.ImportReport
-	// Notes are remarks about the training samples that a user should see.
+	// Notes are remarks about the run and its training samples that a user should
+	// see.
 	Notes []string
 }
 
@@ -64,6 +80,7 @@ const (
 
 // Result is what a run came to.
 type Result struct {
+	Dir     string // the run folder
 	Config  Config // resolved
 	History []Epoch
 	Net     Network
@@ -85,6 +102,7 @@ func (r *Result) Last() *Epoch { return &r.History[len(r.History)-1] }
 type trainer struct {
 	cfg  Config
 	opts Options
+	held *lock.Held // the run folder
 
 	sel       *data.Selected
 	from      *population
@@ -103,6 +121,9 @@ type trainer struct {
 	grad   *mat.Dense
 	batch  objective.Batch // under way
 	timing []timing
+
+	notes      []string
+	modelSaved bool // by this process, with its last weights
 }
 
 // Run trains as cfg says. If ctx ends, the run stops after the step under way,
@@ -111,6 +132,10 @@ type trainer struct {
 func Run(ctx context.Context, cfg Config, opts Options) (*Result, error) {
 	t, err := newTrainer(ctx, cfg, opts)
 	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if err := t.start(); err != nil {
 		return nil, err
 	}
 	if err := t.loop(ctx); err != nil {
@@ -142,6 +167,7 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 		return nil, err
 	}
 	t.from = newPopulation(t.sel.Train)
+	t.notes = t.from.notes()
 	if t.from.classes < 2 {
 		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart", className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
 	}
@@ -153,7 +179,7 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 		return nil, err
 	}
 	if t.cfg.Data.Cache {
-		if err := cacheImages(ctx, t.sel, &t.cfg.Data); err != nil {
+		if err := t.cacheImages(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -177,25 +203,40 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 		return nil, err
 	}
 	t.state.Data = fingerprint(t.sel.Train)
-	if err := prepareDir(opts.Dir, opts.Resume); err != nil {
-		return nil, err
-	}
-	if opts.Resume {
-		if err := t.restore(); err != nil {
-			return nil, err
-		}
-		t.timing = readTiming(filepath.Join(opts.Dir, TimingFile), t.state.Epoch)
-	}
-	if opts.Dir != "" {
-		err := t.write(filepath.Join(opts.Dir, ConfigFile), func(w io.Writer) error {
-			_, err := w.Write(t.cfg.YAML())
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
 	return t, nil
+}
+
+// start takes the run folder and brings the run to where it goes on.
+func (t *trainer) start() error {
+	if t.opts.Dir == "" {
+		return nil
+	}
+	if err := t.open(); err != nil {
+		return t.explain(err)
+	}
+	if t.opts.Resume {
+		if err := t.restore(); err != nil {
+			return err
+		}
+	}
+	err := t.write(filepath.Join(t.opts.Dir, ConfigFile), func(w io.Writer) error {
+		_, err := w.Write(t.cfg.YAML())
+		return err
+	})
+	if err != nil || t.state.Epoch == 0 {
+		return err
+	}
+	// A kill after the checkpoint of an epoch may have left its row unwritten.
+	t.timing = readTiming(filepath.Join(t.opts.Dir, TimingFile), t.state.Epoch)
+	if err := t.writeTiming(); err != nil {
+		return err
+	}
+	return t.writeMetrics()
+}
+
+// note keeps a sentence for the user.
+func (t *trainer) note(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
 func (t *trainer) observe(s Stage, r objective.Result, row *Epoch) {
@@ -203,9 +244,9 @@ func (t *trainer) observe(s Stage, r objective.Result, row *Epoch) {
 		return
 	}
 	t.opts.Observe(Event{
-		Stage: s, Epoch: min(t.state.Epoch+1, t.cfg.Train.Epochs), Epochs: t.cfg.Train.Epochs,
+		Stage: s, Dir: t.opts.Dir, Epoch: min(t.state.Epoch+1, t.cfg.Train.Epochs), Epochs: t.cfg.Train.Epochs,
 		Step: t.state.Step, Steps: t.sampler.Batches(), Images: t.images, Elapsed: time.Since(t.began),
-		Result: r, Row: row, Imported: t.imported, Notes: t.from.notes(),
+		Result: r, Row: row, Imported: t.imported, Notes: t.notes,
 	})
 }
 
@@ -215,11 +256,11 @@ func (t *trainer) loop(ctx context.Context) error {
 	t.observe(Started, objective.Result{}, nil)
 	if t.cfg.Eval.Keep && t.state.Epoch == 0 && t.state.Step == 0 {
 		if _, err := t.evaluate(ctx, 0, false); err != nil {
-			return err
+			return t.stopped(err)
 		}
 	}
 	for t.state.Epoch < t.cfg.Train.Epochs {
-		start := time.Now()
+		start, before := time.Now(), t.images
 		if err := t.epoch(ctx); err != nil {
 			return err
 		}
@@ -227,20 +268,34 @@ func (t *trainer) loop(ctx context.Context) error {
 		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate, Warning: t.state.Sums.idle(&t.options)}
 		last := row.Epoch == t.cfg.Train.Epochs
 		if last || row.Epoch%t.cfg.Eval.Every == 0 {
+			// What was trained outlives scores that cannot be had.
+			if err := t.save(); err != nil {
+				return err
+			}
+			if last {
+				if err := t.saveModel(); err != nil {
+					return err
+				}
+			}
 			t.observe(Scoring, objective.Result{}, nil)
 			var err error
 			if row.Metrics, err = t.evaluate(ctx, row.Epoch, last); err != nil {
-				return t.stopped(err)
+				return t.stopped(t.unscored(err))
 			}
 		}
 		t.state.History = append(t.state.History, row)
 		t.state.Epoch++
 		t.state.Step, t.state.Sums = 0, Sums{}
 		t.state.Sampler = t.sampler.State()
+		// The times of an epoch are written before the checkpoint that makes it
+		// count, as they cannot be had again; its metrics after, as they can.
+		t.timing = append(t.timing, timing{row.Epoch, trained.Sub(start), time.Since(trained), t.images - before})
+		if err := t.writeTiming(); err != nil {
+			return err
+		}
 		if err := t.save(); err != nil {
 			return err
 		}
-		t.timing = append(t.timing, timing{row.Epoch, trained.Sub(start), time.Since(trained), row.Steps * t.sampler.BatchSize()})
 		if err := t.writeMetrics(); err != nil {
 			return err
 		}
@@ -249,19 +304,52 @@ func (t *trainer) loop(ctx context.Context) error {
 	return nil
 }
 
+// unscored says what is left to do after an evaluation that failed.
+func (t *trainer) unscored(err error) error {
+	if t.opts.Dir == "" || interrupted(err) {
+		return err
+	}
+	return fmt.Errorf("%w\nwhat was trained is kept in %s; change what is measured with --resume %s --set eval.metrics=... (or eval.recall)", err, t.opts.Dir, t.opts.Dir)
+}
+
+// Stopped is the error of a run that was interrupted and has written its
+// checkpoint. It wraps the context's.
+type Stopped struct {
+	Dir string
+	// Step of Steps of the epoch under way, from 1; after the last epoch it is
+	// one more than Epochs.
+	Epoch, Epochs, Step, Steps int
+	err                        error
+}
+
+func (s *Stopped) Error() string {
+	return fmt.Sprintf("%v: %s; continue with --resume %s", s.err, s.Where(), s.Dir)
+}
+
+// Where says how far the run has got.
+func (s *Stopped) Where() string {
+	if s.Epoch > s.Epochs {
+		return fmt.Sprintf("%s stopped after its last epoch", s.Dir)
+	}
+	return fmt.Sprintf("%s stopped in epoch %d after step %d of %d", s.Dir, s.Epoch, s.Step, s.Steps)
+}
+
+func (s *Stopped) Unwrap() error { return s.err }
+
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // stopped completes an error that ended the run: an interruption writes the
 // checkpoint first.
 func (t *trainer) stopped(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		if e := t.save(); e != nil {
-			return errors.Join(err, e)
-		}
-		if t.opts.Dir != "" {
-			return fmt.Errorf("%w: stopped in epoch %d after step %d of %d; continue with --resume %s",
-				err, t.state.Epoch+1, t.state.Step, t.sampler.Batches(), t.opts.Dir)
-		}
+	if !interrupted(err) || t.opts.Dir == "" {
+		return err
 	}
-	return err
+	if e := t.save(); e != nil {
+		return errors.Join(err, e)
+	}
+	return &Stopped{t.opts.Dir, t.state.Epoch + 1, t.cfg.Train.Epochs, t.state.Step, t.sampler.Batches(), err}
 }
 
 // epoch runs the steps that are left of the epoch under way.
@@ -385,8 +473,8 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]Metric,
 		out = append(out, m...)
 		if t.cfg.Eval.Keep && t.opts.Dir != "" {
 			dir := filepath.Join(t.opts.Dir, SnapshotDir)
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				return nil, err
+			if err := t.opts.files.MkdirAll(dir); err != nil {
+				return nil, t.explain(err)
 			}
 			if err := t.writeEmbeddings(filepath.Join(SnapshotDir, fmt.Sprintf("%04d_%s_", epoch, s.name)), s.q); err != nil {
 				return nil, err
@@ -400,22 +488,25 @@ func (t *trainer) writeMetrics() error {
 	if t.opts.Dir == "" {
 		return nil
 	}
-	err := t.write(filepath.Join(t.opts.Dir, MetricsFile), func(w io.Writer) error { return writeHistory(w, t.state.History) })
-	if err != nil {
-		return err
+	return t.write(filepath.Join(t.opts.Dir, MetricsFile), func(w io.Writer) error { return writeHistory(w, t.state.History) })
+}
+
+func (t *trainer) writeTiming() error {
+	if t.opts.Dir == "" {
+		return nil
 	}
 	return t.write(filepath.Join(t.opts.Dir, TimingFile), func(w io.Writer) error { return writeTiming(w, t.timing) })
 }
 
 // finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context) (*Result, error) {
-	res := &Result{Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began), Wait: t.feed.stats().WaitShare(), Notes: t.from.notes()}
+	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began), Wait: t.feed.stats().WaitShare(), Notes: t.notes}
 	for _, p := range t.net.Params() {
 		if p.Grad != nil {
 			res.Params += len(p.Value)
 		}
 	}
-	if t.opts.Dir != "" {
+	if !t.modelSaved { // resumed after the last epoch
 		if err := t.saveModel(); err != nil {
 			return nil, err
 		}
@@ -423,7 +514,7 @@ func (t *trainer) finish(ctx context.Context) (*Result, error) {
 	for _, s := range t.scored {
 		if s.q == nil { // resumed after the last epoch
 			if err := s.embedAll(ctx, t.net, t.cfg.Eval.Batch); err != nil {
-				return nil, err
+				return nil, t.stopped(err)
 			}
 		}
 		prefix := s.name + "_"
@@ -455,5 +546,11 @@ func (t *trainer) saveModel() error {
 	t.net.Spec().Meta = map[string]string{
 		"pixels": t.cfg.Data.Pixels, "channels": strconv.Itoa(t.cfg.Data.Channels), "loss": fmt.Sprint(t.cfg.Loss["name"]),
 	}
-	return t.net.Save(t.opts.Dir)
+	t.modelSaved = true
+	if t.opts.Dir == "" {
+		return nil
+	}
+	return t.net.SaveWith(func(name string, content func(io.Writer) error) error {
+		return t.write(filepath.Join(t.opts.Dir, name), content)
+	})
 }

@@ -28,6 +28,9 @@ import (
 const childDir = "KINDRED_TRAIN_TEST_DIR"
 
 func TestMain(m *testing.M) {
+	if at := os.Getenv(childKill); at != "" {
+		runAndDie(os.Getenv(childDir), at)
+	}
 	if dir := os.Getenv(childDir); dir != "" {
 		cfg := smallConfig(&testing.T{})
 		cfg.Train.Checkpoint = 2
@@ -313,9 +316,9 @@ func TestFullDisk(t *testing.T) {
 	tr := &trainer{opts: Options{Dir: dir}}
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	if err := tr.explain(full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "start again") {
-		t.Errorf("a full disk before the first checkpoint: %v", err)
+		t.Errorf("a full disk before there is a run: %v", err)
 	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, checkpointDir), 0o755), os.WriteFile(CheckpointPath(dir), nil, 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, checkpointDir), 0o755), os.WriteFile(filepath.Join(dir, ConfigFile), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.explain(full); !strings.Contains(err.Error(), "--resume "+dir) {

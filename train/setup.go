@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
@@ -32,8 +33,8 @@ type Network interface {
 	// Diagnose passes n images forward again and says, as an error, which layer
 	// is the first to give a value that is not finite; nil if none does.
 	Diagnose(x []float32, n int) error
-	// Save writes the weights and the description into an existing folder.
-	Save(dir string) error
+	// SaveWith gives the files of the weights and of the description to write.
+	SaveWith(write func(name string, content func(io.Writer) error) error) error
 }
 
 // OpenData opens the data set that cfg names. home is the data folder, as
@@ -148,12 +149,19 @@ func (c *Config) resolve(d *data.Dataset, o *objective.Options) {
 	c.Mine["negatives"] = o.Mine.Negatives.String()
 }
 
-// cacheImages puts the decoded images behind sel, at no more than the size that
-// cfg can use: twice the final one where random parts are cut out.
-func cacheImages(ctx context.Context, sel *data.Selected, cfg *DataConfig) error {
+// cacheImages puts the decoded images behind the selected samples, at no more than
+// the size that the run can use: twice the final one where random parts are cut
+// out. Where there is no place for a cache, the run goes without.
+func (t *trainer) cacheImages(ctx context.Context) error {
+	cfg := &t.cfg.Data
 	dir, err := data.CacheHome()
 	if err != nil {
-		return err
+		if t.opts.Resume { // the images of the cache may be smaller, and other bits
+			return fmt.Errorf("the run was begun with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
+		}
+		cfg.Cache = false
+		t.note("data.cache is off, and images are decoded in every epoch: %v", err)
+		return nil
 	}
 	a, err := imaging.ParseAugment(cfg.Augment)
 	if err != nil {
@@ -163,7 +171,7 @@ func cacheImages(ctx context.Context, sel *data.Selected, cfg *DataConfig) error
 	if a.CropArea[1] > 0 {
 		side *= 2
 	}
-	return sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, SkipCorrupt: cfg.SkipCorrupt})
+	return t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, SkipCorrupt: cfg.SkipCorrupt})
 }
 
 // usualSize is the side that images are brought to unless the user says: their

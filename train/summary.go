@@ -18,7 +18,7 @@ type Summary struct {
 	Seconds        float64            `json:"seconds"`
 	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
 	TrainingLabels string             `json:"training_labels,omitempty"`
-	// Notes are remarks about the training samples, Warnings those of epochs.
+	// Notes are remarks about the run, Warnings those of epochs.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }

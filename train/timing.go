@@ -23,7 +23,7 @@ func writeTiming(w io.Writer, list []timing) error {
 		return err
 	}
 	for _, t := range list {
-		_, err := fmt.Fprintf(w, "%d,%.3f,%.3f,%d,%.1f\n", t.epoch, t.train.Seconds(), t.eval.Seconds(), t.images, float64(t.images)/t.train.Seconds())
+		_, err := fmt.Fprintf(w, "%d,%.3f,%.3f,%d,%.1f\n", t.epoch, t.train.Seconds(), t.eval.Seconds(), t.images, float64(t.images)/max(t.train.Seconds(), 1e-3))
 		if err != nil {
 			return err
 		}
@@ -31,8 +31,8 @@ func writeTiming(w io.Writer, list []timing) error {
 	return nil
 }
 
-// readTiming returns the lines of the first epochs, as far as they can be read:
-// times are remarks and not worth failing for.
+// readTiming returns the lines of the first epochs, as far as they can be read, in
+// order: times are remarks and not worth failing for.
 func readTiming(path string, epochs int) []timing {
 	f, err := os.Open(path)
 	if err != nil {
@@ -40,11 +40,13 @@ func readTiming(path string, epochs int) []timing {
 	}
 	defer f.Close()
 	var list []timing
+	last := 0
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var t timing
 		var train, eval, rate float64
 		n, _ := fmt.Sscanf(lines.Text(), "%d,%f,%f,%d,%f", &t.epoch, &train, &eval, &t.images, &rate)
-		if n == 5 && t.epoch == len(list)+1 && t.epoch <= epochs {
+		if n == 5 && t.epoch > last && t.epoch <= epochs {
+			last = t.epoch
 			t.train, t.eval = time.Duration(train*1e9), time.Duration(eval*1e9)
 			list = append(list, t)
 		}

@@ -28,11 +28,7 @@ unreadable images, and pictures that occur twice, first of all those with two
 different labels. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			home, err := data.Home(*dir)
-			if err != nil {
-				return err
-			}
-			d, err := openAny(args[0], home)
+			d, err := openAny(args[0], dataHome(*dir))
 			if err != nil {
 				return err
 			}

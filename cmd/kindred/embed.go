@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embio"
-	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -28,15 +27,14 @@ set, prepared as the run's test images were, and writes one row each.`,
 					return usagef("missing %s", f[1])
 				}
 			}
+			if o, l := isStdout(out), isStdout(labels); o && l || a.json && (o || l) {
+				return usagef("standard output takes one of --out, --labels and --json")
+			}
 			m, err := train.Load(run)
 			if err != nil {
 				return err
 			}
-			home, err := data.Home(dataDir)
-			if err != nil {
-				return err
-			}
-			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop}, home)
+			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop}, dataHome(dataDir))
 			if err != nil {
 				return err
 			}
@@ -48,16 +46,22 @@ set, prepared as the run's test images were, and writes one row each.`,
 			if err != nil {
 				return err
 			}
-			if err := atomic.WriteFile(out, func(w io.Writer) error { return embio.WriteNPY(w, e.X) }); err != nil {
+			if err := a.writeFile(out, func(w io.Writer) error { return embio.WriteNPY(w, e.X) }); err != nil {
 				return err
 			}
-			if err := writeIf(labels, e.WriteLabels); err != nil {
-				return err
+			if labels != "" {
+				if err := a.writeFile(labels, e.WriteLabels); err != nil {
+					return err
+				}
 			}
 			if a.json {
 				return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols})
 			}
-			_, err = fmt.Fprintf(a.out, "%s: %d embeddings of %d numbers\n", out, e.X.Rows, e.X.Cols)
+			words := a.out
+			if isStdout(out) || isStdout(labels) {
+				words = a.err
+			}
+			_, err = fmt.Fprintf(words, "%s: %d embeddings of %d numbers\n", out, e.X.Rows, e.X.Cols)
 			return err
 		},
 	}
@@ -66,7 +70,7 @@ set, prepared as the run's test images were, and writes one row each.`,
 	fs.StringVar(&path, "data", "", "data set by name, folder, manifest, benchmark root or file of features (.npy)")
 	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: in it or beside it")
 	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
-	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy)")
+	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy); - for standard output")
 	fs.StringVar(&labels, "labels", "", "also write the samples' paths and labels to this file (.csv)")
 	return cmd
 }

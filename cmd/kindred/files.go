@@ -1,15 +1,47 @@
 package main
 
 import (
+	"bufio"
 	"io"
+	"strings"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/atomic"
 )
 
-// writeIf writes a file if it has a name.
-func writeIf(path string, write func(io.Writer) error) error {
-	if path == "" {
-		return nil
+// writeFile writes the file that a flag names; "-" and /dev/stdout are standard
+// output, which a shell may have sent anywhere.
+func (a *app) writeFile(path string, write func(io.Writer) error) error {
+	if !isStdout(path) {
+		return atomic.WriteFile(path, write)
 	}
-	return atomic.WriteFile(path, write)
+	w := bufio.NewWriter(a.out)
+	if err := write(w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func isStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
+
+// dataHome returns the folder of data sets by name, or "" if there is none: a
+// path needs no such folder.
+func dataHome(flag string) string {
+	home, err := data.Home(flag)
+	if err != nil {
+		return ""
+	}
+	return home
+}
+
+// commandLine spells out a command for a shell.
+func commandLine(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_") != "" {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		quoted[i] = w
+	}
+	return strings.Join(quoted, " ")
 }

@@ -148,11 +148,7 @@ func pictures(set *embio.Labelled, f *neighboursFlags) (rows.Reader, error) {
 	if set.Files == nil {
 		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.data, f.embeddings)
 	}
-	home, err := data.Home(f.dataDir)
-	if err != nil {
-		return nil, err
-	}
-	d, err := data.Open(f.data, data.OpenOptions{Home: home})
+	d, err := data.Open(f.data, data.OpenOptions{Home: dataHome(f.dataDir)})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,11 +69,7 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 			}
 			o.Seed = a.seed
 			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name))
-			home, err := data.Home(dataDir)
-			if err != nil {
-				return err
-			}
-			o.Home = home
+			o.Home = dataHome(dataDir)
 			if _, err := e.Config(o); err != nil {
 				return usageError{err}
 			}
@@ -147,6 +144,11 @@ func listExperiments(a *app) error {
 }
 
 func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options) error {
+	held, err := paper.Hold(o.Dir)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
 	if err := bringData(cmd, a, e, o); err != nil {
 		return err
 	}
@@ -159,7 +161,9 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 		bars[name].Observe(ev)
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
-	if err != nil {
+	if stopped := (*train.Stopped)(nil); errors.As(err, &stopped) {
+		return resumable{err, stopped.Where(), commandLine(os.Args...)}
+	} else if err != nil {
 		return err
 	}
 	if err := out.Write(cmd.Context()); err != nil {
@@ -183,6 +187,10 @@ func bringData(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options)
 	name := cfg.Data.Name
 	if _, known := fetch.Find(fetch.Catalog(), name); cfg.Data.Path != "" || !known {
 		return nil
+	}
+	if o.Home == "" {
+		_, err := data.Home("")
+		return err
 	}
 	if _, err := os.Stat(filepath.Join(o.Home, name)); err == nil {
 		return nil

@@ -31,6 +31,15 @@ type usageError struct{ err error }
 func (u usageError) Error() string { return u.err.Error() }
 func (u usageError) Unwrap() error { return u.err }
 
+// resumable is the error of a command that was interrupted and can go on.
+type resumable struct {
+	error
+	where   string // it was
+	command string // to go on
+}
+
+func (r resumable) Unwrap() error { return r.error }
+
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
@@ -77,7 +86,12 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(errOut, "kindred: interrupted")
+		var r resumable
+		if errors.As(err, &r) {
+			fmt.Fprintf(errOut, "kindred: interrupted: %s; go on with\n%s\n", r.where, r.command)
+		} else {
+			fmt.Fprintln(errOut, "kindred: interrupted")
+		}
 		if s, ok := signalled(ctx); ok {
 			return exitSignal + int(s)
 		}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +22,7 @@ type trainFlags struct {
 	config, data, dataDir string
 	set                   []string
 	out, resume           string
+	force                 bool
 	printConfig           bool
 }
 
@@ -37,6 +40,10 @@ func newTrain(a *app) *cobra.Command {
   embeddings.npy, labels.csv        the test split
   report.html                       all of it to look at
 
+A folder that holds other files, or a run, is left alone: --resume goes on with
+a run, writing whatever an interruption or a kill left unwritten, and --force
+replaces it.
+
 Every key of the configuration can be set by --set section.key=value;
 'kindred train --print-config' prints them all with what they mean.`,
 		Example: `  kindred train --data mnist
@@ -53,6 +60,7 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.StringArrayVar(&f.set, "set", nil, "set section.key=value")
 	fs.StringVar(&f.out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
 	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
+	fs.BoolVar(&f.force, "force", false, "replace the run in the folder of --out: its files are removed, others stay")
 	fs.BoolVar(&f.printConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
 }
@@ -65,36 +73,51 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
-	home, err := data.Home(f.dataDir)
-	if err != nil {
-		return err
+	opts := train.Options{
+		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir),
+		Observe: a.watchTraining(cfg.Network.Pretrained, f.out == "" && f.resume == ""),
 	}
-	opts := train.Options{Dir: f.out, Resume: f.resume != "", Home: home, Observe: a.watchTraining(cfg.Network.Pretrained)}
 	if opts.Resume {
 		opts.Dir = f.resume
 	} else if opts.Dir == "" {
-		if opts.Dir, err = freeRunDir(cfg.Name()); err != nil {
-			return err
-		}
+		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
 	}
 	res, err := train.Run(cmd.Context(), cfg, opts)
-	if err != nil {
+	var stopped *train.Stopped
+	if errors.As(err, &stopped) {
+		return resumable{err, stopped.Where(), f.goOn(stopped.Dir)}
+	} else if err != nil {
 		return err
 	}
-	if err := writeRunReport(cmd.Context(), opts.Dir); err != nil {
+	if err := writeRunReport(cmd.Context(), res.Dir); err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(res.Summary(opts.Dir))
+		return a.printJSON(res.Summary(res.Dir))
 	}
-	return printRun(a, res, opts.Dir)
+	return printRun(a, res, res.Dir)
 }
 
-// watchTraining returns an observer that draws progress and says, once, how
-// pretrained weights fit.
-func (a *app) watchTraining(pretrained string) func(train.Event) {
+// goOn is the command that continues the run in dir.
+func (f *trainFlags) goOn(dir string) string {
+	if strings.HasPrefix(dir, "-") {
+		dir = "./" + dir
+	}
+	words := []string{os.Args[0], "train", "--resume", dir}
+	if f.dataDir != "" {
+		words = append(words, "--data-dir", f.dataDir)
+	}
+	return commandLine(words...)
+}
+
+// watchTraining returns an observer that draws progress and says, once, where the
+// run is if the user did not say (sayDir), and how pretrained weights fit.
+func (a *app) watchTraining(pretrained string, sayDir bool) func(train.Event) {
 	bar := progress.New(a.err, "")
 	return func(e train.Event) {
+		if e.Stage == train.Started && sayDir {
+			fmt.Fprintln(a.err, "run folder:", e.Dir)
+		}
 		if e.Stage == train.Started && e.Imported != nil {
 			fmt.Fprintf(a.err, "%s: %d tensors loaded (%d of them adapted to the number of channels)\n%s\n",
 				pretrained, len(e.Imported.Loaded), len(e.Imported.Adapted), e.Imported)
@@ -107,8 +130,8 @@ func (a *app) watchTraining(pretrained string) func(train.Event) {
 func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 	file, set := f.config, f.set
 	if f.resume != "" {
-		if f.config != "" || f.data != "" || f.out != "" {
-			return train.Config{}, usagef("--resume continues a run as it was configured; -c, --data and --out do not go with it")
+		if f.config != "" || f.data != "" || f.out != "" || f.force {
+			return train.Config{}, usagef("--resume continues a run as it was configured; -c, --data, --out and --force do not go with it")
 		}
 		file = filepath.Join(f.resume, train.ConfigFile)
 	}
@@ -121,7 +144,9 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 	var text []byte
 	if file != "" {
 		var err error
-		if text, err = os.ReadFile(file); err != nil {
+		if text, err = os.ReadFile(file); f.resume != "" && errors.Is(err, fs.ErrNotExist) {
+			return train.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.resume)
+		} else if err != nil {
 			return train.Config{}, err
 		}
 	}
@@ -130,20 +155,6 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 		return cfg, usageError{err}
 	}
 	return cfg, nil
-}
-
-// freeRunDir returns runs/NAME, or runs/NAME-2 and so on if that exists.
-func freeRunDir(name string) (string, error) {
-	for k := 1; k < 10000; k++ {
-		dir := filepath.Join("runs", name)
-		if k > 1 {
-			dir += fmt.Sprintf("-%d", k)
-		}
-		if _, err := os.Stat(dir); os.IsNotExist(err) {
-			return dir, nil
-		}
-	}
-	return "", fmt.Errorf("runs holds ten thousand runs called %s: give --out", name)
 }
 
 // writeRunReport writes the page of one run into its folder.

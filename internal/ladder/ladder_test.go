@@ -64,7 +64,7 @@ var ladder = map[string][]string{
 	"report/runs":       {"internal/budget", "report"},
 	"report/rows":       {"data", "data/imaging", "mat", "eval/rank", "report"},
 	"report/diagnosed":  {"eval/diagnose", "report"},
-	"paper":             {"internal/par", "internal/atomic", "embio", "mat", "train", "eval", "eval/rank", "eval/cluster", "eval/diagnose", "theory/noise", "theory/isometry", "theory/field", "data", "data/imaging", "nn", "objective", "sample", "report", "report/rows", "report/diagnosed", "project"},
+	"paper":             {"internal/par", "internal/atomic", "internal/lock", "embio", "mat", "train", "eval", "eval/rank", "eval/cluster", "eval/diagnose", "theory/noise", "theory/isometry", "theory/field", "data", "data/imaging", "nn", "objective", "sample", "report", "report/rows", "report/diagnosed", "project"},
 	"internal/refdata":  {},
 	"internal/ctxtest":  {},
 	"internal/bench":    {"*"},

@@ -1,0 +1,66 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/lock"
+)
+
+// runsDir holds the run folders of an experiment.
+const runsDir = "runs"
+
+// Hold makes the folder of an experiment, or finds it, and takes it for this
+// process until it is released. The folder must be empty or hold an experiment
+// already, so that no other file is replaced.
+func Hold(dir string) (*lock.Held, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	held, err := lock.Folder(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFolder(dir); err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	return held, nil
+}
+
+func checkFolder(dir string) error {
+	if err := atomic.Sweep(dir); err != nil {
+		return err
+	}
+	if plans, err := filepath.Glob(filepath.Join(dir, runsDir, "*", planFile)); err != nil || len(plans) > 0 {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != lock.FileName && name != runsDir {
+			return fmt.Errorf("%s is neither empty nor the folder of an experiment: it holds %s; choose another with --out", dir, name)
+		}
+	}
+	return nil
+}
+
+// vacant checks that a run's folder is not there, or empty but for what a killed
+// process left.
+func vacant(dir string) error {
+	if err := atomic.Sweep(dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is to become the folder of a run, but holds %s and no %s: choose another folder with --out", dir, entries[0].Name(), planFile)
+}
