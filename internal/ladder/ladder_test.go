@@ -59,7 +59,7 @@ var ladder = map[string][]string{
 	"embio":             {"internal/budget", "internal/regular", "internal/atomic", "mat", "nn/safetensors"},
 	"project":           {"internal/par", "internal/simd", "mat"},
 	"report":            {"internal/atomic"},
-	"train":             {"internal/budget", "internal/spell", "internal/par", "internal/atomic", "mat", "pair", "mine", "loss", "objective", "sample", "nn", "nn/optim", "nn/safetensors", "nn/torchfile", "data", "data/imaging", "eval", "eval/rank", "eval/cluster", "embio"},
+	"train":             {"internal/budget", "internal/spell", "internal/par", "internal/atomic", "internal/lock", "mat", "pair", "mine", "loss", "objective", "sample", "nn", "nn/optim", "nn/safetensors", "nn/torchfile", "data", "data/imaging", "eval", "eval/rank", "eval/cluster", "embio"},
 	"train/progress":    {"train"},
 	"report/runs":       {"internal/budget", "report"},
 	"report/rows":       {"data", "data/imaging", "mat", "eval/rank", "report"},
