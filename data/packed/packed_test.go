@@ -157,61 +157,17 @@ func TestDamageWhileOpen(t *testing.T) {
 	}
 }
 
-// Files of processes that died are removed, those of live ones are not.
-func TestAbandonedFilesAreSwept(t *testing.T) {
+// What a killed build left is removed by the next.
+func TestCreateRemovesWhatKilledBuildsLeft(t *testing.T) {
 	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	live, err := os.Create(at(".birds-01.pack.tmp-2"))
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".kindred-0123456789abcdef.tmp"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	defer live.Close()
-	if err := hold(live); err != nil {
+	if err := Create(filepath.Join(dir, "new.pack"), Key{}, func(*Writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".birds-01.pack.tmp-1", ".other.pack.tmp-3", "mine.pack.tmp-4", ".mine", "kept.pack"} {
-		if err := os.WriteFile(at(name), []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	during := 0
-	err = Create(at("new.pack"), Key{}, func(w *Writer) error {
-		sweep(dir) // another process starts
-		left, err := os.ReadDir(dir)
-		during = len(left)
-		return err
-	})
-	if err != nil || during != 5 {
-		t.Errorf("%v; %d files during the writing, want 5: the new one, the live one and three of others", err, during)
-	}
-	var names []string
-	left, err := os.ReadDir(dir)
-	for _, e := range left {
-		names = append(names, e.Name())
-	}
-	if got := strings.Join(names, " "); err != nil || got != ".birds-01.pack.tmp-2 .mine kept.pack mine.pack.tmp-4 new.pack" {
-		t.Errorf("left %s, %v", got, err)
-	}
-}
-
-// A file swept between its being made and its being held is made again.
-func TestSweptTooEarly(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := os.Remove(f.Name()); err != nil {
-		t.Fatal(err)
-	}
-	if err := hold(f); !errors.Is(err, errSwept) {
-		t.Errorf("removed: %v", err)
-	}
-	if err := os.WriteFile(f.Name(), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := hold(f); !errors.Is(err, errSwept) {
-		t.Errorf("replaced: %v", err)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "new.pack" {
+		t.Errorf("%v %v", left, err)
 	}
 }
 

@@ -3,11 +3,9 @@ package packed
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -52,24 +50,12 @@ func (w *Writer) Add(pix []uint8, width, height, channels int) error {
 
 // Create writes the file at path with the images that add gives to the Writer.
 // Whatever goes wrong, path has its old content or the whole new one. Temporary
-// files of processes that died over packed files in the same folder are removed.
+// files that killed processes left in the folder are removed.
 func Create(path string, key Key, add func(*Writer) error) error {
-	sweep(filepath.Dir(path))
-	for {
-		err := write(path, key, add)
-		if !errors.Is(err, errSwept) {
-			return err
-		}
+	if err := atomic.Sweep(filepath.Dir(path)); err != nil {
+		return err
 	}
-}
-
-func write(path string, key Key, add func(*Writer) error) error {
 	return atomic.WriteFile(path, func(f io.Writer) error {
-		if t, ok := f.(*os.File); ok {
-			if err := hold(t); err != nil {
-				return err
-			}
-		}
 		buf := bufio.NewWriterSize(f, 1<<20)
 		w := &Writer{w: buf}
 		if err := add(w); err != nil {
