@@ -308,9 +308,9 @@ func (m memory) has(name string) bool { return m[name] != nil }
 
 func (m memory) digest(_ string, buf []byte) (string, []byte, error) { return "", buf, nil }
 
-func (m memory) walk(fn func(string) error) error {
+func (m memory) walk(fn func(name, why string) error) error {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if err := fn(name); err != nil {
+		if err := fn(name, ""); err != nil {
 			return err
 		}
 	}

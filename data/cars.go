@@ -47,20 +47,22 @@ func isCars(t tree) bool {
 // cardatasettrain.csv and cardatasettest.csv with them). The official split here
 // is the metric-learning one: classes 1-98 train, 99-196 test.
 func openCars(t tree, name string, opt OpenOptions) (*Dataset, error) {
-	i := slices.IndexFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
-	cars, classes, err := carsForms()[i].read(t)
+	form := slices.IndexFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
+	cars, classes, err := carsForms()[form].read(t)
 	if err != nil {
 		return nil, err
 	}
 	if len(cars) == 0 {
-		return nil, fmt.Errorf("%s: no annotated image", path.Join(t.where(), carsForms()[i].mark))
+		return nil, fmt.Errorf("%s: no annotated image", path.Join(t.where(), carsForms()[form].mark))
 	}
-	b := newBuilder("cars", name)
+	b := newBuilder("cars", name, opt)
 	d := b.d
 	labels := make([]int64, len(cars))
 	find := newFinder(t)
 	for i, c := range cars {
-		b.add(t, find.path(c, classes))
+		if err := b.listed(t, find.path(c, classes)); err != nil {
+			return nil, fmt.Errorf("%s: annotation %d: %w", path.Join(t.where(), carsForms()[form].mark), i+1, err)
+		}
 		labels[i] = c.class
 		d.ImageSplits = append(d.ImageSplits, c.split)
 		if opt.Crop {

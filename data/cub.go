@@ -32,7 +32,7 @@ func openCUB(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder("cub", name)
+	b := newBuilder("cub", name, opt)
 	classes := make([]string, len(images))
 	for i, im := range images {
 		class, ok := labels[im.key]
@@ -42,7 +42,9 @@ func openCUB(t tree, name string, opt OpenOptions) (*Dataset, error) {
 		if classes[i], ok = classNames[class]; !ok {
 			return nil, at(t, "images.txt", im.line, "image %s is of class %s, which classes.txt does not name", im.key, class)
 		}
-		b.add(t, path.Join("images", im.value))
+		if err := b.listed(t, path.Join("images", im.value)); err != nil {
+			return nil, at(t, "images.txt", im.line, "%w", err)
+		}
 	}
 	d := b.d
 	d.Columns = []Column{columnOfNames("class", classes)}

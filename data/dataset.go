@@ -43,8 +43,8 @@ type Dataset struct {
 	// where a set has one beside the class-disjoint one; else nil.
 	ImageSplits []Split
 
-	// Notes are remarks of the reader that a user should see.
-	Notes []string
+	// LeftOut counts and names the files that were met and are no samples.
+	LeftOut []LeftOut
 }
 
 // Source gives the pixels of samples. It is safe for concurrent use.

@@ -88,6 +88,9 @@ func OpenFeatures(path, labels string) (*Dataset, error) {
 			d.Names = append(d.Names, "row/"+strconv.Itoa(i))
 		}
 	}
+	if err := d.legible(); err != nil {
+		return nil, fmt.Errorf("%s: %w", labels, err)
+	}
 	return d.disjoint().check(), nil
 }
 

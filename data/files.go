@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -72,18 +73,54 @@ func closeTree(t tree) {
 
 // builder collects the samples of a data set of image files.
 type builder struct {
-	d     *Dataset
-	files *files
+	d       *Dataset
+	files   *files
+	outside bool
 }
 
-func newBuilder(layout, name string) *builder {
+func newBuilder(layout, name string, opt OpenOptions) *builder {
 	f := new(files)
-	return &builder{&Dataset{Name: name, Layout: layout, Source: f}, f}
+	return &builder{&Dataset{Name: name, Layout: layout, Source: f}, f, opt.Outside}
 }
 
-// add appends the sample at name in t.
+// listed appends the sample of a name that a file of t gives. A name that leads
+// outside is refused: in an archive always, in a folder unless the options allow
+// it.
+func (b *builder) listed(t tree, name string) error {
+	name = filepath.ToSlash(name)
+	if filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name) {
+		b.add(t, name)
+		return nil
+	}
+	if why := illegible(name); why != "" {
+		return fmt.Errorf("the name %q %s", name, why)
+	}
+	switch f, ok := onDisk(t); {
+	case !ok:
+		return fmt.Errorf("%s leads outside the archive %s", name, t.where())
+	case !b.outside:
+		return fmt.Errorf("%s leads outside %s, where the data set is: --allow-outside (data.outside: true) permits that", name, t.where())
+	case path.IsAbs(name) || filepath.IsAbs(name):
+		b.add(folder(""), name)
+	default:
+		b.add(f, name)
+	}
+	return nil
+}
+
+// onDisk returns the folder that t is, if it is one.
+func onDisk(t tree) (folder, bool) {
+	if s, ok := t.(subtree); ok {
+		f, ok := onDisk(s.tree)
+		return folder(f.path(s.dir)), ok
+	}
+	f, ok := t.(folder)
+	return f, ok
+}
+
+// add appends the sample at name in t, a name that a walk through t gave.
 func (b *builder) add(t tree, name string) {
-	b.files.list = append(b.files.list, file{t, name})
+	b.files.list = append(b.files.list, file{t, path.Clean(name)})
 	b.d.Names = append(b.d.Names, name)
 }
 

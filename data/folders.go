@@ -28,14 +28,20 @@ func splitFolder(name string) (Split, bool) {
 // and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
 // gallery or not. Where the depths differ the class is the whole path of the
 // folder. With both levels the coarse class is the one to train with.
-func openFolders(t tree, name string, _ OpenOptions) (*Dataset, error) {
+func openFolders(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	var names []string
 	loose := 0
-	err := t.walk(func(file string) error {
-		if !isImageName(file) {
+	var left []LeftOut
+	err := t.walk(func(file, why string) error {
+		switch {
+		case why != "":
+			left = countLeftOut(left, why, file)
 			return nil
-		}
-		if !strings.Contains(file, "/") {
+		case !isImageName(file):
+			left = countLeftOut(left, notAnImage(file), file)
+			return nil
+		case !strings.Contains(file, "/"):
+			left = countLeftOut(left, "outside any class folder", file)
 			loose++
 			return nil
 		}
@@ -49,13 +55,15 @@ func openFolders(t tree, name string, _ OpenOptions) (*Dataset, error) {
 		if loose > 0 {
 			return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its own, or list them in a manifest", t.where(), loose)
 		}
-		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders", t.where())
+		said := ""
+		for _, l := range left {
+			said += "; " + l.String()
+		}
+		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(), said)
 	}
-	b := newBuilder("folders", name)
+	b := newBuilder("folders", name, opt)
 	d := b.d
-	if loose > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d images outside any class folder were left out", loose))
-	}
+	d.LeftOut = left
 	split := true
 	sides := Split(0)
 	for _, file := range names {

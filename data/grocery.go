@@ -14,7 +14,7 @@ func isGrocery(t tree) bool {
 // openGrocery reads the Grocery Store data set: classes.csv, and train.txt,
 // val.txt and test.txt with rows "path, fine, coarse". The coarse class is used
 // to train; the images of val.txt take no side.
-func openGrocery(t tree, name string, _ OpenOptions) (*Dataset, error) {
+func openGrocery(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	fineNames, coarseNames := map[int64]string{}, map[int64]string{}
 	err := csvRows(t, "classes.csv", true, func(_ int, head, row []string) error {
 		for _, level := range []struct {
@@ -37,7 +37,7 @@ func openGrocery(t tree, name string, _ OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder("grocery", name)
+	b := newBuilder("grocery", name, opt)
 	d := b.d
 	var fine, coarse []int64
 	for _, side := range []struct {
@@ -59,7 +59,9 @@ func openGrocery(t tree, name string, _ OpenOptions) (*Dataset, error) {
 			if fineNames[f] == "" || coarseNames[c] == "" {
 				return fmt.Errorf("class %d or coarse class %d is not in classes.csv", f, c)
 			}
-			b.add(t, strings.TrimSpace(row[0]))
+			if err := b.listed(t, strings.TrimSpace(row[0])); err != nil {
+				return err
+			}
 			fine, coarse = append(fine, f), append(coarse, c)
 			d.Splits = append(d.Splits, side.role)
 			return nil

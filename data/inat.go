@@ -14,7 +14,7 @@ func inatFiles(t tree) (train, test string) {
 	var names []string
 	if f, ok := t.(folder); ok {
 		names = f.top()
-	} else if err := t.walk(func(name string) error { names = append(names, name); return nil }); err != nil {
+	} else if err := t.walk(func(name, _ string) error { names = append(names, name); return nil }); err != nil {
 		return "", ""
 	}
 	slices.Sort(names)
@@ -57,9 +57,9 @@ type inatJSON struct {
 // openINat reads iNaturalist's layout: a train and a val (or test) file of JSON
 // with images, annotations and categories. Fine is the species, which is used to
 // train, coarse the supercategory where there is one.
-func openINat(t tree, name string, _ OpenOptions) (*Dataset, error) {
+func openINat(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	trainFile, testFile := inatFiles(t)
-	b := newBuilder("inat", name)
+	b := newBuilder("inat", name, opt)
 	d := b.d
 	var species []int64
 	type category struct{ name, super string }
@@ -92,7 +92,9 @@ func openINat(t tree, name string, _ OpenOptions) (*Dataset, error) {
 			if im.File == "" {
 				return nil, fmt.Errorf("%s: image %d has no file_name", full, im.ID)
 			}
-			b.add(t, im.File)
+			if err := b.listed(t, im.File); err != nil {
+				return nil, fmt.Errorf("%s: image %d: %w", full, im.ID, err)
+			}
 			species = append(species, c)
 			d.Splits = append(d.Splits, []Split{Train, Test}[i])
 		}

@@ -18,13 +18,13 @@ func isInShop(t tree) bool { return slices.ContainsFunc(inshopLists(), t.has) }
 // the number of images, a header, and rows "image item train|query|gallery".
 // Fine is the item, which the papers train on; coarse the kind of clothes, two
 // folders of the image's path.
-func openInShop(t tree, name string, _ OpenOptions) (*Dataset, error) {
+func openInShop(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	list := inshopLists()[slices.IndexFunc(inshopLists(), t.has)]
 	text, err := readText(t, list)
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder("inshop", name)
+	b := newBuilder("inshop", name, opt)
 	d := b.d
 	var items, kinds []string
 	prefix, announced := "", int64(-1)
@@ -49,7 +49,9 @@ func openInShop(t tree, name string, _ OpenOptions) (*Dataset, error) {
 		if len(items) == 0 && !t.has(f[0]) && t.has("Img/"+f[0]) {
 			prefix = "Img"
 		}
-		b.add(t, path.Join(prefix, f[0]))
+		if err := b.listed(t, path.Join(prefix, f[0])); err != nil {
+			return nil, at(t, list, n, "%w", err)
+		}
 		items = append(items, f[1])
 		kinds = append(kinds, inshopKind(f[0]))
 		d.Splits = append(d.Splits, role)

@@ -15,7 +15,7 @@ const manifestName = "manifest.csv"
 
 // openManifest reads a CSV manifest with a header. Columns:
 //
-//	path                 relative to the manifest, or absolute
+//	path                 relative to the manifest; see OpenOptions.Outside
 //	label                the class: any text
 //	split                train, test, query, gallery or val; optional
 //	coarse               the coarser class; optional
@@ -23,8 +23,8 @@ const manifestName = "manifest.csv"
 //	x_1,y_1,x_2,y_2      the part of the image to use, in pixels; optional
 //
 // Other columns are left alone. Errors name the line.
-func openManifest(t tree, file, name string) (*Dataset, error) {
-	b := newBuilder("manifest", name)
+func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
+	b := newBuilder("manifest", name, opt)
 	d := b.d
 	var labels, coarse []string
 	var boxes []image.Rectangle
@@ -34,20 +34,23 @@ func openManifest(t tree, file, name string) (*Dataset, error) {
 			if i < 0 {
 				return "", false
 			}
-			return strings.TrimSpace(row[i]), true
+			return strings.Trim(row[i], " "), true
 		}
 		p, ok1 := get("path")
 		label, ok2 := get("label")
 		if !ok1 || !ok2 {
-			return fmt.Errorf("the header has columns %s; path and label are needed", strings.Join(head, ","))
+			return fmt.Errorf("the header has columns %q; path and label are needed", strings.Join(head, ","))
+		}
+		for _, s := range []string{p, label} {
+			if why := illegible(s); why != "" {
+				return fmt.Errorf("%q %s", s, why)
+			}
 		}
 		if p == "" || label == "" {
 			return errors.New("path or label is empty")
 		}
-		if filepath.IsAbs(p) {
-			b.add(folder("/"), p)
-		} else {
-			b.add(t, filepath.ToSlash(p))
+		if err := b.listed(t, p); err != nil {
+			return err
 		}
 		labels = append(labels, label)
 		if c, ok := get("coarse"); ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func omniglotTree(t tree, half string) (tree, error) {
 // empty reports that there is no file in t, or no t.
 func empty(t tree) bool {
 	found := false
-	err := t.walk(func(string) error { found = true; return errStop })
+	err := t.walk(func(string, string) error { found = true; return errStop })
 	return !found && !errors.Is(err, fs.ErrPermission)
 }
 
@@ -52,8 +53,8 @@ func isOmniglot(t tree) bool {
 
 // openOmniglot reads ALPHABET/characterNN/FILE.png of both halves. Coarse is the
 // alphabet, which the papers train on, fine the letter.
-func openOmniglot(t tree, name string, _ OpenOptions) (*Dataset, error) {
-	b := newBuilder("omniglot", name)
+func openOmniglot(t tree, name string, opt OpenOptions) (*Dataset, error) {
+	b := newBuilder("omniglot", name, opt)
 	ok := false
 	defer func() {
 		if !ok {
@@ -70,8 +71,12 @@ func openOmniglot(t tree, name string, _ OpenOptions) (*Dataset, error) {
 			continue
 		}
 		before := len(letters)
-		err = s.walk(func(file string) error {
-			if !isImageName(file) {
+		err = s.walk(func(file, why string) error {
+			if why == "" && !isImageName(file) {
+				why = notAnImage(file)
+			}
+			if why != "" {
+				b.d.LeftOut = countLeftOut(b.d.LeftOut, why, path.Join(half, file))
 				return nil
 			}
 			parts := strings.Split(file, "/")

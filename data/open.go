@@ -19,6 +19,10 @@ type OpenOptions struct {
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.
 	Crop bool
+	// Outside lets manifests and other lists in folders name images outside
+	// the folder: absolute paths, and such that lead out of it by "..". In
+	// archives they never may. Symbolic links may lead anywhere.
+	Outside bool
 }
 
 // Open finds a data set and reads its list of samples. what is the name of a
@@ -30,12 +34,24 @@ func Open(what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
 	}
+	d, err := openPath(what, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.legible(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func openPath(what string, opt OpenOptions) (*Dataset, error) {
 	path, name, err := locate(what, opt.Home)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(path), ".csv") {
-		return openManifest(folder(filepath.Dir(path)), filepath.Base(path), name)
+		return openManifest(folder(filepath.Dir(path)), filepath.Base(path), name, opt)
 	}
 	if isIdx(path) {
 		return openIdx(path, name)
@@ -93,7 +109,9 @@ type layout struct {
 // read as folders of images.
 func layouts() []layout {
 	return []layout{
-		{"manifest", func(t tree) bool { return t.has(manifestName) }, func(t tree, name string, _ OpenOptions) (*Dataset, error) { return openManifest(t, manifestName, name) }},
+		{"manifest", func(t tree) bool { return t.has(manifestName) }, func(t tree, name string, opt OpenOptions) (*Dataset, error) {
+			return openManifest(t, manifestName, name, opt)
+		}},
 		{"omniglot", isOmniglot, openOmniglot},
 		{"cub", isCUB, openCUB},
 		{"cars", isCars, openCars},
@@ -146,7 +164,7 @@ func soleZip(t tree) (string, bool) {
 		return "", false
 	}
 	images := false
-	err = t.walk(func(name string) error {
+	err = t.walk(func(name, _ string) error {
 		if isImageName(name) {
 			images = true
 			return errStop

@@ -11,8 +11,8 @@ func isSOP(t tree) bool { return t.has("Ebay_train.txt") && t.has("Ebay_test.txt
 // openSOP reads Stanford Online Products: Ebay_train.txt and Ebay_test.txt, each
 // a header and rows "image_id class_id super_class_id path". Fine is the
 // product, which the papers train on; coarse the kind of product.
-func openSOP(t tree, name string, _ OpenOptions) (*Dataset, error) {
-	b := newBuilder("sop", name)
+func openSOP(t tree, name string, opt OpenOptions) (*Dataset, error) {
+	b := newBuilder("sop", name, opt)
 	d := b.d
 	var products []int64
 	var kinds []string
@@ -33,7 +33,9 @@ func openSOP(t tree, name string, _ OpenOptions) (*Dataset, error) {
 			if err != nil {
 				return nil, at(t, file, n, "class_id: %w", err)
 			}
-			b.add(t, f[3])
+			if err := b.listed(t, f[3]); err != nil {
+				return nil, at(t, file, n, "%w", err)
+			}
 			products = append(products, product)
 			kinds = append(kinds, strings.TrimSuffix(path.Dir(f[3]), "_final"))
 			d.Splits = append(d.Splits, []Split{Train, Test}[i])

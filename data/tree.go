@@ -27,9 +27,9 @@ type tree interface {
 	where() string
 	// has reports whether there is a regular file of that name.
 	has(name string) bool
-	// walk calls fn for every regular file, in an order that depends on the
-	// names alone.
-	walk(fn func(name string) error) error
+	// walk calls fn for every file, in an order that depends on the names
+	// alone. why says why one cannot be read, and is empty for all others.
+	walk(fn func(name, why string) error) error
 	// read returns a file's content, appended to buf[:0].
 	read(name string, buf []byte) ([]byte, error)
 	// digest tells a file's content from any other: its SHA-256 or, in an
@@ -86,7 +86,7 @@ func (f folder) top() []string {
 	return names
 }
 
-func (f folder) walk(fn func(string) error) error {
+func (f folder) walk(fn func(name, why string) error) error {
 	root, err := filepath.EvalSymlinks(string(f))
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ type walker struct {
 	f       folder
 	root    string
 	visited map[string]bool
-	fn      func(string) error
+	fn      func(name, why string) error
 }
 
 // visit goes through the folder dir below w.f, which stands at real.
@@ -121,7 +121,7 @@ func (w *walker) visit(dir, real string) error {
 		name := path.Join(dir, e.Name())
 		switch {
 		case e.Type().IsRegular():
-			err = w.fn(name)
+			err = w.fn(name, "")
 		case e.IsDir():
 			err = w.visit(name, filepath.Join(real, e.Name()))
 		default:
@@ -134,23 +134,22 @@ func (w *walker) visit(dir, real string) error {
 	return nil
 }
 
-// follow goes where the link at path leads. A link to nowhere, or one of a ring
-// of links, names no file; a folder that the walk meets at its own place is left
-// for there.
+// follow goes where the link at path leads, if it is one. A folder that the walk
+// meets at its own place is left for there.
 func (w *walker) follow(name, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil
+		return w.fn(name, "a link that leads nowhere")
 	}
-	switch {
-	case info.Mode().IsRegular():
-		return w.fn(name)
-	case !info.IsDir():
-		return nil
+	if info.Mode().IsRegular() {
+		return w.fn(name, "")
+	}
+	if !info.IsDir() {
+		return w.fn(name, regular.Kind(info.Mode()))
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil
+		return w.fn(name, "a link that leads nowhere")
 	}
 	if in, err := filepath.Rel(w.root, real); err == nil && filepath.IsLocal(in) && !hidden(filepath.ToSlash(in)) {
 		return nil
@@ -274,9 +273,9 @@ func (a *archive) where() string { return a.path }
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
-func (a *archive) walk(fn func(string) error) error {
+func (a *archive) walk(fn func(name, why string) error) error {
 	for _, n := range a.names {
-		if err := fn(n); err != nil {
+		if err := fn(n, ""); err != nil {
 			return err
 		}
 	}
@@ -339,13 +338,13 @@ func (s subtree) read(name string, buf []byte) ([]byte, error) {
 	return s.tree.read(path.Join(s.dir, name), buf)
 }
 
-func (s subtree) walk(fn func(string) error) error {
+func (s subtree) walk(fn func(name, why string) error) error {
 	if f, ok := s.tree.(folder); ok {
 		return folder(f.path(s.dir)).walk(fn)
 	}
-	return s.tree.walk(func(name string) error {
+	return s.tree.walk(func(name, why string) error {
 		if rest, ok := strings.CutPrefix(name, s.dir+"/"); ok {
-			return fn(rest)
+			return fn(rest, why)
 		}
 		return nil
 	})
@@ -358,7 +357,7 @@ var errStop = errors.New("stop")
 // is one: archives are often wrapped in a folder of their own name.
 func soleFolder(t tree) (string, bool) {
 	first, sole := "", true
-	err := t.walk(func(name string) error {
+	err := t.walk(func(name, _ string) error {
 		top, _, nested := strings.Cut(name, "/")
 		if !nested || first != "" && top != first {
 			sole = false

@@ -77,8 +77,8 @@ const few = 10
 
 func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 	fmt.Fprintf(out, "%s: %d samples, layout %s\n", r.Name, r.Samples, r.Layout)
-	for _, n := range r.Notes {
-		fmt.Fprintf(out, "note: %s\n", n)
+	for _, l := range r.LeftOut {
+		fmt.Fprintln(out, l)
 	}
 	if r.Features > 0 {
 		fmt.Fprintf(out, "features: %d values per sample\n", r.Features)

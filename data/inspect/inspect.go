@@ -14,10 +14,11 @@ import (
 
 // Report is what Inspect found.
 type Report struct {
-	Name    string   `json:"name"`
-	Layout  string   `json:"layout"`
-	Samples int      `json:"samples"`
-	Notes   []string `json:"notes,omitempty"`
+	Name    string `json:"name"`
+	Layout  string `json:"layout"`
+	Samples int    `json:"samples"`
+	// LeftOut tells of the files that are no samples.
+	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 	// Labels has the label columns, Splits the number of samples by role.
 	Labels []Labels       `json:"labels"`
 	Splits map[string]int `json:"splits,omitempty"`
@@ -89,7 +90,7 @@ type Options struct {
 
 // Inspect examines d. Unreadable images are results, not errors.
 func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error) {
-	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), Notes: d.Notes, Disjoint: d.Splits != nil && d.Disjoint}
+	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), LeftOut: d.LeftOut, Disjoint: d.Splits != nil && d.Disjoint}
 	for i := range d.Columns {
 		r.Labels = append(r.Labels, labels(d, &d.Columns[i]))
 	}

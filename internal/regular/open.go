@@ -16,11 +16,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s: %s, not a regular file", e.Path, kind(e.Mode))
+	return fmt.Sprintf("%s: %s, not a regular file", e.Path, Kind(e.Mode))
 }
 
-func kind(m fs.FileMode) string {
+// Kind says what a file of that mode is: "a named pipe", "a folder"...
+func Kind(m fs.FileMode) string {
 	switch {
+	case m.IsRegular():
+		return "a regular file"
 	case m.IsDir():
 		return "a folder"
 	case m&fs.ModeNamedPipe != 0:
