@@ -44,7 +44,7 @@ func TestHostileFolder(t *testing.T) {
 	}
 	p.Label, p.Fine = make([]int64, d.Len()), make([]int64, d.Len())
 	cfg := LoaderConfig{Image: imaging.Config{Width: 4, Height: 4}}
-	read := func(skip bool) (names []string, skipped []error, err error) {
+	read := func(skip bool) (names []string, skipped []Skipped, err error) {
 		cfg.SkipCorrupt = skip
 		l := newLoader(t, p, cfg)
 		s := l.Sequential(t.Context(), 3)
@@ -71,7 +71,7 @@ func TestHostileFolder(t *testing.T) {
 	}
 	said := ""
 	for _, e := range skipped {
-		said += e.Error() + "\n"
+		said += e.Err.Error() + "\n"
 	}
 	for _, want := range []string{"empty.jpg: empty file", "cut.png: damaged PNG", "huge.png: PNG of 60000 x 60000 pixels", "text.jpg: not an image", "zeros.gif: not an image", "riff.webp: damaged WebP"} {
 		if !strings.Contains(said, want) {

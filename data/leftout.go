@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -26,7 +27,31 @@ func (l LeftOut) String() string {
 	if l.Count > len(l.First) {
 		more = ", ..."
 	}
-	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(l.First, ", "), more)
+	first := slices.Clone(l.First)
+	for i, name := range first {
+		if illegible(name) != "" {
+			first[i] = strconv.Quote(name)
+		}
+	}
+	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
+}
+
+// Unread is d.LeftOut and the samples that loaders of d skipped, each once.
+func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
+	list := make([]LeftOut, len(d.LeftOut))
+	for i, l := range d.LeftOut {
+		list[i] = LeftOut{l.Reason, l.Count, slices.Clone(l.First)}
+	}
+	seen := make(map[int]bool)
+	for _, s := range loaders {
+		for _, k := range s.Skipped {
+			if !seen[k.Sample] {
+				seen[k.Sample] = true
+				list = countLeftOut(list, "could not be read", k.Err.Error())
+			}
+		}
+	}
+	return list
 }
 
 // countLeftOut adds one more to the list.

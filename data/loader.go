@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,6 +61,8 @@ type Loader struct {
 	mu    sync.Mutex
 	free  []*slot
 	stats Stats
+	// skipped has the samples in stats.Skipped.
+	skipped map[int]bool
 }
 
 // Stats sums up what a Loader's streams did.
@@ -69,8 +72,14 @@ type Stats struct {
 	// Waited is the time that Next blocked; Total the time from each stream's
 	// first batch being asked for to its end.
 	Waited, Total time.Duration
-	// Skipped are the errors of samples left out, in the order met.
-	Skipped []error
+	// Skipped are the samples left out, each once, in the order met.
+	Skipped []Skipped
+}
+
+// Skipped is a sample, by its number in the Dataset, that could not be read.
+type Skipped struct {
+	Sample int
+	Err    error
 }
 
 // WaitShare returns the share of time that the consumer waited for data, 0 to 1.
@@ -125,7 +134,7 @@ func (l *Loader) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Skipped = append([]error(nil), s.Skipped...)
+	s.Skipped = slices.Clone(s.Skipped)
 	return s
 }
 
@@ -362,9 +371,7 @@ func (s *Stream) finish(t *slot) error {
 			if !s.l.cfg.SkipCorrupt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 				return err
 			}
-			s.l.mu.Lock()
-			s.l.stats.Skipped = append(s.l.stats.Skipped, err)
-			s.l.mu.Unlock()
+			s.l.skip(p.Index[t.pos[k]], err)
 			continue
 		}
 		if kept < k {
@@ -379,6 +386,19 @@ func (s *Stream) finish(t *slot) error {
 	b.N = kept
 	b.Pixels = b.Pixels[:kept*b.H*b.W*b.C]
 	return nil
+}
+
+// skip notes that a sample could not be read.
+func (l *Loader) skip(sample int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.skipped[sample] {
+		if l.skipped == nil {
+			l.skipped = make(map[int]bool)
+		}
+		l.skipped[sample] = true
+		l.stats.Skipped = append(l.stats.Skipped, Skipped{sample, err})
+	}
 }
 
 // Close ends the stream, whether or not all batches were taken, and adds its

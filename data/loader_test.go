@@ -154,8 +154,26 @@ func TestLoaderErrors(t *testing.T) {
 		}
 	}
 	skipped := l.Stats().Skipped
-	if len(skipped) != 2 || !errors.Is(skipped[0], broken) || !strings.Contains(skipped[1].Error(), "image9: internal error while reading the image: decoder bug") {
+	if len(skipped) != 2 || skipped[0].Sample != 7 || !errors.Is(skipped[0].Err, broken) || skipped[1].Sample != 9 || !strings.Contains(skipped[1].Err.Error(), "image9: internal error while reading the image: decoder bug") {
 		t.Errorf("%v", skipped)
+	}
+
+	// Another epoch meets the same ones: they are counted once.
+	again := l.Epoch(t.Context(), 1, batches)
+	defer again.Close()
+	for range batches {
+		if _, err := again.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Data.LeftOut = []LeftOut{{"not an image", 1, []string{"x"}}}
+	left := p.Data.Unread(l.Stats(), l.Stats())
+	if len(left) != 2 || left[0].Count != 1 || left[1].Count != 2 || left[1].First[0] != "image7: broken" || left[1].Reason != "could not be read" {
+		t.Errorf("%v", left)
+	}
+	left[0].First[0] = "changed"
+	if p.Data.LeftOut[0].First[0] != "x" {
+		t.Error("the list is shared")
 	}
 }
 

@@ -85,6 +85,15 @@ func TestLinkedFolders(t *testing.T) {
 	d := open(t, dir)
 	expect(t, d, "folders", "gull/1.png gull\nowl/1.png owl\nwren/1.png wren")
 	readable(t, d)
+	if len(d.LeftOut) != 1 || d.LeftOut[0].String() != "left out 2: a link that leads nowhere: wren/none, wren/ring" {
+		t.Errorf("%v", d.LeftOut)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "wren", "2.png"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if d = open(t, dir); d.Len() != 3 || d.LeftOut[0].String() != "left out 1: a named pipe: wren/2.png" {
+		t.Errorf("%v", d.LeftOut)
+	}
 }
 
 // A named pipe is an error wherever it stands, and never waited for.

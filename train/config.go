@@ -49,7 +49,8 @@ type DataConfig struct {
 	Augment      string `yaml:"augment" help:"random changes of training images: none, characters, light, standard, strong"`
 	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file below the user's cache folder"`
-	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping"`
+	Outside      bool   `yaml:"outside" help:"let manifests and lists in folders name images outside the folder"`
+	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`
 }
 
 // NetworkConfig describes the network.

@@ -58,7 +58,12 @@ func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	if in := m.Net.Spec().Input; in.H != h || in.W != w || in.C != c {
 		return nil, fmt.Errorf("data set %s gives samples of %d x %d x %d, but the network takes %s", p.Data.Name, h, w, c, in)
 	}
-	return embed(ctx, m.Net, f, p, m.Config.Eval.Batch)
+	e, err := embed(ctx, m.Net, f, p, m.Config.Eval.Batch)
+	if err != nil {
+		return nil, err
+	}
+	e.LeftOut = p.Data.Unread(f.stats())
+	return e, nil
 }
 
 // Whole returns all samples of a data set as one part, with its usual labels.
@@ -84,6 +89,8 @@ type Embedded struct {
 	X    *mat.Dense
 	Part *data.Part
 	Pos  []int
+	// LeftOut, of Model.Embed, tells of what has no row.
+	LeftOut []data.LeftOut
 }
 
 // Fine returns the fine label of every row.

@@ -93,6 +93,8 @@ type Result struct {
 	Wait   float64
 	Took   time.Duration
 	Notes  []string // see Event
+	// LeftOut tells of the files and samples that were not used.
+	LeftOut []data.LeftOut
 }
 
 // Last returns the last epoch's row.
@@ -536,8 +538,22 @@ func (t *trainer) finish(ctx context.Context) (*Result, error) {
 			}
 		}
 	}
+	res.LeftOut = t.leftOut()
 	t.observe(Finished, objective.Result{}, nil)
 	return res, nil
+}
+
+// leftOut tells of the files that are no samples, and of the samples that
+// neither training nor an evaluation could read.
+func (t *trainer) leftOut() []data.LeftOut {
+	stats := []data.Stats{t.feed.stats()}
+	for _, s := range t.scored {
+		stats = append(stats, s.qfeed.stats())
+		if s.gfeed != nil {
+			stats = append(stats, s.gfeed.stats())
+		}
+	}
+	return t.sel.Train.Data.Unread(stats...)
 }
 
 // saveModel writes the network, with how its input is prepared among the

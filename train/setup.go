@@ -50,7 +50,7 @@ func OpenData(cfg DataConfig, home string) (*data.Dataset, error) {
 	if cfg.Labels != "" {
 		return nil, fmt.Errorf("data.labels %s goes with a file of features (.npy), and %s is none", cfg.Labels, what)
 	}
-	return data.Open(what, data.OpenOptions{Home: home, Crop: cfg.Crop})
+	return data.Open(what, data.OpenOptions{Home: home, Crop: cfg.Crop, Outside: cfg.Outside})
 }
 
 // selectData applies the label rule, the split and the limits of cfg.

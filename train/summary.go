@@ -3,6 +3,8 @@ package train
 import (
 	"fmt"
 	"math"
+
+	"github.com/kindred-ml/kindred/data"
 )
 
 // Summary is the result of a run as one JSON document.
@@ -21,6 +23,8 @@ type Summary struct {
 	// Notes are remarks about the run, Warnings those of epochs.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+	// LeftOut tells of the files and samples that were not used.
+	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 }
 
 // Summary sums up the run that is in dir.
@@ -29,7 +33,7 @@ func (r *Result) Summary(dir string) Summary {
 	s := Summary{
 		Dir: dir, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(), ActiveShare: last.ActiveShare(),
 		NoPositive: last.NoPositive, Metrics: map[string]float64{}, Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
-		TrainingLabels: r.Config.Data.Label, Notes: r.Notes,
+		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
 	}
 	for _, e := range r.History {
 		s.Steps += e.Steps

@@ -18,6 +18,7 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		sheet      string
 		rows, cols int
 		skip, full bool
+		outside    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "info PATH",
@@ -28,7 +29,7 @@ unreadable images, and pictures that occur twice, first of all those with two
 different labels. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := openAny(args[0], dataHome(*dir))
+			d, err := openAny(args[0], dataHome(*dir), outside)
 			if err != nil {
 				return err
 			}
@@ -56,6 +57,7 @@ different labels. --sheet draws examples of every class.`,
 		},
 	}
 	fs := cmd.Flags()
+	addOutside(cmd, &outside)
 	fs.StringVar(&sheet, "sheet", "", "write a contact sheet (PNG) to this file")
 	fs.IntVar(&rows, "rows", 20, "classes on the sheet")
 	fs.IntVar(&cols, "cols", 10, "images per class on the sheet")
@@ -65,11 +67,11 @@ different labels. --sheet draws examples of every class.`,
 }
 
 // openAny opens a set of images or of features.
-func openAny(what, home string) (*data.Dataset, error) {
+func openAny(what, home string, outside bool) (*data.Dataset, error) {
 	if data.IsFeatures(what) {
 		return data.OpenFeatures(what, "")
 	}
-	return data.Open(what, data.OpenOptions{Home: home})
+	return data.Open(what, data.OpenOptions{Home: home, Outside: outside})
 }
 
 // few is how many entries of a list are printed without --full.

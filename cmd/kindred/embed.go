@@ -13,6 +13,7 @@ import (
 
 func newEmbed(a *app) *cobra.Command {
 	var run, path, dataDir, dataLabels, out, labels string
+	var outside bool
 	cmd := &cobra.Command{
 		Use:   "embed --run DIR --data PATH --out E.npy",
 		Short: "Compute the embeddings of a data set with a trained network",
@@ -34,7 +35,7 @@ set, prepared as the run's test images were, and writes one row each.`,
 			if err != nil {
 				return err
 			}
-			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop}, dataHome(dataDir))
+			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop, Outside: outside}, dataHome(dataDir))
 			if err != nil {
 				return err
 			}
@@ -54,8 +55,9 @@ set, prepared as the run's test images were, and writes one row each.`,
 					return err
 				}
 			}
+			a.sayLeftOut(e.LeftOut)
 			if a.json {
-				return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols})
+				return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols, "left_out": e.LeftOut})
 			}
 			words := a.out
 			if isStdout(out) || isStdout(labels) {
@@ -72,5 +74,18 @@ set, prepared as the run's test images were, and writes one row each.`,
 	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
 	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy); - for standard output")
 	fs.StringVar(&labels, "labels", "", "also write the samples' paths and labels to this file (.csv)")
+	addOutside(cmd, &outside)
 	return cmd
+}
+
+// addOutside adds the flag of data.OpenOptions.Outside.
+func addOutside(cmd *cobra.Command, outside *bool) {
+	cmd.Flags().BoolVar(outside, "allow-outside", false, "let a manifest or list in a folder name images outside the folder")
+}
+
+// sayLeftOut tells which files and samples were not used.
+func (a *app) sayLeftOut(list []data.LeftOut) {
+	for _, l := range list {
+		fmt.Fprintln(a.err, l)
+	}
 }

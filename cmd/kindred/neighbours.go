@@ -20,6 +20,7 @@ type neighboursFlags struct {
 	embeddings, labels, data, dataDir, out string
 	column, distance                       string
 	queries, k, scratch                    int
+	outside                                bool
 }
 
 // neighboursResult is what kindred neighbours --json prints.
@@ -62,6 +63,7 @@ files: labels.csv with a column path). Without --data only labels are shown.`,
 	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one row each ("+strings.Join(embio.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
 	fs.StringVar(&f.column, "column", "", "column of labels that says what is right; default: label, fine or coarse, the first there is")
+	addOutside(cmd, &f.outside)
 	fs.StringVar(&f.data, "data", "", "data set with the pictures, by name or path")
 	fs.StringVar(&f.dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
@@ -148,7 +150,7 @@ func pictures(set *embio.Labelled, f *neighboursFlags) (rows.Reader, error) {
 	if set.Files == nil {
 		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.data, f.embeddings)
 	}
-	d, err := data.Open(f.data, data.OpenOptions{Home: dataHome(f.dataDir)})
+	d, err := data.Open(f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type trainFlags struct {
 	out, resume           string
 	force                 bool
 	printConfig           bool
+	outside               bool
 }
 
 func newTrain(a *app) *cobra.Command {
@@ -57,6 +58,7 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.StringVarP(&f.config, "config", "c", "", "configuration (YAML)")
 	fs.StringVar(&f.data, "data", "", "data set by name, folder, manifest or benchmark root; short for data.path")
 	fs.StringVar(&f.dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	addOutside(cmd, &f.outside)
 	fs.StringArrayVar(&f.set, "set", nil, "set section.key=value")
 	fs.StringVar(&f.out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
 	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
@@ -92,6 +94,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err := writeRunReport(cmd.Context(), res.Dir); err != nil {
 		return err
 	}
+	a.sayLeftOut(res.LeftOut)
 	if a.json {
 		return a.printJSON(res.Summary(res.Dir))
 	}
@@ -137,6 +140,9 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 	}
 	if f.data != "" {
 		set = append([]string{"data.path=" + fmt.Sprintf("%q", f.data)}, set...)
+	}
+	if f.outside {
+		set = append(set, "data.outside=true")
 	}
 	if cmd.Flags().Changed("seed") {
 		set = append([]string{fmt.Sprintf("train.seed=%d", a.seed)}, set...)
