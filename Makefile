@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint cross bench gen checkgen fmt
+.PHONY: help build demo test lint cross bench gen assembly checkgen fmt
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -44,14 +44,20 @@ bench: build
 fmt:
 	gofmt -w .
 
-# gen rewrites the generated assembly. Its generator is a module of its own.
-gen:
-	cd internal/simd/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg simd
-	cd internal/dot16/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg dot16
-	cd internal/pix/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg pix
-	cd internal/scan/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg scan
+# gen rewrites the assembly and the generated pages. A generator of assembly is a
+# module of its own.
+GENERATED = simd dot16 pix scan
+ROOT = .
+
+gen: assembly
 	$(GO) run ./docs/gen
 
-# checkgen fails if the assembly is not what the generator writes.
-checkgen: gen
-	git diff --exit-code -- internal/simd internal/pix internal/dot16 internal/scan
+assembly:
+	@for pkg in $(GENERATED); do \
+		echo "internal/$$pkg"; \
+		(cd $(ROOT)/internal/$$pkg/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg $$pkg) || exit 1; \
+	done
+
+# The pages are compared by docs/gen's test.
+checkgen:
+	.ci/checkgen $(GENERATED)
