@@ -1,12 +1,14 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint cross bench gen assembly checkgen fmt
+.PHONY: help build demo test race lint cross peer bench bench-page gen assembly checkgen fmt
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
 	@echo 'make test   everything CI runs: lint, cross builds, tests at every instruction set, fuzzing'
-	@echo 'make bench  time kindred beside PyTorch and faiss (Debian: python3-torch python3-torchvision python3-faiss)'
+	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
+	@echo 'make bench  time kindred beside PyTorch and faiss, which it installs if need be (Debian)'
+	@echo 'make bench-page  the same, and write the figures into docs/bench.md and README'
 	@echo 'make gen    regenerate assembly and generated docs'
 	@echo 'make fmt    gofmt'
 
@@ -27,6 +29,17 @@ test: lint cross checkgen
 	$(GO) test -short -tags noasm $(KERNEL_USERS)
 	.ci/fuzz
 
+# Packages with goroutines of their own, or whose work par spreads over the cores.
+# The race detector needs cgo, and makes allocations of its own.
+RACE_USERS = ./internal/par ./internal/budget ./internal/conv ./mat ./pair ./mine ./objective ./nn ./nn/optim ./data ./data/inspect \
+	./train ./eval/... ./project ./theory/field ./theory/isometry ./theory/noise ./cmd/kindred
+CC ?= gcc
+
+race:
+	@if command -v $(firstword $(CC)) >/dev/null; then \
+		CGO_ENABLED=1 $(GO) test -race -short -timeout 10m -skip 'Alloc|Memory|^TestShapes$$' $(RACE_USERS); \
+	else echo 'no C compiler ($(CC)), which the race detector needs: skipped'; fi
+
 # It must also build where there is no assembly for it.
 cross:
 	GOOS=linux GOARCH=arm64 $(GO) build ./...
@@ -38,8 +51,26 @@ lint:
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-bench: build
+# What bench/peer.py needs, from Debian. Without OpenBLAS PyTorch takes the
+# reference BLAS, ten times slower.
+PEER_PACKAGES = python3-torch python3-torchvision python3-faiss libopenblas0-pthread
+
+peer:
+	@dpkg -s $(PEER_PACKAGES) >/dev/null 2>&1 || { \
+		install='apt-get update && apt-get install -y --no-install-recommends $(PEER_PACKAGES)'; \
+		if [ "$$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive sh -c "$$install"; \
+		else echo "the peer needs, as root: $$install"; exit 1; fi; }
+
+bench: build peer
 	bin/kindred bench --peer bench/peer.py
+
+# bench-page takes the figures of this machine for docs/bench.md and README, on a
+# machine that does nothing else meanwhile:
+#   make bench-page RECORD=docs/bench/amd-epyc-zen5.json PROCESSOR='AMD EPYC (Zen 5)'
+RECORD = docs/bench/this-machine.json
+bench-page: build peer
+	bin/kindred bench --peer bench/peer.py --record $(RECORD) --processor "$(PROCESSOR)"
+	$(GO) run ./docs/gen
 
 fmt:
 	gofmt -w .

@@ -1,40 +1,75 @@
 #!/usr/bin/env python3
-"""Times in PyTorch and faiss what `kindred bench` times in Go.
+"""Times in PyTorch and faiss what `kindred bench` times in Go, each at its best.
 
-Usage: /usr/bin/python3 bench/peer.py [case ...]
-Prints one JSON object a line: {"case": ..., "median_ms": ..., "per_s": ...}.
-Needs Debian's python3-torch python3-torchvision python3-faiss. Float32, THREADS threads (default: all cores).
+Usage: /usr/bin/python3 bench/peer.py [case ...]     prints one JSON object a case
+       /usr/bin/python3 bench/peer.py --tune         finds OpenBLAS's fastest core type, prints it and the versions
+       /usr/bin/python3 bench/peer.py --serve case   times a turn for each line "turn VARIANT" (what kindred calls)
+
+Needs Debian's python3-torch python3-torchvision python3-faiss libopenblas0-pthread; without the last
+the products come from the reference BLAS, ten times slower. THREADS threads (default: all cores).
+
+Float32, unless a case ends in -bf16: then channels last and autocast to bfloat16. A case with a
+convolution has a variant -cl with channels last; a peer's time is that of its faster variant.
 """
+import ctypes
 import json
 import os
 import statistics
+import subprocess
 import sys
 import time
 
-import torch
-import torch.nn.functional as F
-from torch import nn
-
+NEEDED = "python3-torch python3-torchvision python3-faiss libopenblas0-pthread"
+UNKNOWN_CASE = 3  # exit status
 THREADS = int(os.environ.get("THREADS", os.cpu_count()))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", str(THREADS))
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+except ImportError as e:
+    sys.exit(f"{e}; install (Debian): apt-get install --no-install-recommends {NEEDED}")
+
 torch.set_num_threads(THREADS)
 torch.manual_seed(0)
 
 
-def report(case, work, items=1, runs=7, warm=2):
-    for _ in range(warm):
-        work()
-    ms = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        ms.append((time.perf_counter() - start) * 1e3)
-    median = statistics.median(ms)
-    print(json.dumps({"case": case, "median_ms": round(median, 4), "per_s": round(items / median * 1e3, 2)}), flush=True)
+def once(work):
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1e3
 
 
-def gemm(case, m, k, n):
-    a, b = torch.randn(m, k), torch.randn(k, n)
-    report(case, lambda: a @ b, runs=9, warm=3)
+class Turns:
+    """Times work in turns, as kindred does: a turn is repetitions until 100 ms have passed, and
+    its figure their median. One repetition before them is not counted, unless it takes so long
+    that cold caches do not matter."""
+
+    def __init__(self, work):
+        self.work = work
+        self.last = once(work)
+        if self.last < 250:
+            self.last = once(work)
+
+    def turn(self):
+        if self.last < 250:
+            once(self.work)
+        ms = [once(self.work)]
+        while sum(ms) < 100:
+            ms.append(once(self.work))
+        self.last = statistics.median(ms)
+        return self.last
+
+
+def faster(a, b):
+    """The faster of two ways to do the same."""
+    a(), b()
+    return a if once(a) + once(a) < once(b) + once(b) else b
+
+
+def gemm(m, k, n):
+    a, b, c = torch.randn(m, k), torch.randn(k, n), torch.empty(m, n)
+    return lambda: torch.mm(a, b, out=c)
 
 
 # --- training steps: forward, easy positive + random negative, triplet loss, backward, Adam ---
@@ -53,25 +88,31 @@ def conv4_net(size=40, width=64, dim=128):
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(width * (size // 16) ** 2, dim))
 
 
-def training_step(case, net, x, y):
+def channels_last(net, x):
+    return net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+
+
+def training_step(net, x, y, last=False):
+    if last:
+        net, x = channels_last(net, x)
     adam = torch.optim.Adam(net.parameters(), 1e-3)
     n = len(y)
     rows = torch.arange(n)
     same = y[:, None] == y[None, :]
     self_pair = torch.eye(n, dtype=torch.bool)
 
-    def step():
+    def step(none):
         e = F.normalize(net(x))
         d2 = 2 - 2 * e @ e.T
         with torch.no_grad():
             p = d2.masked_fill(~same | self_pair, 9.0).argmin(1)
             q = torch.rand(n, n).masked_fill(same, -1.0).argmax(1)
         loss = F.relu(d2[rows, p] - d2[rows, q] + 0.2).mean()
-        adam.zero_grad()
+        adam.zero_grad(set_to_none=none)
         loss.backward()
         adam.step()
 
-    report(case, step, items=n)
+    return faster(lambda: step(True), lambda: step(False))
 
 
 # --- losses: similarity matrix, mining, loss, backward ---
@@ -104,7 +145,7 @@ def ms_loss(d2, s, pos, neg, rows, dim):
     return (pulled + pushed).mean()
 
 
-def loss_step(case, loss, n, dim, classes):
+def loss_step(loss, n, dim, classes):
     x = torch.randn(n, dim, requires_grad=True)
     y = torch.arange(n) % classes
     rows = torch.arange(n)
@@ -117,7 +158,7 @@ def loss_step(case, loss, n, dim, classes):
         s = e @ e.T
         loss(2 - 2 * s, s, pos, neg, rows, dim).backward()
 
-    report(case, step)
+    return step
 
 
 # --- search and clustering ---
@@ -130,48 +171,153 @@ def vectors(n, dim, unit):
     return x / np.linalg.norm(x, axis=1, keepdims=True) if unit else x
 
 
-def search(case, n, dim, queries, k):
+def search(n, dim, queries, k):
     import faiss
     x = vectors(n, dim, unit=True)
     index = faiss.IndexFlatIP(dim)
     index.add(x)
-    report(case, lambda: index.search(x[:queries], k), items=queries, runs=3, warm=1)
+    return lambda: index.search(x[:queries], k)
 
 
-def kmeans(case, n, dim, k, iterations):
+def kmeans(n, dim, k, iterations):
     import faiss
     x = vectors(n, dim, unit=False)
-    report(case, lambda: faiss.Kmeans(dim, k, niter=iterations, seed=1, max_points_per_centroid=10 ** 9).train(x), runs=3, warm=0)
+    return lambda: faiss.Kmeans(dim, k, niter=iterations, seed=1, max_points_per_centroid=10 ** 9).train(x)
 
 
-def resnet(case, depth, training):
+def resnet(depth, training, last=False, bf16=False):
     import torchvision
     net = getattr(torchvision.models, f"resnet{depth}")()
     x = torch.rand(16, 3, 224, 224)
-    if training:
-        net.train()
-        report(case, lambda: net(x).sum().backward(), items=16, runs=3, warm=1)
-        return
-    net.eval()
-    with torch.no_grad():
-        report(case, lambda: net(x), items=16, runs=5, warm=1)
+    if last:
+        net, x = channels_last(net, x)
+    net.train(training)
+
+    def run(none):
+        with torch.set_grad_enabled(training), torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+            y = net(x)
+        if training:
+            net.zero_grad(set_to_none=none)
+            y.float().sum().backward()
+
+    return faster(lambda: run(True), lambda: run(False)) if training else lambda: run(True)
 
 
+def mnist_step(last=False):
+    return training_step(mnist_net(), torch.rand(128, 1, 28, 28), torch.arange(128) % 2, last)
+
+
+# CASES holds what prepares each case and returns the work.
 CASES = {
-    "mnist-step-b128": lambda c: training_step(c, mnist_net(), torch.rand(128, 1, 28, 28), torch.arange(128) % 2),
-    "conv4-40px-step-b112": lambda c: training_step(c, conv4_net(), torch.rand(112, 1, 40, 40), torch.arange(112) % 4),
-    "search-60502x512-q6000": lambda c: search(c, 60502, 512, 6000, 9),
-    "kmeans-60502x512-k1000-it5": lambda c: kmeans(c, 60502, 512, 1000, 5),
+    "mnist-step-b128-unfolded": mnist_step,
+    "mnist-step-b128-unfolded-cl": lambda: mnist_step(True),
+    "search-60502x512-q6000": lambda: search(60502, 512, 6000, 9),
+    "kmeans-60502x512-k1000-it5": lambda: kmeans(60502, 512, 1000, 5),
 }
+for tail, last in (("", False), ("-cl", True)):
+    CASES["mnist-step-b128" + tail] = lambda l=last: mnist_step(l)
+    CASES["conv4-40px-step-b112" + tail] = lambda l=last: training_step(conv4_net(), torch.rand(112, 1, 40, 40), torch.arange(112) % 4, l)
 for mkn in ((2048, 2048, 2048), (70000, 288, 64), (44800, 576, 64)):
-    CASES["gemm-%dx%dx%d" % mkn] = lambda c, s=mkn: gemm(c, *s)
+    CASES["gemm-%dx%dx%d" % mkn] = lambda s=mkn: gemm(*s)
 for name, fn in (("triplet", triplet_loss), ("margin", margin_loss), ("ms", ms_loss)):
     for n, dim, classes in ((128, 128, 16), (512, 128, 64), (2048, 512, 256)):
-        CASES[f"{name}-n{n}-d{dim}"] = lambda c, a=(fn, n, dim, classes): loss_step(c, *a)
+        CASES[f"{name}-n{n}-d{dim}"] = lambda a=(fn, n, dim, classes): loss_step(*a)
 for depth in (18, 50):
     for mode in ("infer", "train"):
-        CASES[f"resnet{depth}-224-{mode}-b16"] = lambda c, d=depth, t=mode == "train": resnet(c, d, t)
+        for tail, kw in (("", {}), ("-cl", {"last": True}), ("-bf16", {"last": True, "bf16": True})):
+            CASES[f"resnet{depth}-224-{mode}-b16{tail}"] = lambda d=depth, t=mode == "train", kw=kw: resnet(d, t, **kw)
+
+
+# --- the BLAS ---
+
+def openblas():
+    """The loaded OpenBLAS, or None."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "libopenblas" in line}
+    for path in sorted(paths):
+        lib = ctypes.CDLL(path)
+        lib.openblas_get_config.restype = lib.openblas_get_corename.restype = ctypes.c_char_p
+        return lib
+    return None
+
+
+CORE_TYPES = ("Haswell", "Zen", "SkylakeX", "Cooperlake", "Sapphirerapids")
+
+
+def probe():
+    """The rate of products, in GFLOP/s: the geometric mean of a square and a tall one, each at its best."""
+    rate = 1.0
+    for m, k, n, times in ((2048, 2048, 2048, 5), (70000, 288, 64, 7)):
+        work = gemm(m, k, n)
+        work()
+        rate *= 2 * m * k * n / min(once(work) for _ in range(times)) / 1e6
+    print(json.dumps({"core_type": openblas().openblas_get_corename().decode(), "gflops": round(rate ** 0.5, 1)}))
+
+
+def tune():
+    lib = openblas()
+    if lib is None:
+        sys.exit("PyTorch does its products by another BLAS than OpenBLAS; install (Debian): apt-get install libopenblas0-pthread")
+    import faiss
+    import torchvision
+    tried = []
+    for wanted in (None, *CORE_TYPES):
+        env = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+        if wanted:
+            env["OPENBLAS_CORETYPE"] = wanted
+        # A core type whose instructions this machine lacks ends its process; one that this OpenBLAS
+        # does not know becomes another.
+        r = subprocess.run([sys.executable, os.path.abspath(__file__), "--probe"], env=env, capture_output=True, text=True)
+        if r.returncode == 0:
+            got = json.loads(r.stdout)
+            if wanted is None or wanted.lower() == got["core_type"].lower():
+                tried.append({**got, "own_guess": wanted is None})
+    best = max(tried, key=lambda t: t["gflops"])
+    print(json.dumps({
+        "env": {"OPENBLAS_CORETYPE": best["core_type"], "OPENBLAS_NUM_THREADS": str(THREADS)},
+        "versions": {"PyTorch": torch.__version__, "torchvision": torchvision.__version__, "faiss": faiss.__version__,
+                     "oneDNN": onednn(), "OpenBLAS": lib.openblas_get_config().decode().split()[1]},
+        "blas": "OpenBLAS, " + ("pthreads" if "pthread" in os.path.realpath(lib._name) or "openblasp" in lib._name else os.path.basename(lib._name)),
+        "core_type": best["core_type"], "threads": THREADS, "core_types": tried}))
+
+
+def onednn():
+    words = torch.__config__.show().split("MKL-DNN v")
+    return words[1].split()[0] if len(words) > 1 else "none"
+
+
+# --- what the command line asks for ---
+
+def check(case):
+    if case not in CASES:
+        print(f"no case {case}", file=sys.stderr)
+        sys.exit(UNKNOWN_CASE)
+
+
+def serve(case):
+    check(case)
+    variants = {v: None for v in (case, case + "-cl") if v in CASES}
+    for v in variants:
+        variants[v] = Turns(CASES[v]())
+    print(json.dumps({"variants": list(variants)}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps({"ms": variants[line.split()[1]].turn()}), flush=True)
+
+
+def main(args):
+    if args[:1] == ["--probe"]:
+        return probe()
+    if args[:1] == ["--tune"]:
+        return tune()
+    if args[:1] == ["--serve"]:
+        return serve(args[1])
+    for case in args:
+        check(case)
+    for case in args or CASES:
+        turns = Turns(CASES[case]())
+        ms = [turns.turn() for _ in range(5)]
+        print(json.dumps({"case": case, "median_ms": round(statistics.median(ms), 4), "min_ms": round(min(ms), 4), "max_ms": round(max(ms), 4)}), flush=True)
+
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or CASES:
-        CASES[wanted](wanted)
+    main(sys.argv[1:])

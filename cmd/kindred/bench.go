@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"text/tabwriter"
 
@@ -14,20 +17,30 @@ import (
 
 func newBench(a *app) *cobra.Command {
 	var peer bench.Peer
-	var layers bool
+	var o benchOptions
 	cmd := &cobra.Command{
 		Use:   "bench [case...]",
 		Short: "Time kindred's main jobs, optionally beside PyTorch and faiss",
-		Long: `bench times the named cases (all without a name) and prints the median of
-several runs. With --peer it also runs a script that does the same work in
-PyTorch and faiss, right after each case, and prints how many times faster
-kindred is (peer's time / ours). With --layers a network's time is told apart
-by layer, with the share of the machine's peak rate that each reaches (more than
-100 % where a convolution takes fewer multiplications than its definition).`,
+		Long: `bench times the named cases (all without a name): five turns of each, and
+prints their median, least and largest. A turn repeats the work for 100 ms, once
+at least.
+
+With --peer a script does the same work in PyTorch and faiss, a turn of theirs
+after each of ours, and the table shows how many times faster kindred is (peer's
+time / ours). Before the first case the peer is tuned: OpenBLAS often guesses its
+core type wrongly, so all are tried and the fastest is taken. bench/peer.py needs
+Debian's python3-torch python3-torchvision python3-faiss libopenblas0-pthread
+(make bench installs them).
+
+With --record the figures are also written to a file, from which docs/bench.md is
+made (make bench-page). With --layers a network's time is told apart by layer, with
+the share of the machine's peak rate that each reaches (more than 100 % where a
+convolution takes fewer multiplications than its definition).`,
 		Example: `  kindred bench
   kindred bench mnist-step-b128 --peer bench/peer.py
   kindred bench conv4-40px-step-b112 --layers
-  kindred bench gemm-2048x2048x2048 --json`,
+  kindred bench gemm-2048x2048x2048 --json
+  kindred bench --peer bench/peer.py --record docs/bench/mine.json --processor "EPYC 9755"`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, c := range bench.Cases() {
@@ -44,55 +57,80 @@ by layer, with the share of the machine's peak rate that each reaches (more than
 				if _, err := exec.LookPath(peer.Python); err != nil {
 					return fmt.Errorf("the peer's interpreter: %w; name another with --python", err)
 				}
+				o.peer = &peer
 			}
-			return runBench(cmd, a, cases, peer, layers)
+			return o.run(cmd.Context(), a, cases)
 		},
 	}
 	cmd.Flags().StringVar(&peer.Script, "peer", "", "script that times the same cases elsewhere, e.g. bench/peer.py")
 	cmd.Flags().StringVar(&peer.Python, "python", "/usr/bin/python3", "interpreter for --peer")
-	cmd.Flags().BoolVar(&layers, "layers", false, "tell a network's time apart by layer")
+	cmd.Flags().BoolVar(&o.layers, "layers", false, "tell a network's time apart by layer")
+	cmd.Flags().StringVar(&o.record, "record", "", "file (.json) to write the figures to")
+	cmd.Flags().StringVar(&o.processor, "processor", "", "name of the processor in the record (default: what the system calls it)")
 	return cmd
 }
 
-func runBench(cmd *cobra.Command, a *app, cases []bench.Case, peer bench.Peer, layers bool) error {
-	results := make([]bench.Result, 0, len(cases))
+type benchOptions struct {
+	peer              *bench.Peer
+	layers            bool
+	record, processor string
+}
+
+func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) error {
+	record := bench.NewRecord(o.processor, o.peer)
+	if o.record != "" && record.Busy() {
+		fmt.Fprintf(a.err, "other work is going on (load %.1f): these figures will not be good enough to keep\n", *record.Load)
+	}
+	if o.record != "" {
+		if err := os.MkdirAll(filepath.Dir(o.record), 0o777); err != nil {
+			return err
+		}
+	}
+	if o.peer != nil {
+		fmt.Fprintln(a.err, "the peer tries its core types ...")
+		if err := o.peer.Tune(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.err, o.peer.Setting)
+	}
 	for _, c := range cases {
 		fmt.Fprintf(a.err, "%s ...\n", c.Name)
-		r, err := bench.Run(cmd.Context(), c)
+		r, err := bench.Run(ctx, c, o.peer)
 		if err != nil {
 			return err
 		}
-		if layers {
+		if o.peer != nil && r.Peer == nil {
+			fmt.Fprintf(a.err, "%s: the peer's script does not have this case\n", c.Name)
+		}
+		if o.layers {
 			if r.Layers, err = bench.RunLayers(c, 5); err != nil && !errors.Is(err, bench.ErrNoLayers) {
 				return err
 			}
 		}
-		runtime.GC() // the next case, or the peer, starts with the memory free
-		if peer.Script != "" {
-			r.PeerMS, err = peer.Run(cmd.Context(), c.Name)
-			switch {
-			case errors.Is(err, bench.ErrNoPeerCase):
-				fmt.Fprintf(a.err, "%s: %v\n", c.Name, err)
-			case err != nil:
+		record.Results = append(record.Results, r)
+		if o.record != "" { // after each case, so that an interrupted run keeps its figures
+			if err := record.Save(o.record); err != nil {
 				return err
-			default:
-				r.Ratio = r.PeerMS / r.MedianMS
 			}
 		}
-		results = append(results, r)
+		runtime.GC() // the next case starts with the memory free
 	}
 	if a.json {
-		return a.printJSON(results)
+		return a.printJSON(record.Results)
 	}
-	return printBench(a, results)
+	return printBench(a, record.Results)
 }
 
 func printBench(a *app, results []bench.Result) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "case\tmedian ms\tmin\tmax\titems/s\tGFLOP/s\tpeer ms\tratio\t")
+	fmt.Fprintln(w, "case\tmedian ms\tmin\tmax\titems/s\tGFLOP/s\tpeer ms\tmin\tmax\tratio\t")
 	for _, r := range results {
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS, r.PerS,
-			orDash(r.GFLOPS, "%.0f"), orDash(r.PeerMS, "%.3f"), orDash(r.Ratio, "%.2fx"))
+		var peer bench.PeerTimes
+		if r.Peer != nil {
+			peer = *r.Peer
+		}
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS, r.PerS,
+			orDash(r.GFLOPS, "%.0f"), orDash(peer.MedianMS, "%.3f"), orDash(peer.MinMS, "%.3f"), orDash(peer.MaxMS, "%.3f"), orDash(r.Ratio, "%.2fx"))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Command gen writes docs/losses and docs/policies from the doc comments of
-// packages loss and mine. Run it from the repository's root by `make gen`.
+// packages loss and mine, and docs/bench.md and README's table of timings from
+// the records in docs/bench. Run it from the repository's root by `make gen`.
 package main
 
 import (
@@ -33,5 +34,5 @@ func main() {
 			log.Fatal(err)
 		}
 	}
-	fmt.Printf("%d pages written to docs\n", len(files))
+	fmt.Printf("%d pages written\n", len(files))
 }

@@ -7,15 +7,17 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/bench"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// pages returns the generated pages by their path below docs. root is the
+// pages returns the generated pages, README among them, by their path from docs. root is the
 // repository's.
 func pages(root string) (map[string][]byte, error) {
 	losses, err := load(filepath.Join(root, "loss"))
@@ -69,7 +71,22 @@ func pages(root string) (map[string][]byte, error) {
 		}
 	}
 	files["policies/README.md"] = index.Bytes()
-	return files, nil
+	return files, figures(root, files)
+}
+
+// figures adds the page of timings and README with its table of them.
+func figures(root string, files map[string][]byte) error {
+	records, err := bench.Records(filepath.Join(root, "docs", "bench"))
+	if err != nil {
+		return err
+	}
+	files["bench.md"] = bench.Page(records)
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		return err
+	}
+	files["../README.md"], err = bench.README(text, records)
+	return err
 }
 
 func typeName(info objective.Info) string {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPagesAreUpToDate fails if a page differs from what its comment makes, or
-// is left over.
+// TestPagesAreUpToDate fails if a page differs from what its comment or record
+// makes, or is left over.
 func TestPagesAreUpToDate(t *testing.T) {
 	root := filepath.Join("..", "..")
 	want, err := pages(root)
@@ -20,7 +20,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v: run make gen", err)
 		} else if !bytes.Equal(got, text) {
-			t.Errorf("docs/%s is out of date: run make gen", name)
+			t.Errorf("%s is out of date: run make gen", filepath.Join("docs", name))
 		}
 	}
 	for _, dir := range []string{"losses", "policies"} {

@@ -1,16 +1,11 @@
-// Package bench holds the timed cases of `kindred bench` and compares them with
-// the same work in other toolkits, run by a script that prints one JSON object a
-// case.
+// Package bench holds the timed cases of `kindred bench`, compares them with the
+// same work in other toolkits, and writes docs/bench.md and README's table from
+// the figures kept in docs/bench.
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +13,25 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
+// Turns is how many turns a case has. Its figures are the median, the least and
+// the largest of them.
+const Turns = 5
+
+const (
+	// turnTime is how long a turn repeats its work, once at least.
+	turnTime = 100 * time.Millisecond
+	// cold is the time of a repetition from which on cold caches do not matter,
+	// so that a turn needs no uncounted one first.
+	cold = 250 * time.Millisecond
+)
+
 // Case is one piece of work to be timed.
 type Case struct {
-	Name  string
+	Name string
+	// Title names the case in README's table; a case without one is only in
+	// docs/bench.md.
+	Title string
 	About string
-	// Runs and Warm are the counted runs and the uncounted ones before them.
-	Runs, Warm int
 	// Items is how many images, queries or steps one run handles.
 	Items int
 	// Setup prepares the inputs and returns the work itself, and optionally
@@ -34,46 +42,107 @@ type Case struct {
 	Layers func(runs int) ([]nn.LayerTime, error)
 }
 
-// Result is what a case took.
-type Result struct {
-	Case     string  `json:"case"`
-	MedianMS float64 `json:"median_ms"` // median milliseconds of a run
-	PerS     float64 `json:"per_s"`     // items per second at the median
+// Times are the median, the least and the largest of the turns, in milliseconds
+// of one run.
+type Times struct {
+	MedianMS float64 `json:"median_ms"`
 	MinMS    float64 `json:"min_ms"`
 	MaxMS    float64 `json:"max_ms"`
-	Runs     int     `json:"runs"`
-	GFLOPS   float64 `json:"gflops,omitempty"`
-	PeerMS   float64 `json:"peer_median_ms,omitempty"` // the peer's median, when one was run
-	Ratio    float64 `json:"ratio,omitempty"`          // peer's time over ours: above 1 we are faster
-	Layers   []Layer `json:"layers,omitempty"`
 }
 
-// Run times one case: Warm runs uncounted, then Runs runs.
-func Run(ctx context.Context, c Case) (Result, error) {
+func timesOf(turns []float64) Times {
+	return Times{MedianMS: median(turns), MinMS: slices.Min(turns), MaxMS: slices.Max(turns)}
+}
+
+// Result is what a case took.
+type Result struct {
+	Case string `json:"case"`
+	Times
+	PerS   float64    `json:"per_s,omitempty"` // items per second at the median
+	GFLOPS float64    `json:"gflops,omitempty"`
+	Peer   *PeerTimes `json:"peer,omitempty"`
+	Ratio  float64    `json:"ratio,omitempty"` // peer's median over ours: above 1 we are faster
+	Layers []Layer    `json:"layers,omitempty"`
+}
+
+// PeerTimes is what the peer's faster variant of a case took.
+type PeerTimes struct {
+	Variant string `json:"variant"`
+	Times
+}
+
+// Run times a case in turns: a turn of ours and one of each of the peer's
+// variants, Turns times over. peer may be nil; a case that it does not have is
+// timed alone.
+func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 	work, flops, err := c.Setup()
 	if err != nil {
 		return Result{}, fmt.Errorf("bench %s: %w", c.Name, err)
 	}
-	times := make([]float64, 0, c.Runs)
-	for i := range c.Warm + c.Runs {
-		if err := ctx.Err(); err != nil {
+	theirs := new(session)
+	if peer != nil {
+		if theirs, err = peer.start(ctx, c.Name); err != nil {
 			return Result{}, err
 		}
-		start := time.Now()
-		if err := work(); err != nil {
-			return Result{}, fmt.Errorf("bench %s: %w", c.Name, err)
-		}
-		if i >= c.Warm {
-			times = append(times, time.Since(start).Seconds()*1e3)
-		}
+		defer theirs.close()
 	}
-	r := Result{
-		Case: c.Name, Runs: c.Runs, MedianMS: median(times),
-		MinMS: slices.Min(times), MaxMS: slices.Max(times),
+	w := worker{name: c.Name, work: work}
+	ours := make([]float64, Turns)
+	for i := range ours {
+		if ours[i], err = w.turn(ctx); err != nil {
+			return Result{}, err
+		}
+		if err := theirs.turn(); err != nil {
+			return Result{}, err
+		}
+		time.Sleep(theirs.rest())
 	}
+	r := Result{Case: c.Name, Times: timesOf(ours), Peer: theirs.best()}
 	r.PerS = float64(c.Items) / r.MedianMS * 1e3
 	r.GFLOPS = flops / r.MedianMS / 1e6
+	if r.Peer != nil {
+		r.Ratio = r.Peer.MedianMS / r.MedianMS
+	}
 	return r, nil
+}
+
+// worker repeats a case's work.
+type worker struct {
+	name string
+	work func() error
+	last time.Duration // of a repetition in the turn before; 0 before the first
+}
+
+func (w *worker) once(ctx context.Context) (time.Duration, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := w.work(); err != nil {
+		return 0, fmt.Errorf("bench %s: %w", w.name, err)
+	}
+	return time.Since(start), nil
+}
+
+// turn repeats the work for turnTime and returns the median of the repetitions
+// in milliseconds. A first one is not counted, unless it is known to take long.
+func (w *worker) turn(ctx context.Context) (float64, error) {
+	if w.last < cold {
+		if _, err := w.once(ctx); err != nil {
+			return 0, err
+		}
+	}
+	var ms []float64
+	for spent := time.Duration(0); spent < turnTime; {
+		d, err := w.once(ctx)
+		if err != nil {
+			return 0, err
+		}
+		spent += d
+		w.last = d
+		ms = append(ms, d.Seconds()*1e3)
+	}
+	return median(ms), nil
 }
 
 // median returns the middle of x (the mean of the two middle values for an even
@@ -85,46 +154,6 @@ func median(x []float64) float64 {
 		return x[n/2]
 	}
 	return (x[n/2-1] + x[n/2]) / 2
-}
-
-// Peer is a script that times the same cases in another toolkit:
-// `python script case` prints {"case":..., "median_ms":...}.
-type Peer struct {
-	Python, Script string
-}
-
-// ErrNoPeerCase says that the peer's script does not know a case.
-var ErrNoPeerCase = errors.New("the peer's script does not have this case")
-
-// Run times one case in the peer's own process.
-func (p Peer) Run(ctx context.Context, name string) (medianMS float64, err error) {
-	cmd := exec.CommandContext(ctx, p.Python, p.Script, name)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		if strings.Contains(stderr.String(), "KeyError") {
-			return 0, ErrNoPeerCase
-		}
-		return 0, fmt.Errorf("peer %s %s %s: %w\n%s", p.Python, p.Script, name, err, lastLine(stderr.String()))
-	}
-	return parsePeer(out, name)
-}
-
-func parsePeer(out []byte, name string) (float64, error) {
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	for lines.Scan() {
-		var r Result
-		if json.Unmarshal(lines.Bytes(), &r) == nil && r.Case == name && r.MedianMS > 0 {
-			return r.MedianMS, nil
-		}
-	}
-	return 0, fmt.Errorf("peer printed no time for %s", name)
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
 // Select returns the cases with the given names, in that order; none means all.

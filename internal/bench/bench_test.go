@@ -3,10 +3,9 @@ package bench
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestMedian(t *testing.T) {
@@ -20,31 +19,48 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func TestRunCountsWarmUpApart(t *testing.T) {
+// TestTurn counts repetitions: one before each turn that does not count, unless
+// the work is known to take long.
+func TestTurn(t *testing.T) {
 	calls := 0
-	c := Case{Name: "x", Runs: 3, Warm: 2, Items: 10, Setup: func() (func() error, float64, error) {
-		return func() error { calls++; return nil }, 0, nil
+	w := worker{name: "x", work: func() error { calls++; time.Sleep(turnTime); return nil }}
+	ms, err := w.turn(context.Background())
+	if err != nil || calls != 2 || ms < 100 {
+		t.Errorf("a first turn: %d calls, %v ms, %v", calls, ms, err)
+	}
+	w.last = cold
+	if _, err := w.turn(context.Background()); err != nil || calls != 3 {
+		t.Errorf("a turn of long work: %d calls, %v", calls-2, err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	c := Case{Name: "x", Items: 10, Setup: func() (func() error, float64, error) {
+		return func() error { time.Sleep(2 * time.Millisecond); return nil }, 2e6, nil
 	}}
-	r, err := Run(context.Background(), c)
+	r, err := Run(context.Background(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls != 5 || r.Runs != 3 || r.Case != "x" {
-		t.Errorf("%d calls, result %+v", calls, r)
+	if r.Case != "x" || r.MedianMS < 2 || r.MinMS > r.MedianMS || r.MaxMS < r.MedianMS || r.Peer != nil || r.Ratio != 0 {
+		t.Errorf("result %+v", r)
+	}
+	if want := 10 / r.MedianMS * 1e3; r.PerS != want {
+		t.Errorf("%v items a second, want %v", r.PerS, want)
 	}
 }
 
 func TestRunReportsErrorsAndInterrupts(t *testing.T) {
 	boom := errors.New("boom")
-	c := Case{Name: "x", Runs: 1, Items: 1, Setup: func() (func() error, float64, error) {
+	c := Case{Name: "x", Items: 1, Setup: func() (func() error, float64, error) {
 		return func() error { return boom }, 0, nil
 	}}
-	if _, err := Run(context.Background(), c); !errors.Is(err, boom) || !strings.Contains(err.Error(), "bench x") {
+	if _, err := Run(context.Background(), c, nil); !errors.Is(err, boom) || !strings.Contains(err.Error(), "bench x") {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, c, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want Canceled", err)
 	}
 }
@@ -66,36 +82,36 @@ func TestCaseNamesAreUnique(t *testing.T) {
 			t.Errorf("case %s twice", c.Name)
 		}
 		seen[c.Name] = true
-		if c.Runs < 1 || c.Items < 1 || c.About == "" || c.Setup == nil {
+		if c.Items < 1 || c.About == "" || c.Setup == nil {
 			t.Errorf("case %s is incomplete: %+v", c.Name, c)
 		}
 	}
 }
 
-func TestPeer(t *testing.T) {
-	dir := t.TempDir()
-	script := filepath.Join(dir, "peer.sh")
-	body := `case $1 in
-good) echo noise; echo '{"case": "good", "median_ms": 12.5}';;
-silent) ;;
-missing) echo "KeyError: missing" >&2; exit 1;;
-*) echo "ImportError: no torch" >&2; exit 1;;
-esac`
-	if err := os.WriteFile(script, []byte(body), 0o644); err != nil {
-		t.Fatal(err)
+// TestUnfoldedStep sees that the two MNIST cases differ in what they are named
+// for.
+func TestUnfoldedStep(t *testing.T) {
+	steps := map[string][]string{}
+	for _, name := range []string{"mnist-step-b128", "mnist-step-b128-unfolded"} {
+		picked, err := Select(Cases(), []string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := picked[0].Setup(); err != nil {
+			t.Fatal(err)
+		}
+		times, err := picked[0].Layers(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range times {
+			steps[name] = append(steps[name], l.Layer)
+		}
 	}
-	p := Peer{Python: "/bin/sh", Script: script}
-	ctx := context.Background()
-	if ms, err := p.Run(ctx, "good"); err != nil || ms != 12.5 {
-		t.Errorf("good: %v, %v", ms, err)
+	if got := steps["mnist-step-b128"][0]; got != "conv1+conv2" {
+		t.Errorf("the folded step begins with %s", got)
 	}
-	if _, err := p.Run(ctx, "silent"); err == nil {
-		t.Error("a peer that prints nothing must be an error")
-	}
-	if _, err := p.Run(ctx, "missing"); !errors.Is(err, ErrNoPeerCase) {
-		t.Errorf("missing: %v", err)
-	}
-	if _, err := p.Run(ctx, "other"); err == nil || !strings.Contains(err.Error(), "no torch") {
-		t.Errorf("other: %v", err)
+	if got := steps["mnist-step-b128-unfolded"]; got[0] != "conv1" || got[1] != "conv2" {
+		t.Errorf("the unfolded step begins with %s, %s", got[0], got[1])
 	}
 }

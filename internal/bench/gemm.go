@@ -17,8 +17,9 @@ func gemmCases() []Case {
 		m, k, n := s[0], s[1], s[2]
 		cases = append(cases, Case{
 			Name:  fmt.Sprintf("gemm-%dx%dx%d", m, k, n),
+			Title: fmt.Sprintf("matrix product %d x %d x %d", m, k, n),
 			About: fmt.Sprintf("matrix product, %d x %d times %d x %d", m, k, k, n),
-			Runs:  9, Warm: 3, Items: 1,
+			Items: 1,
 			Setup: func() (func() error, float64, error) {
 				a, b, c := normal(m, k, 1), normal(k, n, 2), mat.New(m, n)
 				work := func() error { mat.Gemm(false, false, 1, a, b, 0, c); return nil }

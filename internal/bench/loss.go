@@ -12,33 +12,38 @@ import (
 // and gradient with respect to the raw embeddings.
 func lossCases() []Case {
 	losses := []struct {
-		name, about string
-		mine, loss  map[string]any
+		name, title, about string
+		mine, loss         map[string]any
 	}{
 		{
-			"triplet", "triplet loss, easy positives, semi-hard negatives",
+			"triplet", "triplet, EPS + semi-hard", "triplet loss, easy positives, semi-hard negatives",
 			map[string]any{"positives": "easy", "negatives": "semihard"},
 			map[string]any{"name": "triplet", "margin": 0.2, "distance": "squared", "normalize": true},
 		},
 		{
-			"margin", "margin loss, easy positives, distance-weighted negatives",
+			"margin", "margin, distance-weighted", "margin loss, easy positives, distance-weighted negatives",
 			map[string]any{"positives": "easy", "negatives": "distance"},
 			map[string]any{"name": "margin", "margin": 0.2, "beta": 1.2, "normalize": true},
 		},
 		{
-			"ms", "multi-similarity loss and mining",
+			"ms", "multi-similarity", "multi-similarity loss and mining",
 			map[string]any{"positives": "ms", "negatives": "ms"},
 			map[string]any{"name": "multisimilarity", "alpha": 2.0, "beta": 50.0, "lambda": 0.5, "epsilon": 0.1, "normalize": true},
 		},
 	}
-	sizes := []struct{ n, dim, classes, runs int }{{128, 128, 16, 201}, {512, 128, 64, 51}, {2048, 512, 256, 9}}
+	sizes := []struct{ n, dim, classes int }{{128, 128, 16}, {512, 128, 64}, {2048, 512, 256}}
 	var cases []Case
 	for _, l := range losses {
 		for _, s := range sizes {
+			title := ""
+			if s.n != 512 {
+				title = fmt.Sprintf("%s, %d x %d", l.title, s.n, s.dim)
+			}
 			cases = append(cases, Case{
 				Name:  fmt.Sprintf("%s-n%d-d%d", l.name, s.n, s.dim),
+				Title: title,
 				About: fmt.Sprintf("%s: %d embeddings of %d numbers in %d classes, with gradient", l.about, s.n, s.dim, s.classes),
-				Runs:  s.runs, Warm: 3, Items: 1,
+				Items: 1,
 				Setup: func() (func() error, float64, error) {
 					opts, err := objective.Parse(l.mine, l.loss)
 					if err != nil {

@@ -15,7 +15,8 @@ func searchCases() []Case {
 		{
 			Name:  "search-60502x512-q6000",
 			About: "exact search: the 9 nearest of 60,502 rows of 512 numbers for 6,000 queries, by product",
-			Runs:  3, Warm: 1, Items: queries,
+			Title: "exact search, 6,000 queries in 60,502 x 512",
+			Items: queries,
 			Setup: func() (func() error, float64, error) {
 				x := rank.Normalized(normal(n, d, 0))
 				return func() error {
@@ -27,7 +28,7 @@ func searchCases() []Case {
 		{
 			Name:  "rank-60502x512",
 			About: "Recall@1..1000 and MAP@R of 60,502 rows of 512 numbers in 11,316 classes, query = gallery",
-			Runs:  1, Items: n,
+			Items: n,
 			Setup: func() (func() error, float64, error) {
 				x := rank.Normalized(normal(n, d, 0))
 				labels := make([]int64, n)
@@ -43,7 +44,8 @@ func searchCases() []Case {
 		{
 			Name:  "kmeans-60502x512-k1000-it5",
 			About: "k-means: 60,502 rows of 512 numbers, 1,000 clusters, random start, 5 iterations",
-			Runs:  3, Items: 1,
+			Title: "k-means, 60,502 x 512, K = 1000, 5 iterations",
+			Items: 1,
 			Setup: func() (func() error, float64, error) {
 				x := normal(n, d, 0)
 				return func() error {

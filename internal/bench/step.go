@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -15,11 +16,14 @@ import (
 // negatives, triplet loss, backward, Adam. And the networks' passes alone.
 func stepCases() []Case {
 	cases := []Case{
-		trainingStep("mnist-step-b128", "mnist", 28, 128, 2, 2),
-		trainingStep("conv4-40px-step-b112", "conv4", 40, 112, 128, 4),
+		trainingStep("mnist-step-b128", "training step, MNIST net, batch 128 ¹", stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2}),
+		trainingStep("mnist-step-b128-unfolded", "the same, each convolution by itself", stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2, unfolded: true}),
+		trainingStep("conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112", stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4}),
 	}
 	for _, depth := range []int{18, 50} {
-		cases = append(cases, resnetPass(depth, false), resnetPass(depth, true))
+		for _, training := range []bool{false, true} {
+			cases = append(cases, resnetPass(depth, training, false), resnetPass(depth, training, true))
+		}
 	}
 	return cases
 }
@@ -34,13 +38,24 @@ type stepper struct {
 	grad      *mat.Dense
 }
 
-// newStepper prepares a step on n random grey pictures of the given side.
-func newStepper(network string, side, n, dim, classes int) (*stepper, error) {
-	spec, err := nn.Network(network, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 1}, Dim: dim, Normalize: true})
+// stepOptions describe a step on n random grey pictures of the given side.
+type stepOptions struct {
+	network               string
+	side, n, dim, classes int
+	unfolded              bool // compute the first two convolutions one by one
+}
+
+func newStepper(o stepOptions) (*stepper, error) {
+	spec, err := nn.Network(o.network, nn.NetworkOptions{Input: nn.Shape{H: o.side, W: o.side, C: 1}, Dim: o.dim, Normalize: true})
 	if err != nil {
 		return nil, err
 	}
-	s := &stepper{labels: make([]int64, n), grad: mat.New(n, dim), pixels: uniform(n*side*side, 1)}
+	if o.unfolded {
+		// Convolutions are joined where nothing lies between them. A dropout that
+		// drops nothing does, and takes no time.
+		spec.Layers = slices.Insert(spec.Layers, 1, nn.Layer{Kind: nn.Dropout})
+	}
+	s := &stepper{labels: make([]int64, o.n), grad: mat.New(o.n, o.dim), pixels: uniform(o.n*o.side*o.side, 1)}
 	if s.net, err = nn.New(spec, nn.Options{Seed: 1}); err != nil {
 		return nil, err
 	}
@@ -57,7 +72,7 @@ func newStepper(network string, side, n, dim, classes int) (*stepper, error) {
 		return nil, err
 	}
 	for i := range s.labels {
-		s.labels[i] = int64(i % classes)
+		s.labels[i] = int64(i % o.classes)
 	}
 	return s, nil
 }
@@ -72,15 +87,20 @@ func (s *stepper) step() error {
 	return nil
 }
 
-func trainingStep(name, network string, side, n, dim, classes int) Case {
+func trainingStep(name, title string, o stepOptions) Case {
 	var s *stepper
+	about := fmt.Sprintf("training step of the %s network on %d grey pictures of %d x %d", o.network, o.n, o.side, o.side)
+	if o.unfolded {
+		about += ", its two convolutions not computed as one"
+	}
 	return Case{
 		Name:  name,
-		About: fmt.Sprintf("training step of the %s network on %d grey pictures of %d x %d", network, n, side, side),
-		Runs:  15, Warm: 3, Items: n,
+		Title: title,
+		About: about,
+		Items: o.n,
 		Setup: func() (func() error, float64, error) {
 			var err error
-			if s, err = newStepper(network, side, n, dim, classes); err != nil {
+			if s, err = newStepper(o); err != nil {
 				return nil, 0, err
 			}
 			return s.step, 0, nil
@@ -99,11 +119,18 @@ func trainingStep(name, network string, side, n, dim, classes int) Case {
 	}
 }
 
-func resnetPass(depth int, training bool) Case {
+// resnetPass times a pass of a ResNet in float32. With bf16 the peer's is in
+// bfloat16.
+func resnetPass(depth int, training, bf16 bool) Case {
 	const n, side, classes = 16, 224, 1000
-	mode, what := "infer", "evaluation"
+	mode, what, title := "infer", "evaluation", "evaluation, batch 16"
 	if training {
-		mode, what = "train", "forward and backward pass in training"
+		mode, what, title = "train", "forward and backward pass in training", "forward and backward"
+	}
+	name := fmt.Sprintf("resnet%d-224-%s-b16", depth, mode)
+	if bf16 {
+		name += "-bf16"
+		what, title = what+" in float32, beside the peer in bfloat16,", title+", the peer in bfloat16"
 	}
 	var net *nn.Net
 	pixels, grad := []float32(nil), mat.New(n, classes)
@@ -120,9 +147,10 @@ func resnetPass(depth int, training bool) Case {
 		return nil
 	}
 	return Case{
-		Name:  fmt.Sprintf("resnet%d-224-%s-b16", depth, mode),
+		Name:  name,
+		Title: fmt.Sprintf("ResNet-%d at %d, %s", depth, side, title),
 		About: fmt.Sprintf("%s of ResNet-%d on %d colour pictures of %d x %d", what, depth, n, side, side),
-		Runs:  5, Warm: 1, Items: n,
+		Items: n,
 		Setup: func() (func() error, float64, error) {
 			spec, err := nn.Network(fmt.Sprintf("resnet%d", depth), nn.NetworkOptions{
 				Input: nn.Shape{H: side, W: side, C: 3}, Dim: classes, Stem: nn.StemLarge,

@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Page writes docs/bench.md from all records.
+func Page(records []*Record) []byte {
+	var b bytes.Buffer
+	b.WriteString(`# How fast
+
+Written by ` + "`make gen`" + ` from the records in [docs/bench](bench), one for each processor. ` + "`make bench-page`" + `
+times every case on the machine at hand, writes its record and this page; ` + "`kindred bench CASE --layers`" + `
+tells a network's time apart by layer. [docs/design](design) says what bounds what.
+
+Times are milliseconds of one run, median (least-largest). The ratio is the peer's median over
+kindred's: above 1 kindred is faster. A peer's time in float32 is that of its faster variant, as usual or
+with channels last (` + "`-cl`" + `). In cases that end in ` + "`-bf16`" + ` the peer computes in bfloat16, by autocast,
+and kindred in float32, as it has nothing else.
+`)
+	for _, r := range records {
+		r.section(&b)
+	}
+	b.WriteString("\n## The cases\n\n| case | what it does |\n|---|---|\n")
+	for _, c := range Cases() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Name, c.About)
+	}
+	return b.Bytes()
+}
+
+func (r *Record) section(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n## %s\n\n", r.Processor)
+	if r.Remark != "" {
+		fmt.Fprintf(b, "**%s**\n\n", r.Remark)
+	}
+	fmt.Fprintf(b, "%s\n\n", r.Method)
+	item := func(format string, args ...any) { fmt.Fprintf(b, "- "+format+"\n", args...) }
+	machine := fmt.Sprintf("%s, %d cores, kindred's kernels: %s", r.Taken, r.Cores, r.Level)
+	if r.Go != "" {
+		machine += ", " + r.Go
+	}
+	if r.Load != nil {
+		machine += fmt.Sprintf("; load before the first case %.2f", *r.Load)
+	}
+	item("%s.", machine)
+	if r.Model != "" && r.Model != r.Processor {
+		item("The machine calls itself %s.", r.Model)
+	}
+	if p := r.Peer; p != nil {
+		item("The peer: %s.", p)
+	}
+	b.WriteString("\n| case | kindred | GFLOP/s | peer | its variant | ratio |\n|---|---|---|---|---|---|\n")
+	for _, c := range Cases() {
+		if x := r.find(c.Name); x != nil {
+			x.row(b, c.Name)
+		}
+	}
+}
+
+// String tells the versions, the BLAS and the core type taken, and what the
+// others reached.
+func (p Setting) String() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.Versions)) {
+		fmt.Fprintf(&b, "%s %s, ", name, p.Versions[name])
+	}
+	fmt.Fprintf(&b, "%d threads, products by %s, core type %s", p.Threads, p.BLAS, p.CoreType)
+	for i, t := range p.CoreTypes {
+		sep := ", "
+		if i == 0 {
+			sep = " (GFLOP/s: "
+		}
+		fmt.Fprintf(&b, "%s%s %.0f", sep, t.Name, t.GFLOPS)
+		if t.OwnGuess {
+			b.WriteString(" by its own guess")
+		}
+	}
+	if len(p.CoreTypes) > 0 {
+		b.WriteString(")")
+	}
+	return b.String()
+}
+
+func (x *Result) row(b *bytes.Buffer, name string) {
+	gflops, theirs, variant, ratio := "", "", "", ""
+	if x.GFLOPS > 0 {
+		gflops = fmt.Sprintf("%.0f", x.GFLOPS)
+	}
+	if x.Peer != nil {
+		theirs, variant = x.Peer.String(), strings.TrimPrefix(x.Peer.Variant, name)
+		ratio = factor(x.Ratio)
+	}
+	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", name, x.Times, gflops, theirs, variant, ratio)
+}
+
+// String gives the median with the range, if that is known.
+func (t Times) String() string {
+	if t.MaxMS == 0 {
+		return digits(t.MedianMS)
+	}
+	return fmt.Sprintf("%s (%s-%s)", digits(t.MedianMS), digits(t.MinMS), digits(t.MaxMS))
+}
+
+// digits shows three digits, more of whole numbers.
+func digits(x float64) string {
+	switch {
+	case x >= 100:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case x >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case x >= 1:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 3, 64)
+}
+
+func factor(x float64) string {
+	if x < 10 {
+		return fmt.Sprintf("%.2fx", x)
+	}
+	return fmt.Sprintf("%.1fx", x)
+}
+
+// The lines in README between which the table stands.
+const (
+	readmeBegin = "<!-- written by make gen from docs/bench -->\n"
+	readmeEnd   = "<!-- end of what make gen writes -->\n"
+)
+
+// README returns README's text with the table of ratios written anew.
+func README(text []byte, records []*Record) ([]byte, error) {
+	before, rest, ok := bytes.Cut(text, []byte(readmeBegin))
+	_, after, closed := bytes.Cut(rest, []byte(readmeEnd))
+	if !ok || !closed {
+		return nil, fmt.Errorf("README.md has no lines %q and %q with the table between them", strings.TrimSpace(readmeBegin), strings.TrimSpace(readmeEnd))
+	}
+	var b bytes.Buffer
+	b.Write(before)
+	b.WriteString(readmeBegin)
+	b.WriteString("\n| what | `kindred bench` case |")
+	for _, r := range records {
+		fmt.Fprintf(&b, " %s |", r.Processor)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(records)) + "\n")
+	for _, c := range Cases() {
+		if c.Title == "" || !slices.ContainsFunc(records, func(r *Record) bool { return compared(r, c) }) {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | `%s` |", c.Title, c.Name)
+		for _, r := range records {
+			cell := ""
+			if compared(r, c) {
+				x := r.find(c.Name)
+				cell = fmt.Sprintf("**%s** (%s ms)", factor(x.Ratio), digits(x.MedianMS))
+			}
+			fmt.Fprintf(&b, " %s |", cell)
+		}
+		b.WriteString("\n")
+	}
+	for _, r := range records {
+		fmt.Fprintf(&b, "\n%s: %d cores, %s", r.Processor, r.Cores, r.Taken)
+		if r.Remark != "" {
+			fmt.Fprintf(&b, ". %s", r.Remark)
+		} else {
+			b.WriteString(".")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n" + readmeEnd)
+	b.Write(after)
+	return b.Bytes(), nil
+}
+
+func compared(r *Record, c Case) bool {
+	x := r.find(c.Name)
+	return x != nil && x.Peer != nil
+}
