@@ -25,9 +25,16 @@ func (s *Spec) JSON() ([]byte, error) {
 	return json.MarshalIndent(specFile{specFormat, specVersion, s}, "", " ")
 }
 
+// maxSpec bounds the text of a description, of which layers take some hundred
+// bytes each.
+const maxSpec = 8 << 20
+
 // ParseSpec reads what JSON wrote. Unknown keys and specs that do not pass
 // Check are errors.
 func ParseSpec(data []byte) (*Spec, error) {
+	if len(data) > maxSpec {
+		return nil, fmt.Errorf("network description: %d bytes; at most %d are read", len(data), maxSpec)
+	}
 	f := specFile{Spec: new(Spec)}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

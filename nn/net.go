@@ -70,10 +70,14 @@ type step interface {
 	cost() (forward, backward int64)
 }
 
-// New makes a network with freshly drawn weights.
+// New makes a network with freshly drawn weights. Parameters that with their
+// gradients exceed the limit of package budget are an error.
 func New(spec *Spec, opt Options) (*Net, error) {
 	g, err := spec.flatten()
 	if err != nil {
+		return nil, err
+	}
+	if err := g.memory().check(spec.Name); err != nil {
 		return nil, err
 	}
 	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // LayerInfo is what shape inference finds out about one layer.
@@ -25,6 +27,10 @@ type node struct {
 	in, out int
 	short   int // Residual only: the value added to in
 }
+
+// maxLayers bounds the layers of a network, sequences and shortcuts counted too.
+// The time to lay out their buffers grows with the square of their number.
+const maxLayers = 10_000
 
 // value is what flows between nodes: shape says how it lies in memory, flat that
 // it counts as a vector.
@@ -58,20 +64,13 @@ func (s *Spec) Shapes() ([]LayerInfo, error) {
 	for i, n := range g.nodes {
 		in, out := g.values[n.in].shape, g.values[n.out].shape
 		l := LayerInfo{Path: n.path, Kind: n.layer.Kind, In: in, Out: out}
-		bias := n.layer.Out
-		if n.layer.NoBias {
-			bias = 0
-		}
+		learnable, _ := n.layer.weights(g.values[n.in])
+		l.Params = int(learnable)
 		switch l.Kind {
 		case Conv:
-			perOut := n.layer.Kernel * n.layer.Kernel * (in.C / groups(n.layer, in))
-			l.Params = n.layer.Out*perOut + bias
-			l.MACs = int64(out.Len()) * int64(perOut)
+			l.MACs = budget.Product(int64(out.Len()), int64(in.C/groups(n.layer, in)), int64(n.layer.Kernel), int64(n.layer.Kernel))
 		case Dense:
-			l.Params = n.layer.Out*in.Len() + bias
 			l.MACs = int64(n.layer.Out) * int64(in.Len())
-		case BatchNorm:
-			l.Params = 2 * features(g.values[n.in])
 		}
 		infos[i] = l
 	}
@@ -124,7 +123,9 @@ func (g *graph) sequence(layers []Layer, prefix string, in int) (int, error) {
 }
 
 func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
-	g.count++
+	if g.count++; g.count > maxLayers {
+		return 0, fmt.Errorf("more than %d layers", maxLayers)
+	}
 	path := prefix + l.Name
 	if l.Name == "" {
 		path = fmt.Sprintf("%s%s#%d", prefix, l.Kind, g.count)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/regular"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
@@ -79,7 +79,7 @@ func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) er
 // Load makes the network that Save wrote into a folder.
 func Load(dir string, opt Options) (*Net, error) {
 	path := filepath.Join(dir, SpecFile)
-	data, err := os.ReadFile(path)
+	data, err := readSpec(path)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +100,16 @@ func Load(dir string, opt Options) (*Net, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return e, nil
+}
+
+// readSpec reads a file, no more of it than ParseSpec takes and one byte.
+func readSpec(path string) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSpec+1))
 }
 
 // ImportOptions adapt weights that were made elsewhere.

@@ -58,6 +58,9 @@ func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	if in := m.Net.Spec().Input; in.H != h || in.W != w || in.C != c {
 		return nil, fmt.Errorf("data set %s gives samples of %d x %d x %d, but the network takes %s", p.Data.Name, h, w, c, in)
 	}
+	if err := checkEmbedding(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
+		return nil, err
+	}
 	e, err := embed(ctx, m.Net, f, p, m.Config.Eval.Batch)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,8 @@ type Event struct {
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
 	// Imported tells how pretrained weights fit the network; nil without any.
 	Imported *nn.ImportReport
+	// Memory is the plan of what the run takes.
+	Memory MemoryPlan
 	// Notes are remarks about the run and its training samples that a user should
 	// see.
 	Notes []string
@@ -112,6 +114,7 @@ type trainer struct {
 	scored    []*scored
 	net       Network
 	imported  *nn.ImportReport // of pretrained weights
+	memory    MemoryPlan
 	options   objective.Options
 	objective *objective.Objective
 	optimizer *optim.Optimizer
@@ -192,7 +195,17 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 		return nil, err
 	}
 	h, w, c := t.feed.shape()
-	if t.net, t.imported, err = newNetwork(&t.cfg, h, w, c); err != nil {
+	spec, err := networkSpec(&t.cfg, h, w, c)
+	if err != nil {
+		return nil, err
+	}
+	if t.memory, err = t.plan(spec, &o); err != nil {
+		return nil, err
+	}
+	if err := t.memory.check(); err != nil {
+		return nil, err
+	}
+	if t.net, t.imported, err = newNetwork(&t.cfg, spec); err != nil {
 		return nil, err
 	}
 	o.Classes, o.Dim, o.Seed = t.from.classes, t.net.Dim(), t.cfg.Train.Seed
@@ -248,7 +261,7 @@ func (t *trainer) observe(s Stage, r objective.Result, row *Epoch) {
 	t.opts.Observe(Event{
 		Stage: s, Dir: t.opts.Dir, Epoch: min(t.state.Epoch+1, t.cfg.Train.Epochs), Epochs: t.cfg.Train.Epochs,
 		Step: t.state.Step, Steps: t.sampler.Batches(), Images: t.images, Elapsed: time.Since(t.began),
-		Result: r, Row: row, Imported: t.imported, Notes: t.notes,
+		Result: r, Row: row, Imported: t.imported, Memory: t.memory, Notes: t.notes,
 	})
 }
 

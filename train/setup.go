@@ -186,17 +186,23 @@ func usualSize(w, h, channels int) int {
 	return 64
 }
 
-// newNetwork builds the network of cfg for samples of the given shape.
-// The report says how pretrained weights fit, nil without any.
-func newNetwork(cfg *Config, h, w, ch int) (*nn.Net, *nn.ImportReport, error) {
+// networkSpec describes the network of cfg for samples of the given shape.
+func networkSpec(cfg *Config, h, w, ch int) (*nn.Spec, error) {
 	n := &cfg.Network
 	spec, err := nn.Network(n.Name, nn.NetworkOptions{
 		Input: nn.Shape{H: h, W: w, C: ch}, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
 		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout,
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
+		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
 	}
+	return spec, nil
+}
+
+// newNetwork makes the network that spec describes, as cfg says to start it.
+// The report says how pretrained weights fit, nil without any.
+func newNetwork(cfg *Config, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
+	n := &cfg.Network
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm})
 	if err != nil {
 		return nil, nil, err

@@ -38,7 +38,7 @@ var ladder = map[string][]string{
 	"loss":              {"internal/par", "internal/scan", "internal/simd", "mat", "pair"},
 	"objective":         {"internal/spell", "internal/par", "mat", "pair", "mine", "loss"},
 	"sample":            {},
-	"nn":                {"internal/budget", "internal/par", "internal/simd", "internal/conv", "internal/atomic", "mat", "nn/safetensors"},
+	"nn":                {"internal/budget", "internal/regular", "internal/par", "internal/simd", "internal/conv", "internal/atomic", "mat", "nn/safetensors"},
 	"nn/optim":          {"internal/par", "internal/simd", "nn", "nn/safetensors"},
 	"nn/safetensors":    {"internal/budget", "internal/regular"},
 	"nn/torchfile":      {"internal/budget", "internal/regular", "nn/safetensors"},

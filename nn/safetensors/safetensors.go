@@ -16,12 +16,17 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
 )
 
 // maxHeader is the largest header that is accepted, the format's own limit.
 const maxHeader = 100 << 20
+
+// headerGrowth is about how much more memory a header takes, parsed, than its text.
+const headerGrowth = 8
 
 // File is the content of one file. Tensors keep the order of their data.
 type File struct {
@@ -148,9 +153,19 @@ func half(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// Read parses the file at path.
+// Read parses the file at path, which must be no larger than the limit of package
+// budget.
 func Read(path string) (*File, error) {
-	data, err := os.ReadFile(path)
+	r, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	st, err := r.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data, err := budget.ReadN(path, r, st.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +195,10 @@ func Parse(data []byte) (*File, error) {
 	}
 	if n > uint64(len(body)) {
 		return nil, fmt.Errorf("safetensors: header of %d bytes in a file of %d: truncated", n, len(data))
+	}
+	// Descriptions take more memory than their text.
+	if err := budget.Check("safetensors: the header", budget.Product(int64(n), headerGrowth)); err != nil {
+		return nil, err
 	}
 	header, body := body[:n], body[n:]
 	f := &File{}

@@ -14,18 +14,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/nlpodyssey/gopickle/types"
 
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // maxPickle bounds the pickle, which holds names and shapes but no values.
 const maxPickle = 64 << 20
+
+// pickleGrowth is about how much more memory the objects of a pickle take than its
+// instructions, most of which are a byte long.
+const pickleGrowth = 64
 
 // wrappers are the keys under which checkpoints keep the state dict, in the
 // order in which they are tried.
@@ -36,7 +41,7 @@ var wrappers = [...]string{"state_dict", "model_state_dict", "model", "net", "ne
 // the usual keys ("state_dict", "model", ...), that is taken; entries that are
 // not tensors are left out.
 func Read(path string) (*safetensors.File, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +78,15 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if order, err := a.read("byteorder"); err == nil && string(order) != "little" {
 		return nil, fmt.Errorf("torch file: byte order %q; only little is supported", order)
 	}
+	if f := a.entries["data.pkl"]; f != nil && f.UncompressedSize64 > maxPickle {
+		return nil, fmt.Errorf("torch file: a pickle of %d bytes; at most %d are allowed", f.UncompressedSize64, maxPickle)
+	}
 	program, err := a.read("data.pkl")
 	if err != nil {
 		return nil, err
 	}
-	if len(program) > maxPickle {
-		return nil, fmt.Errorf("torch file: a pickle of %d bytes; at most %d are allowed", len(program), maxPickle)
+	if err := budget.Check("torch file: its pickle", budget.Product(int64(len(program)), pickleGrowth)); err != nil {
+		return nil, err
 	}
 	top, err := unpickle(program)
 	if err != nil {
@@ -96,6 +104,11 @@ type archive struct {
 	storages map[string][]byte
 	loaded   int64
 	expanded int64
+}
+
+// check compares what was read and what tensors take with the limit.
+func (a *archive) check() error {
+	return budget.Check("torch file: its tensors", budget.Sum(a.loaded, a.expanded))
 }
 
 // expand allows for tensors that share a storage.
@@ -119,6 +132,9 @@ func (a *archive) read(name string) ([]byte, error) {
 	}
 	if a.loaded += int64(f.UncompressedSize64); a.loaded > a.size {
 		return nil, fmt.Errorf("torch file: entries overlap: together they are larger than the file")
+	}
+	if err := a.check(); err != nil {
+		return nil, err
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -245,6 +261,9 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 	if a.expanded += int64(n * width); a.expanded > expand*a.size {
 		return nil, fmt.Errorf("tensors share storages more than %d times over", expand)
 	}
+	if err := a.check(); err != nil {
+		return nil, err
+	}
 	out := make([]byte, 0, n*width)
 	at := make([]int, len(t.size))
 	from := t.offset
@@ -269,7 +288,7 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 // ReadWeights reads a safetensors file or one of torch.save, told apart by
 // their content, for nn.Net.Import.
 func ReadWeights(path string) (*safetensors.File, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

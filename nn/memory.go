@@ -1,0 +1,98 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// Memory is what a network takes, in values of 4 bytes, as its description
+// tells before anything is made. Numbers that int64 cannot hold are
+// math.MaxInt64.
+type Memory struct {
+	Params  int64 // parameters and running statistics
+	Trained int64 // parameters; each has a gradient beside its value
+	// Image is the activations of one image and their gradients in training, an
+	// estimate: the engine shares buffers where it can.
+	Image int64
+	// Infer is the activations of one image in evaluation, likewise.
+	Infer int64
+}
+
+// Memory plans the memory of the network that s describes. The error is Check's.
+func (s *Spec) Memory() (Memory, error) {
+	g, err := s.flatten()
+	if err != nil {
+		return Memory{}, err
+	}
+	return g.memory(), nil
+}
+
+func (g *graph) memory() Memory {
+	var m Memory
+	var largest, kept int64
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		in, out := g.values[n.in], g.values[n.out]
+		weights, buffers := n.layer.weights(in)
+		m.Trained = budget.Sum(m.Trained, weights)
+		m.Params = budget.Sum(m.Params, weights, buffers)
+		switch n.layer.Kind {
+		case Conv, Dense, BatchNorm, MaxPool, AvgPool, GlobalAvgPool, L2Normalize, Dropout:
+			if !g.pooledNorm(i) {
+				kept = budget.Sum(kept, int64(out.shape.Len()))
+			}
+		}
+		largest = max(largest, int64(out.shape.Len()))
+	}
+	// Backward needs what every layer made; gradients live for a step or two.
+	m.Image = budget.Sum(kept, largest)
+	m.Infer = budget.Product(3, largest)
+	return m
+}
+
+// pooledNorm tells whether node i is a batch norm whose activation goes straight
+// into a pool: the engine makes the pool's output at once.
+func (g *graph) pooledNorm(i int) bool {
+	if i+2 >= len(g.nodes) {
+		return false
+	}
+	norm, act, pool := g.nodes[i].layer.Kind, g.nodes[i+1].layer.Kind, g.nodes[i+2].layer
+	return norm == BatchNorm && (act == ReLU || act == ReLU6) && pool.Kind == MaxPool && isHalving(pool)
+}
+
+// weights counts the learnable values of a layer and its running statistics.
+func (l *Layer) weights(in value) (learnable, buffers int64) {
+	s := in.shape
+	bias := int64(l.Out)
+	if l.NoBias {
+		bias = 0
+	}
+	switch l.Kind {
+	case Conv:
+		w := budget.Product(int64(l.Out), int64(s.C/groups(l, s)), int64(l.Kernel), int64(l.Kernel))
+		return budget.Sum(w, bias), 0
+	case Dense:
+		return budget.Sum(budget.Product(int64(l.Out), int64(s.Len())), bias), 0
+	case BatchNorm:
+		n := 2 * int64(features(in))
+		return n, n
+	}
+	return 0, 0
+}
+
+// check compares the values and gradients of the parameters with the limit.
+func (m Memory) check(name string) error {
+	return budget.Check(fmt.Sprintf("network %s of %s parameters", name, count(m.Trained)),
+		budget.Product(4, budget.Sum(m.Params, m.Trained)))
+}
+
+// count writes a large number short: 11.2 M.
+func count(n int64) string {
+	v, units := float64(n), []string{"", " k", " M", " G", " T"}
+	u := 0
+	for u+1 < len(units) && v >= 999.5 {
+		v, u = v/1000, u+1
+	}
+	return fmt.Sprintf("%.3g%s", v, units[u])
+}
