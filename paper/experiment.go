@@ -76,7 +76,7 @@ type Experiment struct {
 	// Pictures, if set, draws what stands in the report between its figure and
 	// its settings.
 	Pictures func(context.Context, *Outcome, *Shown) error
-	// Fast are the overrides of a run on a subset that checks direction only.
+	// Fast are the overrides of a run of seconds on a subset.
 	Fast []string
 	// Tuning says on what the settings were chosen that the paper leaves open, and
 	// so how far the scores can be trusted.

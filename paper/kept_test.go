@@ -2,6 +2,7 @@ package paper
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -192,4 +193,42 @@ func FuzzOutcome(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestReadmeNumbers looks for the kept numbers in the README's sentence on MNIST
+// and its table of Omniglot.
+func TestReadmeNumbers(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(readme)), " ")
+	all, err := keptResults(keptFolder(reproductionPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(name, arm, key string) string {
+		for _, out := range all {
+			if out.Experiment == name {
+				m := out.measure(arm, key)
+				return fmt.Sprintf("%.1f ± %.1f", m.Mean, m.Std)
+			}
+		}
+		t.Fatalf("no results of %s", name)
+		return ""
+	}
+	want := []string{
+		number("mnist", "Triplet", "seen_recall@1") + " with random positives and " + number("mnist", "Trip+EPS", "seen_recall@1") + " with EPS (p < 0.0001)",
+		number("mnist", "Triplet", "test_recall@1") + " and " + number("mnist", "Trip+EPS", "test_recall@1") + " (p 0.57)",
+	}
+	for _, m := range []string{"Trip+SH", "Dist-Margin", "MS"} {
+		for _, key := range []string{"test_recall@1", "test_label_recall@1"} {
+			want = append(want, "| "+number("omniglot", m, key)+" | **"+number("omniglot", "EPS+"+m, key)+"** (p ")
+		}
+	}
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("README.md does not say %q", w)
+		}
+	}
 }

@@ -194,14 +194,14 @@ func (out *Outcome) note(marked bool) string {
 	if out.Data.InsteadOf != "" {
 		note += " The paper's numbers are about other data and have no place beside these."
 	}
-	if s, err := out.e.scale(out.Scale); err == nil && s.Name != "" {
+	if s, err := out.e.scale(out.Scale); err == nil && s.Name != "" && !out.Fast {
 		note += fmt.Sprintf(" Scale %s: %s.", s.Name, s.About)
 	}
 	if len(out.Set) > 0 {
 		note += fmt.Sprintf(" Set beside that: %s.", strings.Join(out.Set, ", "))
 	}
 	if out.Fast {
-		note += " A fast run on a subset: the direction counts, not the decimals."
+		note += " A fast run, on a subset and with few epochs, to see that everything works."
 	}
 	return note
 }

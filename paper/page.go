@@ -86,7 +86,7 @@ func figuresOf(f report.Figures) []report.Figure {
 // Curves shows, for the first measure of every group, its course over the
 // epochs: a curve and a band per arm, with the published numbers as lines.
 func (out *Outcome) Curves() report.Figures {
-	var fs report.Figures
+	fs := report.Figures{Caption: out.spread()}
 	group := ""
 	for k, m := range out.e.Measures {
 		if m.Group == group {

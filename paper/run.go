@@ -25,7 +25,7 @@ type Options struct {
 	Dir   string // folder of the results
 	Seeds int    // runs of each arm; default Experiment.DefaultSeeds
 	Seed  uint64 // of the first; the others follow it
-	Fast  bool   // on a subset, to check direction only
+	Fast  bool   // on a subset, to see that everything works
 	Scale string // name of one of the experiment's scales; "": its usual one
 	// Arms names those to run; none: all.
 	Arms []string

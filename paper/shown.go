@@ -77,10 +77,26 @@ func (out *Outcome) diagnosis(ctx context.Context, set, lead string, arms ...str
 	s := report.Section{Title: "Have the classes collapsed?", Blocks: []report.Block{report.Text(lead)}}
 	for _, part := range report.DiagnosisSections(ds...) {
 		if slices.Contains([]string{"Verdict", "Measures", "Triplets", "Classes"}, part.Title) {
-			s.Blocks = append(s.Blocks, part.Blocks...)
+			for _, b := range part.Blocks {
+				s.Blocks = append(s.Blocks, unmarked(b))
+			}
 		}
 	}
 	return s, nil
+}
+
+// unmarked is a block whose table marks no best number: which of two embeddings of
+// one seed has the higher one says nothing of the arms.
+func unmarked(b report.Block) report.Block {
+	t, ok := b.(report.Table)
+	if !ok {
+		return b
+	}
+	t.Rows = slices.Clone(t.Rows)
+	for i := range t.Rows {
+		t.Rows[i].Best = report.None
+	}
+	return t
 }
 
 // queriesFigure begins the names of the figures that show queries.

@@ -78,7 +78,7 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 	}
 	fs := cmd.Flags()
 	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's own, three or more, as 'kindred reproduce list' shows; 1 with --fast)")
-	fs.BoolVar(&o.Fast, "fast", false, "a subset and few epochs, to check the direction only")
+	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to see that everything works")
 	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page")
 	fs.StringVar(&o.Scale, "scale", "", "size of the experiment, as 'kindred reproduce list' shows them; default: its first")
 	fs.StringArrayVar(&o.Arms, "arm", nil, "run only this arm; may be repeated, and the others added later")

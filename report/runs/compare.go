@@ -173,6 +173,9 @@ func (c *Comparison) Scores() []report.Table {
 			}
 			t.Rows = append(t.Rows, row)
 		}
+		if len(c.Groups) > 1 {
+			t.Note = "A marked number is the highest of its column; that is no test of a difference."
+		}
 		out, metrics = append(out, t), rest
 	}
 	return append(out, c.times())

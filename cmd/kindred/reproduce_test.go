@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReproduceList(t *testing.T) {
+	code, out, errOut := runArgs(t, "reproduce", "list", "--json")
+	var listed []struct {
+		Name, Title string
+		Seeds       int
+	}
+	if err := json.Unmarshal([]byte(out), &listed); code != exitOK || err != nil || len(listed) < 11 {
+		t.Fatalf("status %d, %v, %s", code, err, errOut)
+	}
+	for _, l := range listed {
+		if l.Seeds < 3 || !strings.Contains(l.Title, ", on ") {
+			t.Errorf("%+v: a usual run must have enough seeds for a verdict, and the title name its data", l)
+		}
+	}
+	if listed[0].Name != "mnist" || listed[0].Seeds != 8 {
+		t.Errorf("%+v", listed[0])
+	}
+}
+
+func TestReproduceUsage(t *testing.T) {
+	dir := t.TempDir()
+	for says, args := range map[string][]string{
+		"--seeds must be at least 1": {"reproduce", "mnist", "--seeds", "0"},
+		"unknown experiment":         {"reproduce", "none"},
+		"no scale":                   {"reproduce", "cub", "--scale", "huge"},
+	} {
+		if code, _, errOut := runArgs(t, append(args, "--out", dir)...); code != exitUsage || !strings.Contains(errOut, says) {
+			t.Errorf("%v: status %d, %q", args, code, errOut)
+		}
+	}
+}
+
+// TestReproduceDocument writes the page from the results in the repository, and
+// says what to do where there are none.
+func TestReproduceDocument(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, "reproduction.md")
+	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page); code != exitFailure || !strings.Contains(errOut, "--from") {
+		t.Errorf("no results: status %d, %q", code, errOut)
+	}
+	docs := filepath.Join("..", "..", "docs")
+	if err := os.CopyFS(filepath.Join(dir, "reproduction", "results"), os.DirFS(filepath.Join(docs, "reproduction", "results"))); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page); code != exitOK {
+		t.Fatalf("status %d, %q", code, errOut)
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(docs, "reproduction.md"))
+	if err != nil || string(got) != string(want) {
+		t.Errorf("the page differs from docs/reproduction.md (%v)", err)
+	}
+	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page, "--from", dir); code != exitFailure || !strings.Contains(errOut, "results.json") {
+		t.Errorf("no experiment: status %d, %q", code, errOut)
+	}
+}
