@@ -253,3 +253,24 @@ func TestScoresThatCannotBeHad(t *testing.T) {
 	}
 	finishedLike(t, want, dir)
 }
+
+// TestNoPlaceForACache trains without one, says so and notes it in the
+// configuration; a run that began with a cache is not resumed without.
+func TestNoPlaceForACache(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("LocalAppData", "")
+	cfg := smallConfig(t)
+	cfg.Train.Epochs, cfg.Data.Cache = 1, true
+	dir := filepath.Join(t.TempDir(), "run")
+	res, err := Run(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 20, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Config.Data.Cache || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "data.cache is off") {
+		t.Errorf("cache %v, notes %q", res.Config.Data.Cache, res.Notes)
+	}
+	if _, err := Run(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)}); err == nil || !strings.Contains(err.Error(), "begun with data.cache") {
+		t.Errorf("resumed without its cache: %v", err)
+	}
+}

@@ -19,13 +19,23 @@ import (
 )
 
 // childArgs, if set in the environment, makes the test binary the program itself,
-// with these arguments and one more command, "wait".
-const childArgs = "KINDRED_CMD_TEST_ARGS"
+// with these arguments, in which OUT is the value of childOut, and one more
+// command, "wait".
+const (
+	childArgs = "KINDRED_CMD_TEST_ARGS"
+	childOut  = "KINDRED_CMD_TEST_OUT"
+)
 
 func TestMain(m *testing.M) {
 	if args, ok := os.LookupEnv(childArgs); ok {
 		commands = append(commands, newWait)
-		os.Exit(run(withSignals(context.Background()), strings.Fields(args), os.Stdout, os.Stderr))
+		words := strings.Fields(args)
+		for i, w := range words {
+			if w == "OUT" {
+				words[i] = os.Getenv(childOut)
+			}
+		}
+		os.Exit(run(withSignals(context.Background()), words, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

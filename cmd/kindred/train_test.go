@@ -1,0 +1,288 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// featureSet goes to an empty folder and writes features.npy, of four classes of
+// ten samples, with labels.csv.
+func featureSet(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := mat.New(40, 6)
+	labels := "label,split\n"
+	for i := range x.Rows {
+		for j := range x.Cols {
+			x.Row(i)[j] = float32(i%4*j) + rng.Float32()
+		}
+		labels += fmt.Sprintf("%c,%s\n", 'a'+i%4, []string{"train", "test"}[i/20])
+	}
+	f, err := os.Create("features.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := embio.WriteNPY(f, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("labels.csv", []byte(labels), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// short is a run of milliseconds; append to it.
+const short = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 --set train.epochs=2 "
+
+// program runs one command line that must succeed.
+func program(t *testing.T, line string) (out, errOut string) {
+	t.Helper()
+	code, out, errOut := runArgs(t, strings.Fields(line)...)
+	if code != exitOK {
+		t.Fatalf("kindred %s: status %d\n%s", line, code, errOut)
+	}
+	return out, errOut
+}
+
+func TestTrainSaysWhereItWrites(t *testing.T) {
+	featureSet(t)
+	for _, dir := range []string{"runs/features.npy-triplet", "runs/features.npy-triplet-2"} {
+		if out, said := program(t, short); !strings.Contains(said, "run folder: "+dir+"\n") || !strings.HasSuffix(out, dir+"\n") {
+			t.Errorf("printed %q and said %q", out, said)
+		}
+	}
+	if _, said := program(t, short+"--out mine"); strings.Contains(said, "run folder:") {
+		t.Errorf("said %q", said)
+	}
+	code, _, said := runArgs(t, strings.Fields(short+"--out mine")...)
+	if code != exitFailure || !strings.Contains(said, "--resume mine") || !strings.Contains(said, "--force") {
+		t.Errorf("status %d, said %q", code, said)
+	}
+	program(t, short+"--out mine --force")
+	if code, _, said := runArgs(t, "train", "--resume", "mine", "--force"); code != exitUsage {
+		t.Errorf("status %d, said %q", code, said)
+	}
+	if code, _, said := runArgs(t, "train", "--resume", "."); code != exitFailure || !strings.Contains(said, "not the folder of a run") {
+		t.Errorf("status %d, said %q", code, said)
+	}
+}
+
+// TestResumeWritesThePage after all else that a kill left unwritten.
+func TestResumeWritesThePage(t *testing.T) {
+	featureSet(t)
+	program(t, short+"--set train.epochs=1 --out r")
+	want, err := os.ReadFile("r/metrics.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"metrics.csv", "timing.csv", "model.safetensors", "model.json", "embeddings.npy", "labels.csv", "report.html"} {
+		if err := os.Remove(filepath.Join("r", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, said := program(t, "train --resume r"); !strings.Contains(said, "r has ended: all 1 epochs are done") {
+		t.Errorf("said %q", said)
+	}
+	if got, err := os.ReadFile("r/metrics.csv"); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("metrics.csv: %v\n%s", err, got)
+	}
+	if _, err := os.Stat("r/report.html"); err != nil {
+		t.Error(err)
+	}
+	program(t, "embed --run r --data features.npy --out E.npy")
+}
+
+// TestInterruptedTrainingSaysHowToGoOn stops a process by each signal and runs
+// the command that it prints, in a shell.
+func TestInterruptedTrainingSaysHowToGoOn(t *testing.T) {
+	featureSet(t)
+	dir := "a run's folder"
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		cmd := child(t, short+"--set train.epochs=1000000 --set eval.every=1000000 --data-dir no/such --out OUT")
+		cmd.Env = append(cmd.Env, childOut+"="+dir)
+		var said bytes.Buffer
+		r, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Read(make([]byte, 1)); err != nil { // the first epoch's line
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(&said, r); err != nil {
+			t.Fatal(err)
+		}
+		if st := status(t, cmd); st.ExitStatus() != 128+int(s) {
+			t.Errorf("%v: status %d", s, st.ExitStatus())
+		}
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		where, command := lines[len(lines)-2], lines[len(lines)-1]
+		if !strings.Contains(where, "interrupted: "+dir+" stopped in epoch ") {
+			t.Errorf("%v: says %q", s, where)
+		}
+		if want := ` train --resume 'a run'\''s folder' --data-dir no/such`; !strings.HasSuffix(command, want) {
+			t.Errorf("%v: the command is %q, want it to end in %q", s, command, want)
+		}
+		// The shell's own reading of it goes on with the run, as an impossible
+		// number of epochs shows.
+		words, err := exec.Command("sh", "-c", "printf '%s\\n' "+strings.TrimPrefix(command, os.Args[0])).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")
+		code, _, errOut := runArgs(t, append(args, "--set", "train.epochs=1")...)
+		if code != exitFailure || !strings.Contains(errOut, "more than train.epochs=1") {
+			t.Errorf("%v: going on ends with status %d\n%s", s, code, errOut)
+		}
+	}
+}
+
+// TestTrainingGoesOnWithoutReaders closes standard error after the first bytes,
+// as `kindred train 2>&1 | head -1` does: the run ends as any other.
+func TestTrainingGoesOnWithoutReaders(t *testing.T) {
+	featureSet(t)
+	cmd := child(t, short+"--set train.epochs=50 --out r")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	status(t, cmd)
+	for _, name := range []string{"model.safetensors", "report.html"} {
+		if _, err := os.Stat(filepath.Join("r", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if text, _ := os.ReadFile("r/metrics.csv"); bytes.Count(text, []byte("\n")) != 51 {
+		t.Errorf("metrics.csv:\n%s", text)
+	}
+	if _, err := os.Stat(filepath.Join("r", lock.FileName)); err == nil {
+		t.Error("the folder is still locked")
+	}
+}
+
+// TestNoHome trains and embeds by path with an empty environment.
+func TestNoHome(t *testing.T) {
+	featureSet(t)
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "KINDRED_DATA"} {
+		t.Setenv(name, "")
+	}
+	program(t, short+"--out r --set data.cache=true")
+	program(t, "embed --run r --data features.npy --out E.npy")
+	program(t, "data info features.npy")
+	code, _, said := runArgs(t, "data", "list")
+	if code != exitFailure || !strings.Contains(said, "--data-dir") {
+		t.Errorf("status %d, said %q", code, said)
+	}
+}
+
+// TestEmbedWritesIntoPipes and to standard output, where its words would be in
+// the way.
+func TestEmbedWritesIntoPipes(t *testing.T) {
+	featureSet(t)
+	program(t, short+"--out r")
+	program(t, "embed --run r --data features.npy --out E.npy --labels Y.csv")
+	want, err := os.ReadFile("E.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo("fifo", 0o600); err != nil {
+		t.Skip(err)
+	}
+	got := make(chan []byte)
+	go func() {
+		b, err := os.ReadFile("fifo")
+		if err != nil {
+			t.Error(err)
+		}
+		got <- b
+	}()
+	program(t, "embed --run r --data features.npy --out fifo")
+	if !bytes.Equal(<-got, want) {
+		t.Error("the pipe got other bytes")
+	}
+	if st, err := os.Stat("fifo"); err != nil || st.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the pipe became %v, %v", st.Mode(), err)
+	}
+	for _, name := range []string{"-", "/dev/stdout"} {
+		out, said := program(t, "embed --run r --data features.npy --out "+name)
+		if out != string(want) || !strings.Contains(said, "40 embeddings of 3 numbers") {
+			t.Errorf("--out %s: %d bytes of %d, said %q", name, len(out), len(want), said)
+		}
+		labels, err := os.ReadFile("Y.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, _ := program(t, "embed --run r --data features.npy --out E.npy --labels "+name); out != string(labels) {
+			t.Errorf("--labels %s: %q", name, out)
+		}
+		for _, two := range []string{"--out - --labels " + name, "--out E.npy --json --labels " + name, "--json --out " + name} {
+			if code, out, _ := runArgs(t, strings.Fields("embed --run r --data features.npy "+two)...); code != exitUsage || out != "" {
+				t.Errorf("%s: status %d, %d bytes", two, code, len(out))
+			}
+		}
+	}
+}
+
+func TestReproduceKeepsOutOfOtherFolders(t *testing.T) {
+	featureSet(t)
+	dir := t.TempDir()
+	held, err := lock.Folder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+	for name, want := range map[string]string{".": "neither empty nor the folder of an experiment: it holds features.npy", dir: "is in use by process"} {
+		code, _, said := runArgs(t, "reproduce", "mnist", "--fast", "--data", "features.npy", "--out", name)
+		if code != exitFailure || !strings.Contains(said, want) {
+			t.Errorf("--out %s: status %d, said %q", name, code, said)
+		}
+		if _, err := os.Stat(filepath.Join(name, "runs")); err == nil {
+			t.Errorf("--out %s: runs were made", name)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	if got, want := commandLine("kindred", "a b", "it's", "", "x=$1", "-q"), `kindred 'a b' 'it'\''s' '' 'x=$1' -q`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for dir, want := range map[string]string{"-r": "./-r", "runs/x": "runs/x"} {
+		if got := (&trainFlags{}).goOn(dir); !strings.HasSuffix(got, " train --resume "+want) {
+			t.Errorf("%s: %s", dir, got)
+		}
+	}
+}
