@@ -22,6 +22,7 @@ import (
 )
 
 type diagnoseFlags struct {
+	embeddings          string
 	labels, label, fine string
 	distance, out, set  string
 	margin              float64
@@ -31,29 +32,37 @@ type diagnoseFlags struct {
 func newDiagnose(a *app) *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
-		Use:   "diagnose EMBEDDINGS|RUN...",
+		Use:   "diagnose EMBEDDINGS|RUN... | --embeddings FILE [--labels FILE]",
 		Short: "Tell whether an embedding has collapsed its classes",
 		Long: `diagnose measures what is left of the inside of the classes of an embedding:
 their extent against the distance to the next class, their modes, the spectrum
 of singular values, alignment and uniformity, active triplets, NMI against the
 number of clusters, and Recall@1 by the training labels against finer ones. It
 gives a verdict with the figures behind it. An argument is a file of embeddings
-or the folder of a run; several are compared side by side.
+or the folder of a run; several are compared side by side. --embeddings names a
+file as in kindred eval.
 
 The training labels are the column coarse, else label; the finer ones the column
 fine, or label where the training labels are called coarse.`,
 		Example: `  kindred diagnose runs/mnist --out diagnosis
   kindred diagnose E.npy --labels Y.csv --label alphabet --fine letter
+  kindred diagnose --embeddings E.npy --labels Y.npy
   kindred diagnose runs/random runs/easy --out comparison`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if f.embeddings == "" && len(args) == 0 {
 				return usagef("missing argument: a file of embeddings or the folder of a run")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runDiagnose(cmd, a, &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.embeddings != "" {
+				args = append([]string{f.embeddings}, args...)
+			}
+			return runDiagnose(cmd, a, &f, args)
+		},
 	}
 	fs := cmd.Flags()
+	fs.StringVar(&f.embeddings, "embeddings", "", "file of embeddings, as an argument ("+strings.Join(embio.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels, for all files of embeddings; default: those in the file")
 	fs.StringVar(&f.label, "label", "", "column of the training labels")
 	fs.StringVar(&f.fine, "fine", "", "column of finer labels")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,9 @@ func newEmbed(a *app) *cobra.Command {
 		Use:   "embed --run DIR --data PATH --out E.npy",
 		Short: "Compute the embeddings of a data set with a trained network",
 		Long: `embed runs the network of a finished training run over all samples of a data
-set, prepared as the run's test images were, and writes one row each.`,
+set, prepared as the run's test images were, and writes one row each. The
+samples' paths and labels go to a CSV file beside it, E.labels.csv for E.npy,
+unless --labels names another.`,
 		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.npy --labels Y.csv
   kindred eval --embeddings E.npy --labels Y.csv`,
 		Args: exactArgs(),
@@ -27,6 +30,9 @@ set, prepared as the run's test images were, and writes one row each.`,
 				if f[0] == "" {
 					return usagef("missing %s", f[1])
 				}
+			}
+			if stem, ok := strings.CutSuffix(out, ".npy"); ok && labels == "" {
+				labels = stem + ".labels.csv" // where training on ready features looks for them
 			}
 			if o, l := isStdout(out), isStdout(labels); o && l || a.json && (o || l) {
 				return usagef("standard output takes one of --out, --labels and --json")
@@ -64,6 +70,9 @@ set, prepared as the run's test images were, and writes one row each.`,
 				words = a.err
 			}
 			_, err = fmt.Fprintf(words, "%s: %d embeddings of %d numbers\n", out, e.X.Rows, e.X.Cols)
+			if err == nil && labels != "" {
+				_, err = fmt.Fprintf(words, "%s: their paths and labels\n", labels)
+			}
 			return err
 		},
 	}
@@ -73,7 +82,7 @@ set, prepared as the run's test images were, and writes one row each.`,
 	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: in it or beside it")
 	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
 	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy); - for standard output")
-	fs.StringVar(&labels, "labels", "", "also write the samples' paths and labels to this file (.csv)")
+	fs.StringVar(&labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the embeddings, NAME.labels.csv for NAME.npy")
 	addOutside(cmd, &outside)
 	return cmd
 }

@@ -73,6 +73,7 @@ func TestEvalAndDiagnoseStatuses(t *testing.T) {
 		{[]string{"eval", "--embeddings", path, "--columns", "none"}, exitFailure},
 		{[]string{"eval", "--embeddings", path + "x"}, exitFailure},
 		{[]string{"diagnose"}, exitUsage},
+		{[]string{"diagnose", "--embeddings", path + "x"}, exitFailure},
 		{[]string{"diagnose", path, "--margin", "0"}, exitUsage},
 		{[]string{"diagnose", path, "--set", "other"}, exitUsage},
 		{[]string{"diagnose", t.TempDir()}, exitFailure},

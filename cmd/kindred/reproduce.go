@@ -45,9 +45,10 @@ the title says what the run was on instead, and they are left out.
 docs/reproduction.md), from the results kept beside it in results/NAME.json;
 --from DIR,... first keeps those of finished experiments there, with figures.`,
 		Example: `  kindred reproduce mnist
-  kindred reproduce mnist --seeds 1 --out /tmp/quick
+  kindred reproduce mnist --seeds 1 --out reports/quick
+  kindred reproduce omniglot --seeds 3
   kindred reproduce omniglot-epochs --seeds 3 --reuse reports/omniglot
-  kindred reproduce mnist --fast --set train.lr=0.0005 --out /tmp/try`,
+  kindred reproduce mnist --fast --set train.lr=0.0005 --out try`,
 		Args: exactArgs("name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(paper.Names(), "list", "document"), cobra.ShellCompDirectiveNoFileComp

@@ -25,7 +25,7 @@ func newTheory(a *app) *cobra.Command {
 Each command writes a page in plain words (index.html), figures as SVG and PNG,
 and the drawn numbers as CSV.`,
 		Example: `  kindred theory noise
-  kindred theory isometry --out /tmp/iso
+  kindred theory isometry --out iso
   kindred theory field --loss first,second,multisimilarity
   kindred theory live --run runs/mnist`,
 		RunE: func(cmd *cobra.Command, args []string) error {
