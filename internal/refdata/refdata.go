@@ -1,5 +1,6 @@
-// Package refdata finds, for tests, the optional folder of reference data that
-// lies beside the repository: ../shared with golden cases and data sets.
+// Package refdata holds reference values for tests: the repository's own cases
+// (see Own), and, by Path, the optional folder that may lie beside it, ../shared
+// with golden cases and data sets, as a second check.
 package refdata
 
 import (

@@ -1,0 +1,81 @@
+package objective
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/refdata"
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// TestReferenceLosses compares values and gradients with those of
+// internal/refdata/cases, which come with the repository.
+func TestReferenceLosses(t *testing.T) {
+	cases := refdata.Own(t)
+	seen := map[string]bool{}
+	for _, c := range cases.Losses {
+		seen[fmt.Sprint(c.Config["loss"])] = true
+		t.Run(fmt.Sprintf("%v/%s", c.Config, c.Batch), func(t *testing.T) {
+			b := cases.Batches[c.Batch]
+			opts, err := ParseFlat(c.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opts.Dim = b.Dim
+			if c.Params != nil {
+				opts.Classes = len(c.Params)
+				if p, ok := opts.Loss.(loss.Proxied); ok {
+					opts.Classes /= b.Dim * p.PerClass()
+				}
+			}
+			obj, err := New(opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Params != nil {
+				copy(obj.Params()[0].Value, c.Params)
+			}
+			grad := mat.New(len(b.Labels), b.Dim)
+			r, err := obj.Step(t.Context(), mat.Of(len(b.Labels), b.Dim, b.X), Batch{Labels: b.Labels, IDs: b.IDs}, grad)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := math.Abs(r.Value - c.Value); !(diff <= 1e-5*math.Abs(c.Value)+1e-7) {
+				t.Errorf("value %.9g, want %.9g", r.Value, c.Value)
+			}
+			if r.Tuples != c.Terms {
+				t.Errorf("%d terms, want %d", r.Tuples, c.Terms)
+			}
+			sameGradient(t, "rows", grad.Data, c.Grad)
+			if c.Params != nil {
+				sameGradient(t, "parameters", obj.Params()[0].Grad, c.ParamGrad)
+			}
+		})
+	}
+	for _, name := range LossNames() {
+		if !seen[name] {
+			t.Errorf("no case of the loss %s", name)
+		}
+	}
+}
+
+// sameGradient allows single precision its rounding, of the largest number where
+// they cancel.
+func sameGradient(t *testing.T, what string, got []float32, want []float64) {
+	t.Helper()
+	var largest float64
+	for _, w := range want {
+		largest = max(largest, math.Abs(w))
+	}
+	worst, at := 0.0, 0
+	for k, w := range want {
+		if d := math.Abs(float64(got[k])-w) - 1e-4*math.Abs(w); !(d <= worst) {
+			worst, at = d, k
+		}
+	}
+	if !(worst <= 2e-5*largest+1e-7) {
+		t.Errorf("gradient of %s: number %d is %.9g, want %.9g (largest %.3g)", what, at, got[at], want[at], largest)
+	}
+}
