@@ -99,7 +99,10 @@ func newTerm(w Weighted) (*term, error) {
 	default:
 		return nil, fmt.Errorf("objective: %T is none of loss.Tuples, loss.Pairs and loss.Sets", o.Loss)
 	}
-	if proxied && (o.Memory > 0 || o.Kin != nil) {
+	if o.Relation != Equal && o.Kin == nil && !proxied {
+		return nil, fmt.Errorf("relation is %v: it needs labels that are sets or have classes above them", o.Relation)
+	}
+	if proxied && (o.Memory > 0 || o.Kin != nil || o.Relation != Equal) {
 		return nil, errors.New("a loss with proxies takes neither a memory nor a relation of labels")
 	}
 	_, cross := o.Loss.(loss.CrossRows)
