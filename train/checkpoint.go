@@ -24,6 +24,7 @@ import (
 //	state     JSON of state
 //	optimizer JSON of the optimizer's own metadata
 //	crc32c    Castagnoli checksum of all tensors' bytes in order
+//	crc32c_state  of the texts of state and optimizer; older files have none
 const (
 	checkpointDir     = "checkpoint"
 	checkpointFile    = "last.safetensors"
@@ -57,6 +58,10 @@ func checksum(tensors []safetensors.Tensor) string {
 		sum = crc32.Update(sum, castagnoli, t.Data)
 	}
 	return fmt.Sprintf("%08x", sum)
+}
+
+func stateChecksum(f *safetensors.File) string {
+	return fmt.Sprintf("%08x", crc32.Checksum([]byte(f.Meta["state"]+f.Meta["optimizer"]), castagnoli))
 }
 
 // save writes the checkpoint.
@@ -95,6 +100,7 @@ func (t *trainer) save() error {
 		"format": checkpointFormat, "version": checkpointVersion,
 		"state": string(meta), "optimizer": string(om), "crc32c": checksum(f.Tensors),
 	}
+	f.Meta["crc32c_state"] = stateChecksum(f)
 	return t.write(CheckpointPath(t.opts.Dir), f.Write)
 }
 
@@ -129,6 +135,9 @@ func (t *trainer) load(f *safetensors.File) error {
 		return fmt.Errorf("a checkpoint of version %q; this program reads version %s", f.Meta["version"], checkpointVersion)
 	case f.Meta["crc32c"] != checksum(f.Tensors):
 		return errors.New("the checksum does not match: the file is damaged")
+	}
+	if sum, ok := f.Meta["crc32c_state"]; ok && sum != stateChecksum(f) {
+		return errors.New("the checksum of the state does not match: the file is damaged")
 	}
 	var s state
 	if err := json.Unmarshal([]byte(f.Meta["state"]), &s); err != nil {
