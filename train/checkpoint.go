@@ -69,11 +69,20 @@ func (t *trainer) save() error {
 	if t.opts.Dir == "" {
 		return nil
 	}
+	f, err := t.checkpoint()
+	if err != nil {
+		return err
+	}
+	return t.write(CheckpointPath(t.opts.Dir), f.Write)
+}
+
+// checkpoint returns the content of the checkpoint.
+func (t *trainer) checkpoint() (*safetensors.File, error) {
 	t.state.Objective = t.objective.State()
 	t.state.Network = t.net.Step()
 	meta, err := json.Marshal(t.state)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := &safetensors.File{}
 	add := func(prefix string, tensors []safetensors.Tensor) {
@@ -94,14 +103,14 @@ func (t *trainer) save() error {
 	add("optimizer.", o.Tensors)
 	om, err := json.Marshal(o.Meta)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.Meta = map[string]string{
 		"format": checkpointFormat, "version": checkpointVersion,
 		"state": string(meta), "optimizer": string(om), "crc32c": checksum(f.Tensors),
 	}
 	f.Meta["crc32c_state"] = stateChecksum(f)
-	return t.write(CheckpointPath(t.opts.Dir), f.Write)
+	return f, nil
 }
 
 // restore continues from the checkpoint in the run folder, if there is one yet.

@@ -29,6 +29,9 @@ unreadable images, and pictures that occur twice, first of all those with two
 different labels. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if rows < 1 || cols < 1 {
+				return usagef("--rows %d, --cols %d: want at least 1", rows, cols)
+			}
 			d, err := openAny(args[0], dataHome(*dir), outside)
 			if err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/theory/field"
 	"github.com/kindred-ml/kindred/theory/show"
 )
@@ -83,6 +84,12 @@ with the conditions they need.`,
 			return nil, nil, usagef("--classes %d and --per-class %d: need 2 classes or more, and 64 points at most", o.Classes, o.PerClass)
 		case o.Dim < 1 || o.Restarts < 1 || o.Draws < 2:
 			return nil, nil, usagef("--dim and --restarts must be at least 1, --draws at least 2")
+		}
+		points := int64(o.Classes) * int64(o.PerClass) * int64(o.Dim)
+		minimum := budget.Sum(128, budget.Product(8, points)) // of a start: where it ended
+		need := budget.Sum(budget.Product(int64(o.Restarts), minimum), budget.Product(64, points), budget.Product(32, int64(o.Draws)))
+		if err := budget.Check(fmt.Sprintf("--dim %d, --restarts %d, --draws %d", o.Dim, o.Restarts, o.Draws), need); err != nil {
+			return nil, nil, err
 		}
 		o.Seed = a.seed
 		r, err := show.Noise(ctx, o, dir, p)

@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // The sheet's measures in pixels.
@@ -26,8 +27,12 @@ const (
 
 // Contact writes a PNG of examples to path: up to rows classes of the fine
 // column, evenly chosen, with up to cols images each, evenly chosen. An image
-// that cannot be read is a crossed-out cell.
+// that cannot be read is a crossed-out cell. rows and cols must be positive; a
+// sheet that exceeds the limit of package budget is an error.
 func Contact(path string, d *data.Dataset, rows, cols int) error {
+	if rows < 1 || cols < 1 {
+		return fmt.Errorf("a sheet of %d rows and %d columns: want at least 1", rows, cols)
+	}
 	if d.Source == nil {
 		return fmt.Errorf("data set %s has features and no images", d.Name)
 	}
@@ -40,6 +45,15 @@ func Contact(path string, d *data.Dataset, rows, cols int) error {
 		members[id] = append(members[id], i)
 	}
 	classes := evenly(len(members), rows)
+	most := 0
+	for _, id := range classes {
+		most = max(most, len(members[id]))
+	}
+	cols = min(cols, most)
+	size := budget.Product(4, budget.Sum(margin, budget.Product(int64(cols), cell+gap)), budget.Sum(gap, budget.Product(int64(len(classes)), cell+gap)))
+	if err := budget.Check(fmt.Sprintf("a sheet of %d x %d images", len(classes), cols), size); err != nil {
+		return err
+	}
 	sheet := image.NewRGBA(image.Rect(0, 0, margin+cols*(cell+gap), len(classes)*(cell+gap)+gap))
 	draw.Draw(sheet, sheet.Bounds(), image.White, image.Point{}, draw.Src)
 	var e eye
