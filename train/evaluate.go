@@ -210,8 +210,8 @@ func checkMetrics(sel *data.Selected, cfg *Config) error {
 	return nil
 }
 
-// check looks at the labels of one set. A k of Recall@k beyond all others would be
-// 1 for every network; only the default's, which nobody asked for, may be.
+// check looks at the labels of one set. With a k beyond all others Recall@k would
+// be 1 for every network; only those of the default, which nobody asked for, may be.
 func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 	names, query, gallery := s.columns()
 	var errs []error
@@ -226,12 +226,10 @@ func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 			errs = append(errs, err)
 			continue
 		}
-		if slices.Equal(cfg.Eval.Recall, Default().Eval.Recall) {
-			continue
-		}
-		for _, k := range cfg.Eval.Recall {
-			if k > others {
-				errs = append(errs, fmt.Errorf("recall@%d by %q needs %d items beside the query, and there are %d", k, name, k, others))
+		unasked := slices.Equal(cfg.Eval.Recall, Default().Eval.Recall)
+		for _, m := range metrics[name] {
+			if m.K > others && !(unasked && m.Kind == eval.Recall && slices.Contains(cfg.Eval.Recall, m.K)) {
+				errs = append(errs, fmt.Errorf("%s by %q needs %d items beside the query, and there are %d", m, name, m.K, others))
 			}
 		}
 	}

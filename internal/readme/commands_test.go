@@ -37,6 +37,9 @@ func TestDocumentedCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("commands are run without -short")
 	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("the commands are written for a shell: ", err)
+	}
 	bin := buildKindred(t)
 	pages = append(pages, examples(t, bin, nil)...)
 	w := newWorkspace(t, bin)
