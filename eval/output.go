@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"slices"
 	"strconv"
@@ -147,12 +148,13 @@ func (rep *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for i, t := range rep.tables() {
 		if i > 0 {
-			fmt.Fprintf(&b, "\n%s\n", t.title)
+			fmt.Fprintf(&b, "\n%s\n", escape.Name(t.title))
 		}
 		width := make([]int, len(t.rows[0]))
 		for _, r := range t.rows {
 			for i, cell := range r {
-				width[i] = max(width[i], utf8.RuneCountInString(cell))
+				r[i] = escape.Name(cell)
+				width[i] = max(width[i], utf8.RuneCountInString(r[i]))
 			}
 		}
 		for _, r := range t.rows {
@@ -172,7 +174,7 @@ func (rep *Report) WriteText(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	for _, line := range rep.remarks() {
-		fmt.Fprintln(&b, line)
+		fmt.Fprintln(&b, escape.Name(line))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -183,11 +185,11 @@ func (rep *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	for i, t := range rep.tables() {
 		if i > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n", t.title)
+			fmt.Fprintf(&b, "\n## %s\n\n", escape.Markdown(t.title))
 		}
 		for i, r := range t.rows {
 			for c, cell := range r {
-				fmt.Fprintf(&b, "| %s ", strings.ReplaceAll(cell, "|", "\\|"))
+				fmt.Fprintf(&b, "| %s ", escape.Markdown(cell))
 				if c == len(r)-1 {
 					b.WriteString("|\n")
 				}
@@ -199,7 +201,7 @@ func (rep *Report) WriteMarkdown(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	for _, line := range rep.remarks() {
-		fmt.Fprintf(&b, "- %s\n", line)
+		fmt.Fprintf(&b, "- %s\n", escape.Markdown(line))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

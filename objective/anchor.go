@@ -100,6 +100,9 @@ func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum
 	clear(dneg)
 	val, ap, dap, dan := s.val[:len(neg)], s.ap[:len(neg)], s.dap[:len(neg)], s.dan[:len(neg)]
 	for k, x := range pos {
+		if len(neg) > 1<<12 && t.stop() { // an anchor may have 10^8 triplets
+			return
+		}
 		for j := range ap {
 			ap[j] = x
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"math"
 	"path/filepath"
@@ -71,7 +72,7 @@ func rawSVG(f Figure) (body string, err error) {
 	if _, err := canvas.WriteTo(&buf); err != nil {
 		return "", err
 	}
-	s := buf.String()
+	s := escape.Shown(buf.String())
 	start := strings.Index(s, "<svg")
 	if start < 0 {
 		return "", fmt.Errorf("report: drawing %q gave no SVG", f.name())
@@ -93,7 +94,7 @@ var svgFixes = strings.NewReplacer(
 
 func withHead(body string, f Figure, attrs, back string) []byte {
 	w, h := f.size()
-	label := escape(f.name())
+	label := escape.HTML(f.name())
 	return fmt.Appendf(nil,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.5g\" height=\"%.5g\" viewBox=\"0 0 %.5g %.5g\" role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n%s%s</svg>\n",
 		w*4/3, h*4/3, w, h, label, attrs, label, back, body)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"html/template"
 	"io"
 
@@ -97,7 +98,7 @@ func (p Page) HTML() ([]byte, error) {
 	if err := t.ExecuteTemplate(&b, "page.html", data); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	return b.Bytes(), nil
+	return []byte(escape.Shown(b.String())), nil
 }
 
 // WriteFile writes the page to path.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"math"
 	"strconv"
 	"strings"
@@ -249,10 +250,11 @@ func (t Table) String() string {
 	width := make([]int, len(t.Columns))
 	head := t.titles()
 	for i, h := range head {
-		width[i] = utf8.RuneCountInString(h)
+		head[i] = escape.Name(h)
+		width[i] = utf8.RuneCountInString(head[i])
 	}
 	text := func(r, k int) string {
-		s := t.Rows[r].Cells[k].String()
+		s := escape.Name(t.Rows[r].Cells[k].String())
 		if best[r][k] {
 			s += "*"
 		}
@@ -284,20 +286,20 @@ func (t Table) String() string {
 		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
 	}
 	if t.Caption != "" {
-		b.WriteString(t.Caption + "\n")
+		b.WriteString(escape.Name(t.Caption) + "\n")
 	}
 	line(func(k int) (string, bool) { return head[k], t.numeric(k) })
 	line(func(k int) (string, bool) { return strings.Repeat("-", width[k]), false })
 	for r, row := range t.Rows {
 		if row.Heading != "" {
-			b.WriteString(row.Heading + "\n")
+			b.WriteString(escape.Name(row.Heading) + "\n")
 		}
 		if len(row.Cells) == len(t.Columns) {
 			line(func(k int) (string, bool) { return text(r, k), t.numeric(k) })
 		}
 	}
 	if t.Note != "" {
-		b.WriteString(t.Note + "\n")
+		b.WriteString(escape.Text(t.Note) + "\n")
 	}
 	return b.String()
 }
@@ -305,13 +307,16 @@ func (t Table) String() string {
 // Markdown returns the table in GitHub's Markdown, best values in bold.
 func (t Table) Markdown() string {
 	var b strings.Builder
-	cell := func(s string) string {
-		s = strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;").Replace(s)
+	cell := func(s string, bold bool) string {
+		s = escape.Markdown(s)
+		if bold {
+			s = "**" + s + "**"
+		}
 		return " " + s + " |"
 	}
 	b.WriteString("|")
 	for _, h := range t.titles() {
-		b.WriteString(cell(h))
+		b.WriteString(cell(h, false))
 	}
 	b.WriteString("\n|")
 	for k := range t.Columns {
@@ -325,18 +330,14 @@ func (t Table) Markdown() string {
 	best := t.best()
 	for r, row := range t.Rows {
 		if row.Heading != "" {
-			b.WriteString("|" + cell("**"+row.Heading+"**") + strings.Repeat("  |", max(0, len(t.Columns)-1)) + "\n")
+			b.WriteString("|" + cell(row.Heading, true) + strings.Repeat("  |", max(0, len(t.Columns)-1)) + "\n")
 		}
 		if len(row.Cells) == 0 {
 			continue
 		}
 		b.WriteString("|")
 		for k, c := range row.Cells {
-			s := c.String()
-			if best[r][k] {
-				s = "**" + s + "**"
-			}
-			b.WriteString(cell(s))
+			b.WriteString(cell(c.String(), best[r][k]))
 		}
 		b.WriteString("\n")
 	}

@@ -53,8 +53,9 @@ func runAndDie(dir, at string) {
 	}
 	err = goOn(&testing.T{}, dir, func(string, string) error {
 		if n--; n == 0 {
-			if self, err := os.FindProcess(os.Getpid()); err == nil {
-				_ = self.Kill()
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Kill()
 			}
 			select {} // until it arrives
 		}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"maps"
 	"slices"
@@ -29,8 +31,8 @@ unreadable images, and pictures that occur twice, first of all those with two
 different labels. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if rows < 1 || cols < 1 {
-				return usagef("--rows %d, --cols %d: want at least 1", rows, cols)
+			if err := cmp.Or(atLeast("rows", rows, 1), atLeast("cols", cols, 1)); err != nil {
+				return err
 			}
 			d, err := openAny(args[0], dataHome(*dir), outside)
 			if err != nil {
@@ -48,7 +50,7 @@ different labels. --sheet draws examples of every class.`,
 				fmt.Fprintln(a.err)
 			}
 			if sheet != "" {
-				if err := inspect.Contact(sheet, d, rows, cols); err != nil {
+				if err := inspect.Contact(cmd.Context(), sheet, d, rows, cols); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.err, "contact sheet: %s\n", sheet)
@@ -81,7 +83,7 @@ func openAny(what, home string, outside bool) (*data.Dataset, error) {
 const few = 10
 
 func printInfo(out io.Writer, r *inspect.Report, full bool) error {
-	fmt.Fprintf(out, "%s: %d samples, layout %s\n", r.Name, r.Samples, r.Layout)
+	fmt.Fprintf(out, "%s: %d samples, layout %s\n", escape.Name(r.Name), r.Samples, r.Layout)
 	for _, l := range r.LeftOut {
 		fmt.Fprintln(out, l)
 	}
@@ -149,7 +151,7 @@ func printLabels(out io.Writer, l inspect.Labels, most int) error {
 			fmt.Fprintf(w, "  ...\t%d more\t(--full lists all)\n", len(l.Classes)-most)
 			break
 		}
-		fmt.Fprintf(w, "  %d\t%s\t%d\n", c.Number, c.Name, c.Count)
+		fmt.Fprintf(w, "  %d\t%s\t%d\n", c.Number, escape.Name(c.Name), c.Count)
 	}
 	return w.Flush()
 }
@@ -182,7 +184,7 @@ func printDuplicates(out io.Writer, groups []inspect.Group, most int) {
 			if i < len(g.Labels) {
 				label = g.Labels[i]
 			}
-			fmt.Fprintf(out, "    %s  [%s]\n", n, label)
+			fmt.Fprintf(out, "    %s  [%s]\n", escape.Name(n), escape.Name(label))
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"io/fs"
 	"os"
@@ -80,8 +82,8 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	if err != nil {
 		return usageError{err}
 	}
-	if f.margin <= 0 || f.anchors < 1 || f.classes < 0 {
-		return usagef("--margin %g, --anchors %d, --classes %d: want positive numbers", f.margin, f.anchors, f.classes)
+	if err := cmp.Or(positive("margin", f.margin), atLeast("anchors", f.anchors, 1), atLeast("classes", f.classes, 0)); err != nil {
+		return err
 	}
 	if f.set != "test" && f.set != "seen" && f.set != "train" {
 		return usagef("--set %q: want test, seen or train", f.set)
@@ -94,7 +96,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		}
 		r, err := diagnose.Run(cmd.Context(), in, diagnose.Options{
 			Distance: d, Margin: f.margin, Anchors: f.anchors, Seed: a.seed,
-			Progress: func(stage string) { fmt.Fprintf(a.err, "%s: %s\n", arg, stage) },
+			Progress: func(stage string) { fmt.Fprintf(a.err, "%s: %s\n", escape.Name(arg), stage) },
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
@@ -117,7 +119,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 			if i > 0 {
 				fmt.Fprintln(a.out)
 			}
-			fmt.Fprintf(a.out, "== %s ==\n", n.Name)
+			fmt.Fprintf(a.out, "== %s ==\n", escape.Name(n.Name))
 		}
 		if err := n.WriteText(a.out, f.classes); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	case a.json:
 		return a.printJSON(rep)
 	case f.format == "csv":
-		return rep.WriteCSV(a.out)
+		return rep.WriteCSV(a.raw)
 	case f.format == "markdown":
 		return rep.WriteMarkdown(a.out)
 	}
@@ -151,19 +152,21 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, errors.New("missing --embeddings")
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
-	case f.restarts < 1 || f.iterations < 1:
-		return cfg, fmt.Errorf("--restarts %d, --iterations %d: want at least 1", f.restarts, f.iterations)
-	case f.bootstrap < 0 || f.worst < 0 || f.batch < 0:
-		return cfg, fmt.Errorf("--bootstrap %d, --worst %d, --batch %d: want 0 or more", f.bootstrap, f.worst, f.batch)
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":
 		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
-	case f.scratch < 1:
-		return cfg, fmt.Errorf("--scratch %d: want at least 1 MiB", f.scratch)
+	}
+	if err := cmp.Or(atLeast("restarts", f.restarts, 1), atLeast("iterations", f.iterations, 1), atLeast("bootstrap", f.bootstrap, 0),
+		atLeast("worst", f.worst, 0), atLeast("batch", f.batch, 0), mebibytes("scratch", f.scratch)); err != nil {
+		return cfg, err
 	}
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return cfg, err
 	}
 	if cfg.Metrics, err = eval.ParseMetrics(f.metrics); err != nil {
+		return cfg, err
+	}
+	// Two means of every measure for each resample.
+	if err := planned(fmt.Sprintf("--bootstrap %d", f.bootstrap), int64(f.bootstrap), int64(len(cfg.Metrics)), 2*8); err != nil {
 		return cfg, err
 	}
 	cfg.Memory = int64(f.scratch) << 20

@@ -15,7 +15,7 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 	if !isStdout(path) {
 		return atomic.WriteFile(path, write)
 	}
-	w := bufio.NewWriter(a.out)
+	w := bufio.NewWriter(a.raw)
 	if err := write(w); err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -64,6 +66,10 @@ Methods:
 				return usagef("missing --embeddings")
 			case f.out == "":
 				return usagef("missing --out")
+			case cmd.Flags().Changed("perplexity") && !(f.perplexity >= 1 && !math.IsInf(f.perplexity, 1)):
+				return usagef("--perplexity %g: want at least 1, and less than the number of rows", f.perplexity)
+			case cmd.Flags().Changed("iterations") && f.iterations < 1:
+				return usagef("--iterations %d: want at least 1", f.iterations)
 			}
 			return runMap(cmd.Context(), a, &f)
 		},
@@ -156,12 +162,17 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 	default:
 		return nil, nil, usagef("--method %q: want tsne, tsne-exact or pca", f.method)
 	}
-	bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription("t-SNE"),
-		progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetWidth(30),
-		progressbar.OptionOnCompletion(func() { fmt.Fprintln(a.err) }))
-	cfg.Progress = func(done, total int) {
-		bar.ChangeMax(total)
-		_ = bar.Set(done) // only fails beyond the maximum
+	if err := planNeighbours(f, x.Rows); err != nil {
+		return nil, nil, err
+	}
+	if a.onTerminal() {
+		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription("t-SNE"),
+			progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetWidth(30),
+			progressbar.OptionOnCompletion(func() { fmt.Fprintln(a.err) }))
+		cfg.Progress = func(done, total int) {
+			bar.ChangeMax(total)
+			_ = bar.Set(done) // only fails beyond the maximum
+		}
 	}
 	m, err := cfg.Run(ctx, x)
 	if err != nil {
@@ -169,6 +180,20 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 	}
 	res.Perplexity, res.Iterations, res.KL = m.Perplexity, m.Iterations, &m.KL
 	return m.X, m.Y, nil
+}
+
+// planNeighbours compares the memory of t-SNE's neighbours with the limit: all
+// rows for the exact method, else three times the perplexity.
+func planNeighbours(f *mapFlags, rows int) error {
+	const entryBytes = 4 + 8 + 8 + 2*(4+8) + 2*(4+4) // found, turned around, joined
+	k := rows - 1
+	what := fmt.Sprintf("--method %s of %d rows", f.method, rows)
+	if f.method == "tsne" && rows > 2000 {
+		perplexity := cmp.Or(f.perplexity, 30)
+		k = int(min(float64(k), 3*perplexity+1))
+		what = fmt.Sprintf("--perplexity %g of %d rows", perplexity, rows)
+	}
+	return planned(what, int64(rows), int64(k), entryBytes)
 }
 
 // mapFigure draws the map once for every column of labels.

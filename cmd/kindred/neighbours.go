@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embio"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/report"
 	"github.com/kindred-ml/kindred/report/rows"
 )
@@ -54,8 +54,9 @@ files: labels.csv with a column path). Without --data only labels are shown.`,
 				return usagef("missing --embeddings")
 			case f.out == "":
 				return usagef("missing --out")
-			case f.queries < 1 || f.k < 1 || f.scratch < 1:
-				return usagef("--queries %d, --neighbours %d, --scratch %d: want at least 1", f.queries, f.k, f.scratch)
+			}
+			if err := cmp.Or(atLeast("queries", f.queries, 1), atLeast("neighbours", f.k, 1), mebibytes("scratch", f.scratch)); err != nil {
+				return err
 			}
 			return runNeighbours(cmd.Context(), a, &f)
 		},
@@ -75,9 +76,6 @@ files: labels.csv with a column path). Without --data only labels are shown.`,
 	return cmd
 }
 
-// pictureSize is about what one item on the page takes in bytes.
-const pictureSize = 1 << 14
-
 func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	cfg := rows.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
 	var err error
@@ -92,11 +90,12 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err != nil {
 		return err
 	}
-	shown := budget.Product(2, int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows)+1))
-	if err := budget.Check(fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k), budget.Product(shown, pictureSize)); err != nil {
+	if cfg.Picture, err = pictures(set, f); err != nil {
 		return err
 	}
-	if cfg.Picture, err = pictures(set, f); err != nil {
+	// Two drawings of queries with their neighbours, each cell a picture.
+	const cellBytes = 2 * 4 * 100 * 100
+	if err := planned(fmt.Sprintf("--queries %d --neighbours %d", f.queries, f.k), int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows))+1, cellBytes); err != nil {
 		return err
 	}
 	ids, names := embio.Unify(&set.Columns[0])

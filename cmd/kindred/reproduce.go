@@ -65,6 +65,9 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 			if e == nil {
 				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
 			}
+			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("size", size, 0)); err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("seeds") && o.Seeds < 1 {
 				return usagef("--seeds must be at least 1, got %d", o.Seeds)
 			}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Exit statuses of every command.
@@ -48,6 +49,7 @@ func usagef(format string, args ...any) error {
 // Results go to out, progress and remarks to err.
 type app struct {
 	out, err io.Writer
+	raw      io.Writer // out for bytes that must stay as they are: JSON, CSV, files
 	json     bool
 	seed     uint64
 }
@@ -60,7 +62,7 @@ func (a *app) onTerminal() bool {
 
 // printJSON writes v as the one JSON document of a command.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.out)
+	enc := json.NewEncoder(a.raw)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
 }
@@ -68,7 +70,9 @@ func (a *app) printJSON(v any) error {
 // run executes one command line and returns the exit status. It is the only
 // place that maps errors to statuses.
 func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
-	a := &app{out: out, err: errOut}
+	results := &checkedWriter{w: out}
+	out = escape.Writer(results)
+	a := &app{out: out, raw: results, err: errOut}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory is this command line's
 	root := newRoot(a)
 	root.SetArgs(args)
@@ -81,6 +85,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 		}
 	}()
 	err := root.ExecuteContext(ctx)
+	if err == nil && results.err != nil {
+		err = fmt.Errorf("writing the result: %w", results.err)
+	}
 	var usage usageError
 	switch {
 	case err == nil:
@@ -90,7 +97,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 		if errors.As(err, &r) {
 			fmt.Fprintf(errOut, "kindred: interrupted: %s; go on with\n%s\n", r.where, r.command)
 		} else {
-			fmt.Fprintln(errOut, "kindred: interrupted")
+			fmt.Fprintln(errOut, escape.Text(interruption(err)))
 		}
 		if s, ok := signalled(ctx); ok {
 			return exitSignal + int(s)
@@ -99,11 +106,35 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 	case errors.Is(err, syscall.EPIPE): // nobody reads the results any more
 		return exitSignal + int(syscall.SIGPIPE)
 	case errors.As(err, &usage) || isCobraUsage(err):
-		fmt.Fprintf(errOut, "kindred: %v\nTry 'kindred %s--help'.\n", err, commandPath(root, args))
+		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(err.Error()), commandPath(root, args))
 		return exitUsage
 	}
-	fmt.Fprintf(errOut, "kindred: %v\n", err)
+	fmt.Fprintf(errOut, "kindred: %s\n", escape.Text(err.Error()))
 	return exitFailure
+}
+
+// checkedWriter keeps the first error of its writes, so that no command can end
+// well whose result did not arrive.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// interruption says that a command was stopped, and in the middle of what.
+func interruption(err error) string {
+	what := strings.TrimSuffix(strings.TrimSuffix(err.Error(), context.Canceled.Error()), ": ")
+	if what == "" {
+		return "kindred: interrupted"
+	}
+	return "kindred: interrupted: " + what
 }
 
 // isCobraUsage recognises the errors that cobra makes itself for an unknown
@@ -142,7 +173,17 @@ func newRoot(a *app) *cobra.Command {
 		Short: "Metric learning: train embeddings, measure them, see whether they collapsed",
 		Long: `kindred trains embeddings in which distance means likeness, keeps the
 look-alikes of a class together instead of collapsing the class to a point,
-and measures how well that went.`,
+and measures how well that went.
+
+Results go to standard output, remarks and progress to standard error. Names of
+classes and files are printed with control characters spelled out (\x1b); JSON
+and CSV hold them exactly.
+
+Exit status: 0 done; 1 failed, also if the result could not be written; 2 called
+wrongly; 128 plus the signal's number if a signal stopped it: 130 after Ctrl-C,
+143 after SIGTERM, 129 after a hangup. The first signal ends a command within a
+second and says what was under way, training at its next step; a second one ends
+it at once.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

@@ -18,7 +18,8 @@ type stopSignal struct{ syscall.Signal }
 func (s stopSignal) Error() string { return "stopped by a signal: " + s.String() }
 
 // withSignals returns a context that ends at the first signal to stop: Ctrl-C,
-// SIGTERM, or the loss of the terminal. The second one ends the process at once.
+// SIGTERM, or the loss of the terminal. The second one ends the process at once,
+// with the status of that signal, whatever the first is waiting for.
 // Signals that the caller had ignored (nohup, a shell's background jobs) stay
 // ignored.
 //
@@ -27,7 +28,7 @@ func (s stopSignal) Error() string { return "stopped by a signal: " + s.String()
 func withSignals(ctx context.Context) context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write returns EPIPE instead
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := make(chan os.Signal, 1)
+	c := make(chan os.Signal, 2)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
 			signal.Notify(c, s)
@@ -35,8 +36,9 @@ func withSignals(ctx context.Context) context.Context {
 	}
 	go func() {
 		s, _ := (<-c).(syscall.Signal)
-		signal.Stop(c)
 		cancel(stopSignal{s})
+		s, _ = (<-c).(syscall.Signal)
+		os.Exit(exitSignal + int(s))
 	}()
 	return ctx
 }

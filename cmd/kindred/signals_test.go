@@ -121,8 +121,8 @@ func TestTheSecondSignalEndsTheProcess(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if st := status(t, cmd); !st.Signaled() || st.Signal() != syscall.SIGINT {
-		t.Errorf("ended by %v", st)
+	if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGINT) {
+		t.Errorf("exited %v with %d, want %d", st.Exited(), st.ExitStatus(), 128+int(syscall.SIGINT))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/budget"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/theory/field"
 	"github.com/kindred-ml/kindred/theory/show"
 )
@@ -85,10 +85,9 @@ with the conditions they need.`,
 		case o.Dim < 1 || o.Restarts < 1 || o.Draws < 2:
 			return nil, nil, usagef("--dim and --restarts must be at least 1, --draws at least 2")
 		}
-		points := int64(o.Classes) * int64(o.PerClass) * int64(o.Dim)
-		minimum := budget.Sum(128, budget.Product(8, points)) // of a start: where it ended
-		need := budget.Sum(budget.Product(int64(o.Restarts), minimum), budget.Product(64, points), budget.Product(32, int64(o.Draws)))
-		if err := budget.Check(fmt.Sprintf("--dim %d, --restarts %d, --draws %d", o.Dim, o.Restarts, o.Draws), need); err != nil {
+		n := int64(o.Classes * o.PerClass)
+		if err := cmp.Or(planned(fmt.Sprintf("--restarts %d --dim %d", o.Restarts, o.Dim), int64(o.Restarts), n, int64(o.Dim)+n, 4*8),
+			planned(fmt.Sprintf("--draws %d", o.Draws), int64(o.Draws))); err != nil {
 			return nil, nil, err
 		}
 		o.Seed = a.seed
@@ -116,6 +115,9 @@ whether the nearest arrangement of random points is collapsed.`,
 	return theoryCommand(a, cmd, "isometry", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
 		if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
 			return nil, nil, usagef("--sets, --searches and --steps must be at least 1")
+		}
+		if err := planned(fmt.Sprintf("--sets %d --searches %d", o.Random, o.Searches), budget.Sum(int64(o.Random), int64(o.Searches)), 1024); err != nil {
+			return nil, nil, err
 		}
 		o.Seed = a.seed
 		r, err := show.Isometry(ctx, o, dir, p)
@@ -153,8 +155,13 @@ kindred loss that reads samples, at its default settings.`,
 		default:
 			return nil, nil, usagef("--q %q: there are root and product", rule)
 		}
-		if !(o.Config.Rate > 0) {
-			return nil, nil, usagef("--rate must be positive, got %g", o.Config.Rate)
+		if err := positive("rate", o.Config.Rate); err != nil {
+			return nil, nil, err
+		}
+		for _, p := range o.Entangle {
+			if err := between("p", p, 0, 1); err != nil {
+				return nil, nil, err
+			}
 		}
 		for _, g := range o.Gammas {
 			if !(g >= -1 && g <= 1) {
@@ -203,6 +210,9 @@ them, as one page with a slider. The run must have kept its embeddings
 			return nil, nil, usagef("give either --run or --embeddings")
 		case o.Anchors < 1:
 			return nil, nil, usagef("--anchors must be at least 1")
+		}
+		if err := between("p", o.Entangle, 0, 1); err != nil {
+			return nil, nil, err
 		}
 		if _, err := show.FieldLoss(o.Loss); err != nil {
 			return nil, nil, usageError{err}

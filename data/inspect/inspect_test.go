@@ -115,7 +115,7 @@ func TestInspect(t *testing.T) {
 
 func TestContact(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sheet.png")
-	if err := Contact(path, sampleSet(t), 2, 3); err != nil {
+	if err := Contact(t.Context(), path, sampleSet(t), 2, 3); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)

@@ -1,7 +1,9 @@
 package inspect
 
 import (
+	"context"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/budget"
 	"image"
 	"image/color"
 	"image/draw"
@@ -15,7 +17,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // The sheet's measures in pixels.
@@ -27,12 +28,9 @@ const (
 
 // Contact writes a PNG of examples to path: up to rows classes of the fine
 // column, evenly chosen, with up to cols images each, evenly chosen. An image
-// that cannot be read is a crossed-out cell. rows and cols must be positive; a
-// sheet that exceeds the limit of package budget is an error.
-func Contact(path string, d *data.Dataset, rows, cols int) error {
-	if rows < 1 || cols < 1 {
-		return fmt.Errorf("a sheet of %d rows and %d columns: want at least 1", rows, cols)
-	}
+// that cannot be read is a crossed-out cell. A sheet that exceeds the limit on
+// memory is an error; so is ctx.Err(), wrapped, once ctx is done.
+func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) error {
 	if d.Source == nil {
 		return fmt.Errorf("data set %s has features and no images", d.Name)
 	}
@@ -46,21 +44,24 @@ func Contact(path string, d *data.Dataset, rows, cols int) error {
 	}
 	classes := evenly(len(members), rows)
 	most := 0
-	for _, id := range classes {
-		most = max(most, len(members[id]))
+	for _, m := range members {
+		most = max(most, len(m))
 	}
 	cols = min(cols, most)
-	size := budget.Product(4, budget.Sum(margin, budget.Product(int64(cols), cell+gap)), budget.Sum(gap, budget.Product(int64(len(classes)), cell+gap)))
-	if err := budget.Check(fmt.Sprintf("a sheet of %d x %d images", len(classes), cols), size); err != nil {
+	width, height := int64(margin)+int64(cols)*(cell+gap), int64(len(classes))*(cell+gap)+gap
+	if err := budget.Check(fmt.Sprintf("a sheet of %d classes with %d images each", len(classes), cols), budget.Product(width, height, 4)); err != nil {
 		return err
 	}
-	sheet := image.NewRGBA(image.Rect(0, 0, margin+cols*(cell+gap), len(classes)*(cell+gap)+gap))
+	sheet := image.NewRGBA(image.Rect(0, 0, int(width), int(height)))
 	draw.Draw(sheet, sheet.Bounds(), image.White, image.Point{}, draw.Src)
 	var e eye
 	for row, id := range classes {
 		y := gap + row*(cell+gap)
 		write(sheet, gap, y+cell/2+4, fine.Classes[id])
 		for col, k := range evenly(len(members[id]), cols) {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("the sheet's class %d of %d: %w", row+1, len(classes), err)
+			}
 			e.paint(sheet, image.Pt(margin+col*(cell+gap), y), d, members[id][k])
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"slices"
 	"strconv"
@@ -54,9 +55,9 @@ func (r *Result) Measures() []Measure {
 // measures, and the classes from the most collapsed to the least, at most limit.
 func (r *Result) WriteText(w io.Writer, limit int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", r.Verdict.Text)
+	fmt.Fprintf(&b, "%s\n", escape.Name(r.Verdict.Text))
 	for _, s := range r.Verdict.Reasons {
-		fmt.Fprintf(&b, "  - %s\n", s)
+		fmt.Fprintf(&b, "  - %s\n", escape.Name(s))
 	}
 	b.WriteByte('\n')
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -67,7 +68,7 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	b.WriteByte('\n')
 	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tratio\tmodes\trank\trecall@1\n")
 	for _, c := range r.ByRatio(limit) {
-		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", r.name(c.Label), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.name(c.Label)), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	tw.Flush()
 	if n := len(r.Classes); n > limit {
@@ -85,7 +86,7 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	tw.Flush()
 	fmt.Fprintf(&b, "\ndistance %s, seed %d; k-means from k-means++, one start, up to 30 iterations; NMI by the arithmetic mean\n", r.Distance, r.Seed)
 	for _, n := range r.Notes {
-		fmt.Fprintln(&b, n)
+		fmt.Fprintln(&b, escape.Name(n))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -94,9 +95,9 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 // WriteMarkdown writes the verdict, the measures and the classes in Markdown.
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", r.Verdict.Text)
+	fmt.Fprintf(&b, "%s\n\n", escape.Markdown(r.Verdict.Text))
 	for _, s := range r.Verdict.Reasons {
-		fmt.Fprintf(&b, "- %s\n", s)
+		fmt.Fprintf(&b, "- %s\n", escape.Markdown(s))
 	}
 	b.WriteString("\n| measure | value | what it says |\n|---|---:|---|\n")
 	for _, m := range r.Measures() {
@@ -104,7 +105,7 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	}
 	b.WriteString("\n| class | rows | diameter | intra | other | ratio | modes | rank | recall@1 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, c := range r.ByRatio(len(r.Classes)) {
-		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", strings.ReplaceAll(r.name(c.Label), "|", "\\|"), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.name(c.Label)), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
