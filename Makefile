@@ -30,14 +30,19 @@ test: lint cross checkgen
 	.ci/fuzz
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
-# The race detector needs cgo, and makes allocations of its own.
-RACE_USERS = ./internal/par ./internal/budget ./internal/conv ./mat ./pair ./mine ./objective ./nn ./nn/optim ./data ./data/inspect \
-	./train ./eval/... ./project ./theory/field ./theory/isometry ./theory/noise ./cmd/kindred
+# Those that compute much run what uses all cores once, as the race detector makes
+# them ten times slower. It needs cgo, and makes allocations of its own.
+RACE_ALL = ./internal/par ./internal/budget ./pair ./mine ./objective ./nn/optim ./data ./data/inspect ./eval/cluster ./eval/diagnose \
+	./theory/field ./cmd/kindred
+RACE_SOME = ./internal/conv ./mat ./nn ./train ./project ./eval/rank ./theory/isometry ./theory/noise
+RACE_TESTS = SameBits|Moments|BatchSizes|AcrossBlocks|Stop|Interrupted|Learns|Features
 CC ?= gcc
 
 race:
 	@if command -v $(firstword $(CC)) >/dev/null; then \
-		CGO_ENABLED=1 $(GO) test -race -short -timeout 10m -skip 'Alloc|Memory|^TestShapes$$' $(RACE_USERS); \
+		export CGO_ENABLED=1; \
+		$(GO) test -race -short -timeout 10m -skip 'Alloc|Memory' $(RACE_ALL) && \
+		$(GO) test -race -short -timeout 10m -run '$(RACE_TESTS)' -skip 'Alloc|Memory' $(RACE_SOME); \
 	else echo 'no C compiler ($(CC)), which the race detector needs: skipped'; fi
 
 # It must also build where there is no assembly for it.

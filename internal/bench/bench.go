@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -82,7 +83,7 @@ func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 	theirs := new(session)
 	if peer != nil {
 		if theirs, err = peer.start(ctx, c.Name); err != nil {
-			return Result{}, err
+			return Result{}, cmp.Or(ctx.Err(), err) // an interrupted peer says that it was killed
 		}
 		defer theirs.close()
 	}
@@ -93,7 +94,7 @@ func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 			return Result{}, err
 		}
 		if err := theirs.turn(); err != nil {
-			return Result{}, err
+			return Result{}, cmp.Or(ctx.Err(), err)
 		}
 		time.Sleep(theirs.rest())
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,7 +56,7 @@ func (p *Peer) Tune(ctx context.Context) error {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return p.failed("--tune", err, stderr.String())
+		return cmp.Or(ctx.Err(), p.failed("--tune", err, stderr.String()))
 	}
 	if err := json.Unmarshal(out, &p.Setting); err != nil {
 		return fmt.Errorf("peer %s --tune: %w in what it printed: %.200s", p.Script, err, out)
