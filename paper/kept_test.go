@@ -93,11 +93,36 @@ func TestKeepAndDocument(t *testing.T) {
 	}
 }
 
+// TestKeptClaims checks that a claim that the experiment no longer makes is not
+// judged by the numbers of the one it made.
+func TestKeptClaims(t *testing.T) {
+	path := filepath.Join(keptFolder(reproductionPage), "results", "trimmed.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseOutcome(path, text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseOutcome(path, []byte(strings.Replace(string(text), "The best trimming", "The worst trimming", 1))); err == nil || !strings.Contains(err.Error(), "another version") {
+		t.Errorf("another claim: %v", err)
+	}
+}
+
+func TestDefaultSeeds(t *testing.T) {
+	for name, want := range map[string]int{"mnist": 8, "omniglot": 3, "cub": 3} {
+		if e := Find(name); e.DefaultSeeds(false) != want || e.DefaultSeeds(true) != 1 {
+			t.Errorf("%s: %d seeds, %d in a fast run", name, e.DefaultSeeds(false), e.DefaultSeeds(true))
+		}
+	}
+}
+
 // TestPartIsATable checks that a part of the arms is a table of its own, made
-// from finished runs.
+// from finished runs, with the experiment's own number of seeds.
 func TestPartIsATable(t *testing.T) {
 	home, e := digitsHome(t, 8), MNIST()
-	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Arms: []string{"Trip+EPS"}, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	e.Seeds = 2
+	o := Options{Dir: t.TempDir(), Seed: 1, Home: home, Arms: []string{"Trip+EPS"}, Set: append(slices.Clone(tiny), "train.epochs=1")}
 	part, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +131,7 @@ func TestPartIsATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded, err := Load(o.Dir)
-	if err != nil || len(loaded.Arms) != 1 || len(loaded.Claims) != 0 || strings.Contains(loaded.Table().String(), "gain") {
+	if err != nil || len(loaded.Seeds) != 2 || len(loaded.Arms) != 1 || len(loaded.Claims) != 0 || strings.Contains(loaded.Table().String(), "gain") {
 		t.Errorf("one arm alone: %v\n%s", err, loaded.Table())
 	}
 	o.Arms = []string{"Trip"}

@@ -28,6 +28,9 @@ func TestBestMarks(t *testing.T) {
 	if got := fmt.Sprint(best); got != want {
 		t.Errorf("best %s, want %s", got, want)
 	}
+	if got := (Table{Columns: make([]Column, 2), Rows: []Row{{Cells: []Cell{Num(1, 0).Marked(), Num(2, 0)}}}}).Markdown(); !strings.Contains(got, "| **1** | 2 |") {
+		t.Errorf("a marked cell without a rank: %s", got)
+	}
 	rows := Table{Columns: make([]Column, 3), Rows: []Row{{Best: Lowest, Cells: []Cell{T("x"), Num(2, 0), Num(-1, 0)}}, {Cells: []Cell{T("y"), Num(1, 0), Num(2, 0)}}}}
 	if got := fmt.Sprint(rows.best()); got != "[[false false true] [false false false]]" {
 		t.Errorf("best of rows %s", got)
@@ -77,6 +80,11 @@ func TestSamples(t *testing.T) {
 	for want, v := range map[string][]float64{"": nil, "2.0": {2}, "3.0 ± 1.4": {2, 4}} {
 		if got := Samples(v, 1).String(); got != want {
 			t.Errorf("Samples(%v) = %q, want %q", v, got, want)
+		}
+	}
+	for want, c := range map[string]Cell{"+23.8": Paper(23.8, 1).Signed(), "−5.4": Num(-5.4, 1).Signed(), "0.0": Num(-0.04, 1).Signed(), "+1.0 ± 0.5": MeanStd(1, 0.5, 3, 1).Signed()} {
+		if got := c.String(); got != want {
+			t.Errorf("a difference %q, want %q", got, want)
 		}
 	}
 	if got := Num(-1.25, 2).String(); got != "−1.25" {
