@@ -79,6 +79,7 @@ var rules = []rule{
 	on(`(^| )go test `, rule{skip: true, why: "a measurement of minutes; CI runs the tests themselves"}),
 	on(`python3 `, rule{skip: true, why: "needs PyTorch or Pillow and ../shared; the script must exist"}),
 	on(`^kindred data get `, rule{add: " --offline", fails: "the official file has", why: "the stand-in is not the official file, and no network is used"}),
+	on(`^kindred train .*--data omniglot\b`, rule{add: " --set train.epochs=1 --set sample.batches=2 --set data.test_limit=2", why: "1,623 letters take minutes: one epoch of two steps"}),
 	on(`^kindred reproduce document\b`, rule{skip: true, why: "rewrites a page from hours of experiments"}),
 	on(`^kindred reproduce list\b`, rule{}),
 	on(`^kindred reproduce `, rule{add: " --fast --seeds 1 --set train.epochs=1 --set sample.batches=2 --set data.train_limit=3 --set data.test_limit=2", why: "minutes to hours otherwise: the fast size, one seed, two steps"}),

@@ -55,7 +55,7 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 		makePhotos(t, filepath.Join(w.base, name), 4, 12, uint64(k))
 	}
 	makeEmbeddings(t, w.base)
-	write(t, filepath.Join(w.base, "run.yaml"), []byte("data: {name: mnist, label: parity}\ntrain: {epochs: 2}\n"))
+	write(t, filepath.Join(w.base, "run.yaml"), []byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))
 	makeMNIST(t, filepath.Join(home, "mnist"))
 	makeOmniglot(t, filepath.Join(home, "omniglot"))
 	makeCUB(t, filepath.Join(home, "cub100"))
@@ -155,14 +155,19 @@ func photo(w, h, class int, rng *rand.Rand) image.Image {
 	return im
 }
 
-// makePhotos writes a folder a class, JPEG and PNG in turn.
+// makePhotos writes a folder a class, JPEG and PNG in turn, and beside it a manifest
+// that gives every picture two labels.
 func makePhotos(t *testing.T, dir string, classes, each int, seed uint64) {
 	t.Helper()
+	manifest := "path,labels\n"
+	words := []string{"red", "round", "small", "blue"}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for c := range classes {
 		for i := range each {
 			im := photo(40+4*(i%3), 36+4*(i%2), c, rng)
 			stem := filepath.Join(dir, []string{"bird", "cat", "dog", "fox"}[c], fmt.Sprintf("%02d", i))
+			ext := []string{".jpg", ".png"}[i%2]
+			manifest += fmt.Sprintf("%s,%s|%s\n", filepath.ToSlash(filepath.Join(filepath.Base(dir), filepath.Base(filepath.Dir(stem)), filepath.Base(stem)+ext)), words[c], words[(c+1)%4])
 			if i%2 == 0 {
 				create(t, stem+".jpg", func(w io.Writer) error { return jpeg.Encode(w, im, nil) })
 			} else {
@@ -170,6 +175,7 @@ func makePhotos(t *testing.T, dir string, classes, each int, seed uint64) {
 			}
 		}
 	}
+	write(t, filepath.Join(filepath.Dir(dir), "shapes.csv"), []byte(manifest))
 }
 
 func npy(t *testing.T, path string, v any) {
