@@ -139,3 +139,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestQuotedKeys(t *testing.T) {
+	got, err := Parse("run.yaml", []byte(`"train": {"lr": 0.5, 'epochs': 2}`))
+	if err != nil || got.Train.LR != 0.5 || got.Train.Epochs != 2 {
+		t.Errorf("lr %v, epochs %v, %v", got.Train.LR, got.Train.Epochs, err)
+	}
+}
