@@ -3,6 +3,8 @@ package data
 import (
 	"fmt"
 	"path"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // A CIFAR-100 record: coarse label, fine label, then 32 x 32 red, green and blue
@@ -30,6 +32,9 @@ func openCIFAR100(t tree, name string, _ OpenOptions) (*Dataset, error) {
 		file := path.Join(t.where(), half)
 		if len(b) == 0 || len(b)%cifarRecord != 0 {
 			return nil, fmt.Errorf("%s: %d bytes are not a whole number of records of %d: truncated, or not CIFAR-100's binary version", file, len(b), cifarRecord)
+		}
+		if err := budget.Check(file, 2*int64(len(b))); err != nil { // the file, and its pixels interleaved
+			return nil, err
 		}
 		n := len(b) / cifarRecord
 		pix := make([]uint8, 0, n*3*cifarPlane)

@@ -35,6 +35,10 @@ type Dataset struct {
 	Columns             []Column
 	Fine, Coarse, Train string
 
+	// Several has all labels of samples that have more than one, where the set
+	// lists them beside its columns; else nil.
+	Several *Several
+
 	// Splits holds every sample's role in the official split, or is nil.
 	Splits []Split
 	// Disjoint reports that Splits separates classes, not images of a class.
@@ -143,7 +147,7 @@ func (d *Dataset) Column(name string) (*Column, error) {
 func (d *Dataset) check() *Dataset {
 	n := len(d.Names)
 	bad := d.Splits != nil && len(d.Splits) != n || d.ImageSplits != nil && len(d.ImageSplits) != n || d.Boxes != nil && len(d.Boxes) != n ||
-		d.Features != nil && d.Features.Rows != n || (d.Source == nil) == (d.Features == nil)
+		d.Several != nil && len(d.Several.Sets) != n || d.Features != nil && d.Features.Rows != n || (d.Source == nil) == (d.Features == nil)
 	for i := range d.Columns {
 		bad = bad || len(d.Columns[i].IDs) != n
 	}

@@ -103,3 +103,96 @@ func TestOpenRealMNIST(t *testing.T) {
 		}
 	}
 }
+
+// Every class has its own name, from 0 on, and only where there is one.
+func TestUseNames(t *testing.T) {
+	c := columnOfNumbers("class", []int64{-1, 0, 1, 3})
+	c.useNames([]string{"zero", "one", "two"})
+	if !slices.Equal(c.Classes, []string{"-1", "zero", "one", "3"}) {
+		t.Errorf("%q", c.Classes)
+	}
+}
+
+func TestFashionNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "fashion-mnist")
+	writeIdx(t, dir, []byte{0, 9, 3}, []byte{0, 5})
+	c, err := open(t, dir).Column("class")
+	if err != nil || !slices.Equal(c.Classes, []string{"T-shirt/top", "Dress", "Sandal", "Ankle boot"}) {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+// The column is called digit where the labels are 0 to 9, all of them.
+func TestDigitColumn(t *testing.T) {
+	for labels, want := range map[string]string{
+		"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09": "digit", "\x01\x02\x03\x04\x05\x06\x07\x08\x09": "class",
+		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a": "class", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0a": "class",
+	} {
+		dir := t.TempDir()
+		writeIdx(t, dir, []byte(labels), []byte(labels))
+		if d := open(t, dir); d.Fine != want || d.Train != want {
+			t.Errorf("%q: %s", labels, d.Fine)
+		}
+	}
+}
+
+// FindIdx takes the names that are about, compressed first.
+func TestFindIdx(t *testing.T) {
+	for _, name := range []string{"t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte.gz", "t10k-images.idx3-ubyte"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, name), nil)
+		if p, err := FindIdx(dir, "t10k-images-idx3-ubyte"); err != nil || p != filepath.Join(dir, name) {
+			t.Errorf("%s: %s, %v", name, p, err)
+		}
+		if _, err := FindIdx(dir, "t10k-labels-idx1-ubyte"); err == nil {
+			t.Errorf("%s: labels found", name)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "t10k-images-idx3-ubyte"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FindIdx(dir, "t10k-images-idx3-ubyte"); err == nil {
+		t.Error("a folder is no file")
+	}
+}
+
+func TestIdxWithoutImages(t *testing.T) {
+	for _, dims := range [][]int{{0, 2, 3}, {2, 0, 3}, {2, 3, 0}, {2, 2, 3, 1}, {2}} {
+		dir := t.TempDir()
+		writeIdx(t, dir, []byte{1, 2}, []byte{1, 2})
+		n := 1
+		for _, d := range dims {
+			n *= d
+		}
+		write(t, filepath.Join(dir, "train-images-idx3-ubyte"), idxBytes(dims, make([]byte, n)))
+		if _, err := Open(dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "images need three, none of them 0") {
+			t.Errorf("%v: %v", dims, err)
+		}
+	}
+}
+
+// pixels finds each image in its chunk, with all its channels.
+func TestPixels(t *testing.T) {
+	for _, c := range []int{1, 3} {
+		p := &pixels{w: 2, h: 3, c: c}
+		value := byte(0)
+		for _, n := range []int{2, 1, 3} {
+			var pix []uint8
+			for range n * 6 * c {
+				pix = append(pix, value)
+				value++
+			}
+			p.add(pix)
+		}
+		if w, h, ch := p.Shape(); w != 2 || h != 3 || ch != c || p.n != 6 {
+			t.Errorf("%d x %d x %d, %d images", w, h, ch, p.n)
+		}
+		for i := range 6 {
+			var im imaging.Image
+			if err := p.Read(i, &im, nil); err != nil || im.W != 2 || im.H != 3 || im.C != c || len(im.Pix) != 6*c || im.Pix[0] != byte(6*c*i) || im.Pix[6*c-1] != byte(6*c*i+6*c-1) {
+				t.Errorf("image %d of %d channels: %v %v", i, c, im, err)
+			}
+		}
+	}
+}

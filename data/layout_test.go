@@ -3,6 +3,7 @@ package data
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -397,11 +398,32 @@ func TestManifest(t *testing.T) {
 	expect(t, d, "manifest", "a.png 1 train\nb.png 1 test\nc.png 1 gallery")
 }
 
+// Several labels stand beside the one label, which is the first of them.
+func TestManifestLabels(t *testing.T) {
+	d := open(t, layoutFiles{"manifest.csv": []byte("path,labels\na.png, red |round|red\nb.png,round|small\nc.png,blue\n")}.folder(t))
+	expect(t, d, "manifest", "a.png red\nb.png round\nc.png blue")
+	if want := []string{"blue", "red", "round", "small"}; !slices.Equal(d.Several.Classes, want) {
+		t.Errorf("labels %v, want %v", d.Several.Classes, want)
+	}
+	if got := fmt.Sprint(d.Several.Sets); got != "[[1 2] [2 3] [0]]" {
+		t.Errorf("sets %s", got)
+	}
+	d = open(t, layoutFiles{"manifest.csv": []byte("path,label,labels\na.png,x,red|round\nb.png,y,\n")}.folder(t))
+	expect(t, d, "manifest", "a.png x\nb.png y")
+	if got := fmt.Sprint(d.Several.Sets); got != "[[0 1] []]" {
+		t.Errorf("sets %s", got)
+	}
+	if d = open(t, layoutFiles{"manifest.csv": []byte("path,label\na.png,red|round\n")}.folder(t)); d.Several != nil {
+		t.Error("a bar in a label made several of it")
+	}
+}
+
 func TestManifestErrors(t *testing.T) {
 	for want, text := range map[string]string{
 		"empty file":                       "",
 		"no rows":                          "path,label\n",
-		"path and label are needed":        "file,class\na,b\n",
+		"path and label, or labels, are":   "file,class\na,b\n",
+		":3: path or label is":             "path,labels\na,b|c\nb, | \n",
 		"manifest.csv:3: path or label is": "path,label\na,b\n,c\n",
 		`:2: unknown split "dev"`:          "path,label,split\na,b,dev\n",
 		`:2: is_query: "maybe"`:            "path,label,split,is_query\na,b,test,maybe\n",

@@ -1,14 +1,17 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 )
@@ -17,11 +20,12 @@ import (
 // failures that a test asks for.
 type counted struct {
 	w, h   int
+	c      int // what Shape says; 0: 1, and -1: unknown
 	fail   map[int]error
 	panics int
 }
 
-func (s *counted) Shape() (w, h, c int) { return s.w, s.h, 1 }
+func (s *counted) Shape() (w, h, c int) { return s.w, s.h, max(0, cmp.Or(s.c, 1)) }
 
 func (s *counted) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
 	if err := s.fail[i]; err != nil {
@@ -253,5 +257,98 @@ func TestSampleSeedsDiffer(t *testing.T) {
 				seen[z] = at
 			}
 		}
+	}
+}
+
+// slow is a Source whose images take until the context ends.
+type slow struct{ counted }
+
+func (s *slow) Read(i int, _ *imaging.Image, dec *imaging.Decoder) error {
+	<-dec.Context.Done()
+	return dec.Context.Err()
+}
+
+// A loader that waits for images ends with its context, and with Close.
+func TestLoaderStopsWithinAnImage(t *testing.T) {
+	p := countedPart(20, &counted{w: 2, h: 2})
+	p.Data.Source = &slow{counted{w: 2, h: 2}}
+	for _, skip := range []bool{false, true} {
+		l := newLoader(t, p, LoaderConfig{SkipCorrupt: skip})
+		ctx, cancel := context.WithCancel(t.Context())
+		s := l.Sequential(ctx, 4)
+		time.AfterFunc(20*time.Millisecond, cancel)
+		began := time.Now()
+		if _, err := s.Next(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		s.Close()
+		l.Sequential(t.Context(), 4).Close()
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("ended after %v", took)
+		}
+		if n := len(l.Stats().Skipped); n != 0 {
+			t.Errorf("%d images count as unreadable", n)
+		}
+	}
+}
+
+// What a loader needs of its configuration, and what it does without.
+func TestLoaderDefaults(t *testing.T) {
+	l := newLoader(t, countedPart(5, &counted{w: 4, h: 4}), LoaderConfig{Workers: -1, Ahead: -1})
+	if l.cfg.Workers < 1 || l.cfg.Ahead != 2 {
+		t.Errorf("%d workers, %d ahead", l.cfg.Workers, l.cfg.Ahead)
+	}
+	if s := l.Epoch(t.Context(), 0, [][]int{{0}, {1}, {2}, {3}, {4}}); cap(s.ready) != 3 {
+		t.Errorf("%d slots, want one in use and two ahead", cap(s.ready))
+	} else {
+		s.Close()
+	}
+	if s := l.Epoch(t.Context(), 0, nil); cap(s.ready) != 1 {
+		t.Errorf("%d slots for nothing", cap(s.ready))
+	} else {
+		s.Close()
+	}
+	for _, bad := range []int{-1, 5} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("position %d: no panic", bad)
+				}
+			}()
+			l.Epoch(t.Context(), 0, [][]int{{bad}})
+		}()
+	}
+	// One channel or three: as the images are, three where that is not known.
+	for channels, want := range map[int]int{-1: 3, 1: 1, 3: 3} {
+		l := newLoader(t, countedPart(2, &counted{w: 2, h: 2, c: channels}), LoaderConfig{})
+		if _, _, c := l.Shape(); c != want {
+			t.Errorf("%d channels from %d", c, channels)
+		}
+	}
+	p := countedPart(2, &counted{w: 2, h: 2})
+	p.Data.Boxes = make([]image.Rectangle, 2)
+	if _, err := NewLoader(p, LoaderConfig{}); err == nil || !strings.Contains(err.Error(), "differ in size") {
+		t.Errorf("with boxes: %v", err)
+	}
+	if s := l.Sequential(t.Context(), -3); s == nil {
+		t.Error("no stream")
+	} else if b, err := s.Next(); err != nil || b.N != 1 {
+		t.Errorf("%v %v", b, err)
+	} else {
+		s.Close()
+	}
+}
+
+// An image of another size than the rest is an error that gives both.
+func TestLoaderRefusesAnotherSize(t *testing.T) {
+	p := countedPart(3, &counted{w: 4, h: 6})
+	l := newLoader(t, p, LoaderConfig{})
+	for _, size := range [][2]int{{5, 6}, {4, 7}} {
+		p.Data.Source = &counted{w: size[0], h: size[1]}
+		s := l.Sequential(t.Context(), 1)
+		if _, err := s.Next(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("image of %d x %d pixels among images of 4 x 6", size[0], size[1])) {
+			t.Errorf("%v", err)
+		}
+		s.Close()
 	}
 }

@@ -16,7 +16,8 @@ const manifestName = "manifest.csv"
 // openManifest reads a CSV manifest with a header. Columns:
 //
 //	path                 relative to the manifest; see OpenOptions.Outside
-//	label                the class: any text
+//	label                the class: any text; by default the first of labels
+//	labels               all labels of an image, as in red|round; optional
 //	split                train, test, query, gallery or val; optional
 //	coarse               the coarser class; optional
 //	is_query, is_gallery 0 or 1: refine the role of test rows; optional
@@ -27,6 +28,7 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 	b := newBuilder("manifest", name, opt)
 	d := b.d
 	var labels, coarse []string
+	var several [][]string
 	var boxes []image.Rectangle
 	err := csvRows(t, file, true, func(_ int, head, row []string) error {
 		get := func(column string) (string, bool) {
@@ -38,10 +40,19 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 		}
 		p, ok1 := get("path")
 		label, ok2 := get("label")
-		if !ok1 || !ok2 {
-			return fmt.Errorf("the header has columns %q; path and label are needed", strings.Join(head, ","))
+		var all []string
+		if list, ok := get("labels"); ok {
+			all = splitLabels(list)
+			several = append(several, all)
+			if !ok2 && len(all) > 0 {
+				label = all[0]
+			}
+			ok2 = true
 		}
-		for _, s := range []string{p, label} {
+		if !ok1 || !ok2 {
+			return fmt.Errorf("the header has columns %q; path and label, or labels, are needed", strings.Join(head, ","))
+		}
+		for _, s := range append([]string{p, label}, all...) {
 			if why := illegible(s); why != "" {
 				return fmt.Errorf("%q %s", s, why)
 			}
@@ -82,6 +93,9 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.where(), file))
 	}
 	d.Boxes = boxes
+	if several != nil {
+		d.Several = severalOf(several)
+	}
 	fine := columnOfValues("label", labels)
 	d.Columns, d.Fine, d.Train = []Column{fine}, "label", "label"
 	if coarse != nil {

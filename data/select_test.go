@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -204,5 +205,226 @@ func TestPartDense(t *testing.T) {
 	labels, ids := p.Dense()
 	if !slices.Equal(labels, []int64{1, 0, 1, 2}) || !slices.Equal(ids, []int64{3, 7, 9}) {
 		t.Errorf("%v %v", labels, ids)
+	}
+}
+
+// Every way to select, against the definition applied sample by sample.
+func TestSelectByDefinition(t *testing.T) {
+	const classes, per = 5, 4
+	base := toy(classes, per)
+	class := func(i int) int { return i/per + 1 }
+	numbers := func(list string, otherwise func(c int) bool) func(c int) bool {
+		if list == "" {
+			return otherwise
+		}
+		return func(c int) bool { return strings.Contains(list, strconv.Itoa(c)) }
+	}
+	all := func(int) bool { return true }
+	for _, kind := range []string{"none", "images", "three", "disjoint"} {
+		d := *base
+		for i := range d.Len() {
+			switch kind {
+			case "images":
+				d.Splits = append(d.Splits, []Split{Train, Test, Train, 0}[i%per])
+			case "three":
+				d.Splits = append(d.Splits, []Split{Train, Query, Gallery, Gallery}[i%per])
+			case "disjoint":
+				d.Splits, d.Disjoint = append(d.Splits, []Split{Train, Test}[min(class(i)/3, 1)]), true
+				d.ImageSplits = append(d.ImageSplits, []Split{Test, Train, Train, Train}[i%per])
+			}
+		}
+		for _, split := range []string{"", "official", "classes", "images"} {
+			for _, train := range []string{"", "1,2", "2,3,4"} {
+				for _, test := range []string{"", "3,5", "4"} {
+					name := fmt.Sprintf("%s: split %q, train %q, test %q", kind, split, train, test)
+					rule := split
+					if rule == "" {
+						rule = "classes"
+						if d.Splits != nil && (!d.Disjoint || train == "" && test == "") {
+							rule = "official"
+						}
+					}
+					roles := d.Splits
+					if rule == "images" {
+						roles = d.ImageSplits
+					}
+					inTrain, inTest := numbers(train, all), numbers(test, all)
+					if rule == "classes" {
+						switch {
+						case train == "" && test == "":
+							inTrain = func(c int) bool { return c <= classes/2 }
+							inTest = func(c int) bool { return c > classes/2 }
+						case train == "":
+							inTrain = func(c int) bool { return !inTest(c) }
+						case test == "":
+							inTest = func(c int) bool { return !inTrain(c) }
+						}
+					}
+					var want [4][]int // train, query, gallery, seen
+					for i := range d.Len() {
+						r := Train | Test
+						if rule != "classes" && roles != nil {
+							r = roles[i]
+						}
+						for k, in := range []bool{
+							r&Train != 0 && inTrain(class(i)), r&Query != 0 && inTest(class(i)), r&Gallery != 0 && inTest(class(i)),
+							r&Query != 0 && inTrain(class(i)) && !inTest(class(i)),
+						} {
+							if in {
+								want[k] = append(want[k], i)
+							}
+						}
+					}
+					got, err := d.Select(Selection{Split: split, TrainClasses: train, TestClasses: test})
+					if rule != "classes" && roles == nil || len(want[0]) == 0 || len(want[1]) == 0 || len(want[2]) == 0 {
+						if err == nil {
+							t.Errorf("%s: no error", name)
+						}
+						continue
+					}
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+						continue
+					}
+					for k, p := range []*Part{got.Train, got.Query, got.Gallery, got.Seen} {
+						if p == nil {
+							p = new(Part)
+						}
+						if !slices.Equal(p.Index, want[k]) {
+							t.Errorf("%s: part %d is %v, want %v", name, k, p.Index, want[k])
+						}
+						for at, i := range p.Index {
+							if p.Fine[at] != int64(class(i)-1) || p.Label[at] != p.Fine[at] || p.Data != &d {
+								t.Errorf("%s: part %d: labels %v %v", name, k, p.Fine, p.Label)
+							}
+						}
+					}
+					if got.Split != rule || (got.Query == got.Gallery) != slices.Equal(want[1], want[2]) || (got.Seen == nil) != (len(want[3]) == 0) {
+						t.Errorf("%s: applied %q, shared %v", name, got.Split, got.Query == got.Gallery)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSelectUsualSplit(t *testing.T) {
+	for _, c := range []struct {
+		classes int
+		s       Selection
+		want    string
+	}{
+		{4, Selection{}, "classes"}, {3, Selection{}, "images:0.2"}, {3, Selection{TrainClasses: "1"}, "classes"}, {3, Selection{TestClasses: "1"}, "classes"},
+	} {
+		got, err := toy(c.classes, 5).Select(c.s)
+		if err != nil || got.Split != c.want {
+			t.Errorf("%d classes, %+v: %v, %v", c.classes, c.s, got, err)
+		}
+	}
+}
+
+// Folds part the classes: each is tested once, and the rest trains. Lists of
+// classes narrow both sides.
+func TestSelectFolds(t *testing.T) {
+	d := toy(7, 2)
+	var tested []string
+	for k := 1; k <= 3; k++ {
+		s, err := d.Select(Selection{Split: fmt.Sprintf("fold:%d/3", k), Seed: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		train, test := classesOf(s.Train), classesOf(s.Query)
+		if len(train)+len(test) != 7 || len(test) < 2 || len(test) > 3 || s.Train.Len() != 2*len(train) || s.Query.Len() != 2*len(test) || s.Seen == nil || !slices.Equal(classesOf(s.Seen), train) {
+			t.Errorf("fold %d: %v, %v", k, train, test)
+		}
+		tested = append(tested, test...)
+	}
+	slices.Sort(tested)
+	if len(slices.Compact(tested)) != 7 {
+		t.Errorf("tested %v", tested)
+	}
+	s, err := d.Select(Selection{Split: "fold:1/3", Seed: 9, TrainClasses: "1-6", TestClasses: "2-7"})
+	if err != nil || slices.Contains(classesOf(s.Train), "c7") || slices.Contains(classesOf(s.Query), "c1") {
+		t.Errorf("%v, %v", s, err)
+	}
+	if slices.Equal(folds(20, 4, 1), folds(20, 4, 2)) {
+		t.Error("the seed changes nothing")
+	}
+	for _, bad := range []string{"fold:0/3", "fold:4/3", "fold:1/1", "fold:1/3x", "fold:01/3", "fold:1", "fold:"} {
+		if _, err := d.Select(Selection{Split: bad}); err == nil || !strings.Contains(err.Error(), "write fold:K/N") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// Of n images of a class round(f n) test, but never none or all if that can be.
+func TestHeldOutImages(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		f    float64
+		want int
+	}{{1, 0.4, 0}, {1, 0.5, 1}, {2, 0.01, 1}, {2, 0.99, 1}, {10, 0.25, 3}, {10, 0.24, 2}, {10, 0.01, 1}, {10, 0.99, 9}, {4, 0.5, 2}} {
+		d := toy(3, c.n)
+		test := 0
+		for i, r := range heldOutImages(&d.Columns[0], c.f, 3) {
+			if r != Train && r != Test {
+				t.Fatalf("role %v", r)
+			}
+			if r == Test && i < c.n {
+				test++
+			}
+		}
+		if test != c.want {
+			t.Errorf("%g of %d images: %d test, want %d", c.f, c.n, test, c.want)
+		}
+	}
+	for _, bad := range []string{"images:0", "images:1", "images:-1", "images:nan", "images:x", "images:"} {
+		if _, err := toy(5, 2).Select(Selection{Split: bad}); err == nil || !strings.Contains(err.Error(), "between 0 and 1") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// Class lists by number where numbers are values: negative ones and ranges of
+// them, 0, gaps.
+func TestParseClassesOfValues(t *testing.T) {
+	c := columnOfNumbers("v", []int64{5, -3, 0, 7, -1, 0})
+	if !slices.Equal(c.Classes, []string{"-3", "-1", "0", "5", "7"}) || !slices.Equal(c.IDs, []int64{3, 0, 2, 4, 1, 2}) || !slices.Equal(c.Counts(), []int{1, 1, 2, 1, 1}) {
+		t.Errorf("%+v", c)
+	}
+	for list, want := range map[string][]bool{
+		"0": {false, false, true, false, false}, "-3": {true, false, false, false, false}, "-3--1": {true, true, false, false, false},
+		"-1-5": {false, true, true, true, false}, "0-7": {false, false, true, true, true}, "": {true, true, true, true, true},
+	} {
+		if in, err := c.ParseClasses(list); err != nil || !slices.Equal(in, want) {
+			t.Errorf("%q: %v, %v", list, in, err)
+		}
+	}
+	for _, list := range []string{"-2", "0-1", "1-5", "7-0", "-4-0", "0-8"} {
+		if _, err := c.ParseClasses(list); err == nil || !strings.Contains(err.Error(), "numbered -3 to 7") {
+			t.Errorf("%q: %v", list, err)
+		}
+	}
+	d := toy(3, 1)
+	d.Columns[0].Numbers = []int64{-3, -2, 4}
+	for rule, want := range map[string][]int64{"parity": {1, 0, 0}, "mod:3": {0, 1, 1}, "mod:1": {0, 0, 0}, "mod:2": {1, 0, 0}} {
+		got, err := d.Labels(rule)
+		if err != nil || !slices.Equal(got.IDs, want) || !slices.Equal(got.Numbers, []int64{0, 1, 2}[:len(got.Classes)]) {
+			t.Errorf("%s: %+v, %v", rule, got, err)
+		}
+	}
+	if p, _ := d.Labels("parity"); p.Name != "parity" || !slices.Equal(p.Classes, []string{"even", "odd"}) {
+		t.Errorf("%+v", p)
+	}
+	if m, _ := d.Labels("mod:3"); m.Name != "mod 3" || !slices.Equal(m.Classes, []string{"0", "1", "2"}) {
+		t.Errorf("%+v", m)
+	}
+	for _, bad := range []string{"mod:1048577", "mod:-1"} {
+		if _, err := d.Labels(bad); err == nil || !strings.Contains(err.Error(), "from 1 to 1048576") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if _, err := d.Labels("mod:1048576"); err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // Check returns an error if labels alone tell that Evaluate cannot compute a
@@ -50,6 +52,10 @@ func (c *Config) check() error {
 	}
 	if c.Bootstrap < 0 || c.Worst < 0 || !(c.Confidence >= 0 && c.Confidence < 1) {
 		return fmt.Errorf("%d resamples at confidence %g, %d worst queries: want numbers from 0, and a confidence below 1", c.Bootstrap, c.Confidence, c.Worst)
+	}
+	// Of queries and of classes, a value of each metric for each resample.
+	if err := budget.Check(fmt.Sprintf("%d resamples of %d metrics", c.Bootstrap, len(c.Metrics)), budget.Product(2, 8, int64(len(c.Metrics)), int64(c.Bootstrap))); err != nil {
+		return err
 	}
 	clusters := false
 	for _, m := range c.Metrics {

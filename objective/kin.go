@@ -1,6 +1,46 @@
 package objective
 
-import "github.com/kindred-ml/kindred/pair"
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/pair"
+)
+
+// Relation names how labels make pairs, as configurations do. Options.Kin does
+// what it says.
+type Relation uint8
+
+// The relations.
+const (
+	// Equal: samples of equal label are positives, others negatives.
+	Equal Relation = iota
+	// SharedLabel is that of SharesLabel.
+	SharedLabel
+	// CoarseOnly is that of CoarseNotFine.
+	CoarseOnly
+)
+
+var relationNames = [...]string{"equal", "shares-label", "coarse-not-fine"}
+
+// RelationNames returns the names of the relations.
+func RelationNames() []string { return append([]string(nil), relationNames[:]...) }
+
+func (r Relation) String() string {
+	if int(r) < len(relationNames) {
+		return relationNames[r]
+	}
+	return fmt.Sprintf("Relation(%d)", uint8(r))
+}
+
+// ParseRelation returns the relation of that name.
+func ParseRelation(name string) (Relation, bool) {
+	for k, s := range relationNames {
+		if s == name {
+			return Relation(k), true
+		}
+	}
+	return 0, false
+}
 
 // SharesLabel makes a relation for samples with several labels: a label, as
 // given to Step, is an index into sets, and two samples are positives if their

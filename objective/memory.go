@@ -89,7 +89,7 @@ func (m *memory) save() Memory {
 }
 
 func (m *memory) load(s Memory) error {
-	if len(s.Labels)*s.Dim != len(s.Embeddings) || len(s.Labels) > m.size || len(s.Unit) != len(s.Labels) || s.IDs != nil && len(s.IDs) != len(s.Labels) || s.Next < 0 || s.Next >= m.size {
+	if s.Dim < 0 || s.Dim > len(s.Embeddings) || len(s.Labels)*s.Dim != len(s.Embeddings) || len(s.Labels) > m.size || len(s.Unit) != len(s.Labels) || s.IDs != nil && len(s.IDs) != len(s.Labels) || s.Next < 0 || s.Next >= m.size {
 		return fmt.Errorf("a saved cross-batch memory of %d labels and %d numbers of dimension %d, the next at %d, does not fit one of %d", len(s.Labels), len(s.Embeddings), s.Dim, s.Next, m.size)
 	}
 	m.dim, m.head = s.Dim, s.Next

@@ -38,7 +38,10 @@ type Options struct {
 	Memory int
 	// Kin, if set, says how a reference of label b relates to an anchor of
 	// label a, in place of equality: see SharesLabel and CoarseNotFine.
-	Kin func(a, b int64) pair.Kin
+	// Relation is what a configuration asks for; any but Equal needs a Kin, from
+	// the caller, who knows the labels.
+	Kin      func(a, b int64) pair.Kin
+	Relation Relation
 
 	// L2 adds this times the mean squared norm of the embeddings as given, and
 	// ZeroMean this times the mean over embeddings of |sum of its numbers|.

@@ -20,8 +20,8 @@ import (
 // line. Unknown keys and values are errors that name the nearest known one.
 //
 // lossCfg has the loss's name under "name" and its options under the keys that
-// Losses lists. Every loss also knows normalize, trim, memory, l2 and zero_mean
-// of Options, and margin, distance and epsilon, which mining reads too: the
+// Losses lists. Every loss also knows relation (equal, shares-label or
+// coarse-not-fine), normalize, trim, memory, l2 and zero_mean of Options, and margin, distance and epsilon, which mining reads too: the
 // first two bound FaceNet's negatives. Under "plus" may stand a list of further
 // losses, each a section like this one with a key "weight" and, if it mines
 // otherwise, "positives" and "negatives".
@@ -35,6 +35,7 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	l := &section{name: "loss", values: lossCfg}
 	m := &section{name: "mine", values: mineCfg}
 	o := parse(m, l)
+	o.Relation, _ = ParseRelation(l.choice("relation", Equal.String(), RelationNames()...))
 	if more, ok := l.get("plus"); ok {
 		list, ok := more.([]any)
 		if !ok {

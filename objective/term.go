@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
@@ -99,13 +100,22 @@ func newTerm(w Weighted) (*term, error) {
 	default:
 		return nil, fmt.Errorf("objective: %T is none of loss.Tuples, loss.Pairs and loss.Sets", o.Loss)
 	}
-	if proxied && (o.Memory > 0 || o.Kin != nil) {
+	if o.Relation != Equal && o.Kin == nil && !proxied {
+		return nil, fmt.Errorf("relation is %v: it needs labels that are sets or have classes above them", o.Relation)
+	}
+	if proxied && (o.Memory > 0 || o.Kin != nil || o.Relation != Equal) {
 		return nil, errors.New("a loss with proxies takes neither a memory nor a relation of labels")
 	}
 	_, cross := o.Loss.(loss.CrossRows)
 	_, passes := o.Loss.(loss.MultiPass)
 	if (cross || passes) && o.Memory > 0 {
 		return nil, errors.New("this loss looks at other anchors of the batch and takes no memory")
+	}
+	if p, ok := o.Loss.(loss.Proxied); ok {
+		// Values and gradients of 4 bytes.
+		if err := budget.Check(fmt.Sprintf("proxies of %d classes, %d for each", o.Classes, p.PerClass()), budget.Product(8, int64(o.Classes), int64(p.PerClass()), int64(o.Dim))); err != nil {
+			return nil, err
+		}
 	}
 	if l, ok := o.Loss.(loss.Learner); ok {
 		if err := l.Learn(o.Classes, o.Dim, o.Seed); err != nil {

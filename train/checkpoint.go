@@ -24,6 +24,7 @@ import (
 //	state     JSON of state
 //	optimizer JSON of the optimizer's own metadata
 //	crc32c    Castagnoli checksum of all tensors' bytes in order
+//	crc32c_state  of the texts of state and optimizer; older files have none
 const (
 	checkpointDir     = "checkpoint"
 	checkpointFile    = "last.safetensors"
@@ -59,16 +60,29 @@ func checksum(tensors []safetensors.Tensor) string {
 	return fmt.Sprintf("%08x", sum)
 }
 
+func stateChecksum(f *safetensors.File) string {
+	return fmt.Sprintf("%08x", crc32.Checksum([]byte(f.Meta["state"]+f.Meta["optimizer"]), castagnoli))
+}
+
 // save writes the checkpoint.
 func (t *trainer) save() error {
 	if t.opts.Dir == "" {
 		return nil
 	}
+	f, err := t.checkpoint()
+	if err != nil {
+		return err
+	}
+	return t.write(CheckpointPath(t.opts.Dir), f.Write)
+}
+
+// checkpoint returns the content of the checkpoint.
+func (t *trainer) checkpoint() (*safetensors.File, error) {
 	t.state.Objective = t.objective.State()
 	t.state.Network = t.net.Step()
 	meta, err := json.Marshal(t.state)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := &safetensors.File{}
 	add := func(prefix string, tensors []safetensors.Tensor) {
@@ -89,13 +103,14 @@ func (t *trainer) save() error {
 	add("optimizer.", o.Tensors)
 	om, err := json.Marshal(o.Meta)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.Meta = map[string]string{
 		"format": checkpointFormat, "version": checkpointVersion,
 		"state": string(meta), "optimizer": string(om), "crc32c": checksum(f.Tensors),
 	}
-	return t.write(CheckpointPath(t.opts.Dir), f.Write)
+	f.Meta["crc32c_state"] = stateChecksum(f)
+	return f, nil
 }
 
 // restore continues from the checkpoint in the run folder, if there is one yet.
@@ -129,6 +144,9 @@ func (t *trainer) load(f *safetensors.File) error {
 		return fmt.Errorf("a checkpoint of version %q; this program reads version %s", f.Meta["version"], checkpointVersion)
 	case f.Meta["crc32c"] != checksum(f.Tensors):
 		return errors.New("the checksum does not match: the file is damaged")
+	}
+	if sum, ok := f.Meta["crc32c_state"]; ok && sum != stateChecksum(f) {
+		return errors.New("the checksum of the state does not match: the file is damaged")
 	}
 	var s state
 	if err := json.Unmarshal([]byte(f.Meta["state"]), &s); err != nil {

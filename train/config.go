@@ -68,11 +68,15 @@ type NetworkConfig struct {
 	FrozenNorm bool     `yaml:"frozen_norm" help:"batch norm keeps its running statistics in training"`
 }
 
-// SampleConfig describes batches of Classes x PerClass samples.
+// SampleConfig describes batches of Classes x PerClass samples, or hierarchical
+// ones of Coarse x Fine x PerClass.
 type SampleConfig struct {
-	Classes  int `yaml:"classes" help:"training labels in a batch; 0: what makes a batch of about 128"`
-	PerClass int `yaml:"per_class" help:"samples of each; 0: what most classes have, 2 to 16, or more where labels are few"`
-	Batches  int `yaml:"batches" help:"batches in an epoch; 0: about as many samples as there are"`
+	Name     string `yaml:"name" help:"balanced: so many classes, so many samples of each; hierarchical: so many coarse classes, fine classes of each, samples of each"`
+	Classes  int    `yaml:"classes" help:"training labels in a batch; 0: what makes a batch of about 128"`
+	PerClass int    `yaml:"per_class" help:"samples of each; 0: what most classes have, 2 to 16, or more where labels are few; hierarchical: 4"`
+	Coarse   int    `yaml:"coarse" help:"hierarchical: coarse classes in a batch; 0: up to 4"`
+	Fine     int    `yaml:"fine" help:"hierarchical: fine classes of each; 0: 2"`
+	Batches  int    `yaml:"batches" help:"batches in an epoch; 0: about as many samples as there are"`
 }
 
 // TrainConfig describes the optimization.
@@ -119,6 +123,7 @@ func Default() Config {
 	return Config{
 		Data:    DataConfig{Augment: "none", Pixels: "unit"},
 		Network: NetworkConfig{Dim: 128, Normalize: Auto},
+		Sample:  SampleConfig{Name: balanced},
 		Mine:    Section{},
 		Loss:    Section{"name": "triplet"},
 		Train: TrainConfig{

@@ -26,7 +26,7 @@ func TestParseContract(t *testing.T) {
 	want.Data.Name, want.Data.Size, want.Data.Label, want.Data.Fine = "mnist", 28, "parity", "digit"
 	want.Data.TrainClasses, want.Data.TestClasses = "0-5", "6-9"
 	want.Network.Name, want.Network.Dim, want.Network.Normalize = "mnist", 2, Off
-	want.Sample = SampleConfig{Classes: 2, PerClass: 64}
+	want.Sample = SampleConfig{Name: "balanced", Classes: 2, PerClass: 64}
 	want.Mine = Section{"positives": "easy", "negatives": "facenet"}
 	want.Loss = Section{"name": "triplet", "margin": 0.2, "distance": "squared", "reduce": "mean"}
 	if d := cmp.Diff(want, got); d != "" {

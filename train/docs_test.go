@@ -53,11 +53,15 @@ func TestDocumentedExample(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, m := range regexp.MustCompile("--set ([a-z_.]+=[^` \n]+)").FindAllSubmatch(text, -1) {
-		if set := string(m[1]); set == "section.key=value" {
-			continue // the general form
+	setting := regexp.MustCompile("--set ([a-z_.]+=[^` \n]+)")
+	for line := range strings.Lines(string(text)) { // what one command sets goes together
+		var sets []string
+		for _, m := range setting.FindAllStringSubmatch(line, -1) {
+			if m[1] != "section.key=value" { // the general form
+				sets = append(sets, m[1])
+			}
 		}
-		if _, err := Parse("docs/training.md", nil, string(m[1])); err != nil {
+		if _, err := Parse("docs/training.md", nil, sets...); err != nil {
 			t.Error(err)
 		}
 	}

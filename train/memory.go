@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/pair"
 )
 
 // MemoryPlan is what a run takes in bytes, as its settings tell before anything
@@ -101,7 +102,7 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	}
 	batch, dim := int64(p.batch), int64(cfg.Network.Dim)
 	eval := min(int64(cfg.Eval.Batch), int64(p.largest))
-	proxies, queue, refs := int64(0), int64(0), batch
+	var proxies, queue, pairs int64
 	for _, o := range append([]objective.Options{*p.objective}, furtherLosses(p.objective)...) {
 		memory := min(int64(o.Memory), budget.Product(int64(cfg.Train.Epochs), int64(p.batches), batch))
 		r := budget.Sum(batch, memory)
@@ -109,7 +110,7 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 			r = budget.Product(int64(p.classes), int64(l.PerClass()))
 			proxies = budget.Sum(proxies, budget.Product(r, dim))
 		}
-		refs = max(refs, r)
+		pairs = max(pairs, heldPairs(o.Loss, batch, r))
 		queue = budget.Sum(queue, budget.Product(memory, dim))
 	}
 	moments := int64(2)
@@ -121,13 +122,25 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 		Network:   budget.Product(4, budget.Sum(net.Params, net.Trained)),
 		Optimizer: budget.Product(4, moments, budget.Sum(net.Trained, proxies)),
 		Loss:      budget.Product(4, 2, budget.Sum(proxies, queue)), // with gradients; as kept and laid beside the batch
-		Pairs:     budget.Product(4, pairTables, batch, refs),
+		Pairs:     budget.Product(4, pairTables, pairs),
 
 		Activations: budget.Product(4, max(batch, eval), max(net.Image, net.Infer)),
 		Batches: budget.Sum(budget.Product(4, batchesAhead, max(batch, eval), input),
 			budget.Product(8, budget.Sum(3, batch), int64(p.batches))), // the list has a slice and its indices for each
 		Embeddings: budget.Product(4, p.scored, dim),
 	}, nil
+}
+
+// heldPairs is how many pairs of a batch and its references are held at a time:
+// large batches go in blocks, but for losses that look at all anchors at once.
+func heldPairs(l loss.Loss, batch, refs int64) int64 {
+	all := budget.Product(batch, refs)
+	_, cross := l.(loss.CrossRows)
+	_, passes := l.(loss.MultiPass)
+	if cross || passes {
+		return all
+	}
+	return min(all, max(objective.MatrixRows*objective.MatrixRows, budget.Product(pair.Grain, refs)))
 }
 
 // furtherLosses lists the options of the losses beside the first.

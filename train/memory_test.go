@@ -175,6 +175,15 @@ func TestMemoryPlanCounts(t *testing.T) {
 	if got := planOf(t, queued, "train.epochs=1"); got != q {
 		t.Errorf("unfilled memory: plan %+v, want %+v", got, q)
 	}
+	large := base
+	large.batch, large.scored, large.largest = 10_000, 0, 1
+	if got := planOf(t, large).Pairs; got != 4*4*4096*4096 {
+		t.Errorf("a large batch goes in blocks: pairs take %d", got)
+	}
+	large.objective = &objective.Options{Loss: loss.Angular{}}
+	if got := planOf(t, large).Pairs; got != 4*4*10_000*10_000 {
+		t.Errorf("a loss over the whole batch: pairs take %d", got)
+	}
 	both := queued
 	both.objective = &objective.Options{Loss: &loss.Contrastive{}, Plus: []objective.Weighted{{Options: *proxied.objective}}}
 	b := p

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -25,7 +26,7 @@ type Model struct {
 // Load reads the network of the run in dir.
 func Load(dir string) (*Model, error) {
 	path := filepath.Join(dir, ConfigFile)
-	text, err := os.ReadFile(path)
+	text, err := yamltext.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not the folder of a run: it holds no %s", dir, ConfigFile)
 	} else if err != nil {

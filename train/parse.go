@@ -10,7 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -44,7 +45,7 @@ func (p *configParser) fail(where, format string, args ...any) {
 }
 
 func (p *configParser) document(file string, text []byte) {
-	f, err := parseYAML(text)
+	f, err := yamltext.Parse(text)
 	if err != nil {
 		p.fail(file, "%v", err)
 		return
@@ -107,7 +108,7 @@ func (p *configParser) override(o string) {
 		p.fail(where, "unknown section %q%s; sections are %s", section, suggest(section, sections()), strings.Join(sections(), ", "))
 		return
 	}
-	f, err := parseYAML([]byte(value))
+	f, err := yamltext.Parse([]byte(value))
 	if err != nil {
 		p.fail(where, "%v", err)
 		return
@@ -170,21 +171,6 @@ func (p *configParser) check() {
 			p.errs = append(p.errs, errors.New(line))
 		}
 	}
-}
-
-// parseYAML parses text and turns a parser's panic into an error: what is read
-// comes from outside.
-func parseYAML(text []byte) (f *ast.File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			f, err = nil, fmt.Errorf("not valid YAML (%v)", r)
-		}
-	}()
-	f, err = parser.ParseBytes(text, 0)
-	if err != nil {
-		return nil, errors.New(strings.TrimSpace(yaml.FormatError(err, false, false)))
-	}
-	return f, nil
 }
 
 func place(file string, n ast.Node) string {
@@ -275,7 +261,7 @@ func decodeList(v reflect.Value, n ast.Node) error {
 	if s, ok := n.(*ast.SequenceNode); ok {
 		items = s.Values
 	} else if text, ok := scalar(n); ok && strings.Contains(text, ",") {
-		f, err := parseYAML([]byte("[" + text + "]"))
+		f, err := yamltext.Parse([]byte("[" + text + "]"))
 		if err != nil {
 			return fmt.Errorf("%q is not a list", text)
 		}

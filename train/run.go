@@ -19,7 +19,6 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // Options say where a run's files are and who watches. The zero value keeps
@@ -118,7 +117,7 @@ type trainer struct {
 	options   objective.Options
 	objective *objective.Objective
 	optimizer *optim.Optimizer
-	sampler   *sample.Balanced
+	sampler   sampler
 	state     state
 
 	began  time.Time
@@ -171,7 +170,9 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	if err != nil {
 		return nil, err
 	}
-	t.from = newPopulation(t.sel.Train)
+	if t.from, err = newPopulation(t.sel.Train, o.Relation); err != nil {
+		return nil, err
+	}
 	t.notes = t.from.notes()
 	if t.from.classes < 2 {
 		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart", className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
@@ -208,7 +209,8 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	if t.net, t.imported, err = newNetwork(&t.cfg, spec); err != nil {
 		return nil, err
 	}
-	o.Classes, o.Dim, o.Seed = t.from.classes, t.net.Dim(), t.cfg.Train.Seed
+	o.Classes, o.Kin = t.from.given, t.from.kin
+	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
 	t.options = o
 	if t.objective, err = objective.New(o); err != nil {

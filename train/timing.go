@@ -39,13 +39,21 @@ func readTiming(path string, epochs int) []timing {
 		return nil
 	}
 	defer f.Close()
+	return parseTiming(f, epochs)
+}
+
+// longest is more seconds than an epoch takes: 30 years.
+const longest = 1e9
+
+func parseTiming(r io.Reader, epochs int) []timing {
 	var list []timing
 	last := 0
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	for lines := bufio.NewScanner(r); lines.Scan(); {
 		var t timing
 		var train, eval, rate float64
 		n, _ := fmt.Sscanf(lines.Text(), "%d,%f,%f,%d,%f", &t.epoch, &train, &eval, &t.images, &rate)
-		if n == 5 && t.epoch > last && t.epoch <= epochs {
+		sane := train >= 0 && train < longest && eval >= 0 && eval < longest && t.images >= 0
+		if n == 5 && sane && t.epoch > last && t.epoch <= epochs {
 			last = t.epoch
 			t.train, t.eval = time.Duration(train*1e9), time.Duration(eval*1e9)
 			list = append(list, t)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
@@ -31,8 +30,8 @@ unreadable images, and pictures that occur twice, first of all those with two
 different labels. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmp.Or(atLeast("rows", rows, 1), atLeast("cols", cols, 1)); err != nil {
-				return err
+			if rows < 1 || cols < 1 {
+				return usagef("--rows %d, --cols %d: want at least 1", rows, cols)
 			}
 			d, err := openAny(args[0], dataHome(*dir), outside)
 			if err != nil {

@@ -165,10 +165,6 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	if cfg.Metrics, err = eval.ParseMetrics(f.metrics); err != nil {
 		return cfg, err
 	}
-	// Two means of every measure for each resample.
-	if err := planned(fmt.Sprintf("--bootstrap %d", f.bootstrap), int64(f.bootstrap), int64(len(cfg.Metrics)), 2*8); err != nil {
-		return cfg, err
-	}
 	cfg.Memory = int64(f.scratch) << 20
 	cfg.Seed, cfg.Bootstrap, cfg.Classes, cfg.Worst = a.seed, f.bootstrap, f.perClass, f.worst
 	cfg.Clustering.Seed = a.seed

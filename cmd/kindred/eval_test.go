@@ -72,6 +72,7 @@ func TestEvalAndDiagnoseStatuses(t *testing.T) {
 		{[]string{"eval", "--embeddings", path, "--gallery-labels", path}, exitUsage},
 		{[]string{"eval", "--embeddings", path, "--columns", "none"}, exitFailure},
 		{[]string{"eval", "--embeddings", path + "x"}, exitFailure},
+		{[]string{"eval", "--embeddings", path, "--metrics", "recall@1,nmi+30"}, exitFailure},
 		{[]string{"diagnose"}, exitUsage},
 		{[]string{"diagnose", "--embeddings", path + "x"}, exitFailure},
 		{[]string{"diagnose", path, "--margin", "0"}, exitUsage},

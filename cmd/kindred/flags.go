@@ -17,7 +17,7 @@ func atLeast(flag string, v, lowest int) error {
 // mebibytes refuses sizes in MiB that are none or that no number of bytes holds.
 func mebibytes(flag string, v int) error {
 	if v < 1 || v > math.MaxInt64>>20 {
-		return usagef("--%s %d: want a size in MiB, 1 to %d", flag, v, int64(math.MaxInt64)>>20)
+		return usagef("--%s %d: want at least 1 MiB and at most %d", flag, v, int64(math.MaxInt64)>>20)
 	}
 	return nil
 }
@@ -41,8 +41,5 @@ func positive(flag string, v float64) error {
 // planned refuses a setting whose memory, the product of the given counts and
 // sizes, exceeds the limit.
 func planned(what string, factors ...int64) error {
-	if err := budget.Check(what, budget.Product(factors...)); err != nil {
-		return usageError{err}
-	}
-	return nil
+	return budget.Check(what, budget.Product(factors...))
 }

@@ -56,7 +56,10 @@ func TestNumbersOfFlags(t *testing.T) {
 	} {
 		for _, v := range c.values {
 			args := append(append([]string{}, c.command...), "--"+c.flag+"="+v)
-			if code, _, errOut := runArgs(t, args...); code != exitUsage || !strings.Contains(errOut, "--"+c.flag) && !strings.Contains(errOut, `"`+c.flag+`"`) {
+			code, _, errOut := runArgs(t, args...)
+			named := strings.Contains(errOut, "--"+c.flag) || strings.Contains(errOut, `"`+c.flag+`"`)
+			tooLarge := code == exitFailure && strings.Contains(errOut, "the limit is") // on memory
+			if !(code == exitUsage && named) && !(tooLarge && len(v) > 9) {
 				t.Errorf("%s --%s=%s: status %d, %q", c.command[0], c.flag, v, code, errOut)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embio"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/report"
 	"github.com/kindred-ml/kindred/report/rows"
 )
@@ -76,6 +77,9 @@ files: labels.csv with a column path). Without --data only labels are shown.`,
 	return cmd
 }
 
+// pictureSize is about what one item on the page takes in bytes.
+const pictureSize = 1 << 14
+
 func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	cfg := rows.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
 	var err error
@@ -88,6 +92,10 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	set, err := embio.Load(f.embeddings, f.labels, columns)
 	if err != nil {
+		return err
+	}
+	shown := budget.Product(2, int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows)+1))
+	if err := budget.Check(fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k), budget.Product(shown, pictureSize)); err != nil {
 		return err
 	}
 	if cfg.Picture, err = pictures(set, f); err != nil {

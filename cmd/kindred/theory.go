@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/budget"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/theory/field"
 	"github.com/kindred-ml/kindred/theory/show"
 )
@@ -85,9 +85,10 @@ with the conditions they need.`,
 		case o.Dim < 1 || o.Restarts < 1 || o.Draws < 2:
 			return nil, nil, usagef("--dim and --restarts must be at least 1, --draws at least 2")
 		}
-		n := int64(o.Classes * o.PerClass)
-		if err := cmp.Or(planned(fmt.Sprintf("--restarts %d --dim %d", o.Restarts, o.Dim), int64(o.Restarts), n, int64(o.Dim)+n, 4*8),
-			planned(fmt.Sprintf("--draws %d", o.Draws), int64(o.Draws))); err != nil {
+		points := int64(o.Classes) * int64(o.PerClass) * int64(o.Dim)
+		minimum := budget.Sum(128, budget.Product(8, points)) // of a start: where it ended
+		need := budget.Sum(budget.Product(int64(o.Restarts), minimum), budget.Product(64, points), budget.Product(32, int64(o.Draws)))
+		if err := budget.Check(fmt.Sprintf("--dim %d, --restarts %d, --draws %d", o.Dim, o.Restarts, o.Draws), need); err != nil {
 			return nil, nil, err
 		}
 		o.Seed = a.seed

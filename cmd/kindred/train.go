@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/train/progress"
 )
@@ -150,7 +151,7 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 	var text []byte
 	if file != "" {
 		var err error
-		if text, err = os.ReadFile(file); f.resume != "" && errors.Is(err, fs.ErrNotExist) {
+		if text, err = yamltext.ReadFile(file); f.resume != "" && errors.Is(err, fs.ErrNotExist) {
 			return train.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.resume)
 		} else if err != nil {
 			return train.Config{}, err

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/regular"
 )
 
 // check verifies that the folder dir holds the set: by checksum where the set is
@@ -38,7 +38,7 @@ func (s *Set) check(dir string) ([]Checked, error) {
 }
 
 func (f File) check(path string) (Checked, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return Checked{}, err
 	}
@@ -76,7 +76,7 @@ func (f File) check(path string) (Checked, error) {
 }
 
 func sameMD5(path, want string) error {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

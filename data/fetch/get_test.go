@@ -10,6 +10,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -141,7 +143,7 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 }
 
 // tarball packs files in order; a name that ends in " -> X" becomes a link.
-func tarball(t *testing.T, files ...[2]string) []byte {
+func tarball(t testing.TB, files ...[2]string) []byte {
 	var buf bytes.Buffer
 	zw := gzip.NewWriter(&buf)
 	tw := tar.NewWriter(zw)
@@ -288,4 +290,71 @@ func TestCatalogIsWellFormed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What an archive announces is compared with what it may unpack to before
+// anything is written.
+func TestUnpackLimits(t *testing.T) {
+	dir := t.TempDir()
+	var b bytes.Buffer
+	zw := gzip.NewWriter(&b)
+	tw := tar.NewWriter(zw)
+	if err := tw.WriteHeader(&tar.Header{Name: "bomb", Size: maxUnpacked + 1, Typeflag: tar.TypeReg, Mode: 0o644}); err != nil {
+		t.Fatal(err)
+	}
+	zw.Close()
+	archive := filepath.Join(dir, "a.tgz")
+	if err := os.WriteFile(archive, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := unpack(t.Context(), archive, dir, nil); err == nil || !strings.Contains(err.Error(), `entry "bomb" of 16 GiB: the archive unpacks to more than 16 GiB`) {
+		t.Errorf("%v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("wrote %v", left)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (stoppable{ctx, strings.NewReader("x")}).Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// FuzzUnpack unpacks any bytes as a tar archive, compressed.
+func FuzzUnpack(f *testing.F) {
+	plain := func(b []byte) []byte {
+		zr, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			f.Fatal(err)
+		}
+		out, err := io.ReadAll(zr)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return out
+	}
+	f.Add(plain(tarball(f, [2]string{"a/b", "x"}, [2]string{"c", "y"})))
+	f.Add(plain(tarball(f, [2]string{"../evil", "x"})))
+	f.Add(plain(tarball(f, [2]string{"link -> ..", ""}, [2]string{"link/x", "x"})))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		base := t.TempDir()
+		dir, archive := filepath.Join(base, "in"), filepath.Join(base, "a.tgz")
+		var z bytes.Buffer
+		zw, _ := gzip.NewWriterLevel(&z, gzip.BestSpeed)
+		zw.Write(b)
+		zw.Close()
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(archive, z.Bytes(), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		unpack(t.Context(), archive, dir, nil)
+		if around, err := os.ReadDir(base); err != nil || len(around) != 2 {
+			t.Fatalf("wrote %v outside, %v", around, err)
+		}
+		filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !e.IsDir() && !e.Type().IsRegular() {
+				t.Fatalf("%s: %v, %v", path, e, err)
+			}
+			return nil
+		})
+	})
 }

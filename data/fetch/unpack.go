@@ -10,14 +10,21 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
 )
+
+// maxUnpacked bounds what an archive may write to the disk: many times the
+// largest of the known sets.
+const maxUnpacked = 16 << 30
 
 // unpack writes the regular files of a gzip-compressed tar archive below dir.
 // rename, if not nil, maps an entry's cleaned path to the one to write; ""
 // leaves it out. Links and entries that would land outside dir are refused or
 // left out: an archive can place files only below dir.
 func unpack(ctx context.Context, archive, dir string, rename func(string) string) error {
-	f, err := os.Open(archive)
+	f, err := regular.Open(archive)
 	if err != nil {
 		return err
 	}
@@ -32,6 +39,7 @@ func unpack(ctx context.Context, archive, dir string, rename func(string) string
 	}
 	defer root.Close()
 	tr := tar.NewReader(zr)
+	room := int64(maxUnpacked)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -56,13 +64,18 @@ func unpack(ctx context.Context, archive, dir string, rename func(string) string
 		if !filepath.IsLocal(name) {
 			return fmt.Errorf("%s: entry %q leads outside the folder", archive, h.Name)
 		}
-		if err := writeEntry(root, name, tr); err != nil {
+		// The tar reader gives no more bytes than the entry announces.
+		if h.Size > room {
+			return fmt.Errorf("%s: entry %q of %s: the archive unpacks to more than %s", archive, h.Name, budget.Format(h.Size), budget.Format(maxUnpacked))
+		}
+		room -= h.Size
+		if err := writeEntry(ctx, root, name, tr); err != nil {
 			return fmt.Errorf("%s: entry %q: %w", archive, h.Name, err)
 		}
 	}
 }
 
-func writeEntry(root *os.Root, name string, r io.Reader) error {
+func writeEntry(ctx context.Context, root *os.Root, name string, r io.Reader) error {
 	if d := filepath.Dir(name); d != "." {
 		if err := root.MkdirAll(d, 0o777); err != nil {
 			return err
@@ -72,9 +85,22 @@ func writeEntry(root *os.Root, name string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, r); err != nil {
+	if _, err := io.Copy(w, stoppable{ctx, r}); err != nil {
 		w.Close()
 		return err
 	}
 	return w.Close()
+}
+
+// stoppable reads until its context ends.
+type stoppable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (s stoppable) Read(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(b)
 }

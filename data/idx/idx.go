@@ -19,12 +19,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/regular"
 )
-
-// MaxBytes bounds the size that a header may announce: larger files are taken
-// for corrupt, so that four wrong bytes cannot ask for all of memory.
-const MaxBytes = 1 << 33
 
 // Tensor is the content of one file: Data holds the product of Dims values in
 // row-major order.
@@ -90,17 +87,17 @@ func readPlain(r io.Reader) (*Tensor, error) {
 		return nil, truncated(err, "idx header is cut off within its dimensions")
 	}
 	t := &Tensor{Dims: make([]int, d)}
-	size := 1
+	size := int64(1)
 	for i := range t.Dims {
-		n := int(binary.BigEndian.Uint32(raw[4*i:]))
-		t.Dims[i] = n
-		if n != 0 && size > MaxBytes/n {
-			return nil, fmt.Errorf("idx header announces dimensions %v: more than %d bytes", t.Dims[:i+1], MaxBytes)
-		}
-		size *= n
+		n := binary.BigEndian.Uint32(raw[4*i:])
+		t.Dims[i] = int(n)
+		size = budget.Product(size, int64(n))
 	}
-	if err := t.fill(r, size); err != nil {
-		return nil, err
+	// The header's sizes are claims: memory is taken as bytes come.
+	var err error
+	t.Data, err = budget.ReadN(fmt.Sprintf("values of dimensions %v", t.Dims), r, size)
+	if err != nil {
+		return nil, truncated(err, fmt.Sprintf("truncated: dimensions %v need %d bytes of data, the file has %d", t.Dims, size, len(t.Data)))
 	}
 	var extra [1]byte
 	switch n, err := io.ReadFull(r, extra[:]); {
@@ -111,23 +108,6 @@ func readPlain(r io.Reader) (*Tensor, error) {
 		return nil, truncated(err, "truncated: the gzip data end early")
 	}
 	return t, nil
-}
-
-// fill reads size elements in steps, so that memory grows with the bytes that
-// are there and not with what the header claims.
-func (t *Tensor) fill(r io.Reader, size int) error {
-	const step = 1 << 26
-	for len(t.Data) < size {
-		have := len(t.Data)
-		grown := make([]uint8, min(size, max(step, 2*have)))
-		copy(grown, t.Data)
-		n, err := io.ReadFull(r, grown[have:])
-		if err != nil {
-			return truncated(err, fmt.Sprintf("truncated: dimensions %v need %d bytes of data, the file has %d", t.Dims, size, have+n))
-		}
-		t.Data = grown
-	}
-	return nil
 }
 
 // truncated gives the end of the input a better message and keeps other errors.

@@ -65,7 +65,7 @@ func TestReadErrors(t *testing.T) {
 		"cut header":    {good[:7], "cut off within its dimensions"},
 		"cut data":      {good[:len(good)-1], "dimensions [2 2] need 4 bytes of data, the file has 3"},
 		"extra":         {append(slices.Clone(good), 0), "left over after the 4"},
-		"huge":          {encode([]int{1 << 31, 1 << 31}, nil), "more than"},
+		"huge":          {encode([]int{1 << 31, 1 << 31}, nil), "needs 4 EiB, the limit is"},
 		"huge claim":    {encode([]int{1 << 30}, []byte{1}), "need 1073741824 bytes of data, the file has 1"},
 		"gzip cut":      {zipped[:len(zipped)-4], "gzip data end early"},
 		"gzip cut data": {zipped[:len(zipped)-16], "need 4 bytes"},

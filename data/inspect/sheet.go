@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/budget"
 	"image"
 	"image/color"
 	"image/draw"
@@ -17,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // The sheet's measures in pixels.
@@ -28,9 +28,13 @@ const (
 
 // Contact writes a PNG of examples to path: up to rows classes of the fine
 // column, evenly chosen, with up to cols images each, evenly chosen. An image
-// that cannot be read is a crossed-out cell. A sheet that exceeds the limit on
-// memory is an error; so is ctx.Err(), wrapped, once ctx is done.
+// that cannot be read is a crossed-out cell. rows and cols must be positive; a
+// sheet that exceeds the limit of package budget is an error; so is ctx.Err(),
+// wrapped, once ctx is done.
 func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) error {
+	if rows < 1 || cols < 1 {
+		return fmt.Errorf("a sheet of %d rows and %d columns: want at least 1", rows, cols)
+	}
 	if d.Source == nil {
 		return fmt.Errorf("data set %s has features and no images", d.Name)
 	}
@@ -44,15 +48,15 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 	}
 	classes := evenly(len(members), rows)
 	most := 0
-	for _, m := range members {
-		most = max(most, len(m))
+	for _, id := range classes {
+		most = max(most, len(members[id]))
 	}
 	cols = min(cols, most)
-	width, height := int64(margin)+int64(cols)*(cell+gap), int64(len(classes))*(cell+gap)+gap
-	if err := budget.Check(fmt.Sprintf("a sheet of %d classes with %d images each", len(classes), cols), budget.Product(width, height, 4)); err != nil {
+	size := budget.Product(4, budget.Sum(margin, budget.Product(int64(cols), cell+gap)), budget.Sum(gap, budget.Product(int64(len(classes)), cell+gap)))
+	if err := budget.Check(fmt.Sprintf("a sheet of %d x %d images", len(classes), cols), size); err != nil {
 		return err
 	}
-	sheet := image.NewRGBA(image.Rect(0, 0, int(width), int(height)))
+	sheet := image.NewRGBA(image.Rect(0, 0, margin+cols*(cell+gap), len(classes)*(cell+gap)+gap))
 	draw.Draw(sheet, sheet.Bounds(), image.White, image.Point{}, draw.Src)
 	var e eye
 	for row, id := range classes {

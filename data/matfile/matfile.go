@@ -17,6 +17,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // Data types of elements.
@@ -48,7 +50,6 @@ const (
 
 // Limits that keep damaged files from asking for all of memory.
 const (
-	maxInflated = 1 << 28
 	maxElements = 1 << 24
 	maxDepth    = 16
 )
@@ -133,8 +134,18 @@ func Read(b []byte) (map[string]*Array, error) {
 }
 
 type decoder struct {
-	order    binary.ByteOrder
-	inflated int
+	order binary.ByteOrder
+	taken int64 // bytes of memory
+}
+
+// arrayBytes is about what an Array takes beside its content.
+const arrayBytes = 160
+
+// take counts n bytes of memory that the file asks for: a byte of it can become
+// a number of eight, or an empty cell of eight bytes a whole Array.
+func (d *decoder) take(n int64) error {
+	d.taken = budget.Sum(d.taken, n)
+	return budget.Check("the arrays of the file", d.taken)
 }
 
 type element struct {
@@ -171,15 +182,13 @@ func (d *decoder) inflate(b []byte) (element, error) {
 	if err != nil {
 		return element{}, fmt.Errorf("compressed element: %w", err)
 	}
-	left := maxInflated - d.inflated
-	plain, err := io.ReadAll(io.LimitReader(r, int64(left)+1))
+	plain, err := io.ReadAll(budget.Reader("compressed element", r))
 	if err != nil {
 		return element{}, fmt.Errorf("compressed element: %w", err)
 	}
-	if len(plain) > left {
-		return element{}, fmt.Errorf("more than %d bytes uncompressed", maxInflated)
+	if err := d.take(int64(len(plain))); err != nil {
+		return element{}, err
 	}
-	d.inflated += len(plain)
 	e, _, err := d.element(plain)
 	return e, err
 }
@@ -238,6 +247,9 @@ func (d *decoder) array(b []byte, depth int) (*Array, error) {
 func (d *decoder) arrays(b []byte, n, depth int) ([]*Array, error) {
 	if n > len(b)/8 {
 		return nil, fmt.Errorf("%d parts announced, %d bytes left", n, len(b))
+	}
+	if err := d.take(budget.Product(int64(n), arrayBytes)); err != nil {
+		return nil, err
 	}
 	out := make([]*Array, n)
 	for i := range out {
@@ -331,6 +343,9 @@ func (d *decoder) values(e element) ([]float64, error) {
 	size := map[int]int{miInt8: 1, miUint8: 1, miInt16: 2, miUint16: 2, miInt32: 4, miUint32: 4, miSingle: 4, miDouble: 8, miInt64: 8, miUint64: 8, miUTF16: 2}[e.kind]
 	if size == 0 || len(e.data)%size != 0 {
 		return nil, fmt.Errorf("%d bytes of data type %d", len(e.data), e.kind)
+	}
+	if err := d.take(int64(len(e.data) / size * 8)); err != nil {
+		return nil, err
 	}
 	out := make([]float64, len(e.data)/size)
 	for i := range out {

@@ -83,11 +83,12 @@ var rules = []rule{
 	on(`^kindred reproduce document\b`, rule{skip: true, why: "rewrites a page from hours of experiments"}),
 	on(`^kindred reproduce list\b`, rule{}),
 	on(`^kindred reproduce `, rule{add: " --fast --seeds 1 --set train.epochs=1 --set sample.batches=2 --set data.train_limit=3 --set data.test_limit=2", why: "minutes to hours otherwise: the fast size, one seed, two steps"}),
+	on(`^kindred bench gemm-2048x2048x2048\b`, rule{instead: "kindred bench triplet-n512-d128 --json", why: "a product of 17 GFLOP takes seconds on plain Go kernels"}),
 	on(`^kindred bench( --json)?$`, rule{add: " triplet-n128-d128", why: "all cases take minutes"}),
 	on(`^kindred bench( .*)? --peer \S+`, rule{skip: true, why: "needs PyTorch; the script must exist"}),
-	on(`^kindred theory noise\b`, rule{add: " --restarts 1 --draws 50 --per-class 3", why: "a minute otherwise"}),
+	on(`^kindred theory noise\b`, rule{add: " --restarts 1 --draws 50 --per-class 2", why: "a minute otherwise"}),
 	on(`^kindred theory field( --loss \S+)?$`, rule{add: " --gamma 0.5 --p 0", why: "a minute with all angles and entanglements"}),
-	on(`^kindred theory isometry\b`, rule{add: " --sets 20 --searches 1 --steps 5", why: "a minute otherwise"}),
+	on(`^kindred theory isometry\b`, rule{add: " --help", why: "its map of collapse takes half a minute at any setting, and tests of theory/show draw it; the flags are checked"}),
 }
 
 // command is a documented command line.
@@ -106,9 +107,8 @@ var (
 	settings = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )+`)
 )
 
-// documented lists the commands of README and of all pages below docs: lines of
-// fenced sh blocks, and indented lines that begin with a program.
-func documented(t *testing.T) []page {
+// markdown lists README and the pages below docs.
+func markdown(t *testing.T) []string {
 	t.Helper()
 	files := []string{filepath.Join(root, "README.md")}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
@@ -120,8 +120,15 @@ func documented(t *testing.T) []page {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return files
+}
+
+// documented lists the commands of README and of all pages below docs: lines of
+// fenced sh blocks, and indented lines that begin with a program.
+func documented(t *testing.T) []page {
+	t.Helper()
 	var pages []page
-	for _, file := range files {
+	for _, file := range markdown(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -197,6 +204,56 @@ func examples(t *testing.T, bin string, path []string) []page {
 		pages = append(pages, p)
 	}
 	return pages
+}
+
+// TestNamedCommandsExist looks up the commands that the pages name in running text,
+// with their flags.
+func TestNamedCommandsExist(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	bin := buildKindred(t)
+	help := map[string]string{}
+	helpOf := func(path []string) string {
+		key := strings.Join(path, " ")
+		if _, ok := help[key]; !ok {
+			out, err := exec.Command(bin, append(slices.Clone(path), "--help")...).Output()
+			if err != nil {
+				t.Fatalf("kindred %s --help: %v", key, err)
+			}
+			help[key] = string(out)
+		}
+		return help[key]
+	}
+	fenced := regexp.MustCompile("(?ms)^```.*?^```")
+	span := regexp.MustCompile("`(?:bin/)?kindred\\s([^`]+)`")
+	flag := regexp.MustCompile(`^--[a-z][a-z-]*`)
+	n := 0
+	for _, file := range markdown(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range span.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			n++
+			var path []string
+			words := strings.Fields(m[1])
+			for len(words) > 0 && regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(helpOf(path)) {
+				path, words = append(path, words[0]), words[1:]
+			}
+			if len(path) == 0 && !strings.HasPrefix(m[1], "-") {
+				t.Errorf("%s: `kindred %s`: no such command", file, m[1])
+			}
+			for _, w := range words {
+				if f := flag.FindString(w); f != "" && f != "--help" && !regexp.MustCompile(regexp.QuoteMeta(f)+`\b`).MatchString(helpOf(path)) {
+					t.Errorf("%s: `kindred %s`: kindred %s has no flag %s", file, m[1], strings.Join(path, " "), f)
+				}
+			}
+		}
+	}
+	if n < 20 {
+		t.Fatalf("only %d commands found in running text", n)
+	}
 }
 
 // firstWord is the program of a command, without the settings before it.

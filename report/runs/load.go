@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/kindred-ml/kindred/internal/yamltext"
 )
 
 // Run is one training run as its folder tells it.
@@ -43,7 +45,7 @@ func Load(dir string) (*Run, error) {
 		return nil, fmt.Errorf("%s is a file; give the folder of a run, as kindred train writes it", dir)
 	}
 	path := filepath.Join(dir, "config.yaml")
-	text, err := os.ReadFile(path)
+	text, err := yamltext.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no config.yaml; give the folder of a run, as kindred train writes it", dir)
 	} else if err != nil {
@@ -98,6 +100,9 @@ func (r *Run) loadTiming() error {
 
 // parseConfig flattens a YAML document of nested maps.
 func parseConfig(text []byte) ([]Setting, error) {
+	if _, err := yamltext.Parse(text); err != nil {
+		return nil, err
+	}
 	var doc yaml.MapSlice
 	if err := yaml.UnmarshalWithOptions(text, &doc, yaml.UseOrderedMap()); err != nil {
 		return nil, errors.New(yaml.FormatError(err, false, true))

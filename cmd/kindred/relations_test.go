@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/train"
+)
+
+// shapes writes small pictures to dir/COARSE/FINE/k.png: the coarse class is a
+// colour, the fine one where a spot lies.
+func shapes(t *testing.T, dir string, coarse, fine, each int) (paths []string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for c := range coarse {
+		for f := range fine {
+			for k := range each {
+				im := image.NewNRGBA(image.Rect(0, 0, 20, 20))
+				x0, y0 := 2+f*14/max(fine-1, 1)+rng.IntN(3), 4+rng.IntN(12)
+				for y := range 20 {
+					for x := range 20 {
+						v := uint8(rng.IntN(60))
+						if max(x-x0, x0-x, y-y0, y0-y) < 3 {
+							v = 255
+						}
+						p := [3]uint8{30, 30, 30}
+						p[c%3] = v
+						im.Set(x, y, color.NRGBA{p[0], p[1], p[2], 255})
+					}
+				}
+				path := filepath.Join(fmt.Sprintf("coarse%d", c), fmt.Sprintf("fine%d", f), fmt.Sprintf("%d.png", k))
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				w, err := os.Create(filepath.Join(dir, path))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := png.Encode(w, im); err != nil {
+					t.Fatal(err)
+				}
+				w.Close()
+				paths = append(paths, filepath.ToSlash(path))
+			}
+		}
+	}
+	return paths
+}
+
+// summary runs kindred train on small pictures and returns what it printed.
+func summary(t *testing.T, args ...string) (s train.Summary, said string) {
+	t.Helper()
+	args = append([]string{"train", "--json", "--out", filepath.Join(t.TempDir(), "run"), "--set", "network.width=8", "--set", "train.epochs=1", "--set", "eval.recall=1"}, args...)
+	code, out, said := runArgs(t, args...)
+	if code != exitOK {
+		t.Fatalf("%v: status %d: %s", args, code, said)
+	}
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s, said
+}
+
+// The examples of docs/training.md, on pictures that the test makes.
+func TestTrainByRelations(t *testing.T) {
+	dir := t.TempDir()
+	paths := shapes(t, dir, 4, 4, 6)
+	for _, set := range [][]string{
+		{"sample.name=hierarchical", "sample.coarse=2", "sample.fine=4", "sample.per_class=4"},
+		{"loss.relation=coarse-not-fine", "sample.name=hierarchical", "sample.fine=4"},
+	} {
+		args := []string{"--data", dir}
+		for _, s := range set {
+			args = append(args, "--set", s)
+		}
+		if s, _ := summary(t, args...); s.NoPositive != 0 || s.ActiveShare == 0 || s.Steps == 0 {
+			t.Errorf("%v: %+v", set, s)
+		}
+	}
+	// Every picture has its coarse and its fine class for labels, the first of
+	// one coarse class neither.
+	list := filepath.Join(dir, "shapes.csv")
+	text := "path,label,labels\n"
+	for i, p := range paths {
+		part := strings.Split(p, "/")
+		labels := part[0] + "|" + part[1]
+		if i < 6 {
+			labels = ""
+		}
+		text += fmt.Sprintf("%s,%s-%s,%s\n", p, part[0], part[1], labels)
+	}
+	if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := summary(t, "--data", list, "--set", "loss.relation=shares-label")
+	if s.NoPositive == 0 || s.NoPositive >= 6*s.Steps+1 || s.ActiveShare == 0 {
+		t.Errorf("shares-label: %+v", s)
+	}
+	if code, _, said := runArgs(t, "train", "--data", dir, "--set", "loss.relation=shares-label", "--out", filepath.Join(t.TempDir(), "x")); code == exitOK || !strings.Contains(said, "labels") {
+		t.Errorf("shares-label on folders: status %d: %s", code, said)
+	}
+}
+
+// A run that has nothing to learn from says so on standard error and in its
+// summary: relatives make the pairs here, and batches hold none.
+func TestTrainSaysWhatIsIdle(t *testing.T) {
+	dir := t.TempDir()
+	shapes(t, dir, 4, 2, 6)
+	s, said := summary(t, "--data", dir, "--set", "loss.relation=coarse-not-fine", "--set", "sample.name=hierarchical", "--set", "sample.fine=1")
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "no sample had a positive") || !strings.Contains(said, "warning: epoch 1: there was nothing to learn from") {
+		t.Errorf("warnings %q; said %q", s.Warnings, said)
+	}
+}
