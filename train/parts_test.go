@@ -312,6 +312,15 @@ func TestRates(t *testing.T) {
 	if !near(rates[4], 0.005) || rates[7] <= 0 || !near(rates[8], 0) {
 		t.Errorf("cosine over 8 steps: %v", rates)
 	}
+	// Momentum is of sgd alone: of a steady gradient the second step repeats 0.9
+	// of the first and adds its own.
+	for optimizer, want := range map[string]float64{"sgd": 1.9, "adam": 1} {
+		cfg := base
+		cfg.Optimizer, cfg.Momentum = optimizer, 0.9
+		if got := secondStep(t, cfg); !near(got, want) {
+			t.Errorf("%s: the second step is %v of the first, want %v", optimizer, got, want)
+		}
+	}
 	decay := base
 	decay.Optimizer = "adamw"
 	if _, net, _ := steps(decay, 0, 1); !near(float64(net), 0.01) {
@@ -321,4 +330,32 @@ func TestRates(t *testing.T) {
 	if _, net, own := steps(decay, 0, 1); near(float64(net), 0.01) || !near(float64(own), 0.01) {
 		t.Errorf("adamw with decay: steps of %v and %v", net, own)
 	}
+}
+
+// secondStep returns how long the second step of a parameter is, as a multiple of
+// the first, under a gradient of 1.
+func secondStep(t *testing.T, cfg TrainConfig) float64 {
+	t.Helper()
+	c := Default()
+	c.Network.Name, c.Network.Dim = "linear", 2
+	spec, err := networkSpec(&c, 1, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, _, err := newNetwork(&c, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{0}, Grad: []float32{1}}
+	o, err := newOptimizer(&cfg, 4, net, []*loss.Param{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at [3]float64
+	for i := 1; i < 3; i++ {
+		p.Grad[0] = 1
+		o.Step()
+		at[i] = float64(p.Value[0])
+	}
+	return (at[2] - at[1]) / at[1]
 }
