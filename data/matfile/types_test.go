@@ -198,11 +198,15 @@ func TestArrayMemory(t *testing.T) {
 		_, err := Read(w.file(w.array(mxDouble, "x", []int32{1, int32(n)}, w.element(miUint8, make([]byte, n)))))
 		return err
 	}
+	doubles := func(n int) error {
+		_, err := Read(w.file(w.array(mxDouble, "x", []int32{1, int32(n)}, w.element(miDouble, make([]byte, 8*n)))))
+		return err
+	}
 	cells := func(n int) error {
 		_, err := Read(w.file(w.array(mxCell, "x", []int32{1, int32(n)}, []byte(strings.Repeat(string(w.element(miMatrix, nil)), n)))))
 		return err
 	}
-	for what, err := range map[string][2]error{"numbers": {numbers(1 << 17), numbers(1<<17 + 1)}, "cells": {cells(1 << 20 / arrayBytes), cells(1<<20/arrayBytes + 1)}} {
+	for what, err := range map[string][2]error{"numbers": {numbers(1 << 17), numbers(1<<17 + 1)}, "doubles": {doubles(1 << 17), doubles(1<<17 + 1)}, "cells": {cells(1 << 20 / arrayBytes), cells(1<<20/arrayBytes + 1)}} {
 		var over *budget.Error
 		if err[0] != nil || !errors.As(err[1], &over) || over.Limit != 1<<20 {
 			t.Errorf("%s: %v, then %v", what, err[0], err[1])
