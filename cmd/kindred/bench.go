@@ -21,21 +21,21 @@ func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [case...]",
 		Short: "Time kindred's main jobs, optionally beside PyTorch and faiss",
-		Long: `bench times the named cases (all without a name): five turns of each, and
-prints their median, least and largest. A turn repeats the work for 100 ms, once
-at least.
+		Long: `bench times the named cases, or all of them if none is named, in five turns
+each and prints the median, the shortest and the longest time. A turn repeats the
+work for 100 ms, at least once.
 
-With --peer a script does the same work in PyTorch and faiss, a turn of theirs
-after each of ours, and the table shows how many times faster kindred is (peer's
-time / ours). Before the first case the peer is tuned: OpenBLAS often guesses its
-core type wrongly, so all are tried and the fastest is taken. bench/peer.py needs
+With --peer a script does the same work in PyTorch and faiss, taking turns with
+kindred, and the table shows how many times faster kindred is (the peer's time /
+ours). The peer is tuned before the first case: OpenBLAS often guesses its core
+type wrongly, so all are tried and the fastest is used. bench/peer.py needs
 Debian's python3-torch python3-torchvision python3-faiss libopenblas0-pthread
 (make bench installs them).
 
 With --record the figures are also written to a file, from which docs/bench.md is
-made (make bench-page). With --layers a network's time is told apart by layer, with
-the share of the machine's peak rate that each reaches (more than 100 % where a
-convolution takes fewer multiplications than its definition).`,
+made (make bench-page). With --layers a network's time is broken down by layer,
+with the share of the machine's peak rate that each layer reaches (more than
+100 % where a convolution needs fewer multiplications than its definition).`,
 		Example: `  kindred bench
   kindred bench mnist-step-b128 --peer bench/peer.py
   kindred bench conv4-40px-step-b112 --layers
@@ -62,9 +62,9 @@ convolution takes fewer multiplications than its definition).`,
 			return o.run(cmd.Context(), a, cases)
 		},
 	}
-	cmd.Flags().StringVar(&peer.Script, "peer", "", "script that times the same cases elsewhere, e.g. bench/peer.py")
+	cmd.Flags().StringVar(&peer.Script, "peer", "", "script that times the same cases in another toolkit, such as bench/peer.py")
 	cmd.Flags().StringVar(&peer.Python, "python", "/usr/bin/python3", "interpreter for --peer")
-	cmd.Flags().BoolVar(&o.layers, "layers", false, "tell a network's time apart by layer")
+	cmd.Flags().BoolVar(&o.layers, "layers", false, "break a network's time down by layer")
 	cmd.Flags().StringVar(&o.record, "record", "", "file (.json) to write the figures to")
 	cmd.Flags().StringVar(&o.processor, "processor", "", "name of the processor in the record (default: what the system calls it)")
 	return cmd
@@ -79,7 +79,7 @@ type benchOptions struct {
 func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) error {
 	record := bench.NewRecord(o.processor, o.peer)
 	if o.record != "" && record.Busy() {
-		fmt.Fprintf(a.err, "other work is going on (load %.1f): these figures will not be good enough to keep\n", *record.Load)
+		fmt.Fprintf(a.err, "the machine is busy with other work (load %.1f): these figures will not be good enough to keep\n", *record.Load)
 	}
 	if o.record != "" {
 		if err := os.MkdirAll(filepath.Dir(o.record), 0o777); err != nil {
@@ -87,7 +87,7 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 		}
 	}
 	if o.peer != nil {
-		fmt.Fprintln(a.err, "the peer tries its core types ...")
+		fmt.Fprintln(a.err, "the peer is trying its core types ...")
 		if err := o.peer.Tune(ctx); err != nil {
 			return err
 		}

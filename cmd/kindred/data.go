@@ -18,7 +18,7 @@ func newData(a *app) *cobra.Command {
 		Use:   "data",
 		Short: "List, fetch and examine data sets",
 		Long: `Data sets live in the data folder: --data-dir, else $KINDRED_DATA, else
-kindred/data in the user's cache folder. It has one folder per set, by name.`,
+kindred/data in the user's cache folder. Each set has a folder there, named after it.`,
 	}
 	var dir string
 	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "the data folder")
@@ -39,7 +39,7 @@ type listed struct {
 func newDataList(a *app, dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the data sets known by name and which of them are here",
+		Short: "List the data sets known by name and show which of them are here",
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			home, err := data.Home(*dir)
@@ -62,7 +62,7 @@ func newDataList(a *app, dir *string) *cobra.Command {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			_, err = io.WriteString(a.out, "\n'kindred data get NAME' fetches a set, or says what to put where.\n")
+			_, err = io.WriteString(a.out, "\n'kindred data get NAME' fetches a set, or says which files to put where.\n")
 			return err
 		},
 	}
@@ -100,10 +100,10 @@ func newDataGet(a *app, dir *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get NAME",
 		Short: "Make a data set available and check its files",
-		Long: `Looks in the data folder, where Debian's packages install, at the official
-address, and in the package clients of this machine, in this order. All files
-are compared with checksums. If no way leads to the set, says which files to
-put where.`,
+		Long: `Looks in the data folder, where Debian's packages install their files, at the
+official address, and through the package clients of this machine, in this order.
+All files are checked against known sums. If the set cannot be had, it says which
+files to put where.`,
 		Args: exactArgs("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			home, err := data.Home(*dir)

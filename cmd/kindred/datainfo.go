@@ -26,8 +26,8 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		Short: "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
 		Long: `Examines a data set by name or path (a folder, .zip archive, CSV manifest or
 file of features): its layout, samples per class and split, image sizes,
-unreadable images, and pictures that occur twice, first of all those with two
-different labels. --sheet draws examples of every class.`,
+unreadable images, and pictures that occur twice, those with two different labels
+first. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows < 1 || cols < 1 {

@@ -36,16 +36,16 @@ func newDiagnose(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose EMBEDDINGS|RUN... | --embeddings FILE [--labels FILE]",
 		Short: "Tell whether an embedding has collapsed its classes",
-		Long: `diagnose measures what is left of the inside of the classes of an embedding:
+		Long: `diagnose measures how much structure an embedding has kept within its classes:
 their extent against the distance to the next class, their modes, the spectrum
 of singular values, alignment and uniformity, active triplets, NMI against the
-number of clusters, and Recall@1 by the training labels against finer ones. It
+number of clusters, and Recall@1 by the training labels and by finer ones. It
 gives a verdict with the figures behind it. An argument is a file of embeddings
 or the folder of a run; several are compared side by side. --embeddings names a
-file as in kindred eval.
+file, as in kindred eval.
 
-The training labels are the column coarse, else label; the finer ones the column
-fine, or label where the training labels are called coarse.`,
+The training labels are the column coarse, else label; the finer ones are the
+column fine, or label if the training labels are called coarse.`,
 		Example: `  kindred diagnose runs/mnist --out diagnosis
   kindred diagnose E.npy --labels Y.csv --label alphabet --fine letter
   kindred diagnose --embeddings E.npy --labels Y.npy
@@ -64,16 +64,16 @@ fine, or label where the training labels are called coarse.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "file of embeddings, as an argument ("+strings.Join(embio.Extensions, ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels, for all files of embeddings; default: those in the file")
+	fs.StringVar(&f.embeddings, "embeddings", "", "file of embeddings, the same as an argument ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.labels, "labels", "", "labels for all files of embeddings; default: those in the file")
 	fs.StringVar(&f.label, "label", "", "column of the training labels")
 	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean or cosine")
-	fs.StringVar(&f.set, "set", "test", "of a run's folder: test, seen (test samples of the training classes) or train")
+	fs.StringVar(&f.set, "set", "test", "which set of a run: test, seen (test samples of the training classes) or train")
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
-	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors of the triplet measures")
+	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors to use for the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
-	fs.StringVar(&f.out, "out", "", "folder to write diagnosis.json, .md, .html and the classes and triplets as CSV to")
+	fs.StringVar(&f.out, "out", "", "folder for diagnosis.json, .md and .html and for the classes and triplets as CSV")
 	return cmd
 }
 
@@ -148,7 +148,7 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 			labels = filepath.Join(arg, prefix+"labels.csv")
 		}
 		if _, err := os.Stat(embeddings); errors.Is(err, fs.ErrNotExist) {
-			return diagnose.Input{}, fmt.Errorf("%s holds no %sembeddings.npy: it is no run's folder, or the run kept no %s set", arg, prefix, f.set)
+			return diagnose.Input{}, fmt.Errorf("%s has no %sembeddings.npy: it is not the folder of a run, or the run kept no %s set", arg, prefix, f.set)
 		}
 	}
 	l, err := embio.LoadCoarse(embeddings, labels, f.label, f.fine)
@@ -191,6 +191,6 @@ func writeDiagnoses(dir string, named []namedDiagnosis) error {
 		}
 		drawn = append(drawn, diagnosed.Draw(n.Name, n.Result))
 	}
-	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the inside of a class?", Sections: report.DiagnosisSections(drawn...)}
+	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the samples within a class?", Sections: report.DiagnosisSections(drawn...)}
 	return page.WriteFile(filepath.Join(dir, "diagnosis.html"))
 }

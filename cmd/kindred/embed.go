@@ -19,9 +19,9 @@ func newEmbed(a *app) *cobra.Command {
 		Use:   "embed --run DIR --data PATH --out E.npy",
 		Short: "Compute the embeddings of a data set with a trained network",
 		Long: `embed runs the network of a finished training run over all samples of a data
-set, prepared as the run's test images were, and writes one row each. The
-samples' paths and labels go to a CSV file beside it, E.labels.csv for E.npy,
-unless --labels names another.`,
+set, prepared like the run's test images, and writes one row per sample. The
+samples' paths and labels go to a CSV file beside the embeddings, E.labels.csv for
+E.npy, unless --labels names another.`,
 		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.npy --labels Y.csv
   kindred eval --embeddings E.npy --labels Y.csv`,
 		Args: exactArgs(),
@@ -35,7 +35,7 @@ unless --labels names another.`,
 				labels = stem + ".labels.csv" // where training on ready features looks for them
 			}
 			if o, l := isStdout(out), isStdout(labels); o && l || a.json && (o || l) {
-				return usagef("standard output takes one of --out, --labels and --json")
+				return usagef("only one of --out, --labels and --json can go to standard output")
 			}
 			m, err := train.Load(run)
 			if err != nil {
@@ -79,8 +79,8 @@ unless --labels names another.`,
 	fs := cmd.Flags()
 	fs.StringVar(&run, "run", "", "folder of a finished run")
 	fs.StringVar(&path, "data", "", "data set by name, folder, manifest, benchmark root or file of features (.npy)")
-	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: in it or beside it")
-	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it")
+	fs.StringVar(&dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy); - for standard output")
 	fs.StringVar(&labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the embeddings, NAME.labels.csv for NAME.npy")
 	addOutside(cmd, &outside)
@@ -89,7 +89,7 @@ unless --labels names another.`,
 
 // addOutside adds the flag of data.OpenOptions.Outside.
 func addOutside(cmd *cobra.Command, outside *bool) {
-	cmd.Flags().BoolVar(outside, "allow-outside", false, "let a manifest or list in a folder name images outside the folder")
+	cmd.Flags().BoolVar(outside, "allow-outside", false, "let a manifest or list name images outside its folder")
 }
 
 // sayLeftOut tells which files and samples were not used.

@@ -38,9 +38,9 @@ func newEval(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval --embeddings FILE [--labels FILE]",
 		Short: "Measure retrieval and clustering of embeddings",
-		Long: `eval ranks a gallery for every query, exactly, and clusters the queries by
-k-means, and prints the metrics asked for. Without --gallery the embeddings are
-queries and gallery at once, each query left out of its own ranking by index.
+		Long: `eval ranks a gallery exactly for every query, clusters the queries by k-means,
+and prints the metrics asked for. Without --gallery the embeddings are both
+queries and gallery, and each query is left out of its own ranking, by index.
 
 Metrics, separated by commas:
   recall@K precision@K map@r r-precision map map@K mrr ndcg ndcg@K
@@ -58,19 +58,19 @@ nmi and ami use the arithmetic mean of the entropies.`,
 	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file")
 	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
 	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")
-	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to use; default: label, fine and coarse where they exist")
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to use; default: those of label, fine and coarse that exist")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	fs.StringVar(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi", "metrics to compute")
 	fs.StringVar(&f.assignments, "assignments", "", "score this clustering instead of running k-means")
-	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, the best one counts")
-	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations of a start")
-	fs.IntVar(&f.scratch, "scratch", 256, "working storage in MiB beside the embeddings")
-	fs.IntVar(&f.batch, "batch", 0, "k-means: rows a round looks at, for very large sets; default all")
-	fs.IntVar(&f.bootstrap, "bootstrap", 0, "confidence intervals from this many resamples, of queries and of classes")
+	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, of which the best is used")
+	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
+	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
+	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")
+	fs.IntVar(&f.bootstrap, "bootstrap", 0, "confidence intervals from this many resamples of queries and of classes")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
-	fs.IntVar(&f.worst, "worst", 0, "also list this many worst queries with their neighbours")
+	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
-	fs.StringVar(&f.out, "out", "", "folder to write eval.json, eval.csv, eval.md and classes.csv to")
+	fs.StringVar(&f.out, "out", "", "folder for eval.json, eval.csv, eval.md and classes.csv")
 	return cmd
 }
 

@@ -54,22 +54,22 @@ func newLoss(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "loss --embeddings FILE [--labels FILE]",
 		Short: "Explain a loss on one batch: its value, tuples and gradient",
-		Long: fmt.Sprintf(`loss computes a loss with its mining on one batch of embeddings, to check
-another toolkit's numbers or to see what a batch gives to learn from.
+		Long: fmt.Sprintf(`loss computes a loss and its mining on one batch of embeddings, to check
+another toolkit's numbers or to see what a batch offers to learn from.
 Embeddings are normalised first unless --set normalize=false.
 
 Losses: %s
 Positives: %s
 Negatives: %s
 
-Options go by --set key=value and are those of the loss and mine sections of a
-run configuration: margin, distance (squared, euclidean), reduce (mean,
-mean-active, sum), normalize, trim, and the loss's own, such as alpha, beta,
+Options are set by --set key=value and are those of the loss and mine sections of
+a run configuration: margin, distance (squared, euclidean), reduce (mean,
+mean-active, sum), normalize, trim, and those of the loss, such as alpha, beta,
 lambda, epsilon, scale, temperature.
 
---ids tells which rows were made of the same sample, such as two crops of one
-picture: rows of equal id are no pair, neither positive nor negative. Without it
-every row is a sample of its own.`,
+--ids says which rows were made from the same sample, such as two crops of one
+picture: rows with the same id form no pair, neither positive nor negative.
+Without it every row is a sample of its own.`,
 			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "), strings.Join(mine.NegativeNames(), ", ")),
 		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
   kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
@@ -78,16 +78,16 @@ every row is a sample of its own.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLoss(cmd.Context(), a, &f) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one a row (.npy, .csv)")
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
-	fs.StringVar(&f.ids, "ids", "", "identities of the rows (.npy of integers, .csv of one column); default: all differ")
+	fs.StringVar(&f.ids, "ids", "", "identities of the rows (.npy of integers, .csv of one column); default: all different")
 	fs.StringVar(&f.loss, "loss", "triplet", "the loss")
-	fs.StringVar(&f.positives, "positives", "", "which positives count; default: what goes with the loss")
-	fs.StringVar(&f.negatives, "negatives", "", "which negatives count; default: what goes with the loss")
+	fs.StringVar(&f.positives, "positives", "", "which positives count; default: the loss's own choice")
+	fs.StringVar(&f.negatives, "negatives", "", "which negatives count; default: the loss's own choice")
 	fs.StringArrayVar(&f.set, "set", nil, "an option, key=value; may be repeated")
 	fs.StringVar(&f.triplets, "triplets", "", "use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining")
-	fs.StringVar(&f.proxies, "proxies", "", "proxies, one a row (.npy); default: drawn from --seed")
-	fs.StringVar(&f.grad, "grad", "", "write the gradient with respect to the embeddings here (.npy)")
+	fs.StringVar(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed")
+	fs.StringVar(&f.grad, "grad", "", "file for the gradient with respect to the embeddings (.npy)")
 	return cmd
 }
 

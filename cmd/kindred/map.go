@@ -54,8 +54,8 @@ func newMap(a *app) *cobra.Command {
 of labels.
 
 Methods:
-  tsne        t-SNE; exact up to 2000 rows, through an interpolated field beyond
-  tsne-exact  t-SNE over all pairs: time and memory grow with rows squared
+  tsne        t-SNE; exact up to 2000 rows, by an interpolated field above that
+  tsne-exact  t-SNE over all pairs: time and memory grow with the square of the rows
   pca         the two directions of largest variance`,
 		Example: `  kindred map --embeddings E.npy --labels Y.npy --out map
   kindred map --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --columns label --perplexity 50 --out map`,
@@ -75,13 +75,13 @@ Methods:
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one row each ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embio.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels to colour by; default: those in the embeddings file, if any")
-	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to colour by; default: label, fine and coarse where they exist")
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to colour by; default: those of label, fine and coarse that exist")
 	fs.StringVar(&f.method, "method", "tsne", "tsne, tsne-exact or pca")
-	fs.Float64Var(&f.perplexity, "perplexity", 0, "t-SNE: effective number of neighbours; default 30, less for fewer than 91 rows")
+	fs.Float64Var(&f.perplexity, "perplexity", 0, "t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
-	fs.StringVar(&f.out, "out", "", "folder to write to; made if missing")
+	fs.StringVar(&f.out, "out", "", "folder to write to; created if missing")
 	return cmd
 }
 

@@ -39,14 +39,14 @@ func newNeighbours(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "neighbours --embeddings FILE [--data SET] --out DIR",
 		Short: "Show random and worst queries with their nearest neighbours",
-		Long: `neighbours ranks the embeddings for each other, exactly, and writes to DIR rows of
-a query with its nearest neighbours, right ones and wrong ones framed apart:
-neighbours.html, random.png and worst.png. The worst queries are those whose
-nearest item of the same label stands farthest back.
+		Long: `neighbours ranks all embeddings for each of them, exactly, and writes to DIR rows
+of a query and its nearest neighbours, with right and wrong ones in different
+frames: neighbours.html, random.png and worst.png. The worst queries are those
+whose nearest item with the same label ranks lowest.
 
 Thumbnails come from the data set given by --data: the labels file must name
-each item as the data set does (kindred train and kindred embed write such
-files: labels.csv with a column path). Without --data only labels are shown.`,
+each item as the data set does (as in the labels.csv with a column path that
+kindred train and kindred embed write). Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,17 +63,17 @@ files: labels.csv with a column path). Without --data only labels are shown.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one row each ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embio.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
-	fs.StringVar(&f.column, "column", "", "column of labels that says what is right; default: label, fine or coarse, the first there is")
+	fs.StringVar(&f.column, "column", "", "column of labels that says what is right; default: the first of label, fine and coarse that exists")
 	addOutside(cmd, &f.outside)
 	fs.StringVar(&f.data, "data", "", "data set with the pictures, by name or path")
-	fs.StringVar(&f.dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	fs.StringVar(&f.dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
-	fs.IntVar(&f.queries, "queries", 8, "rows of each kind")
-	fs.IntVar(&f.k, "neighbours", 8, "neighbours of a query")
-	fs.IntVar(&f.scratch, "scratch", 256, "working storage in MiB beside the embeddings")
-	fs.StringVar(&f.out, "out", "", "folder to write to; made if missing")
+	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
+	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
+	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
+	fs.StringVar(&f.out, "out", "", "folder to write to; created if missing")
 	return cmd
 }
 
@@ -130,7 +130,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	page := report.Page{
 		Title: "Queries and their nearest neighbours",
-		Lead:  fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the query's %s.", set.X.Rows, f.distance, res.Column),
+		Lead:  fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the same %s as the query.", set.X.Rows, f.distance, res.Column),
 		Sections: []report.Section{
 			{Title: "Random queries", Blocks: []report.Block{pair.Random}},
 			{Title: "Worst queries", Blocks: []report.Block{pair.Worst}},

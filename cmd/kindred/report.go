@@ -27,20 +27,20 @@ func newReport(a *app) *cobra.Command {
 		Use:   "report RUN...",
 		Short: "Compare training runs on one page",
 		Long: `report reads the folders of training runs and writes DIR/report.html: scores,
-curves over the epochs, maps of the test embeddings and the settings in which
+curves over the epochs, maps of the test embeddings, and the settings in which
 the runs differ. Runs that differ only in train.seed are shown as one, with mean
 and standard deviation. The table of scores is also printed.`,
 		Example: `  kindred report runs/eps runs/random --out report
   kindred report runs/eps-seed* runs/random-seed* --out report`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("missing argument RUN: folders of runs")
+				return usagef("missing argument RUN: the folder of a run")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, out) },
 	}
-	cmd.Flags().StringVar(&out, "out", "report", "folder to write to; made if missing")
+	cmd.Flags().StringVar(&out, "out", "report", "folder to write to; created if missing")
 	return cmd
 }
 

@@ -28,22 +28,23 @@ func newReproduce(a *app) *cobra.Command {
 		Short: "Run a paper's experiment and judge its statements",
 		Long: `reproduce trains every arm of an experiment with several seeds, prints its
 table, and writes report.html with the figures, results.json, and a run folder
-for each arm and seed. Finished runs are kept: the same command again goes on
-where it was stopped, and more --seeds add to what is there.
+for each arm and seed. Finished runs are kept: the same command, given again,
+continues where it stopped, and more --seeds add to what is there.
 
-Each statement of the paper gets a verdict: it holds (its sign, p < 0.05 by a
-paired t-test, three seeds at least), it is contradicted (the other sign, p <
-0.05, three seeds at least), or it is undecided. One seed or two decide nothing.
+Each statement of the paper gets a verdict: it holds (the sign is the paper's,
+p < 0.05 by a paired t-test, at least three seeds), it is contradicted (the
+opposite sign, by the same test), or it is undecided. One or two seeds decide
+nothing.
 
 Published numbers stand beside ours only where the data are the paper's: the
 set opened by its name, complete, with the experiment's classes, labels and
-split. With --data, --features, --fast or settings that choose other samples
-the title says what the run was on instead, and they are left out.
+split. With --data, --features, --fast or settings that select other samples
+they are left out, and the title says what was used instead.
 
 'kindred reproduce list' shows the experiments, their seeds and their scales.
 'kindred reproduce document' writes one Markdown page, --out (default
 docs/reproduction.md), from the results kept beside it in results/NAME.json;
---from DIR,... first keeps those of finished experiments there, with figures.`,
+--from DIR,... first stores the results and figures of finished experiments there.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 1 --out reports/quick
   kindred reproduce omniglot --seeds 3
@@ -82,19 +83,19 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 	}
 	fs := cmd.Flags()
 	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's own, three or more, as 'kindred reproduce list' shows; 1 with --fast)")
-	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to see that everything works")
+	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to check that everything works")
 	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page")
-	fs.StringVar(&o.Scale, "scale", "", "size of the experiment, as 'kindred reproduce list' shows them; default: its first")
-	fs.StringArrayVar(&o.Arms, "arm", nil, "run only this arm; may be repeated, and the others added later")
-	fs.IntVar(&o.Jobs, "jobs", 1, "runs side by side; one run uses all cores already")
+	fs.StringVar(&o.Scale, "scale", "", "size of the experiment, one of those that 'kindred reproduce list' shows; default: the first")
+	fs.StringArrayVar(&o.Arms, "arm", nil, "run only this arm; may be repeated; the others can be added later")
+	fs.IntVar(&o.Jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
 	fs.StringVar(&path, "data", "", "folder, manifest or benchmark root to use instead of the experiment's data set (data.path)")
 	fs.StringVar(&features, "features", "", "file of ready features to use instead of images (data.path), with a linear network")
 	fs.StringVar(&backbone, "backbone", "", "network to use (network.name)")
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
 	fs.StringSliceVar(&o.Reuse, "reuse", nil, "folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated")
-	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments to keep first")
+	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments whose results to store first")
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
-	fs.StringVar(&dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	fs.StringVar(&dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	return cmd
 }
 

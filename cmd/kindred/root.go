@@ -170,25 +170,25 @@ var commands = []func(*app) *cobra.Command{
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kindred",
-		Short: "Metric learning: train embeddings, measure them, see whether they collapsed",
-		Long: `kindred trains embeddings in which distance means likeness, keeps the
-look-alikes of a class together instead of collapsing the class to a point,
-and measures how well that went.
+		Short: "Metric learning: train embeddings, measure them, see whether they have collapsed",
+		Long: `kindred trains embeddings in which similar things are close together, keeps
+the look-alikes within a class together instead of collapsing the class to a
+point, and measures how well that worked.
 
 Results go to standard output, remarks and progress to standard error. Names of
-classes and files are printed with control characters spelled out (\x1b); JSON
-and CSV hold them exactly.
+classes and files are printed with control characters escaped (\x1b); JSON and
+CSV contain them unchanged.
 
-Exit status: 0 done; 1 failed, also if the result could not be written; 2 called
-wrongly; 128 plus the signal's number if a signal stopped it: 130 after Ctrl-C,
-143 after SIGTERM, 129 after a hangup. The first signal ends a command within a
-second and says what was under way, training at its next step; a second one ends
-it at once.`,
+Exit status: 0 success; 1 failure, including a result that could not be written;
+2 wrong usage; 128 plus the signal's number if a signal stopped it: 130 after
+Ctrl-C, 143 after SIGTERM, 129 after a hangup. The first signal stops a command
+within a second (training: after the current step) and says what it was doing;
+a second one ends it at once.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	var showVersion bool
-	root.Flags().BoolVar(&showVersion, "version", false, "print version, commit, Go version and the instruction set in use")
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version, commit, Go version and instruction set in use")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if showVersion {
 			return a.printVersion()
@@ -196,8 +196,8 @@ it at once.`,
 		return cmd.Help()
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on standard output; progress goes to standard error")
-	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1, "seed of everything random; the same seed gives the same bits")
-	root.PersistentFlags().Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, as in 4GiB (default half of the machine's, or GOMEMLIMIT)")
+	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1, "seed for everything random; the same seed gives the same bits")
+	root.PersistentFlags().Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, such as 4GiB (default GOMEMLIMIT, else half of the machine's memory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range commands {
 		root.AddCommand(c(a))

@@ -24,7 +24,7 @@ func newTheory(a *app) *cobra.Command {
 		Short: "Compute and explain what is proved about metric learning",
 		Long: `theory verifies and illustrates, by exact computation, what the papers prove.
 Each command writes a page in plain words (index.html), figures as SVG and PNG,
-and the drawn numbers as CSV.`,
+and the numbers drawn in them as CSV.`,
 		Example: `  kindred theory noise
   kindred theory isometry --out iso
   kindred theory field --loss first,second,multisimilarity
@@ -46,7 +46,7 @@ func theoryCommand(a *app, cmd *cobra.Command, name string, compute func(ctx con
 	var dir string
 	cmd.Use = name
 	cmd.Args = exactArgs()
-	cmd.Flags().StringVar(&dir, "out", "", "folder to write to; made if missing (default reports/theory-"+name+")")
+	cmd.Flags().StringVar(&dir, "out", "", "folder to write to; created if missing (default reports/theory-"+name+")")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		bar := &theoryBar{a: a}
 		res, out, err := compute(cmd.Context(), cmp.Or(dir, filepath.Join("reports", "theory-"+name)), bar.update)
@@ -104,14 +104,14 @@ func newTheoryIsometry(a *app) *cobra.Command {
 	var o show.IsometryOptions
 	cmd := &cobra.Command{
 		Short: "How far from separated: the isometric error, theorem 3 and collapse",
-		Long: `isometry finds the nearest triplet-separated arrangement of point sets with a
-lower bound beside the found value, searches for sets that strain the two
+		Long: `isometry finds the nearest triplet-separated arrangement of point sets, with a
+lower bound beside the value found, searches for sets that strain the two
 inequalities of theorem 3 (isometric approximation of the triplet loss), and maps
-whether the nearest arrangement of random points is collapsed.`,
+where the nearest arrangement of random points is collapsed.`,
 	}
 	fs := cmd.Flags()
-	fs.IntVar(&o.Random, "sets", 2000, "sets drawn at random")
-	fs.IntVar(&o.Searches, "searches", 18, "adversarial searches")
+	fs.IntVar(&o.Random, "sets", 2000, "number of sets drawn at random")
+	fs.IntVar(&o.Searches, "searches", 18, "number of adversarial searches")
 	fs.IntVar(&o.Steps, "steps", 80, "steps of each search")
 	return theoryCommand(a, cmd, "isometry", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
 		if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
@@ -138,8 +138,8 @@ func newTheoryField(a *app) *cobra.Command {
 triplet on the unit sphere (Xuan et al. 2020), as maps, vector fields and the
 shares of the square in which it goes the wrong way.
 
-Losses: first, second and vanilla as the paper draws them, and any loss of
-kindred loss that reads samples, at its default settings.`,
+Losses: first, second and vanilla as in the paper's figures, and any loss of
+'kindred loss' that works on samples, with its default settings.`,
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&o.Losses, "loss", []string{"first", "second", "vanilla"}, "losses to draw")
@@ -188,15 +188,15 @@ func newTheoryLive(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Short: "The triplet scatter over a training run's checkpoints, as a film",
 		Long: `live draws, for every checkpoint of a run, each anchor's nearest positive and
-nearest negative on the triplet scatter diagram, with the loss's field under
+nearest negative on the triplet scatter diagram, with the field of the loss behind
 them, as one page with a slider. The run must have kept its embeddings
-(kindred train --set eval.keep=true), or give the files yourself.`,
+(kindred train --set eval.keep=true); or name the files yourself.`,
 		Example: `  kindred theory live --run runs/mnist --loss triplet
   kindred theory live --embeddings e0.npy,e5.npy,e10.npy --labels y.npy`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.Run, "run", "", "run folder with snapshots")
-	fs.StringVar(&o.Set, "samples", "", "which of the run's sets of samples; default: the first by name")
+	fs.StringVar(&o.Set, "samples", "", "which of the run's sets of samples to use; default: the first by name")
 	fs.StringSliceVar(&o.Embeddings, "embeddings", nil, "files of embeddings in the order of training, instead of --run")
 	fs.StringVar(&o.Labels, "labels", "", "labels of those files")
 	fs.StringVar(&o.Column, "column", "", "column of labels; default: the first")

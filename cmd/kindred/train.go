@@ -33,21 +33,22 @@ func newTrain(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train [-c FILE] [--data PATH] [--set KEY=VALUE ...]",
 		Short: "Train an embedding",
-		Long: `train runs the loop from images to an embedding and writes a run folder:
+		Long: `train trains a network from images or features to an embedding and writes a run
+folder:
 
   config.yaml                       every setting, resolved
-  metrics.csv, timing.csv           a line an epoch
+  metrics.csv, timing.csv           one line per epoch
   model.safetensors, model.json     the network
   checkpoint/                       what --resume continues from
-  embeddings.npy, labels.csv        the test split
-  report.html                       all of it to look at
+  embeddings.npy, labels.csv        those of the test split
+  report.html                       all of it as one page
 
-A folder that holds other files, or a run, is left alone: --resume goes on with
-a run, writing whatever an interruption or a kill left unwritten, and --force
+A folder that holds other files, or a run, is left alone: --resume continues a
+run and writes whatever an interruption or a kill left unwritten, and --force
 replaces it.
 
 Every key of the configuration can be set by --set section.key=value;
-'kindred train --print-config' prints them all with what they mean.`,
+'kindred train --print-config' prints them all with their meaning.`,
 		Example: `  kindred train --data mnist
   kindred train --data photos/ --set train.epochs=20 --out runs/photos
   kindred train -c run.yaml --set mine.positives=random
@@ -58,12 +59,12 @@ Every key of the configuration can be set by --set section.key=value;
 	fs := cmd.Flags()
 	fs.StringVarP(&f.config, "config", "c", "", "configuration (YAML)")
 	fs.StringVar(&f.data, "data", "", "data set by name, folder, manifest or benchmark root; short for data.path")
-	fs.StringVar(&f.dataDir, "data-dir", "", "folder of data sets by name; default $"+data.EnvHome+", else the user's cache")
+	fs.StringVar(&f.dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	addOutside(cmd, &f.outside)
-	fs.StringArrayVar(&f.set, "set", nil, "set section.key=value")
+	fs.StringArrayVar(&f.set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
 	fs.StringVar(&f.out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
 	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
-	fs.BoolVar(&f.force, "force", false, "replace the run in the folder of --out: its files are removed, others stay")
+	fs.BoolVar(&f.force, "force", false, "replace the run in the folder of --out: its files are removed, others are kept")
 	fs.BoolVar(&f.printConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
 }
@@ -135,7 +136,7 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 	file, set := f.config, f.set
 	if f.resume != "" {
 		if f.config != "" || f.data != "" || f.out != "" || f.force {
-			return train.Config{}, usagef("--resume continues a run as it was configured; -c, --data, --out and --force do not go with it")
+			return train.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with -c, --data, --out or --force")
 		}
 		file = filepath.Join(f.resume, train.ConfigFile)
 	}
