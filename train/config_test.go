@@ -146,3 +146,29 @@ func TestQuotedKeys(t *testing.T) {
 		t.Errorf("lr %v, epochs %v, %v", got.Train.LR, got.Train.Epochs, err)
 	}
 }
+
+// A configuration from another system reads the same; one that is built to take
+// memory or time is refused at once.
+func TestParseWithinBounds(t *testing.T) {
+	plain := "train: {epochs: 3}\nnetwork:\n  name: conv4\n"
+	want, err := Parse("f", []byte(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse("f", []byte("\ufeff"+strings.ReplaceAll(plain, "\n", "\r\n")))
+	if err != nil || string(got.YAML()) != string(want.YAML()) {
+		t.Errorf("with a mark and carriage returns: %v\n%s", err, got.YAML())
+	}
+	for text, says := range map[string]string{
+		strings.Repeat("[", 200_000):                                    "f: line 1: values are nested more than 100 deep",
+		"loss:\n  a: &a [x,x,x]\n  b: &b [*a,*a,*a]\n  c: [*b,*b,*b]\n": "f: line 2: anchors and aliases",
+		"train: {epochs: 3}\n" + strings.Repeat("# long\n", 200_000):    "f: more than 1048576 bytes of YAML",
+	} {
+		if _, err := Parse("f", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%.20q: error %v, want one that begins %q", text, err, says)
+		}
+	}
+	if _, err := Parse("f", nil, "loss.name="+strings.Repeat("[", 1000)); err == nil || !strings.Contains(err.Error(), "nested more than 100 deep") {
+		t.Errorf("an override: %v", err)
+	}
+}
