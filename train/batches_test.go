@@ -114,3 +114,29 @@ func TestBatchMistakes(t *testing.T) {
 		}
 	}
 }
+
+// With no setting but the positives, classes of 2 and of 5 images teach
+// something about others: the trained network retrieves classes it has not seen
+// better than the same network whose weights did not move. (Repeated images in a
+// batch left the nearest positive at distance 0, and nothing to learn.)
+func TestDefaultsLearnFromSmallClasses(t *testing.T) {
+	recall := func(limit int, positives string, lr float64) float64 {
+		cfg := Default()
+		cfg.Data.Split, cfg.Data.TrainLimit, cfg.Mine["positives"] = "classes", limit, positives
+		cfg.Train.LR, cfg.Eval.Every = lr, cfg.Train.Epochs
+		res, err := Run(t.Context(), cfg, Options{Dataset: newBlobs(40, 12, 16)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := res.Last().Metric("test_recall@1")
+		return r
+	}
+	for _, limit := range []int{2, 5} {
+		start := recall(limit, "easy", 1e-9)
+		for _, positives := range []string{"easy", "random"} {
+			if r := recall(limit, positives, Default().Train.LR); r < start+0.02 {
+				t.Errorf("%d images a class, %s positives: Recall@1 %.3f, untrained %.3f", limit, positives, r, start)
+			}
+		}
+	}
+}
