@@ -65,7 +65,8 @@ Negatives: %s
 Options are set by --set key=value and are those of the loss and mine sections of
 a run configuration: margin, distance (squared, euclidean), reduce (mean,
 mean-active, sum), normalize, trim, and those of the loss, such as alpha, beta,
-lambda, epsilon, scale, temperature.
+lambda, epsilon, scale, temperature. relation is for kindred train only, which
+knows all labels of a sample.
 
 --ids says which rows were made from the same sample, such as two crops of one
 picture: rows with the same id form no pair, neither positive nor negative.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/train/progress"
 )
@@ -197,6 +198,6 @@ func printReference(a *app) error {
 		}
 		fmt.Fprintf(tw, "  %s: %s\t# %s\n", name, k.Default, k.Help)
 	}
-	fmt.Fprintf(tw, "mine and loss:\tsee 'kindred loss --help'\n")
+	fmt.Fprintf(tw, "mine and loss:\tsee 'kindred loss --help'; also\n  loss.relation: %v\t# which labels make positives: %s\n", objective.Equal, strings.Join(objective.RelationNames(), ", "))
 	return tw.Flush()
 }
