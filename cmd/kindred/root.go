@@ -165,6 +165,7 @@ var commands = []func(*app) *cobra.Command{
 	newNeighbours,
 	newReport,
 	newTheory,
+	newMan,
 }
 
 func newRoot(a *app) *cobra.Command {
