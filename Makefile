@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test race lint cross peer bench bench-page gen assembly checkgen fmt
+.PHONY: help build demo test race lint cross peer bench bench-page gen assembly checkgen fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -11,6 +11,7 @@ help:
 	@echo 'make bench-page  the same, and write the figures into docs/bench.md and README'
 	@echo 'make gen    regenerate assembly and generated docs'
 	@echo 'make fmt    gofmt'
+	@echo 'make release VERSION=v1.2.3  binaries for six systems, manual pages, completions, checksums into dist/'
 
 build:
 	$(GO) build -trimpath -o bin/kindred ./cmd/kindred
@@ -35,7 +36,7 @@ test: lint cross checkgen
 RACE_ALL = ./internal/par ./internal/budget ./pair ./mine ./objective ./nn/optim ./data ./data/inspect ./eval/cluster ./eval/diagnose \
 	./theory/field ./cmd/kindred
 RACE_SOME = ./internal/conv ./mat ./nn ./train ./project ./eval/rank ./theory/isometry ./theory/noise
-RACE_TESTS = SameBits|Moments|BatchSizes|AcrossBlocks|Stop|Interrupted|Learns|Features
+RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features
 CC ?= gcc
 
 race:
@@ -79,6 +80,9 @@ bench-page: build peer
 
 fmt:
 	gofmt -w .
+
+release:
+	.ci/release $(VERSION)
 
 # gen rewrites the assembly and the generated pages. A generator of assembly is a
 # module of its own.
