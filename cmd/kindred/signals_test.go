@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -99,8 +100,21 @@ func started(t *testing.T, cmd *exec.Cmd) {
 	go io.Copy(io.Discard, in)
 }
 
-func TestSignalsEndTheContextAndGiveTheStatus(t *testing.T) {
+// heeded lists the signals that stop a child. A child inherits what whoever
+// started the tests has ignored (nohup, a shell's background jobs), and leaves
+// those ignored.
+func heeded() []syscall.Signal {
+	var list []syscall.Signal
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func TestSignalsEndTheContextAndGiveTheStatus(t *testing.T) {
+	for _, s := range heeded() {
 		cmd := child(t, "wait")
 		started(t, cmd)
 		if err := cmd.Process.Signal(s); err != nil {
@@ -116,13 +130,13 @@ func TestTheSecondSignalEndsTheProcess(t *testing.T) {
 	cmd := child(t, "wait --stubborn")
 	started(t, cmd)
 	for range 100 { // the first may not have been taken yet
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGINT) {
-		t.Errorf("exited %v with %d, want %d", st.Exited(), st.ExitStatus(), 128+int(syscall.SIGINT))
+	if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGTERM) {
+		t.Errorf("exited %v with %d, want %d", st.Exited(), st.ExitStatus(), 128+int(syscall.SIGTERM))
 	}
 }
 

@@ -114,7 +114,7 @@ func TestResumeWritesThePage(t *testing.T) {
 func TestInterruptedTrainingSaysHowToGoOn(t *testing.T) {
 	featureSet(t)
 	dir := "a run's folder"
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range heeded() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
