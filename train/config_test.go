@@ -1,6 +1,8 @@
 package train
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -170,5 +172,29 @@ func TestParseWithinBounds(t *testing.T) {
 	}
 	if _, err := Parse("f", nil, "loss.name="+strings.Repeat("[", 1000)); err == nil || !strings.Contains(err.Error(), "nested more than 100 deep") {
 		t.Errorf("an override: %v", err)
+	}
+}
+
+func TestName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shoes")
+	inner := filepath.Join(dir, "x")
+	if err := os.MkdirAll(inner, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(inner)
+	for _, c := range []struct{ name, path, want string }{
+		{"mnist", "", "mnist-triplet"},
+		{"", "photos/", "photos-triplet"},
+		{"", "a/b.csv", "b.csv-triplet"},
+		{"", ".", "x-triplet"},
+		{"", "..", "shoes-triplet"},
+		{"", "../", "shoes-triplet"},
+		{"", string(filepath.Separator), "data-triplet"},
+	} {
+		cfg := Default()
+		cfg.Data.Name, cfg.Data.Path = c.name, c.path
+		if got := cfg.Name(); got != c.want {
+			t.Errorf("data %q, path %q: %q, want %q", c.name, c.path, got, c.want)
+		}
 	}
 }

@@ -38,9 +38,18 @@ func (c *Config) clone() Config {
 }
 
 // Name is what a run with this configuration is called: the data set and the
-// loss.
+// loss. A path that does not end in a name, such as . or .., gives the name of
+// the folder it leads to.
 func (c *Config) Name() string {
-	name := cmp.Or(c.Data.Name, filepath.Base(strings.TrimRight(c.Data.Path, "/")))
+	name := c.Data.Name
+	if name == "" {
+		name = filepath.Base(c.Data.Path)
+		if full, err := filepath.Abs(c.Data.Path); err == nil {
+			name = filepath.Base(full)
+		}
+		name = strings.Trim(name, string(filepath.Separator))
+	}
+	name = cmp.Or(name, "data")
 	if l, ok := c.Loss["name"].(string); ok {
 		name += "-" + l
 	}
