@@ -15,7 +15,7 @@ import (
 // GOMAXPROCS. Buffers are kept between calls, so that repeated products of one
 // size do not allocate.
 func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) {
-	_ = gemm(nil, transA, transB, alpha, a, b, beta, c) // without a context it cannot fail
+	_ = gemm(context.Background(), transA, transB, alpha, a, b, beta, c) // which is never done: it cannot fail
 }
 
 // GemmContext is Gemm with the same bits that looks at ctx before each block of

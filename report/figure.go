@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"math"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Figure is a drawing: one of this package's figure types. A figure without

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"html/template"
 	"io"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Page is a self-contained HTML document: no network, light and dark, readable

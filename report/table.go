@@ -2,11 +2,12 @@ package report
 
 import (
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Table is a table of a page; it also prints as plain text, Markdown and CSV.

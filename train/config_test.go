@@ -77,6 +77,8 @@ func TestParseErrors(t *testing.T) {
 		{"train: {lr: .nan}", nil, []string{"train.lr", "not a number"}},
 		{"train: {lr: 0}", nil, []string{"run.yaml:1", "train.lr", "not positive"}},
 		{"train: {epochs: 1.5}", nil, []string{"train.epochs", `"1.5" is not a whole number`}},
+		{"train: {epochs: 2147483648}", nil, []string{"train.epochs", "2147483648 is beyond what is possible: -2147483648 to 2147483647"}},
+		{"train: {seed: 18446744073709551616}", nil, []string{"train.seed", "is beyond what is possible: 0 to 18446744073709551615"}},
 		{"train: {epochs: [1, 2]}", nil, []string{"train.epochs", "single value"}},
 		{"train: {epochs: -1}", nil, []string{"train.epochs", "less than 1"}},
 		{"train: {optimizer: adm}", nil, []string{"train.optimizer", `did you mean "adam"?`}},

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -222,13 +223,19 @@ func decode(v reflect.Value, n ast.Node) error {
 		v.SetBool(b)
 	case reflect.Int:
 		i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 32)
-		if err != nil {
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("%s is beyond what is possible: %d to %d", text, math.MinInt32, math.MaxInt32)
+		case err != nil:
 			return fmt.Errorf("%q is not a whole number", text)
 		}
 		v.SetInt(i)
 	case reflect.Uint64:
 		u, err := strconv.ParseUint(strings.ReplaceAll(text, "_", ""), 10, 64)
-		if err != nil {
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("%s is beyond what is possible: 0 to %d", text, uint64(math.MaxUint64))
+		case err != nil:
 			return fmt.Errorf("%q is not a whole number from 0", text)
 		}
 		v.SetUint(u)

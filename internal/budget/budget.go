@@ -4,7 +4,7 @@
 //
 // The limit is the Go runtime's soft memory limit where one is set (the
 // variable GOMEMLIMIT, the command's flag --memory, debug.SetMemoryLimit), else
-// half of what the machine or its container has. It bounds each thing by
+// half of what the machine, its container or ulimit gives. It bounds each thing by
 // itself, one file, one stream, one plan; it does not add them up.
 package budget
 

@@ -1,18 +1,23 @@
 package budget
 
 import (
+	"math"
 	"os"
 	"path"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-// physical is the smaller of the machine's memory and of what the control
-// groups above this process allow it; 0 if neither is told.
-func physical() int64 { return linuxMemory(os.ReadFile) }
+// physical is the smallest of the machine's memory, of what the control groups
+// above this process allow it, and of its own limit (ulimit -v and -d, which
+// batch systems set); 0 if none is told.
+func physical() int64 { return linuxMemory(os.ReadFile, unix.Getrlimit) }
 
-// linuxMemory is physical over the files that read gives.
-func linuxMemory(read func(string) ([]byte, error)) int64 {
+// linuxMemory is physical over the files that read gives and the limits that
+// rlimit gives.
+func linuxMemory(read func(string) ([]byte, error), rlimit func(int, *unix.Rlimit) error) int64 {
 	var least int64
 	consider := func(n int64) {
 		if n > 0 && (least == 0 || n < least) {
@@ -24,6 +29,12 @@ func linuxMemory(read func(string) ([]byte, error)) int64 {
 		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
 			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
 			consider(Product(kib, 1024))
+		}
+	}
+	for _, what := range []int{unix.RLIMIT_AS, unix.RLIMIT_DATA} {
+		var l unix.Rlimit
+		if rlimit(what, &l) == nil && l.Cur <= math.MaxInt64 { // above is RLIM_INFINITY
+			consider(int64(l.Cur))
 		}
 	}
 	groups, _ := read("/proc/self/cgroup")
