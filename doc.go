@@ -1,8 +1,9 @@
 // Package kindred is metric learning in Go: it trains embeddings in which
-// distance means likeness, keeps the look-alikes of a class together instead
-// of collapsing the class to a point, and measures how well that went.
+// similar things are close together, keeps the look-alikes within a class
+// together instead of collapsing the class to a point, and measures how well
+// that worked.
 //
-// The module root holds no code. Start with:
+// The module root contains no code. Start with:
 //
 //   - objective: a loss with its mining policies, from a batch of embeddings to
 //     a value and a gradient;

@@ -20,26 +20,28 @@ import (
 
 // CacheOptions adjusts Dataset.Cache.
 type CacheOptions struct {
-	// Dir is the folder for cache files. Required; it is made if need be.
+	// Dir is the folder for cache files. It is required, and created if need be.
 	Dir string
-	// Side is the length in pixels to which the shorter sides of larger images
-	// are reduced; 0 keeps all sizes. Give a little more than the size to
-	// train at where random crops are taken.
+	// Side is the length in pixels to which the shorter sides of larger images are
+	// reduced; 0 keeps all sizes. If random crops are taken, give a little more
+	// than the size to train at.
 	Side int
-	// SkipCorrupt notes images that cannot be read and goes on; their samples
-	// fail when they are read. Otherwise the first of them ends with its error.
+	// SkipCorrupt records images that cannot be read and continues; their samples
+	// fail when they are read. Otherwise the first of them ends the build with its
+	// error.
 	SkipCorrupt bool
-	// Progress is called now and then with the number of images done, if not nil.
+	// Progress, if set, is called from time to time with the number of images
+	// done.
 	Progress func(done, total int)
 }
 
 // Cache returns d with its images decoded once and for all: cut to their boxes,
-// reduced, and kept in a file below opt.Dir. The file is used again as long as
-// the samples, the content of their files and opt.Side stay the same: files in
-// folders are hashed, of those in an archive the stored size and CRC-32 are
-// taken, which reading them verifies. Every image is compared with its checksum
-// when it is read from the cache. Sets that are in memory anyway are returned as
-// they are. The file stays open until Close, which closes d too.
+// reduced, and kept in a file in opt.Dir. The file is used again as long as the
+// samples, the content of their files and opt.Side stay the same: files in
+// folders are hashed; for files in an archive the stored size and CRC-32 are
+// used, which reading verifies. Every image is checked against its checksum
+// when it is read from the cache. Sets that are in memory anyway are returned
+// unchanged. The file stays open until Close, which closes d too.
 func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error) {
 	src, ok := d.Source.(*files)
 	if !ok {
@@ -75,8 +77,8 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 	return out.check(), nil
 }
 
-// CacheHome returns the folder for caches of images: images below kindred in the
-// user's cache folder.
+// CacheHome returns the folder for image caches: kindred/images in the user's
+// cache folder.
 func CacheHome() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -85,7 +87,7 @@ func CacheHome() (string, error) {
 	return filepath.Join(dir, "kindred", "images"), nil
 }
 
-// Cache replaces the data set behind all parts of s by its cached one; see
+// Cache replaces the data set behind all parts of s by a cached one; see
 // Dataset.Cache.
 func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 	cached := make(map[*Dataset]*Dataset)

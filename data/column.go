@@ -18,7 +18,7 @@ type Column struct {
 	Numbers []int64
 }
 
-// Number returns what class id is called in class ranges.
+// Number returns the number of class id in class ranges.
 func (c *Column) Number(id int64) int64 {
 	if c.Numbers == nil {
 		return id + 1

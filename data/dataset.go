@@ -14,7 +14,7 @@ import (
 // Source, and every label column has an id for it. A Dataset does not change
 // after Open and is safe for concurrent use.
 type Dataset struct {
-	// Name is what the set is called: "mnist", or the last element of its path.
+	// Name is the name of the set: "mnist", or the last element of its path.
 	Name string
 	// Layout names the reader that recognised it: "idx", "omniglot", "manifest"...
 	Layout string
@@ -23,45 +23,45 @@ type Dataset struct {
 	Names []string
 	// Source gives the pixels. It is nil when Features is set.
 	Source Source
-	// Features, one row a sample, replaces pixels in sets of ready features.
+	// Features, one row per sample, replaces pixels in sets of ready features.
 	Features *mat.Dense
 	// Boxes holds the part of every image to use, in pixels. It is nil when
 	// whole images are used; an empty rectangle means the whole image.
 	Boxes []image.Rectangle
 
 	// Columns are the label columns. Fine, Coarse and Train name those with a
-	// role: what retrieval is scored on, the coarser label (may be ""), and
-	// what the set is usually trained with.
+	// role: the label on which retrieval is scored, the coarser label (may be ""),
+	// and the label the set is usually trained with.
 	Columns             []Column
 	Fine, Coarse, Train string
 
-	// Several has all labels of samples that have more than one, where the set
-	// lists them beside its columns; else nil.
+	// Several has all labels of samples that can have more than one, if the set
+	// lists them besides its columns; else nil.
 	Several *Several
 
 	// Splits holds every sample's role in the official split, or is nil.
 	Splits []Split
-	// Disjoint reports that Splits separates classes, not images of a class.
+	// Disjoint says that Splits separates classes, not images of a class.
 	Disjoint bool
-	// ImageSplits is a second official split, of the images of every class,
-	// where a set has one beside the class-disjoint one; else nil.
+	// ImageSplits is a second official split, of the images of every class, if the
+	// set has one besides the class-disjoint one; else nil.
 	ImageSplits []Split
 
-	// LeftOut counts and names the files that were met and are no samples.
+	// LeftOut counts and names the files that were found but are not samples.
 	LeftOut []LeftOut
 }
 
 // Source gives the pixels of samples. It is safe for concurrent use.
 type Source interface {
-	// Shape returns the width, height and channels common to all samples;
-	// zeros where they differ or are not known before decoding.
+	// Shape returns the width, height and channels common to all samples, or zeros
+	// if they differ or are not known before decoding.
 	Shape() (w, h, c int)
 	// Read decodes sample i into dst. dec holds the calling goroutine's
 	// buffers and the limits to respect. Errors name the file.
 	Read(i int, dst *imaging.Image, dec *imaging.Decoder) error
 }
 
-// Split is a set of roles that a sample has.
+// Split is the set of roles of a sample.
 type Split uint8
 
 // Roles. A test sample of an ordinary split is both query and gallery.
@@ -97,7 +97,7 @@ func (d *Dataset) Len() int { return len(d.Names) }
 
 // Close closes the files that the set reads its pixels from: an archive, or the
 // file of a cache. Nothing of the set can be read afterwards. Sets in memory or
-// in folders hold nothing open.
+// in folders keep nothing open.
 func (d *Dataset) Close() error {
 	if c, ok := d.Source.(io.Closer); ok {
 		return c.Close()
@@ -105,7 +105,7 @@ func (d *Dataset) Close() error {
 	return nil
 }
 
-// Image reads sample i, cut to its box where the set has boxes. See Source.Read.
+// Image reads sample i, cut to its box if the set has boxes. See Source.Read.
 func (d *Dataset) Image(i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	if err := d.Source.Read(i, dst, dec); err != nil {
 		return err

@@ -22,9 +22,9 @@ func IsFeatures(path string) bool {
 	return slices.Contains(featureFiles, strings.ToLower(filepath.Ext(path)))
 }
 
-// OpenFeatures reads a set of ready features, one row a sample, and their
-// labels. labels is a file that embio.Read knows; where it is empty the labels
-// stand in the file of features or in one beside it: NAME.labels.csv or .npy,
+// OpenFeatures reads a set of ready features, one row per sample, and their
+// labels. labels is a file that embio.Read knows; if it is empty, the labels
+// are in the file of features or in one beside it: NAME.labels.csv or .npy,
 // labels.csv or labels.npy.
 //
 // The column "fine", or else "label", or else the only one, is scored; "coarse",

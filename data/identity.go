@@ -3,9 +3,9 @@ package data
 import "image"
 
 // Identities says which samples of the part are the same picture: it returns a
-// number for each position, equal where name and box are. A sample is a row of
-// the data set; a manifest may list one picture several times, under several
-// labels or by mistake. Samples without a name are each their own.
+// number for each position, equal if name and box are equal. A sample is a row
+// of the data set; a manifest may list one picture several times, under several
+// labels or by mistake. Samples without a name are all different.
 func (p *Part) Identities() []int64 {
 	type picture struct {
 		name string

@@ -16,7 +16,7 @@ func IdxFiles() []string {
 	return []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 }
 
-// FindIdx returns the path of an idx file in dir under its official name or one
+// FindIdx returns the path of the idx file in dir with the official name or one
 // of its usual variants (.gz; a dot in place of the dash before "idx").
 func FindIdx(dir, name string) (string, error) {
 	dotted := name[:len(name)-len("-idx3-ubyte")] + "." + name[len(name)-len("idx3-ubyte"):]

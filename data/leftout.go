@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// LeftOut tells of files that are no samples, or samples that could not be read,
-// for one reason.
+// LeftOut describes files that are not samples, or samples that could not be
+// read, for one reason.
 type LeftOut struct {
 	Reason string `json:"reason"`
 	Count  int    `json:"count"`
-	// First names the first few, in the order met.
+	// First names the first few, in the order found.
 	First []string `json:"first"`
 }
 
@@ -36,7 +36,8 @@ func (l LeftOut) String() string {
 	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 }
 
-// Unread is d.LeftOut and the samples that loaders of d skipped, each once.
+// Unread returns d.LeftOut and the samples that loaders of d skipped, each
+// once.
 func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	list := make([]LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {

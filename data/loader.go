@@ -14,30 +14,30 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// LoaderConfig adjusts a Loader. The zero value is the stated defaults.
+// LoaderConfig adjusts a Loader. The zero value means the stated defaults.
 type LoaderConfig struct {
-	// Image says what becomes of every image.
+	// Image says how every image is prepared.
 	Image imaging.Config
-	// Seed, with the epoch and the sample, fixes every augmentation.
+	// Seed, with the epoch and the sample, determines every augmentation.
 	Seed uint64
 	// Workers is the number of goroutines that prepare samples; default
 	// GOMAXPROCS.
 	Workers int
 	// Ahead is the number of batches prepared beyond the one in use; default 2.
 	Ahead int
-	// SkipCorrupt leaves out samples that cannot be read, and notes them in
+	// SkipCorrupt leaves out samples that cannot be read and records them in
 	// Stats, instead of ending with their error.
 	SkipCorrupt bool
 }
 
-// Batch is prepared samples. A Batch belongs to the Stream that returned it and
-// is overwritten after the next call of Next.
+// Batch holds prepared samples. It belongs to the Stream that returned it and
+// is overwritten by the next call of Next.
 type Batch struct {
 	// N samples of H x W x C values each.
 	N, H, W, C int
 	// Pixels is N x H x W x C, normalised.
 	Pixels []float32
-	// Pos are the positions in the Part, Label and Fine the labels there.
+	// Pos holds the positions in the Part, Label and Fine the labels at these.
 	Pos         []int
 	Label, Fine []int64
 }
@@ -50,8 +50,8 @@ func (b *Batch) Sample(i int) []float32 {
 
 // Loader prepares batches of a Part in the background. A sample's values depend
 // on the seed, the epoch, the sample and how often it occurred before in the
-// same batch; not on the number of workers or on the machine's speed.
-// A Loader may be used from several goroutines, a Stream only from one.
+// same batch, not on the number of workers or the machine's speed. A Loader may
+// be used from several goroutines, a Stream only from one.
 type Loader struct {
 	part     *Part
 	cfg      LoaderConfig
@@ -65,14 +65,14 @@ type Loader struct {
 	skipped map[int]bool
 }
 
-// Stats sums up what a Loader's streams did.
+// Stats summarises what a Loader's streams did.
 type Stats struct {
 	// Samples handed out.
 	Samples int
 	// Waited is the time that Next blocked; Total the time from each stream's
 	// first batch being asked for to its end.
 	Waited, Total time.Duration
-	// Skipped are the samples left out, each once, in the order met.
+	// Skipped are the samples left out, each once, in the order found.
 	Skipped []Skipped
 }
 
@@ -90,8 +90,8 @@ func (s Stats) WaitShare() float64 {
 	return float64(s.Waited) / float64(s.Total)
 }
 
-// NewLoader checks that all of cfg is possible for the images of p. The images
-// must come out in one shape: a set of images of several sizes needs
+// NewLoader checks that cfg is possible for the images of p. All images must
+// end up with the same shape: a set with images of several sizes needs
 // cfg.Image.Width and Height.
 func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	d := p.Data
@@ -138,15 +138,15 @@ func (l *Loader) Stats() Stats {
 	return s
 }
 
-// Epoch starts to prepare batches, lists of positions in the Part, with the
-// augmentations of the given epoch. Close the Stream when done with it.
-// It panics on a position that the Part does not have.
+// Epoch starts preparing batches, given as lists of positions in the Part, with
+// the augmentations of the given epoch. Close the Stream when done with it. It
+// panics on a position that the Part does not have.
 func (l *Loader) Epoch(ctx context.Context, epoch int, batches [][]int) *Stream {
 	return l.start(ctx, batches, &epoch)
 }
 
-// Sequential starts to prepare the whole Part in order, size samples a batch,
-// without augmentation: what an evaluation sees.
+// Sequential starts preparing the whole Part in order, size samples per batch,
+// without augmentation, as for an evaluation.
 func (l *Loader) Sequential(ctx context.Context, size int) *Stream {
 	size = max(size, 1)
 	var batches [][]int
@@ -180,7 +180,7 @@ type job struct {
 // the hand-over cheap for tiny images, few enough to share out a small batch.
 const jobSamples = 4
 
-// Stream gives the batches of one epoch in order.
+// Stream returns the batches of one epoch in order.
 type Stream struct {
 	l       *Loader
 	ctx     context.Context

@@ -12,23 +12,23 @@ import (
 // DebianHome is where Debian's dataset-* packages install.
 const DebianHome = "/usr/share/datasets"
 
-// OpenOptions adjusts Open. The zero value is the usual way.
+// OpenOptions adjusts Open. The zero value is the usual choice.
 type OpenOptions struct {
 	// Home is the folder that holds data sets by name; see Home.
 	Home string
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.
 	Crop bool
-	// Outside lets manifests and other lists in folders name images outside
-	// the folder: absolute paths, and such that lead out of it by "..". In
-	// archives they never may. Symbolic links may lead anywhere.
+	// Outside lets manifests and other lists in folders name images outside the
+	// folder: absolute paths, and paths that lead out of it by "..". In archives
+	// this is never allowed. Symbolic links may lead anywhere.
 	Outside bool
 }
 
 // Open finds a data set and reads its list of samples. what is the name of a
 // set in the data folder (or installed by a Debian package), or a path: a
 // folder, a .zip archive, or a CSV manifest. Errors say what was looked for and
-// where, or name the file and line that are wrong. Archives stay open until
+// where, or name the file and line at fault. Archives stay open until
 // Dataset.Close.
 func Open(what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {

@@ -15,7 +15,7 @@ import (
 //	groups:0-4|5,7|8-9  one class per group of class numbers; each class of the
 //	                    set must be in exactly one
 //
-// Errors name what is wrong with the rule.
+// Errors say what is wrong with the rule.
 func (d *Dataset) Labels(what string) (*Column, error) {
 	rule, arg, hasArg := strings.Cut(what, ":")
 	switch {

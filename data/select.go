@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Part is a list of samples of a data set, with the labels that count. All
-// slices have the same length; position p of the part is sample Index[p].
+// Part is a list of samples of a data set, with the labels in use. All slices
+// have the same length; position p of the part is sample Index[p].
 type Part struct {
 	Data  *Dataset
 	Index []int
@@ -36,8 +36,8 @@ func (p *Part) Dense() (labels, ids []int64) {
 	return labels, ids
 }
 
-// Selection says how a data set becomes an experiment. The zero value trains
-// and tests as the set's own paper or split says.
+// Selection says how an experiment is made from a data set. The zero value
+// trains and tests as the set's own paper or split does.
 type Selection struct {
 	// Label is the column or rule to train with; "" is the set's usual one.
 	Label string
@@ -61,17 +61,17 @@ type Selection struct {
 	// A set without an official split and with fewer than four classes has too
 	// few to keep any apart, and "" then means images:0.2.
 	Split string
-	// Seed drives images:F and fold:K/N.
+	// Seed determines images:F and fold:K/N.
 	Seed uint64
 }
 
 // Selected is the result of Dataset.Select.
 type Selected struct {
 	Train *Part
-	// Query and Gallery are the same Part unless the set tells them apart.
+	// Query and Gallery are the same Part unless the set distinguishes them.
 	Query, Gallery *Part
-	// Seen holds the test samples of classes that were trained on, where
-	// Query lacks them because of TestClasses; else nil.
+	// Seen holds the test samples of classes that were trained on, if Query lacks
+	// them because of TestClasses; else nil.
 	Seen *Part
 	// Split is the rule that was applied, for the record.
 	Split string

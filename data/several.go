@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Several holds the labels of samples that have any number of them.
+// Several holds the labels of samples that may have any number of them.
 type Several struct {
 	// Sets has the ids of every sample's labels, ascending, 0 <= id <
 	// len(Classes); a sample may have none.

@@ -2,11 +2,11 @@ package embio
 
 import "slices"
 
-// LoadCoarse reads embeddings with the labels they were trained by as the first
-// column and, if there are any, finer ones as the second. label and fine name the
-// columns; empty, the first is the column coarse, else label, else the only one,
-// and the second is the column fine, or label where the first is coarse. A second
-// column equal to the first is left out.
+// LoadCoarse reads embeddings with the labels they were trained with as the
+// first column and, if there are any, finer ones as the second. label and fine
+// name the columns; if they are empty, the first is the column coarse, else
+// label, else the only one, and the second is the column fine, or label if the
+// first is coarse. A second column equal to the first is left out.
 func LoadCoarse(embeddings, labels, label, fine string) (*Labelled, error) {
 	t, err := Read(embeddings)
 	if err != nil {

@@ -66,7 +66,7 @@ func (t *Table) labelled(from *Table, source string, names []string) (*Labelled,
 	return out, nil
 }
 
-// ReadLabels reads a file that must hold labels.
+// ReadLabels reads a file that must contain labels.
 func ReadLabels(path string) (*Table, error) {
 	t, err := Read(path)
 	if err != nil {
@@ -82,8 +82,8 @@ func ReadLabels(path string) (*Table, error) {
 	return t, nil
 }
 
-// ReadAssignments reads the one column of integers or names in a file, such as a
-// clustering, as numbers.
+// ReadAssignments reads a file with a single column of integers or names, such
+// as a clustering, as numbers.
 func ReadAssignments(path string) ([]int64, error) {
 	t, err := ReadLabels(path)
 	if err != nil {
@@ -112,9 +112,9 @@ func (l *Labelled) NamedLabels() (labels [][]int64, names []map[int64]string) {
 	return labels, names
 }
 
-// LabelsWith returns the labels of queries and gallery as numbers that mean the
-// same in both, and the names of those that were text; columns are matched by
-// position.
+// LabelsWith returns the labels of queries and gallery as numbers with the same
+// meaning in both, and the names of those that were text; columns are matched
+// by position.
 func (l *Labelled) LabelsWith(gallery *Labelled) (queries, galleryLabels [][]int64, names []map[int64]string, err error) {
 	if len(l.Columns) != len(gallery.Columns) {
 		return nil, nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(l.Columns), len(gallery.Columns))

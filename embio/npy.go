@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
-// Array is the content of a .npy file in C order. Floats or Ints is set, by what
-// the file's dtype is.
+// Array is the content of a .npy file in C order. Floats or Ints is set,
+// depending on the file's dtype.
 type Array struct {
 	Shape  []int
 	DType  string // as in the file, for messages: "<f4"
@@ -62,9 +62,9 @@ func open(path string) (*os.File, int64, error) {
 	return f, st.Size(), nil
 }
 
-// ReadNPY reads one array from r, which must end with it. size is the number of
-// bytes r is known to hold, or -1. An array whose values would take more than
-// the limit of package budget is an error before memory is taken.
+// ReadNPY reads one array from r, which must end after it. size is the number
+// of bytes r is known to hold, or -1. An array whose values would take more
+// than the limit of package budget is an error before memory is allocated.
 func ReadNPY(r io.Reader, size int64) (*Array, error) {
 	br := bufio.NewReaderSize(r, 1<<20)
 	h, err := readNPYHeader(br)

@@ -17,9 +17,10 @@ type Table struct {
 	Files   []string   // names of the items, nil if the file has none
 }
 
-// Column is one label for every row. Exactly one of IDs and Text is set; a column
-// without rows may have neither. Two labels are equal if they are written alike:
-// the number 7 is the text 7 in another file, and not the text 07.
+// Column is one label for every row. Exactly one of IDs and Text is set; a
+// column without rows may have neither. Two labels are equal if they are
+// written alike: the number 7 equals the text 7 in another file, but not the
+// text 07.
 type Column struct {
 	Name string
 	IDs  []int64
@@ -40,8 +41,8 @@ func (t *Table) Rows() int {
 	return len(t.Files)
 }
 
-// Read reads a table from path; the extension tells the format: .npy, .npz,
-// .safetensors, .csv or .parquet.
+// Read reads a table from path; the extension determines the format: .npy,
+// .npz, .safetensors, .csv or .parquet.
 func Read(path string) (*Table, error) {
 	var t *Table
 	var err error
@@ -136,8 +137,8 @@ func some(names []string) string {
 }
 
 // Unify gives the labels of all columns, which must describe the same kind of
-// class, one numbering. If all are numbers they stay as they are and names is
-// nil; otherwise labels are numbered in order of their text and names holds it.
+// class, one numbering. If all are numbers they are kept and names is nil;
+// otherwise labels are numbered in the order of their text, which names holds.
 // A number among texts stands for its decimal digits.
 func Unify(columns ...*Column) (ids [][]int64, names []string) {
 	text := false

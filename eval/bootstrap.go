@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/par"
 )
 
-// Interval is a percentile bootstrap interval (Efron 1979): the central share of
-// the values that resamples with replacement gave.
+// Interval is a percentile bootstrap interval (Efron 1979): the central share
+// of the values obtained from resampling with replacement.
 type Interval struct {
 	Low, High  float64
 	Confidence float64

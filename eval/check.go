@@ -9,15 +9,16 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
-// Check returns an error if labels alone tell that Evaluate cannot compute a
-// metric of cfg: it is none, no query has a positive, k-means is asked for more
-// clusters than there are rows. queries and gallery hold the columns of labels as
-// in Set; a nil gallery means that the queries are the gallery. The error names
-// every such metric with its column, what it needs and what there is. No
-// embedding is needed: a run can ask before its first step.
+// Check returns an error if the labels alone show that Evaluate cannot compute
+// a metric of cfg: the metric is not valid, no query has a positive, or k-means
+// is asked for more clusters than there are rows. queries and gallery hold the
+// columns of labels as in Set; a nil gallery means that the queries are the
+// gallery. The error names every such metric with its column, what it needs and
+// what there is. No embeddings are needed, so a run can check before its first
+// step.
 //
-// A K larger than the gallery is no error: the ranking ends there, and Evaluate
-// says so in a note.
+// A K larger than the gallery is not an error: the ranking ends with the
+// gallery, and Evaluate says so in a note.
 func Check(queries, gallery [][]int64, cfg Config) error {
 	if err := cfg.check(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // in column c.
 type Set = rank.Set
 
-// Config says what to measure. The zero value, with Metrics, is the default.
+// Config says what to measure. The zero value with Metrics set is the default.
 type Config struct {
 	// Metrics to compute, for every column of labels.
 	Metrics []Metric
@@ -32,7 +32,8 @@ type Config struct {
 	// Bootstrap is the number of resamples behind the confidence intervals of
 	// the retrieval measures; 0 computes none.
 	Bootstrap int
-	// Confidence is the share of resamples an interval holds; default 0.95.
+	// Confidence is the share of resamples that an interval contains; default
+	// 0.95.
 	Confidence float64
 	// Seed of the resampling.
 	Seed uint64
@@ -42,7 +43,7 @@ type Config struct {
 	Worst int
 	// Memory bounds the bytes of working storage; see rank.Options.
 	Memory int64
-	// Progress, if set, is told the stage and the share of it that is done.
+	// Progress, if set, is called with the stage and the share of it that is done.
 	Progress func(stage string, done float64)
 }
 
@@ -51,9 +52,8 @@ type Value struct {
 	Metric Metric
 	Value  float64
 	// ByQuery and ByClass are confidence intervals of the mean over queries: from
-	// resampling the queries, and from resampling whole classes, which is the
-	// wider one if the queries of a class succeed and fail together. Nil unless
-	// asked for.
+	// resampling the queries, and from resampling whole classes, which is wider if
+	// the queries of a class succeed and fail together. Nil unless asked for.
 	ByQuery, ByClass *Interval
 }
 
@@ -101,11 +101,11 @@ type Report struct {
 // means that the queries are the gallery, each left out of its own ranking by
 // index. Clusterings are of the queries' embeddings.
 //
-// It returns an error if lengths differ, if a row is not finite (it is named), or
-// for what Check finds: a metric that is none, no query with a positive, a
-// clustering with more clusters than rows. Every loop looks at ctx, so that
-// Evaluate ends well within a second once ctx is done; it then returns ctx.Err(),
-// wrapped, with what was under way.
+// It returns an error if lengths differ, if a row is not finite (it is named),
+// or for what Check finds: an invalid metric, no query with a positive, a
+// clustering with more clusters than rows. Every loop checks ctx, so that
+// Evaluate ends well within a second once ctx is done; it then returns
+// ctx.Err(), wrapped, with what it was doing.
 func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Report, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ type Kind string
 // Measures of retrieval: per query a function of the ranks of its positives,
 // averaged over the queries that have one.
 const (
-	// Recall is 1 if a positive stands among the K nearest, else 0.
+	// Recall is 1 if a positive is among the K nearest, else 0.
 	Recall Kind = "recall"
 	// Precision is the share of positives among the K nearest.
 	Precision Kind = "precision"
@@ -27,8 +27,8 @@ const (
 	// MAP is average precision over the whole ranking: the mean over the R
 	// positives of the precision at their rank.
 	MAP Kind = "map"
-	// MAPAtK is the sum of the precisions at the ranks of the positives among
-	// the K nearest, over min(K, R): not over the hits found.
+	// MAPAtK is the sum of the precisions at the ranks of the positives among the
+	// K nearest, over min(K, R), not over the hits found.
 	MAPAtK Kind = "map@k"
 	// MRR is 1 over the rank of the nearest positive.
 	MRR Kind = "mrr"
@@ -61,16 +61,17 @@ var (
 type Metric struct {
 	Kind Kind
 	// K, for Recall, Precision, MAPAtK and NDCG, is the number of neighbours; 0
-	// means the whole ranking: Recall is 1 then, Precision the share of positives
-	// in the gallery, MAPAtK the same as MAP. The other kinds take none.
+	// means the whole ranking: then Recall is 1, Precision is the share of
+	// positives in the gallery, and MAPAtK is the same as MAP. The other kinds do
+	// not take a K.
 	K int
 	// Factor, for clusterings, makes the number of clusters Factor times the
 	// number of classes; 0 is 1.
 	Factor int
 }
 
-// Check returns an error if m is no metric: its Kind is unknown, K or Factor is
-// negative, or given to a kind that takes none.
+// Check returns an error if m is not a valid metric: its Kind is unknown, or K
+// or Factor is negative or given to a kind that does not take it.
 func (m Metric) Check() error {
 	switch {
 	case !slices.Contains(rankKinds, m.Kind) && !slices.Contains(cutKinds, m.Kind) && !m.clusters():
@@ -109,8 +110,8 @@ func (m Metric) clusters() bool { return slices.Contains(groupKinds, m.Kind) }
 
 // ParseMetric reads the name of a metric: recall@K, precision@K, map@r,
 // r-precision, map, map@K, mrr, ndcg, ndcg@K, nmi, nmi-geometric, ami,
-// ami-geometric, ari, purity, f1, homogeneity, completeness; a clustering's name
-// with +F asks for F clusters a class.
+// ami-geometric, ari, purity, f1, homogeneity, completeness; the name of a
+// clustering measure followed by +F asks for F clusters per class.
 func ParseMetric(s string) (Metric, error) {
 	if slices.Contains(rankKinds, Kind(s)) {
 		return Metric{Kind: Kind(s)}, nil

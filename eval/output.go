@@ -142,7 +142,7 @@ func (c *Column) className(label int64) string {
 }
 
 // WriteText writes the report as tables for a terminal: a line per metric and a
-// column per column of labels, then intervals, classes and worst queries where
+// column per column of labels, then intervals, classes and worst queries if
 // they were asked for, and the statement of every clustering.
 func (rep *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
@@ -291,8 +291,8 @@ func (c *Column) header(names ...string) []string {
 	return names
 }
 
-// PerQueryMetrics is the number of retrieval measures, the first of Values; the
-// values of classes and queries are theirs.
+// PerQueryMetrics is the number of retrieval measures, which come first in
+// Values; the values of classes and queries are of these.
 func (c *Column) PerQueryMetrics() int {
 	n := 0
 	for n < len(c.Values) && !c.Values[n].Metric.clusters() {

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Class is the retrieval of the queries of one class.
+// Class holds the retrieval measures of the queries of one class.
 type Class struct {
 	Label   int64
 	Queries int
@@ -18,14 +18,14 @@ type Class struct {
 	Values []float64
 }
 
-// Query is the retrieval of one query.
+// Query holds the retrieval measures of one query.
 type Query struct {
 	Index int
 	Label int64
 	// R is the number of its positives.
 	R int
-	// First is the rank of its nearest positive; 0 if it stands behind every k
-	// that was asked for.
+	// First is the rank of its nearest positive, or 0 if that is beyond every k
+	// asked for.
 	First int
 	// Values are in the order of the column's retrieval measures.
 	Values []float64

@@ -6,15 +6,15 @@ import (
 	"github.com/kindred-ml/kindred/pair"
 )
 
-// Angular bounds the angle at the negative of the triangle that anchor,
-// positive and negative make:
+// Angular bounds the angle at the negative in the triangle of anchor, positive
+// and negative:
 //
 //	L = log(1 + sum over n of exp(f_apn))
 //	f_apn = 4 tan²(alpha) (a + p)·n - 2 (1 + tan²(alpha)) a·p
 //
 // Terms are ordered positive pairs with a negative; the default reduction is
 // the mean. It takes all positives with all negatives, and holds all
-// similarities of the batch at once whatever its size.
+// similarities of the batch at once, whatever the batch size.
 //
 // Wang et al. 2017, "Deep metric learning with angular loss", in its N-pair
 // form (equation 7).

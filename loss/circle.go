@@ -2,12 +2,12 @@ package loss
 
 import "github.com/kindred-ml/kindred/pair"
 
-// Circle weighs every similarity by its distance from its optimum:
+// Circle weights every similarity by its distance from its optimum:
 //
 //	L = log(1 + sum over n of exp(gamma a_n (S_an - m)) * sum over p of exp(-gamma a_p (S_ap - 1 + m)))
 //	a_p = (1 + m - S_ap)_+,  a_n = (S_an + m)_+
 //
-// The weights a are constants in the gradient, as the paper has them. Terms are
+// The weights a count as constants in the gradient, as in the paper. Terms are
 // anchors with both sides; the default reduction is the mean.
 //
 // Sun et al. 2020, "Circle loss: a unified perspective of pair similarity

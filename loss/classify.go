@@ -58,7 +58,7 @@ func (l *NormSoftmax) Set(s *Set) {
 	}
 }
 
-// CosFace is a softmax over cosines with a margin on the own class:
+// CosFace is a softmax over cosines with a margin on the sample's own class:
 //
 //	L = -log( exp(s (S_y - m)) / (exp(s (S_y - m)) + sum over z != y of exp(s S_z)) )
 //
@@ -91,14 +91,14 @@ func (l *CosFace) Set(s *Set) {
 	}
 }
 
-// ArcFace is a softmax over cosines with a margin on the angle to the own
-// class:
+// ArcFace is a softmax over cosines with a margin on the angle to the sample's
+// own class:
 //
 //	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s S_z)) )
 //
-// Where theta_y + m exceeds pi the own cosine is S_y - m sin(m) instead, which
-// keeps it decreasing. Terms are embeddings, which should be normalised; the
-// default reduction is the mean.
+// Where theta_y + m exceeds pi, cos(theta_y + m) is replaced by S_y - m sin(m),
+// which keeps it decreasing. Terms are embeddings, which should be normalised;
+// the default reduction is the mean.
 //
 // Deng et al. 2019, "ArcFace: additive angular margin loss for deep face
 // recognition".

@@ -9,9 +9,9 @@ import "github.com/kindred-ml/kindred/pair"
 //
 //	L = 1 - (1/|P|) sum over bins of h+_b H+_b / H_b
 //
-// Distances beyond the last bin, which only embeddings off the sphere have,
-// count in none. Terms are anchors that have a positive; the default reduction
-// is the mean.
+// Distances beyond the last bin, which occur only for embeddings off the
+// sphere, are not counted. Terms are anchors that have a positive; the default
+// reduction is the mean.
 //
 // Cakir et al. 2019, "Deep metric learning to rank".
 type FastAP struct {

@@ -53,8 +53,8 @@ func (l GeneralizedLifted) Set(s *Set) {
 //	J_ij = log( sum over n in N(i) of exp(m - D_in) + sum over n in N(j) of exp(m - D_jn) ) + D_ij
 //	L = 1/2 (J_ij)_+²
 //
-// with D Euclidean. Terms are ordered positive pairs, each of which the paper
-// counts once; the default reduction is the mean. It takes all positives with
+// with D Euclidean. Terms are ordered positive pairs (the paper counts each
+// pair once); the default reduction is the mean. It takes all positives with
 // all negatives.
 //
 // Song et al. 2016, "Deep metric learning via lifted structured feature

@@ -11,7 +11,7 @@ import (
 type Loss interface {
 	// Measure is the value of a pair that the loss reads.
 	Measure() pair.Measure
-	// Reduction is how the loss's terms become one number.
+	// Reduction says how the loss's terms are combined into one number.
 	Reduction() Reduction
 }
 
@@ -34,7 +34,8 @@ type Pairs interface {
 	Pairs(label int64, positive bool, x, val, dx []float32) float64
 }
 
-// Sets is a sum over anchors, each with all its chosen positives and negatives.
+// Sets is a loss that is a sum over anchors, each with all the positives and
+// negatives chosen for it.
 type Sets interface {
 	Loss
 	// Set computes the terms of one anchor. Either side may be empty.
@@ -50,7 +51,7 @@ type MultiPass interface {
 	Summary(pass int, s *Set) [4]float64
 }
 
-// AllPairs is a loss that is defined for all positives with all negatives only.
+// AllPairs is a loss that is defined only for all positives with all negatives.
 type AllPairs interface{ AllPairs() }
 
 // Set is one anchor of a Sets loss. Its slices belong to the caller.
@@ -64,7 +65,7 @@ type Set struct {
 	// Sq is the squared norm of the anchor, DSq (out) the derivative with
 	// respect to it.
 	Sq, DSq float64
-	// Anchors is how many anchors there are, WithPositives how many of them
+	// Anchors is the number of anchors, WithPositives the number of those that
 	// have a positive.
 	Anchors, WithPositives int
 
@@ -111,7 +112,7 @@ func (s *Set) scratch(n int) []float64 {
 // Reduction turns the sum of a loss's terms into its value.
 type Reduction uint8
 
-// The reductions. A batch without terms has the value 0.
+// The reductions. The value of a batch without terms is 0.
 const (
 	DefaultReduction Reduction = iota // what the loss's definition says
 	Mean                              // sum / number of terms
@@ -131,7 +132,7 @@ func (r Reduction) String() string {
 	return fmt.Sprintf("Reduction(%d)", uint8(r))
 }
 
-// ParseReduction returns the reduction of that name.
+// ParseReduction returns the reduction with the given name.
 func ParseReduction(name string) (Reduction, bool) {
 	for i, s := range reductionNames[1:] {
 		if s == name {
@@ -149,7 +150,7 @@ func (r Reduction) Or(def Reduction) Reduction {
 	return r
 }
 
-// Scale returns what the sum of terms is multiplied by.
+// Scale returns the factor by which the sum of terms is multiplied.
 func (r Reduction) Scale(terms, active int) float64 {
 	switch r {
 	case Sum:

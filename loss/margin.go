@@ -12,9 +12,9 @@ import (
 //	L = (D_ap - beta_y + alpha)_+ for positives, (beta_y - D_an + alpha)_+ for negatives
 //
 // with D Euclidean (or squared by choice) and y the anchor's label. Terms are
-// pairs; the default reduction divides by the number of terms that are not 0.
-// beta is learned for each class, or one for all where the number of classes is
-// not known, with a learning rate of its own.
+// pairs; the default reduction divides by the number of terms that are not 0. A
+// beta is learned for each class, or one for all if the number of classes is
+// not known, with its own learning rate.
 //
 // Wu et al. 2017, "Sampling matters in deep embedding learning".
 type Margin struct {
@@ -39,7 +39,7 @@ func (l *Margin) Measure() pair.Measure {
 // Reduction implements Loss.
 func (l *Margin) Reduction() Reduction { return l.Reduce.Or(MeanActive) }
 
-// Learn implements Learner. Without classes there is one beta.
+// Learn implements Learner. Without classes there is a single beta.
 func (l *Margin) Learn(classes, _ int, _ uint64) error {
 	if classes < 0 {
 		return fmt.Errorf("margin loss: %d classes", classes)

@@ -5,14 +5,14 @@ import (
 	"github.com/kindred-ml/kindred/pair"
 )
 
-// MultiSimilarity weighs each pair by how it compares with the others of its
-// anchor:
+// MultiSimilarity weights each pair by how it compares with the other pairs of
+// its anchor:
 //
 //	L = (1/alpha) log(1 + sum over p of exp(-alpha (S_ap - lambda)))
 //	  + (1/beta) log(1 + sum over n of exp(beta (S_an - lambda)))
 //
 // over the pairs that multi-similarity mining kept. Terms are anchors; one that
-// lacks either side counts with 0. The default reduction is the mean.
+// lacks either side counts as 0. The default reduction is the mean.
 //
 // Wang et al. 2019, "Multi-similarity loss with general pair weighting for deep
 // metric learning".

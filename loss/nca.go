@@ -61,7 +61,7 @@ func (NCA2) Tuples(ap, an, val, dap, dan []float32) {
 }
 
 // SoftTriplet is the triplet loss with the hinge replaced by a softplus, so
-// that no triplet is ever quite satisfied:
+// that no triplet is ever fully satisfied:
 //
 //	L = log(1 + exp(D_ap - D_an))
 //

@@ -6,13 +6,13 @@ import (
 )
 
 // Param is a learnable parameter of a loss. The loss reads Value and writes
-// Grad; whoever trains changes Value in place.
+// Grad; the training loop changes Value in place.
 type Param struct {
 	Name  string
 	Shape []int
 	Value []float32
 	Grad  []float32
-	// Rate is the parameter's own learning rate, 0 for the network's.
+	// Rate is the parameter's own learning rate; 0 means the network's.
 	Rate float64
 }
 
@@ -24,18 +24,18 @@ func newParam(name string, rate float64, shape ...int) *Param {
 	return &Param{Name: name, Shape: shape, Value: make([]float32, n), Grad: make([]float32, n), Rate: rate}
 }
 
-// Learner is a loss with parameters. Its methods have pointer receivers: such
-// a loss is passed by pointer and belongs to one objective.
+// Learner is a loss with parameters. Its methods have pointer receivers: pass
+// such a loss by pointer, and use it in one objective only.
 type Learner interface {
 	Loss
-	// Learn makes the parameters for labels 0..classes-1 and embeddings of
-	// dim numbers. It is called once, before the loss is used.
+	// Learn creates the parameters for labels 0..classes-1 and embeddings of dim
+	// numbers. It is called once, before the loss is used.
 	Learn(classes, dim int, seed uint64) error
 	Params() []*Param
 }
 
-// PerLabel is a Pairs loss with one number to learn for each label, or one
-// for all.
+// PerLabel is a Pairs loss that learns one number for each label, or one for
+// all.
 type PerLabel interface {
 	Learner
 	// Learned writes to the parameter's Grad the sums of d[i] over anchors i
@@ -50,8 +50,8 @@ type Proxied interface {
 	Sets
 	Learner
 	PerClass() int
-	// ProxyAnchors reports whether the proxies are the anchors and the
-	// embeddings their references, rather than the other way round.
+	// ProxyAnchors reports whether the proxies are the anchors and the embeddings
+	// their references, rather than the other way round.
 	ProxyAnchors() bool
 }
 

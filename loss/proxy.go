@@ -11,9 +11,9 @@ import (
 //	L = -log( exp(-d(e, p_y)) / sum over z != y of exp(-d(e, p_z)) )
 //
 // with d the squared distance after both are multiplied by a scale; proxies are
-// normalised, and so should be embeddings. The own proxy is not in the
-// denominator. Terms are embeddings, if there are two classes or more; the
-// default reduction is the mean.
+// normalised, and embeddings should be too. The proxy of the embedding's own
+// class is not in the denominator. Terms are embeddings, provided there are at
+// least two classes; the default reduction is the mean.
 //
 // Movshovitz-Attias et al. 2017, "No fuss distance metric learning using
 // proxies".
@@ -52,12 +52,13 @@ func (l *ProxyNCA) Set(s *Set) {
 	}
 }
 
-// ProxyAnchor takes each proxy as an anchor among the batch's embeddings:
+// ProxyAnchor treats each proxy as an anchor among the batch's embeddings:
 //
 //	L = 1/|P+| sum over proxies with positives of log(1 + sum over x of the class of exp(-alpha (S - delta)))
 //	  + 1/|P| sum over proxies of log(1 + sum over other x of exp(alpha (S + delta)))
 //
-// Terms are proxies; the default reduction is the mean, which makes the above.
+// Terms are proxies; the default reduction is the mean, which gives the formula
+// above.
 //
 // Kim et al. 2020, "Proxy anchor loss for deep metric learning".
 type ProxyAnchor struct {
@@ -106,14 +107,14 @@ func (l *ProxyAnchor) Set(s *Set) {
 	s.term(v)
 }
 
-// SoftTriple is a softmax over classes of several centres each:
+// SoftTriple is a softmax over classes with several centres each:
 //
 //	L = -log( exp(la (S_y - delta)) / (exp(la (S_y - delta)) + sum over z != y of exp(la S_z)) )
 //	S_c = sum over centres k of c of q_k S_k,  q = softmax of S_k / gamma
 //
-// Centres are normalised, and so should be embeddings. Terms are embeddings;
-// the default reduction is the mean. The paper's regulariser that merges
-// centres is left out.
+// Centres are normalised, and embeddings should be too. Terms are embeddings;
+// the default reduction is the mean. The paper's regulariser, which merges
+// centres, is left out.
 //
 // Qian et al. 2019, "SoftTriple loss: deep metric learning without triplet
 // sampling".

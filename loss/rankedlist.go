@@ -12,8 +12,9 @@ import (
 //	  + l sum over n with D_an < alpha of w_n (alpha - D_an) / sum of w_n
 //	w_p = exp(T_p (D_ap - alpha + m)),  w_n = exp(T_n (alpha - D_an))
 //
-// with D Euclidean. The weights are constants in the gradient. Terms are
-// anchors with a side; the default reduction is the mean.
+// with D Euclidean. The weights count as constants in the gradient. Terms are
+// anchors that have a positive or a negative; the default reduction is the
+// mean.
 //
 // Wang et al. 2019, "Ranked list loss for deep metric learning".
 type RankedList struct {

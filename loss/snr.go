@@ -7,10 +7,10 @@ import "github.com/kindred-ml/kindred/pair"
 //	d = var(a - b) / var(a)
 //	L = d for positives, (m - d)_+ for negatives
 //
-// with var the variance over the numbers of one embedding. Embeddings are
-// centred, each at its own mean, before they are compared, which makes d a
-// ratio of squared lengths. Terms are pairs of anchors whose variance is not 0;
-// the default reduction is the mean.
+// with var the variance of the numbers in one embedding. Each embedding is
+// centred at its own mean before the comparison, which makes d a ratio of
+// squared lengths. Terms are the pairs of anchors whose variance is not 0; the
+// default reduction is the mean.
 //
 // Yuan et al. 2019, "Signal-to-noise ratio: a robust distance metric for deep
 // metric learning", without its zero-mean regulariser, which is
@@ -52,5 +52,6 @@ func (l SNRContrastive) Set(s *Set) {
 	}
 }
 
-// Centered is a loss on embeddings from each of which its own mean is taken.
+// Centered is a loss on centred embeddings: the mean of its own numbers is
+// subtracted from each.
 type Centered interface{ Centered() }

@@ -9,7 +9,7 @@ import "github.com/kindred-ml/kindred/pair"
 // where o runs over all chosen positives and negatives. Terms are anchors that
 // have a positive; the default reduction is the mean.
 //
-// Khosla et al. 2020, "Supervised contrastive learning", the form L_out.
+// Khosla et al. 2020, "Supervised contrastive learning", in the form L_out.
 type SupCon struct {
 	Temperature Optional // default 0.1
 	Reduce      Reduction

@@ -2,13 +2,13 @@ package loss
 
 import "github.com/kindred-ml/kindred/pair"
 
-// Triplet asks the positive to be nearer than the negative by a margin:
+// Triplet wants the positive to be nearer than the negative by a margin:
 //
 //	L = (D_ap - D_an + m)_+
 //
-// with D squared Euclidean, as in the papers, or Euclidean. At equal points a
-// Euclidean distance has the gradient 0. Terms are triplets; the default
-// reduction is the mean over all of them.
+// with D squared Euclidean, as in the papers, or Euclidean. Between equal
+// points the gradient of a Euclidean distance is taken as 0. Terms are
+// triplets; the default reduction is the mean over all of them.
 //
 // Schroff et al. 2015, "FaceNet".
 type Triplet struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/pair"
 )
 
-// TupletMargin compares a positive, its angle eased by a slack, with all chosen
-// negatives:
+// TupletMargin compares a positive, whose angle is reduced by a slack, with all
+// chosen negatives:
 //
 //	L = log(1 + sum over n of exp(s (cos(theta_an) - cos(theta_ap - slack))))
 //

@@ -7,8 +7,8 @@ import "github.com/kindred-ml/kindred/pair"
 //	L = E[ ((1-e) E[S_ap] - S_ap)_+² ] + E[ (S_an - (1+e) E[S_an])_+² ]
 //
 // with means E over the chosen positive pairs and negative pairs of the batch.
-// It is meant beside another loss. Terms are pairs; the means are part of the
-// definition, so that only the reduction sum, the default, makes sense.
+// It is meant to be added to another loss. Terms are pairs; since the means are
+// part of the definition, only the reduction sum, the default, makes sense.
 //
 // Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
 type IntraPairVariance struct {
@@ -26,7 +26,7 @@ func (IntraPairVariance) Reduction() Reduction { return Sum }
 func (IntraPairVariance) Passes() int { return 2 }
 
 // Summary implements MultiPass: first the sums and numbers of similarities,
-// then the sums of what the squares are taken of.
+// then the sums of the values that are squared.
 func (l IntraPairVariance) Summary(pass int, s *Set) (out [4]float64) {
 	if pass == 0 {
 		for _, x := range s.Pos {

@@ -14,27 +14,28 @@ type Config struct {
 	Positives Positive
 	Negatives Negative
 
-	// Margin (default 0.2), in squared distance or Euclidean, bounds
+	// Margin (default 0.2), in squared or Euclidean distance, is the bound used by
 	// FaceNetNegative.
 	Margin    Optional
 	Euclidean bool
-	// HardFallback gives an anchor without a semi-hard negative its nearest one.
+	// HardFallback gives an anchor without a semi-hard negative its nearest
+	// negative.
 	HardFallback bool
 	// Epsilon (default 0.1) is the slack of the multi-similarity policies.
 	Epsilon Optional
 	// Nearest (default 0.5), Cutoff (default 1.4) and MaxWeight (default none)
-	// shape DistanceNegative: distances are clamped below at Nearest, weights
-	// vanish beyond Cutoff, and none exceeds MaxWeight.
+	// shape DistanceNegative: distances below Nearest count as Nearest, weights
+	// are 0 beyond Cutoff, and no weight exceeds MaxWeight.
 	Nearest, Cutoff, MaxWeight Optional
 
 	Seed uint64
 }
 
-// Reach returns the distance at which DistanceNegative starts to weigh
-// negatives, and that beyond which it takes none.
+// Reach returns the distance from which DistanceNegative weights negatives, and
+// the distance beyond which it takes none.
 func (c Config) Reach() (nearest, cutoff float64) { return c.Nearest.Or(0.5), c.Cutoff.Or(1.4) }
 
-// Check reports a number that makes no sense, by its name in configurations.
+// Check reports a number that makes no sense, under its name in configurations.
 func (c Config) Check() error {
 	for _, n := range []struct {
 		key   string
@@ -68,16 +69,16 @@ func Value(x float64) Optional { return pair.Set(x) }
 type Selection struct {
 	Pos, Neg []int32
 	// Paired: Neg[k] was chosen for Pos[k], -1 if there was no candidate.
-	// Otherwise every positive goes with every negative.
+	// Otherwise every positive is combined with every negative.
 	Paired bool
-	// All: the negatives are all there are; Neg is empty.
+	// All: all negatives were chosen; Neg is empty.
 	All bool
-	// NoCandidate counts positives for which the negative policy found nothing,
-	// Fallback those for which it fell back to another policy.
+	// NoCandidate counts the positives for which the negative policy found
+	// nothing, Fallback those for which it fell back to another policy.
 	NoCandidate, Fallback int
 }
 
-// Scratch is the memory of one goroutine that calls a Miner.
+// Scratch is the working memory of one goroutine that calls a Miner.
 type Scratch struct {
 	Selection
 	all    []int32
@@ -90,8 +91,8 @@ type Scratch struct {
 	weight []float32
 }
 
-// Miner applies a Config to the anchors of a table. It may be used by several
-// goroutines at a time between calls of Begin.
+// Miner applies a Config to the anchors of a table. Between calls of Begin it
+// may be used by several goroutines at a time.
 type Miner struct {
 	cfg     Config
 	t       *pair.Table
@@ -102,10 +103,10 @@ type Miner struct {
 // New returns a miner.
 func New(cfg Config) *Miner { return &Miner{cfg: cfg} }
 
-// Configure changes the strategies from the next Begin on.
+// Configure changes the policies from the next Begin on.
 func (m *Miner) Configure(cfg Config) { m.cfg = cfg }
 
-// Begin directs the miner to the anchors of t in the given step.
+// Begin prepares the miner for the anchors of t in the given step.
 func (m *Miner) Begin(t *pair.Table, step uint64) {
 	m.t, m.step = t, step
 	if m.cfg.Negatives == DistanceNegative {

@@ -2,19 +2,19 @@ package mine
 
 import "fmt"
 
-// Positive says which references of an anchor's own class count.
+// Positive says which references from an anchor's own class count.
 type Positive uint8
 
 // Positive policies.
 const (
-	// EasyPositive takes the nearest positive: easy positive sampling (EPS,
-	// Levi et al. 2021; Xuan et al. 2020). It leaves the modes of a class
-	// apart, where the other policies pull them together.
+	// EasyPositive takes the nearest positive: easy positive sampling (EPS, Levi
+	// et al. 2021; Xuan et al. 2020). It leaves the modes of a class apart,
+	// whereas the other policies pull them together.
 	EasyPositive Positive = iota
 	// RandomPositive draws one positive uniformly.
 	RandomPositive
-	// HardPositive takes the farthest positive. It pulls a class together
-	// hardest of all.
+	// HardPositive takes the farthest positive. Of all policies it pulls a class
+	// together the hardest.
 	HardPositive
 	// AllPositives takes every positive.
 	AllPositives
@@ -23,14 +23,14 @@ const (
 	MultiSimilarityPositives
 )
 
-// Negative says which references of other classes count.
+// Negative says which references from other classes count.
 type Negative uint8
 
 // Negative policies.
 const (
-	// FaceNetNegative draws uniformly among the negatives with
-	// D_ap < D_an < D_ap + margin in the loss's own distance, or among all
-	// negatives where there is none (Schroff et al. 2015).
+	// FaceNetNegative draws uniformly among the negatives with D_ap < D_an < D_ap
+	// + margin in the loss's own distance, or among all negatives if there is no
+	// such negative (Schroff et al. 2015).
 	FaceNetNegative Negative = iota
 	// RandomNegative draws one negative uniformly.
 	RandomNegative
@@ -39,13 +39,13 @@ const (
 	// EasyNegative takes the farthest negative.
 	EasyNegative
 	// SemiHardNegative takes the nearest negative with D_an > D_ap. An anchor
-	// without one yields no tuple, or the nearest of all if Config.HardFallback
+	// without one yields no tuple, or its nearest negative if Config.HardFallback
 	// is set.
 	SemiHardNegative
 	// AllNegatives takes every negative.
 	AllNegatives
-	// DistanceNegative draws a negative with a weight inverse to how many
-	// points of a uniform distribution on the sphere lie at its distance
+	// DistanceNegative draws a negative with a weight inversely proportional to
+	// the density of distances between uniformly distributed points on the sphere
 	// (Wu et al. 2017).
 	DistanceNegative
 	// MultiSimilarityNegatives takes negatives with S_an > min S_ap - epsilon
@@ -78,7 +78,7 @@ func (n Negative) String() string {
 	return fmt.Sprintf("Negative(%d)", uint8(n))
 }
 
-// ParsePositive returns the positive policy of that name.
+// ParsePositive returns the positive policy with the given name.
 func ParsePositive(name string) (Positive, bool) {
 	for i, s := range positiveNames {
 		if s == name {
@@ -88,7 +88,7 @@ func ParsePositive(name string) (Positive, bool) {
 	return 0, false
 }
 
-// ParseNegative returns the negative policy of that name.
+// ParseNegative returns the negative policy with the given name.
 func ParseNegative(name string) (Negative, bool) {
 	for i, s := range negativeNames {
 		if s == name {

@@ -9,8 +9,8 @@ import (
 // the parameters and their gradients, then at what each layer makes of the
 // input in training mode. It returns nil if all is finite, and otherwise an
 // error that names the first culprit and wraps ErrNotFinite. Running statistics
-// and the step count are left as they are, but what Forward prepared for
-// Backward is lost.
+// and the step count are left unchanged, but what Forward prepared for Backward
+// is lost.
 func (e *Net) Diagnose(x []float32, n int) error {
 	if i, v := notFinite(x); i >= 0 {
 		return fmt.Errorf("the input holds %v (image %d of the batch): %w", v, i/e.spec.Input.Len(), ErrNotFinite)

@@ -4,8 +4,8 @@
 // serialisable as JSON, whose parameters are named as torchvision names them.
 // [Network] builds the specs of the networks that kindred knows by name.
 //
-// A [Net] executes one: images go in, channels last; embeddings come out; the
-// gradient of the embeddings goes back; every [Param] then holds its gradient.
+// A [Net] runs one: images go in, channels last; embeddings come out; their
+// gradient goes back in; every [Param] then holds its own gradient.
 //
 //	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 40, W: 40, C: 1}, Dim: 128})
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
@@ -13,6 +13,6 @@
 //	net.Backward(dE)            // fills Param.Grad
 //
 // Optimizers are in nn/optim, the file formats in nn/safetensors and
-// nn/torchfile. docs/design/engine.md tells how the engine works and how fast
-// it is.
+// nn/torchfile. docs/design/engine.md describes how the engine works and how
+// fast it is.
 package nn

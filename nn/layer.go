@@ -42,7 +42,7 @@ type Layer struct {
 }
 
 // Init says how the weights of a convolution or dense layer are drawn before
-// training. Biases follow PyTorch's default, or are zero where weights are not
+// training. Biases follow PyTorch's default, or are zero if weights are not
 // drawn by the default.
 type Init string
 
@@ -68,7 +68,8 @@ type Shape struct {
 func (s Shape) Len() int { return s.H * s.W * s.C }
 
 // Spec describes a network: what goes in and the layers in order. Meta is free
-// for whoever saves the network: normalisation of the input, class names.
+// for use by whoever saves the network: normalisation of the input, class
+// names.
 type Spec struct {
 	Name   string            `json:"name"`
 	Input  Shape             `json:"input"`

@@ -6,20 +6,21 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
-// Memory is what a network takes, in values of 4 bytes, as its description
-// tells before anything is made. Numbers that int64 cannot hold are
+// Memory is what a network needs, in values of 4 bytes, determined from its
+// description before anything is allocated. Numbers that int64 cannot hold are
 // math.MaxInt64.
 type Memory struct {
 	Params  int64 // parameters and running statistics
 	Trained int64 // parameters; each has a gradient beside its value
-	// Image is the activations of one image and their gradients in training, an
-	// estimate: the engine shares buffers where it can.
+	// Image is an estimate of the activations of one image and their gradients in
+	// training: the engine shares buffers where it can.
 	Image int64
-	// Infer is the activations of one image in evaluation, likewise.
+	// Infer is an estimate of the activations of one image in evaluation.
 	Infer int64
 }
 
-// Memory plans the memory of the network that s describes. The error is Check's.
+// Memory computes the memory of the network that s describes. Its errors are
+// those of Check.
 func (s *Spec) Memory() (Memory, error) {
 	g, err := s.flatten()
 	if err != nil {

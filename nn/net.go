@@ -9,15 +9,15 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Options say how a network is made and trained.
+// Options say how a network is created and trained.
 type Options struct {
-	// Seed fixes the initial weights and dropout.
+	// Seed determines the initial weights and dropout.
 	Seed uint64
 	// Freeze lists prefixes of parameter names ("layer1", "conv1.weight") that
-	// training leaves as they are. A prefix ends at a dot of the name.
+	// training leaves unchanged. A prefix ends at a dot in the name.
 	Freeze []string
 	// FrozenNorm makes training use the running statistics of batch norm, as
-	// evaluation does, and not update them. Its weights still train unless
+	// evaluation does, without updating them. Its weights are still trained unless
 	// frozen by name.
 	FrozenNorm bool
 }
@@ -70,8 +70,8 @@ type step interface {
 	cost() (forward, backward int64)
 }
 
-// New makes a network with freshly drawn weights. Parameters that with their
-// gradients exceed the limit of package budget are an error.
+// New creates a network with newly drawn weights. It is an error if the
+// parameters and their gradients exceed the limit of package budget.
 func New(spec *Spec, opt Options) (*Net, error) {
 	g, err := spec.flatten()
 	if err != nil {
@@ -119,7 +119,7 @@ func (e *Net) freeze(prefixes []string) error {
 	return nil
 }
 
-// Spec returns the network's description, not to be changed.
+// Spec returns the network's description, which must not be changed.
 func (e *Net) Spec() *Spec { return &e.spec }
 
 // Dim is the length of the embeddings.
@@ -129,20 +129,20 @@ func (e *Net) Dim() int { return e.train.out.shape.Len() }
 // layers. Their values may be changed between calls.
 func (e *Net) Params() []*Param { return e.params }
 
-// Param returns the parameter of that name, or nil.
+// Param returns the parameter with the given name, or nil.
 func (e *Net) Param(name string) *Param { return e.byName[name] }
 
-// Step is the number of training passes so far. Together with the seed it fixes
-// what dropout drops.
+// Step is the number of training passes so far. Together with the seed it
+// determines what dropout drops.
 func (e *Net) Step() uint64 { return e.stepCount }
 
-// SetStep restores the count, when training is resumed.
+// SetStep restores the step count when training is resumed.
 func (e *Net) SetStep(n uint64) { e.stepCount = n }
 
 // Forward computes the embeddings of n images in training mode: batch norm uses
 // the batch's own statistics and updates the running ones, dropout drops. x is
-// n x H x W x C and must stay as it is until Backward has returned. The result
-// (n x Dim) is valid until the next call of Forward or Infer.
+// n x H x W x C and must not change until Backward has returned. The result (n
+// x Dim) is valid until the next call of Forward or Infer.
 //
 // Batch norm over a single value per channel has variance 0.
 func (e *Net) Forward(x []float32, n int) *mat.Dense {
@@ -191,8 +191,8 @@ func (e *Net) bind(p *plan, n int) {
 }
 
 // Backward takes the gradient of the loss with respect to the embeddings that
-// the last Forward returned, and sets every parameter's Grad (replacing what it
-// held). It panics unless Forward was the last call.
+// the last Forward returned, and sets every parameter's Grad (replacing its
+// content). It panics unless Forward was the last call.
 func (e *Net) Backward(dE *mat.Dense) {
 	if !e.ready {
 		panic("nn: Backward without a Forward before it")

@@ -20,14 +20,14 @@ type NetworkOptions struct {
 	Dropout   float64 // before the embedding layer; 0: none
 }
 
-// Stem is how a residual network or MobileNet starts.
+// Stem says how a residual network or MobileNet begins.
 type Stem string
 
 const (
 	// StemAuto is StemLarge for images of at least 96 pixels, else StemSmall.
 	StemAuto Stem = ""
-	// StemLarge is the published start: ResNet's 7 x 7 convolution of stride 2
-	// and 3 x 3 maximum pool of stride 2, MobileNet's convolution of stride 2.
+	// StemLarge is the published one: ResNet's 7 x 7 convolution of stride 2 and 3
+	// x 3 maximum pool of stride 2, MobileNet's convolution of stride 2.
 	StemLarge Stem = "large"
 	// StemSmall keeps small images large: ResNet starts with a 3 x 3 convolution
 	// of stride 1 and no pool, MobileNet's first convolution has stride 1.
@@ -47,9 +47,9 @@ func Networks() []string {
 //     and 2 x 2 maximum pool, then dense Dim (Vinyals et al. 2016).
 //   - mlp: dense Width, ReLU, dense Dim. linear: dense Dim.
 //   - resnet18, resnet34, resnet50: He et al. 2015, as torchvision builds them
-//     (stride in the 3 x 3 convolution), with "fc" making the embedding.
+//     (stride in the 3 x 3 convolution), with "fc" giving the embedding.
 //   - mobilenet_v2: Sandler et al. 2018, as torchvision builds it, with
-//     "classifier.1" making the embedding.
+//     "classifier.1" giving the embedding.
 //
 // The spec returned has passed Check.
 func Network(name string, o NetworkOptions) (*Spec, error) {

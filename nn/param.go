@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Param is one tensor of a network. Value and Grad lie in the engine's layout:
-// filters [out][h][w][in], dense weights [out][h][w][in channel] where they
-// follow a flatten. ToTorch and FromTorch convert to and from PyTorch's.
+// Param is one tensor of a network. Value and Grad are in the engine's layout:
+// filters [out][h][w][in], dense weights after a flatten [out][h][w][in
+// channel]. ToTorch and FromTorch convert to and from PyTorch's.
 type Param struct {
 	Name  string
 	Shape []int // PyTorch's, for example [out, in, h, w]

@@ -11,7 +11,7 @@ type Profile struct {
 	began time.Time
 }
 
-// LayerTime adds up the calls of one step. A step bears the name of its first
+// LayerTime adds up the calls of one step. A step is named after its first
 // layer. MACs are the multiply-accumulates of convolutions and dense layers.
 type LayerTime struct {
 	Layer         string
@@ -24,8 +24,8 @@ type LayerTime struct {
 	BytesPerImage int64 // that the step's result takes
 }
 
-// GFLOPS returns 2 x MACs per nanosecond of the forward and backward calls, 0
-// where nothing was timed.
+// GFLOPS returns 2 x MACs per nanosecond of the forward and backward calls, or
+// 0 if nothing was timed.
 func (l *LayerTime) GFLOPS() (forward, backward float64) {
 	rate := func(macs int64, d time.Duration) float64 {
 		if d == 0 {
@@ -36,7 +36,7 @@ func (l *LayerTime) GFLOPS() (forward, backward float64) {
 	return rate(l.ForwardMACs, l.Forward), rate(l.BackwardMACs, l.Backward)
 }
 
-// SetProfile makes the network add its times to p from now on, or stop with nil.
+// SetProfile makes the network add its times to p from now on; nil stops it.
 func (e *Net) SetProfile(p *Profile) {
 	e.prof = p
 	if p == nil {

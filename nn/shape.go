@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
-// LayerInfo is what shape inference finds out about one layer.
+// LayerInfo is what shape inference determines about one layer.
 type LayerInfo struct {
 	Path    string // the dotted name, or the kind and position of an unnamed layer
 	Kind    Kind
@@ -47,14 +47,14 @@ type graph struct {
 	count  int
 }
 
-// Check reports the first layer that cannot work.
+// Check reports the first layer that is not valid.
 func (s *Spec) Check() error {
 	_, err := s.flatten()
 	return err
 }
 
-// Shapes lists the layers in the order of execution (a shortcut stands before
-// the layers that it bypasses).
+// Shapes lists the layers in the order of execution (a shortcut comes before
+// the layers it bypasses).
 func (s *Spec) Shapes() ([]LayerInfo, error) {
 	g, err := s.flatten()
 	if err != nil {

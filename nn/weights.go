@@ -31,10 +31,10 @@ func (e *Net) State() *safetensors.File {
 	return f
 }
 
-// SetState sets all parameters and running statistics. Every one must be there
-// with its shape and finite values, and nothing else may be, except the counters
-// that PyTorch's batch norm keeps (num_batches_tracked). On error nothing has
-// changed.
+// SetState sets all parameters and running statistics. Every one must be
+// present with its shape and finite values, and nothing else may be present,
+// except the counters that PyTorch's batch norm keeps (num_batches_tracked). On
+// error nothing is changed.
 func (e *Net) SetState(f *safetensors.File) error {
 	r, values, err := e.match(f, ImportOptions{})
 	if err != nil {
@@ -60,8 +60,8 @@ func (e *Net) Save(dir string) error {
 	})
 }
 
-// SaveWith gives the names and the contents of the files that Save writes to
-// write, and returns its first error.
+// SaveWith passes the name and content of each file that Save writes to write,
+// and returns its first error.
 func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) error) error {
 	spec, err := e.spec.JSON()
 	if err != nil {
@@ -76,7 +76,7 @@ func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) er
 	})
 }
 
-// Load makes the network that Save wrote into a folder.
+// Load restores the network that Save wrote to a folder.
 func Load(dir string, opt Options) (*Net, error) {
 	path := filepath.Join(dir, SpecFile)
 	data, err := readSpec(path)
@@ -112,11 +112,11 @@ func readSpec(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSpec+1))
 }
 
-// ImportOptions adapt weights that were made elsewhere.
+// ImportOptions adapt weights that were trained elsewhere.
 type ImportOptions struct {
-	// Rename turns a tensor's name into the parameter's; "" drops the tensor.
-	// Nil knows torchvision's names and timm's, and drops the prefixes "module.",
-	// "model.", "backbone." and "state_dict." where that leads to a parameter.
+	// Rename turns a tensor's name into the parameter's; "" drops the tensor. Nil
+	// knows the names of torchvision and timm, and drops the prefixes "module.",
+	// "model.", "backbone." and "state_dict." if that leads to a parameter.
 	Rename func(name string) string
 	// AdaptInput lets the first convolution take a different number of channels:
 	// filters are summed over channels for one channel, and a single channel's
@@ -125,7 +125,7 @@ type ImportOptions struct {
 	AdaptInput bool
 }
 
-// ImportReport tells what became of each tensor.
+// ImportReport says what happened to each tensor.
 type ImportReport struct {
 	Loaded     []string // parameters that were set
 	Adapted    []string // those of Loaded whose channels were adapted
@@ -134,7 +134,7 @@ type ImportReport struct {
 	MisShaped  []string // "fc.weight: [1000, 512] in the file, [128, 512] in the network"
 }
 
-// Complete tells whether file and network match exactly.
+// Complete reports whether file and network match exactly.
 func (r *ImportReport) Complete() bool {
 	return len(r.Missing)+len(r.Unexpected)+len(r.MisShaped) == 0
 }
@@ -163,8 +163,8 @@ func (r *ImportReport) String() string {
 
 // Import sets every parameter that the file has with the right shape, and
 // reports the rest; parameters that are not set keep their values. It is an
-// error if nothing matches, or if a matching tensor holds NaN or infinity; then
-// nothing has changed.
+// error if nothing matches, or if a matching tensor holds NaN or infinity;
+// nothing is changed then.
 func (e *Net) Import(f *safetensors.File, opt ImportOptions) (*ImportReport, error) {
 	r, values, err := e.match(f, opt)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 )
 
-// NeedsClasses reports whether a loss learns something for each class and so
-// needs Options.Classes, and labels from 0 up.
+// NeedsClasses reports whether a loss learns something for each class and
+// therefore needs Options.Classes, and labels from 0 up.
 func NeedsClasses(l loss.Loss) bool {
 	_, ok := l.(loss.Proxied)
 	return ok
 }
 
-// ClassIndices numbers labels from 0 up. With classes 0 they are numbered in
-// ascending order. Otherwise they stay as they are if all are below classes,
-// and are numbered in ascending order if there are exactly that many. It
-// returns the number of classes.
+// ClassIndices numbers labels from 0 up. If classes is 0 they are numbered in
+// ascending order. Otherwise they are kept if all are below classes, and are
+// numbered in ascending order if there are exactly that many. It returns the
+// number of classes.
 func ClassIndices(labels []int64, classes int) ([]int64, int, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 	if classes > 0 && (len(distinct) == 0 || distinct[0] >= 0 && distinct[len(distinct)-1] < int64(classes)) {

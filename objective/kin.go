@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/pair"
 )
 
-// Relation names how labels make pairs, as configurations do. Options.Kin does
-// what it says.
+// Relation names the way labels make pairs, as written in configurations.
+// Options.Kin implements it.
 type Relation uint8
 
 // The relations.
@@ -59,9 +59,9 @@ func SharesLabel(sets [][]int64) func(a, b int64) pair.Kin {
 }
 
 // CoarseNotFine makes a relation for hierarchical labels: a label, as given to
-// Step, is the fine one, of which coarse is the class above. Samples of the
-// same coarse and different fine label are positives, those of the same fine
-// label neither positive nor negative, all others negative.
+// Step, is the fine one, and coarse gives the class above it. Samples with the
+// same coarse but different fine labels are positives, those with the same fine
+// label are neither positive nor negative, and all others are negatives.
 func CoarseNotFine(coarse func(fine int64) int64) func(a, b int64) pair.Kin {
 	return func(a, b int64) pair.Kin {
 		switch {

@@ -139,7 +139,7 @@ func Losses() []Info {
 	return all
 }
 
-// Customary returns the mining that goes with a loss unless another is chosen.
+// Customary returns the mining that a loss uses by default.
 func Customary(name string) (mine.Config, bool) {
 	e, ok := find(name)
 	return mine.Config{Positives: e.positives, Negatives: e.negatives}, ok

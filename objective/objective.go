@@ -16,14 +16,15 @@ import (
 // embeddings as given, with easy positives and FaceNet's negatives.
 type Options struct {
 	// Normalize divides each embedding by its norm first; the gradient goes
-	// through the division. Leave it off if the network ends in that layer.
+	// through the division. Leave it off if the network already ends in such a
+	// layer.
 	Normalize bool
 	Mine      mine.Config
 	Loss      loss.Loss // default loss.Triplet{}
 
-	// Classes is the number of classes; labels are then 0..Classes-1. Losses
-	// with something to learn for each class need it. Dim is the embeddings'
-	// dimension, which losses with proxies need. Seed draws their start.
+	// Classes is the number of classes; labels are then 0..Classes-1. Losses that
+	// learn something for each class need it. Dim is the embeddings' dimension,
+	// which losses with proxies need. Seed determines their initial values.
 	Classes, Dim int
 	Seed         uint64
 
@@ -31,14 +32,14 @@ type Options struct {
 	// (Levi et al. 2021, section 5.2.5). It is for losses over triplets or
 	// pairs, and holds a batch's terms in memory.
 	Trim float64
-	// Memory is the number of earlier embeddings kept as further references
-	// (Wang et al. 2020, "Cross-batch memory for embedding learning"). No
-	// gradient goes to them. Where batches carry identities, no embedding meets
-	// what was made of the same sample in an earlier step; without them it does.
+	// Memory is the number of earlier embeddings kept as further references (Wang
+	// et al. 2020, "Cross-batch memory for embedding learning"). No gradient goes
+	// to them. If batches carry identities, no embedding is compared with one of
+	// the same sample from an earlier step; without them it is.
 	Memory int
-	// Kin, if set, says how a reference of label b relates to an anchor of
-	// label a, in place of equality: see SharesLabel and CoarseNotFine.
-	// Relation is what a configuration asks for; any but Equal needs a Kin, from
+	// Kin, if set, says how a reference with label b relates to an anchor with
+	// label a, instead of equality of labels: see SharesLabel and CoarseNotFine.
+	// Relation is what a configuration asks for; any but Equal needs a Kin from
 	// the caller, who knows the labels.
 	Kin      func(a, b int64) pair.Kin
 	Relation Relation
@@ -47,9 +48,9 @@ type Options struct {
 	// ZeroMean this times the mean over embeddings of |sum of its numbers|.
 	L2, ZeroMean float64
 
-	// Plus are further objectives added to this one, each times its weight.
-	// Their Plus must be empty. Classes, Dim, Kin and seeds that are not set are
-	// those of this one.
+	// Plus are further objectives added to this one, each times its weight. Their
+	// Plus must be empty. Classes, Dim, Kin and seeds that are not set are taken
+	// from this one.
 	Plus []Weighted
 }
 
@@ -59,15 +60,15 @@ type Weighted struct {
 	Options Options
 }
 
-// Batch says what the rows of a step's embeddings are.
+// Batch says which samples the rows of a step's embeddings belong to.
 type Batch struct {
 	// Labels has one label for each row.
 	Labels []int64
-	// IDs has the identity of the sample behind each row. Rows of equal
-	// identity, in the batch or in the memory, are no pair: neither positive nor
-	// negative. Each remains an anchor and a reference of other samples. If it
-	// is nil every row is a sample of its own. Losses with proxies compare no
-	// two samples and take no notice.
+	// IDs has the identity of the sample behind each row. Rows with the same
+	// identity, in the batch or in the memory, do not form a pair: they are
+	// neither positive nor negative. Each remains an anchor, and a reference for
+	// other samples. If IDs is nil, every row is a sample of its own. Losses with
+	// proxies do not compare samples with each other and ignore it.
 	IDs []int64
 }
 
@@ -86,15 +87,15 @@ type Result struct {
 }
 
 // Objective computes a loss and its gradient. It reuses its memory: after the
-// first step of a size, further ones allocate nothing. It is not for use by
-// several goroutines at a time; it uses all cores itself.
+// first step of a given size, further ones allocate nothing. It must not be
+// used by several goroutines at a time; it uses all cores itself.
 type Objective struct {
 	opts  Options
 	terms []*term
 	step  uint64
 }
 
-// New returns an objective. It is an error if the options contradict each other.
+// New returns an objective. Options that contradict each other are an error.
 func New(o Options) (*Objective, error) {
 	obj := &Objective{opts: o}
 	all := append([]Weighted{{Weight: 1, Options: o}}, o.Plus...)
@@ -136,17 +137,17 @@ func inherit(further *Options, o Options) {
 // Step computes the loss of the embeddings e (n x d) of a batch of n rows and
 // writes its gradient with respect to e to grad, of the same shape; a nil grad
 // asks for the value only. It also fills Grad of Params. It counts as one step
-// for everything random, and puts the embeddings into the memory.
+// for everything random, and adds the embeddings to the memory.
 //
 // An embedding that is not finite, or a label without a class, is an error that
-// names it; so is a batch with identities after one without, or the reverse, if
-// there is a memory. A batch in which nothing is comparable has the value 0 and
-// a zero gradient, and the result says why. Step panics if the shapes do not
-// match.
+// names it. With a memory, a batch with identities after one without, or the
+// reverse, is an error too. A batch in which nothing can be compared has the
+// value 0 and a zero gradient, and the result says why. Step panics if the
+// shapes do not match.
 //
-// Step looks at ctx before each anchor. A step that it cuts short returns
-// ctx.Err(), wrapped, and leaves the objective in the middle of that step, not to
-// be used again. Training takes its steps whole and looks between them.
+// Step checks ctx before each anchor. A step that is cut short returns
+// ctx.Err(), wrapped, and leaves the objective in the middle of that step; it
+// must not be used again. Training completes its steps and checks between them.
 func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.Dense) (Result, error) {
 	if len(b.Labels) != e.Rows || b.IDs != nil && len(b.IDs) != e.Rows {
 		panic(fmt.Sprintf("objective: %d labels and %d identities for %d embeddings", len(b.Labels), len(b.IDs), e.Rows))
@@ -154,10 +155,11 @@ func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.D
 	return o.run(ctx, e, b, nil, grad)
 }
 
-// StepTriplets is Step on given triplets (anchor, positive, negative) in place
-// of mined ones. ids are the identities of e's rows, nil if each is a sample of
-// its own. It is an error if the loss does not take triplets, an index is out
-// of range, or an anchor is the same sample as its positive or its negative.
+// StepTriplets is Step with the given triplets (anchor, positive, negative) in
+// place of mined ones. ids are the identities of e's rows, or nil if each is a
+// sample of its own. It is an error if the loss does not take triplets, an
+// index is out of range, or an anchor is the same sample as its positive or its
+// negative.
 func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64, triplets [][3]int32, grad *mat.Dense) (Result, error) {
 	if ids != nil && len(ids) != e.Rows {
 		panic(fmt.Sprintf("objective: %d identities for %d embeddings", len(ids), e.Rows))
@@ -204,7 +206,8 @@ func (o *Objective) run(ctx context.Context, e *mat.Dense, b Batch, triplets [][
 	return result, nil
 }
 
-// SetMining changes the strategies of the first loss from the next step on.
+// SetMining changes the mining policies of the first loss from the next step
+// on.
 func (o *Objective) SetMining(c mine.Config) error {
 	t := o.terms[0]
 	if err := checkMining(t.loss, c); err != nil {
@@ -214,8 +217,9 @@ func (o *Objective) SetMining(c mine.Config) error {
 	return nil
 }
 
-// Params returns what the losses learn: none for most. Those of further losses
-// have the loss's number before the name, "1.beta".
+// Params returns what the losses learn; most learn nothing. The names of
+// parameters of further losses are prefixed with the loss's number, as in
+// "1.beta".
 func (o *Objective) Params() []*loss.Param {
 	var all []*loss.Param
 	for _, t := range o.terms {
@@ -232,13 +236,13 @@ type State struct {
 }
 
 // Memory is the content of a cross-batch memory. Once it is full, Next is the
-// place of its oldest embedding, which the next one takes.
+// position of the oldest embedding, which is replaced next.
 type Memory struct {
 	Dim        int       `json:"dim"`
 	Next       int       `json:"next"`
 	Embeddings []float32 `json:"embeddings"`
 	Labels     []int64   `json:"labels"`
-	// IDs are the identities of the samples, nil if the steps had none.
+	// IDs are the identities of the samples, or nil if the steps had none.
 	IDs []int64 `json:"ids,omitempty"`
 	// Unit says of each embedding whether it was divided by its norm, which
 	// decides whether its norm counts as exactly 1.

@@ -21,14 +21,15 @@ import (
 //
 // lossCfg has the loss's name under "name" and its options under the keys that
 // Losses lists. Every loss also knows relation (equal, shares-label or
-// coarse-not-fine), normalize, trim, memory, l2 and zero_mean of Options, and margin, distance and epsilon, which mining reads too: the
-// first two bound FaceNet's negatives. Under "plus" may stand a list of further
-// losses, each a section like this one with a key "weight" and, if it mines
-// otherwise, "positives" and "negatives".
+// coarse-not-fine), normalize, trim, memory, l2 and zero_mean of Options, and
+// margin, distance and epsilon, which mining reads too: the first two bound
+// FaceNet's negatives. "plus" may hold a list of further losses, each a section
+// like this one with a key "weight" and, if it mines differently, "positives"
+// and "negatives".
 //
 // mineCfg has the keys positives, negatives, fallback (none or hard), epsilon,
-// nearest, cutoff and max_weight. Policies that are not given are the loss's
-// customary ones.
+// nearest, cutoff and max_weight. Policies that are not given default to the
+// loss's customary ones.
 //
 // Classes, Dim, Seed and Kin of the options are left to the caller.
 func Parse(mineCfg, lossCfg map[string]any) (Options, error) {

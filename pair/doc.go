@@ -1,11 +1,11 @@
-// Package pair sees a batch of embeddings as pairs. It is the table at which
-// package mine (which pairs count) and package loss (what a pair costs) sit.
+// Package pair treats a batch of embeddings as pairs. Package mine (which pairs
+// count) and package loss (what a pair costs) both work on its table.
 //
 // In: anchors (rows) and references (columns) with labels. For an ordinary
 // batch both are the batch itself; a memory of earlier batches or a set of
-// proxies are references of their own. Out: one row of similarities at a time
-// for mining and loss, and, once the loss has put a weight on pairs, the
-// gradient with respect to anchors and references.
+// proxies can be further references. Out: one row of similarities at a time for
+// mining and loss and, once the loss has weighted the pairs, the gradient with
+// respect to anchors and references.
 //
 // Every loss of this module reads embeddings only through a pair's similarity
 // S, distance D or squared distance D², so its gradient is a sum over pairs of

@@ -1,12 +1,12 @@
 package pair
 
-// Groups says, for each anchor, which references belong to it and so are not
-// its negatives. The zero value is ready for Build or BuildBy; both reuse its
-// storage.
+// Groups says, for each anchor, which references belong to it and are therefore
+// not its negatives. The zero value is ready for Build or BuildBy; both reuse
+// its storage.
 //
 // Own lists are ascending. An anchor's own entry among the references, if it
-// has one, is in its Own list and never among its positives. So it is with
-// further entries of the same sample, after Merge.
+// has one, is in its Own list and never among its positives. After Merge the
+// same holds for further entries of the same sample.
 type Groups struct {
 	self []int32 // per anchor: its index among the references, -1 without one
 
@@ -37,8 +37,8 @@ func (l *lists) end() { l.start = append(l.start, int32(len(l.items))) }
 func (l *lists) of(i int) []int32 { return l.items[l.start[i]:l.start[i+1]] }
 
 // Build groups by label: a reference belongs to an anchor if their labels are
-// equal. Anchor i is reference i if self is true (then anchors must be the
-// first references), and none otherwise.
+// equal. If self is true, anchor i is reference i (the anchors must then be the
+// first references); otherwise no anchor is a reference.
 func (g *Groups) Build(anchors, refs []int64, self bool) {
 	g.explicit, g.merged = false, false
 	g.self = resize(g.self, len(anchors))
@@ -70,9 +70,9 @@ const (
 	Ignored
 )
 
-// BuildBy groups by a relation other than equality of labels: for labels that
-// are sets or hierarchies. kin is called once for each of n x m pairs other
-// than an anchor with itself.
+// BuildBy groups by a relation other than equality of labels, for labels that
+// are sets or hierarchies. kin is called once for each of the n x m pairs
+// except those of an anchor with itself.
 func (g *Groups) BuildBy(n, m int, self bool, kin func(anchor, ref int) Kin) {
 	g.explicit, g.merged = true, false
 	g.self = resize(g.self, n)
@@ -101,7 +101,7 @@ func (g *Groups) BuildBy(n, m int, self bool, kin func(anchor, ref int) Kin) {
 	}
 }
 
-// BuildNone makes groups of n anchors, each a reference and alone.
+// BuildNone makes n groups of one anchor each, which is also a reference.
 func (g *Groups) BuildNone(n int) {
 	g.explicit, g.merged = false, false
 	g.self, g.group = resize(g.self, n), resize(g.group, n)
@@ -110,9 +110,9 @@ func (g *Groups) BuildNone(n int) {
 	}
 }
 
-// Merge makes references of equal ids one sample: a pair of them is neither
-// positive nor negative, whatever Build or BuildBy made of it. There is one id
-// for each reference, and anchors must be the first references.
+// Merge makes references with equal ids one sample: a pair of them is neither
+// positive nor negative, whatever Build or BuildBy said. There is one id for
+// each reference, and anchors must be the first references.
 func (g *Groups) Merge(ids []int64) {
 	g.ids.build(ids)
 	if len(g.ids.value) == len(ids) {
@@ -183,7 +183,8 @@ func subtract(a, b []int32) []int32 {
 // Anchors returns the number of anchors.
 func (g *Groups) Anchors() int { return len(g.self) }
 
-// Self returns the index of anchor i among the references, -1 without one.
+// Self returns the index of anchor i among the references, -1 if it is not one
+// of them.
 func (g *Groups) Self(i int) int { return int(g.self[i]) }
 
 // Own returns the references that are not negatives of anchor i, ascending,

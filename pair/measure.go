@@ -32,8 +32,8 @@ func (m Measure) String() string {
 // gradient taken, from the difference of its vectors.
 const near = 0.005
 
-// SquaredDistance returns |a - b|² in double precision, from the differences.
-// It panics if the lengths differ.
+// SquaredDistance returns |a - b|² in double precision, computed from the
+// differences. It panics if the lengths differ.
 func SquaredDistance(a, b []float32) float64 {
 	if len(a) != len(b) {
 		panic("pair: vectors of different length")

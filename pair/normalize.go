@@ -9,13 +9,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// MaxNorm bounds the rows of embeddings that are compared as they are. Beyond
-// it products of distances leave the range of float32.
+// MaxNorm bounds the length of rows that are compared without normalisation.
+// Beyond it products of distances leave the range of float32.
 const MaxNorm = 1e9
 
-// Rows are the rows of a matrix as a loss sees them: as given, or each divided
-// by its Euclidean norm. The zero value is ready for Set, which reuses its
-// storage.
+// Rows holds the rows of a matrix as a loss sees them: as given, or each
+// divided by its Euclidean norm. The zero value is ready for Set, which reuses
+// its storage.
 type Rows struct {
 	E    *mat.Dense // as the loss sees them; the given matrix if not normalised
 	Sq   []float32  // squared norms of E's rows
@@ -29,9 +29,9 @@ type Rows struct {
 	back backTask
 }
 
-// Set takes x, normalising it if asked to. A row of zeros stays as it is and
+// Set takes x, normalising it if asked to. A row of zeros is left unchanged and
 // gets no gradient through the normalisation. It returns an error that names
-// the first row that holds a NaN or an infinity or that, without
+// the first row that contains a NaN or an infinity or that, without
 // normalisation, is longer than MaxNorm. x is kept until the next Set.
 func (r *Rows) Set(x *mat.Dense, normalize bool) error {
 	r.in = x
@@ -62,7 +62,7 @@ func (r *Rows) Set(x *mat.Dense, normalize bool) error {
 	return nil
 }
 
-// Center makes r the rows of from, each less its own mean.
+// Center sets r to the rows of from, with its own mean subtracted from each.
 func (r *Rows) Center(from *Rows) {
 	r.Reserve(from.E.Rows, from.E.Cols)
 	r.Unit = false
@@ -74,8 +74,8 @@ func (r *Rows) Center(from *Rows) {
 	}
 }
 
-// Uncenter turns the gradient with respect to centred rows into that with
-// respect to the rows they were made of, in place.
+// Uncenter turns the gradient with respect to centred rows into the gradient
+// with respect to the original rows, in place.
 func (r *Rows) Uncenter(de *mat.Dense) {
 	for i := range de.Rows {
 		center(de.Row(i))
@@ -93,8 +93,8 @@ func center(x []float32) {
 	}
 }
 
-// Reserve makes E an r x c matrix with storage of its own, and Sq of length r,
-// both of arbitrary content, for rows that come from elsewhere.
+// Reserve makes E an r x c matrix with its own storage, and Sq of length r,
+// both with arbitrary content, for rows that come from elsewhere.
 func (r *Rows) Reserve(rows, c int) {
 	r.unit.Rows, r.unit.Cols, r.unit.Stride = rows, c, c
 	r.unit.Data = resize(r.unit.Data, rows*c)
@@ -120,11 +120,11 @@ func badRow(x *mat.Dense, i int) error {
 	return fmt.Errorf("embedding %d is not finite", i)
 }
 
-// Backward writes to dx, or adds to it, the gradient with respect to the rows as
-// given, from the gradient de with respect to E, times scale:
-// scale (de - (de . e) e) / |x| if normalised, scale de otherwise. What leaves
-// the range of float32 is held at its end. dx and de may be
-// the same matrix if nothing is added.
+// Backward writes to dx, or adds to it, the gradient with respect to the rows
+// as given, from the gradient de with respect to E, times scale: scale (de -
+// (de . e) e) / |x| if normalised, scale de otherwise. Values outside the range
+// of float32 are clamped to it. dx and de may be the same matrix if nothing is
+// added.
 func (r *Rows) Backward(de *mat.Dense, scale float64, dx *mat.Dense, add bool) {
 	r.back = backTask{r: r, de: de, dx: dx, scale: scale, add: add}
 	par.Do(chunks(de.Rows), &r.back)

@@ -1,6 +1,6 @@
 package pair
 
-// Optional is a number of a configuration whose default is not 0: the zero
+// Optional is a number in a configuration whose default is not 0: the zero
 // value stands for the default.
 type Optional struct {
 	value float64

@@ -21,7 +21,7 @@ type Table struct {
 }
 
 // Load computes the similarities of anchors lo..hi-1. Rows loaded before are
-// gone, and so is what Weights wrote in their place.
+// discarded, and so is what Weights wrote in their place.
 func (t *Table) Load(lo, hi int) {
 	if lo < 0 || hi < lo || hi > t.A.E.Rows || t.A.E.Cols != t.R.E.Cols {
 		panic(fmt.Sprintf("pair: anchors %d..%d of %d x %d against %d x %d", lo, hi, t.A.E.Rows, t.A.E.Cols, t.R.E.Rows, t.R.E.Cols))
@@ -48,8 +48,8 @@ func (t *Table) square() bool { return t.A == t.R && t.hi-t.lo == t.A.E.Rows }
 // since.
 func (t *Table) Loaded(lo, hi int) bool { return t.loaded && t.lo == lo && t.hi == hi }
 
-// Unload forgets what is loaded, before the embeddings change or after weights
-// took the place of similarities.
+// Unload discards what is loaded; call it before the embeddings change or after
+// weights have taken the place of similarities.
 func (t *Table) Unload() { t.loaded = false }
 
 // rows is mat.Dense.RowRange by value.
@@ -61,7 +61,7 @@ func rows(m *mat.Dense, lo, hi int) mat.Dense {
 	return v
 }
 
-// Row returns the similarities of anchor i, one of the loaded, to all
+// Row returns the similarities of anchor i, which must be loaded, to all
 // references.
 func (t *Table) Row(i int) []float32 { return t.s.Row(i - t.lo) }
 
@@ -71,7 +71,8 @@ func (t *Table) Refs() int { return t.R.E.Rows }
 // unit reports whether D² = 2 - 2S holds for all pairs.
 func (t *Table) unit() bool { return t.A.Unit && t.R.Unit }
 
-// Value returns measure m of anchor i and reference j whose similarity is s.
+// Value returns measure m between anchor i and reference j, whose similarity is
+// s.
 func (t *Table) Value(m Measure, i, j int, s float32) float32 {
 	if m == Similarity {
 		return s
@@ -84,7 +85,7 @@ func (t *Table) Value(m Measure, i, j int, s float32) float32 {
 	return m.fromSquared(float64(d2))
 }
 
-// Values writes measure m of anchor i and each reference in idx to dst.
+// Values writes measure m between anchor i and each reference in idx to dst.
 func (t *Table) Values(m Measure, i int, idx []int32, dst []float32) {
 	s := t.Row(i)
 	if m == Similarity {
@@ -98,8 +99,8 @@ func (t *Table) Values(m Measure, i int, idx []int32, dst []float32) {
 	}
 }
 
-// Negatives writes measure m of anchor i and each of its negatives, ascending,
-// to dst[:0] and returns it. dst must have room for all references.
+// Negatives writes measure m between anchor i and each of its negatives,
+// ascending, to dst[:0] and returns it. dst must have room for all references.
 func (t *Table) Negatives(m Measure, i int, dst []float32) []float32 {
 	dst = t.Across(i, i, dst)
 	if m == Similarity {
@@ -115,9 +116,9 @@ func (t *Table) Negatives(m Measure, i int, dst []float32) []float32 {
 	return dst
 }
 
-// Across writes the similarities of anchor row, one of the loaded, and each
-// negative of anchor i, ascending, to dst[:0] and returns it. dst must have room
-// for all references.
+// Across writes to dst[:0] the similarities between anchor row, which must be
+// loaded, and each negative of anchor i, ascending, and returns it. dst must
+// have room for all references.
 func (t *Table) Across(row, i int, dst []float32) []float32 {
 	s := t.Row(row)
 	dst = dst[:0]
@@ -157,9 +158,9 @@ func (t *Table) NegativeIndices(i int, dst []int32) []int32 {
 	return dst
 }
 
-// Nearness writes to dst, which has a place for every reference, a number that
-// grows as a negative comes nearer to anchor i, v = S on the unit sphere and
-// S - |r|²/2 elsewhere, and -Inf for references that are no negatives. It
+// Nearness writes to dst, which has one entry per reference, a number that
+// grows as a negative comes nearer to anchor i, v = S on the unit sphere and S
+// - |r|²/2 elsewhere, and -Inf for references that are not negatives. It
 // returns the c for which D² = c - 2v.
 func (t *Table) Nearness(i int, dst []float32) (c float32) {
 	s := t.Row(i)
@@ -176,8 +177,9 @@ func (t *Table) Nearness(i int, dst []float32) (c float32) {
 	return c
 }
 
-// Similarities writes to dst, which has a place for every reference, the
-// similarities of anchor i and its negatives, and -Inf for other references.
+// Similarities writes to dst, which has one entry per reference, the
+// similarities of anchor i and its negatives, and -Inf for the other
+// references.
 func (t *Table) Similarities(i int, dst []float32) {
 	copy(dst, t.Row(i))
 	t.mask(i, dst)

@@ -17,8 +17,8 @@ import (
 // that of r. For D² and D it adds c (a - r) and its opposite, c = 2w for D² and
 // w/D for D (0 where D is below 1e-30).
 type Weights struct {
-	// Keep leaves the Table's similarities as they are, for a loss that reads
-	// those of other anchors, at the cost of as much memory again.
+	// Keep leaves the Table's similarities unchanged, for a loss that reads those
+	// of other anchors, at the cost of twice the memory.
 	Keep bool
 
 	t       *Table
@@ -62,10 +62,10 @@ type entries struct {
 // Chunks returns the number of chunks of n anchors.
 func Chunks(n int) int { return chunks(n) }
 
-// Reset begins the weights on measure m of t, none so far. The gradients will
-// be written to dA, of the anchors' shape, and dR, of the references'. Where the
-// references are the anchors, or begin with them, pass nil for dR: what belongs
-// to those goes to dA and the other references are constants.
+// Reset starts collecting weights on measure m of t, with none so far. The
+// gradients will be written to dA, of the anchors' shape, and dR, of the
+// references'. Where the references are the anchors, or begin with them, pass
+// nil for dR: their share goes to dA, and the other references are constants.
 func (w *Weights) Reset(t *Table, m Measure, dA, dR *mat.Dense) {
 	w.t, w.measure, w.dA, w.dR = t, m, dA, dR
 	n := t.A.E.Rows
@@ -85,9 +85,9 @@ func (w *Weights) Reset(t *Table, m Measure, dA, dR *mat.Dense) {
 	w.fresh = true
 }
 
-// Add takes the weights dx[k] of anchor i, the next of its chunk or the last so
-// far, on references ref[k], whose measures are x[k]. Weights of the same pair
-// add up. End must follow.
+// Add takes the weights dx[k] of anchor i, the next of its chunk or the current
+// one, on references ref[k], whose measures are x[k]. Weights of the same pair
+// add up. A call of End must follow.
 func (w *Weights) Add(i int, ref []int32, x, dx []float32) {
 	e := &w.chunk[i/grain]
 	for k, j := range ref {
@@ -102,7 +102,7 @@ func (e *entries) add(ref int32, c float32) {
 	e.ref, e.c = append(e.ref, ref), append(e.c, c)
 }
 
-// End closes the weights of anchor i.
+// End completes the weights of anchor i.
 func (w *Weights) End(i int) {
 	e := &w.chunk[i/grain]
 	e.end = append(e.end, int32(len(e.ref)))
@@ -131,11 +131,11 @@ func (w *Weights) coefficient(i, j int, x, dx float32) (ref int32, c float32) {
 }
 
 // Many is Add for weights on many distinct references: where most are worth
-// keeping they replace the anchor's similarities in the Table, which must not be
-// read afterwards unless Keep is set. A nil ref stands for all negatives of the
-// anchor. Weights are dropped that all together are below a millionth of the
-// anchor's largest, to which largest, that of its other weights, belongs. buf
-// is memory to work in. It is called at most once for an anchor.
+// keeping they replace the anchor's similarities in the Table, which must not
+// be read afterwards unless Keep is set. A nil ref stands for all negatives of
+// the anchor. Weights that all together are below a millionth of the anchor's
+// largest weight are dropped; the argument largest is the largest of its other
+// weights. buf is working memory. Many is called at most once per anchor.
 func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf *[]int32) {
 	largest = max(largest, scan.AbsMax(dx))
 	if largest == 0 {
@@ -243,8 +243,8 @@ func (w *Weights) denseRow(i int) []float32 {
 	return w.kept.Row(i - w.t.lo)
 }
 
-// Room makes room for the dense weights of the Table's loaded anchors, if they
-// are not to take the place of the similarities. It follows Table.Load.
+// Room allocates room for the dense weights of the Table's loaded anchors,
+// unless they are to take the place of the similarities. It follows Table.Load.
 func (w *Weights) Room() {
 	if w.Keep {
 		data := resize(w.kept.Data, len(w.t.s.Data))

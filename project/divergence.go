@@ -11,9 +11,9 @@ import (
 
 // Divergence is the Kullback-Leibler divergence KL(P || Q) of any map of x's
 // rows, with P over all pairs at the given perplexity and Q exact: one measure
-// for maps however they were made. Time grows with n^2, memory does not.
-// Errors: what TSNE.Run reports, and a map of another length; and ctx.Err(),
-// wrapped, once ctx is done, which it looks at before each few rows.
+// for all maps, however they were made. Time grows with n^2, memory does not.
+// Errors: those of TSNE.Run, a map of a different length, and ctx.Err(),
+// wrapped, once ctx is done, which is checked every few rows.
 func Divergence(ctx context.Context, x *mat.Dense, mapX, mapY []float64, perplexity float64) (float64, error) {
 	if err := checkRows(x); err != nil {
 		return 0, err

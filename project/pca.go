@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Components is the outcome of a principal component analysis.
+// Components is the result of a principal component analysis.
 type Components struct {
 	// Scores holds the rows' coordinates along the components, n x k.
 	Scores *mat.Dense
@@ -21,14 +21,14 @@ type Components struct {
 }
 
 // PCA projects the n x d matrix x, centred, on its k directions of largest
-// variance. The components come from orthogonal iteration on the smaller of
-// the d x d covariance and the n x n Gram matrix, from a fixed start, until
-// they are stable to 1e-9 of the largest variance. Each component's sign is
-// such that its score of largest magnitude is positive.
+// variance. The components come from orthogonal iteration on the smaller of the
+// d x d covariance and the n x n Gram matrix, from a fixed start, until they
+// are stable to 1e-9 of the largest variance. The sign of each component is
+// chosen so that its score of largest magnitude is positive.
 //
-// Rows that are all equal give scores of 0. k beyond the rank gives columns
+// Rows that are all equal give scores of 0. A k beyond the rank gives columns
 // of 0. Errors: no rows, values that are not finite, k < 1, and ctx.Err(),
-// wrapped, once ctx is done: PCA looks at it before each block of the matrix and
+// wrapped, once ctx is done: PCA checks it before each block of the matrix and
 // each iteration.
 func PCA(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 	if err := checkRows(x); err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Method is how t-SNE computes the repulsion between points.
+// Method says how t-SNE computes the repulsion between points.
 type Method int
 
 const (
-	// Auto is Exact up to 2000 rows and Field beyond.
+	// Auto is Exact up to 2000 rows and Field above that.
 	Auto Method = iota
-	// Exact uses all pairs, in the affinities too: time and memory grow with n^2.
+	// Exact uses all pairs, for the affinities too: time and memory grow with n^2.
 	Exact
 	// Field uses the 3 x perplexity nearest neighbours and a field on a grid.
 	Field
@@ -23,21 +23,21 @@ const (
 
 const autoExact = 2000
 
-// TSNE holds the settings of a t-SNE map (van der Maaten and Hinton, 2008).
-// The zero value is the stated default.
+// TSNE holds the settings of a t-SNE map (van der Maaten and Hinton, 2008). The
+// zero value means the stated defaults.
 type TSNE struct {
-	// Perplexity is the effective number of neighbours, 30, or (n-1)/3 where
+	// Perplexity is the effective number of neighbours; default 30, or (n-1)/3 if
 	// that is less. It must be less than the number of rows.
 	Perplexity float64
-	// Iterations in all, 1000; the first Early of them, 250, multiply the
-	// affinities by Exaggeration, 12.
+	// Iterations is their total number, default 1000; the first Early of them,
+	// default 250, multiply the affinities by Exaggeration, default 12.
 	Iterations, Early int
 	Exaggeration      float64
 	// LearningRate is max(n / 48, 50) by default (Belkina et al., 2019).
 	LearningRate float64
 	Method       Method
-	// Seed of the small random offsets from the principal components that
-	// the map starts from; they part rows that are equal.
+	// Seed of the small random offsets from the principal components from which
+	// the map starts; they separate rows that are equal.
 	Seed uint64
 	// Progress, if set, is called after every tenth iteration.
 	Progress func(done, total int)
@@ -47,7 +47,7 @@ type TSNE struct {
 type Map struct {
 	X, Y []float64
 	// KL is the Kullback-Leibler divergence of the map's similarities from the
-	// affinities that were used, in nats; Perplexity is theirs.
+	// affinities used, in nats; Perplexity is the perplexity of those affinities.
 	KL, Perplexity float64
 	Iterations     int
 	Method         Method
@@ -90,10 +90,10 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 // momentum (0.5, later 0.8) and per-coordinate gains, from the first two
 // principal components scaled to a standard deviation of 1e-4.
 //
-// One row is placed at the origin. Equal rows end near each other. Errors: no
-// rows, values that are not finite, a perplexity that n rows cannot have,
-// settings out of range, and ctx.Err(), wrapped, once ctx is done: every loop over
-// rows or iterations looks at it.
+// One row is placed at the origin. Equal rows end up near each other. Errors:
+// no rows, values that are not finite, a perplexity that n rows cannot have,
+// settings out of range, and ctx.Err(), wrapped, once ctx is done: every loop
+// over rows or iterations checks it.
 func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err

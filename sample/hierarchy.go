@@ -18,15 +18,15 @@ type HierarchyConfig struct {
 }
 
 // Hierarchical draws batches by two labels: coarse classes, fine classes of
-// each, samples of each. So an anchor finds both near relatives (its fine
+// each, samples of each. An anchor thus finds both near relatives (its fine
 // class) and far ones (its coarse class) in the batch.
 //
 // Coarse classes, the fine classes of each and the samples of each are visited
-// in rounds as by Balanced, and as there no sample comes up twice in a batch. A
-// coarse class gives Fine x PerClass samples: where its fine classes are too
-// few or too small for that it gives more of those that have them, in the end
-// all it has, and the batch is filled with further coarse classes. The batches
-// of an epoch depend on the seed and the epoch's number only.
+// in rounds as in Balanced, and again no sample comes up twice in a batch. A
+// coarse class gives Fine x PerClass samples: if its fine classes are too few
+// or too small for that, it gives more of those that have them, if need be all
+// it has, and further coarse classes fill the batch. The batches of an epoch
+// depend only on the seed and the epoch's number.
 type Hierarchical struct {
 	cfg     HierarchyConfig
 	coarse  [][][]int // samples by coarse class and fine class
@@ -38,8 +38,8 @@ type Hierarchical struct {
 }
 
 // NewHierarchical groups samples. A fine label may occur under several coarse
-// ones: these are classes of their own. It is an error if there are no samples,
-// the labels differ in number or the configuration cannot be met.
+// ones; these count as different classes. It is an error if there are no
+// samples, the labels differ in number or the configuration cannot be met.
 func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, error) {
 	if len(coarse) == 0 || len(coarse) != len(fine) {
 		return nil, fmt.Errorf("sampling: %d coarse and %d fine labels", len(coarse), len(fine))
@@ -120,16 +120,16 @@ func compare(a, b int64) int {
 func (h *Hierarchical) Batches() int { return h.batches }
 
 // BatchSize returns the number of samples in a batch: Coarse x Fine x PerClass,
-// or all there are if they are fewer.
+// or all samples if there are fewer.
 func (h *Hierarchical) BatchSize() int { return h.size }
 
-// Config returns the configuration with its defaults filled in, but for Batches.
+// Config returns the configuration with its defaults filled in, except Batches.
 func (h *Hierarchical) Config() HierarchyConfig { return h.cfg }
 
 // State returns the number of the next epoch.
 func (h *Hierarchical) State() State { return State{h.epoch} }
 
-// Restore continues at s.
+// Restore continues from s.
 func (h *Hierarchical) Restore(s State) error {
 	if s.Epoch < 0 {
 		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
@@ -139,7 +139,7 @@ func (h *Hierarchical) Restore(s State) error {
 }
 
 // Epoch returns the batches of the next epoch: indices into the labels, those
-// of one class together. They are the caller's to keep.
+// of one class together. The caller may keep them.
 func (h *Hierarchical) Epoch() [][]int {
 	rng := rand.New(rand.NewPCG(h.cfg.Seed, uint64(h.epoch)^0x41e4a7))
 	h.epoch++

@@ -1,6 +1,7 @@
 // Package sample draws batches of dataset indices. In: the labels of a training
-// set. Out: batches in which a class present has several samples, so that an
-// anchor finds positives, and no sample comes up twice, so that none is its own.
+// set. Out: batches in which every class present has several samples, so that
+// an anchor finds positives, and in which no sample comes up twice, so that
+// none is its own positive.
 package sample
 
 import (
@@ -11,47 +12,47 @@ import (
 
 // Config describes batches of Classes x PerClass samples.
 type Config struct {
-	// Classes is the number of classes in a batch. By default it is what makes a
-	// batch of about 128 samples, at least 2 and at most those there are.
+	// Classes is the number of classes in a batch. By default there are enough for
+	// a batch of about 128 samples, at least 2 and at most as many as there are.
 	Classes int
-	// PerClass is the number of samples of each. By default it is what classes
-	// hold: the median size of those with more than one sample, at least 2 and
-	// at most 16, or as many as 128 samples need where there are fewer than 8
-	// classes or Classes says so.
+	// PerClass is the number of samples of each. By default it follows the sizes
+	// of the classes: the median size of those with more than one sample, at least
+	// 2 and at most 16, or as many as a batch of 128 needs if there are fewer than
+	// 8 classes or Classes is set so low.
 	PerClass int
 	// Batches is the length of an epoch. By default it is the larger of
-	// ceil(samples / batch size) and ceil(classes there are / Classes), so that
-	// an epoch draws about as many samples as there are and visits every class.
+	// ceil(samples / batch size) and ceil(number of classes / Classes), so that an
+	// epoch draws about as many samples as there are and visits every class.
 	Batches int
 	// Power makes a class of s samples come up in proportion to s^Power: 0, the
-	// default, for all classes alike, 1 for as often as its samples are frequent,
-	// 0.5 between. Every class still comes up at least once an epoch, and none
-	// twice in a batch.
+	// default, treats all classes alike, 1 draws them in proportion to their size,
+	// 0.5 is in between. Every class still comes up at least once per epoch, and
+	// none comes up twice in a batch.
 	Power float64
 	Seed  uint64
 }
 
-// State is where a sampler stands: at the start of which epoch.
+// State is the position of a sampler: the epoch at whose start it is.
 type State struct {
 	Epoch int `json:"epoch"`
 }
 
 // Balanced draws class-balanced batches.
 //
-// An epoch is Batches batches. Classes are visited in rounds: each round is a
-// fresh random order of all classes, and batches take consecutive classes, a
-// class that would come twice into one batch giving way to others. So the
-// number of visits differs by one at most between classes when a round ends,
-// and every class is visited if Batches x Classes suffices. Within a class
-// samples are visited in rounds in the same way.
+// An epoch has Batches batches. Classes are visited in rounds: each round is a
+// fresh random order of all classes, and batches take consecutive classes; a
+// class that would come up twice in one batch gives way to others. At the end
+// of a round the numbers of visits therefore differ by at most one between
+// classes, and every class is visited if Batches x Classes is large enough.
+// Within a class, samples are visited in rounds in the same way.
 //
 // No sample comes up twice in a batch. A class with fewer than PerClass samples
-// gives all it has, and the batch is filled with further classes, dealt in
-// rounds of their own. Only if the batch then holds all classes, those that have
-// more samples give more than PerClass. So a class of one sample never gives a
-// pair of its own, and all batches have the same size.
+// gives all it has, and the batch is filled with further classes, which are
+// dealt in separate rounds. Only if the batch then contains all classes do
+// those with more samples give more than PerClass. Thus a class of one sample
+// never forms a positive pair, and all batches have the same size.
 //
-// The batches of an epoch depend on the seed and the epoch's number only.
+// The batches of an epoch depend only on the seed and the epoch's number.
 type Balanced struct {
 	cfg     Config
 	classes [][]int // indices by class, classes by ascending label
@@ -63,7 +64,7 @@ type Balanced struct {
 	quotas  []int // visits of each class in an epoch, if Power is not 0
 }
 
-// New groups labels. It is an error if there are none or the configuration
+// New groups labels. It is an error if there are no labels or the configuration
 // cannot be met.
 func New(labels []int64, cfg Config) (*Balanced, error) {
 	if len(labels) == 0 {
@@ -147,17 +148,17 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 // Batches returns the number of batches in an epoch.
 func (b *Balanced) Batches() int { return b.batches }
 
-// BatchSize returns the number of samples in a batch: Classes x PerClass, or all
-// there are if they are fewer.
+// BatchSize returns the number of samples in a batch: Classes x PerClass, or
+// all samples if there are fewer.
 func (b *Balanced) BatchSize() int { return b.size }
 
-// Config returns the configuration with its defaults filled in, but for Batches.
+// Config returns the configuration with its defaults filled in, except Batches.
 func (b *Balanced) Config() Config { return b.cfg }
 
 // State returns the number of the next epoch.
 func (b *Balanced) State() State { return State{b.epoch} }
 
-// Restore continues at s.
+// Restore continues from s.
 func (b *Balanced) Restore(s State) error {
 	if s.Epoch < 0 {
 		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
@@ -167,7 +168,7 @@ func (b *Balanced) Restore(s State) error {
 }
 
 // Epoch returns the batches of the next epoch: indices into the labels, those
-// of one class together. They are the caller's to keep.
+// of one class together. The caller may keep them.
 func (b *Balanced) Epoch() [][]int {
 	rng := rand.New(rand.NewPCG(b.cfg.Seed, uint64(b.epoch)^0x5a3b1e))
 	b.epoch++

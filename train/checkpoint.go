@@ -32,7 +32,7 @@ const (
 	checkpointVersion = "1"
 )
 
-// CheckpointPath is where the run in dir keeps its checkpoint.
+// CheckpointPath returns the path of the checkpoint of the run in dir.
 func CheckpointPath(dir string) string { return filepath.Join(dir, checkpointDir, checkpointFile) }
 
 // state is what a run needs, beside its tensors and its configuration, to go on

@@ -2,8 +2,8 @@ package train
 
 // Config describes a run. Start from Default; Parse reads it from YAML.
 //
-// Fields whose comment says "by the data" are filled in when the data set is
-// known; the run folder's config.yaml holds what they became.
+// Fields described as "chosen from the data" are filled in when the data set is
+// known; the run folder's config.yaml contains the values chosen.
 type Config struct {
 	Data    DataConfig    `yaml:"data"`
 	Network NetworkConfig `yaml:"network"`
@@ -104,7 +104,7 @@ type Group struct {
 	NoDecay bool    `yaml:"no_decay" help:"no weight decay"`
 }
 
-// GroupList is a list of groups; the first that fits a parameter counts.
+// GroupList is a list of groups; the first that matches a parameter applies.
 type GroupList []Group
 
 // EvalConfig describes the evaluation.
@@ -118,7 +118,7 @@ type EvalConfig struct {
 	Batch    int      `yaml:"batch" help:"images per batch in evaluation"`
 }
 
-// Default returns the configuration that a run has when nothing is said.
+// Default returns the configuration of a run for which nothing is set.
 func Default() Config {
 	return Config{
 		Data:    DataConfig{Augment: "none", Pixels: "unit"},

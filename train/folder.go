@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/lock"
 )
 
-// Begun tells whether dir is the folder of a run, ended or not, that
-// Options.Resume can go on with or Options.Force replace.
+// Begun reports whether dir is the folder of a run, finished or not, that
+// Options.Resume can continue or Options.Force replace.
 func Begun(dir string) bool {
 	c, err := look(dir, nil)
 	return err == nil && c.run()

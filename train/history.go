@@ -15,7 +15,8 @@ type Epoch struct {
 	// Metrics are the scores after the epoch, named SET_METRIC, in the order of
 	// evaluation; empty if the epoch was not evaluated.
 	Metrics []Metric `json:"metrics,omitempty"`
-	// Warning says why less than a hundredth of the tuples was active; else "".
+	// Warning says why fewer than a hundredth of the tuples were active; else it
+	// is "".
 	Warning string `json:"warning,omitempty"`
 }
 

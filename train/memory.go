@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/pair"
 )
 
-// MemoryPlan is what a run takes in bytes, as its settings tell before anything
-// is made. It counts what grows with the settings; the samples, which are read
-// before, and the program itself come on top.
+// MemoryPlan is the memory a run needs, in bytes, determined from its settings
+// before anything is allocated. It counts what grows with the settings; the
+// samples, which are read earlier, and the program itself are not included.
 type MemoryPlan struct {
 	Network     int64 // values, running statistics and gradients
 	Optimizer   int64 // its moments, of the network's parameters and the loss's
@@ -26,13 +26,13 @@ type MemoryPlan struct {
 	Embeddings  int64 // of the sets that are scored
 }
 
-// MemoryPart is a part of a plan under the name by which it is shown.
+// MemoryPart is a part of a plan with the name under which it is shown.
 type MemoryPart struct {
 	Name  string
 	Bytes int64
 }
 
-// Parts lists the parts of the plan, the largest first.
+// Parts lists the parts of the plan, largest first.
 func (p MemoryPlan) Parts() []MemoryPart {
 	parts := []MemoryPart{
 		{"network", p.Network}, {"loss", p.Loss}, {"optimizer", p.Optimizer}, {"activations", p.Activations},

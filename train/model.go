@@ -48,7 +48,7 @@ func Load(dir string) (*Model, error) {
 	return &Model{cfg, net}, nil
 }
 
-// Embed computes the embeddings of the samples of p, which are brought to the
+// Embed computes the embeddings of the samples of p, which are converted to the
 // size and the channels that the network was trained on.
 func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	f, err := newFeed(p, m.Config.Data, 0, false)
@@ -87,13 +87,13 @@ func Whole(d *data.Dataset) (*data.Part, error) {
 	return p, nil
 }
 
-// Embedded is the embeddings of samples of a part: row i is the sample at
-// position Pos[i].
+// Embedded holds the embeddings of samples of a part: row i is that of the
+// sample at position Pos[i].
 type Embedded struct {
 	X    *mat.Dense
 	Part *data.Part
 	Pos  []int
-	// LeftOut, of Model.Embed, tells of what has no row.
+	// LeftOut, set by Model.Embed, lists what has no row.
 	LeftOut []data.LeftOut
 }
 

@@ -20,7 +20,7 @@ import (
 // overrides, each "section.key=value". file names the source in messages.
 //
 // Unknown keys are errors that name the nearest known one; every error gives
-// the file and line, or the override, that it is about.
+// the file and line, or the override, that it concerns.
 func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	cfg := Default()
 	p := configParser{cfg: &cfg, where: map[string]string{}}

@@ -21,24 +21,25 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Options say where a run's files are and who watches. The zero value keeps
-// nothing on disk.
+// Options say where a run's files go and who observes it. The zero value writes
+// nothing to disk.
 type Options struct {
-	// Dir is the run folder, made if need be. A new run wants it empty. The
-	// process that trains holds it, and another gets a *lock.HeldError.
+	// Dir is the run folder, created if need be. For a new run it must be empty.
+	// The process that trains locks it, and any other gets a *lock.HeldError.
 	Dir string
-	// Free lets a new run that finds Dir taken make Dir-2, Dir-3 and so on
+	// Free lets a new run that finds Dir in use create Dir-2, Dir-3 and so on
 	// instead; Result.Dir and Event.Dir say which.
 	Free bool
 	// Resume continues from the checkpoint in Dir. A run that was stopped before
-	// its first begins again, and one that has ended gets its files again.
+	// its first checkpoint starts again, and one that has finished gets its files
+	// written again.
 	Resume bool
-	// Force lets a new run replace the one that is in Dir: the files that a run
-	// writes are removed, others stay.
+	// Force lets a new run replace the one in Dir: the files that a run writes are
+	// removed, others are kept.
 	Force bool
-	// Own names files in Dir that are the caller's and in nobody's way.
+	// Own names files in Dir that belong to the caller and are to be left alone.
 	Own []string
-	// Home is the folder of data sets by name; see data.Home.
+	// Home is the folder with the data sets known by name; see data.Home.
 	Home string
 	// Dataset, if set, is used instead of opening what the configuration names.
 	Dataset *data.Dataset
@@ -48,7 +49,7 @@ type Options struct {
 	files atomic.Files // tests put faults into it
 }
 
-// Event tells an observer how far a run is.
+// Event tells an observer how far a run has got.
 type Event struct {
 	Stage         Stage
 	Dir           string // the run folder
@@ -58,9 +59,9 @@ type Event struct {
 	Elapsed       time.Duration
 	Result        objective.Result // of the last step
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
-	// Imported tells how pretrained weights fit the network; nil without any.
+	// Imported says how pretrained weights fit the network; nil if there are none.
 	Imported *nn.ImportReport
-	// Memory is the plan of what the run takes.
+	// Memory is the planned memory of the run.
 	Memory MemoryPlan
 	// Notes are remarks about the run and its training samples that a user should
 	// see.
@@ -79,7 +80,7 @@ const (
 	Finished              // the files are written
 )
 
-// Result is what a run came to.
+// Result is the outcome of a run.
 type Result struct {
 	Dir     string // the run folder
 	Config  Config // resolved
@@ -94,7 +95,7 @@ type Result struct {
 	Wait   float64
 	Took   time.Duration
 	Notes  []string // see Event
-	// LeftOut tells of the files and samples that were not used.
+	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
 }
 
@@ -130,9 +131,9 @@ type trainer struct {
 	modelSaved bool // by this process, with its last weights
 }
 
-// Run trains as cfg says. If ctx ends, the run stops after the step under way,
-// writes its checkpoint and returns the context's error; so it can be resumed.
-// On any other error the last good checkpoint stays.
+// Run trains as cfg says. If ctx ends, the run stops after the current step,
+// writes its checkpoint and returns the context's error, so that it can be
+// resumed. On any other error the last good checkpoint is kept.
 func Run(ctx context.Context, cfg Config, opts Options) (*Result, error) {
 	t, err := newTrainer(ctx, cfg, opts)
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Network is what a run needs of the engine that runs a network; *nn.Net is
-// one. Forward and Infer return embeddings that are valid until the next call.
+// Network is what a run needs from the engine that runs a network; *nn.Net
+// implements it. Forward and Infer return embeddings that are valid until the
+// next call.
 type Network interface {
 	Forward(x []float32, n int) *mat.Dense
 	Backward(dE *mat.Dense)
@@ -27,13 +28,13 @@ type Network interface {
 	Params() []*nn.Param
 	Dim() int
 	Spec() *nn.Spec
-	// Step counts training passes; with the seed it fixes what dropout drops.
+	// Step counts training passes; with the seed it determines what dropout drops.
 	Step() uint64
 	SetStep(n uint64)
-	// Diagnose passes n images forward again and says, as an error, which layer
-	// is the first to give a value that is not finite; nil if none does.
+	// Diagnose passes n images forward again and returns an error that names the
+	// first layer to give a value that is not finite, or nil.
 	Diagnose(x []float32, n int) error
-	// SaveWith gives the files of the weights and of the description to write.
+	// SaveWith passes the files of the weights and of the description to write.
 	SaveWith(write func(name string, content func(io.Writer) error) error) error
 }
 

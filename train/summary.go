@@ -23,11 +23,11 @@ type Summary struct {
 	// Notes are remarks about the run, Warnings those of epochs.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// LeftOut tells of the files and samples that were not used.
+	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 }
 
-// Summary sums up the run that is in dir.
+// Summary summarises the run in dir.
 func (r *Result) Summary(dir string) Summary {
 	last := r.Last()
 	s := Summary{

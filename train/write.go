@@ -37,7 +37,7 @@ func (c *Config) clone() Config {
 	return out
 }
 
-// Name is what a run with this configuration is called: the data set and the
+// Name returns the name of a run with this configuration: the data set and the
 // loss. A path that does not end in a name, such as . or .., gives the name of
 // the folder it leads to.
 func (c *Config) Name() string {

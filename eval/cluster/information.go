@@ -9,7 +9,8 @@ import (
 
 // Mean is the normaliser of NMI and AMI: the mean of the entropies of classes
 // and clusters. scikit-learn changed its default from the geometric to the
-// arithmetic mean in version 0.22, so a value means little without its name.
+// arithmetic mean in version 0.22, so a value means little without the name of
+// its mean.
 type Mean int
 
 const (
@@ -80,9 +81,9 @@ func (t *Table) NMI(m Mean) float64 {
 // partition of everything into one group, or of everything into singletons,
 // scores 1 with itself.
 //
-// The expectation takes as long as the sizes of the groups are various: minutes
-// for millions of items. AMI looks at ctx for every two sizes and returns
-// ctx.Err(), wrapped, once that is done.
+// The time for the expectation grows with the number of different group sizes:
+// minutes for millions of items. AMI checks ctx for every pair of sizes and
+// returns ctx.Err(), wrapped, once ctx is done.
 func (t *Table) AMI(ctx context.Context, m Mean) (float64, error) {
 	if len(t.classes) == len(t.clusters) && len(t.cells) == len(t.classes) {
 		return 1, nil // the partitions are equal, whatever the denominator
@@ -146,8 +147,8 @@ func sizes(counts []int) []multiple {
 	return out
 }
 
-// Homogeneity is MI / H(classes): 1 if every cluster holds one class only. It is
-// 1 if there is a single class.
+// Homogeneity is MI / H(classes): 1 if every cluster contains only one class.
+// It is 1 if there is a single class.
 func (t *Table) Homogeneity() float64 {
 	a, _ := t.Entropies()
 	return ratio(t.MutualInformation(), a)

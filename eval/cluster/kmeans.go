@@ -36,13 +36,13 @@ type Config struct {
 	K int
 	// Init is how to start; default PlusPlus.
 	Init Init
-	// Restarts is how many starts are tried, the one with the least inertia
-	// wins; default 1.
+	// Restarts is the number of starts tried; the one with the least inertia is
+	// kept; default 1.
 	Restarts int
-	// Iterations bounds the rounds of assignment and update; default 100.
+	// Iterations is the most rounds of assignment and update; default 100.
 	Iterations int
-	// Batch, if positive, makes every round look at that many rows drawn at
-	// random instead of all: for sets too large for full rounds.
+	// Batch, if positive, makes every round use that many rows drawn at random
+	// instead of all, for sets too large for full rounds.
 	Batch int
 	// Seed of the random choices. Restart r draws from stream r of the seed.
 	Seed uint64
@@ -50,7 +50,7 @@ type Config struct {
 	Progress func(done float64)
 }
 
-// Result is a partition and how it came about.
+// Result is a partition and how it was obtained.
 type Result struct {
 	K          int
 	Init       Init
@@ -75,14 +75,14 @@ type Result struct {
 
 // KMeans partitions the rows of x (n x d) into K clusters by Lloyd's algorithm:
 // assign every row to the nearest centroid, ties to the lowest; move every
-// centroid to the mean of its rows; repeat until nothing changes. A cluster that
-// falls empty takes the row farthest from its own centroid. The seed fixes the
-// result to the bit.
+// centroid to the mean of its rows; repeat until nothing changes. A cluster
+// that becomes empty takes the row farthest from its own centroid. The seed
+// fixes the result to the bit.
 //
-// It returns an error if there are no rows or fewer than K, if a row is not finite
-// (it is named), or if a setting is out of range. It looks at ctx before each
-// centroid of the start, each block of rows of a round and each empty cluster, and
-// returns ctx.Err(), wrapped, once that is done.
+// It returns an error if there are no rows or fewer than K, if a row is not
+// finite (it is named), or if a setting is out of range. It checks ctx before
+// each initial centroid, each block of rows in a round and each empty cluster,
+// and returns ctx.Err(), wrapped, once ctx is done.
 func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	if x == nil || x.Rows == 0 {
 		return nil, errors.New("k-means of no rows")

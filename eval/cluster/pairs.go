@@ -28,9 +28,9 @@ func (t *Table) ARI() float64 {
 	return (both - expected) / ((class+clust)/2 - expected)
 }
 
-// F1 is the harmonic mean of pairwise precision (pairs in one cluster that share
-// a class) and recall (pairs of one class that share a cluster). It is 0 if no
-// pair shares both, also when there are no pairs at all.
+// F1 is the harmonic mean of pairwise precision (pairs in one cluster that
+// share a class) and recall (pairs of one class that share a cluster). It is 0
+// if no pair shares both, including when there are no pairs at all.
 func (t *Table) F1() float64 {
 	both, class, clust, _ := t.pairs()
 	if both == 0 {

@@ -14,25 +14,25 @@ import (
 // minForModes is the smallest class whose modes are counted.
 const minForModes = 10
 
-// Class is one class's part of the diagnosis. Distances are those of the rows as
+// Class is one class's part of the diagnosis. Distances are between the rows as
 // compared, not relative to the spread.
 type Class struct {
 	Label int64  `json:"label"`
 	Name  string `json:"name,omitempty"`
 	Size  int    `json:"size"`
-	// Diameter is the largest distance of two of its rows (of PerClass drawn ones
-	// in a larger class).
+	// Diameter is the largest distance between two of its rows (of PerClass rows
+	// drawn at random if the class is larger).
 	Diameter float64 `json:"diameter"`
-	// Intra is the root mean square distance of two of its rows; 0 for a class of
-	// one. Other is the same between its rows and those of the class for which it
-	// is least, Nearest.
+	// Intra is the root mean square distance between two of its rows; 0 for a
+	// class of one. Other is the same between its rows and those of the class for
+	// which it is smallest, Nearest.
 	Intra   float64 `json:"intra"`
 	Other   float64 `json:"other"`
 	Nearest int64   `json:"nearest"`
 	// Modes is the number of groups that k-means splits the class into with the
 	// largest mean silhouette, if that is at least 0.5 (a reasonable structure,
-	// Kaufman and Rousseeuw 1990); else 1. It is 0, not known, for fewer than 10
-	// rows.
+	// Kaufman and Rousseeuw 1990); else 1. It is 0, meaning unknown, for fewer
+	// than 10 rows.
 	Modes int `json:"modes"`
 	// Silhouette is that of the best split.
 	Silhouette float64 `json:"silhouette"`

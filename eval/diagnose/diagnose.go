@@ -15,7 +15,7 @@ import (
 // Input is an embedding to diagnose.
 type Input struct {
 	X *mat.Dense
-	// Labels are those of training, the coarse ones.
+	// Labels are the training labels, the coarse ones.
 	Labels []int64
 	// Fine are finer labels, nil if none are known.
 	Fine []int64
@@ -30,16 +30,16 @@ type Options struct {
 	// Margin of the triplets that count as active, in squared distance of the rows
 	// as compared; default 0.2.
 	Margin float64
-	// Anchors bounds the anchors of the triplet measures, drawn at random if there
-	// are more rows; default 5000. An anchor meets all rows.
+	// Anchors is the most anchors used for the triplet measures, drawn at random
+	// if there are more rows; default 5000. Each anchor is compared with all rows.
 	Anchors int
-	// PerClass bounds the rows of a class that its diameter and its modes are
-	// computed from; default 400, at least 2.
+	// PerClass is the most rows of a class from which its diameter and modes are
+	// computed; default 400, at least 2.
 	PerClass int
-	// MaxK bounds the clusters of the NMI curve; default 2000.
+	// MaxK is the largest number of clusters on the NMI curve; default 2000.
 	MaxK int
 	Seed uint64
-	// Progress, if set, is told the stage that begins.
+	// Progress, if set, is called with each stage as it begins.
 	Progress func(stage string)
 }
 
@@ -91,13 +91,14 @@ type Result struct {
 	// that have more than one mode, MeanModes their mean number of modes.
 	MultiModal float64 `json:"multi_modal"`
 	MeanModes  float64 `json:"mean_modes"`
-	// Spectrum is that of all rows. ClassRank is the median effective rank of the
-	// classes.
+	// Spectrum is the spectrum of all rows. ClassRank is the median effective rank
+	// of the classes.
 	Spectrum  Spectrum `json:"spectrum"`
 	ClassRank float64  `json:"class_rank"`
-	// Alignment is the mean squared distance of two rows of a class, Uniformity
-	// log mean exp(-2 d^2) over pairs of rows, both with distances relative to the
-	// spread (Wang and Isola 2020; on the sphere, centred, their definition).
+	// Alignment is the mean squared distance between two rows of a class,
+	// Uniformity log mean exp(-2 d^2) over pairs of rows, both with distances
+	// relative to the spread (Wang and Isola 2020; on the sphere, centred, their
+	// definition).
 	Alignment  float64  `json:"alignment"`
 	Uniformity float64  `json:"uniformity"`
 	Triplets   Triplets `json:"triplets"`
@@ -109,7 +110,7 @@ type Result struct {
 	FineChance *float64 `json:"fine_chance,omitempty"`
 	// FineGain is (p - FineChance) / (1 - FineChance), p being the share of fine
 	// hits among the queries whose nearest neighbour is of their own class: 0 if
-	// the inside of the classes is in no order, 1 if it is in perfect order.
+	// the samples within classes are in no order, 1 if they are in perfect order.
 	FineGain *float64 `json:"fine_gain,omitempty"`
 	// Curve is NMI against the number of clusters.
 	Curve []Clustering `json:"nmi_curve"`
@@ -119,9 +120,9 @@ type Result struct {
 
 // Run diagnoses an embedding. It returns an error if an option is out of range,
 // lengths differ, a row is not finite (it is named), there are fewer than two
-// classes, no class has two rows, or all rows are equal: there is nothing to tell
-// apart then. It looks at ctx before each few rows and each class, and returns
-// ctx.Err(), wrapped, once ctx is done.
+// classes, no class has two rows, or all rows are equal, which leaves nothing
+// to tell apart. It checks ctx every few rows and before each class, and
+// returns ctx.Err(), wrapped, once ctx is done.
 func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	opt.setDefaults()
 	if err := opt.check(); err != nil {

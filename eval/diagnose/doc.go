@@ -1,11 +1,11 @@
 // Package diagnose tells whether an embedding has collapsed its classes to
-// points, and how well it orders the inside of a class. In: embeddings, the
-// labels they were trained by and, if known, finer ones. Out: a Result of plain
-// numbers, per class and for the whole, with a verdict in words and the figures
+// points, and how well it orders the samples within a class. In: embeddings,
+// the labels they were trained with and, if known, finer ones. Out: a Result of
+// plain numbers, per class and overall, with a verdict in words and the figures
 // behind it; package report draws it.
 //
-// Distances are Euclidean between the rows as given, or between rows of length 1
-// if the cosine is asked for. Where a measure needs a common scale they are taken
-// relative to the spread, the root mean square distance of the rows from their
-// mean, so that embeddings of different size compare.
+// Distances are Euclidean between the rows as given, or between rows of length
+// 1 if the cosine is asked for. Where a measure needs a common scale, distances
+// are taken relative to the spread, the root mean square distance of the rows
+// from their mean, so that embeddings of different scale can be compared.
 package diagnose

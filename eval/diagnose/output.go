@@ -12,18 +12,18 @@ import (
 	"text/tabwriter"
 )
 
-// Measure is one figure of the whole embedding with what it says.
+// Measure is one figure for the whole embedding, with its meaning.
 type Measure struct {
 	Name   string
 	Value  float64
 	Digits int
-	// Structure is 1 if a larger value speaks for structure, -1 if a smaller one
+	// Structure is 1 if a larger value indicates structure, -1 if a smaller one
 	// does, 0 if neither.
 	Structure int
 	Meaning   string
 }
 
-// Measures lists the figures of the whole embedding.
+// Measures lists the figures for the whole embedding.
 func (r *Result) Measures() []Measure {
 	m := []Measure{
 		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},

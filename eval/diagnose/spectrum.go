@@ -17,10 +17,10 @@ type Spectrum struct {
 	// EffectiveRank is exp of the entropy of the values' shares (Roy and Vetterli
 	// 2007): d if all are equal, 1 if one holds everything, 0 if all are 0.
 	EffectiveRank float64 `json:"effective_rank"`
-	// Axes90 is the number of axes that hold 90 % of the variance.
+	// Axes90 is the number of axes that account for 90 % of the variance.
 	Axes90 int `json:"axes_90"`
 	// Decay is the slope of -ln(value) against its rank by least squares, over the
-	// values above a thousandth of the largest: how steep the fall is.
+	// values above a thousandth of the largest: how steeply they fall.
 	Decay float64 `json:"decay"`
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Triplets says where anchors stand between their positives and negatives.
+// Triplets describes how near anchors are to their positives and negatives.
 type Triplets struct {
-	// Anchors is the number of anchors; those of a class of one are none.
+	// Anchors is the number of anchors; members of a class of one are not anchors.
 	Anchors int `json:"anchors"`
 	// EasyPositive... are the similarities of each anchor with its nearest and
 	// farthest positive and negative: 1 - d^2/2 with d of rows of length 1 (the
@@ -30,14 +30,14 @@ type Triplets struct {
 	EasyCorrect float64 `json:"easy_correct"`
 	HardCorrect float64 `json:"hard_correct"`
 	// Violated is the share of triplets (anchor, any positive, any negative) whose
-	// negative is nearer than the positive; Active that of triplets with
-	// d_ap^2 - d_an^2 + Margin > 0. From up to 1000 anchors, 200 positives and
+	// negative is nearer than the positive; Active that of triplets with d_ap^2 -
+	// d_an^2 + Margin > 0. Computed from up to 1000 anchors with 200 positives and
 	// 2000 negatives each.
 	Violated float64 `json:"violated"`
 	Active   float64 `json:"active"`
 	Margin   float64 `json:"margin"`
 	// Hardest is L_HN, the largest d_ap - d_an of any triplet of the anchors, at
-	// least 0. Half of it bounds from below how far the distances have to change
+	// least 0. Half of it is a lower bound on how far the distances have to change
 	// before every anchor is nearer to its own class than to any other.
 	Hardest  float64 `json:"hardest"`
 	Isometry float64 `json:"isometric_error_bound"`

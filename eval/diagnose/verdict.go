@@ -20,12 +20,12 @@ const (
 	Unseparated State = "not separated"
 )
 
-// Verdict is the finding and what it rests on.
+// Verdict is the finding and the reasons for it.
 type Verdict struct {
 	State State `json:"state"`
 	// Score is the mean of the signs, each from -1 (collapse) to 1 (structure).
 	Score float64 `json:"score"`
-	// Text says it in a sentence; Reasons give the figures.
+	// Text says it in one sentence; Reasons give the figures.
 	Text    string   `json:"text"`
 	Reasons []string `json:"reasons"`
 	// Tightest is the class with the least Intra / Other, the most collapsed;

@@ -31,7 +31,7 @@ func (d Distance) String() string {
 	return distanceNames[d]
 }
 
-// Check returns an error if d is none of the distances.
+// Check returns an error if d is not one of the distances.
 func (d Distance) Check() error {
 	if d < 0 || int(d) >= len(distanceNames) {
 		return fmt.Errorf("%v is none of %s", d, strings.Join(distanceNames, ", "))
@@ -80,8 +80,8 @@ func (s *scorer) score(i, j int) float64 {
 	return dot16.Dot(x, y)
 }
 
-// Normalized returns a copy of x with every row scaled to length 1; rows of zeros
-// stay.
+// Normalized returns a copy of x with every row scaled to length 1; rows of
+// zeros are left unchanged.
 func Normalized(x *mat.Dense) *mat.Dense {
 	inv := inverseNorms(x)
 	out := mat.New(x.Rows, x.Cols)

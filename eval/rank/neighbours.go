@@ -17,17 +17,17 @@ import (
 type Neighbours struct {
 	K   int
 	Row []int32
-	// Value is the squared distance (Euclidean), the cosine or the product that
-	// goes with Row.
+	// Value is the squared distance (Euclidean), the cosine or the product for
+	// each entry of Row.
 	Value []float64
 }
 
-// Nearest finds the k nearest items of every query, exactly. A nil gallery means
-// that the queries are the gallery; each query's own row is then left out. It
-// returns an error if k is not in 1..(number of other items), if dimensions
-// differ, a row is not finite or the distance is none. Of the options Depth and
-// First have no meaning here. Once ctx is done it returns ctx.Err(), wrapped,
-// within milliseconds.
+// Nearest finds the k nearest items of every query, exactly. A nil gallery
+// means that the queries are the gallery; each query's own row is then left
+// out. It returns an error if k is not in 1..(number of other items), if
+// dimensions differ, a row is not finite or the distance is unknown. The
+// options Depth and First have no effect here. Once ctx is done it returns
+// ctx.Err(), wrapped, within milliseconds.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err

@@ -8,43 +8,43 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Set is a set of embeddings, one a row, with one or more columns of labels.
-// Labels[c][i] is the label of row i in column c; any int64 is a class of its own.
+// Set is a set of embeddings, one per row, with one or more columns of labels.
+// Labels[c][i] is the label of row i in column c; any int64 is a class of its
+// own.
 type Set struct {
 	X      *mat.Dense
 	Labels [][]int64
 }
 
-// Options say how to rank. The zero value ranks by Euclidean distance and tells
-// all ranks of all positives.
+// Options say how to rank. The zero value ranks by Euclidean distance and gives
+// the ranks of all positives.
 type Options struct {
 	Distance Distance
-	// Depth, if positive, is the largest rank of interest: positives that stand
-	// behind it may be left out of a query's ranks.
+	// Depth, if positive, is the largest rank of interest: positives beyond it may
+	// be left out of a query's ranks.
 	Depth int
-	// First limits the ranks of a query to that of its nearest positive.
+	// First limits the ranks of a query to the rank of its nearest positive.
 	First bool
-	// Memory bounds the bytes of working storage beside the embeddings
-	// themselves; default 256 MiB. It is a bound on buffers, not on results:
-	// what it changes is speed.
+	// Memory bounds the bytes of working memory, besides the embeddings
+	// themselves; default 256 MiB. It affects speed, not results.
 	Memory int64
-	// Progress, if set, is called now and then from one goroutine at a time
+	// Progress, if set, is called from time to time, from one goroutine at a time,
 	// with the share of the work done, 0 to 1.
 	Progress func(done float64)
 }
 
-// Query is what the ranking of one query says about one column of labels.
+// Query holds what the ranking of one query says about one column of labels.
 type Query struct {
 	// Index is the query's row.
 	Index int
 	// Column is the column of labels.
 	Column int
-	// R is the number of positives: gallery items with the query's label, the
-	// query itself not counted.
+	// R is the number of positives: gallery items with the query's label, not
+	// counting the query itself.
 	R int
 	// Ranks holds the ranks of the positives in increasing order, 1 for the
-	// nearest item of all; those that Options excludes may be missing at its end.
-	// The slice is valid during the visit only.
+	// nearest item of all; those that Options excludes may be missing at the end.
+	// The slice is valid only during the visit.
 	Ranks []int32
 }
 
@@ -53,10 +53,10 @@ type Query struct {
 // gallery means that the queries are the gallery; each query's own row is then
 // left out. Queries with R = 0 are visited too.
 //
-// It returns an error if the distance is none, if the sets do not fit together, if
-// a row holds NaN or an infinity (the row is named), and ctx.Err(), wrapped, once
-// ctx is done: it looks before each few queries and tiles, so that at most some
-// milliseconds pass.
+// It returns an error if the distance is unknown, if the sets do not fit
+// together, if a row contains NaN or an infinity (the row is named), and
+// ctx.Err(), wrapped, once ctx is done: it checks every few queries and tiles,
+// within milliseconds.
 func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visit func(Query)) error {
 	if err := opt.Distance.Check(); err != nil {
 		return err
