@@ -16,12 +16,12 @@ func Page(records []*Record) []byte {
 
 Written by ` + "`make gen`" + ` from the records in [docs/bench](bench), one for each processor. ` + "`make bench-page`" + `
 times every case on the machine at hand, writes its record and this page; ` + "`kindred bench CASE --layers`" + `
-tells a network's time apart by layer. [docs/design](design) says what bounds what.
+breaks a network's time down by layer. [docs/design](design) says what limits each case.
 
-Times are milliseconds of one run, median (least-largest). The ratio is the peer's median over
-kindred's: above 1 kindred is faster. A peer's time in float32 is that of its faster variant, as usual or
+Times are milliseconds for one run: median (shortest-longest). The ratio is the peer's median over
+kindred's: above 1 kindred is faster. A peer's time in float32 is that of its faster variant, in its default layout or
 with channels last (` + "`-cl`" + `). In cases that end in ` + "`-bf16`" + ` the peer computes in bfloat16, by autocast,
-and kindred in float32, as it has nothing else.
+and kindred in float32, which is all it has.
 `)
 	for _, r := range records {
 		r.section(&b)
@@ -49,7 +49,7 @@ func (r *Record) section(b *bytes.Buffer) {
 	}
 	item("%s.", machine)
 	if r.Model != "" && r.Model != r.Processor {
-		item("The machine calls itself %s.", r.Model)
+		item("The machine reports its model as %s.", r.Model)
 	}
 	if p := r.Peer; p != nil {
 		item("The peer: %s.", p)
