@@ -49,7 +49,7 @@ func (c Config) Check() error {
 	if !(cutoff > 0 && cutoff <= math.MaxFloat64) {
 		return fmt.Errorf("cutoff is %v: it must be above 0", cutoff)
 	}
-	if most := c.MaxWeight.Or(1); !(most > 0 && most <= math.MaxFloat64) {
+	if most := c.MaxWeight.Or(math.MaxFloat64); !(most > 0 && most <= math.MaxFloat64) {
 		return fmt.Errorf("max_weight is %v: it must be above 0", most)
 	}
 	if c.Nearest.IsSet() && nearest > cutoff {

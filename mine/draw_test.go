@@ -1,0 +1,192 @@
+package mine
+
+import (
+	"math"
+	"testing"
+)
+
+// TestDraw: the first whose cumulative weight exceeds x, never one of weight 0.
+func TestDraw(t *testing.T) {
+	for _, tc := range []struct {
+		weight []float32
+		x      float64
+		want   int
+	}{
+		{[]float32{1, 2, 1}, 0, 0},
+		{[]float32{1, 2, 1}, 0.99, 0},
+		{[]float32{1, 2, 1}, 1, 1},
+		{[]float32{1, 2, 1}, 2.9, 1},
+		{[]float32{1, 2, 1}, 3, 2},
+		{[]float32{0, 0, 1, 0}, 0, 2},
+		{[]float32{1, 0, 2, 0}, 1, 2},
+		// Rounding took x to the sum or beyond: the last that has a weight.
+		{[]float32{1, 2, 0, 0}, 3, 1},
+		{[]float32{0, 1, 2, 0}, 3.5, 2},
+		{[]float32{1, 0}, 1, 0},
+	} {
+		if got := draw(tc.weight, tc.x); got != tc.want {
+			t.Errorf("%v at %v: %d, want %d", tc.weight, tc.x, got, tc.want)
+		}
+	}
+}
+
+// TestDensity compares the weights with log(1/q), from the table and without
+// it, at both clamps and at their ends.
+func TestDensity(t *testing.T) {
+	for _, cfg := range []Config{
+		{},
+		{MaxWeight: Value(2)},
+		{Nearest: Value(0.9), Cutoff: Value(0.9)},
+		{Nearest: Value(0), Cutoff: Value(1.5)},
+		{Nearest: Value(0.2), Cutoff: Value(1.9)},
+		{Nearest: Value(0.3), Cutoff: Value(2)},
+	} {
+		for _, dim := range []int{2, 3, 16, 512} {
+			nearest, cutoff := cfg.Reach()
+			var d density
+			d.prepare(cfg, dim)
+			const c = 2.5
+			var v, w []float32
+			var idx []int32
+			for k := range 301 {
+				x := cutoff * float64(k) / 300
+				v = append(v, float32((c-x*x)/2))
+			}
+			for k := range v { // not in order
+				idx = append(idx, int32(k*7%len(v)))
+			}
+			w = make([]float32, len(v)+3)
+			largest := d.logWeights(v, c, idx, w)
+			top := math.Inf(-1)
+			for k, j := range idx {
+				d2 := max(nearest*nearest, c-2*float64(v[j]))
+				want := math.Inf(-1)
+				if d2 < 4 {
+					want = (2-float64(dim))*math.Log(max(d2, 1e-12))/2 - (float64(dim)-3)/2*math.Log(1-d2/4)
+				}
+				want = min(want, math.Log(cfg.MaxWeight.Or(math.Inf(1))))
+				top = max(top, want)
+				// The last points before the pole are steep, and so are those at 0.
+				slack := 2e-4 + 1e-3*math.Abs(want)/100
+				if got := float64(w[k]); math.Abs(got-want) > slack && !(d2 > 3.99) {
+					t.Fatalf("%+v, dimension %d: log weight at D² %v is %v, want %v", cfg, dim, d2, got, want)
+				}
+			}
+			if dim != 2 && math.Abs(float64(largest)-top) > 2e-4+1e-5*math.Abs(top) {
+				t.Errorf("%+v, dimension %d: the largest is %v, want %v", cfg, dim, largest, top)
+			}
+			for _, x := range w[:len(v)] {
+				if x > largest {
+					t.Errorf("%+v, dimension %d: %v is larger than the largest, %v", cfg, dim, x, largest)
+				}
+			}
+		}
+	}
+}
+
+// TestPrepareFollowsTheConfiguration: other settings, or dimensions, are other
+// weights.
+func TestPrepareFollowsTheConfiguration(t *testing.T) {
+	var d density
+	v, idx := []float32{0.6}, []int32{0} // D² = 0.8
+	at := func(cfg Config, dim int) float32 {
+		d.prepare(cfg, dim)
+		w := make([]float32, 1)
+		return d.logWeights(v, 2, idx, w)
+	}
+	first := at(Config{}, 8)
+	if at(Config{}, 16) == first || at(Config{Nearest: Value(1)}, 8) == first || at(Config{MaxWeight: Value(1.01)}, 8) == first {
+		t.Error("a setting was not heeded")
+	}
+	if got := at(Config{}, 8); got != first {
+		t.Errorf("back at the first settings: %v, was %v", got, first)
+	}
+}
+
+func TestConfigCheck(t *testing.T) {
+	inf, nan := Value(math.Inf(1)), Value(math.NaN())
+	for name, tc := range map[string]struct {
+		cfg Config
+		ok  bool
+	}{
+		"defaults":                           {Config{}, true},
+		"zeros":                              {Config{Margin: Value(0), Epsilon: Value(0), Nearest: Value(0)}, true},
+		"large":                              {Config{Margin: Value(1e9), Epsilon: Value(1e9), Cutoff: Value(1e9), MaxWeight: Value(math.MaxFloat64)}, true},
+		"nearest at the cutoff":              {Config{Nearest: Value(1.4)}, true},
+		"both given and equal":               {Config{Nearest: Value(0.7), Cutoff: Value(0.7)}, true},
+		"a cutoff below the default nearest": {Config{Cutoff: Value(0.3)}, true},
+		"nearest beyond":                     {Config{Nearest: Value(1.41)}, false},
+		"nearest beyond given":               {Config{Nearest: Value(0.71), Cutoff: Value(0.7)}, false},
+		"cutoff 0":                           {Config{Cutoff: Value(0)}, false},
+		"max_weight 0":                       {Config{MaxWeight: Value(0)}, false},
+		"negative margin":                    {Config{Margin: Value(-1e-9)}, false},
+		"negative epsilon":                   {Config{Epsilon: Value(-1e-9)}, false},
+		"negative nearest":                   {Config{Nearest: Value(-1e-9)}, false},
+		"infinite margin":                    {Config{Margin: inf}, false},
+		"infinite cutoff":                    {Config{Cutoff: inf}, false},
+		"infinite max_weight":                {Config{MaxWeight: inf}, false},
+		"max_weight NaN":                     {Config{MaxWeight: nan}, false},
+		"cutoff NaN":                         {Config{Cutoff: nan}, false},
+		"epsilon NaN":                        {Config{Epsilon: nan}, false},
+	} {
+		if err := tc.cfg.Check(); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDrawnNegatives: one for each positive, one for an anchor without any.
+func TestDrawnNegatives(t *testing.T) {
+	table, labels := tableOf(t, 25, 4, 4, 11)
+	labels[24] = 9 // alone
+	table.Groups.Build(labels, labels, true)
+	for _, n := range []Negative{RandomNegative, DistanceNegative} {
+		for p, count := range map[Positive]func(i int) int{
+			AllPositives: func(i int) int { return len(table.Groups.Positives(i, nil)) },
+			EasyPositive: func(i int) int { return min(1, len(table.Groups.Positives(i, nil))) },
+		} {
+			m := New(Config{Positives: p, Negatives: n, Seed: 2})
+			m.Begin(table, 0)
+			var s Scratch
+			for i := range labels {
+				sel := m.Mine(i, &s)
+				if want := count(i); len(sel.Pos) != want || len(sel.Neg) != max(want, 1) || sel.Paired != (want > 0) {
+					t.Errorf("%v + %v, anchor %d: %d positives, %d negatives, paired %v", p, n, i, len(sel.Pos), len(sel.Neg), sel.Paired)
+				}
+			}
+		}
+	}
+}
+
+// TestFaceNetAmongNearPoints: the margin also bounds distances too small for
+// similarities to tell apart.
+func TestFaceNetAmongNearPoints(t *testing.T) {
+	// Anchor at (1, 0); the positive 3e-4 away, negatives at 1e-4, 2e-4, 4e-4, 5e-4, 7e-4.
+	offsets := []float32{0, 3e-4, 1e-4, 5e-4, 4e-4, 2e-4, 7e-4}
+	table, _ := tableOf(t, len(offsets), 2, 2, 1)
+	for i, o := range offsets {
+		table.A.E.Row(i)[0], table.A.E.Row(i)[1] = 1, o
+	}
+	labels := []int64{0, 0, 1, 1, 1, 1, 1}
+	table.Groups.Build(labels, labels, true)
+	table.Load(0, len(labels))
+	for _, cfg := range []Config{
+		{Negatives: FaceNetNegative, Euclidean: true, Margin: Value(3e-4)},
+		{Negatives: FaceNetNegative, Margin: Value(36e-8 - 9e-8)}, // to 6e-4
+	} {
+		seen := map[int32]bool{}
+		m := New(cfg)
+		var s Scratch
+		for step := range 100 {
+			m.Begin(table, uint64(step))
+			sel := m.Mine(0, &s)
+			seen[sel.Neg[0]] = true
+			if sel.Fallback > 0 {
+				t.Errorf("%+v: fell back", cfg)
+			}
+		}
+		if len(seen) != 2 || !seen[3] || !seen[4] {
+			t.Errorf("%+v: drew %v, want 3 and 4", cfg, seen)
+		}
+	}
+}
