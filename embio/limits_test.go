@@ -452,3 +452,19 @@ func TestParquetFooter(t *testing.T) {
 		}
 	}
 }
+
+// An array within the limit must not take several times the limit while it grows.
+func TestStreamsTakeLittleMoreThanTheirArrays(t *testing.T) {
+	const n = 1 << 22
+	for dtype, size := range map[string]int64{"'<f4'": 4, "'<i8'": 8} {
+		file := npy(dtype, "False", fmt.Sprintf("(%d,)", n), make([]byte, n*size))
+		a, err := (*Array)(nil), error(nil)
+		took := taken(func() { a, err = ReadNPY(bytes.NewReader(file), -1) })
+		if err != nil || len(a.Floats)+len(a.Ints) != n {
+			t.Fatalf("%s: %v", dtype, err)
+		}
+		if took > n*size*3/2 {
+			t.Errorf("%s: %s allocated for an array of %s", dtype, budget.Format(took), budget.Format(n*size))
+		}
+	}
+}

@@ -272,6 +272,11 @@ func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 		case err != nil:
 			return err
 		}
+		if a.Floats != nil {
+			a.Floats = room(a.Floats, n, count)
+		} else {
+			a.Ints = room(a.Ints, n, count)
+		}
 		if err := a.append(b, h); err != nil {
 			return err
 		}
@@ -285,6 +290,18 @@ func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 		return err
 	}
 	return nil
+}
+
+// room makes room in s for n more of the count values that are announced: four
+// times as many at once, so that with a quarter of them there the rest is
+// believed, and what is copied and thrown away adds up to a third of s.
+func room[T any](s []T, n, count int) []T {
+	if cap(s)-len(s) >= n {
+		return s
+	}
+	larger := make([]T, len(s), max(min(count, 4*cap(s)), len(s)+n))
+	copy(larger, s)
+	return larger
 }
 
 // append converts whole values.
