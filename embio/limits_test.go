@@ -468,3 +468,30 @@ func TestStreamsTakeLittleMoreThanTheirArrays(t *testing.T) {
 		}
 	}
 }
+
+// Every type of value is passed by its own length: what follows it is read.
+func TestThriftPassesEveryType(t *testing.T) {
+	for name, value := range map[string][]byte{
+		"true": {0x11}, "false": {0x12}, "byte": {0x13, 0x7f}, "double": {0x17, 1, 2, 3, 4, 5, 6, 7, 8},
+		"uuid": append([]byte{0x1d}, make([]byte, 16)...), "text": {0x18, 2, 'a', 'b'}, "empty structure": {0x1c, 0},
+		"list of truths": {0x19, 0x21, 1, 2}, "list of bytes": {0x19, 0x33, 1, 2, 3}, "set of numbers": {0x1a, 0x25, 0x80, 1, 5},
+		"list of structures": {0x19, 0x2c, 0, 0x15, 9, 0}, "long list": append([]byte{0x19, 0xf3, 20}, make([]byte, 20)...),
+		"map": {0x1b, 2, 0x35, 1, 9, 2, 9}, "empty map": {0x1b, 0}, "number of a far field": {0x05, 20, 6},
+	} {
+		b := append(append([]byte{}, value...), 0x15, 84, 0) // one more field: the number 42
+		got := int64(-1)
+		s, err := scanThrift(append(b, 1, 2, 3), func(outer, _ int, v int64) {
+			if outer == 0 {
+				got = v
+			}
+		})
+		if err != nil || got != 42 || s.at != len(b) {
+			t.Errorf("%s: %d behind it, %v", name, got, err)
+		}
+	}
+	for name, b := range map[string][]byte{"unknown type": {0x1e, 0}, "byte without a value": {0x13}, "long map": {0x1b, 9, 0x33, 1, 0}} {
+		if _, err := scanThrift(b, nil); err == nil {
+			t.Errorf("%s: passed", name)
+		}
+	}
+}
