@@ -52,11 +52,12 @@ edits here are lost. Every table comes from %[1]skindred reproduce NAME%[1]s, wh
 figures, the settings and the curves.
 
 - %[3]s
-- Published numbers stand in the columns headed "paper", and only where the data set is the paper's own. Network, size
-  of the images and training are seldom the paper's: the scale says what they are.
-- A number in bold is ahead of that of every other arm with p < 0.05 over three seeds at least; the highest mean is not
-  marked for being it.
-- Times are those of the clock on two cores, whatever else they did. Results of which the values by seed were not kept say so.
+- Published numbers are in the columns headed "paper", and only if the data set is the paper's own. Network, image
+  size and training are seldom the paper's: the scale says what they are.
+- A number in bold is ahead of those of all other arms with p < 0.05 over at least three seeds; the highest mean alone
+  is not a reason for bold.
+- Times are wall-clock times on two cores that may have had other work too. If the values by seed were not kept, the
+  results say so.
 `, "`", folder, verdictRule)
 	for _, out := range outcomes {
 		out.document(&b, folder)

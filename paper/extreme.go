@@ -21,10 +21,10 @@ const extremeBatch = 96
 // Extreme is figures 3, 4 and 6 of Xuan et al. 2020.
 func Extreme() *Experiment {
 	e := photos("extreme", birds(), "First and second order with hard negatives", xuan+"section 6, figures 3, 4 and 6",
-		"With few samples of a class in the batch the one positive is often far and the hardest negative near. "+
-			"There the first-order loss drives triplets towards the singular point where everything is alike (S_ap = S_an = 1); "+
-			"the second-order loss weights its gradients so that the negative leaves first. "+
-			"Shown on the triplet scatter diagram over training, and as Recall@1 against n, the samples of a class in a batch.",
+		"With few samples per class in the batch, the one positive is often far away and the hardest negative near. "+
+			"In that case the first-order loss drives triplets towards the singular point where everything is alike (S_ap = S_an = 1); "+
+			"the second-order loss weights its gradients so that the negative is pushed away first. "+
+			"Shown on the triplet scatter diagram over the course of training, and as Recall@1 against n, the number of samples per class in a batch.",
 		photoScales(append(xuanPaper("0.0025"), "network.dim=512")...), nil)
 	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=8", "eval.every=2")
 	e.Tuning = "The size of the network and of the images were chosen so that the collapse of the first order, one of the paper's statements below, shows within minutes. " + photosTuning
@@ -90,7 +90,7 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	moved := report.Table{
 		Caption: "Where triplets moved between two snapshots, in per cent of those that moved, first seed",
 		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}, {Name: "top right"}, {Name: "top left"}, {Name: "bottom left"}, {Name: "bottom right"}},
-		Note:    "The paper's figure 3: with the first order most of the early movement is to the top right, towards the singular point; with the second order it is to the bottom right. A network without other weights starts at the singular point itself, so that what leaves it must first go to the bottom left.",
+		Note:    "The paper's figure 3: with the first order most of the early movement is to the top right, towards the singular point; with the second order it is to the bottom right. A network without pretrained weights starts at the singular point itself, so whatever leaves it must first go to the bottom left.",
 	}
 	for i, arm := range []string{"EPHN, first order, n = 2", "EPHN, second order, n = 2", "EPHN, first order, n = 8", "EPHN, second order, n = 8"} {
 		folder := out.runFolder(arm)

@@ -29,12 +29,12 @@ func MNIST() *Experiment {
 		Title:   "Trained on even or odd only",
 		Dataset: Dataset{Name: "mnist", Title: "MNIST", Images: 70000},
 		Seeds:   8,
-		Tuning: "Optimizer, schedule, epochs, batch and margin, which the paper leaves open, were chosen by trying some on the seeds 1 to 3 and looking at the recall of the test pictures themselves (docs/design/mnist.md has what was tried); no validation part was cut from the training pictures. " +
-			"Both arms have the same settings. So the level of the scores may flatter, and the seeds 1 to 3 are no fresh ones.",
+		Tuning: "Optimizer, schedule, epochs, batch and margin, which the paper leaves open, were chosen by trying several on seeds 1 to 3 and looking at the recall on the test pictures themselves (docs/design/mnist.md lists what was tried); no validation part was split off from the training pictures. " +
+			"Both arms have the same settings. The level of the scores may therefore be flattering, and seeds 1 to 3 are not fresh ones.",
 		Source: "Levi et al. 2021, \"Rethinking preventing class-collapsing in metric learning with margin-based losses\", section 5.1, table 1 and figure 2",
-		About: "A network that maps a picture to a point of the plane is trained with nothing but the parity of the digits 0-5. " +
+		About: "A network that maps a picture to a point in the plane is trained with nothing but the parity of the digits 0-5. " +
 			"With a random positive the triplet loss pulls all even digits to one place and all odd ones to another. " +
-			"With easy positive sampling (EPS) each sample is pulled to its nearest same-parity sample only, and the digits, " +
+			"With easy positive sampling (EPS) each sample is pulled only towards its nearest sample of the same parity, and the digits, " +
 			"which the labels never named, stay apart. Recall@k is the share of test pictures with a picture of the same digit among the k nearest.",
 		Base: []string{
 			"data.name=mnist", "data.size=28", "data.label=parity", "data.fine=digit",

@@ -72,8 +72,8 @@ func omniglotScales() []Scale {
 
 // omniglotTuning says how the learning rates were chosen; docs/design/experiments.md
 // has the figures.
-const omniglotTuning = "The learning rate of the small scale, 0.001 for triplets and 0.002 for the others, was chosen by the Recall@1 of the letters of the test alphabets, with one seed that is also among those scored; no validation alphabets were cut from the training part. " +
-	"A method and its twin with EPS have the same rate. So the scores flatter all methods by an amount that is not known, and those that gained most from the choice the most. The scale \"paper\" has the paper's rate; nothing was tuned for \"large\"."
+const omniglotTuning = "The learning rate of the small scale, 0.001 for triplets and 0.002 for the others, was chosen by the Recall@1 of the letters in the test alphabets, with one seed that is also among those scored; no validation alphabets were split off from the training part. " +
+	"A method and its EPS variant have the same rate. The scores are therefore flattering for all methods by an unknown amount, most of all for those that gained most from the choice. The scale \"paper\" uses the paper's rate; nothing was tuned for \"large\"."
 
 // omniglotFast is a run of seconds: a few alphabets to train on, a few to test.
 var omniglotFast = []string{
@@ -105,9 +105,9 @@ func Omniglot() *Experiment {
 		Dataset: Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460},
 		Tuning:  omniglotTuning,
 		Source:  levi + "section 5.2, table 3",
-		About: "A network is trained to tell the 30 background alphabets apart, and never told which letter a drawing shows. " +
+		About: "A network is trained to tell the 30 background alphabets apart, but is never told which letter a drawing shows. " +
 			"It is tested on 20 other alphabets, once by letter and once by language. Methods that pull an alphabet to one place lose its letters; " +
-			"easy positive sampling (EPS) pulls each drawing to its nearest neighbour of the same alphabet only.",
+			"easy positive sampling (EPS) pulls each drawing only towards its nearest neighbour in the same alphabet.",
 		Base:     omniglotBase(),
 		Scales:   omniglotScales(),
 		Fast:     omniglotFast,
@@ -129,7 +129,7 @@ func OmniglotEpochs() *Experiment {
 	trip, margin, ms := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-epochs", "Letters over the epochs", levi+"section 5.2, figure 5a"
-	e.About = "Recall@1 of the letters over the epochs, for three ways to choose tuples with and without easy positives. The papers' curves with EPS lie above the others from the first epochs on."
+	e.About = "Recall@1 of the letters over the epochs, for three ways of choosing tuples, with and without easy positives. The papers' curves with EPS lie above the others from the first epochs on."
 	e.Measures = recalls(omniglotMeasures())
 	e.Arms = []Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()}
 	return e
@@ -140,8 +140,8 @@ func OmniglotPositives() *Experiment {
 	_, margin, _ := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-positives", "How many positives easy sampling needs", levi+"section 5.2.4, figure 5b"
-	e.About = "With EPS a drawing is pulled to the nearest of the other drawings of its alphabet in the batch. The more of them there are, the likelier one shows the same letter. " +
-		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for no easy positives at all. As the batch stays as it is, more positives are fewer alphabets."
+	e.About = "With EPS a drawing is pulled towards the nearest of the other drawings from its alphabet in the batch. The more of them there are, the more likely it is that one shows the same letter. " +
+		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for no easy positives at all. As the batch size is fixed, more positives mean fewer alphabets."
 	e.Measures = recalls(omniglotMeasures())
 	e.Sweep = &Sweep{X: "positives of an anchor in the batch", Caption: "After the paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
 	zero := margin.arm()
@@ -190,11 +190,11 @@ func OmniglotTrain() *Experiment {
 	trip, _, _ := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-train", "Scored on the training alphabets", levi+"section 5.2.6, table 4"
-	e.About = "The same measures on the alphabets that were trained on. Without EPS the training labels, the languages, are learnt almost perfectly at the cost of the letters."
+	e.About = "The same measures on the alphabets used in training. Without EPS the training labels, the languages, are learnt almost perfectly at the cost of the letters."
 	e.Base = append(omniglotBase(), "eval.train=-1")
-	e.Scales[0] = Scale{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets without random changes, which it can learn by heart in minutes on two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
+	e.Scales[0] = Scale{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets without augmentation, which it can learn by heart in minutes on two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
 		[]string{"data.size=28", "data.augment=none", "data.train_classes=1-300", "network.name=conv4", "train.epochs=30", "train.schedule=cosine", "eval.every=5"}}
-	e.Tuning = "The network's input, the ten alphabets and the number of epochs of the small scale were chosen so that the training languages are learnt by heart, which is one of the paper's statements below. The learning rate is that of the other Omniglot experiments, chosen on the test alphabets with one seed; no validation alphabets were cut from the training part."
+	e.Tuning = "The network's input, the ten alphabets and the number of epochs of the small scale were chosen so that the training languages are learnt by heart, which is one of the paper's statements below. The learning rate is that of the other Omniglot experiments, chosen on the test alphabets with one seed; no validation alphabets were split off from the training part."
 	e.Measures = []Measure{
 		{"train_label_recall@1", "R@1", "languages, training set"}, {"train_recall@1", "R@1", "letters, training set"},
 		{"test_label_recall@1", "R@1", "languages"}, {"test_recall@1", "R@1", "letters"},
@@ -217,7 +217,7 @@ func Trimmed() *Experiment {
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "trimmed", "Leaving out the tuples with the highest loss", levi+"section 5.2.5, figure 4"
 	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds that this gains little on Omniglot's letters: " +
-		"what helps is to choose the positive."
+		"what helps is the choice of the positive."
 	e.Measures = recalls(omniglotMeasures())
 	e.Sweep = &Sweep{X: "share of a batch's tuples left out", Caption: "After the paper's figure 4."}
 	e.Arms = nil

@@ -184,15 +184,15 @@ func (out *Outcome) Table() report.Table {
 
 // note says how the table's numbers are to be read.
 func (out *Outcome) note(marked bool) string {
-	note := "In per cent, from one seed: no spread is known, and no difference can be told from chance."
+	note := "In per cent, from one seed: the spread is not known, and no difference can be told from chance."
 	if n := len(out.Seeds); n > 1 {
 		note = fmt.Sprintf("In per cent: mean ± standard deviation (n - 1) over %d seeds; p from a paired t-test over the seeds.", n)
 	}
 	if marked {
-		note += fmt.Sprintf(" A marked number is ahead of that of every other arm with p < %g.", level)
+		note += fmt.Sprintf(" A marked number is ahead of those of all other arms with p < %g.", level)
 	}
 	if out.Data.InsteadOf != "" {
-		note += " The paper's numbers are about other data and have no place beside these."
+		note += " The paper's numbers are for other data and are therefore not shown."
 	}
 	if s, err := out.e.scale(out.Scale); err == nil && s.Name != "" && !out.Fast {
 		note += fmt.Sprintf(" Scale %s: %s.", s.Name, s.About)
@@ -201,7 +201,7 @@ func (out *Outcome) note(marked bool) string {
 		note += fmt.Sprintf(" Set beside that: %s.", strings.Join(out.Set, ", "))
 	}
 	if out.Fast {
-		note += " A fast run, on a subset and with few epochs, to see that everything works."
+		note += " A fast run, on a subset and with few epochs, to check that everything works."
 	}
 	return note
 }

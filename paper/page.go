@@ -176,7 +176,7 @@ func (out *Outcome) taken() string {
 	if out.Taken == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %d of the %d runs were taken from another experiment with the same settings; their time is in the sum.", out.Taken, len(out.Arms)*len(out.Seeds))
+	return fmt.Sprintf(" %d of the %d runs were copied from another experiment with the same settings; the sum includes their time.", out.Taken, len(out.Arms)*len(out.Seeds))
 }
 
 // item splits key=value.

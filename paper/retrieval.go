@@ -12,7 +12,7 @@ const xuan = "Xuan et al. 2020, \"Extreme triplet learning: effectively optimizi
 // paper holds the settings that their papers state.
 func photoScales(paper ...string) []Scale {
 	return []Scale{
-		{"small", "a Conv4 of 32 filters from scratch on 40 x 40 images, for two CPU cores and without other weights; the papers fine-tune ImageNet networks on 224 or 256 pixels",
+		{"small", "a Conv4 of 32 filters from scratch on 40 x 40 images, for two CPU cores and without pretrained weights; the papers fine-tune ImageNet networks on 224 or 256 pixels",
 			[]string{"data.size=40", "data.augment=standard", "network.name=conv4", "network.width=32", "train.epochs=10", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
 		{"medium", "a Conv4 of 64 filters from scratch on 64 x 64 images",
 			[]string{"data.size=64", "data.augment=standard", "network.name=conv4", "train.epochs=30", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
@@ -78,9 +78,9 @@ func birdsOrCars(name string, set Dataset, scales []Scale, arms []Arm) *Experime
 	return e
 }
 
-const photosTuning = "There is no record of how the settings of the small and the medium scale were chosen, and no validation classes were cut from the training part: take them as chosen with the scores of the test classes in view. All arms share them. The scale \"paper\" has the papers' settings, where they state them."
+const photosTuning = "There is no record of how the settings of the small and the medium scale were chosen, and no validation classes were split off from the training part: assume that they were chosen by looking at the scores of the test classes. All arms share them. The scale \"paper\" uses the papers' settings as far as they state them."
 
-const photosAbout = "Classes apart: half of them train, the other half is searched. Where the data set or the weights are not at hand, --data, --size and --backbone run the same comparison on what is."
+const photosAbout = "Disjoint classes: half of them are used for training, the other half for retrieval. If the data set or the weights are not available, --data, --size and --backbone run the same comparison on what is."
 
 // Cars is the Cars-196 half of table 2 (Levi et al.) and of table 1 (Xuan et al.).
 func Cars() *Experiment {

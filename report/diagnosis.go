@@ -104,7 +104,7 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 	low := lowestSimilarity(ds)
 	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.", func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
 	add("Classes", classes(ds)...)
-	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that few directions are used.", spectrumFigure)...)
+	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that only few directions are used.", spectrumFigure)...)
 	add("Clusters", clusters(ds)...)
 	var rows []Block
 	for _, d := range ds {
@@ -264,7 +264,7 @@ func classTable(d Diagnosis) Table {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{T(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
 			Num(c.Other, 3), Num(c.Other/c.Intra, 2), Num(float64(c.Modes), 0), Num(c.Rank, 1), Num(100*c.Recall, 1)}})
 	}
-	t.Note = "Worst class first, by the ratio of the distance to the nearest other class and the mean distance within."
+	t.Note = "Worst class first, by the ratio of the distance to the nearest other class to the mean distance within the class."
 	if n := len(sorted) - diagnosedClasses; n > 0 {
 		t.Note += fmt.Sprintf(" %d more classes are not listed.", n)
 	}
@@ -282,5 +282,5 @@ func clusters(ds []Diagnosis) []Block {
 	if len(l.Curves) == 0 {
 		return nil
 	}
-	return []Block{Figures{Items: []Captioned{{Figure: l}}, Caption: "Normalised mutual information of the clusters with the labels. If it grows beyond one cluster a class, classes consist of several groups."}}
+	return []Block{Figures{Items: []Captioned{{Figure: l}}, Caption: "Normalised mutual information of the clusters with the labels. If it still grows beyond one cluster per class, classes consist of several groups."}}
 }

@@ -27,12 +27,12 @@ type Measure struct {
 func (r *Result) Measures() []Measure {
 	m := []Measure{
 		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},
-		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, median over classes; near 0 the class is a point"},
+		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, median over classes; near 0 a class is a point"},
 		{"classes with several modes", r.MultiModal, 3, 1, "share of the classes of at least 10 rows"},
 		{"modes a class", r.MeanModes, 2, 1, "groups within a class by the silhouette (at least 0.5), mean"},
 		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "how many directions all rows use"},
 		{"effective rank of a class", r.ClassRank, 2, 0, "median over classes"},
-		{"axes for 90 %", float64(r.Spectrum.Axes90), 0, 1, "directions that hold 90 % of the variance"},
+		{"axes for 90 %", float64(r.Spectrum.Axes90), 0, 1, "directions that account for 90 % of the variance"},
 		{"decay of the spectrum", r.Spectrum.Decay, 3, 0, "slope of -ln(singular value) against its rank"},
 		{"alignment", r.Alignment, 3, 1, "mean squared distance within classes, relative to the spread; 0 is collapse"},
 		{"uniformity", r.Uniformity, 3, -1, "log mean exp(-2 d^2) over pairs; lower is more even"},
@@ -40,13 +40,13 @@ func (r *Result) Measures() []Measure {
 		{"active triplets", r.Triplets.Active, 4, 0, fmt.Sprintf("within the margin %g, over all positives and negatives", r.Triplets.Margin)},
 		{"nearest positive first", r.Triplets.EasyCorrect, 4, 0, "anchors nearer to their nearest positive than to any negative"},
 		{"farthest positive first", r.Triplets.HardCorrect, 4, 0, "anchors nearer to their whole class than to any negative"},
-		{"isometric error, at least", r.Triplets.Isometry, 4, 0, "half of the hardest triplet's violation: how far distances are from separating classes"},
+		{"isometric error, at least", r.Triplets.Isometry, 4, 0, "half of the hardest triplet's violation: how far the distances are from separating the classes"},
 	}
 	if r.FineRecall != nil {
 		m = append(m,
 			Measure{"fine Recall@1", *r.FineRecall, 4, 1, "share of rows whose nearest neighbour has their fine label"},
 			Measure{"fine Recall@1 by chance", *r.FineChance, 4, 0, "if the neighbour were a random row of the class"},
-			Measure{"order inside classes", *r.FineGain, 4, 1, "share of fine hits among neighbours of the own class, between chance (0) and 1"})
+			Measure{"order inside classes", *r.FineGain, 4, 1, "share of fine hits among neighbours of the query's own class, scaled from chance (0) to perfect (1)"})
 	}
 	return m
 }

@@ -76,10 +76,10 @@ func judge(r *Result) Verdict {
 		add(1, sign(r.MultiModal, 0, 0.5), "%.0f%% of %d classes have more than one mode, %.1f modes on average", 100*r.MultiModal, told, r.MeanModes)
 	}
 	if r.FineGain != nil {
-		add(2, sign(*r.FineGain, 0.1, 0.6), "Recall@1 is %.3f by the training labels and %.3f by the fine ones; inside a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall, *r.FineRecall, 100**r.FineGain, *r.FineChance)
+		add(2, sign(*r.FineGain, 0.1, 0.6), "Recall@1 is %.3f by the training labels and %.3f by the fine ones; within a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall, *r.FineRecall, 100**r.FineGain, *r.FineChance)
 	}
 	v.Reasons = append(v.Reasons,
-		fmt.Sprintf("effective rank %.1f of %d for all rows, %.1f for a class (median); %d axes hold 90%% of the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90),
+		fmt.Sprintf("effective rank %.1f of %d for all rows, %.1f for a class (median); %d axes account for 90%% of the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90),
 		fmt.Sprintf("alignment %.3f, uniformity %.3f, relative to the spread %.3g", r.Alignment, r.Uniformity, r.Spread),
 		fmt.Sprintf("%.1f%% of triplets are violated, %.1f%% active at margin %g; the hardest, of class %s, is wrong by %.3g, so distances are off by at least %.3g",
 			100*r.Triplets.Violated, 100*r.Triplets.Active, r.Triplets.Margin, r.name(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry))
@@ -90,16 +90,16 @@ func judge(r *Result) Verdict {
 	switch separated := (r.Recall - chance) / (1 - chance); {
 	case separated < 1./3:
 		v.State = Unseparated
-		v.Text = fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. Whether they collapsed is not the question yet.", r.Recall, chance)
+		v.Text = fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. Whether they have collapsed is not yet the question.", r.Recall, chance)
 	case v.Score < -0.4:
 		v.State = Collapsed
-		v.Text = "The embedding has collapsed: classes are separated, but little is left of the differences inside them."
+		v.Text = "The embedding has collapsed: classes are separated, but little is left of the differences within them."
 	case v.Score > 0.2:
 		v.State = Structured
-		v.Text = "The embedding keeps the inside of its classes: they are separated and their rows stay apart by likeness."
+		v.Text = "The embedding keeps the structure within its classes: they are separated, and dissimilar rows of a class stay apart."
 	default:
 		v.State = Partial
-		v.Text = "The embedding has collapsed in part: classes are separated, and some of the differences inside them remain."
+		v.Text = "The embedding has collapsed in part: classes are separated, and some of the differences within them remain."
 	}
 	return v
 }

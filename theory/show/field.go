@@ -56,7 +56,7 @@ func FieldLoss(name string) (field.Loss, error) {
 	}
 	o, err := objective.Parse(nil, map[string]any{"name": name})
 	if err != nil {
-		return field.Loss{}, fmt.Errorf("%w; and first, second, vanilla as the paper draws them", err)
+		return field.Loss{}, fmt.Errorf("%w; and first, second, vanilla as in the paper's figures", err)
 	}
 	return field.Of(name, o.Loss)
 }
@@ -257,22 +257,22 @@ func fieldPage(r *FieldResult, o FieldOptions, maps, fields []report.Captioned) 
 		worst[s.Loss] = max(worst[s.Loss], s.Corner.ToCorner)
 	}
 	blocks := []report.Block{
-		report.Text("A step goes the wrong way where the positive gets less similar to the anchor (S_ap falls) or the negative more (S_an rises). Where both rise, triplets drift to (1, 1): all points become one. That is what hard negatives suffer from early in training."),
+		report.Text("A step goes the wrong way where the positive becomes less similar to the anchor (S_ap falls) or the negative more similar (S_an rises). Where both rise, triplets drift to (1, 1) and all points become one. This is the problem with hard negatives early in training."),
 		one(sharesFigure(r, o), "Shares of the area, by cell centres of a 200 x 200 grid."),
 	}
 	first, second := worst["first order"], worst["second order"]
 	if first > 0 && second > 0 {
-		blocks = append(blocks, report.Verdict{Tone: report.Good, Text: fmt.Sprintf("Near (1, 1) the first order drives up to %.0f%% of the corner into it; the second order at most %.1f%%.", 100*first, 100*second),
-			Reasons: []string{"Not in the paper: the second order pays with the positive. On most of that corner S_ap falls, as its pull fades with 1 - S_ap and the negative's push does not.",
-				"Over the whole square it is not the safer one at large γ: where S_an is small its push is weak, and entanglement with the pull then raises S_an."}})
+		blocks = append(blocks, report.Verdict{Tone: report.Good, Text: fmt.Sprintf("Near (1, 1) the first-order loss drives up to %.0f%% of the corner into that point, the second-order loss at most %.1f%%.", 100*first, 100*second),
+			Reasons: []string{"Not in the paper: the second-order loss pays for this with the positive. In most of that corner S_ap falls, because the pull on the positive fades with 1 - S_ap while the push on the negative does not.",
+				"Over the whole square it is not the safer choice at large γ: where S_an is small its push is weak, and entanglement with the pull then raises S_an."}})
 	}
 	blocks = append(blocks, t)
 	return report.Page{Title: "Where a gradient step moves a triplet", Lead: "The triplet scatter diagram of Xuan et al. 2020: every triplet is a point (S_ap, S_an), and a gradient step moves it. γ is the cosine between the directions from the anchor to the positive and the negative; p is how entangled the two changes are.",
 		Sections: []report.Section{
-			{Title: "Vector fields", Blocks: []report.Block{report.Text("Arrows show the direction of a step, short ones lengthened. Below the diagonal a triplet is right. No field has arrows that go up and to the left (§6.1 of the paper says so)."), report.Figures{Items: fields}}},
+			{Title: "Vector fields", Blocks: []report.Block{report.Text("Arrows show the direction of a step; short ones are lengthened. Below the diagonal a triplet is right. No field has arrows pointing up and to the left, as §6.1 of the paper says."), report.Figures{Items: fields}}},
 			{Title: "Wrong ways, as shares", Blocks: blocks},
-			{Title: "Maps of the change", Blocks: []report.Block{report.Text("Red: the similarity rises; blue: it falls. Left of each row the positive (red is right), right the negative (blue is right)."), report.Figures{Items: maps}}},
-			{Title: "How it was computed", Blocks: []report.Block{report.Text("Three unit vectors are placed with the given similarities, moved by one gradient step and normalised. The paper's closed forms agree to rounding once two misprints are mended (its equations 23 and 24). The step size is not stated there."),
+			{Title: "Maps of the change", Blocks: []report.Block{report.Text("Red: the similarity rises; blue: it falls. On the left of each row is the positive (red is right), on the right the negative (blue is right)."), report.Figures{Items: maps}}},
+			{Title: "How it was computed", Blocks: []report.Block{report.Text("Three unit vectors are placed with the given similarities, moved by one gradient step and normalised. The paper's closed forms agree up to rounding once two misprints are corrected (in its equations 23 and 24). It does not state the step size."),
 				report.Settings{Items: []report.Item{{Name: "step size", Value: fmt.Sprint(r.Rate)}, {Name: "q", Value: r.Rule}, {Name: "gradient through the normalisation", Value: fmt.Sprint(r.Tangent)}}}}},
 		}, Footer: "kindred theory field"}
 }

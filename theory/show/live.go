@@ -242,7 +242,7 @@ func mean(x []float64) float64 {
 func livePage(r *LiveResult, frames []report.Frame) report.Page {
 	t := report.Table{Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"}, {Name: "mean S_ap"}, {Name: "mean S_an"}, {Name: "mean γ"},
 		{Name: "down right", Group: "moved until the next (%)"}, {Name: "up right", Group: "moved until the next (%)"}, {Name: "down left", Group: "moved until the next (%)"}, {Name: "up left", Group: "moved until the next (%)"}, {Name: "agreement"}},
-		Note: "Agreement: mean cosine between how a triplet moved and the field's arrow at its place, with its own γ. 1 is perfect, 0 is chance."}
+		Note: "Agreement: mean cosine between a triplet's movement and the field's arrow at its position, with its own γ. 1 is perfect, 0 is chance."}
 	for i, f := range r.Frames {
 		cells := []report.Cell{report.T(f.Name), report.Num(100*f.Right, 1), report.Num(f.AP, 3), report.Num(f.AN, 3), report.Num(f.Gamma, 3)}
 		if i+1 < len(r.Frames) {
@@ -254,8 +254,8 @@ func livePage(r *LiveResult, frames []report.Frame) report.Page {
 	}
 	return report.Page{Title: "Triplets while training", Lead: "For each anchor, the most similar sample of its class and the most similar one of another class, as a point of the triplet scatter diagram, at every checkpoint (Xuan et al. 2020, figure 6).",
 		Sections: []report.Section{
-			{Title: "The film", Blocks: []report.Block{report.Text("Below the diagonal a triplet is right: the anchor would be recognised. The arrows show where one step of the loss (" + r.Loss + ") moves triplets at each place, with the checkpoint's mean γ. A cloud that runs to the upper right corner is a collapse."),
-				report.Steps{Frames: frames, Caption: "Use the slider, or press play. All checkpoints show the same part of the diagram, where the triplets are."}}},
+			{Title: "The film", Blocks: []report.Block{report.Text("Below the diagonal a triplet is right: the anchor would be recognised. The arrows show where one step of the loss (" + r.Loss + ") moves triplets from each place, with the checkpoint's mean γ. A cloud that moves to the upper right corner is a collapse."),
+				report.Steps{Frames: frames, Caption: "Use the slider, or press play. All checkpoints show the same part of the diagram, the part that contains the triplets."}}},
 			{Title: "As numbers", Blocks: []report.Block{t}},
 		}, Footer: "kindred theory live"}
 }
