@@ -86,7 +86,7 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		shown.add(part.file, caption, report.Beside(panels...))
 		section.Blocks = append(section.Blocks, figs)
 	}
-	told, err := out.diagnosis(ctx, "seen_", "Test pictures of the digits 0-5, first seed. The classes are even and odd; how well a digit is found among its own parity tells whether the inside of a class has any order.", "Triplet", "Trip+EPS")
+	told, err := out.diagnosis(ctx, "seen_", "Test pictures of the digits 0-5, first seed. The classes are even and odd; how well a digit is found within its own parity shows whether the samples within a class are in any order.", "Triplet", "Trip+EPS")
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestReuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(filepath.Join(again.Dir, ReportFile))
-	if err != nil || !strings.Contains(string(page), "3 of the 4 runs were taken") {
+	if err != nil || !strings.Contains(string(page), "3 of the 4 runs were copied") {
 		t.Errorf("the page does not say what was taken over (%v)", err)
 	}
 	// Kept like any other.

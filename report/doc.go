@@ -3,10 +3,10 @@
 // Plain structs go in: Scatter, Lines, Bars, Heat, Field, Triplets and Panels
 // are figures; a Page is a title and sections of blocks (Text, Table, Figures,
 // Retrieval, Steps, Settings). Out come SVG and PNG files, and pages that need
-// no network, follow the reader's light or dark scheme, and fit a phone and
-// paper.
+// no network, follow the reader's light or dark scheme, and fit both a phone
+// and paper.
 //
-// Colours are told apart by readers with colour-blindness; where a figure has
-// more classes than colours, the shape of the marks changes as well.
-// Every string is escaped. Files are replaced by rename.
+// The colours can be told apart by colour-blind readers; if a figure has more
+// classes than colours, the shape of the marks changes too. Every string is
+// escaped. Files are replaced by rename.
 package report

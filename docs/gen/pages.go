@@ -42,7 +42,7 @@ func pages(root string) (map[string][]byte, error) {
 	files["losses/README.md"] = index.Bytes()
 
 	index = bytes.Buffer{}
-	index.WriteString("# Mining policies\n\nAny positive policy goes with any negative policy and any loss over tuples.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | constant |\n|---|---|---|\n")
+	index.WriteString("# Mining policies\n\nAny positive policy can be combined with any negative policy and any loss over tuples.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | constant |\n|---|---|---|\n")
 	for _, side := range []struct {
 		name, typ string
 		names     []string

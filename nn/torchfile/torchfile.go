@@ -1,12 +1,12 @@
-// Package torchfile reads the tensors of state dicts that PyTorch's torch.save
-// has written (.pth, .pt): a zip archive of a pickle, which names the tensors,
-// and of their values.
+// Package torchfile reads the tensors of state dicts written by PyTorch's
+// torch.save (.pth, .pt): a zip archive of a pickle, which names the tensors,
+// and their values.
 //
 // Unpickling in Python can run any code. Here nothing runs: the pickle may use
 // the few instructions that tensors in dictionaries need, and name only the
 // classes of tensors, parameters and ordered dictionaries; anything else is an
-// error that says what it met. Sizes are checked against the file's before
-// memory is taken.
+// error that says what was found. Sizes are checked against the file's before
+// memory is allocated.
 package torchfile
 
 import (

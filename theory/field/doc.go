@@ -7,10 +7,10 @@
 // how entangled the two changes are. Out: the change of S_ap and S_an there,
 // maps of it over the square, the share of the square in which a step moves the
 // wrong way, and, for the checkpoints of a training run, the triplets
-// themselves with the field under them.
+// themselves with the field behind them.
 //
 // Changes are computed by moving three explicit vectors. The closed forms of
-// the paper are kept beside, and a test compares the two.
+// the paper are kept too, and a test compares the two.
 //
 // Xuan et al. 2020, "Extreme triplet learning: effectively optimizing easy
 // positives and hard negatives".

@@ -1,5 +1,5 @@
-// Package noise computes what losses of metric learning cost on average when
-// labels are noisy, and which arrangements of points cost least.
+// Package noise computes the expected values of metric-learning losses when
+// labels are noisy, and the arrangements of points that minimise them.
 //
 // In: a Model (how many classes, which point belongs to which, how often a
 // label is right), a Loss, and the distances of a finite embedding. Out: the

@@ -1,4 +1,5 @@
-// Package progress shows how far a training run is, as one line of a terminal.
+// Package progress shows how far a training run has got, as one line on a
+// terminal.
 package progress
 
 import (
