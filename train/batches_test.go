@@ -88,8 +88,8 @@ func TestBatchMistakes(t *testing.T) {
 	for want, set := range map[string][]string{
 		"sample.name":                  {"sample.name=hierarchic"},
 		"did you mean \"balanced\"":    {"sample.name=balance"},
-		"sample.coarse: it goes":       {"sample.coarse=2"},
-		"sample.fine: it goes":         {"sample.fine=2"},
+		"sample.coarse: only for":      {"sample.coarse=2"},
+		"sample.fine: only for":        {"sample.fine=2"},
 		"sample.classes: hierarchical": {"sample.name=hierarchical", "sample.classes=2"},
 		"sample.coarse: -1":            {"sample.coarse=-1"},
 		"loss.relation: unknown":       {"loss.relation=share-label"},
