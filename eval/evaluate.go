@@ -178,7 +178,7 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	if gallery != nil {
 		g = *gallery
 	}
-	opt := rank.Options{Distance: cfg.Distance, Memory: cfg.Memory, First: true}
+	opt := rank.Options{Distance: cfg.Distance, Memory: cfg.Memory}
 	if cfg.Progress != nil {
 		opt.Progress = func(done float64) { cfg.Progress("ranking", done) }
 	}
@@ -186,20 +186,12 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	if gallery == nil {
 		others--
 	}
-	maxR := largestClass(g)
-	unbounded := false
 	for _, m := range metrics {
-		d := m.depth(maxR)
-		unbounded = unbounded || d == 0
-		opt.Depth = max(opt.Depth, d)
-		opt.First = opt.First && m.firstOnly()
 		if m.K > others {
 			rep.Notes = append(rep.Notes, fmt.Sprintf("%s: a query has only %d other items to retrieve; their ranking ends there", m, others))
 		}
 	}
-	if unbounded {
-		opt.Depth = 0
-	}
+	opt.Depth, opt.First = reach(metrics, largestClass(g))
 	tables := make([]*perQuery, len(rep.Columns))
 	for c := range tables {
 		tables[c] = newPerQuery(metrics, queries.Labels[c], others, cfg.details())
@@ -234,6 +226,24 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 		}
 	}
 	return nil
+}
+
+// reach returns how far the ranking must go for all metrics, given the largest R
+// of any query: to which rank, 0 for its end, and whether the nearest positive
+// is all they look at.
+func reach(metrics []Metric, maxR int) (depth int, first bool) {
+	unbounded := false
+	first = true
+	for _, m := range metrics {
+		d := m.depth(maxR)
+		unbounded = unbounded || d == 0
+		depth = max(depth, d)
+		first = first && m.firstOnly()
+	}
+	if unbounded {
+		depth = 0
+	}
+	return depth, first
 }
 
 func largestClass(g Set) int {

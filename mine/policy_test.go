@@ -215,9 +215,10 @@ func TestTiesGoToTheLowestIndex(t *testing.T) {
 // TestSemiHardAmongNearPoints: distances too small for similarities to tell
 // apart are told apart all the same.
 func TestSemiHardAmongNearPoints(t *testing.T) {
-	// Anchor at (1, 0); the positive 3e-4 away, negatives at 1e-4, 2e-4, 4e-4, 5e-4.
-	offsets := []float32{0, 3e-4, 1e-4, 5e-4, 4e-4, 2e-4}
-	labels := []int64{0, 0, 1, 1, 1, 1}
+	// Anchor at (1, 0); the positive 3e-4 away, negatives at 1e-4, 2e-4,
+	// 3e-4, which is not farther, 4e-4, 5e-4.
+	offsets := []float32{0, 3e-4, 1e-4, 5e-4, 4e-4, 2e-4, 3e-4}
+	labels := []int64{0, 0, 1, 1, 1, 1, 1}
 	e := mat.New(len(offsets), 2)
 	for i, o := range offsets {
 		e.Row(i)[0], e.Row(i)[1] = 1, o

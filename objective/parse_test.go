@@ -4,11 +4,13 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/pair"
 )
 
 func TestParseDefaults(t *testing.T) {
@@ -140,6 +142,96 @@ func TestParseMistakes(t *testing.T) {
 			if !strings.Contains(err.Error(), s) {
 				t.Errorf("%v %v: %q does not say %q", tc.mine, tc.loss, err, s)
 			}
+		}
+	}
+}
+
+// TestParseBorders: the ends of every range, those that belong to it and those
+// that do not.
+func TestParseBorders(t *testing.T) {
+	for _, tc := range []struct {
+		loss, key string
+		in, out   []any
+	}{
+		{"triplet", "margin", []any{0, 1e9, int64(2), uint64(2), "0.5", nil}, []any{-1e-9, math.Inf(1), math.Inf(-1), "", "x"}},
+		{"triplet", "trim", []any{0, 0.999}, []any{1, -0.001}},
+		{"triplet", "memory", []any{0, 1, 1 << 31}, []any{-1, 0.5, 1<<31 + 1}},
+		{"triplet", "l2", []any{0, 2}, []any{-1e-9}},
+		{"triplet", "nearest", []any{0, 1.4}, []any{-1e-9, 1.41}},
+		{"triplet", "cutoff", []any{1e-9, 5, 0.2}, []any{0, -1}},
+		{"triplet", "max_weight", []any{1e-9, 5}, []any{0, -1}},
+		{"triplet", "normalize", []any{true, "false", "1"}, []any{1, "2", "yes"}},
+		{"ms", "alpha", []any{1e-9, 100}, []any{0, -1}},
+		{"ms", "lambda", []any{-3, 0, 3}, []any{math.NaN()}},
+		{"angular", "degrees", []any{1e-9, 89.9}, []any{0, 90, -1}},
+		{"ranked-list", "imbalance", []any{0, 1}, []any{-0.001, 1.001}},
+	} {
+		parse := func(v any) error {
+			_, err := ParseFlat(map[string]any{"loss": tc.loss, tc.key: v})
+			return err
+		}
+		for _, v := range tc.in {
+			if err := parse(v); err != nil {
+				t.Errorf("%s of %v: %v", tc.key, v, err)
+			}
+		}
+		for _, v := range tc.out {
+			if err := parse(v); err == nil || strings.Count(err.Error(), "\n") > 0 || !strings.Contains(err.Error(), "."+tc.key+": ") {
+				t.Errorf("%s of %v: %v", tc.key, v, err)
+			}
+		}
+	}
+	// Both given.
+	if _, err := ParseFlat(map[string]any{"cutoff": 0.7, "nearest": 0.7}); err != nil {
+		t.Error(err)
+	}
+	if _, err := ParseFlat(map[string]any{"cutoff": 0.7, "nearest": 0.71}); err == nil {
+		t.Error("nearest beyond a given cutoff")
+	}
+}
+
+// TestMiningMeasuresLikeTheLoss: FaceNet's margin is in the distance of the
+// loss, unless the configuration names one.
+func TestMiningMeasuresLikeTheLoss(t *testing.T) {
+	for _, name := range LossNames() {
+		o := mustParse(t, "loss", name)
+		if got, want := o.Mine.Euclidean, o.Loss.Measure() == pair.Euclidean; got != want {
+			t.Errorf("%s: Euclidean mining %v, loss %v", name, got, want)
+		}
+		for distance, euclidean := range map[string]bool{"euclidean": true, "squared": false} {
+			if o := mustParse(t, "loss", name, "distance", distance); o.Mine.Euclidean != euclidean {
+				t.Errorf("%s in %s distances: Euclidean mining %v", name, distance, o.Mine.Euclidean)
+			}
+		}
+	}
+	o, err := Parse(map[string]any{"epsilon": 0.3}, map[string]any{"epsilon": 0.4, "margin": 0.6})
+	if err != nil || o.Mine.Epsilon.Or(0.1) != 0.3 || o.Mine.Margin.Or(0.2) != 0.6 {
+		t.Errorf("%+v, %v: mine's own epsilon goes before the loss's", o.Mine, err)
+	}
+	if o := mustParse(t, "epsilon", 0.4); o.Mine.Epsilon.Or(0.1) != 0.4 || o.Mine.HardFallback {
+		t.Errorf("%+v", o.Mine)
+	}
+	if o := mustParse(t, "fallback", "hard"); !o.Mine.HardFallback {
+		t.Error("no fallback")
+	}
+}
+
+// TestDidYouMean: a word is proposed if no more than half of the letters and
+// one differ, and of several the nearest.
+func TestDidYouMean(t *testing.T) {
+	names := []string{"abcdefgh", "abcdxxxx", "z"}
+	for word, want := range map[string]string{
+		"abcdefgx":  "abcdefgh",
+		"abcdexxx":  "abcdxxxx",
+		"abc":       "", // five to add
+		"qqqqqfgh":  "abcdefgh",
+		"qqqqqqgh":  "",
+		"qqqqqqqqq": "",
+		"zz":        "z",
+	} {
+		got := didYouMean(word, names)
+		if want == "" && got != "" || want != "" && !strings.Contains(got, strconv.Quote(want)) {
+			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}
 }
