@@ -22,6 +22,8 @@ type batch struct {
 	smooth bool    // losses are differentiable here
 }
 
+const twoLabels = "one sample under two labels"
+
 func batches() []batch {
 	ordinary := func(n, d, classes int, seed uint64) (*mat.Dense, []int64) {
 		e, labels := gaussian(n, d, classes, seed)
@@ -50,7 +52,7 @@ func batches() []batch {
 	add("repeated samples", e, y, true)
 	out[len(out)-1].ids = []int64{7, -1, 3, 7, 5, 3, 7, 8, 9, 10, 11, 3, 12}
 	e, y = ordinary(12, 4, 3, 13) // under one label and under two
-	add("one sample under two labels", e, y, true)
+	add(twoLabels, e, y, true)
 	out[len(out)-1].ids = []int64{0, 1, 2, 1, 4, 5, 0, 7, 8, 4, 10, 8}
 	e, _ = ordinary(6, 3, 2, 5)
 	add("one class", e, make([]int64, 6), true)
@@ -151,6 +153,12 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 	if b.name == "vast" && !o.Normalize {
 		if err == nil {
 			t.Fatal("embeddings too large to compare gave no error")
+		}
+		return
+	}
+	if _, cross := o.Loss.(loss.CrossRows); cross && b.name == twoLabels {
+		if err == nil {
+			t.Fatal("anchors whose negatives differ from their positives' gave no error")
 		}
 		return
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/pair"
 )
 
@@ -310,5 +312,30 @@ func TestRepeatedSamplesDoNotAllocate(t *testing.T) {
 	testing.AllocsPerRun(5, run)
 	if n := testing.AllocsPerRun(5, run); n > 0 {
 		t.Errorf("%v allocations a step", n)
+	}
+}
+
+// The angular loss holds for relations in which a positive has its anchor's
+// negatives; under others it is an error, not a wrong gradient.
+func TestAngularWantsSharedNegatives(t *testing.T) {
+	e, _ := gaussian(4, 3, 2, 1)
+	coarse := func(fine int64) int64 { return fine / 2 }
+	for name, c := range map[string]struct {
+		relation func(a, b int64) pair.Kin
+		ok       bool
+	}{
+		"equal":     {nil, true},
+		"hierarchy": {CoarseNotFine(coarse), true},
+		"chain":     {SharesLabel([][]int64{{0}, {0, 1}, {1}, {2}}), false},
+		"partition": {SharesLabel([][]int64{{0}, {0}, {1}, {1}}), true},
+	} {
+		obj, err := New(Options{Loss: loss.Angular{}, Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Kin: c.relation})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = obj.Step(context.Background(), e, Batch{Labels: []int64{0, 1, 2, 3}}, mat.New(4, 3))
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -134,17 +134,22 @@ func (r *reference) triplets(f func(a, p, n int)) {
 
 func logSumExp(z ...float64) float64 {
 	top := math.Inf(-1)
-	for _, x := range z {
-		top = math.Max(top, x)
+	at := -1
+	for k, x := range z {
+		if x > top {
+			top, at = x, k
+		}
 	}
-	if math.IsInf(top, -1) {
+	if at < 0 {
 		return top
 	}
-	var s float64
-	for _, x := range z {
-		s += math.Exp(x - top)
+	var s float64 // of all but the largest, so that the least share of them counts
+	for k, x := range z {
+		if k != at {
+			s += math.Exp(x - top)
+		}
 	}
-	return top + math.Log(s)
+	return top + math.Log1p(s)
 }
 
 func hinge(x float64) float64 { return math.Max(0, x) }

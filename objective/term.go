@@ -256,6 +256,9 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 	if refs.IDs != nil {
 		t.table.Groups.Merge(refs.IDs)
 	}
+	if _, ok := t.loss.(loss.CrossRows); ok && !t.table.Groups.SharedNegatives() {
+		return errors.New("this loss compares a positive with its anchor's negatives, so both must have the same ones: a sample under two labels, or a relation of labels that is not transitive, does not suit it")
+	}
 	return nil
 }
 

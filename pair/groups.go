@@ -1,5 +1,7 @@
 package pair
 
+import "slices"
+
 // Groups says, for each anchor, which references belong to it and are therefore
 // not its negatives. The zero value is ready for Build or BuildBy; both reuse
 // its storage.
@@ -142,6 +144,24 @@ func (g *Groups) withinLabels() bool {
 	for i, c := range g.ids.at[:len(g.self)] {
 		for _, j := range g.ids.of(c) {
 			if g.labels.at[j] != g.group[i] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// SharedNegatives reports whether every anchor has the same negatives as each of
+// its positives, as it has where labels alone say what belongs together. Anchors
+// must be all the references.
+func (g *Groups) SharedNegatives() bool {
+	if !g.explicit {
+		return true
+	}
+	for i := range g.self {
+		g.buf = g.Positives(i, g.buf)
+		for _, j := range g.buf {
+			if !slices.Equal(g.Own(i), g.Own(int(j))) {
 				return false
 			}
 		}
