@@ -200,3 +200,16 @@ func TestName(t *testing.T) {
 		}
 	}
 }
+
+// TestPathsOfAnyText checks that a run's configuration names the data that it was
+// trained on, whatever characters the path has.
+func TestPathsOfAnyText(t *testing.T) {
+	for _, s := range []string{"a\tb", "\ta", "a\t", "a\r", "a\rb", "a\n", "a\nb", "\n", " a ", "a: b", "a #b", "#a", "- a", "'a'", `"a"`, `a\b`, "*a", "&a", "null", "~", "0x10", "1e3", "true", "\x1b[0m", "\x7f", "\u0085", "\u2028", "\ufeffa", "\u202e", "ä"} {
+		c := Default()
+		c.Data.Path, c.Train.Groups, c.Loss = s, []Group{{Prefix: s, Scale: 1}}, Section{"name": "triplet"}
+		got, err := Parse("run.yaml", c.YAML())
+		if err != nil || got.Data.Path != s || len(got.Train.Groups) != 1 || got.Train.Groups[0].Prefix != s {
+			t.Errorf("%q came back as %q, %+v, %v", s, got.Data.Path, got.Train.Groups, err)
+		}
+	}
+}

@@ -327,7 +327,7 @@ func (t *trainer) unscored(err error) error {
 	if t.opts.Dir == "" || interrupted(err) {
 		return err
 	}
-	return fmt.Errorf("%w\nwhat was trained is kept in %s; change what is measured with --resume %s --set eval.metrics=... (or eval.recall)", err, t.opts.Dir, t.opts.Dir)
+	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
 }
 
 // Stopped is the error of a run that was interrupted and has written its

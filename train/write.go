@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -12,11 +13,20 @@ import (
 
 // YAML writes the configuration with every key, as Parse reads it.
 func (c *Config) YAML() []byte {
-	out, err := yaml.MarshalWithOptions(c, yaml.Flow(false), yaml.IndentSequence(true))
+	out, err := yaml.MarshalWithOptions(c, yaml.Flow(false), yaml.IndentSequence(true), yaml.CustomMarshaler(scalarText))
 	if err != nil {
 		panic(fmt.Sprintf("train: writing a configuration: %v", err))
 	}
 	return out
+}
+
+// scalarText writes a string as the encoder does, but for one with characters that
+// are not printed: plain, a tab or a carriage return at its end would be lost.
+func scalarText(s string) ([]byte, error) {
+	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return []byte(strconv.Quote(s)), nil
+	}
+	return yaml.Marshal(s)
 }
 
 // MarshalYAML writes a switch as the plain word that it is.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -142,6 +143,9 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 		file = filepath.Join(f.resume, train.ConfigFile)
 	}
 	if f.data != "" {
+		if !utf8.ValidString(f.data) {
+			return train.Config{}, usagef("--data %q is not valid UTF-8: rename it", f.data)
+		}
 		set = append([]string{"data.path=" + fmt.Sprintf("%q", f.data)}, set...)
 	}
 	if f.outside {

@@ -212,6 +212,32 @@ func TestNoHome(t *testing.T) {
 	}
 }
 
+// TestDataOfAnyName goes on with a run whose data have a name that a plain YAML
+// value could not hold, and refuses what no configuration can.
+func TestDataOfAnyName(t *testing.T) {
+	featureSet(t)
+	dir := "a\tb \r"
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Skip("no such names here:", err)
+	}
+	for _, file := range []string{"features.npy", "labels.csv"} {
+		if err := os.Rename(file, filepath.Join(dir, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := strings.Fields(short + "--out r")
+	args[2] = filepath.Join(dir, "features.npy")
+	for _, args := range [][]string{args, {"train", "--resume", "r", "--set", "train.epochs=3"}} {
+		if code, _, said := runArgs(t, args...); code != 0 {
+			t.Fatalf("%q: %s", args, said)
+		}
+	}
+	code, _, said := runArgs(t, "train", "--data", "a\xff", "--out", "s")
+	if code != exitUsage || !strings.Contains(said, `"a\xff" is not valid UTF-8`) {
+		t.Errorf("status %d, said %q", code, said)
+	}
+}
+
 // TestEmbedWritesIntoPipes and to standard output, where its words would be in
 // the way.
 func TestEmbedWritesIntoPipes(t *testing.T) {
