@@ -355,6 +355,29 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// TestHalfALayoutIsNone: a folder with one of the files that together mark a
+// layout, and images, is a folder of images.
+func TestHalfALayoutIsNone(t *testing.T) {
+	for _, mark := range []string{"train.bin", "test.bin", "images.txt", "image_class_labels.txt", "Ebay_train.txt", "Ebay_test.txt", "classes.csv", "train.txt", "test.txt"} {
+		l := layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 2)}
+		l[mark] = []byte("1 2 3\n")
+		if d := open(t, l.folder(t)); d.Layout != "folders" {
+			t.Errorf("with %s it is %s", mark, d.Layout)
+		}
+	}
+	for _, missing := range []string{"classes.csv", "train.txt", "test.txt"} {
+		l := layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 2)}
+		for _, name := range []string{"classes.csv", "train.txt", "test.txt"} {
+			if name != missing {
+				l[name] = []byte("1 2 3\n")
+			}
+		}
+		if d := open(t, l.folder(t)); d.Layout != "folders" {
+			t.Errorf("without %s it is %s", missing, d.Layout)
+		}
+	}
+}
+
 func TestFolderLinks(t *testing.T) {
 	dir := layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 2)}.folder(t)
 	for link, target := range map[string]string{"a/up": "..", "a/self": ".", "b/ring": "ring", "b/gone.png": "nowhere.png", "b/3.png": "../a/1.png"} {

@@ -475,6 +475,12 @@ func TestLoadCoarsePicksColumns(t *testing.T) {
 		{"label,fine\n1,1\n1,1\n2,2\n", "", "", []string{"label"}},
 		{"id\n1\n1\n2\n", "", "", []string{"id"}},
 		{"a,b\n1,1\n1,2\n2,3\n", "a", "b", []string{"a", "b"}},
+		{"label,coarse,other\n1,0,4\n2,0,5\n3,1,6\n", "coarse", "other", []string{"coarse", "other"}},
+		{"label,coarse,fine\n1,0,4\n2,0,5\n3,1,6\n", "", "", []string{"coarse", "fine"}},
+		{"label,coarse,fine\n1,0,4\n2,0,5\n3,1,6\n", "fine", "", []string{"fine"}},
+		{"label,coarse,fine\n1,0,4\n2,0,5\n3,1,6\n", "label", "", []string{"label", "fine"}},
+		{"label,coarse\n1,0\n2,0\n3,1\n", "label", "", []string{"label"}},
+		{"coarse,a\n1,0\n2,0\n3,1\n", "", "", []string{"coarse"}},
 	} {
 		l, err := LoadCoarse(x, write(t, "y.csv", []byte(c.csv)), c.label, c.fine)
 		if err != nil {

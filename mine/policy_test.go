@@ -240,6 +240,41 @@ func TestSemiHardAmongNearPoints(t *testing.T) {
 	}
 }
 
+// TestMultiSimilarityBorders: a positive at the limit, and a negative at its
+// own, are not chosen.
+func TestMultiSimilarityBorders(t *testing.T) {
+	// Similarities to the anchor, (1, 0), are the first numbers.
+	at := []float32{1, 0.5, 0.75, 0.875, 0.5, 0.25, 0.375, 0.625}
+	labels := []int64{0, 0, 0, 0, 1, 1, 1, 1}
+	e := mat.New(len(at), 2)
+	for i, x := range at {
+		e.Row(i)[0] = x
+	}
+	var rows pair.Rows
+	if err := rows.Set(e, false); err != nil {
+		t.Fatal(err)
+	}
+	table := &pair.Table{A: &rows, R: &rows}
+	table.Groups.Build(labels, labels, true)
+	table.Load(0, len(at))
+	for _, tc := range []struct {
+		epsilon  float64
+		pos, neg []int32
+	}{
+		{0.125, []int32{1}, []int32{4, 7}}, // S < 0.75, S > 0.375
+		{0.25, []int32{1, 2}, []int32{4, 6, 7}},
+		{0.5, []int32{1, 2, 3}, nil}, // all
+		{0, []int32{1}, []int32{7}},
+	} {
+		m := New(Config{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives, Epsilon: Value(tc.epsilon)})
+		m.Begin(table, 0)
+		var s Scratch
+		if sel := m.Mine(0, &s); !slices.Equal(sel.Pos, tc.pos) || !slices.Equal(sel.Neg, tc.neg) || sel.All != (tc.neg == nil) {
+			t.Errorf("epsilon %v: %v and %v, all %v; want %v and %v", tc.epsilon, sel.Pos, sel.Neg, sel.All, tc.pos, tc.neg)
+		}
+	}
+}
+
 func TestNamesRoundTrip(t *testing.T) {
 	for _, name := range PositiveNames() {
 		if p, ok := ParsePositive(name); !ok || p.String() != name {

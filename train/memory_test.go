@@ -192,6 +192,33 @@ func TestMemoryPlanCounts(t *testing.T) {
 	}
 }
 
+// TestPlanCountsScoredSets: all samples of evaluations, and batches as large as
+// the largest set has.
+func TestPlanCountsScoredSets(t *testing.T) {
+	plan := func(batch string) (p MemoryPlan) {
+		cfg := parsed(t, "train.epochs=1", "sample.batches=1", "sample.classes=2", "sample.per_class=2", "eval.batch="+batch)
+		_, err := Run(context.Background(), cfg, Options{Dataset: newBlobs(4, 30, 20), Observe: func(e Event) {
+			if e.Stage == Stepped {
+				p = e.Memory
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	small, forty, large := plan("4"), plan("40"), plan("5000")
+	if forty.Activations != 10*small.Activations {
+		t.Errorf("activations of batches of 4 and 40: %d and %d", small.Activations, forty.Activations)
+	}
+	if large.Activations != 15*small.Activations { // a set has 60 samples
+		t.Errorf("activations of batches of 4 and of a whole set: %d and %d", small.Activations, large.Activations)
+	}
+	if small.Embeddings == 0 || small.Embeddings != large.Embeddings {
+		t.Errorf("embeddings take %d and %d", small.Embeddings, large.Embeddings)
+	}
+}
+
 func TestMemoryPlanShowsItsLargestParts(t *testing.T) {
 	p := MemoryPlan{Network: 100 << 20, Activations: 1 << 30, Pairs: 1 << 20, Loss: 100 << 20}
 	if got, want := p.String(), "1.2 GiB (activations 1 GiB, network 100 MiB, loss 100 MiB)"; got != want {
