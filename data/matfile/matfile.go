@@ -182,12 +182,27 @@ func (d *decoder) inflate(b []byte) (element, error) {
 	if err != nil {
 		return element{}, fmt.Errorf("compressed element: %w", err)
 	}
-	plain, err := io.ReadAll(budget.Reader("compressed element", r))
-	if err != nil {
-		return element{}, fmt.Errorf("compressed element: %w", err)
+	tag := make([]byte, 8)
+	if _, err := io.ReadFull(r, tag); err != nil {
+		return element{}, fmt.Errorf("compressed element: its tag: %w", err)
 	}
-	if err := d.take(int64(len(plain))); err != nil {
+	n := int64(len(tag))
+	if d.order.Uint32(tag)>>16 == 0 { // else it is packed into the tag
+		n += int64(d.order.Uint32(tag[4:]))
+	}
+	if err := d.take(n); err != nil {
 		return element{}, err
+	}
+	plain, err := budget.ReadN("compressed element", io.MultiReader(bytes.NewReader(tag), r), n)
+	if err != nil {
+		return element{}, fmt.Errorf("compressed element of %d bytes: %w", n, err)
+	}
+	// What fills up eight bytes may follow, and then the checksum.
+	switch filler, err := io.ReadAll(io.LimitReader(r, 8)); {
+	case err != nil:
+		return element{}, fmt.Errorf("compressed element: %w", err)
+	case len(filler) == 8:
+		return element{}, fmt.Errorf("compressed element: more than the %d bytes that its tag announces", n)
 	}
 	e, _, err := d.element(plain)
 	return e, err

@@ -1,10 +1,13 @@
 package matfile
 
 import (
+	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -214,5 +217,58 @@ func TestArrayMemory(t *testing.T) {
 	}
 	if s := fmt.Sprint(numbers(1<<17 + 1)); !strings.Contains(s, "the arrays of the file: needs") {
 		t.Error(s)
+	}
+}
+
+// TestCompressed checks that what is compressed takes the memory that its tag
+// announces and no more, and that its checksum counts.
+func TestCompressed(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(16 << 20))
+	w := writer{binary.LittleEndian}
+	file := func(plain []byte, change func([]byte) []byte) []byte {
+		var b bytes.Buffer
+		z := zlib.NewWriter(&b)
+		if _, err := z.Write(plain); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		packed := change(b.Bytes())
+		return w.file(slices.Concat(w.AppendUint32(w.AppendUint32(nil, miCompressed), uint32(len(packed))), packed))
+	}
+	same := func(b []byte) []byte { return b }
+	x := w.array(mxDouble, "x", []int32{1, 2}, w.element(miUint8, []byte{3, 4}))
+	claim := func(n uint32) []byte {
+		return slices.Concat(w.AppendUint32(w.AppendUint32(nil, miMatrix), n), make([]byte, 8<<20))
+	}
+	for _, c := range []struct {
+		name, want string
+		file       []byte
+	}{
+		{"whole", "", file(x, same)},
+		{"more than announced", "more than the 24 bytes", file(claim(16), same)},
+		{"more than the limit", "the limit is 16 MiB", file(claim(1<<31), same)},
+		{"less than announced", "unexpected EOF", file(claim(9<<20), same)},
+		{"no tag", "its tag", file(x[:5], same)},
+		{"wrong checksum", "checksum", file(x, func(b []byte) []byte { b[len(b)-1] ^= 1; return b })},
+		{"no checksum", "unexpected EOF", file(x, func(b []byte) []byte { return b[:len(b)-4] })},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := Read(c.file)
+		runtime.ReadMemStats(&after)
+		if c.want == "" {
+			if err != nil || got["x"] == nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; c.name != "less than announced" && took > 3<<20 {
+			t.Errorf("%s: %d bytes allocated", c.name, took)
+		}
 	}
 }
