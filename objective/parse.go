@@ -184,8 +184,8 @@ func (s *section) number(key string) loss.Optional {
 // positive reads a number above 0.
 func (s *section) positive(key string) loss.Optional {
 	x := s.number(key)
-	if x.Or(1) <= 0 {
-		s.fail(key, "%v is not above 0", x.Or(1))
+	if v := x.Or(math.MaxFloat64); v <= 0 {
+		s.fail(key, "%v is not above 0", v)
 	}
 	return x
 }

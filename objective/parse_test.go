@@ -2,6 +2,7 @@ package objective
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -213,6 +214,35 @@ func TestMiningMeasuresLikeTheLoss(t *testing.T) {
 	}
 	if o := mustParse(t, "fallback", "hard"); !o.Mine.HardFallback {
 		t.Error("no fallback")
+	}
+}
+
+// TestFurtherLossesMineAlike: a further loss takes over the numbers of mining,
+// but not the policies, which are its own or its customary ones.
+func TestFurtherLossesMineAlike(t *testing.T) {
+	for _, tc := range []struct {
+		mine, plus map[string]any
+		want       mine.Config
+	}{
+		{nil, map[string]any{"name": "triplet"}, mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative}},
+		{nil, map[string]any{"name": "triplet", "negatives": "hard"}, mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative}},
+		{map[string]any{"positives": "hard", "negatives": "easy", "fallback": "hard", "nearest": 0.7}, map[string]any{"name": "triplet"},
+			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true, Nearest: mine.Value(0.7)}},
+		{map[string]any{"cutoff": 1.2}, map[string]any{"name": "npair", "positives": "easy"},
+			mine.Config{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: mine.Value(1.2)}},
+	} {
+		before := maps.Clone(tc.plus)
+		o, err := Parse(tc.mine, map[string]any{"name": "contrastive", "plus": []any{tc.plus}})
+		if err != nil {
+			t.Errorf("%v, %v: %v", tc.mine, tc.plus, err)
+			continue
+		}
+		if len(o.Plus) != 1 || o.Plus[0].Options.Mine != tc.want || o.Plus[0].Weight != 1 {
+			t.Errorf("%v, %v: %+v, want %+v", tc.mine, tc.plus, o.Plus, tc.want)
+		}
+		if !maps.Equal(before, tc.plus) {
+			t.Errorf("the configuration was changed to %v", tc.plus)
+		}
 	}
 }
 
