@@ -288,12 +288,32 @@ func TestCheck(t *testing.T) {
 	}
 	for i, spoil := range []func(s *Shape){
 		func(s *Shape) { s.H = 0 }, func(s *Shape) { s.N = -1 }, func(s *Shape) { s.StrideW = 0 }, func(s *Shape) { s.PadH = -1 },
+		func(s *Shape) { s.W = 0 }, func(s *Shape) { s.C = 0 }, func(s *Shape) { s.K = 0 }, func(s *Shape) { s.R = 0 }, func(s *Shape) { s.S = 0 },
+		func(s *Shape) { s.StrideH = 0 }, func(s *Shape) { s.PadW = -1 }, func(s *Shape) { s.C = 5 }, func(s *Shape) { s.K = 5 },
+		func(s *Shape) { s.R = 7; s.PadH = 1 }, func(s *Shape) { s.S = 5 },
 		func(s *Shape) { s.Groups = 3 }, func(s *Shape) { s.Groups = 0 }, func(s *Shape) { s.R = 5 }, func(s *Shape) { s.S = 7; s.PadW = 1 },
 	} {
 		s := good
 		spoil(&s)
 		if s.Check() == nil {
 			t.Errorf("case %d: no error for %+v", i, s)
+		}
+	}
+	for _, c := range []struct {
+		change    func(s *Shape)
+		outH, out int
+	}{
+		{func(s *Shape) {}, 2, 2},
+		{func(s *Shape) { s.N = 0 }, 2, 2},
+		{func(s *Shape) { s.R, s.S = 4, 1 }, 1, 4},
+		{func(s *Shape) { s.R, s.S, s.PadH, s.PadW = 6, 8, 1, 2 }, 1, 1},
+		{func(s *Shape) { s.StrideH, s.StrideW, s.PadH = 2, 3, 1 }, 2, 1},
+		{func(s *Shape) { s.H, s.W, s.C, s.K, s.R, s.S, s.Groups = 1, 1, 1, 1, 1, 1, 1 }, 1, 1},
+	} {
+		s := good
+		c.change(&s)
+		if err := s.Check(); err != nil || s.OutH() != c.outH || s.OutW() != c.out {
+			t.Errorf("%+v: %d x %d, want %d x %d: %v", s, s.OutH(), s.OutW(), c.outH, c.out, err)
 		}
 	}
 }
