@@ -1,7 +1,9 @@
 package train
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -272,5 +274,35 @@ func TestNoPlaceForACache(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)}); err == nil || !strings.Contains(err.Error(), "begun with data.cache") {
 		t.Errorf("resumed without its cache: %v", err)
+	}
+}
+
+// TestStoppedSaysWhere: the epoch under way counts from 1, its steps from 0.
+func TestStoppedSaysWhere(t *testing.T) {
+	for _, at := range [][2]int{{1, 2}, {2, 1}} { // epoch and step after which the run is interrupted
+		ctx, cancel := context.WithCancel(context.Background())
+		steps := 0
+		cfg := parsed(t, "train.epochs=2", "sample.batches=3", "sample.classes=2", "sample.per_class=2")
+		_, err := Run(ctx, cfg, Options{Dataset: newBlobs(4, 8, 16), Dir: filepath.Join(t.TempDir(), "run"), Observe: func(e Event) {
+			if e.Stage == Stepped {
+				if steps++; steps == 3*(at[0]-1)+at[1] {
+					cancel()
+				}
+			}
+		}})
+		cancel()
+		var s *Stopped
+		if !errors.As(err, &s) {
+			t.Fatalf("error %v", err)
+		}
+		if s.Epoch != at[0] || s.Epochs != 2 || s.Step != at[1] || s.Steps != 3 {
+			t.Errorf("stopped in epoch %d of %d after step %d of %d, want %v", s.Epoch, s.Epochs, s.Step, s.Steps, at)
+		}
+		if want := fmt.Sprintf("stopped in epoch %d after step %d of 3", at[0], at[1]); !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	if s := (&Stopped{Dir: "d", Epoch: 3, Epochs: 2}).Where(); s != "d stopped after its last epoch" {
+		t.Error(s)
 	}
 }
