@@ -231,6 +231,13 @@ func TestNPZChecksums(t *testing.T) {
 			}
 		}
 	}
+	long := npy("'<u1'", "False", "(100000, 1)", make([]byte, 100000)) // more than one read takes
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		b := npzOf(t, method, entry{"embeddings.npy", long})
+		if _, err := parseNPZ(bytes.NewReader(b), int64(len(b))); err != nil {
+			t.Errorf("method %d, a long array: %v", method, err)
+		}
+	}
 	stored := npzOf(t, zip.Store, entry{"embeddings.npy", data})
 	at := bytes.Index(stored, le32(3))
 	for bit := range 8 {

@@ -359,3 +359,25 @@ func secondStep(t *testing.T, cfg TrainConfig) float64 {
 	}
 	return (at[2] - at[1]) / at[1]
 }
+
+// What an epoch adds up is of its steps: nothing is taken away, nothing missed.
+func TestSumsOfAnEpoch(t *testing.T) {
+	cfg, err := Parse("test", nil, "network.name=mlp", "network.width=8", "network.dim=2", "sample.classes=2", "sample.per_class=16",
+		"sample.batches=5", "train.epochs=1", "train.optimizer=sgd", "train.lr=1e-12", "loss.margin=100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), cfg, Options{Dataset: hidden(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A margin that no triplet keeps and a rate that moves nothing: every triplet
+	// is active, and the loss is about the margin in each step.
+	s := r.Last().Sums
+	if s.Steps != 5 || s.Samples != 5*32 || s.Anchors != 5*32 || s.Tuples != 5*32 || s.Active != s.Tuples {
+		t.Errorf("%+v: want 5 steps of 32 samples, an active triplet each", s)
+	}
+	if s.Gradient <= 0 || s.MeanLoss() < 50 || s.MeanLoss() > 110 {
+		t.Errorf("gradient %v, mean loss %v: want a positive one, and about the margin of 100", s.Gradient, s.MeanLoss())
+	}
+}
