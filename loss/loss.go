@@ -83,7 +83,8 @@ type Set struct {
 }
 
 // CrossRows is a Sets loss that also reads the measures between an anchor's
-// positives and its negatives, symmetric in anchor and positive.
+// positives and its negatives, symmetric in anchor and positive. Both must have
+// the same negatives: objective refuses a batch in which they differ.
 type CrossRows interface {
 	Sets
 	CrossRows()
