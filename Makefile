@@ -21,7 +21,7 @@ demo: build
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/simd/... ./internal/pix ./data/imaging ./internal/scan ./internal/conv ./mat ./pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./mat ./internal/pair ./mine ./loss ./objective
 
 test: lint cross checkgen
 	$(GO) test -timeout 25m ./...
@@ -33,9 +33,9 @@ test: lint cross checkgen
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/par ./internal/budget ./pair ./mine ./objective ./nn/optim ./data ./data/inspect ./eval/cluster ./eval/diagnose \
-	./theory/field ./cmd/kindred
-RACE_SOME = ./internal/conv ./mat ./nn ./train ./project ./eval/rank ./theory/isometry ./theory/noise
+RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/layout/inspect ./eval/cluster ./eval/diagnose \
+	./internal/repro/theory/field ./cmd/kindred
+RACE_SOME = ./internal/kernel/conv ./mat ./nn ./train ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features
 CC ?= gcc
 
@@ -84,8 +84,8 @@ fmt:
 release:
 	.ci/release $(VERSION)
 
-# gen rewrites the assembly and the generated pages. A generator of assembly is a
-# module of its own.
+# gen rewrites the assembly and the generated pages. The generators of assembly
+# are a module of their own.
 GENERATED = simd dot16 pix scan
 ROOT = .
 
@@ -94,8 +94,8 @@ gen: assembly
 
 assembly:
 	@for pkg in $(GENERATED); do \
-		echo "internal/$$pkg"; \
-		(cd $(ROOT)/internal/$$pkg/gen && $(GO) run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg $$pkg) || exit 1; \
+		echo "internal/kernel/$$pkg"; \
+		(cd $(ROOT)/internal/kernel/gen && $(GO) run ./$$pkg -out ../$$pkg/kernels_amd64.s -stubs ../$$pkg/kernels_amd64.go -pkg $$pkg) || exit 1; \
 	done
 
 # The pages are compared by docs/gen's test.

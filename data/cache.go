@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/data/packed"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/layout/packed"
 	"github.com/kindred-ml/kindred/internal/par"
 )
 

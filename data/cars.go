@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data/matfile"
+	"github.com/kindred-ml/kindred/internal/layout/matfile"
 )
 
 // carsFile is one annotated image of Cars-196.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // featureFiles are the extensions of files that hold ready features. CSV files
@@ -23,14 +23,14 @@ func IsFeatures(path string) bool {
 }
 
 // OpenFeatures reads a set of ready features, one row per sample, and their
-// labels. labels is a file that embio.Read knows; if it is empty, the labels
+// labels. labels is a file that embedding.Read knows; if it is empty, the labels
 // are in the file of features or in one beside it: NAME.labels.csv or .npy,
 // labels.csv or labels.npy.
 //
 // The column "fine", or else "label", or else the only one, is scored; "coarse",
 // where it exists, trains; "split" holds train, test, query, gallery or val.
 func OpenFeatures(path, labels string) (*Dataset, error) {
-	t, err := embio.Read(path)
+	t, err := embedding.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func OpenFeatures(path, labels string) (*Dataset, error) {
 		}
 	}
 	if labels != "" {
-		if from, err = embio.ReadLabels(labels); err != nil {
+		if from, err = embedding.ReadLabels(labels); err != nil {
 			return nil, err
 		}
 		if from.Rows() != t.X.Rows {

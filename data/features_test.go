@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -19,7 +19,7 @@ func writeFeatures(t *testing.T, x *mat.Dense, labels, text string) (dir, path s
 	t.Helper()
 	dir = t.TempDir()
 	var b bytes.Buffer
-	if err := embio.WriteNPY(&b, x); err != nil {
+	if err := embedding.WriteNPY(&b, x); err != nil {
 		t.Fatal(err)
 	}
 	path = filepath.Join(dir, "birds.npy")

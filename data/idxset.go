@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/data/idx"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/layout/idx"
 )
 
 // IdxFiles are the four files of the MNIST family; each may end in ".gz".

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -63,7 +63,7 @@ func TestGoldenRetrieval(t *testing.T) {
 	dir := refdata.Path(t, "golden")
 	for _, c := range goldenCases(t, dir, "eval") {
 		t.Run(c.Name, func(t *testing.T) {
-			l, err := embio.Load(filepath.Join(dir, c.Name+".x.npy"), filepath.Join(dir, c.Name+".y.npy"), nil)
+			l, err := embedding.Load(filepath.Join(dir, c.Name+".x.npy"), filepath.Join(dir, c.Name+".y.npy"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,11 +100,11 @@ func TestGoldenRetrieval(t *testing.T) {
 func TestGoldenClustering(t *testing.T) {
 	dir := refdata.Path(t, "golden")
 	for _, c := range goldenCases(t, dir, "clustering") {
-		classes, err := embio.ReadAssignments(filepath.Join(dir, c.Name+".true.npy"))
+		classes, err := embedding.ReadAssignments(filepath.Join(dir, c.Name+".true.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		clusters, err := embio.ReadAssignments(filepath.Join(dir, c.Name+".pred.npy"))
+		clusters, err := embedding.ReadAssignments(filepath.Join(dir, c.Name+".pred.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}

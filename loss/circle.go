@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/pair"
+import "github.com/kindred-ml/kindred/internal/pair"
 
 // Circle weights every similarity by its distance from its optimum:
 //

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/pair"
+import "github.com/kindred-ml/kindred/internal/pair"
 
 // FastAP is one minus a soft average precision of the anchor's ranking. Squared
 // distances, in [0, 4] on the unit sphere, fall into bins with a triangular

@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // GeneralizedLifted compares soft maxima over an anchor's pairs:

@@ -3,7 +3,7 @@ package loss
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // Loss is what all losses have in common. A Loss must also be one of Tuples,

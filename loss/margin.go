@@ -3,7 +3,7 @@ package loss
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // Margin keeps positives inside and negatives outside a learned distance beta,

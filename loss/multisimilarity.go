@@ -1,8 +1,8 @@
 package loss
 
 import (
-	"github.com/kindred-ml/kindred/internal/simd"
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // MultiSimilarity weights each pair by how it compares with the other pairs of

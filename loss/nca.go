@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/pair"
+import "github.com/kindred-ml/kindred/internal/pair"
 
 // NCA is the first-order loss of a triplet of similarities:
 //

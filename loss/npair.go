@@ -1,8 +1,8 @@
 package loss
 
 import (
-	"github.com/kindred-ml/kindred/internal/simd"
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // NPair compares a positive with all chosen negatives at once:

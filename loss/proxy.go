@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // ProxyNCA compares embeddings with one learnable proxy per class:

@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // RankedList keeps positives within alpha - m and negatives beyond alpha:

@@ -3,8 +3,8 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/scan"
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/scan"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // softmax replaces z by exp(z - L) and returns L = log(sum of exp(z)), or

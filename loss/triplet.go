@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/pair"
+import "github.com/kindred-ml/kindred/internal/pair"
 
 // Triplet wants the positive to be nearer than the negative by a margin:
 //

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/pair"
+import "github.com/kindred-ml/kindred/internal/pair"
 
 // IntraPairVariance pulls outlying similarities towards the batch's means:
 //

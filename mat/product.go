@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/internal/par"
-	"github.com/kindred-ml/kindred/internal/simd"
 )
 
 const (

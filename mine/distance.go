@@ -3,7 +3,7 @@ package mine
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/scan"
+	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
 
 // distanceWeighted draws, for each positive, a negative with probability

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // tableOf compares random unit embeddings with labels in turn.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/scan"
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/kernel/scan"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // Config chooses a miner. The zero value is easy positives with FaceNet's

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // TestDeterministicPolicies compares the choices of all policies that do not

@@ -12,7 +12,7 @@
 //	e := net.Forward(images, n) // n x Dim
 //	net.Backward(dE)            // fills Param.Grad
 //
-// Optimizers are in nn/optim, the file formats in nn/safetensors and
-// nn/torchfile. docs/design/engine.md describes how the engine works and how
+// Optimizers are in nn/optim, the file formats in format/safetensors and
+// format/torchfile. docs/design/engine.md describes how the engine works and how
 // fast it is.
 package nn

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // hashValues is values() of testdata/gen_reference.py: n values in [-1, 1) that

@@ -1,7 +1,7 @@
 package nn
 
 import (
-	"github.com/kindred-ml/kindred/internal/conv"
+	"github.com/kindred-ml/kindred/internal/kernel/conv"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -1,6 +1,6 @@
 package nn
 
-import "github.com/kindred-ml/kindred/internal/simd"
+import "github.com/kindred-ml/kindred/internal/kernel/simd"
 
 // A batch norm whose pooled field is set is followed by a 2 x 2 maximum pool,
 // and both run as one: forward goes through the convolution's result once and

@@ -3,7 +3,7 @@ package nn
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // poolStep is a maximum or average pool.

@@ -3,7 +3,7 @@ package nn
 import (
 	"unsafe"
 
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // The 3 x 3 maximum pool of stride 2 and padding 1 that residual networks start

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/regular"
-	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // The files of a saved network.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 func TestSaveAndLoad(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // Run implements par.Task for a chunk of the loaded anchors.

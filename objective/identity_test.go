@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // repeat returns a batch in which every row comes up times times, in an order

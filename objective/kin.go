@@ -3,7 +3,7 @@ package objective
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // Relation names the way labels make pairs, as written in configurations.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kindred-ml/kindred/pair"
+	"github.com/kindred-ml/kindred/internal/pair"
 )
 
 // memory is a queue of earlier embeddings. refs lays the batch and the queue

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // Options describe an objective. The zero value is the triplet loss on the

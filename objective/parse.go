@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // Parse makes options from the mine and loss sections of a configuration, as

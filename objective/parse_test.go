@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 func TestParseDefaults(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // MatrixRows is the batch size up to which all similarities are held at once.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // step runs one step, which must succeed, and returns its gradient too.

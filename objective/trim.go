@@ -3,8 +3,8 @@ package objective
 import (
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/pair"
 )
 
 // trimmed holds the terms of a batch to choose those with the lowest loss.

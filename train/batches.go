@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/pair"
 	"github.com/kindred-ml/kindred/sample"
 )
 

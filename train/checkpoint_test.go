@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/nn/safetensors"
+	"github.com/kindred-ml/kindred/format/safetensors"
 )
 
 func write(t testing.TB, path, text string) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/nn/safetensors"
+	"github.com/kindred-ml/kindred/format/safetensors"
 )
 
 // fuzzedTrainer is a run on a few features that takes no time, two steps of an

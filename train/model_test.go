@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 func TestModelEmbedsAsTheRunDid(t *testing.T) {
@@ -74,10 +74,10 @@ func TestFeatureFile(t *testing.T) {
 	dir := t.TempDir()
 	d := newFeatures(6, 30, 12)
 	var x, y bytes.Buffer
-	if err := embio.WriteNPY(&x, d.Features); err != nil {
+	if err := embedding.WriteNPY(&x, d.Features); err != nil {
 		t.Fatal(err)
 	}
-	if err := embio.WriteLabelsNPY(&y, d.Columns[0].IDs); err != nil {
+	if err := embedding.WriteLabelsNPY(&y, d.Columns[0].IDs); err != nil {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{"x.npy": x.Bytes(), "x.labels.npy": y.Bytes()} {

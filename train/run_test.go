@@ -16,11 +16,11 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // childDir, if set in the environment, makes the test binary a process that
@@ -64,7 +64,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 		t.Errorf("Recall@1 by the training label is %v, %v after training on four separate blobs", r1, ok)
 	}
 	// The files say what the result says, by an independent way.
-	tab, err := embio.Load(filepath.Join(dir, "embeddings.npy"), filepath.Join(dir, "labels.csv"), []string{"label"})
+	tab, err := embedding.Load(filepath.Join(dir, "embeddings.npy"), filepath.Join(dir, "labels.csv"), []string{"label"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/inspect"
+	"github.com/kindred-ml/kindred/internal/layout/inspect"
 )
 
 func newDataInfo(a *app, dir *string) *cobra.Command {

@@ -15,12 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/report"
-	"github.com/kindred-ml/kindred/report/diagnosed"
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/diagnosed"
 )
 
 type diagnoseFlags struct {
@@ -64,7 +64,7 @@ column fine, or label if the training labels are called coarse.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "file of embeddings, the same as an argument ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "", "file of embeddings, the same as an argument ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels for all files of embeddings; default: those in the file")
 	fs.StringVar(&f.label, "label", "", "column of the training labels")
 	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
@@ -151,7 +151,7 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 			return diagnose.Input{}, fmt.Errorf("%s has no %sembeddings.npy: it is not the folder of a run, or the run kept no %s set", arg, prefix, f.set)
 		}
 	}
-	l, err := embio.LoadCoarse(embeddings, labels, f.label, f.fine)
+	l, err := embedding.LoadCoarse(embeddings, labels, f.label, f.fine)
 	if err != nil {
 		return diagnose.Input{}, err
 	}

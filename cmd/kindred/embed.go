@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -53,7 +53,7 @@ E.npy, unless --labels names another.`,
 			if err != nil {
 				return err
 			}
-			if err := a.writeFile(out, func(w io.Writer) error { return embio.WriteNPY(w, e.X) }); err != nil {
+			if err := a.writeFile(out, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) }); err != nil {
 				return err
 			}
 			if labels != "" {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -54,7 +54,7 @@ nmi and ami use the arithmetic mean of the entropies.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings of the queries ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings of the queries ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file")
 	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
 	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")
@@ -80,11 +80,11 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return usageError{err}
 	}
 	if f.assignments != "" {
-		if cfg.Assignments, err = embio.ReadAssignments(f.assignments); err != nil {
+		if cfg.Assignments, err = embedding.ReadAssignments(f.assignments); err != nil {
 			return err
 		}
 	}
-	q, err := embio.Load(f.embeddings, f.labels, f.columns)
+	q, err := embedding.Load(f.embeddings, f.labels, f.columns)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if f.gallery == "" {
 		queries.Labels, cfg.Names = q.NamedLabels()
 	} else {
-		g, err := embio.Load(f.gallery, f.galleryLabels, f.columns)
+		g, err := embedding.Load(f.gallery, f.galleryLabels, f.columns)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
@@ -122,7 +122,7 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	table, err := embio.Read(f.embeddings)
+	table, err := embedding.Read(f.embeddings)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 		return err
 	}
 	if f.grad != "" {
-		if err := atomic.WriteFile(f.grad, func(w io.Writer) error { return embio.WriteNPY(w, grad) }); err != nil {
+		if err := atomic.WriteFile(f.grad, func(w io.Writer) error { return embedding.WriteNPY(w, grad) }); err != nil {
 			return err
 		}
 	}
@@ -198,7 +198,7 @@ func (f *lossFlags) step(ctx context.Context, obj *objective.Objective, x *mat.D
 		}
 		return r, err
 	}
-	arr, err := embio.ReadNPYFile(f.triplets)
+	arr, err := embedding.ReadNPYFile(f.triplets)
 	if err != nil {
 		return objective.Result{}, err
 	}
@@ -220,7 +220,7 @@ func (f *lossFlags) step(ctx context.Context, obj *objective.Objective, x *mat.D
 }
 
 // readLabels returns one label for each embedding.
-func (f *lossFlags) readLabels(table *embio.Table) ([]int64, error) {
+func (f *lossFlags) readLabels(table *embedding.Table) ([]int64, error) {
 	if f.labels == "" && len(table.Columns) == 0 {
 		if f.triplets != "" {
 			return make([]int64, table.X.Rows), nil
@@ -239,7 +239,7 @@ func (f *lossFlags) readIDs(n int) ([]int64, error) {
 	if f.ids == "" {
 		return nil, nil
 	}
-	ids, err := embio.ReadAssignments(f.ids)
+	ids, err := embedding.ReadAssignments(f.ids)
 	if err == nil && len(ids) != n {
 		err = fmt.Errorf("%s: %d identities for %d embeddings", f.ids, len(ids), n)
 	}
@@ -251,7 +251,7 @@ func (f *lossFlags) readProxies(l loss.Loss, dim int) (*mat.Dense, error) {
 	if !ok {
 		return nil, usagef("--proxies: the loss %s has none", f.loss)
 	}
-	t, err := embio.Read(f.proxies)
+	t, err := embedding.Read(f.proxies)
 	if err != nil {
 		return nil, err
 	}

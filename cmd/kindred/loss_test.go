@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/refdata"
 )
 
@@ -59,11 +59,11 @@ func TestLossGolden(t *testing.T) {
 		if math.Abs(rep.Value-c.Value) > 1e-5*math.Abs(c.Value) {
 			t.Errorf("%s: value %v, want %v", c.Name, rep.Value, c.Value)
 		}
-		got, err := embio.ReadNPYFile(grad)
+		got, err := embedding.ReadNPYFile(grad)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := embio.ReadNPYFile(path(".grad.npy"))
+		want, err := embedding.ReadNPYFile(path(".grad.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}

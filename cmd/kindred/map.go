@@ -16,11 +16,11 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/project"
-	"github.com/kindred-ml/kindred/report"
+	"github.com/kindred-ml/kindred/projection"
 )
 
 type mapFlags struct {
@@ -75,7 +75,7 @@ Methods:
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels to colour by; default: those in the embeddings file, if any")
 	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to colour by; default: those of label, fine and coarse that exist")
 	fs.StringVar(&f.method, "method", "tsne", "tsne, tsne-exact or pca")
@@ -130,23 +130,23 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 }
 
 // loadForMap reads embeddings; unlike for metrics, labels may be missing.
-func loadForMap(f *mapFlags) (*embio.Labelled, error) {
-	t, err := embio.Read(f.embeddings)
+func loadForMap(f *mapFlags) (*embedding.Labelled, error) {
+	t, err := embedding.Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
 	if f.labels == "" && t.X != nil && len(t.Columns) == 0 {
-		return &embio.Labelled{X: t.X, Files: t.Files}, nil
+		return &embedding.Labelled{X: t.X, Files: t.Files}, nil
 	}
 	return t.Load(f.embeddings, f.labels, f.columns)
 }
 
 // place computes the map and notes in res what came out.
 func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResult) (xs, ys []float64, err error) {
-	cfg := project.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed}
+	cfg := projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed}
 	switch f.method {
 	case "pca":
-		c, err := project.PCA(ctx, x, 2)
+		c, err := projection.PCA(ctx, x, 2)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -158,7 +158,7 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 		return xs, ys, nil
 	case "tsne":
 	case "tsne-exact":
-		cfg.Method = project.Exact
+		cfg.Method = projection.Exact
 	default:
 		return nil, nil, usagef("--method %q: want tsne, tsne-exact or pca", f.method)
 	}
@@ -197,7 +197,7 @@ func planNeighbours(f *mapFlags, rows int) error {
 }
 
 // mapFigure draws the map once for every column of labels.
-func mapFigure(set *embio.Labelled, x, y []float64, method string) report.Figure {
+func mapFigure(set *embedding.Labelled, x, y []float64, method string) report.Figure {
 	axes := report.Axes{Equal: true, Bare: true, Width: 460, Height: 440}
 	if method == "pca" {
 		axes.Bare, axes.X, axes.Y = false, "component 1", "component 2"
@@ -216,8 +216,8 @@ func mapFigure(set *embio.Labelled, x, y []float64, method string) report.Figure
 }
 
 // classesOf numbers a column's labels from 0 and names them.
-func classesOf(c *embio.Column) ([]int, []string) {
-	ids, texts := embio.Unify(c)
+func classesOf(c *embedding.Column) ([]int, []string) {
+	ids, texts := embedding.Unify(c)
 	names := make(map[int64]string, len(texts))
 	for i, t := range texts {
 		names[int64(i)] = t
@@ -245,7 +245,7 @@ func mapSettings(r *mapResult) []report.Item {
 	return append(items, report.Item{Name: "time", Value: report.Duration(time.Duration(r.Seconds * float64(time.Second)))})
 }
 
-func mapPage(set *embio.Labelled, fig report.Figure, r *mapResult) report.Page {
+func mapPage(set *embedding.Labelled, fig report.Figure, r *mapResult) report.Page {
 	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between them mean little."
 	if r.KL == nil {
 		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
@@ -267,7 +267,7 @@ func mapPage(set *embio.Labelled, fig report.Figure, r *mapResult) report.Page {
 	}
 }
 
-func writeMapCSV(w io.Writer, set *embio.Labelled, x, y []float64) error {
+func writeMapCSV(w io.Writer, set *embedding.Labelled, x, y []float64) error {
 	out := csv.NewWriter(w)
 	head := []string{"x", "y"}
 	for _, c := range set.Columns {

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/report"
-	"github.com/kindred-ml/kindred/report/rows"
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/retrieval"
 )
 
 type neighboursFlags struct {
@@ -63,7 +63,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embio.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
 	fs.StringVar(&f.column, "column", "", "column of labels that says what is right; default: the first of label, fine and coarse that exists")
 	addOutside(cmd, &f.outside)
@@ -81,7 +81,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 const pictureSize = 1 << 14
 
 func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
-	cfg := rows.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
+	cfg := retrieval.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
 	var err error
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError{err}
@@ -90,7 +90,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if f.column != "" {
 		columns = []string{f.column}
 	}
-	set, err := embio.Load(f.embeddings, f.labels, columns)
+	set, err := embedding.Load(f.embeddings, f.labels, columns)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := planned(fmt.Sprintf("--queries %d --neighbours %d", f.queries, f.k), int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows))+1, cellBytes); err != nil {
 		return err
 	}
-	ids, names := embio.Unify(&set.Columns[0])
+	ids, names := embedding.Unify(&set.Columns[0])
 	labels := ids[0]
 	cfg.Name = func(i int) string {
 		if names != nil {
@@ -114,7 +114,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		}
 		return fmt.Sprint(labels[i])
 	}
-	pair, err := rows.Choose(ctx, set.X, labels, cfg)
+	pair, err := retrieval.Choose(ctx, set.X, labels, cfg)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 }
 
 // pictures finds the items of set in a data set by their names; nil without one.
-func pictures(set *embio.Labelled, f *neighboursFlags) (rows.Reader, error) {
+func pictures(set *embedding.Labelled, f *neighboursFlags) (retrieval.Reader, error) {
 	if f.data == "" {
 		return nil, nil
 	}
@@ -169,5 +169,5 @@ func pictures(set *embio.Labelled, f *neighboursFlags) (rows.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rows.Pictures(d, set.Files)
+	return retrieval.Pictures(d, set.Files)
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/runs"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/project"
-	"github.com/kindred-ml/kindred/report"
-	"github.com/kindred-ml/kindred/report/runs"
+	"github.com/kindred-ml/kindred/projection"
 )
 
 // mapRows is how many embeddings of a run the report draws.
@@ -123,7 +123,7 @@ func runMaps(ctx context.Context, c *runs.Comparison) ([]report.Section, error) 
 		var items []report.Captioned
 		for _, g := range c.Groups {
 			dir := g.Runs[0].Dir
-			x, err := embio.Load(filepath.Join(dir, set.prefix+"embeddings.npy"), filepath.Join(dir, set.prefix+"labels.csv"), nil)
+			x, err := embedding.Load(filepath.Join(dir, set.prefix+"embeddings.npy"), filepath.Join(dir, set.prefix+"labels.csv"), nil)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {
@@ -142,13 +142,13 @@ func runMaps(ctx context.Context, c *runs.Comparison) ([]report.Section, error) 
 	return out, nil
 }
 
-func runScatter(ctx context.Context, set *embio.Labelled, title string) (report.Scatter, error) {
+func runScatter(ctx context.Context, set *embedding.Labelled, title string) (report.Scatter, error) {
 	rows := set.X.Rows
 	step := max(1, (rows+mapRows-1)/mapRows)
 	x := set.X
 	s := report.Scatter{Axes: report.Axes{Title: title, Equal: true, Bare: true}, Label: true}
 	if x.Cols != 2 {
-		c, err := project.PCA(ctx, x, 2)
+		c, err := projection.PCA(ctx, x, 2)
 		if err != nil {
 			return s, err
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -26,7 +26,7 @@ func writeRun(t *testing.T, dir, positives string, seed int, cols int) {
 		}
 	}
 	var npy strings.Builder
-	if err := embio.WriteNPY(&npy, x); err != nil {
+	if err := embedding.WriteNPY(&npy, x); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/fetch"
-	"github.com/kindred-ml/kindred/paper"
+	"github.com/kindred-ml/kindred/internal/layout/fetch"
+	"github.com/kindred-ml/kindred/internal/progress"
+	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/train"
-	"github.com/kindred-ml/kindred/train/progress"
 )
 
 func newReproduce(a *app) *cobra.Command {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/theory/field"
-	"github.com/kindred-ml/kindred/theory/show"
+	"github.com/kindred-ml/kindred/internal/repro/theory/field"
+	"github.com/kindred-ml/kindred/internal/repro/theory/pages"
 )
 
 func newTheory(a *app) *cobra.Command {
@@ -42,7 +42,7 @@ and the numbers drawn in them as CSV.`,
 
 // theoryCommand is what the four have in common. compute returns the result to
 // print and what was written.
-func theoryCommand(a *app, cmd *cobra.Command, name string, compute func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error)) *cobra.Command {
+func theoryCommand(a *app, cmd *cobra.Command, name string, compute func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error)) *cobra.Command {
 	var dir string
 	cmd.Use = name
 	cmd.Args = exactArgs()
@@ -64,7 +64,7 @@ func theoryCommand(a *app, cmd *cobra.Command, name string, compute func(ctx con
 }
 
 func newTheoryNoise(a *app) *cobra.Command {
-	var o show.NoiseOptions
+	var o pages.NoiseOptions
 	cmd := &cobra.Command{
 		Short: "Label noise and class collapse: expected losses and their minimisers",
 		Long: `noise computes the expected triplet, margin and contrastive losses under label
@@ -78,7 +78,7 @@ with the conditions they need.`,
 	fs.IntVar(&o.Dim, "dim", 2, "dimensions of the free points")
 	fs.IntVar(&o.Restarts, "restarts", 4, "starts of each minimisation")
 	fs.IntVar(&o.Draws, "draws", 4000, "labellings drawn to check the exact sums")
-	return theoryCommand(a, cmd, "noise", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+	return theoryCommand(a, cmd, "noise", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
 		switch {
 		case o.Classes < 2 || o.PerClass < 1 || o.Classes*o.PerClass > 64:
 			return nil, nil, usagef("--classes %d and --per-class %d: need 2 classes or more, and 64 points at most", o.Classes, o.PerClass)
@@ -92,7 +92,7 @@ with the conditions they need.`,
 			return nil, nil, err
 		}
 		o.Seed = a.seed
-		r, err := show.Noise(ctx, o, dir, p)
+		r, err := pages.Noise(ctx, o, dir, p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,7 +101,7 @@ with the conditions they need.`,
 }
 
 func newTheoryIsometry(a *app) *cobra.Command {
-	var o show.IsometryOptions
+	var o pages.IsometryOptions
 	cmd := &cobra.Command{
 		Short: "How far from separated: the isometric error, theorem 3 and collapse",
 		Long: `isometry finds the nearest triplet-separated arrangement of point sets, with a
@@ -113,7 +113,7 @@ where the nearest arrangement of random points is collapsed.`,
 	fs.IntVar(&o.Random, "sets", 2000, "number of sets drawn at random")
 	fs.IntVar(&o.Searches, "searches", 18, "number of adversarial searches")
 	fs.IntVar(&o.Steps, "steps", 80, "steps of each search")
-	return theoryCommand(a, cmd, "isometry", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+	return theoryCommand(a, cmd, "isometry", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
 		if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
 			return nil, nil, usagef("--sets, --searches and --steps must be at least 1")
 		}
@@ -121,7 +121,7 @@ where the nearest arrangement of random points is collapsed.`,
 			return nil, nil, err
 		}
 		o.Seed = a.seed
-		r, err := show.Isometry(ctx, o, dir, p)
+		r, err := pages.Isometry(ctx, o, dir, p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -130,7 +130,7 @@ where the nearest arrangement of random points is collapsed.`,
 }
 
 func newTheoryField(a *app) *cobra.Command {
-	var o show.FieldOptions
+	var o pages.FieldOptions
 	var rule string
 	cmd := &cobra.Command{
 		Short: "Where a gradient step moves a triplet, and where it goes the wrong way",
@@ -148,7 +148,7 @@ Losses: first, second and vanilla as in the paper's figures, and any loss of
 	fs.StringVar(&rule, "q", "root", "entanglement factor: root, sqrt(S_ap S_an), or product, S_ap S_an")
 	fs.Float64Var(&o.Config.Rate, "rate", 0.1, "step size")
 	fs.BoolVar(&o.Config.Tangent, "through-normalisation", false, "let the gradient flow through the normalisation to the sphere")
-	return theoryCommand(a, cmd, "field", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+	return theoryCommand(a, cmd, "field", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
 		switch rule {
 		case "root":
 		case "product":
@@ -170,12 +170,12 @@ Losses: first, second and vanilla as in the paper's figures, and any loss of
 			}
 		}
 		for _, name := range o.Losses {
-			if _, err := show.FieldLoss(name); err != nil {
+			if _, err := pages.FieldLoss(name); err != nil {
 				return nil, nil, usageError{err}
 			}
 		}
 		o.Seed = a.seed
-		r, err := show.Field(ctx, o, dir, p)
+		r, err := pages.Field(ctx, o, dir, p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -184,7 +184,7 @@ Losses: first, second and vanilla as in the paper's figures, and any loss of
 }
 
 func newTheoryLive(a *app) *cobra.Command {
-	var o show.LiveOptions
+	var o pages.LiveOptions
 	cmd := &cobra.Command{
 		Short: "The triplet scatter over a training run's checkpoints, as a film",
 		Long: `live draws, for every checkpoint of a run, each anchor's nearest positive and
@@ -203,7 +203,7 @@ them, as one page with a slider. The run must have kept its embeddings
 	fs.StringVar(&o.Loss, "loss", "first", "loss whose field is drawn; see kindred theory field")
 	fs.Float64Var(&o.Entangle, "p", 0.4, "entanglement of the field")
 	fs.IntVar(&o.Anchors, "anchors", 600, "anchors to follow")
-	return theoryCommand(a, cmd, "live", func(ctx context.Context, dir string, p show.Progress) (any, *show.Output, error) {
+	return theoryCommand(a, cmd, "live", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
 		switch {
 		case o.Run == "" && len(o.Embeddings) == 0:
 			return nil, nil, usagef("missing --run, or --embeddings with --labels")
@@ -215,11 +215,11 @@ them, as one page with a slider. The run must have kept its embeddings
 		if err := between("p", o.Entangle, 0, 1); err != nil {
 			return nil, nil, err
 		}
-		if _, err := show.FieldLoss(o.Loss); err != nil {
+		if _, err := pages.FieldLoss(o.Loss); err != nil {
 			return nil, nil, usageError{err}
 		}
 		o.Seed = a.seed
-		r, err := show.Live(ctx, o, dir, p)
+		r, err := pages.Live(ctx, o, dir, p)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kindred-ml/kindred/embio"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -37,7 +37,7 @@ func featureSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := embio.WriteNPY(f, x); err != nil {
+	if err := embedding.WriteNPY(f, x); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // version says which kindred this is and what it runs on.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/pix"
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/pix"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // Augment describes the random changes made to training images. The zero value

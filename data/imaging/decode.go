@@ -10,8 +10,8 @@ import (
 	"image/jpeg"
 	"image/png"
 
-	fastjpeg "github.com/kindred-ml/kindred/data/imaging/jpeg"
 	"github.com/kindred-ml/kindred/internal/budget"
+	fastjpeg "github.com/kindred-ml/kindred/internal/layout/jpeg"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"

@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/internal/pix"
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/pix"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // Fit says how an image of another shape becomes Width x Height.

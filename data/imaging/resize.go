@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pix"
+	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
 // Filter is the kernel of a resampling.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/mat"
 )
 

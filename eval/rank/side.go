@@ -3,7 +3,7 @@ package rank
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 )

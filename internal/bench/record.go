@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // Record is all figures of one processor, with how they were taken. docs/bench

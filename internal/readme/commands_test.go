@@ -88,7 +88,7 @@ var rules = []rule{
 	on(`^kindred bench( .*)? --peer \S+`, rule{skip: true, why: "needs PyTorch; the script must exist"}),
 	on(`^kindred theory noise\b`, rule{add: " --restarts 1 --draws 50 --per-class 2", why: "a minute otherwise"}),
 	on(`^kindred theory field( --loss \S+)?$`, rule{add: " --gamma 0.5 --p 0", why: "a minute with all angles and entanglements"}),
-	on(`^kindred theory isometry\b`, rule{add: " --help", why: "its map of collapse takes half a minute at any setting, and tests of theory/show draw it; the flags are checked"}),
+	on(`^kindred theory isometry\b`, rule{add: " --help", why: "its map of collapse takes half a minute at any setting, and tests of internal/repro/theory/pages draw it; the flags are checked"}),
 }
 
 // command is a documented command line.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/nn/optim"
-	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // FuzzConfig makes optimizers of settings in JSON: what is accepted takes steps,

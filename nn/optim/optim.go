@@ -9,9 +9,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // Method is the rule that turns gradients into steps.

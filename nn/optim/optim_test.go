@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
-	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 func params(seed uint64, sizes ...int) []*nn.Param {

@@ -3,7 +3,7 @@ package optim
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/simd"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // chunkLen is how many values one chunk of work covers.

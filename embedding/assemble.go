@@ -1,0 +1,75 @@
+package embedding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// embeddingNames are names under which an archive's embeddings are found if it
+// holds several matrices of floats.
+var embeddingNames = []string{"embeddings", "embedding", "features", "x", "X"}
+
+// namedArray is one array of an archive.
+type namedArray struct {
+	name string
+	*Array
+}
+
+// assemble makes a table of an archive's arrays: the matrix of floats is the
+// embeddings, arrays of integers are labels.
+func assemble(arrays []namedArray) (*Table, error) {
+	t := &Table{}
+	var matrices []namedArray
+	var have []string
+	for _, a := range arrays {
+		have = append(have, fmt.Sprintf("%s %s %v", a.name, a.DType, a.Shape))
+		if a.Floats != nil {
+			if len(a.Shape) == 2 {
+				matrices = append(matrices, a)
+			}
+			continue
+		}
+		if len(a.Shape) != 1 && len(a.Shape) != 2 {
+			continue
+		}
+		if len(a.Shape) == 2 && (a.Shape[0] == 0 || a.Shape[1] > maxLabelColumns) {
+			continue
+		}
+		part, err := a.table(a.name)
+		if err != nil {
+			return nil, err
+		}
+		t.Columns = append(t.Columns, part.Columns...)
+	}
+	if len(matrices) > 1 {
+		i := slices.IndexFunc(matrices, func(a namedArray) bool { return slices.Contains(embeddingNames, a.name) })
+		if i < 0 {
+			return nil, fmt.Errorf("several matrices (%s) and none named %s", some(have), strings.Join(embeddingNames, ", "))
+		}
+		matrices = matrices[i : i+1]
+	}
+	if len(matrices) == 1 {
+		m := matrices[0]
+		part, err := m.table(m.name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		t.X = part.X
+		// Integers of another length are about something else.
+		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Len() != m.Shape[0] })
+	}
+	if t.X == nil && len(t.Columns) == 0 {
+		return nil, fmt.Errorf("neither a matrix of floats nor integers among the arrays (%s)", some(have))
+	}
+	// "y" and "labels" are what others call the one column of labels.
+	if t.Column("label") == nil {
+		for i := range t.Columns {
+			if n := t.Columns[i].Name; n == "labels" || n == "y" || n == "Y" {
+				t.Columns[i].Name = "label"
+				break
+			}
+		}
+	}
+	return t, nil
+}

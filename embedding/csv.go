@@ -1,0 +1,147 @@
+package embedding
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+const coordinatePrefix = "embedding_"
+
+// fileColumns are the names of a column with the items' names.
+var fileColumns = []string{"filename", "file", "path"}
+
+// readCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
+// are coordinates, filename (or file, path) names the items, all others are
+// labels. A byte order mark at the start and carriage returns at line ends are
+// dropped.
+func readCSV(path string) (*Table, error) {
+	f, _, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := parseCSV(budget.Reader("the table", f))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// bom is the byte order mark that some programs begin text files with.
+const bom = "\ufeff"
+
+// textSize is about what a string of n bytes takes.
+func textSize(n int) int64 { return int64(n) + 24 }
+
+func parseCSV(r io.Reader) (*Table, error) {
+	br := bufio.NewReaderSize(r, 1<<20)
+	if start, _ := br.Peek(len(bom)); string(start) == bom {
+		_, _ = br.Discard(len(bom)) // they are in the buffer
+	}
+	cr := csv.NewReader(br)
+	cr.ReuseRecord = true
+	record, err := cr.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("empty: want a header line")
+	}
+	if err != nil {
+		return nil, err
+	}
+	header := slices.Clone(record)
+	l, err := newLayout(header)
+	if err != nil {
+		return nil, err
+	}
+	var values []float32
+	var files []string
+	labels := make([][]string, len(l.labels))
+	rows := 0
+	used, limit := int64(0), budget.Limit()
+	for {
+		record, err := cr.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows++
+		for _, c := range l.coords {
+			v, err := strconv.ParseFloat(strings.TrimSpace(record[c]), 32)
+			if err != nil && !errors.Is(err, strconv.ErrRange) {
+				line, _ := cr.FieldPos(c)
+				return nil, fmt.Errorf("line %d: %s is %q, not a number", line, header[c], record[c])
+			}
+			values = append(values, float32(v))
+		}
+		if l.file >= 0 {
+			files = append(files, strings.Clone(record[l.file]))
+			used += textSize(len(record[l.file]))
+		}
+		for i, c := range l.labels {
+			labels[i] = append(labels[i], strings.Clone(record[c]))
+			used += textSize(len(record[c]))
+		}
+		used += 4 * int64(len(l.coords))
+		if used > limit {
+			return nil, &budget.Error{What: "the table", Limit: limit}
+		}
+	}
+	t := &Table{Files: files}
+	if len(l.coords) > 0 {
+		t.X = mat.Of(rows, len(l.coords), values)
+	}
+	for i, c := range l.labels {
+		t.Columns = append(t.Columns, column(header[c], labels[i]))
+	}
+	return t, nil
+}
+
+// layout says which fields of a line are what.
+type layout struct {
+	coords []int // in order of the coordinate
+	file   int   // -1 if absent
+	labels []int
+}
+
+func newLayout(header []string) (*layout, error) {
+	l := &layout{file: -1}
+	at := make(map[int]int)
+	seen := make(map[string]bool)
+	for i, name := range header {
+		if seen[name] {
+			return nil, fmt.Errorf("the column %q appears twice", name)
+		}
+		seen[name] = true
+		rest, isCoord := strings.CutPrefix(name, coordinatePrefix)
+		k, err := strconv.Atoi(rest)
+		switch {
+		case isCoord && err == nil && k >= 0:
+			if _, twice := at[k]; twice {
+				return nil, fmt.Errorf("coordinate %d appears twice", k)
+			}
+			at[k] = i
+		case l.file < 0 && slices.Contains(fileColumns, name):
+			l.file = i
+		default:
+			l.labels = append(l.labels, i)
+		}
+	}
+	for k := range len(at) {
+		i, ok := at[k]
+		if !ok {
+			return nil, fmt.Errorf("%d coordinates but no column %s%d", len(at), coordinatePrefix, k)
+		}
+		l.coords = append(l.coords, i)
+	}
+	return l, nil
+}

@@ -1,0 +1,79 @@
+package embedding
+
+import (
+	"archive/zip"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// readNPZ reads a .npz archive: a matrix of floats is the embeddings (named
+// embeddings, features or x if there are several), integers are labels.
+func readNPZ(path string) (*Table, error) {
+	f, size, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := parseNPZ(f, size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+func parseNPZ(r io.ReaderAt, size int64) (*Table, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, err
+	}
+	var arrays []namedArray
+	seen := make(map[string]bool)
+	for _, f := range z.File {
+		name, ok := strings.CutSuffix(f.Name, ".npy")
+		if !ok {
+			continue
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("%s occurs twice", f.Name)
+		}
+		seen[name] = true
+		a, err := readMember(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		arrays = append(arrays, namedArray{name, a})
+	}
+	return assemble(arrays)
+}
+
+func readMember(f *zip.File) (*Array, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	// The archive's word on the size is not taken: memory grows with the data.
+	return ReadNPY(&checked{r: budget.Reader("the array", r), sum: crc32.NewIEEE(), want: f.CRC32}, -1)
+}
+
+// checked gives what r gives and compares its checksum at the end. The zip
+// reader takes the checksum 0 as one that was not written; NumPy writes all.
+type checked struct {
+	r    io.Reader
+	sum  hash.Hash32
+	want uint32
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.sum.Write(p[:n]) // never fails
+	if err == io.EOF && c.sum.Sum32() != c.want {
+		err = zip.ErrChecksum
+	}
+	return n, err
+}

@@ -1,0 +1,74 @@
+package embedding
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// readSafetensors reads a safetensors file by the rules of .npz.
+func readSafetensors(path string) (*Table, error) {
+	f, err := safetensors.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tensorTable(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+func tensorTable(f *safetensors.File) (*Table, error) {
+	var need int64 // values are widened to 8 bytes at most
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		need = budget.Sum(need, budget.Product(8, int64(len(t.Data)/max(1, t.DType.Size()))))
+	}
+	if err := budget.Check("the tensors", need); err != nil {
+		return nil, err
+	}
+	var arrays []namedArray
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		a := &Array{Shape: t.Shape, DType: string(t.DType)}
+		var err error
+		switch t.DType {
+		case safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16:
+			a.Floats, err = t.Float32s()
+		default:
+			a.Ints, err = widen(t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		arrays = append(arrays, namedArray{t.Name, a})
+	}
+	return assemble(arrays)
+}
+
+// widen returns the values of an integer tensor.
+func widen(t *safetensors.Tensor) ([]int64, error) {
+	size := t.DType.Size()
+	if size == 0 || t.DType[0] != 'I' && t.DType[0] != 'U' && t.DType != "BOOL" {
+		return nil, fmt.Errorf("%s holds %s: want floats or integers", t.Name, t.DType)
+	}
+	out := make([]int64, 0, len(t.Data)/size)
+	for d := t.Data; len(d) > 0; d = d[size:] {
+		var word [8]byte
+		copy(word[:], d[:size])
+		v := binary.LittleEndian.Uint64(word[:])
+		if t.DType[0] == 'I' {
+			shift := 64 - 8*size
+			out = append(out, int64(v<<shift)>>shift)
+			continue
+		}
+		if v > 1<<63-1 {
+			return nil, fmt.Errorf("%s holds %d, which does not fit in int64", t.Name, v)
+		}
+		out = append(out, int64(v))
+	}
+	return out, nil
+}

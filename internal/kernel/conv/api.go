@@ -1,0 +1,124 @@
+package conv
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// Workspace holds the buffers that a convolution needs between its inputs and
+// its output. The zero value is ready for use; it grows on the first call of
+// each shape and is then reused, so that later calls do not allocate. One
+// workspace serves any number of layers in turn, but not two calls at once.
+type Workspace struct {
+	layouts map[layoutKey]*layout
+	summers map[layoutKey]*weightLayout
+	scratch par.Scratch // of chunks at work
+	panels  []float32   // packed filters
+	filters []float32   // the same, transformed
+	wino    winoFilters
+	vectors [2][]float32
+	moments []chunkMoments
+	partial []float32 // gradients of the filters, by part
+	source  []float32 // padded input
+	sweep   sweep
+	packer  packer
+	weights weightTask
+	plain   Epilogue
+}
+
+type layoutKey struct {
+	geometry
+	level simd.Level
+}
+
+func (ws *Workspace) layout(g geometry) *layout {
+	key := layoutKey{g, simd.Active()}
+	l := ws.layouts[key]
+	if l == nil {
+		if ws.layouts == nil {
+			ws.layouts = make(map[layoutKey]*layout)
+		}
+		l = newLayout(g)
+		ws.layouts[key] = l
+	}
+	return l
+}
+
+// padded copies n values from v's at into a vector that tiles may read past
+// its end; nil stays nil.
+func (ws *Workspace) padded(i int, v []float32, at, n int) []float32 {
+	if v == nil {
+		return nil
+	}
+	ws.vectors[i] = par.Grow(ws.vectors[i], n+simd.MaxTileCols)
+	copy(ws.vectors[i], v[at:at+n])
+	clear(ws.vectors[i][n:])
+	return ws.vectors[i]
+}
+
+// chunkMoments returns room for the moments of l's chunks. Their counts are set
+// here, before the parts of a chunk run at the same time.
+func (ws *Workspace) chunkMoments(l *layout) []chunkMoments {
+	if cap(ws.moments) < l.chunks {
+		ws.moments = append(ws.moments[:cap(ws.moments)], make([]chunkMoments, l.chunks-cap(ws.moments))...)
+	}
+	ws.moments = ws.moments[:l.chunks]
+	for i := range ws.moments {
+		m := &ws.moments[i]
+		m.mean, m.m2 = par.Grow(m.mean, l.cols), par.Grow(m.m2, l.cols)
+		_, images, _, rows := l.extent(i)
+		m.count = images * rows * l.width
+	}
+	return ws.moments
+}
+
+// Epilogue says what happens to a convolution's result z (before bias) while it
+// is still in registers or cache:
+//
+//	y = act(Scale[k]*z + Shift[k] + Residual)
+//
+// A nil *Epilogue, like the zero value, stores z as it is.
+type Epilogue struct {
+	Scale, Shift []float32 // per output channel; nil means 1 and 0
+	Residual     []float32 // as large as the output; nil means none
+	ReLU         bool      // act(v) = max(v, 0), else v
+	Moments      *Moments  // if set, receives the moments of what is stored in y
+}
+
+// Moments holds, per output channel, the mean and the population variance
+// (divided by the count) over all images and positions.
+type Moments struct {
+	Mean, Var []float32
+}
+
+// Len returns how many values the input, the filters and the output hold.
+func (s *Shape) Len() (x, w, y int) {
+	return s.N * s.H * s.W * s.C, s.K * s.R * s.S * (s.C / s.Groups), s.N * s.OutH() * s.OutW() * s.K
+}
+
+func (s *Shape) mustFit(x, w, y []float32) {
+	if err := s.Check(); err != nil {
+		panic(err.Error())
+	}
+	nx, nw, ny := s.Len()
+	if len(x) != nx || len(w) != nw || len(y) != ny {
+		panic(fmt.Sprintf("conv: input, filters, output of %d, %d, %d values; the shape %+v has %d, %d, %d",
+			len(x), len(w), len(y), *s, nx, nw, ny))
+	}
+}
+
+func (e *Epilogue) mustFit(k, ny int) {
+	for _, v := range [][]float32{e.Scale, e.Shift} {
+		if v != nil && len(v) != k {
+			panic(fmt.Sprintf("conv: epilogue of %d values for %d channels", len(v), k))
+		}
+	}
+	if e.Residual != nil && len(e.Residual) != ny {
+		panic(fmt.Sprintf("conv: residual of %d values for an output of %d", len(e.Residual), ny))
+	}
+	if m := e.Moments; m != nil && (len(m.Mean) != k || len(m.Var) != k) {
+		panic(fmt.Sprintf("conv: moments of %d and %d values for %d channels", len(m.Mean), len(m.Var), k))
+	}
+}

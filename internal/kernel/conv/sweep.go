@@ -1,0 +1,287 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+const (
+	// slab bounds the values that a chunk reads and writes, so that they stay in
+	// the second-level cache for all panels of filters.
+	slab = 96 << 10
+	// minTiles is the least number of tiles in a chunk, where the source has it.
+	minTiles = 8
+	// minChunk is the least number of multiply-adds worth another core.
+	minChunk = 1 << 18
+	// wantChunks is how many chunks even out the cores' speeds.
+	wantChunks = 8
+)
+
+// geometry says which values of a channels-last source a convolution reads for
+// each of its positions, and where in the destination the position lies. All of
+// a Shape's passes over activations take this form: forward, and backward to
+// the input once for every phase of the stride.
+type geometry struct {
+	n, srcH, srcW, srcC int
+	chan0, chans        int // the group's channels of the source
+	taps, tapsW         int // taps down and across
+	strideH, strideW    int
+	offH, offW          int // source row and column of the first position's first tap
+	outH, outW          int // positions of an image
+	dst                 int // destination of the first position, in values
+	dstImage            int
+	dstRow, dstCol      int
+	cols                int // output channels, from dst
+	depthwise           bool
+}
+
+// window is how a part of the source lies in front of tiles: in place, or copied
+// to a slab that has the padding and only the group's channels.
+type window struct {
+	geometry
+	copied bool
+	slabW  int // columns of a slab, or of the source
+	pixel  int // values from one pixel to the next
+}
+
+func newWindow(g geometry) window {
+	inside := g.offH >= 0 && g.offW >= 0 &&
+		g.offH+(g.outH-1)*g.strideH+g.taps <= g.srcH && g.offW+(g.outW-1)*g.strideW+g.tapsW <= g.srcW
+	if inside && g.chans == g.srcC {
+		return window{g, false, g.srcW, g.srcC}
+	}
+	return window{g, true, (g.outW-1)*g.strideW + g.tapsW, g.chans}
+}
+
+// spread has pixels lie further apart where they would fall on few sets of the
+// first cache.
+func (w *window) spread(every int) {
+	if w.chans%every == 0 {
+		w.copied, w.slabW, w.pixel = true, (w.outW-1)*w.strideW+w.tapsW, w.chans+16
+	}
+}
+
+// fill copies the part of image n that rows p0.. read, zeros where it ends.
+func (w *window) fill(to, src []float32, n, p0, rows int) {
+	line := w.slabW * w.pixel
+	// Columns left..right-1 of the slab lie within the image.
+	left := min(max(0, -w.offW), w.slabW)
+	right := max(left, min(w.slabW, w.srcW-w.offW))
+	for i := range (rows-1)*w.strideH + w.taps {
+		row := to[i*line : (i+1)*line]
+		h := p0*w.strideH + w.offH + i
+		if h < 0 || h >= w.srcH {
+			clear(row)
+			continue
+		}
+		clear(row[:left*w.pixel])
+		clear(row[right*w.pixel:])
+		if right == left {
+			continue
+		}
+		from := src[((n*w.srcH+h)*w.srcW+left+w.offW)*w.srcC:]
+		if w.chans == w.srcC && w.pixel == w.chans {
+			copy(row[left*w.pixel:right*w.pixel], from)
+			continue
+		}
+		for v := range right - left {
+			copy(row[(left+v)*w.pixel:][:w.chans], from[v*w.srcC+w.chan0:])
+		}
+	}
+}
+
+// depth is the number of products that a result sums.
+func (g *geometry) depth() int {
+	if g.depthwise {
+		return g.taps * g.tapsW
+	}
+	return g.taps * g.tapsW * g.chans
+}
+
+// layout is what depends on a geometry alone: how it is cut into chunks, and
+// the tables of offsets that a chunk's tiles read.
+type layout struct {
+	window
+	tr, tc       int
+	images, rows int // a chunk's size: images > 1 or whole images, else rows of one
+	bands        int // chunks of rows in an image
+	chunks       int // in all, of positions
+	split        int // parts that the panels are dealt to
+	slabH        int // a slab's rows per image
+	aoff, coff   []int64
+	wino         bool // computed by Winograd's transforms
+	width        int  // positions across; with wino, outW is rounded up
+}
+
+func newLayout(g geometry) *layout {
+	l := &layout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), width: g.outW}
+	if g.winograd() {
+		l.winoLayout()
+		return l
+	}
+	if g.taps == 1 && g.tapsW == 1 {
+		l.spread(256)
+	}
+	// A row of the chunk, read and written. A chunk has enough positions at
+	// least that its last tile does not matter.
+	rowLen := l.slabW*g.strideH*l.pixel + g.outW*g.cols
+	least := (minTiles*l.tr + g.outW - 1) / g.outW
+	l.images, l.rows, l.bands = 1, min(g.outH, max(slab/rowLen, least)), 1
+	switch {
+	case l.rows < g.outH || g.n < wantChunks:
+		need := max((g.outH+l.rows-1)/l.rows, min((wantChunks+g.n-1)/g.n, g.outH*g.outW/(4*l.tr), g.outH), 1)
+		l.rows = (g.outH + need - 1) / need
+		l.bands = (g.outH + l.rows - 1) / l.rows
+	default:
+		l.images = max(1, min(max(slab/(rowLen*g.outH), (least+g.outH-1)/g.outH), g.n/wantChunks))
+	}
+	l.chunks = (g.n + l.images - 1) / l.images * l.bands
+	l.split = 1
+	if panels := (g.cols + l.tc - 1) / l.tc; l.chunks < wantChunks && !g.depthwise {
+		l.split = min((wantChunks+l.chunks-1)/l.chunks, panels)
+	}
+	l.slabH = (l.rows-1)*g.strideH + g.taps
+	l.tables()
+	return l
+}
+
+func (l *layout) tables() {
+	size := (l.images*l.rows*l.outW + l.tr - 1) / l.tr * l.tr
+	l.aoff, l.coff = make([]int64, size), make([]int64, size)
+	image := l.slabH * l.slabW * l.pixel
+	if !l.copied {
+		image = l.srcH * l.srcW * l.srcC
+	}
+	i := 0
+	for n := range l.images {
+		for p := range l.rows {
+			for q := range l.outW {
+				l.aoff[i] = 4 * int64(n*image+(p*l.strideH*l.slabW+q*l.strideW)*l.pixel)
+				l.coff[i] = 4 * int64(n*l.dstImage+p*l.dstRow+q*l.dstCol)
+				i++
+			}
+		}
+	}
+}
+
+// extent returns the images and the rows of positions of a chunk.
+func (l *layout) extent(chunk int) (n0, images, p0, rows int) {
+	n0, p0 = chunk/l.bands*l.images, chunk%l.bands*l.rows
+	return n0, min(l.images, l.n-n0), p0, min(l.rows, l.outH-p0)
+}
+
+// sweep multiplies every position's source values with packed filters. It is a
+// par.Task over chunks of positions times parts of the panels.
+type sweep struct {
+	*layout
+	src, dst, add []float32 // add: nil, or laid out as dst
+	panels        []float32 // [panel][taps][tapsW][chans][tc]
+	scale, shift  []float32 // nil, or padded to whole panels
+	relu          bool
+	moments       []chunkMoments // of each chunk, or nil
+	backAdd       bool           // depthwise: add to dst
+	scratch       *par.Scratch
+}
+
+func (s *sweep) do() {
+	n := s.chunks * s.split
+	if work := s.n * s.outH * s.outW * s.depth() * s.cols; work < 2*minChunk {
+		for i := range n {
+			s.Run(i)
+		}
+		return
+	}
+	par.Do(n, s)
+}
+
+// Run computes one chunk.
+func (s *sweep) Run(chunk int) {
+	part := chunk % s.split
+	chunk /= s.split
+	n0, images, p0, rows := s.extent(chunk)
+
+	var a []float32
+	if s.copied {
+		a = s.scratch.Get(s.images * s.slabH * s.slabW * s.pixel)
+		defer s.scratch.Put(a)
+		for i := range images {
+			s.fill(a[i*s.slabH*s.slabW*s.pixel:], s.src, n0+i, p0, s.slabRows(rows))
+		}
+	} else {
+		a = s.src[((n0*s.srcH+p0*s.strideH+s.offH)*s.srcW+s.offW)*s.srcC:]
+	}
+	base := s.geometry.dst + n0*s.dstImage + p0*s.dstRow
+	positions := images * rows * s.width
+	if s.wino {
+		s.winoChunk(a, base, images, rows, s.width)
+		s.measure(chunk, base, 0, s.cols)
+		return
+	}
+	if s.geometry.depthwise {
+		s.depthwiseRows(a, base, n0, images, p0, rows)
+		s.measure(chunk, base, 0, s.cols)
+		return
+	}
+	full := positions / s.tr * s.tr
+	var tail [simd.MaxTileRows]int64
+	for i := range tail {
+		tail[i] = s.aoff[min(full+i, positions-1)]
+	}
+	t := simd.Tile{
+		A:     unsafe.Pointer(&a[0]),
+		AStep: 4, BStep: 4 * s.tc,
+		AOffTile: 8 * s.tr, COffTile: 8 * s.tr,
+		Inner: s.tapsW * s.chans, Outer: s.taps, Blocks: 1,
+		ARun: 4 * (s.slabW*s.pixel - s.tapsW*s.chans),
+	}
+	if s.relu {
+		t.ReLU = 1
+	}
+	panels := (s.cols + s.tc - 1) / s.tc
+	first, end := part*panels/s.split, (part+1)*panels/s.split
+	depth := s.depth() * s.tc
+	for j := first; j < end; j++ {
+		col := j * s.tc
+		t.Cols = min(s.tc, s.cols-col)
+		t.B = unsafe.Pointer(&s.panels[j*depth])
+		t.C = unsafe.Pointer(&s.dst[base+col])
+		if s.add != nil {
+			t.Add = unsafe.Pointer(&s.add[base+col])
+		}
+		if s.scale != nil {
+			t.Scale = &s.scale[col]
+		}
+		if s.shift != nil {
+			t.Shift = &s.shift[col]
+		}
+		if full > 0 {
+			t.Rows, t.AOff, t.COff = full, &s.aoff[0], &s.coff[0]
+			t.Run()
+		}
+		if full < positions {
+			t.Rows, t.AOff, t.COff = positions-full, &tail[0], &s.coff[full]
+			t.Run()
+		}
+	}
+	s.measure(chunk, base, first*s.tc, min(end*s.tc, s.cols))
+}
+
+// slabRows is the number of rows of positions that a chunk's slab serves.
+func (l *layout) slabRows(rows int) int {
+	if l.wino {
+		return (rows + 1) / 2 * 2
+	}
+	return rows
+}
+
+// measure takes the moments of some columns of a chunk while it is in cache.
+func (s *sweep) measure(chunk, base, from, to int) {
+	if s.moments == nil {
+		return
+	}
+	scratch := s.scratch.Get(s.cols)
+	s.moments[chunk].measure(s.dst[base:], scratch, s.dstCol, from, to)
+	s.scratch.Put(scratch)
+}

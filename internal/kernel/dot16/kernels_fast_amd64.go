@@ -1,0 +1,57 @@
+//go:build !noasm
+
+package dot16
+
+import (
+	"unsafe"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// Fast tells whether the machine has the instructions that make this package
+// worth using, and simd's choice of level does not forbid them.
+func Fast() bool {
+	return simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)
+}
+
+func strip(c []int32, a, b []int16, pairs, panels int) {
+	if Fast() {
+		stripVNNI(&c[0], &a[0], &b[0], pairs, panels)
+		return
+	}
+	stripGeneric(c, a, b, pairs, panels)
+}
+
+func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
+	if Fast() {
+		filterAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], &cols.Lo[0], row.Scale, row.Half, row.Lo, &mask[0], len(mask))
+		return
+	}
+	filterGeneric(v, mask, c, row, cols)
+}
+
+func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, top *Top) {
+	if Fast() {
+		bestAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], rowScale, base, (*byte)(unsafe.Pointer(top)), len(c)/16)
+		return
+	}
+	bestGeneric(v, c, rowScale, cols, base, top)
+}
+
+func squaredDistance(x, y []float32, sum *[16]float64) {
+	if Fast() {
+		squaredDistanceAVX512(&x[0], &y[0], len(x)/16, sum)
+		return
+	}
+	squaredDistanceGeneric(x, y, sum)
+}
+
+func dot(x, y []float32, sum *[16]float64) {
+	if Fast() {
+		dotAVX512(&x[0], &y[0], len(x)/16, sum)
+		return
+	}
+	dotGeneric(x, y, sum)
+}

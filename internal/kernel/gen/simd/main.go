@@ -1,0 +1,36 @@
+// Command simd writes the assembly of internal/kernel/simd, and the functions that
+// choose between its levels. Run it by `make gen`.
+package main
+
+import (
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+)
+
+func main() {
+	ConstraintExpr("!noasm")
+	for _, v := range []isa{avx2, avx512} {
+		tile(v, 1)
+		tile(v, 2)
+		peak(v)
+		for _, k := range rowKernels() {
+			k.emit(v)
+		}
+		for _, k := range poolKernels() {
+			k.emit(v)
+		}
+		depthwise(v, false)
+		depthwise(v, true)
+		maxTap(v)
+		folds(v)
+	}
+	transpose()
+	winoFilter(avx512)
+	winoInput(avx512)
+	winoOutput(avx512)
+	Generate()
+	if err := dispatch("../simd"); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,52 @@
+// Package diagnosed lays a diagnosis of collapse out for the report: what
+// eval/diagnose computed goes in, what report.DiagnosisSections draws comes out.
+package diagnosed
+
+import (
+	"strconv"
+
+	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/internal/report"
+)
+
+// Draw lays out one diagnosis under the model's name.
+func Draw(name string, r *diagnose.Result) report.Diagnosis {
+	d := report.Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons}
+	switch r.Verdict.State {
+	case diagnose.Structured:
+		d.Tone = report.Good
+	case diagnose.Collapsed:
+		d.Tone = report.Bad
+	}
+	for _, m := range r.Measures() {
+		better := map[int]report.Best{1: report.Highest, -1: report.Lowest}[m.Structure]
+		d.Measures = append(d.Measures, report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
+	}
+	d.Spectra = append(d.Spectra, report.NamedValues{Name: "all rows", Values: r.Spectrum.Values})
+	for _, c := range r.ByRatio(len(r.Classes)) {
+		class := c.Name
+		if class == "" {
+			class = strconv.FormatInt(c.Label, 10)
+		}
+		d.Classes = append(d.Classes, report.ClassDiagnosis{
+			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
+			Modes: c.Modes, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
+		})
+		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + class, Values: c.Spectrum.Values})
+	}
+	t := &r.Triplets
+	d.Triplets = []report.NamedTriplets{
+		{Name: "nearest positive, nearest negative", AP: t.EasyPositive, AN: t.HardNegative},
+		{Name: "farthest positive, nearest negative", AP: t.HardPositive, AN: t.HardNegative},
+		{Name: "nearest positive, farthest negative", AP: t.EasyPositive, AN: t.EasyNegative},
+	}
+	for _, c := range r.Curve {
+		d.Clusters = append(d.Clusters, float64(c.K))
+		v := c.NMI
+		if c.FineNMI != nil {
+			v = *c.FineNMI
+		}
+		d.NMI = append(d.NMI, v)
+	}
+	return d
+}

@@ -1,0 +1,144 @@
+// Package retrieval chooses queries worth looking at, random ones and the worst
+// ones, and lays them out with their nearest neighbours for the report.
+package retrieval
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Config says what to show. The zero value is the stated default.
+type Config struct {
+	Queries   int // of each kind; default 8
+	Neighbors int // of each query; default 8, at most the other items
+	Distance  rank.Distance
+	Memory    int64  // of the ranking, as in rank.Options
+	Seed      uint64 // of the random choice
+	// Picture returns the thumbnail of an item; nil, or a nil image, shows the
+	// label alone.
+	Picture Reader
+	// Name returns the text under an item; default its label.
+	Name func(i int) string
+}
+
+// Pair holds the rows of random queries and of the worst ones.
+type Pair struct {
+	Random, Worst report.Retrieval
+	// FirstRight[q] is the rank of the nearest right item of the q-th worst
+	// query.
+	FirstRight []int
+}
+
+// Choose ranks all rows of x for each other and returns the rows to show. The
+// worst queries are those whose nearest item of the same label stands farthest
+// back, ties by index. Items without another of their label are not queries.
+//
+// Errors: fewer than two items, labels that do not match x, no item with
+// another of its label, values that are not finite, a picture that fails.
+func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pair, error) {
+	if x.Rows < 2 {
+		return nil, fmt.Errorf("retrieval: %d items have no neighbours", x.Rows)
+	}
+	if len(labels) != x.Rows {
+		return nil, fmt.Errorf("retrieval: %d labels for %d items", len(labels), x.Rows)
+	}
+	cfg.Queries = cmp.Or(cfg.Queries, 8)
+	cfg.Neighbors = min(cmp.Or(cfg.Neighbors, 8), x.Rows-1)
+	if cfg.Queries < 1 || cfg.Neighbors < 1 {
+		return nil, fmt.Errorf("retrieval: %d queries with %d neighbours", cfg.Queries, cfg.Neighbors)
+	}
+	type query struct{ index, first int }
+	var all []query
+	err := rank.Positives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
+		rank.Options{Distance: cfg.Distance, First: true, Memory: cfg.Memory}, func(q rank.Query) {
+			if q.R > 0 && len(q.Ranks) > 0 {
+				all = append(all, query{q.Index, int(q.Ranks[0])})
+			}
+		})
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("retrieval: none of the %d items has another of its label", x.Rows)
+	}
+	slices.SortFunc(all, func(a, b query) int { return cmp.Compare(a.index, b.index) })
+	random := slices.Clone(all)
+	rand.New(rand.NewPCG(cfg.Seed, 0x726f7773)).Shuffle(len(random), func(i, j int) { random[i], random[j] = random[j], random[i] })
+	worst := slices.Clone(all)
+	slices.SortStableFunc(worst, func(a, b query) int { return cmp.Compare(b.first, a.first) })
+	n := min(cfg.Queries, len(all))
+	random, worst = random[:n], worst[:n]
+
+	ask := mat.New(2*n, x.Cols)
+	index := make([]int, 2*n)
+	out := &Pair{}
+	for i := range n {
+		index[i], index[n+i] = random[i].index, worst[i].index
+		copy(ask.Row(i), x.Row(random[i].index))
+		copy(ask.Row(n+i), x.Row(worst[i].index))
+		out.FirstRight = append(out.FirstRight, worst[i].first)
+	}
+	// One more neighbour than shown, since the query itself is among them.
+	nb, err := rank.Nearest(ctx, ask, x, cfg.Neighbors+1, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
+	if err != nil {
+		return nil, err
+	}
+	for i, q := range index {
+		row, err := cfg.row(q, labels, nb.Row[i*nb.K:(i+1)*nb.K])
+		if err != nil {
+			return nil, err
+		}
+		if i < n {
+			out.Random.Rows = append(out.Random.Rows, row)
+		} else {
+			out.Worst.Rows = append(out.Worst.Rows, row)
+		}
+	}
+	out.Random.Caption = fmt.Sprintf("%d random queries (left) and their nearest neighbours", n)
+	out.Worst.Caption = fmt.Sprintf("The %d worst queries: the nearest item of the same label stands at rank %d to %d", n, worst[n-1].first, worst[0].first)
+	return out, nil
+}
+
+// row is the query q with its neighbours, itself left out by index.
+func (c *Config) row(q int, labels []int64, near []int32) (report.Query, error) {
+	item, err := c.picture(q, labels)
+	if err != nil {
+		return report.Query{}, err
+	}
+	out := report.Query{Item: item}
+	for _, j := range near {
+		if int(j) == q || len(out.Neighbours) == c.Neighbors {
+			continue
+		}
+		p, err := c.picture(int(j), labels)
+		if err != nil {
+			return report.Query{}, err
+		}
+		p.Right = labels[j] == labels[q]
+		out.Neighbours = append(out.Neighbours, p)
+	}
+	return out, nil
+}
+
+func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
+	p := report.Picture{Label: fmt.Sprint(labels[i])}
+	if c.Name != nil {
+		p.Label = c.Name(i)
+	}
+	if c.Picture == nil {
+		return p, nil
+	}
+	img, err := c.Picture(i)
+	if err != nil {
+		return p, fmt.Errorf("retrieval: picture of item %d: %w", i, err)
+	}
+	p.Image = img
+	return p, nil
+}

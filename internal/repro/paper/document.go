@@ -1,0 +1,100 @@
+package paper
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/report"
+)
+
+// WriteDocument writes the Markdown page of all experiments whose results are kept
+// in the folder that is called as the page is without its ending. Before that it
+// keeps there those of the finished experiments in the folders from, and brings
+// what is kept up to this program's titles and verdicts. The same results give
+// the same bytes.
+func WriteDocument(page string, from ...string) error {
+	folder := keptFolder(page)
+	for _, dir := range from {
+		out, err := Load(dir)
+		if err != nil {
+			return err
+		}
+		if err := out.keep(folder); err != nil {
+			return err
+		}
+	}
+	all, err := keptResults(folder)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s holds no results: give folders of finished experiments by --from", filepath.Join(folder, resultsFolder))
+	}
+	for _, out := range all {
+		if err := out.keepNumbers(folder); err != nil {
+			return err
+		}
+	}
+	return writeText(page, document(filepath.Base(folder), all))
+}
+
+// keptFolder is the folder of the figures and results behind a page.
+func keptFolder(page string) string { return strings.TrimSuffix(page, filepath.Ext(page)) }
+
+func document(folder string, outcomes []*Outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# The papers' experiments, repeated
+
+This page is written by %[1]skindred reproduce document%[1]s from the results in [%[2]s/results](%[2]s/results);
+edits here are lost. Every table comes from %[1]skindred reproduce NAME%[1]s, which also writes a page with the
+figures, the settings and the curves.
+
+- %[3]s
+- Published numbers are in the columns headed "paper", and only if the data set is the paper's own. Network, image
+  size and training are seldom the paper's: the scale says what they are.
+- A number in bold is ahead of those of all other arms with p < 0.05 over at least three seeds; the highest mean alone
+  is not a reason for bold.
+- Times are wall-clock times on two cores that may have had other work too. If the values by seed were not kept, the
+  results say so.
+`, "`", folder, verdictRule)
+	for _, out := range outcomes {
+		out.document(&b, folder)
+	}
+	return b.String()
+}
+
+func (out *Outcome) document(b *strings.Builder, folder string) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\nSource: %s.\n\n", out.Title, out.about(), out.Source)
+	fmt.Fprintf(b, "    kindred reproduce %s --seeds %d", out.Experiment, len(out.Seeds))
+	if out.Scale != "" {
+		fmt.Fprintf(b, " --scale %s", out.Scale)
+	}
+	if out.Fast {
+		b.WriteString(" --fast")
+	}
+	for _, s := range out.Set {
+		fmt.Fprintf(b, " --set '%s'", s)
+	}
+	fmt.Fprintf(b, "\n\nTraining and evaluation took %s.%s", report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
+	fmt.Fprintf(b, "\n\nHow the settings were chosen: %s\n", out.Tuning)
+	if out.Transcribed != "" {
+		fmt.Fprintf(b, "\nThe values by seed were not kept: %s. What follows is computed from those rounded numbers.\n", out.Transcribed)
+	}
+	t := out.Table()
+	fmt.Fprintf(b, "\n%s\n%s\n", t.Markdown(), t.Note)
+	for _, f := range out.Figures {
+		fmt.Fprintf(b, "\n![%s](%s)\n\n%s\n", f.Caption, folder+"/"+out.figureFile(f), f.Caption)
+	}
+	for _, v := range verdicts() {
+		claims, sentence := out.judged(v)
+		if claims == nil {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s\n\n", sentence)
+		for _, c := range claims {
+			fmt.Fprintf(b, "- **%s** %s\n", c.Verdict, c.line())
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/diagnosed"
+	"github.com/kindred-ml/kindred/internal/report/retrieval"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/projection"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Shown is what an experiment's pictures are: sections of its report, and the
+// figures that are also written as files.
+type Shown struct {
+	Sections []report.Section
+	Figures  []NamedFigure
+}
+
+// NamedFigure is a figure that is also written as NAME.svg and NAME.png.
+type NamedFigure struct {
+	Name    string        `json:"name"`
+	Caption string        `json:"caption"`
+	Figure  report.Figure `json:"-"`
+}
+
+func (s *Shown) add(name, caption string, f report.Figure) {
+	s.Figures = append(s.Figures, NamedFigure{name, caption, f})
+}
+
+// runFolder is the folder of an arm's first seed; "" if the outcome does not have
+// the arm.
+func (out *Outcome) runFolder(arm string) string {
+	k := out.e.arm(arm)
+	if k < 0 {
+		return ""
+	}
+	return filepath.Join(out.o.Dir, out.Arms[k].Runs[0].Folder)
+}
+
+// kept returns the files of the embeddings that a run kept of a set of samples:
+// "" for the test set, "seen_" or "train_".
+func kept(folder, set string) (embeddings, labels string) {
+	return filepath.Join(folder, set+"embeddings.npy"), filepath.Join(folder, set+"labels.csv")
+}
+
+// diagnosis compares the arms' embeddings of a set for collapse, first seed only.
+func (out *Outcome) diagnosis(ctx context.Context, set, lead string, arms ...string) (report.Section, error) {
+	var ds []report.Diagnosis
+	for _, arm := range arms {
+		folder := out.runFolder(arm)
+		if folder == "" {
+			continue
+		}
+		embeddings, labels := kept(folder, set)
+		l, err := embedding.LoadCoarse(embeddings, labels, "", "")
+		if err != nil {
+			return report.Section{}, err
+		}
+		ids, names := l.NamedLabels()
+		in := diagnose.Input{X: l.X, Labels: ids[0], Names: names[0]}
+		if len(ids) > 1 {
+			in.Fine = ids[1]
+		}
+		r, err := diagnose.Run(ctx, in, diagnose.Options{Seed: out.o.Seed})
+		if err != nil {
+			return report.Section{}, fmt.Errorf("%s: %w", arm, err)
+		}
+		ds = append(ds, diagnosed.Draw(arm, r))
+	}
+	s := report.Section{Title: "Have the classes collapsed?", Blocks: []report.Block{report.Text(lead)}}
+	for _, part := range report.DiagnosisSections(ds...) {
+		if slices.Contains([]string{"Verdict", "Measures", "Triplets", "Classes"}, part.Title) {
+			for _, b := range part.Blocks {
+				s.Blocks = append(s.Blocks, unmarked(b))
+			}
+		}
+	}
+	return s, nil
+}
+
+// unmarked is a block whose table marks no best number: which of two embeddings of
+// one seed has the higher one says nothing of the arms.
+func unmarked(b report.Block) report.Block {
+	t, ok := b.(report.Table)
+	if !ok {
+		return b
+	}
+	t.Rows = slices.Clone(t.Rows)
+	for i := range t.Rows {
+		t.Rows[i].Best = report.None
+	}
+	return t
+}
+
+// queriesFigure begins the names of the figures that show queries.
+const queriesFigure = "queries"
+
+// queries shows the same random test queries with their nearest neighbours in
+// the embeddings of each arm, first seed only.
+func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms ...string) error {
+	s := report.Section{Title: "The same queries", Blocks: []report.Block{report.Text(lead)}}
+	for i, arm := range arms {
+		folder := out.runFolder(arm)
+		if folder == "" {
+			continue
+		}
+		embeddings, labels := kept(folder, "")
+		l, err := embedding.Load(embeddings, labels, []string{"label"})
+		if err != nil {
+			return err
+		}
+		cfg := retrieval.Config{Queries: 6, Seed: out.o.Seed}
+		if cfg.Picture, err = out.pictures(l.Files); err != nil {
+			return err
+		}
+		ids, names := l.NamedLabels()
+		cfg.Name = func(i int) string { return names[0][ids[0][i]] }
+		pair, err := retrieval.Choose(ctx, l.X, ids[0], cfg)
+		if err != nil {
+			return err
+		}
+		pair.Random.Caption = arm + ": a query (left) and its nearest neighbours among the test samples, first seed."
+		s.Blocks = append(s.Blocks, pair.Random)
+		shown.add(fmt.Sprintf("%s%d", queriesFigure, i+1), pair.Random.Caption, pair.Random)
+	}
+	shown.Sections = append(shown.Sections, s)
+	return nil
+}
+
+// pictures reads the samples' images; nil where the data are features.
+func (out *Outcome) pictures(files []string) (retrieval.Reader, error) {
+	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.Set)
+	if err != nil {
+		return nil, err
+	}
+	d, err := train.OpenData(cfg.Data, out.o.Home)
+	if err != nil || d.Source == nil {
+		return nil, err
+	}
+	return retrieval.Pictures(d, files)
+}
+
+// mappedClasses is how many training classes a map shows: as many as there are
+// colours that can be told apart.
+const mappedClasses = 10
+
+// maps places the training samples of a few classes in the plane by t-SNE, in
+// each arm's embedding of the first seed.
+func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ...string) error {
+	figs := report.Figures{Caption: fmt.Sprintf("t-SNE of the first %d training classes, seed %d of %d.", mappedClasses, out.Seeds[0], len(out.Seeds))}
+	var panels []report.Figure
+	for _, arm := range arms {
+		folder := out.runFolder(arm)
+		if folder == "" {
+			continue
+		}
+		embeddings, labels := kept(folder, "train_")
+		l, err := embedding.Load(embeddings, labels, []string{"label"})
+		if err != nil {
+			return err
+		}
+		ids, names := l.NamedLabels()
+		x, of := firstClasses(l.X, ids[0], mappedClasses)
+		m, err := projection.TSNE{Seed: out.o.Seed}.Run(ctx, x)
+		if err != nil {
+			return fmt.Errorf("%s: %w", arm, err)
+		}
+		f := report.Scatter{Axes: report.Axes{Title: arm, Equal: true, Bare: true}, X: m.X, Y: m.Y}
+		f.Class, f.Names = report.Classes(of, names[0])
+		figs.Items = append(figs.Items, report.Captioned{Figure: f})
+		panels = append(panels, f)
+	}
+	shown.Sections = append(shown.Sections, report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead), figs}})
+	shown.add("classes", figs.Caption, report.Beside(panels...))
+	return nil
+}
+
+// firstClasses keeps the rows of the n lowest labels.
+func firstClasses(x *mat.Dense, labels []int64, n int) (*mat.Dense, []int64) {
+	ids := slices.Compact(slices.Sorted(slices.Values(labels)))
+	ids = ids[:min(n, len(ids))]
+	var pos []int
+	for i, l := range labels {
+		if slices.Contains(ids, l) {
+			pos = append(pos, i)
+		}
+	}
+	out, of := mat.New(len(pos), x.Cols), make([]int64, len(pos))
+	for k, i := range pos {
+		copy(out.Row(k), x.Row(i))
+		of[k] = labels[i]
+	}
+	return out, of
+}

@@ -1,0 +1,321 @@
+package projection
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// fieldRepulsion computes the repulsion through a grid (Linderman et al.,
+// "Fast interpolation-based t-SNE", 2019): charges 1, x and y of all points are
+// spread to a grid, convolved with the kernels 1/(1+d^2) and 1/(1+d^2)^2 by
+// FFT, and read off at the points. The cost grows with n and with the area of
+// the map, not with n^2.
+//
+// Points are spread with cubic B-splines, whose Fourier transform is divided
+// out of the kernels: a smooth interpolation that needs a coarser grid than
+// polynomials in boxes do.
+type fieldRepulsion struct {
+	n       int     // nodes along a side that points may use, margins included
+	m       int     // side of the padded grid, 2n
+	h       float64 // distance of nodes
+	k12, k2 []float64
+	one     []complex128 // charge 1
+	xy      []complex128 // charges x + iy
+	ffts    []*fourier.CmplxFFT
+	rows    []int // first point of each grid row in order
+	order   []int32
+	place   []spot
+	partial []float64
+}
+
+// spot is a point's position on the grid: the first of its four nodes in each
+// direction and the weights of the four.
+type spot struct {
+	row, col int32
+	wy, wx   [4]float64
+}
+
+const (
+	maxSpacing = 0.5 // the kernels vary on the scale 1
+	margin     = 8   // nodes around the points, for the tail of the division
+	minNodes   = 64
+	maxNodes   = 1200 // a wider map gets a coarser grid: 92 MB for each of two
+)
+
+// spline returns the weights of a cubic B-spline at the four nodes around a
+// position that is t in [0, 1) beyond the second.
+func spline(t float64) [4]float64 {
+	u := 1 - t
+	return [4]float64{u * u * u / 6, (3*t*t*t - 6*t*t + 4) / 6, (3*u*u*u - 6*u*u + 4) / 6, t * t * t / 6}
+}
+
+// gridFor chooses the grid for a map of the given width: its number of nodes
+// along a side and their distance. Distances are maxSpacing times powers of two
+// and sides are products of small primes, so that changes are rare.
+func gridFor(width float64) (n int, h float64) {
+	h = maxSpacing
+	for width/h < minNodes-2*margin-4 && h > 1e-12 {
+		h /= 2
+	}
+	for width/h > maxNodes-2*margin-5 {
+		h *= 2
+	}
+	return goodSide(int(width/h) + 2*margin + 5), h
+}
+
+// resize prepares the kernels if the grid changed.
+func (r *fieldRepulsion) resize(width float64) {
+	n, h := gridFor(width)
+	if n == r.n && h == r.h {
+		return
+	}
+	sideChanged := n != r.n
+	r.n, r.m, r.h = n, 2*n, h
+	m := r.m
+	if sideChanged {
+		r.one, r.xy = make([]complex128, m*m), make([]complex128, m*m)
+		r.k12, r.k2 = make([]float64, m*m), make([]float64, m*m)
+		r.rows = make([]int, m+1)
+		r.ffts = make([]*fourier.CmplxFFT, (m+fftGrain-1)/fftGrain)
+		for i := range r.ffts {
+			r.ffts[i] = fourier.NewCmplxFFT(m)
+		}
+	}
+	// Both kernels in one transform: they are real and even, so that K1 + iK2
+	// has the transform of K1 as real and that of K2 as imaginary part.
+	g := r.one
+	par.For(m, fftGrain, func(lo, hi int) {
+		for a := lo; a < hi; a++ {
+			dy := float64(min(a, m-a)) * h
+			for b := range m {
+				dx := float64(min(b, m-b)) * h
+				q := 1 / (1 + dx*dx + dy*dy)
+				g[a*m+b] = complex(q, q*q)
+			}
+		}
+	})
+	r.transform(g, m, false)
+	// Divide out spreading and reading, and the factor of the inverse FFT.
+	b := make([]float64, m)
+	for i := range b {
+		b[i] = (2 + math.Cos(2*math.Pi*float64(i)/float64(m))) / 3
+	}
+	for a := range m {
+		for c := range m {
+			w := b[a] * b[c]
+			w = 1 / (w * w * float64(m) * float64(m))
+			r.k12[a*m+c], r.k2[a*m+c] = real(g[a*m+c])*w, imag(g[a*m+c])*w
+		}
+	}
+}
+
+// goodSide returns the least n' >= n whose prime factors are 2, 3 and 5, in
+// steps coarse enough that a growing map rarely changes it.
+func goodSide(n int) int {
+	step := 1
+	for step*16 < n {
+		step *= 2
+	}
+	for n = (n + step - 1) / step * step; ; n += step {
+		rest := n
+		for _, p := range []int{2, 3, 5} {
+			for rest%p == 0 {
+				rest /= p
+			}
+		}
+		if rest == 1 {
+			return n
+		}
+	}
+}
+
+const fftGrain = 16 // rows or columns per chunk
+
+// transform is the two-dimensional FFT of g in place, unnormalised. Forward, the
+// rows from rows on are known to be zero; backward, only that many rows are
+// needed.
+func (r *fieldRepulsion) transform(g []complex128, rows int, backward bool) {
+	along := func(fft *fourier.CmplxFFT, v []complex128) {
+		if backward {
+			fft.Sequence(v, v)
+		} else {
+			fft.Coefficients(v, v)
+		}
+	}
+	m := r.m
+	doRows := func() {
+		par.For(rows, fftGrain, func(lo, hi int) {
+			fft := r.ffts[lo/fftGrain]
+			for a := lo; a < hi; a++ {
+				along(fft, g[a*m:(a+1)*m])
+			}
+		})
+	}
+	doCols := func() {
+		par.For(m, fftGrain, func(lo, hi int) {
+			fft := r.ffts[lo/fftGrain]
+			buf := make([]complex128, (hi-lo)*m)
+			for a := range m {
+				for c := lo; c < hi; c++ {
+					buf[(c-lo)*m+a] = g[a*m+c]
+				}
+			}
+			for c := range hi - lo {
+				along(fft, buf[c*m:(c+1)*m])
+			}
+			for a := range m {
+				for c := lo; c < hi; c++ {
+					g[a*m+c] = buf[(c-lo)*m+a]
+				}
+			}
+		})
+	}
+	if backward {
+		doCols()
+		doRows()
+	} else {
+		doRows()
+		doCols()
+	}
+}
+
+// box returns the middle of the points and the larger side of their box.
+func (y points) box() (cx, cy, width float64) {
+	x0, y0 := math.Inf(1), math.Inf(1)
+	x1, y1 := math.Inf(-1), math.Inf(-1)
+	for i := 0; i < len(y); i += 2 {
+		x0, x1 = min(x0, y[i]), max(x1, y[i])
+		y0, y1 = min(y0, y[i+1]), max(y1, y[i+1])
+	}
+	return (x0 + x1) / 2, (y0 + y1) / 2, max(x1-x0, y1-y0)
+}
+
+func (r *fieldRepulsion) repel(ctx context.Context, y, out points) (float64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	n := y.len()
+	// Coordinates relative to the middle keep the charges small.
+	cx, cy, width := y.box()
+	r.resize(width)
+	if r.partial == nil {
+		r.partial = make([]float64, n)
+		r.place = make([]spot, n)
+		r.order = make([]int32, n)
+	}
+	half := float64(r.n-1) / 2
+	par.For(n, 1024, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			u, v := (y[2*i]-cx)/r.h+half, (y[2*i+1]-cy)/r.h+half
+			fu, fv := math.Floor(u), math.Floor(v)
+			r.place[i] = spot{int32(fv) - 1, int32(fu) - 1, spline(v - fv), spline(u - fu)}
+		}
+	})
+	r.sortByRow()
+	r.spread(y, cx, cy)
+	m := r.m
+	r.transform(r.one, r.n, false)
+	r.transform(r.xy, r.n, false)
+	par.For(m, fftGrain, func(lo, hi int) {
+		for i := lo * m; i < hi*m; i++ {
+			r.one[i] *= complex(r.k12[i], r.k2[i])
+			r.xy[i] *= complex(r.k2[i], 0)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	r.transform(r.one, r.n, true)
+	r.transform(r.xy, r.n, true)
+	par.For(n, 256, func(lo, hi int) {
+		for o := lo; o < hi; o++ {
+			i := r.order[o]
+			s := &r.place[i]
+			var one, xy complex128
+			for a := range 4 {
+				at := (int(s.row)+a)*m + int(s.col)
+				for b := range 4 {
+					w := complex(s.wy[a]*s.wx[b], 0)
+					one += w * r.one[at+b]
+					xy += w * r.xy[at+b]
+				}
+			}
+			out[2*i] = (y[2*i]-cx)*imag(one) - real(xy)
+			out[2*i+1] = (y[2*i+1]-cy)*imag(one) - imag(xy)
+			r.partial[i] = real(one) - 1
+		}
+	})
+	return sum(r.partial), nil
+}
+
+// sortByRow orders the points by the first grid row they touch, ties by index.
+func (r *fieldRepulsion) sortByRow() {
+	clear(r.rows)
+	for i := range r.place {
+		r.rows[r.place[i].row+1]++
+	}
+	for a := range r.m {
+		r.rows[a+1] += r.rows[a]
+	}
+	next := append([]int(nil), r.rows[:r.m]...)
+	for i := range r.place {
+		a := r.place[i].row
+		r.order[next[a]] = int32(i)
+		next[a]++
+	}
+}
+
+// spread sets the grids to the points' charges. Each chunk fills its own rows
+// from the points that touch them, in the same order on any machine.
+func (r *fieldRepulsion) spread(y points, cx, cy float64) {
+	m := r.m
+	par.For(m, fftGrain, func(lo, hi int) {
+		clear(r.one[lo*m : hi*m])
+		clear(r.xy[lo*m : hi*m])
+		if lo >= r.n {
+			return
+		}
+		for _, i := range r.order[r.rows[max(0, lo-3)]:r.rows[min(hi, m)]] {
+			s := &r.place[i]
+			charge := complex(y[2*i]-cx, y[2*i+1]-cy)
+			for a := range 4 {
+				row := int(s.row) + a
+				if row < lo || row >= hi {
+					continue
+				}
+				at := row*m + int(s.col)
+				for b := range 4 {
+					w := complex(s.wy[a]*s.wx[b], 0)
+					r.one[at+b] += w
+					r.xy[at+b] += w * charge
+				}
+			}
+		}
+	})
+}
+
+// cheaperRepulsion goes pair by pair where that costs less than the grid would:
+// for few points, or a map that is wide for its points.
+type cheaperRepulsion struct {
+	pairs exactRepulsion
+	field fieldRepulsion
+}
+
+// pairsPerNode is the cost of a node of the padded grid in pairs of points.
+const pairsPerNode = 40
+
+func (r *cheaperRepulsion) repel(ctx context.Context, y, out points) (float64, error) {
+	_, _, width := y.box()
+	if !(width < 1e9) { // diverging
+		return r.pairs.repel(ctx, y, out)
+	}
+	nodes, _ := gridFor(width)
+	if n := y.len(); n*n < pairsPerNode*4*nodes*nodes {
+		return r.pairs.repel(ctx, y, out)
+	}
+	return r.field.repel(ctx, y, out)
+}
