@@ -66,7 +66,8 @@ func BenchmarkFromCache(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	square, err := open(b, refdata.Path(b, "data", "cub100")).Cache(b.Context(), CacheOptions{Dir: b.TempDir(), Side: 64})
+	square, err := open(b, refdata.Path(b, "data", "cub100")).Cache(b.Context(),
+		CacheOptions{Dir: b.TempDir(), Side: 64})
 	if err != nil {
 		b.Fatal(err)
 	}

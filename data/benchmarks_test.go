@@ -27,7 +27,8 @@ func (l layoutFiles) with(changes layoutFiles) layoutFiles {
 func failures(t *testing.T, good layoutFiles, cases map[string]layoutFiles) {
 	t.Helper()
 	for want, changes := range cases {
-		if _, err := Open(good.with(changes).folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(good.with(changes).folder(t), OpenOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
@@ -36,7 +37,8 @@ func failures(t *testing.T, good layoutFiles, cases map[string]layoutFiles) {
 func carsSingle(t testing.TB) layoutFiles {
 	return layoutFiles{
 		"cars_annos.mat": matFile(
-			matStruct("annotations", []string{"relative_im_path", "bbox_x1", "bbox_y1", "bbox_x2", "bbox_y2", "class", "test"},
+			matStruct("annotations",
+				[]string{"relative_im_path", "bbox_x1", "bbox_y1", "bbox_x2", "bbox_y2", "class", "test"},
 				[]any{"car_ims/000001.png", 2, 3, 5, 7, 1, 0},
 				[]any{"car_ims/000002.png", 1, 1, 8, 8, 2, 1},
 				[]any{"car_ims/000003.png", 1, 1, 8, 8, 2, 0}),
@@ -50,8 +52,10 @@ func carsSingle(t testing.TB) layoutFiles {
 func carsDevkit(t testing.TB) layoutFiles {
 	fields := []string{"bbox_x1", "bbox_y1", "bbox_x2", "bbox_y2", "class", "fname"}
 	return layoutFiles{
-		"devkit/cars_train_annos.mat":      matFile(matStruct("annotations", fields, []any{2, 3, 5, 7, 1, "00001.png"}, []any{1, 1, 8, 8, 2, "00002.png"})),
-		"cars_test_annos_withlabels.mat":   matFile(matStruct("annotations", fields, []any{1, 1, 8, 8, 2, "00001.png"})),
+		"devkit/cars_train_annos.mat": matFile(matStruct("annotations", fields, []any{2, 3, 5, 7, 1, "00001.png"},
+			[]any{1, 1, 8, 8, 2, "00002.png"})),
+		"cars_test_annos_withlabels.mat": matFile(matStruct("annotations", fields,
+			[]any{1, 1, 8, 8, 2, "00001.png"})),
 		"devkit/cars_meta.mat":             matFile(matCells("class_names", "Hummer/SUV", "Acura")),
 		"cars_train/00001.png":             picture(t, 8, 8, 1),
 		"cars_train/00002.png":             picture(t, 8, 8, 2),
@@ -77,9 +81,12 @@ func TestCars(t *testing.T) {
 		want  string
 		split []Split
 	}{
-		{carsSingle(t), "car_ims/000001.png Hummer/SUV train\ncar_ims/000002.png Acura test\ncar_ims/000003.png Acura test", []Split{Train, Test, Train}},
-		{carsDevkit(t), "cars_test/cars_test/00001.png Acura test\ncars_train/00001.png Hummer/SUV train\ncars_train/00002.png Acura test", []Split{Train, Train, Test}},
-		{carsCSV(t), "car_data/car_data/test/Acura/00001.png Acura test\ncar_data/car_data/train/Acura/00002.png Acura test\ncar_data/car_data/train/Hummer-SUV/00001.png Hummer/SUV train", []Split{Train, Train, Test}},
+		{carsSingle(t), "car_ims/000001.png Hummer/SUV train\ncar_ims/000002.png Acura test\ncar_ims/000003.png " +
+			"Acura test", []Split{Train, Test, Train}},
+		{carsDevkit(t), "cars_test/cars_test/00001.png Acura test\ncars_train/00001.png Hummer/SUV " +
+			"train\ncars_train/00002.png Acura test", []Split{Train, Train, Test}},
+		{carsCSV(t), "car_data/car_data/test/Acura/00001.png Acura test\ncar_data/car_data/train/Acura/00002.png " +
+			"Acura test\ncar_data/car_data/train/Hummer-SUV/00001.png Hummer/SUV train", []Split{Train, Train, Test}},
 		{layoutFiles{
 			"cardatasettrain.csv":  []byte(",x1,y1,x2,y2,Class,image\n1,2,3,5,7,1,'00001.png'\n"),
 			"cardatasettest.csv":   []byte(",x1,y1,x2,y2,Class,image\n1,1,1,8,8,2,'00001.png'\n"),
@@ -107,11 +114,14 @@ func TestCars(t *testing.T) {
 
 func TestCarsErrors(t *testing.T) {
 	failures(t, carsSingle(t), map[string]layoutFiles{
-		"cars_annos.mat: not a MATLAB file":   {"cars_annos.mat": []byte("x")},
-		"no struct array called annotations":  {"cars_annos.mat": matFile(matCells("annotations", "x"))},
-		"without field relative_im_path":      {"cars_annos.mat": matFile(matStruct("annotations", []string{"fname"}, []any{"a"}))},
-		"annotations without field class":     {"cars_annos.mat": matFile(matStruct("annotations", []string{"relative_im_path"}, []any{"a"}))},
-		"annotation 1 has no relative_im_pat": {"cars_annos.mat": matFile(matStruct("annotations", []string{"relative_im_path"}, []any{3}))},
+		"cars_annos.mat: not a MATLAB file":  {"cars_annos.mat": []byte("x")},
+		"no struct array called annotations": {"cars_annos.mat": matFile(matCells("annotations", "x"))},
+		"without field relative_im_path": {"cars_annos.mat": matFile(matStruct("annotations", []string{"fname"},
+			[]any{"a"}))},
+		"annotations without field class": {"cars_annos.mat": matFile(matStruct("annotations",
+			[]string{"relative_im_path"}, []any{"a"}))},
+		"annotation 1 has no relative_im_pat": {"cars_annos.mat": matFile(matStruct("annotations",
+			[]string{"relative_im_path"}, []any{3}))},
 	})
 	failures(t, carsDevkit(t), map[string]layoutFiles{
 		"add cars_test_annos_withlabels.mat": {"cars_test_annos_withlabels.mat": nil},
@@ -126,14 +136,17 @@ func TestCarsErrors(t *testing.T) {
 
 func sopFiles(t testing.TB) layoutFiles {
 	return layoutFiles{
-		"Ebay_train.txt":        []byte("image_id class_id super_class_id path\n1 1 1 bicycle_final/1_0.png\n2 1 1 bicycle_final/1_1.png\n"),
+		"Ebay_train.txt": []byte("image_id class_id super_class_id path\n1 1 1 bicycle_final/1_0.png\n2 1 1 " +
+			"bicycle_final/1_1.png\n"),
 		"Ebay_test.txt":         []byte("image_id class_id super_class_id path\n3 11319 2 cabinet_final/2_0.png\n"),
-		"bicycle_final/1_0.png": picture(t, 4, 4, 1), "bicycle_final/1_1.png": picture(t, 4, 4, 2), "cabinet_final/2_0.png": picture(t, 4, 4, 3),
+		"bicycle_final/1_0.png": picture(t, 4, 4, 1), "bicycle_final/1_1.png": picture(t, 4, 4, 2),
+		"cabinet_final/2_0.png": picture(t, 4, 4, 3),
 	}
 }
 
 func TestSOP(t *testing.T) {
-	const want = "bicycle_final/1_0.png 1 bicycle train\nbicycle_final/1_1.png 1 bicycle train\ncabinet_final/2_0.png 11319 cabinet test"
+	const want = "bicycle_final/1_0.png 1 bicycle train\nbicycle_final/1_1.png 1 bicycle " +
+		"train\ncabinet_final/2_0.png 11319 cabinet test"
 	d := open(t, sopFiles(t).folder(t))
 	expect(t, d, "sop", want)
 	readable(t, d)
@@ -145,9 +158,12 @@ func TestSOP(t *testing.T) {
 	expect(t, d, "sop", want)
 	readable(t, d)
 	failures(t, sopFiles(t), map[string]layoutFiles{
-		"Ebay_train.txt:2: expected image_id": {"Ebay_train.txt": []byte("image_id class_id super_class_id path\n1 2\n")},
-		"Ebay_test.txt:1: class_id":           {"Ebay_test.txt": []byte("3 x 2 c.png\n")},
-		"lists no image":                      {"Ebay_train.txt": nil, "Ebay_test.txt": nil, "a/Ebay_train.txt": []byte("image_id class_id super_class_id path\n"), "a/Ebay_test.txt": {}, "bicycle_final/1_0.png": nil, "bicycle_final/1_1.png": nil, "cabinet_final/2_0.png": nil},
+		"Ebay_train.txt:2: expected image_id": {"Ebay_train.txt": []byte(
+			"image_id class_id super_class_id path\n1 2\n")},
+		"Ebay_test.txt:1: class_id": {"Ebay_test.txt": []byte("3 x 2 c.png\n")},
+		"lists no image": {"Ebay_train.txt": nil, "Ebay_test.txt": nil,
+			"a/Ebay_train.txt": []byte("image_id class_id super_class_id path\n"), "a/Ebay_test.txt": {},
+			"bicycle_final/1_0.png": nil, "bicycle_final/1_1.png": nil, "cabinet_final/2_0.png": nil},
 	})
 }
 
@@ -157,7 +173,8 @@ func inshopFiles(t testing.TB) layoutFiles {
 		"img/WOMEN/Dresses/id_00000002/02_2_side.png  id_00000002  train\n" +
 		"img/MEN/Denim/id_00000080/01_1_front.png  id_00000080  query\n" +
 		"img/MEN/Denim/id_00000080/01_2_side.png  id_00000080  gallery\n")}
-	for i, f := range []string{"WOMEN/Dresses/id_00000002/02_1_front.png", "WOMEN/Dresses/id_00000002/02_2_side.png", "MEN/Denim/id_00000080/01_1_front.png", "MEN/Denim/id_00000080/01_2_side.png"} {
+	for i, f := range []string{"WOMEN/Dresses/id_00000002/02_1_front.png", "WOMEN/Dresses/id_00000002/02_2_side.png",
+		"MEN/Denim/id_00000080/01_1_front.png", "MEN/Denim/id_00000080/01_2_side.png"} {
 		l["Img/img/"+f] = picture(t, 4, 4, uint8(i))
 	}
 	return l
@@ -172,12 +189,14 @@ Img/img/WOMEN/Dresses/id_00000002/02_1_front.png id_00000002 WOMEN/Dresses train
 Img/img/WOMEN/Dresses/id_00000002/02_2_side.png id_00000002 WOMEN/Dresses train`)
 	readable(t, d)
 	s, err := d.Select(Selection{})
-	if err != nil || s.Train.Len() != 2 || s.Query.Len() != 1 || s.Gallery.Len() != 1 || s.Query.Index[0] == s.Gallery.Index[0] {
+	if err != nil || s.Train.Len() != 2 || s.Query.Len() != 1 || s.Gallery.Len() != 1 ||
+		s.Query.Index[0] == s.Gallery.Index[0] {
 		t.Errorf("%+v %v", s, err)
 	}
 	const list = "Eval/list_eval_partition.txt"
 	failures(t, inshopFiles(t), map[string]layoutFiles{
-		"announces 9 images and lists 1":         {list: []byte("9\nimage_name item_id evaluation_status\na b train\n")},
+		"announces 9 images and lists 1": {list: []byte(
+			"9\nimage_name item_id evaluation_status\na b train\n")},
 		"partition.txt:2: expected image_name":   {list: []byte("1\nimg/a id\n")},
 		`partition.txt:1: unknown status "test"`: {list: []byte("a b test\n")},
 		"partition.txt:1: number of images":      {list: []byte("x\na b train\n")},
@@ -205,7 +224,8 @@ func cifarFiles() layoutFiles {
 
 func TestCIFAR100(t *testing.T) {
 	d := open(t, cifarFiles().folder(t))
-	expect(t, d, "cifar100", "test/0 apple fruit_and_vegetables test\ntrain/0 apple fruit_and_vegetables train\ntrain/1 aquarium_fish fish train")
+	expect(t, d, "cifar100", "test/0 apple fruit_and_vegetables test\ntrain/0 apple fruit_and_vegetables "+
+		"train\ntrain/1 aquarium_fish fish train")
 	var im imaging.Image
 	if err := d.Image(2, &im, nil); err != nil {
 		t.Fatal(err)
@@ -225,13 +245,15 @@ func TestCIFAR100(t *testing.T) {
 
 func groceryFiles(t testing.TB) layoutFiles {
 	return layoutFiles{
-		"classes.csv": []byte("Class Name (str),Class ID (int),Coarse Class Name (str),Coarse Class ID (int),Iconic Image Path (str),Product Description Path (str)\n" +
+		"classes.csv": []byte("Class Name (str),Class ID (int),Coarse Class Name (str),Coarse Class ID (int),Iconic " +
+			"Image Path (str),Product Description Path (str)\n" +
 			"Golden-Delicious,0,Apple,0,/a.jpg,/a.txt\nGranny-Smith,1,Apple,0,/b.jpg,/b.txt\nAvocado,5,Avocado,1,/c.jpg,/c.txt\n"),
 		"train.txt":        []byte("train/Fruit/Apple/a.png, 0, 0\ntrain/Fruit/Avocado/c.png, 5, 1\n"),
 		"val.txt":          []byte("val/Fruit/b.png, 1, 0\n"),
 		"test.txt":         []byte("test/Fruit/b.png, 1, 0\n"),
 		"val/Fruit/b.png":  picture(t, 4, 4, 1),
-		"test/Fruit/b.png": picture(t, 4, 4, 1), "train/Fruit/Apple/a.png": picture(t, 4, 4, 2), "train/Fruit/Avocado/c.png": picture(t, 4, 4, 3),
+		"test/Fruit/b.png": picture(t, 4, 4, 1), "train/Fruit/Apple/a.png": picture(t, 4, 4, 2),
+		"train/Fruit/Avocado/c.png": picture(t, 4, 4, 3),
 	}
 }
 
@@ -263,19 +285,23 @@ func inatFilesOf(t testing.TB) layoutFiles {
 
 func TestINat(t *testing.T) {
 	d := open(t, inatFilesOf(t).folder(t))
-	expect(t, d, "inat", "tv/a.png Parus major Aves train\ntv/b.png Bufo bufo Amphibia train\ntv/c.png Bufo bufo Amphibia test")
+	expect(t, d, "inat",
+		"tv/a.png Parus major Aves train\ntv/b.png Bufo bufo Amphibia train\ntv/c.png Bufo bufo Amphibia test")
 	readable(t, d)
 	failures(t, inatFilesOf(t), map[string]layoutFiles{
-		"val2018.json: invalid character":     {"val2018.json": []byte("hello")},
-		"image 9 (tv/c.png) has no annot":     {"val2018.json": []byte(`{"images":[{"id":9,"file_name":"tv/c.png"}]}`)},
-		"image 9 is annotated with categorie": {"val2018.json": []byte(`{"annotations":[{"image_id":9,"category_id":7},{"image_id":9,"category_id":3}]}`)},
-		"has no file_name":                    {"val2018.json": []byte(`{"images":[{"id":9}],"annotations":[{"image_id":9,"category_id":7}]}`)},
+		"val2018.json: invalid character": {"val2018.json": []byte("hello")},
+		"image 9 (tv/c.png) has no annot": {"val2018.json": []byte(`{"images":[{"id":9,"file_name":"tv/c.png"}]}`)},
+		"image 9 is annotated with categorie": {"val2018.json": []byte(
+			`{"annotations":[{"image_id":9,"category_id":7},{"image_id":9,"category_id":3}]}`)},
+		"has no file_name": {"val2018.json": []byte(
+			`{"images":[{"id":9}],"annotations":[{"image_id":9,"category_id":7}]}`)},
 	})
 }
 
 // FuzzLists feeds one text to every reader of lists.
 func FuzzLists(f *testing.F) {
-	for _, l := range []layoutFiles{sopFiles(f), inshopFiles(f), groceryFiles(f), carsCSV(f), inatFilesOf(f), {"README.txt": []byte("x")}} {
+	for _, l := range []layoutFiles{sopFiles(f), inshopFiles(f), groceryFiles(f), carsCSV(f), inatFilesOf(f),
+		{"README.txt": []byte("x")}} {
 		for name, b := range l {
 			if ext := filepath.Ext(name); ext == ".txt" || ext == ".csv" || ext == ".json" {
 				f.Add(string(b))

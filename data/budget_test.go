@@ -77,7 +77,8 @@ func TestBudget(t *testing.T) {
 	for name, what := range sets {
 		_, err := Open(what, OpenOptions{})
 		var over *budget.Error
-		if !errors.As(err, &over) || over.Limit != limit || !strings.Contains(err.Error(), "the limit ") || !strings.Contains(err.Error(), what) {
+		if !errors.As(err, &over) || over.Limit != limit || !strings.Contains(err.Error(), "the limit ") ||
+			!strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

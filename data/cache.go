@@ -130,7 +130,8 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, side int) (packed.Ke
 		fmt.Fprintf(h, "%q %s\n", f.name, sums[i])
 		if d.Boxes != nil {
 			r := d.Boxes[i]
-			binary.Write(h, binary.LittleEndian, [4]int64{int64(r.Min.X), int64(r.Min.Y), int64(r.Max.X), int64(r.Max.Y)})
+			binary.Write(h, binary.LittleEndian,
+				[4]int64{int64(r.Min.X), int64(r.Min.Y), int64(r.Max.X), int64(r.Max.Y)})
 		}
 	}
 	return packed.Key(h.Sum(nil)), nil

@@ -65,8 +65,10 @@ func TestCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := append(bytes.Clone(colorPicture(t, 8, 8, color.RGBA{77, 200, 100, 255})), make([]byte, len(old))...)[:len(old)]
-	if err := errors.Join(os.WriteFile(changed, other, 0o644), os.Chtimes(changed, before.ModTime(), before.ModTime())); err != nil {
+	other := append(bytes.Clone(colorPicture(t, 8, 8, color.RGBA{77, 200, 100, 255})),
+		make([]byte, len(old))...)[:len(old)]
+	if err := errors.Join(os.WriteFile(changed, other, 0o644),
+		os.Chtimes(changed, before.ModTime(), before.ModTime())); err != nil {
 		t.Fatal(err)
 	}
 	fresh, err := d.Cache(t.Context(), opt)
@@ -126,7 +128,8 @@ func TestDamagedCache(t *testing.T) {
 		if i != 1 && err != nil {
 			t.Errorf("image %d: %v", i, err)
 		}
-		if i == 1 && (err == nil || !strings.Contains(err.Error(), "images/001.Gull/b.jpg") || !strings.Contains(err.Error(), found[0]) || !strings.Contains(err.Error(), "checksum")) {
+		if i == 1 && (err == nil || !strings.Contains(err.Error(), "images/001.Gull/b.jpg") ||
+			!strings.Contains(err.Error(), found[0]) || !strings.Contains(err.Error(), "checksum")) {
 			t.Errorf("the damaged image: %v", err)
 		}
 	}
@@ -137,7 +140,8 @@ func TestCacheOfArchives(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "birds.zip")
 	dir := t.TempDir()
 	packs := func(content uint8) int {
-		write(t, path, layoutFiles{"a/1.png": picture(t, 3, 3, content), "b/2.png": picture(t, 3, 3, 1), "c/3.png": picture(t, 3, 3, 1)}.zip(t))
+		write(t, path, layoutFiles{"a/1.png": picture(t, 3, 3, content), "b/2.png": picture(t, 3, 3, 1),
+			"c/3.png": picture(t, 3, 3, 1)}.zip(t))
 		d := open(t, path)
 		c, err := d.Cache(t.Context(), CacheOptions{Dir: dir})
 		if err != nil {
@@ -198,7 +202,8 @@ func TestCacheOfCorruptFiles(t *testing.T) {
 	l["images/001.Gull/b.jpg"] = []byte("not an image")
 	d := open(t, l.folder(t))
 	dir := t.TempDir()
-	if _, err := d.Cache(t.Context(), CacheOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), filepath.Join("001.Gull", "b.jpg")) {
+	if _, err := d.Cache(t.Context(), CacheOptions{Dir: dir}); err == nil ||
+		!strings.Contains(err.Error(), filepath.Join("001.Gull", "b.jpg")) {
 		t.Errorf("%v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {

@@ -30,7 +30,10 @@ type carsForm struct {
 func carsForms() []carsForm {
 	return []carsForm{
 		{"cars_annos.mat", readCarsSingle},
-		{"devkit/cars_train_annos.mat", func(t tree) ([]carsFile, []string, error) { return readCarsDevkit(t, "devkit/") }},
+		{"devkit/cars_train_annos.mat", func(t tree) ([]carsFile, []string,
+			error) {
+			return readCarsDevkit(t, "devkit/")
+		}},
 		{"cars_train_annos.mat", func(t tree) ([]carsFile, []string, error) { return readCarsDevkit(t, "") }},
 		{"anno_train.csv", readCarsPlainCSV},
 		{"cardatasettrain.csv", readCarsHeaderCSV},
@@ -96,7 +99,8 @@ func (f *finder) path(c carsFile, classes []string) string {
 	if 1 <= c.class && c.class <= int64(len(classes)) {
 		class = strings.ReplaceAll(classes[c.class-1], "/", "-")
 	}
-	dirs := []string{"", "cars_" + side, "cars_" + side + "/cars_" + side, side, "car_data/" + side, "car_data/car_data/" + side, "car_ims"}
+	dirs := []string{"", "cars_" + side, "cars_" + side + "/cars_" + side, side, "car_data/" + side,
+		"car_data/car_data/" + side, "car_ims"}
 	if known, ok := f.dir[c.split]; ok {
 		dirs = slices.Insert(dirs, 0, known)
 	}
@@ -132,13 +136,14 @@ func readCarsSingle(t tree) ([]carsFile, []string, error) {
 		return nil, nil, err
 	}
 	classes := cellTexts(arrays["class_names"])
-	cars, err := annotations(arrays["annotations"], "relative_im_path", func(field func(string) (float64, error)) (Split, error) {
-		test, err := field("test")
-		if test != 0 {
-			return Test, err
-		}
-		return Train, err
-	})
+	cars, err := annotations(arrays["annotations"], "relative_im_path",
+		func(field func(string) (float64, error)) (Split, error) {
+			test, err := field("test")
+			if test != 0 {
+				return Test, err
+			}
+			return Train, err
+		})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
 	}
@@ -158,12 +163,14 @@ func readCarsDevkit(t tree, dir string) ([]carsFile, []string, error) {
 		classes = cellTexts(meta["class_names"])
 	}
 	var cars []carsFile
-	tests := []string{"cars_test_annos_withlabels.mat", "devkit/cars_test_annos_withlabels.mat", dir + "cars_test_annos_withlabels.mat"}
+	tests := []string{"cars_test_annos_withlabels.mat", "devkit/cars_test_annos_withlabels.mat", dir +
+		"cars_test_annos_withlabels.mat"}
 	files := []string{dir + "cars_train_annos.mat"}
 	if i := slices.IndexFunc(tests, t.has); i >= 0 {
 		files = append(files, tests[i])
 	} else {
-		return nil, nil, fmt.Errorf("%s: the classes of the test images are missing: add cars_test_annos_withlabels.mat", t.where())
+		return nil, nil,
+			fmt.Errorf("%s: the classes of the test images are missing: add cars_test_annos_withlabels.mat", t.where())
 	}
 	for i, name := range files {
 		arrays, err := readMat(t, name)
@@ -171,7 +178,8 @@ func readCarsDevkit(t tree, dir string) ([]carsFile, []string, error) {
 			return nil, nil, err
 		}
 		role := []Split{Train, Test}[i]
-		side, err := annotations(arrays["annotations"], "fname", func(func(string) (float64, error)) (Split, error) { return role, nil })
+		side, err := annotations(arrays["annotations"], "fname",
+			func(func(string) (float64, error)) (Split, error) { return role, nil })
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
 		}
@@ -192,7 +200,8 @@ func cellTexts(a *matfile.Array) []string {
 }
 
 // annotations converts a struct array of annotations.
-func annotations(a *matfile.Array, nameField string, split func(field func(string) (float64, error)) (Split, error)) ([]carsFile, error) {
+func annotations(a *matfile.Array, nameField string,
+	split func(field func(string) (float64, error)) (Split, error)) ([]carsFile, error) {
 	if a == nil || a.Fields == nil {
 		return nil, errors.New("no struct array called annotations")
 	}
@@ -278,7 +287,8 @@ func readCarsHeaderCSV(t tree) ([]carsFile, []string, error) {
 					return fmt.Errorf("the header has columns %s; %s is missing", strings.Join(head, ","), column)
 				}
 			}
-			c, err := carsRow(row[at[0]], row[at[5]], []string{row[at[1]], row[at[2]], row[at[3]], row[at[4]]}, []Split{Train, Test}[i])
+			c, err := carsRow(row[at[0]], row[at[5]], []string{row[at[1]], row[at[2]], row[at[3]], row[at[4]]},
+				[]Split{Train, Test}[i])
 			cars = append(cars, c)
 			return err
 		})

@@ -31,7 +31,8 @@ func openCIFAR100(t tree, name string, _ OpenOptions) (*Dataset, error) {
 		}
 		file := path.Join(t.where(), half)
 		if len(b) == 0 || len(b)%cifarRecord != 0 {
-			return nil, fmt.Errorf("%s: %d bytes are not a whole number of records of %d: truncated, or not CIFAR-100's binary version", file, len(b), cifarRecord)
+			return nil, fmt.Errorf("%s: %d bytes are not a whole number of records of %d: truncated, or not "+
+				"CIFAR-100's binary version", file, len(b), cifarRecord)
 		}
 		if err := budget.Check(file, 2*int64(len(b))); err != nil { // the file, and its pixels interleaved
 			return nil, err
@@ -41,7 +42,8 @@ func openCIFAR100(t tree, name string, _ OpenOptions) (*Dataset, error) {
 		for k := range n {
 			r := b[k*cifarRecord : (k+1)*cifarRecord]
 			if r[0] >= 20 || r[1] >= 100 {
-				return nil, fmt.Errorf("%s: record %d has coarse label %d and fine label %d; CIFAR-100 has 20 and 100 classes", file, k, r[0], r[1])
+				return nil, fmt.Errorf("%s: record %d has coarse label %d and fine label %d; CIFAR-100 has 20 and "+
+					"100 classes", file, k, r[0], r[1])
 			}
 			coarse, fine = append(coarse, int64(r[0])), append(fine, int64(r[1]))
 			red, green, blue := r[2:2+cifarPlane], r[2+cifarPlane:2+2*cifarPlane], r[2+2*cifarPlane:]

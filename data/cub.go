@@ -40,7 +40,8 @@ func openCUB(t tree, name string, opt OpenOptions) (*Dataset, error) {
 			return nil, at(t, "images.txt", im.line, "image %s has no line in image_class_labels.txt", im.key)
 		}
 		if classes[i], ok = classNames[class]; !ok {
-			return nil, at(t, "images.txt", im.line, "image %s is of class %s, which classes.txt does not name", im.key, class)
+			return nil, at(t, "images.txt", im.line, "image %s is of class %s, which classes.txt does not name", im.key,
+				class)
 		}
 		if err := b.listed(t, path.Join("images", im.value)); err != nil {
 			return nil, at(t, "images.txt", im.line, "%w", err)

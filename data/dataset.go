@@ -113,7 +113,8 @@ func (d *Dataset) Image(i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	if d.Boxes != nil && !d.Boxes[i].Empty() {
 		r := d.Boxes[i].Intersect(image.Rect(0, 0, dst.W, dst.H))
 		if r.Empty() {
-			return fmt.Errorf("%s: box %v lies outside the image of %d x %d pixels", d.Names[i], d.Boxes[i], dst.W, dst.H)
+			return fmt.Errorf("%s: box %v lies outside the image of %d x %d pixels", d.Names[i], d.Boxes[i], dst.W,
+				dst.H)
 		}
 		dst.Crop(r)
 	}
@@ -146,8 +147,10 @@ func (d *Dataset) Column(name string) (*Column, error) {
 // that builds something else is wrong.
 func (d *Dataset) check() *Dataset {
 	n := len(d.Names)
-	bad := d.Splits != nil && len(d.Splits) != n || d.ImageSplits != nil && len(d.ImageSplits) != n || d.Boxes != nil && len(d.Boxes) != n ||
-		d.Several != nil && len(d.Several.Sets) != n || d.Features != nil && d.Features.Rows != n || (d.Source == nil) == (d.Features == nil)
+	bad := d.Splits != nil && len(d.Splits) != n || d.ImageSplits != nil && len(d.ImageSplits) != n || d.Boxes != nil &&
+		len(d.Boxes) != n ||
+		d.Several != nil && len(d.Several.Sets) != n || d.Features != nil && d.Features.Rows != n ||
+		(d.Source == nil) == (d.Features == nil)
 	for i := range d.Columns {
 		bad = bad || len(d.Columns[i].IDs) != n
 	}

@@ -98,7 +98,8 @@ func OpenFeatures(path, labels string) (*Dataset, error) {
 func labelsBeside(path string) (string, error) {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	var tried []string
-	for _, try := range []string{stem + ".labels.csv", stem + ".labels.npy", filepath.Join(filepath.Dir(path), "labels.csv"), filepath.Join(filepath.Dir(path), "labels.npy")} {
+	for _, try := range []string{stem + ".labels.csv", stem + ".labels.npy",
+		filepath.Join(filepath.Dir(path), "labels.csv"), filepath.Join(filepath.Dir(path), "labels.npy")} {
 		if _, err := os.Stat(try); err == nil {
 			return try, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +107,8 @@ func labelsBeside(path string) (string, error) {
 		}
 		tried = append(tried, filepath.Base(try))
 	}
-	return "", fmt.Errorf("%s holds no labels, and there is no %s beside it: give the file of labels", path, strings.Join(tried, ", "))
+	return "", fmt.Errorf("%s holds no labels, and there is no %s beside it: give the file of labels", path,
+		strings.Join(tried, ", "))
 }
 
 func (d *Dataset) readSplits(text []string) error {

@@ -99,7 +99,8 @@ func (b *builder) listed(t tree, name string) error {
 	case !ok:
 		return fmt.Errorf("%s leads outside the archive %s", name, t.where())
 	case !b.outside:
-		return fmt.Errorf("%s leads outside %s, where the data set is: --allow-outside (data.outside: true) permits that", name, t.where())
+		return fmt.Errorf("%s leads outside %s, where the data set is: --allow-outside (data.outside: true) permits "+
+			"that", name, t.where())
 	case path.IsAbs(name) || filepath.IsAbs(name):
 		b.add(folder(""), name)
 	default:

@@ -53,13 +53,15 @@ func openFolders(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	}
 	if len(names) == 0 {
 		if loose > 0 {
-			return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its own, or list them in a manifest", t.where(), loose)
+			return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its "+
+				"own, or list them in a manifest", t.where(), loose)
 		}
 		said := ""
 		for _, l := range left {
 			said += "; " + l.String()
 		}
-		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(), said)
+		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(),
+			said)
 	}
 	b := newBuilder("folders", name, opt)
 	d := b.d

@@ -31,7 +31,8 @@ func FuzzCars(f *testing.F) {
 	single, devkit := carsSingle(f), carsDevkit(f)
 	f.Add(single["cars_annos.mat"], []byte(nil))
 	f.Add(devkit["devkit/cars_train_annos.mat"], devkit["cars_test_annos_withlabels.mat"])
-	f.Add(matFile(matStruct("annotations", []string{"relative_im_path", "class", "test"}, []any{"../../x", 1, 0}), matCells("class_names", "x")), []byte("x"))
+	f.Add(matFile(matStruct("annotations", []string{"relative_im_path", "class", "test"}, []any{"../../x", 1, 0}),
+		matCells("class_names", "x")), []byte("x"))
 	f.Fuzz(func(t *testing.T, annotations, test []byte) {
 		for _, m := range []memory{
 			{"cars_annos.mat": annotations},
@@ -56,7 +57,8 @@ func FuzzCIFAR(f *testing.F) {
 	f.Add(l["train.bin"], l["test.bin"], l["fine_label_names.txt"], l["coarse_label_names.txt"])
 	f.Add(l["test.bin"][:3073], []byte{}, []byte("a\n\nb"), []byte("\r\n"))
 	f.Fuzz(func(t *testing.T, train, test, fine, coarse []byte) {
-		d, err := openCIFAR100(memory{"train.bin": train, "test.bin": test, "fine_label_names.txt": fine, "coarse_label_names.txt": coarse}, "fuzz", OpenOptions{})
+		d, err := openCIFAR100(memory{"train.bin": train, "test.bin": test, "fine_label_names.txt": fine,
+			"coarse_label_names.txt": coarse}, "fuzz", OpenOptions{})
 		if err != nil {
 			return
 		}

@@ -30,7 +30,8 @@ func TestHostileFolder(t *testing.T) {
 	dir := layoutFiles{
 		"a/good.png": good, "b/good.png": good,
 		"a/empty.jpg": {}, "a/cut.png": good[:len(good)-20], "a/huge.png": hugePNG(),
-		"b/text.jpg": []byte("hello"), "b/zeros.gif": make([]byte, 500), "b/riff.webp": []byte("RIFF\xff\xff\xff\xffWEBPVP8L"),
+		"b/text.jpg": []byte("hello"), "b/zeros.gif": make([]byte, 500),
+		"b/riff.webp": []byte("RIFF\xff\xff\xff\xffWEBPVP8L"),
 	}.folder(t)
 	for link, target := range map[string]string{"a/loop": "..", "b/ring.png": "ring.png", "b/null.png": os.DevNull} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
@@ -73,7 +74,9 @@ func TestHostileFolder(t *testing.T) {
 	for _, e := range skipped {
 		said += e.Err.Error() + "\n"
 	}
-	for _, want := range []string{"empty.jpg: empty file", "cut.png: damaged PNG", "huge.png: PNG of 60000 x 60000 pixels", "text.jpg: not an image", "zeros.gif: not an image", "riff.webp: damaged WebP"} {
+	for _, want := range []string{"empty.jpg: empty file", "cut.png: damaged PNG",
+		"huge.png: PNG of 60000 x 60000 pixels", "text.jpg: not an image", "zeros.gif: not an image",
+		"riff.webp: damaged WebP"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no message %q in\n%s", want, said)
 		}
@@ -108,7 +111,8 @@ func TestLoaderIsDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(workers, ahead, epoch int, seed uint64) (out []float32) {
-		ld := newLoader(t, p, LoaderConfig{Image: imaging.Config{Width: 16, Height: 16, Augment: augment}, Seed: seed, Workers: workers, Ahead: ahead})
+		ld := newLoader(t, p, LoaderConfig{Image: imaging.Config{Width: 16, Height: 16, Augment: augment}, Seed: seed,
+			Workers: workers, Ahead: ahead})
 		s := ld.Epoch(t.Context(), epoch, batches)
 		defer s.Close()
 		for {

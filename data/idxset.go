@@ -13,7 +13,8 @@ import (
 
 // IdxFiles are the four files of the MNIST family; each may end in ".gz".
 func IdxFiles() []string {
-	return []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
+	return []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+		"t10k-labels-idx1-ubyte"}
 }
 
 // FindIdx returns the path of the idx file in dir with the official name or one
@@ -53,7 +54,8 @@ func openIdx(dir, name string) (*Dataset, error) {
 			source.w, source.h, source.c = w, h, 1
 		}
 		if w != source.w || h != source.h {
-			return nil, fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", dir, files[0], source.w, source.h, files[2], w, h)
+			return nil, fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", dir, files[0], source.w,
+				source.h, files[2], w, h)
 		}
 		source.add(images.Data)
 		for i, v := range values.Data {
@@ -64,7 +66,8 @@ func openIdx(dir, name string) (*Dataset, error) {
 	}
 	column := columnOfNumbers("class", labels)
 	if name == "fashion-mnist" {
-		column.useNames([]string{"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"})
+		column.useNames([]string{"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker",
+			"Bag", "Ankle boot"})
 	} else if len(column.Classes) == 10 && column.Numbers[0] == 0 && column.Numbers[9] == 9 {
 		column.Name = "digit"
 	}
@@ -104,7 +107,8 @@ func readIdxPair(dir, imageName, labelName string) (images, labels *idx.Tensor, 
 		return nil, nil, fmt.Errorf("%s: dimensions %v; labels need one", labelPath, labels.Dims)
 	}
 	if images.Dims[0] != labels.Dims[0] {
-		return nil, nil, fmt.Errorf("%s has %d images but %s has %d labels", imagePath, images.Dims[0], labelPath, labels.Dims[0])
+		return nil, nil,
+			fmt.Errorf("%s has %d images but %s has %d labels", imagePath, images.Dims[0], labelPath, labels.Dims[0])
 	}
 	return images, labels, nil
 }

@@ -25,7 +25,8 @@ func TestOpenIdx(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(c.Classes, []string{"2", "7", "9"}) || !slices.Equal(c.IDs, []int64{1, 0, 1, 0, 2}) || !slices.Equal(c.Numbers, []int64{2, 7, 9}) {
+	if !slices.Equal(c.Classes, []string{"2", "7", "9"}) || !slices.Equal(c.IDs, []int64{1, 0, 1, 0, 2}) ||
+		!slices.Equal(c.Numbers, []int64{2, 7, 9}) {
 		t.Errorf("%+v", c)
 	}
 	if !slices.Equal(d.Splits, []Split{Train, Train, Train, Test, Test}) {
@@ -49,12 +50,14 @@ func TestOpenIdxErrors(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"count":     {"train-labels-idx1-ubyte", idxBytes([]int{2}, []byte{1, 2}), "has 3 images but"},
-		"swapped":   {"train-labels-idx1-ubyte", idxBytes([]int{3, 1, 1}, []byte{1, 2, 3}), "labels need one"},
-		"dims":      {"t10k-images-idx3-ubyte", idxBytes([]int{2, 6}, make([]byte, 12)), "images need three"},
-		"size":      {"t10k-images-idx3-ubyte", idxBytes([]int{2, 1, 6}, make([]byte, 12)), "images of 3 x 2 pixels, t10k-images-idx3-ubyte of 6 x 1"},
-		"truncated": {"t10k-images-idx3-ubyte", idxBytes([]int{2, 2, 3}, make([]byte, 11)), "need 12 bytes of data, the file has 11"},
-		"missing":   {"t10k-labels-idx1-ubyte", nil, "no file t10k-labels-idx1-ubyte"},
+		"count":   {"train-labels-idx1-ubyte", idxBytes([]int{2}, []byte{1, 2}), "has 3 images but"},
+		"swapped": {"train-labels-idx1-ubyte", idxBytes([]int{3, 1, 1}, []byte{1, 2, 3}), "labels need one"},
+		"dims":    {"t10k-images-idx3-ubyte", idxBytes([]int{2, 6}, make([]byte, 12)), "images need three"},
+		"size": {"t10k-images-idx3-ubyte", idxBytes([]int{2, 1, 6}, make([]byte, 12)),
+			"images of 3 x 2 pixels, t10k-images-idx3-ubyte of 6 x 1"},
+		"truncated": {"t10k-images-idx3-ubyte", idxBytes([]int{2, 2, 3}, make([]byte, 11)),
+			"need 12 bytes of data, the file has 11"},
+		"missing": {"t10k-labels-idx1-ubyte", nil, "no file t10k-labels-idx1-ubyte"},
 	}
 	for name, c := range cases {
 		dir := t.TempDir()
@@ -138,7 +141,8 @@ func TestDigitColumn(t *testing.T) {
 
 // FindIdx takes the names that are about, compressed first.
 func TestFindIdx(t *testing.T) {
-	for _, name := range []string{"t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte.gz", "t10k-images.idx3-ubyte"} {
+	for _, name := range []string{"t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte.gz",
+		"t10k-images.idx3-ubyte"} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, name), nil)
 		if p, err := FindIdx(dir, "t10k-images-idx3-ubyte"); err != nil || p != filepath.Join(dir, name) {
@@ -166,7 +170,8 @@ func TestIdxWithoutImages(t *testing.T) {
 			n *= d
 		}
 		write(t, filepath.Join(dir, "train-images-idx3-ubyte"), idxBytes(dims, make([]byte, n)))
-		if _, err := Open(dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "images need three, none of them 0") {
+		if _, err := Open(dir, OpenOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "images need three, none of them 0") {
 			t.Errorf("%v: %v", dims, err)
 		}
 	}
@@ -190,7 +195,8 @@ func TestPixels(t *testing.T) {
 		}
 		for i := range 6 {
 			var im imaging.Image
-			if err := p.Read(i, &im, nil); err != nil || im.W != 2 || im.H != 3 || im.C != c || len(im.Pix) != 6*c || im.Pix[0] != byte(6*c*i) || im.Pix[6*c-1] != byte(6*c*i+6*c-1) {
+			if err := p.Read(i, &im, nil); err != nil || im.W != 2 || im.H != 3 || im.C != c || len(im.Pix) != 6*c ||
+				im.Pix[0] != byte(6*c*i) || im.Pix[6*c-1] != byte(6*c*i+6*c-1) {
 				t.Errorf("image %d of %d channels: %v %v", i, c, im, err)
 			}
 		}

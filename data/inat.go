@@ -80,7 +80,8 @@ func openINat(t tree, name string, opt OpenOptions) (*Dataset, error) {
 		label := make(map[int64]int64, len(j.Annotations))
 		for _, a := range j.Annotations {
 			if first, twice := label[a.Image]; twice && first != a.Category {
-				return nil, fmt.Errorf("%s: image %d is annotated with categories %d and %d", full, a.Image, first, a.Category)
+				return nil, fmt.Errorf("%s: image %d is annotated with categories %d and %d", full, a.Image, first,
+					a.Category)
 			}
 			label[a.Image] = a.Category
 		}

@@ -60,7 +60,8 @@ func openInShop(t tree, name string, opt OpenOptions) (*Dataset, error) {
 		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), list))
 	}
 	if announced >= 0 && announced != int64(len(items)) {
-		return nil, fmt.Errorf("%s: announces %d images and lists %d", path.Join(t.where(), list), announced, len(items))
+		return nil, fmt.Errorf("%s: announces %d images and lists %d", path.Join(t.where(), list), announced,
+			len(items))
 	}
 	d.Columns = []Column{columnOfNames("item", items), columnOfNames("kind", kinds)}
 	d.Fine, d.Coarse, d.Train = "item", "kind", "item"

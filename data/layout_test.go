@@ -137,7 +137,8 @@ func readable(t *testing.T, d *Dataset) {
 
 func omniglotFiles(t testing.TB) (background, evaluation layoutFiles) {
 	background, evaluation = layoutFiles{}, layoutFiles{}
-	for i, f := range []string{"Greek/character01/0001_01.png", "Greek/character01/0001_02.png", "Greek/character02/0002_01.png", "Latin/character01/0003_01.png"} {
+	for i, f := range []string{"Greek/character01/0001_01.png", "Greek/character01/0001_02.png",
+		"Greek/character02/0002_01.png", "Latin/character01/0003_01.png"} {
 		background["images_background/"+f] = picture(t, 5, 5, uint8(i))
 	}
 	evaluation["images_evaluation/Tibetan/character10/0004_01.png"] = picture(t, 5, 5, 9)
@@ -174,7 +175,8 @@ Tibetan/character10/0004_01.png Tibetan/character10 Tibetan test`
 	expect(t, d, "omniglot", want)
 
 	both["images_background/Greek/stray.png"] = picture(t, 5, 5, 1)
-	if _, err := Open(both.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), "stray.png is not at ALPHABET/CHARACTER/FILE") {
+	if _, err := Open(both.folder(t), OpenOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "stray.png is not at ALPHABET/CHARACTER/FILE") {
 		t.Errorf("%v", err)
 	}
 }
@@ -210,7 +212,8 @@ func TestRealOmniglot(t *testing.T) {
 
 func cubFiles(t testing.TB, sep string) layoutFiles {
 	l := layoutFiles{
-		"images.txt":             []byte(strings.ReplaceAll("1 001.Gull/a.jpg\n2 001.Gull/b.jpg\n3 002.Owl/c.jpg\n4 010.Wren/d.jpg\n", " ", sep)),
+		"images.txt": []byte(strings.ReplaceAll("1 001.Gull/a.jpg\n2 001.Gull/b.jpg\n3 002.Owl/c.jpg\n4 "+
+			"010.Wren/d.jpg\n", " ", sep)),
 		"image_class_labels.txt": []byte(strings.ReplaceAll("1 1\n2 1\n3 2\n4 10\n", " ", sep)),
 		"classes.txt":            []byte(strings.ReplaceAll("1 001.Gull\n2 002.Owl\n10 010.Wren\n", " ", sep)),
 		"train_test_split.txt":   []byte(strings.ReplaceAll("1 1\n2 0\n3 1\n4 0\n", " ", sep)),
@@ -253,7 +256,8 @@ images/010.Wren/d.jpg 010.Wren test`
 	if err := d.Image(0, &im, new(imaging.Decoder)); err != nil || im.W != 3 || im.H != 4 {
 		t.Errorf("cropped to %d x %d, %v", im.W, im.H, err)
 	}
-	if err := d.Image(2, &im, new(imaging.Decoder)); err == nil || !strings.Contains(err.Error(), "outside the image of 8 x 8") {
+	if err := d.Image(2, &im, new(imaging.Decoder)); err == nil ||
+		!strings.Contains(err.Error(), "outside the image of 8 x 8") {
 		t.Errorf("%v", err)
 	}
 }
@@ -274,7 +278,8 @@ func TestCUBErrors(t *testing.T) {
 	}
 	l := cubFiles(t, " ")
 	l["bounding_boxes.txt"] = []byte("1 1 2 3\n")
-	if _, err := Open(l.folder(t), OpenOptions{Crop: true}); err == nil || !strings.Contains(err.Error(), "bounding_boxes.txt:1") {
+	if _, err := Open(l.folder(t), OpenOptions{Crop: true}); err == nil ||
+		!strings.Contains(err.Error(), "bounding_boxes.txt:1") {
 		t.Errorf("%v", err)
 	}
 }
@@ -320,7 +325,8 @@ func TestFolders(t *testing.T) {
 	d := open(t, files("b/1.PNG", "a/2.png", "a/10.jpeg", "a/notes.txt", "a/.hidden.png", "stray.png").folder(t))
 	expect(t, d, "folders", "a/10.jpeg a\na/2.png a\nb/1.PNG b")
 	if diff := cmp.Diff([]LeftOut{
-		{"not an image by its name (.txt)", 2, []string{"README.txt", "a/notes.txt"}}, {"outside any class folder", 1, []string{"stray.png"}},
+		{"not an image by its name (.txt)", 2, []string{"README.txt", "a/notes.txt"}},
+		{"outside any class folder", 1, []string{"stray.png"}},
 	}, d.LeftOut); diff != "" {
 		t.Error(diff)
 	}
@@ -358,7 +364,8 @@ func TestFolders(t *testing.T) {
 // TestHalfALayoutIsNone: a folder with one of the files that together mark a
 // layout, and images, is a folder of images.
 func TestHalfALayoutIsNone(t *testing.T) {
-	for _, mark := range []string{"train.bin", "test.bin", "images.txt", "image_class_labels.txt", "Ebay_train.txt", "Ebay_test.txt", "classes.csv", "train.txt", "test.txt"} {
+	for _, mark := range []string{"train.bin", "test.bin", "images.txt", "image_class_labels.txt", "Ebay_train.txt",
+		"Ebay_test.txt", "classes.csv", "train.txt", "test.txt"} {
 		l := layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 2)}
 		l[mark] = []byte("1 2 3\n")
 		if d := open(t, l.folder(t)); d.Layout != "folders" {
@@ -380,7 +387,8 @@ func TestHalfALayoutIsNone(t *testing.T) {
 
 func TestFolderLinks(t *testing.T) {
 	dir := layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 2)}.folder(t)
-	for link, target := range map[string]string{"a/up": "..", "a/self": ".", "b/ring": "ring", "b/gone.png": "nowhere.png", "b/3.png": "../a/1.png"} {
+	for link, target := range map[string]string{"a/up": "..", "a/self": ".", "b/ring": "ring",
+		"b/gone.png": "nowhere.png", "b/3.png": "../a/1.png"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +412,8 @@ func TestManifest(t *testing.T) {
 	dir := l.folder(t)
 	for _, path := range []string{dir, filepath.Join(dir, "manifest.csv")} {
 		d := open(t, path)
-		expect(t, d, "manifest", "im/1.png 7 even train\nim/2,b.png 11 odd query\nim/3.png 11 odd gallery\nim/3.png 5 odd none")
+		expect(t, d, "manifest",
+			"im/1.png 7 even train\nim/2,b.png 11 odd query\nim/3.png 11 odd gallery\nim/3.png 5 odd none")
 		readable(t, d)
 		var im imaging.Image
 		if err := d.Image(1, &im, new(imaging.Decoder)); err != nil || im.W != 3 || im.H != 6 {
@@ -417,13 +426,15 @@ func TestManifest(t *testing.T) {
 	}
 	d := open(t, layoutFiles{"manifest.csv": []byte("label,path\ncat,a.png\n7,b.png\n")}.folder(t))
 	expect(t, d, "manifest", "a.png cat\nb.png 7")
-	d = open(t, layoutFiles{"manifest.csv": []byte("path,label,is_query,is_gallery\na.png,1,0,0\nb.png,1,1,1\nc.png,1,0,1\n")}.folder(t))
+	d = open(t, layoutFiles{"manifest.csv": []byte(
+		"path,label,is_query,is_gallery\na.png,1,0,0\nb.png,1,1,1\nc.png,1,0,1\n")}.folder(t))
 	expect(t, d, "manifest", "a.png 1 train\nb.png 1 test\nc.png 1 gallery")
 }
 
 // Several labels stand beside the one label, which is the first of them.
 func TestManifestLabels(t *testing.T) {
-	d := open(t, layoutFiles{"manifest.csv": []byte("path,labels\na.png, red |round|red\nb.png,round|small\nc.png,blue\n")}.folder(t))
+	d := open(t, layoutFiles{"manifest.csv": []byte("path,labels\na.png, red " +
+		"|round|red\nb.png,round|small\nc.png,blue\n")}.folder(t))
 	expect(t, d, "manifest", "a.png red\nb.png round\nc.png blue")
 	if want := []string{"blue", "red", "round", "small"}; !slices.Equal(d.Several.Classes, want) {
 		t.Errorf("labels %v, want %v", d.Several.Classes, want)
@@ -456,7 +467,8 @@ func TestManifestErrors(t *testing.T) {
 		"coarse is empty":                  "path,label,coarse\na,b,\n",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte(text)}.folder(t)
-		if _, err := Open(dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "manifest.csv") {
+		if _, err := Open(dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "manifest.csv") {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}
@@ -485,7 +497,8 @@ func TestZipEscapes(t *testing.T) {
 	for _, name := range []string{"../../etc/x.png", "/etc/x.png", `a\..\..\x.png`} {
 		path := filepath.Join(t.TempDir(), "evil.zip")
 		write(t, path, layoutFiles{name: []byte("x"), "a/b.png": []byte("y")}.zip(t))
-		if _, err := Open(path, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "outside the archive") && !strings.Contains(err.Error(), "insecure") {
+		if _, err := Open(path, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "outside the archive") &&
+			!strings.Contains(err.Error(), "insecure") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -508,7 +521,8 @@ func FuzzCUB(f *testing.F) {
 	f.Add("0, a/b.jpg\n", "0, 1\n", "1, a\n", "0, 0\n", "0, 1,1,5,5\n")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, images, labels, classes, split, boxes string) {
-		for name, text := range map[string]string{"images.txt": images, "image_class_labels.txt": labels, "classes.txt": classes, "train_test_split.txt": split, "bounding_boxes.txt": boxes} {
+		for name, text := range map[string]string{"images.txt": images, "image_class_labels.txt": labels,
+			"classes.txt": classes, "train_test_split.txt": split, "bounding_boxes.txt": boxes} {
 			write(t, filepath.Join(dir, name), []byte(text))
 		}
 		if d, err := Open(dir, OpenOptions{Crop: true}); err == nil {

@@ -32,7 +32,8 @@ func (d *Dataset) legible() error {
 		c := &d.Columns[i]
 		for id, class := range c.Classes {
 			if why := illegible(class); why != "" {
-				return fmt.Errorf("data set %s: class %q of column %s (%s) %s: rename it", d.Name, class, c.Name, d.firstOf(c, id), why)
+				return fmt.Errorf("data set %s: class %q of column %s (%s) %s: rename it", d.Name, class, c.Name,
+					d.firstOf(c, id), why)
 			}
 		}
 	}

@@ -309,7 +309,8 @@ func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder,
 		return err
 	}
 	if h, w, _ := l.pipeline.Shape(im.W, im.H, l.c); h != l.h || w != l.w {
-		return fmt.Errorf("%s: image of %d x %d pixels among images of %d x %d: give the size to bring them to", d.Names[i], w, h, l.w, l.h)
+		return fmt.Errorf("%s: image of %d x %d pixels among images of %d x %d: give the size to bring them to",
+			d.Names[i], w, h, l.w, l.h)
 	}
 	var rng *rand.Rand
 	if s.epoch != nil {

@@ -149,7 +149,8 @@ func TestLoaderErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := s.Next()
-	if err != nil || b.N != 3 || !slices.Equal(b.Pos, []int{11, 13, 9}) || !slices.Equal(b.Fine, []int64{11, 13, 9}) || len(b.Pixels) != 3 {
+	if err != nil || b.N != 3 || !slices.Equal(b.Pos, []int{11, 13, 9}) || !slices.Equal(b.Fine, []int64{11, 13, 9}) ||
+		len(b.Pixels) != 3 {
 		t.Fatalf("%+v %v", b, err)
 	}
 	for i, sample := range []float32{8, 6, 10} {
@@ -158,7 +159,8 @@ func TestLoaderErrors(t *testing.T) {
 		}
 	}
 	skipped := l.Stats().Skipped
-	if len(skipped) != 2 || skipped[0].Sample != 7 || !errors.Is(skipped[0].Err, broken) || skipped[1].Sample != 9 || !strings.Contains(skipped[1].Err.Error(), "image9: internal error while reading the image: decoder bug") {
+	if len(skipped) != 2 || skipped[0].Sample != 7 || !errors.Is(skipped[0].Err, broken) || skipped[1].Sample != 9 ||
+		!strings.Contains(skipped[1].Err.Error(), "image9: internal error while reading the image: decoder bug") {
 		t.Errorf("%v", skipped)
 	}
 
@@ -172,7 +174,8 @@ func TestLoaderErrors(t *testing.T) {
 	}
 	p.Data.LeftOut = []LeftOut{{"not an image", 1, []string{"x"}}}
 	left := p.Data.Unread(l.Stats(), l.Stats())
-	if len(left) != 2 || left[0].Count != 1 || left[1].Count != 2 || left[1].First[0] != "image7: broken" || left[1].Reason != "could not be read" {
+	if len(left) != 2 || left[0].Count != 1 || left[1].Count != 2 || left[1].First[0] != "image7: broken" ||
+		left[1].Reason != "could not be read" {
 		t.Errorf("%v", left)
 	}
 	left[0].First[0] = "changed"
@@ -346,7 +349,8 @@ func TestLoaderRefusesAnotherSize(t *testing.T) {
 	for _, size := range [][2]int{{5, 6}, {4, 7}} {
 		p.Data.Source = &counted{w: size[0], h: size[1]}
 		s := l.Sequential(t.Context(), 1)
-		if _, err := s.Next(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("image of %d x %d pixels among images of 4 x 6", size[0], size[1])) {
+		if _, err := s.Next(); err == nil || !strings.Contains(err.Error(),
+			fmt.Sprintf("image of %d x %d pixels among images of 4 x 6", size[0], size[1])) {
 			t.Errorf("%v", err)
 		}
 		s.Close()

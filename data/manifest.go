@@ -50,7 +50,8 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 			ok2 = true
 		}
 		if !ok1 || !ok2 {
-			return fmt.Errorf("the header has columns %q; path and label, or labels, are needed", strings.Join(head, ","))
+			return fmt.Errorf("the header has columns %q; path and label, or labels, are needed",
+				strings.Join(head, ","))
 		}
 		for _, s := range append([]string{p, label}, all...) {
 			if why := illegible(s); why != "" {

@@ -50,7 +50,8 @@ func openPath(what string, opt OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(path), ".csv") {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() &&
+		strings.EqualFold(filepath.Ext(path), ".csv") {
 		return openManifest(folder(filepath.Dir(path)), filepath.Base(path), name, opt)
 	}
 	if isIdx(path) {
@@ -82,7 +83,8 @@ func locate(what, home string) (path, name string, err error) {
 			tried = append(tried, path)
 		}
 		if _, err := os.Stat(what); err != nil {
-			return "", "", fmt.Errorf("no data set %q: there is no %s, and no such path; 'kindred data get %s' fetches the sets that 'kindred data list' shows", what, strings.Join(tried, " or "), what)
+			return "", "", fmt.Errorf("no data set %q: there is no %s, and no such path; 'kindred data get %s' "+
+				"fetches the sets that 'kindred data list' shows", what, strings.Join(tried, " or "), what)
 		}
 	}
 	if _, err := os.Stat(what); errors.Is(err, fs.ErrNotExist) {
@@ -109,9 +111,10 @@ type layout struct {
 // read as folders of images.
 func layouts() []layout {
 	return []layout{
-		{"manifest", func(t tree) bool { return t.has(manifestName) }, func(t tree, name string, opt OpenOptions) (*Dataset, error) {
-			return openManifest(t, manifestName, name, opt)
-		}},
+		{"manifest", func(t tree) bool { return t.has(manifestName) },
+			func(t tree, name string, opt OpenOptions) (*Dataset, error) {
+				return openManifest(t, manifestName, name, opt)
+			}},
 		{"omniglot", isOmniglot, openOmniglot},
 		{"cub", isCUB, openCUB},
 		{"cars", isCars, openCars},

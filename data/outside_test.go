@@ -23,15 +23,20 @@ func lists(t *testing.T, path string) map[string]layoutFiles {
 		return l.with(layoutFiles{file: []byte(text)})
 	}
 	return map[string]layoutFiles{
-		"manifest.csv:3":                    {"manifest.csv": []byte("path,label\na.png,x\n" + path + ",y\n"), "a.png": picture(t, 2, 2, 1)},
-		"images.txt:2":                      replace(cubFiles(t, " "), "images.txt", "001.Gull/b.jpg"),
-		"Ebay_train.txt:3":                  replace(sopFiles(t), "Ebay_train.txt", "bicycle_final/1_1.png"),
-		"Eval/list_eval_partition.txt:3":    replace(inshopFiles(t), "Eval/list_eval_partition.txt", "img/WOMEN/Dresses/id_00000002/02_1_front.png"),
-		"train.txt:1":                       replace(groceryFiles(t), "train.txt", "train/Fruit/Apple/a.png"),
-		"train2018.json: image 1":           replace(inatFilesOf(t), "train2018.json", "tv/a.png"),
-		"anno_train.csv: annotation 1":      replace(carsCSV(t), "anno_train.csv", "00001.png"),
-		"cars_annos.mat: annotation 1":      carsSingle(t).with(layoutFiles{"cars_annos.mat": matFile(matStruct("annotations", []string{"relative_im_path", "class", "test"}, []any{path, 1, 0}), matCells("class_names", "Hummer"))}),
-		"cardatasettrain.csv: annotation 1": {"cardatasettrain.csv": []byte("x1,y1,x2,y2,Class,image\n2,3,5,7,1," + path + "\n"), "cardatasettest.csv": []byte("x1,y1,x2,y2,Class,image\n1,1,8,8,2,a.png\n")},
+		"manifest.csv:3": {"manifest.csv": []byte("path,label\na.png,x\n" + path + ",y\n"),
+			"a.png": picture(t, 2, 2, 1)},
+		"images.txt:2":     replace(cubFiles(t, " "), "images.txt", "001.Gull/b.jpg"),
+		"Ebay_train.txt:3": replace(sopFiles(t), "Ebay_train.txt", "bicycle_final/1_1.png"),
+		"Eval/list_eval_partition.txt:3": replace(inshopFiles(t), "Eval/list_eval_partition.txt",
+			"img/WOMEN/Dresses/id_00000002/02_1_front.png"),
+		"train.txt:1":                  replace(groceryFiles(t), "train.txt", "train/Fruit/Apple/a.png"),
+		"train2018.json: image 1":      replace(inatFilesOf(t), "train2018.json", "tv/a.png"),
+		"anno_train.csv: annotation 1": replace(carsCSV(t), "anno_train.csv", "00001.png"),
+		"cars_annos.mat: annotation 1": carsSingle(
+			t).with(layoutFiles{"cars_annos.mat": matFile(matStruct("annotations",
+			[]string{"relative_im_path", "class", "test"}, []any{path, 1, 0}), matCells("class_names", "Hummer"))}),
+		"cardatasettrain.csv: annotation 1": {"cardatasettrain.csv": []byte("x1,y1,x2,y2,Class,image\n2,3,5,7,1," +
+			path + "\n"), "cardatasettest.csv": []byte("x1,y1,x2,y2,Class,image\n1,1,8,8,2,a.png\n")},
 	}
 }
 
@@ -46,7 +51,9 @@ func TestOutside(t *testing.T) {
 		}
 		dir := l.folder(t)
 		_, err := Open(dir, OpenOptions{})
-		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, filepath.FromSlash(where))+": ") || !strings.Contains(err.Error(), secret+" leads outside") || !strings.Contains(err.Error(), "--allow-outside (data.outside: true)") {
+		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, filepath.FromSlash(where))+": ") ||
+			!strings.Contains(err.Error(), secret+" leads outside") ||
+			!strings.Contains(err.Error(), "--allow-outside (data.outside: true)") {
 			t.Errorf("%s: %v", where, err)
 		}
 		d, err := Open(dir, OpenOptions{Outside: true})
@@ -74,19 +81,23 @@ func TestOutside(t *testing.T) {
 			for _, allowed := range []bool{false, true} {
 				path := filepath.Join(t.TempDir(), "set.zip")
 				write(t, path, l.zip(t))
-				if _, err := Open(path, OpenOptions{Outside: allowed}); err == nil || !strings.Contains(err.Error(), "leads outside the archive "+path) {
+				if _, err := Open(path, OpenOptions{Outside: allowed}); err == nil ||
+					!strings.Contains(err.Error(), "leads outside the archive "+path) {
 					t.Errorf("%s names %s: %v", where, out, err)
 				}
 				// An archive within a folder is one too, and so is a folder in it.
-				if _, err := Open(filepath.Dir(path), OpenOptions{Outside: allowed}); err == nil || !strings.Contains(err.Error(), "leads outside the archive") {
+				if _, err := Open(filepath.Dir(path), OpenOptions{Outside: allowed}); err == nil ||
+					!strings.Contains(err.Error(), "leads outside the archive") {
 					t.Errorf("%s names %s: %v", where, out, err)
 				}
 				write(t, path, wrap("inner", l).zip(t))
-				if _, err := Open(path, OpenOptions{Outside: allowed}); err == nil || !strings.Contains(err.Error(), "leads outside the archive "+path+"/inner") {
+				if _, err := Open(path, OpenOptions{Outside: allowed}); err == nil ||
+					!strings.Contains(err.Error(), "leads outside the archive "+path+"/inner") {
 					t.Errorf("%s names %s: %v", where, out, err)
 				}
 			}
-			if _, err := Open(l.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), "leads outside") {
+			if _, err := Open(l.folder(t), OpenOptions{}); err == nil ||
+				!strings.Contains(err.Error(), "leads outside") {
 				t.Errorf("%s names %s: %v", where, out, err)
 			}
 		}
@@ -97,9 +108,11 @@ func TestOutsideByDots(t *testing.T) {
 	base := t.TempDir()
 	write(t, filepath.Join(base, "store", "b.png"), picture(t, 3, 3, 9))
 	write(t, filepath.Join(base, "set", "a.png"), picture(t, 3, 3, 8))
-	write(t, filepath.Join(base, "set", "list.csv"), []byte("path,label\nsub/../a.png,x\n./a.png,x\n../store/b.png,y\n"))
+	write(t, filepath.Join(base, "set", "list.csv"),
+		[]byte("path,label\nsub/../a.png,x\n./a.png,x\n../store/b.png,y\n"))
 	what := filepath.Join(base, "set", "list.csv")
-	if _, err := Open(what, OpenOptions{}); err == nil || !strings.Contains(err.Error(), what+":4: ../store/b.png leads outside "+filepath.Join(base, "set")+",") {
+	if _, err := Open(what, OpenOptions{}); err == nil ||
+		!strings.Contains(err.Error(), what+":4: ../store/b.png leads outside "+filepath.Join(base, "set")+",") {
 		t.Errorf("%v", err)
 	}
 	d, err := Open(what, OpenOptions{Outside: true})
@@ -118,17 +131,20 @@ func TestOutsideByDots(t *testing.T) {
 // Names that lists could not carry are refused with the name.
 func TestIllegibleNames(t *testing.T) {
 	for _, c := range []struct{ name, says string }{
-		{"a\tb", `a\tb`}, {"a\r", `has the control character '\r'`}, {"a\nb", `has the control character '\n'`}, {"a\x1b[31m", `\x1b`},
+		{"a\tb", `a\tb`}, {"a\r", `has the control character '\r'`}, {"a\nb", `has the control character '\n'`},
+		{"a\x1b[31m", `\x1b`},
 		{"a\xffb", `is not valid UTF-8`}, {"a\u0085", `\u0085`}, {"a\x7f", `\x7f`},
 	} {
 		for what, l := range map[string]layoutFiles{
-			"file":      {"x/" + c.name + ".png": picture(t, 2, 2, 1), "y/1.png": picture(t, 2, 2, 1)},
-			"class":     {c.name + "/1.png": picture(t, 2, 2, 1), "y/1.png": picture(t, 2, 2, 1)},
-			"path":      {"manifest.csv": []byte("path,label\n\"" + c.name + "\",x\n"), "a": picture(t, 2, 2, 1)},
-			"label":     {"manifest.csv": []byte("path,label\na.png,\"" + c.name + "\"\n")},
-			"coarse":    {"manifest.csv": []byte("path,label,coarse\na.png,x,\"" + c.name + "\"\n")},
-			"inat":      inatFilesOf(t).with(layoutFiles{"val2018.json": fmt.Appendf(nil, `{"images":[{"id":9,"file_name":"tv/c.png"}],"annotations":[{"image_id":9,"category_id":7}],"categories":[{"id":7,"name":"a\u000a"}]}`)}),
-			"car class": carsSingle(t).with(layoutFiles{"cars_annos.mat": matFile(matStruct("annotations", []string{"relative_im_path", "class", "test"}, []any{"a", 1, 0}), matCells("class_names", c.name))}),
+			"file":   {"x/" + c.name + ".png": picture(t, 2, 2, 1), "y/1.png": picture(t, 2, 2, 1)},
+			"class":  {c.name + "/1.png": picture(t, 2, 2, 1), "y/1.png": picture(t, 2, 2, 1)},
+			"path":   {"manifest.csv": []byte("path,label\n\"" + c.name + "\",x\n"), "a": picture(t, 2, 2, 1)},
+			"label":  {"manifest.csv": []byte("path,label\na.png,\"" + c.name + "\"\n")},
+			"coarse": {"manifest.csv": []byte("path,label,coarse\na.png,x,\"" + c.name + "\"\n")},
+			"inat": inatFilesOf(t).with(layoutFiles{"val2018.json": fmt.Appendf(nil,
+				`{"images":[{"id":9,"file_name":"tv/c.png"}],"annotations":[{"image_id":9,"category_id":7}],"categories":[{"id":7,"name":"a\u000a"}]}`)}),
+			"car class": carsSingle(t).with(layoutFiles{"cars_annos.mat": matFile(matStruct("annotations",
+				[]string{"relative_im_path", "class", "test"}, []any{"a", 1, 0}), matCells("class_names", c.name))}),
 		} {
 			says := c.says
 			if what == "inat" {
@@ -156,7 +172,8 @@ func TestLeftOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.zip")
 	write(t, path, l.zip(t))
 	want := []LeftOut{
-		{".heic images cannot be read: convert them to JPEG or PNG", 7, []string{"a/0.HEIC", "a/1.HEIC", "a/2.HEIC", "a/3.HEIC", "a/4.HEIC"}},
+		{".heic images cannot be read: convert them to JPEG or PNG", 7,
+			[]string{"a/0.HEIC", "a/1.HEIC", "a/2.HEIC", "a/3.HEIC", "a/4.HEIC"}},
 		{".avif images cannot be read: convert them to JPEG or PNG", 1, []string{"b/1.avif"}},
 		{"not an image by its name (no extension)", 1, []string{"b/clip"}},
 		{"not an image by its name (.txt)", 1, []string{"b/esc\x1b.txt"}},
@@ -167,7 +184,8 @@ func TestLeftOut(t *testing.T) {
 		if diff := cmp.Diff(want, d.LeftOut); diff != "" {
 			t.Error(diff)
 		}
-		if got := d.LeftOut[0].String(); got != "left out 7: .heic images cannot be read: convert them to JPEG or PNG: a/0.HEIC, a/1.HEIC, a/2.HEIC, a/3.HEIC, a/4.HEIC, ..." {
+		if got := d.LeftOut[0].String(); got != "left out 7: .heic images cannot be read: convert them to JPEG or "+
+			"PNG: a/0.HEIC, a/1.HEIC, a/2.HEIC, a/3.HEIC, a/4.HEIC, ..." {
 			t.Error(got)
 		}
 		if got := d.LeftOut[3].String(); got != `left out 1: not an image by its name (.txt): "b/esc\x1b.txt"` {
@@ -175,12 +193,14 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	// A folder without any image says what was in it.
-	if _, err := Open(layoutFiles{"a/1.heic": {}}.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), "no images in class folders; left out 1: .heic images cannot be read") {
+	if _, err := Open(layoutFiles{"a/1.heic": {}}.folder(t), OpenOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "no images in class folders; left out 1: .heic images cannot be read") {
 		t.Errorf("%v", err)
 	}
 	background, _ := omniglotFiles(t)
 	d := open(t, background.with(layoutFiles{"images_background/Greek/notes.txt": {}}).folder(t))
-	if diff := cmp.Diff([]LeftOut{{"not an image by its name (.txt)", 1, []string{"images_background/Greek/notes.txt"}}}, d.LeftOut); diff != "" {
+	if diff := cmp.Diff([]LeftOut{{"not an image by its name (.txt)", 1,
+		[]string{"images_background/Greek/notes.txt"}}}, d.LeftOut); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -76,7 +76,8 @@ func (d *Dataset) ruleGroups(rule string, groups []string) (*Column, error) {
 		}
 		for id, member := range in {
 			if member && of[id] >= 0 {
-				return nil, fmt.Errorf("label rule %q: class %s is in groups %q and %q", rule, fine.Classes[id], groups[of[id]], list)
+				return nil, fmt.Errorf("label rule %q: class %s is in groups %q and %q", rule, fine.Classes[id],
+					groups[of[id]], list)
 			}
 			if member {
 				of[id] = int64(g)
@@ -85,7 +86,8 @@ func (d *Dataset) ruleGroups(rule string, groups []string) (*Column, error) {
 	}
 	for id, g := range of {
 		if g < 0 {
-			return nil, fmt.Errorf("label rule %q: class %s (number %d) is in no group", rule, fine.Classes[id], fine.Number(int64(id)))
+			return nil, fmt.Errorf("label rule %q: class %s (number %d) is in no group", rule, fine.Classes[id],
+				fine.Number(int64(id)))
 		}
 	}
 	for i, id := range fine.IDs {
@@ -120,7 +122,8 @@ func (c *Column) ParseClasses(list string) ([]bool, error) {
 		}
 	}
 	unknown := func(item string) error {
-		return fmt.Errorf("classes %q: no class %q; the %d classes of %q are numbered %d to %d", list, item, len(in), c.Name, lowest, highest)
+		return fmt.Errorf("classes %q: no class %q; the %d classes of %q are numbered %d to %d", list, item, len(in),
+			c.Name, lowest, highest)
 	}
 	for item := range strings.SplitSeq(list, ",") {
 		item = strings.TrimSpace(item)

@@ -131,10 +131,12 @@ func (d *Dataset) Select(s Selection) (*Selected, error) {
 		out.Seen = p
 	}
 	if out.Train.Len() == 0 {
-		return nil, fmt.Errorf("no sample to train on: data set %s, split %q, training classes %q", d.Name, split, s.TrainClasses)
+		return nil, fmt.Errorf("no sample to train on: data set %s, split %q, training classes %q", d.Name, split,
+			s.TrainClasses)
 	}
 	if out.Query.Len() == 0 || out.Gallery.Len() == 0 {
-		return nil, fmt.Errorf("no sample to test on: data set %s, split %q, test classes %q", d.Name, split, s.TestClasses)
+		return nil, fmt.Errorf("no sample to test on: data set %s, split %q, test classes %q", d.Name, split,
+			s.TestClasses)
 	}
 	return out, nil
 }
@@ -160,7 +162,8 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 	switch kind {
 	case "official":
 		if d.Splits == nil {
-			return nil, fmt.Errorf("split %q: data set %s has no official split; use classes, images:0.2 or fold:1/4", split, d.Name)
+			return nil, fmt.Errorf("split %q: data set %s has no official split; use classes, images:0.2 or fold:1/4",
+				split, d.Name)
 		}
 		return d.Splits, nil
 	case "classes":
@@ -183,7 +186,8 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 	case "images":
 		if arg == "" && split == "images" {
 			if d.ImageSplits == nil {
-				return nil, fmt.Errorf("split %q: data set %s has no official split of images; use images:0.2 for a random one", split, d.Name)
+				return nil, fmt.Errorf("split %q: data set %s has no official split of images; use images:0.2 for a "+
+					"random one", split, d.Name)
 			}
 			return d.ImageSplits, nil
 		}
@@ -194,7 +198,8 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 		return heldOutImages(fine, f, s.Seed), nil
 	case "fold":
 		var k, n int
-		if c, err := fmt.Sscanf(arg, "%d/%d", &k, &n); err != nil || c != 2 || n < 2 || k < 1 || k > n || fmt.Sprintf("%d/%d", k, n) != arg {
+		if c, err := fmt.Sscanf(arg, "%d/%d", &k, &n); err != nil || c != 2 || n < 2 || k < 1 || k > n ||
+			fmt.Sprintf("%d/%d", k, n) != arg {
 			return nil, fmt.Errorf("split %q: write fold:K/N with 1 <= K <= N and N >= 2", split)
 		}
 		for i, f := range folds(len(fine.Classes), n, s.Seed) {

@@ -118,7 +118,8 @@ func TestSelect(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%+v: %v", s, err)
 		}
-		if a, b := strings.Join(classesOf(got.Train), ","), strings.Join(classesOf(got.Query), ","); a != train || b != test {
+		if a, b := strings.Join(classesOf(got.Train), ","), strings.Join(classesOf(got.Query), ","); a != train ||
+			b != test {
 			t.Errorf("%+v: train %s, test %s", s, a, b)
 		}
 		return got
@@ -267,7 +268,8 @@ func TestSelectByDefinition(t *testing.T) {
 							r = roles[i]
 						}
 						for k, in := range []bool{
-							r&Train != 0 && inTrain(class(i)), r&Query != 0 && inTest(class(i)), r&Gallery != 0 && inTest(class(i)),
+							r&Train != 0 && inTrain(class(i)), r&Query != 0 && inTest(class(i)), r&Gallery != 0 &&
+								inTest(class(i)),
 							r&Query != 0 && inTrain(class(i)) && !inTest(class(i)),
 						} {
 							if in {
@@ -276,7 +278,8 @@ func TestSelectByDefinition(t *testing.T) {
 						}
 					}
 					got, err := d.Select(Selection{Split: split, TrainClasses: train, TestClasses: test})
-					if rule != "classes" && roles == nil || len(want[0]) == 0 || len(want[1]) == 0 || len(want[2]) == 0 {
+					if rule != "classes" && roles == nil || len(want[0]) == 0 || len(want[1]) == 0 ||
+						len(want[2]) == 0 {
 						if err == nil {
 							t.Errorf("%s: no error", name)
 						}
@@ -299,7 +302,8 @@ func TestSelectByDefinition(t *testing.T) {
 							}
 						}
 					}
-					if got.Split != rule || (got.Query == got.Gallery) != slices.Equal(want[1], want[2]) || (got.Seen == nil) != (len(want[3]) == 0) {
+					if got.Split != rule || (got.Query == got.Gallery) != slices.Equal(want[1], want[2]) ||
+						(got.Seen == nil) != (len(want[3]) == 0) {
 						t.Errorf("%s: applied %q, shared %v", name, got.Split, got.Query == got.Gallery)
 					}
 				}
@@ -314,7 +318,8 @@ func TestSelectUsualSplit(t *testing.T) {
 		s       Selection
 		want    string
 	}{
-		{4, Selection{}, "classes"}, {3, Selection{}, "images:0.2"}, {3, Selection{TrainClasses: "1"}, "classes"}, {3, Selection{TestClasses: "1"}, "classes"},
+		{4, Selection{}, "classes"}, {3, Selection{}, "images:0.2"}, {3, Selection{TrainClasses: "1"}, "classes"},
+		{3, Selection{TestClasses: "1"}, "classes"},
 	} {
 		got, err := toy(c.classes, 5).Select(c.s)
 		if err != nil || got.Split != c.want {
@@ -334,7 +339,8 @@ func TestSelectFolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		train, test := classesOf(s.Train), classesOf(s.Query)
-		if len(train)+len(test) != 7 || len(test) < 2 || len(test) > 3 || s.Train.Len() != 2*len(train) || s.Query.Len() != 2*len(test) || s.Seen == nil || !slices.Equal(classesOf(s.Seen), train) {
+		if len(train)+len(test) != 7 || len(test) < 2 || len(test) > 3 || s.Train.Len() != 2*len(train) ||
+			s.Query.Len() != 2*len(test) || s.Seen == nil || !slices.Equal(classesOf(s.Seen), train) {
 			t.Errorf("fold %d: %v, %v", k, train, test)
 		}
 		tested = append(tested, test...)
@@ -363,7 +369,8 @@ func TestHeldOutImages(t *testing.T) {
 		n    int
 		f    float64
 		want int
-	}{{1, 0.4, 0}, {1, 0.5, 1}, {2, 0.01, 1}, {2, 0.99, 1}, {10, 0.25, 3}, {10, 0.24, 2}, {10, 0.01, 1}, {10, 0.99, 9}, {4, 0.5, 2}} {
+	}{{1, 0.4, 0}, {1, 0.5, 1}, {2, 0.01, 1}, {2, 0.99, 1}, {10, 0.25, 3}, {10, 0.24, 2}, {10, 0.01, 1}, {10, 0.99, 9},
+		{4, 0.5, 2}} {
 		d := toy(3, c.n)
 		test := 0
 		for i, r := range heldOutImages(&d.Columns[0], c.f, 3) {
@@ -379,7 +386,8 @@ func TestHeldOutImages(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"images:0", "images:1", "images:-1", "images:nan", "images:x", "images:"} {
-		if _, err := toy(5, 2).Select(Selection{Split: bad}); err == nil || !strings.Contains(err.Error(), "between 0 and 1") {
+		if _, err := toy(5, 2).Select(Selection{Split: bad}); err == nil ||
+			!strings.Contains(err.Error(), "between 0 and 1") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -389,12 +397,15 @@ func TestHeldOutImages(t *testing.T) {
 // them, 0, gaps.
 func TestParseClassesOfValues(t *testing.T) {
 	c := columnOfNumbers("v", []int64{5, -3, 0, 7, -1, 0})
-	if !slices.Equal(c.Classes, []string{"-3", "-1", "0", "5", "7"}) || !slices.Equal(c.IDs, []int64{3, 0, 2, 4, 1, 2}) || !slices.Equal(c.Counts(), []int{1, 1, 2, 1, 1}) {
+	if !slices.Equal(c.Classes, []string{"-3", "-1", "0", "5", "7"}) ||
+		!slices.Equal(c.IDs, []int64{3, 0, 2, 4, 1, 2}) || !slices.Equal(c.Counts(), []int{1, 1, 2, 1, 1}) {
 		t.Errorf("%+v", c)
 	}
 	for list, want := range map[string][]bool{
-		"0": {false, false, true, false, false}, "-3": {true, false, false, false, false}, "-3--1": {true, true, false, false, false},
-		"-1-5": {false, true, true, true, false}, "0-7": {false, false, true, true, true}, "": {true, true, true, true, true},
+		"0": {false, false, true, false, false}, "-3": {true, false, false, false, false},
+		"-3--1": {true, true, false, false, false},
+		"-1-5":  {false, true, true, true, false}, "0-7": {false, false, true, true, true},
+		"": {true, true, true, true, true},
 	} {
 		if in, err := c.ParseClasses(list); err != nil || !slices.Equal(in, want) {
 			t.Errorf("%q: %v, %v", list, in, err)
@@ -407,9 +418,11 @@ func TestParseClassesOfValues(t *testing.T) {
 	}
 	d := toy(3, 1)
 	d.Columns[0].Numbers = []int64{-3, -2, 4}
-	for rule, want := range map[string][]int64{"parity": {1, 0, 0}, "mod:3": {0, 1, 1}, "mod:1": {0, 0, 0}, "mod:2": {1, 0, 0}} {
+	for rule, want := range map[string][]int64{"parity": {1, 0, 0}, "mod:3": {0, 1, 1}, "mod:1": {0, 0, 0},
+		"mod:2": {1, 0, 0}} {
 		got, err := d.Labels(rule)
-		if err != nil || !slices.Equal(got.IDs, want) || !slices.Equal(got.Numbers, []int64{0, 1, 2}[:len(got.Classes)]) {
+		if err != nil || !slices.Equal(got.IDs, want) ||
+			!slices.Equal(got.Numbers, []int64{0, 1, 2}[:len(got.Classes)]) {
 			t.Errorf("%s: %+v, %v", rule, got, err)
 		}
 	}

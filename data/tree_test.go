@@ -76,7 +76,8 @@ func TestLinkedFolders(t *testing.T) {
 	store := layoutFiles{"owl/1.png": picture(t, 2, 2, 1)}.folder(t)
 	dir := layoutFiles{"wren/1.png": picture(t, 2, 2, 2), ".store/gull/1.png": picture(t, 2, 2, 3)}.folder(t)
 	for link, to := range map[string]string{
-		"owl": filepath.Join(store, "owl"), "gull": ".store/gull", "alias": "wren", "all": ".", "up": "..", "wren/ring": "ring", "wren/none": "nowhere",
+		"owl": filepath.Join(store, "owl"), "gull": ".store/gull", "alias": "wren", "all": ".", "up": "..",
+		"wren/ring": "ring", "wren/none": "nowhere",
 	} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
@@ -99,7 +100,8 @@ func TestLinkedFolders(t *testing.T) {
 // A named pipe is an error wherever it stands, and never waited for.
 func TestPipes(t *testing.T) {
 	good := layoutFiles{
-		"manifest.csv": []byte("path,label\na.png,x\nb.png,y\n"), "a.png": picture(t, 2, 2, 1), "b.png": picture(t, 2, 2, 1),
+		"manifest.csv": []byte("path,label\na.png,x\nb.png,y\n"), "a.png": picture(t, 2, 2, 1),
+		"b.png": picture(t, 2, 2, 1),
 	}
 	replace := func(t *testing.T, dir, name string) string {
 		path := filepath.Join(dir, name)
@@ -114,24 +116,28 @@ func TestPipes(t *testing.T) {
 		path := replace(t, dir, "b.png")
 		d := open(t, dir)
 		var im imaging.Image
-		if err := d.Image(1, &im, new(imaging.Decoder)); err == nil || err.Error() != path+": a named pipe, not a regular file" {
+		if err := d.Image(1, &im, new(imaging.Decoder)); err == nil ||
+			err.Error() != path+": a named pipe, not a regular file" {
 			t.Errorf("%v", err)
 		}
-		if _, err := d.Cache(t.Context(), CacheOptions{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), path+": a named pipe") {
+		if _, err := d.Cache(t.Context(), CacheOptions{Dir: t.TempDir()}); err == nil ||
+			!strings.Contains(err.Error(), path+": a named pipe") {
 			t.Errorf("cached: %v", err)
 		}
 	})
 	for _, name := range []string{"x.zip", "x.csv", "x"} {
 		within(t, func() {
 			path := replace(t, t.TempDir(), name)
-			if _, err := Open(path, OpenOptions{}); err == nil || err.Error() != path+": a named pipe, not a regular file" {
+			if _, err := Open(path, OpenOptions{}); err == nil ||
+				err.Error() != path+": a named pipe, not a regular file" {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
 	}
 	// In the place of a file that marks a layout it is passed over.
 	for name, l := range map[string]layoutFiles{
-		"images.txt": cubFiles(t, " "), "train.bin": cifarFiles(), "Ebay_test.txt": sopFiles(t), "cars_annos.mat": carsSingle(t), "manifest.csv": good,
+		"images.txt": cubFiles(t, " "), "train.bin": cifarFiles(), "Ebay_test.txt": sopFiles(t),
+		"cars_annos.mat": carsSingle(t), "manifest.csv": good,
 	} {
 		within(t, func() {
 			dir := l.folder(t)
@@ -166,11 +172,14 @@ func TestDescriptors(t *testing.T) {
 		"zip": path, "zip without images": nothing, "zip that leads outside": evil,
 		"folder with a zip":            filepath.Dir(path),
 		"folder with a zip of nothing": filepath.Dir(nothing),
-		"omniglot":                     layoutFiles{"images_background.zip": background.zip(t), "images_evaluation.zip": evaluation.zip(t)}.folder(t),
-		"omniglot, one half damaged":   layoutFiles{"images_background.zip": background.zip(t), "images_evaluation.zip": []byte("x")}.folder(t),
-		"omniglot, a stray image":      layoutFiles{"images_background.zip": stray.zip(t)}.folder(t),
-		"omniglot, without any image":  layoutFiles{"images_background.zip": layoutFiles{"images_background/x.txt": []byte("x")}.zip(t)}.folder(t),
-		"folders":                      layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/1.png": picture(t, 2, 2, 1)}.folder(t),
+		"omniglot": layoutFiles{"images_background.zip": background.zip(t),
+			"images_evaluation.zip": evaluation.zip(t)}.folder(t),
+		"omniglot, one half damaged": layoutFiles{"images_background.zip": background.zip(t),
+			"images_evaluation.zip": []byte("x")}.folder(t),
+		"omniglot, a stray image":     layoutFiles{"images_background.zip": stray.zip(t)}.folder(t),
+		"omniglot, without any image": layoutFiles{"images_background.zip": layoutFiles{"images_background/x.txt": []byte("x")}.zip(t)}.folder(t),
+		"folders": layoutFiles{"a/1.png": picture(t, 2, 2, 1),
+			"b/1.png": picture(t, 2, 2, 1)}.folder(t),
 	} {
 		before := descriptors(t)
 		d, err := Open(what, OpenOptions{})

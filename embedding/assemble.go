@@ -45,7 +45,8 @@ func assemble(arrays []namedArray) (*Table, error) {
 	if len(matrices) > 1 {
 		i := slices.IndexFunc(matrices, func(a namedArray) bool { return slices.Contains(embeddingNames, a.name) })
 		if i < 0 {
-			return nil, fmt.Errorf("several matrices (%s) and none named %s", some(have), strings.Join(embeddingNames, ", "))
+			return nil, fmt.Errorf("several matrices (%s) and none named %s", some(have),
+				strings.Join(embeddingNames, ", "))
 		}
 		matrices = matrices[i : i+1]
 	}

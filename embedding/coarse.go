@@ -39,7 +39,8 @@ func LoadCoarse(embeddings, labels, label, fine string) (*Labelled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Columns) == 2 && slices.Equal(l.Columns[0].IDs, l.Columns[1].IDs) && slices.Equal(l.Columns[0].Text, l.Columns[1].Text) {
+	if len(l.Columns) == 2 && slices.Equal(l.Columns[0].IDs, l.Columns[1].IDs) &&
+		slices.Equal(l.Columns[0].Text, l.Columns[1].Text) {
 		l.Columns = l.Columns[:1]
 	}
 	if label == "" {

@@ -48,16 +48,23 @@ func TestReadNPYTypesAndOrders(t *testing.T) {
 		floats []float32
 		ints   []int64
 	}{
-		{"float32", npy("'<f4'", "False", "(2, 3)", le32(1, 2, 3, 4, 5, 6)), []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}, nil},
-		{"Fortran order", npy("'<f4'", "True", "(2, 3)", le32(1, 4, 2, 5, 3, 6)), []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}, nil},
-		{"Fortran order, three axes", npy("'|u1'", "True", "(2, 2, 2)", []byte{0, 4, 2, 6, 1, 5, 3, 7}), []int{2, 2, 2}, nil, []int64{0, 1, 2, 3, 4, 5, 6, 7}},
-		{"float64", npy("'<f8'", "False", "(2,)", f64(binary.LittleEndian, 0.5, -1e300)), []int{2}, []float32{0.5, float32(math.Inf(-1))}, nil},
+		{"float32", npy("'<f4'", "False", "(2, 3)", le32(1, 2, 3, 4, 5, 6)), []int{2, 3}, []float32{1, 2, 3, 4, 5, 6},
+			nil},
+		{"Fortran order", npy("'<f4'", "True", "(2, 3)", le32(1, 4, 2, 5, 3, 6)), []int{2, 3},
+			[]float32{1, 2, 3, 4, 5, 6}, nil},
+		{"Fortran order, three axes", npy("'|u1'", "True", "(2, 2, 2)", []byte{0, 4, 2, 6, 1, 5, 3, 7}), []int{2, 2, 2},
+			nil, []int64{0, 1, 2, 3, 4, 5, 6, 7}},
+		{"float64", npy("'<f8'", "False", "(2,)", f64(binary.LittleEndian, 0.5, -1e300)), []int{2},
+			[]float32{0.5, float32(math.Inf(-1))}, nil},
 		{"big-endian", npy("'>f8'", "False", "(1,)", f64(binary.BigEndian, 0.25)), []int{1}, []float32{0.25}, nil},
-		{"float16", npy("'<f2'", "False", "(5,)", []byte{0, 0x3c, 0, 0xc0, 1, 0, 0, 0x7c, 0xff, 0x7b}), []int{5}, []float32{1, -2, 0x1p-24, float32(math.Inf(1)), 65504}, nil},
+		{"float16", npy("'<f2'", "False", "(5,)", []byte{0, 0x3c, 0, 0xc0, 1, 0, 0, 0x7c, 0xff, 0x7b}), []int{5},
+			[]float32{1, -2, 0x1p-24, float32(math.Inf(1)), 65504}, nil},
 		{"int8", npy("'|i1'", "False", "(2,)", []byte{0xff, 5}), []int{2}, nil, []int64{-1, 5}},
 		{"int16", npy("'>i2'", "False", "(1,)", []byte{0xff, 0xfe}), []int{1}, nil, []int64{-2}},
-		{"uint32", npy("'<u4'", "False", "(1,)", []byte{0xff, 0xff, 0xff, 0xff}), []int{1}, nil, []int64{math.MaxUint32}},
-		{"int64", npy("'<i8'", "False", "(1,)", []byte{0, 0, 0, 0, 0, 0, 0, 0x80}), []int{1}, nil, []int64{math.MinInt64}},
+		{"uint32", npy("'<u4'", "False", "(1,)", []byte{0xff, 0xff, 0xff, 0xff}), []int{1}, nil,
+			[]int64{math.MaxUint32}},
+		{"int64", npy("'<i8'", "False", "(1,)", []byte{0, 0, 0, 0, 0, 0, 0, 0x80}), []int{1}, nil,
+			[]int64{math.MinInt64}},
 		{"bool", npy("'|b1'", "False", "(2,)", []byte{1, 0}), []int{2}, nil, []int64{1, 0}},
 		{"no axes", npy("'<f4'", "False", "()", le32(7)), nil, []float32{7}, nil},
 		{"empty", npy("'<f4'", "False", "(0, 3)", nil), []int{0, 3}, []float32{}, nil},
@@ -70,7 +77,8 @@ func TestReadNPYTypesAndOrders(t *testing.T) {
 				continue
 			}
 			if !slices.Equal(a.Shape, c.shape) || !slices.Equal(a.Floats, c.floats) || !slices.Equal(a.Ints, c.ints) {
-				t.Errorf("%s: shape %v, values %v %v; want %v, %v %v", c.name, a.Shape, a.Floats, a.Ints, c.shape, c.floats, c.ints)
+				t.Errorf("%s: shape %v, values %v %v; want %v, %v %v", c.name, a.Shape, a.Floats, a.Ints, c.shape,
+					c.floats, c.ints)
 			}
 		}
 	}
@@ -117,7 +125,8 @@ func TestNPYRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := ReadNPY(&bx, int64(bx.Len()))
-	if err != nil || !slices.Equal(a.Floats, []float32{float32(math.Inf(1)), 1e-40, 5, 6}) || !slices.Equal(a.Shape, []int{2, 2}) {
+	if err != nil || !slices.Equal(a.Floats, []float32{float32(math.Inf(1)), 1e-40, 5, 6}) ||
+		!slices.Equal(a.Shape, []int{2, 2}) {
 		t.Errorf("%v, %v", a, err)
 	}
 	if b, err := ReadNPY(&by, int64(by.Len())); err != nil || !slices.Equal(b.Ints, labels) {
@@ -171,7 +180,8 @@ func parquetFile(t testing.TB) []byte {
 	}
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{"a", []float32{1, 2}, 7}, {"b", []float32{3, 4}, -2}, {"c", []float32{5, 6}, 7}}); err != nil {
+	if _, err := w.Write([]row{{"a", []float32{1, 2}, 7}, {"b", []float32{3, 4}, -2},
+		{"c", []float32{5, 6}, 7}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -246,7 +256,8 @@ func TestLoadLabelsBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids, names := l.NamedLabels()
-	if !slices.Equal(l.ColumnNames(), []string{"label", "fine"}) || !slices.Equal(ids[0], []int64{0, 1, 0}) || names[0][1] != "fish" || names[1][2] != "wren" {
+	if !slices.Equal(l.ColumnNames(), []string{"label", "fine"}) || !slices.Equal(ids[0], []int64{0, 1, 0}) ||
+		names[0][1] != "fish" || names[1][2] != "wren" {
 		t.Errorf("columns %v, ids %v, names %v", l.ColumnNames(), ids, names)
 	}
 }
@@ -274,15 +285,19 @@ func TestLoadRejects(t *testing.T) {
 	x := write(t, "x.npy", npy("'<f4'", "False", "(3, 2)", le32(wantX...)))
 	for _, c := range []struct{ name, embeddings, labels, want string }{
 		{"counts", x, write(t, "y.npy", npy("'|i1'", "False", "(2,)", []byte{1, 2})), "2 labels in"},
-		{"float labels", x, write(t, "y.npy", npy("'<f4'", "False", "(3, 1)", le32(1, 2, 3))), "labels must be integers"},
-		{"float labels, one axis", x, write(t, "y.npy", npy("'<f4'", "False", "(3,)", le32(1, 2, 3))), "labels need an integer dtype"},
+		{"float labels", x, write(t, "y.npy", npy("'<f4'", "False", "(3, 1)", le32(1, 2, 3))),
+			"labels must be integers"},
+		{"float labels, one axis", x, write(t, "y.npy", npy("'<f4'", "False", "(3,)", le32(1, 2, 3))),
+			"labels need an integer dtype"},
 		{"no labels", x, "", "holds no labels: give a file of labels"},
-		{"labels as embeddings", write(t, "y.npy", npy("'|i1'", "False", "(2,)", []byte{1, 2})), "", "holds labels but no embeddings"},
+		{"labels as embeddings", write(t, "y.npy", npy("'|i1'", "False", "(2,)", []byte{1, 2})), "",
+			"holds labels but no embeddings"},
 		{"extension", write(t, "x.txt", nil), "", `the extension ".txt" is not one of .npy`},
 		{"missing", filepath.Join(t.TempDir(), "none.npy"), "", "no such file"},
 		{"ambiguous labels", x, write(t, "y.csv", []byte("a,b\n1,2\n1,2\n1,2\n")), "name the ones to use"},
 		{"empty CSV", write(t, "x.csv", nil), "", "empty: want a header line"},
-		{"not a number", write(t, "x.csv", []byte("embedding_0,label\n1,2\nx,2\n")), "", `line 3: embedding_0 is "x", not a number`},
+		{"not a number", write(t, "x.csv", []byte("embedding_0,label\n1,2\nx,2\n")), "",
+			`line 3: embedding_0 is "x", not a number`},
 		{"ragged CSV", write(t, "x.csv", []byte("embedding_0,label\n1,2\n3\n")), "", "line 3"},
 		{"hole", write(t, "x.csv", []byte("embedding_0,embedding_2,label\n1,2,3\n")), "", "no column embedding_1"},
 		{"column twice", write(t, "x.csv", []byte("embedding_0,embedding_0,label\n1,2,3\n")), "", "twice"},

@@ -132,7 +132,8 @@ func TestLabelsWithMatchesNumbersByTheirDigits(t *testing.T) {
 func TestLabelsWithWantsAsManyColumns(t *testing.T) {
 	q := &Labelled{Columns: []Column{{IDs: []int64{1}}}}
 	g := &Labelled{Columns: []Column{{IDs: []int64{1}}, {IDs: []int64{1}}}}
-	if _, _, _, err := q.LabelsWith(g); err == nil || !strings.Contains(err.Error(), "1 columns of labels for the queries, 2 for the gallery") {
+	if _, _, _, err := q.LabelsWith(g); err == nil ||
+		!strings.Contains(err.Error(), "1 columns of labels for the queries, 2 for the gallery") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -141,7 +142,8 @@ func TestUnifyLeavesItsColumnsAlone(t *testing.T) {
 	room := append(make([]string, 0, 8), "b", "a")
 	text, numbers := &Column{Text: room}, &Column{IDs: []int64{5}}
 	ids, names := Unify(text, numbers)
-	if !slices.Equal(names, []string{"5", "a", "b"}) || !slices.Equal(ids[0], []int64{2, 1}) || !slices.Equal(ids[1], []int64{0}) {
+	if !slices.Equal(names, []string{"5", "a", "b"}) || !slices.Equal(ids[0], []int64{2, 1}) ||
+		!slices.Equal(ids[1], []int64{0}) {
 		t.Errorf("ids %v, names %q", ids, names)
 	}
 	if beyond := room[:3]; beyond[2] != "" || !slices.Equal(text.Text, []string{"b", "a"}) || numbers.Text != nil {
@@ -157,7 +159,8 @@ func TestReadAssignments(t *testing.T) {
 		csv  string
 		want string
 	}{
-		{"cluster\n3\n1\n3\n", "[[0 1 0]]"}, {"cluster\n1\n01\n1\n", "[[0 1 0]]"}, {"a,b\n1,2\n", "2 columns, want one assignment"},
+		{"cluster\n3\n1\n3\n", "[[0 1 0]]"}, {"cluster\n1\n01\n1\n", "[[0 1 0]]"},
+		{"a,b\n1,2\n", "2 columns, want one assignment"},
 	} {
 		ids, err := ReadAssignments(write(t, "a.csv", []byte(c.csv)))
 		if err != nil {
@@ -192,7 +195,8 @@ func TestManyNamesAreCutShort(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), "c19 and 1 more") {
 		t.Errorf("21 columns: %v", err)
 	}
-	if _, err = table().Select(nil); err == nil || !strings.Contains(err.Error(), "c19 and 1 more) and none called label") {
+	if _, err = table().Select(nil); err == nil ||
+		!strings.Contains(err.Error(), "c19 and 1 more) and none called label") {
 		t.Errorf("21 columns, none named: %v", err)
 	}
 }
@@ -208,7 +212,8 @@ func TestSelectTakesTheUsualColumns(t *testing.T) {
 		{"x", nil, "x"},
 		{"x,label,y", []string{"y", "x"}, "y x"},
 	} {
-		tab, err := parseCSV(strings.NewReader(c.header + "\n" + strings.Repeat("1,", strings.Count(c.header, ",")) + "1\n"))
+		tab, err := parseCSV(strings.NewReader(c.header + "\n" + strings.Repeat("1,", strings.Count(c.header, ",")) +
+			"1\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,23 +239,28 @@ func TestCSVOfOtherSystems(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"mark": "\ufeff" + plain, "carriage returns": strings.ReplaceAll(plain, "\n", "\r\n"),
-		"mark and quotes": "\ufeff\"filename\"" + plain[len("filename"):], "no last line end": strings.TrimSuffix(plain, "\n"),
-		"carriage return at the end": strings.TrimSuffix(plain, "\n") + "\r", "spaces about numbers": "filename,embedding_0,label\na, 1,x\nb,2 ,y\n",
-		"columns in another order": "label,filename,embedding_0\nx,a,1\ny,b,2\n", "blank lines": "\n" + plain + "\n\n",
+		"mark and quotes":            "\ufeff\"filename\"" + plain[len("filename"):],
+		"no last line end":           strings.TrimSuffix(plain, "\n"),
+		"carriage return at the end": strings.TrimSuffix(plain, "\n") + "\r",
+		"spaces about numbers":       "filename,embedding_0,label\na, 1,x\nb,2 ,y\n",
+		"columns in another order":   "label,filename,embedding_0\nx,a,1\ny,b,2\n", "blank lines": "\n" + plain +
+			"\n\n",
 	} {
 		got, err := parseCSV(strings.NewReader(text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if !slices.Equal(got.X.Data, want.X.Data) || !slices.Equal(got.Files, want.Files) || !slices.Equal(got.Columns[0].Text, want.Columns[0].Text) || got.Columns[0].Name != "label" {
+		if !slices.Equal(got.X.Data, want.X.Data) || !slices.Equal(got.Files, want.Files) ||
+			!slices.Equal(got.Columns[0].Text, want.Columns[0].Text) || got.Columns[0].Name != "label" {
 			t.Errorf("%s: %v %q %v", name, got.X.Data, got.Files, got.Columns)
 		}
 	}
 }
 
 func TestCSVColumnRoles(t *testing.T) {
-	tab, err := parseCSV(strings.NewReader("path,file,embedding_1,embedding_x,embedding_-1,embedding_0\np,f,1e999,a,b,-0.5\n"))
+	tab, err := parseCSV(strings.NewReader(
+		"path,file,embedding_1,embedding_x,embedding_-1,embedding_0\np,f,1e999,a,b,-0.5\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +268,8 @@ func TestCSVColumnRoles(t *testing.T) {
 	for _, c := range tab.Columns {
 		cols[c.Name] = c.Text[0]
 	}
-	if !maps.Equal(cols, map[string]string{"file": "f", "embedding_x": "a", "embedding_-1": "b"}) || tab.Files[0] != "p" {
+	if !maps.Equal(cols, map[string]string{"file": "f", "embedding_x": "a", "embedding_-1": "b"}) ||
+		tab.Files[0] != "p" {
 		t.Errorf("columns %v, file %v", cols, tab.Files)
 	}
 	if x := tab.X.Row(0); len(x) != 2 || x[0] != -0.5 || x[1] < 1e38 {

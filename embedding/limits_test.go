@@ -98,13 +98,18 @@ func TestClaimedSizesAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 	}
 	wantRefused(t, "npy that claims", 3<<20, unknown(npy("'<f4'", "False", "(1000000000000, 3)", le32(1))))
 	wantRefused(t, "npy of bytes, which become int64", 3<<20, unknown(npy("'|u1'", "False", "(1048577,)", nil)))
-	wantRefused(t, "npy in Fortran's order, which is held twice", 3<<20, unknown(npy("'<f4'", "True", "(1048577, 1)", nil)))
+	wantRefused(t, "npy in Fortran's order, which is held twice", 3<<20,
+		unknown(npy("'<f4'", "True", "(1048577, 1)", nil)))
 	wantRefused(t, "npz bomb", most, readOf(t, "x.npz", npzOf(t, zip.Deflate, entry{"x.npy", bomb})))
-	wantRefused(t, "csv of coordinates", most, readOf(t, "x.csv", []byte("embedding_0,embedding_1,embedding_2,embedding_3\n"+strings.Repeat("0,0,0,0\n", 600_000))))
+	wantRefused(t, "csv of coordinates", most,
+		readOf(t, "x.csv",
+			[]byte("embedding_0,embedding_1,embedding_2,embedding_3\n"+strings.Repeat("0,0,0,0\n", 600_000))))
 	wantRefused(t, "csv of labels", most, readOf(t, "x.csv", []byte("label\n"+strings.Repeat("a\n", 400_000))))
 	wantRefused(t, "csv of names", most, readOf(t, "x.csv", []byte("path\n"+strings.Repeat("a\n", 400_000))))
-	wantRefused(t, "csv with a field that does not end", most, readOf(t, "x.csv", append([]byte("label\n\""), bytes.Repeat([]byte("a"), 9<<20)...)))
-	st := safetensors.File{Tensors: []safetensors.Tensor{{Name: "y", DType: "U8", Shape: []int{1<<20 + 1}, Data: zeros[:1<<20+1]}}}
+	wantRefused(t, "csv with a field that does not end", most,
+		readOf(t, "x.csv", append([]byte("label\n\""), bytes.Repeat([]byte("a"), 9<<20)...)))
+	st := safetensors.File{Tensors: []safetensors.Tensor{{Name: "y", DType: "U8", Shape: []int{1<<20 + 1},
+		Data: zeros[:1<<20+1]}}}
 	var b bytes.Buffer
 	if err := st.Write(&b); err != nil {
 		t.Fatal(err)
@@ -122,7 +127,8 @@ func TestClaimedSizesAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 // Of an array without values only its shape is large: that is no table.
 func TestShapesWithoutValues(t *testing.T) {
 	for _, dtype := range []string{"'<f4'", "'<i8'"} {
-		for _, shape := range []string{"(0, 500000000000000000)", "(500000000000000000, 0)", "(0, 3)", "(3, 0)", "(0, 0)"} {
+		for _, shape := range []string{"(0, 500000000000000000)", "(500000000000000000, 0)", "(0, 3)", "(3, 0)",
+			"(0, 0)"} {
 			n := taken(func() {
 				_, err := Read(write(t, "x.npy", npy(dtype, "False", shape, nil)))
 				if err == nil || !strings.Contains(err.Error(), "it holds no values") {
@@ -146,17 +152,20 @@ func TestShapesWithoutValues(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1001 columns of labels, at most 1000 are read") {
 		t.Errorf("1001 columns: %v", err)
 	}
-	if tab, err = Read(write(t, "y.npy", npy("'|u1'", "False", "(1, 1000)", make([]byte, 1000)))); err != nil || len(tab.Columns) != 1000 {
+	if tab, err = Read(write(t, "y.npy", npy("'|u1'", "False", "(1, 1000)", make([]byte, 1000)))); err != nil ||
+		len(tab.Columns) != 1000 {
 		t.Errorf("1000 columns: %v", err)
 	}
-	if _, err = Read(write(t, "y.npy", npy("'|u1'", "False", "(1, 1, 1)", make([]byte, 1)))); err == nil || !strings.Contains(err.Error(), "labels need one dimension, or two") {
+	if _, err = Read(write(t, "y.npy", npy("'|u1'", "False", "(1, 1, 1)", make([]byte, 1)))); err == nil ||
+		!strings.Contains(err.Error(), "labels need one dimension, or two") {
 		t.Errorf("three dimensions: %v", err)
 	}
 	axes := "(" + strings.Repeat("1, ", 64) + ")"
 	if a, err := ReadNPY(bytes.NewReader(npy("'<f4'", "False", axes, le32(5))), -1); err != nil || len(a.Shape) != 64 {
 		t.Errorf("64 axes: %v", err)
 	}
-	if _, err := ReadNPY(bytes.NewReader(npy("'<f4'", "False", "(1, "+axes[1:], le32(5))), -1); err == nil || !strings.Contains(err.Error(), "more than 64 dimensions") {
+	if _, err := ReadNPY(bytes.NewReader(npy("'<f4'", "False", "(1, "+axes[1:], le32(5))), -1); err == nil ||
+		!strings.Contains(err.Error(), "more than 64 dimensions") {
 		t.Errorf("65 axes: %v", err)
 	}
 }
@@ -173,20 +182,28 @@ func TestNPZTakesWhatFits(t *testing.T) {
 		{"one matrix", []entry{{"a.npy", floats("(2, 3)", 6)}, {"v.npy", floats("(2,)", 2)}}, "2x3"},
 		{"named features", []entry{{"a.npy", floats("(2, 3)", 6)}, {"features.npy", floats("(2, 1)", 2)}}, "2x1"},
 		{"named X", []entry{{"X.npy", floats("(2, 1)", 2)}, {"a.npy", floats("(2, 3)", 6)}}, "2x1"},
-		{"labels", []entry{{"y.npy", ints("(2,)", 2)}, {"Z.npy", floats("(2, 1)", 2)}, {"w.npy", ints("(2,)", 2)}}, "2x1 label w"},
+		{"labels", []entry{{"y.npy", ints("(2,)", 2)}, {"Z.npy", floats("(2, 1)", 2)}, {"w.npy", ints("(2,)", 2)}},
+			"2x1 label w"},
 		{"Y", []entry{{"Z.npy", floats("(2, 1)", 2)}, {"Y.npy", ints("(2,)", 2)}}, "2x1 label"},
 		{"label and labels", []entry{{"label.npy", ints("(2,)", 2)}, {"labels.npy", ints("(2,)", 2)}}, "label labels"},
 		{"labels only", []entry{{"labels.npy", ints("(2,)", 2)}}, "label"},
-		{"of other lengths", []entry{{"Z.npy", floats("(2, 1)", 2)}, {"y.npy", ints("(3,)", 3)}, {"m.npy", ints("(2, 2)", 4)}}, "2x1 m_0 m_1"},
-		{"three axes and none", []entry{{"Z.npy", floats("(2, 1)", 2)}, {"i.npy", ints("(2, 1, 1)", 2)}, {"s.npy", ints("()", 1)}, {"t.npy", floats("(2, 1, 1)", 2)}}, "2x1"},
-		{"no edges", []entry{{"Z.npy", floats("(2, 1)", 2)}, {"edges.npy", ints("(0, 2)", 0)}, {"wide.npy", ints("(1, 1001)", 1001)}}, "2x1"},
+		{"of other lengths", []entry{{"Z.npy", floats("(2, 1)", 2)}, {"y.npy", ints("(3,)", 3)},
+			{"m.npy", ints("(2, 2)", 4)}}, "2x1 m_0 m_1"},
+		{"three axes and none", []entry{{"Z.npy", floats("(2, 1)", 2)}, {"i.npy", ints("(2, 1, 1)", 2)},
+			{"s.npy", ints("()", 1)}, {"t.npy", floats("(2, 1, 1)", 2)}}, "2x1"},
+		{"no edges", []entry{{"Z.npy", floats("(2, 1)", 2)}, {"edges.npy", ints("(0, 2)", 0)},
+			{"wide.npy", ints("(1, 1001)", 1001)}}, "2x1"},
 		{"nothing", []entry{{"notes.txt", nil}}, "neither a matrix of floats nor integers among the arrays ()"},
-		{"vector only", []entry{{"v.npy", floats("(2,)", 2)}}, "neither a matrix of floats nor integers among the arrays (v <f4 [2])"},
-		{"two matrices", []entry{{"a.npy", floats("(2, 1)", 2)}, {"b.npy", floats("(2, 1)", 2)}}, "several matrices (a <f4 [2 1], b <f4 [2 1]) and none named embeddings"},
+		{"vector only", []entry{{"v.npy", floats("(2,)", 2)}},
+			"neither a matrix of floats nor integers among the arrays (v <f4 [2])"},
+		{"two matrices", []entry{{"a.npy", floats("(2, 1)", 2)}, {"b.npy", floats("(2, 1)", 2)}},
+			"several matrices (a <f4 [2 1], b <f4 [2 1]) and none named embeddings"},
 		{"empty matrix", []entry{{"a.npy", floats("(0, 1)", 0)}}, "a: shape [0 1] of <f4: it holds no values"},
-		{"one name twice", []entry{{"a.npy", floats("(2, 1)", 2)}, {"a.npy", floats("(2, 1)", 2)}}, "a.npy occurs twice"},
+		{"one name twice", []entry{{"a.npy", floats("(2, 1)", 2)}, {"a.npy", floats("(2, 1)", 2)}},
+			"a.npy occurs twice"},
 		{"not an array", []entry{{"a.npy", []byte("text")}}, "a.npy: not a .npy file"},
-		{"cut array", []entry{{"a.npy", floats("(2, 1)", 1)}}, "a.npy: truncated: shape [2 1] of <f4 announced, only 1 values found"},
+		{"cut array", []entry{{"a.npy", floats("(2, 1)", 1)}},
+			"a.npy: truncated: shape [2 1] of <f4 announced, only 1 values found"},
 	} {
 		data := npzOf(t, zip.Store, c.entries...)
 		tab, err := parseNPZ(bytes.NewReader(data), int64(len(data)))
@@ -214,7 +231,8 @@ func TestNPZChecksums(t *testing.T) {
 	data := npy("'<f4'", "False", "(4, 1)", le32(1, 2, 3, 4))
 	sum := binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(data))
 	for _, method := range []uint16{zip.Store, zip.Deflate} {
-		good := npzOf(t, method, entry{"embeddings.npy", data}, entry{"y.npy", npy("'|u1'", "False", "(4,)", []byte{1, 2, 1, 2})})
+		good := npzOf(t, method, entry{"embeddings.npy", data},
+			entry{"y.npy", npy("'|u1'", "False", "(4,)", []byte{1, 2, 1, 2})})
 		if _, err := parseNPZ(bytes.NewReader(good), int64(len(good))); err != nil {
 			t.Fatal(err)
 		}
@@ -266,8 +284,10 @@ func TestCompressedPagesUnpackWithinTheLimit(t *testing.T) {
 		if err := checkUnpacked(codec, bytes.NewReader(fits), int64(len(fits))); err != nil {
 			t.Errorf("%v: all of the limit: %v", codec, err)
 		}
-		wantRefused(t, codec.String(), 40<<20, func() error { return checkUnpacked(codec, bytes.NewReader(bomb), int64(len(bomb))) })
-		if err := checkUnpacked(codec, bytes.NewReader(nil), 0); err != nil && codec != format.Snappy && codec != format.Brotli && codec != format.Zstd {
+		wantRefused(t, codec.String(), 40<<20,
+			func() error { return checkUnpacked(codec, bytes.NewReader(bomb), int64(len(bomb))) })
+		if err := checkUnpacked(codec, bytes.NewReader(nil), 0); err != nil && codec != format.Snappy &&
+			codec != format.Brotli && codec != format.Zstd {
 			t.Errorf("%v: nothing: %v", codec, err)
 		}
 	}
@@ -342,14 +362,16 @@ func head(kind int, unpacked, compressed, values, levels int64) []byte {
 		b = append(append(b, 0x15), zz(levels)...) // its 6
 	}
 	// a structure within, whose numbers do not count, and lists
-	b = append(b, 0x1c, 0x15, 0x7f, 0x19, 0x25, 1, 2, 0x1b, 1, 0x85, 3, 'a', 'b', 'c', 9, 0x18, 2, 'x', 'y', 0x11, 0x12, 0x17, 1, 2, 3, 4, 5, 6, 7, 8, 0)
+	b = append(b, 0x1c, 0x15, 0x7f, 0x19, 0x25, 1, 2, 0x1b, 1, 0x85, 3, 'a', 'b', 'c', 9, 0x18, 2, 'x', 'y', 0x11, 0x12,
+		0x17, 1, 2, 3, 4, 5, 6, 7, 8, 0)
 	return append(b, 0, 0)
 }
 
 func TestPageHeads(t *testing.T) {
 	for _, kind := range []int{5, 7, 8} {
 		b := head(kind, 7, 9, 11, 3)
-		h, n, err := readPageHead(io.NewSectionReader(bytes.NewReader(append(slices.Clone(b), 1, 2, 3)), 0, int64(len(b)+3)))
+		h, n, err := readPageHead(io.NewSectionReader(bytes.NewReader(append(slices.Clone(b), 1, 2, 3)), 0,
+			int64(len(b)+3)))
 		want := pageHead{compressed: 9, unpacked: 7, values: 11}
 		if kind == 8 {
 			want.levels = 6
@@ -402,13 +424,15 @@ func TestPagesAreCheckedByTheirHeads(t *testing.T) {
 		}
 	}
 	// A dictionary stands before the data; levels of version 2 before the packed values.
-	md := &format.ColumnMetaData{DataPageOffset: int64(len(good)), DictionaryPageOffset: 0, TotalCompressedSize: int64(len(good))}
+	md := &format.ColumnMetaData{DataPageOffset: int64(len(good)), DictionaryPageOffset: 0,
+		TotalCompressedSize: int64(len(good))}
 	two := append(slices.Clone(good), append(head(5, 1<<30, 10, 3, 0), body...)...)
 	if err := checkChunk(bytes.NewReader(two), int64(len(two)), md); err == nil {
 		t.Error("no dictionary: the page at the start of the data was not looked at")
 	}
 	front := append([]byte{0}, two...)
-	md = &format.ColumnMetaData{DataPageOffset: 1 + int64(len(good)), DictionaryPageOffset: 1, TotalCompressedSize: int64(len(good))}
+	md = &format.ColumnMetaData{DataPageOffset: 1 + int64(len(good)), DictionaryPageOffset: 1,
+		TotalCompressedSize: int64(len(good))}
 	if err := checkChunk(bytes.NewReader(front), int64(len(front)), md); err != nil {
 		t.Errorf("with a dictionary: %v", err)
 	}
@@ -418,8 +442,10 @@ func TestPagesAreCheckedByTheirHeads(t *testing.T) {
 	if err := checkChunk(bytes.NewReader(v2), int64(len(v2)), md); err != nil {
 		t.Errorf("levels of version 2: %v", err)
 	}
-	for _, md := range []format.ColumnMetaData{{DataPageOffset: -1}, {DataPageOffset: 101}, {TotalCompressedSize: -1}, {DataPageOffset: 1, TotalCompressedSize: 100}} {
-		if err := checkChunk(bytes.NewReader(make([]byte, 100)), 100, &md); err == nil || !strings.Contains(err.Error(), "truncated") {
+	for _, md := range []format.ColumnMetaData{{DataPageOffset: -1}, {DataPageOffset: 101}, {TotalCompressedSize: -1},
+		{DataPageOffset: 1, TotalCompressedSize: 100}} {
+		if err := checkChunk(bytes.NewReader(make([]byte, 100)), 100, &md); err == nil ||
+			!strings.Contains(err.Error(), "truncated") {
 			t.Errorf("%+v: error %v", md, err)
 		}
 	}
@@ -449,7 +475,8 @@ func TestParquetFooter(t *testing.T) {
 		{"longer than the file", "a Parquet footer of 2 bytes in a file of 13", end(2, 0)},
 		{"4 GiB", "a Parquet footer of 4294967295 bytes", end(1<<32-1, 0)},
 		{"a list of 2^31 elements", "malformed Parquet", end(8, 0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 7, 0)},
-		{"a list that takes much", "the Parquet footer: needs 4.88 MiB, the limit is 4 MiB", end(uint32(len(many)), many...)},
+		{"a list that takes much", "the Parquet footer: needs 4.88 MiB, the limit is 4 MiB",
+			end(uint32(len(many)), many...)},
 		{"nested", "malformed Parquet", end(100, bytes.Repeat([]byte{0x1c}, 100)...)},
 		{"nested lists", "malformed Parquet", end(101, append([]byte{0x19}, bytes.Repeat([]byte{0x19}, 100)...)...)},
 	} {
@@ -481,9 +508,12 @@ func TestThriftPassesEveryType(t *testing.T) {
 	for name, value := range map[string][]byte{
 		"true": {0x11}, "false": {0x12}, "byte": {0x13, 0x7f}, "double": {0x17, 1, 2, 3, 4, 5, 6, 7, 8},
 		"uuid": append([]byte{0x1d}, make([]byte, 16)...), "text": {0x18, 2, 'a', 'b'}, "empty structure": {0x1c, 0},
-		"list of truths": {0x19, 0x21, 1, 2}, "list of bytes": {0x19, 0x33, 1, 2, 3}, "set of numbers": {0x1a, 0x25, 0x80, 1, 5},
-		"list of structures": {0x19, 0x2c, 0, 0x15, 9, 0}, "long list": append([]byte{0x19, 0xf3, 20}, make([]byte, 20)...),
-		"map": {0x1b, 2, 0x35, 1, 9, 2, 9}, "empty map": {0x1b, 0}, "number of a far field": {0x05, 20, 6},
+		"list of truths": {0x19, 0x21, 1, 2}, "list of bytes": {0x19, 0x33, 1, 2, 3},
+		"set of numbers":     {0x1a, 0x25, 0x80, 1, 5},
+		"list of structures": {0x19, 0x2c, 0, 0x15, 9, 0},
+		"long list":          append([]byte{0x19, 0xf3, 20}, make([]byte, 20)...),
+		"map":                {0x1b, 2, 0x35, 1, 9, 2, 9}, "empty map": {0x1b, 0},
+		"number of a far field": {0x05, 20, 6},
 	} {
 		b := append(append([]byte{}, value...), 0x15, 84, 0) // one more field: the number 42
 		got := int64(-1)
@@ -496,7 +526,8 @@ func TestThriftPassesEveryType(t *testing.T) {
 			t.Errorf("%s: %d behind it, %v", name, got, err)
 		}
 	}
-	for name, b := range map[string][]byte{"unknown type": {0x1e, 0}, "byte without a value": {0x13}, "long map": {0x1b, 9, 0x33, 1, 0}} {
+	for name, b := range map[string][]byte{"unknown type": {0x1e, 0}, "byte without a value": {0x13},
+		"long map": {0x1b, 9, 0x33, 1, 0}} {
 		if _, err := scanThrift(b, nil); err == nil {
 			t.Errorf("%s: passed", name)
 		}

@@ -75,7 +75,8 @@ func ReadLabels(path string) (*Table, error) {
 	if len(t.Columns) == 0 {
 		why := errors.New("no column of labels")
 		if t.X != nil {
-			why = errors.New("floating-point values: labels must be integers, for as float32 the ids above 2^24 would merge")
+			why = errors.New("floating-point values: labels must be integers, for as float32 the ids above 2^24 " +
+				"would merge")
 		}
 		return nil, fmt.Errorf("%s: %w", path, why)
 	}
@@ -115,9 +116,11 @@ func (l *Labelled) NamedLabels() (labels [][]int64, names []map[int64]string) {
 // LabelsWith returns the labels of queries and gallery as numbers with the same
 // meaning in both, and the names of those that were text; columns are matched
 // by position.
-func (l *Labelled) LabelsWith(gallery *Labelled) (queries, galleryLabels [][]int64, names []map[int64]string, err error) {
+func (l *Labelled) LabelsWith(gallery *Labelled) (queries, galleryLabels [][]int64, names []map[int64]string,
+	err error) {
 	if len(l.Columns) != len(gallery.Columns) {
-		return nil, nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(l.Columns), len(gallery.Columns))
+		return nil, nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(l.Columns),
+			len(gallery.Columns))
 	}
 	for i := range l.Columns {
 		ids, text := Unify(&l.Columns[i], &gallery.Columns[i])

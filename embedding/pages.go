@@ -120,7 +120,8 @@ func checkChunk(r io.ReaderAt, size int64, md *format.ColumnMetaData) error {
 			return err
 		}
 		skip := min(h.levels, h.compressed) // of version 2 stand uncompressed before the data
-		if err := checkUnpacked(md.Codec, io.NewSectionReader(r, at+skip, h.compressed-skip), h.compressed-skip); err != nil {
+		if err := checkUnpacked(md.Codec, io.NewSectionReader(r, at+skip, h.compressed-skip),
+			h.compressed-skip); err != nil {
 			return err
 		}
 		at += h.compressed

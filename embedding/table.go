@@ -217,7 +217,8 @@ func (a *Array) table(name string) (*Table, error) {
 	}
 	if a.Floats != nil {
 		if len(a.Shape) != 2 {
-			return nil, fmt.Errorf("shape %v of %s: embeddings need two dimensions, rows and coordinates; labels need an integer dtype", a.Shape, a.DType)
+			return nil, fmt.Errorf("shape %v of %s: embeddings need two dimensions, rows and coordinates; labels "+
+				"need an integer dtype", a.Shape, a.DType)
 		}
 		return &Table{X: mat.Of(a.Shape[0], a.Shape[1], a.Floats)}, nil
 	}
@@ -225,9 +226,11 @@ func (a *Array) table(name string) (*Table, error) {
 	case len(a.Shape) == 1 || len(a.Shape) == 2 && a.Shape[1] == 1:
 		return &Table{Columns: []Column{{Name: name, IDs: a.Ints}}}, nil
 	case len(a.Shape) != 2:
-		return nil, fmt.Errorf("shape %v of %s: labels need one dimension, or two with a column for each kind of label", a.Shape, a.DType)
+		return nil, fmt.Errorf("shape %v of %s: labels need one dimension, or two with a column for each kind of label",
+			a.Shape, a.DType)
 	case a.Shape[1] > maxLabelColumns:
-		return nil, fmt.Errorf("shape %v of %s: %d columns of labels, at most %d are read; embeddings need a floating-point dtype", a.Shape, a.DType, a.Shape[1], maxLabelColumns)
+		return nil, fmt.Errorf("shape %v of %s: %d columns of labels, at most %d are read; embeddings need a "+
+			"floating-point dtype", a.Shape, a.DType, a.Shape[1], maxLabelColumns)
 	}
 	t := &Table{}
 	for c := range a.Shape[1] {

@@ -34,7 +34,8 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		if len(labels) == 0 {
 			return fmt.Errorf("no labels of queries in column %q", cfg.columnName(c))
 		}
-		if slices.ContainsFunc(cfg.Metrics, Metric.clusters) && cfg.Assignments != nil && len(cfg.Assignments) != len(labels) {
+		if slices.ContainsFunc(cfg.Metrics, Metric.clusters) && cfg.Assignments != nil &&
+			len(cfg.Assignments) != len(labels) {
 			return fmt.Errorf("%d class labels for %d cluster assignments", len(labels), len(cfg.Assignments))
 		}
 		var g []int64
@@ -52,10 +53,12 @@ func (c *Config) check() error {
 		return errors.New("no metric to compute")
 	}
 	if c.Bootstrap < 0 || c.Worst < 0 || !(c.Confidence >= 0 && c.Confidence < 1) {
-		return fmt.Errorf("%d resamples at confidence %g, %d worst queries: want numbers from 0, and a confidence below 1", c.Bootstrap, c.Confidence, c.Worst)
+		return fmt.Errorf("%d resamples at confidence %g, %d worst queries: want numbers from 0, and a confidence "+
+			"below 1", c.Bootstrap, c.Confidence, c.Worst)
 	}
 	// Of queries and of classes, a value of each metric for each resample.
-	if err := budget.Check(fmt.Sprintf("%d resamples of %d metrics", c.Bootstrap, len(c.Metrics)), budget.Product(2, 8, int64(len(c.Metrics)), int64(c.Bootstrap))); err != nil {
+	if err := budget.Check(fmt.Sprintf("%d resamples of %d metrics", c.Bootstrap, len(c.Metrics)),
+		budget.Product(2, 8, int64(len(c.Metrics)), int64(c.Bootstrap))); err != nil {
 		return err
 	}
 	clusters := false
@@ -65,11 +68,13 @@ func (c *Config) check() error {
 		}
 		clusters = clusters || m.clusters()
 		if c.Assignments != nil && m.Factor > 1 {
-			return fmt.Errorf("%s runs k-means with %d clusters a class: it does not go with given assignments", m, m.Factor)
+			return fmt.Errorf("%s runs k-means with %d clusters a class: it does not go with given assignments", m,
+				m.Factor)
 		}
 	}
 	if c.Assignments != nil && !clusters {
-		return fmt.Errorf("a clustering was given, and none of the metrics scores one: name one of %s", joinKinds(groupKinds))
+		return fmt.Errorf("a clustering was given, and none of the metrics scores one: name one of %s",
+			joinKinds(groupKinds))
 	}
 	for i, name := range c.Columns {
 		if slices.Contains(c.Columns[:i], name) {
@@ -90,7 +95,8 @@ func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (e
 		}
 		factor, classes := max(m.Factor, 1), distinct(labels)
 		if c.Assignments == nil && factor > len(labels)/classes {
-			errs = append(errs, fmt.Errorf("%s by %q needs k-means with %d x %d clusters (classes x factor), and there are %d rows", m, name, classes, factor, len(labels)))
+			errs = append(errs, fmt.Errorf("%s by %q needs k-means with %d x %d clusters (classes x factor), and "+
+				"there are %d rows", m, name, classes, factor, len(labels)))
 		}
 	}
 	if len(retrieval) > 0 && !anyPositive(labels, gallery, same) {
@@ -98,7 +104,8 @@ func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (e
 		if same {
 			why = "is the queries themselves, each the only one of its class"
 		}
-		errs = append(errs, fmt.Errorf("%s by %q: no query has a positive in the gallery, which %s: all %d would be left out", strings.Join(retrieval, ", "), name, why, len(labels)))
+		errs = append(errs, fmt.Errorf("%s by %q: no query has a positive in the gallery, which %s: all %d would be "+
+			"left out", strings.Join(retrieval, ", "), name, why, len(labels)))
 	}
 	return errs
 }

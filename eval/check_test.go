@@ -73,7 +73,8 @@ func TestEveryMetricIsComputedOrRefused(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range []Metric{{Kind: "bogus"}, {Kind: Recall, K: -1}, {Kind: MRR, K: 3}, {Kind: MAP, K: 3}, {Kind: NMI, K: 3}, {Kind: NMI, Factor: -2}, {Kind: Recall, Factor: 2}} {
+	for _, m := range []Metric{{Kind: "bogus"}, {Kind: Recall, K: -1}, {Kind: MRR, K: 3}, {Kind: MAP, K: 3},
+		{Kind: NMI, K: 3}, {Kind: NMI, Factor: -2}, {Kind: Recall, Factor: 2}} {
 		if err := m.Check(); err == nil || !strings.Contains(err.Error(), "metric ") {
 			t.Errorf("%+v: error %v", m, err)
 		}
@@ -95,16 +96,21 @@ func TestCheckNamesMetricNeedAndWhatThereIs(t *testing.T) {
 		{"one too many", "nmi+4", "nmi+4", [][]int64{fifty}, nil, nil},
 		{"singletons", "recall@1,map@r,nmi", `recall@1, map@r by "fine": no query has a positive in the gallery, which is the queries themselves, each the only one of its class: all 3 would be left out`, [][]int64{{4, 5, 6}}, nil, nil},
 		{"singletons of the second column", "recall@1", `by "coarse"`, [][]int64{{4, 4, 6}, {1, 2, 3}}, nil, nil},
-		{"no class in common", "recall@1", "which has no item of a query's class", [][]int64{{1, 1}}, [][]int64{{2, 3}}, nil},
+		{"no class in common", "recall@1", "which has no item of a query's class", [][]int64{{1, 1}}, [][]int64{{2, 3}},
+			nil},
 		{"one class in common", "recall@1", "", [][]int64{{1, 2}}, [][]int64{{2, 3}}, nil},
 		{"singletons cluster", "nmi", "", [][]int64{{4, 5, 6}}, nil, nil},
 		{"no labels", "nmi", "no labels", nil, nil, nil},
 		{"no rows", "nmi", "no labels of queries", [][]int64{{}}, nil, nil},
 		{"columns", "recall@1", "1 columns of labels, the gallery 2", [][]int64{{1, 1}}, [][]int64{{1}, {1}}, nil},
-		{"assignments", "nmi", "2 class labels for 1", [][]int64{{1, 1}}, nil, func(c *Config) { c.Assignments = []int64{1} }},
-		{"assignments for nothing", "recall@1", "none of the metrics scores one", [][]int64{{1, 1}}, nil, func(c *Config) { c.Assignments = []int64{1, 1} }},
-		{"confidence", "recall@1", "confidence NaN", [][]int64{{1, 1}}, nil, func(c *Config) { c.Confidence, c.Bootstrap = math.NaN(), 3 }},
-		{"names", "recall@1", `two columns of labels are called "a"`, [][]int64{{1, 1}, {1, 1}}, nil, func(c *Config) { c.Columns = []string{"a", "a"} }},
+		{"assignments", "nmi", "2 class labels for 1", [][]int64{{1, 1}}, nil,
+			func(c *Config) { c.Assignments = []int64{1} }},
+		{"assignments for nothing", "recall@1", "none of the metrics scores one", [][]int64{{1, 1}}, nil,
+			func(c *Config) { c.Assignments = []int64{1, 1} }},
+		{"confidence", "recall@1", "confidence NaN", [][]int64{{1, 1}}, nil,
+			func(c *Config) { c.Confidence, c.Bootstrap = math.NaN(), 3 }},
+		{"names", "recall@1", `two columns of labels are called "a"`, [][]int64{{1, 1}, {1, 1}}, nil,
+			func(c *Config) { c.Columns = []string{"a", "a"} }},
 	} {
 		ms, err := ParseMetrics(c.metrics)
 		if err != nil {

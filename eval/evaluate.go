@@ -188,7 +188,8 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	}
 	for _, m := range metrics {
 		if m.K > others {
-			rep.Notes = append(rep.Notes, fmt.Sprintf("%s: a query has only %d other items to retrieve; their ranking ends there", m, others))
+			rep.Notes = append(rep.Notes,
+				fmt.Sprintf("%s: a query has only %d other items to retrieve; their ranking ends there", m, others))
 		}
 	}
 	opt.Depth, opt.First = reach(metrics, largestClass(g))
@@ -313,10 +314,12 @@ func (rep *Report) addClustering(r *cluster.Result) {
 		Converged: r.Converged, Inertia: r.Inertia, Refilled: r.Refilled, Empty: r.Empty,
 	})
 	if r.Empty > 0 {
-		rep.Notes = append(rep.Notes, fmt.Sprintf("k-means with %d clusters: only %d distinct rows, %d clusters stayed empty", r.K, r.K-r.Empty, r.Empty))
+		rep.Notes = append(rep.Notes, fmt.Sprintf("k-means with %d clusters: only %d distinct rows, %d clusters "+
+			"stayed empty", r.K, r.K-r.Empty, r.Empty))
 	}
 	if !r.Converged {
-		rep.Notes = append(rep.Notes, fmt.Sprintf("k-means with %d clusters stopped after %d iterations without settling", r.K, r.Iterations))
+		rep.Notes = append(rep.Notes,
+			fmt.Sprintf("k-means with %d clusters stopped after %d iterations without settling", r.K, r.Iterations))
 	}
 }
 

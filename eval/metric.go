@@ -75,11 +75,13 @@ type Metric struct {
 func (m Metric) Check() error {
 	switch {
 	case !slices.Contains(rankKinds, m.Kind) && !slices.Contains(cutKinds, m.Kind) && !m.clusters():
-		return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s", string(m.Kind), joinKinds(slices.Concat(cutKinds, rankKinds[:4])), joinKinds(groupKinds))
+		return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s", string(m.Kind),
+			joinKinds(slices.Concat(cutKinds, rankKinds[:4])), joinKinds(groupKinds))
 	case m.K < 0:
 		return fmt.Errorf("metric %s of %d neighbours: want 1 or more, or 0 for the whole ranking", m.Kind, m.K)
 	case m.K > 0 && !slices.Contains(cutKinds, m.Kind):
-		return fmt.Errorf("metric %s of %d neighbours: its ranking is not cut off; the kinds with a K are %s", m.Kind, m.K, joinKinds(cutKinds))
+		return fmt.Errorf("metric %s of %d neighbours: its ranking is not cut off; the kinds with a K are %s", m.Kind,
+			m.K, joinKinds(cutKinds))
 	case m.Factor < 0:
 		return fmt.Errorf("metric %s with %d clusters a class: want 1 or more", m.Kind, m.Factor)
 	case m.Factor > 0 && !m.clusters():
@@ -137,7 +139,8 @@ func ParseMetric(s string) (Metric, error) {
 		}
 		return Metric{Kind: kind, K: n}, nil
 	}
-	return Metric{}, fmt.Errorf("unknown metric %q: want recall@K, precision@K, map@r, r-precision, map, map@K, mrr, ndcg, ndcg@K, or of a clustering %s, with +F for F clusters a class",
+	return Metric{}, fmt.Errorf("unknown metric %q: want recall@K, precision@K, map@r, r-precision, map, map@K, mrr, "+
+		"ndcg, ndcg@K, or of a clustering %s, with +F for F clusters a class",
 		s, joinKinds(groupKinds))
 }
 
@@ -182,7 +185,8 @@ func expand(name string) ([]string, error) {
 	a, errA := strconv.Atoi(from)
 	b, errB := strconv.Atoi(to)
 	if errA != nil || errB != nil || a < 1 || b < a || b-a >= maxRange {
-		return nil, fmt.Errorf("metric %q: want a range of neighbours such as recall@1..1000, at most %d long", name, maxRange)
+		return nil, fmt.Errorf("metric %q: want a range of neighbours such as recall@1..1000, at most %d long", name,
+			maxRange)
 	}
 	var names []string
 	for k := a; k <= b; k++ {

@@ -335,7 +335,8 @@ func TestBootstrapIntervals(t *testing.T) {
 	q, c := v[0].ByQuery, v[0].ByClass
 	se := 0.5 / math.Sqrt(float64(n))
 	if math.Abs(q.High-q.Low-2*1.96*se) > 0.3*se || math.Abs(c.High-c.Low-2*1.96*0.5/math.Sqrt(40)) > 0.05 {
-		t.Errorf("by queries %+v (want a width of %.3f), by classes %+v (want %.3f)", q, 2*1.96*se, c, 2*1.96*0.5/math.Sqrt(40))
+		t.Errorf("by queries %+v (want a width of %.3f), by classes %+v (want %.3f)", q, 2*1.96*se, c,
+			2*1.96*0.5/math.Sqrt(40))
 	}
 	again := []Value{{}}
 	t1.bootstrap(context.Background(), Config{Bootstrap: 2000, Seed: 3}, again)
@@ -362,7 +363,8 @@ func TestPerClassAndWorst(t *testing.T) {
 			t.Errorf("classes %+v", col.PerClass)
 		}
 		w := col.Worst[0]
-		if w.Index != 5 || w.First != 3 || w.R != 3 || w.Neighbours[0] != 1 || w.NeighbourLabels[0] != 1 || len(w.Neighbours) != 5 || slices.Contains(w.Neighbours, 5) {
+		if w.Index != 5 || w.First != 3 || w.R != 3 || w.Neighbours[0] != 1 || w.NeighbourLabels[0] != 1 ||
+			len(w.Neighbours) != 5 || slices.Contains(w.Neighbours, 5) {
 			t.Errorf("worst %+v", w)
 		}
 	}
@@ -391,12 +393,14 @@ func TestReportInEveryForm(t *testing.T) {
 	if err := json.Unmarshal(b, &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Metrics["recall@1"] != 1 || *doc.Queries != 30 || *doc.Excluded != 0 || doc.Columns["fine"].Metrics["nmi"] != doc.Metrics["nmi"] ||
+	if doc.Metrics["recall@1"] != 1 || *doc.Queries != 30 || *doc.Excluded != 0 ||
+		doc.Columns["fine"].Metrics["nmi"] != doc.Metrics["nmi"] ||
 		doc.Intervals["recall@1"].ByQuery != [2]float64{1, 1} || doc.Clusterings[0].K != 3 {
 		t.Errorf("%s", b)
 	}
 	var text, md, table, classes strings.Builder
-	for _, f := range []error{r.WriteText(&text), r.WriteMarkdown(&md), r.WriteCSV(&table), r.WriteClassesCSV(&classes)} {
+	for _, f := range []error{r.WriteText(&text), r.WriteMarkdown(&md), r.WriteCSV(&table),
+		r.WriteClassesCSV(&classes)} {
 		if f != nil {
 			t.Fatal(f)
 		}
@@ -426,10 +430,12 @@ func TestParseMetrics(t *testing.T) {
 	for _, m := range ms {
 		names = append(names, m.String())
 	}
-	if got := strings.Join(names, " "); got != "recall@1 recall@2 recall@3 map@r map@5 map nmi+10 nmi ami-geometric+2 ndcg@7" {
+	if got := strings.Join(names,
+		" "); got != "recall@1 recall@2 recall@3 map@r map@5 map nmi+10 nmi ami-geometric+2 ndcg@7" {
 		t.Errorf("%s", got)
 	}
-	for _, bad := range []string{"", ",", "recall", "recall@0", "recall@-1", "recall@x", "recall@3..1", "recall@1..99999", "nmi+0", "nmi+x", "map@r+2", "nmi@3", "mrr@3", "bogus"} {
+	for _, bad := range []string{"", ",", "recall", "recall@0", "recall@-1", "recall@x", "recall@3..1",
+		"recall@1..99999", "nmi+0", "nmi+x", "map@r+2", "nmi@3", "mrr@3", "bogus"} {
 		if _, err := ParseMetrics(bad); err == nil {
 			t.Errorf("%q: no error", bad)
 		}
@@ -448,11 +454,15 @@ func TestEvaluateRejects(t *testing.T) {
 		{"no metric", "no metric", s, nil, Config{}},
 		{"no labels", "no labels", Set{X: s.X}, nil, Config{Metrics: recall}},
 		{"counts", "2 query labels", Set{X: s.X, Labels: [][]int64{{1, 2}}}, nil, Config{Metrics: recall}},
-		{"assignments", "3 class labels for 2", s, nil, Config{Metrics: []Metric{{Kind: NMI}}, Assignments: []int64{1, 2}}},
-		{"factor", "does not go with given assignments", s, nil, Config{Metrics: []Metric{{Kind: NMI, Factor: 2}}, Assignments: []int64{1, 2, 3}}},
-		{"K", "nmi+10 by \"label\" needs k-means with 2 x 10 clusters (classes x factor), and there are 3 rows", s, nil, Config{Metrics: []Metric{{Kind: NMI, Factor: 10}}}},
+		{"assignments", "3 class labels for 2", s, nil,
+			Config{Metrics: []Metric{{Kind: NMI}}, Assignments: []int64{1, 2}}},
+		{"factor", "does not go with given assignments", s, nil,
+			Config{Metrics: []Metric{{Kind: NMI, Factor: 2}}, Assignments: []int64{1, 2, 3}}},
+		{"K", "nmi+10 by \"label\" needs k-means with 2 x 10 clusters (classes x factor), and there are 3 rows", s, nil,
+			Config{Metrics: []Metric{{Kind: NMI, Factor: 10}}}},
 		{"confidence", "confidence 1", s, nil, Config{Metrics: recall, Bootstrap: 10, Confidence: 1}},
-		{"dimensions", "2 dimensions, the gallery 1", Set{X: mat.New(1, 2), Labels: [][]int64{{1}}}, &s, Config{Metrics: recall}},
+		{"dimensions", "2 dimensions, the gallery 1", Set{X: mat.New(1, 2), Labels: [][]int64{{1}}}, &s,
+			Config{Metrics: recall}},
 	} {
 		_, err := Evaluate(context.Background(), c.q, c.g, c.cfg)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

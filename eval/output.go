@@ -101,7 +101,8 @@ func (rep Report) MarshalJSON() ([]byte, error) {
 }
 
 func (c *Column) json() jsonColumn {
-	j := jsonColumn{Metrics: make(map[string]float64, len(c.Values)), Queries: c.Queries, Excluded: c.Excluded, Classes: c.Classes}
+	j := jsonColumn{Metrics: make(map[string]float64, len(c.Values)), Queries: c.Queries, Excluded: c.Excluded,
+		Classes: c.Classes}
 	for _, v := range c.Values {
 		j.Metrics[v.Metric.String()] = v.Value
 		if v.ByQuery != nil {
@@ -118,7 +119,8 @@ func (c *Column) json() jsonColumn {
 		j.PerClass = append(j.PerClass, jsonClass{k.Label, c.Names[k.Label], k.Queries, c.named(k.Values)})
 	}
 	for _, q := range c.Worst {
-		j.Worst = append(j.Worst, jsonQuery{q.Index, q.Label, q.R, q.First, c.named(q.Values), q.Neighbours, q.NeighbourLabels})
+		j.Worst = append(j.Worst,
+			jsonQuery{q.Index, q.Label, q.R, q.First, c.named(q.Values), q.Neighbours, q.NeighbourLabels})
 	}
 	return j
 }
@@ -211,12 +213,15 @@ func (rep *Report) WriteMarkdown(w io.Writer) error {
 // queries, excluded, and the ends of the intervals by query and by class, empty if
 // there are none.
 func (rep *Report) WriteCSV(w io.Writer) error {
-	rows := [][]string{{"metric", "column", "value", "queries", "excluded", "query_low", "query_high", "class_low", "class_high"}}
+	rows := [][]string{{"metric", "column", "value", "queries", "excluded", "query_low", "query_high", "class_low",
+		"class_high"}}
 	for _, c := range rep.Columns {
 		for _, v := range c.Values {
-			row := []string{v.Metric.String(), c.Name, exactly(v.Value), strconv.Itoa(c.Queries), strconv.Itoa(c.Excluded), "", "", "", ""}
+			row := []string{v.Metric.String(), c.Name, exactly(v.Value), strconv.Itoa(c.Queries),
+				strconv.Itoa(c.Excluded), "", "", "", ""}
 			if v.ByQuery != nil {
-				copy(row[5:], []string{exactly(v.ByQuery.Low), exactly(v.ByQuery.High), exactly(v.ByClass.Low), exactly(v.ByClass.High)})
+				copy(row[5:], []string{exactly(v.ByQuery.Low), exactly(v.ByQuery.High), exactly(v.ByClass.Low),
+					exactly(v.ByClass.High)})
 			}
 			rows = append(rows, row)
 		}
@@ -230,7 +235,8 @@ func (rep *Report) WriteClassesCSV(w io.Writer) error {
 	var rows [][]string
 	for _, c := range rep.Columns {
 		for i, k := range c.PerClass {
-			row, header := []string{c.Name, strconv.FormatInt(k.Label, 10), c.Names[k.Label], strconv.Itoa(k.Queries)}, []string{"column", "label", "name", "queries"}
+			row, header := []string{c.Name, strconv.FormatInt(k.Label, 10), c.Names[k.Label], strconv.Itoa(k.Queries)},
+				[]string{"column", "label", "name", "queries"}
 			for m, v := range k.Values {
 				row, header = append(row, exactly(v)), append(header, c.Values[m].Metric.String())
 			}
@@ -278,7 +284,8 @@ func (c *Column) intervals() table {
 	between := func(i *Interval) string { return fmt.Sprintf("%.4f..%.4f", i.Low, i.High) }
 	for _, v := range c.Values {
 		if v.ByQuery != nil {
-			t.rows = append(t.rows, []string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value), between(v.ByQuery), between(v.ByClass)})
+			t.rows = append(t.rows,
+				[]string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value), between(v.ByQuery), between(v.ByClass)})
 		}
 	}
 	return t
@@ -314,7 +321,8 @@ func (c *Column) classTable() table {
 }
 
 func (c *Column) worstTable() table {
-	t := table{title: c.Name + ": worst queries", rows: [][]string{{"query", "class", "positives", "first at rank", "nearest", "of class"}}}
+	t := table{title: c.Name + ": worst queries",
+		rows: [][]string{{"query", "class", "positives", "first at rank", "nearest", "of class"}}}
 	for _, q := range c.Worst {
 		row := []string{strconv.Itoa(q.Index), c.className(q.Label), strconv.Itoa(q.R), "beyond", "", ""}
 		if q.First > 0 {
@@ -370,7 +378,8 @@ func (rep *Report) remarks() []string {
 			c.K, c.Init, c.Seed, c.Restarts, c.Iterations, c.Inertia))
 	}
 	if rep.normalised() {
-		lines = append(lines, "nmi and ami are normalised by the arithmetic mean of the entropies unless their name says geometric")
+		lines = append(lines,
+			"nmi and ami are normalised by the arithmetic mean of the entropies unless their name says geometric")
 	}
 	return append(lines, rep.Notes...)
 }

@@ -23,18 +23,21 @@ func report() *Report {
 				},
 				PerClass: []Class{{7, 20, []float64{0.75, 0.5}}, {-8, 10, []float64{0.25, 0}}},
 				Worst: []Query{
-					{Index: 4, Label: 7, R: 3, First: 0, Values: []float64{0, 0}, Neighbours: []int32{9, 8}, NeighbourLabels: []int64{-8, 7}},
+					{Index: 4, Label: 7, R: 3, First: 0, Values: []float64{0, 0}, Neighbours: []int32{9, 8},
+						NeighbourLabels: []int64{-8, 7}},
 					{Index: 5, Label: -8, R: 1, First: 1, Values: []float64{1, 1}},
 				},
 			},
 			{
 				Name: "fine", Classes: 15, Queries: 28, Excluded: 4,
-				Values:   []Value{{Metric: recall, Value: 1}, {Metric: mapr, Value: 0.33335}, {Metric: nmi, Value: 0.125}},
+				Values: []Value{{Metric: recall, Value: 1}, {Metric: mapr, Value: 0.33335},
+					{Metric: nmi, Value: 0.125}},
 				PerClass: []Class{{1, 28, []float64{1, 0.33335}}},
 			},
 		},
-		Clusterings: []Clustering{{K: 3, Init: "k-means++", Seed: 5, Restarts: 2, Iterations: 11, Converged: true, Inertia: 1.5, Refilled: 1, Empty: 0}},
-		Notes:       []string{"a note"},
+		Clusterings: []Clustering{{K: 3, Init: "k-means++", Seed: 5, Restarts: 2, Iterations: 11, Converged: true,
+			Inertia: 1.5, Refilled: 1, Empty: 0}},
+		Notes: []string{"a note"},
 	}
 }
 
@@ -43,7 +46,8 @@ func report() *Report {
 func TestReportsWordForWord(t *testing.T) {
 	rep := report()
 	var text, md, table, classes strings.Builder
-	for _, err := range []error{rep.WriteText(&text), rep.WriteMarkdown(&md), rep.WriteCSV(&table), rep.WriteClassesCSV(&classes)} {
+	for _, err := range []error{rep.WriteText(&text), rep.WriteMarkdown(&md), rep.WriteCSV(&table),
+		rep.WriteClassesCSV(&classes)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +74,8 @@ func TestReportsWordForWord(t *testing.T) {
 // mean, and nowhere else.
 func TestNormalisationIsStated(t *testing.T) {
 	for _, kind := range append(append([]Kind{Recall}, rankKinds...), groupKinds...) {
-		rep := &Report{Columns: []Column{{Values: []Value{{Metric: Metric{Kind: Precision, K: 1}}, {Metric: Metric{Kind: kind}}}}}}
+		rep := &Report{Columns: []Column{{Values: []Value{{Metric: Metric{Kind: Precision, K: 1}},
+			{Metric: Metric{Kind: kind}}}}}}
 		stated := strings.Contains(strings.Join(rep.remarks(), "\n"), "normalised by the arithmetic mean")
 		if want := kind == NMI || kind == AMI; stated != want {
 			t.Errorf("%s: stated %v", kind, stated)

@@ -55,7 +55,8 @@ type perQuery struct {
 func (c *Config) details() bool { return c.Bootstrap > 0 || c.Classes || c.Worst > 0 }
 
 func newPerQuery(metrics []Metric, labels []int64, others int, details bool) *perQuery {
-	return &perQuery{metrics: metrics, labels: labels, others: others, sum: make([]float64, len(metrics)), details: details}
+	return &perQuery{metrics: metrics, labels: labels, others: others, sum: make([]float64, len(metrics)),
+		details: details}
 }
 
 func (t *perQuery) add(q rank.Query) {
@@ -115,7 +116,8 @@ func (t *perQuery) classes() []Class {
 
 // worst lists the queries with the lowest mean of all measures, ties by the later
 // first positive, then by index, with their neighbours.
-func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, galleryLabels []int64, cfg Config) ([]Query, error) {
+func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, galleryLabels []int64,
+	cfg Config) ([]Query, error) {
 	order := make([]int, t.queries)
 	score := make([]float64, t.queries)
 	for i := range order {
@@ -126,7 +128,8 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 	}
 	last := func(first int32) uint32 { return uint32(first) - 1 } // 0, behind every k, comes out largest
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(score[a], score[b]), cmp.Compare(last(t.first[b]), last(t.first[a])), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(score[a], score[b]), cmp.Compare(last(t.first[b]), last(t.first[a])),
+			cmp.Compare(a, b))
 	})
 	order = order[:min(cfg.Worst, len(order))]
 	rows := mat.New(len(order), x.Cols)

@@ -17,7 +17,8 @@ import (
 // Queries with no other row of their label are counted in excluded, not in
 // queries. If no query is left, the recalls are NaN. It is the short form of
 // Retrieve for one column of labels.
-func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance, ks ...int) (recall []float64, queries, excluded int, err error) {
+func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance, ks ...int) (recall []float64, queries,
+	excluded int, err error) {
 	depth := 1
 	for _, k := range ks {
 		if k < 1 {

@@ -57,7 +57,8 @@ func TestReferenceClusterings(t *testing.T) {
 			}
 			cfg.Metrics = append(cfg.Metrics, m)
 		}
-		rep, err := eval.Evaluate(t.Context(), eval.Set{X: mat.New(len(c.Classes), 1), Labels: [][]int64{c.Classes}}, nil, cfg)
+		rep, err := eval.Evaluate(t.Context(), eval.Set{X: mat.New(len(c.Classes), 1), Labels: [][]int64{c.Classes}},
+			nil, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

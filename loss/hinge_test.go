@@ -84,10 +84,12 @@ func TestHinges(t *testing.T) {
 		"snr negatives":         {set(SNRContrastive{Margin: Value(1)}, false, true), 0, 1, false, true},
 		"generalized lifted":    {set(GeneralizedLifted{Margin: Value(0.25)}, true, true), 0.5, 0.75, true, true},
 	} {
-		if r := tc.at(tc.p, tc.n); r.value != 0 || r.active != 0 || name != "contrastive positives" && (r.pos != 0 || r.neg != 0) {
+		if r := tc.at(tc.p, tc.n); r.value != 0 || r.active != 0 || name != "contrastive positives" &&
+			(r.pos != 0 || r.neg != 0) {
 			t.Errorf("%s at its bound: %+v", name, r)
 		}
-		for what, r := range map[string]term{"positive": tc.at(tc.p+inside, tc.n), "negative": tc.at(tc.p, tc.n-inside)} {
+		for what, r := range map[string]term{"positive": tc.at(tc.p+inside, tc.n),
+			"negative": tc.at(tc.p, tc.n-inside)} {
 			if what == "positive" && !tc.pos || what == "negative" && !tc.neg {
 				continue
 			}

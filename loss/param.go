@@ -65,7 +65,8 @@ type proxies struct {
 // learn draws proxies from N(0, 1) times std.
 func (p *proxies) learn(classes, dim int, seed uint64, std float64) error {
 	if classes < 1 || dim < 1 {
-		return fmt.Errorf("a loss with proxies needs the number of classes and of dimensions, not %d and %d", classes, dim)
+		return fmt.Errorf("a loss with proxies needs the number of classes and of dimensions, not %d and %d", classes,
+			dim)
 	}
 	p.param = newParam("proxies", p.rate, classes*max(p.per, 1), dim)
 	rng := rand.New(rand.NewPCG(seed, 0x70726f78))

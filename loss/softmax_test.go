@@ -63,7 +63,8 @@ func TestSoftmaxOfNothing(t *testing.T) {
 	if v := softmax(nil, false); !math.IsInf(v, -1) {
 		t.Errorf("log of an empty sum is %v", v)
 	}
-	if softmax(nil, true) != 0 || linearSoftmax(nil, nil, 1, 0, true) != 0 || !math.IsInf(linearSoftmax(nil, nil, 1, 0, false), -1) {
+	if softmax(nil, true) != 0 || linearSoftmax(nil, nil, 1, 0, true) != 0 ||
+		!math.IsInf(linearSoftmax(nil, nil, 1, 0, false), -1) {
 		t.Error("an empty sum")
 	}
 }

@@ -35,7 +35,8 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := tc.loss.Params()[0]
-		if p.Rate != 0.3 || len(p.Shape) != 2 || p.Shape[0] != tc.rows || p.Shape[1] != dim || len(p.Value) != tc.rows*dim || len(p.Grad) != len(p.Value) {
+		if p.Rate != 0.3 || len(p.Shape) != 2 || p.Shape[0] != tc.rows || p.Shape[1] != dim ||
+			len(p.Value) != tc.rows*dim || len(p.Grad) != len(p.Value) {
 			t.Errorf("%s: %v numbers of shape %v, rate %v", name, len(p.Value), p.Shape, p.Rate)
 		}
 		var mean, sq float64

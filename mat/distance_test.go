@@ -9,7 +9,8 @@ import (
 func TestSquaredDistances(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(20, 20))
-		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 2}, {40, 70, 33}, {29, 130, 1100}, {3, 4, 0}, {0, 4, 3}, {4, 0, 3}, {200, 190, 128}} {
+		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 2}, {40, 70, 33}, {29, 130, 1100}, {3, 4, 0}, {0, 4, 3}, {4, 0, 3},
+			{200, 190, 128}} {
 			a, b, c := random(rnd, s[0], s[2], 1), random(rnd, s[1], s[2], 2), random(rnd, s[0], s[1], 3)
 			SquaredDistances(a, b, c)
 			for i := range s[0] {

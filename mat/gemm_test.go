@@ -77,7 +77,8 @@ func checkGemm(t *testing.T, rnd *rand.Rand, m, n, k int, ta, tb bool, alpha, be
 			want := float64(alpha)*sum + float64(beta)*float64(old[at])
 			tol := 1e-6 * (math.Abs(float64(alpha))*size + math.Abs(float64(beta)*float64(old[at])))
 			if got := float64(c.Data[at]); !(math.Abs(got-want) <= tol) {
-				t.Fatalf("m %d n %d k %d trans %v %v alpha %g beta %g: (%d, %d) = %g, want %g", m, n, k, ta, tb, alpha, beta, i, j, got, want)
+				t.Fatalf("m %d n %d k %d trans %v %v alpha %g beta %g: (%d, %d) = %g, want %g", m, n, k, ta, tb, alpha,
+					beta, i, j, got, want)
 			}
 		}
 	}
@@ -87,7 +88,8 @@ func TestGemm(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(3, 3))
 		for _, s := range [][3]int{
-			{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {1, 33, 5}, {29, 1, 7}, {14, 32, 9}, {15, 33, 10}, {13, 31, 321},
+			{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {1, 33, 5}, {29, 1, 7}, {14, 32, 9}, {15, 33, 10},
+			{13, 31, 321},
 			{5, 2, 700}, {100, 70, 64}, {43, 97, 257}, {200, 300, 20}, {28, 600, 330}, {130, 128, 256}, {7, 1100, 960},
 		} {
 			for mode := range 4 {
@@ -133,7 +135,8 @@ func TestGemmSameBitsOnAnyNumberOfCores(t *testing.T) {
 		}
 		for i := range first {
 			if math.Float32bits(first[i]) != math.Float32bits(c.Data[i]) {
-				t.Fatalf("GOMAXPROCS %d: element %d is %x, with 1 it is %x", procs, i, math.Float32bits(c.Data[i]), math.Float32bits(first[i]))
+				t.Fatalf("GOMAXPROCS %d: element %d is %x, with 1 it is %x", procs, i, math.Float32bits(c.Data[i]),
+					math.Float32bits(first[i]))
 			}
 		}
 	}
@@ -165,7 +168,9 @@ func BenchmarkGemm(b *testing.B) {
 	for _, s := range []struct {
 		m, n, k int
 		tb      bool
-	}{{2048, 2048, 2048, false}, {70000, 64, 288, false}, {44800, 64, 576, false}, {2048, 2048, 512, true}, {512, 512, 128, true}, {128, 128, 128, true}, {128, 128, 9216, true}, {128, 9216, 128, false}, {128, 2, 128, true}} {
+	}{{2048, 2048, 2048, false}, {70000, 64, 288, false}, {44800, 64, 576, false}, {2048, 2048, 512, true},
+		{512, 512, 128, true}, {128, 128, 128, true}, {128, 128, 9216, true}, {128, 9216, 128, false},
+		{128, 2, 128, true}} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s.m, s.k, s.n), func(b *testing.B) {
 			rnd := rand.New(rand.NewPCG(7, 7))
 			x, y, c := random(rnd, s.m, s.k, 0), random(rnd, s.k, s.n, 0), New(s.m, s.n)

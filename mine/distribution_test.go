@@ -44,7 +44,8 @@ func quantile(degrees int) float64 {
 
 // compare draws for all anchors in many steps and compares how often each
 // reference is chosen with its probability.
-func compare(t *testing.T, table *pair.Table, cfg Config, chosen func(*Selection) []int32, probability func(i, j int) float64) {
+func compare(t *testing.T, table *pair.Table, cfg Config, chosen func(*Selection) []int32,
+	probability func(i, j int) float64) {
 	t.Helper()
 	n := table.Groups.Anchors()
 	m := New(cfg)
@@ -113,9 +114,10 @@ func uniform(n int, pass func(j int) bool) func(j int) float64 {
 
 func TestRandomPositiveIsUniform(t *testing.T) {
 	table, labels := tableOf(t, 24, 5, 4, 1)
-	compare(t, table, Config{Positives: RandomPositive, Negatives: HardNegative, Seed: 3}, positives, func(i, j int) float64 {
-		return uniform(len(labels), func(j int) bool { return j != i && labels[j] == labels[i] })(j)
-	})
+	compare(t, table, Config{Positives: RandomPositive, Negatives: HardNegative, Seed: 3}, positives,
+		func(i, j int) float64 {
+			return uniform(len(labels), func(j int) bool { return j != i && labels[j] == labels[i] })(j)
+		})
 }
 
 func TestRandomNegativeIsUniform(t *testing.T) {
@@ -134,7 +136,8 @@ func TestFaceNetNegativeIsUniformInsideTheMargin(t *testing.T) {
 			}
 			return math.Pow(distanceOf(table, i, j), 2)
 		}
-		compare(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: Value(0.4), Euclidean: euclidean, Seed: 5}, negatives, func(i, j int) float64 {
+		compare(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: Value(0.4),
+			Euclidean: euclidean, Seed: 5}, negatives, func(i, j int) float64 {
 			farthest := 0.0
 			for p := range labels {
 				if p != i && labels[p] == labels[i] {

@@ -104,7 +104,8 @@ func TestPrepareFollowsTheConfiguration(t *testing.T) {
 		return d.logWeights(v, 2, idx, w)
 	}
 	first := at(Config{}, 8)
-	if at(Config{}, 16) == first || at(Config{Nearest: Value(1)}, 8) == first || at(Config{MaxWeight: Value(1.01)}, 8) == first {
+	if at(Config{}, 16) == first || at(Config{Nearest: Value(1)}, 8) == first ||
+		at(Config{MaxWeight: Value(1.01)}, 8) == first {
 		t.Error("a setting was not heeded")
 	}
 	if got := at(Config{}, 8); got != first {
@@ -118,9 +119,10 @@ func TestConfigCheck(t *testing.T) {
 		cfg Config
 		ok  bool
 	}{
-		"defaults":                           {Config{}, true},
-		"zeros":                              {Config{Margin: Value(0), Epsilon: Value(0), Nearest: Value(0)}, true},
-		"large":                              {Config{Margin: Value(1e9), Epsilon: Value(1e9), Cutoff: Value(1e9), MaxWeight: Value(math.MaxFloat64)}, true},
+		"defaults": {Config{}, true},
+		"zeros":    {Config{Margin: Value(0), Epsilon: Value(0), Nearest: Value(0)}, true},
+		"large": {Config{Margin: Value(1e9), Epsilon: Value(1e9), Cutoff: Value(1e9),
+			MaxWeight: Value(math.MaxFloat64)}, true},
 		"nearest at the cutoff":              {Config{Nearest: Value(1.4)}, true},
 		"both given and equal":               {Config{Nearest: Value(0.7), Cutoff: Value(0.7)}, true},
 		"a cutoff below the default nearest": {Config{Cutoff: Value(0.3)}, true},
@@ -160,7 +162,8 @@ func TestDrawnNegatives(t *testing.T) {
 			for i := range labels {
 				sel := m.Mine(i, &s)
 				if want := count(i); len(sel.Pos) != want || len(sel.Neg) != max(want, 1) || sel.Paired != (want > 0) {
-					t.Errorf("%v + %v, anchor %d: %d positives, %d negatives, paired %v", p, n, i, len(sel.Pos), len(sel.Neg), sel.Paired)
+					t.Errorf("%v + %v, anchor %d: %d positives, %d negatives, paired %v", p, n, i, len(sel.Pos),
+						len(sel.Neg), sel.Paired)
 				}
 			}
 		}

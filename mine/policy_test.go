@@ -204,7 +204,8 @@ func TestTiesGoToTheLowestIndex(t *testing.T) {
 						wantP++
 					}
 					if len(sel.Pos) != 1 || sel.Pos[0] != wantP || len(sel.Neg) != 1 || sel.Neg[0] != wantN {
-						t.Fatalf("%v + %v, anchor %d: %v and %v, want %d and %d", p, n, i, sel.Pos, sel.Neg, wantP, wantN)
+						t.Fatalf("%v + %v, anchor %d: %v and %v, want %d and %d", p, n, i, sel.Pos, sel.Neg, wantP,
+							wantN)
 					}
 				}
 			}
@@ -266,11 +267,14 @@ func TestMultiSimilarityBorders(t *testing.T) {
 		{0.5, []int32{1, 2, 3}, nil}, // all
 		{0, []int32{1}, []int32{7}},
 	} {
-		m := New(Config{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives, Epsilon: Value(tc.epsilon)})
+		m := New(Config{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives,
+			Epsilon: Value(tc.epsilon)})
 		m.Begin(table, 0)
 		var s Scratch
-		if sel := m.Mine(0, &s); !slices.Equal(sel.Pos, tc.pos) || !slices.Equal(sel.Neg, tc.neg) || sel.All != (tc.neg == nil) {
-			t.Errorf("epsilon %v: %v and %v, all %v; want %v and %v", tc.epsilon, sel.Pos, sel.Neg, sel.All, tc.pos, tc.neg)
+		if sel := m.Mine(0, &s); !slices.Equal(sel.Pos, tc.pos) || !slices.Equal(sel.Neg, tc.neg) ||
+			sel.All != (tc.neg == nil) {
+			t.Errorf("epsilon %v: %v and %v, all %v; want %v and %v", tc.epsilon, sel.Pos, sel.Neg, sel.All, tc.pos,
+				tc.neg)
 		}
 	}
 }

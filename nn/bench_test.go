@@ -16,13 +16,15 @@ import (
 // setup makes a network, a batch and a gradient of its embeddings.
 func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []float32, *mat.Dense) {
 	tb.Helper()
-	return setupWith(tb, name, n, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
+	return setupWith(tb, name, n,
+		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
 }
 
 // setupNarrow is setup on colour images with a quarter of the filters.
 func setupNarrow(tb testing.TB, name string, side, n int) (*nn.Net, []float32, *mat.Dense) {
 	tb.Helper()
-	return setupWith(tb, name, n, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: 8, Normalize: true, Width: 16, Multiple: 0.25})
+	return setupWith(tb, name, n,
+		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: 8, Normalize: true, Width: 16, Multiple: 0.25})
 }
 
 func setupWith(tb testing.TB, name string, n int, o nn.NetworkOptions) (*nn.Net, []float32, *mat.Dense) {

@@ -23,7 +23,8 @@ type chain struct {
 }
 
 func newChain(w1, b1, w2, b2 *Param) *chain {
-	ch := &chain{w1: w1, b1: b1, w2: w2, b2: b2, m: w1.Shape[0], c: w1.Shape[1], k: w2.Shape[0], ra: w1.Shape[2], rb: w2.Shape[2]}
+	ch := &chain{w1: w1, b1: b1, w2: w2, b2: b2, m: w1.Shape[0], c: w1.Shape[1], k: w2.Shape[0], ra: w1.Shape[2],
+		rb: w2.Shape[2]}
 	ch.size = ch.ra + ch.rb - 1
 	n := ch.k * ch.size * ch.size * ch.c
 	ch.weight, ch.weightGrad = make([]float32, n), make([]float32, n)

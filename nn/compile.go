@@ -8,7 +8,8 @@ package nn
 //	            batch norm + relu + 2 x 2 maximum pool
 //	evaluation: conv + batch norm + residual + relu;  dense + relu
 func (e *Net) compile(g *graph, training bool) plan {
-	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)), readers: make([]int, len(g.values)), feeders: map[int]*convStep{}}
+	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)),
+		readers: make([]int, len(g.values)), feeders: map[int]*convStep{}}
 	c.refs = make([]*tensorRef, len(g.values))
 	for i := range g.nodes {
 		n := &g.nodes[i]
@@ -134,7 +135,8 @@ func (c *compiler) emit(i int) {
 	case ReLU, ReLU6:
 		s = &actStep{path: n.path, in: in, out: c.ref(n.out), act: actOf(n.layer.Kind)}
 	case MaxPool, AvgPool:
-		s = &poolStep{path: n.path, in: in, out: c.ref(n.out), kernel: n.layer.Kernel, stride: stride(n.layer), pad: n.layer.Pad, average: n.layer.Kind == AvgPool}
+		s = &poolStep{path: n.path, in: in, out: c.ref(n.out), kernel: n.layer.Kernel, stride: stride(n.layer),
+			pad: n.layer.Pad, average: n.layer.Kind == AvgPool}
 	case GlobalAvgPool:
 		s = &globalPoolStep{path: n.path, in: in, out: c.ref(n.out)}
 	case Residual:
@@ -204,7 +206,8 @@ func (c *compiler) conv(i int) (step, int) {
 // the arithmetic or less.
 func (c *compiler) joinable(i, j int) bool {
 	a, b := c.g.nodes[i].layer, c.g.nodes[j].layer
-	in, mid, out := c.g.values[c.g.nodes[i].in].shape, c.g.values[c.g.nodes[i].out].shape, c.g.values[c.g.nodes[j].out].shape
+	in, mid, out := c.g.values[c.g.nodes[i].in].shape, c.g.values[c.g.nodes[i].out].shape,
+		c.g.values[c.g.nodes[j].out].shape
 	if stride(a) != 1 || b.Pad != 0 || groups(a, in) != 1 || groups(b, mid) != 1 {
 		return false
 	}
@@ -216,7 +219,8 @@ func (c *compiler) joinable(i, j int) bool {
 // newNorm makes the batch norm of node i without deciding where it is used.
 func (c *compiler) newNorm(i int) *normStep {
 	n := &c.g.nodes[i]
-	return newNormStep(n, c.param(n, "weight"), c.param(n, "bias"), c.param(n, "running_mean"), c.param(n, "running_var"),
+	return newNormStep(n, c.param(n, "weight"), c.param(n, "bias"), c.param(n, "running_mean"),
+		c.param(n, "running_var"),
 		!c.training || c.e.opt.FrozenNorm)
 }
 
@@ -242,7 +246,8 @@ func (c *compiler) norm(i int) (step, int) {
 		s.res = c.ref(c.g.nodes[j].short)
 	}
 	s.act, last = c.nextAct(last, ReLU, ReLU6)
-	if j, ok := c.next(last, MaxPool); ok && s.res == nil && (s.source != nil || !c.training) && isHalving(c.g.nodes[j].layer) {
+	if j, ok := c.next(last, MaxPool); ok && s.res == nil && (s.source != nil || !c.training) &&
+		isHalving(c.g.nodes[j].layer) {
 		c.done[j] = true
 		last = j
 		s.pooled = true

@@ -38,7 +38,8 @@ func (e *Net) Diagnose(x []float32, n int) error {
 		s.forward(e, n)
 		out := s.output()
 		if i, v := notFinite(out.x.data); i >= 0 {
-			return fmt.Errorf("layer %s makes %v (image %d of the batch, output %s): %w", s.label(), v, i/out.shape.Len(), out.shape, ErrNotFinite)
+			return fmt.Errorf("layer %s makes %v (image %d of the batch, output %s): %w", s.label(), v,
+				i/out.shape.Len(), out.shape, ErrNotFinite)
 		}
 	}
 	for _, p := range e.params {

@@ -16,8 +16,10 @@ func TestMemoryCountsParametersAndActivations(t *testing.T) {
 		name  string
 		input Shape
 	}{
-		{"mnist", Shape{28, 28, 1}}, {"conv4", Shape{28, 28, 1}}, {"conv4", Shape{60, 60, 3}}, {"resnet18", Shape{32, 32, 3}},
-		{"resnet18", Shape{112, 112, 3}}, {"resnet50", Shape{64, 64, 3}}, {"mobilenet_v2", Shape{48, 48, 3}}, {"mlp", Shape{1, 1, 100}},
+		{"mnist", Shape{28, 28, 1}}, {"conv4", Shape{28, 28, 1}}, {"conv4", Shape{60, 60, 3}},
+		{"resnet18", Shape{32, 32, 3}},
+		{"resnet18", Shape{112, 112, 3}}, {"resnet50", Shape{64, 64, 3}}, {"mobilenet_v2", Shape{48, 48, 3}},
+		{"mlp", Shape{1, 1, 100}},
 	} {
 		s, err := Network(c.name, NetworkOptions{Input: c.input, HeadNorm: c.name == "mlp"})
 		if err != nil {
@@ -37,9 +39,11 @@ func TestMemoryCountsParametersAndActivations(t *testing.T) {
 			trained += len(p.Grad)
 		}
 		if m.Params != int64(params) || m.Trained != int64(trained) {
-			t.Errorf("%s: %d parameters planned, %d of them trained; there are %d and %d", c.name, m.Params, m.Trained, params, trained)
+			t.Errorf("%s: %d parameters planned, %d of them trained; there are %d and %d", c.name, m.Params, m.Trained,
+				params, trained)
 		}
-		for what, r := range map[string]float64{"training": float64(m.Image) / float64(e.train.size), "evaluation": float64(m.Infer) / float64(e.eval.size)} {
+		for what, r := range map[string]float64{"training": float64(m.Image) / float64(e.train.size),
+			"evaluation": float64(m.Infer) / float64(e.eval.size)} {
 			if r < 0.95 || r > 2.7 {
 				t.Errorf("%s on %s: activations in %s planned at %.2f times what they are", c.name, c.input, what, r)
 			}
@@ -69,7 +73,8 @@ func TestNetworksBeyondTheLimitAreNotMade(t *testing.T) {
 		{dense(1<<20, 1<<20), "network wide of 1.1 T parameters: needs 8.01 TiB"},
 		{dense(1<<20, 1<<20, 1<<20, 1<<20), "network wide of 3.3 T parameters: needs 24 TiB"},
 		{&Spec{Name: "conv", Input: Shape{1 << 10, 1 << 10, 1 << 10}, Layers: []Layer{
-			{Kind: Conv, Name: "c", Out: 1 << 20, Kernel: 1 << 20, Pad: 1 << 20, Stride: 1 << 20}, {Kind: GlobalAvgPool},
+			{Kind: Conv, Name: "c", Out: 1 << 20, Kernel: 1 << 20, Pad: 1 << 20, Stride: 1 << 20},
+			{Kind: GlobalAvgPool},
 		}}, "needs more than 8 EiB"},
 		{&Spec{Name: "norms", Input: Shape{1, 1, 1 << 24}, Layers: []Layer{
 			{Kind: BatchNorm, Name: "a"}, {Kind: BatchNorm, Name: "b"},
@@ -103,19 +108,23 @@ func TestLayersAreCounted(t *testing.T) {
 		fmt.Fprintf(&norms, `{"kind":"batch_norm","name":"b%d"},`, i)
 	}
 	norms.WriteString(`{"kind":"relu"}]}`)
-	if _, err := ParseSpec([]byte(norms.String())); err == nil || !strings.Contains(err.Error(), "more than 10000 layers") {
+	if _, err := ParseSpec([]byte(norms.String())); err == nil ||
+		!strings.Contains(err.Error(), "more than 10000 layers") {
 		t.Errorf("200,000 norms: %v", err)
 	}
-	if _, err := ParseSpec([]byte(strings.Repeat(" ", maxSpec+1))); err == nil || !strings.Contains(err.Error(), "8388609 bytes; at most 8388608 are read") {
+	if _, err := ParseSpec([]byte(strings.Repeat(" ", maxSpec+1))); err == nil ||
+		!strings.Contains(err.Error(), "8388609 bytes; at most 8388608 are read") {
 		t.Errorf("a long text: %v", err)
 	}
-	if _, err := ParseSpec([]byte(`{"format":"kindred-network","version":1,"layers":` + strings.Repeat(`[{"kind":"sequential","layers":`, 1<<16))); err == nil {
+	if _, err := ParseSpec([]byte(`{"format":"kindred-network","version":1,"layers":` +
+		strings.Repeat(`[{"kind":"sequential","layers":`, 1<<16))); err == nil {
 		t.Error("65,536 sequences in one another were read")
 	}
 }
 
 func TestCountIsShort(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 k", 11_244_096: "11.2 M", 1 << 40: "1.1 T", math.MaxInt64: "9.22e+06 T", 999_499: "999 k", 999_500: "1 M"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 k", 11_244_096: "11.2 M", 1 << 40: "1.1 T",
+		math.MaxInt64: "9.22e+06 T", 999_499: "999 k", 999_500: "1 M"} {
 		if got := count(n); got != want {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}

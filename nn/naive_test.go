@@ -108,7 +108,8 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 					for c := range cg {
 						for i := range l.Kernel {
 							for j := range l.Kernel {
-								sum += w[((k*cg+c)*l.Kernel+i)*l.Kernel+j] * x.at(k/kg*cg+c, p*stride+i-l.Pad, q*stride+j-l.Pad)
+								sum += w[((k*cg+c)*l.Kernel+i)*l.Kernel+j] * x.at(k/kg*cg+c, p*stride+i-l.Pad,
+									q*stride+j-l.Pad)
 							}
 						}
 					}
@@ -208,7 +209,8 @@ func (r *naive) norm(l nn.Layer, prefix string, batch []image) []image {
 		}
 		for i, x := range batch {
 			for j := c * area; j < (c+1)*area; j++ {
-				out[i].v[j] = r.weights[prefix+"weight"][c]*(x.v[j]-mean)/math.Sqrt(variance+eps) + r.weights[prefix+"bias"][c]
+				out[i].v[j] = r.weights[prefix+"weight"][c]*(x.v[j]-mean)/math.Sqrt(variance+eps) +
+					r.weights[prefix+"bias"][c]
 			}
 		}
 	}
@@ -268,7 +270,8 @@ func TestAgainstNaive(t *testing.T) {
 					for i, y := range want {
 						for j, v := range y.v {
 							if d := math.Abs(float64(got.At(i, j)) - v); d > 1e-4*(1+math.Abs(v)) {
-								t.Fatalf("training %v: output %d of image %d is %v, want %v", training, j, i, got.At(i, j), v)
+								t.Fatalf("training %v: output %d of image %d is %v, want %v", training, j, i,
+									got.At(i, j), v)
 							}
 						}
 					}

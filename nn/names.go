@@ -36,7 +36,8 @@ func (e *Net) rename(name string, f func(string) string) string {
 func timmMobileNet(name string) string {
 	part := strings.Split(name, ".")
 	last := part[len(part)-1]
-	top := map[string]string{"conv_stem": "features.0.0", "bn1": "features.0.1", "conv_head": "features.18.0", "bn2": "features.18.1", "classifier": "classifier.1"}
+	top := map[string]string{"conv_stem": "features.0.0", "bn1": "features.0.1", "conv_head": "features.18.0",
+		"bn2": "features.18.1", "classifier": "classifier.1"}
 	if len(part) == 2 && top[part[0]] != "" {
 		return top[part[0]] + "." + last
 	}
@@ -49,7 +50,8 @@ func timmMobileNet(name string) string {
 	if err1 != nil || err2 != nil || stage < 0 || stage > 6 || block < 0 || block >= first[stage+1]-first[stage] {
 		return ""
 	}
-	inner := map[string]string{"conv_pw": "0.0", "bn1": "0.1", "conv_dw": "1.0", "bn2": "1.1", "conv_pwl": "2", "bn3": "3"}
+	inner := map[string]string{"conv_pw": "0.0", "bn1": "0.1", "conv_dw": "1.0", "bn2": "1.1", "conv_pwl": "2",
+		"bn3": "3"}
 	if stage == 0 { // does not expand
 		inner = map[string]string{"conv_dw": "0.0", "bn1": "0.1", "conv_pw": "1", "bn2": "2"}
 	}

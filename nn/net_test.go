@@ -139,7 +139,8 @@ func TestFreeze(t *testing.T) {
 		net.Backward(g)
 	}
 	for i, p := range part.Params() {
-		frozen := strings.HasPrefix(p.Name, "conv1") || strings.HasPrefix(p.Name, "bn1.") || p.Name == "conv2.weight" || p.Name == "fc.bias"
+		frozen := strings.HasPrefix(p.Name, "conv1") || strings.HasPrefix(p.Name, "bn1.") || p.Name == "conv2.weight" ||
+			p.Name == "fc.bias"
 		if !p.Buffer && (frozen != p.Frozen || frozen != (p.Grad == nil)) {
 			t.Errorf("%s: frozen %v, gradient of %d values", p.Name, p.Frozen, len(p.Grad))
 		}
@@ -147,7 +148,8 @@ func TestFreeze(t *testing.T) {
 			t.Errorf("%s: another gradient than without freezing", p.Name)
 		}
 	}
-	if _, err := nn.New(spec, nn.Options{Freeze: []string{"conv"}}); err == nil || !strings.Contains(err.Error(), `"conv"`) {
+	if _, err := nn.New(spec, nn.Options{Freeze: []string{"conv"}}); err == nil ||
+		!strings.Contains(err.Error(), `"conv"`) {
 		t.Errorf("a prefix that ends within a name: error %v", err)
 	}
 	all := make4(nn.Options{Freeze: []string{"conv1", "conv2", "conv3", "conv4", "bn1", "bn2", "bn3", "bn4", "fc"}})

@@ -185,7 +185,8 @@ func resnetLayers(o NetworkOptions, block func(width, out, stride int) []Layer, 
 
 // resConv is a convolution that keeps the size at stride 1.
 func resConv(name string, out, kernel, stride int) Layer {
-	return Layer{Kind: Conv, Name: name, Out: out, Kernel: kernel, Stride: stride, Pad: kernel / 2, NoBias: true, Init: InitKaimingOut}
+	return Layer{Kind: Conv, Name: name, Out: out, Kernel: kernel, Stride: stride, Pad: kernel / 2, NoBias: true,
+		Init: InitKaimingOut}
 }
 
 func basicBlock(width, out, stride int) []Layer {

@@ -44,7 +44,8 @@ func TestProfileCounts(t *testing.T) {
 		want map[string]counts
 	}{
 		// The gradient of the images is not needed, that of the dense layer's input is.
-		"training":   {p.Train, map[string]counts{"conv": {2, 5 * conv, 5 * conv, 4 * 120}, "fc": {2, 5 * fc, 2 * 5 * fc, 4 * 7}}},
+		"training": {p.Train,
+			map[string]counts{"conv": {2, 5 * conv, 5 * conv, 4 * 120}, "fc": {2, 5 * fc, 2 * 5 * fc, 4 * 7}}},
 		"evaluation": {p.Infer, map[string]counts{"conv": {3, 7 * conv, 0, 4 * 120}, "fc": {3, 7 * fc, 0, 4 * 7}}},
 	} {
 		found := 0
@@ -62,7 +63,8 @@ func TestProfileCounts(t *testing.T) {
 				t.Errorf("%s, %s: took %v and %v", what, l.Layer, l.Forward, l.Backward)
 			}
 			f, b := l.GFLOPS()
-			if f != 2*float64(got.forward)/float64(l.Forward) || want.backward > 0 && b != 2*float64(got.backward)/float64(l.Backward) || want.backward == 0 && b != 0 {
+			if f != 2*float64(got.forward)/float64(l.Forward) || want.backward > 0 &&
+				b != 2*float64(got.backward)/float64(l.Backward) || want.backward == 0 && b != 0 {
 				t.Errorf("%s, %s: %v and %v products a nanosecond", what, l.Layer, f, b)
 			}
 		}
@@ -93,20 +95,26 @@ func TestLayerRanges(t *testing.T) {
 		in, out []float64
 	}{
 		{"out", conv, func(l *nn.Layer, v float64) { l.Out = int(v) }, []float64{1, 9}, []float64{0, -1, large + 1}},
-		{"kernel", conv, func(l *nn.Layer, v float64) { l.Kernel = int(v) }, []float64{1, 2, 7}, []float64{0, -1, 8, large + 1}},
-		{"stride", conv, func(l *nn.Layer, v float64) { l.Stride = int(v) }, []float64{0, 1, 100, large}, []float64{-1, large + 1}},
+		{"kernel", conv, func(l *nn.Layer, v float64) { l.Kernel = int(v) }, []float64{1, 2, 7},
+			[]float64{0, -1, 8, large + 1}},
+		{"stride", conv, func(l *nn.Layer, v float64) { l.Stride = int(v) }, []float64{0, 1, 100, large},
+			[]float64{-1, large + 1}},
 		{"pad", conv, func(l *nn.Layer, v float64) { l.Pad = int(v) }, []float64{0, 1, 5}, []float64{-1, large + 1}},
-		{"groups", conv, func(l *nn.Layer, v float64) { l.Groups = int(v) }, []float64{-1, 0, 1, 2, 4}, []float64{-2, 3, 8}},
+		{"groups", conv, func(l *nn.Layer, v float64) { l.Groups = int(v) }, []float64{-1, 0, 1, 2, 4},
+			[]float64{-2, 3, 8}},
 		{"pool's pad", pool, func(l *nn.Layer, v float64) { l.Pad = int(v) }, []float64{0, 1}, []float64{2}},
 		{"mean's pad", mean, func(l *nn.Layer, v float64) { l.Pad = int(v) }, []float64{0, 2}, []float64{3}},
-		{"momentum", norm, func(l *nn.Layer, v float64) { l.Momentum = v }, []float64{0, 0.5, 1}, []float64{-0.1, 1.1, nan}},
+		{"momentum", norm, func(l *nn.Layer, v float64) { l.Momentum = v }, []float64{0, 0.5, 1},
+			[]float64{-0.1, 1.1, nan}},
 		{"eps", norm, func(l *nn.Layer, v float64) { l.Eps = v }, []float64{0, 1e-9, 3}, []float64{-1e-9, nan}},
-		{"rate", nn.Layer{Kind: nn.Dropout}, func(l *nn.Layer, v float64) { l.Rate = v }, []float64{0, 0.999}, []float64{-0.1, 1, nan}},
+		{"rate", nn.Layer{Kind: nn.Dropout}, func(l *nn.Layer, v float64) { l.Rate = v }, []float64{0, 0.999},
+			[]float64{-0.1, 1, nan}},
 	} {
 		check := func(v float64) error {
 			l := tc.layer
 			tc.set(&l, v)
-			spec := &nn.Spec{Name: "s", Input: img, Layers: []nn.Layer{l, {Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc", Out: 2}}}
+			spec := &nn.Spec{Name: "s", Input: img,
+				Layers: []nn.Layer{l, {Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc", Out: 2}}}
 			return spec.Check()
 		}
 		for _, v := range tc.in {
@@ -122,7 +130,9 @@ func TestLayerRanges(t *testing.T) {
 	}
 	// A maximum's place in its window fits a byte: 15 x 15.
 	for kernel, ok := range map[int]bool{15: true, 16: false} {
-		spec := &nn.Spec{Name: "s", Input: nn.Shape{H: 16, W: 16, C: 1}, Layers: []nn.Layer{{Kind: nn.MaxPool, Kernel: kernel}, {Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc", Out: 2}}}
+		spec := &nn.Spec{Name: "s", Input: nn.Shape{H: 16, W: 16, C: 1},
+			Layers: []nn.Layer{{Kind: nn.MaxPool, Kernel: kernel}, {Kind: nn.Flatten},
+				{Kind: nn.Dense, Name: "fc", Out: 2}}}
 		if err := spec.Check(); (err == nil) != ok {
 			t.Errorf("a maximum over %d x %d: %v", kernel, kernel, err)
 		}

@@ -81,7 +81,8 @@ func TestAgainstPyTorch(t *testing.T) {
 				t.Fatal(err)
 			}
 			const n, side = 3, 96
-			spec, err := nn.Network(c.network, nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: c.dim, Multiple: c.multiple})
+			spec, err := nn.Network(c.network,
+				nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: c.dim, Multiple: c.multiple})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -68,7 +68,8 @@ func (s *Spec) Shapes() ([]LayerInfo, error) {
 		l.Params = int(learnable)
 		switch l.Kind {
 		case Conv:
-			l.MACs = budget.Product(int64(out.Len()), int64(in.C/groups(n.layer, in)), int64(n.layer.Kernel), int64(n.layer.Kernel))
+			l.MACs = budget.Product(int64(out.Len()), int64(in.C/groups(n.layer, in)), int64(n.layer.Kernel),
+				int64(n.layer.Kernel))
 		case Dense:
 			l.MACs = int64(n.layer.Out) * int64(in.Len())
 		}
@@ -106,7 +107,8 @@ func (s *Spec) flatten() (*graph, error) {
 		return nil, fmt.Errorf("network %s: no layer computes anything", s.Name)
 	}
 	if v := g.values[out]; v.shape.H*v.shape.W > 1 {
-		return nil, fmt.Errorf("network %s: the output is %s; end with a dense layer or a global average pool", s.Name, v.shape)
+		return nil, fmt.Errorf("network %s: the output is %s; end with a dense layer or a global average pool", s.Name,
+			v.shape)
 	}
 	return g, nil
 }
@@ -154,7 +156,8 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 		}
 		a, b := g.values[out], g.values[short]
 		if a != b {
-			return 0, fmt.Errorf("layer %s (%s): its layers make %s but its shortcut %s", path, l.Kind, a.shape, b.shape)
+			return 0, fmt.Errorf("layer %s (%s): its layers make %s but its shortcut %s", path, l.Kind, a.shape,
+				b.shape)
 		}
 		if out == short {
 			return 0, fmt.Errorf("layer %s (%s): neither its layers nor its shortcut compute anything", path, l.Kind)
@@ -190,7 +193,8 @@ func (g *graph) emit(n node, v value) int {
 // check tests what can be said about a layer without knowing its input.
 func (l *Layer) check() error {
 	switch l.Kind {
-	case Conv, Dense, BatchNorm, ReLU, ReLU6, MaxPool, AvgPool, GlobalAvgPool, Flatten, Residual, Dropout, L2Normalize, Sequential:
+	case Conv, Dense, BatchNorm, ReLU, ReLU6, MaxPool, AvgPool, GlobalAvgPool, Flatten, Residual, Dropout, L2Normalize,
+		Sequential:
 	default:
 		return fmt.Errorf("unknown kind %q", l.Kind)
 	}
@@ -282,7 +286,8 @@ func windows(l *Layer, s Shape) (h, w int, err error) {
 		if l.Pad > 0 {
 			padded = fmt.Sprintf(" padded by %d", l.Pad)
 		}
-		return 0, 0, fmt.Errorf("its %d x %d kernel is larger than its %d x %d input%s", l.Kernel, l.Kernel, s.H, s.W, padded)
+		return 0, 0,
+			fmt.Errorf("its %d x %d kernel is larger than its %d x %d input%s", l.Kernel, l.Kernel, s.H, s.W, padded)
 	}
 	st := stride(l)
 	return (s.H+2*l.Pad-l.Kernel)/st + 1, (s.W+2*l.Pad-l.Kernel)/st + 1, nil

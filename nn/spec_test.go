@@ -61,8 +61,11 @@ func TestShapeErrors(t *testing.T) {
 		layers []nn.Layer
 		want   []string
 	}{
-		{"pool", img, []nn.Layer{{Kind: nn.MaxPool, Name: "pool3", Kernel: 6}}, []string{"layer pool3 (max_pool)", "6 x 6 kernel", "5 x 7 input"}},
-		{"nested", img, []nn.Layer{{Kind: nn.Sequential, Name: "a", Layers: []nn.Layer{{Kind: nn.AvgPool, Name: "b", Kernel: 9, Pad: 1}}}}, []string{"layer a.b", "9 x 9", "padded by 1"}},
+		{"pool", img, []nn.Layer{{Kind: nn.MaxPool, Name: "pool3", Kernel: 6}},
+			[]string{"layer pool3 (max_pool)", "6 x 6 kernel", "5 x 7 input"}},
+		{"nested", img, []nn.Layer{{Kind: nn.Sequential, Name: "a",
+			Layers: []nn.Layer{{Kind: nn.AvgPool, Name: "b", Kernel: 9, Pad: 1}}}},
+			[]string{"layer a.b", "9 x 9", "padded by 1"}},
 		{"kernel", img, conv(nn.Layer{Out: 1, Kernel: 8, Pad: 1}), []string{"layer c (conv)", "8 x 8 kernel", "5 x 7"}},
 		{"groups", img, conv(nn.Layer{Out: 6, Kernel: 1, Groups: 4}), []string{"4 groups", "4 input and 6 output"}},
 		{"no filters", img, conv(nn.Layer{Kernel: 1}), []string{"out = 0"}},
@@ -73,9 +76,12 @@ func TestShapeErrors(t *testing.T) {
 		{"no name", img, []nn.Layer{{Kind: nn.BatchNorm}}, []string{"needs a name"}},
 		{"same name", img, []nn.Layer{flat, dense, dense}, []string{"same name"}},
 		{"dense on image", img, []nn.Layer{dense}, []string{"5 x 7 x 4 image", "flatten"}},
-		{"conv on vector", img, []nn.Layer{flat, {Kind: nn.Conv, Name: "c", Out: 1, Kernel: 1}}, []string{"flattened to 140"}},
+		{"conv on vector", img, []nn.Layer{flat, {Kind: nn.Conv, Name: "c", Out: 1, Kernel: 1}},
+			[]string{"flattened to 140"}},
 		{"image out", img, []nn.Layer{{Kind: nn.ReLU}}, []string{"output is 5 x 7 x 4"}},
-		{"residual", img, []nn.Layer{{Kind: nn.Residual, Name: "r", Layers: []nn.Layer{{Kind: nn.Conv, Name: "c", Out: 3, Kernel: 1}}}}, []string{"layer r", "5 x 7 x 3", "5 x 7 x 4"}},
+		{"residual", img, []nn.Layer{{Kind: nn.Residual, Name: "r",
+			Layers: []nn.Layer{{Kind: nn.Conv, Name: "c", Out: 3, Kernel: 1}}}},
+			[]string{"layer r", "5 x 7 x 3", "5 x 7 x 4"}},
 		{"empty residual", img, []nn.Layer{{Kind: nn.Residual, Name: "r"}}, []string{"layer r", "compute anything"}},
 		{"nothing", img, nil, []string{"no layers"}},
 		{"empty sequence", img, []nn.Layer{{Kind: nn.Sequential}}, []string{"no layer computes"}},
@@ -109,7 +115,8 @@ func TestShapeErrors(t *testing.T) {
 
 func TestSpecJSON(t *testing.T) {
 	for _, name := range nn.Networks() {
-		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 7, Normalize: true, HeadNorm: true, Dropout: 0.5})
+		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 7, Normalize: true,
+			HeadNorm: true, Dropout: 0.5})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,8 @@ type normStep struct {
 }
 
 func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *normStep {
-	s := &normStep{path: n.path, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar, fixed: fixed, momentum: n.layer.Momentum, eps: n.layer.Eps}
+	s := &normStep{path: n.path, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar, fixed: fixed,
+		momentum: n.layer.Momentum, eps: n.layer.Eps}
 	if s.momentum == 0 {
 		s.momentum = 0.1
 	}

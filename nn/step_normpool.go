@@ -61,7 +61,8 @@ func normPoolGradKernel(t *rowTask, _, lo, hi int) {
 	}
 	for row := lo; row < hi; row++ {
 		p := s.pair(row)
-		p.NormMaxGrad(s.pooledRow(s.out.g.data, row), s.pooledRow(s.out.x.data, row), s.p, s.q, s.r, s.mean, act, before)
+		p.NormMaxGrad(s.pooledRow(s.out.g.data, row), s.pooledRow(s.out.x.data, row), s.p, s.q, s.r, s.mean, act,
+			before)
 		if covered < line {
 			rest(p.X0[covered:])
 			rest(p.X1[covered:])

@@ -130,7 +130,8 @@ func maxPoolKernel(t *rowTask, _, lo, hi int) {
 				q0 := max(0, (s.pad-k+s.stride-1)/s.stride)
 				q1 := min(out.W, (in.W-1+s.pad-k)/s.stride+1)
 				if q0 < q1 && k < in.W+s.pad {
-					simd.MaxTap(y[q0*c:q1*c], idx[q0*c:q1*c], x[(q0*s.stride-s.pad+k)*c:], c, s.stride*c, uint8(r*s.kernel+k))
+					simd.MaxTap(y[q0*c:q1*c], idx[q0*c:q1*c], x[(q0*s.stride-s.pad+k)*c:], c, s.stride*c,
+						uint8(r*s.kernel+k))
 				}
 			}
 		}

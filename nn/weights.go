@@ -196,7 +196,8 @@ func (e *Net) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[
 		seen[p] = true
 		adapt := opt.AdaptInput && e.adaptable(p, t.Shape)
 		if !adapt && !slices.Equal(p.Shape, t.Shape) {
-			r.MisShaped = append(r.MisShaped, fmt.Sprintf("%s: %v in the file, %v in the network", t.Name, t.Shape, p.Shape))
+			r.MisShaped = append(r.MisShaped,
+				fmt.Sprintf("%s: %v in the file, %v in the network", t.Name, t.Shape, p.Shape))
 			continue
 		}
 		v, err := t.Float32s()
@@ -230,7 +231,8 @@ func (e *Net) adaptable(p *Param, shape []int) bool {
 		return false
 	}
 	from, to := shape[1], p.Shape[1]
-	return shape[0] == p.Shape[0] && slices.Equal(shape[2:], p.Shape[2:]) && (from == 1 && to == 3 || from == 3 && to == 1)
+	return shape[0] == p.Shape[0] && slices.Equal(shape[2:], p.Shape[2:]) &&
+		(from == 1 && to == 3 || from == 3 && to == 1)
 }
 
 // adaptChannels sums filters over their channels, or spreads one over several.

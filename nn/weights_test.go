@@ -46,7 +46,8 @@ func TestSaveAndLoad(t *testing.T) {
 // dense weights after a channel-first flatten.
 func TestLayoutOnDisk(t *testing.T) {
 	spec := &nn.Spec{Name: "s", Input: nn.Shape{H: 2, W: 3, C: 2}, Layers: []nn.Layer{
-		{Kind: nn.Conv, Name: "c", Out: 2, Kernel: 1, NoBias: true}, {Kind: nn.Flatten}, {Kind: nn.Dense, Name: "d", Out: 1, NoBias: true},
+		{Kind: nn.Conv, Name: "c", Out: 2, Kernel: 1, NoBias: true}, {Kind: nn.Flatten},
+		{Kind: nn.Dense, Name: "d", Out: 1, NoBias: true},
 	}}
 	net, err := nn.New(spec, nn.Options{})
 	if err != nil {
@@ -89,7 +90,8 @@ func TestSetStateRejects(t *testing.T) {
 		{"unexpected", "unexpected: extra", func(s *safetensors.File) {
 			s.Tensors = append(s.Tensors, safetensors.Float32("extra", []int{1}, []float32{1}))
 		}},
-		{"shape", "fc2.bias: [1 2] in the file, [2] in the network", func(s *safetensors.File) { s.Tensor("fc2.bias").Shape = []int{1, 2} }},
+		{"shape", "fc2.bias: [1 2] in the file, [2] in the network",
+			func(s *safetensors.File) { s.Tensor("fc2.bias").Shape = []int{1, 2} }},
 		{"NaN", "fc2.bias holds NaN", func(s *safetensors.File) { *s.Tensor("fc2.bias") = nan }},
 		{"integers", "not floating-point", func(s *safetensors.File) {
 			*s.Tensor("fc2.bias") = safetensors.Int64("fc2.bias", []int{2}, []int64{1, 2})
@@ -132,7 +134,8 @@ func TestLoadRejects(t *testing.T) {
 	if err := os.WriteFile(weights, data[:len(data)-3], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nn.Load(dir, nn.Options{}); err == nil || !strings.Contains(err.Error(), weights) || !strings.Contains(err.Error(), "truncated") {
+	if _, err := nn.Load(dir, nn.Options{}); err == nil || !strings.Contains(err.Error(), weights) ||
+		!strings.Contains(err.Error(), "truncated") {
 		t.Errorf("truncated weights: error %v", err)
 	}
 	if err := net.Save(filepath.Join(dir, "none")); err == nil {
@@ -141,7 +144,8 @@ func TestLoadRejects(t *testing.T) {
 }
 
 func TestImport(t *testing.T) {
-	spec, err := nn.Network("resnet18", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 5, Multiple: 1. / 16})
+	spec, err := nn.Network("resnet18",
+		nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 5, Multiple: 1. / 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,10 +176,12 @@ func TestImport(t *testing.T) {
 	if len(r.Loaded) != len(to.Params())-2 || r.Complete() {
 		t.Errorf("%d of %d loaded", len(r.Loaded), len(to.Params()))
 	}
-	if !slices.Equal(to.Param("layer4.1.bn2.weight").Value, from.Param("layer4.1.bn2.weight").Value) || !slices.Equal(to.Param("fc.weight").Value, fresh) {
+	if !slices.Equal(to.Param("layer4.1.bn2.weight").Value, from.Param("layer4.1.bn2.weight").Value) ||
+		!slices.Equal(to.Param("fc.weight").Value, fresh) {
 		t.Error("the wrong tensors were set")
 	}
-	if _, err := to.Import(&safetensors.File{Tensors: s.Tensors[len(s.Tensors)-1:]}, nn.ImportOptions{}); err == nil || !strings.Contains(err.Error(), "no tensor fits") {
+	if _, err := to.Import(&safetensors.File{Tensors: s.Tensors[len(s.Tensors)-1:]}, nn.ImportOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "no tensor fits") {
 		t.Errorf("nothing fits: error %v", err)
 	}
 	r, err = to.Import(s, nn.ImportOptions{Rename: func(name string) string {
@@ -223,7 +229,8 @@ func TestImportChannels(t *testing.T) {
 // TestImportTimm renames torchvision's MobileNet to what timm calls its layers
 // (taken from timm's mobilenetv2_100) and holds that every tensor finds home.
 func TestImportTimm(t *testing.T) {
-	spec, err := nn.Network("mobilenet_v2", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 4, Multiple: 0.1})
+	spec, err := nn.Network("mobilenet_v2",
+		nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 4, Multiple: 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,14 +239,18 @@ func TestImportTimm(t *testing.T) {
 		t.Fatal(err)
 	}
 	timm := map[string]string{
-		"features.0.0": "conv_stem", "features.0.1": "bn1", "features.18.0": "conv_head", "features.18.1": "bn2", "classifier.1": "classifier",
-		"features.1.conv.0.0": "blocks.0.0.conv_dw", "features.1.conv.0.1": "blocks.0.0.bn1", "features.1.conv.1": "blocks.0.0.conv_pw", "features.1.conv.2": "blocks.0.0.bn2",
+		"features.0.0": "conv_stem", "features.0.1": "bn1", "features.18.0": "conv_head", "features.18.1": "bn2",
+		"classifier.1":        "classifier",
+		"features.1.conv.0.0": "blocks.0.0.conv_dw", "features.1.conv.0.1": "blocks.0.0.bn1",
+		"features.1.conv.1": "blocks.0.0.conv_pw", "features.1.conv.2": "blocks.0.0.bn2",
 	}
 	feature := 2
 	for stage, blocks := range []int{2, 3, 4, 3, 3, 1} {
 		for block := range blocks {
-			for theirs, ours := range map[string]string{"conv_pw": "0.0", "bn1": "0.1", "conv_dw": "1.0", "bn2": "1.1", "conv_pwl": "2", "bn3": "3"} {
-				timm[fmt.Sprintf("features.%d.conv.%s", feature, ours)] = fmt.Sprintf("blocks.%d.%d.%s", stage+1, block, theirs)
+			for theirs, ours := range map[string]string{"conv_pw": "0.0", "bn1": "0.1", "conv_dw": "1.0", "bn2": "1.1",
+				"conv_pwl": "2", "bn3": "3"} {
+				timm[fmt.Sprintf("features.%d.conv.%s", feature, ours)] = fmt.Sprintf("blocks.%d.%d.%s", stage+1, block,
+					theirs)
 			}
 			feature++
 		}

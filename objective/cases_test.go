@@ -38,7 +38,8 @@ func TestReferenceLosses(t *testing.T) {
 				copy(obj.Params()[0].Value, c.Params)
 			}
 			grad := mat.New(len(b.Labels), b.Dim)
-			r, err := obj.Step(t.Context(), mat.Of(len(b.Labels), b.Dim, b.X), Batch{Labels: b.Labels, IDs: b.IDs}, grad)
+			r, err := obj.Step(t.Context(), mat.Of(len(b.Labels), b.Dim, b.X), Batch{Labels: b.Labels, IDs: b.IDs},
+				grad)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,8 @@ func ClassIndices(labels []int64, classes int) ([]int64, int, error) {
 		return labels, classes, nil
 	}
 	if classes > 0 && len(distinct) != classes {
-		return nil, 0, fmt.Errorf("%d classes for labels of %d classes from %d to %d: give one for each class, or one for each of 0 to %d",
+		return nil, 0, fmt.Errorf("%d classes for labels of %d classes from %d to %d: give one for each class, or "+
+			"one for each of 0 to %d",
 			classes, len(distinct), distinct[0], distinct[len(distinct)-1], distinct[len(distinct)-1])
 	}
 	out := make([]int64, len(labels))

@@ -84,11 +84,13 @@ func TestOneSampleIsNoPair(t *testing.T) {
 			t.Fatal(err)
 		}
 		grad := mat.New(6, 4)
-		r, err := obj.Step(context.Background(), e, Batch{Labels: []int64{0, 0, 0, 1, 1, 1}, IDs: make([]int64, 6)}, grad)
+		r, err := obj.Step(context.Background(), e, Batch{Labels: []int64{0, 0, 0, 1, 1, 1}, IDs: make([]int64, 6)},
+			grad)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Value != 0 || r.Active != 0 || r.NoPositive != 6 || r.NoNegative != 6 || slices.ContainsFunc(grad.Data, func(g float32) bool { return g != 0 }) {
+		if r.Value != 0 || r.Active != 0 || r.NoPositive != 6 || r.NoNegative != 6 ||
+			slices.ContainsFunc(grad.Data, func(g float32) bool { return g != 0 }) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -121,7 +123,8 @@ func TestDistinctIdentitiesChangeNoBit(t *testing.T) {
 				r1, err1 := a.Step(context.Background(), e, Batch{Labels: labels}, g1)
 				r2, err2 := b.Step(context.Background(), e, Batch{Labels: labels, IDs: ids}, g2)
 				if err1 != nil || err2 != nil || r1 != r2 || !slices.Equal(g1.Data, g2.Data) {
-					t.Fatalf("%s, memory %d, step %d: %+v %v without identities, %+v %v with", name, memory, s, r1, err1, r2, err2)
+					t.Fatalf("%s, memory %d, step %d: %+v %v without identities, %+v %v with", name, memory, s, r1,
+						err1, r2, err2)
 				}
 			}
 		}
@@ -194,7 +197,8 @@ func TestMemoryKnowsSamplesAgain(t *testing.T) {
 			}
 		}
 		if want := ref.value(o.Loss); math.Abs(r.Value-want) > 1e-5*want || r.NoPositive != none {
-			t.Errorf("step %d: %v with %d without a positive, by definition %v and %d", k, r.Value, r.NoPositive, want, none)
+			t.Errorf("step %d: %v with %d without a positive, by definition %v and %d", k, r.Value, r.NoPositive, want,
+				none)
 		}
 		for i, s := range now {
 			queue, kept = append(queue, s), append(kept, slices.Clone(x.Row(i)))
@@ -210,7 +214,8 @@ func TestMemoryKnowsSamplesAgain(t *testing.T) {
 			if err := restored.Restore(state); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := restored.Step(context.Background(), x, Batch{Labels: b.Labels}, nil); err == nil || !strings.Contains(err.Error(), "identities") {
+			if _, err := restored.Step(context.Background(), x, Batch{Labels: b.Labels}, nil); err == nil ||
+				!strings.Contains(err.Error(), "identities") {
 				t.Errorf("a batch without identities after those with: %v", err)
 			}
 			if err := restored.Restore(state); err != nil {
@@ -329,7 +334,8 @@ func TestAngularWantsSharedNegatives(t *testing.T) {
 		"chain":     {SharesLabel([][]int64{{0}, {0, 1}, {1}, {2}}), false},
 		"partition": {SharesLabel([][]int64{{0}, {0}, {1}, {1}}), true},
 	} {
-		obj, err := New(Options{Loss: loss.Angular{}, Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Kin: c.relation})
+		obj, err := New(Options{Loss: loss.Angular{},
+			Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Kin: c.relation})
 		if err != nil {
 			t.Fatal(err)
 		}

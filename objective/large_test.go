@@ -34,7 +34,8 @@ func TestLargeBatchMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		const limit = 512 << 20
 		grown := after.Sys - before.Sys
-		t.Logf("%s: %d MiB allocated, process grew by %d MiB", name, (after.TotalAlloc-before.TotalAlloc)>>20, grown>>20)
+		t.Logf("%s: %d MiB allocated, process grew by %d MiB", name, (after.TotalAlloc-before.TotalAlloc)>>20,
+			grown>>20)
 		if after.TotalAlloc-before.TotalAlloc > limit {
 			t.Errorf("%s: a step allocated %d MiB", name, (after.TotalAlloc-before.TotalAlloc)>>20)
 		}

@@ -27,10 +27,12 @@ type memory struct {
 func (m *memory) references(batch *pair.Rows, b Batch) (*pair.Rows, Batch, error) {
 	n, d := batch.E.Rows, batch.E.Cols
 	if len(m.labels) > 0 && m.dim != d {
-		return nil, Batch{}, fmt.Errorf("the cross-batch memory holds embeddings of %d numbers, the batch of %d", m.dim, d)
+		return nil, Batch{},
+			fmt.Errorf("the cross-batch memory holds embeddings of %d numbers, the batch of %d", m.dim, d)
 	}
 	if len(m.labels) > 0 && (b.IDs != nil) != (m.ids != nil) {
-		return nil, Batch{}, errors.New("samples in the cross-batch memory have no identities and those of the batch have, or the reverse: give them in every step or in none")
+		return nil, Batch{}, errors.New("samples in the cross-batch memory have no identities and those of the batch " +
+			"have, or the reverse: give them in every step or in none")
 	}
 	m.dim = d
 	total := n + len(m.labels)
@@ -84,13 +86,16 @@ func (m *memory) push(batch *pair.Rows, b Batch) {
 func (m *memory) save() Memory {
 	return Memory{
 		Dim: m.dim, Next: m.head,
-		Embeddings: slices.Clone(m.e), Labels: slices.Clone(m.labels), IDs: slices.Clone(m.ids), Unit: slices.Clone(m.unit),
+		Embeddings: slices.Clone(m.e), Labels: slices.Clone(m.labels), IDs: slices.Clone(m.ids),
+		Unit: slices.Clone(m.unit),
 	}
 }
 
 func (m *memory) load(s Memory) error {
-	if s.Dim < 0 || s.Dim > len(s.Embeddings) || len(s.Labels)*s.Dim != len(s.Embeddings) || len(s.Labels) > m.size || len(s.Unit) != len(s.Labels) || s.IDs != nil && len(s.IDs) != len(s.Labels) || s.Next < 0 || s.Next >= m.size {
-		return fmt.Errorf("a saved cross-batch memory of %d labels and %d numbers of dimension %d, the next at %d, does not fit one of %d", len(s.Labels), len(s.Embeddings), s.Dim, s.Next, m.size)
+	if s.Dim < 0 || s.Dim > len(s.Embeddings) || len(s.Labels)*s.Dim != len(s.Embeddings) || len(s.Labels) > m.size ||
+		len(s.Unit) != len(s.Labels) || s.IDs != nil && len(s.IDs) != len(s.Labels) || s.Next < 0 || s.Next >= m.size {
+		return fmt.Errorf("a saved cross-batch memory of %d labels and %d numbers of dimension %d, the next at %d, "+
+			"does not fit one of %d", len(s.Labels), len(s.Embeddings), s.Dim, s.Next, m.size)
 	}
 	m.dim, m.head = s.Dim, s.Next
 	m.e = append(m.e[:0], s.Embeddings...)

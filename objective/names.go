@@ -38,7 +38,8 @@ var entries = [...]entry{
 			Single: s.boolean("single", false), Squared: !s.euclidean(true), Reduce: s.reduce()}
 	}},
 	{"multisimilarity", "ms", mine.MultiSimilarityPositives, mine.MultiSimilarityNegatives, func(s *section) loss.Loss {
-		return loss.MultiSimilarity{Alpha: s.positive("alpha"), Beta: s.positive("beta"), Lambda: s.number("lambda"), Reduce: s.reduce()}
+		return loss.MultiSimilarity{Alpha: s.positive("alpha"), Beta: s.positive("beta"), Lambda: s.number("lambda"),
+			Reduce: s.reduce()}
 	}},
 	{"nca", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA{Reduce: s.reduce()} }},
 	{"nca2", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA2{Reduce: s.reduce()} }},
@@ -81,7 +82,8 @@ var entries = [...]entry{
 		return &loss.ProxyNCA{Scale: s.positive("scale"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 	{"proxy-anchor", "proxyanchor", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ProxyAnchor{Alpha: s.positive("alpha"), Delta: s.size("delta"), Rate: s.size("rate"), Reduce: s.reduce()}
+		return &loss.ProxyAnchor{Alpha: s.positive("alpha"), Delta: s.size("delta"), Rate: s.size("rate"),
+			Reduce: s.reduce()}
 	}},
 	{"softtriple", "", allPos, allNeg, func(s *section) loss.Loss {
 		return &loss.SoftTriple{La: s.positive("la"), Gamma: s.positive("gamma"), Delta: s.size("delta"),
@@ -91,10 +93,12 @@ var entries = [...]entry{
 		return &loss.NormSoftmax{Temperature: s.positive("temperature"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
 	{"cosface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.CosFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"), Reduce: s.reduce()}
+		return &loss.CosFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"),
+			Reduce: s.reduce()}
 	}},
 	{"arcface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ArcFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"), Reduce: s.reduce()}
+		return &loss.ArcFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"),
+			Reduce: s.reduce()}
 	}},
 }
 

@@ -101,7 +101,8 @@ func New(o Options) (*Objective, error) {
 	all := append([]Weighted{{Weight: 1, Options: o}}, o.Plus...)
 	for k, w := range all {
 		if k > 0 && len(w.Options.Plus) > 0 {
-			return nil, errors.New("objective: a further loss has further losses of its own: list them all side by side")
+			return nil, errors.New("objective: a further loss has further losses of its own: list them all side by " +
+				"side")
 		}
 		if k > 0 {
 			inherit(&w.Options, o)
@@ -150,7 +151,8 @@ func inherit(further *Options, o Options) {
 // must not be used again. Training completes its steps and checks between them.
 func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.Dense) (Result, error) {
 	if len(b.Labels) != e.Rows || b.IDs != nil && len(b.IDs) != e.Rows {
-		panic(fmt.Sprintf("objective: %d labels and %d identities for %d embeddings", len(b.Labels), len(b.IDs), e.Rows))
+		panic(fmt.Sprintf("objective: %d labels and %d identities for %d embeddings", len(b.Labels), len(b.IDs),
+			e.Rows))
 	}
 	return o.run(ctx, e, b, nil, grad)
 }
@@ -160,7 +162,8 @@ func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.D
 // sample of its own. It is an error if the loss does not take triplets, an
 // index is out of range, or an anchor is the same sample as its positive or its
 // negative.
-func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64, triplets [][3]int32, grad *mat.Dense) (Result, error) {
+func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64, triplets [][3]int32,
+	grad *mat.Dense) (Result, error) {
 	if ids != nil && len(ids) != e.Rows {
 		panic(fmt.Sprintf("objective: %d identities for %d embeddings", len(ids), e.Rows))
 	}
@@ -170,12 +173,14 @@ func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64,
 	for k, t := range triplets {
 		for _, j := range t {
 			if j < 0 || int(j) >= e.Rows {
-				return Result{}, fmt.Errorf("triplet %d is (%d, %d, %d), but there are %d embeddings", k, t[0], t[1], t[2], e.Rows)
+				return Result{},
+					fmt.Errorf("triplet %d is (%d, %d, %d), but there are %d embeddings", k, t[0], t[1], t[2], e.Rows)
 			}
 		}
 		for _, j := range t[1:] {
 			if j == t[0] || ids != nil && ids[j] == ids[t[0]] {
-				return Result{}, fmt.Errorf("triplet %d is (%d, %d, %d), but %d and %d are the same sample, which makes no pair", k, t[0], t[1], t[2], t[0], j)
+				return Result{}, fmt.Errorf("triplet %d is (%d, %d, %d), but %d and %d are the same sample, which "+
+					"makes no pair", k, t[0], t[1], t[2], t[0], j)
 			}
 		}
 	}
@@ -185,7 +190,8 @@ func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64,
 	return o.run(ctx, e, Batch{}, triplets, grad)
 }
 
-func (o *Objective) run(ctx context.Context, e *mat.Dense, b Batch, triplets [][3]int32, grad *mat.Dense) (Result, error) {
+func (o *Objective) run(ctx context.Context, e *mat.Dense, b Batch, triplets [][3]int32, grad *mat.Dense) (Result,
+	error) {
 	if grad != nil && (grad.Rows != e.Rows || grad.Cols != e.Cols) {
 		panic(fmt.Sprintf("objective: a %d x %d gradient for %d x %d embeddings", grad.Rows, grad.Cols, e.Rows, e.Cols))
 	}

@@ -95,7 +95,8 @@ func parse(m, l *section) Options {
 	name := l.text("name", "triplet")
 	entry, ok := find(name)
 	if !ok {
-		l.fail("name", "unknown loss %q%s; there are %s", name, didYouMean(name, LossNames()), strings.Join(LossNames(), ", "))
+		l.fail("name", "unknown loss %q%s; there are %s", name, didYouMean(name, LossNames()),
+			strings.Join(LossNames(), ", "))
 		entry, _ = find("triplet")
 	}
 	o.Loss = entry.build(l)
@@ -292,7 +293,8 @@ func (s *section) reduce() loss.Reduction {
 func (s *section) done() error {
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
 		if !slices.Contains(s.known, key) {
-			s.errs = append(s.errs, fmt.Errorf("%s.%s: unknown key%s; known are %s", s.name, key, didYouMean(key, s.known), strings.Join(slices.Sorted(slices.Values(s.known)), ", ")))
+			s.errs = append(s.errs, fmt.Errorf("%s.%s: unknown key%s; known are %s", s.name, key,
+				didYouMean(key, s.known), strings.Join(slices.Sorted(slices.Values(s.known)), ", ")))
 		}
 	}
 	return errors.Join(s.errs...)

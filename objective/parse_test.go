@@ -19,7 +19,8 @@ func TestParseDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := o.Loss.(loss.Triplet); !ok || o.Mine.Positives != mine.EasyPositive || o.Mine.Negatives != mine.FaceNetNegative || o.Normalize {
+	if _, ok := o.Loss.(loss.Triplet); !ok || o.Mine.Positives != mine.EasyPositive ||
+		o.Mine.Negatives != mine.FaceNetNegative || o.Normalize {
 		t.Errorf("%+v", o)
 	}
 	for _, name := range LossNames() {
@@ -108,7 +109,8 @@ func TestParseMistakes(t *testing.T) {
 		{nil, map[string]any{"memory": 1.5}, []string{"loss.memory", "whole number"}},
 		{nil, map[string]any{"name": 3}, []string{"loss.name"}},
 		{nil, map[string]any{"plus": "triplet"}, []string{"loss.plus", "not a list"}},
-		{nil, map[string]any{"plus": []any{map[string]any{"name": "nca", "wieght": 2}}}, []string{"loss.plus[0].wieght", `did you mean "weight"`}},
+		{nil, map[string]any{"plus": []any{map[string]any{"name": "nca", "wieght": 2}}},
+			[]string{"loss.plus[0].wieght", `did you mean "weight"`}},
 		{map[string]any{"positives": "semihard"}, nil, []string{"mine.positives", "easy, random, hard, all, ms"}},
 		{map[string]any{"negative": "hard"}, nil, []string{"mine.negative", `did you mean "negatives"`}},
 		{map[string]any{"max_weight": -1}, nil, []string{"mine.max_weight: -1 is not above 0"}},
@@ -124,11 +126,13 @@ func TestParseMistakes(t *testing.T) {
 		{nil, map[string]any{"l2": -1}, []string{"loss.l2"}},
 		{nil, map[string]any{"zero_mean": -1}, []string{"loss.zero_mean"}},
 		{nil, map[string]any{"name": "angular", "degrees": 90}, []string{"loss.degrees: 90 is not between 0 and 90"}},
-		{nil, map[string]any{"name": "ranked-list", "imbalance": 1.5}, []string{"loss.imbalance: 1.5 is not from 0 to 1"}},
+		{nil, map[string]any{"name": "ranked-list", "imbalance": 1.5},
+			[]string{"loss.imbalance: 1.5 is not from 0 to 1"}},
 		{nil, map[string]any{"name": "ranked-list", "neg_weight": -1}, []string{"loss.neg_weight"}},
 		{nil, map[string]any{"name": "margin", "beta": -1}, []string{"loss.beta"}},
 		{nil, map[string]any{"name": "arcface", "rate": -1}, []string{"loss.rate"}},
-		{nil, map[string]any{"plus": []any{map[string]any{"name": "nca", "weight": -2}}}, []string{"loss.plus[0].weight: -2 is negative"}},
+		{nil, map[string]any{"plus": []any{map[string]any{"name": "nca", "weight": -2}}},
+			[]string{"loss.plus[0].weight: -2 is negative"}},
 		{map[string]any{"fallback": "soft"}, nil, []string{"mine.fallback", "none, hard"}},
 	} {
 		_, err := Parse(tc.mine, tc.loss)
@@ -136,7 +140,8 @@ func TestParseMistakes(t *testing.T) {
 			t.Errorf("%v %v: no error", tc.mine, tc.loss)
 			continue
 		}
-		if lines := strings.Split(err.Error(), "\n"); len(slices.Compact(slices.Sorted(slices.Values(lines)))) < len(lines) {
+		if lines := strings.Split(err.Error(),
+			"\n"); len(slices.Compact(slices.Sorted(slices.Values(lines)))) < len(lines) {
 			t.Errorf("%v %v: said twice: %v", tc.mine, tc.loss, err)
 		}
 		for _, s := range tc.says {
@@ -154,7 +159,8 @@ func TestParseBorders(t *testing.T) {
 		loss, key string
 		in, out   []any
 	}{
-		{"triplet", "margin", []any{0, 1e9, int64(2), uint64(2), "0.5", nil}, []any{-1e-9, math.Inf(1), math.Inf(-1), "", "x"}},
+		{"triplet", "margin", []any{0, 1e9, int64(2), uint64(2), "0.5", nil},
+			[]any{-1e-9, math.Inf(1), math.Inf(-1), "", "x"}},
 		{"triplet", "trim", []any{0, 0.999}, []any{1, -0.001}},
 		{"triplet", "memory", []any{0, 1, 1 << 31}, []any{-1, 0.5, 1<<31 + 1}},
 		{"triplet", "l2", []any{0, 2}, []any{-1e-9}},
@@ -177,7 +183,8 @@ func TestParseBorders(t *testing.T) {
 			}
 		}
 		for _, v := range tc.out {
-			if err := parse(v); err == nil || strings.Count(err.Error(), "\n") > 0 || !strings.Contains(err.Error(), "."+tc.key+": ") {
+			if err := parse(v); err == nil || strings.Count(err.Error(), "\n") > 0 ||
+				!strings.Contains(err.Error(), "."+tc.key+": ") {
 				t.Errorf("%s of %v: %v", tc.key, v, err)
 			}
 		}
@@ -224,10 +231,14 @@ func TestFurtherLossesMineAlike(t *testing.T) {
 		mine, plus map[string]any
 		want       mine.Config
 	}{
-		{nil, map[string]any{"name": "triplet"}, mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative}},
-		{nil, map[string]any{"name": "triplet", "negatives": "hard"}, mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative}},
-		{map[string]any{"positives": "hard", "negatives": "easy", "fallback": "hard", "nearest": 0.7}, map[string]any{"name": "triplet"},
-			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true, Nearest: mine.Value(0.7)}},
+		{nil, map[string]any{"name": "triplet"},
+			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative}},
+		{nil, map[string]any{"name": "triplet", "negatives": "hard"},
+			mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative}},
+		{map[string]any{"positives": "hard", "negatives": "easy", "fallback": "hard", "nearest": 0.7},
+			map[string]any{"name": "triplet"},
+			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true,
+				Nearest: mine.Value(0.7)}},
 		{map[string]any{"cutoff": 1.2}, map[string]any{"name": "npair", "positives": "easy"},
 			mine.Config{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: mine.Value(1.2)}},
 	} {
@@ -280,10 +291,11 @@ func TestNewMistakes(t *testing.T) {
 		"negative l2":           {L2: -1},
 		"negative weight":       {Plus: []Weighted{{-1, Options{}}}},
 		"proxies and memory":    {Memory: 4, Loss: &loss.ProxyNCA{}, Classes: 2, Dim: 2},
-		"proxies of no classes": {Loss: &loss.ProxyNCA{}, Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}},
-		"angular on one":        {Loss: loss.Angular{}},
-		"sum of sums":           {Plus: []Weighted{{1, Options{Plus: []Weighted{{}}}}}},
-		"a bad further loss":    {Plus: []Weighted{{1, Options{Trim: 2}}}},
+		"proxies of no classes": {Loss: &loss.ProxyNCA{},
+			Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}},
+		"angular on one":     {Loss: loss.Angular{}},
+		"sum of sums":        {Plus: []Weighted{{1, Options{Plus: []Weighted{{}}}}}},
+		"a bad further loss": {Plus: []Weighted{{1, Options{Trim: 2}}}},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%s: no error", name)
@@ -296,7 +308,8 @@ func TestNewMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, _ := gaussian(2, 2, 1, 1)
-	if _, err := obj.Step(context.Background(), e, Batch{Labels: []int64{0, 3}}, nil); err == nil || !strings.Contains(err.Error(), "sample 1 has label 3") {
+	if _, err := obj.Step(context.Background(), e, Batch{Labels: []int64{0, 3}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "sample 1 has label 3") {
 		t.Errorf("a label without a class: %v", err)
 	}
 	if err := obj.SetMining(mine.Config{}); err == nil {

@@ -133,9 +133,11 @@ func TestProperties(t *testing.T) {
 			for what, c := range changes(e, labels) {
 				got, after := c.run(t, name, set)
 				keeps := math.Abs(got-value) <= 2e-5*math.Abs(value)
-				expect := map[string]bool{"permute": true, "relabel": want.relabel, "rotate": want.rotate, "scale": normalize || want.scale}[what]
+				expect := map[string]bool{"permute": true, "relabel": want.relabel, "rotate": want.rotate,
+					"scale": normalize || want.scale}[what]
 				if keeps != expect {
-					t.Errorf("%s (normalised: %v), %s: value %.7g becomes %.7g; invariant by the table: %v", name, normalize, what, value, got, expect)
+					t.Errorf("%s (normalised: %v), %s: value %.7g becomes %.7g; invariant by the table: %v", name,
+						normalize, what, value, got, expect)
 				}
 				if what != "permute" && what != "relabel" || !expect {
 					continue
@@ -143,7 +145,8 @@ func TestProperties(t *testing.T) {
 				for i, j := range c.at {
 					for k, g := range grad.Row(i) {
 						if math.Abs(float64(g-after.At(j, k))) > 1e-4*(1+math.Abs(float64(g))) {
-							t.Fatalf("%s (normalised: %v), %s: gradient %d, %d of %v becomes %v", name, normalize, what, i, k, g, after.At(j, k))
+							t.Fatalf("%s (normalised: %v), %s: gradient %d, %d of %v becomes %v", name, normalize, what,
+								i, k, g, after.At(j, k))
 						}
 					}
 				}
@@ -171,7 +174,8 @@ func TestPolicyProperties(t *testing.T) {
 				// Draws are by anchor and rank among the candidates, so only a
 				// change of order changes them.
 				if expect := what != "permute" || !dp && !dn; keeps != expect {
-					t.Errorf("%s + %s, %s: value %.7g becomes %.7g; invariant by the table: %v", p, n, what, value, got, expect)
+					t.Errorf("%s + %s, %s: value %.7g becomes %.7g; invariant by the table: %v", p, n, what, value, got,
+						expect)
 				}
 			}
 		}

@@ -113,7 +113,8 @@ func newTerm(w Weighted) (*term, error) {
 	}
 	if p, ok := o.Loss.(loss.Proxied); ok {
 		// Values and gradients of 4 bytes.
-		if err := budget.Check(fmt.Sprintf("proxies of %d classes, %d for each", o.Classes, p.PerClass()), budget.Product(8, int64(o.Classes), int64(p.PerClass()), int64(o.Dim))); err != nil {
+		if err := budget.Check(fmt.Sprintf("proxies of %d classes, %d for each", o.Classes, p.PerClass()),
+			budget.Product(8, int64(o.Classes), int64(p.PerClass()), int64(o.Dim))); err != nil {
 			return nil, err
 		}
 	}
@@ -143,14 +144,16 @@ func checkMining(l loss.Loss, c mine.Config) error {
 	_, all := l.(loss.AllPairs)
 	_, proxied := l.(loss.Proxied)
 	if (all || proxied) && (c.Positives != mine.AllPositives || c.Negatives != mine.AllNegatives) {
-		return fmt.Errorf("this loss is defined for all positives with all negatives, not %v with %v", c.Positives, c.Negatives)
+		return fmt.Errorf("this loss is defined for all positives with all negatives, not %v with %v", c.Positives,
+			c.Negatives)
 	}
 	return nil
 }
 
 // run computes the term, adds its gradient to grad or replaces it, and returns
 // the result with the weighted, reduced value.
-func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad *mat.Dense, add bool) (Result, error) {
+func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad *mat.Dense,
+	add bool) (Result, error) {
 	if err := t.prepare(x, b, triplets); err != nil {
 		return Result{}, err
 	}
@@ -201,7 +204,8 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	}
 	r.Value += t.regularise(x, grad)
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
-		return r, fmt.Errorf("the loss is %v on finite embeddings: they are too large for it; normalise them or lower the learning rate", r.Value)
+		return r, fmt.Errorf("the loss is %v on finite embeddings: they are too large for it; normalise them or "+
+			"lower the learning rate", r.Value)
 	}
 	return r, nil
 }
@@ -251,13 +255,15 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 		t.table.Groups.Build(labels, refs.Labels, true)
 	} else {
 		kin := t.opts.Kin
-		t.table.Groups.BuildBy(len(labels), len(refs.Labels), true, func(i, j int) pair.Kin { return kin(labels[i], refs.Labels[j]) })
+		t.table.Groups.BuildBy(len(labels), len(refs.Labels), true,
+			func(i, j int) pair.Kin { return kin(labels[i], refs.Labels[j]) })
 	}
 	if refs.IDs != nil {
 		t.table.Groups.Merge(refs.IDs)
 	}
 	if _, ok := t.loss.(loss.CrossRows); ok && !t.table.Groups.SharedNegatives() {
-		return errors.New("this loss compares a positive with its anchor's negatives, so both must have the same ones: a sample under two labels, or a relation of labels that is not transitive, does not suit it")
+		return errors.New("this loss compares a positive with its anchor's negatives, so both must have the same " +
+			"ones: a sample under two labels, or a relation of labels that is not transitive, does not suit it")
 	}
 	return nil
 }

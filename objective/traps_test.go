@@ -63,7 +63,8 @@ func TestTrapSquareRootAtZero(t *testing.T) {
 	e := mat.Of(4, 2, []float32{1, 0, 1, 0, 1, 0, 0, 1})
 	for _, o := range []Options{
 		mustParse(t, "loss", "triplet", "distance", "euclidean", "positives", "all", "negatives", "all", "margin", 3),
-		mustParse(t, "loss", "contrastive", "margin", 3), mustParse(t, "loss", "margin", "positives", "all", "negatives", "all", "margin", 3),
+		mustParse(t, "loss", "contrastive", "margin", 3),
+		mustParse(t, "loss", "margin", "positives", "all", "negatives", "all", "margin", 3),
 	} {
 		_, grad := step(t, o, e, []int64{0, 0, 1, 1})
 		for _, g := range grad.Data {
@@ -92,7 +93,8 @@ func TestTrapNearPoints(t *testing.T) {
 // none.
 func TestTrapNoActiveTerm(t *testing.T) {
 	e := mat.Of(4, 2, []float32{1, 0, 1, 0.01, -1, 0, -1, 0.01})
-	r, grad := step(t, mustParse(t, "loss", "margin", "positives", "all", "negatives", "all", "normalize", true), e, []int64{0, 0, 1, 1})
+	r, grad := step(t, mustParse(t, "loss", "margin", "positives", "all", "negatives", "all", "normalize", true), e,
+		[]int64{0, 0, 1, 1})
 	if r.Value != 0 || r.Active != 0 || r.Tuples != 12 {
 		t.Errorf("%+v", r)
 	}
@@ -124,7 +126,8 @@ func TestTrapNoSemiHardCandidate(t *testing.T) {
 	if r.Tuples != 0 || r.NoCandidate != 2 || r.NoPositive != 1 {
 		t.Errorf("%+v", r)
 	}
-	r, _ = step(t, mustParse(t, "positives", "easy", "negatives", "semihard", "fallback", "hard", "margin", 1), e, labels)
+	r, _ = step(t, mustParse(t, "positives", "easy", "negatives", "semihard", "fallback", "hard", "margin", 1), e,
+		labels)
 	if r.Tuples != 2 || r.Fallbacks != 2 || r.Value != 100-25+1 {
 		t.Errorf("%+v", r)
 	}
@@ -191,7 +194,8 @@ func TestNaNNamesTheRow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, nil); err == nil || !strings.Contains(err.Error(), "embedding 7") || !strings.Contains(err.Error(), "element 2") {
+			if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, nil); err == nil ||
+				!strings.Contains(err.Error(), "embedding 7") || !strings.Contains(err.Error(), "element 2") {
 				t.Errorf("normalised %v: %v", normalize, err)
 			}
 		}
@@ -312,7 +316,8 @@ func TestTrim(t *testing.T) {
 				want += v
 			}
 			if res.Tuples != keep || math.Abs(res.Value-want) > 1e-5*want {
-				t.Errorf("%s trimmed by %v: %d terms of sum %v, want %d of %v", name, trim, res.Tuples, res.Value, keep, want)
+				t.Errorf("%s trimmed by %v: %d terms of sum %v, want %d of %v", name, trim, res.Tuples, res.Value, keep,
+					want)
 			}
 			if trim == 0 {
 				continue
@@ -343,7 +348,8 @@ func TestTrim(t *testing.T) {
 func TestSumsAndRegularisers(t *testing.T) {
 	e, labels := gaussian(12, 4, 3, 5)
 	o := mustParse(t, "loss", "contrastive", "normalize", true, "l2", 0.5, "zero_mean", 0.25,
-		"plus", []any{map[string]any{"name": "npair", "weight": 2.0}, map[string]any{"name": "triplet", "positives": "hard", "negatives": "hard", "normalize": true}})
+		"plus", []any{map[string]any{"name": "npair", "weight": 2.0},
+			map[string]any{"name": "triplet", "positives": "hard", "negatives": "hard", "normalize": true}})
 	got, grad := step(t, o, e, labels)
 	var value float64
 	want := mat.New(12, 4)
@@ -640,7 +646,8 @@ func TestGivenTriplets(t *testing.T) {
 	}
 	ids[7] = ids[3]
 	for _, q := range [][3]int32{{4, 4, 1}, {4, 1, 4}, {3, 7, 1}, {7, 1, 3}} {
-		if _, err := obj.StepTriplets(context.Background(), e, ids, [][3]int32{{0, 1, 2}, q}, nil); err == nil || !strings.Contains(err.Error(), "triplet 1") {
+		if _, err := obj.StepTriplets(context.Background(), e, ids, [][3]int32{{0, 1, 2}, q}, nil); err == nil ||
+			!strings.Contains(err.Error(), "triplet 1") {
 			t.Errorf("triplet %v of a sample with itself: %v", q, err)
 		}
 	}

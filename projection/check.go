@@ -21,7 +21,8 @@ func checkRows(x *mat.Dense) error {
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
 			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-				return fmt.Errorf("projection: row %d holds %v in column %d: leave such rows out, or find out where they come from", i, v, j)
+				return fmt.Errorf("projection: row %d holds %v in column %d: leave such rows out, or find out where "+
+					"they come from", i, v, j)
 			}
 		}
 	}

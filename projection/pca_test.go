@@ -88,7 +88,8 @@ func TestPCADegenerate(t *testing.T) {
 	if d := c.Scores.At(5, 0) - c.Scores.At(0, 0); math.Abs(math.Abs(float64(d))-5) > 1e-4 {
 		t.Errorf("ends of the line are %g apart", d)
 	}
-	for want, x := range map[string]*mat.Dense{"no rows": mat.New(0, 2), "NaN": mat.Of(1, 1, []float32{float32(math.NaN())})} {
+	for want, x := range map[string]*mat.Dense{"no rows": mat.New(0, 2),
+		"NaN": mat.Of(1, 1, []float32{float32(math.NaN())})} {
 		if _, err := PCA(context.Background(), x, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

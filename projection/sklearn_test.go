@@ -94,7 +94,8 @@ func TestAgainstScikitLearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d images: ours %.4f nats in %.1f s, scikit-learn's %.4f in %.1f s: %+.2f %%", n, a, took, b, theirs.Seconds, 100*(a/b-1))
+	t.Logf("%d images: ours %.4f nats in %.1f s, scikit-learn's %.4f in %.1f s: %+.2f %%", n, a, took, b,
+		theirs.Seconds, 100*(a/b-1))
 	if a > 1.05*b {
 		t.Errorf("divergence %g, more than 5 %% above scikit-learn's %g", a, b)
 	}

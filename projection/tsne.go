@@ -57,7 +57,8 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 	if c.Perplexity == 0 {
 		c.Perplexity = max(1, min(30, float64(n-1)/3))
 	} else if n > 1 && !(c.Perplexity >= 1 && c.Perplexity < float64(n)) {
-		return c, fmt.Errorf("projection: perplexity %g with %d rows: want at least 1 and less than the number of rows (about a third of it at most is sensible)", c.Perplexity, n)
+		return c, fmt.Errorf("projection: perplexity %g with %d rows: want at least 1 and less than the number of "+
+			"rows (about a third of it at most is sensible)", c.Perplexity, n)
 	}
 	if c.Iterations == 0 {
 		c.Iterations = 1000
@@ -72,7 +73,8 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 		c.LearningRate = max(float64(n)/48, 50)
 	}
 	if c.Iterations < 0 || c.Early < 0 || !(c.Exaggeration >= 1) || !(c.LearningRate > 0) {
-		return c, fmt.Errorf("projection: t-SNE with %d iterations, %d of them early, exaggeration %g, learning rate %g", c.Iterations, c.Early, c.Exaggeration, c.LearningRate)
+		return c, fmt.Errorf("projection: t-SNE with %d iterations, %d of them early, exaggeration %g, learning rate "+
+			"%g", c.Iterations, c.Early, c.Exaggeration, c.LearningRate)
 	}
 	if c.Method == Auto {
 		c.Method = Field
@@ -103,7 +105,8 @@ func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Map{X: make([]float64, n), Y: make([]float64, n), Perplexity: c.Perplexity, Iterations: c.Iterations, Method: c.Method}
+	out := &Map{X: make([]float64, n), Y: make([]float64, n), Perplexity: c.Perplexity, Iterations: c.Iterations,
+		Method: c.Method}
 	if n == 1 {
 		return out, nil
 	}

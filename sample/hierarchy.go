@@ -45,7 +45,8 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 		return nil, fmt.Errorf("sampling: %d coarse and %d fine labels", len(coarse), len(fine))
 	}
 	if cfg.Coarse < 0 || cfg.Fine < 0 || cfg.PerClass < 0 || cfg.Batches < 0 {
-		return nil, fmt.Errorf("sampling: coarse %d, fine %d, per_class %d, batches %d: none may be negative", cfg.Coarse, cfg.Fine, cfg.PerClass, cfg.Batches)
+		return nil, fmt.Errorf("sampling: coarse %d, fine %d, per_class %d, batches %d: none may be negative",
+			cfg.Coarse, cfg.Fine, cfg.PerClass, cfg.Batches)
 	}
 	h := &Hierarchical{cfg: cfg}
 	order := make([]int, len(coarse))
@@ -82,7 +83,8 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 		h.cfg.PerClass = 4
 	}
 	if h.cfg.Coarse > len(h.coarse) {
-		return nil, fmt.Errorf("sampling: %d coarse classes a batch, but the training set has %d", h.cfg.Coarse, len(h.coarse))
+		return nil, fmt.Errorf("sampling: %d coarse classes a batch, but the training set has %d", h.cfg.Coarse,
+			len(h.coarse))
 	}
 	for _, classes := range h.coarse {
 		var sizes []int

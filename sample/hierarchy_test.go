@@ -17,7 +17,8 @@ func TestHierarchicalBatches(t *testing.T) {
 			}
 		}
 	}
-	for _, cfg := range []HierarchyConfig{{}, {Coarse: 1, Fine: 1, PerClass: 1}, {Coarse: 3, Fine: 3, PerClass: 2}, {Coarse: 4, Fine: 2, PerClass: 6}} {
+	for _, cfg := range []HierarchyConfig{{}, {Coarse: 1, Fine: 1, PerClass: 1}, {Coarse: 3, Fine: 3, PerClass: 2},
+		{Coarse: 4, Fine: 2, PerClass: 6}} {
 		h, err := NewHierarchical(coarse, fine, cfg)
 		if err != nil {
 			t.Fatal(err)

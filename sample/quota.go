@@ -18,7 +18,8 @@ func (b *Balanced) setQuotas() error {
 	}
 	visits := b.batches * b.cfg.Classes
 	if visits < len(b.classes) {
-		return fmt.Errorf("sampling: %d batches of %d classes do not visit all %d classes", b.batches, b.cfg.Classes, len(b.classes))
+		return fmt.Errorf("sampling: %d batches of %d classes do not visit all %d classes", b.batches, b.cfg.Classes,
+			len(b.classes))
 	}
 	b.quotas = make([]int, len(b.classes))
 	weight := make([]float64, len(b.classes))
@@ -31,7 +32,8 @@ func (b *Balanced) setQuotas() error {
 	for range visits - len(b.classes) {
 		best := -1
 		for c, w := range weight {
-			if b.quotas[c] < b.batches && (best < 0 || w/(float64(b.quotas[c])+0.5) > weight[best]/(float64(b.quotas[best])+0.5)) {
+			if b.quotas[c] < b.batches &&
+				(best < 0 || w/(float64(b.quotas[c])+0.5) > weight[best]/(float64(b.quotas[best])+0.5)) {
 				best = c
 			}
 		}

@@ -71,7 +71,8 @@ func New(labels []int64, cfg Config) (*Balanced, error) {
 		return nil, fmt.Errorf("sampling: no samples")
 	}
 	if cfg.Classes < 0 || cfg.PerClass < 0 || cfg.Batches < 0 {
-		return nil, fmt.Errorf("sampling: classes %d, per_class %d, batches %d: none may be negative", cfg.Classes, cfg.PerClass, cfg.Batches)
+		return nil, fmt.Errorf("sampling: classes %d, per_class %d, batches %d: none may be negative", cfg.Classes,
+			cfg.PerClass, cfg.Batches)
 	}
 	b := &Balanced{cfg: cfg}
 	at := map[int64]int{}
@@ -94,7 +95,8 @@ func New(labels []int64, cfg Config) (*Balanced, error) {
 	}
 	b.cfg.resolve(b.sizes)
 	if b.cfg.Classes > len(b.classes) {
-		return nil, fmt.Errorf("sampling: %d classes a batch, but the training set has %d", b.cfg.Classes, len(b.classes))
+		return nil, fmt.Errorf("sampling: %d classes a batch, but the training set has %d", b.cfg.Classes,
+			len(b.classes))
 	}
 	b.size = len(labels)
 	if b.cfg.PerClass <= len(labels)/b.cfg.Classes {

@@ -20,8 +20,10 @@ func labelsOf(sizes ...int) []int64 {
 func TestBalancedBatches(t *testing.T) {
 	sizes := []int{1, 2, 3, 7, 20, 4, 4, 50, 1}
 	y := labelsOf(sizes...)
-	for _, cfg := range []Config{{Classes: 3, PerClass: 4}, {Classes: 9, PerClass: 2}, {Classes: 1, PerClass: 1}, {Classes: 5, PerClass: 9, Batches: 40},
-		{Classes: 2, PerClass: 40}, {Classes: 6, PerClass: 99}, {}, {Classes: 3, PerClass: 4, Batches: 40, Power: 0.5}} {
+	for _, cfg := range []Config{{Classes: 3, PerClass: 4}, {Classes: 9, PerClass: 2}, {Classes: 1, PerClass: 1},
+		{Classes: 5, PerClass: 9, Batches: 40},
+		{Classes: 2, PerClass: 40}, {Classes: 6, PerClass: 99}, {},
+		{Classes: 3, PerClass: 4, Batches: 40, Power: 0.5}} {
 		s, err := New(y, cfg)
 		if err != nil {
 			t.Fatal(err)

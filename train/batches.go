@@ -44,7 +44,8 @@ type population struct {
 
 func newPopulation(p *data.Part, relation objective.Relation) (*population, error) {
 	labels, names := p.Dense()
-	out := &population{part: p, labels: labels, ids: p.Identities(), classes: len(names), seen: labels, given: len(names)}
+	out := &population{part: p, labels: labels, ids: p.Identities(), classes: len(names), seen: labels,
+		given: len(names)}
 	first := make([]int64, len(names)) // a picture of each class, complemented
 	several := make([]bool, len(names))
 	for i, y := range labels {
@@ -63,7 +64,8 @@ func newPopulation(p *data.Part, relation objective.Relation) (*population, erro
 	case objective.SharedLabel:
 		s := p.Data.Several
 		if s == nil {
-			return nil, fmt.Errorf("loss.relation: %v needs samples with several labels, and data set %s lists none: a manifest does in a column \"labels\", as in red|round", relation, p.Data.Name)
+			return nil, fmt.Errorf("loss.relation: %v needs samples with several labels, and data set %s lists none: "+
+				"a manifest does in a column \"labels\", as in red|round", relation, p.Data.Name)
 		}
 		// A sample's label, as the loss sees it, is where its set stands.
 		out.seen, out.given = make([]int64, p.Len()), 0
@@ -91,7 +93,8 @@ func coarseLabels(p *data.Part) ([]int64, error) {
 		return p.Label, nil
 	}
 	if p.Data.Coarse == "" {
-		return nil, fmt.Errorf("data set %s has one level of labels: give a coarser one by data.label, a column \"coarse\" of a manifest, or folders within folders", p.Data.Name)
+		return nil, fmt.Errorf("data set %s has one level of labels: give a coarser one by data.label, a column "+
+			"\"coarse\" of a manifest, or folders within folders", p.Data.Name)
 	}
 	c, err := p.Data.Column("coarse")
 	if err != nil {
@@ -128,7 +131,8 @@ func (p *population) notes() []string {
 	case p.single == 1:
 		return []string{"1 training class has one picture only: it serves as a negative"}
 	case p.single > 1:
-		return []string{fmt.Sprintf("%d of %d training classes have one picture only: they serve as negatives", p.single, p.classes)}
+		return []string{fmt.Sprintf("%d of %d training classes have one picture only: they serve as negatives",
+			p.single, p.classes)}
 	}
 	return nil
 }
@@ -160,7 +164,8 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 		c.Coarse, c.Fine, c.PerClass = s.Config().Coarse, s.Config().Fine, s.Config().PerClass
 		return s, nil
 	}
-	s, err := sample.New(p.labels, sample.Config{Classes: c.Classes, PerClass: c.PerClass, Batches: c.Batches, Seed: cfg.Train.Seed})
+	s, err := sample.New(p.labels,
+		sample.Config{Classes: c.Classes, PerClass: c.PerClass, Batches: c.Batches, Seed: cfg.Train.Seed})
 	if err != nil {
 		return nil, fmt.Errorf("sample: %w", err)
 	}
@@ -178,11 +183,14 @@ func checkPairs(cfg *Config, o *objective.Options, p *population) error {
 	c := &cfg.Sample
 	switch {
 	case p.single == p.classes:
-		return fmt.Errorf("each of the %d training classes has one picture only: no sample has a positive; label more, or use a loss with proxies", p.classes)
+		return fmt.Errorf("each of the %d training classes has one picture only: no sample has a positive; label "+
+			"more, or use a loss with proxies", p.classes)
 	case c.Name == balanced && c.Classes == 1 && o.Memory == 0:
-		return fmt.Errorf("sample.classes: in a batch of one class no sample has a negative; take 2 or more, or loss.memory")
+		return fmt.Errorf("sample.classes: in a batch of one class no sample has a negative; take 2 or more, or " +
+			"loss.memory")
 	case c.Name == balanced && c.PerClass == 1 && o.Memory == 0:
-		return fmt.Errorf("sample.per_class: in a batch with one sample of each class none has a positive; take 2 or more, or loss.memory")
+		return fmt.Errorf("sample.per_class: in a batch with one sample of each class none has a positive; take 2 or " +
+			"more, or loss.memory")
 	}
 	return nil
 }

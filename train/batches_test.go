@@ -11,7 +11,8 @@ import (
 // samples of each.
 func TestHierarchicalSampler(t *testing.T) {
 	d := newBlobs(8, 20, 16)
-	cfg, err := Parse("", nil, "data.label=mod:3", "sample.name=hierarchical", "sample.coarse=2", "sample.fine=2", "sample.per_class=5")
+	cfg, err := Parse("", nil, "data.label=mod:3", "sample.name=hierarchical", "sample.coarse=2", "sample.fine=2",
+		"sample.per_class=5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,16 +61,27 @@ func TestRelations(t *testing.T) {
 		set                    []string
 		noPositive, noNegative int // of 32 samples a step
 	}{
-		"one level":       {newBlobs(4, 20, 16), []string{"data.label=parity", "sample.per_class=16"}, 0, 0},
-		"two fine":        {newBlobs(4, 20, 16), []string{"data.label=parity", "sample.name=hierarchical", "sample.coarse=2", "sample.fine=2", "sample.per_class=8", "loss.relation=coarse-not-fine"}, 0, 0},
-		"one fine":        {newBlobs(4, 60, 16), []string{"data.label=parity", "sample.name=hierarchical", "sample.coarse=2", "sample.fine=1", "sample.per_class=16", "loss.relation=coarse-not-fine"}, 32, 0},
-		"beta each":       {newBlobs(4, 20, 16), []string{"data.label=parity", "sample.per_class=16", "loss.name=margin", "loss.relation=coarse-not-fine"}, 0, 0},
-		"all share one":   {several(func(c, _ int) []int64 { return []int64{7, int64(c)} }), []string{"sample.per_class=8", "loss.relation=shares-label"}, 0, 32},
-		"none share":      {several(func(_, i int) []int64 { return []int64{int64(i)} }), []string{"sample.per_class=8", "loss.relation=shares-label"}, 32, 0},
-		"some have none":  {several(func(c, _ int) []int64 { return [][]int64{{1}, {1, 2}, {2}, {}}[c] }), []string{"sample.per_class=8", "loss.relation=shares-label"}, 8, 0},
-		"beta for shared": {several(func(c, _ int) []int64 { return []int64{int64(c), int64(c) + 1} }), []string{"sample.per_class=8", "loss.name=margin", "loss.memory=64", "loss.relation=shares-label"}, 0, 0},
+		"one level": {newBlobs(4, 20, 16), []string{"data.label=parity", "sample.per_class=16"}, 0, 0},
+		"two fine": {newBlobs(4, 20, 16),
+			[]string{"data.label=parity", "sample.name=hierarchical", "sample.coarse=2", "sample.fine=2",
+				"sample.per_class=8", "loss.relation=coarse-not-fine"}, 0, 0},
+		"one fine": {newBlobs(4, 60, 16),
+			[]string{"data.label=parity", "sample.name=hierarchical", "sample.coarse=2", "sample.fine=1",
+				"sample.per_class=16", "loss.relation=coarse-not-fine"}, 32, 0},
+		"beta each": {newBlobs(4, 20, 16),
+			[]string{"data.label=parity", "sample.per_class=16", "loss.name=margin", "loss.relation=coarse-not-fine"},
+			0, 0},
+		"all share one": {several(func(c, _ int) []int64 { return []int64{7, int64(c)} }),
+			[]string{"sample.per_class=8", "loss.relation=shares-label"}, 0, 32},
+		"none share": {several(func(_, i int) []int64 { return []int64{int64(i)} }),
+			[]string{"sample.per_class=8", "loss.relation=shares-label"}, 32, 0},
+		"some have none": {several(func(c, _ int) []int64 { return [][]int64{{1}, {1, 2}, {2}, {}}[c] }),
+			[]string{"sample.per_class=8", "loss.relation=shares-label"}, 8, 0},
+		"beta for shared": {several(func(c, _ int) []int64 { return []int64{int64(c), int64(c) + 1} }),
+			[]string{"sample.per_class=8", "loss.name=margin", "loss.memory=64", "loss.relation=shares-label"}, 0, 0},
 	} {
-		cfg, err := Parse("", nil, append([]string{"network.width=8", "train.epochs=1", "sample.batches=2"}, c.set...)...)
+		cfg, err := Parse("", nil,
+			append([]string{"network.width=8", "train.epochs=1", "sample.batches=2"}, c.set...)...)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -79,7 +91,8 @@ func TestRelations(t *testing.T) {
 		}
 		row := res.Last()
 		if row.Samples != 64 || row.NoPositive != 2*c.noPositive || row.NoNegative != 2*c.noNegative {
-			t.Errorf("%s: %+v, want %d of 32 without a positive and %d without a negative", name, row.Sums, c.noPositive, c.noNegative)
+			t.Errorf("%s: %+v, want %d of 32 without a positive and %d without a negative", name, row.Sums,
+				c.noPositive, c.noNegative)
 		}
 	}
 }
@@ -109,7 +122,8 @@ func TestBatchMistakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(t.Context(), cfg, Options{Dataset: newBlobs(4, 20, 16)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Run(t.Context(), cfg, Options{Dataset: newBlobs(4, 20, 16)}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v does not say %q", set, err, want)
 		}
 	}

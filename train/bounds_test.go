@@ -38,13 +38,14 @@ func TestBounds(t *testing.T) {
 		"train.gamma":        {[]string{"0.5"}, []string{"0"}},
 		"train.warmup":       {[]string{"0"}, []string{"-1"}},
 		"train.checkpoint":   {[]string{"0"}, []string{"-1"}},
-		"train.groups":       {[]string{"[{prefix: a, scale: 0}]"}, []string{"[{prefix: a, scale: -1}]", "[{scale: 1}]"}},
-		"eval.recall":        {[]string{"1"}, []string{"[]", "0", "[1, 0]"}},
-		"eval.every":         {[]string{"1"}, []string{"0"}},
-		"eval.train":         {[]string{"-1", "0"}, []string{"-2"}},
-		"eval.batch":         {[]string{"1"}, []string{"0"}},
-		"eval.distance":      {[]string{"cosine"}, []string{"manhattan"}},
-		"eval.metrics":       {[]string{"[]", "fine:nmi", "label:map@r"}, []string{"coarse:nmi", "fine:"}},
+		"train.groups": {[]string{"[{prefix: a, scale: 0}]"},
+			[]string{"[{prefix: a, scale: -1}]", "[{scale: 1}]"}},
+		"eval.recall":   {[]string{"1"}, []string{"[]", "0", "[1, 0]"}},
+		"eval.every":    {[]string{"1"}, []string{"0"}},
+		"eval.train":    {[]string{"-1", "0"}, []string{"-2"}},
+		"eval.batch":    {[]string{"1"}, []string{"0"}},
+		"eval.distance": {[]string{"cosine"}, []string{"manhattan"}},
+		"eval.metrics":  {[]string{"[]", "fine:nmi", "label:map@r"}, []string{"coarse:nmi", "fine:"}},
 	} {
 		for _, v := range c.good {
 			if _, err := Parse("f", nil, key+"="+v); err != nil {
@@ -53,7 +54,8 @@ func TestBounds(t *testing.T) {
 		}
 		for _, v := range c.bad {
 			_, err := Parse("f", nil, key+"="+v)
-			if err == nil || !strings.Contains(err.Error(), key) && !(key == "train.schedule" && strings.Contains(err.Error(), "train.steps")) {
+			if err == nil || !strings.Contains(err.Error(), key) &&
+				!(key == "train.schedule" && strings.Contains(err.Error(), "train.steps")) {
 				t.Errorf("%s=%s: %v", key, v, err)
 			}
 		}

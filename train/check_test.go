@@ -28,12 +28,18 @@ func TestImpossibleMetricsEndARunBeforeItsFirstStep(t *testing.T) {
 		data func(*data.Dataset)
 		want []string
 	}{
-		"more clusters than rows": {[]string{"eval.metrics=fine:nmi+30"}, nil, []string{"the test samples", `nmi+30 by "fine"`, "4 x 30 clusters", "there are 24 rows"}},
-		"of the training label":   {[]string{"eval.metrics=label:ami+13"}, nil, []string{`ami+13 by "label"`, "2 x 13 clusters", "there are 24 rows"}},
-		"one test image a class":  {[]string{"eval.metrics=[]"}, oneTestImage, []string{"the test samples", `recall@1, recall@5 by "fine"`, "no query has a positive"}},
-		"k beyond the rows":       {[]string{"eval.metrics=[]", "eval.recall=1,24"}, nil, []string{`recall@24 by "fine" needs 24 items beside the query, and there are 23`}},
-		"k of another metric":     {[]string{"eval.metrics=precision@24"}, nil, []string{`precision@24 by "label" needs 24 items`}},
-		"of training samples":     {[]string{"eval.metrics=[]", "eval.train=4"}, nil, []string{"the train samples", "no query has a positive"}},
+		"more clusters than rows": {[]string{"eval.metrics=fine:nmi+30"}, nil,
+			[]string{"the test samples", `nmi+30 by "fine"`, "4 x 30 clusters", "there are 24 rows"}},
+		"of the training label": {[]string{"eval.metrics=label:ami+13"}, nil,
+			[]string{`ami+13 by "label"`, "2 x 13 clusters", "there are 24 rows"}},
+		"one test image a class": {[]string{"eval.metrics=[]"}, oneTestImage,
+			[]string{"the test samples", `recall@1, recall@5 by "fine"`, "no query has a positive"}},
+		"k beyond the rows": {[]string{"eval.metrics=[]", "eval.recall=1,24"}, nil,
+			[]string{`recall@24 by "fine" needs 24 items beside the query, and there are 23`}},
+		"k of another metric": {[]string{"eval.metrics=precision@24"}, nil,
+			[]string{`precision@24 by "label" needs 24 items`}},
+		"of training samples": {[]string{"eval.metrics=[]", "eval.train=4"}, nil,
+			[]string{"the train samples", "no query has a positive"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newBlobs(4, 12, 12)

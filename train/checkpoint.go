@@ -141,7 +141,8 @@ func (t *trainer) load(f *safetensors.File) error {
 	case f.Meta["format"] != checkpointFormat:
 		return errors.New("not a checkpoint of kindred")
 	case f.Meta["version"] != checkpointVersion:
-		return fmt.Errorf("a checkpoint of version %q; this program reads version %s", f.Meta["version"], checkpointVersion)
+		return fmt.Errorf("a checkpoint of version %q; this program reads version %s", f.Meta["version"],
+			checkpointVersion)
 	case f.Meta["crc32c"] != checksum(f.Tensors):
 		return errors.New("the checksum does not match: the file is damaged")
 	}
@@ -196,7 +197,8 @@ func (t *trainer) load(f *safetensors.File) error {
 	}
 	for _, m := range s.Objective.Memory {
 		if len(m.IDs) != len(m.Labels) {
-			return errors.New("its cross-batch memory, written by an earlier version, does not say which samples it holds; start the run anew")
+			return errors.New("its cross-batch memory, written by an earlier version, does not say which samples it " +
+				"holds; start the run anew")
 		}
 	}
 	if err := t.objective.Restore(s.Objective); err != nil {

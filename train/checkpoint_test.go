@@ -87,7 +87,8 @@ func TestStatesThatCannotBe(t *testing.T) {
 		t.Error(err)
 	}
 	for key, c := range map[string][2]string{
-		"format": {"x", "not a checkpoint"}, "version": {"9", `version "9"`}, "crc32c": {"x", "damaged"}, "optimizer": {"{", "optimizer: "},
+		"format": {"x", "not a checkpoint"}, "version": {"9", `version "9"`}, "crc32c": {"x", "damaged"},
+		"optimizer": {"{", "optimizer: "},
 	} {
 		old := f.Meta[key]
 		f.Meta[key] = c[0]

@@ -77,8 +77,10 @@ func TestParseErrors(t *testing.T) {
 		{"train: {lr: .nan}", nil, []string{"train.lr", "not a number"}},
 		{"train: {lr: 0}", nil, []string{"run.yaml:1", "train.lr", "not positive"}},
 		{"train: {epochs: 1.5}", nil, []string{"train.epochs", `"1.5" is not a whole number`}},
-		{"train: {epochs: 2147483648}", nil, []string{"train.epochs", "2147483648 is beyond what is possible: -2147483648 to 2147483647"}},
-		{"train: {seed: 18446744073709551616}", nil, []string{"train.seed", "is beyond what is possible: 0 to 18446744073709551615"}},
+		{"train: {epochs: 2147483648}", nil,
+			[]string{"train.epochs", "2147483648 is beyond what is possible: -2147483648 to 2147483647"}},
+		{"train: {seed: 18446744073709551616}", nil,
+			[]string{"train.seed", "is beyond what is possible: 0 to 18446744073709551615"}},
 		{"train: {epochs: [1, 2]}", nil, []string{"train.epochs", "single value"}},
 		{"train: {epochs: -1}", nil, []string{"train.epochs", "less than 1"}},
 		{"train: {optimizer: adm}", nil, []string{"train.optimizer", `did you mean "adam"?`}},
@@ -123,7 +125,9 @@ func TestEmptyConfigIsDefault(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{contract, "", "train: {lr: 1e-3}", "a: &x [1]\nb: *x", "train:\n  - 1", "? a\n: b", "%YAML 1.2\n---\n", "data: |\n  x", "train: {groups: [{prefix: a, scale: 1}]}", "\xff\xfe", "loss: {name: {}}", "mine: {? : 1}"} {
+	for _, s := range []string{contract, "", "train: {lr: 1e-3}", "a: &x [1]\nb: *x", "train:\n  - 1", "? a\n: b",
+		"%YAML 1.2\n---\n", "data: |\n  x", "train: {groups: [{prefix: a, scale: 1}]}", "\xff\xfe", "loss: {name: {}}",
+		"mine: {? : 1}"} {
 		f.Add(s, "train.lr=1")
 	}
 	f.Add("", "data.name=[[")
@@ -164,7 +168,8 @@ func TestParseWithinBounds(t *testing.T) {
 		t.Errorf("with a mark and carriage returns: %v\n%s", err, got.YAML())
 	}
 	for text, says := range map[string]string{
-		strings.Repeat("[", 200_000):                                    "f: line 1: values are nested more than 100 deep",
+		strings.Repeat("[",
+			200_000): "f: line 1: values are nested more than 100 deep",
 		"loss:\n  a: &a [x,x,x]\n  b: &b [*a,*a,*a]\n  c: [*b,*b,*b]\n": "f: line 2: anchors and aliases",
 		"train: {epochs: 3}\n" + strings.Repeat("# long\n", 200_000):    "f: more than 1048576 bytes of YAML",
 	} {
@@ -172,7 +177,8 @@ func TestParseWithinBounds(t *testing.T) {
 			t.Errorf("%.20q: error %v, want one that begins %q", text, err, says)
 		}
 	}
-	if _, err := Parse("f", nil, "loss.name="+strings.Repeat("[", 1000)); err == nil || !strings.Contains(err.Error(), "nested more than 100 deep") {
+	if _, err := Parse("f", nil, "loss.name="+strings.Repeat("[", 1000)); err == nil ||
+		!strings.Contains(err.Error(), "nested more than 100 deep") {
 		t.Errorf("an override: %v", err)
 	}
 }
@@ -204,7 +210,9 @@ func TestName(t *testing.T) {
 // TestPathsOfAnyText checks that a run's configuration names the data that it was
 // trained on, whatever characters the path has.
 func TestPathsOfAnyText(t *testing.T) {
-	for _, s := range []string{"a\tb", "\ta", "a\t", "a\r", "a\rb", "a\n", "a\nb", "\n", " a ", "a: b", "a #b", "#a", "- a", "'a'", `"a"`, `a\b`, "*a", "&a", "null", "~", "0x10", "1e3", "true", "\x1b[0m", "\x7f", "\u0085", "\u2028", "\ufeffa", "\u202e", "ä"} {
+	for _, s := range []string{"a\tb", "\ta", "a\t", "a\r", "a\rb", "a\n", "a\nb", "\n", " a ", "a: b", "a #b", "#a",
+		"- a", "'a'", `"a"`, `a\b`, "*a", "&a", "null", "~", "0x10", "1e3", "true", "\x1b[0m", "\x7f", "\u0085",
+		"\u2028", "\ufeffa", "\u202e", "ä"} {
 		c := Default()
 		c.Data.Path, c.Train.Groups, c.Loss = s, []Group{{Prefix: s, Scale: 1}}, Section{"name": "triplet"}
 		got, err := Parse("run.yaml", c.YAML())

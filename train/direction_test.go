@@ -16,7 +16,8 @@ func hidden(seed uint64) *data.Dataset {
 	const coarse, fine, per, dim = 2, 4, 40, 10
 	rng := rand.New(rand.NewPCG(seed, 77))
 	n := coarse * fine * per
-	d := &data.Dataset{Name: "hidden", Layout: "test", Fine: "fine", Train: "coarse", Coarse: "coarse", Features: mat.New(n, dim)}
+	d := &data.Dataset{Name: "hidden", Layout: "test", Fine: "fine", Train: "coarse", Coarse: "coarse",
+		Features: mat.New(n, dim)}
 	kinds, classes := data.Column{Name: "fine"}, data.Column{Name: "coarse"}
 	for c := range coarse {
 		classes.Classes, classes.Numbers = append(classes.Classes, fmt.Sprint(c)), append(classes.Numbers, int64(c))
@@ -49,7 +50,8 @@ func TestEasyPositivesKeepHiddenClasses(t *testing.T) {
 	recall := func(positives string, seed uint64) (fine, coarse float64) {
 		cfg, err := Parse("test", nil,
 			"network.name=mlp", "network.width=32", "network.dim=2", "sample.per_class=32", "sample.classes=2",
-			"mine.positives="+positives, "mine.negatives=facenet", "train.epochs=30", "train.lr=0.01", "sample.batches=5",
+			"mine.positives="+positives, "mine.negatives=facenet", "train.epochs=30", "train.lr=0.01",
+			"sample.batches=5",
 			"eval.recall=1", "eval.every=30", fmt.Sprintf("train.seed=%d", seed))
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +75,8 @@ func TestEasyPositivesKeepHiddenClasses(t *testing.T) {
 	for seed := range uint64(seeds) {
 		easy, easyCoarse := recall("easy", seed+1)
 		random, randomCoarse := recall("random", seed+1)
-		t.Logf("seed %d: finer classes %.3f with easy positives, %.3f with random ones; coarse %.3f and %.3f", seed+1, easy, random, easyCoarse, randomCoarse)
+		t.Logf("seed %d: finer classes %.3f with easy positives, %.3f with random ones; coarse %.3f and %.3f", seed+1,
+			easy, random, easyCoarse, randomCoarse)
 		gain += (easy - random) / seeds
 		if easy <= random {
 			t.Errorf("seed %d: easy positives find %.3f of the finer classes, random ones %.3f", seed+1, easy, random)

@@ -31,7 +31,8 @@ func TestReference(t *testing.T) {
 		return
 	}
 	if os.Getenv("KINDRED_UPDATE") == "" {
-		t.Fatalf("%s does not list the keys as they are; KINDRED_UPDATE=1 go test ./train -run TestReference rewrites it", path)
+		t.Fatalf("%s does not list the keys as they are; KINDRED_UPDATE=1 go test ./train -run TestReference "+
+			"rewrites it", path)
 	}
 	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 		t.Fatal(err)

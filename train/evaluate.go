@@ -153,7 +153,8 @@ func (s *scored) embedAll(ctx context.Context, net Network, batch int) (err erro
 }
 
 // score embeds a set and measures it.
-func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics map[string][]eval.Metric) ([]Metric, error) {
+func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics map[string][]eval.Metric) ([]Metric,
+	error) {
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}
@@ -183,7 +184,8 @@ func (s *scored) score(ctx context.Context, net Network, cfg *Config, metrics ma
 			gallery = &eval.Set{X: g.X, Labels: g.Labels[c : c+1]}
 		}
 		rep, err := eval.Evaluate(ctx, one, gallery, eval.Config{
-			Metrics: wanted, Columns: names[c : c+1], Distance: distance, Clustering: cluster.Config{Seed: cfg.Train.Seed},
+			Metrics: wanted, Columns: names[c : c+1], Distance: distance,
+			Clustering: cluster.Config{Seed: cfg.Train.Seed},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("evaluating the %s samples: %w", s.name, err)
@@ -204,7 +206,9 @@ func checkMetrics(sel *data.Selected, cfg *Config) error {
 	}
 	for _, s := range scoredSets(sel, cfg) {
 		if err := s.check(cfg, metrics); err != nil {
-			return fmt.Errorf("the %s samples cannot be scored: %w\nask for other metrics (eval.recall, eval.metrics), another column (data.fine) or more samples (data.split, data.test_limit, eval.train)", s.name, err)
+			return fmt.Errorf("the %s samples cannot be scored: %w\nask for other metrics (eval.recall, "+
+				"eval.metrics), another column (data.fine) or more samples (data.split, data.test_limit, eval.train)",
+				s.name, err)
 		}
 	}
 	return nil
@@ -222,14 +226,16 @@ func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 			g = gallery[c : c+1]
 			others = len(gallery[c])
 		}
-		if err := eval.Check(query[c:c+1], g, eval.Config{Metrics: metrics[name], Columns: names[c : c+1]}); err != nil {
+		if err := eval.Check(query[c:c+1], g,
+			eval.Config{Metrics: metrics[name], Columns: names[c : c+1]}); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		unasked := slices.Equal(cfg.Eval.Recall, Default().Eval.Recall)
 		for _, m := range metrics[name] {
 			if m.K > others && !(unasked && m.Kind == eval.Recall && slices.Contains(cfg.Eval.Recall, m.K)) {
-				errs = append(errs, fmt.Errorf("%s by %q needs %d items beside the query, and there are %d", m, name, m.K, others))
+				errs = append(errs,
+					fmt.Errorf("%s by %q needs %d items beside the query, and there are %d", m, name, m.K, others))
 			}
 		}
 	}
@@ -271,7 +277,8 @@ func parseMetric(name string) (columns []string, m eval.Metric, err error) {
 	columns = scoredColumns
 	if column, rest, ok := strings.Cut(name, ":"); ok {
 		if !slices.Contains(scoredColumns, column) {
-			return nil, m, fmt.Errorf("%q: the column before the colon must be %s", name, strings.Join(scoredColumns, " or "))
+			return nil, m,
+				fmt.Errorf("%q: the column before the colon must be %s", name, strings.Join(scoredColumns, " or "))
 		}
 		columns, name = []string{column}, rest
 	}

@@ -148,7 +148,8 @@ func TestFullAtEveryWrite(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the disk is full; free some space, then ") {
+		if !errors.Is(err, syscall.ENOSPC) ||
+			!strings.Contains(err.Error(), "the disk is full; free some space, then ") {
 			t.Fatalf("full at change %d: %v", n, err)
 		}
 		if Begun(dir) != strings.Contains(err.Error(), "continue with --resume "+dir) {

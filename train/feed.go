@@ -30,7 +30,8 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (feed, err
 	if p.Data.Features != nil {
 		return featureFeed{p}, nil
 	}
-	img := imaging.Config{Width: cfg.Size, Height: cfg.Size, Channels: cfg.Channels, Normalize: cfg.Pixels, Shorter: cfg.Shorter}
+	img := imaging.Config{Width: cfg.Size, Height: cfg.Size, Channels: cfg.Channels, Normalize: cfg.Pixels,
+		Shorter: cfg.Shorter}
 	if cfg.Fit == "cover" {
 		img.Fit = imaging.Cover
 	}

@@ -40,7 +40,8 @@ func (t *trainer) explain(err error) error {
 // writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv; the labels file
 // has the columns path, label (the fine class), coarse (what was trained with).
 func (t *trainer) writeEmbeddings(name string, e *Embedded) error {
-	err := t.write(filepath.Join(t.opts.Dir, name+"embeddings.npy"), func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
+	err := t.write(filepath.Join(t.opts.Dir, name+"embeddings.npy"),
+		func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,8 @@ func (c *contents) blank() bool {
 // resultName matches what a run writes beside its configuration and its
 // checkpoint; snapshotName what is in SnapshotDir.
 var (
-	resultName   = regexp.MustCompile(`^(metrics\.csv|timing\.csv|model\.safetensors|model\.json|report\.html|(seen_|train_|gallery_)?(embeddings\.npy|labels\.csv))$`)
+	resultName = regexp.MustCompile(
+		`^(metrics\.csv|timing\.csv|model\.safetensors|model\.json|report\.html|(seen_|train_|gallery_)?(embeddings\.npy|labels\.csv))$`)
 	snapshotName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train)_(embeddings\.npy|labels\.csv)$`)
 )
 
@@ -129,9 +130,11 @@ func (t *trainer) open() error {
 	switch {
 	case c.blank():
 	case !c.run():
-		return fmt.Errorf("%s is neither empty nor the folder of a run: it holds %s; choose another folder with --out", o.Dir, c.sample())
+		return fmt.Errorf("%s is neither empty nor the folder of a run: it holds %s; choose another folder with --out",
+			o.Dir, c.sample())
 	case !o.Force:
-		return fmt.Errorf("%s holds a run already: continue it with --resume %s, replace it with --force, or choose another folder with --out", o.Dir, o.Dir)
+		return fmt.Errorf("%s holds a run already: continue it with --resume %s, replace it with --force, or choose "+
+			"another folder with --out", o.Dir, o.Dir)
 	default:
 		if err := t.clear(c); err != nil {
 			return err
@@ -167,7 +170,8 @@ func (t *trainer) resumable(c *contents) error {
 	}
 	for _, f := range c.results {
 		if filepath.Dir(f) != SnapshotDir {
-			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s", CheckpointPath(t.opts.Dir), f)
+			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s",
+				CheckpointPath(t.opts.Dir), f)
 		}
 	}
 	t.note("%s was stopped before its first checkpoint: it begins again", t.opts.Dir)

@@ -50,12 +50,13 @@ func TestResumeSaysWhereItIs(t *testing.T) {
 		cfg := faultConfig(t)
 		cfg.Train.Epochs = epochs
 		var said []string
-		_, err := Run(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newFeatures(4, 8, 6), Observe: func(e Event) {
-			if e.Dir != dir {
-				t.Errorf("the event's folder is %q", e.Dir)
-			}
-			said = append(said, e.Notes...)
-		}})
+		_, err := Run(t.Context(), cfg,
+			Options{Dir: dir, Resume: true, Dataset: newFeatures(4, 8, 6), Observe: func(e Event) {
+				if e.Dir != dir {
+					t.Errorf("the event's folder is %q", e.Dir)
+				}
+				said = append(said, e.Notes...)
+			}})
 		return strings.Join(said, "\n"), err
 	}
 	if s, err := notes(2); err != nil || !strings.Contains(s, "has ended: all 2 epochs") {
@@ -79,15 +80,24 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		wantResumed string
 	}{
 		"a user's files": {func(dir string) error {
-			return errors.Join(put(dir, "config.yaml"), put(dir, "labels.csv"), put(dir, ".hidden.tmp-1"), put(dir, "a"), put(dir, "b"))
-		}, true, "neither empty nor the folder of a run: it holds .hidden.tmp-1, a, b and 2 more", "not the folder of a run"},
-		"a configuration":   {func(dir string) error { return put(dir, "config.yaml") }, true, "it holds config.yaml;", "not the folder of a run"},
-		"checkpoints":       {func(dir string) error { return put(dir, "checkpoint/mine") }, true, "it holds checkpoint/mine;", "not the folder of a run"},
-		"a lost checkpoint": {func(dir string) error { return put(dir, "checkpoint/last.safetensors") }, true, "it holds checkpoint/last.safetensors;", "not the folder of a run"},
-		"snapshots":         {func(dir string) error { return put(dir, "snapshots/0001_test_labels.csv") }, true, "snapshots", "not the folder of a run"},
-		"other snapshots":   {func(dir string) error { return put(dir, "snapshots/mine") }, true, "snapshots/mine", "not the folder of a run"},
-		"results":           {func(dir string) error { return put(dir, "gallery_labels.csv") }, true, "it holds gallery_labels.csv;", "not the folder of a run"},
-		"a finished run":    {func(dir string) error { return os.CopyFS(dir, os.DirFS(finished)) }, false, "holds a run already", ""},
+			return errors.Join(put(dir, "config.yaml"), put(dir, "labels.csv"), put(dir, ".hidden.tmp-1"),
+				put(dir, "a"), put(dir, "b"))
+		}, true, "neither empty nor the folder of a run: it holds .hidden.tmp-1, a, b and 2 more",
+			"not the folder of a run"},
+		"a configuration": {func(dir string) error { return put(dir, "config.yaml") }, true, "it holds config.yaml;",
+			"not the folder of a run"},
+		"checkpoints": {func(dir string) error { return put(dir, "checkpoint/mine") }, true,
+			"it holds checkpoint/mine;", "not the folder of a run"},
+		"a lost checkpoint": {func(dir string) error { return put(dir, "checkpoint/last.safetensors") }, true,
+			"it holds checkpoint/last.safetensors;", "not the folder of a run"},
+		"snapshots": {func(dir string) error { return put(dir, "snapshots/0001_test_labels.csv") }, true,
+			"snapshots", "not the folder of a run"},
+		"other snapshots": {func(dir string) error { return put(dir, "snapshots/mine") }, true, "snapshots/mine",
+			"not the folder of a run"},
+		"results": {func(dir string) error { return put(dir, "gallery_labels.csv") }, true,
+			"it holds gallery_labels.csv;", "not the folder of a run"},
+		"a finished run": {func(dir string) error { return os.CopyFS(dir, os.DirFS(finished)) }, false,
+			"holds a run already", ""},
 		"without checkpoints": {func(dir string) error {
 			return errors.Join(os.CopyFS(dir, os.DirFS(finished)), os.Remove(CheckpointPath(dir)))
 		}, false, "holds a run already", "nothing to resume: there is no checkpoint"},
@@ -121,7 +131,9 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "none")
-	if _, err := Run(t.Context(), faultConfig(t), Options{Dir: missing, Resume: true, Dataset: newFeatures(4, 8, 6)}); err == nil || !strings.Contains(err.Error(), "there is no folder "+missing) {
+	if _, err := Run(t.Context(), faultConfig(t),
+		Options{Dir: missing, Resume: true, Dataset: newFeatures(4, 8, 6)}); err == nil ||
+		!strings.Contains(err.Error(), "there is no folder "+missing) {
 		t.Errorf("a missing folder: %v", err)
 	}
 	if _, err := os.Stat(missing); err == nil {
@@ -140,16 +152,19 @@ func put(dir, name string) error {
 func TestFoldersThatAreTaken(t *testing.T) {
 	want, _ := wholeRun(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := errors.Join(put(dir, lock.FileName), put(dir, "plan.yaml"), put(dir, "checkpoint/.kindred-0123456789abcdef.tmp")); err != nil {
+	if err := errors.Join(put(dir, lock.FileName), put(dir, "plan.yaml"),
+		put(dir, "checkpoint/.kindred-0123456789abcdef.tmp")); err != nil {
 		t.Fatal(err)
 	}
 	if Begun(dir) {
 		t.Error("there is no run here")
 	}
-	if _, err := Run(t.Context(), faultConfig(t), Options{Dir: dir, Dataset: newFeatures(4, 8, 6)}); err == nil || !strings.Contains(err.Error(), "it holds plan.yaml;") {
+	if _, err := Run(t.Context(), faultConfig(t), Options{Dir: dir, Dataset: newFeatures(4, 8, 6)}); err == nil ||
+		!strings.Contains(err.Error(), "it holds plan.yaml;") {
 		t.Errorf("a file of nobody's: %v", err)
 	}
-	if _, err := Run(t.Context(), faultConfig(t), Options{Dir: dir, Own: []string{"plan.yaml"}, Dataset: newFeatures(4, 8, 6)}); err != nil {
+	if _, err := Run(t.Context(), faultConfig(t),
+		Options{Dir: dir, Own: []string{"plan.yaml"}, Dataset: newFeatures(4, 8, 6)}); err != nil {
 		t.Fatal(err)
 	}
 	if !Begun(dir) {
@@ -272,7 +287,8 @@ func TestNoPlaceForACache(t *testing.T) {
 	if res.Config.Data.Cache || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "data.cache is off") {
 		t.Errorf("cache %v, notes %q", res.Config.Data.Cache, res.Notes)
 	}
-	if _, err := Run(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)}); err == nil || !strings.Contains(err.Error(), "begun with data.cache") {
+	if _, err := Run(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)}); err == nil ||
+		!strings.Contains(err.Error(), "begun with data.cache") {
 		t.Errorf("resumed without its cache: %v", err)
 	}
 }
@@ -283,13 +299,14 @@ func TestStoppedSaysWhere(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		steps := 0
 		cfg := parsed(t, "train.epochs=2", "sample.batches=3", "sample.classes=2", "sample.per_class=2")
-		_, err := Run(ctx, cfg, Options{Dataset: newBlobs(4, 8, 16), Dir: filepath.Join(t.TempDir(), "run"), Observe: func(e Event) {
-			if e.Stage == Stepped {
-				if steps++; steps == 3*(at[0]-1)+at[1] {
-					cancel()
+		_, err := Run(ctx, cfg,
+			Options{Dataset: newBlobs(4, 8, 16), Dir: filepath.Join(t.TempDir(), "run"), Observe: func(e Event) {
+				if e.Stage == Stepped {
+					if steps++; steps == 3*(at[0]-1)+at[1] {
+						cancel()
+					}
 				}
-			}
-		}})
+			}})
 		cancel()
 		var s *Stopped
 		if !errors.As(err, &s) {
@@ -298,7 +315,8 @@ func TestStoppedSaysWhere(t *testing.T) {
 		if s.Epoch != at[0] || s.Epochs != 2 || s.Step != at[1] || s.Steps != 3 {
 			t.Errorf("stopped in epoch %d of %d after step %d of %d, want %v", s.Epoch, s.Epochs, s.Step, s.Steps, at)
 		}
-		if want := fmt.Sprintf("stopped in epoch %d after step %d of 3", at[0], at[1]); !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("stopped in epoch %d after step %d of 3", at[0], at[1]); !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // epoch with a cross-batch memory.
 func fuzzedTrainer(t testing.TB) *trainer {
 	t.Helper()
-	cfg, err := Parse("test", nil, "network.name=linear", "network.dim=2", "sample.classes=2", "sample.per_class=2", "sample.batches=2",
+	cfg, err := Parse("test", nil, "network.name=linear", "network.dim=2", "sample.classes=2", "sample.per_class=2",
+		"sample.batches=2",
 		"train.epochs=1", "loss.name=contrastive", "loss.memory=5", "eval.recall=1")
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,8 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, state, optimizer string) {
 		tr := fuzzedTrainer(t)
 		file := &safetensors.File{Tensors: good.Tensors, Meta: map[string]string{
-			"format": checkpointFormat, "version": checkpointVersion, "state": state, "optimizer": optimizer, "crc32c": good.Meta["crc32c"],
+			"format": checkpointFormat, "version": checkpointVersion, "state": state, "optimizer": optimizer,
+			"crc32c": good.Meta["crc32c"],
 		}}
 		file.Meta["crc32c_state"] = stateChecksum(file)
 		if err := tr.load(file); err != nil {
@@ -72,7 +74,8 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 		last, err := other.checkpoint()
 		if err != nil || last.Meta["state"] != again.Meta["state"] {
-			t.Fatalf("the state changes when saved and loaded: %s, then %s (%v)", again.Meta["state"], last.Meta["state"], err)
+			t.Fatalf("the state changes when saved and loaded: %s, then %s (%v)", again.Meta["state"],
+				last.Meta["state"], err)
 		}
 		_ = tr.loop(context.Background()) // may fail, but not panic
 	})
@@ -125,7 +128,8 @@ func FuzzTiming(f *testing.F) {
 func TestTimingLeavesOutWhatMakesNoSense(t *testing.T) {
 	text := timingHeader + "1,1.5,0.25,40,80.0\n1,1,1,1,1\n2,nan,1,1,1\n3,inf,1,1,1\n4,-1,1,1,1\n5,1,-1,1,1\n6,1,1,-1,1\n7,1,1000000000,1,1\n8,1000000000,1,1,1\n9,1,1,1\n10,0,0,0,0\n11,1,1,1,1\n"
 	list := parseTiming(strings.NewReader(text), 10)
-	if len(list) != 2 || list[0].epoch != 1 || list[0].train.Seconds() != 1.5 || list[0].eval.Seconds() != 0.25 || list[0].images != 40 || list[1].epoch != 10 {
+	if len(list) != 2 || list[0].epoch != 1 || list[0].train.Seconds() != 1.5 || list[0].eval.Seconds() != 0.25 ||
+		list[0].images != 40 || list[1].epoch != 10 {
 		t.Errorf("%+v", list)
 	}
 }
@@ -135,7 +139,8 @@ func TestCheckpointWithAMemoryThatDoesNotFit(t *testing.T) {
 	good := checkpointOf(t, fuzzedTrainer(t))
 	for name, change := range map[string]func(m map[string]any){
 		"overflowing dimension": func(m map[string]any) {
-			m["dim"], m["embeddings"], m["labels"], m["unit"], m["ids"], m["next"] = 1<<62, []int{}, make([]int, 4), make([]bool, 4), make([]int, 4), 0
+			m["dim"], m["embeddings"], m["labels"], m["unit"], m["ids"], m["next"] = 1<<62, []int{}, make([]int, 4),
+				make([]bool, 4), make([]int, 4), 0
 		},
 		"negative dimension": func(m map[string]any) { m["dim"] = -2 },
 		"too many":           func(m map[string]any) { m["labels"] = make([]int, 6) },

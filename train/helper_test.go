@@ -43,7 +43,8 @@ func newBlobs(classes, perClass, side int) *data.Dataset {
 		col.Numbers = append(col.Numbers, int64(c))
 		for k := range perClass {
 			pix := make([]uint8, side*side)
-			cy, cx := float64(side)*(0.2+0.6*rng.Float64()*0.2+0.5*float64(c%4)/4), float64(side)*(0.2+0.6*float64(c)/float64(classes))
+			cy, cx := float64(side)*(0.2+0.6*rng.Float64()*0.2+0.5*float64(c%4)/4),
+				float64(side)*(0.2+0.6*float64(c)/float64(classes))
 			for y := range side {
 				for x := range side {
 					r := math.Hypot(float64(y)-cy, float64(x)-cx)

@@ -72,7 +72,8 @@ func (s *Sums) ActiveShare() float64 { return float64(s.Active) / float64(max(s.
 // metric that any epoch has. Values are exact; times are in timing.csv, so that
 // runs can be compared byte by byte.
 func writeHistory(w io.Writer, history []Epoch) error {
-	header := []string{"epoch", "steps", "lr", "loss", "gradient", "tuples", "active", "anchors", "no_positive", "no_negative", "no_candidate", "fallbacks"}
+	header := []string{"epoch", "steps", "lr", "loss", "gradient", "tuples", "active", "anchors", "no_positive",
+		"no_negative", "no_candidate", "fallbacks"}
 	fixed := len(header)
 	for _, e := range history {
 		for _, m := range e.Metrics {
@@ -88,7 +89,8 @@ func writeHistory(w io.Writer, history []Epoch) error {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, e := range history {
 		n := float64(max(e.Steps, 1))
-		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Steps), number(e.LR), number(e.Loss / n), number(e.Gradient / n)}
+		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Steps), number(e.LR), number(e.Loss / n),
+			number(e.Gradient / n)}
 		for _, v := range []int{e.Tuples, e.Active, e.Anchors, e.NoPositive, e.NoNegative, e.NoCandidate, e.Fallbacks} {
 			row = append(row, strconv.Itoa(v))
 		}

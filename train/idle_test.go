@@ -20,12 +20,15 @@ func TestIdleCauses(t *testing.T) {
 		{Sums{Steps: 3, Samples: 96, Tuples: 100, Active: 1}, triplet, ""},
 		{Sums{Steps: 3, Samples: 96, NoNegative: 96, NoPositive: 96}, triplet, "sample.classes"},
 		{Sums{Steps: 3, Samples: 96, NoPositive: 96}, triplet, "no sample had a positive"},
-		{Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet, "mine.negatives=semihard found no negative"},
+		{Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
+			"mine.negatives=semihard found no negative"},
 		{Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "and the reverse"},
 		{Sums{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},
-		{Sums{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet, "8 of 900 tuples were active: for 800 of 900 positives"},
+		{Sums{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet,
+			"8 of 900 tuples were active: for 800 of 900 positives"},
 		{Sums{Steps: 3, Samples: 900, Tuples: 900}, triplet, "satisfy the loss"},
-		{Sums{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}}, "satisfy the loss"},
+		{Sums{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}},
+			"satisfy the loss"},
 	} {
 		got := c.s.idle(&c.o)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
@@ -63,7 +66,8 @@ func TestRunSaysWhatIsIdle(t *testing.T) {
 	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "2 of 6 training classes") || len(s.Warnings) == 0 {
 		t.Fatalf("summary %+v", s)
 	}
-	if len(said) != 1+len(s.Warnings) || said[0] != s.Notes[0] || !strings.HasSuffix(s.Warnings[0], said[1]) || !strings.Contains(said[1], "loss.margin") {
+	if len(said) != 1+len(s.Warnings) || said[0] != s.Notes[0] || !strings.HasSuffix(s.Warnings[0], said[1]) ||
+		!strings.Contains(said[1], "loss.margin") {
 		t.Errorf("said %q, summed up as %q", said, s.Warnings)
 	}
 }

@@ -121,8 +121,9 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	return MemoryPlan{
 		Network:   budget.Product(4, budget.Sum(net.Params, net.Trained)),
 		Optimizer: budget.Product(4, moments, budget.Sum(net.Trained, proxies)),
-		Loss:      budget.Product(4, 2, budget.Sum(proxies, queue)), // with gradients; as kept and laid beside the batch
-		Pairs:     budget.Product(4, pairTables, pairs),
+		// with gradients; as kept and laid beside the batch
+		Loss:  budget.Product(4, 2, budget.Sum(proxies, queue)),
+		Pairs: budget.Product(4, pairTables, pairs),
 
 		Activations: budget.Product(4, max(batch, eval), max(net.Image, net.Infer)),
 		Batches: budget.Sum(budget.Product(4, batchesAhead, max(batch, eval), input),

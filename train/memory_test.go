@@ -42,13 +42,15 @@ func TestMemoryPlanAgainstMeasured(t *testing.T) {
 		{"conv4", 32, []string{"sample.per_class=16"}},
 		{"conv4 with a memory", 20, []string{"sample.per_class=16", "loss.memory=4000", "network.dim=512"}},
 		{"resnet18", 16, []string{"network.name=resnet18", "sample.per_class=4", "train.optimizer=sgd"}},
-		{"mlp with proxies", 0, []string{"network.name=mlp", "network.width=2000", "network.dim=256", "loss.name=softtriple", "loss.centers=500", "sample.per_class=16"}},
+		{"mlp with proxies", 0, []string{"network.name=mlp", "network.width=2000", "network.dim=256",
+			"loss.name=softtriple", "loss.centers=500", "sample.per_class=16"}},
 	} {
 		d := newFeatures(4, 64, 500)
 		if c.side > 0 {
 			d = newBlobs(4, 64, c.side)
 		}
-		cfg := parsed(t, append([]string{"train.epochs=1", "sample.batches=3", "sample.classes=4", "eval.batch=16"}, c.settings...)...)
+		cfg := parsed(t, append([]string{"train.epochs=1", "sample.batches=3", "sample.classes=4", "eval.batch=16"},
+			c.settings...)...)
 		alive := func() int64 {
 			var m runtime.MemStats
 			runtime.GC()
@@ -103,7 +105,8 @@ func TestAbsurdSettingsAreRefusedWithTheFigure(t *testing.T) {
 		_, err := Run(context.Background(), cfg, Options{Dataset: d})
 		runtime.ReadMemStats(&after)
 		var e *budget.Error
-		if !errors.As(err, &e) || e.Need <= 256<<20 || !strings.Contains(err.Error(), c.part+" ") || !strings.Contains(err.Error(), "the limit is 256 MiB") {
+		if !errors.As(err, &e) || e.Need <= 256<<20 || !strings.Contains(err.Error(), c.part+" ") ||
+			!strings.Contains(err.Error(), "the limit is 256 MiB") {
 			t.Errorf("%s: error %v", c.setting, err)
 		}
 		if n := after.TotalAlloc - before.TotalAlloc; n > 32<<20 {
@@ -111,7 +114,8 @@ func TestAbsurdSettingsAreRefusedWithTheFigure(t *testing.T) {
 		}
 	}
 	// A batch has no more samples than there are.
-	if _, err := Run(context.Background(), parsed(t, "network.name=linear", "sample.per_class=2147483647", "sample.batches=1", "train.epochs=1", "eval.batch=2147483647"), Options{Dataset: features}); err != nil {
+	if _, err := Run(context.Background(), parsed(t, "network.name=linear", "sample.per_class=2147483647",
+		"sample.batches=1", "train.epochs=1", "eval.batch=2147483647"), Options{Dataset: features}); err != nil {
 		t.Errorf("per_class of 2^31: %v", err)
 	}
 }
@@ -185,7 +189,8 @@ func TestMemoryPlanCounts(t *testing.T) {
 		t.Errorf("a loss over the whole batch: pairs take %d", got)
 	}
 	both := queued
-	both.objective = &objective.Options{Loss: &loss.Contrastive{}, Plus: []objective.Weighted{{Options: *proxied.objective}}}
+	both.objective = &objective.Options{Loss: &loss.Contrastive{},
+		Plus: []objective.Weighted{{Options: *proxied.objective}}}
 	b := p
 	if got := planOf(t, both); got != b {
 		t.Errorf("a further loss: plan %+v, want %+v", got, b)
@@ -196,7 +201,8 @@ func TestMemoryPlanCounts(t *testing.T) {
 // the largest set has.
 func TestPlanCountsScoredSets(t *testing.T) {
 	plan := func(batch string) (p MemoryPlan) {
-		cfg := parsed(t, "train.epochs=1", "sample.batches=1", "sample.classes=2", "sample.per_class=2", "eval.batch="+batch)
+		cfg := parsed(t, "train.epochs=1", "sample.batches=1", "sample.classes=2", "sample.per_class=2",
+			"eval.batch="+batch)
 		_, err := Run(context.Background(), cfg, Options{Dataset: newBlobs(4, 30, 20), Observe: func(e Event) {
 			if e.Stage == Stepped {
 				p = e.Memory
@@ -227,7 +233,8 @@ func TestMemoryPlanShowsItsLargestParts(t *testing.T) {
 	if p.Total() != 1<<30+201<<20 {
 		t.Errorf("total %d", p.Total())
 	}
-	if got := (MemoryPlan{}).String(); got != "0 B (network 0 B, loss 0 B, optimizer 0 B, activations 0 B, batches 0 B, pairs 0 B, embeddings 0 B)" {
+	if got := (MemoryPlan{}).String(); got != "0 B (network 0 B, loss 0 B, optimizer 0 B, activations 0 B, batches 0 "+
+		"B, pairs 0 B, embeddings 0 B)" {
 		t.Errorf("an empty plan: %q", got)
 	}
 	if got := (MemoryPlan{Pairs: math.MaxInt64, Loss: 1}).Total(); got != math.MaxInt64 {
@@ -251,7 +258,8 @@ func TestEmbeddingIsPlanned(t *testing.T) {
 		t.Errorf("a batch larger than the set: %v", err)
 	}
 	memoryLimit(t, need-1)
-	if err := checkEmbedding(spec, 50, 20); err == nil || !strings.Contains(err.Error(), "embedding 50 samples, 20 at a time: needs 48.8 KiB") {
+	if err := checkEmbedding(spec, 50, 20); err == nil ||
+		!strings.Contains(err.Error(), "embedding 50 samples, 20 at a time: needs 48.8 KiB") {
 		t.Errorf("error %v", err)
 	}
 }

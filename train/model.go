@@ -39,7 +39,8 @@ func Load(dir string) (*Model, error) {
 	net, err := nn.Load(dir, nn.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, e := os.Stat(CheckpointPath(dir)); e == nil {
-			return nil, fmt.Errorf("the run in %s has not finished: continue it with kindred train --resume %s", dir, dir)
+			return nil, fmt.Errorf("the run in %s has not finished: continue it with kindred train --resume %s", dir,
+				dir)
 		}
 	}
 	if err != nil {
@@ -57,7 +58,8 @@ func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	}
 	h, w, c := f.shape()
 	if in := m.Net.Spec().Input; in.H != h || in.W != w || in.C != c {
-		return nil, fmt.Errorf("data set %s gives samples of %d x %d x %d, but the network takes %s", p.Data.Name, h, w, c, in)
+		return nil, fmt.Errorf("data set %s gives samples of %d x %d x %d, but the network takes %s", p.Data.Name, h, w,
+			c, in)
 	}
 	if err := checkEmbedding(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
 		return nil, err
@@ -112,7 +114,8 @@ func (e *Embedded) WriteLabels(w io.Writer) error {
 	}
 	p := e.Part
 	for _, i := range e.Pos {
-		if err := cw.Write([]string{p.Data.Names[p.Index[i]], className(p.FineClasses, p.Fine[i]), className(p.LabelClasses, p.Label[i])}); err != nil {
+		if err := cw.Write([]string{p.Data.Names[p.Index[i]], className(p.FineClasses, p.Fine[i]),
+			className(p.LabelClasses, p.Label[i])}); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,8 @@ func TestModelEmbedsAsTheRunDid(t *testing.T) {
 	if len(lines) != d.Len()+1 || lines[0] != "path,label,coarse" || lines[1] != d.Names[0]+",0,0" {
 		t.Errorf("labels start with %q, %q, %d lines", lines[0], lines[1], len(lines))
 	}
-	if _, err := m.Embed(t.Context(), mustWhole(t, 3)); err == nil || !strings.Contains(err.Error(), "the network takes") {
+	if _, err := m.Embed(t.Context(), mustWhole(t, 3)); err == nil ||
+		!strings.Contains(err.Error(), "the network takes") {
 		t.Errorf("features given to a network of images: %v", err)
 	}
 }

@@ -61,7 +61,8 @@ func (p *configParser) document(file string, text []byte) {
 		}
 		p.mapping(file, "", doc.Body, func(where, key string, v ast.Node) {
 			if !slices.Contains(sections(), key) {
-				p.fail(where, "unknown section %q%s; sections are %s", key, suggest(key, sections()), strings.Join(sections(), ", "))
+				p.fail(where, "unknown section %q%s; sections are %s", key, suggest(key, sections()),
+					strings.Join(sections(), ", "))
 				return
 			}
 			if v.Type() == ast.NullType {
@@ -106,7 +107,8 @@ func (p *configParser) override(o string) {
 		return
 	}
 	if !slices.Contains(sections(), section) {
-		p.fail(where, "unknown section %q%s; sections are %s", section, suggest(section, sections()), strings.Join(sections(), ", "))
+		p.fail(where, "unknown section %q%s; sections are %s", section, suggest(section, sections()),
+			strings.Join(sections(), ", "))
 		return
 	}
 	f, err := yamltext.Parse([]byte(value))

@@ -39,16 +39,17 @@ func TestResolve(t *testing.T) {
 		set  []string
 		want resolved
 	}{
-		"digits":          {images(28), nil, resolved{"mnist", "stretch", 28, 1, On}},
-		"small":           {images(16), nil, resolved{"conv4", "stretch", 16, 1, On}},
-		"drawings":        {images(105), nil, resolved{"conv4", "stretch", 40, 1, On}},
-		"in colour":       {images(28), []string{"data.channels=3"}, resolved{"conv4", "cover", 28, 3, On}},
-		"as they are set": {images(28), []string{"data.fit=cover", "data.size=20", "network.name=mlp", "network.normalize=true", "network.dim=2"}, resolved{"mlp", "cover", 20, 1, On}},
-		"2 dimensions":    {images(28), []string{"network.dim=2"}, resolved{"mnist", "stretch", 28, 1, Off}},
-		"3 dimensions":    {images(28), []string{"network.dim=3"}, resolved{"mnist", "stretch", 28, 1, Off}},
-		"4 dimensions":    {images(28), []string{"network.dim=4"}, resolved{"mnist", "stretch", 28, 1, On}},
-		"features":        {newFeatures(2, 2, 3), nil, resolved{"mlp", "", 0, 0, On}},
-		"linear":          {newFeatures(2, 2, 3), []string{"network.name=linear"}, resolved{"linear", "", 0, 0, On}},
+		"digits":    {images(28), nil, resolved{"mnist", "stretch", 28, 1, On}},
+		"small":     {images(16), nil, resolved{"conv4", "stretch", 16, 1, On}},
+		"drawings":  {images(105), nil, resolved{"conv4", "stretch", 40, 1, On}},
+		"in colour": {images(28), []string{"data.channels=3"}, resolved{"conv4", "cover", 28, 3, On}},
+		"as they are set": {images(28), []string{"data.fit=cover", "data.size=20", "network.name=mlp",
+			"network.normalize=true", "network.dim=2"}, resolved{"mlp", "cover", 20, 1, On}},
+		"2 dimensions": {images(28), []string{"network.dim=2"}, resolved{"mnist", "stretch", 28, 1, Off}},
+		"3 dimensions": {images(28), []string{"network.dim=3"}, resolved{"mnist", "stretch", 28, 1, Off}},
+		"4 dimensions": {images(28), []string{"network.dim=4"}, resolved{"mnist", "stretch", 28, 1, On}},
+		"features":     {newFeatures(2, 2, 3), nil, resolved{"mlp", "", 0, 0, On}},
+		"linear":       {newFeatures(2, 2, 3), []string{"network.name=linear"}, resolved{"linear", "", 0, 0, On}},
 	} {
 		cfg, err := Parse("test", nil, c.set...)
 		if err != nil {
@@ -83,7 +84,8 @@ func TestSeen(t *testing.T) {
 		if (sel.Seen != nil) != c.want {
 			t.Errorf("split %q: seen %v", c.split, sel.Seen)
 		}
-		if sel.Train.Len() != 6 || sel.Query.Len() != 4 || sel.Gallery != sel.Query || sel.Seen != nil && sel.Seen.Len() != 4 {
+		if sel.Train.Len() != 6 || sel.Query.Len() != 4 || sel.Gallery != sel.Query || sel.Seen != nil &&
+			sel.Seen.Len() != 4 {
 			t.Errorf("split %q: %d training samples, %d queries", c.split, sel.Train.Len(), sel.Query.Len())
 		}
 		if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
@@ -106,7 +108,8 @@ func TestLimitAndSpread(t *testing.T) {
 	if got := limit(p, 1); !slices.Equal(got.Label, []int64{0, 0}) || !slices.Equal(got.Fine, []int64{3, 4}) {
 		t.Errorf("labels %v, %v", got.Label, got.Fine)
 	}
-	for n, want := range map[int][]int{-1: {9, 8, 7, 6, 5}, 1: {9}, 2: {9, 7}, 3: {9, 8, 6}, 4: {9, 8, 7, 6}, 5: {9, 8, 7, 6, 5}, 6: {9, 8, 7, 6, 5}} {
+	for n, want := range map[int][]int{-1: {9, 8, 7, 6, 5}, 1: {9}, 2: {9, 7}, 3: {9, 8, 6}, 4: {9, 8, 7, 6},
+		5: {9, 8, 7, 6, 5}, 6: {9, 8, 7, 6, 5}} {
 		if got := spread(p, n); !slices.Equal(got.Index, want) {
 			t.Errorf("spread %d: %v, want %v", n, got.Index, want)
 		}
@@ -161,7 +164,8 @@ func TestMetricsOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for column, want := range map[string][]string{"fine": {"recall@1", "recall@2", "map@r", "nmi"}, "label": {"recall@1", "recall@2", "map@r", "ami"}} {
+		for column, want := range map[string][]string{"fine": {"recall@1", "recall@2", "map@r", "nmi"},
+			"label": {"recall@1", "recall@2", "map@r", "ami"}} {
 			if !last {
 				want = want[:2]
 			}
@@ -178,7 +182,8 @@ func TestMetricsOf(t *testing.T) {
 
 func TestHistoryToTheLetter(t *testing.T) {
 	history := []Epoch{
-		{Epoch: 1, LR: 0.5, Sums: Sums{Steps: 4, Loss: 2, Gradient: 6, Tuples: 8, Active: 2, Anchors: 7, NoPositive: 1, NoNegative: 2, NoCandidate: 3, Fallbacks: 5}},
+		{Epoch: 1, LR: 0.5, Sums: Sums{Steps: 4, Loss: 2, Gradient: 6, Tuples: 8, Active: 2, Anchors: 7, NoPositive: 1,
+			NoNegative: 2, NoCandidate: 3, Fallbacks: 5}},
 		{Epoch: 2, LR: 0.25, Metrics: []Metric{{"test", "fine", "recall@1", 0.125}, {"test", "label", "recall@1", 1}}},
 	}
 	var b strings.Builder
@@ -206,7 +211,8 @@ func TestHistoryToTheLetter(t *testing.T) {
 	s := res.Summary("d")
 	want2 := Summary{
 		Dir: "d", Epochs: 2, Steps: 4, Parameters: 9, Seconds: 1.235, WaitedForData: 0.5,
-		Metrics: map[string]float64{"test_recall@1": 0.125, "test_label_recall@1": 1}, Warnings: []string{"epoch 2: idle"},
+		Metrics:  map[string]float64{"test_recall@1": 0.125, "test_label_recall@1": 1},
+		Warnings: []string{"epoch 2: idle"},
 	}
 	if d := cmp.Diff(want2, s); d != "" {
 		t.Errorf("-want +got\n%s", d)
@@ -362,7 +368,8 @@ func secondStep(t *testing.T, cfg TrainConfig) float64 {
 
 // What an epoch adds up is of its steps: nothing is taken away, nothing missed.
 func TestSumsOfAnEpoch(t *testing.T) {
-	cfg, err := Parse("test", nil, "network.name=mlp", "network.width=8", "network.dim=2", "sample.classes=2", "sample.per_class=16",
+	cfg, err := Parse("test", nil, "network.name=mlp", "network.width=8", "network.dim=2", "sample.classes=2",
+		"sample.per_class=16",
 		"sample.batches=5", "train.epochs=1", "train.optimizer=sgd", "train.lr=1e-12", "loss.margin=100")
 	if err != nil {
 		t.Fatal(err)
@@ -378,6 +385,7 @@ func TestSumsOfAnEpoch(t *testing.T) {
 		t.Errorf("%+v: want 5 steps of 32 samples, an active triplet each", s)
 	}
 	if s.Gradient <= 0 || s.MeanLoss() < 50 || s.MeanLoss() > 110 {
-		t.Errorf("gradient %v, mean loss %v: want a positive one, and about the margin of 100", s.Gradient, s.MeanLoss())
+		t.Errorf("gradient %v, mean loss %v: want a positive one, and about the margin of 100", s.Gradient,
+			s.MeanLoss())
 	}
 }

@@ -40,11 +40,13 @@ func TestPretrained(t *testing.T) {
 	if err := tr.loop(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.net.Params())-2 || len(got.Missing)+len(got.Unexpected) != 0 {
+	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.net.Params())-2 ||
+		len(got.Missing)+len(got.Unexpected) != 0 {
 		t.Errorf("report %+v", got)
 	}
 	cfg.Network.Pretrained = filepath.Join(dir, "none.pth")
-	if _, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil || !strings.Contains(err.Error(), "network.pretrained") {
+	if _, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil ||
+		!strings.Contains(err.Error(), "network.pretrained") {
 		t.Errorf("missing file: error %v", err)
 	}
 }

@@ -176,7 +176,8 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	}
 	t.notes = t.from.notes()
 	if t.from.classes < 2 {
-		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart", className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
+		return nil, fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart",
+			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
 	}
 	t.cfg.resolve(d, &o)
 	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
@@ -283,7 +284,8 @@ func (t *trainer) loop(ctx context.Context) error {
 			return err
 		}
 		trained := time.Now()
-		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate, Warning: t.state.Sums.idle(&t.options)}
+		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate,
+			Warning: t.state.Sums.idle(&t.options)}
 		last := row.Epoch == t.cfg.Train.Epochs
 		if last || row.Epoch%t.cfg.Eval.Every == 0 {
 			// What was trained outlives scores that cannot be had.
@@ -327,7 +329,8 @@ func (t *trainer) unscored(err error) error {
 	if t.opts.Dir == "" || interrupted(err) {
 		return err
 	}
-	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
+	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set "+
+		"eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
 }
 
 // Stopped is the error of a run that was interrupted and has written its
@@ -381,7 +384,8 @@ func (t *trainer) epoch(ctx context.Context) error {
 		}
 		b, err := st.Next()
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("epoch %d: the data ended after %d of %d batches", t.state.Epoch+1, t.state.Step, len(batches))
+			return fmt.Errorf("epoch %d: the data ended after %d of %d batches", t.state.Epoch+1, t.state.Step,
+				len(batches))
 		}
 		if err != nil {
 			return t.stopped(err)
@@ -410,7 +414,8 @@ func (t *trainer) kept() string {
 	if _, err := os.Stat(CheckpointPath(t.opts.Dir)); err != nil {
 		return ""
 	}
-	return fmt.Sprintf("\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often helps", filepath.Join(t.opts.Dir, checkpointDir))
+	return fmt.Sprintf("\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
+		"helps", filepath.Join(t.opts.Dir, checkpointDir))
 }
 
 // step makes one training step on a batch.
@@ -494,7 +499,8 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]Metric,
 			if err := t.opts.files.MkdirAll(dir); err != nil {
 				return nil, t.explain(err)
 			}
-			if err := t.writeEmbeddings(filepath.Join(SnapshotDir, fmt.Sprintf("%04d_%s_", epoch, s.name)), s.q); err != nil {
+			if err := t.writeEmbeddings(filepath.Join(SnapshotDir, fmt.Sprintf("%04d_%s_", epoch, s.name)),
+				s.q); err != nil {
 				return nil, err
 			}
 		}
@@ -506,7 +512,8 @@ func (t *trainer) writeMetrics() error {
 	if t.opts.Dir == "" {
 		return nil
 	}
-	return t.write(filepath.Join(t.opts.Dir, MetricsFile), func(w io.Writer) error { return writeHistory(w, t.state.History) })
+	return t.write(filepath.Join(t.opts.Dir, MetricsFile),
+		func(w io.Writer) error { return writeHistory(w, t.state.History) })
 }
 
 func (t *trainer) writeTiming() error {
@@ -518,7 +525,8 @@ func (t *trainer) writeTiming() error {
 
 // finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context) (*Result, error) {
-	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began), Wait: t.feed.stats().WaitShare(), Notes: t.notes}
+	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: t.state.History, Net: t.net, Took: time.Since(t.began),
+		Wait: t.feed.stats().WaitShare(), Notes: t.notes}
 	for _, p := range t.net.Params() {
 		if p.Grad != nil {
 			res.Params += len(p.Value)
@@ -576,7 +584,8 @@ func (t *trainer) leftOut() []data.LeftOut {
 // description's remarks.
 func (t *trainer) saveModel() error {
 	t.net.Spec().Meta = map[string]string{
-		"pixels": t.cfg.Data.Pixels, "channels": strconv.Itoa(t.cfg.Data.Channels), "loss": fmt.Sprint(t.cfg.Loss["name"]),
+		"pixels": t.cfg.Data.Pixels, "channels": strconv.Itoa(t.cfg.Data.Channels),
+		"loss": fmt.Sprint(t.cfg.Loss["name"]),
 	}
 	t.modelSaved = true
 	if t.opts.Dir == "" {

@@ -64,7 +64,8 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 		t.Errorf("Recall@1 by the training label is %v, %v after training on four separate blobs", r1, ok)
 	}
 	// The files say what the result says, by an independent way.
-	tab, err := embedding.Load(filepath.Join(dir, "embeddings.npy"), filepath.Join(dir, "labels.csv"), []string{"label"})
+	tab, err := embedding.Load(filepath.Join(dir, "embeddings.npy"), filepath.Join(dir, "labels.csv"),
+		[]string{"label"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,8 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameFolders(t, dir, dir2)
-	if _, err := Run(t.Context(), again, Options{Dir: dir2, Dataset: newBlobs(4, 40, 16)}); err == nil || !strings.Contains(err.Error(), "--resume") {
+	if _, err := Run(t.Context(), again, Options{Dir: dir2, Dataset: newBlobs(4, 40, 16)}); err == nil ||
+		!strings.Contains(err.Error(), "--resume") {
 		t.Errorf("a second run into the same folder: %v", err)
 	}
 }
@@ -202,17 +204,19 @@ func TestInterruptedAndResumed(t *testing.T) {
 	got := filepath.Join(t.TempDir(), "stopped")
 	for k, at := range [][2]int{{1, 2}, {1, 3}, {1, 6}, {2, 5}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := Run(ctx, smallConfig(t), Options{Dir: got, Resume: k > 0, Dataset: newBlobs(4, 20, 16), Observe: func(e Event) {
-			if e.Stage == Stepped && e.Epoch == at[0] && e.Step == at[1] {
-				cancel()
-			}
-		}})
+		_, err := Run(ctx, smallConfig(t),
+			Options{Dir: got, Resume: k > 0, Dataset: newBlobs(4, 20, 16), Observe: func(e Event) {
+				if e.Stage == Stepped && e.Epoch == at[0] && e.Step == at[1] {
+					cancel()
+				}
+			}})
 		cancel()
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "--resume") {
 			t.Fatalf("interrupted at %v: %v", at, err)
 		}
 	}
-	if _, err := Run(t.Context(), smallConfig(t), Options{Dir: got, Resume: true, Dataset: newBlobs(4, 20, 16)}); err != nil {
+	if _, err := Run(t.Context(), smallConfig(t),
+		Options{Dir: got, Resume: true, Dataset: newBlobs(4, 20, 16)}); err != nil {
 		t.Fatal(err)
 	}
 	sameFolders(t, want, got)
@@ -222,7 +226,8 @@ func TestInterruptedAndResumed(t *testing.T) {
 func TestResumeFinished(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	for _, resume := range []bool{false, true} {
-		if _, err := Run(t.Context(), smallConfig(t), Options{Dir: dir, Resume: resume, Dataset: newBlobs(4, 20, 16)}); err != nil {
+		if _, err := Run(t.Context(), smallConfig(t),
+			Options{Dir: dir, Resume: resume, Dataset: newBlobs(4, 20, 16)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -257,9 +262,10 @@ func TestResumeRefuses(t *testing.T) {
 	}{
 		"other data":    {good, newBlobs(4, 24, 16), same, "training samples"},
 		"other network": {good, newBlobs(4, 20, 16), func(c *Config) { c.Network.Width = 9 }, "network"},
-		"damaged":       {append(good[:len(good)-9:len(good)-9], 1, 2, 3, 4, 5, 6, 7, 8, 9), newBlobs(4, 20, 16), same, "damaged"},
-		"truncated":     {good[:len(good)/2], newBlobs(4, 20, 16), same, CheckpointPath(dir)},
-		"empty":         {nil, newBlobs(4, 20, 16), same, CheckpointPath(dir)},
+		"damaged": {append(good[:len(good)-9:len(good)-9], 1, 2, 3, 4, 5, 6, 7, 8, 9), newBlobs(4, 20, 16), same,
+			"damaged"},
+		"truncated": {good[:len(good)/2], newBlobs(4, 20, 16), same, CheckpointPath(dir)},
+		"empty":     {nil, newBlobs(4, 20, 16), same, CheckpointPath(dir)},
 	} {
 		if err := os.WriteFile(CheckpointPath(dir), c.file, 0o644); err != nil {
 			t.Fatal(err)
@@ -315,10 +321,12 @@ func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	tr := &trainer{opts: Options{Dir: dir}}
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if err := tr.explain(full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "start again") {
+	if err := tr.explain(full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") ||
+		!strings.Contains(err.Error(), "start again") {
 		t.Errorf("a full disk before there is a run: %v", err)
 	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, checkpointDir), 0o755), os.WriteFile(filepath.Join(dir, ConfigFile), nil, 0o644)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, checkpointDir), 0o755),
+		os.WriteFile(filepath.Join(dir, ConfigFile), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.explain(full); !strings.Contains(err.Error(), "--resume "+dir) {
@@ -352,7 +360,8 @@ func TestFullDiskMidRun(t *testing.T) {
 	if err := os.RemoveAll(obstacle); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), smallConfig(t), Options{Dir: got, Resume: true, Dataset: newBlobs(4, 20, 16)}); err != nil {
+	if _, err := Run(t.Context(), smallConfig(t),
+		Options{Dir: got, Resume: true, Dataset: newBlobs(4, 20, 16)}); err != nil {
 		t.Fatal(err)
 	}
 	sameFolders(t, want, got)
@@ -372,7 +381,8 @@ func TestSnapshots(t *testing.T) {
 	files := folder(t, dir)
 	for _, e := range []string{"0000", "0002", "0003"} {
 		for _, set := range []string{"test", "train"} {
-			if files["snapshots/"+e+"_"+set+"_embeddings.npy"] == "" || files["snapshots/"+e+"_"+set+"_labels.csv"] == "" {
+			if files["snapshots/"+e+"_"+set+"_embeddings.npy"] == "" ||
+				files["snapshots/"+e+"_"+set+"_labels.csv"] == "" {
 				t.Errorf("no snapshot of the %s samples after epoch %s", set, e)
 			}
 		}
@@ -386,7 +396,8 @@ func TestSnapshots(t *testing.T) {
 	if files["snapshots/0000_test_embeddings.npy"] == files["embeddings.npy"] {
 		t.Error("training changed nothing")
 	}
-	for key, want := range map[string]bool{"test_nmi": true, "test_label_nmi+2": true, "test_label_nmi": false, "test_nmi+2": false} {
+	for key, want := range map[string]bool{"test_nmi": true, "test_label_nmi+2": true, "test_label_nmi": false,
+		"test_nmi+2": false} {
 		if _, ok := res.Last().Metric(key); ok != want {
 			t.Errorf("metric %s: %v", key, ok)
 		}
@@ -415,18 +426,21 @@ func TestRunErrors(t *testing.T) {
 		data   *data.Dataset
 		want   string
 	}{
-		"no data":           {func(*Config) {}, nil, "--data"},
-		"impossible pool":   {func(c *Config) { c.Network.Name = "conv4"; c.Data.Size = 8 }, newBlobs(4, 8, 8), "network conv4"},
-		"unknown network":   {func(c *Config) { c.Network.Name = "conv5" }, newBlobs(4, 8, 16), "conv5"},
-		"too many classes":  {func(c *Config) { c.Sample.Classes = 9 }, newBlobs(4, 8, 16), "9 classes"},
-		"one class":         {func(c *Config) { c.Data.TrainClasses = "0"; c.Data.TestClasses = "1,2" }, newBlobs(4, 8, 16), "only one label"},
+		"no data": {func(*Config) {}, nil, "--data"},
+		"impossible pool": {func(c *Config) { c.Network.Name = "conv4"; c.Data.Size = 8 }, newBlobs(4, 8, 8),
+			"network conv4"},
+		"unknown network":  {func(c *Config) { c.Network.Name = "conv5" }, newBlobs(4, 8, 16), "conv5"},
+		"too many classes": {func(c *Config) { c.Sample.Classes = 9 }, newBlobs(4, 8, 16), "9 classes"},
+		"one class": {func(c *Config) { c.Data.TrainClasses = "0"; c.Data.TestClasses = "1,2" },
+			newBlobs(4, 8, 16), "only one label"},
 		"unknown label":     {func(c *Config) { c.Data.Label = "colour" }, newBlobs(4, 8, 16), "colour"},
 		"bad value":         {func(c *Config) { c.Train.LR = math.NaN() }, newBlobs(4, 8, 16), "train.lr"},
 		"unknown loss":      {func(c *Config) { c.Loss = Section{"name": "x"} }, newBlobs(4, 8, 16), "loss"},
 		"one class a batch": {func(c *Config) { c.Sample.Classes = 1 }, newBlobs(4, 8, 16), "sample.classes"},
 		"one of a class":    {func(c *Config) { c.Sample.PerClass = 1 }, newBlobs(4, 8, 16), "sample.per_class"},
 		"one picture each":  {func(c *Config) { c.Data.TrainLimit = 1 }, newBlobs(6, 8, 16), "one picture only"},
-		"group fits none":   {func(c *Config) { c.Train.Groups = GroupList{{Prefix: "nowhere", Scale: 1}} }, newBlobs(4, 8, 16), "nowhere"},
+		"group fits none": {func(c *Config) { c.Train.Groups = GroupList{{Prefix: "nowhere", Scale: 1}} },
+			newBlobs(4, 8, 16), "nowhere"},
 	} {
 		cfg := Default()
 		c.change(&cfg)
@@ -467,7 +481,8 @@ func TestSmallClasses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if row := res.Last(); row.Active*10 < row.Tuples || row.NoPositive > 0 || row.Tuples != row.Steps*min(9*perClass, 128) {
+			if row := res.Last(); row.Active*10 < row.Tuples || row.NoPositive > 0 ||
+				row.Tuples != row.Steps*min(9*perClass, 128) {
 				t.Errorf("%d images a class, %s positives: %+v", perClass, positives, row.Sums)
 			}
 		}
@@ -483,7 +498,8 @@ func TestPictureListedTwice(t *testing.T) {
 			d.Names[8*c+k] = d.Names[8*c]
 		}
 	}
-	if _, err := Run(t.Context(), Default(), Options{Dataset: d}); err == nil || !strings.Contains(err.Error(), "one picture only") {
+	if _, err := Run(t.Context(), Default(), Options{Dataset: d}); err == nil ||
+		!strings.Contains(err.Error(), "one picture only") {
 		t.Errorf("classes of one picture, listed four times: %v", err)
 	}
 	d.Names[1] = "another" // class 0 has two

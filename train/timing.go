@@ -23,7 +23,8 @@ func writeTiming(w io.Writer, list []timing) error {
 		return err
 	}
 	for _, t := range list {
-		_, err := fmt.Fprintf(w, "%d,%.3f,%.3f,%d,%.1f\n", t.epoch, t.train.Seconds(), t.eval.Seconds(), t.images, float64(t.images)/max(t.train.Seconds(), 1e-3))
+		_, err := fmt.Fprintf(w, "%d,%.3f,%.3f,%d,%.1f\n", t.epoch, t.train.Seconds(), t.eval.Seconds(), t.images,
+			float64(t.images)/max(t.train.Seconds(), 1e-3))
 		if err != nil {
 			return err
 		}

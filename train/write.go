@@ -13,7 +13,8 @@ import (
 
 // YAML writes the configuration with every key, as Parse reads it.
 func (c *Config) YAML() []byte {
-	out, err := yaml.MarshalWithOptions(c, yaml.Flow(false), yaml.IndentSequence(true), yaml.CustomMarshaler(scalarText))
+	out, err := yaml.MarshalWithOptions(c, yaml.Flow(false), yaml.IndentSequence(true),
+		yaml.CustomMarshaler(scalarText))
 	if err != nil {
 		panic(fmt.Sprintf("train: writing a configuration: %v", err))
 	}

@@ -14,7 +14,8 @@ import (
 func TestAbsurdSettings(t *testing.T) {
 	dir := t.TempDir()
 	e := filepath.Join(dir, "e.csv")
-	if err := os.WriteFile(e, []byte("embedding_0,embedding_1,label\n1,0,a\n0.9,0.1,a\n0,1,b\n0.1,0.9,b\n"), 0o600); err != nil {
+	if err := os.WriteFile(e, []byte("embedding_0,embedding_1,label\n1,0,a\n0.9,0.1,a\n0,1,b\n0.1,0.9,b\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -22,16 +23,19 @@ func TestAbsurdSettings(t *testing.T) {
 		code int
 		says string
 	}{
-		{"eval --embeddings E --bootstrap 1000000000 --metrics recall@1,mrr", exitFailure, "1000000000 resamples of 2 metrics: needs 29.8 GiB, the limit is 1 GiB: raise --memory"},
+		{"eval --embeddings E --bootstrap 1000000000 --metrics recall@1,mrr", exitFailure,
+			"1000000000 resamples of 2 metrics: needs 29.8 GiB, the limit is 1 GiB: raise --memory"},
 		{"eval --embeddings E --worst 1000000000 --metrics recall@1", exitOK, ""},
 		{"eval --embeddings E --metrics recall@1000000000000", exitOK, ""},
 		{"eval --embeddings E --metrics recall@1..1000000000", exitUsage, "at most 10000 long"},
 		{"eval --embeddings E --scratch 0", exitUsage, "--scratch 0: want at least 1 MiB"},
-		{"loss --embeddings E --loss softtriple --set centers=1000000000", exitUsage, "proxies of 2 classes, 1000000000 for each: needs 29.8 GiB, the limit is 1 GiB"},
+		{"loss --embeddings E --loss softtriple --set centers=1000000000", exitUsage,
+			"proxies of 2 classes, 1000000000 for each: needs 29.8 GiB, the limit is 1 GiB"},
 		{"loss --embeddings E --set memory=2000000000", exitOK, ""},
 		{"neighbours --embeddings E --queries 0 --out D", exitUsage, "--queries 0"},
 		{"neighbours --embeddings E --queries 1000000000 --neighbours 1000000000 --out D", exitOK, ""},
-		{"theory noise --dim 1000000000", exitFailure, "--dim 1000000000, --restarts 4, --draws 4000: needs 1.05 TiB, the limit is 1 GiB"},
+		{"theory noise --dim 1000000000", exitFailure,
+			"--dim 1000000000, --restarts 4, --draws 4000: needs 1.05 TiB, the limit is 1 GiB"},
 		{"theory noise --restarts 1000000000000", exitFailure, "the limit is 1 GiB"},
 		{"theory noise --draws 1000000000000", exitFailure, "the limit is 1 GiB"},
 		{"data info D --sheet S --rows -1", exitUsage, "--rows -1, --cols 10: want at least 1"},
@@ -76,7 +80,8 @@ func TestSheetIsAsWideAsItsLargestClass(t *testing.T) {
 	sheet := filepath.Join(dir, "sheet.png")
 	width := func(cols string) int {
 		t.Helper()
-		if code, _, errOut := runArgs(t, "data", "info", filepath.Join(dir, "set"), "--sheet", sheet, "--cols", cols); code != exitOK {
+		if code, _, errOut := runArgs(t, "data", "info", filepath.Join(dir, "set"), "--sheet", sheet, "--cols",
+			cols); code != exitOK {
 			t.Fatalf("--cols %s: %s", cols, errOut)
 		}
 		f, err := os.Open(sheet)

@@ -62,11 +62,13 @@ with the share of the machine's peak rate that each layer reaches (more than
 			return o.run(cmd.Context(), a, cases)
 		},
 	}
-	cmd.Flags().StringVar(&peer.Script, "peer", "", "script that times the same cases in another toolkit, such as bench/peer.py")
+	cmd.Flags().StringVar(&peer.Script, "peer", "",
+		"script that times the same cases in another toolkit, such as bench/peer.py")
 	cmd.Flags().StringVar(&peer.Python, "python", "/usr/bin/python3", "interpreter for --peer")
 	cmd.Flags().BoolVar(&o.layers, "layers", false, "break a network's time down by layer")
 	cmd.Flags().StringVar(&o.record, "record", "", "file (.json) to write the figures to")
-	cmd.Flags().StringVar(&o.processor, "processor", "", "name of the processor in the record (default: what the system calls it)")
+	cmd.Flags().StringVar(&o.processor, "processor", "",
+		"name of the processor in the record (default: what the system calls it)")
 	return cmd
 }
 
@@ -79,7 +81,8 @@ type benchOptions struct {
 func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) error {
 	record := bench.NewRecord(o.processor, o.peer)
 	if o.record != "" && record.Busy() {
-		fmt.Fprintf(a.err, "the machine is busy with other work (load %.1f): these figures will not be good enough to keep\n", *record.Load)
+		fmt.Fprintf(a.err, "the machine is busy with other work (load %.1f): these figures will not be good enough "+
+			"to keep\n", *record.Load)
 	}
 	if o.record != "" {
 		if err := os.MkdirAll(filepath.Dir(o.record), 0o777); err != nil {
@@ -129,8 +132,10 @@ func printBench(a *app, results []bench.Result) error {
 		if r.Peer != nil {
 			peer = *r.Peer
 		}
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS, r.PerS,
-			orDash(r.GFLOPS, "%.0f"), orDash(peer.MedianMS, "%.3f"), orDash(peer.MinMS, "%.3f"), orDash(peer.MaxMS, "%.3f"), orDash(r.Ratio, "%.2fx"))
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS,
+			r.PerS,
+			orDash(r.GFLOPS, "%.0f"), orDash(peer.MedianMS, "%.3f"), orDash(peer.MinMS, "%.3f"),
+			orDash(peer.MaxMS, "%.3f"), orDash(r.Ratio, "%.2fx"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -142,7 +147,8 @@ func printBench(a *app, results []bench.Result) error {
 		fmt.Fprintf(a.out, "\n%s, by layer\n", r.Case)
 		fmt.Fprintln(w, "layer\toutput\tforward ms\tGFLOP/s\tbackward ms\tGFLOP/s\tshare of peak\t")
 		for _, l := range r.Layers {
-			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f\t%s\t%s\t\n", l.Name, l.Output, l.ForwardMS, orDash(l.ForwardGFLOPS, "%.0f"),
+			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f\t%s\t%s\t\n", l.Name, l.Output, l.ForwardMS,
+				orDash(l.ForwardGFLOPS, "%.0f"),
 				l.BackwardMS, orDash(l.BackwardGFLOPS, "%.0f"), orDash(100*l.Share, "%.0f %%"))
 		}
 		if err := w.Flush(); err != nil {

@@ -62,7 +62,8 @@ func newDataList(a *app, dir *string) *cobra.Command {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			_, err = io.WriteString(a.out, "\n'kindred data get NAME' fetches a set, or says which files to put where.\n")
+			_, err = io.WriteString(a.out,
+				"\n'kindred data get NAME' fetches a set, or says which files to put where.\n")
 			return err
 		},
 	}
@@ -89,7 +90,8 @@ func listSets(home string) []listed {
 	}
 	for _, e := range entries {
 		if e.IsDir() && !known[e.Name()] && e.Name()[0] != '.' {
-			sets = append(sets, listed{Name: e.Name(), Path: filepath.Join(home, e.Name()), Present: true, About: "a folder of your own"})
+			sets = append(sets, listed{Name: e.Name(), Path: filepath.Join(home, e.Name()), Present: true,
+				About: "a folder of your own"})
 		}
 	}
 	return sets

@@ -139,7 +139,8 @@ func printLabels(out io.Writer, l inspect.Labels, most int) error {
 	if len(counts) == 0 {
 		return nil
 	}
-	fmt.Fprintf(out, "\nlabel %s%s: %d classes of %d to %d samples (median %d)", l.Column, role, len(counts), counts[0], counts[len(counts)-1], counts[len(counts)/2])
+	fmt.Fprintf(out, "\nlabel %s%s: %d classes of %d to %d samples (median %d)", l.Column, role, len(counts), counts[0],
+		counts[len(counts)-1], counts[len(counts)/2])
 	if l.Singletons > 0 {
 		fmt.Fprintf(out, "; %d with one sample only", l.Singletons)
 	}
@@ -165,7 +166,8 @@ func printDuplicates(out io.Writer, groups []inspect.Group, most int) {
 			leaks++
 		}
 	}
-	fmt.Fprintf(out, "duplicates: %d pictures occur more than once; %d of them under different labels, %d on both sides of the split\n", len(groups), conflicts, leaks)
+	fmt.Fprintf(out, "duplicates: %d pictures occur more than once; %d of them under different labels, %d on both "+
+		"sides of the split\n", len(groups), conflicts, leaks)
 	for _, g := range groups[:min(most, len(groups))] {
 		kind := "same pixels"
 		if g.Near {

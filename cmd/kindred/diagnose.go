@@ -64,12 +64,14 @@ column fine, or label if the training labels are called coarse.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "file of embeddings, the same as an argument ("+strings.Join(embedding.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "",
+		"file of embeddings, the same as an argument ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels for all files of embeddings; default: those in the file")
 	fs.StringVar(&f.label, "label", "", "column of the training labels")
 	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean or cosine")
-	fs.StringVar(&f.set, "set", "test", "which set of a run: test, seen (test samples of the training classes) or train")
+	fs.StringVar(&f.set, "set", "test",
+		"which set of a run: test, seen (test samples of the training classes) or train")
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
 	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors to use for the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
@@ -82,7 +84,8 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	if err != nil {
 		return usageError{err}
 	}
-	if err := cmp.Or(positive("margin", f.margin), atLeast("anchors", f.anchors, 1), atLeast("classes", f.classes, 0)); err != nil {
+	if err := cmp.Or(positive("margin", f.margin), atLeast("anchors", f.anchors, 1),
+		atLeast("classes", f.classes, 0)); err != nil {
 		return err
 	}
 	if f.set != "test" && f.set != "seen" && f.set != "train" {
@@ -148,7 +151,8 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 			labels = filepath.Join(arg, prefix+"labels.csv")
 		}
 		if _, err := os.Stat(embeddings); errors.Is(err, fs.ErrNotExist) {
-			return diagnose.Input{}, fmt.Errorf("%s has no %sembeddings.npy: it is not the folder of a run, or the run kept no %s set", arg, prefix, f.set)
+			return diagnose.Input{}, fmt.Errorf("%s has no %sembeddings.npy: it is not the folder of a run, or the "+
+				"run kept no %s set", arg, prefix, f.set)
 		}
 	}
 	l, err := embedding.LoadCoarse(embeddings, labels, f.label, f.fine)
@@ -191,6 +195,7 @@ func writeDiagnoses(dir string, named []namedDiagnosis) error {
 		}
 		drawn = append(drawn, diagnosed.Draw(n.Name, n.Result))
 	}
-	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the samples within a class?", Sections: report.DiagnosisSections(drawn...)}
+	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
+		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}
 	return page.WriteFile(filepath.Join(dir, "diagnosis.html"))
 }

@@ -41,7 +41,8 @@ E.npy, unless --labels names another.`,
 			if err != nil {
 				return err
 			}
-			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop, Outside: outside}, dataHome(dataDir))
+			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop,
+				Outside: outside}, dataHome(dataDir))
 			if err != nil {
 				return err
 			}
@@ -63,7 +64,8 @@ E.npy, unless --labels names another.`,
 			}
 			a.sayLeftOut(e.LeftOut)
 			if a.json {
-				return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols, "left_out": e.LeftOut})
+				return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols,
+					"left_out": e.LeftOut})
 			}
 			words := a.out
 			if isStdout(out) || isStdout(labels) {
@@ -80,9 +82,11 @@ E.npy, unless --labels names another.`,
 	fs.StringVar(&run, "run", "", "folder of a finished run")
 	fs.StringVar(&path, "data", "", "data set by name, folder, manifest, benchmark root or file of features (.npy)")
 	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it")
-	fs.StringVar(&dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.StringVar(&dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy); - for standard output")
-	fs.StringVar(&labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the embeddings, NAME.labels.csv for NAME.npy")
+	fs.StringVar(&labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
+		"embeddings, NAME.labels.csv for NAME.npy")
 	addOutside(cmd, &outside)
 	return cmd
 }

@@ -29,12 +29,15 @@ func TestEmbedWritesLabelsBeside(t *testing.T) {
 		t.Errorf("embed does not say where the labels are: %s", says)
 	}
 	text, err := os.ReadFile(labels)
-	if err != nil || strings.Count(string(text), "\n") != 19 || !strings.HasPrefix(string(text), "path,label,coarse\nc0/0.png,c0,c0\n") {
+	if err != nil || strings.Count(string(text), "\n") != 19 ||
+		!strings.HasPrefix(string(text), "path,label,coarse\nc0/0.png,c0,c0\n") {
 		t.Fatalf("%v: %s", err, text)
 	}
 	must("eval", "--embeddings", out, "--labels", labels)
 	must("map", "--embeddings", out, "--labels", labels, "--method", "pca", "--out", filepath.Join(tmp, "map"))
-	must(append([]string{"train", "--data", out, "--out", filepath.Join(tmp, "again"), "--set", "data.split=images:0.3"}, small...)...) // finds the labels itself
+	// finds the labels itself
+	must(append([]string{"train", "--data", out, "--out", filepath.Join(tmp, "again"), "--set",
+		"data.split=images:0.3"}, small...)...)
 	var byFlag, byArgument any
 	for v, args := range map[*any][]string{
 		&byFlag:     {"diagnose", "--embeddings", out, "--labels", labels, "--json"},
@@ -54,7 +57,8 @@ func TestEmbedWritesLabelsBeside(t *testing.T) {
 	other := filepath.Join(tmp, "other.csv")
 	must("embed", "--run", run, "--data", dir, "--out", filepath.Join(tmp, "F.npy"), "--labels", other)
 	must("embed", "--run", run, "--data", dir, "--out", filepath.Join(tmp, "raw"))
-	for name, want := range map[string]bool{"other.csv": true, "F.labels.csv": false, "raw": true, "raw.labels.csv": false} {
+	for name, want := range map[string]bool{"other.csv": true, "F.labels.csv": false, "raw": true,
+		"raw.labels.csv": false} {
 		if _, err := os.Stat(filepath.Join(tmp, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}

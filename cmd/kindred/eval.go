@@ -54,13 +54,16 @@ nmi and ami use the arithmetic mean of the entropies.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings of the queries ("+strings.Join(embedding.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "",
+		"embeddings of the queries ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file")
 	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
 	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")
-	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to use; default: those of label, fine and coarse that exist")
+	fs.StringSliceVar(&f.columns, "columns", nil,
+		"columns of labels to use; default: those of label, fine and coarse that exist")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
-	fs.StringVar(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi", "metrics to compute")
+	fs.StringVar(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
+		"metrics to compute")
 	fs.StringVar(&f.assignments, "assignments", "", "score this clustering instead of running k-means")
 	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, of which the best is used")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
@@ -155,7 +158,8 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":
 		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
 	}
-	if err := cmp.Or(atLeast("restarts", f.restarts, 1), atLeast("iterations", f.iterations, 1), atLeast("bootstrap", f.bootstrap, 0),
+	if err := cmp.Or(atLeast("restarts", f.restarts, 1), atLeast("iterations", f.iterations, 1),
+		atLeast("bootstrap", f.bootstrap, 0),
 		atLeast("worst", f.worst, 0), atLeast("batch", f.batch, 0), mebibytes("scratch", f.scratch)); err != nil {
 		return cfg, err
 	}

@@ -32,7 +32,8 @@ func embeddingsCSV(t *testing.T) string {
 func TestEvalAndDiagnoseCommands(t *testing.T) {
 	path, dir := embeddingsCSV(t), t.TempDir()
 	var out, errOut bytes.Buffer
-	code := run(context.Background(), []string{"eval", "--embeddings", path, "--metrics", "recall@1,nmi", "--json", "--out", dir}, &out, &errOut)
+	code := run(context.Background(),
+		[]string{"eval", "--embeddings", path, "--metrics", "recall@1,nmi", "--json", "--out", dir}, &out, &errOut)
 	var doc struct {
 		Metrics  map[string]float64
 		Queries  int
@@ -45,14 +46,16 @@ func TestEvalAndDiagnoseCommands(t *testing.T) {
 		t.Errorf("%s", out.String())
 	}
 	out.Reset()
-	if code := run(context.Background(), []string{"diagnose", path, "--json", "--out", dir}, &out, &errOut); code != exitOK {
+	if code := run(context.Background(), []string{"diagnose", path, "--json", "--out", dir}, &out,
+		&errOut); code != exitOK {
 		t.Fatalf("status %d: %s", code, errOut.String())
 	}
 	var verdict struct{ Verdict struct{ State string } }
 	if err := json.Unmarshal(out.Bytes(), &verdict); err != nil || verdict.Verdict.State == "" {
 		t.Errorf("%v: %s", err, out.String())
 	}
-	for _, name := range []string{"eval.json", "eval.csv", "eval.md", "diagnosis.json", "diagnosis.html", "classes.csv", "triplets.csv"} {
+	for _, name := range []string{"eval.json", "eval.csv", "eval.md", "diagnosis.json", "diagnosis.html", "classes.csv",
+		"triplets.csv"} {
 		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

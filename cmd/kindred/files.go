@@ -38,7 +38,8 @@ func dataHome(flag string) string {
 func commandLine(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_") != "" {
+		if w == "" ||
+			strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_") != "" {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		quoted[i] = w

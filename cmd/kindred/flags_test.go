@@ -18,7 +18,8 @@ func TestNumbersOfFlags(t *testing.T) {
 	diagnose := []string{"diagnose", e, "--labels", y}
 	mapping := []string{"map", "--embeddings", e, "--labels", y, "--out", out}
 	info := []string{"data", "info", set, "--sheet", filepath.Join(out, "sheet.png")}
-	field, live := []string{"theory", "field", "--out", out}, []string{"theory", "live", "--embeddings", e, "--out", out}
+	field, live := []string{"theory", "field", "--out", out},
+		[]string{"theory", "live", "--embeddings", e, "--out", out}
 	for _, c := range []struct {
 		command []string
 		flag    string
@@ -69,7 +70,8 @@ func TestNumbersOfFlags(t *testing.T) {
 // As many columns as there are not: the sheet is as wide as its largest class.
 func TestSheetOfMoreImagesThanThereAre(t *testing.T) {
 	sheet := filepath.Join(t.TempDir(), "sheet.png")
-	if code, _, errOut := runArgs(t, "data", "info", photos(t), "--sheet", sheet, "--rows", "100000000", "--cols", "100000000"); code != exitOK {
+	if code, _, errOut := runArgs(t, "data", "info", photos(t), "--sheet", sheet, "--rows", "100000000", "--cols",
+		"100000000"); code != exitOK {
 		t.Errorf("status %d, %q", code, errOut)
 	}
 }
@@ -85,7 +87,8 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%g passes", v)
 		}
 	}
-	if mebibytes("x", 1) != nil || mebibytes("x", math.MaxInt64>>20) != nil || mebibytes("x", math.MaxInt64>>20+1) == nil {
+	if mebibytes("x", 1) != nil || mebibytes("x", math.MaxInt64>>20) != nil ||
+		mebibytes("x", math.MaxInt64>>20+1) == nil {
 		t.Error("sizes in MiB")
 	}
 	if positive("x", 5e-324) != nil || positive("x", math.MaxFloat64) != nil {

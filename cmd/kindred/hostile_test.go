@@ -96,15 +96,18 @@ func TestHostileNames(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	e, y := filepath.Join(dir, "e.csv"), filepath.Join(dir, "labels.csv")
 	for name, args := range map[string][]string{
-		"eval":          {"eval", "--embeddings", e, "--labels", y, "--metrics", "recall@1,nmi", "--per-class", "--worst", "30", "--bootstrap", "5", "--out", filepath.Join(out, "eval")},
-		"eval markdown": {"eval", "--embeddings", e, "--labels", y, "--metrics", "recall@1", "--per-class", "--format", "markdown"},
-		"diagnose":      {"diagnose", e, "--labels", y, "--out", filepath.Join(out, "diagnose")},
-		"diagnose two":  {"diagnose", e, dir, "--labels", y, "--out", filepath.Join(out, "two")},
-		"map":           {"map", "--embeddings", e, "--labels", y, "--iterations", "20", "--out", filepath.Join(out, "map")},
-		"neighbours":    {"neighbours", "--embeddings", e, "--labels", y, "--out", filepath.Join(out, "neighbours")},
-		"report":        {"report", dir, "--out", filepath.Join(out, "report")},
-		"mistake":       {"eval", "--embeddings", filepath.Join(dir, "none\x1b[2J\u202e.csv")},
-		"usage":         {"eval", "--embeddings", e, "--format", "\x1b[2J"},
+		"eval": {"eval", "--embeddings", e, "--labels", y, "--metrics", "recall@1,nmi", "--per-class",
+			"--worst", "30", "--bootstrap", "5", "--out", filepath.Join(out, "eval")},
+		"eval markdown": {"eval", "--embeddings", e, "--labels", y, "--metrics", "recall@1", "--per-class", "--format",
+			"markdown"},
+		"diagnose":     {"diagnose", e, "--labels", y, "--out", filepath.Join(out, "diagnose")},
+		"diagnose two": {"diagnose", e, dir, "--labels", y, "--out", filepath.Join(out, "two")},
+		"map": {"map", "--embeddings", e, "--labels", y, "--iterations", "20", "--out",
+			filepath.Join(out, "map")},
+		"neighbours": {"neighbours", "--embeddings", e, "--labels", y, "--out", filepath.Join(out, "neighbours")},
+		"report":     {"report", dir, "--out", filepath.Join(out, "report")},
+		"mistake":    {"eval", "--embeddings", filepath.Join(dir, "none\x1b[2J\u202e.csv")},
+		"usage":      {"eval", "--embeddings", e, "--format", "\x1b[2J"},
 	} {
 		code, stdout, stderr := runArgs(t, args...)
 		switch {
@@ -136,7 +139,8 @@ func TestHostileNames(t *testing.T) {
 		}
 		switch text := string(raw); ext {
 		case ".html", ".svg":
-			if strings.Contains(text, "<script>alert") || strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") || !utf8.ValidString(text) {
+			if strings.Contains(text, "<script>alert") || strings.Contains(text, "\x1b") ||
+				strings.Contains(text, "\u202e") || !utf8.ValidString(text) {
 				t.Errorf("%s: a name is more than text", path)
 			}
 		case ".md":
@@ -187,7 +191,8 @@ func TestHostileNamesAreExactWhereTheyMayBe(t *testing.T) {
 		}
 	}
 	out := t.TempDir()
-	if code, _, stderr := runArgs(t, "map", "--embeddings", e, "--labels", y, "--method", "pca", "--out", out); code != exitOK {
+	if code, _, stderr := runArgs(t, "map", "--embeddings", e, "--labels", y, "--method", "pca", "--out",
+		out); code != exitOK {
 		t.Fatal(stderr)
 	}
 	f, err := os.Open(filepath.Join(out, "map.csv"))
@@ -232,7 +237,8 @@ func TestFullStandardOutputIsAFailure(t *testing.T) {
 	} {
 		for _, args := range [][]string{args, append([]string{"--json"}, args...)} {
 			var errOut strings.Builder
-			if code := run(t.Context(), args, full{}, &errOut); code != exitFailure || !strings.Contains(errOut.String(), "no space left") {
+			if code := run(t.Context(), args, full{}, &errOut); code != exitFailure ||
+				!strings.Contains(errOut.String(), "no space left") {
 				t.Errorf("%v: status %d, %q", args, code, errOut.String())
 			}
 		}

@@ -33,11 +33,13 @@ func TestLabelsAreText(t *testing.T) {
 	}
 	digits, words := labels("0", "00", "0", "00"), labels("x", "y", "x", "y")
 
-	code, out, errOut := runArgs(t, "eval", "--embeddings", e, "--labels", digits, "--metrics", "recall@1", "--format", "csv")
+	code, out, errOut := runArgs(t, "eval", "--embeddings", e, "--labels", digits, "--metrics", "recall@1", "--format",
+		"csv")
 	if code != exitOK || !strings.Contains(out, "recall@1,label,0,4") {
 		t.Errorf("eval: status %d, %s%s", code, out, errOut)
 	}
-	code, out, errOut = runArgs(t, "eval", "--embeddings", e, "--labels", digits, "--gallery", e, "--gallery-labels", labels("00", "0", "00", "0"), "--metrics", "recall@1", "--format", "csv")
+	code, out, errOut = runArgs(t, "eval", "--embeddings", e, "--labels", digits, "--gallery", e, "--gallery-labels",
+		labels("00", "0", "00", "0"), "--metrics", "recall@1", "--format", "csv")
 	if code != exitOK || !strings.Contains(out, "recall@1,label,0,4") {
 		t.Errorf("eval of a gallery: status %d, %s%s", code, out, errOut)
 	}
@@ -56,7 +58,8 @@ func TestLabelsAreText(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, key := range []string{"value", "tuples", "recall", "classes", "first_right", "compactness", "alignment", "triplets"} {
+		for _, key := range []string{"value", "tuples", "recall", "classes", "first_right", "compactness", "alignment",
+			"triplets"} {
 			a, _ := json.Marshal(got[0][key])
 			b, _ := json.Marshal(got[1][key])
 			a = bytes.ReplaceAll(bytes.ReplaceAll(a, []byte(`"00"`), []byte(`"y"`)), []byte(`"0"`), []byte(`"x"`))

@@ -50,8 +50,9 @@ func TestLeftOutIsSaid(t *testing.T) {
 	dir, run, out := photos(t), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "E.npy")
 	put(t, filepath.Join(dir, "c0", "x.heic"), []byte("x"))
 	put(t, filepath.Join(dir, "c1", "cut.png"), []byte("\x89PNG\r\n\x1a\n"))
-	sayLeftOut(t, dir, []string{"train", "--data", dir, "--out", run, "--set", "train.epochs=2", "--set", "network.name=mlp",
-		"--set", "network.width=8", "--set", "data.split=images:0.3", "--set", "data.skip_corrupt=true"})
+	sayLeftOut(t, dir,
+		[]string{"train", "--data", dir, "--out", run, "--set", "train.epochs=2", "--set", "network.name=mlp",
+			"--set", "network.width=8", "--set", "data.split=images:0.3", "--set", "data.skip_corrupt=true"})
 	sayLeftOut(t, dir, []string{"embed", "--run", run, "--data", dir, "--out", out})
 }
 
@@ -64,7 +65,9 @@ func sayLeftOut(t *testing.T, dir string, args []string) {
 	if err := json.Unmarshal([]byte(stdout), &got); code != 0 || err != nil {
 		t.Fatalf("%s: status %d, %v\n%s", args[0], code, err, stderr)
 	}
-	if len(got.LeftOut) != 2 || got.LeftOut[0].Count != 1 || got.LeftOut[0].First[0] != "c0/x.heic" || got.LeftOut[1].Count != 1 || !strings.HasPrefix(got.LeftOut[1].First[0], filepath.Join(dir, "c1", "cut.png")+": damaged PNG") {
+	if len(got.LeftOut) != 2 || got.LeftOut[0].Count != 1 || got.LeftOut[0].First[0] != "c0/x.heic" ||
+		got.LeftOut[1].Count != 1 ||
+		!strings.HasPrefix(got.LeftOut[1].First[0], filepath.Join(dir, "c1", "cut.png")+": damaged PNG") {
 		t.Errorf("%s: %+v", args[0], got.LeftOut)
 	}
 	for _, l := range got.LeftOut {
@@ -78,11 +81,14 @@ func sayLeftOut(t *testing.T, dir string, args []string) {
 func TestAllowOutside(t *testing.T) {
 	dir := photos(t)
 	list := filepath.Join(t.TempDir(), "list.csv")
-	put(t, list, fmt.Appendf(nil, "path,label\n%s,x\n%s,y\n", filepath.Join(dir, "c0", "1.png"), filepath.Join(dir, "c1", "1.png")))
-	if code, _, stderr := runArgs(t, "data", "info", list); code != exitFailure || !strings.Contains(stderr, list+":2: ") || !strings.Contains(stderr, "--allow-outside") {
+	put(t, list, fmt.Appendf(nil, "path,label\n%s,x\n%s,y\n", filepath.Join(dir, "c0", "1.png"),
+		filepath.Join(dir, "c1", "1.png")))
+	if code, _, stderr := runArgs(t, "data", "info", list); code != exitFailure ||
+		!strings.Contains(stderr, list+":2: ") || !strings.Contains(stderr, "--allow-outside") {
 		t.Errorf("status %d: %s", code, stderr)
 	}
-	if code, stdout, stderr := runArgs(t, "data", "info", list, "--allow-outside"); code != 0 || !strings.Contains(stdout, "2 samples") {
+	if code, stdout, stderr := runArgs(t, "data", "info", list, "--allow-outside"); code != 0 ||
+		!strings.Contains(stdout, "2 samples") {
 		t.Errorf("status %d: %s%s", code, stdout, stderr)
 	}
 	train := []string{"train", "--data", list, "--out", filepath.Join(t.TempDir(), "run"), "--set", "train.epochs=1"}
@@ -90,7 +96,8 @@ func TestAllowOutside(t *testing.T) {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 	// One picture a class cannot be trained on: the data set was opened.
-	if code, _, stderr := runArgs(t, append(train, "--allow-outside")...); code == 0 || strings.Contains(stderr, "outside") {
+	if code, _, stderr := runArgs(t, append(train, "--allow-outside")...); code == 0 ||
+		strings.Contains(stderr, "outside") {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 }

@@ -71,7 +71,8 @@ knows all labels of a sample.
 --ids says which rows were made from the same sample, such as two crops of one
 picture: rows with the same id form no pair, neither positive nor negative.
 Without it every row is a sample of its own.`,
-			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "), strings.Join(mine.NegativeNames(), ", ")),
+			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "),
+			strings.Join(mine.NegativeNames(), ", ")),
 		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
   kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
   kindred loss --embeddings E.npy --labels Y.npy --loss proxynca --proxies P.npy`,
@@ -81,12 +82,14 @@ Without it every row is a sample of its own.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
-	fs.StringVar(&f.ids, "ids", "", "identities of the rows (.npy of integers, .csv of one column); default: all different")
+	fs.StringVar(&f.ids, "ids", "",
+		"identities of the rows (.npy of integers, .csv of one column); default: all different")
 	fs.StringVar(&f.loss, "loss", "triplet", "the loss")
 	fs.StringVar(&f.positives, "positives", "", "which positives count; default: the loss's own choice")
 	fs.StringVar(&f.negatives, "negatives", "", "which negatives count; default: the loss's own choice")
 	fs.StringArrayVar(&f.set, "set", nil, "an option, key=value; may be repeated")
-	fs.StringVar(&f.triplets, "triplets", "", "use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining")
+	fs.StringVar(&f.triplets, "triplets", "",
+		"use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining")
 	fs.StringVar(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed")
 	fs.StringVar(&f.grad, "grad", "", "file for the gradient with respect to the embeddings (.npy)")
 	return cmd
@@ -190,7 +193,8 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 }
 
 // step runs the objective once, on given triplets or mined ones.
-func (f *lossFlags) step(ctx context.Context, obj *objective.Objective, x *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error) {
+func (f *lossFlags) step(ctx context.Context, obj *objective.Objective, x *mat.Dense, b objective.Batch,
+	grad *mat.Dense) (objective.Result, error) {
 	if f.triplets == "" {
 		r, err := obj.Step(ctx, x, b, grad)
 		if err != nil {
@@ -203,7 +207,8 @@ func (f *lossFlags) step(ctx context.Context, obj *objective.Objective, x *mat.D
 		return objective.Result{}, err
 	}
 	if len(arr.Shape) != 2 || arr.Shape[1] != 3 || arr.Ints == nil {
-		return objective.Result{}, fmt.Errorf("%s: want integers of shape (n, 3), have %s of shape %v", f.triplets, arr.DType, arr.Shape)
+		return objective.Result{},
+			fmt.Errorf("%s: want integers of shape (n, 3), have %s of shape %v", f.triplets, arr.DType, arr.Shape)
 	}
 	triplets := make([][3]int32, arr.Shape[0])
 	for k := range triplets {

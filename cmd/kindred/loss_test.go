@@ -88,7 +88,8 @@ func writeText(t *testing.T, name, text string) string {
 func TestLossByHand(t *testing.T) {
 	e := writeText(t, "e.csv", "embedding_0,embedding_1,label\n0,0,1\n1,0,1\n0,2,7\n")
 	// Anchor 0: positive at 1, negative at 4, D² 1 - 4 + 5 = 2. Anchor 1: 1 - 5 + 5 = 1.
-	code, out, errOut := runArgs(t, "loss", "--embeddings", e, "--loss", "triplet", "--positives", "easy", "--negatives", "hard",
+	code, out, errOut := runArgs(t, "loss", "--embeddings", e, "--loss", "triplet", "--positives", "easy",
+		"--negatives", "hard",
 		"--set", "margin=5", "--set", "normalize=false", "--json")
 	var rep lossReport
 	if code != exitOK || json.Unmarshal([]byte(out), &rep) != nil {
@@ -115,8 +116,10 @@ func TestLossMistakes(t *testing.T) {
 		{[]string{"--embeddings", e, "--set", "margin=wide"}, exitUsage, "not a number"},
 		{[]string{"--embeddings", e, "--positives", "esay"}, exitUsage, `did you mean "easy"`},
 		{[]string{"--embeddings", e, "--proxies", e}, exitUsage, "has none"},
-		{[]string{"--embeddings", e, "--loss", "angular", "--negatives", "all", "--positives", "easy"}, exitUsage, "all positives"},
-		{[]string{"--embeddings", e, "--labels", short}, exitFailure, "2 labels in " + short + " for 3 embeddings in " + e},
+		{[]string{"--embeddings", e, "--loss", "angular", "--negatives", "all", "--positives", "easy"}, exitUsage,
+			"all positives"},
+		{[]string{"--embeddings", e, "--labels", short}, exitFailure, "2 labels in " + short + " for 3 embeddings in " +
+			e},
 		{[]string{"--embeddings", nan}, exitFailure, "embedding 1 is not finite"},
 		{[]string{"--embeddings", e + "x"}, exitFailure, "e.csvx"},
 	} {
@@ -140,7 +143,8 @@ func TestLossIDs(t *testing.T) {
 	e := path("e.csv", "label,embedding_0,embedding_1\n0,1,0\n0,1,0\n0,0.6,0.8\n1,0.8,0.6\n1,0,1\n")
 	ids := path("ids.csv", "id\n7\n7\nb\nc\nd\n")
 	report := func(args ...string) (rep lossReport) {
-		code, out, errOut := runArgs(t, append([]string{"loss", "--embeddings", e, "--positives", "easy", "--negatives", "hard", "--json"}, args...)...)
+		code, out, errOut := runArgs(t, append([]string{"loss", "--embeddings", e, "--positives", "easy", "--negatives",
+			"hard", "--json"}, args...)...)
 		if code != exitOK {
 			t.Fatalf("status %d: %s", code, errOut)
 		}
@@ -155,7 +159,8 @@ func TestLossIDs(t *testing.T) {
 		t.Errorf("value %v without identities, %v with; want 0.488 and 0.728", without.Value, with.Value)
 	}
 	short := path("short.csv", "id\n1\n2\n")
-	if code, _, errOut := runArgs(t, "loss", "--embeddings", e, "--ids", short); code == exitOK || !strings.Contains(errOut, "2 identities for 5 embeddings") {
+	if code, _, errOut := runArgs(t, "loss", "--embeddings", e, "--ids", short); code == exitOK ||
+		!strings.Contains(errOut, "2 identities for 5 embeddings") {
 		t.Errorf("status %d: %s", code, errOut)
 	}
 }

@@ -30,7 +30,8 @@ func TestManPages(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if text := string(page); c.HasLocalFlags() && !strings.Contains(text, ".SH OPTIONS") || !strings.Contains(text, "KINDRED") {
+		if text := string(page); c.HasLocalFlags() && !strings.Contains(text, ".SH OPTIONS") ||
+			!strings.Contains(text, "KINDRED") {
 			t.Errorf("%s has no options:\n%s", name, text)
 		}
 		again, err := os.ReadFile(filepath.Join(dirs[1], name))

@@ -75,11 +75,14 @@ Methods:
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "",
+		"embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels to colour by; default: those in the embeddings file, if any")
-	fs.StringSliceVar(&f.columns, "columns", nil, "columns of labels to colour by; default: those of label, fine and coarse that exist")
+	fs.StringSliceVar(&f.columns, "columns", nil,
+		"columns of labels to colour by; default: those of label, fine and coarse that exist")
 	fs.StringVar(&f.method, "method", "tsne", "tsne, tsne-exact or pca")
-	fs.Float64Var(&f.perplexity, "perplexity", 0, "t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
+	fs.Float64Var(&f.perplexity, "perplexity", 0,
+		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
 	fs.StringVar(&f.out, "out", "", "folder to write to; created if missing")
 	return cmd
@@ -167,7 +170,8 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 	}
 	if a.onTerminal() {
 		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription("t-SNE"),
-			progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetWidth(30),
+			progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetWidth(30),
 			progressbar.OptionOnCompletion(func() { fmt.Fprintln(a.err) }))
 		cfg.Progress = func(done, total int) {
 			bar.ChangeMax(total)
@@ -210,7 +214,8 @@ func mapFigure(set *embedding.Labelled, x, y []float64, method string) report.Fi
 		class, names := classesOf(&set.Columns[i])
 		a := axes
 		a.Title = "coloured by " + set.Columns[i].Name
-		panels = append(panels, report.Scatter{Axes: a, X: x, Y: y, Class: class, Names: names, Label: len(names) <= 12})
+		panels = append(panels,
+			report.Scatter{Axes: a, X: x, Y: y, Class: class, Names: names, Label: len(names) <= 12})
 	}
 	return report.Panels{Figures: panels, Columns: 2}
 }
@@ -239,14 +244,17 @@ func mapSettings(r *mapResult) []report.Item {
 			report.Item{Name: "seed", Value: strconv.FormatUint(r.Seed, 10)})
 	} else {
 		for j, e := range r.Explained {
-			items = append(items, report.Item{Name: fmt.Sprintf("component %d", j+1), Value: fmt.Sprintf("%.1f %% of the variance", 100*e)})
+			items = append(items, report.Item{Name: fmt.Sprintf("component %d", j+1),
+				Value: fmt.Sprintf("%.1f %% of the variance", 100*e)})
 		}
 	}
-	return append(items, report.Item{Name: "time", Value: report.Duration(time.Duration(r.Seconds * float64(time.Second)))})
+	return append(items,
+		report.Item{Name: "time", Value: report.Duration(time.Duration(r.Seconds * float64(time.Second)))})
 }
 
 func mapPage(set *embedding.Labelled, fig report.Figure, r *mapResult) report.Page {
-	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between them mean little."
+	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between " +
+		"them mean little."
 	if r.KL == nil {
 		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
 	}

@@ -22,7 +22,8 @@ func TestMap(t *testing.T) {
 	}
 	for _, method := range []string{"pca", "tsne", "tsne-exact"} {
 		out := filepath.Join(dir, method)
-		code, stdout, stderr := runArgs(t, "map", "--embeddings", csv, "--method", method, "--iterations", "50", "--out", out, "--json")
+		code, stdout, stderr := runArgs(t, "map", "--embeddings", csv, "--method", method, "--iterations", "50",
+			"--out", out, "--json")
 		if code != exitOK {
 			t.Fatalf("%s: status %d: %s", method, code, stderr)
 		}

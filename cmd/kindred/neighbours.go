@@ -56,19 +56,23 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 			case f.out == "":
 				return usagef("missing --out")
 			}
-			if err := cmp.Or(atLeast("queries", f.queries, 1), atLeast("neighbours", f.k, 1), mebibytes("scratch", f.scratch)); err != nil {
+			if err := cmp.Or(atLeast("queries", f.queries, 1), atLeast("neighbours", f.k, 1),
+				mebibytes("scratch", f.scratch)); err != nil {
 				return err
 			}
 			return runNeighbours(cmd.Context(), a, &f)
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
+	fs.StringVar(&f.embeddings, "embeddings", "",
+		"embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
-	fs.StringVar(&f.column, "column", "", "column of labels that says what is right; default: the first of label, fine and coarse that exists")
+	fs.StringVar(&f.column, "column", "",
+		"column of labels that says what is right; default: the first of label, fine and coarse that exists")
 	addOutside(cmd, &f.outside)
 	fs.StringVar(&f.data, "data", "", "data set with the pictures, by name or path")
-	fs.StringVar(&f.dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.StringVar(&f.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
@@ -95,7 +99,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		return err
 	}
 	shown := budget.Product(2, int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows)+1))
-	if err := budget.Check(fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k), budget.Product(shown, pictureSize)); err != nil {
+	if err := budget.Check(fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k),
+		budget.Product(shown, pictureSize)); err != nil {
 		return err
 	}
 	if cfg.Picture, err = pictures(set, f); err != nil {
@@ -103,7 +108,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	// Two drawings of queries with their neighbours, each cell a picture.
 	const cellBytes = 2 * 4 * 100 * 100
-	if err := planned(fmt.Sprintf("--queries %d --neighbours %d", f.queries, f.k), int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows))+1, cellBytes); err != nil {
+	if err := planned(fmt.Sprintf("--queries %d --neighbours %d", f.queries, f.k), int64(min(f.queries, set.X.Rows)),
+		int64(min(f.k, set.X.Rows))+1, cellBytes); err != nil {
 		return err
 	}
 	ids, names := embedding.Unify(&set.Columns[0])
@@ -130,7 +136,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	page := report.Page{
 		Title: "Queries and their nearest neighbours",
-		Lead:  fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the same %s as the query.", set.X.Rows, f.distance, res.Column),
+		Lead: fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the same %s as the query.",
+			set.X.Rows, f.distance, res.Column),
 		Sections: []report.Section{
 			{Title: "Random queries", Blocks: []report.Block{pair.Random}},
 			{Title: "Worst queries", Blocks: []report.Block{pair.Worst}},
@@ -163,7 +170,8 @@ func pictures(set *embedding.Labelled, f *neighboursFlags) (retrieval.Reader, er
 		return nil, nil
 	}
 	if set.Files == nil {
-		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.data, f.embeddings)
+		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
+			f.data, f.embeddings)
 	}
 	d, err := data.Open(f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
 	if err != nil {

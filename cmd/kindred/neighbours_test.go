@@ -40,7 +40,8 @@ func TestNeighbours(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
-	code, stdout, stderr := runArgs(t, "neighbours", "--embeddings", e, "--data", filepath.Join(dir, "set"), "--queries", "3", "--neighbours", "4", "--out", out, "--json")
+	code, stdout, stderr := runArgs(t, "neighbours", "--embeddings", e, "--data", filepath.Join(dir, "set"),
+		"--queries", "3", "--neighbours", "4", "--out", out, "--json")
 	if code != exitOK {
 		t.Fatalf("status %d: %s", code, stderr)
 	}
@@ -55,7 +56,8 @@ func TestNeighbours(t *testing.T) {
 	if n := strings.Count(string(page), "<img "); err != nil || n != 2*3*5 {
 		t.Errorf("%d thumbnails, want 30 (%v)", n, err)
 	}
-	if code, stdout, _ = runArgs(t, "neighbours", "--embeddings", e, "--out", out); code != exitOK || !strings.Contains(stdout, "worst.png") {
+	if code, stdout, _ = runArgs(t, "neighbours", "--embeddings", e, "--out", out); code != exitOK ||
+		!strings.Contains(stdout, "worst.png") {
 		t.Errorf("without pictures: status %d, %q", code, stdout)
 	}
 	bare := filepath.Join(dir, "bare.csv")
@@ -76,7 +78,8 @@ func TestNeighbours(t *testing.T) {
 		{exitUsage, "--queries 0", []string{"--embeddings", e, "--out", out, "--queries", "0"}},
 		{exitUsage, "hamming", []string{"--embeddings", e, "--out", out, "--distance", "hamming"}},
 		{exitFailure, "column path", []string{"--embeddings", bare, "--out", out, "--data", filepath.Join(dir, "set")}},
-		{exitFailure, `no item called "`, []string{"--embeddings", strange, "--out", out, "--data", filepath.Join(dir, "set")}},
+		{exitFailure, `no item called "`,
+			[]string{"--embeddings", strange, "--out", out, "--data", filepath.Join(dir, "set")}},
 	} {
 		code, _, stderr := runArgs(t, append([]string{"neighbours"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(stderr, tc.says) {

@@ -58,7 +58,8 @@ func shapes(t *testing.T, dir string, coarse, fine, each int) (paths []string) {
 // summary runs kindred train on small pictures and returns what it printed.
 func summary(t *testing.T, args ...string) (s train.Summary, said string) {
 	t.Helper()
-	args = append([]string{"train", "--json", "--out", filepath.Join(t.TempDir(), "run"), "--set", "network.width=8", "--set", "train.epochs=1", "--set", "eval.recall=1"}, args...)
+	args = append([]string{"train", "--json", "--out", filepath.Join(t.TempDir(), "run"), "--set", "network.width=8",
+		"--set", "train.epochs=1", "--set", "eval.recall=1"}, args...)
 	code, out, said := runArgs(t, args...)
 	if code != exitOK {
 		t.Fatalf("%v: status %d: %s", args, code, said)
@@ -104,7 +105,8 @@ func TestTrainByRelations(t *testing.T) {
 	if s.NoPositive == 0 || s.NoPositive >= 6*s.Steps+1 || s.ActiveShare == 0 {
 		t.Errorf("shares-label: %+v", s)
 	}
-	if code, _, said := runArgs(t, "train", "--data", dir, "--set", "loss.relation=shares-label", "--out", filepath.Join(t.TempDir(), "x")); code == exitOK || !strings.Contains(said, "labels") {
+	if code, _, said := runArgs(t, "train", "--data", dir, "--set", "loss.relation=shares-label", "--out",
+		filepath.Join(t.TempDir(), "x")); code == exitOK || !strings.Contains(said, "labels") {
 		t.Errorf("shares-label on folders: status %d: %s", code, said)
 	}
 }
@@ -114,8 +116,10 @@ func TestTrainByRelations(t *testing.T) {
 func TestTrainSaysWhatIsIdle(t *testing.T) {
 	dir := t.TempDir()
 	shapes(t, dir, 4, 2, 6)
-	s, said := summary(t, "--data", dir, "--set", "loss.relation=coarse-not-fine", "--set", "sample.name=hierarchical", "--set", "sample.fine=1")
-	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "no sample had a positive") || !strings.Contains(said, "warning: epoch 1: there was nothing to learn from") {
+	s, said := summary(t, "--data", dir, "--set", "loss.relation=coarse-not-fine", "--set", "sample.name=hierarchical",
+		"--set", "sample.fine=1")
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "no sample had a positive") ||
+		!strings.Contains(said, "warning: epoch 1: there was nothing to learn from") {
 		t.Errorf("warnings %q; said %q", s.Warnings, said)
 	}
 }

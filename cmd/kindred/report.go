@@ -123,7 +123,8 @@ func runMaps(ctx context.Context, c *runs.Comparison) ([]report.Section, error) 
 		var items []report.Captioned
 		for _, g := range c.Groups {
 			dir := g.Runs[0].Dir
-			x, err := embedding.Load(filepath.Join(dir, set.prefix+"embeddings.npy"), filepath.Join(dir, set.prefix+"labels.csv"), nil)
+			x, err := embedding.Load(filepath.Join(dir, set.prefix+"embeddings.npy"),
+				filepath.Join(dir, set.prefix+"labels.csv"), nil)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {

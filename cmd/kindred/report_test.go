@@ -56,12 +56,14 @@ func TestReport(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &res); err != nil {
 		t.Fatalf("%v in %q", err, stdout)
 	}
-	if len(res.Groups) != 2 || len(res.Groups[0].Runs) != 2 || len(res.Groups[0].Metrics["test_recall@1"]) != 2 || res.Differ[0] != "mine.positives" {
+	if len(res.Groups) != 2 || len(res.Groups[0].Runs) != 2 || len(res.Groups[0].Metrics["test_recall@1"]) != 2 ||
+		res.Differ[0] != "mine.positives" {
 		t.Errorf("%+v", res)
 	}
 	page, err := os.ReadFile(res.Page)
 	if err != nil || strings.Count(string(page), "<svg") != 5 {
-		t.Errorf("page: %v, %d figures, want Recall@1, loss, active tuples and two maps", err, strings.Count(string(page), "<svg"))
+		t.Errorf("page: %v, %d figures, want Recall@1, loss, active tuples and two maps", err,
+			strings.Count(string(page), "<svg"))
 	}
 	if code, stdout, _ = runArgs(t, "report", c, "--out", out); code != exitOK || !strings.Contains(stdout, "41.0") {
 		t.Errorf("status %d, %q", code, stdout)
@@ -69,7 +71,8 @@ func TestReport(t *testing.T) {
 	if code, _, stderr = runArgs(t, "report"); code != exitUsage || !strings.Contains(stderr, "RUN") {
 		t.Errorf("status %d, %q", code, stderr)
 	}
-	if code, _, stderr = runArgs(t, "report", dir, "--out", out); code != exitFailure || !strings.Contains(stderr, "config.yaml") {
+	if code, _, stderr = runArgs(t, "report", dir, "--out", out); code != exitFailure ||
+		!strings.Contains(stderr, "config.yaml") {
 		t.Errorf("status %d, %q", code, stderr)
 	}
 	if err := os.WriteFile(filepath.Join(c, "embeddings.npy"), []byte("broken"), 0o644); err != nil {

@@ -82,20 +82,26 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 		},
 	}
 	fs := cmd.Flags()
-	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's own, three or more, as 'kindred reproduce list' shows; 1 with --fast)")
+	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's "+
+		"own, three or more, as 'kindred reproduce list' shows; 1 with --fast)")
 	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to check that everything works")
 	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page")
-	fs.StringVar(&o.Scale, "scale", "", "size of the experiment, one of those that 'kindred reproduce list' shows; default: the first")
+	fs.StringVar(&o.Scale, "scale", "",
+		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first")
 	fs.StringArrayVar(&o.Arms, "arm", nil, "run only this arm; may be repeated; the others can be added later")
 	fs.IntVar(&o.Jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
-	fs.StringVar(&path, "data", "", "folder, manifest or benchmark root to use instead of the experiment's data set (data.path)")
-	fs.StringVar(&features, "features", "", "file of ready features to use instead of images (data.path), with a linear network")
+	fs.StringVar(&path, "data", "",
+		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)")
+	fs.StringVar(&features, "features", "",
+		"file of ready features to use instead of images (data.path), with a linear network")
 	fs.StringVar(&backbone, "backbone", "", "network to use (network.name)")
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
-	fs.StringSliceVar(&o.Reuse, "reuse", nil, "folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated")
+	fs.StringSliceVar(&o.Reuse, "reuse", nil,
+		"folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated")
 	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments whose results to store first")
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
-	fs.StringVar(&dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.StringVar(&dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	return cmd
 }
 
@@ -143,7 +149,8 @@ func listExperiments(a *app) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, l := range all {
-		fmt.Fprintf(w, "%s\t%s\t%d arms\t%d seeds\t%s\n", l.Name, l.Title, len(l.Arms), l.Seeds, strings.Join(l.Scales, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%d arms\t%d seeds\t%s\n", l.Name, l.Title, len(l.Arms), l.Seeds,
+			strings.Join(l.Scales, ", "))
 	}
 	return w.Flush()
 }
@@ -177,7 +184,8 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 	if a.json {
 		return a.printJSON(out)
 	}
-	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source, out.Table(), out.Statements(), out.Tuning)
+	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source, out.Table(),
+		out.Statements(), out.Tuning)
 	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
 	return err
 }

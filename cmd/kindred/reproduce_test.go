@@ -34,7 +34,8 @@ func TestReproduceUsage(t *testing.T) {
 		"unknown experiment":         {"reproduce", "none"},
 		"no scale":                   {"reproduce", "cub", "--scale", "huge"},
 	} {
-		if code, _, errOut := runArgs(t, append(args, "--out", dir)...); code != exitUsage || !strings.Contains(errOut, says) {
+		if code, _, errOut := runArgs(t, append(args, "--out", dir)...); code != exitUsage ||
+			!strings.Contains(errOut, says) {
 			t.Errorf("%v: status %d, %q", args, code, errOut)
 		}
 	}
@@ -45,11 +46,13 @@ func TestReproduceUsage(t *testing.T) {
 func TestReproduceDocument(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "reproduction.md")
-	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page); code != exitFailure || !strings.Contains(errOut, "--from") {
+	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page); code != exitFailure ||
+		!strings.Contains(errOut, "--from") {
 		t.Errorf("no results: status %d, %q", code, errOut)
 	}
 	docs := filepath.Join("..", "..", "docs")
-	if err := os.CopyFS(filepath.Join(dir, "reproduction", "results"), os.DirFS(filepath.Join(docs, "reproduction", "results"))); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "reproduction", "results"),
+		os.DirFS(filepath.Join(docs, "reproduction", "results"))); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page); code != exitOK {
@@ -63,7 +66,8 @@ func TestReproduceDocument(t *testing.T) {
 	if err != nil || string(got) != string(want) {
 		t.Errorf("the page differs from docs/reproduction.md (%v)", err)
 	}
-	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page, "--from", dir); code != exitFailure || !strings.Contains(errOut, "results.json") {
+	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page, "--from", dir); code != exitFailure ||
+		!strings.Contains(errOut, "results.json") {
 		t.Errorf("no experiment: status %d, %q", code, errOut)
 	}
 }

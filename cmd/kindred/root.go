@@ -80,7 +80,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 	root.SetErr(errOut)
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(errOut, "kindred: internal error: %v\nThis is a defect of kindred; please report it with the command line above.\n", r)
+			fmt.Fprintf(errOut, "kindred: internal error: %v\nThis is a defect of kindred; please report it with the "+
+				"command line above.\n", r)
 			code = exitFailure
 		}
 	}()
@@ -189,16 +190,21 @@ a second one ends it at once.`,
 		SilenceUsage:  true,
 	}
 	var showVersion bool
-	root.Flags().BoolVar(&showVersion, "version", false, "print the version, commit, Go version and instruction set in use")
+	root.Flags().BoolVar(&showVersion, "version", false,
+		"print the version, commit, Go version and instruction set in use")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if showVersion {
 			return a.printVersion()
 		}
 		return cmd.Help()
 	}
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on standard output; progress goes to standard error")
-	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1, "seed for everything random; the same seed gives the same bits")
-	root.PersistentFlags().Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, such as 4GiB (default GOMEMLIMIT, else half of the machine's memory)")
+	root.PersistentFlags().BoolVar(&a.json, "json", false,
+		"print one JSON document on standard output; progress goes to standard error")
+	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1,
+		"seed for everything random; the same seed gives the same bits")
+	root.PersistentFlags().Var(&memoryFlag{}, "memory",
+		"most memory that a file or a setting may ask for, such as 4GiB (default GOMEMLIMIT, else half of the "+
+			"machine's memory)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range commands {
 		root.AddCommand(c(a))

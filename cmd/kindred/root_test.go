@@ -61,7 +61,8 @@ func TestExitStatus(t *testing.T) {
 
 func TestUnknownWordAfterAGroupIsAUsageError(t *testing.T) {
 	code, out, errOut := runArgs(t, "data", "gte")
-	if code != exitUsage || out != "" || !strings.Contains(errOut, `"gte"`) || !strings.Contains(errOut, "get, info, list") {
+	if code != exitUsage || out != "" || !strings.Contains(errOut, `"gte"`) ||
+		!strings.Contains(errOut, "get, info, list") {
 		t.Errorf("status %d, stdout %q, stderr %q", code, out, errOut)
 	}
 	if code, out, _ := runArgs(t, "data"); code != exitOK || !strings.Contains(out, "list") {
@@ -85,10 +86,12 @@ func TestMemoryFlagIsTheLimitOfOneCommandLine(t *testing.T) {
 	if now := budget.Limit(); now != before {
 		t.Errorf("the limit stayed at %d, was %d", now, before)
 	}
-	if code, _, errOut := runArgs(t, "try", "--memory", "lots"); code != exitUsage || !strings.Contains(errOut, `"lots" is not a size`) {
+	if code, _, errOut := runArgs(t, "try", "--memory", "lots"); code != exitUsage ||
+		!strings.Contains(errOut, `"lots" is not a size`) {
 		t.Errorf("status %d, stderr %q", code, errOut)
 	}
-	if code, _, errOut := runArgs(t, "try", "--memory", "256"); code != exitUsage || !strings.Contains(errOut, "256 B is less than kindred itself needs") {
+	if code, _, errOut := runArgs(t, "try", "--memory", "256"); code != exitUsage ||
+		!strings.Contains(errOut, "256 B is less than kindred itself needs") {
 		t.Errorf("status %d, stderr %q", code, errOut)
 	}
 	if code, _, errOut := runArgs(t, "try", "--memory", "16MiB"); code != exitOK || seen != 16<<20 {

@@ -42,7 +42,8 @@ and the numbers drawn in them as CSV.`,
 
 // theoryCommand is what the four have in common. compute returns the result to
 // print and what was written.
-func theoryCommand(a *app, cmd *cobra.Command, name string, compute func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error)) *cobra.Command {
+func theoryCommand(a *app, cmd *cobra.Command, name string,
+	compute func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error)) *cobra.Command {
 	var dir string
 	cmd.Use = name
 	cmd.Args = exactArgs()
@@ -78,26 +79,30 @@ with the conditions they need.`,
 	fs.IntVar(&o.Dim, "dim", 2, "dimensions of the free points")
 	fs.IntVar(&o.Restarts, "restarts", 4, "starts of each minimisation")
 	fs.IntVar(&o.Draws, "draws", 4000, "labellings drawn to check the exact sums")
-	return theoryCommand(a, cmd, "noise", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
-		switch {
-		case o.Classes < 2 || o.PerClass < 1 || o.Classes*o.PerClass > 64:
-			return nil, nil, usagef("--classes %d and --per-class %d: need 2 classes or more, and 64 points at most", o.Classes, o.PerClass)
-		case o.Dim < 1 || o.Restarts < 1 || o.Draws < 2:
-			return nil, nil, usagef("--dim and --restarts must be at least 1, --draws at least 2")
-		}
-		points := int64(o.Classes) * int64(o.PerClass) * int64(o.Dim)
-		minimum := budget.Sum(128, budget.Product(8, points)) // of a start: where it ended
-		need := budget.Sum(budget.Product(int64(o.Restarts), minimum), budget.Product(64, points), budget.Product(32, int64(o.Draws)))
-		if err := budget.Check(fmt.Sprintf("--dim %d, --restarts %d, --draws %d", o.Dim, o.Restarts, o.Draws), need); err != nil {
-			return nil, nil, err
-		}
-		o.Seed = a.seed
-		r, err := pages.Noise(ctx, o, dir, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, &r.Output, nil
-	})
+	return theoryCommand(a, cmd, "noise",
+		func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
+			switch {
+			case o.Classes < 2 || o.PerClass < 1 || o.Classes*o.PerClass > 64:
+				return nil, nil, usagef("--classes %d and --per-class %d: need 2 classes or more, and 64 points at "+
+					"most", o.Classes, o.PerClass)
+			case o.Dim < 1 || o.Restarts < 1 || o.Draws < 2:
+				return nil, nil, usagef("--dim and --restarts must be at least 1, --draws at least 2")
+			}
+			points := int64(o.Classes) * int64(o.PerClass) * int64(o.Dim)
+			minimum := budget.Sum(128, budget.Product(8, points)) // of a start: where it ended
+			need := budget.Sum(budget.Product(int64(o.Restarts), minimum), budget.Product(64, points),
+				budget.Product(32, int64(o.Draws)))
+			if err := budget.Check(fmt.Sprintf("--dim %d, --restarts %d, --draws %d", o.Dim, o.Restarts, o.Draws),
+				need); err != nil {
+				return nil, nil, err
+			}
+			o.Seed = a.seed
+			r, err := pages.Noise(ctx, o, dir, p)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r, &r.Output, nil
+		})
 }
 
 func newTheoryIsometry(a *app) *cobra.Command {
@@ -113,20 +118,22 @@ where the nearest arrangement of random points is collapsed.`,
 	fs.IntVar(&o.Random, "sets", 2000, "number of sets drawn at random")
 	fs.IntVar(&o.Searches, "searches", 18, "number of adversarial searches")
 	fs.IntVar(&o.Steps, "steps", 80, "steps of each search")
-	return theoryCommand(a, cmd, "isometry", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
-		if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
-			return nil, nil, usagef("--sets, --searches and --steps must be at least 1")
-		}
-		if err := planned(fmt.Sprintf("--sets %d --searches %d", o.Random, o.Searches), budget.Sum(int64(o.Random), int64(o.Searches)), 1024); err != nil {
-			return nil, nil, err
-		}
-		o.Seed = a.seed
-		r, err := pages.Isometry(ctx, o, dir, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, &r.Output, nil
-	})
+	return theoryCommand(a, cmd, "isometry",
+		func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
+			if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
+				return nil, nil, usagef("--sets, --searches and --steps must be at least 1")
+			}
+			if err := planned(fmt.Sprintf("--sets %d --searches %d", o.Random, o.Searches),
+				budget.Sum(int64(o.Random), int64(o.Searches)), 1024); err != nil {
+				return nil, nil, err
+			}
+			o.Seed = a.seed
+			r, err := pages.Isometry(ctx, o, dir, p)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r, &r.Output, nil
+		})
 }
 
 func newTheoryField(a *app) *cobra.Command {
@@ -143,44 +150,47 @@ Losses: first, second and vanilla as in the paper's figures, and any loss of
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&o.Losses, "loss", []string{"first", "second", "vanilla"}, "losses to draw")
-	fs.Float64SliceVar(&o.Gammas, "gamma", []float64{0.2, 0.5, 0.8}, "cosines between the directions to positive and negative")
+	fs.Float64SliceVar(&o.Gammas, "gamma", []float64{0.2, 0.5, 0.8},
+		"cosines between the directions to positive and negative")
 	fs.Float64SliceVar(&o.Entangle, "p", []float64{0, 0.4, 0.8}, "entanglements of the two changes")
 	fs.StringVar(&rule, "q", "root", "entanglement factor: root, sqrt(S_ap S_an), or product, S_ap S_an")
 	fs.Float64Var(&o.Config.Rate, "rate", 0.1, "step size")
-	fs.BoolVar(&o.Config.Tangent, "through-normalisation", false, "let the gradient flow through the normalisation to the sphere")
-	return theoryCommand(a, cmd, "field", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
-		switch rule {
-		case "root":
-		case "product":
-			o.Config.Rule = field.Product
-		default:
-			return nil, nil, usagef("--q %q: there are root and product", rule)
-		}
-		if err := positive("rate", o.Config.Rate); err != nil {
-			return nil, nil, err
-		}
-		for _, p := range o.Entangle {
-			if err := between("p", p, 0, 1); err != nil {
+	fs.BoolVar(&o.Config.Tangent, "through-normalisation", false,
+		"let the gradient flow through the normalisation to the sphere")
+	return theoryCommand(a, cmd, "field",
+		func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
+			switch rule {
+			case "root":
+			case "product":
+				o.Config.Rule = field.Product
+			default:
+				return nil, nil, usagef("--q %q: there are root and product", rule)
+			}
+			if err := positive("rate", o.Config.Rate); err != nil {
 				return nil, nil, err
 			}
-		}
-		for _, g := range o.Gammas {
-			if !(g >= -1 && g <= 1) {
-				return nil, nil, usagef("--gamma %g is not a cosine", g)
+			for _, p := range o.Entangle {
+				if err := between("p", p, 0, 1); err != nil {
+					return nil, nil, err
+				}
 			}
-		}
-		for _, name := range o.Losses {
-			if _, err := pages.FieldLoss(name); err != nil {
-				return nil, nil, usageError{err}
+			for _, g := range o.Gammas {
+				if !(g >= -1 && g <= 1) {
+					return nil, nil, usagef("--gamma %g is not a cosine", g)
+				}
 			}
-		}
-		o.Seed = a.seed
-		r, err := pages.Field(ctx, o, dir, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, &r.Output, nil
-	})
+			for _, name := range o.Losses {
+				if _, err := pages.FieldLoss(name); err != nil {
+					return nil, nil, usageError{err}
+				}
+			}
+			o.Seed = a.seed
+			r, err := pages.Field(ctx, o, dir, p)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r, &r.Output, nil
+		})
 }
 
 func newTheoryLive(a *app) *cobra.Command {
@@ -197,34 +207,36 @@ them, as one page with a slider. The run must have kept its embeddings
 	fs := cmd.Flags()
 	fs.StringVar(&o.Run, "run", "", "run folder with snapshots")
 	fs.StringVar(&o.Set, "samples", "", "which of the run's sets of samples to use; default: the first by name")
-	fs.StringSliceVar(&o.Embeddings, "embeddings", nil, "files of embeddings in the order of training, instead of --run")
+	fs.StringSliceVar(&o.Embeddings, "embeddings", nil,
+		"files of embeddings in the order of training, instead of --run")
 	fs.StringVar(&o.Labels, "labels", "", "labels of those files")
 	fs.StringVar(&o.Column, "column", "", "column of labels; default: the first")
 	fs.StringVar(&o.Loss, "loss", "first", "loss whose field is drawn; see kindred theory field")
 	fs.Float64Var(&o.Entangle, "p", 0.4, "entanglement of the field")
 	fs.IntVar(&o.Anchors, "anchors", 600, "anchors to follow")
-	return theoryCommand(a, cmd, "live", func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
-		switch {
-		case o.Run == "" && len(o.Embeddings) == 0:
-			return nil, nil, usagef("missing --run, or --embeddings with --labels")
-		case o.Run != "" && len(o.Embeddings) > 0:
-			return nil, nil, usagef("give either --run or --embeddings")
-		case o.Anchors < 1:
-			return nil, nil, usagef("--anchors must be at least 1")
-		}
-		if err := between("p", o.Entangle, 0, 1); err != nil {
-			return nil, nil, err
-		}
-		if _, err := pages.FieldLoss(o.Loss); err != nil {
-			return nil, nil, usageError{err}
-		}
-		o.Seed = a.seed
-		r, err := pages.Live(ctx, o, dir, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, &r.Output, nil
-	})
+	return theoryCommand(a, cmd, "live",
+		func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
+			switch {
+			case o.Run == "" && len(o.Embeddings) == 0:
+				return nil, nil, usagef("missing --run, or --embeddings with --labels")
+			case o.Run != "" && len(o.Embeddings) > 0:
+				return nil, nil, usagef("give either --run or --embeddings")
+			case o.Anchors < 1:
+				return nil, nil, usagef("--anchors must be at least 1")
+			}
+			if err := between("p", o.Entangle, 0, 1); err != nil {
+				return nil, nil, err
+			}
+			if _, err := pages.FieldLoss(o.Loss); err != nil {
+				return nil, nil, usageError{err}
+			}
+			o.Seed = a.seed
+			r, err := pages.Live(ctx, o, dir, p)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r, &r.Output, nil
+		})
 }
 
 // theoryBar shows progress on standard error where that is a terminal.
@@ -242,7 +254,8 @@ func (b *theoryBar) update(stage string, done, total int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bar == nil {
-		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(f), progressbar.OptionThrottle(100*time.Millisecond),
+		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(f),
+			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(30), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 	}
 	b.bar.Describe(stage)

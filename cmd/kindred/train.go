@@ -61,12 +61,14 @@ Every key of the configuration can be set by --set section.key=value;
 	fs := cmd.Flags()
 	fs.StringVarP(&f.config, "config", "c", "", "configuration (YAML)")
 	fs.StringVar(&f.data, "data", "", "data set by name, folder, manifest or benchmark root; short for data.path")
-	fs.StringVar(&f.dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.StringVar(&f.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	addOutside(cmd, &f.outside)
 	fs.StringArrayVar(&f.set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
 	fs.StringVar(&f.out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
 	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
-	fs.BoolVar(&f.force, "force", false, "replace the run in the folder of --out: its files are removed, others are kept")
+	fs.BoolVar(&f.force, "force", false,
+		"replace the run in the folder of --out: its files are removed, others are kept")
 	fs.BoolVar(&f.printConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
 }
@@ -138,7 +140,8 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 	file, set := f.config, f.set
 	if f.resume != "" {
 		if f.config != "" || f.data != "" || f.out != "" || f.force {
-			return train.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with -c, --data, --out or --force")
+			return train.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with " +
+				"-c, --data, --out or --force")
 		}
 		file = filepath.Join(f.resume, train.ConfigFile)
 	}
@@ -202,6 +205,7 @@ func printReference(a *app) error {
 		}
 		fmt.Fprintf(tw, "  %s: %s\t# %s\n", name, k.Default, k.Help)
 	}
-	fmt.Fprintf(tw, "mine and loss:\tsee 'kindred loss --help'; also\n  loss.relation: %v\t# which labels make positives: %s\n", objective.Equal, strings.Join(objective.RelationNames(), ", "))
+	fmt.Fprintf(tw, "mine and loss:\tsee 'kindred loss --help'; also\n  loss.relation: %v\t# which labels make "+
+		"positives: %s\n", objective.Equal, strings.Join(objective.RelationNames(), ", "))
 	return tw.Flush()
 }

@@ -49,7 +49,8 @@ func featureSet(t *testing.T) {
 }
 
 // short is a run of milliseconds; append to it.
-const short = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 --set train.epochs=2 "
+const short = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 --set " +
+	"train.epochs=2 "
 
 // program runs one command line that must succeed.
 func program(t *testing.T, line string) (out, errOut string) {
@@ -64,7 +65,8 @@ func program(t *testing.T, line string) (out, errOut string) {
 func TestTrainSaysWhereItWrites(t *testing.T) {
 	featureSet(t)
 	for _, dir := range []string{"runs/features.npy-triplet", "runs/features.npy-triplet-2"} {
-		if out, said := program(t, short); !strings.Contains(said, "run folder: "+dir+"\n") || !strings.HasSuffix(out, dir+"\n") {
+		if out, said := program(t, short); !strings.Contains(said, "run folder: "+dir+"\n") ||
+			!strings.HasSuffix(out, dir+"\n") {
 			t.Errorf("printed %q and said %q", out, said)
 		}
 	}
@@ -79,7 +81,8 @@ func TestTrainSaysWhereItWrites(t *testing.T) {
 	if code, _, said := runArgs(t, "train", "--resume", "mine", "--force"); code != exitUsage {
 		t.Errorf("status %d, said %q", code, said)
 	}
-	if code, _, said := runArgs(t, "train", "--resume", "."); code != exitFailure || !strings.Contains(said, "not the folder of a run") {
+	if code, _, said := runArgs(t, "train", "--resume", "."); code != exitFailure ||
+		!strings.Contains(said, "not the folder of a run") {
 		t.Errorf("status %d, said %q", code, said)
 	}
 }
@@ -92,7 +95,8 @@ func TestResumeWritesThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"metrics.csv", "timing.csv", "model.safetensors", "model.json", "embeddings.npy", "labels.csv", "report.html"} {
+	for _, name := range []string{"metrics.csv", "timing.csv", "model.safetensors", "model.json", "embeddings.npy",
+		"labels.csv", "report.html"} {
 		if err := os.Remove(filepath.Join("r", name)); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +158,8 @@ func TestInterruptedTrainingSaysHowToGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		var epoch int
-		if _, err := fmt.Sscanf(where[strings.Index(where, " stopped in epoch "):], " stopped in epoch %d", &epoch); err != nil {
+		if _, err := fmt.Sscanf(where[strings.Index(where, " stopped in epoch "):], " stopped in epoch %d",
+			&epoch); err != nil {
 			t.Fatal(where, err)
 		}
 		args := strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")
@@ -278,8 +283,10 @@ func TestEmbedWritesIntoPipes(t *testing.T) {
 		if out, _ := program(t, "embed --run r --data features.npy --out E.npy --labels "+name); out != string(labels) {
 			t.Errorf("--labels %s: %q", name, out)
 		}
-		for _, two := range []string{"--out - --labels " + name, "--out E.npy --json --labels " + name, "--json --out " + name} {
-			if code, out, _ := runArgs(t, strings.Fields("embed --run r --data features.npy "+two)...); code != exitUsage || out != "" {
+		for _, two := range []string{"--out - --labels " + name, "--out E.npy --json --labels " + name,
+			"--json --out " + name} {
+			if code, out, _ := runArgs(t,
+				strings.Fields("embed --run r --data features.npy "+two)...); code != exitUsage || out != "" {
 				t.Errorf("%s: status %d, %d bytes", two, code, len(out))
 			}
 		}
@@ -294,7 +301,8 @@ func TestReproduceKeepsOutOfOtherFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Release()
-	for name, want := range map[string]string{".": "neither empty nor the folder of an experiment: it holds features.npy", dir: "is in use by process"} {
+	for name, want := range map[string]string{".": "neither empty nor the folder of an experiment: it holds " +
+		"features.npy", dir: "is in use by process"} {
 		code, _, said := runArgs(t, "reproduce", "mnist", "--fast", "--data", "features.npy", "--out", name)
 		if code != exitFailure || !strings.Contains(said, want) {
 			t.Errorf("--out %s: status %d, said %q", name, code, said)
@@ -306,7 +314,8 @@ func TestReproduceKeepsOutOfOtherFolders(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	if got, want := commandLine("kindred", "a b", "it's", "", "x=$1", "-q"), `kindred 'a b' 'it'\''s' '' 'x=$1' -q`; got != want {
+	if got, want := commandLine("kindred", "a b", "it's", "", "x=$1", "-q"),
+		`kindred 'a b' 'it'\''s' '' 'x=$1' -q`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for dir, want := range map[string]string{"-r": "./-r", "runs/x": "runs/x"} {

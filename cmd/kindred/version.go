@@ -23,7 +23,8 @@ type version struct {
 
 // newVersion reads what the Go tool wrote into the program.
 func newVersion(info *debug.BuildInfo) version {
-	v := version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, ISA: simd.Active().String()}
+	v := version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		ISA: simd.Active().String()}
 	if info == nil {
 		return v
 	}
@@ -57,6 +58,7 @@ func (a *app) printVersion() error {
 	if commit == "" {
 		commit = "unknown (built outside a checkout, or without -buildvcs)"
 	}
-	_, err := fmt.Fprintf(a.out, "kindred %s\ncommit  %s\n%s, %s\nkernels %s\n", v.Version, commit, v.Go, v.Platform, v.ISA)
+	_, err := fmt.Fprintf(a.out, "kindred %s\ncommit  %s\n%s, %s\nkernels %s\n", v.Version, commit, v.Go, v.Platform,
+		v.ISA)
 	return err
 }

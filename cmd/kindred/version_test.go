@@ -19,7 +19,8 @@ func TestVersion(t *testing.T) {
 	}
 	code, out, _ = runArgs(t, "--version", "--json")
 	var v version
-	if err := json.Unmarshal([]byte(out), &v); code != exitOK || err != nil || v.ISA != simd.Active().String() || v.Go != runtime.Version() || v.Version == "" {
+	if err := json.Unmarshal([]byte(out), &v); code != exitOK || err != nil || v.ISA != simd.Active().String() ||
+		v.Go != runtime.Version() || v.Version == "" {
 		t.Errorf("status %d, %v: %s", code, err, out)
 	}
 	if code, out, _ := runArgs(t); code != exitOK || !strings.Contains(out, "Available Commands") {
@@ -30,8 +31,9 @@ func TestVersion(t *testing.T) {
 func TestVersionOfABuild(t *testing.T) {
 	defer simd.Force(simd.Generic)()
 	v := newVersion(&debug.BuildInfo{
-		Main:     debug.Module{Version: "v1.2.3"},
-		Settings: []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-11-21T00:00:00Z"}},
+		Main: debug.Module{Version: "v1.2.3"},
+		Settings: []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "abc"},
+			{Key: "vcs.time", Value: "2026-11-21T00:00:00Z"}},
 	})
 	if v.Version != "v1.2.3" || v.Commit != "abc+dirty" || v.Time != "2026-11-21T00:00:00Z" || v.ISA != "go" {
 		t.Errorf("%+v", v)

@@ -63,7 +63,8 @@ func ParseAugment(name string) (Augment, error) {
 	case "standard":
 		return Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5}, nil
 	case "strong":
-		return Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5, Brightness: 0.4, Contrast: 0.4, Saturation: 0.4, Hue: 0.05, Erase: 0.25}, nil
+		return Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5, Brightness: 0.4, Contrast: 0.4, Saturation: 0.4,
+			Hue: 0.05, Erase: 0.25}, nil
 	}
 	return Augment{}, fmt.Errorf("unknown augmentation %q; known: %s", name, strings.Join(Augmentations(), ", "))
 }
@@ -76,7 +77,8 @@ func (a *Augment) check() error {
 		highest float64
 	}{
 		{"pad", a.Pad, 1}, {"flip", a.Flip, 1}, {"rotate", a.Rotate, 180}, {"shear", a.Shear, 80}, {"move", a.Move, 1},
-		{"brightness", a.Brightness, 10}, {"contrast", a.Contrast, 10}, {"saturation", a.Saturation, 10}, {"hue", a.Hue, 0.5}, {"erase", a.Erase, 1},
+		{"brightness", a.Brightness, 10}, {"contrast", a.Contrast, 10}, {"saturation", a.Saturation, 10},
+		{"hue", a.Hue, 0.5}, {"erase", a.Erase, 1},
 	} {
 		if !(v.value >= 0 && v.value <= v.highest) {
 			return fmt.Errorf("augmentation %s = %g; it must lie between 0 and %g", v.name, v.value, v.highest)
@@ -92,7 +94,8 @@ func (a *Augment) check() error {
 			continue
 		}
 		if !(lo > 0 && lo <= hi && hi <= r.highest) {
-			return fmt.Errorf("augmentation %s %g to %g; it must be a range above 0 and up to %g", r.name, lo, hi, r.highest)
+			return fmt.Errorf("augmentation %s %g to %g; it must be a range above 0 and up to %g", r.name, lo, hi,
+				r.highest)
 		}
 	}
 	return nil

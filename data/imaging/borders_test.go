@@ -149,7 +149,8 @@ func TestAugmentRanges(t *testing.T) {
 				t.Errorf("%s = %v: %v", tc.name, v, a.check())
 			}
 		}
-		for _, v := range [][2]float64{{0, 0.5}, {-0.1, 0.5}, {0.5, 0}, {0.6, 0.5}, {0.5, tc.highest * 1.001}, {math.NaN(), 0.5}, {0.5, math.NaN()}} {
+		for _, v := range [][2]float64{{0, 0.5}, {-0.1, 0.5}, {0.5, 0}, {0.6, 0.5}, {0.5, tc.highest * 1.001},
+			{math.NaN(), 0.5}, {0.5, math.NaN()}} {
 			var a Augment
 			if tc.set(&a, v); a.check() == nil || !strings.Contains(a.check().Error(), tc.name) {
 				t.Errorf("%s = %v: %v", tc.name, v, a.check())
@@ -201,10 +202,12 @@ func TestRefuse(t *testing.T) {
 		ok          bool
 	}{
 		{1, 1, 1, true}, {0, 1, 9, false}, {1, 0, 9, false}, {-1, 1, 9, false}, {1, -1, 9, false}, {0, 0, 9, false},
-		{3, 3, 9, true}, {3, 3, 8, false}, {9, 1, 9, true}, {1, 9, 9, true}, {10, 1, 9, false}, {1, 10, 9, false}, {4, 2, 9, true},
+		{3, 3, 9, true}, {3, 3, 8, false}, {9, 1, 9, true}, {1, 9, 9, true}, {10, 1, 9, false}, {1, 10, 9, false},
+		{4, 2, 9, true},
 		{math.MaxInt, math.MaxInt, 1 << 30, false},
 	} {
-		if err := f.refuse(image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}, nil, tc.limit); (err == nil) != tc.ok {
+		if err := f.refuse(image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}, nil,
+			tc.limit); (err == nil) != tc.ok {
 			t.Errorf("%d x %d of %d: %v", tc.w, tc.h, tc.limit, err)
 		}
 	}

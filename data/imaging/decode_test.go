@@ -88,14 +88,16 @@ func TestFromImage(t *testing.T) {
 	}) image.Image {
 		for y := r.Min.Y; y < r.Max.Y; y++ {
 			for x := r.Min.X; x < r.Max.X; x++ {
-				im.Set(x, y, color.NRGBA64{uint16(x * 5000), uint16(y * 7000), uint16(x * y * 500), uint16(0xffff - x*y*100)})
+				im.Set(x, y,
+					color.NRGBA64{uint16(x * 5000), uint16(y * 7000), uint16(x * y * 500), uint16(0xffff - x*y*100)})
 			}
 		}
 		return im
 	}
 	for _, im := range []image.Image{
 		fill(image.NewGray(r)), fill(image.NewGray16(r)), fill(image.NewNRGBA(r)), fill(image.NewNRGBA64(r)),
-		fill(image.NewRGBA(r)), fill(image.NewRGBA64(r)), fill(image.NewCMYK(r)), fill(image.NewPaletted(r, palette.Plan9)),
+		fill(image.NewRGBA(r)), fill(image.NewRGBA64(r)), fill(image.NewCMYK(r)),
+		fill(image.NewPaletted(r, palette.Plan9)),
 	} {
 		var got Image
 		fromImage(&got, im)
@@ -187,7 +189,8 @@ func TestHostileFiles(t *testing.T) {
 			continue // no smaller limit than one pixel
 		}
 		var im Image
-		if err := (&Decoder{MaxPixels: ref.W*ref.H - 1}).Decode(&im, formatFile(t, name)); err == nil || !strings.Contains(err.Error(), "more than the") {
+		if err := (&Decoder{MaxPixels: ref.W*ref.H - 1}).Decode(&im, formatFile(t, name)); err == nil ||
+			!strings.Contains(err.Error(), "more than the") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := (&Decoder{MaxPixels: ref.W * ref.H}).Decode(&im, formatFile(t, name)); err != nil {
@@ -218,7 +221,8 @@ func TestScans(t *testing.T) {
 	if err := dec.Decode(&im, progressive(40, 30, maxScans)); err != nil || im.W != 40 || im.H != 30 {
 		t.Errorf("%d scans: %v", maxScans, err)
 	}
-	if err := dec.Decode(&im, progressive(40, 30, maxScans+1)); err == nil || err.Error() != "JPEG of 41 scans: more than the 40 allowed" {
+	if err := dec.Decode(&im, progressive(40, 30, maxScans+1)); err == nil ||
+		err.Error() != "JPEG of 41 scans: more than the 40 allowed" {
 		t.Errorf("%v", err)
 	}
 	// Garbage between the segments, which decoders skip, hides no scan; a
@@ -226,7 +230,8 @@ func TestScans(t *testing.T) {
 	many := progressive(40, 30, 3)
 	many = bytes.ReplaceAll(many, []byte{0xff, 0xda}, []byte{7, 0xff, 0xff, 0xff, 0xda})
 	preview := progressive(8, 8, 50)
-	many = append(append([]byte{0xff, 0xd8, 0xff, 0xe1, byte((len(preview) + 2) >> 8), byte(len(preview) + 2)}, preview...), many[2:]...)
+	many = append(append([]byte{0xff, 0xd8, 0xff, 0xe1, byte((len(preview) + 2) >> 8), byte(len(preview) + 2)},
+		preview...), many[2:]...)
 	if n, p := jpegScans(many); n != 3 || !p {
 		t.Errorf("%d scans, progressive: %v", n, p)
 	}

@@ -38,7 +38,8 @@ func TestTIFFOrientation(t *testing.T) {
 			}
 			for _, offset := range []int{8, 9, 20} {
 				first := directory(order, offset, [3]uint16{tag, short, o})
-				third := directory(order, offset, [3]uint16{0x010f, short, 7}, [3]uint16{0x0110, long, 5}, [3]uint16{tag, short, o})
+				third := directory(order, offset, [3]uint16{0x010f, short, 7}, [3]uint16{0x0110, long, 5},
+					[3]uint16{tag, short, o})
 				for _, b := range [][]byte{first, third, append(append([]byte(nil), third...), 0, 0, 0, 0)} {
 					if got := tiffOrientation(b); got != want {
 						t.Errorf("%v, at %d: %d, want %d", order, offset, got, want)
@@ -73,8 +74,9 @@ func TestTIFFOrientation(t *testing.T) {
 			b    []byte
 			want int
 		}{
-			"first":             {join(start, segment(0xe1, block)), 6},
-			"after others":      {join(start, segment(0xe0, []byte("JFIF")), segment(0xdb, nil), segment(0xe1, block)), 6},
+			"first": {join(start, segment(0xe1, block)), 6},
+			"after others": {join(start, segment(0xe0, []byte("JFIF")), segment(0xdb, nil), segment(0xe1, block)),
+				6},
 			"after padding":     {join(start, []byte{0xff, 0xff}, segment(0xe1, block)), 6},
 			"after a comment":   {join(start, segment(0xe1, []byte("http://")), segment(0xe1, block)), 6},
 			"in another marker": {join(start, segment(0xe2, block)), 1},

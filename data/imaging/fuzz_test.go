@@ -4,7 +4,8 @@ import "testing"
 
 // FuzzWebP decodes lossy files and finds all pixels opaque or as the alpha says.
 func FuzzWebP(f *testing.F) {
-	for _, name := range []string{"webp.webp", "webp-lossy-alpha.webp", "webp-edges.webp", "webp-pixel.webp", "webp-lossless.webp"} {
+	for _, name := range []string{"webp.webp", "webp-lossy-alpha.webp", "webp-edges.webp", "webp-pixel.webp",
+		"webp-lossless.webp"} {
 		f.Add(formatFile(f, name))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

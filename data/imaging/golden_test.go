@@ -56,10 +56,13 @@ func TestGoldenAugmentations(t *testing.T) {
 		}
 	}
 	for name, a := range map[string]Augment{
-		"ratio": {CropArea: [2]float64{0.2, 0.9}, CropRatio: [2]float64{0.5, 3}}, "never fits": {CropArea: [2]float64{1, 1}, CropRatio: [2]float64{3, 4}},
+		"ratio":               {CropArea: [2]float64{0.2, 0.9}, CropRatio: [2]float64{0.5, 3}},
+		"never fits":          {CropArea: [2]float64{1, 1}, CropRatio: [2]float64{3, 4}},
 		"never fits, upright": {CropArea: [2]float64{1, 1}, CropRatio: [2]float64{0.1, 0.2}},
-		"pad":                 {Pad: 0.3}, "flip": {Flip: 0.5}, "rotate": {Rotate: 40}, "shear": {Shear: 20}, "move": {Move: 0.3}, "scale": {Scale: [2]float64{0.5, 2}},
-		"brightness": {Brightness: 0.5}, "contrast": {Contrast: 0.5}, "saturation": {Saturation: 0.5}, "hue": {Hue: 0.3}, "erase": {Erase: 0.7},
+		"pad":                 {Pad: 0.3}, "flip": {Flip: 0.5}, "rotate": {Rotate: 40}, "shear": {Shear: 20},
+		"move": {Move: 0.3}, "scale": {Scale: [2]float64{0.5, 2}},
+		"brightness": {Brightness: 0.5}, "contrast": {Contrast: 0.5}, "saturation": {Saturation: 0.5},
+		"hue": {Hue: 0.3}, "erase": {Erase: 0.7},
 		"all": {Pad: 0.1, Flip: 0.5, Rotate: 20, Contrast: 0.3, Erase: 0.5},
 	} {
 		add(name, Config{Width: 8, Height: 6, Augment: a})

@@ -38,7 +38,8 @@ func (f *format) refuse(cfg image.Config, b []byte, limit int) error {
 	if f.name == "TIFF" {
 		perPixel += 16 // a strip of 8 bytes a pixel, in memory that doubles
 	}
-	return budget.Check(fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height), budget.Product(int64(cfg.Width), int64(cfg.Height), perPixel))
+	return budget.Check(fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height),
+		budget.Product(int64(cfg.Width), int64(cfg.Height), perPixel))
 }
 
 func bytesPerPixel(m color.Model) int64 {

@@ -31,7 +31,8 @@ func ParseNormalization(name string) (Normalization, error) {
 	case "imagenet":
 		return Normalization{Mean: [3]float32{0.485, 0.456, 0.406}, Std: [3]float32{0.229, 0.224, 0.225}}, nil
 	}
-	return Normalization{}, fmt.Errorf("unknown normalization %q; known: %s", name, strings.Join(Normalizations(), ", "))
+	return Normalization{},
+		fmt.Errorf("unknown normalization %q; known: %s", name, strings.Join(Normalizations(), ", "))
 }
 
 // factors fills a and b, rows of c channels, so that a*v + b is the normalised

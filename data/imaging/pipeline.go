@@ -94,7 +94,8 @@ func NewPipeline(cfg Config) (*Pipeline, error) {
 		return nil, fmt.Errorf("cropping needs the size to bring the images to")
 	}
 	if cfg.Shorter != 0 && (cfg.Fit != Cover || cfg.Shorter < min(cfg.Width, cfg.Height)) {
-		return nil, fmt.Errorf("shorter side %d: it takes the cover fit and is at least the size %d x %d", cfg.Shorter, cfg.Width, cfg.Height)
+		return nil, fmt.Errorf("shorter side %d: it takes the cover fit and is at least the size %d x %d", cfg.Shorter,
+			cfg.Width, cfg.Height)
 	}
 	if err := cfg.Augment.check(); err != nil {
 		return nil, err

@@ -132,7 +132,8 @@ func TestResizeAgainstDefinition(t *testing.T) {
 							worst, sum = max(worst, d), sum+d
 						}
 						if worst > tol || sum/float64(len(want)) > 1.2 {
-							t.Errorf("filter %d, %v box %v to %v, %d channels: off by up to %.2f, mean %.2f", f, s, box, to, c, worst, sum/float64(len(want)))
+							t.Errorf("filter %d, %v box %v to %v, %d channels: off by up to %.2f, mean %.2f", f, s, box,
+								to, c, worst, sum/float64(len(want)))
 						}
 					}
 				}
@@ -359,11 +360,13 @@ func TestMeanLuma(t *testing.T) {
 }
 
 func TestCropBoxStaysInside(t *testing.T) {
-	for _, a := range []Augment{{CropArea: [2]float64{0.25, 1}}, {CropArea: [2]float64{0.01, 0.02}}, {CropArea: [2]float64{1, 1}, CropRatio: [2]float64{1, 1}}} {
+	for _, a := range []Augment{{CropArea: [2]float64{0.25, 1}}, {CropArea: [2]float64{0.01, 0.02}},
+		{CropArea: [2]float64{1, 1}, CropRatio: [2]float64{1, 1}}} {
 		for _, s := range [][2]int{{1, 1}, {1, 50}, {60, 2}, {31, 47}} {
 			for seed := range uint64(200) {
 				b := a.cropBox(s[0], s[1], newRand(seed))
-				if !(b.X0 >= 0 && b.Y0 >= 0 && b.X1 <= float64(s[0]) && b.Y1 <= float64(s[1]) && b.X0 < b.X1 && b.Y0 < b.Y1) {
+				if !(b.X0 >= 0 && b.Y0 >= 0 && b.X1 <= float64(s[0]) && b.Y1 <= float64(s[1]) && b.X0 < b.X1 &&
+					b.Y0 < b.Y1) {
 					t.Fatalf("%v of %v", b, s)
 				}
 			}
@@ -412,7 +415,8 @@ func TestFillFollowsTheBackground(t *testing.T) {
 	for i := range white.Pix {
 		white.Pix[i] = 255
 	}
-	for _, v := range apply(t, Config{Normalize: "inverted", Augment: Augment{Pad: 0.5, Rotate: 45}}, white, newRand(4)) {
+	for _, v := range apply(t, Config{Normalize: "inverted", Augment: Augment{Pad: 0.5, Rotate: 45}}, white,
+		newRand(4)) {
 		if v > 1e-6 {
 			t.Fatalf("white paper becomes %v", v)
 		}

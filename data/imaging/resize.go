@@ -160,7 +160,8 @@ func (r *Resizer) resample(dst []float32, src *Image, box Box, w, h int, mirror 
 
 // prepare runs the horizontal pass over the rows that the vertical one needs.
 func (r *Resizer) prepare(src *Image, box Box, w, h int, mirror bool) {
-	if !(box.X0 >= 0 && box.Y0 >= 0 && box.X1 <= float64(src.W) && box.Y1 <= float64(src.H) && box.X0 < box.X1 && box.Y0 < box.Y1) || w < 1 || h < 1 {
+	if !(box.X0 >= 0 && box.Y0 >= 0 && box.X1 <= float64(src.W) && box.Y1 <= float64(src.H) && box.X0 < box.X1 &&
+		box.Y0 < box.Y1) || w < 1 || h < 1 {
 		panic(fmt.Sprintf("imaging: resize %v of a %d x %d image to %d x %d", box, src.W, src.H, w, h))
 	}
 	r.x.set(axisKey{src.W, w, src.C, box.X0, box.X1, r.Filter, mirror})

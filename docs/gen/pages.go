@@ -30,19 +30,24 @@ func pages(root string) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{}
 	var index bytes.Buffer
-	index.WriteString("# Losses\n\nOne page each: formula, options, when to use it, and what it does to the inside of a class.\nGenerated from the doc comments; change those and run `make gen`.\n\n| name | type | customary mining |\n|---|---|---|\n")
+	index.WriteString("# Losses\n\nOne page each: formula, options, when to use it, and what it does to the inside " +
+		"of a class.\nGenerated from the doc comments; change those and run `make gen`.\n\n| name | type | customary " +
+		"mining |\n|---|---|---|\n")
 	for _, info := range objective.Losses() {
 		page, err := lossPage(losses, info)
 		if err != nil {
 			return nil, err
 		}
 		files["losses/"+info.Name+".md"] = page
-		fmt.Fprintf(&index, "| [%s](%s.md) | `loss.%s` | %v + %v |\n", info.Name, info.Name, typeName(info), info.Mine.Positives, info.Mine.Negatives)
+		fmt.Fprintf(&index, "| [%s](%s.md) | `loss.%s` | %v + %v |\n", info.Name, info.Name, typeName(info),
+			info.Mine.Positives, info.Mine.Negatives)
 	}
 	files["losses/README.md"] = index.Bytes()
 
 	index = bytes.Buffer{}
-	index.WriteString("# Mining policies\n\nAny positive policy can be combined with any negative policy and any loss over tuples.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | constant |\n|---|---|---|\n")
+	index.WriteString("# Mining policies\n\nAny positive policy can be combined with any negative policy and any " +
+		"loss over tuples.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | " +
+		"constant |\n|---|---|---|\n")
 	for _, side := range []struct {
 		name, typ string
 		names     []string
@@ -63,7 +68,8 @@ func pages(root string) (map[string][]byte, error) {
 			var b bytes.Buffer
 			fmt.Fprintf(&b, "# %s %ss\n\n", name, side.name)
 			b.Write(policies.markdown(comments[k].text))
-			fmt.Fprintf(&b, "\nIn a configuration: `mine: {%ss: %s}`. In Go: `mine.%s`.\n", side.name, name, comments[k].name)
+			fmt.Fprintf(&b, "\nIn a configuration: `mine: {%ss: %s}`. In Go: `mine.%s`.\n", side.name, name,
+				comments[k].name)
 			n.write(&b)
 			file := side.name + "-" + name + ".md"
 			files["policies/"+file] = b.Bytes()
@@ -125,7 +131,8 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 	if len(info.Keys) > 0 {
 		fmt.Fprintf(&b, " with the keys `%s`", strings.Join(info.Keys, "`, `"))
 	}
-	fmt.Fprintf(&b, ".\nWithout other wishes it goes with %v positives and %v negatives.\n", info.Mine.Positives, info.Mine.Negatives)
+	fmt.Fprintf(&b, ".\nWithout other wishes it goes with %v positives and %v negatives.\n", info.Mine.Positives,
+		info.Mine.Negatives)
 	n.write(&b)
 	return b.Bytes(), nil
 }

@@ -91,7 +91,8 @@ func (t *Table) AMI(ctx context.Context, m Mean) (float64, error) {
 	a, b := t.Entropies()
 	expected, err := t.expectedInformation(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("the expected mutual information of %d classes and %d clusters: %w", len(t.classes), len(t.clusters), err)
+		return 0, fmt.Errorf("the expected mutual information of %d classes and %d clusters: %w", len(t.classes),
+			len(t.clusters), err)
 	}
 	den := m.of(a, b) - expected
 	if den < 0 {

@@ -91,7 +91,8 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 		return nil, fmt.Errorf("k-means with %d clusters of %d rows: want 1 to %d", cfg.K, x.Rows, x.Rows)
 	}
 	if cfg.Restarts < 0 || cfg.Iterations < 0 || cfg.Batch < 0 {
-		return nil, fmt.Errorf("k-means with %d restarts of %d iterations in batches of %d", cfg.Restarts, cfg.Iterations, cfg.Batch)
+		return nil, fmt.Errorf("k-means with %d restarts of %d iterations in batches of %d", cfg.Restarts,
+			cfg.Iterations, cfg.Batch)
 	}
 	if cfg.Init != PlusPlus && cfg.Init != Random {
 		return nil, fmt.Errorf("k-means with an unknown start, Init(%d)", int(cfg.Init))

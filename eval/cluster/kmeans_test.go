@@ -136,7 +136,8 @@ func TestKMeansSeedFixesEveryBit(t *testing.T) {
 		old := runtime.GOMAXPROCS(1)
 		b := kmeans(t, x, cfg)
 		runtime.GOMAXPROCS(old)
-		if a.Inertia != b.Inertia || !slices.Equal(a.Assignment, b.Assignment) || !slices.Equal(a.Centroids.Data, b.Centroids.Data) {
+		if a.Inertia != b.Inertia || !slices.Equal(a.Assignment, b.Assignment) ||
+			!slices.Equal(a.Centroids.Data, b.Centroids.Data) {
 			t.Errorf("%+v: results differ between one core and several", cfg)
 		}
 		cfg.Seed++

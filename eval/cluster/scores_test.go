@@ -91,7 +91,8 @@ func TestScoresAgreeWithLoops(t *testing.T) {
 			hb -= q * math.Log(q)
 			most := 0.0
 			for _, x := range as {
-				p, pq := share(func(i int) bool { return a[i] == x }), share(func(i int) bool { return a[i] == x && b[i] == y })
+				p, pq := share(func(i int) bool { return a[i] == x }),
+					share(func(i int) bool { return a[i] == x && b[i] == y })
 				most = max(most, pq)
 				if pq > 0 {
 					mi += pq * math.Log(pq/p/q)
@@ -158,12 +159,20 @@ func TestScoresOfSpecialPartitions(t *testing.T) {
 		classes, clusters []int64
 		want              map[string]float64
 	}{
-		{"equal", two, []int64{-9, -9, 1 << 60, 1 << 60}, map[string]float64{"nmi_arithmetic": 1, "ami_arithmetic": 1, "ari": 1, "f1": 1, "purity": 1, "homogeneity": 1, "completeness": 1}},
-		{"one group each", one, one, map[string]float64{"nmi_arithmetic": 1, "ami_arithmetic": 1, "ari": 1, "f1": 1, "purity": 1, "homogeneity": 1, "completeness": 1}},
-		{"singletons each", each, each, map[string]float64{"nmi_arithmetic": 1, "ami_arithmetic": 1, "ari": 1, "f1": 0, "purity": 1, "homogeneity": 1, "completeness": 1}},
-		{"one class, singletons", one, each, map[string]float64{"nmi_arithmetic": 0, "ami_arithmetic": 0, "ari": 0, "f1": 0, "purity": 1, "homogeneity": 1, "completeness": 0}},
-		{"singletons, one cluster", each, one, map[string]float64{"nmi_arithmetic": 0, "ami_arithmetic": 0, "ari": 0, "f1": 0, "purity": 0.25, "homogeneity": 0, "completeness": 1}},
-		{"independent", two, []int64{1, 2, 1, 2}, map[string]float64{"nmi_arithmetic": 0, "ami_arithmetic": -0.5, "ari": -0.5, "f1": 0, "purity": 0.5, "homogeneity": 0, "completeness": 0}},
+		{"equal", two, []int64{-9, -9, 1 << 60, 1 << 60},
+			map[string]float64{"nmi_arithmetic": 1, "ami_arithmetic": 1, "ari": 1, "f1": 1, "purity": 1,
+				"homogeneity": 1, "completeness": 1}},
+		{"one group each", one, one, map[string]float64{"nmi_arithmetic": 1, "ami_arithmetic": 1, "ari": 1, "f1": 1,
+			"purity": 1, "homogeneity": 1, "completeness": 1}},
+		{"singletons each", each, each, map[string]float64{"nmi_arithmetic": 1, "ami_arithmetic": 1, "ari": 1, "f1": 0,
+			"purity": 1, "homogeneity": 1, "completeness": 1}},
+		{"one class, singletons", one, each, map[string]float64{"nmi_arithmetic": 0, "ami_arithmetic": 0, "ari": 0,
+			"f1": 0, "purity": 1, "homogeneity": 1, "completeness": 0}},
+		{"singletons, one cluster", each, one, map[string]float64{"nmi_arithmetic": 0, "ami_arithmetic": 0, "ari": 0,
+			"f1": 0, "purity": 0.25, "homogeneity": 0, "completeness": 1}},
+		{"independent", two, []int64{1, 2, 1, 2},
+			map[string]float64{"nmi_arithmetic": 0, "ami_arithmetic": -0.5, "ari": -0.5, "f1": 0, "purity": 0.5,
+				"homogeneity": 0, "completeness": 0}},
 	} {
 		got := scores(t, c.classes, c.clusters)
 		for name, w := range c.want {

@@ -79,7 +79,8 @@ func (s *sample) classes(ctx context.Context) ([]Class, error) {
 			if k.Modes, k.Silhouette, failed[c] = modes(ctx, x, d, s.opt.Seed); failed[c] != nil {
 				return
 			}
-			k.Spectrum, failed[c] = spectrum(ctx, gather(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
+			k.Spectrum, failed[c] = spectrum(ctx,
+				gather(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
 		}
 	})
 	return out, cmp.Or(append(failed, err)...)

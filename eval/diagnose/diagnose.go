@@ -70,7 +70,8 @@ func (o *Options) check() error {
 	case !(o.Margin > 0 && o.Margin <= math.MaxFloat64):
 		return fmt.Errorf("a diagnosis with margin %g: want a positive number", o.Margin)
 	case o.Anchors < 1 || o.PerClass < 2 || o.MaxK < 1:
-		return fmt.Errorf("a diagnosis with %d anchors, %d rows a class and up to %d clusters: want at least 1, 2 and 1", o.Anchors, o.PerClass, o.MaxK)
+		return fmt.Errorf("a diagnosis with %d anchors, %d rows a class and up to %d clusters: want at least 1, 2 "+
+			"and 1", o.Anchors, o.PerClass, o.MaxK)
 	}
 	return o.Distance.Check()
 }
@@ -210,7 +211,8 @@ func newSample(in Input, opt Options) (*sample, error) {
 	}
 	slices.Sort(s.order)
 	if len(s.order) < 2 {
-		return nil, fmt.Errorf("all %d rows have the label %d: a diagnosis needs at least two classes", len(in.Labels), s.order[0])
+		return nil, fmt.Errorf("all %d rows have the label %d: a diagnosis needs at least two classes", len(in.Labels),
+			s.order[0])
 	}
 	if !paired {
 		return nil, fmt.Errorf("%d classes of one row each: a diagnosis needs classes of at least two", len(s.order))

@@ -65,7 +65,8 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 		collapsed := run(t, model(1, 6, 30, 16, 0, 0.15), Options{Distance: d})
 		structured := run(t, model(1, 6, 30, 16, 5, 0.3), Options{Distance: d})
 		if collapsed.Verdict.State != Collapsed || structured.Verdict.State != Structured {
-			t.Errorf("%v: verdicts %q (%v) and %q (%v)", d, collapsed.Verdict.State, collapsed.Verdict.Reasons, structured.Verdict.State, structured.Verdict.Reasons)
+			t.Errorf("%v: verdicts %q (%v) and %q (%v)", d, collapsed.Verdict.State, collapsed.Verdict.Reasons,
+				structured.Verdict.State, structured.Verdict.Reasons)
 		}
 		for _, c := range []struct {
 			name          string
@@ -78,16 +79,19 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 			{"fine recall", *collapsed.FineRecall, *structured.FineRecall},
 			{"fine gain", *collapsed.FineGain, *structured.FineGain},
 			{"hardest triplet", collapsed.Triplets.Hardest, structured.Triplets.Hardest + 1e-9},
-			{"NMI by fine labels with three clusters a class", *collapsed.Curve[2].FineNMI, *structured.Curve[2].FineNMI},
+			{"NMI by fine labels with three clusters a class", *collapsed.Curve[2].FineNMI,
+				*structured.Curve[2].FineNMI},
 			{"effective rank of all rows", collapsed.Spectrum.EffectiveRank, structured.Spectrum.EffectiveRank},
-			{"diameter", collapsed.Classes[0].Diameter / collapsed.Spread, structured.Classes[0].Diameter / structured.Spread},
+			{"diameter", collapsed.Classes[0].Diameter / collapsed.Spread,
+				structured.Classes[0].Diameter / structured.Spread},
 		} {
 			if c.collapsed >= c.ok {
 				t.Errorf("%v, %s: %g collapsed, %g structured", d, c.name, c.collapsed, c.ok)
 			}
 		}
 		if structured.MeanModes != 3 || collapsed.MeanModes != 1 {
-			t.Errorf("%v: %g modes in classes of three groups, %g in classes of one", d, structured.MeanModes, collapsed.MeanModes)
+			t.Errorf("%v: %g modes in classes of three groups, %g in classes of one", d, structured.MeanModes,
+				collapsed.MeanModes)
 		}
 	}
 }
@@ -220,7 +224,8 @@ func TestSpectrum(t *testing.T) {
 	x := mat.New(20000, 4)
 	for i := range x.Rows {
 		r := x.Row(i)
-		r[0], r[1], r[2], r[3] = float32(4*rng.NormFloat64()), float32(2*rng.NormFloat64()), float32(rng.NormFloat64()), 7
+		r[0], r[1], r[2], r[3] = float32(4*rng.NormFloat64()), float32(2*rng.NormFloat64()), float32(rng.NormFloat64()),
+			7
 	}
 	s, err := spectrum(t.Context(), x)
 	if err != nil {
@@ -233,7 +238,8 @@ func TestSpectrum(t *testing.T) {
 	}
 	h := 4./7*math.Log(7./4) + 2./7*math.Log(7./2) + 1./7*math.Log(7)
 	if math.Abs(s.EffectiveRank-math.Exp(h)) > 0.05 || s.Values[3] > 0.01 || s.Axes90 != 2 {
-		t.Errorf("effective rank %g, want %g; last value %g; %d axes hold 90%%", s.EffectiveRank, math.Exp(h), s.Values[3], s.Axes90)
+		t.Errorf("effective rank %g, want %g; last value %g; %d axes hold 90%%", s.EffectiveRank, math.Exp(h),
+			s.Values[3], s.Axes90)
 	}
 	if math.Abs(s.Decay-math.Log(2)) > 0.03 {
 		t.Errorf("decay %g, want ln 2", s.Decay)
@@ -262,7 +268,8 @@ func TestRunRejects(t *testing.T) {
 		{"one class", "at least two classes", Input{X: two, Labels: []int64{5, 5, 5, 5}}, Options{}},
 		{"singletons", "classes of at least two", Input{X: two, Labels: []int64{1, 2, 3, 4}}, Options{}},
 		{"equal rows", "collapsed to a single point", Input{X: mat.New(4, 1), Labels: []int64{1, 1, 2, 2}}, Options{}},
-		{"NaN", "row 0 of the query embeddings holds NaN", Input{X: mat.Of(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, Options{}},
+		{"NaN", "row 0 of the query embeddings holds NaN",
+			Input{X: mat.Of(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, Options{}},
 		{"counts", "3 query labels", Input{X: two, Labels: []int64{1, 2, 3}}, Options{}},
 		{"fine counts", "in column 1", Input{X: two, Labels: []int64{1, 1, 2, 2}, Fine: []int64{1}}, Options{}},
 		{"dot", "not dot", Input{X: two, Labels: []int64{1, 1, 2, 2}}, Options{Distance: rank.Dot}},
@@ -278,12 +285,17 @@ func TestRunRejects(t *testing.T) {
 // refuse it.
 func TestRunOnDegenerateClasses(t *testing.T) {
 	for name, in := range map[string]Input{
-		"a class of one":         {X: mat.Of(5, 2, []float32{0, 0, 0, 1, 5, 5, 5, 6, 9, 9}), Labels: []int64{1, 1, 2, 2, 3}, Fine: []int64{1, 2, 3, 4, 5}},
-		"points":                 {X: mat.Of(4, 2, []float32{1, 1, 1, 1, 2, 2, 2, 2}), Labels: []int64{-1, -1, 1 << 60, 1 << 60}},
-		"classes at one place":   {X: mat.Of(6, 1, []float32{0, 0, 0, 0, 5, 5}), Labels: []int64{1, 1, 2, 2, 3, 3}},
-		"far from the origin":    {X: mat.Of(4, 1, []float32{1e6, 1e6 + 1, 1e6 + 4, 1e6 + 5}), Labels: []int64{1, 1, 2, 2}, Fine: []int64{1, 1, 2, 2}},
-		"classes of ten equal":   {X: mat.Of(20, 1, append(make([]float32, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)), Labels: append(make([]int64, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)},
-		"more axes than rows":    {X: mat.Of(4, 5, []float32{1, 2, 3, 4, 5, 1, 2, 3, 4, 6, 9, 2, 3, 4, 5, 9, 2, 3, 4, 6}), Labels: []int64{1, 1, 2, 2}},
+		"a class of one": {X: mat.Of(5, 2, []float32{0, 0, 0, 1, 5, 5, 5, 6, 9, 9}),
+			Labels: []int64{1, 1, 2, 2, 3}, Fine: []int64{1, 2, 3, 4, 5}},
+		"points": {X: mat.Of(4, 2, []float32{1, 1, 1, 1, 2, 2, 2, 2}),
+			Labels: []int64{-1, -1, 1 << 60, 1 << 60}},
+		"classes at one place": {X: mat.Of(6, 1, []float32{0, 0, 0, 0, 5, 5}), Labels: []int64{1, 1, 2, 2, 3, 3}},
+		"far from the origin": {X: mat.Of(4, 1, []float32{1e6, 1e6 + 1, 1e6 + 4, 1e6 + 5}),
+			Labels: []int64{1, 1, 2, 2}, Fine: []int64{1, 1, 2, 2}},
+		"classes of ten equal": {X: mat.Of(20, 1, append(make([]float32, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)),
+			Labels: append(make([]int64, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)},
+		"more axes than rows": {X: mat.Of(4, 5,
+			[]float32{1, 2, 3, 4, 5, 1, 2, 3, 4, 6, 9, 2, 3, 4, 5, 9, 2, 3, 4, 6}), Labels: []int64{1, 1, 2, 2}},
 		"a zero row, by cosines": {X: mat.Of(4, 2, []float32{0, 0, 1, 0, 0, 1, 1, 1}), Labels: []int64{1, 1, 2, 2}},
 	} {
 		for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {

@@ -27,7 +27,8 @@ type Measure struct {
 func (r *Result) Measures() []Measure {
 	m := []Measure{
 		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},
-		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, median over classes; near 0 a class is a point"},
+		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, " +
+			"median over classes; near 0 a class is a point"},
 		{"classes with several modes", r.MultiModal, 3, 1, "share of the classes of at least 10 rows"},
 		{"modes a class", r.MeanModes, 2, 1, "groups within a class by the silhouette (at least 0.5), mean"},
 		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "how many directions all rows use"},
@@ -36,17 +37,23 @@ func (r *Result) Measures() []Measure {
 		{"decay of the spectrum", r.Spectrum.Decay, 3, 0, "slope of -ln(singular value) against its rank"},
 		{"alignment", r.Alignment, 3, 1, "mean squared distance within classes, relative to the spread; 0 is collapse"},
 		{"uniformity", r.Uniformity, 3, -1, "log mean exp(-2 d^2) over pairs; lower is more even"},
-		{"violated triplets", r.Triplets.Violated, 4, 0, "negative nearer than positive, over all positives and negatives"},
-		{"active triplets", r.Triplets.Active, 4, 0, fmt.Sprintf("within the margin %g, over all positives and negatives", r.Triplets.Margin)},
-		{"nearest positive first", r.Triplets.EasyCorrect, 4, 0, "anchors nearer to their nearest positive than to any negative"},
-		{"farthest positive first", r.Triplets.HardCorrect, 4, 0, "anchors nearer to their whole class than to any negative"},
-		{"isometric error, at least", r.Triplets.Isometry, 4, 0, "half of the hardest triplet's violation: how far the distances are from separating the classes"},
+		{"violated triplets", r.Triplets.Violated, 4, 0,
+			"negative nearer than positive, over all positives and negatives"},
+		{"active triplets", r.Triplets.Active, 4, 0,
+			fmt.Sprintf("within the margin %g, over all positives and negatives", r.Triplets.Margin)},
+		{"nearest positive first", r.Triplets.EasyCorrect, 4, 0,
+			"anchors nearer to their nearest positive than to any negative"},
+		{"farthest positive first", r.Triplets.HardCorrect, 4, 0,
+			"anchors nearer to their whole class than to any negative"},
+		{"isometric error, at least", r.Triplets.Isometry, 4, 0,
+			"half of the hardest triplet's violation: how far the distances are from separating the classes"},
 	}
 	if r.FineRecall != nil {
 		m = append(m,
 			Measure{"fine Recall@1", *r.FineRecall, 4, 1, "share of rows whose nearest neighbour has their fine label"},
 			Measure{"fine Recall@1 by chance", *r.FineChance, 4, 0, "if the neighbour were a random row of the class"},
-			Measure{"order inside classes", *r.FineGain, 4, 1, "share of fine hits among neighbours of the query's own class, scaled from chance (0) to perfect (1)"})
+			Measure{"order inside classes", *r.FineGain, 4, 1,
+				"share of fine hits among neighbours of the query's own class, scaled from chance (0) to perfect (1)"})
 	}
 	return m
 }
@@ -68,7 +75,8 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	b.WriteByte('\n')
 	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tratio\tmodes\trank\trecall@1\n")
 	for _, c := range r.ByRatio(limit) {
-		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.name(c.Label)), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.name(c.Label)), c.Size,
+			c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	tw.Flush()
 	if n := len(r.Classes); n > limit {
@@ -84,7 +92,8 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 		fmt.Fprintf(tw, "%d\t%.4f\t%s\n", c.K, c.NMI, fine)
 	}
 	tw.Flush()
-	fmt.Fprintf(&b, "\ndistance %s, seed %d; k-means from k-means++, one start, up to 30 iterations; NMI by the arithmetic mean\n", r.Distance, r.Seed)
+	fmt.Fprintf(&b, "\ndistance %s, seed %d; k-means from k-means++, one start, up to 30 iterations; NMI by the "+
+		"arithmetic mean\n", r.Distance, r.Seed)
 	for _, n := range r.Notes {
 		fmt.Fprintln(&b, escape.Name(n))
 	}
@@ -103,9 +112,11 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	for _, m := range r.Measures() {
 		fmt.Fprintf(&b, "| %s | %.*f | %s |\n", m.Name, m.Digits, m.Value, m.Meaning)
 	}
-	b.WriteString("\n| class | rows | diameter | intra | other | ratio | modes | rank | recall@1 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("\n| class | rows | diameter | intra | other | ratio | modes | rank | recall@1 " +
+		"|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, c := range r.ByRatio(len(r.Classes)) {
-		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.name(c.Label)), c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.name(c.Label)),
+			c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -113,11 +124,14 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 
 // WriteClassesCSV writes a line per class.
 func (r *Result) WriteClassesCSV(w io.Writer) error {
-	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "nearest", "modes", "silhouette", "effective_rank", "recall_1"}}
+	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "nearest", "modes", "silhouette",
+		"effective_rank", "recall_1"}}
 	for _, c := range r.Classes {
 		rows = append(rows, []string{
-			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactly(c.Diameter), exactly(c.Intra), exactly(c.Other),
-			strconv.FormatInt(c.Nearest, 10), strconv.Itoa(c.Modes), exactly(c.Silhouette), exactly(c.Spectrum.EffectiveRank), exactly(c.Recall),
+			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactly(c.Diameter), exactly(c.Intra),
+			exactly(c.Other),
+			strconv.FormatInt(c.Nearest, 10), strconv.Itoa(c.Modes), exactly(c.Silhouette),
+			exactly(c.Spectrum.EffectiveRank), exactly(c.Recall),
 		})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
@@ -128,7 +142,8 @@ func (r *Result) WriteTripletsCSV(w io.Writer) error {
 	rows := [][]string{{"s_ap_easy", "s_ap_hard", "s_an_hard", "s_an_easy"}}
 	t := &r.Triplets
 	for i := range t.EasyPositive {
-		rows = append(rows, []string{exactly(t.EasyPositive[i]), exactly(t.HardPositive[i]), exactly(t.HardNegative[i]), exactly(t.EasyNegative[i])})
+		rows = append(rows, []string{exactly(t.EasyPositive[i]), exactly(t.HardPositive[i]), exactly(t.HardNegative[i]),
+			exactly(t.EasyNegative[i])})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }

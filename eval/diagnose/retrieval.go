@@ -22,29 +22,30 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) 
 	own := make([]float64, len(r.Classes))
 	var right, ordered float64 // neighbours of the query's class, and of its fine label too
 	inClass := false
-	err := rank.Positives(ctx, set, nil, rank.Options{Distance: opt.Distance, First: true, Depth: 1}, func(q rank.Query) {
-		hit := len(q.Ranks) > 0
-		if q.Column == 0 {
-			inClass = hit
-		}
-		if q.R == 0 {
-			return
-		}
-		queries[q.Column]++
-		if q.Column == 1 && inClass {
-			right++
-			if hit {
-				ordered++
+	err := rank.Positives(ctx, set, nil, rank.Options{Distance: opt.Distance, First: true, Depth: 1},
+		func(q rank.Query) {
+			hit := len(q.Ranks) > 0
+			if q.Column == 0 {
+				inClass = hit
 			}
-		}
-		if !hit {
-			return
-		}
-		hits[q.Column]++
-		if q.Column == 0 {
-			own[at[in.Labels[q.Index]]]++
-		}
-	})
+			if q.R == 0 {
+				return
+			}
+			queries[q.Column]++
+			if q.Column == 1 && inClass {
+				right++
+				if hit {
+					ordered++
+				}
+			}
+			if !hit {
+				return
+			}
+			hits[q.Column]++
+			if q.Column == 0 {
+				own[at[in.Labels[q.Index]]]++
+			}
+		})
 	if err != nil {
 		return err
 	}

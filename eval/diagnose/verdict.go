@@ -71,35 +71,48 @@ func judge(r *Result) Verdict {
 		score, weight = score+w*s, weight+w
 		v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
 	}
-	add(1, sign(r.Compactness, 0.15, 0.6), "rows of a class are %.2f times as far from each other as from the nearest other class (median over classes)", r.Compactness)
+	add(1, sign(r.Compactness, 0.15, 0.6), "rows of a class are %.2f times as far from each other as from the "+
+		"nearest other class (median over classes)", r.Compactness)
 	if told := r.modesTold(); told > 0 {
-		add(1, sign(r.MultiModal, 0, 0.5), "%.0f%% of %d classes have more than one mode, %.1f modes on average", 100*r.MultiModal, told, r.MeanModes)
+		add(1, sign(r.MultiModal, 0, 0.5), "%.0f%% of %d classes have more than one mode, %.1f modes on average",
+			100*r.MultiModal, told, r.MeanModes)
 	}
 	if r.FineGain != nil {
-		add(2, sign(*r.FineGain, 0.1, 0.6), "Recall@1 is %.3f by the training labels and %.3f by the fine ones; within a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall, *r.FineRecall, 100**r.FineGain, *r.FineChance)
+		add(2, sign(*r.FineGain, 0.1, 0.6), "Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
+			"within a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall,
+			*r.FineRecall, 100**r.FineGain, *r.FineChance)
 	}
 	v.Reasons = append(v.Reasons,
-		fmt.Sprintf("effective rank %.1f of %d for all rows, %.1f for a class (median); %d axes account for 90%% of the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90),
-		fmt.Sprintf("alignment %.3f, uniformity %.3f, relative to the spread %.3g", r.Alignment, r.Uniformity, r.Spread),
-		fmt.Sprintf("%.1f%% of triplets are violated, %.1f%% active at margin %g; the hardest, of class %s, is wrong by %.3g, so distances are off by at least %.3g",
-			100*r.Triplets.Violated, 100*r.Triplets.Active, r.Triplets.Margin, r.name(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry))
+		fmt.Sprintf("effective rank %.1f of %d for all rows, %.1f for a class (median); %d axes account for 90%% of "+
+			"the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90),
+		fmt.Sprintf("alignment %.3f, uniformity %.3f, relative to the spread %.3g", r.Alignment, r.Uniformity,
+			r.Spread),
+		fmt.Sprintf("%.1f%% of triplets are violated, %.1f%% active at margin %g; the hardest, of class %s, is wrong "+
+			"by %.3g, so distances are off by at least %.3g",
+			100*r.Triplets.Violated, 100*r.Triplets.Active, r.Triplets.Margin, r.name(r.Triplets.ClassHardest),
+			r.Triplets.Hardest, r.Triplets.Isometry))
 	if tight <= loose { // else no class has two rows and another place than its neighbour
-		v.Reasons = append(v.Reasons, fmt.Sprintf("most collapsed is class %s (ratio %.2f), least separated class %s (ratio %.2f)", r.name(v.Tightest), tight, r.name(v.Loosest), loose))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("most collapsed is class %s (ratio %.2f), least separated class %s "+
+			"(ratio %.2f)", r.name(v.Tightest), tight, r.name(v.Loosest), loose))
 	}
 	v.Score = score / weight
 	switch separated := (r.Recall - chance) / (1 - chance); {
 	case separated < 1./3:
 		v.State = Unseparated
-		v.Text = fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. Whether they have collapsed is not yet the question.", r.Recall, chance)
+		v.Text = fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. Whether they "+
+			"have collapsed is not yet the question.", r.Recall, chance)
 	case v.Score < -0.4:
 		v.State = Collapsed
-		v.Text = "The embedding has collapsed: classes are separated, but little is left of the differences within them."
+		v.Text = "The embedding has collapsed: classes are separated, but little is left of the differences within " +
+			"them."
 	case v.Score > 0.2:
 		v.State = Structured
-		v.Text = "The embedding keeps the structure within its classes: they are separated, and dissimilar rows of a class stay apart."
+		v.Text = "The embedding keeps the structure within its classes: they are separated, and dissimilar rows of a " +
+			"class stay apart."
 	default:
 		v.State = Partial
-		v.Text = "The embedding has collapsed in part: classes are separated, and some of the differences within them remain."
+		v.Text = "The embedding has collapsed in part: classes are separated, and some of the differences within " +
+			"them remain."
 	}
 	return v
 }

@@ -195,7 +195,8 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 				fill(rng, g.X)
 				copy(g.X.Row(3), q.X.Row(0))
 				for _, dist := range []Distance{Euclidean, Cosine, Dot} {
-					if dist == Cosine && (d == 1 || name == "equal" || name == "lattice" || name == "huge" || name == "offset") {
+					if dist == Cosine &&
+						(d == 1 || name == "equal" || name == "lattice" || name == "huge" || name == "offset") {
 						continue // equal up to the rounding of different formulas
 					}
 					for _, gallery := range []*Set{nil, &g} {
@@ -205,7 +206,8 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 						} {
 							opt.Distance = dist
 							eachEngine(t, func(engine string) {
-								what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist, opt.Depth, opt.First, gallery != nil)
+								what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist,
+									opt.Depth, opt.First, gallery != nil)
 								compare(t, what, collect(t, q, gallery, opt), cut(full, opt))
 							})
 						}
@@ -275,8 +277,10 @@ func TestPositivesRejects(t *testing.T) {
 		{"no rows", "no query embeddings", Set{mat.New(0, 2), [][]int64{{}}}, nil},
 		{"no labels", "no labels for the query embeddings", Set{x, nil}, nil},
 		{"lengths", "2 query labels in column 0 for 3 embeddings", Set{x, [][]int64{{1, 2}}}, nil},
-		{"NaN", "row 1 of the query embeddings holds NaN (in dimension 1); 1 of 3 rows are not finite", Set{bad, y}, nil},
-		{"infinity", "row 2 of the gallery embeddings holds +Inf (in dimension 0); 1 of 3 rows are not finite", Set{x, y}, &Set{inf, y}},
+		{"NaN", "row 1 of the query embeddings holds NaN (in dimension 1); 1 of 3 rows are not finite", Set{bad, y},
+			nil},
+		{"infinity", "row 2 of the gallery embeddings holds +Inf (in dimension 0); 1 of 3 rows are not finite",
+			Set{x, y}, &Set{inf, y}},
 		{"dimensions", "queries have 2 dimensions, the gallery 3", Set{x, y}, &Set{mat.New(3, 3), y}},
 		{"columns", "queries have 1 columns of labels, the gallery 2", Set{x, y}, &Set{x, [][]int64{y[0], y[0]}}},
 	} {
@@ -291,7 +295,8 @@ func TestPositivesStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	x := mat.New(3, 2)
-	if err := Positives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, Options{}, func(Query) {}); !errors.Is(err, context.Canceled) {
+	if err := Positives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, Options{}, func(Query) {}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }
@@ -317,7 +322,8 @@ func TestNearestAgreesWithSorting(t *testing.T) {
 						for i := range q.Rows {
 							want := nearestBySorting(q, all, i, gallery == nil)[:k]
 							if got := nb.Row[i*k : (i+1)*k]; !slices.Equal(got, want) {
-								t.Fatalf("%s, d %d, k %d, separate %v, memory %d: query %d finds %v, want %v", name, d, k, gallery != nil, memory, i, got, want)
+								t.Fatalf("%s, d %d, k %d, separate %v, memory %d: query %d finds %v, want %v", name, d,
+									k, gallery != nil, memory, i, got, want)
 							}
 						}
 					}

@@ -57,7 +57,8 @@ func TestHeadersKeepToTheLimit(t *testing.T) {
 		t.Errorf("all of the limit: %v", err)
 	}
 	var e *budget.Error
-	if _, err := Parse(file(8<<20/headerGrowth + 1)); !errors.As(err, &e) || !strings.Contains(err.Error(), "safetensors: the header: needs 8 MiB") {
+	if _, err := Parse(file(8<<20/headerGrowth + 1)); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "safetensors: the header: needs 8 MiB") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -191,7 +191,8 @@ func Parse(data []byte) (*File, error) {
 	n := binary.LittleEndian.Uint64(data)
 	body := data[8:]
 	if n > maxHeader {
-		return nil, fmt.Errorf("safetensors: header of %d bytes; at most %d are allowed (is this a safetensors file?)", n, maxHeader)
+		return nil, fmt.Errorf("safetensors: header of %d bytes; at most %d are allowed (is this a safetensors file?)",
+			n, maxHeader)
 	}
 	if n > uint64(len(body)) {
 		return nil, fmt.Errorf("safetensors: header of %d bytes in a file of %d: truncated", n, len(data))
@@ -218,10 +219,12 @@ func Parse(data []byte) (*File, error) {
 	for _, i := range order {
 		t, from, to := f.Tensors[i], spans[i][0], spans[i][1]
 		if from != at {
-			return nil, fmt.Errorf("safetensors: %s starts at byte %d of the data, where byte %d should come: tensors overlap or leave a hole", t.Name, from, at)
+			return nil, fmt.Errorf("safetensors: %s starts at byte %d of the data, where byte %d should come: "+
+				"tensors overlap or leave a hole", t.Name, from, at)
 		}
 		if to > uint64(len(body)) {
-			return nil, fmt.Errorf("safetensors: %s ends at byte %d of the data, of which there are %d: truncated", t.Name, to, len(body))
+			return nil, fmt.Errorf("safetensors: %s ends at byte %d of the data, of which there are %d: truncated",
+				t.Name, to, len(body))
 		}
 		t.Data = body[from:to:to]
 		sorted = append(sorted, t)

@@ -20,7 +20,8 @@ func sample() *File {
 	return &File{
 		Meta: map[string]string{"a": "b"},
 		Tensors: []Tensor{
-			Float32("w", []int{2, 2}, []float32{1, float32(math.NaN()), float32(math.Inf(-1)), float32(math.Copysign(0, -1))}),
+			Float32("w", []int{2, 2},
+				[]float32{1, float32(math.NaN()), float32(math.Inf(-1)), float32(math.Copysign(0, -1))}),
 			Int64("step", nil, []int64{-3}),
 			Float32("empty", []int{0, 7}, nil),
 			Float32("\"odd\" name \u00e9", []int{1}, []float32{math.SmallestNonzeroFloat32}),
@@ -43,7 +44,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for i := range f.Tensors {
 		a, c := f.Tensors[i], g.Tensor(f.Tensors[i].Name)
-		if c == nil || a.DType != c.DType || !bytes.Equal(a.Data, c.Data) || fmt.Sprint(a.Shape) != fmt.Sprint(c.Shape) {
+		if c == nil || a.DType != c.DType || !bytes.Equal(a.Data, c.Data) ||
+			fmt.Sprint(a.Shape) != fmt.Sprint(c.Shape) {
 			t.Errorf("wrote %v, read %v", a, c)
 		}
 	}
@@ -105,7 +107,8 @@ func TestRejects(t *testing.T) {
 		{"shape and length", "4 bytes", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, four...)},
 		{"odd length", "3 bytes", file(`{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,3]}}`, 1, 2, 3)},
 		{"negative size", "impossible", file(`{"a":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}}`, four...)},
-		{"overflow", "impossible", file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,4]}}`, four...)},
+		{"overflow", "impossible",
+			file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,4]}}`, four...)},
 		{"backward range", "not a range", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`, four...)},
 		{"duplicate", "twice", file(`{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}`)},
 		{"metadata", "metadata", file(`{"__metadata__":{"a":1}}`)},

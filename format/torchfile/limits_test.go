@@ -45,11 +45,13 @@ func TestPicklesKeepToTheLimit(t *testing.T) {
 	limit(t, 16<<20)
 	var e *budget.Error
 	_, err := Parse(bytes.NewReader(data), int64(len(data)))
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "torch file: its pickle: needs 64 MiB, the limit is 16 MiB") {
+	if !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "torch file: its pickle: needs 64 MiB, the limit is 16 MiB") {
 		t.Errorf("a bomb: error %v", err)
 	}
 	long := withPickle(t, make([]byte, maxPickle+1))
-	if _, err := Parse(bytes.NewReader(long), int64(len(long))); err == nil || !strings.Contains(err.Error(), "a pickle of 67108865 bytes; at most 67108864") {
+	if _, err := Parse(bytes.NewReader(long), int64(len(long))); err == nil ||
+		!strings.Contains(err.Error(), "a pickle of 67108865 bytes; at most 67108864") {
 		t.Errorf("a long pickle: error %v", err)
 	}
 }

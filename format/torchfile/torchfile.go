@@ -61,7 +61,8 @@ func Read(path string) (*safetensors.File, error) {
 func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("not a zip file of torch.save (%w); files of PyTorch before 1.6 must be loaded and saved again", err)
+		return nil, fmt.Errorf("not a zip file of torch.save (%w); files of PyTorch before 1.6 must be loaded and "+
+			"saved again", err)
 	}
 	a := &archive{size: size, entries: map[string]*zip.File{}, storages: map[string][]byte{}}
 	for _, f := range z.File {
@@ -79,7 +80,8 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 		return nil, fmt.Errorf("torch file: byte order %q; only little is supported", order)
 	}
 	if f := a.entries["data.pkl"]; f != nil && f.UncompressedSize64 > maxPickle {
-		return nil, fmt.Errorf("torch file: a pickle of %d bytes; at most %d are allowed", f.UncompressedSize64, maxPickle)
+		return nil, fmt.Errorf("torch file: a pickle of %d bytes; at most %d are allowed", f.UncompressedSize64,
+			maxPickle)
 	}
 	program, err := a.read("data.pkl")
 	if err != nil {
@@ -156,7 +158,8 @@ func (a *archive) read(name string) ([]byte, error) {
 func (a *archive) collect(top any) (*safetensors.File, error) {
 	entries, ok := dict(top)
 	if !ok {
-		return nil, fmt.Errorf("torch file: holds %s, not a dictionary of tensors; save model.state_dict()", describe(top))
+		return nil, fmt.Errorf("torch file: holds %s, not a dictionary of tensors; save model.state_dict()",
+			describe(top))
 	}
 	for _, key := range wrappers {
 		i := slices.IndexFunc(entries, func(e types.DictEntry) bool { return e.Key == key })
@@ -252,7 +255,8 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 		}
 		last += (d - 1) * t.stride[i]
 		if t.offset < 0 || t.offset >= s.count || last >= s.count {
-			return nil, fmt.Errorf("shape %v with stride %v from %d reaches beyond its storage of %d values", t.size, t.stride, t.offset, s.count)
+			return nil, fmt.Errorf("shape %v with stride %v from %d reaches beyond its storage of %d values", t.size,
+				t.stride, t.offset, s.count)
 		}
 	}
 	if t.offset < 0 || last >= s.count {

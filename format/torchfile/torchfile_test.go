@@ -76,7 +76,8 @@ func TestReadWeights(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"testdata/legacy.pth", filepath.Join(t.TempDir(), "none")} {
-		if _, err := ReadWeights(path); err == nil || !strings.Contains(err.Error(), path) && !strings.Contains(err.Error(), "none") {
+		if _, err := ReadWeights(path); err == nil || !strings.Contains(err.Error(), path) &&
+			!strings.Contains(err.Error(), "none") {
 			t.Errorf("%s: error %v", path, err)
 		}
 	}
@@ -108,7 +109,8 @@ func archived(t testing.TB, program string, storages map[string]string) []byte {
 func tensorProgram(count, offset, size, stride int) string {
 	num := func(n int) string { return "J" + string([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}) }
 	str := func(s string) string { return "X" + string([]byte{byte(len(s)), 0, 0, 0}) + s }
-	return "\x80\x02}" + str("a") + "ctorch._utils\n_rebuild_tensor_v2\n((" + str("storage") + "ctorch\nFloatStorage\n" +
+	return "\x80\x02}" + str("a") + "ctorch._utils\n_rebuild_tensor_v2\n((" + str("storage") +
+		"ctorch\nFloatStorage\n" +
 		str("0") + str("cpu") + num(count) + "tQ" + num(offset) + num(size) + "\x85" + num(stride) + "\x85\x89}tRs."
 }
 
@@ -180,7 +182,8 @@ func TestCompressed(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parse(bytes.NewReader(b.Bytes()), int64(b.Len())); err == nil || !strings.Contains(err.Error(), "compressed") {
+	if _, err := Parse(bytes.NewReader(b.Bytes()), int64(b.Len())); err == nil ||
+		!strings.Contains(err.Error(), "compressed") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -84,7 +84,8 @@ func findClass(module, name string) (any, error) {
 	case "torch.BoolStorage":
 		return storageClass("BOOL"), nil
 	}
-	return nil, fmt.Errorf("it names the class %s.%s, which is neither a tensor nor a dictionary; save model.state_dict() alone", module, name)
+	return nil, fmt.Errorf("it names the class %s.%s, which is neither a tensor nor a dictionary; save "+
+		"model.state_dict() alone", module, name)
 }
 
 // persistent resolves ("storage", class, key, location, count).

@@ -148,7 +148,8 @@ const prefix, suffix = ".kindred-", ".tmp"
 
 func isTemporary(name string) bool {
 	digits := strings.TrimSuffix(strings.TrimPrefix(name, prefix), suffix)
-	return len(name) == len(prefix)+16+len(suffix) && len(digits) == 16 && strings.Trim(digits, "0123456789abcdef") == ""
+	return len(name) == len(prefix)+16+len(suffix) && len(digits) == 16 &&
+		strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // create makes a temporary file that Sweep knows to be in use.

@@ -35,7 +35,8 @@ func TestUmask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for p, want := range map[string]os.FileMode{path: want, dir: os.FileMode(0o777 &^ mask), filepath.Dir(dir): os.FileMode(0o777 &^ mask)} {
+		for p, want := range map[string]os.FileMode{path: want, dir: os.FileMode(0o777 &^ mask),
+			filepath.Dir(dir): os.FileMode(0o777 &^ mask)} {
 			st, err := os.Stat(p)
 			if err != nil {
 				t.Fatal(err)

@@ -51,7 +51,8 @@ func names(t *testing.T, dir string) []string {
 // temporary file, and removes what a killed process left.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	others := []string{".a.tmp-1", ".kindred-0123456789abcdeg.tmp", ".kindred-1.tmp", ".kindred.tmp", "x.kindred-0123456789abcdef.tmp"}
+	others := []string{".a.tmp-1", ".kindred-0123456789abcdeg.tmp", ".kindred-1.tmp", ".kindred.tmp",
+		"x.kindred-0123456789abcdef.tmp"}
 	slices.Sort(others)
 	for _, name := range others {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {

@@ -42,7 +42,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Case != "x" || r.MedianMS < 2 || r.MinMS > r.MedianMS || r.MaxMS < r.MedianMS || r.Peer != nil || r.Ratio != 0 {
+	if r.Case != "x" || r.MedianMS < 2 || r.MinMS > r.MedianMS || r.MaxMS < r.MedianMS || r.Peer != nil ||
+		r.Ratio != 0 {
 		t.Errorf("result %+v", r)
 	}
 	if want := 10 / r.MedianMS * 1e3; r.PerS != want {

@@ -28,7 +28,8 @@ func lossCases() []Case {
 		{
 			"ms", "multi-similarity", "multi-similarity loss and mining",
 			map[string]any{"positives": "ms", "negatives": "ms"},
-			map[string]any{"name": "multisimilarity", "alpha": 2.0, "beta": 50.0, "lambda": 0.5, "epsilon": 0.1, "normalize": true},
+			map[string]any{"name": "multisimilarity", "alpha": 2.0, "beta": 50.0, "lambda": 0.5, "epsilon": 0.1,
+				"normalize": true},
 		},
 	}
 	sizes := []struct{ n, dim, classes int }{{128, 128, 16}, {512, 128, 64}, {2048, 512, 256}}
@@ -42,7 +43,8 @@ func lossCases() []Case {
 			cases = append(cases, Case{
 				Name:  fmt.Sprintf("%s-n%d-d%d", l.name, s.n, s.dim),
 				Title: title,
-				About: fmt.Sprintf("%s: %d embeddings of %d numbers in %d classes, with gradient", l.about, s.n, s.dim, s.classes),
+				About: fmt.Sprintf("%s: %d embeddings of %d numbers in %d classes, with gradient", l.about, s.n, s.dim,
+					s.classes),
 				Items: 1,
 				Setup: func() (func() error, float64, error) {
 					opts, err := objective.Parse(l.mine, l.loss)

@@ -137,7 +137,8 @@ func README(text []byte, records []*Record) ([]byte, error) {
 	before, rest, ok := bytes.Cut(text, []byte(readmeBegin))
 	_, after, closed := bytes.Cut(rest, []byte(readmeEnd))
 	if !ok || !closed {
-		return nil, fmt.Errorf("README.md has no lines %q and %q with the table between them", strings.TrimSpace(readmeBegin), strings.TrimSpace(readmeEnd))
+		return nil, fmt.Errorf("README.md has no lines %q and %q with the table between them",
+			strings.TrimSpace(readmeBegin), strings.TrimSpace(readmeEnd))
 	}
 	var b bytes.Buffer
 	b.Write(before)

@@ -11,11 +11,13 @@ func toyRecord() *Record {
 	load := 0.02
 	return &Record{
 		Processor: "Toy", Cores: 2, Level: "avx2", Taken: "2026-01-02", Method: Method, Load: &load,
-		Peer: &Setting{Versions: map[string]string{"PyTorch": "9", "faiss": "8"}, BLAS: "OpenBLAS, pthreads", CoreType: "Zen", Threads: 2,
+		Peer: &Setting{Versions: map[string]string{"PyTorch": "9", "faiss": "8"}, BLAS: "OpenBLAS, pthreads",
+			CoreType: "Zen", Threads: 2,
 			CoreTypes: []CoreType{{"Prescott", 60, true}, {"Zen", 355, false}}},
 		Results: []Result{
 			{Case: "rank-60502x512", Times: Times{4600, 4500, 4700}},
-			{Case: "mnist-step-b128", Times: Times{10, 9, 11.5}, Peer: &PeerTimes{"mnist-step-b128-cl", Times{25, 24, 26}}, Ratio: 2.5},
+			{Case: "mnist-step-b128", Times: Times{10, 9, 11.5},
+				Peer: &PeerTimes{"mnist-step-b128-cl", Times{25, 24, 26}}, Ratio: 2.5},
 		},
 	}
 }
@@ -55,7 +57,8 @@ func TestPageShowsHowFiguresWereTaken(t *testing.T) {
 	for _, want := range []string{
 		"| `mnist-step-b128` | 10.0 (9.00-11.5) |  | 25.0 (24.0-26.0) | -cl | 2.50x |",
 		"| `rank-60502x512` | 4600 (4500-4700) |  |  |  |  |",
-		"PyTorch 9, faiss 8, 2 threads, products by OpenBLAS, pthreads, core type Zen (GFLOP/s: Prescott 60 by its own guess, Zen 355)",
+		"PyTorch 9, faiss 8, 2 threads, products by OpenBLAS, pthreads, core type Zen (GFLOP/s: Prescott 60 by its " +
+			"own guess, Zen 355)",
 		"load before the first case 0.02",
 	} {
 		if !strings.Contains(page, want) {
@@ -91,7 +94,8 @@ Old: 2 cores, 2026-01-02. The peer was not at its best.
 
 func TestProcessor(t *testing.T) {
 	for text, want := range map[string]string{
-		"processor\t: 0\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: Intel(R) Xeon(R)  Processor\n\nmodel name\t: other\n": "Intel Xeon Processor, family 6 model 207",
+		"processor\t: 0\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: Intel(R) Xeon(R)  Processor\n\nmodel name\t: " +
+			"other\n": "Intel Xeon Processor, family 6 model 207",
 		"model name\t: A\n": "A",
 	} {
 		if got := parseProcessor([]byte(text)); got != want {

@@ -20,7 +20,8 @@ func searchCases() []Case {
 			Setup: func() (func() error, float64, error) {
 				x := rank.Normalized(normal(n, d, 0))
 				return func() error {
-					_, err := rank.Nearest(context.Background(), x.RowRange(0, queries), x, k, rank.Options{Distance: rank.Dot})
+					_, err := rank.Nearest(context.Background(), x.RowRange(0, queries), x, k,
+						rank.Options{Distance: rank.Dot})
 					return err
 				}, 2 * n * d * queries, nil
 			},
@@ -49,7 +50,8 @@ func searchCases() []Case {
 			Setup: func() (func() error, float64, error) {
 				x := normal(n, d, 0)
 				return func() error {
-					_, err := cluster.KMeans(context.Background(), x, cluster.Config{K: 1000, Init: cluster.Random, Iterations: 5, Seed: 1})
+					_, err := cluster.KMeans(context.Background(), x,
+						cluster.Config{K: 1000, Init: cluster.Random, Iterations: 5, Seed: 1})
 					return err
 				}, 5 * 2 * n * d * 1000, nil
 			},

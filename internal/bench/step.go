@@ -16,9 +16,12 @@ import (
 // negatives, triplet loss, backward, Adam. And the networks' passes alone.
 func stepCases() []Case {
 	cases := []Case{
-		trainingStep("mnist-step-b128", "training step, MNIST net, batch 128 ¹", stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2}),
-		trainingStep("mnist-step-b128-unfolded", "the same, each convolution by itself", stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2, unfolded: true}),
-		trainingStep("conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112", stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4}),
+		trainingStep("mnist-step-b128", "training step, MNIST net, batch 128 ¹",
+			stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2}),
+		trainingStep("mnist-step-b128-unfolded", "the same, each convolution by itself",
+			stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2, unfolded: true}),
+		trainingStep("conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112",
+			stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4}),
 	}
 	for _, depth := range []int{18, 50} {
 		for _, training := range []bool{false, true} {
@@ -46,7 +49,8 @@ type stepOptions struct {
 }
 
 func newStepper(o stepOptions) (*stepper, error) {
-	spec, err := nn.Network(o.network, nn.NetworkOptions{Input: nn.Shape{H: o.side, W: o.side, C: 1}, Dim: o.dim, Normalize: true})
+	spec, err := nn.Network(o.network,
+		nn.NetworkOptions{Input: nn.Shape{H: o.side, W: o.side, C: 1}, Dim: o.dim, Normalize: true})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +93,8 @@ func (s *stepper) step() error {
 
 func trainingStep(name, title string, o stepOptions) Case {
 	var s *stepper
-	about := fmt.Sprintf("training step of the %s network on %d grey pictures of %d x %d", o.network, o.n, o.side, o.side)
+	about := fmt.Sprintf("training step of the %s network on %d grey pictures of %d x %d", o.network, o.n, o.side,
+		o.side)
 	if o.unfolded {
 		about += ", its two convolutions not computed as one"
 	}

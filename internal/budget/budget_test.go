@@ -44,7 +44,8 @@ func TestCheck(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
-	if err := Check("x", math.MaxInt64); err == nil || err.Error() != "x: needs more than 8 EiB, the limit is 64 MiB: raise --memory (or GOMEMLIMIT)" {
+	if err := Check("x", math.MaxInt64); err == nil ||
+		err.Error() != "x: needs more than 8 EiB, the limit is 64 MiB: raise --memory (or GOMEMLIMIT)" {
 		t.Errorf("an overflowing size: %v", err)
 	}
 }
@@ -102,7 +103,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q) = %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "GiB", "-1", "+1", "0", "0GiB", "0.5", "4XiB", "4GiBs", "1e3", "inf", "nan", "8EiB", "1.2.3M", "0x10", "4 4G", "i4", "4iB"} {
+	for _, text := range []string{"", "GiB", "-1", "+1", "0", "0GiB", "0.5", "4XiB", "4GiBs", "1e3", "inf", "nan",
+		"8EiB", "1.2.3M", "0x10", "4 4G", "i4", "4iB"} {
 		if got, err := Parse(text); err == nil || !strings.Contains(err.Error(), "4GiB") {
 			t.Errorf("Parse(%q) = %d, %v, want an error that shows how", text, got, err)
 		}
@@ -127,7 +129,8 @@ func TestReader(t *testing.T) {
 	limit(t, 1<<20)
 	for _, n := range []int{0, 1, 1<<20 - 1, 1 << 20} {
 		for name, wrap := range map[string]func(io.Reader) io.Reader{
-			"whole": func(r io.Reader) io.Reader { return r }, "halves": iotest.HalfReader, "with the end": iotest.DataErrReader,
+			"whole": func(r io.Reader) io.Reader { return r }, "halves": iotest.HalfReader,
+			"with the end": iotest.DataErrReader,
 		} {
 			b, err := io.ReadAll(Reader("x", wrap(bytes.NewReader(make([]byte, n)))))
 			if err != nil || len(b) != n {

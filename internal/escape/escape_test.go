@@ -11,7 +11,8 @@ func TestEachPlace(t *testing.T) {
 	for _, c := range []struct{ in, html, markdown, name, text string }{
 		{"cat", "cat", "cat", "cat", "cat"},
 		{"", "", "", "", ""},
-		{"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;", "&lt;script&gt;alert(1)&lt;/script&gt;", "<script>alert(1)</script>", "<script>alert(1)</script>"},
+		{"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;", "&lt;script&gt;alert(1)&lt;/script&gt;",
+			"<script>alert(1)</script>", "<script>alert(1)</script>"},
 		{"a|b & \"c\"", "a|b &amp; &#34;c&#34;", `a\|b &amp; &#34;c&#34;`, `a|b & "c"`, `a|b & "c"`},
 		{"a\nb\tc", "a\nb\tc", "a b c", `a\nb\tc`, "a\nb\tc"},
 		{"a\r", "a\ufffd", "a\ufffd", `a\r`, `a\r`},
@@ -21,8 +22,10 @@ func TestEachPlace(t *testing.T) {
 		{"\u2066x\u2069", "\ufffdx\ufffd", "\ufffdx\ufffd", `\u2066x\u2069`, `\u2066x\u2069`},
 		{"bad \xff\xc3", "bad \ufffd", "bad \ufffd", `bad \xff\xc3`, `bad \xff\xc3`},
 		{"\ufffd é 猫", "\ufffd é 猫", "\ufffd é 猫", "\ufffd é 猫", "\ufffd é 猫"},
-		{"[x](javascript:1) `c` \\", "[x](javascript:1) `c` \\", "\\[x\\](javascript:1) \\`c\\` \\\\", "[x](javascript:1) `c` \\", "[x](javascript:1) `c` \\"},
-		{"line\u2028two\x7f\x00", "line\ufffdtwo\ufffd\ufffd", "line\ufffdtwo\ufffd\ufffd", `line\u2028two\x7f\x00`, `line\u2028two\x7f\x00`},
+		{"[x](javascript:1) `c` \\", "[x](javascript:1) `c` \\", "\\[x\\](javascript:1) \\`c\\` \\\\",
+			"[x](javascript:1) `c` \\", "[x](javascript:1) `c` \\"},
+		{"line\u2028two\x7f\x00", "line\ufffdtwo\ufffd\ufffd", "line\ufffdtwo\ufffd\ufffd", `line\u2028two\x7f\x00`,
+			`line\u2028two\x7f\x00`},
 	} {
 		for _, p := range []struct{ what, got, want string }{
 			{"HTML", HTML(c.in), c.html}, {"Markdown", Markdown(c.in), c.markdown},

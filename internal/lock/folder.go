@@ -95,7 +95,8 @@ func (h *Held) sign() error {
 	if err != nil {
 		host = "an unnamed host"
 	}
-	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second), Command: os.Args})
+	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second),
+		Command: os.Args})
 	if err != nil {
 		return err
 	}

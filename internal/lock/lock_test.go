@@ -64,7 +64,8 @@ func TestOneHolderAtATime(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, FileName), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Folder(dir); !errors.As(err, &held) || held.Holder != nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := Folder(dir); !errors.As(err, &held) || held.Holder != nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("a holder without a name: %v", err)
 	}
 }

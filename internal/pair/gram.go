@@ -107,7 +107,8 @@ func (s *symmetrize) Run(chunk int) {
 		// Rows i.. of the columns gain the transpose of columns i.. of the rows.
 		simd.Transpose(block[:], symmetrizeBlock, w.Data[j*w.Stride+i:], w.Stride, cols, symmetrizeBlock)
 		for r := range symmetrizeBlock {
-			simd.Axpy(1, block[r*symmetrizeBlock:r*symmetrizeBlock+cols], w.Data[(i+r)*w.Stride+j:(i+r)*w.Stride+j+cols])
+			simd.Axpy(1, block[r*symmetrizeBlock:r*symmetrizeBlock+cols],
+				w.Data[(i+r)*w.Stride+j:(i+r)*w.Stride+j+cols])
 		}
 		simd.Transpose(w.Data[j*w.Stride+i:], w.Stride, w.Data[i*w.Stride+j:], w.Stride, symmetrizeBlock, cols)
 	}

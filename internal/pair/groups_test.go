@@ -185,7 +185,8 @@ func TestMerge(t *testing.T) {
 				t.Fatalf("trial %d, anchor %d: own %v, want %v", trial, i, got, own)
 			}
 			if got := g.Positives(i, nil); !slices.Equal(got, positives) || g.PositiveCount(i) != len(positives) {
-				t.Fatalf("trial %d, anchor %d: positives %v, counted %d, want %v", trial, i, got, g.PositiveCount(i), positives)
+				t.Fatalf("trial %d, anchor %d: positives %v, counted %d, want %v", trial, i, got, g.PositiveCount(i),
+					positives)
 			}
 		}
 	}

@@ -51,7 +51,8 @@ func (r *Rows) Set(x *mat.Dense, normalize bool) error {
 			return badRow(x, i)
 		}
 		if !normalize && n > MaxNorm {
-			return fmt.Errorf("embedding %d has norm %.3g, above %.0g: normalise the embeddings or lower the learning rate", i, n, float64(MaxNorm))
+			return fmt.Errorf("embedding %d has norm %.3g, above %.0g: normalise the embeddings or lower the "+
+				"learning rate", i, n, float64(MaxNorm))
 		}
 		if normalize {
 			r.Unit = r.Unit && n > 0

@@ -24,7 +24,8 @@ type Table struct {
 // discarded, and so is what Weights wrote in their place.
 func (t *Table) Load(lo, hi int) {
 	if lo < 0 || hi < lo || hi > t.A.E.Rows || t.A.E.Cols != t.R.E.Cols {
-		panic(fmt.Sprintf("pair: anchors %d..%d of %d x %d against %d x %d", lo, hi, t.A.E.Rows, t.A.E.Cols, t.R.E.Rows, t.R.E.Cols))
+		panic(fmt.Sprintf("pair: anchors %d..%d of %d x %d against %d x %d", lo, hi, t.A.E.Rows, t.A.E.Cols, t.R.E.Rows,
+			t.R.E.Cols))
 	}
 	t.lo, t.hi, t.loaded = lo, hi, true
 	m := t.R.E.Rows

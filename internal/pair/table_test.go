@@ -91,7 +91,8 @@ func TestTable(t *testing.T) {
 					negatives = append(negatives, int32(j))
 				}
 			}
-			if got := table.NegativeIndices(i, nil); !slices.Equal(got, negatives) || table.NegativeCount(i) != len(negatives) {
+			if got := table.NegativeIndices(i, nil); !slices.Equal(got, negatives) ||
+				table.NegativeCount(i) != len(negatives) {
 				t.Fatalf("trial %d, anchor %d: negatives %v, want %v", trial, i, got, negatives)
 			}
 			for _, k := range []Measure{Similarity, Squared, Euclidean} {
@@ -112,7 +113,8 @@ func TestTable(t *testing.T) {
 				nearly("D² by nearness", i, j, c-2*float64(table.NearnessOf(i, j)), d2)
 				size := float64(a.Sq[i]) + float64(r.Sq[j])
 				if share := d2 / size; size > 0 && table.Near(i, j) != (share < 0.005) && math.Abs(share-0.005) > 1e-4 {
-					t.Fatalf("trial %d: %d and %d, at %v of their size, are near: %v", trial, i, j, share, table.Near(i, j))
+					t.Fatalf("trial %d: %d and %d, at %v of their size, are near: %v", trial, i, j, share,
+						table.Near(i, j))
 				}
 				if own(j) {
 					if !math.IsInf(float64(near[j]), -1) || !math.IsInf(float64(similar[j]), -1) {
@@ -203,7 +205,8 @@ func TestRows(t *testing.T) {
 						want += float64(before[i*d+c])
 					}
 					if got := float64(dx.At(i, c)); math.Abs(got-want) > 1e-5*min(slack, most)+1e-6*math.Abs(want) {
-						t.Fatalf("size %g, normalised %v, added %v: gradient %d, %d is %v, want %v", size, normalize, added, i, c, got, want)
+						t.Fatalf("size %g, normalised %v, added %v: gradient %d, %d is %v, want %v", size, normalize,
+							added, i, c, got, want)
 					}
 				}
 			}

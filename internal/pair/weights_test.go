@@ -103,7 +103,8 @@ func TestFlushShortensLists(t *testing.T) {
 					want = 0
 				}
 				if got := w.entries(lo, hi); got != want {
-					t.Errorf("%d weights an anchor, anchors %d..%d: %d stay listed, want %d", tc.each, lo, hi, got, want)
+					t.Errorf("%d weights an anchor, anchors %d..%d: %d stay listed, want %d", tc.each, lo, hi, got,
+						want)
 				}
 			}
 			w.Gradient()

@@ -69,7 +69,8 @@ func (b *Bar) step(e train.Event) {
 		b.clear()
 		b.epoch = e.Epoch
 		b.bar = progressbar.NewOptions(e.Steps, progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(20),
-			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish())
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionClearOnFinish())
 	}
 	done := (e.Epoch-1)*e.Steps + e.Step
 	if b.first.IsZero() {
@@ -80,7 +81,8 @@ func (b *Bar) step(e train.Event) {
 		return
 	}
 	b.last = time.Now()
-	text := fmt.Sprintf("%s  %.0f img/s  loss %.4f  active %.0f%%", b.head(e), float64(e.Images)/e.Elapsed.Seconds(), b.loss,
+	text := fmt.Sprintf("%s  %.0f img/s  loss %.4f  active %.0f%%", b.head(e), float64(e.Images)/e.Elapsed.Seconds(),
+		b.loss,
 		100*float64(e.Result.Active)/float64(max(e.Result.Tuples, 1)))
 	if moved := done - b.firstSteps; moved > 0 {
 		left := time.Since(b.first) / time.Duration(moved) * time.Duration(e.Epochs*e.Steps-done)
@@ -101,7 +103,8 @@ func (b *Bar) clear() {
 // Line sums up an epoch that ended.
 func Line(name string, e train.Event) string {
 	row := e.Row
-	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(), 100*row.ActiveShare())
+	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(),
+		100*row.ActiveShare())
 	for _, m := range row.Metrics {
 		if m.Name == "recall@1" {
 			text += fmt.Sprintf("  %s %.1f", m.Key(), 100*m.Value)

@@ -19,7 +19,8 @@ func TestWithoutATerminalAnEpochIsALine(t *testing.T) {
 		t.Errorf("steps wrote %q", out.String())
 	}
 	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 1, Epochs: 2, Row: &train.Epoch{Epoch: 1}})
-	if got := out.String(); !strings.HasPrefix(got, "EPS: ") || strings.Count(got, "\n") != 1 || strings.Contains(got, "\r") {
+	if got := out.String(); !strings.HasPrefix(got, "EPS: ") || strings.Count(got, "\n") != 1 ||
+		strings.Contains(got, "\r") {
 		t.Errorf("an epoch wrote %q", got)
 	}
 }
@@ -28,9 +29,11 @@ func TestRemarksAreLines(t *testing.T) {
 	var out bytes.Buffer
 	b := New(&out, "")
 	b.Observe(train.Event{Stage: train.Started, Epochs: 1, Notes: []string{"3 lonely classes"}})
-	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 1, Epochs: 1, Row: &train.Epoch{Epoch: 1, Warning: "nothing was active"}})
+	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 1, Epochs: 1,
+		Row: &train.Epoch{Epoch: 1, Warning: "nothing was active"}})
 	got := out.String()
-	if !strings.HasPrefix(got, "note: 3 lonely classes\n") || !strings.HasSuffix(got, "\nwarning: epoch 1: nothing was active\n") {
+	if !strings.HasPrefix(got, "note: 3 lonely classes\n") ||
+		!strings.HasSuffix(got, "\nwarning: epoch 1: nothing was active\n") {
 		t.Errorf("wrote %q", got)
 	}
 }

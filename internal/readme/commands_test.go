@@ -73,22 +73,35 @@ func on(pattern string, r rule) rule {
 
 // rules holds for the first match. Everything else runs as written.
 var rules = []rule{
-	on(`^make build\b`, rule{skip: true, why: "the test builds the program with the same go build; the target must exist"}),
-	on(`^make demo\b`, rule{instead: "kindred reproduce mnist --fast --out reports/mnist", why: "the same experiment in its fast size; minutes otherwise"}),
-	on(`^make (test|bench|gen|fmt|lint|race)\b`, rule{skip: true, why: "they change the checkout or contain this test; the target must exist"}),
+	on(`^make build\b`,
+		rule{skip: true, why: "the test builds the program with the same go build; the target must exist"}),
+	on(`^make demo\b`, rule{instead: "kindred reproduce mnist --fast --out reports/mnist",
+		why: "the same experiment in its fast size; minutes otherwise"}),
+	on(`^make (test|bench|gen|fmt|lint|race)\b`,
+		rule{skip: true, why: "they change the checkout or contain this test; the target must exist"}),
 	on(`(^| )go test `, rule{skip: true, why: "a measurement of minutes; CI runs the tests themselves"}),
 	on(`python3 `, rule{skip: true, why: "needs PyTorch or Pillow and ../shared; the script must exist"}),
-	on(`^kindred data get `, rule{add: " --offline", fails: "the official file has", why: "the stand-in is not the official file, and no network is used"}),
-	on(`^kindred train .*--data omniglot\b`, rule{add: " --set train.epochs=1 --set sample.batches=2 --set data.test_limit=2", why: "1,623 letters take minutes: one epoch of two steps"}),
+	on(`^kindred data get `, rule{add: " --offline", fails: "the official file has",
+		why: "the stand-in is not the official file, and no network is used"}),
+	on(`^kindred train .*--data omniglot\b`,
+		rule{add: " --set train.epochs=1 --set sample.batches=2 --set data.test_limit=2",
+			why: "1,623 letters take minutes: one epoch of two steps"}),
 	on(`^kindred reproduce document\b`, rule{skip: true, why: "rewrites a page from hours of experiments"}),
 	on(`^kindred reproduce list\b`, rule{}),
-	on(`^kindred reproduce `, rule{add: " --fast --seeds 1 --set train.epochs=1 --set sample.batches=2 --set data.train_limit=3 --set data.test_limit=2", why: "minutes to hours otherwise: the fast size, one seed, two steps"}),
-	on(`^kindred bench gemm-2048x2048x2048\b`, rule{instead: "kindred bench triplet-n512-d128 --json", why: "a product of 17 GFLOP takes seconds on plain Go kernels"}),
+	on(`^kindred reproduce `, rule{add: " --fast --seeds 1 --set train.epochs=1 --set sample.batches=2 --set " +
+		"data.train_limit=3 --set data.test_limit=2",
+		why: "minutes to hours otherwise: the fast size, one seed, two steps"}),
+	on(`^kindred bench gemm-2048x2048x2048\b`,
+		rule{instead: "kindred bench triplet-n512-d128 --json",
+			why: "a product of 17 GFLOP takes seconds on plain Go kernels"}),
 	on(`^kindred bench( --json)?$`, rule{add: " triplet-n128-d128", why: "all cases take minutes"}),
 	on(`^kindred bench( .*)? --peer \S+`, rule{skip: true, why: "needs PyTorch; the script must exist"}),
 	on(`^kindred theory noise\b`, rule{add: " --restarts 1 --draws 50 --per-class 2", why: "a minute otherwise"}),
-	on(`^kindred theory field( --loss \S+)?$`, rule{add: " --gamma 0.5 --p 0", why: "a minute with all angles and entanglements"}),
-	on(`^kindred theory isometry\b`, rule{add: " --help", why: "its map of collapse takes half a minute at any setting, and tests of internal/repro/theory/pages draw it; the flags are checked"}),
+	on(`^kindred theory field( --loss \S+)?$`,
+		rule{add: " --gamma 0.5 --p 0", why: "a minute with all angles and entanglements"}),
+	on(`^kindred theory isometry\b`, rule{add: " --help",
+		why: "its map of collapse takes half a minute at any setting, and tests of internal/repro/theory/pages draw " +
+			"it; the flags are checked"}),
 }
 
 // command is a documented command line.
@@ -102,7 +115,8 @@ type page struct {
 
 var (
 	root     = filepath.Join("..", "..")
-	indented = regexp.MustCompile(`^(?: {4,}|\t)((?:[A-Z_]+=\S+ )*(?:kindred|bin/kindred|make|go (?:test|build|run|install|get)|\S*python3|npm|pip|curl|apt-get|sudo|docker) .*)$`)
+	indented = regexp.MustCompile(
+		`^(?: {4,}|\t)((?:[A-Z_]+=\S+ )*(?:kindred|bin/kindred|make|go (?:test|build|run|install|get)|\S*python3|npm|pip|curl|apt-get|sudo|docker) .*)$`)
 	comment  = regexp.MustCompile(`\s+#.*$`)
 	settings = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )+`)
 )
@@ -238,14 +252,16 @@ func TestNamedCommandsExist(t *testing.T) {
 			n++
 			var path []string
 			words := strings.Fields(m[1])
-			for len(words) > 0 && regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(helpOf(path)) {
+			for len(words) > 0 &&
+				regexp.MustCompile(`(?m)^  `+regexp.QuoteMeta(words[0])+` `).MatchString(helpOf(path)) {
 				path, words = append(path, words[0]), words[1:]
 			}
 			if len(path) == 0 && !strings.HasPrefix(m[1], "-") {
 				t.Errorf("%s: `kindred %s`: no such command", file, m[1])
 			}
 			for _, w := range words {
-				if f := flag.FindString(w); f != "" && f != "--help" && !regexp.MustCompile(regexp.QuoteMeta(f)+`\b`).MatchString(helpOf(path)) {
+				if f := flag.FindString(w); f != "" && f != "--help" &&
+					!regexp.MustCompile(regexp.QuoteMeta(f)+`\b`).MatchString(helpOf(path)) {
 					t.Errorf("%s: `kindred %s`: kindred %s has no flag %s", file, m[1], strings.Join(path, " "), f)
 				}
 			}
@@ -319,7 +335,8 @@ func lastLines(s string, n int) string {
 
 // A command that nobody taught the test must not pass unseen.
 func TestUnknownCommandsAreSeen(t *testing.T) {
-	p := commandsOf("x.md", "text\n\n```sh\nkindered train   # typo\nkindred a \\\n  b\n```\n\n    kindred c --d   # e\n    make f\n    d, err := data.Open()\n\n```go\nkindred := 1\n```\n")
+	p := commandsOf("x.md", "text\n\n```sh\nkindered train   # typo\nkindred a \\\n  b\n```\n\n    kindred c --d   # "+
+		"e\n    make f\n    d, err := data.Open()\n\n```go\nkindred := 1\n```\n")
 	var got []string
 	for _, c := range p.commands {
 		got = append(got, c.text)
@@ -327,7 +344,8 @@ func TestUnknownCommandsAreSeen(t *testing.T) {
 	if want := []string{"kindered train", "kindred a b", "kindred c --d", "make f"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if slices.Contains(programs, firstWord("kindered train")) || firstWord("GOMAXPROCS=1 A=b go test") != "go" || firstWord("bin/kindred x") != "kindred" {
+	if slices.Contains(programs, firstWord("kindered train")) || firstWord("GOMAXPROCS=1 A=b go test") != "go" ||
+		firstWord("bin/kindred x") != "kindred" {
 		t.Error("a program is taken for another")
 	}
 }

@@ -47,21 +47,26 @@ func buildKindred(t *testing.T) string {
 func newWorkspace(t *testing.T, bin string) *workspace {
 	t.Helper()
 	dir := t.TempDir()
-	w := &workspace{base: filepath.Join(dir, "base"), runs: filepath.Join(dir, "runs"), makefile: "\n" + read(t, "Makefile")}
+	w := &workspace{base: filepath.Join(dir, "base"), runs: filepath.Join(dir, "runs"), makefile: "\n" +
+		read(t, "Makefile")}
 	home := filepath.Join(dir, "data")
 	path := filepath.Dir(bin) + string(os.PathListSeparator) + os.Getenv("PATH")
-	w.env = append(os.Environ(), "PATH="+path, "KINDRED_DATA="+home, "HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	w.env = append(os.Environ(), "PATH="+path, "KINDRED_DATA="+home, "HOME="+dir,
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	for k, name := range []string{"photos", "more", "more-photos", "PATH"} {
 		makePhotos(t, filepath.Join(w.base, name), 4, 12, uint64(k))
 	}
 	makeEmbeddings(t, w.base)
-	write(t, filepath.Join(w.base, "run.yaml"), []byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))
+	write(t, filepath.Join(w.base, "run.yaml"),
+		[]byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))
 	makeMNIST(t, filepath.Join(home, "mnist"))
 	makeOmniglot(t, filepath.Join(home, "omniglot"))
 	makeCUB(t, filepath.Join(home, "cub100"))
 	for _, c := range []string{
-		"kindred train --data photos/ --set train.epochs=1 --set eval.keep=true --set eval.train=-1 --out ../runs/photos",
-		"kindred train --data mnist --set data.test_classes=6-9 --set data.train_classes=0-5 --set network.dim=4 --set train.epochs=2 --set eval.keep=true --set eval.train=60 --out ../runs/mnist",
+		"kindred train --data photos/ --set train.epochs=1 --set eval.keep=true --set eval.train=-1 --out " +
+			"../runs/photos",
+		"kindred train --data mnist --set data.test_classes=6-9 --set data.train_classes=0-5 --set network.dim=4 " +
+			"--set train.epochs=2 --set eval.keep=true --set eval.train=60 --out ../runs/mnist",
 	} {
 		cmd := exec.Command("sh", "-c", c)
 		cmd.Dir, cmd.Env = w.base, w.env
@@ -149,7 +154,8 @@ func photo(w, h, class int, rng *rand.Rand) image.Image {
 		for x := range w {
 			v := 0.5 + 0.4*math.Sin(phase+0.5*(float64(x)*math.Cos(angle)+float64(y)*math.Sin(angle)))
 			n := 0.1 * rng.Float64()
-			im.Set(x, y, color.RGBA{uint8(255 * min(1, v+n)), uint8(255 * v * float64(class%3) / 2), uint8(255 * (1 - v) * (1 - n)), 255})
+			im.Set(x, y, color.RGBA{uint8(255 * min(1, v+n)), uint8(255 * v * float64(class%3) / 2),
+				uint8(255 * (1 - v) * (1 - n)), 255})
 		}
 	}
 	return im
@@ -167,7 +173,8 @@ func makePhotos(t *testing.T, dir string, classes, each int, seed uint64) {
 			im := photo(40+4*(i%3), 36+4*(i%2), c, rng)
 			stem := filepath.Join(dir, []string{"bird", "cat", "dog", "fox"}[c], fmt.Sprintf("%02d", i))
 			ext := []string{".jpg", ".png"}[i%2]
-			manifest += fmt.Sprintf("%s,%s|%s\n", filepath.ToSlash(filepath.Join(filepath.Base(dir), filepath.Base(filepath.Dir(stem)), filepath.Base(stem)+ext)), words[c], words[(c+1)%4])
+			manifest += fmt.Sprintf("%s,%s|%s\n", filepath.ToSlash(filepath.Join(filepath.Base(dir),
+				filepath.Base(filepath.Dir(stem)), filepath.Base(stem)+ext)), words[c], words[(c+1)%4])
 			if i%2 == 0 {
 				create(t, stem+".jpg", func(w io.Writer) error { return jpeg.Encode(w, im, nil) })
 			} else {
@@ -221,7 +228,8 @@ func makeEmbeddings(t *testing.T, dir string) {
 		f := i%4*4 + i/4%4
 		table += fmt.Sprintf("row/%d,%d,%d,%d,alphabet %d,letter %d,%s\n", i, f, f, i%4, i%4, f, more[i/16%2])
 	}
-	for name, seed := range map[string]uint64{"E.npy": 1, "Q.npy": 2, "G.npy": 3, "features.npy": 4, "e0.npy": 5, "e5.npy": 6, "e10.npy": 7} {
+	for name, seed := range map[string]uint64{"E.npy": 1, "Q.npy": 2, "G.npy": 3, "features.npy": 4, "e0.npy": 5,
+		"e5.npy": 6, "e10.npy": 7} {
 		matrix(t, at(name), n, d, rows(seed, 0.5))
 	}
 	for _, name := range []string{"Y.npy", "QY.npy", "GY.npy", "A.npy", "y.npy"} {
@@ -276,7 +284,8 @@ func makeOmniglot(t *testing.T, dir string) {
 				number++
 				strokes := rng.Uint64()
 				for drawing := range 4 {
-					f, err := z.Create(fmt.Sprintf("%s/Alphabet_%d_%02d/character%02d/%04d_%02d.png", part.name, part.alphabets, k%part.alphabets, k/part.alphabets+1, number, drawing+1))
+					f, err := z.Create(fmt.Sprintf("%s/Alphabet_%d_%02d/character%02d/%04d_%02d.png", part.name,
+						part.alphabets, k%part.alphabets, k/part.alphabets+1, number, drawing+1))
 					if err != nil {
 						return err
 					}

@@ -57,7 +57,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func TestEveryPackageIsInTheArchitecture(t *testing.T) {
 	table := read(t, "docs", "design", "architecture.md")
 	found := 0
-	for _, m := range regexp.MustCompile(`(?m)^\t"([a-z0-9/]+)":`).FindAllStringSubmatch(read(t, "internal", "ladder", "ladder_test.go"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t"([a-z0-9/]+)":`).FindAllStringSubmatch(read(t, "internal", "ladder",
+		"ladder_test.go"), -1) {
 		found++
 		if !strings.Contains(table, "| "+m[1]+" |") {
 			t.Errorf("docs/design/architecture.md does not list %s", m[1])

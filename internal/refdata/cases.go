@@ -76,7 +76,8 @@ func Own(t testing.TB) *Cases {
 		t.Fatal(err)
 	}
 	if len(c.Batches) < 10 || len(c.Losses) < 300 || len(c.Retrieval) < 10 || len(c.Clustering) < 10 {
-		t.Fatalf("only %d batches, %d losses, %d rankings, %d clusterings", len(c.Batches), len(c.Losses), len(c.Retrieval), len(c.Clustering))
+		t.Fatalf("only %d batches, %d losses, %d rankings, %d clusterings", len(c.Batches), len(c.Losses),
+			len(c.Retrieval), len(c.Clustering))
 	}
 	return &c
 }

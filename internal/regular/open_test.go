@@ -19,7 +19,8 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile(at("file"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(syscall.Mkfifo(at("pipe"), 0o644), os.Symlink("pipe", at("to-pipe")), os.Symlink("file", at("to-file"))); err != nil {
+	if err := errors.Join(syscall.Mkfifo(at("pipe"), 0o644), os.Symlink("pipe", at("to-pipe")),
+		os.Symlink("file", at("to-file"))); err != nil {
 		t.Fatal(err)
 	}
 	short, err := os.MkdirTemp("", "s") // the path of a socket is at most 100 bytes

@@ -88,11 +88,13 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 
 func (b Bars) shapes() error {
 	if len(b.Values) != len(b.Series) || (b.Err != nil && len(b.Err) != len(b.Series)) {
-		return fmt.Errorf("report: bars %q: %d series, %d rows of values, %d of errors", b.name(), len(b.Series), len(b.Values), len(b.Err))
+		return fmt.Errorf("report: bars %q: %d series, %d rows of values, %d of errors", b.name(), len(b.Series),
+			len(b.Values), len(b.Err))
 	}
 	for s := range b.Series {
 		if len(b.Values[s]) != len(b.Groups) || (b.Err != nil && len(b.Err[s]) != len(b.Groups)) {
-			return fmt.Errorf("report: bars %q: series %q has %d values for %d groups", b.name(), b.Series[s], len(b.Values[s]), len(b.Groups))
+			return fmt.Errorf("report: bars %q: series %q has %d values for %d groups", b.name(), b.Series[s],
+				len(b.Values[s]), len(b.Groups))
 		}
 	}
 	return nil

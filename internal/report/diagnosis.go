@@ -102,9 +102,12 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 		return []Figure{m}
 	})...)
 	low := lowestSimilarity(ds)
-	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.", func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
+	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its "+
+		"negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.",
+		func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
 	add("Classes", classes(ds)...)
-	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that only few directions are used.", spectrumFigure)...)
+	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that only few "+
+		"directions are used.", spectrumFigure)...)
 	add("Clusters", clusters(ds)...)
 	var rows []Block
 	for _, d := range ds {
@@ -193,7 +196,8 @@ func tripletFigures(d Diagnosis, low float64) []Figure {
 				break
 			}
 		}
-		out = append(out, Triplets{Axes: Axes{Title: d.Name + ": " + n.Name, Width: 300, Height: 310, XRange: r, YRange: r}, AP: n.AP, AN: n.AN})
+		out = append(out, Triplets{Axes: Axes{Title: d.Name + ": " + n.Name, Width: 300, Height: 310, XRange: r,
+			YRange: r}, AP: n.AP, AN: n.AN})
 	}
 	return out
 }
@@ -213,7 +217,8 @@ func spectrumFigure(d Diagnosis) []Figure {
 // classes shows each model's classes: a scatter of their sizes against their
 // distances, and a table of the worst.
 func classes(ds []Diagnosis) []Block {
-	blocks := figures(ds, "One mark per class. Above the dashed line the nearest other class is farther away than the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
+	blocks := figures(ds, "One mark per class. Above the dashed line the nearest other class is farther away than "+
+		"the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
 		if len(d.Classes) == 0 {
 			return nil
 		}
@@ -226,7 +231,8 @@ func classes(ds []Diagnosis) []Block {
 			}
 		}
 		axis := Range{0, max(far, 1e-9) * 1.05}
-		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class", Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
+		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class",
+			Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
 		for i, c := range d.Classes {
 			s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
 			if len(d.Classes) <= legendClasses {
@@ -257,14 +263,18 @@ func classTable(d Diagnosis) Table {
 	slices.SortStableFunc(sorted, func(a, b ClassDiagnosis) int { return cmp.Compare(ratio(a), ratio(b)) })
 	t := Table{
 		Caption: d.Name,
-		Columns: []Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"}, {Name: "to nearest class"},
+		Columns: []Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"},
+			{Name: "to nearest class"},
 			{Name: "ratio"}, {Name: "modes"}, {Name: "effective rank"}, {Name: "R@1, %"}},
 	}
 	for _, c := range sorted[:min(len(sorted), diagnosedClasses)] {
-		t.Rows = append(t.Rows, Row{Cells: []Cell{T(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
-			Num(c.Other, 3), Num(c.Other/c.Intra, 2), Num(float64(c.Modes), 0), Num(c.Rank, 1), Num(100*c.Recall, 1)}})
+		t.Rows = append(t.Rows,
+			Row{Cells: []Cell{T(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
+				Num(c.Other, 3), Num(c.Other/c.Intra, 2), Num(float64(c.Modes), 0), Num(c.Rank, 1),
+				Num(100*c.Recall, 1)}})
 	}
-	t.Note = "Worst class first, by the ratio of the distance to the nearest other class to the mean distance within the class."
+	t.Note = "Worst class first, by the ratio of the distance to the nearest other class to the mean distance within " +
+		"the class."
 	if n := len(sorted) - diagnosedClasses; n > 0 {
 		t.Note += fmt.Sprintf(" %d more classes are not listed.", n)
 	}
@@ -273,7 +283,8 @@ func classTable(d Diagnosis) Table {
 
 // clusters draws NMI against the number of clusters, all models in one figure.
 func clusters(ds []Diagnosis) []Block {
-	l := Lines{Axes: Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true, Width: 420}, Marks: true}
+	l := Lines{Axes: Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true, Width: 420},
+		Marks: true}
 	for _, d := range ds {
 		if len(d.Clusters) > 0 {
 			l.Curves = append(l.Curves, Curve{Name: d.Name, X: d.Clusters, Y: d.NMI})
@@ -282,5 +293,7 @@ func clusters(ds []Diagnosis) []Block {
 	if len(l.Curves) == 0 {
 		return nil
 	}
-	return []Block{Figures{Items: []Captioned{{Figure: l}}, Caption: "Normalised mutual information of the clusters with the labels. If it still grows beyond one cluster per class, classes consist of several groups."}}
+	return []Block{Figures{Items: []Captioned{{Figure: l}},
+		Caption: "Normalised mutual information of the clusters with the labels. If it still grows beyond one " +
+			"cluster per class, classes consist of several groups."}}
 }

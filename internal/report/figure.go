@@ -96,7 +96,8 @@ func withHead(body string, f Figure, attrs, back string) []byte {
 	w, h := f.size()
 	label := escape.HTML(f.name())
 	return fmt.Appendf(nil,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.5g\" height=\"%.5g\" viewBox=\"0 0 %.5g %.5g\" role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n%s%s</svg>\n",
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.5g\" height=\"%.5g\" viewBox=\"0 0 %.5g %.5g\" "+
+			"role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n%s%s</svg>\n",
 		w*4/3, h*4/3, w, h, label, attrs, label, back, body)
 }
 

@@ -163,37 +163,46 @@ func everyFigure() map[string]Figure {
 		many.Names = append(many.Names, fmt.Sprintf("class %d", i))
 	}
 	return map[string]Figure{
-		"scatter empty":      Scatter{},
-		"scatter one":        Scatter{X: []float64{3}, Y: []float64{3}},
-		"scatter equal":      Scatter{Axes: Axes{Equal: true}, X: []float64{3, 3, 3}, Y: []float64{-1, -1, -1}},
-		"scatter huge":       Scatter{X: []float64{1e300, -1e300}, Y: []float64{1e-300, 2e-300}},
-		"scatter all nan":    Scatter{X: []float64{nan, nan}, Y: []float64{1, 2}},
-		"scatter 200":        many,
-		"scatter no class":   Scatter{X: []float64{1, 2}, Y: []float64{1, 2}, Class: []int{-1, 0}, Names: []string{"a"}},
-		"scatter log":        Scatter{Axes: Axes{LogX: true, LogY: true}, X: []float64{0, 1, 1e5}, Y: []float64{-1, 1e-9, 1}},
-		"lines empty":        Lines{},
-		"lines no values":    Lines{Curves: []Curve{{Name: "a"}}},
-		"lines one value":    Lines{Curves: []Curve{{Name: "a", X: []float64{1}, Y: []float64{2}}}},
-		"lines nan band":     Lines{Curves: []Curve{{X: []float64{1, 2, 3}, Y: []float64{1, nan, 2}, Low: []float64{nan, 1, inf}, High: []float64{2, 2, 2}}}},
-		"lines log":          Lines{Axes: Axes{LogX: true, LogY: true}, Curves: []Curve{{X: []float64{0, 1, 10}, Y: []float64{1, 0, 5}}}, Refs: []Ref{{At: 0}, {At: nan}, {At: 2, Vertical: true}}},
-		"lines only refs":    Lines{Refs: []Ref{{Name: "r", At: 3}}},
-		"bars empty":         Bars{},
-		"bars nan":           Bars{Groups: []string{"g", "h"}, Series: []string{"s"}, Values: [][]float64{{nan, -3}}, Err: [][]float64{{1, inf}}},
-		"bars zero":          Bars{Groups: []string{"g"}, Series: []string{"s"}, Values: [][]float64{{0}}},
-		"bars long names":    Bars{Groups: []string{strings.Repeat("long ", 12), strings.Repeat("name ", 12)}, Series: []string{"s"}, Values: [][]float64{{1, 2}}},
-		"heat empty":         Heat{},
-		"heat nan":           Heat{Z: [][]float64{{nan, nan}}},
-		"heat constant":      Heat{Z: [][]float64{{2, 2}, {2, 2}}, Diverging: true},
-		"heat large":         Heat{Z: make2(60, 60), Numbers: -1},
-		"field empty":        Field{},
-		"field zero":         Field{Arrows: []Arrow{{X: 1, Y: 1}, {X: nan}, {X: 2, Y: 2, U: inf}}},
-		"triplets empty":     Triplets{},
-		"triplets nan":       Triplets{AP: []float64{nan, 0.5, -1}, AN: []float64{0, nan, 1}},
-		"spectrum zeros":     Spectrum(Axes{}, []string{"a"}, [][]float64{{1, 0, 0}, {}}),
-		"panels empty":       Panels{},
-		"panels nested":      Panels{Title: "t", Columns: 1, Figures: []Figure{Beside(Scatter{}, Lines{}), Heat{}}},
-		"retrieval empty":    Retrieval{},
-		"retrieval no image": Retrieval{Caption: "c", Rows: []Query{{Item: Picture{Label: strings.Repeat("x", 99)}, Neighbours: []Picture{{Image: image.NewGray(image.Rectangle{})}}}}},
+		"scatter empty":   Scatter{},
+		"scatter one":     Scatter{X: []float64{3}, Y: []float64{3}},
+		"scatter equal":   Scatter{Axes: Axes{Equal: true}, X: []float64{3, 3, 3}, Y: []float64{-1, -1, -1}},
+		"scatter huge":    Scatter{X: []float64{1e300, -1e300}, Y: []float64{1e-300, 2e-300}},
+		"scatter all nan": Scatter{X: []float64{nan, nan}, Y: []float64{1, 2}},
+		"scatter 200":     many,
+		"scatter no class": Scatter{X: []float64{1, 2}, Y: []float64{1, 2}, Class: []int{-1, 0},
+			Names: []string{"a"}},
+		"scatter log": Scatter{Axes: Axes{LogX: true, LogY: true}, X: []float64{0, 1, 1e5},
+			Y: []float64{-1, 1e-9, 1}},
+		"lines empty":     Lines{},
+		"lines no values": Lines{Curves: []Curve{{Name: "a"}}},
+		"lines one value": Lines{Curves: []Curve{{Name: "a", X: []float64{1}, Y: []float64{2}}}},
+		"lines nan band": Lines{Curves: []Curve{{X: []float64{1, 2, 3}, Y: []float64{1, nan, 2},
+			Low: []float64{nan, 1, inf}, High: []float64{2, 2, 2}}}},
+		"lines log": Lines{Axes: Axes{LogX: true, LogY: true},
+			Curves: []Curve{{X: []float64{0, 1, 10}, Y: []float64{1, 0, 5}}},
+			Refs:   []Ref{{At: 0}, {At: nan}, {At: 2, Vertical: true}}},
+		"lines only refs": Lines{Refs: []Ref{{Name: "r", At: 3}}},
+		"bars empty":      Bars{},
+		"bars nan": Bars{Groups: []string{"g", "h"}, Series: []string{"s"}, Values: [][]float64{{nan, -3}},
+			Err: [][]float64{{1, inf}}},
+		"bars zero": Bars{Groups: []string{"g"}, Series: []string{"s"}, Values: [][]float64{{0}}},
+		"bars long names": Bars{Groups: []string{strings.Repeat("long ", 12), strings.Repeat("name ", 12)},
+			Series: []string{"s"}, Values: [][]float64{{1, 2}}},
+		"heat empty":      Heat{},
+		"heat nan":        Heat{Z: [][]float64{{nan, nan}}},
+		"heat constant":   Heat{Z: [][]float64{{2, 2}, {2, 2}}, Diverging: true},
+		"heat large":      Heat{Z: make2(60, 60), Numbers: -1},
+		"field empty":     Field{},
+		"field zero":      Field{Arrows: []Arrow{{X: 1, Y: 1}, {X: nan}, {X: 2, Y: 2, U: inf}}},
+		"triplets empty":  Triplets{},
+		"triplets nan":    Triplets{AP: []float64{nan, 0.5, -1}, AN: []float64{0, nan, 1}},
+		"spectrum zeros":  Spectrum(Axes{}, []string{"a"}, [][]float64{{1, 0, 0}, {}}),
+		"panels empty":    Panels{},
+		"panels nested":   Panels{Title: "t", Columns: 1, Figures: []Figure{Beside(Scatter{}, Lines{}), Heat{}}},
+		"retrieval empty": Retrieval{},
+		"retrieval no image": Retrieval{Caption: "c",
+			Rows: []Query{{Item: Picture{Label: strings.Repeat("x", 99)},
+				Neighbours: []Picture{{Image: image.NewGray(image.Rectangle{})}}}}},
 		"control characters": Scatter{Axes: Axes{Title: "a\x00b\nc\xff<&>\""}, X: []float64{1}, Y: []float64{1}},
 	}
 }
@@ -276,7 +285,8 @@ func TestLinesBreakWhereAValueIsMissing(t *testing.T) {
 
 func TestMeanBand(t *testing.T) {
 	mean, low, high := MeanBand([][]float64{{1, 2, 5}, {3, nan}})
-	if fmt.Sprint(mean) != "[2 2 5]" || math.Abs(high[0]-2-math.Sqrt2) > 1e-12 || math.Abs(low[0]-2+math.Sqrt2) > 1e-12 || low[1] != 2 || high[2] != 5 {
+	if fmt.Sprint(mean) != "[2 2 5]" || math.Abs(high[0]-2-math.Sqrt2) > 1e-12 ||
+		math.Abs(low[0]-2+math.Sqrt2) > 1e-12 || low[1] != 2 || high[2] != 5 {
 		t.Errorf("mean %v, low %v, high %v", mean, low, high)
 	}
 }
@@ -349,7 +359,8 @@ func TestWriteFigure(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := WriteFigure(filepath.Join(dir, "c.pdf"), Scatter{}); err == nil || !strings.Contains(err.Error(), ".pdf") {
+	if err := WriteFigure(filepath.Join(dir, "c.pdf"), Scatter{}); err == nil ||
+		!strings.Contains(err.Error(), ".pdf") {
 		t.Errorf("error %v", err)
 	}
 }

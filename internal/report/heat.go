@@ -44,11 +44,13 @@ func (h Heat) rows() (rows, cols int, err error) {
 	}
 	for r := range h.Z {
 		if len(h.Z[r]) != cols {
-			return 0, 0, fmt.Errorf("report: heat %q: row %d has %d values, row 0 has %d", h.name(), r, len(h.Z[r]), cols)
+			return 0, 0,
+				fmt.Errorf("report: heat %q: row %d has %d values, row 0 has %d", h.name(), r, len(h.Z[r]), cols)
 		}
 	}
 	if (len(h.Rows) > 0 && len(h.Rows) != rows) || (len(h.Cols) > 0 && len(h.Cols) != cols) {
-		return 0, 0, fmt.Errorf("report: heat %q: %d x %d values, %d row and %d column names", h.name(), rows, cols, len(h.Rows), len(h.Cols))
+		return 0, 0, fmt.Errorf("report: heat %q: %d x %d values, %d row and %d column names", h.name(), rows, cols,
+			len(h.Rows), len(h.Cols))
 	}
 	return rows, cols, nil
 }
@@ -142,7 +144,8 @@ func (h Heat) drawBar(c draw.Canvas, p *plot.Plot, s Range) {
 		v := s.Min + (s.Max-s.Min)*(float64(i)+0.5)/steps
 		y0 := bottom + (top-bottom)*vg.Length(i)/steps
 		c.SetColor(h.colour(v, s))
-		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y0}, Max: vg.Point{X: c.Min.X + 9, Y: y0 + (top-bottom)/steps + 0.3}}.Path())
+		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y0},
+			Max: vg.Point{X: c.Min.X + 9, Y: y0 + (top-bottom)/steps + 0.3}}.Path())
 	}
 	text := textStyle(fontSize-1, false)
 	text.YAlign = draw.YCenter
@@ -188,7 +191,8 @@ func (m cells) Plot(c draw.Canvas, p *plot.Plot) {
 				if 299*int(col.R)+587*int(col.G)+114*int(col.B) > 140000 {
 					text.Color = color.NRGBA{0x10, 0x10, 0x10, 0xff}
 				}
-				c.FillText(text, vg.Point{X: lo.X + w/2, Y: lo.Y + h/2}, minus(strconv.FormatFloat(v, 'f', m.Numbers, 64)))
+				c.FillText(text, vg.Point{X: lo.X + w/2, Y: lo.Y + h/2},
+					minus(strconv.FormatFloat(v, 'f', m.Numbers, 64)))
 			}
 		}
 	}

@@ -18,19 +18,26 @@ const nasty = `<script>alert("x")</script> & 'q' {{.}} ` + "\x00\xff"
 // everywhere a caller may put text.
 func everyBlock(s string) Page {
 	pic := Picture{Image: image.NewGray(image.Rect(0, 0, 9, 5)), Label: s, Right: true}
-	fig := Scatter{Axes: Axes{Title: s, X: s, Y: s}, X: []float64{1, 2}, Y: []float64{3, 4}, Class: []int{0, 1}, Names: []string{s, s}, Label: true}
+	fig := Scatter{Axes: Axes{Title: s, X: s, Y: s}, X: []float64{1, 2}, Y: []float64{3, 4}, Class: []int{0, 1},
+		Names: []string{s, s}, Label: true}
 	return Page{Title: s, Lead: s, Footer: s, Sections: []Section{
-		{Title: s, Blocks: []Block{Text(s + "\n\n- " + s + "\n- b"), Verdict{Text: s, Reasons: []string{s}, Tone: Bad}, Code(s)}},
+		{Title: s, Blocks: []Block{Text(s + "\n\n- " + s + "\n- b"), Verdict{Text: s, Reasons: []string{s}, Tone: Bad},
+			Code(s)}},
 		{Title: s, Blocks: []Block{
-			Table{Caption: s, Note: s, Columns: []Column{{Name: s}, {Name: s, Group: s, Best: Highest}, {Name: s, Group: s}},
-				Rows: []Row{{Heading: s}, {Cells: []Cell{T(s), MeanStd(1, 0.1, 3, 1), Paper(2, 1)}}, {Cells: []Cell{T(s), Num(3, 1), Blank()}}}},
-			Figures{Caption: s, Items: []Captioned{{fig, s}, {Lines{Axes: Axes{Title: s}, Curves: []Curve{{Name: s, X: []float64{1, 2}, Y: []float64{1, 2}}}, Refs: []Ref{{Name: s, At: 1}}}, s}}},
+			Table{Caption: s, Note: s,
+				Columns: []Column{{Name: s}, {Name: s, Group: s, Best: Highest}, {Name: s, Group: s}},
+				Rows: []Row{{Heading: s}, {Cells: []Cell{T(s), MeanStd(1, 0.1, 3, 1), Paper(2, 1)}},
+					{Cells: []Cell{T(s), Num(3, 1), Blank()}}}},
+			Figures{Caption: s, Items: []Captioned{{fig, s},
+				{Lines{Axes: Axes{Title: s}, Curves: []Curve{{Name: s, X: []float64{1, 2}, Y: []float64{1, 2}}},
+					Refs: []Ref{{Name: s, At: 1}}}, s}}},
 		}},
 		{Title: s, Blocks: []Block{
 			Retrieval{Caption: s, Rows: []Query{{Item: pic, Neighbours: []Picture{pic, {Label: s}}}}},
 			Steps{Caption: s, Frames: []Frame{{s, fig}, {"b", fig}}, Start: -1},
 		}},
-		{Title: s, Blocks: []Block{Settings{Caption: s, Items: []Item{{s, s}}, Folded: true}, Timing([]Phase{{s, time.Second}, {s, time.Minute}})}},
+		{Title: s, Blocks: []Block{Settings{Caption: s, Items: []Item{{s, s}}, Folded: true},
+			Timing([]Phase{{s, time.Second}, {s, time.Minute}})}},
 	}}
 }
 
@@ -69,7 +76,8 @@ func TestPageNeedsNoNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := string(html)
-	for _, m := range regexp.MustCompile(`(?:src|href|url\(|srcset|action)\s*=?\s*["']?([^"' )>]*)`).FindAllStringSubmatch(s, -1) {
+	for _, m := range regexp.MustCompile(
+		`(?:src|href|url\(|srcset|action)\s*=?\s*["']?([^"' )>]*)`).FindAllStringSubmatch(s, -1) {
 		if !strings.HasPrefix(m[1], "data:") && !strings.HasPrefix(m[1], "#") {
 			t.Errorf("reference to %q", m[1])
 		}
@@ -120,7 +128,8 @@ func TestScriptOnlyWhereNeeded(t *testing.T) {
 }
 
 func TestFiguresFollowScheme(t *testing.T) {
-	svg, err := inlineSVG(Lines{Axes: Axes{Title: "t"}, Curves: []Curve{{Name: "c", X: []float64{1, 2}, Y: []float64{1, 2}}}})
+	svg, err := inlineSVG(Lines{Axes: Axes{Title: "t"},
+		Curves: []Curve{{Name: "c", X: []float64{1, 2}, Y: []float64{1, 2}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +153,8 @@ func TestWriteFile(t *testing.T) {
 	if b, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
 		t.Fatalf("%v, starts %.20q", err, b)
 	}
-	bad := Page{Sections: []Section{{Title: "s", Blocks: []Block{Table{Columns: []Column{{Name: "a"}}, Rows: []Row{{Cells: []Cell{T("x"), T("y")}}}}}}}}
+	bad := Page{Sections: []Section{{Title: "s",
+		Blocks: []Block{Table{Columns: []Column{{Name: "a"}}, Rows: []Row{{Cells: []Cell{T("x"), T("y")}}}}}}}}
 	if err := bad.WriteFile(path); err == nil || !strings.Contains(err.Error(), "2 cells for 1 columns") {
 		t.Errorf("error %v", err)
 	}

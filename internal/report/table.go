@@ -208,7 +208,8 @@ func (c Cell) rounded() float64 {
 func (t Table) check() error {
 	for i, r := range t.Rows {
 		if len(r.Cells) != len(t.Columns) && (len(r.Cells) != 0 || r.Heading == "") {
-			return fmt.Errorf("report: table %q: row %d has %d cells for %d columns", t.Caption, i, len(r.Cells), len(t.Columns))
+			return fmt.Errorf("report: table %q: row %d has %d cells for %d columns", t.Caption, i, len(r.Cells),
+				len(t.Columns))
 		}
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 func sampleTable() Table {
 	return Table{
 		Caption: "Recall", Note: "three seeds",
-		Columns: []Column{{Name: "method"}, {Name: "R@1", Group: "ours", Best: Highest}, {Name: "loss", Group: "ours", Best: Lowest}, {Name: "R@1", Group: "paper", Best: Highest}},
+		Columns: []Column{{Name: "method"}, {Name: "R@1", Group: "ours", Best: Highest},
+			{Name: "loss", Group: "ours", Best: Lowest}, {Name: "R@1", Group: "paper", Best: Highest}},
 		Rows: []Row{
 			{Heading: "digits 0-5"},
 			{Cells: []Cell{T("random"), MeanStd(44.04, 0.6, 3, 1), Num(0.5, 2), Paper(42, 1)}},
@@ -28,10 +29,14 @@ func TestBestMarks(t *testing.T) {
 	if got := fmt.Sprint(best); got != want {
 		t.Errorf("best %s, want %s", got, want)
 	}
-	if got := (Table{Columns: make([]Column, 2), Rows: []Row{{Cells: []Cell{Num(1, 0).Marked(), Num(2, 0)}}}}).Markdown(); !strings.Contains(got, "| **1** | 2 |") {
+	if got := (Table{Columns: make([]Column, 2),
+		Rows: []Row{{Cells: []Cell{Num(1, 0).Marked(), Num(2, 0)}}}}).Markdown(); !strings.Contains(got,
+		"| **1** | 2 |") {
 		t.Errorf("a marked cell without a rank: %s", got)
 	}
-	rows := Table{Columns: make([]Column, 3), Rows: []Row{{Best: Lowest, Cells: []Cell{T("x"), Num(2, 0), Num(-1, 0)}}, {Cells: []Cell{T("y"), Num(1, 0), Num(2, 0)}}}}
+	rows := Table{Columns: make([]Column, 3),
+		Rows: []Row{{Best: Lowest, Cells: []Cell{T("x"), Num(2, 0), Num(-1, 0)}},
+			{Cells: []Cell{T("y"), Num(1, 0), Num(2, 0)}}}}
 	if got := fmt.Sprint(rows.best()); got != "[[false false true] [false false false]]" {
 		t.Errorf("best of rows %s", got)
 	}
@@ -82,7 +87,8 @@ func TestSamples(t *testing.T) {
 			t.Errorf("Samples(%v) = %q, want %q", v, got, want)
 		}
 	}
-	for want, c := range map[string]Cell{"+23.8": Paper(23.8, 1).Signed(), "−5.4": Num(-5.4, 1).Signed(), "0.0": Num(-0.04, 1).Signed(), "+1.0 ± 0.5": MeanStd(1, 0.5, 3, 1).Signed()} {
+	for want, c := range map[string]Cell{"+23.8": Paper(23.8, 1).Signed(), "−5.4": Num(-5.4, 1).Signed(),
+		"0.0": Num(-0.04, 1).Signed(), "+1.0 ± 0.5": MeanStd(1, 0.5, 3, 1).Signed()} {
 		if got := c.String(); got != want {
 			t.Errorf("a difference %q, want %q", got, want)
 		}
@@ -102,7 +108,8 @@ func TestDiagnosisSections(t *testing.T) {
 		Map: &Scatter{X: []float64{1}, Y: []float64{2}},
 	}
 	for i := range 40 {
-		full.Classes = append(full.Classes, ClassDiagnosis{Name: fmt.Sprintf("class-%02d", i), Size: 3, Intra: 1, Other: float64(i)})
+		full.Classes = append(full.Classes,
+			ClassDiagnosis{Name: fmt.Sprintf("class-%02d", i), Size: 3, Intra: 1, Other: float64(i)})
 	}
 	full.Classes = append(full.Classes, ClassDiagnosis{Name: "equal points"}) // 0/0
 	b := Diagnosis{Name: "b", Measures: []Measure{{Name: "m", Value: 3}}}
@@ -111,7 +118,8 @@ func TestDiagnosisSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := string(html)
-	for _, want := range []string{"a: fine", "because", "it says", "only a", ">class-00<", "16 more classes", `class="num best">3<`} {
+	for _, want := range []string{"a: fine", "because", "it says", "only a", ">class-00<", "16 more classes",
+		`class="num best">3<`} {
 		if !strings.Contains(s, want) {
 			t.Errorf("no %q on the page", want)
 		}

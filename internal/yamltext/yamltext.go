@@ -67,7 +67,8 @@ func Clean(text []byte) ([]byte, error) {
 		if space := c == ' ' || c == '\n' || c == '\t' || c == '\r'; space || word {
 			switch {
 			case space:
-			case c == '!' || c == '&' || (c == '-' || c == '?') && (i+1 == len(text) || strings.IndexByte(" \n\t\r", text[i+1]) >= 0):
+			case c == '!' || c == '&' || (c == '-' || c == '?') &&
+				(i+1 == len(text) || strings.IndexByte(" \n\t\r", text[i+1]) >= 0):
 				marks++
 			default:
 				marks = 0
@@ -105,7 +106,8 @@ func Parse(text []byte) (f *ast.File, err error) {
 		var v repeats
 		ast.Walk(&v, doc.Body)
 		if v.found != nil {
-			return nil, fmt.Errorf("line %d: anchors and aliases (&name, *name, <<) are not read: write the value out", v.found.GetToken().Position.Line)
+			return nil, fmt.Errorf("line %d: anchors and aliases (&name, *name, <<) are not read: write the value out",
+				v.found.GetToken().Position.Line)
 		}
 	}
 	return f, nil

@@ -88,7 +88,8 @@ func TestReadFile(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a: 1", "\ufeff- [x, {y: z}]\r\n", "a: &x 1\nb: *x", "? a\n: b", "!!str a", "%YAML 1.2\n---\n", "a: |\n  x\n", strings.Repeat("[", 50)} {
+	for _, s := range []string{"a: 1", "\ufeff- [x, {y: z}]\r\n", "a: &x 1\nb: *x", "? a\n: b", "!!str a",
+		"%YAML 1.2\n---\n", "a: |\n  x\n", strings.Repeat("[", 50)} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

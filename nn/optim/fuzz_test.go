@@ -13,9 +13,11 @@ import (
 // and its state is restored to the same bytes.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `{"method":"sgd","momentum":0.9,"nesterov":true}`, `{"method":"adamw","weight_decay":-1,"clip_norm":1e-3}`,
+		`{}`, `{"method":"sgd","momentum":0.9,"nesterov":true}`,
+		`{"method":"adamw","weight_decay":-1,"clip_norm":1e-3}`,
 		`{"groups":[{"prefix":"fc","scale":10,"no_decay":true}],"schedule":{"kind":"cosine","warmup":1,"total":3}}`,
-		`{"schedule":{"kind":"step","every":1,"gamma":0.5}}`, `{"schedule":{"kind":"step","milestones":[-5,9223372036854775807],"gamma":0.5}}`,
+		`{"schedule":{"kind":"step","every":1,"gamma":0.5}}`,
+		`{"schedule":{"kind":"step","milestones":[-5,9223372036854775807],"gamma":0.5}}`,
 		`{"method":"sgd","rate":1e308}`, `{"beta1":1}`, `{"eps":-1}`,
 	} {
 		f.Add([]byte(s))

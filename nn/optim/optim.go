@@ -85,7 +85,8 @@ func New(cfg Config, params []*nn.Param) (*Optimizer, error) {
 	for _, p := range params {
 		t := tracked{Param: p, scale: 1}
 		for i, g := range cfg.Groups {
-			if rest, ok := strings.CutPrefix(p.Name, strings.TrimSuffix(g.Prefix, ".")); ok && (rest == "" || rest[0] == '.') {
+			if rest, ok := strings.CutPrefix(p.Name, strings.TrimSuffix(g.Prefix, ".")); ok &&
+				(rest == "" || rest[0] == '.') {
 				t.scale, t.noDecay, used[i] = g.Scale, g.NoDecay, true
 				break
 			}
@@ -144,8 +145,10 @@ func (c *Config) check() error {
 	}
 	inf := math.Inf(1)
 	if err := errors.Join(
-		positive("rate", c.Rate, inf), positive("beta1", c.Beta1, 1), positive("beta2", c.Beta2, 1), positive("eps", c.Eps, inf),
-		positive("momentum", c.Momentum, 1), positive("weight_decay", c.WeightDecay, inf), positive("clip_norm", c.ClipNorm, inf),
+		positive("rate", c.Rate, inf), positive("beta1", c.Beta1, 1), positive("beta2", c.Beta2, 1),
+		positive("eps", c.Eps, inf),
+		positive("momentum", c.Momentum, 1), positive("weight_decay", c.WeightDecay, inf),
+		positive("clip_norm", c.ClipNorm, inf),
 	); err != nil {
 		return err
 	}

@@ -60,8 +60,9 @@ func TestAgainstFormulas(t *testing.T) {
 		"nesterov":       {Method: optim.SGD, Rate: 0.1, Momentum: 0.9, Nesterov: true},
 		"clip":           {Method: optim.SGD, Rate: 0.1, ClipNorm: 0.5},
 		"clip adam":      {ClipNorm: 0.5, Eps: 0.1},
-		"groups":         {Rate: 0.01, WeightDecay: 0.1, Groups: []optim.Group{{Prefix: "conv1", Scale: 0.1}, {Prefix: "fc.bias", Scale: 1, NoDecay: true}}},
-		"cosine":         {Rate: 0.1, Schedule: optim.Schedule{Kind: optim.Cosine, Warmup: 2, Total: 6}},
+		"groups": {Rate: 0.01, WeightDecay: 0.1,
+			Groups: []optim.Group{{Prefix: "conv1", Scale: 0.1}, {Prefix: "fc.bias", Scale: 1, NoDecay: true}}},
+		"cosine": {Rate: 0.1, Schedule: optim.Schedule{Kind: optim.Cosine, Warmup: 2, Total: 6}},
 	}
 	for name, c := range configs {
 		t.Run(name, func(t *testing.T) {
@@ -173,9 +174,12 @@ func TestSchedules(t *testing.T) {
 		{"constant", optim.Schedule{}, map[int]float64{0: 1, 1000: 1}},
 		{"warm-up", optim.Schedule{Warmup: 4}, map[int]float64{0: 0.25, 1: 0.5, 3: 1, 4: 1}},
 		{"every", optim.Schedule{Kind: optim.StepDown, Every: 10}, map[int]float64{9: 1, 10: 0.1, 25: 0.01}},
-		{"milestones", optim.Schedule{Kind: optim.StepDown, Milestones: []int{20, 30}, Gamma: 0.5, Warmup: 2}, map[int]float64{0: 0.5, 21: 1, 22: 0.5, 32: 0.25}},
-		{"cosine", optim.Schedule{Kind: optim.Cosine, Total: 100, Floor: 0.2}, map[int]float64{0: 1, 50: 0.6, 100: 0.2, 500: 0.2}},
-		{"cosine after warm-up", optim.Schedule{Kind: optim.Cosine, Total: 110, Warmup: 10}, map[int]float64{0: 0.1, 10: 1, 60: 0.5, 110: 0}},
+		{"milestones", optim.Schedule{Kind: optim.StepDown, Milestones: []int{20, 30}, Gamma: 0.5, Warmup: 2},
+			map[int]float64{0: 0.5, 21: 1, 22: 0.5, 32: 0.25}},
+		{"cosine", optim.Schedule{Kind: optim.Cosine, Total: 100, Floor: 0.2},
+			map[int]float64{0: 1, 50: 0.6, 100: 0.2, 500: 0.2}},
+		{"cosine after warm-up", optim.Schedule{Kind: optim.Cosine, Total: 110, Warmup: 10},
+			map[int]float64{0: 0.1, 10: 1, 60: 0.5, 110: 0}},
 	}
 	for _, c := range cases {
 		for step, want := range c.want {
@@ -240,8 +244,12 @@ func TestSetStateRejects(t *testing.T) {
 		"size": {func(f *safetensors.File) {
 			*f.Tensor("conv1.weight.m") = safetensors.Float32("conv1.weight.m", []int{1}, []float32{1})
 		}, "1 values, not 4"},
-		"other net": {func(f *safetensors.File) { f.Tensors = append(f.Tensors, safetensors.Float32("x", nil, []float32{1})) }, "4 tensors, of which 3"},
-		"negative":  {func(f *safetensors.File) { *f.Tensor("step") = safetensors.Int64("step", nil, []int64{-1}) }, "[-1]"},
+		"other net": {func(f *safetensors.File) {
+			f.Tensors = append(f.Tensors,
+				safetensors.Float32("x", nil, []float32{1}))
+		}, "4 tensors, of which 3"},
+		"negative": {func(f *safetensors.File) { *f.Tensor("step") = safetensors.Int64("step", nil, []int64{-1}) },
+			"[-1]"},
 	}
 	for name, c := range cases {
 		f := adam().State()

@@ -40,7 +40,8 @@ func (s *Schedule) check() error {
 	case s.Warmup < 0:
 		return fmt.Errorf("schedule: warmup = %d steps", s.Warmup)
 	case !(s.Gamma >= 0) || !(s.Floor >= 0 && s.Floor <= 1):
-		return fmt.Errorf("schedule: gamma = %v and floor = %v must not be negative, and floor at most 1", s.Gamma, s.Floor)
+		return fmt.Errorf("schedule: gamma = %v and floor = %v must not be negative, and floor at most 1", s.Gamma,
+			s.Floor)
 	}
 	switch s.Kind {
 	case "", Constant:

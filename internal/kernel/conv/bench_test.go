@@ -7,7 +7,8 @@ import (
 
 func BenchmarkConv(b *testing.B) {
 	same := func(n, hw, c, k, r, stride int) Shape {
-		return Shape{N: n, H: hw, W: hw, C: c, K: k, R: r, S: r, StrideH: stride, StrideW: stride, PadH: r / 2, PadW: r / 2, Groups: 1}
+		return Shape{N: n, H: hw, W: hw, C: c, K: k, R: r, S: r, StrideH: stride, StrideW: stride, PadH: r / 2,
+			PadW: r / 2, Groups: 1}
 	}
 	valid := func(n, hw, c, k, r int) Shape {
 		return Shape{N: n, H: hw, W: hw, C: c, K: k, R: r, S: r, StrideH: 1, StrideW: 1, Groups: 1}
@@ -25,7 +26,8 @@ func BenchmarkConv(b *testing.B) {
 		{"resnet-56-256-64-1", same(16, 56, 256, 64, 1, 1)}, {"resnet-56-64-256-1", same(16, 56, 64, 256, 1, 1)},
 		{"resnet-14-1024-256-1", same(16, 14, 1024, 256, 1, 1)}, {"resnet-7-512-2048-1", same(16, 7, 512, 2048, 1, 1)},
 		{"resnet-56-256-512-1s2", same(16, 56, 256, 512, 1, 2)},
-		{"mobilenet-56-144-dw", Shape{N: 16, H: 56, W: 56, C: 144, K: 144, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1, Groups: 144}},
+		{"mobilenet-56-144-dw", Shape{N: 16, H: 56, W: 56, C: 144, K: 144, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1,
+			PadW: 1, Groups: 144}},
 	} {
 		s := &c.s
 		nx, nw, ny := s.Len()

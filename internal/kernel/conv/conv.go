@@ -29,7 +29,8 @@ func (s *Shape) Check() error {
 	case s.Groups < 1 || s.C%s.Groups != 0 || s.K%s.Groups != 0:
 		return fmt.Errorf("conv: %d groups do not divide %d input and %d output channels", s.Groups, s.C, s.K)
 	case s.R > s.H+2*s.PadH || s.S > s.W+2*s.PadW:
-		return fmt.Errorf("conv: a %d x %d kernel is larger than its padded %d x %d input", s.R, s.S, s.H+2*s.PadH, s.W+2*s.PadW)
+		return fmt.Errorf("conv: a %d x %d kernel is larger than its padded %d x %d input", s.R, s.S, s.H+2*s.PadH,
+			s.W+2*s.PadW)
 	}
 	return nil
 }

@@ -170,7 +170,8 @@ func checkMoments(t *testing.T, name string, y []float32, k int, m *Moments) {
 			d := float64(y[i]) - mean
 			sq += d * d
 		}
-		if math.Abs(float64(m.Mean[c])-mean) > 1e-5*(math.Abs(mean)+math.Sqrt(sq/n)) || math.Abs(float64(m.Var[c])-sq/n) > 1e-5*(sq/n)+1e-6*math.Abs(mean)*math.Sqrt(sq/n)+1e-12 {
+		if math.Abs(float64(m.Mean[c])-mean) > 1e-5*(math.Abs(mean)+math.Sqrt(sq/n)) ||
+			math.Abs(float64(m.Var[c])-sq/n) > 1e-5*(sq/n)+1e-6*math.Abs(mean)*math.Sqrt(sq/n)+1e-12 {
 			t.Fatalf("%s: channel %d has mean %g variance %g, want %g and %g", name, c, m.Mean[c], m.Var[c], mean, sq/n)
 		}
 	}
@@ -222,12 +223,15 @@ func TestShapes(t *testing.T) {
 }
 
 func FuzzConv(f *testing.F) {
-	f.Add(uint64(1), uint8(2), uint8(7), uint8(9), uint8(3), uint8(4), uint8(3), uint8(3), uint8(1), uint8(2), uint8(1), uint8(0), uint8(1), uint8(3))
-	f.Add(uint64(2), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(3), uint8(3), uint8(2), uint8(2), uint8(2), uint8(16))
+	f.Add(uint64(1), uint8(2), uint8(7), uint8(9), uint8(3), uint8(4), uint8(3), uint8(3), uint8(1), uint8(2), uint8(1),
+		uint8(0), uint8(1), uint8(3))
+	f.Add(uint64(2), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(3), uint8(3), uint8(2),
+		uint8(2), uint8(2), uint8(16))
 	f.Fuzz(func(t *testing.T, seed uint64, n, h, w, c, k, r, q, sh, sw, ph, pw, groups, mode uint8) {
 		g := int(groups%4) + 1
 		s := &Shape{N: int(n%4) + 1, H: int(h%14) + 1, W: int(w%14) + 1, C: g * (int(c%20) + 1), K: g * (int(k%40) + 1),
-			R: int(r%5) + 1, S: int(q%5) + 1, StrideH: int(sh%3) + 1, StrideW: int(sw%3) + 1, PadH: int(ph % 4), PadW: int(pw % 4), Groups: g}
+			R: int(r%5) + 1, S: int(q%5) + 1, StrideH: int(sh%3) + 1, StrideW: int(sw%3) + 1, PadH: int(ph % 4),
+			PadW: int(pw % 4), Groups: g}
 		if s.Check() != nil {
 			t.Skip()
 		}
@@ -267,7 +271,8 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	ws := &Workspace{}
 	rnd := rand.New(rand.NewPCG(10, 10))
-	for _, s := range []*Shape{&shapes[3], &shapes[8], &shapes[12], {N: 16, H: 20, W: 20, C: 32, K: 64, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1, Groups: 1}} {
+	for _, s := range []*Shape{&shapes[3], &shapes[8], &shapes[12],
+		{N: 16, H: 20, W: 20, C: 32, K: 64, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1, Groups: 1}} {
 		nx, nw, ny := s.Len()
 		x, w, y, dx, dw := normals(rnd, nx), normals(rnd, nw), normals(rnd, ny), normals(rnd, nx), normals(rnd, nw)
 		e := &Epilogue{Shift: normals(rnd, s.K), Moments: &Moments{make([]float32, s.K), make([]float32, s.K)}}
@@ -287,11 +292,15 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, spoil := range []func(s *Shape){
-		func(s *Shape) { s.H = 0 }, func(s *Shape) { s.N = -1 }, func(s *Shape) { s.StrideW = 0 }, func(s *Shape) { s.PadH = -1 },
-		func(s *Shape) { s.W = 0 }, func(s *Shape) { s.C = 0 }, func(s *Shape) { s.K = 0 }, func(s *Shape) { s.R = 0 }, func(s *Shape) { s.S = 0 },
-		func(s *Shape) { s.StrideH = 0 }, func(s *Shape) { s.PadW = -1 }, func(s *Shape) { s.C = 5 }, func(s *Shape) { s.K = 5 },
+		func(s *Shape) { s.H = 0 }, func(s *Shape) { s.N = -1 }, func(s *Shape) { s.StrideW = 0 },
+		func(s *Shape) { s.PadH = -1 },
+		func(s *Shape) { s.W = 0 }, func(s *Shape) { s.C = 0 }, func(s *Shape) { s.K = 0 }, func(s *Shape) { s.R = 0 },
+		func(s *Shape) { s.S = 0 },
+		func(s *Shape) { s.StrideH = 0 }, func(s *Shape) { s.PadW = -1 }, func(s *Shape) { s.C = 5 },
+		func(s *Shape) { s.K = 5 },
 		func(s *Shape) { s.R = 7; s.PadH = 1 }, func(s *Shape) { s.S = 5 },
-		func(s *Shape) { s.Groups = 3 }, func(s *Shape) { s.Groups = 0 }, func(s *Shape) { s.R = 5 }, func(s *Shape) { s.S = 7; s.PadW = 1 },
+		func(s *Shape) { s.Groups = 3 }, func(s *Shape) { s.Groups = 0 }, func(s *Shape) { s.R = 5 },
+		func(s *Shape) { s.S = 7; s.PadW = 1 },
 	} {
 		s := good
 		spoil(&s)

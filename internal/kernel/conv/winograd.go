@@ -77,7 +77,8 @@ func (s *sweep) winoChunk(slab []float32, base, images, rows, width int) {
 	out := m[16*patches*s.cols:]
 	for i := range images * down {
 		image, row := i/down, i%down
-		simd.WinogradInput(v[i*across*lda:], slab[(image*s.slabH+2*row)*line:], across, s.chans, line, winoPad, padded*lda)
+		simd.WinogradInput(v[i*across*lda:], slab[(image*s.slabH+2*row)*line:], across, s.chans, line, winoPad,
+			padded*lda)
 	}
 
 	var aoff, coff [simd.MaxTileRows]int64

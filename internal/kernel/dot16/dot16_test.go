@@ -192,7 +192,8 @@ func TestBest(t *testing.T) {
 			var got, want Top
 			got.Reset()
 			want.Reset()
-			Best(v[:n/16/2*16], c[:n/16/2*16], 2, &Columns{Scale: cols.Scale[:n/16/2*16], Half: cols.Half[:n/16/2*16]}, 0, &got)
+			Best(v[:n/16/2*16], c[:n/16/2*16], 2, &Columns{Scale: cols.Scale[:n/16/2*16], Half: cols.Half[:n/16/2*16]},
+				0, &got)
 			h := n / 16 / 2 * 16
 			Best(v[h:], c[h:], 2, &Columns{Scale: cols.Scale[h:], Half: cols.Half[h:]}, int32(h), &got)
 			for j := range v {
@@ -207,7 +208,8 @@ func TestBest(t *testing.T) {
 			}
 			sorted := slices.Sorted(slices.Values(v))
 			if f != v[wantAt] || int(at) != wantAt || s != sorted[n-2] {
-				t.Fatalf("%d columns: best %g at %d, then %g; want %g at %d, then %g", n, f, at, s, v[wantAt], wantAt, sorted[n-2])
+				t.Fatalf("%d columns: best %g at %d, then %g; want %g at %d, then %g", n, f, at, s, v[wantAt], wantAt,
+					sorted[n-2])
 			}
 			if got != want {
 				t.Fatalf("%d columns: lanes differ from taking one by one", n)

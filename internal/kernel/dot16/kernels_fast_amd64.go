@@ -26,7 +26,8 @@ func strip(c []int32, a, b []int16, pairs, panels int) {
 
 func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 	if Fast() {
-		filterAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], &cols.Lo[0], row.Scale, row.Half, row.Lo, &mask[0], len(mask))
+		filterAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], &cols.Lo[0], row.Scale, row.Half, row.Lo, &mask[0],
+			len(mask))
 		return
 	}
 	filterGeneric(v, mask, c, row, cols)

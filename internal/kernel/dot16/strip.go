@@ -57,7 +57,8 @@ type Row struct {
 // the difference. The number of columns must be a multiple of 16.
 func Filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 	n := len(c)
-	if n%16 != 0 || len(v) != n || len(mask) != n/16 || len(cols.Scale) != n || len(cols.Half) != n || len(cols.Lo) != n {
+	if n%16 != 0 || len(v) != n || len(mask) != n/16 || len(cols.Scale) != n || len(cols.Half) != n ||
+		len(cols.Lo) != n {
 		panic(fmt.Sprintf("dot16: filter of %d products", n))
 	}
 	if n > 0 {

@@ -47,7 +47,8 @@ func Blend(dst, src []float32, stride int, weights, a, b []float32) {
 		return
 	}
 	if taps == 0 || stride < 0 || len(src) < stride*(taps-1)+n || len(a) < n || len(b) < n {
-		panic(fmt.Sprintf("pix: %d values, %d and %d factors for %d rows of %d, %d apart", len(src), len(a), len(b), taps, n, stride))
+		panic(fmt.Sprintf("pix: %d values, %d and %d factors for %d rows of %d, %d apart", len(src), len(a), len(b),
+			taps, n, stride))
 	}
 	done := 0
 	if blocks := n / 16; blocks > 0 && blend(&dst[0], &src[0], stride, &weights[0], taps, &a[0], &b[0], blocks, 255) {

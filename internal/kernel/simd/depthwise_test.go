@@ -65,7 +65,8 @@ func checkDepthwise(t *testing.T, rnd *rand.Rand, n, c, taps, tapsW, stride int)
 				}
 			}
 			if math.Abs(float64(y[k])-want) > 1e-6*size {
-				t.Fatalf("n %d c %d taps %d x %d: position %d channel %d is %g, want %g", n, c, taps, tapsW, i, ch, y[k], want)
+				t.Fatalf("n %d c %d taps %d x %d: position %d channel %d is %g, want %g", n, c, taps, tapsW, i, ch,
+					y[k], want)
 			}
 		}
 	}
@@ -79,7 +80,8 @@ func TestDepthwiseLayout(t *testing.T) {
 	var d Depthwise
 	for i, off := range []uintptr{
 		unsafe.Offsetof(d.X), unsafe.Offsetof(d.W), unsafe.Offsetof(d.Y), unsafe.Offsetof(d.N), unsafe.Offsetof(d.C),
-		unsafe.Offsetof(d.Taps), unsafe.Offsetof(d.TapsW), unsafe.Offsetof(d.XStep), unsafe.Offsetof(d.XRow), unsafe.Offsetof(d.YStep),
+		unsafe.Offsetof(d.Taps), unsafe.Offsetof(d.TapsW), unsafe.Offsetof(d.XStep), unsafe.Offsetof(d.XRow),
+		unsafe.Offsetof(d.YStep),
 	} {
 		if off != uintptr(8*i) {
 			t.Errorf("field %d is at byte %d", i, off)

@@ -34,7 +34,8 @@ func TestExpAccuracy(t *testing.T) {
 func TestExpLimits(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		inf := float32(math.Inf(1))
-		x := []float32{0, float32(math.Copysign(0, -1)), 1e-40, 88.72283, 88.7229, 89, 1e38, inf, -87.3, -103.2, -104, -1e38, -inf, 1, -1}
+		x := []float32{0, float32(math.Copysign(0, -1)), 1e-40, 88.72283, 88.7229, 89, 1e38, inf, -87.3, -103.2, -104,
+			-1e38, -inf, 1, -1}
 		want := make([]float32, len(x))
 		for i, v := range x {
 			want[i] = float32(math.Exp(float64(v)))

@@ -16,7 +16,8 @@ type Pool struct {
 func (p *Pool) windows(y []float32) int {
 	n := rowsOf(len(y), p.C, nil)
 	if len(p.Index) != len(y) || len(p.X0) < 2*len(y) || len(p.X1) < 2*len(y) {
-		panic(fmt.Sprintf("simd: rows of %d and %d values and %d indices for %d windows of %d channels", len(p.X0), len(p.X1), len(p.Index), n, p.C))
+		panic(fmt.Sprintf("simd: rows of %d and %d values and %d indices for %d windows of %d channels", len(p.X0),
+			len(p.X1), len(p.Index), n, p.C))
 	}
 	return n
 }
@@ -76,7 +77,8 @@ func (p *Pool) MaxGrad(dy []float32) {
 func (p *Pool) NormMax(y, a, b []float32, act Bounds) {
 	n := p.windows(y)
 	rowsOf(p.C, p.C, nil, len(a), len(b))
-	if n == 0 || p.whole() && normMaxPool(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &y[0], &a[0], &b[0], act.Lo, act.Hi) {
+	if n == 0 || p.whole() &&
+		normMaxPool(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &y[0], &a[0], &b[0], act.Lo, act.Hi) {
 		return
 	}
 	for i := range y {
@@ -90,7 +92,8 @@ func (p *Pool) NormMax(y, a, b []float32, act Bounds) {
 func (p *Pool) NormMaxSums(sum, dot, dy, y, mean []float32, act Bounds) {
 	n := p.windows(dy)
 	rowsOf(len(dy), p.C, []int{len(y)}, len(sum), len(dot), len(mean))
-	if n == 0 || p.whole() && normMaxPoolSums(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0], &mean[0], &sum[0], &dot[0], act.Lo, act.Hi) {
+	if n == 0 || p.whole() && normMaxPoolSums(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0], &mean[0], &sum[0],
+		&dot[0], act.Lo, act.Hi) {
 		return
 	}
 	for i, g := range dy {
@@ -110,7 +113,8 @@ func (p *Pool) NormMaxSums(sum, dot, dy, y, mean []float32, act Bounds) {
 func (p *Pool) NormMaxGrad(dy, y, scale, q, r, mean []float32, act, in Bounds) {
 	n := p.windows(dy)
 	rowsOf(len(dy), p.C, []int{len(y)}, len(scale), len(q), len(r), len(mean))
-	if n == 0 || p.whole() && normMaxPoolGrad(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0], &scale[0], &q[0], &r[0], &mean[0], act.Lo, act.Hi, in.Lo, in.Hi) {
+	if n == 0 || p.whole() && normMaxPoolGrad(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0], &scale[0], &q[0],
+		&r[0], &mean[0], act.Lo, act.Hi, in.Lo, in.Hi) {
 		return
 	}
 	for i, g := range dy {

@@ -147,7 +147,8 @@ func TestMaxTap(t *testing.T) {
 					MaxTap(y, idx, x, c, step, 7)
 					for i := range want {
 						if math.Float32bits(y[i]) != math.Float32bits(want[i]) || idx[i] != wantIdx[i] {
-							t.Fatalf("n %d c %d step %d: element %d is %g from %d, want %g from %d", n, c, step, i, y[i], idx[i], want[i], wantIdx[i])
+							t.Fatalf("n %d c %d step %d: element %d is %g from %d, want %g from %d", n, c, step, i,
+								y[i], idx[i], want[i], wantIdx[i])
 						}
 					}
 					if !yOK() {

@@ -115,7 +115,8 @@ var rowCases = []struct {
 		for i, v := range o.m[3] { // second moments are not negative
 			o.m[3][i] = float32(math.Abs(float64(v)))
 		}
-		AdamStep(o.m[0], o.m[1], o.m[2], o.m[3], Adam{Decay: 0.5, Shrink: 0.75, B1: 0.25, B2: 0.125, Root: 2, Eps: 0.5, Step: 0.5})
+		AdamStep(o.m[0], o.m[1], o.m[2], o.m[3],
+			Adam{Decay: 0.5, Shrink: 0.75, B1: 0.25, B2: 0.125, Root: 2, Eps: 0.5, Step: 0.5})
 	},
 		func(e element) (m [4]float64, s [2]float64) {
 			g, v := e.m[1]+0.5*e.m[0], math.Abs(e.m[3])
@@ -163,7 +164,8 @@ func TestRowKernels(t *testing.T) {
 	})
 }
 
-func checkRows(t *testing.T, rnd *rand.Rand, rows, cols int, run func(o *operands), want func(e element) ([4]float64, [2]float64)) {
+func checkRows(t *testing.T, rnd *rand.Rand, rows, cols int, run func(o *operands),
+	want func(e element) ([4]float64, [2]float64)) {
 	t.Helper()
 	var o operands
 	var intact []func() bool
@@ -240,7 +242,8 @@ func TestColumnSumsStride(t *testing.T) {
 					v := float64(x[i*100+j])
 					s, q = s+v, q+v*v
 				}
-				if math.Abs(float64(sum[j])-s) > 1e-5 || math.Abs(float64(sq[j])-q) > 1e-5 || math.Abs(float64(again[j])-s) > 1e-5 {
+				if math.Abs(float64(sum[j])-s) > 1e-5 || math.Abs(float64(sq[j])-q) > 1e-5 ||
+					math.Abs(float64(again[j])-s) > 1e-5 {
 					t.Fatalf("column %d of %d: sums %g %g and %g, want %g %g", j, cols, sum[j], sq[j], again[j], s, q)
 				}
 			}

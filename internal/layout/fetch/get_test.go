@@ -33,7 +33,8 @@ func content() map[string][]byte {
 
 func tiny() Set {
 	s := Set{Name: "tiny", Home: "http://example.org/tiny", Place: "the four files"}
-	for _, name := range []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"} {
+	for _, name := range []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+		"t10k-labels-idx1-ubyte"} {
 		b := content()[name]
 		sum := sha256.Sum256(b)
 		s.Files = append(s.Files, File{Name: name, Bytes: int64(len(b)), SHA256: hex.EncodeToString(sum[:])})
@@ -116,7 +117,8 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 	if !errors.As(err, &u) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"refused", "timeout", "no data for 300ms", "404", "SHA-256", "gzip header", "the four files", filepath.Join(g.Home, "tiny"), "example.org"} {
+	for _, want := range []string{"refused", "timeout", "no data for 300ms", "404", "SHA-256", "gzip header",
+		"the four files", filepath.Join(g.Home, "tiny"), "example.org"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not mention %q", err, want)
 		}
@@ -185,7 +187,8 @@ func TestGetArchive(t *testing.T) {
 
 	set.Archives[0].MD5 = strings.Repeat("0", 32)
 	g = getter(t, set)
-	if _, err := g.Get(t.Context(), "tiny"); err == nil || !strings.Contains(err.Error(), "MD5 is "+hex.EncodeToString(sum[:])) {
+	if _, err := g.Get(t.Context(), "tiny"); err == nil ||
+		!strings.Contains(err.Error(), "MD5 is "+hex.EncodeToString(sum[:])) {
 		t.Errorf("%v", err)
 	}
 }
@@ -205,7 +208,8 @@ func TestUnpackStaysInside(t *testing.T) {
 		if err := os.WriteFile(archive, tarball(t, files...), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := unpack(t.Context(), archive, dir, nil); err == nil || !strings.Contains(err.Error(), "leads outside") {
+		if err := unpack(t.Context(), archive, dir, nil); err == nil ||
+			!strings.Contains(err.Error(), "leads outside") {
 			t.Errorf("%q: %v", files, err)
 		}
 		if around, _ := os.ReadDir(filepath.Dir(dir)); len(around) != 1 {
@@ -255,7 +259,8 @@ func TestGetToolFailures(t *testing.T) {
 	g := getter(t, set)
 	g.ToolTimeout = 200 * time.Millisecond
 	_, err := g.Get(t.Context(), "tiny")
-	if err == nil || !strings.Contains(err.Error(), "npm gave no result within 200ms") || !strings.Contains(err.Error(), "E: no such package") {
+	if err == nil || !strings.Contains(err.Error(), "npm gave no result within 200ms") ||
+		!strings.Contains(err.Error(), "E: no such package") {
 		t.Errorf("%v", err)
 	}
 }
@@ -299,7 +304,8 @@ func TestUnpackLimits(t *testing.T) {
 	var b bytes.Buffer
 	zw := gzip.NewWriter(&b)
 	tw := tar.NewWriter(zw)
-	if err := tw.WriteHeader(&tar.Header{Name: "bomb", Size: maxUnpacked + 1, Typeflag: tar.TypeReg, Mode: 0o644}); err != nil {
+	if err := tw.WriteHeader(&tar.Header{Name: "bomb", Size: maxUnpacked + 1, Typeflag: tar.TypeReg,
+		Mode: 0o644}); err != nil {
 		t.Fatal(err)
 	}
 	zw.Close()
@@ -307,7 +313,8 @@ func TestUnpackLimits(t *testing.T) {
 	if err := os.WriteFile(archive, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := unpack(t.Context(), archive, dir, nil); err == nil || !strings.Contains(err.Error(), `entry "bomb" of 16 GiB: the archive unpacks to more than 16 GiB`) {
+	if err := unpack(t.Context(), archive, dir, nil); err == nil ||
+		!strings.Contains(err.Error(), `entry "bomb" of 16 GiB: the archive unpacks to more than 16 GiB`) {
 		t.Errorf("%v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {

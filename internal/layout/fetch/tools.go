@@ -43,7 +43,8 @@ func (g *Getter) debian(ctx context.Context, set Set, dir string) error {
 	}
 	defer os.RemoveAll(work)
 	env := []string{"DEBIAN_FRONTEND=noninteractive"}
-	if err := g.tool(ctx, work, env, "apt-get", "-q", "-o", "Acquire::http::Timeout=15", "-o", "Acquire::https::Timeout=15", "-o", "Acquire::Retries=0", "download", set.Debian); err != nil {
+	if err := g.tool(ctx, work, env, "apt-get", "-q", "-o", "Acquire::http::Timeout=15", "-o",
+		"Acquire::https::Timeout=15", "-o", "Acquire::Retries=0", "download", set.Debian); err != nil {
 		return err
 	}
 	deb, err := only(work, "*.deb")

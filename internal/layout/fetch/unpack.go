@@ -66,7 +66,8 @@ func unpack(ctx context.Context, archive, dir string, rename func(string) string
 		}
 		// The tar reader gives no more bytes than the entry announces.
 		if h.Size > room {
-			return fmt.Errorf("%s: entry %q of %s: the archive unpacks to more than %s", archive, h.Name, budget.Format(h.Size), budget.Format(maxUnpacked))
+			return fmt.Errorf("%s: entry %q of %s: the archive unpacks to more than %s", archive, h.Name,
+				budget.Format(h.Size), budget.Format(maxUnpacked))
 		}
 		room -= h.Size
 		if err := writeEntry(ctx, root, name, tr); err != nil {

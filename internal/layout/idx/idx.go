@@ -73,7 +73,8 @@ func readPlain(r io.Reader) (*Tensor, error) {
 		return nil, truncated(err, "not an idx file: shorter than 4 bytes")
 	}
 	if head[0] != 0 || head[1] != 0 {
-		return nil, fmt.Errorf("not an idx file: it starts with %#02x %#02x where idx has two zero bytes", head[0], head[1])
+		return nil, fmt.Errorf("not an idx file: it starts with %#02x %#02x where idx has two zero bytes", head[0],
+			head[1])
 	}
 	if head[2] != 0x08 {
 		return nil, fmt.Errorf("idx element type %#02x; only 0x08 (uint8) is supported", head[2])
@@ -97,7 +98,8 @@ func readPlain(r io.Reader) (*Tensor, error) {
 	var err error
 	t.Data, err = budget.ReadN(fmt.Sprintf("values of dimensions %v", t.Dims), r, size)
 	if err != nil {
-		return nil, truncated(err, fmt.Sprintf("truncated: dimensions %v need %d bytes of data, the file has %d", t.Dims, size, len(t.Data)))
+		return nil, truncated(err,
+			fmt.Sprintf("truncated: dimensions %v need %d bytes of data, the file has %d", t.Dims, size, len(t.Data)))
 	}
 	var extra [1]byte
 	switch n, err := io.ReadFull(r, extra[:]); {

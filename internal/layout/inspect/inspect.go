@@ -90,7 +90,8 @@ type Options struct {
 
 // Inspect examines d. Unreadable images are results, not errors.
 func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error) {
-	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), LeftOut: d.LeftOut, Disjoint: d.Splits != nil && d.Disjoint}
+	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), LeftOut: d.LeftOut, Disjoint: d.Splits != nil &&
+		d.Disjoint}
 	for i := range d.Columns {
 		r.Labels = append(r.Labels, labels(d, &d.Columns[i]))
 	}

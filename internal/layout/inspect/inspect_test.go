@@ -24,7 +24,8 @@ func scene(w, h int, seed float64) image.Image {
 	for y := range h {
 		for x := range w {
 			u, v := float64(x)/float64(w), float64(y)/float64(h)
-			im.Set(x, y, color.RGBA{uint8(127 + 120*math.Sin(seed*7*u+seed)), uint8(127 + 120*math.Sin(seed*5*v+3*u)), uint8(40 * seed), 255})
+			im.Set(x, y, color.RGBA{uint8(127 + 120*math.Sin(seed*7*u+seed)), uint8(127 + 120*math.Sin(seed*5*v+3*u)),
+				uint8(40 * seed), 255})
 		}
 	}
 	return im
@@ -81,10 +82,12 @@ func TestInspect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Samples != 8 || last != 8 || !reflect.DeepEqual(r.Splits, map[string]int{"train": 6, "test": 2}) || r.Disjoint {
+	if r.Samples != 8 || last != 8 || !reflect.DeepEqual(r.Splits, map[string]int{"train": 6, "test": 2}) ||
+		r.Disjoint {
 		t.Errorf("%+v", r)
 	}
-	want := []Labels{{Column: "class", Role: "fine", Train: true, Classes: []Class{{1, "cat", 4}, {2, "dog", 3}, {3, "owl", 1}}, Singletons: 1}}
+	want := []Labels{{Column: "class", Role: "fine", Train: true,
+		Classes: []Class{{1, "cat", 4}, {2, "dog", 3}, {3, "owl", 1}}, Singletons: 1}}
 	if !reflect.DeepEqual(r.Labels, want) {
 		t.Errorf("%+v", r.Labels)
 	}
@@ -92,12 +95,14 @@ func TestInspect(t *testing.T) {
 	if im.Width != [3]int{9, 40, 100} || im.Height != [3]int{9, 30, 100} || im.Grey != 2 || im.Color != 4 {
 		t.Errorf("%+v", im)
 	}
-	if len(im.Unreadable) != 2 || !strings.Contains(im.Unreadable[0].Error, "text.jpg") || !strings.Contains(im.Unreadable[1].Error, "broken.png") {
+	if len(im.Unreadable) != 2 || !strings.Contains(im.Unreadable[0].Error, "text.jpg") ||
+		!strings.Contains(im.Unreadable[1].Error, "broken.png") {
 		t.Errorf("%+v", im.Unreadable)
 	}
 	wantGroups := []Group{
 		{Names: []string{"train/cat/1.png", "train/dog/again.png"}, Labels: []string{"cat", "dog"}, Conflict: true},
-		{Names: []string{"test/cat/small.jpg", "train/cat/2.png"}, Labels: []string{"cat", "cat"}, Near: true, Leak: true},
+		{Names: []string{"test/cat/small.jpg", "train/cat/2.png"}, Labels: []string{"cat", "cat"}, Near: true,
+			Leak: true},
 	}
 	if !reflect.DeepEqual(im.Duplicates, wantGroups) {
 		t.Errorf("%+v", im.Duplicates)

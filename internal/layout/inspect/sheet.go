@@ -52,7 +52,8 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 		most = max(most, len(members[id]))
 	}
 	cols = min(cols, most)
-	size := budget.Product(4, budget.Sum(margin, budget.Product(int64(cols), cell+gap)), budget.Sum(gap, budget.Product(int64(len(classes)), cell+gap)))
+	size := budget.Product(4, budget.Sum(margin, budget.Product(int64(cols), cell+gap)),
+		budget.Sum(gap, budget.Product(int64(len(classes)), cell+gap)))
 	if err := budget.Check(fmt.Sprintf("a sheet of %d x %d images", len(classes), cols), size); err != nil {
 		return err
 	}

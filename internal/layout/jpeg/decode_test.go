@@ -18,7 +18,8 @@ func scene(w, h int, seed uint64) *image.RGBA {
 	for y := range h {
 		for x := range w {
 			v := func(a, b float64) uint8 {
-				return uint8(min(max(128+90*math.Sin(float64(x)*a)*math.Cos(float64(y)*b)+rng.NormFloat64()*12, 0), 255))
+				return uint8(min(max(128+90*math.Sin(float64(x)*a)*math.Cos(float64(y)*b)+rng.NormFloat64()*12, 0),
+					255))
 			}
 			im.Set(x, y, color.RGBA{v(0.11, 0.05), v(0.03, 0.21), v(0.07, 0.02), 255})
 		}
@@ -136,7 +137,8 @@ func TestTransformAgainstDefinition(t *testing.T) {
 						if v == 0 {
 							c *= math.Sqrt2 / 2
 						}
-						sum += c * float64(block[8*v+u]) * math.Cos(float64(2*x+1)*float64(u)*math.Pi/16) * math.Cos(float64(2*y+1)*float64(v)*math.Pi/16)
+						sum += c * float64(block[8*v+u]) * math.Cos(
+							float64(2*x+1)*float64(u)*math.Pi/16) * math.Cos(float64(2*y+1)*float64(v)*math.Pi/16)
 					}
 				}
 				want := min(max(sum+128, 0), 255)

@@ -355,7 +355,8 @@ func (d *decoder) numbers(a *Array, b []byte, n int) error {
 // values converts the data of a numeric element, which MATLAB stores in the
 // smallest type that holds them.
 func (d *decoder) values(e element) ([]float64, error) {
-	size := map[int]int{miInt8: 1, miUint8: 1, miInt16: 2, miUint16: 2, miInt32: 4, miUint32: 4, miSingle: 4, miDouble: 8, miInt64: 8, miUint64: 8, miUTF16: 2}[e.kind]
+	size := map[int]int{miInt8: 1, miUint8: 1, miInt16: 2, miUint16: 2, miInt32: 4, miUint32: 4, miSingle: 4,
+		miDouble: 8, miInt64: 8, miUint64: 8, miUTF16: 2}[e.kind]
 	if size == 0 || len(e.data)%size != 0 {
 		return nil, fmt.Errorf("%d bytes of data type %d", len(e.data), e.kind)
 	}

@@ -26,7 +26,8 @@ func TestReadSciPy(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if g := m["grid"]; !slices.Equal(g.Dims, []int{2, 3}) || !slices.Equal(g.Numbers, []float64{1.5, 4, -2, 5, 3, 6}) {
+		if g := m["grid"]; !slices.Equal(g.Dims, []int{2, 3}) ||
+			!slices.Equal(g.Numbers, []float64{1.5, 4, -2, 5, 3, 6}) {
 			t.Errorf("%s: grid %+v", name, g)
 		}
 		if i := m["ints"]; !slices.Equal(i.Numbers, []float64{-7, 70000}) {

@@ -73,8 +73,10 @@ func TestNumberTypes(t *testing.T) {
 			miUTF16:  {w.AppendUint16(w.AppendUint16(nil, 0xfffe), 7), []float64{65534, 7}},
 			miInt32:  {w.ints(-3, 70000), []float64{-3, 70000}},
 			miUint32: {w.ints(-3, 70000), []float64{4294967293, 70000}},
-			miSingle: {w.AppendUint32(w.AppendUint32(nil, math.Float32bits(0.25)), math.Float32bits(-2)), []float64{0.25, -2}},
-			miDouble: {w.AppendUint64(w.AppendUint64(nil, math.Float64bits(0.1)), math.Float64bits(-2)), []float64{0.1, -2}},
+			miSingle: {w.AppendUint32(w.AppendUint32(nil, math.Float32bits(0.25)), math.Float32bits(-2)),
+				[]float64{0.25, -2}},
+			miDouble: {w.AppendUint64(w.AppendUint64(nil, math.Float64bits(0.1)), math.Float64bits(-2)),
+				[]float64{0.1, -2}},
 			miInt64:  {w.AppendUint64(w.AppendUint64(nil, math.MaxUint64), 9), []float64{-1, 9}},
 			miUint64: {w.AppendUint64(w.AppendUint64(nil, 1<<63), 9), []float64{1 << 63, 9}},
 		} {
@@ -84,18 +86,22 @@ func TestNumberTypes(t *testing.T) {
 			}
 			// Of another length than the dimensions say, and of half a number.
 			for _, dims := range [][]int32{{1, 3}, {1, 1}} {
-				if _, err := Read(w.file(w.array(mxDouble, "x", dims, w.element(kind, c.data)))); err == nil || !strings.Contains(err.Error(), "2 numbers where the dimensions") {
+				if _, err := Read(w.file(w.array(mxDouble, "x", dims, w.element(kind, c.data)))); err == nil ||
+					!strings.Contains(err.Error(), "2 numbers where the dimensions") {
 					t.Errorf("type %d of %v: %v", kind, dims, err)
 				}
 			}
 			if len(c.data) > 2 {
-				if _, err := Read(w.file(w.array(mxDouble, "x", []int32{1, 2}, w.element(kind, c.data[:len(c.data)-1])))); err == nil || !strings.Contains(err.Error(), "bytes of data type") {
+				if _, err := Read(w.file(w.array(mxDouble, "x", []int32{1, 2},
+					w.element(kind, c.data[:len(c.data)-1])))); err == nil ||
+					!strings.Contains(err.Error(), "bytes of data type") {
 					t.Errorf("type %d, cut: %v", kind, err)
 				}
 			}
 		}
 		for _, n := range []int{0, 1, 3, 4} {
-			m, err := Read(w.file(w.array(mxUint64, "x", []int32{1, int32(n)}, w.small(miUint8, []byte{9, 8, 7, 6}[:n]))))
+			m, err := Read(w.file(w.array(mxUint64, "x", []int32{1, int32(n)},
+				w.small(miUint8, []byte{9, 8, 7, 6}[:n]))))
 			if n == 0 {
 				continue // a tag of nothing is an element of no size
 			}
@@ -105,8 +111,10 @@ func TestNumberTypes(t *testing.T) {
 		}
 		text := w.AppendUint16(w.AppendUint16(nil, 'ö'), 'k')
 		m, err := Read(w.file(
-			w.array(mxChar, "wide", []int32{1, 2}, w.element(miUint16, text)), w.array(mxChar, "utf8", []int32{1, 2}, w.element(miUTF8, []byte("ök"))),
-			w.element(miInt8, []byte("passed over")), w.array(mxDouble, "last", []int32{1, 1}, w.element(miUint8, []byte{4}))))
+			w.array(mxChar, "wide", []int32{1, 2}, w.element(miUint16, text)),
+			w.array(mxChar, "utf8", []int32{1, 2}, w.element(miUTF8, []byte("ök"))),
+			w.element(miInt8, []byte("passed over")),
+			w.array(mxDouble, "last", []int32{1, 1}, w.element(miUint8, []byte{4}))))
 		if err != nil || m["wide"].Text != "ök" || m["utf8"].Text != "ök" || len(m) != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -116,7 +124,8 @@ func TestNumberTypes(t *testing.T) {
 		if _, ok := m["wide"].Number(); ok {
 			t.Error("text is no number")
 		}
-		if _, err := Read(w.file(w.array(mxChar, "x", []int32{1, 3}, w.element(miUint16, text)))); err == nil || !strings.Contains(err.Error(), "2 characters where") {
+		if _, err := Read(w.file(w.array(mxChar, "x", []int32{1, 3}, w.element(miUint16, text)))); err == nil ||
+			!strings.Contains(err.Error(), "2 characters where") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -141,7 +150,8 @@ func TestArrayLimits(t *testing.T) {
 		dims []int32
 		want string
 	}{
-		{[]int32{1, 1 << 24}, "0 numbers where the dimensions"}, {[]int32{1, 1<<24 + 1}, "more than 16777216 elements"}, {[]int32{4097, 4096}, "more than 16777216"},
+		{[]int32{1, 1 << 24}, "0 numbers where the dimensions"}, {[]int32{1, 1<<24 + 1}, "more than 16777216 elements"},
+		{[]int32{4097, 4096}, "more than 16777216"},
 		{[]int32{-1, 1}, "dimension of -1"}, {[]int32{3}, "without dimensions"},
 	} {
 		_, err := Read(w.file(w.array(mxDouble, "x", c.dims, w.element(miUint8, nil))))
@@ -150,14 +160,17 @@ func TestArrayLimits(t *testing.T) {
 		}
 	}
 	for class, want := range map[int32]string{3: "class 3", 5: "class 5", 16: "class 16"} {
-		if _, err := Read(w.file(w.array(class, "x", []int32{1, 1}, w.element(miUint8, []byte{1})))); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(w.file(w.array(class, "x", []int32{1, 1}, w.element(miUint8, []byte{1})))); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)
 		}
 	}
 	for want, body := range map[string][][]byte{
 		"3 parts announced, 16 bytes left": {w.element(miMatrix, nil), w.element(miMatrix, nil)},
-		"part 2 is an element of type 2":   {w.element(miMatrix, nil), w.element(miUint8, nil), w.element(miMatrix, nil)},
-		"part 3: element tag is cut off":   {w.element(miMatrix, nil), w.element(miMatrix, make([]byte, 8))[:12], make([]byte, 12)},
+		"part 2 is an element of type 2": {w.element(miMatrix, nil), w.element(miUint8, nil),
+			w.element(miMatrix, nil)},
+		"part 3: element tag is cut off": {w.element(miMatrix, nil), w.element(miMatrix, make([]byte, 8))[:12],
+			make([]byte, 12)},
 	} {
 		if _, err := Read(w.file(w.array(mxCell, "x", []int32{1, 3}, body...))); err == nil {
 			t.Errorf("no error; want %s", want)
@@ -184,7 +197,8 @@ func TestArrayLimits(t *testing.T) {
 		values int
 		want   string
 	}{
-		{0, "ab", 1, 1, "damaged field names"}, {-4, "abcd", 1, 1, "damaged field names"}, {3, "abcd", 1, 1, "damaged field names"},
+		{0, "ab", 1, 1, "damaged field names"}, {-4, "abcd", 1, 1, "damaged field names"},
+		{3, "abcd", 1, 1, "damaged field names"},
 		{2, "abcd", 2, 3, "4 parts announced"}, {1, "abc", 1 << 23, 0, "struct with 8388608 elements of 3 fields"},
 	} {
 		if err := field(c.width, c.names, c.n, c.values); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -206,10 +220,13 @@ func TestArrayMemory(t *testing.T) {
 		return err
 	}
 	cells := func(n int) error {
-		_, err := Read(w.file(w.array(mxCell, "x", []int32{1, int32(n)}, []byte(strings.Repeat(string(w.element(miMatrix, nil)), n)))))
+		_, err := Read(w.file(w.array(mxCell, "x", []int32{1, int32(n)},
+			[]byte(strings.Repeat(string(w.element(miMatrix, nil)), n)))))
 		return err
 	}
-	for what, err := range map[string][2]error{"numbers": {numbers(1 << 17), numbers(1<<17 + 1)}, "doubles": {doubles(1 << 17), doubles(1<<17 + 1)}, "cells": {cells(1 << 20 / arrayBytes), cells(1<<20/arrayBytes + 1)}} {
+	for what, err := range map[string][2]error{"numbers": {numbers(1 << 17), numbers(1<<17 + 1)},
+		"doubles": {doubles(1 << 17), doubles(1<<17 + 1)},
+		"cells":   {cells(1 << 20 / arrayBytes), cells(1<<20/arrayBytes + 1)}} {
 		var over *budget.Error
 		if err[0] != nil || !errors.As(err[1], &over) || over.Limit != 1<<20 {
 			t.Errorf("%s: %v, then %v", what, err[0], err[1])

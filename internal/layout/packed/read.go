@@ -98,7 +98,8 @@ type entry struct {
 func (p *File) entry(i int) entry {
 	le := binary.LittleEndian
 	b := p.index[i*entrySize : (i+1)*entrySize]
-	return entry{le.Uint64(b), uint64(le.Uint32(b[8:])), uint64(le.Uint32(b[12:])), uint64(le.Uint32(b[16:])), le.Uint32(b[20:])}
+	return entry{le.Uint64(b), uint64(le.Uint32(b[8:])), uint64(le.Uint32(b[12:])), uint64(le.Uint32(b[16:])),
+		le.Uint32(b[20:])}
 }
 
 // Len returns the number of images.
@@ -130,7 +131,8 @@ func (p *File) Read(i int, pix []uint8) error {
 		return fmt.Errorf("%s: image %d: %w", p.path, i, err)
 	}
 	if sum != e.sum {
-		return fmt.Errorf("%s: image %d is damaged: its checksum is wrong; without this file it is made again", p.path, i)
+		return fmt.Errorf("%s: image %d is damaged: its checksum is wrong; without this file it is made again", p.path,
+			i)
 	}
 	return nil
 }

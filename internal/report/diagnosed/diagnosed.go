@@ -20,7 +20,8 @@ func Draw(name string, r *diagnose.Result) report.Diagnosis {
 	}
 	for _, m := range r.Measures() {
 		better := map[int]report.Best{1: report.Highest, -1: report.Lowest}[m.Structure]
-		d.Measures = append(d.Measures, report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
+		d.Measures = append(d.Measures,
+			report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
 	}
 	d.Spectra = append(d.Spectra, report.NamedValues{Name: "all rows", Values: r.Spectrum.Values})
 	for _, c := range r.ByRatio(len(r.Classes)) {

@@ -13,7 +13,8 @@ func TestDraw(t *testing.T) {
 	// Two classes of two pairs each, far apart; the fine labels are the pairs.
 	x := mat.Of(8, 1, []float32{0, 0.1, 1, 1.1, 20, 20.1, 21, 21.1})
 	in := diagnose.Input{
-		X: x, Labels: []int64{4, 4, 4, 4, 9, 9, 9, 9}, Fine: []int64{0, 0, 1, 1, 2, 2, 3, 3}, Names: map[int64]string{4: "four"},
+		X: x, Labels: []int64{4, 4, 4, 4, 9, 9, 9, 9}, Fine: []int64{0, 0, 1, 1, 2, 2, 3, 3},
+		Names: map[int64]string{4: "four"},
 	}
 	r, err := diagnose.Run(t.Context(), in, diagnose.Options{})
 	if err != nil {
@@ -39,7 +40,8 @@ func TestDraw(t *testing.T) {
 			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], *c.FineNMI)
 		}
 	}
-	for state, tone := range map[diagnose.State]report.Tone{diagnose.Structured: report.Good, diagnose.Collapsed: report.Bad, "": report.Neutral} {
+	for state, tone := range map[diagnose.State]report.Tone{diagnose.Structured: report.Good,
+		diagnose.Collapsed: report.Bad, "": report.Neutral} {
 		r.Verdict.State = state
 		if d := Draw("", r); d.Tone != tone {
 			t.Errorf("%q has tone %v, want %v", state, d.Tone, tone)

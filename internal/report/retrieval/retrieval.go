@@ -70,7 +70,8 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 	}
 	slices.SortFunc(all, func(a, b query) int { return cmp.Compare(a.index, b.index) })
 	random := slices.Clone(all)
-	rand.New(rand.NewPCG(cfg.Seed, 0x726f7773)).Shuffle(len(random), func(i, j int) { random[i], random[j] = random[j], random[i] })
+	rand.New(rand.NewPCG(cfg.Seed, 0x726f7773)).Shuffle(len(random),
+		func(i, j int) { random[i], random[j] = random[j], random[i] })
 	worst := slices.Clone(all)
 	slices.SortStableFunc(worst, func(a, b query) int { return cmp.Compare(b.first, a.first) })
 	n := min(cfg.Queries, len(all))
@@ -102,7 +103,8 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 		}
 	}
 	out.Random.Caption = fmt.Sprintf("%d random queries (left) and their nearest neighbours", n)
-	out.Worst.Caption = fmt.Sprintf("The %d worst queries: the nearest item of the same label stands at rank %d to %d", n, worst[n-1].first, worst[0].first)
+	out.Worst.Caption = fmt.Sprintf("The %d worst queries: the nearest item of the same label stands at rank %d to %d",
+		n, worst[n-1].first, worst[0].first)
 	return out, nil
 }
 

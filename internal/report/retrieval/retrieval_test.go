@@ -57,7 +57,8 @@ func TestChooseWorst(t *testing.T) {
 func TestChooseLeavesSelfOutByIndex(t *testing.T) {
 	// Duplicates at distance 0: the query's own row is left out, not the first.
 	x := line(5, 5, 5, 9)
-	p, err := Choose(context.Background(), x, []int64{1, 1, 1, 1}, Config{Queries: 4, Neighbors: 2, Name: func(i int) string { return fmt.Sprint(i) }})
+	p, err := Choose(context.Background(), x, []int64{1, 1, 1, 1},
+		Config{Queries: 4, Neighbors: 2, Name: func(i int) string { return fmt.Sprint(i) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,8 @@ func TestChooseSeed(t *testing.T) {
 		at = append(at, float32(i))
 	}
 	pick := func(seed uint64) string {
-		p, err := Choose(context.Background(), line(at...), labels, Config{Queries: 3, Seed: seed, Name: func(i int) string { return fmt.Sprint(i) }})
+		p, err := Choose(context.Background(), line(at...), labels,
+			Config{Queries: 3, Seed: seed, Name: func(i int) string { return fmt.Sprint(i) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,10 +105,19 @@ func TestChooseRefuses(t *testing.T) {
 		"no neighbours":  func() error { _, err := Choose(ctx, line(1), []int64{1}, Config{}); return err },
 		"1 labels for 2": func() error { _, err := Choose(ctx, line(1, 2), []int64{1}, Config{}); return err },
 		"another of its": func() error { _, err := Choose(ctx, line(1, 2), []int64{1, 2}, Config{}); return err },
-		"-1 queries":     func() error { _, err := Choose(ctx, line(1, 2), []int64{1, 1}, Config{Queries: -1}); return err },
-		"NaN":            func() error { _, err := Choose(ctx, line(1, float32(math.NaN())), []int64{1, 1}, Config{}); return err },
+		"-1 queries": func() error {
+			_,
+				err := Choose(ctx, line(1, 2), []int64{1, 1}, Config{Queries: -1})
+			return err
+		},
+		"NaN": func() error {
+			_,
+				err := Choose(ctx, line(1, float32(math.NaN())), []int64{1, 1}, Config{})
+			return err
+		},
 		"picture of item": func() error {
-			_, err := Choose(ctx, line(1, 2), []int64{1, 1}, Config{Picture: func(int) (image.Image, error) { return nil, boom }})
+			_, err := Choose(ctx, line(1, 2), []int64{1, 1},
+				Config{Picture: func(int) (image.Image, error) { return nil, boom }})
 			return err
 		},
 	} {

@@ -214,9 +214,11 @@ func (c *Comparison) times() report.Table {
 			clock = report.T(report.Duration(time.Duration(seconds * float64(time.Second))))
 		}
 		if len(g.Runs) > 1 {
-			t.Note = "Scores and loss are those of the last epoch. Runs that differ only in the seed are one row: mean ± standard deviation, and mean time."
+			t.Note = "Scores and loss are those of the last epoch. Runs that differ only in the seed are one row: " +
+				"mean ± standard deviation, and mean time."
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(g.label()), report.Samples(g.last("epoch"), 0), report.Samples(g.last("loss"), 4), clock}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(g.label()), report.Samples(g.last("epoch"), 0),
+			report.Samples(g.last("loss"), 4), clock}})
 	}
 	return t
 }

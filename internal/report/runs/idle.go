@@ -9,7 +9,8 @@ import (
 // idle says of each run in which epochs less than a hundredth of the tuples was
 // active; false if there are none.
 func (c *Comparison) idle() (report.Verdict, bool) {
-	v := report.Verdict{Text: "In some epochs fewer than 1 % of the tuples were active: there was next to nothing to learn from.", Tone: report.Bad}
+	v := report.Verdict{Text: "In some epochs fewer than 1 % of the tuples were active: there was next to nothing to " +
+		"learn from.", Tone: report.Bad}
 	for _, g := range c.Groups {
 		for _, r := range g.Runs {
 			tuples, active := r.Values["tuples"], r.Values["active"]
@@ -20,8 +21,10 @@ func (c *Comparison) idle() (report.Verdict, bool) {
 				}
 			}
 			if found > 0 {
-				v.Reasons = append(v.Reasons, fmt.Sprintf("%s: %d of %d epochs; in epoch %.0f %.0f of %.0f tuples, while %.0f samples had no positive in their batch and %.0f no negative",
-					r.Name, found, len(tuples), r.Values["epoch"][last], active[last], tuples[last], r.at("no_positive", last), r.at("no_negative", last)))
+				v.Reasons = append(v.Reasons, fmt.Sprintf("%s: %d of %d epochs; in epoch %.0f %.0f of %.0f tuples, "+
+					"while %.0f samples had no positive in their batch and %.0f no negative",
+					r.Name, found, len(tuples), r.Values["epoch"][last], active[last], tuples[last],
+					r.at("no_positive", last), r.at("no_negative", last)))
 			}
 		}
 	}

@@ -30,7 +30,8 @@ func folder(t *testing.T, name, config, metrics string) string {
 const head = "epoch,steps,lr,loss,tuples,active,no_positive,test_recall@1,test_label_recall@1\n"
 
 func config(positives string, seed int) string {
-	return fmt.Sprintf("data: {name: mnist, size: 28}\nmine:\n  positives: %s\ntrain: {epochs: 2, seed: %d}\neval: {recall: [1, 5]}\n", positives, seed)
+	return fmt.Sprintf("data: {name: mnist, size: 28}\nmine:\n  positives: %s\ntrain: {epochs: 2, seed: %d}\neval: "+
+		"{recall: [1, 5]}\n", positives, seed)
 }
 
 func TestLoad(t *testing.T) {
@@ -38,7 +39,8 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Setting{{"data.name", "mnist"}, {"data.size", "28"}, {"mine.positives", "easy"}, {"train.epochs", "2"}, {"train.seed", "1"}, {"eval.recall", "1, 5"}}
+	want := []Setting{{"data.name", "mnist"}, {"data.size", "28"}, {"mine.positives", "easy"}, {"train.epochs", "2"},
+		{"train.seed", "1"}, {"eval.recall", "1, 5"}}
 	if fmt.Sprint(r.Config) != fmt.Sprint(want) {
 		t.Errorf("config %v, want %v", r.Config, want)
 	}
@@ -119,13 +121,15 @@ func TestCompareGroupsSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Runs compared", "mine.positives", "Settings shared by all", "data.size", "test recall@1, %"} {
+	for _, want := range []string{"Runs compared", "mine.positives", "Settings shared by all", "data.size",
+		"test recall@1, %"} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("no %q on the page", want)
 		}
 	}
 	l, ok := c.curves("test_recall@1", "t", func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
-	if !ok || len(l.Curves) != 2 || math.Abs(l.Curves[0].Y[1]-0.65) > 1e-12 || len(l.Curves[0].Low) != 2 || len(l.Curves[1].Low) != 0 {
+	if !ok || len(l.Curves) != 2 || math.Abs(l.Curves[0].Y[1]-0.65) > 1e-12 || len(l.Curves[0].Low) != 2 ||
+		len(l.Curves[1].Low) != 0 {
 		t.Errorf("curves %+v", l.Curves)
 	}
 }
@@ -171,9 +175,10 @@ func FuzzParse(f *testing.F) {
 // An epoch that taught nothing stands on the page.
 func TestIdleEpochs(t *testing.T) {
 	for metrics, want := range map[string]string{
-		"1,10,0.1,2.5,1000,10,0,,\n2,10,0.1,0,896,8,5,0.5,0.9\n": "1 of 2 epochs; in epoch 2 8 of 896 tuples, while 5 samples had no positive",
-		"1,10,0.1,2.5,0,0,70,,\n":                                "1 of 1 epochs; in epoch 1 0 of 0 tuples, while 70 samples",
-		"1,10,0.1,2.5,1000,10,0,,\n":                             "",
+		"1,10,0.1,2.5,1000,10,0,,\n2,10,0.1,0,896,8,5,0.5,0.9\n": "1 of 2 epochs; in epoch 2 8 of 896 tuples, while " +
+			"5 samples had no positive",
+		"1,10,0.1,2.5,0,0,70,,\n":    "1 of 1 epochs; in epoch 1 0 of 0 tuples, while 70 samples",
+		"1,10,0.1,2.5,1000,10,0,,\n": "",
 	} {
 		r, err := Load(folder(t, "a", config("easy", 1), head+metrics))
 		if err != nil {

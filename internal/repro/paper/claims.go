@@ -57,7 +57,8 @@ func (out *Outcome) checkGains() {
 			if out.Data.InsteadOf == "" {
 				evidence = "Paper " + signed(published) + ", ours " + signed(m.Gain.Gain.Mean)
 			}
-			out.Claims = append(out.Claims, out.newChecked(fmt.Sprintf("%s is %s %s in %s.", a.Name, word, a.Baseline, name), evidence, []Paired{test}))
+			out.Claims = append(out.Claims, out.newChecked(fmt.Sprintf("%s is %s %s in %s.", a.Name, word, a.Baseline,
+				name), evidence, []Paired{test}))
 		}
 	}
 }
@@ -73,7 +74,8 @@ func (out *Outcome) judged(v Verdict) (claims []Checked, sentence string) {
 			claims = append(claims, c)
 		}
 	}
-	words := map[Verdict][2]string{Holds: {"holds", "hold"}, Contradicted: {"is contradicted", "are contradicted"}, Undecided: {"is undecided", "are undecided"}}[v]
+	words := map[Verdict][2]string{Holds: {"holds", "hold"}, Contradicted: {"is contradicted", "are contradicted"},
+		Undecided: {"is undecided", "are undecided"}}[v]
 	word := words[1]
 	if len(claims) == 1 {
 		word = words[0]
@@ -126,7 +128,8 @@ func (out *Outcome) verdictBlocks() []report.Block {
 }
 
 // verdictRule explains the verdicts to a reader.
-const verdictRule = "A statement holds if our numbers have its sign with p < 0.05 over at least three seeds; it is contradicted if they have the opposite sign with p < 0.05 over at least three seeds; otherwise it is undecided. " +
+const verdictRule = "A statement holds if our numbers have its sign with p < 0.05 over at least three seeds; it is " +
+	"contradicted if they have the opposite sign with p < 0.05 over at least three seeds; otherwise it is undecided. " +
 	"p is from a paired t-test over the seeds and is not corrected for the number of statements."
 
 // measure returns a measure of an arm; one without seeds if there is no such arm

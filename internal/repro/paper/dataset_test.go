@@ -96,7 +96,8 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 			t.Errorf("%s lacks the published numbers on the paper's own data", name)
 		}
 	}
-	if !strings.Contains(other["Markdown"], "on other data than the paper's") || !strings.Contains(other["results"], `"other_data": true`) {
+	if !strings.Contains(other["Markdown"], "on other data than the paper's") ||
+		!strings.Contains(other["results"], `"other_data": true`) {
 		t.Error("statements do not say that they are about other data")
 	}
 }
@@ -113,7 +114,8 @@ func TestUsedData(t *testing.T) {
 	if err := os.WriteFile(features, npy.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(strings.TrimSuffix(features, ".npy")+".labels.csv", []byte("label\na\na\nb\nb\n"), 0o644); err != nil {
+	if err := os.WriteFile(strings.TrimSuffix(features, ".npy")+".labels.csv", []byte("label\na\na\nb\nb\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	full := *MNIST()
@@ -127,11 +129,16 @@ func TestUsedData(t *testing.T) {
 		{&full, Options{Set: []string{"train.epochs=1", "network.dim=8", "eval.train=3"}}, "on MNIST"},
 		{MNIST(), Options{}, "on 240 samples in a folder called mnist instead of MNIST"},
 		{&full, Options{Set: []string{"data.path=" + filepath.Join(home, "mnist")}}, "on mnist instead of MNIST"},
-		{&full, Options{Set: []string{"data.test_limit=3", "data.train_classes=0-3"}}, "on MNIST with data.train_classes=0-3, data.test_limit=3 instead of MNIST as in the paper"},
-		{&full, Options{Fast: true}, "on MNIST with data.train_limit=300, data.test_limit=60 instead of MNIST as in the paper"},
-		{&full, Options{Set: []string{"data.label=mod:3"}}, "on MNIST with data.label=mod:3 instead of MNIST as in the paper"},
-		{&full, Options{Set: []string{"data.path=" + features, "network.name=linear"}}, "on vectors.npy instead of MNIST"},
-		{CUB(), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}}, "on mnist with data.train_limit=2 instead of CUB-200-2011"},
+		{&full, Options{Set: []string{"data.test_limit=3", "data.train_classes=0-3"}},
+			"on MNIST with data.train_classes=0-3, data.test_limit=3 instead of MNIST as in the paper"},
+		{&full, Options{Fast: true},
+			"on MNIST with data.train_limit=300, data.test_limit=60 instead of MNIST as in the paper"},
+		{&full, Options{Set: []string{"data.label=mod:3"}},
+			"on MNIST with data.label=mod:3 instead of MNIST as in the paper"},
+		{&full, Options{Set: []string{"data.path=" + features, "network.name=linear"}},
+			"on vectors.npy instead of MNIST"},
+		{CUB(), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}},
+			"on mnist with data.train_limit=2 instead of CUB-200-2011"},
 	} {
 		c.o.Home = home
 		var err error
@@ -162,7 +169,8 @@ func TestOfficialDataIsRecognized(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, d, err)
 		}
 	}
-	if d, err := CUB().used(Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil || d.String() != "on cub100 instead of CUB-200-2011" {
+	if d, err := CUB().used(Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil ||
+		d.String() != "on cub100 instead of CUB-200-2011" {
 		t.Errorf("%q, %v", d, err)
 	}
 }
@@ -175,7 +183,8 @@ func TestNumber(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	var back []Number
-	if err := json.Unmarshal(text, &back); err != nil || len(back) != 3 || back[0] != 1.5 || back[1].known() || back[2].known() {
+	if err := json.Unmarshal(text, &back); err != nil || len(back) != 3 || back[0] != 1.5 || back[1].known() ||
+		back[2].known() {
 		t.Errorf("%v, %v", back, err)
 	}
 }

@@ -30,7 +30,8 @@ func WriteDocument(page string, from ...string) error {
 		return err
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("%s holds no results: give folders of finished experiments by --from", filepath.Join(folder, resultsFolder))
+		return fmt.Errorf("%s holds no results: give folders of finished experiments by --from",
+			filepath.Join(folder, resultsFolder))
 	}
 	for _, out := range all {
 		if err := out.keepNumbers(folder); err != nil {
@@ -77,10 +78,12 @@ func (out *Outcome) document(b *strings.Builder, folder string) {
 	for _, s := range out.Set {
 		fmt.Fprintf(b, " --set '%s'", s)
 	}
-	fmt.Fprintf(b, "\n\nTraining and evaluation took %s.%s", report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
+	fmt.Fprintf(b, "\n\nTraining and evaluation took %s.%s",
+		report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
 	fmt.Fprintf(b, "\n\nHow the settings were chosen: %s\n", out.Tuning)
 	if out.Transcribed != "" {
-		fmt.Fprintf(b, "\nThe values by seed were not kept: %s. What follows is computed from those rounded numbers.\n", out.Transcribed)
+		fmt.Fprintf(b, "\nThe values by seed were not kept: %s. What follows is computed from those rounded numbers.\n",
+			out.Transcribed)
 	}
 	t := out.Table()
 	fmt.Fprintf(b, "\n%s\n%s\n", t.Markdown(), t.Note)

@@ -15,9 +15,12 @@ import (
 
 // smallDigits are overrides that run an experiment on made-up digits.
 var smallDigits = []string{
-	"data.name=mnist", "data.label=", "data.fine=", "data.size=28", "data.augment=none", "data.channels=0", "data.pixels=unit",
-	"network.name=conv4", "network.width=4", "network.dim=8", "train.epochs=2", "train.schedule=constant", "train.optimizer=adam", "train.lr=0.005",
-	"sample.batches=4", "eval.every=1", "data.train_classes=", "data.test_classes=", "data.train_limit=0", "data.test_limit=0",
+	"data.name=mnist", "data.label=", "data.fine=", "data.size=28", "data.augment=none", "data.channels=0",
+	"data.pixels=unit",
+	"network.name=conv4", "network.width=4", "network.dim=8", "train.epochs=2", "train.schedule=constant",
+	"train.optimizer=adam", "train.lr=0.005",
+	"sample.batches=4", "eval.every=1", "data.train_classes=", "data.test_classes=", "data.train_limit=0",
+	"data.test_limit=0",
 }
 
 // TestExtremePage runs four arms of the experiment with its snapshots and writes
@@ -25,11 +28,13 @@ var smallDigits = []string{
 func TestExtremePage(t *testing.T) {
 	e := Extreme()
 	e.Claims = e.Claims[:1] // made-up digits do not collapse
-	e.Arms = slices.DeleteFunc(e.Arms, func(a Arm) bool { return !strings.HasPrefix(a.Name, "EPHN") || a.At != 2 && a.At != 8 })
+	e.Arms = slices.DeleteFunc(e.Arms,
+		func(a Arm) bool { return !strings.HasPrefix(a.Name, "EPHN") || a.At != 2 && a.At != 8 })
 	for i := range e.Arms { // ten classes only
 		e.Arms[i].Set = append(e.Arms[i].Set, "sample.classes=5")
 	}
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Jobs: 2, Home: digitsHome(t, 12), Set: append(slices.Clone(smallDigits), "eval.train=30")}
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Jobs: 2, Home: digitsHome(t, 12),
+		Set: append(slices.Clone(smallDigits), "eval.train=30")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +51,8 @@ func TestExtremePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"With hard negatives and n = 2", "Where triplets moved", "bottom right", "scale small", "How the settings were chosen", "on mnist instead of CUB-200-2011", "2 seeds, 3 are needed"} {
+	for _, want := range []string{"With hard negatives and n = 2", "Where triplets moved", "bottom right",
+		"scale small", "How the settings were chosen", "on mnist instead of CUB-200-2011", "2 seeds, 3 are needed"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -59,7 +65,8 @@ func TestExtremePage(t *testing.T) {
 	}
 	for i, a := range out.Arms {
 		if !slices.Equal(a.Measures[0].Values, again.Arms[i].Measures[0].Values) {
-			t.Errorf("%s: %v with two jobs, %v with one", a.Name, a.Measures[0].Values, again.Arms[i].Measures[0].Values)
+			t.Errorf("%s: %v with two jobs, %v with one", a.Name, a.Measures[0].Values,
+				again.Arms[i].Measures[0].Values)
 		}
 	}
 }
@@ -119,7 +126,8 @@ func TestRises(t *testing.T) {
 		name := string(rune('a' + i))
 		values := []Number{v - 1, v, v + 1 + Number(i)/100}
 		out.e.Arms = append(out.e.Arms, Arm{Name: name, At: float64(i)})
-		out.Arms = append(out.Arms, ArmOutcome{Name: name, Measures: []MeasureOutcome{{Key: "test_recall@1", Values: values, Summary: summarize(values)}}})
+		out.Arms = append(out.Arms, ArmOutcome{Name: name,
+			Measures: []MeasureOutcome{{Key: "test_recall@1", Values: values, Summary: summarize(values)}}})
 	}
 	for _, c := range []struct {
 		lo, hi float64

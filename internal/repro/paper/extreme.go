@@ -22,14 +22,18 @@ const extremeBatch = 96
 func Extreme() *Experiment {
 	e := photos("extreme", birds(), "First and second order with hard negatives", xuan+"section 6, figures 3, 4 and 6",
 		"With few samples per class in the batch, the one positive is often far away and the hardest negative near. "+
-			"In that case the first-order loss drives triplets towards the singular point where everything is alike (S_ap = S_an = 1); "+
+			"In that case the first-order loss drives triplets towards the singular point where everything is alike "+
+			"(S_ap = S_an = 1); "+
 			"the second-order loss weights its gradients so that the negative is pushed away first. "+
-			"Shown on the triplet scatter diagram over the course of training, and as Recall@1 against n, the number of samples per class in a batch.",
+			"Shown on the triplet scatter diagram over the course of training, and as Recall@1 against n, the number "+
+			"of samples per class in a batch.",
 		photoScales(append(xuanPaper("0.0025"), "network.dim=512")...), nil)
 	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=8", "eval.every=2")
-	e.Tuning = "The size of the network and of the images were chosen so that the collapse of the first order, one of the paper's statements below, shows within minutes. " + photosTuning
+	e.Tuning = "The size of the network and of the images were chosen so that the collapse of the first order, one " +
+		"of the paper's statements below, shows within minutes. " + photosTuning
 	e.Base = append(e.Base, "eval.train=400", "eval.keep=true")
-	e.Sweep = &Sweep{X: "samples of a class in the batch, n", Caption: fmt.Sprintf("After the paper's figure 4. The batch has %d images.", extremeBatch)}
+	e.Sweep = &Sweep{X: "samples of a class in the batch, n",
+		Caption: fmt.Sprintf("After the paper's figure 4. The batch has %d images.", extremeBatch)}
 	e.Fast = photoFast
 	for _, order := range []struct{ name, loss string }{{"first order", "nca"}, {"second order", "nca2"}} {
 		for _, neg := range []struct{ name, policy string }{{"EPHN", "hard"}, {"EPSHN", "semihard"}} {
@@ -53,10 +57,12 @@ func Extreme() *Experiment {
 		Text: "With hard negatives and n = 2 the second order is ahead of the first.",
 		Check: func(out *Outcome) (string, []Paired) {
 			const first, second, key = "EPHN, first order, n = 2", "EPHN, second order, n = 2", "test_recall@1"
-			return fmt.Sprintf("R@1 %.1f against %.1f", out.mean(second, key), out.mean(first, key)), []Paired{out.ahead(key, second, first)}
+			return fmt.Sprintf("R@1 %.1f against %.1f", out.mean(second, key), out.mean(first, key)),
+				[]Paired{out.ahead(key, second, first)}
 		},
 	}, {
-		Text:  "With n = 2 the first order collapses: its loss stays at log 2, that of triplets whose positive and negative are equally alike.",
+		Text: "With n = 2 the first order collapses: its loss stays at log 2, that of triplets whose positive and " +
+			"negative are equally alike.",
 		Check: collapses("EPHN, first order, n = 2"),
 	}, {
 		Text:  "With n = 2 the first order moves most triplets to the top right, towards the singular point.",
@@ -89,10 +95,14 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	var blocks []report.Block
 	moved := report.Table{
 		Caption: "Where triplets moved between two snapshots, in per cent of those that moved, first seed",
-		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}, {Name: "top right"}, {Name: "top left"}, {Name: "bottom left"}, {Name: "bottom right"}},
-		Note:    "The paper's figure 3: with the first order most of the early movement is to the top right, towards the singular point; with the second order it is to the bottom right. A network without pretrained weights starts at the singular point itself, so whatever leaves it must first go to the bottom left.",
+		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}, {Name: "top right"}, {Name: "top left"},
+			{Name: "bottom left"}, {Name: "bottom right"}},
+		Note: "The paper's figure 3: with the first order most of the early movement is to the top right, towards " +
+			"the singular point; with the second order it is to the bottom right. A network without pretrained " +
+			"weights starts at the singular point itself, so whatever leaves it must first go to the bottom left.",
 	}
-	for i, arm := range []string{"EPHN, first order, n = 2", "EPHN, second order, n = 2", "EPHN, first order, n = 8", "EPHN, second order, n = 8"} {
+	for i, arm := range []string{"EPHN, first order, n = 2", "EPHN, second order, n = 2", "EPHN, first order, n = 8",
+		"EPHN, second order, n = 8"} {
 		folder := out.runFolder(arm)
 		if folder == "" {
 			continue
@@ -104,7 +114,8 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		if err != nil {
 			return err
 		}
-		steps := report.Steps{Caption: arm + ": nearest positive and nearest negative of every anchor among the kept training images, first seed.", Start: -1}
+		steps := report.Steps{Caption: arm + ": nearest positive and nearest negative of every anchor among the kept " +
+			"training images, first seed.", Start: -1}
 		var panels []report.Figure
 		for j, s := range snaps {
 			f := s.scatter(fmt.Sprintf("%s, epoch %d", arm, s.epoch))
@@ -117,7 +128,8 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		blocks = append(blocks, steps)
 		shown.add(fmt.Sprintf("scatter%d", i+1), steps.Caption, report.Beside(panels...))
 	}
-	shown.Sections = append(shown.Sections, report.Section{Title: "Triplets over training", Blocks: append(blocks, moved)})
+	shown.Sections = append(shown.Sections,
+		report.Section{Title: "Triplets over training", Blocks: append(blocks, moved)})
 	return nil
 }
 
@@ -221,7 +233,8 @@ func mostMove(arm string, direction int) func(*Outcome) (string, []Paired) {
 				mean[d] += run[d] / float64(len(runs))
 			}
 		}
-		return fmt.Sprintf("Top right %.0f %%, top left %.0f %%, bottom left %.0f %%, bottom right %.0f %% of the movements between snapshots, to be above 50 %%",
+		return fmt.Sprintf("Top right %.0f %%, top left %.0f %%, bottom left %.0f %%, bottom right %.0f %% of the "+
+			"movements between snapshots, to be above 50 %%",
 			mean[topRight], mean[topLeft], mean[bottomLeft], mean[bottomRight]), []Paired{against(shares, 50)}
 	}
 }

@@ -44,7 +44,8 @@ func checkFolder(dir string) error {
 	}
 	for _, e := range entries {
 		if name := e.Name(); name != lock.FileName && name != runsDir {
-			return fmt.Errorf("%s is neither empty nor the folder of an experiment: it holds %s; choose another with --out", dir, name)
+			return fmt.Errorf("%s is neither empty nor the folder of an experiment: it holds %s; choose another with "+
+				"--out", dir, name)
 		}
 	}
 	return nil
@@ -62,5 +63,6 @@ func vacant(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s is to become the folder of a run, but holds %s and no %s: choose another folder with --out", dir, entries[0].Name(), planFile)
+	return fmt.Errorf("%s is to become the folder of a run, but holds %s and no %s: choose another folder with --out",
+		dir, entries[0].Name(), planFile)
 }

@@ -25,8 +25,9 @@ func TestHold(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"missing":                {},
-		"killed at once":         {files: []string{lock.FileName, ".kindred-0123456789abcdef.tmp", "runs/a-seed1/.kindred-0123456789abcdef.tmp"}},
+		"missing": {},
+		"killed at once": {files: []string{lock.FileName, ".kindred-0123456789abcdef.tmp",
+			"runs/a-seed1/.kindred-0123456789abcdef.tmp"}},
 		"an experiment":          {files: []string{"runs/a-seed1/plan.yaml", ResultsFile, "notes.txt"}},
 		"a user's files":         {files: []string{"notes.txt"}, want: "it holds notes.txt"},
 		"a user's results":       {files: []string{ResultsFile, "runs/a/b"}, want: "it holds " + ResultsFile},
@@ -69,7 +70,8 @@ func TestHold(t *testing.T) {
 // TestNoRunReplacesOtherFiles whether it is trained or taken over.
 func TestNoRunReplacesOtherFiles(t *testing.T) {
 	home, e := digitsHome(t, 8), MNIST()
-	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Arms: []string{e.Arms[0].Name}, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Arms: []string{e.Arms[0].Name}, Home: home,
+		Set: append(slices.Clone(tiny), "train.epochs=1")}
 	if _, err := Reproduce(t.Context(), e, o); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,8 @@ func TestNoRunReplacesOtherFiles(t *testing.T) {
 		to.Dir, to.Reuse = t.TempDir(), reuse
 		folder := filepath.Join(to.Dir, runsDir, slug(e.Arms[0].Name)+"-seed1")
 		put(t, folder, "mine.txt")
-		if _, err := Reproduce(t.Context(), e, to); err == nil || !strings.Contains(err.Error(), "holds mine.txt and no "+planFile) {
+		if _, err := Reproduce(t.Context(), e, to); err == nil ||
+			!strings.Contains(err.Error(), "holds mine.txt and no "+planFile) {
 			t.Errorf("reuse %v: %v", reuse, err)
 		}
 		if b, err := os.ReadFile(filepath.Join(folder, "mine.txt")); err != nil || string(b) != "mine.txt" {

@@ -38,7 +38,8 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 	if out.e = Find(out.Experiment); out.e == nil {
 		return nil, fmt.Errorf("%s is of experiment %q, which this program does not know", path, out.Experiment)
 	}
-	other := fmt.Errorf("%s was made by another version of experiment %s: give the same 'kindred reproduce' command again, which keeps finished runs", path, out.Experiment)
+	other := fmt.Errorf("%s was made by another version of experiment %s: give the same 'kindred reproduce' command "+
+		"again, which keeps finished runs", path, out.Experiment)
 	if out.Data.On == "" || len(out.Seeds) == 0 {
 		return nil, other
 	}
@@ -109,7 +110,8 @@ func (out *Outcome) keep(folder string) error {
 	short := *out
 	short.Figures = out.documented()
 	for _, f := range short.Figures {
-		if err := copyFile(filepath.Join(out.o.Dir, f.Name+".png"), filepath.Join(folder, out.figureFile(f))); err != nil {
+		if err := copyFile(filepath.Join(out.o.Dir, f.Name+".png"),
+			filepath.Join(folder, out.figureFile(f))); err != nil {
 			return err
 		}
 	}
@@ -149,7 +151,8 @@ func keptResults(folder string) ([]*Outcome, error) {
 			return nil, err
 		}
 		if out.Experiment != name {
-			return nil, fmt.Errorf("%s is of experiment %s: its name must be %s.json", path, out.Experiment, out.Experiment)
+			return nil, fmt.Errorf("%s is of experiment %s: its name must be %s.json", path, out.Experiment,
+				out.Experiment)
 		}
 		all = append(all, out)
 	}
@@ -167,7 +170,8 @@ func (out *Outcome) figureFile(f NamedFigure) string { return out.Experiment + "
 // curves over the epochs where it has none. Rows of photographs stay in the
 // report: they are large, and not ours to publish.
 func (out *Outcome) documented() []NamedFigure {
-	figures := slices.DeleteFunc(slices.Clone(out.Figures), func(f NamedFigure) bool { return strings.HasPrefix(f.Name, queriesFigure) })
+	figures := slices.DeleteFunc(slices.Clone(out.Figures),
+		func(f NamedFigure) bool { return strings.HasPrefix(f.Name, queriesFigure) })
 	if len(figures) < 2 {
 		return figures
 	}

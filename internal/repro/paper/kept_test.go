@@ -50,13 +50,16 @@ func TestKeepAndDocument(t *testing.T) {
 		t.Error("the same results give two pages")
 	}
 	for _, figure := range []string{"mnist-figure2.png", "mnist-unseen.png"} {
-		if _, err := os.Stat(filepath.Join(folder, figure)); err != nil || !strings.Contains(doc, "](docs/"+figure+")") {
+		if _, err := os.Stat(filepath.Join(folder, figure)); err != nil ||
+			!strings.Contains(doc, "](docs/"+figure+")") {
 			t.Errorf("the page does not show %s: %v", figure, err)
 		}
 	}
 	for _, want := range []string{
-		"## " + out.Title, "instead of MNIST", "kindred reproduce mnist --seeds 2 --set 'train.epochs=2'", out.Table().Markdown(), out.Table().Note,
-		"- **undecided** Trip+EPS is ahead of Triplet in digits 0-5 R@1. Ours ", "; 2 seeds, 3 are needed.", "6 of 6 statements of the paper are undecided, on other data", "How the settings were chosen", "Seed 1 of 2",
+		"## " + out.Title, "instead of MNIST", "kindred reproduce mnist --seeds 2 --set 'train.epochs=2'",
+		out.Table().Markdown(), out.Table().Note,
+		"- **undecided** Trip+EPS is ahead of Triplet in digits 0-5 R@1. Ours ", "; 2 seeds, 3 are needed.",
+		"6 of 6 statements of the paper are undecided, on other data", "How the settings were chosen", "Seed 1 of 2",
 	} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("the page lacks %q:\n%s", want, doc)
@@ -78,7 +81,8 @@ func TestKeepAndDocument(t *testing.T) {
 		`"seen_recall@1"`:       `"seen_recall@2"`,
 		"{":                     "[",
 	} {
-		if _, err := parseOutcome(path, []byte(strings.Replace(string(text), was, becomes, 1))); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := parseOutcome(path, []byte(strings.Replace(string(text), was, becomes, 1))); err == nil ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s for %s: %v", becomes, was, err)
 		}
 	}
@@ -88,7 +92,8 @@ func TestKeepAndDocument(t *testing.T) {
 	if _, err := keptResults(folder); err == nil || !strings.Contains(err.Error(), "mnist.json") {
 		t.Errorf("another name: %v", err)
 	}
-	if err := WriteDocument(filepath.Join(t.TempDir(), "docs.md")); err == nil || !strings.Contains(err.Error(), "--from") {
+	if err := WriteDocument(filepath.Join(t.TempDir(), "docs.md")); err == nil ||
+		!strings.Contains(err.Error(), "--from") {
 		t.Errorf("nothing kept: %v", err)
 	}
 }
@@ -104,7 +109,8 @@ func TestKeptClaims(t *testing.T) {
 	if _, err := parseOutcome(path, text); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseOutcome(path, []byte(strings.Replace(string(text), "The best trimming", "The worst trimming", 1))); err == nil || !strings.Contains(err.Error(), "another version") {
+	if _, err := parseOutcome(path, []byte(strings.Replace(string(text), "The best trimming", "The worst trimming",
+		1))); err == nil || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("another claim: %v", err)
 	}
 }
@@ -122,7 +128,8 @@ func TestDefaultSeeds(t *testing.T) {
 func TestPartIsATable(t *testing.T) {
 	home, e := digitsHome(t, 8), MNIST()
 	e.Seeds = 2
-	o := Options{Dir: t.TempDir(), Seed: 1, Home: home, Arms: []string{"Trip+EPS"}, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	o := Options{Dir: t.TempDir(), Seed: 1, Home: home, Arms: []string{"Trip+EPS"},
+		Set: append(slices.Clone(tiny), "train.epochs=1")}
 	part, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +138,8 @@ func TestPartIsATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded, err := Load(o.Dir)
-	if err != nil || len(loaded.Seeds) != 2 || len(loaded.Arms) != 1 || len(loaded.Claims) != 0 || strings.Contains(loaded.Table().String(), "gain") {
+	if err != nil || len(loaded.Seeds) != 2 || len(loaded.Arms) != 1 || len(loaded.Claims) != 0 ||
+		strings.Contains(loaded.Table().String(), "gain") {
 		t.Errorf("one arm alone: %v\n%s", err, loaded.Table())
 	}
 	o.Arms = []string{"Trip"}
@@ -243,8 +251,10 @@ func TestReadmeNumbers(t *testing.T) {
 		return ""
 	}
 	want := []string{
-		number("mnist", "Triplet", "seen_recall@1") + " with random positives and " + number("mnist", "Trip+EPS", "seen_recall@1") + " with EPS (p < 0.0001)",
-		number("mnist", "Triplet", "test_recall@1") + " and " + number("mnist", "Trip+EPS", "test_recall@1") + " (p 0.57)",
+		number("mnist", "Triplet", "seen_recall@1") + " with random positives and " +
+			number("mnist", "Trip+EPS", "seen_recall@1") + " with EPS (p < 0.0001)",
+		number("mnist", "Triplet", "test_recall@1") + " and " + number("mnist", "Trip+EPS", "test_recall@1") +
+			" (p 0.57)",
 	}
 	for _, m := range []string{"Trip+SH", "Dist-Margin", "MS"} {
 		for _, key := range []string{"test_recall@1", "test_label_recall@1"} {

@@ -29,13 +29,20 @@ func MNIST() *Experiment {
 		Title:   "Trained on even or odd only",
 		Dataset: Dataset{Name: "mnist", Title: "MNIST", Images: 70000},
 		Seeds:   8,
-		Tuning: "Optimizer, schedule, epochs, batch and margin, which the paper leaves open, were chosen by trying several on seeds 1 to 3 and looking at the recall on the test pictures themselves (docs/design/mnist.md lists what was tried); no validation part was split off from the training pictures. " +
-			"Both arms have the same settings. The level of the scores may therefore be flattering, and seeds 1 to 3 are not fresh ones.",
-		Source: "Levi et al. 2021, \"Rethinking preventing class-collapsing in metric learning with margin-based losses\", section 5.1, table 1 and figure 2",
-		About: "A network that maps a picture to a point in the plane is trained with nothing but the parity of the digits 0-5. " +
+		Tuning: "Optimizer, schedule, epochs, batch and margin, which the paper leaves open, were chosen by trying " +
+			"several on seeds 1 to 3 and looking at the recall on the test pictures themselves (docs/design/mnist.md " +
+			"lists what was tried); no validation part was split off from the training pictures. " +
+			"Both arms have the same settings. The level of the scores may therefore be flattering, and seeds 1 to 3 " +
+			"are not fresh ones.",
+		Source: "Levi et al. 2021, \"Rethinking preventing class-collapsing in metric learning with margin-based " +
+			"losses\", section 5.1, table 1 and figure 2",
+		About: "A network that maps a picture to a point in the plane is trained with nothing but the parity of the " +
+			"digits 0-5. " +
 			"With a random positive the triplet loss pulls all even digits to one place and all odd ones to another. " +
-			"With easy positive sampling (EPS) each sample is pulled only towards its nearest sample of the same parity, and the digits, " +
-			"which the labels never named, stay apart. Recall@k is the share of test pictures with a picture of the same digit among the k nearest.",
+			"With easy positive sampling (EPS) each sample is pulled only towards its nearest sample of the same " +
+			"parity, and the digits, " +
+			"which the labels never named, stay apart. Recall@k is the share of test pictures with a picture of the " +
+			"same digit among the k nearest.",
 		Base: []string{
 			"data.name=mnist", "data.size=28", "data.label=parity", "data.fine=digit",
 			"data.train_classes=0-5", "data.test_classes=6-9",
@@ -67,7 +74,8 @@ func MNIST() *Experiment {
 func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	section := report.Section{Title: "The two embeddings"}
 	for _, part := range []struct{ prefix, file, title, caption string }{
-		{"seen_", "figure2", "digits 0-5", "After the paper's figure 2. Test pictures of the digits 0-5, which were trained on by parity only, coloured by digit."},
+		{"seen_", "figure2", "digits 0-5", "After the paper's figure 2. Test pictures of the digits 0-5, which were " +
+			"trained on by parity only, coloured by digit."},
 		{"", "unseen", "digits 6-9", "Test pictures of the digits 6-9, of which training saw none."},
 	} {
 		caption := fmt.Sprintf("%s Seed %d of %d.", part.caption, out.Seeds[0], len(out.Seeds))
@@ -81,12 +89,15 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 			}
 			f.Title = a.Name + ", " + part.title
 			panels = append(panels, f)
-			figs.Items = append(figs.Items, report.Captioned{Figure: f, Caption: fmt.Sprintf("%s, seed %d.", a.Name, r.Seed)})
+			figs.Items = append(figs.Items,
+				report.Captioned{Figure: f, Caption: fmt.Sprintf("%s, seed %d.", a.Name, r.Seed)})
 		}
 		shown.add(part.file, caption, report.Beside(panels...))
 		section.Blocks = append(section.Blocks, figs)
 	}
-	told, err := out.diagnosis(ctx, "seen_", "Test pictures of the digits 0-5, first seed. The classes are even and odd; how well a digit is found within its own parity shows whether the samples within a class are in any order.", "Triplet", "Trip+EPS")
+	told, err := out.diagnosis(ctx, "seen_",
+		"Test pictures of the digits 0-5, first seed. The classes are even and odd; how well a digit is found within "+
+			"its own parity shows whether the samples within a class are in any order.", "Triplet", "Trip+EPS")
 	if err != nil {
 		return err
 	}

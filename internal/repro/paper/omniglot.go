@@ -8,7 +8,8 @@ import (
 )
 
 // levi is the source of the experiments on easy positive sampling.
-const levi = "Levi et al. 2021, \"Rethinking preventing class-collapsing in metric learning with margin-based losses\", "
+const levi = "Levi et al. 2021, \"Rethinking preventing class-collapsing in metric learning with margin-based " +
+	"losses\", "
 
 // method is a way to choose tuples, as the tables name it: the settings without
 // easy positives. EPS changes only the positives.
@@ -21,7 +22,8 @@ var none = math.NaN() // no published number
 
 // The tuple methods of the EPS paper.
 func methods() (trip, margin, ms method) {
-	trip = method{"Trip+SH", []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared", "mine.positives=random", "mine.negatives=facenet"}}
+	trip = method{"Trip+SH", []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared",
+		"mine.positives=random", "mine.negatives=facenet"}}
 	margin = method{"Dist-Margin", []string{"loss.name=margin", "mine.positives=random", "mine.negatives=distance"}}
 	ms = method{"MS", []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"}}
 	return trip, margin, ms
@@ -34,7 +36,8 @@ func (m method) arm(published ...float64) Arm {
 
 // eps is the method with easy positives, compared with the method as it is.
 func (m method) eps(published ...float64) Arm {
-	return Arm{Name: "EPS+" + m.name, Set: slices.Concat(m.set, []string{"mine.positives=easy"}), Baseline: m.name, Published: published}
+	return Arm{Name: "EPS+" + m.name, Set: slices.Concat(m.set, []string{"mine.positives=easy"}), Baseline: m.name,
+		Published: published}
 }
 
 // omniglotBase is what all experiments on Omniglot share, evaluation included, so
@@ -61,30 +64,41 @@ func omniglotMethods() (trip, margin, ms method) {
 // omniglotScales are the sizes that the Omniglot experiments are run in.
 func omniglotScales() []Scale {
 	return []Scale{
-		{"small", "a Conv4 from scratch on 40 x 40 images, for two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
-			[]string{"data.size=40", "data.augment=characters", "network.name=conv4", "train.epochs=8", "train.schedule=cosine"}},
+		{"small", "a Conv4 from scratch on 40 x 40 images, for two CPU cores; the paper fine-tunes an ImageNet " +
+			"ResNet-50 on 80 x 80",
+			[]string{"data.size=40", "data.augment=characters", "network.name=conv4", "train.epochs=8",
+				"train.schedule=cosine"}},
 		{"large", "a ResNet-18 from scratch on 80 x 80 images, for a machine with many cores",
-			[]string{"data.size=80", "data.augment=characters", "network.name=resnet18", "network.stem=small", "train.epochs=30", "train.lr=0.001", "train.schedule=cosine"}},
-		{"paper", "the paper's own setting: ResNet-50 on 80 x 80 images, Adam at 1e-5; give ImageNet's weights by --set network.pretrained=FILE",
-			[]string{"data.size=80", "data.channels=3", "data.pixels=imagenet", "network.name=resnet50", "network.stem=large", "train.epochs=60", "train.lr=0.00001", "sample.per_class=20"}},
+			[]string{"data.size=80", "data.augment=characters", "network.name=resnet18", "network.stem=small",
+				"train.epochs=30", "train.lr=0.001", "train.schedule=cosine"}},
+		{"paper", "the paper's own setting: ResNet-50 on 80 x 80 images, Adam at 1e-5; give ImageNet's weights by " +
+			"--set network.pretrained=FILE",
+			[]string{"data.size=80", "data.channels=3", "data.pixels=imagenet", "network.name=resnet50",
+				"network.stem=large", "train.epochs=60", "train.lr=0.00001", "sample.per_class=20"}},
 	}
 }
 
 // omniglotTuning says how the learning rates were chosen; docs/design/experiments.md
 // has the figures.
-const omniglotTuning = "The learning rate of the small scale, 0.001 for triplets and 0.002 for the others, was chosen by the Recall@1 of the letters in the test alphabets, with one seed that is also among those scored; no validation alphabets were split off from the training part. " +
-	"A method and its EPS variant have the same rate. The scores are therefore flattering for all methods by an unknown amount, most of all for those that gained most from the choice. The scale \"paper\" uses the paper's rate; nothing was tuned for \"large\"."
+const omniglotTuning = "The learning rate of the small scale, 0.001 for triplets and 0.002 for the others, was " +
+	"chosen by the Recall@1 of the letters in the test alphabets, with one seed that is also among those scored; no " +
+	"validation alphabets were split off from the training part. " +
+	"A method and its EPS variant have the same rate. The scores are therefore flattering for all methods by an " +
+	"unknown amount, most of all for those that gained most from the choice. The scale \"paper\" uses the paper's " +
+	"rate; nothing was tuned for \"large\"."
 
 // omniglotFast is a run of seconds: a few alphabets to train on, a few to test.
 var omniglotFast = []string{
-	"data.size=28", "data.augment=none", "network.width=32", "data.train_classes=1-240", "data.test_classes=965-1124", "data.test_limit=8",
+	"data.size=28", "data.augment=none", "network.width=32", "data.train_classes=1-240", "data.test_classes=965-1124",
+	"data.test_limit=8",
 	"train.epochs=4", "train.lr=0.002", "sample.classes=4", "sample.per_class=24", "sample.batches=40", "eval.every=2",
 }
 
 func omniglotMeasures() []Measure {
 	return []Measure{
 		{"test_recall@1", "R@1", "letters"}, {"test_recall@4", "R@4", "letters"}, {"test_nmi", "NMI", "letters"},
-		{"test_label_recall@1", "R@1", "languages"}, {"test_label_recall@4", "R@4", "languages"}, {"test_label_nmi+30", "NMI+", "languages"},
+		{"test_label_recall@1", "R@1", "languages"}, {"test_label_recall@4", "R@4", "languages"},
+		{"test_label_nmi+30", "NMI+", "languages"},
 	}
 }
 
@@ -105,8 +119,10 @@ func Omniglot() *Experiment {
 		Dataset: Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460},
 		Tuning:  omniglotTuning,
 		Source:  levi + "section 5.2, table 3",
-		About: "A network is trained to tell the 30 background alphabets apart, but is never told which letter a drawing shows. " +
-			"It is tested on 20 other alphabets, once by letter and once by language. Methods that pull an alphabet to one place lose its letters; " +
+		About: "A network is trained to tell the 30 background alphabets apart, but is never told which letter a " +
+			"drawing shows. " +
+			"It is tested on 20 other alphabets, once by letter and once by language. Methods that pull an alphabet " +
+			"to one place lose its letters; " +
 			"easy positive sampling (EPS) pulls each drawing only towards its nearest neighbour in the same alphabet.",
 		Base:     omniglotBase(),
 		Scales:   omniglotScales(),
@@ -129,7 +145,8 @@ func OmniglotEpochs() *Experiment {
 	trip, margin, ms := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-epochs", "Letters over the epochs", levi+"section 5.2, figure 5a"
-	e.About = "Recall@1 of the letters over the epochs, for three ways of choosing tuples, with and without easy positives. The papers' curves with EPS lie above the others from the first epochs on."
+	e.About = "Recall@1 of the letters over the epochs, for three ways of choosing tuples, with and without easy " +
+		"positives. The papers' curves with EPS lie above the others from the first epochs on."
 	e.Measures = recalls(omniglotMeasures())
 	e.Arms = []Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()}
 	return e
@@ -139,11 +156,15 @@ func OmniglotEpochs() *Experiment {
 func OmniglotPositives() *Experiment {
 	_, margin, _ := omniglotMethods()
 	e := Omniglot()
-	e.Name, e.Title, e.Source = "omniglot-positives", "How many positives easy sampling needs", levi+"section 5.2.4, figure 5b"
-	e.About = "With EPS a drawing is pulled towards the nearest of the other drawings from its alphabet in the batch. The more of them there are, the more likely it is that one shows the same letter. " +
-		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for no easy positives at all. As the batch size is fixed, more positives mean fewer alphabets."
+	e.Name, e.Title, e.Source = "omniglot-positives", "How many positives easy sampling needs",
+		levi+"section 5.2.4, figure 5b"
+	e.About = "With EPS a drawing is pulled towards the nearest of the other drawings from its alphabet in the " +
+		"batch. The more of them there are, the more likely it is that one shows the same letter. " +
+		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for " +
+		"no easy positives at all. As the batch size is fixed, more positives mean fewer alphabets."
 	e.Measures = recalls(omniglotMeasures())
-	e.Sweep = &Sweep{X: "positives of an anchor in the batch", Caption: "After the paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
+	e.Sweep = &Sweep{X: "positives of an anchor in the batch",
+		Caption: "After the paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
 	zero := margin.arm()
 	zero.Name, zero.Series, zero.At = "without EPS", "EPS+Dist-Margin", 0
 	e.Arms = []Arm{zero}
@@ -158,7 +179,8 @@ func OmniglotPositives() *Experiment {
 	// All alphabets, for the batches with many of them; the arms set the batch.
 	e.Fast = append(withoutBatch(omniglotFast), "data.train_classes=", "data.train_limit=10", "sample.batches=40")
 	e.Claims = []Claim{
-		{Text: "The letters get better with every step from no easy positives to 27, with four alphabets or more in the batch.", Check: rises(0, 27)},
+		{Text: "The letters get better with every step from no easy positives to 27, with four alphabets or more in " +
+			"the batch.", Check: rises(0, 27)},
 		{Text: "They go on getting better to 55, with two alphabets in the batch.", Check: rises(27, 55)},
 	}
 	return e
@@ -190,11 +212,18 @@ func OmniglotTrain() *Experiment {
 	trip, _, _ := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-train", "Scored on the training alphabets", levi+"section 5.2.6, table 4"
-	e.About = "The same measures on the alphabets used in training. Without EPS the training labels, the languages, are learnt almost perfectly at the cost of the letters."
+	e.About = "The same measures on the alphabets used in training. Without EPS the training labels, the languages, " +
+		"are learnt almost perfectly at the cost of the letters."
 	e.Base = append(omniglotBase(), "eval.train=-1")
-	e.Scales[0] = Scale{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets without augmentation, which it can learn by heart in minutes on two CPU cores; the paper fine-tunes an ImageNet ResNet-50 on 80 x 80",
-		[]string{"data.size=28", "data.augment=none", "data.train_classes=1-300", "network.name=conv4", "train.epochs=30", "train.schedule=cosine", "eval.every=5"}}
-	e.Tuning = "The network's input, the ten alphabets and the number of epochs of the small scale were chosen so that the training languages are learnt by heart, which is one of the paper's statements below. The learning rate is that of the other Omniglot experiments, chosen on the test alphabets with one seed; no validation alphabets were split off from the training part."
+	e.Scales[0] = Scale{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets without " +
+		"augmentation, which it can learn by heart in minutes on two CPU cores; the paper fine-tunes an ImageNet " +
+		"ResNet-50 on 80 x 80",
+		[]string{"data.size=28", "data.augment=none", "data.train_classes=1-300", "network.name=conv4",
+			"train.epochs=30", "train.schedule=cosine", "eval.every=5"}}
+	e.Tuning = "The network's input, the ten alphabets and the number of epochs of the small scale were chosen so " +
+		"that the training languages are learnt by heart, which is one of the paper's statements below. The learning " +
+		"rate is that of the other Omniglot experiments, chosen on the test alphabets with one seed; no validation " +
+		"alphabets were split off from the training part."
 	e.Measures = []Measure{
 		{"train_label_recall@1", "R@1", "languages, training set"}, {"train_recall@1", "R@1", "letters, training set"},
 		{"test_label_recall@1", "R@1", "languages"}, {"test_recall@1", "R@1", "letters"},
@@ -205,7 +234,8 @@ func OmniglotTrain() *Experiment {
 		Check: func(out *Outcome) (string, []Paired) {
 			const almost = 98
 			m := out.measure("Trip+SH", "train_label_recall@1")
-			return fmt.Sprintf("Languages R@1 %.1f on the training set, to be above %d", m.Mean, almost), []Paired{against(m.Values, almost)}
+			return fmt.Sprintf("Languages R@1 %.1f on the training set, to be above %d", m.Mean, almost),
+				[]Paired{against(m.Values, almost)}
 		},
 	}}
 	return e
@@ -215,8 +245,10 @@ func OmniglotTrain() *Experiment {
 func Trimmed() *Experiment {
 	trip, margin, _ := omniglotMethods()
 	e := Omniglot()
-	e.Name, e.Title, e.Source = "trimmed", "Leaving out the tuples with the highest loss", levi+"section 5.2.5, figure 4"
-	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds that this gains little on Omniglot's letters: " +
+	e.Name, e.Title, e.Source = "trimmed", "Leaving out the tuples with the highest loss",
+		levi+"section 5.2.5, figure 4"
+	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds " +
+		"that this gains little on Omniglot's letters: " +
 		"what helps is the choice of the positive."
 	e.Measures = recalls(omniglotMeasures())
 	e.Sweep = &Sweep{X: "share of a batch's tuples left out", Caption: "After the paper's figure 4."}
@@ -248,7 +280,8 @@ func Trimmed() *Experiment {
 						tests = append(tests, out.ahead(key, "EPS+"+m, a.Name))
 					}
 				}
-				text = append(text, fmt.Sprintf("%s: letters R@1 %.1f, trimmed at best %.1f, with EPS %.1f", m, out.mean(m, key), best, out.mean("EPS+"+m, key)))
+				text = append(text, fmt.Sprintf("%s: letters R@1 %.1f, trimmed at best %.1f, with EPS %.1f", m,
+					out.mean(m, key), best, out.mean("EPS+"+m, key)))
 			}
 			return strings.Join(text, "; "), tests
 		},

@@ -186,7 +186,8 @@ func (out *Outcome) Table() report.Table {
 func (out *Outcome) note(marked bool) string {
 	note := "In per cent, from one seed: the spread is not known, and no difference can be told from chance."
 	if n := len(out.Seeds); n > 1 {
-		note = fmt.Sprintf("In per cent: mean ± standard deviation (n - 1) over %d seeds; p from a paired t-test over the seeds.", n)
+		note = fmt.Sprintf("In per cent: mean ± standard deviation (n - 1) over %d seeds; p from a paired t-test "+
+			"over the seeds.", n)
 	}
 	if marked {
 		note += fmt.Sprintf(" A marked number is ahead of those of all other arms with p < %g.", level)

@@ -143,15 +143,18 @@ func (out *Outcome) settings() []report.Block {
 		}
 	}
 	blocks = append(blocks, arms)
-	took := report.Table{Caption: "Runs", Columns: []report.Column{{Name: "arm"}, {Name: "seed"}, {Name: "epochs"}, {Name: "trained values"}, {Name: "time"}}}
+	took := report.Table{Caption: "Runs", Columns: []report.Column{{Name: "arm"}, {Name: "seed"}, {Name: "epochs"},
+		{Name: "trained values"}, {Name: "time"}}}
 	for _, a := range out.Arms {
 		for _, r := range a.Runs {
 			took.Rows = append(took.Rows, report.Row{Cells: []report.Cell{
-				report.T(a.Name), report.T(fmt.Sprint(r.Seed)), report.T(fmt.Sprint(len(r.History))), report.T(fmt.Sprint(r.Params)), report.T(report.Duration(r.Took)),
+				report.T(a.Name), report.T(fmt.Sprint(r.Seed)), report.T(fmt.Sprint(len(r.History))),
+				report.T(fmt.Sprint(r.Params)), report.T(report.Duration(r.Took)),
 			}})
 		}
 	}
-	took.Note = "All runs together: " + report.Duration(time.Duration(out.Took*float64(time.Second))) + "." + out.taken()
+	took.Note = "All runs together: " + report.Duration(time.Duration(out.Took*float64(time.Second))) + "." +
+		out.taken()
 	return append(blocks, took)
 }
 
@@ -176,7 +179,8 @@ func (out *Outcome) taken() string {
 	if out.Taken == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %d of the %d runs were copied from another experiment with the same settings; the sum includes their time.", out.Taken, len(out.Arms)*len(out.Seeds))
+	return fmt.Sprintf(" %d of the %d runs were copied from another experiment with the same settings; the sum "+
+		"includes their time.", out.Taken, len(out.Arms)*len(out.Seeds))
 }
 
 // item splits key=value.

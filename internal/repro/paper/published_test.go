@@ -62,15 +62,26 @@ func TestPublishedNumbersAreTheSheets(t *testing.T) {
 	const first, second = "EPHN, first order", "EPHN, second order"
 	cars, cub, sop, inshop := Cars(), CUB(), SOP(), InShop()
 	for _, want := range []string{
-		fill(MNIST(), "train digits R@1/5/10 {Triplet|digits 0-5|R@1}/{Triplet|digits 0-5|R@5}/{Triplet|digits 0-5|R@10} -> {Trip+EPS|digits 0-5|R@1}/{Trip+EPS|digits 0-5|R@5}/{Trip+EPS|digits 0-5|R@10}"),
-		fill(MNIST(), "unseen digits 6-9 {Triplet|digits 6-9|R@1}/{Triplet|digits 6-9|R@5}/{Triplet|digits 6-9|R@10} -> {Trip+EPS|digits 6-9|R@1}/{Trip+EPS|digits 6-9|R@5}/{Trip+EPS|digits 6-9|R@10}"),
-		fill(Omniglot(), "Letters R@1: Trip+SH {Trip+SH|letters|R@1}, ProxyNCA {ProxyNCA|letters|R@1}, Dist-Margin {Dist-Margin|letters|R@1}, MS {MS|letters|R@1}; with EPS {EPS+Trip+SH|letters|R@1}, -, {EPS+Dist-Margin|letters|R@1}, {EPS+MS|letters|R@1}"),
-		fill(Omniglot(), "Languages R@1: {Trip+SH|languages|R@1}, {ProxyNCA|languages|R@1}, {Dist-Margin|languages|R@1}, {MS|languages|R@1}; with EPS {EPS+Trip+SH|languages|R@1}, -, {EPS+Dist-Margin|languages|R@1}, {EPS+MS|languages|R@1}"),
-		fill(OmniglotTrain(), "without EPS language R@1 {Trip+SH|languages, training set|R@1} and letters {Trip+SH|letters, training set|R@1}; with EPS {EPS+Trip+SH|languages, training set|R@1} and {EPS+Trip+SH|letters, training set|R@1}"),
-		photo(cars, "Cars R@1: Trip+SH [Trip+SH] -> [EPS+Trip+SH] with EPS, Dist-Margin [Dist-Margin] -> [EPS+Dist-Margin], MS [MS] -> [EPS+MS], ProxyNCA [ProxyNCA]"),
+		fill(MNIST(), "train digits R@1/5/10 {Triplet|digits 0-5|R@1}/{Triplet|digits 0-5|R@5}/{Triplet|digits "+
+			"0-5|R@10} -> {Trip+EPS|digits 0-5|R@1}/{Trip+EPS|digits 0-5|R@5}/{Trip+EPS|digits 0-5|R@10}"),
+		fill(MNIST(), "unseen digits 6-9 {Triplet|digits 6-9|R@1}/{Triplet|digits 6-9|R@5}/{Triplet|digits 6-9|R@10} "+
+			"-> {Trip+EPS|digits 6-9|R@1}/{Trip+EPS|digits 6-9|R@5}/{Trip+EPS|digits 6-9|R@10}"),
+		fill(Omniglot(), "Letters R@1: Trip+SH {Trip+SH|letters|R@1}, ProxyNCA {ProxyNCA|letters|R@1}, Dist-Margin "+
+			"{Dist-Margin|letters|R@1}, MS {MS|letters|R@1}; with EPS {EPS+Trip+SH|letters|R@1}, -, "+
+			"{EPS+Dist-Margin|letters|R@1}, {EPS+MS|letters|R@1}"),
+		fill(Omniglot(), "Languages R@1: {Trip+SH|languages|R@1}, {ProxyNCA|languages|R@1}, "+
+			"{Dist-Margin|languages|R@1}, {MS|languages|R@1}; with EPS {EPS+Trip+SH|languages|R@1}, -, "+
+			"{EPS+Dist-Margin|languages|R@1}, {EPS+MS|languages|R@1}"),
+		fill(OmniglotTrain(), "without EPS language R@1 {Trip+SH|languages, training set|R@1} and letters "+
+			"{Trip+SH|letters, training set|R@1}; with EPS {EPS+Trip+SH|languages, training set|R@1} and "+
+			"{EPS+Trip+SH|letters, training set|R@1}"),
+		photo(cars, "Cars R@1: Trip+SH [Trip+SH] -> [EPS+Trip+SH] with EPS, Dist-Margin [Dist-Margin] -> "+
+			"[EPS+Dist-Margin], MS [MS] -> [EPS+MS], ProxyNCA [ProxyNCA]"),
 		photo(cub, "CUB: [Trip+SH] -> [EPS+Trip+SH], [Dist-Margin] -> [EPS+Dist-Margin], [MS] -> [EPS+MS], [ProxyNCA]"),
-		"R@1: EPHN first order CUB " + photo(cub, "["+first+"]") + ", Cars " + photo(cars, "["+first+"]") + ", SOP " + photo(sop, "["+first+"]") + ", In-Shop " + photo(inshop, "["+first+"]") +
-			"; second order " + photo(cub, "["+second+"]") + ", " + photo(cars, "["+second+"]") + ", " + photo(sop, "["+second+"]") + ", " + photo(inshop, "["+second+"]"),
+		"R@1: EPHN first order CUB " + photo(cub, "["+first+"]") + ", Cars " + photo(cars, "["+first+"]") + ", SOP " +
+			photo(sop, "["+first+"]") + ", In-Shop " + photo(inshop, "["+first+"]") +
+			"; second order " + photo(cub, "["+second+"]") + ", " + photo(cars, "["+second+"]") + ", " +
+			photo(sop, "["+second+"]") + ", " + photo(inshop, "["+second+"]"),
 	} {
 		if !strings.Contains(sheet, want) {
 			t.Errorf("the sheet does not say %q", want)
@@ -94,13 +105,15 @@ func TestPublishedNumbersAreTheSheets(t *testing.T) {
 func TestExperimentsAreConsistent(t *testing.T) {
 	for _, name := range Names() {
 		e := Find(name)
-		if e == nil || e.Name != name || e.Title == "" || e.Source == "" || e.About == "" || e.Tuning == "" || e.Dataset.Name == "" || e.Dataset.Title == "" || e.Dataset.Images == 0 {
+		if e == nil || e.Name != name || e.Title == "" || e.Source == "" || e.About == "" || e.Tuning == "" ||
+			e.Dataset.Name == "" || e.Dataset.Title == "" || e.Dataset.Images == 0 {
 			t.Fatalf("%s: incomplete: %+v", name, e)
 		}
 		for i := range e.Arms {
 			a := &e.Arms[i]
 			if a.Published != nil && len(a.Published) != len(e.Measures) {
-				t.Errorf("%s, %s: %d published numbers for %d measures", name, a.Name, len(a.Published), len(e.Measures))
+				t.Errorf("%s, %s: %d published numbers for %d measures", name, a.Name, len(a.Published),
+					len(e.Measures))
 			}
 			if a.Baseline != "" && e.arm(a.Baseline) < 0 {
 				t.Errorf("%s, %s: no arm is called %s", name, a.Name, a.Baseline)

@@ -6,16 +6,22 @@ import (
 )
 
 // xuan is the source of the experiments on the second-order loss.
-const xuan = "Xuan et al. 2020, \"Extreme triplet learning: effectively optimizing easy positives and hard negatives\", "
+const xuan = "Xuan et al. 2020, \"Extreme triplet learning: effectively optimizing easy positives and hard " +
+	"negatives\", "
 
 // photoScales are the sizes that the experiments on photographs are run in.
 // paper holds the settings that their papers state.
 func photoScales(paper ...string) []Scale {
 	return []Scale{
-		{"small", "a Conv4 of 32 filters from scratch on 40 x 40 images, for two CPU cores and without pretrained weights; the papers fine-tune ImageNet networks on 224 or 256 pixels",
-			[]string{"data.size=40", "data.augment=standard", "network.name=conv4", "network.width=32", "train.epochs=10", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
+		{"small", "a Conv4 of 32 filters from scratch on 40 x 40 images, for two CPU cores and without pretrained " +
+			"weights; the papers fine-tune ImageNet networks on 224 or 256 pixels",
+			[]string{"data.size=40", "data.augment=standard", "network.name=conv4", "network.width=32",
+				"train.epochs=10", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine",
+				"sample.classes=8", "sample.per_class=14", "eval.every=5"}},
 		{"medium", "a Conv4 of 64 filters from scratch on 64 x 64 images",
-			[]string{"data.size=64", "data.augment=standard", "network.name=conv4", "train.epochs=30", "train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8", "sample.per_class=14", "eval.every=5"}},
+			[]string{"data.size=64", "data.augment=standard", "network.name=conv4", "train.epochs=30",
+				"train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "sample.classes=8",
+				"sample.per_class=14", "eval.every=5"}},
 		{"paper", "the paper's own setting; give ImageNet's weights by --set network.pretrained=FILE", paper},
 	}
 }
@@ -23,7 +29,8 @@ func photoScales(paper ...string) []Scale {
 // photoFast is a run of seconds that still tells first and second order apart.
 // The arms or the experiment set the batch.
 var photoFast = []string{
-	"data.size=32", "data.augment=none", "network.name=conv4", "network.width=32", "network.dim=32", "data.train_limit=40", "data.test_limit=6",
+	"data.size=32", "data.augment=none", "network.name=conv4", "network.width=32", "network.dim=32",
+	"data.train_limit=40", "data.test_limit=6",
 	"train.epochs=4", "train.optimizer=adam", "train.lr=0.001", "train.schedule=constant", "eval.every=2",
 }
 
@@ -31,14 +38,18 @@ var photoFast = []string{
 var pairs = []string{"sample.classes=48", "sample.per_class=2"}
 
 var leviPaper = []string{
-	"data.size=224", "data.fit=cover", "data.shorter=256", "data.pixels=imagenet", "data.augment=standard", "network.name=resnet50", "network.dim=128",
-	"train.optimizer=adam", "train.lr=0.00001", "train.epochs=60", "sample.classes=8", "sample.per_class=14", "eval.every=5",
+	"data.size=224", "data.fit=cover", "data.shorter=256", "data.pixels=imagenet", "data.augment=standard",
+	"network.name=resnet50", "network.dim=128",
+	"train.optimizer=adam", "train.lr=0.00001", "train.epochs=60", "sample.classes=8", "sample.per_class=14",
+	"eval.every=5",
 }
 
 func xuanPaper(lr string) []string {
 	return []string{
-		"data.size=256", "data.fit=cover", "data.pixels=imagenet", "data.augment=light", "network.name=resnet50", "network.dim=512",
-		"train.optimizer=sgd", "train.lr=" + lr, "train.schedule=step", "train.steps=[20, 30]", "train.gamma=0.1", "train.epochs=40", "eval.every=5",
+		"data.size=256", "data.fit=cover", "data.pixels=imagenet", "data.augment=light", "network.name=resnet50",
+		"network.dim=512",
+		"train.optimizer=sgd", "train.lr=" + lr, "train.schedule=step", "train.steps=[20, 30]", "train.gamma=0.1",
+		"train.epochs=40", "eval.every=5",
 	}
 }
 
@@ -47,7 +58,8 @@ func easyHard(first, second float64) []Arm {
 	set := []string{"mine.positives=easy", "mine.negatives=hard"}
 	return []Arm{
 		{Name: "EPHN, first order", Set: append([]string{"loss.name=nca"}, set...), Published: []float64{first}},
-		{Name: "EPHN, second order", Set: append([]string{"loss.name=nca2"}, set...), Published: []float64{second}, Baseline: "EPHN, first order"},
+		{Name: "EPHN, second order", Set: append([]string{"loss.name=nca2"}, set...), Published: []float64{second},
+			Baseline: "EPHN, first order"},
 	}
 }
 
@@ -66,30 +78,38 @@ func photos(name string, set Dataset, title, source, about string, scales []Scal
 // birdsOrCars is an experiment on Cars-196 or CUB-200-2011 with the EPS paper's
 // figures 3 and 6.
 func birdsOrCars(name string, set Dataset, scales []Scale, arms []Arm) *Experiment {
-	e := photos(name, set, "Choosing positives and negatives", levi+"table 2; "+xuan+"table 1", photosAbout, scales, arms)
+	e := photos(name, set, "Choosing positives and negatives", levi+"table 2; "+xuan+"table 1", photosAbout, scales,
+		arms)
 	e.Base = append(e.Base, "eval.train=-1")
 	e.Pictures = func(ctx context.Context, out *Outcome, shown *Shown) error {
 		compared := []string{"Dist-Margin", "EPS+Dist-Margin"}
-		if err := out.queries(ctx, shown, "After the paper's figure 3: what is found for a test picture, without and with easy positives, first seed.", compared...); err != nil {
+		if err := out.queries(ctx, shown, "After the paper's figure 3: what is found for a test picture, without and "+
+			"with easy positives, first seed.", compared...); err != nil {
 			return err
 		}
-		return out.maps(ctx, shown, "After the paper's figure 6, first seed: with easy positives a training class may stay apart in several groups.", compared...)
+		return out.maps(ctx, shown, "After the paper's figure 6, first seed: with easy positives a training class "+
+			"may stay apart in several groups.", compared...)
 	}
 	return e
 }
 
-const photosTuning = "There is no record of how the settings of the small and the medium scale were chosen, and no validation classes were split off from the training part: assume that they were chosen by looking at the scores of the test classes. All arms share them. The scale \"paper\" uses the papers' settings as far as they state them."
+const photosTuning = "There is no record of how the settings of the small and the medium scale were chosen, and no " +
+	"validation classes were split off from the training part: assume that they were chosen by looking at the scores " +
+	"of the test classes. All arms share them. The scale \"paper\" uses the papers' settings as far as they state them."
 
-const photosAbout = "Disjoint classes: half of them are used for training, the other half for retrieval. If the data set or the weights are not available, --data, --size and --backbone run the same comparison on what is."
+const photosAbout = "Disjoint classes: half of them are used for training, the other half for retrieval. If the data " +
+	"set or the weights are not available, --data, --size and --backbone run the same comparison on what is."
 
 // Cars is the Cars-196 half of table 2 (Levi et al.) and of table 1 (Xuan et al.).
 func Cars() *Experiment {
 	trip, margin, ms := methods()
 	arms := []Arm{
-		trip.arm(76.1), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{77.1}}, margin.arm(79.6), ms.arm(81.2),
+		trip.arm(76.1), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{77.1}},
+		margin.arm(79.6), ms.arm(81.2),
 		trip.eps(78.3), margin.eps(83.6), ms.eps(82.9),
 	}
-	set := Dataset{Name: "cars196", Title: "Cars-196", Images: 16185, About: "Car models by the papers' split, classes 1-98 against 99-196."}
+	set := Dataset{Name: "cars196", Title: "Cars-196", Images: 16185,
+		About: "Car models by the papers' split, classes 1-98 against 99-196."}
 	return birdsOrCars("cars", set, photoScales(leviPaper...), append(arms, easyHard(82.7, 83.2)...))
 }
 
@@ -97,7 +117,8 @@ func Cars() *Experiment {
 func CUB() *Experiment {
 	trip, margin, ms := methods()
 	arms := []Arm{
-		trip.arm(61.5), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{63.1}}, margin.arm(63.6), ms.arm(62.3),
+		trip.arm(61.5), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{63.1}},
+		margin.arm(63.6), ms.arm(62.3),
 		trip.eps(61.8), margin.eps(64.7), ms.eps(63.3),
 	}
 	return birdsOrCars("cub", birds(), photoScales(leviPaper...), append(arms, easyHard(64.9, 65.2)...))
@@ -105,7 +126,8 @@ func CUB() *Experiment {
 
 // birds is CUB-200-2011.
 func birds() Dataset {
-	return Dataset{Name: "cub200", Title: "CUB-200-2011", Images: 11788, About: "Bird species by the papers' split, classes 1-100 against 101-200."}
+	return Dataset{Name: "cub200", Title: "CUB-200-2011", Images: 11788,
+		About: "Bird species by the papers' split, classes 1-100 against 101-200."}
 }
 
 // products is an experiment on shop items with a handful of photos each: two of
@@ -115,19 +137,22 @@ func products(name string, set Dataset, first, second float64) *Experiment {
 	for i := range scales[:len(scales)-1] {
 		scales[i].Set = append(scales[i].Set, pairs...)
 	}
-	e := photos(name, set, "First and second order, two of a class in a batch", xuan+"table 1", photosAbout, scales, easyHard(first, second))
+	e := photos(name, set, "First and second order, two of a class in a batch", xuan+"table 1", photosAbout, scales,
+		easyHard(first, second))
 	e.Base = append(e.Base, "data.label=fine")
 	return e
 }
 
 // SOP is the Stanford Online Products column of table 1 of Xuan et al. 2020.
 func SOP() *Experiment {
-	set := Dataset{Name: "sop", Title: "Stanford Online Products", Images: 120053, About: "Products with a handful of photos each, by the official split."}
+	set := Dataset{Name: "sop", Title: "Stanford Online Products", Images: 120053,
+		About: "Products with a handful of photos each, by the official split."}
 	return products("sop", set, 78.0, 78.8)
 }
 
 // InShop is the In-Shop column of table 1 of Xuan et al. 2020.
 func InShop() *Experiment {
-	set := Dataset{Name: "inshop", Title: "In-Shop clothes", Images: 52712, About: "Clothes with the official queries and gallery."}
+	set := Dataset{Name: "inshop", Title: "In-Shop clothes", Images: 52712,
+		About: "Clothes with the official queries and gallery."}
 	return products("inshop", set, 87.1, 89.0)
 }

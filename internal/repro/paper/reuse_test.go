@@ -44,7 +44,8 @@ func TestReuse(t *testing.T) {
 			}
 		}
 	}
-	if r := out.Arms[1].Runs[0]; r.Arm != "another name" || !strings.HasPrefix(r.From, o.Dir) || r.Folder != filepath.Join("runs", "another-name-seed1") {
+	if r := out.Arms[1].Runs[0]; r.Arm != "another name" || !strings.HasPrefix(r.From, o.Dir) ||
+		r.Folder != filepath.Join("runs", "another-name-seed1") {
 		t.Errorf("a run taken over: arm %q, from %q, folder %q", r.Arm, r.From, r.Folder)
 	}
 	if err := out.Write(t.Context()); err != nil {
@@ -55,7 +56,10 @@ func TestReuse(t *testing.T) {
 		t.Errorf("the page does not say what was taken over (%v)", err)
 	}
 	// Kept like any other.
-	again.Observe = func(arm string, seed uint64, _ train.Event) { t.Errorf("%s, seed %d was trained again", arm, seed) }
+	again.Observe = func(arm string, seed uint64,
+		_ train.Event) {
+		t.Errorf("%s, seed %d was trained again", arm, seed)
+	}
 	if _, err := Reproduce(t.Context(), other, again); err != nil {
 		t.Fatal(err)
 	}

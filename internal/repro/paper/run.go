@@ -153,7 +153,8 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	case err != nil:
 		return nil, err
 	case !samePlan(planned, plan):
-		return nil, fmt.Errorf("%s holds a run with other settings (%s there differs): choose another folder with --out, or remove it", dir, planFile)
+		return nil, fmt.Errorf("%s holds a run with other settings (%s there differs): choose another folder with "+
+			"--out, or remove it", dir, planFile)
 	default:
 		if r, err := readRun(filepath.Join(dir, resultFile)); err == nil {
 			return r, nil
@@ -175,7 +176,8 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
 	}
-	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Params: res.Params, Took: res.Took, Plan: plan}
+	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Params: res.Params, Took: res.Took,
+		Plan: plan}
 	return r, writeJSON(filepath.Join(dir, resultFile), r)
 }
 

@@ -49,7 +49,8 @@ func digitsHome(t *testing.T, n int) string {
 				}
 			}
 		}
-		for name, b := range map[string]*bytes.Buffer{part + "-images-idx3-ubyte": &images, part + "-labels-idx1-ubyte": &labels} {
+		for name, b := range map[string]*bytes.Buffer{part + "-images-idx3-ubyte": &images, part +
+			"-labels-idx1-ubyte": &labels} {
 			if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +71,8 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	if err := first.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []string{ReportFile, ResultsFile, "figure2.png", "figure2.svg", "unseen.png", "curves.svg", "runs/trip-eps-seed6/model.safetensors"} {
+	for _, f := range []string{ReportFile, ResultsFile, "figure2.png", "figure2.svg", "unseen.png", "curves.svg",
+		"runs/trip-eps-seed6/model.safetensors"} {
 		if st, err := os.Stat(filepath.Join(o.Dir, f)); err != nil || st.Size() == 0 {
 			t.Errorf("%s: %v", f, err)
 		}
@@ -140,7 +142,8 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	for i, a := range resumed.Arms {
 		for k, m := range a.Measures {
 			if m.Values[0] != first.Arms[i].Measures[k].Values[0] {
-				t.Errorf("%s, %s: %v after an interruption, %v without", a.Name, m.Key, m.Values[0], first.Arms[i].Measures[k].Values[0])
+				t.Errorf("%s, %s: %v after an interruption, %v without", a.Name, m.Key, m.Values[0],
+					first.Arms[i].Measures[k].Values[0])
 			}
 		}
 	}

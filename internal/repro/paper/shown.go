@@ -154,7 +154,8 @@ const mappedClasses = 10
 // maps places the training samples of a few classes in the plane by t-SNE, in
 // each arm's embedding of the first seed.
 func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ...string) error {
-	figs := report.Figures{Caption: fmt.Sprintf("t-SNE of the first %d training classes, seed %d of %d.", mappedClasses, out.Seeds[0], len(out.Seeds))}
+	figs := report.Figures{Caption: fmt.Sprintf("t-SNE of the first %d training classes, seed %d of %d.", mappedClasses,
+		out.Seeds[0], len(out.Seeds))}
 	var panels []report.Figure
 	for _, arm := range arms {
 		folder := out.runFolder(arm)
@@ -177,7 +178,8 @@ func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ..
 		figs.Items = append(figs.Items, report.Captioned{Figure: f})
 		panels = append(panels, f)
 	}
-	shown.Sections = append(shown.Sections, report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead), figs}})
+	shown.Sections = append(shown.Sections,
+		report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead), figs}})
 	shown.add("classes", figs.Caption, report.Beside(panels...))
 	return nil
 }

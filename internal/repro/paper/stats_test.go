@@ -52,11 +52,13 @@ func TestPairedDegenerate(t *testing.T) {
 		{"one seed", []Number{5}, []Number{1}, 4, 1},
 		{"no difference", []Number{5, 6, 7}, []Number{5, 6, 7}, 0, 3},
 		{"the same gain", []Number{5, 6, 7}, []Number{4, 5, 6}, 1, 3},
-		{"the same gain but for rounding", []Number{33.3 + 0.1, 44.4 + 0.1, 66.1 + 0.1}, []Number{33.3, 44.4, 66.1}, 0.1, 3},
+		{"the same gain but for rounding", []Number{33.3 + 0.1, 44.4 + 0.1, 66.1 + 0.1}, []Number{33.3, 44.4, 66.1},
+			0.1, 3},
 		{"no number", []Number{5, nan, 7}, []Number{4, 5, 5}, nan, 3},
 	} {
 		got := paired(tc.arm, tc.base)
-		if got.P.known() || got.Gain.N != tc.n || tc.mean.known() != got.Gain.Mean.known() || tc.mean.known() && math.Abs(float64(got.Gain.Mean-tc.mean)) > 1e-9 {
+		if got.P.known() || got.Gain.N != tc.n || tc.mean.known() != got.Gain.Mean.known() || tc.mean.known() &&
+			math.Abs(float64(got.Gain.Mean-tc.mean)) > 1e-9 {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 		if v, why := judge([]Paired{got}); v != Undecided {

@@ -60,7 +60,8 @@ func judge(tests []Paired) (v Verdict, why string) {
 	}
 	why = weakest.chance()
 	if len(tests) > 1 {
-		why += fmt.Sprintf(" in the %s of %d comparisons", map[bool]string{true: "clearest contrary one", false: "weakest"}[v == Contradicted], len(tests))
+		why += fmt.Sprintf(" in the %s of %d comparisons",
+			map[bool]string{true: "clearest contrary one", false: "weakest"}[v == Contradicted], len(tests))
 	}
 	return v, why + fmt.Sprintf(", %d seeds", n)
 }

@@ -25,11 +25,12 @@ func main() {
 	strip()
 	filter()
 	best()
-	exact("squaredDistanceAVX512", "squaredDistanceAVX512 sums the squares of 16*blocks differences.", func(x, y, acc reg.VecVirtual) {
-		VSUBPD(y, x, x)
-		VMULPD(x, x, x)
-		VADDPD(x, acc, acc)
-	})
+	exact("squaredDistanceAVX512", "squaredDistanceAVX512 sums the squares of 16*blocks differences.",
+		func(x, y, acc reg.VecVirtual) {
+			VSUBPD(y, x, x)
+			VMULPD(x, x, x)
+			VADDPD(x, acc, acc)
+		})
 	exact("dotAVX512", "dotAVX512 sums 16*blocks products.", func(x, y, acc reg.VecVirtual) {
 		VMULPD(x, y, x) // exact: 24-bit factors
 		VADDPD(x, acc, acc)
@@ -93,7 +94,8 @@ func strip() {
 // filter emits the comparison of one row of scores with its own threshold and
 // with those of the columns.
 func filter() {
-	TEXT("filterAVX512", NOSPLIT, "func(v *float32, c *int32, scale, half, colLo *float32, rowScale, rowHalf, rowLo float32, mask *uint32, blocks int)")
+	TEXT("filterAVX512", NOSPLIT, "func(v *float32, c *int32, scale, half, colLo *float32, rowScale, rowHalf, rowLo "+
+		"float32, mask *uint32, blocks int)")
 	Pragma("noescape")
 	Doc("filterAVX512 scores and compares 16*blocks columns of one row.")
 	v := Load(Param("v"), GP64())
@@ -171,7 +173,8 @@ func exact(name, doc string, add func(x, y, acc reg.VecVirtual)) {
 
 // best emits the scoring of one row and the running best two scores of each lane.
 func best() {
-	TEXT("bestAVX512", NOSPLIT, "func(v *float32, c *int32, scale, half *float32, rowScale float32, base int32, top *byte, blocks int)")
+	TEXT("bestAVX512", NOSPLIT,
+		"func(v *float32, c *int32, scale, half *float32, rowScale float32, base int32, top *byte, blocks int)")
 	Pragma("noescape")
 	Doc("bestAVX512 scores 16*blocks columns of one row and updates its best two.")
 	v := Load(Param("v"), GP64())

@@ -63,7 +63,8 @@ func gather() {
 
 // blend emits the vertical pass and the normalization, 16 columns at a time.
 func blend() {
-	TEXT("blendAVX2", NOSPLIT, "func(dst, src *float32, stride int, weights *float32, taps int, a, b *float32, blocks int, high float32)")
+	TEXT("blendAVX2", NOSPLIT,
+		"func(dst, src *float32, stride int, weights *float32, taps int, a, b *float32, blocks int, high float32)")
 	Pragma("noescape")
 	Doc("blendAVX2 computes 16*blocks values, each the weighted sum of taps rows, clamped, scaled and shifted.")
 	dst := Load(Param("dst"), GP64())

@@ -77,7 +77,8 @@ func param(name string, dst reg.VecVirtual) {
 func maxBelow512() {
 	TEXT("maxBelowAVX512", NOSPLIT, "func(x *float32, n int, limit float32, val *float32, idx *int32)")
 	Pragma("noescape")
-	Doc("maxBelowAVX512 leaves in each of 16 lanes the greatest of every 16th value below", "limit and its first index. n is a positive multiple of 16.")
+	Doc("maxBelowAVX512 leaves in each of 16 lanes the greatest of every 16th value below",
+		"limit and its first index. n is a positive multiple of 16.")
 	lanes = iota16()
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	limit, best, at, now, step := ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
@@ -135,7 +136,8 @@ func maxBelow2() {
 func compress(name, params string, test func(x reg.VecVirtual, k reg.Register, lim []reg.VecVirtual)) {
 	TEXT(name+"AVX512", NOSPLIT, "func(x *float32, n int, "+params+", idx *int32) int")
 	Pragma("noescape")
-	Doc(name+"AVX512 writes the indices that pass, ascending, and returns how many.", "n is a positive multiple of 16; idx has room for 16 more than pass.")
+	Doc(name+"AVX512 writes the indices that pass, ascending, and returns how many.",
+		"n is a positive multiple of 16; idx has room for 16 more than pass.")
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	out := Load(Param("idx"), GP64())
 	first := GP64()
@@ -182,7 +184,8 @@ const (
 	ln2lo  = -2.12194440e-4
 )
 
-var poly = []float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
+var poly = []float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+	5.0000001201e-1}
 
 func expSum512() {
 	TEXT("expSumAVX512", NOSPLIT, "func(dst, x *float32, n int, a, b float32, sum *float32)")
@@ -286,7 +289,8 @@ func expSum2() {
 func absMax512() {
 	TEXT("absMaxAVX512", NOSPLIT, "func(x *float32, n int, val *float32)")
 	Pragma("noescape")
-	Doc("absMaxAVX512 leaves in each of 16 lanes the greatest of every 16th absolute value.", "n is a positive multiple of 16.")
+	Doc("absMaxAVX512 leaves in each of 16 lanes the greatest of every 16th absolute value.",
+		"n is a positive multiple of 16.")
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	best, abs, v := ZMM(), ZMM(), ZMM()
 	VPXORD(best, best, best)
@@ -305,7 +309,8 @@ func absMax512() {
 func absBelowSum512() {
 	TEXT("absBelowSumAVX512", NOSPLIT, "func(x *float32, n int, most float32, sum *float32)")
 	Pragma("noescape")
-	Doc("absBelowSumAVX512 leaves in each of 16 lanes the sum of every 16th absolute value", "that does not exceed most. n is a positive multiple of 16.")
+	Doc("absBelowSumAVX512 leaves in each of 16 lanes the sum of every 16th absolute value",
+		"that does not exceed most. n is a positive multiple of 16.")
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	total, abs, v, most, k := ZMM(), ZMM(), ZMM(), ZMM(), K()
 	VPXORD(total, total, total)

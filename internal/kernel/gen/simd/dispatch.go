@@ -18,12 +18,14 @@ func dispatch(dir string) error {
 	add := func(name, params, result string, args []string) {
 		a := strings.Join(args, ", ")
 		if result == "" {
-			fmt.Fprintf(&here, "\nfunc %s(%s) bool {\n\tswitch active {\n\tcase AVX512:\n\t\t%sAVX512(%s)\n\tcase AVX2:\n\t\t%sAVX2(%s)\n\tdefault:\n\t\treturn false\n\t}\n\treturn true\n}\n",
+			fmt.Fprintf(&here, "\nfunc %s(%s) bool {\n\tswitch active {\n\tcase AVX512:\n\t\t%sAVX512(%s)\n\tcase "+
+				"AVX2:\n\t\t%sAVX2(%s)\n\tdefault:\n\t\treturn false\n\t}\n\treturn true\n}\n",
 				name, params, name, a, name, a)
 			fmt.Fprintf(&other, "\nfunc %s(%s) bool { return false }\n", name, params)
 			return
 		}
-		fmt.Fprintf(&here, "\nfunc %s(%s) (float32, bool) {\n\tswitch active {\n\tcase AVX512:\n\t\treturn %sAVX512(%s), true\n\tcase AVX2:\n\t\treturn %sAVX2(%s), true\n\t}\n\treturn 0, false\n}\n",
+		fmt.Fprintf(&here, "\nfunc %s(%s) (float32, bool) {\n\tswitch active {\n\tcase AVX512:\n\t\treturn "+
+			"%sAVX512(%s), true\n\tcase AVX2:\n\t\treturn %sAVX2(%s), true\n\t}\n\treturn 0, false\n}\n",
 			name, params, name, a, name, a)
 		fmt.Fprintf(&other, "\nfunc %s(%s) (float32, bool) { return 0, false }\n", name, params)
 	}

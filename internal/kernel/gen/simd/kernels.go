@@ -48,33 +48,37 @@ func rowKernels() []rowKernel {
 			l.unlessFlat(r, l.load(m["y"]), s["lo"], s["hi"])
 			l.store(r, m["dy"])
 		}},
-		{"normGrad", "is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.", "dx dy x", "p q r c", "lo hi", "", func(l lanes, m, v, s, _ regs) {
-			x, r := l.load(m["x"]), l.load(v["r"])
-			d := l.vec()
-			VSUBPS(l.load(v["c"]), x, d)
-			VFMADD231PS(l.load(v["q"]), d, r)
-			fma(l, m["dy"], l.load(v["p"]), r)
-			l.unlessFlat(r, x, s["lo"], s["hi"])
-			l.store(r, m["dx"])
-		}},
+		{"normGrad", "is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.", "dx dy x", "p q r c", "lo hi", "",
+			func(l lanes, m, v, s, _ regs) {
+				x, r := l.load(m["x"]), l.load(v["r"])
+				d := l.vec()
+				VSUBPS(l.load(v["c"]), x, d)
+				VFMADD231PS(l.load(v["q"]), d, r)
+				fma(l, m["dy"], l.load(v["p"]), r)
+				l.unlessFlat(r, x, s["lo"], s["hi"])
+				l.store(r, m["dx"])
+			}},
 		{"columnSums", "sums columns.", "x", "", "", "sum", func(l lanes, m, v, s, sum regs) {
 			VADDPS(l.load(m["x"]), sum["sum"], sum["sum"])
 		}},
-		{"columnMoments", "sums x - c and its square down columns.", "x", "c", "", "sum sq", func(l lanes, m, v, s, sum regs) {
-			d := l.load(m["x"])
-			VSUBPS(l.load(v["c"]), d, d)
-			VADDPS(d, sum["sum"], sum["sum"])
-			VFMADD231PS(d, d, sum["sq"])
-		}},
-		{"normSums", "clears dy where y is at a bound and sums dy and dy*(x - c) down columns.", "dy y x", "c", "lo hi", "sum dot", func(l lanes, m, v, s, sum regs) {
-			g := l.load(m["dy"])
-			l.unlessFlat(g, l.load(m["y"]), s["lo"], s["hi"])
-			l.store(g, m["dy"])
-			addDot(l, g, m, v, sum)
-		}},
-		{"normSumsLinear", "sums dy and dy*(x - c) down columns.", "dy x", "c", "", "sum dot", func(l lanes, m, v, s, sum regs) {
-			addDot(l, l.load(m["dy"]), m, v, sum)
-		}},
+		{"columnMoments", "sums x - c and its square down columns.", "x", "c", "", "sum sq",
+			func(l lanes, m, v, s, sum regs) {
+				d := l.load(m["x"])
+				VSUBPS(l.load(v["c"]), d, d)
+				VADDPS(d, sum["sum"], sum["sum"])
+				VFMADD231PS(d, d, sum["sq"])
+			}},
+		{"normSums", "clears dy where y is at a bound and sums dy and dy*(x - c) down columns.", "dy y x", "c", "lo hi",
+			"sum dot", func(l lanes, m, v, s, sum regs) {
+				g := l.load(m["dy"])
+				l.unlessFlat(g, l.load(m["y"]), s["lo"], s["hi"])
+				l.store(g, m["dy"])
+				addDot(l, g, m, v, sum)
+			}},
+		{"normSumsLinear", "sums dy and dy*(x - c) down columns.", "dy x", "c", "", "sum dot",
+			func(l lanes, m, v, s, sum regs) {
+				addDot(l, l.load(m["dy"]), m, v, sum)
+			}},
 		{"axpy", "is y += a*x.", "y x", "", "a", "", func(l lanes, m, v, s, _ regs) {
 			r := l.load(m["y"])
 			VFMADD231PS(l.load(m["x"]), s["a"], r)
@@ -86,26 +90,27 @@ func rowKernels() []rowKernel {
 			l.store(r, m["y"])
 		}},
 		{"exp", "is y = exp(x).", "y x", "", "lo hi log2e ln2hi ln2lo c7 c6 c5 c4 c3 c2 one", "", expBody},
-		{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", "", func(l lanes, m, v, s, _ regs) {
-			p, g := l.load(m["w"]), l.load(m["grad"])
-			VFMADD231PS(s["decay"], p, g)
-			mean, d := l.load(m["mean"]), l.vec()
-			VSUBPS(mean, g, d)
-			VFMADD231PS(s["b1"], d, mean)
-			l.store(mean, m["mean"])
-			VMULPS(g, g, g)
-			sq := l.load(m["sq"])
-			VSUBPS(sq, g, g)
-			VFMADD231PS(s["b2"], g, sq)
-			l.store(sq, m["sq"])
-			VSQRTPS(sq, sq)
-			VFMADD213PS(s["eps"], s["root"], sq)
-			VMULPS(s["step"], mean, mean)
-			VDIVPS(sq, mean, mean)
-			VMULPS(s["shrink"], p, p)
-			VSUBPS(mean, p, p)
-			l.store(p, m["w"])
-		}},
+		{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", "",
+			func(l lanes, m, v, s, _ regs) {
+				p, g := l.load(m["w"]), l.load(m["grad"])
+				VFMADD231PS(s["decay"], p, g)
+				mean, d := l.load(m["mean"]), l.vec()
+				VSUBPS(mean, g, d)
+				VFMADD231PS(s["b1"], d, mean)
+				l.store(mean, m["mean"])
+				VMULPS(g, g, g)
+				sq := l.load(m["sq"])
+				VSUBPS(sq, g, g)
+				VFMADD231PS(s["b2"], g, sq)
+				l.store(sq, m["sq"])
+				VSQRTPS(sq, sq)
+				VFMADD213PS(s["eps"], s["root"], sq)
+				VMULPS(s["step"], mean, mean)
+				VDIVPS(sq, mean, mean)
+				VMULPS(s["shrink"], p, p)
+				VSUBPS(mean, p, p)
+				l.store(p, m["w"])
+			}},
 	}
 }
 
@@ -156,7 +161,8 @@ func addDot(l lanes, g reg.Register, m, v, sum regs) {
 
 // fold is a reduction of one or two vectors to a scalar: four accumulators, then
 // their combination, lanes and all, in a fixed order.
-func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc Op), step func(x, y, acc reg.Register)) {
+func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc Op),
+	step func(x, y, acc reg.Register)) {
 	sig := "func(n int, x *float32) float32"
 	if two {
 		sig = "func(n int, x, y *float32) float32"

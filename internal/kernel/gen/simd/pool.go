@@ -236,52 +236,56 @@ func poolKernels() []poolKernel {
 			w.store(best, w.m["y"])
 			w.storeIndex(where)
 		}},
-		{name: "maxPoolGrad", doc: "gives dy to the largest of each window and 0 to the others.", mats: "dy", body: func(w *window) {
-			g, where := w.load(w.m["dy"]), w.loadIndex()
-			for i := range 4 {
-				VMOVUPS(w.where(w.is(where, i), g), w.x[i])
-			}
-		}},
-		{name: "normMaxPool", doc: "keeps the largest of each window's clamp(a*x + b).", mats: "y", vecs: "a b", scalars: "lo hi", body: func(w *window) {
-			a, b := w.load(w.v["a"]), w.load(w.v["b"])
-			var vals [4]reg.VecVirtual
-			for i := range vals {
-				vals[i] = w.at(i)
-				VFMADD213PS(b, a, vals[i])
-			}
-			best, where := w.largest(vals)
-			w.clamp(best, w.s["lo"], w.s["hi"])
-			w.store(best, w.m["y"])
-			w.storeIndex(where)
-		}},
-		{name: "normMaxPoolSums", doc: "adds up dy and dy*(x - c), x each window's largest.", mats: "dy y", vecs: "mean", scalars: "lo hi", sums: "sum dot", body: func(w *window) {
-			g, where := w.maskedGradient(), w.loadIndex()
-			x := w.vec()
-			w.zero(x)
-			for i := range 4 {
-				k := w.is(where, i)
-				if w.wide() {
-					VMOVUPS(w.x[i], k, x)
-				} else {
-					VBLENDVPS(k, w.x[i], x, x)
+		{name: "maxPoolGrad", doc: "gives dy to the largest of each window and 0 to the others.", mats: "dy",
+			body: func(w *window) {
+				g, where := w.load(w.m["dy"]), w.loadIndex()
+				for i := range 4 {
+					VMOVUPS(w.where(w.is(where, i), g), w.x[i])
 				}
-			}
-			VSUBPS(w.s["mean"], x, x)
-			VADDPS(g, w.sum["sum"], w.sum["sum"])
-			VFMADD231PS(x, g, w.sum["dot"])
-		}},
-		{name: "normMaxPoolGrad", doc: "is NormGrad in place, dy given to each window's largest.", mats: "dy y", vecs: "p q r mean", scalars: "lo hi inLo inHi", body: func(w *window) {
-			g, where := w.maskedGradient(), w.loadIndex()
-			VMULPS(w.load(w.v["p"]), g, g)
-			q, r, c := w.load(w.v["q"]), w.load(w.v["r"]), w.load(w.v["mean"])
-			for i := range 4 {
-				x, d := w.at(i), w.vec()
-				VSUBPS(c, x, d)
-				VFMADD213PS(r, q, d)
-				VADDPS(w.where(w.is(where, i), g), d, d)
-				w.unlessFlat(d, x, w.s["inLo"], w.s["inHi"])
-				VMOVUPS(d, w.x[i])
-			}
-		}},
+			}},
+		{name: "normMaxPool", doc: "keeps the largest of each window's clamp(a*x + b).", mats: "y", vecs: "a b",
+			scalars: "lo hi", body: func(w *window) {
+				a, b := w.load(w.v["a"]), w.load(w.v["b"])
+				var vals [4]reg.VecVirtual
+				for i := range vals {
+					vals[i] = w.at(i)
+					VFMADD213PS(b, a, vals[i])
+				}
+				best, where := w.largest(vals)
+				w.clamp(best, w.s["lo"], w.s["hi"])
+				w.store(best, w.m["y"])
+				w.storeIndex(where)
+			}},
+		{name: "normMaxPoolSums", doc: "adds up dy and dy*(x - c), x each window's largest.", mats: "dy y",
+			vecs: "mean", scalars: "lo hi", sums: "sum dot", body: func(w *window) {
+				g, where := w.maskedGradient(), w.loadIndex()
+				x := w.vec()
+				w.zero(x)
+				for i := range 4 {
+					k := w.is(where, i)
+					if w.wide() {
+						VMOVUPS(w.x[i], k, x)
+					} else {
+						VBLENDVPS(k, w.x[i], x, x)
+					}
+				}
+				VSUBPS(w.s["mean"], x, x)
+				VADDPS(g, w.sum["sum"], w.sum["sum"])
+				VFMADD231PS(x, g, w.sum["dot"])
+			}},
+		{name: "normMaxPoolGrad", doc: "is NormGrad in place, dy given to each window's largest.", mats: "dy y",
+			vecs: "p q r mean", scalars: "lo hi inLo inHi", body: func(w *window) {
+				g, where := w.maskedGradient(), w.loadIndex()
+				VMULPS(w.load(w.v["p"]), g, g)
+				q, r, c := w.load(w.v["q"]), w.load(w.v["r"]), w.load(w.v["mean"])
+				for i := range 4 {
+					x, d := w.at(i), w.vec()
+					VSUBPS(c, x, d)
+					VFMADD213PS(r, q, d)
+					VADDPS(w.where(w.is(where, i), g), d, d)
+					w.unlessFlat(d, x, w.s["inLo"], w.s["inHi"])
+					VMOVUPS(d, w.x[i])
+				}
+			}},
 	}
 }

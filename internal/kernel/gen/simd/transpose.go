@@ -18,8 +18,10 @@ func transpose() {
 	three, far := GP64(), GP64()
 	rows := func(base, step, three, far reg.Register) [8]Mem {
 		return [8]Mem{
-			{Base: base}, {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2}, {Base: base, Index: three, Scale: 1},
-			{Base: far}, {Base: far, Index: step, Scale: 1}, {Base: far, Index: step, Scale: 2}, {Base: far, Index: three, Scale: 1},
+			{Base: base}, {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2},
+			{Base: base, Index: three, Scale: 1},
+			{Base: far}, {Base: far, Index: step, Scale: 1}, {Base: far, Index: step, Scale: 2},
+			{Base: far, Index: three, Scale: 1},
 		}
 	}
 	Label("loop")

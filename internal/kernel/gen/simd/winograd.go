@@ -87,7 +87,8 @@ func winoInput(v isa) {
 	TEXT("winoInput"+v.suffix, NOSPLIT, "func("+winoInputParams+")")
 	Pragma("noescape")
 	Doc("winoInput" + v.suffix + " transforms patches of the input.")
-	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()), Load(Param("to"), GP64())
+	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()),
+		Load(Param("to"), GP64())
 	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
 	combine := func(d vecs) vecs {
 		return vecs{sub(v, d[0], d[2]), plus(v, d[1], d[2]), sub(v, d[2], d[1]), sub(v, d[1], d[3])}
@@ -102,7 +103,8 @@ func winoInput(v isa) {
 	var d [4]vecs // d[i][j]: row i of the patch transformed along the row
 	for i := range 4 {
 		var line vecs
-		for _, m := range []Mem{{Base: p}, {Base: p, Index: c, Scale: 1}, {Base: p, Index: c, Scale: 2}, {Base: p, Index: three, Scale: 1}} {
+		for _, m := range []Mem{{Base: p}, {Base: p, Index: c, Scale: 1}, {Base: p, Index: c, Scale: 2},
+			{Base: p, Index: three, Scale: 1}} {
 			x := v.vec()
 			VMOVUPS(m, x)
 			line = append(line, x)
@@ -140,7 +142,8 @@ func winoOutput(v isa) {
 	TEXT("winoOutput"+v.suffix, NOSPLIT, "func("+winoOutputParams+")")
 	Pragma("noescape")
 	Doc("winoOutput" + v.suffix + " transforms products to patches of the output.")
-	n, c, from, row := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("from"), GP64()), Load(Param("row"), GP64())
+	n, c, from, row := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("from"), GP64()),
+		Load(Param("row"), GP64())
 	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
 	combine := func(m vecs) vecs {
 		a, b := plus(v, m[0], m[1]), sub(v, m[1], m[2])

@@ -156,7 +156,8 @@ func TestSecondOrderFreesTheCorner(t *testing.T) {
 	for _, gamma := range []float64{0.2, 0.5, 0.8} {
 		for _, p := range []float64{0.4, 0.8} {
 			c := Config{Gamma: gamma, Entangle: p}
-			first, second := must(Map(context.Background(), FirstOrder(), c, 0, 200)), must(Map(context.Background(), SecondOrder(), c, 0, 200))
+			first, second := must(Map(context.Background(), FirstOrder(), c, 0, 200)),
+				must(Map(context.Background(), SecondOrder(), c, 0, 200))
 			f, s := first.Shares(0.8), second.Shares(0.8)
 			if f.ToCorner < 0.15 || f.NegativeNear < 0.15 {
 				t.Errorf("gamma %g, p %g: the first order moves only %.3f towards (1, 1)", gamma, p, f.ToCorner)
@@ -165,7 +166,8 @@ func TestSecondOrderFreesTheCorner(t *testing.T) {
 				t.Errorf("gamma %g, p %g: the second order still moves %.3f towards (1, 1)", gamma, p, s.ToCorner)
 			}
 			if f.PositiveAway > s.PositiveAway || s.PositiveAway < 0.85 {
-				t.Errorf("gamma %g, p %g: S_ap falls on %.3f (first) and %.3f (second) of the corner", gamma, p, f.PositiveAway, s.PositiveAway)
+				t.Errorf("gamma %g, p %g: S_ap falls on %.3f (first) and %.3f (second) of the corner", gamma, p,
+					f.PositiveAway, s.PositiveAway)
 			}
 			// §6.1: no movement up and to the left in any model.
 			for _, g := range []Grid{first, second, must(Map(context.Background(), Vanilla(), c, 0, 200))} {
@@ -180,7 +182,8 @@ func TestSecondOrderFreesTheCorner(t *testing.T) {
 // Over the whole square the second order is not the safer one at large gamma.
 func TestSecondOrderAwayFromTheCorner(t *testing.T) {
 	c := Config{Gamma: 0.8, Entangle: 0.8}
-	f, s := must(Map(context.Background(), FirstOrder(), c, 0, 200)).Shares(0), must(Map(context.Background(), SecondOrder(), c, 0, 200)).Shares(0)
+	f, s := must(Map(context.Background(), FirstOrder(), c, 0, 200)).Shares(0),
+		must(Map(context.Background(), SecondOrder(), c, 0, 200)).Shares(0)
 	if s.NegativeNear < 2*f.NegativeNear {
 		t.Errorf("S_an rises on %.3f (second) and %.3f (first)", s.NegativeNear, f.NegativeNear)
 	}
@@ -300,7 +303,8 @@ func TestAgreementWithItself(t *testing.T) {
 	if g, _ := Agreement(a, back, FirstOrder(), c); g > -1+1e-12 {
 		t.Errorf("agreement with the reverse %g", g)
 	}
-	m := Moved(Scatter{AP: []float64{0, 0, 0, 0}, AN: []float64{0, 0, 0, 0}}, Scatter{AP: []float64{1, 1, -1, -1}, AN: []float64{1, -1, 1, -1}})
+	m := Moved(Scatter{AP: []float64{0, 0, 0, 0}, AN: []float64{0, 0, 0, 0}},
+		Scatter{AP: []float64{1, 1, -1, -1}, AN: []float64{1, -1, 1, -1}})
 	if m != (Moves{0.25, 0.25, 0.25, 0.25}) {
 		t.Errorf("moves %+v", m)
 	}

@@ -63,7 +63,8 @@ func Nearest(ctx context.Context, e *mat.Dense, labels []int64, anchors []int) (
 	var s Scatter
 	for k, b := range best {
 		if b.p >= 0 && b.n >= 0 {
-			s.Anchor, s.Positive, s.Negative = append(s.Anchor, anchors[k]), append(s.Positive, b.p), append(s.Negative, b.n)
+			s.Anchor, s.Positive, s.Negative = append(s.Anchor, anchors[k]), append(s.Positive, b.p),
+				append(s.Negative, b.n)
 		}
 	}
 	s.place(x)

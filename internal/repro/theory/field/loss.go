@@ -111,7 +111,8 @@ func derivatives(l loss.Loss) (func(xp, xn float32) (float64, float64), error) {
 		}, nil
 	case loss.Sets:
 		return func(xp, xn float32) (float64, float64) {
-			s := loss.Set{Pos: []float32{xp}, Neg: []float32{xn}, DPos: make([]float32, 1), DNeg: make([]float32, 1), Sq: 1, Anchors: 1, WithPositives: 1}
+			s := loss.Set{Pos: []float32{xp}, Neg: []float32{xn}, DPos: make([]float32, 1), DNeg: make([]float32, 1),
+				Sq: 1, Anchors: 1, WithPositives: 1}
 			l.Set(&s)
 			return float64(s.DPos[0]), float64(s.DNeg[0])
 		}, nil

@@ -97,7 +97,8 @@ func collapseOf(ctx context.Context, n, dim, classes, iterations int, seed uint6
 		}
 		return s / float64(max(k, 1))
 	}
-	return Collapse{N: n, Dim: dim, Classes: classes, Error: least / w, Lower: loss / 2 / w, Ratio: dg.Diameter() / w, AtLeast: 1 - least/w, Own: own(dg) / own(d)}, nil
+	return Collapse{N: n, Dim: dim, Classes: classes, Error: least / w, Lower: loss / 2 / w, Ratio: dg.Diameter() / w,
+		AtLeast: 1 - least/w, Own: own(dg) / own(d)}, nil
 }
 
 // refine descends from g. Its only error is that of ctx.

@@ -8,7 +8,8 @@ import (
 )
 
 func TestLongFunctionsStop(t *testing.T) {
-	plane := Set{Dim: 2, X: []float64{0, 0, 1.6, 0.4, 0.5, 1.7, 1.3, 1.2, 2.6, 1.9, 2.3, 0.2}, Class: []int{0, 0, 0, 1, 1, 1}}
+	plane := Set{Dim: 2, X: []float64{0, 0, 1.6, 0.4, 0.5, 1.7, 1.3, 1.2, 2.6, 1.9, 2.3, 0.2},
+		Class: []int{0, 0, 0, 1, 1, 1}}
 	line := Set{Dim: 1, X: []float64{0, 2, 1, 20, 22, 21}, Class: []int{0, 0, 1, 2, 2, 3}}
 	for _, c := range []struct {
 		name    string

@@ -48,7 +48,8 @@ func TestHardestByTriplets(t *testing.T) {
 			near(t, "its triplet", d.At(at.Anchor, at.Positive)-d.At(at.Anchor, at.Negative), want, 1e-12)
 		}
 	}
-	if v, at := Hardest(Set{Dim: 1, X: []float64{1, 2}, Class: []int{0, 0}}.Distances(), []int{0, 0}); v != 0 || at.Anchor != -1 {
+	if v, at := Hardest(Set{Dim: 1, X: []float64{1, 2}, Class: []int{0, 0}}.Distances(), []int{0, 0}); v != 0 ||
+		at.Anchor != -1 {
 		t.Error("one class has no triplet")
 	}
 }
@@ -193,8 +194,10 @@ func TestCertificateIsValidForAnyMultipliers(t *testing.T) {
 		r := must(NearestTS(context.Background(), f, Options{Starts: 3, Seed: uint64(k)}))
 		m := Multipliers{Far: map[[2]int]float64{}, Near: map[[2]int]float64{}, Order: map[Triplet]float64{}}
 		if r.Loss > 0 && k%2 == 0 { // the one triplet argument, disturbed
-			m.Near[[2]int{min(r.Hard.Anchor, r.Hard.Positive), max(r.Hard.Anchor, r.Hard.Positive)}] = 1 + 0.1*rng.Float64()
-			m.Far[[2]int{min(r.Hard.Anchor, r.Hard.Negative), max(r.Hard.Anchor, r.Hard.Negative)}] = 1 + 0.1*rng.Float64()
+			m.Near[[2]int{min(r.Hard.Anchor, r.Hard.Positive), max(r.Hard.Anchor, r.Hard.Positive)}] = 1 +
+				0.1*rng.Float64()
+			m.Far[[2]int{min(r.Hard.Anchor, r.Hard.Negative), max(r.Hard.Anchor, r.Hard.Negative)}] = 1 +
+				0.1*rng.Float64()
 			m.Order[r.Hard] = 1
 		} else {
 			for i := range 4 {

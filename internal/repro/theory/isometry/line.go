@@ -84,7 +84,8 @@ func permute(p []int, k int, f func([]int) error) error {
 
 // lineOrder solves the program of one order; ok is false if it cannot beat
 // the given value. Its only error is that of ctx.
-func lineOrder(ctx context.Context, f Set, d Distances, order []int, beat float64) (value float64, x []float64, ok bool, err error) {
+func lineOrder(ctx context.Context, f Set, d Distances, order []int, beat float64) (value float64, x []float64, ok bool,
+	err error) {
 	n := f.N()
 	w := d.Diameter()
 	p := lp.Problem{C: make([]float64, n+1), Lo: make([]float64, n+1), Hi: make([]float64, n+1)}

@@ -93,7 +93,8 @@ func (p *Problem) Solve(ctx context.Context, cutoff float64) (Solution, error) {
 	col, dir := make([]float64, m), make([]float64, m)
 	for it := range limit {
 		if err := ctx.Err(); err != nil {
-			return Solution{}, fmt.Errorf("lp: pivot %d of a program of %d variables and %d rows: %w", it, m, len(p.Rows), err)
+			return Solution{},
+				fmt.Errorf("lp: pivot %d of a program of %d variables and %d rows: %w", it, m, len(p.Rows), err)
 		}
 		if it%refresh == refresh-1 && !s.invert() {
 			return Solution{}, ErrStuck

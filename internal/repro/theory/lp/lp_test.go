@@ -20,7 +20,8 @@ func row(b float64, v ...float64) Row {
 
 func TestSolveKnown(t *testing.T) {
 	// Maximise 3x + 2y with x + y <= 4, x + 3y <= 6, x <= 3: 11 at (3, 1).
-	p := Problem{C: []float64{-3, -2}, Lo: []float64{0, 0}, Hi: []float64{3, 100}, Rows: []Row{row(-4, -1, -1), row(-6, -1, -3)}}
+	p := Problem{C: []float64{-3, -2}, Lo: []float64{0, 0}, Hi: []float64{3, 100},
+		Rows: []Row{row(-4, -1, -1), row(-6, -1, -3)}}
 	s, err := p.Solve(context.Background(), math.Inf(1))
 	if err != nil || math.Abs(s.Value+11) > 1e-9 || math.Abs(s.X[0]-3) > 1e-9 || math.Abs(s.X[1]-1) > 1e-9 {
 		t.Errorf("%+v, %v", s, err)

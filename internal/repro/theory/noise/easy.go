@@ -14,7 +14,8 @@ type ranks struct {
 }
 
 func newRanks(m Model) *ranks {
-	return &ranks{m: m, order: make([]int, m.N()), none: make([]float64, m.T), prob: make([]float64, m.N()), coef: make([]float64, m.T)}
+	return &ranks{m: m, order: make([]int, m.N()), none: make([]float64, m.T), prob: make([]float64, m.N()),
+		coef: make([]float64, m.T)}
 }
 
 // sort orders the points other than i by distance, ties by index.

@@ -82,7 +82,8 @@ func TestExpectedIsTheMeanOverAllLabellings(t *testing.T) {
 				}
 				got := NewEval(m, l).Expected(d, beta, nil, nil)
 				if math.Abs(got-want) > 1e-12*max(1, want) {
-					t.Errorf("%v, alpha %g, t %d, s %d, p %g: %.15g, by enumeration %.15g", l, l.alpha(), c.t, c.s, p, got, want)
+					t.Errorf("%v, alpha %g, t %d, s %d, p %g: %.15g, by enumeration %.15g", l, l.alpha(), c.t, c.s, p,
+						got, want)
 				}
 			}
 		}
@@ -260,7 +261,8 @@ func TestDegenerateModels(t *testing.T) {
 	m, _ := Balanced(2, 1, 0.9)
 	d := make([]float64, 4)
 	for _, l := range allLosses() {
-		if v := NewEval(m, l).Expected(d, []float64{1, 1}, make([]float64, 4), make([]float64, 2)); math.IsNaN(v) || v < 0 {
+		if v := NewEval(m, l).Expected(d, []float64{1, 1}, make([]float64, 4), make([]float64, 2)); math.IsNaN(v) ||
+			v < 0 {
 			t.Errorf("%v of two equal points: %g", l, v)
 		}
 	}

@@ -101,8 +101,10 @@ func NewEval(m Model, l Loss) *Eval {
 // It panics if a length does not match.
 func (e *Eval) Expected(d, beta, dd, db []float64) float64 {
 	n := e.m.N()
-	if len(d) != n*n || (e.l.Kind == Margin && len(beta) != n) || (dd != nil && len(dd) != n*n) || (db != nil && e.l.Kind == Margin && len(db) != n) {
-		panic(fmt.Sprintf("noise: %d distances, %d beta, %d and %d derivatives for %d points", len(d), len(beta), len(dd), len(db), n))
+	if len(d) != n*n || (e.l.Kind == Margin && len(beta) != n) || (dd != nil && len(dd) != n*n) ||
+		(db != nil && e.l.Kind == Margin && len(db) != n) {
+		panic(fmt.Sprintf("noise: %d distances, %d beta, %d and %d derivatives for %d points", len(d), len(beta),
+			len(dd), len(db), n))
 	}
 	clear(dd)
 	clear(db)

@@ -80,7 +80,8 @@ func easyLevels(m Model, l Loss, s, near int, far, beta float64) float64 {
 		v := 0.0
 		switch l.Kind {
 		case Triplet:
-			v = a*(negNear-n0*none) + max(0, a-far)*atNear*negFar + none*(1-miss)*(far+a)*n0 + a*none*(negFar-points*miss)
+			v = a*(negNear-n0*none) + max(0, a-far)*atNear*negFar + none*(1-miss)*(far+a)*n0 +
+				a*none*(negFar-points*miss)
 		case Margin:
 			v = atNear*max(0, a-beta) + atFar*max(0, far-beta+a) + negNear*max(0, beta+a) + negFar*max(0, beta-far+a)
 		case Contrastive:

@@ -70,7 +70,8 @@ func (m Model) Draw(rng *rand.Rand, y []int) {
 // MonteCarlo estimates Expected from draws labellings and returns the mean and
 // its standard error. It looks at ctx before each few draws and returns ctx.Err(),
 // wrapped, once that is done.
-func MonteCarlo(ctx context.Context, m Model, l Loss, d, beta []float64, draws int, seed uint64) (mean, stderr float64, err error) {
+func MonteCarlo(ctx context.Context, m Model, l Loss, d, beta []float64, draws int, seed uint64) (mean, stderr float64,
+	err error) {
 	const grain = 500
 	chunks := (draws + grain - 1) / grain
 	type part struct{ sum, squares float64 }

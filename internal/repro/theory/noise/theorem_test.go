@@ -84,7 +84,8 @@ func TestTheoremsFailInManyDimensions(t *testing.T) {
 		}
 		wide := must(Minimise(context.Background(), m, l, Search{Dim: 5}))[0]
 		if wide.Widest() < 0.5 || wide.Value > collapsed.Value+1e-6 {
-			t.Errorf("%v in 5 dimensions: value %.9f (collapsed %.9f), diameters %v", l, wide.Value, collapsed.Value, wide.Diameters)
+			t.Errorf("%v in 5 dimensions: value %.9f (collapsed %.9f), diameters %v", l, wide.Value, collapsed.Value,
+				wide.Diameters)
 		}
 	}
 	// The same from the distances themselves, exactly: value as a function of w.

@@ -11,7 +11,8 @@ import (
 
 func TestFieldStops(t *testing.T) {
 	ctxtest.Stops(t, 50, func(ctx context.Context) error {
-		_, err := Field(ctx, FieldOptions{Losses: []string{"first"}, Gammas: []float64{0.5}, Entangle: []float64{0.4}, Grid: 20}, t.TempDir(), func(string, int, int) {})
+		_, err := Field(ctx, FieldOptions{Losses: []string{"first"}, Gammas: []float64{0.5}, Entangle: []float64{0.4},
+			Grid: 20}, t.TempDir(), func(string, int, int) {})
 		return err
 	})
 }

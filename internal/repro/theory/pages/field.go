@@ -114,7 +114,8 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 				}
 				s := FieldShare{l.Name, g, p, m.Shares(0), m.Shares(cornerFrom)}
 				r.Shares = append(r.Shares, s)
-				shareRows = append(shareRows, []any{l.Name, g, p, s.All.PositiveAway, s.All.NegativeNear, s.All.Both, s.All.ToCorner, s.All.Worse,
+				shareRows = append(shareRows, []any{l.Name, g, p, s.All.PositiveAway, s.All.NegativeNear, s.All.Both,
+					s.All.ToCorner, s.All.Worse,
 					s.Corner.PositiveAway, s.Corner.NegativeNear, s.Corner.Both, s.Corner.ToCorner, s.Corner.Worse})
 				coarse, err := field.Map(ctx, l, c, 0, 50)
 				if err != nil {
@@ -129,7 +130,8 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 				arrows = append(arrows, v)
 				for y := range coarse.N {
 					for x := range coarse.N {
-						mapRows = append(mapRows, []any{l.Name, g, p, coarse.Centre(x), coarse.Centre(y), coarse.AP[y][x], coarse.AN[y][x]})
+						mapRows = append(mapRows,
+							[]any{l.Name, g, p, coarse.Centre(x), coarse.Centre(y), coarse.AP[y][x], coarse.AN[y][x]})
 					}
 				}
 				if err := tick("maps"); err != nil {
@@ -139,7 +141,8 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 			heat = append(append(heat, side...), up...)
 		}
 		slug := strings.ReplaceAll(l.Name, " ", "-")
-		hp := report.Panels{Title: l.Name + ": change of S_ap (left) and S_an (right) in one step", Figures: heat, Columns: 2 * len(o.Entangle)}
+		hp := report.Panels{Title: l.Name + ": change of S_ap (left) and S_an (right) in one step", Figures: heat,
+			Columns: 2 * len(o.Entangle)}
 		fp := report.Panels{Figures: arrows, Columns: len(o.Entangle)}
 		for _, f := range []struct {
 			name string
@@ -155,7 +158,8 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 		maps = append(maps, report.Captioned{Figure: hp, Caption: l.Name})
 		fields = append(fields, report.Captioned{Figure: fp, Caption: l.Name})
 	}
-	if err := out.table("maps", []string{"loss", "gamma", "p", "s_ap", "s_an", "change_ap", "change_an"}, mapRows); err != nil {
+	if err := out.table("maps", []string{"loss", "gamma", "p", "s_ap", "s_an", "change_ap", "change_an"},
+		mapRows); err != nil {
 		return nil, err
 	}
 	head := []string{"loss", "gamma", "p"}
@@ -178,7 +182,9 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 }
 
 func heatMap(title string, g field.Grid, z [][]float64) report.Figure {
-	return report.Heat{Axes: report.Axes{Title: title, XRange: report.Range{Min: g.Lo, Max: 1}, YRange: report.Range{Min: g.Lo, Max: 1}, Width: 170, Height: 150}, Z: z, Diverging: true, Numbers: -1, Diagonal: true}
+	return report.Heat{Axes: report.Axes{Title: title, XRange: report.Range{Min: g.Lo, Max: 1},
+		YRange: report.Range{Min: g.Lo, Max: 1}, Width: 170, Height: 150}, Z: z, Diverging: true, Numbers: -1,
+		Diagonal: true}
 }
 
 // directions names the four ways a triplet can move, the right one first; see
@@ -215,13 +221,15 @@ func fieldArrows(ctx context.Context, l field.Loss, c field.Config, lo float64, 
 
 func vectors(ctx context.Context, title string, l field.Loss, c field.Config) (report.Figure, error) {
 	arrows, err := fieldArrows(ctx, l, c, 0, 16)
-	return report.Field{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an", Equal: true, XRange: report.Range{Min: 0, Max: 1}, YRange: report.Range{Min: 0, Max: 1}, Width: 300, Height: 330},
+	return report.Field{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an", Equal: true,
+		XRange: report.Range{Min: 0, Max: 1}, YRange: report.Range{Min: 0, Max: 1}, Width: 300, Height: 330},
 		Arrows: arrows, Names: directions, Diagonal: true}, err
 }
 
 func sharesFigure(r *FieldResult, o FieldOptions) report.Figure {
 	panel := func(title string, get func(FieldShare) float64) report.Figure {
-		b := report.Bars{Axes: report.Axes{Title: title, Y: "share", Width: 420, Height: 260, YRange: report.Range{Min: 0, Max: 1}}}
+		b := report.Bars{Axes: report.Axes{Title: title, Y: "share", Width: 420, Height: 260,
+			YRange: report.Range{Min: 0, Max: 1}}}
 		for _, g := range o.Gammas {
 			for _, p := range o.Entangle {
 				b.Groups = append(b.Groups, fmt.Sprintf("γ%g p%g", g, p))
@@ -247,32 +255,56 @@ func sharesFigure(r *FieldResult, o FieldOptions) report.Figure {
 
 func fieldPage(r *FieldResult, o FieldOptions, maps, fields []report.Captioned) report.Page {
 	t := report.Table{Columns: []report.Column{{Name: "loss"}, {Name: "γ"}, {Name: "p"},
-		{Name: "S_ap falls", Group: "share of the square"}, {Name: "S_an rises", Group: "share of the square"}, {Name: "both rise", Group: "share of the square"},
-		{Name: "S_ap falls", Group: "share of its corner [0.8, 1]²"}, {Name: "S_an rises", Group: "share of its corner [0.8, 1]²"}, {Name: "both rise", Group: "share of its corner [0.8, 1]²"}}}
+		{Name: "S_ap falls", Group: "share of the square"}, {Name: "S_an rises", Group: "share of the square"},
+		{Name: "both rise", Group: "share of the square"},
+		{Name: "S_ap falls", Group: "share of its corner [0.8, 1]²"},
+		{Name: "S_an rises", Group: "share of its corner [0.8, 1]²"},
+		{Name: "both rise", Group: "share of its corner [0.8, 1]²"}}}
 	worst := map[string]float64{}
 	for _, s := range r.Shares {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(s.Loss), report.T(fmt.Sprint(s.Gamma)), report.T(fmt.Sprint(s.Entangle)),
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(s.Loss), report.T(fmt.Sprint(s.Gamma)),
+			report.T(fmt.Sprint(s.Entangle)),
 			report.Num(s.All.PositiveAway, 3), report.Num(s.All.NegativeNear, 3), report.Num(s.All.ToCorner, 3),
-			report.Num(s.Corner.PositiveAway, 3), report.Num(s.Corner.NegativeNear, 3), report.Num(s.Corner.ToCorner, 3)}})
+			report.Num(s.Corner.PositiveAway, 3), report.Num(s.Corner.NegativeNear, 3),
+			report.Num(s.Corner.ToCorner, 3)}})
 		worst[s.Loss] = max(worst[s.Loss], s.Corner.ToCorner)
 	}
 	blocks := []report.Block{
-		report.Text("A step goes the wrong way where the positive becomes less similar to the anchor (S_ap falls) or the negative more similar (S_an rises). Where both rise, triplets drift to (1, 1) and all points become one. This is the problem with hard negatives early in training."),
+		report.Text("A step goes the wrong way where the positive becomes less similar to the anchor (S_ap falls) or " +
+			"the negative more similar (S_an rises). Where both rise, triplets drift to (1, 1) and all points become " +
+			"one. This is the problem with hard negatives early in training."),
 		one(sharesFigure(r, o), "Shares of the area, by cell centres of a 200 x 200 grid."),
 	}
 	first, second := worst["first order"], worst["second order"]
 	if first > 0 && second > 0 {
-		blocks = append(blocks, report.Verdict{Tone: report.Good, Text: fmt.Sprintf("Near (1, 1) the first-order loss drives up to %.0f%% of the corner into that point, the second-order loss at most %.1f%%.", 100*first, 100*second),
-			Reasons: []string{"Not in the paper: the second-order loss pays for this with the positive. In most of that corner S_ap falls, because the pull on the positive fades with 1 - S_ap while the push on the negative does not.",
-				"Over the whole square it is not the safer choice at large γ: where S_an is small its push is weak, and entanglement with the pull then raises S_an."}})
+		blocks = append(blocks, report.Verdict{Tone: report.Good,
+			Text: fmt.Sprintf("Near (1, 1) the first-order loss drives up to %.0f%% of the corner into that point, "+
+				"the second-order loss at most %.1f%%.", 100*first, 100*second),
+			Reasons: []string{"Not in the paper: the second-order loss pays for this with the positive. In most of " +
+				"that corner S_ap falls, because the pull on the positive fades with 1 - S_ap while the push on the " +
+				"negative does not.",
+				"Over the whole square it is not the safer choice at large γ: where S_an is small its push is weak, " +
+					"and entanglement with the pull then raises S_an."}})
 	}
 	blocks = append(blocks, t)
-	return report.Page{Title: "Where a gradient step moves a triplet", Lead: "The triplet scatter diagram of Xuan et al. 2020: every triplet is a point (S_ap, S_an), and a gradient step moves it. γ is the cosine between the directions from the anchor to the positive and the negative; p is how entangled the two changes are.",
+	return report.Page{Title: "Where a gradient step moves a triplet",
+		Lead: "The triplet scatter diagram of Xuan et al. 2020: every triplet is a point (S_ap, S_an), and a " +
+			"gradient step moves it. γ is the cosine between the directions from the anchor to the positive and the " +
+			"negative; p is how entangled the two changes are.",
 		Sections: []report.Section{
-			{Title: "Vector fields", Blocks: []report.Block{report.Text("Arrows show the direction of a step; short ones are lengthened. Below the diagonal a triplet is right. No field has arrows pointing up and to the left, as §6.1 of the paper says."), report.Figures{Items: fields}}},
+			{Title: "Vector fields", Blocks: []report.Block{report.Text("Arrows show the direction of a step; short " +
+				"ones are lengthened. Below the diagonal a triplet is right. No field has arrows pointing up and to " +
+				"the left, as §6.1 of the paper says."), report.Figures{Items: fields}}},
 			{Title: "Wrong ways, as shares", Blocks: blocks},
-			{Title: "Maps of the change", Blocks: []report.Block{report.Text("Red: the similarity rises; blue: it falls. On the left of each row is the positive (red is right), on the right the negative (blue is right)."), report.Figures{Items: maps}}},
-			{Title: "How it was computed", Blocks: []report.Block{report.Text("Three unit vectors are placed with the given similarities, moved by one gradient step and normalised. The paper's closed forms agree up to rounding once two misprints are corrected (in its equations 23 and 24). It does not state the step size."),
-				report.Settings{Items: []report.Item{{Name: "step size", Value: fmt.Sprint(r.Rate)}, {Name: "q", Value: r.Rule}, {Name: "gradient through the normalisation", Value: fmt.Sprint(r.Tangent)}}}}},
+			{Title: "Maps of the change", Blocks: []report.Block{report.Text("Red: the similarity rises; blue: it " +
+				"falls. On the left of each row is the positive (red is right), on the right the negative (blue is " +
+				"right)."), report.Figures{Items: maps}}},
+			{Title: "How it was computed", Blocks: []report.Block{report.Text("Three unit vectors are placed with " +
+				"the given similarities, moved by one gradient step and normalised. The paper's closed forms agree " +
+				"up to rounding once two misprints are corrected (in its equations 23 and 24). It does not state the " +
+				"step size."),
+				report.Settings{Items: []report.Item{{Name: "step size", Value: fmt.Sprint(r.Rate)},
+					{Name: "q", Value: r.Rule},
+					{Name: "gradient through the normalisation", Value: fmt.Sprint(r.Tangent)}}}}},
 		}, Footer: "kindred theory field"}
 }

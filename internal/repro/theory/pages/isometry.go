@@ -57,7 +57,8 @@ var (
 
 // toySet is seven points in the plane, neither separated nor hopeless.
 func toySet() isometry.Set {
-	return isometry.Set{Dim: 2, X: []float64{0, 0, 1.6, 0.4, 0.5, 1.7, 1.3, 1.2, 2.6, 1.9, 2.3, 0.2, 3.3, 1.0}, Class: []int{0, 0, 0, 1, 1, 1, 1}}
+	return isometry.Set{Dim: 2, X: []float64{0, 0, 1.6, 0.4, 0.5, 1.7, 1.3, 1.2, 2.6, 1.9, 2.3, 0.2, 3.3, 1.0},
+		Class: []int{0, 0, 0, 1, 1, 1, 1}}
 }
 
 // Isometry computes and writes everything of kindred theory isometry. Once ctx is
@@ -178,19 +179,23 @@ func (r *IsometryResult) extremes(trials []isometry.Trial) {
 	}
 }
 
-func isometryWrite(ctx context.Context, out *folder, r *IsometryResult, trials []isometry.Trial, o IsometryOptions) error {
+func isometryWrite(ctx context.Context, out *folder, r *IsometryResult, trials []isometry.Trial,
+	o IsometryOptions) error {
 	var rows [][]any
 	for _, t := range trials {
-		rows = append(rows, []any{t.F.Dim, t.F.N(), t.Searched, t.Loss, t.Found, t.Lower, t.Factor(), fmt.Sprint(t.F.X), fmt.Sprint(t.F.Class)})
+		rows = append(rows, []any{t.F.Dim, t.F.N(), t.Searched, t.Loss, t.Found, t.Lower, t.Factor(), fmt.Sprint(t.F.X),
+			fmt.Sprint(t.F.Class)})
 	}
-	if err := out.table("sets", []string{"dim", "points", "searched", "l_hn", "d_iso_found", "d_iso_lower", "factor", "x", "class"}, rows); err != nil {
+	if err := out.table("sets", []string{"dim", "points", "searched", "l_hn", "d_iso_found", "d_iso_lower", "factor",
+		"x", "class"}, rows); err != nil {
 		return err
 	}
 	rows = nil
 	for _, c := range r.Collapse {
 		rows = append(rows, []any{c.N, c.Dim, c.Classes, c.Error, c.Lower, c.Ratio, c.AtLeast, c.Own})
 	}
-	if err := out.table("collapse", []string{"points", "dim", "classes", "error", "lower", "diameter_ratio", "diameter_ratio_at_least", "class_ratio"}, rows); err != nil {
+	if err := out.table("collapse", []string{"points", "dim", "classes", "error", "lower", "diameter_ratio",
+		"diameter_ratio_at_least", "class_ratio"}, rows); err != nil {
 		return err
 	}
 	rows = nil
@@ -198,7 +203,8 @@ func isometryWrite(ctx context.Context, out *folder, r *IsometryResult, trials [
 		s := i + 2
 		rows = append(rows, []any{s, 2*s - 2, b, isometry.SimplicesFactor(s, 0.9), isometry.SimplicesFactor(s, 0.5)})
 	}
-	if err := out.table("simplices", []string{"s", "dim", "factor_every_direction", "factor_cover_0.9", "factor_cover_0.5"}, rows); err != nil {
+	if err := out.table("simplices",
+		[]string{"s", "dim", "factor_every_direction", "factor_cover_0.9", "factor_cover_0.5"}, rows); err != nil {
 		return err
 	}
 	toy, moves, err := r.toyFigure(ctx, o.Seed)
@@ -237,23 +243,29 @@ func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (report.Fig
 	h, _, _, _ := isometry.Haus(f, haus.G)
 	fh, _, _, _ := isometry.Haus(f, g)
 	hi, _, _ := isometry.Iso(d, haus.G.Distances())
-	r.Toy = map[string]float64{"l_hn": iso.Loss, "d_iso": iso.Found, "d_iso_lower": iso.Lower, "d_haus": h, "d_haus_lower": haus.Lower, "d_haus_of_d_iso's": fh, "d_iso_of_d_haus's": hi}
+	r.Toy = map[string]float64{"l_hn": iso.Loss, "d_iso": iso.Found, "d_iso_lower": iso.Lower, "d_haus": h,
+		"d_haus_lower": haus.Lower, "d_haus_of_d_iso's": fh, "d_iso_of_d_haus's": hi}
 	axes := func(title string) report.Axes {
-		return report.Axes{Title: title, Equal: true, Width: 330, Height: 290, XRange: report.Range{Min: -0.8, Max: 4.1}, YRange: report.Range{Min: -0.9, Max: 2.8}}
+		return report.Axes{Title: title, Equal: true, Width: 330, Height: 290,
+			XRange: report.Range{Min: -0.8, Max: 4.1}, YRange: report.Range{Min: -0.9, Max: 2.8}}
 	}
 	names := []string{"class 1", "class 2"}
 	points := report.Scatter{Axes: axes("the points f"), Names: names, Radius: 4}
 	for i := range f.N() {
-		points.X, points.Y, points.Class = append(points.X, f.Row(i)[0]), append(points.Y, f.Row(i)[1]), append(points.Class, f.Class[i])
+		points.X, points.Y, points.Class = append(points.X, f.Row(i)[0]), append(points.Y, f.Row(i)[1]),
+			append(points.Class, f.Class[i])
 	}
 	t := iso.Hard
 	a, p, n := f.Row(t.Anchor), f.Row(t.Positive), f.Row(t.Negative)
-	hard := report.Field{Axes: axes(fmt.Sprintf("hardest triplet, L_HN = %.3f", iso.Loss)), Names: []string{"anchor to positive", "anchor to negative"},
-		Arrows: []report.Arrow{{X: a[0], Y: a[1], U: p[0] - a[0], V: p[1] - a[1], Class: 0}, {X: a[0], Y: a[1], U: n[0] - a[0], V: n[1] - a[1], Class: 1}}}
+	hard := report.Field{Axes: axes(fmt.Sprintf("hardest triplet, L_HN = %.3f", iso.Loss)),
+		Names: []string{"anchor to positive", "anchor to negative"},
+		Arrows: []report.Arrow{{X: a[0], Y: a[1], U: p[0] - a[0], V: p[1] - a[1], Class: 0},
+			{X: a[0], Y: a[1], U: n[0] - a[0], V: n[1] - a[1], Class: 1}}}
 	move := func(title string, g isometry.Set) report.Figure {
 		q := report.Field{Axes: axes(title), Names: names}
 		for i := range f.N() {
-			q.Arrows = append(q.Arrows, report.Arrow{X: f.Row(i)[0], Y: f.Row(i)[1], U: g.Row(i)[0] - f.Row(i)[0], V: g.Row(i)[1] - f.Row(i)[1], Class: f.Class[i]})
+			q.Arrows = append(q.Arrows, report.Arrow{X: f.Row(i)[0], Y: f.Row(i)[1], U: g.Row(i)[0] - f.Row(i)[0],
+				V: g.Row(i)[1] - f.Row(i)[1], Class: f.Class[i]})
 		}
 		return q
 	}
@@ -267,7 +279,8 @@ func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (report.Fig
 		}
 	}
 	return report.Panels{Columns: 2, Figures: []report.Figure{points, hard,
-		move(fmt.Sprintf("to the nearest in d_iso, %.3f", iso.Found), g), move(fmt.Sprintf("to the nearest in d_haus, %.3f", h), haus.G)}}, rows, nil
+		move(fmt.Sprintf("to the nearest in d_iso, %.3f", iso.Found), g),
+		move(fmt.Sprintf("to the nearest in d_haus, %.3f", h), haus.G)}}, rows, nil
 }
 
 // alignTo turns, mirrors and shifts g in the plane onto f as well as it can
@@ -314,7 +327,8 @@ func alignTo(f, g isometry.Set) isometry.Set {
 // factorFigure counts factors, by dimension.
 func factorFigure(trials []isometry.Trial) report.Figure {
 	const lo, hi, bins = 0.5, 1.6, 22
-	b := report.Bars{Axes: report.Axes{X: "d_iso(f, TS) / L_HN, as found (lower end of the bin)", Y: "share of the sets", Width: 620, Height: 280}}
+	b := report.Bars{Axes: report.Axes{X: "d_iso(f, TS) / L_HN, as found (lower end of the bin)",
+		Y: "share of the sets", Width: 620, Height: 280}}
 	for k := range bins {
 		b.Groups = append(b.Groups, fmt.Sprintf("%.2f", lo+(hi-lo)*float64(k)/bins))
 	}
@@ -337,7 +351,8 @@ func factorFigure(trials []isometry.Trial) report.Figure {
 }
 
 func simplicesFigure(r *IsometryResult) report.Figure {
-	l := report.Lines{Axes: report.Axes{X: "s, points of each simplex (2s - 2 dimensions)", Y: "d_iso / L_HN is at least", Width: 480, Height: 280},
+	l := report.Lines{Axes: report.Axes{X: "s, points of each simplex (2s - 2 dimensions)",
+		Y: "d_iso / L_HN is at least", Width: 480, Height: 280},
 		Refs: []report.Ref{{Name: "theorem 3: at most 2", At: 2}}}
 	for _, cover := range []float64{1, 0.9, 0.5} {
 		c := report.Curve{Name: fmt.Sprintf("far points within %.0f° of every direction", math.Acos(cover)*180/math.Pi)}
@@ -351,7 +366,8 @@ func simplicesFigure(r *IsometryResult) report.Figure {
 
 func collapseFigure(r *IsometryResult) report.Figure {
 	panel := func(title string, get func(isometry.Collapse) float64) report.Figure {
-		h := report.Heat{Axes: report.Axes{Title: title, X: "points N", Y: "dimensions", Width: 420, Height: 300}, Scale: report.Range{Min: 0, Max: 1.1}, Numbers: 2}
+		h := report.Heat{Axes: report.Axes{Title: title, X: "points N", Y: "dimensions", Width: 420, Height: 300},
+			Scale: report.Range{Min: 0, Max: 1.1}, Numbers: 2}
 		for _, n := range collapseN {
 			name := fmt.Sprint(n)
 			if n == 72 || n == 1800 {

@@ -84,14 +84,16 @@ func (o LiveOptions) snapshots() ([]snapshot, error) {
 			sets = append(sets, set)
 		}
 		if set == o.Set || (o.Set == "" && set == sets[0]) {
-			out = append(out, snapshot{"epoch " + strings.TrimLeft(epoch[:len(epoch)-1], "0") + epoch[len(epoch)-1:], e, strings.TrimSuffix(e, "embeddings.npy") + "labels.csv"})
+			out = append(out, snapshot{"epoch " + strings.TrimLeft(epoch[:len(epoch)-1], "0") + epoch[len(epoch)-1:], e,
+				strings.TrimSuffix(e, "embeddings.npy") + "labels.csv"})
 		}
 	}
 	switch {
 	case len(files) == 0:
 		return nil, fmt.Errorf("%s holds no snapshots: train with --set eval.keep=true", o.Run)
 	case len(out) < 2:
-		return nil, fmt.Errorf("%s holds %d snapshots of the set %q; there are the sets %s", o.Run, len(out), o.Set, strings.Join(sets, ", "))
+		return nil, fmt.Errorf("%s holds %d snapshots of the set %q; there are the sets %s", o.Run, len(out), o.Set,
+			strings.Join(sets, ", "))
 	}
 	return out, nil
 }
@@ -171,18 +173,21 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 			return nil, fmt.Errorf("%s: no anchor has both a positive and a negative", s.embeddings)
 		}
 		for i := range scatter.Anchor {
-			rows = append(rows, []any{s.name, scatter.Anchor[i], scatter.Positive[i], scatter.Negative[i], scatter.AP[i], scatter.AN[i], scatter.Gamma[i]})
+			rows = append(rows, []any{s.name, scatter.Anchor[i], scatter.Positive[i], scatter.Negative[i],
+				scatter.AP[i], scatter.AN[i], scatter.Gamma[i]})
 		}
 		scatters = append(scatters, scatter)
 		r.Anchors = len(scatter.Anchor)
-		r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP), AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
+		r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP),
+			AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
 		last = scatter
 		progress("checkpoints", k+1, len(snaps))
 		if err := stopped(ctx, s.name); err != nil {
 			return nil, err
 		}
 	}
-	if err := out.table("triplets", []string{"checkpoint", "anchor", "positive", "negative", "s_ap", "s_an", "gamma"}, rows); err != nil {
+	if err := out.table("triplets", []string{"checkpoint", "anchor", "positive", "negative", "s_ap", "s_an", "gamma"},
+		rows); err != nil {
 		return nil, err
 	}
 	frames, err := film(ctx, l, config, r.Frames, scatters)
@@ -205,7 +210,8 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 
 // film draws every checkpoint on the same part of the square: from where nearly
 // all triplets of all checkpoints begin up to (1, 1).
-func film(ctx context.Context, l field.Loss, c field.Config, names []LiveFrame, scatters []field.Scatter) ([]report.Frame, error) {
+func film(ctx context.Context, l field.Loss, c field.Config, names []LiveFrame,
+	scatters []field.Scatter) ([]report.Frame, error) {
 	var all []float64
 	for _, s := range scatters {
 		all = append(append(all, s.AP...), s.AN...)
@@ -240,22 +246,34 @@ func mean(x []float64) float64 {
 }
 
 func livePage(r *LiveResult, frames []report.Frame) report.Page {
-	t := report.Table{Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"}, {Name: "mean S_ap"}, {Name: "mean S_an"}, {Name: "mean γ"},
-		{Name: "down right", Group: "moved until the next (%)"}, {Name: "up right", Group: "moved until the next (%)"}, {Name: "down left", Group: "moved until the next (%)"}, {Name: "up left", Group: "moved until the next (%)"}, {Name: "agreement"}},
-		Note: "Agreement: mean cosine between a triplet's movement and the field's arrow at its position, with its own γ. 1 is perfect, 0 is chance."}
+	t := report.Table{Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"}, {Name: "mean S_ap"},
+		{Name: "mean S_an"}, {Name: "mean γ"},
+		{Name: "down right", Group: "moved until the next (%)"}, {Name: "up right", Group: "moved until the next (%)"},
+		{Name: "down left", Group: "moved until the next (%)"}, {Name: "up left", Group: "moved until the next (%)"},
+		{Name: "agreement"}},
+		Note: "Agreement: mean cosine between a triplet's movement and the field's arrow at its position, with its " +
+			"own γ. 1 is perfect, 0 is chance."}
 	for i, f := range r.Frames {
-		cells := []report.Cell{report.T(f.Name), report.Num(100*f.Right, 1), report.Num(f.AP, 3), report.Num(f.AN, 3), report.Num(f.Gamma, 3)}
+		cells := []report.Cell{report.T(f.Name), report.Num(100*f.Right, 1), report.Num(f.AP, 3), report.Num(f.AN, 3),
+			report.Num(f.Gamma, 3)}
 		if i+1 < len(r.Frames) {
-			cells = append(cells, report.Num(100*f.Moves.DownRight, 1), report.Num(100*f.Moves.UpRight, 1), report.Num(100*f.Moves.DownLeft, 1), report.Num(100*f.Moves.UpLeft, 1), report.Num(f.Agree, 2))
+			cells = append(cells, report.Num(100*f.Moves.DownRight, 1), report.Num(100*f.Moves.UpRight, 1),
+				report.Num(100*f.Moves.DownLeft, 1), report.Num(100*f.Moves.UpLeft, 1), report.Num(f.Agree, 2))
 		} else {
 			cells = append(cells, report.Blank(), report.Blank(), report.Blank(), report.Blank(), report.Blank())
 		}
 		t.Rows = append(t.Rows, report.Row{Cells: cells})
 	}
-	return report.Page{Title: "Triplets while training", Lead: "For each anchor, the most similar sample of its class and the most similar one of another class, as a point of the triplet scatter diagram, at every checkpoint (Xuan et al. 2020, figure 6).",
+	return report.Page{Title: "Triplets while training",
+		Lead: "For each anchor, the most similar sample of its class and the most similar one of another class, as a " +
+			"point of the triplet scatter diagram, at every checkpoint (Xuan et al. 2020, figure 6).",
 		Sections: []report.Section{
-			{Title: "The film", Blocks: []report.Block{report.Text("Below the diagonal a triplet is right: the anchor would be recognised. The arrows show where one step of the loss (" + r.Loss + ") moves triplets from each place, with the checkpoint's mean γ. A cloud that moves to the upper right corner is a collapse."),
-				report.Steps{Frames: frames, Caption: "Use the slider, or press play. All checkpoints show the same part of the diagram, the part that contains the triplets."}}},
+			{Title: "The film", Blocks: []report.Block{report.Text("Below the diagonal a triplet is right: the " +
+				"anchor would be recognised. The arrows show where one step of the loss (" + r.Loss +
+				") moves triplets from each place, with the checkpoint's mean γ. A cloud that moves to the upper " +
+				"right corner is a collapse."),
+				report.Steps{Frames: frames, Caption: "Use the slider, or press play. All checkpoints show the same " +
+					"part of the diagram, the part that contains the triplets."}}},
 			{Title: "As numbers", Blocks: []report.Block{t}},
 		}, Footer: "kindred theory live"}
 }

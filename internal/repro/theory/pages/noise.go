@@ -128,7 +128,8 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 			if se > 0 {
 				r.WorstZ = max(r.WorstZ, math.Abs(mean-best.Value)/se)
 			}
-			r.Minima = append(r.Minima, NoiseMinimum{l.String(), p, best.Value, best.Widest(), noise.Modes(m, best.Distances, 0.5), mean, se})
+			r.Minima = append(r.Minima,
+				NoiseMinimum{l.String(), p, best.Value, best.Widest(), noise.Modes(m, best.Distances, 0.5), mean, se})
 			if p == 0.85 && l.Kind != noise.Contrastive && o.Dim == 2 {
 				pictures = append(pictures, arrangement(m, best.Points, fmt.Sprintf("%s, p = %g", l, p)))
 			}
@@ -165,7 +166,8 @@ func noiseFirst(ctx context.Context, r *NoiseResult, tick func(string) error) ([
 			if err != nil {
 				return nil, err
 			}
-			r.First = append(r.First, FirstN{t, p, noise.FirstPreferred(triplet), noise.FirstPreferred(margin), noise.MarginRank(t, p, 5000)})
+			r.First = append(r.First, FirstN{t, p, noise.FirstPreferred(triplet), noise.FirstPreferred(margin),
+				noise.MarginRank(t, p, 5000)})
 			if (t == 2 || t == 5) && (p == 0.55 || p == 0.75 || p == 0.95) {
 				c := report.Curve{Name: fmt.Sprintf("t = %d, p = %g", t, p)}
 				for _, v := range triplet[:150] {
@@ -191,11 +193,16 @@ func noiseCases(ctx context.Context, r *NoiseResult, o NoiseOptions, tick func(s
 		search     noise.Search
 	}{
 		{"triplet, 6 points in 2 dimensions", "collapses", 2, 3, 0.8, noise.Loss{}, noise.Search{Dim: 2}},
-		{"triplet, 6 points in 5 dimensions", "wide at the same cost: with n - 1 dimensions a class can be a simplex of any size", 2, 3, 0.8, noise.Loss{}, noise.Search{Dim: 5}},
-		{"contrastive, 4 classes, p = 0.6", "pushed apart: two points of a class agree less often than not", 4, 3, 0.6, noise.Loss{Kind: noise.Contrastive}, noise.Search{Dim: 11}},
-		{"contrastive, 4 classes, p = 0.8", "collapses: they agree more often than not", 4, 3, 0.8, noise.Loss{Kind: noise.Contrastive}, noise.Search{Dim: 11}},
-		{"margin, beta held at 1.2, alpha 0.2", "kept at beta - alpha = 1: five margins wide", 2, 2, 0.8, noise.Loss{Kind: noise.Margin, Alpha: 0.2}, noise.Search{Dim: 3, Beta: 1.2}},
-		{"triplet with self-pairs, 8 points, p = 0.6", "wide: the self-pairs of the paper's sum push", 2, 4, 0.6, noise.Loss{Self: true}, noise.Search{Dim: 2}},
+		{"triplet, 6 points in 5 dimensions", "wide at the same cost: with n - 1 dimensions a class can be a simplex " +
+			"of any size", 2, 3, 0.8, noise.Loss{}, noise.Search{Dim: 5}},
+		{"contrastive, 4 classes, p = 0.6", "pushed apart: two points of a class agree less often than not", 4, 3, 0.6,
+			noise.Loss{Kind: noise.Contrastive}, noise.Search{Dim: 11}},
+		{"contrastive, 4 classes, p = 0.8", "collapses: they agree more often than not", 4, 3, 0.8,
+			noise.Loss{Kind: noise.Contrastive}, noise.Search{Dim: 11}},
+		{"margin, beta held at 1.2, alpha 0.2", "kept at beta - alpha = 1: five margins wide", 2, 2, 0.8,
+			noise.Loss{Kind: noise.Margin, Alpha: 0.2}, noise.Search{Dim: 3, Beta: 1.2}},
+		{"triplet with self-pairs, 8 points, p = 0.6", "wide: the self-pairs of the paper's sum push", 2, 4, 0.6,
+			noise.Loss{Self: true}, noise.Search{Dim: 2}},
 	} {
 		m, err := noise.Balanced(c.t, c.s, c.p)
 		if err != nil {
@@ -232,7 +239,8 @@ func arrangement(m noise.Model, p noise.Points, title string) report.Figure {
 }
 
 func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.Figure, gap []report.Curve) error {
-	diam := report.Lines{Axes: report.Axes{X: "p, how often a label is right", Y: "widest class (margins)", Width: 520, Height: 300}, Marks: true}
+	diam := report.Lines{Axes: report.Axes{X: "p, how often a label is right", Y: "widest class (margins)", Width: 520,
+		Height: 300}, Marks: true}
 	var rows [][]any
 	for i, m := range r.Minima {
 		if i%len(noiseP) == 0 {
@@ -242,10 +250,12 @@ func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.F
 		c.X, c.Y = append(c.X, m.P), append(c.Y, m.Diameter)
 		rows = append(rows, []any{m.Loss, m.P, m.Value, m.Diameter, fmt.Sprint(m.Groups), m.Drawn, m.StdErr})
 	}
-	if err := out.table("minima", []string{"loss", "p", "value", "diameter", "groups", "monte_carlo", "stderr"}, rows); err != nil {
+	if err := out.table("minima", []string{"loss", "p", "value", "diameter", "groups", "monte_carlo", "stderr"},
+		rows); err != nil {
 		return err
 	}
-	modes := report.Lines{Axes: report.Axes{X: "n, points in all", Y: "saved by two modes, per point", LogX: true, Width: 520, Height: 300}, Curves: gap, Refs: []report.Ref{{At: 0}}}
+	modes := report.Lines{Axes: report.Axes{X: "n, points in all", Y: "saved by two modes, per point", LogX: true,
+		Width: 520, Height: 300}, Curves: gap, Refs: []report.Ref{{At: 0}}}
 	var gaps [][]any
 	for _, c := range gap {
 		for i := range c.X {
@@ -299,8 +309,10 @@ func farFigures() (settle, weights report.Lines) {
 			order[i] = i % 2
 		}
 	}
-	settle = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours", Y: "distance it settles at (margins)", Width: 400, Height: 260}, Marks: true}
-	weights = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours", Y: "probability", Width: 400, Height: 260}, Marks: true}
+	settle = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours",
+		Y: "distance it settles at (margins)", Width: 400, Height: 260}, Marks: true}
+	weights = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours", Y: "probability", Width: 400,
+		Height: 260}, Marks: true}
 	for _, p := range []float64{0.7, 0.95} {
 		s := report.Curve{Name: fmt.Sprintf("p = %g", p)}
 		pull := report.Curve{Name: fmt.Sprintf("pull, p = %g", p)}

@@ -109,7 +109,8 @@ func TestIsometry(t *testing.T) {
 		t.Skip("computes the map of collapse")
 	}
 	p, end := progressOf(t)
-	r, err := Isometry(context.Background(), IsometryOptions{Random: 60, Searches: 3, Steps: 5, Iterations: 2, Seed: 2}, t.TempDir(), p)
+	r, err := Isometry(context.Background(), IsometryOptions{Random: 60, Searches: 3, Steps: 5, Iterations: 2, Seed: 2},
+		t.TempDir(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,8 @@ func TestIsometry(t *testing.T) {
 func TestField(t *testing.T) {
 	same(t, func(dir string) (any, *Output) {
 		p, end := progressOf(t)
-		r, err := Field(context.Background(), FieldOptions{Losses: []string{"second", "triplet", "multisimilarity"}, Gammas: []float64{0.5}, Entangle: []float64{0.4}, Grid: 40, Seed: 2}, dir, p)
+		r, err := Field(context.Background(), FieldOptions{Losses: []string{"second", "triplet", "multisimilarity"},
+			Gammas: []float64{0.5}, Entangle: []float64{0.4}, Grid: 40, Seed: 2}, dir, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +143,8 @@ func TestField(t *testing.T) {
 }
 
 func TestFieldLossByName(t *testing.T) {
-	for _, name := range []string{"first", "second", "vanilla", "triplet", "contrastive", "margin", "nca", "nca2", "npair", "multisimilarity"} {
+	for _, name := range []string{"first", "second", "vanilla", "triplet", "contrastive", "margin", "nca", "nca2",
+		"npair", "multisimilarity"} {
 		l, err := FieldLoss(name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -215,7 +218,8 @@ func writeRun(t *testing.T, dir string, epochs int) []string {
 		}
 		stem := filepath.Join(dir, "snapshots", fmt.Sprintf("%04d_test_", e+1))
 		files = append(files, stem+"embeddings.npy")
-		if err := atomic.WriteFile(stem+"embeddings.npy", func(w io.Writer) error { return embedding.WriteNPY(w, x) }); err != nil {
+		if err := atomic.WriteFile(stem+"embeddings.npy",
+			func(w io.Writer) error { return embedding.WriteNPY(w, x) }); err != nil {
 			t.Fatal(err)
 		}
 		if err := atomic.WriteFile(stem+"labels.csv", func(w io.Writer) error {
@@ -237,7 +241,8 @@ func TestLive(t *testing.T) {
 	run := t.TempDir()
 	files := writeRun(t, run, 3)
 	var byRun string
-	for k, o := range []LiveOptions{{Run: run}, {Embeddings: files, Labels: strings.Replace(files[0], "embeddings.npy", "labels.csv", 1)}} {
+	for k, o := range []LiveOptions{{Run: run},
+		{Embeddings: files, Labels: strings.Replace(files[0], "embeddings.npy", "labels.csv", 1)}} {
 		p, end := progressOf(t)
 		r, err := Live(context.Background(), o, t.TempDir(), p)
 		if err != nil {
@@ -245,7 +250,8 @@ func TestLive(t *testing.T) {
 		}
 		end()
 		checkFiles(t, r.Output)
-		if len(r.Frames) != 3 || r.Frames[2].Right <= r.Frames[0].Right || r.Frames[2].AN >= 1 || r.Frames[0].Name == "" {
+		if len(r.Frames) != 3 || r.Frames[2].Right <= r.Frames[0].Right || r.Frames[2].AN >= 1 ||
+			r.Frames[0].Name == "" {
 			t.Errorf("%+v", r.Frames)
 		}
 		if k == 0 && r.Frames[0].Name != "epoch 1" {
@@ -286,7 +292,8 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	nop := func(string, int, int) {}
-	if _, err := Noise(ctx, NoiseOptions{PerClass: 2, Restarts: 1, Draws: 10}, t.TempDir(), nop); !errors.Is(err, context.Canceled) {
+	if _, err := Noise(ctx, NoiseOptions{PerClass: 2, Restarts: 1, Draws: 10}, t.TempDir(), nop); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("noise: %v", err)
 	}
 	if _, err := Isometry(ctx, IsometryOptions{Random: 5}, t.TempDir(), nop); !errors.Is(err, context.Canceled) {
