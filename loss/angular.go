@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // Angular bounds the angle at the negative in the triangle of anchor, positive
@@ -19,7 +20,7 @@ import (
 // Wang et al. 2017, "Deep metric learning with angular loss", in its N-pair
 // form (equation 7).
 type Angular struct {
-	Degrees Optional // alpha, default 40
+	Degrees opt.Float // alpha, default 40
 	Reduce  Reduction
 }
 

@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
+)
 
 // Circle weights every similarity by its distance from its optimum:
 //
@@ -13,8 +16,8 @@ import "github.com/kindred-ml/kindred/internal/pair"
 // Sun et al. 2020, "Circle loss: a unified perspective of pair similarity
 // optimization".
 type Circle struct {
-	Margin Optional // m, default 0.4
-	Gamma  Optional // default 80
+	Margin opt.Float // m, default 0.4
+	Gamma  opt.Float // default 80
 	Reduce Reduction
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // classifier is the part that softmax losses over class weights share:
@@ -36,8 +37,8 @@ func (*classifier) set(s *Set, scale, own, slope float64) {
 // Zhai and Wu 2019, "Classification is a strong baseline for deep metric
 // learning"; Wang et al. 2017, "NormFace".
 type NormSoftmax struct {
-	Temperature Optional // default 0.05
-	Rate        Optional // learning rate of the class weights, default the network's
+	Temperature opt.Float // default 0.05
+	Rate        opt.Float // learning rate of the class weights, default the network's
 	Reduce      Reduction
 	classifier
 }
@@ -68,9 +69,9 @@ func (l *NormSoftmax) Set(s *Set) {
 // Wang et al. 2018, "CosFace: large margin cosine loss for deep face
 // recognition".
 type CosFace struct {
-	Margin Optional // m, default 0.35
-	Scale  Optional // s, default 64
-	Rate   Optional // learning rate of the class weights, default the network's
+	Margin opt.Float // m, default 0.35
+	Scale  opt.Float // s, default 64
+	Rate   opt.Float // learning rate of the class weights, default the network's
 	Reduce Reduction
 	classifier
 }
@@ -103,9 +104,9 @@ func (l *CosFace) Set(s *Set) {
 // Deng et al. 2019, "ArcFace: additive angular margin loss for deep face
 // recognition".
 type ArcFace struct {
-	Margin Optional // m in radians, default 0.5
-	Scale  Optional // s, default 64
-	Rate   Optional // learning rate of the class weights, default the network's
+	Margin opt.Float // m in radians, default 0.5
+	Scale  opt.Float // s, default 64
+	Rate   opt.Float // learning rate of the class weights, default the network's
 	Reduce Reduction
 	classifier
 }

@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
+)
 
 // Contrastive pulls positives together and pushes negatives a margin away:
 //
@@ -13,8 +16,8 @@ import "github.com/kindred-ml/kindred/internal/pair"
 // Hadsell et al. 2006, "Dimensionality reduction by learning an invariant
 // mapping", in the linear form common in metric learning.
 type Contrastive struct {
-	Margin  Optional // default 0.5
-	Squared bool     // default Euclidean
+	Margin  opt.Float // default 0.5
+	Squared bool      // default Euclidean
 	Reduce  Reduction
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // GeneralizedLifted compares soft maxima over an anchor's pairs:
@@ -15,7 +16,7 @@ import (
 //
 // Hermans et al. 2017, "In defense of the triplet loss".
 type GeneralizedLifted struct {
-	Margin Optional // default 1
+	Margin opt.Float // default 1
 	Reduce Reduction
 }
 
@@ -60,7 +61,7 @@ func (l GeneralizedLifted) Set(s *Set) {
 // Song et al. 2016, "Deep metric learning via lifted structured feature
 // embedding".
 type Lifted struct {
-	Margin Optional // default 1
+	Margin opt.Float // default 1
 	Reduce Reduction
 }
 

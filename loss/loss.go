@@ -161,9 +161,3 @@ func (r Reduction) Scale(terms, active int) float64 {
 	}
 	return 1 / float64(max(terms, 1))
 }
-
-// Optional is a number whose default is not 0.
-type Optional = pair.Optional
-
-// Value returns an Optional that is set to x.
-func Value(x float64) Optional { return pair.Set(x) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // Margin keeps positives inside and negatives outside a learned distance beta,
@@ -18,11 +19,11 @@ import (
 //
 // Wu et al. 2017, "Sampling matters in deep embedding learning".
 type Margin struct {
-	Alpha   Optional // margin, default 0.2
-	Beta    Optional // start of beta, default 1.2
-	Rate    Optional // learning rate of beta, default 5e-4
-	Single  bool     // one beta for all classes
-	Squared bool     // default Euclidean
+	Alpha   opt.Float // margin, default 0.2
+	Beta    opt.Float // start of beta, default 1.2
+	Rate    opt.Float // learning rate of beta, default 5e-4
+	Single  bool      // one beta for all classes
+	Squared bool      // default Euclidean
 	Reduce  Reduction
 
 	beta *Param

@@ -3,6 +3,7 @@ package loss
 import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // MultiSimilarity weights each pair by how it compares with the other pairs of
@@ -17,9 +18,9 @@ import (
 // Wang et al. 2019, "Multi-similarity loss with general pair weighting for deep
 // metric learning".
 type MultiSimilarity struct {
-	Alpha  Optional // default 2
-	Beta   Optional // default 50
-	Lambda Optional // default 0.5
+	Alpha  opt.Float // default 2
+	Beta   opt.Float // default 50
+	Lambda opt.Float // default 0.5
 	Reduce Reduction
 }
 

@@ -3,6 +3,7 @@ package loss
 import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // NPair compares a positive with all chosen negatives at once:
@@ -37,7 +38,7 @@ func (NPair) Set(s *Set) { ratio(s, 1) }
 // Chen et al. 2020, "A simple framework for contrastive learning of visual
 // representations", with labels; Sohn 2016 and van den Oord et al. 2018.
 type NTXent struct {
-	Temperature Optional // default 0.07
+	Temperature opt.Float // default 0.07
 	Reduce      Reduction
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // ProxyNCA compares embeddings with one learnable proxy per class:
@@ -18,8 +19,8 @@ import (
 // Movshovitz-Attias et al. 2017, "No fuss distance metric learning using
 // proxies".
 type ProxyNCA struct {
-	Scale  Optional // default 3
-	Rate   Optional // learning rate of the proxies, default the network's
+	Scale  opt.Float // default 3
+	Rate   opt.Float // learning rate of the proxies, default the network's
 	Reduce Reduction
 	proxies
 }
@@ -62,9 +63,9 @@ func (l *ProxyNCA) Set(s *Set) {
 //
 // Kim et al. 2020, "Proxy anchor loss for deep metric learning".
 type ProxyAnchor struct {
-	Alpha  Optional // default 32
-	Delta  Optional // margin, default 0.1
-	Rate   Optional // learning rate of the proxies, default the network's
+	Alpha  opt.Float // default 32
+	Delta  opt.Float // margin, default 0.1
+	Rate   opt.Float // learning rate of the proxies, default the network's
 	Reduce Reduction
 	proxies
 }
@@ -119,11 +120,11 @@ func (l *ProxyAnchor) Set(s *Set) {
 // Qian et al. 2019, "SoftTriple loss: deep metric learning without triplet
 // sampling".
 type SoftTriple struct {
-	La      Optional // default 20
-	Gamma   Optional // default 0.1
-	Delta   Optional // margin, default 0.01
-	Centers int      // per class, default 10
-	Rate    Optional // learning rate of the centres, default the network's
+	La      opt.Float // default 20
+	Gamma   opt.Float // default 0.1
+	Delta   opt.Float // margin, default 0.01
+	Centers int       // per class, default 10
+	Rate    opt.Float // learning rate of the centres, default the network's
 	Reduce  Reduction
 	proxies
 }

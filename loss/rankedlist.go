@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // RankedList keeps positives within alpha - m and negatives beyond alpha:
@@ -18,11 +19,11 @@ import (
 //
 // Wang et al. 2019, "Ranked list loss for deep metric learning".
 type RankedList struct {
-	Alpha     Optional // default 1.2
-	Margin    Optional // m, default 0.4
-	PosWeight Optional // T_p, default 0
-	NegWeight Optional // T_n, default 10
-	Imbalance Optional // l, default 0.5
+	Alpha     opt.Float // default 1.2
+	Margin    opt.Float // m, default 0.4
+	PosWeight opt.Float // T_p, default 0
+	NegWeight opt.Float // T_n, default 10
+	Imbalance opt.Float // l, default 0.5
 	Reduce    Reduction
 }
 

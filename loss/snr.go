@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
+)
 
 // SNRContrastive is a contrastive loss on the ratio of noise to signal:
 //
@@ -16,7 +19,7 @@ import "github.com/kindred-ml/kindred/internal/pair"
 // metric learning", without its zero-mean regulariser, which is
 // objective.Options.ZeroMean here.
 type SNRContrastive struct {
-	Margin Optional // default 1
+	Margin opt.Float // default 1
 	Reduce Reduction
 }
 

@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
+)
 
 // SupCon is the supervised contrastive loss:
 //
@@ -11,7 +14,7 @@ import "github.com/kindred-ml/kindred/internal/pair"
 //
 // Khosla et al. 2020, "Supervised contrastive learning", in the form L_out.
 type SupCon struct {
-	Temperature Optional // default 0.1
+	Temperature opt.Float // default 0.1
 	Reduce      Reduction
 }
 

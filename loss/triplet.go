@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
+)
 
 // Triplet wants the positive to be nearer than the negative by a margin:
 //
@@ -12,8 +15,8 @@ import "github.com/kindred-ml/kindred/internal/pair"
 //
 // Schroff et al. 2015, "FaceNet".
 type Triplet struct {
-	Margin    Optional // default 0.2
-	Euclidean bool     // default squared
+	Margin    opt.Float // default 0.2
+	Euclidean bool      // default squared
 	Reduce    Reduction
 }
 

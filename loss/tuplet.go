@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // TupletMargin compares a positive, whose angle is reduced by a slack, with all
@@ -17,8 +18,8 @@ import (
 //
 // Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
 type TupletMargin struct {
-	Scale  Optional // s, default 64
-	Slack  Optional // in radians, default 0.1
+	Scale  opt.Float // s, default 64
+	Slack  opt.Float // in radians, default 0.1
 	Reduce Reduction
 }
 

@@ -1,6 +1,9 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
+import (
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
+)
 
 // IntraPairVariance pulls outlying similarities towards the batch's means:
 //
@@ -12,8 +15,8 @@ import "github.com/kindred-ml/kindred/internal/pair"
 //
 // Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
 type IntraPairVariance struct {
-	PosEpsilon Optional // default 0.01
-	NegEpsilon Optional // default 0.01
+	PosEpsilon opt.Float // default 0.01
+	NegEpsilon opt.Float // default 0.01
 }
 
 // Measure implements Loss.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // tableOf compares random unit embeddings with labels in turn.
@@ -136,7 +137,7 @@ func TestFaceNetNegativeIsUniformInsideTheMargin(t *testing.T) {
 			}
 			return math.Pow(distanceOf(table, i, j), 2)
 		}
-		compare(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: Value(0.4),
+		compare(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: opt.Of(0.4),
 			Euclidean: euclidean, Seed: 5}, negatives, func(i, j int) float64 {
 			farthest := 0.0
 			for p := range labels {
@@ -166,9 +167,9 @@ func TestDistanceWeights(t *testing.T) {
 	}{
 		{"defaults", 6, Config{}},
 		{"low dimension", 2, Config{}},
-		{"capped", 16, Config{MaxWeight: Value(3)}},
-		{"up to the pole", 5, Config{Cutoff: Value(2), Nearest: Value(0.1)}},
-		{"narrow", 8, Config{Cutoff: Value(1.1), Nearest: Value(0.9)}},
+		{"capped", 16, Config{MaxWeight: opt.Of(3)}},
+		{"up to the pole", 5, Config{Cutoff: opt.Of(2), Nearest: opt.Of(0.1)}},
+		{"narrow", 8, Config{Cutoff: opt.Of(1.1), Nearest: opt.Of(0.9)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			table, labels := tableOf(t, 26, tc.dim, 3, 6)

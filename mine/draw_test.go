@@ -3,6 +3,8 @@ package mine
 import (
 	"math"
 	"testing"
+
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // TestDraw: the first whose cumulative weight exceeds x, never one of weight 0.
@@ -35,11 +37,11 @@ func TestDraw(t *testing.T) {
 func TestDensity(t *testing.T) {
 	for _, cfg := range []Config{
 		{},
-		{MaxWeight: Value(2)},
-		{Nearest: Value(0.9), Cutoff: Value(0.9)},
-		{Nearest: Value(0), Cutoff: Value(1.5)},
-		{Nearest: Value(0.2), Cutoff: Value(1.9)},
-		{Nearest: Value(0.3), Cutoff: Value(2)},
+		{MaxWeight: opt.Of(2)},
+		{Nearest: opt.Of(0.9), Cutoff: opt.Of(0.9)},
+		{Nearest: opt.Of(0), Cutoff: opt.Of(1.5)},
+		{Nearest: opt.Of(0.2), Cutoff: opt.Of(1.9)},
+		{Nearest: opt.Of(0.3), Cutoff: opt.Of(2)},
 	} {
 		for _, dim := range []int{2, 3, 16, 512} {
 			nearest, cutoff := cfg.Reach()
@@ -104,8 +106,8 @@ func TestPrepareFollowsTheConfiguration(t *testing.T) {
 		return d.logWeights(v, 2, idx, w)
 	}
 	first := at(Config{}, 8)
-	if at(Config{}, 16) == first || at(Config{Nearest: Value(1)}, 8) == first ||
-		at(Config{MaxWeight: Value(1.01)}, 8) == first {
+	if at(Config{}, 16) == first || at(Config{Nearest: opt.Of(1)}, 8) == first ||
+		at(Config{MaxWeight: opt.Of(1.01)}, 8) == first {
 		t.Error("a setting was not heeded")
 	}
 	if got := at(Config{}, 8); got != first {
@@ -114,25 +116,25 @@ func TestPrepareFollowsTheConfiguration(t *testing.T) {
 }
 
 func TestConfigCheck(t *testing.T) {
-	inf, nan := Value(math.Inf(1)), Value(math.NaN())
+	inf, nan := opt.Of(math.Inf(1)), opt.Of(math.NaN())
 	for name, tc := range map[string]struct {
 		cfg Config
 		ok  bool
 	}{
 		"defaults": {Config{}, true},
-		"zeros":    {Config{Margin: Value(0), Epsilon: Value(0), Nearest: Value(0)}, true},
-		"large": {Config{Margin: Value(1e9), Epsilon: Value(1e9), Cutoff: Value(1e9),
-			MaxWeight: Value(math.MaxFloat64)}, true},
-		"nearest at the cutoff":              {Config{Nearest: Value(1.4)}, true},
-		"both given and equal":               {Config{Nearest: Value(0.7), Cutoff: Value(0.7)}, true},
-		"a cutoff below the default nearest": {Config{Cutoff: Value(0.3)}, true},
-		"nearest beyond":                     {Config{Nearest: Value(1.41)}, false},
-		"nearest beyond given":               {Config{Nearest: Value(0.71), Cutoff: Value(0.7)}, false},
-		"cutoff 0":                           {Config{Cutoff: Value(0)}, false},
-		"max_weight 0":                       {Config{MaxWeight: Value(0)}, false},
-		"negative margin":                    {Config{Margin: Value(-1e-9)}, false},
-		"negative epsilon":                   {Config{Epsilon: Value(-1e-9)}, false},
-		"negative nearest":                   {Config{Nearest: Value(-1e-9)}, false},
+		"zeros":    {Config{Margin: opt.Of(0), Epsilon: opt.Of(0), Nearest: opt.Of(0)}, true},
+		"large": {Config{Margin: opt.Of(1e9), Epsilon: opt.Of(1e9), Cutoff: opt.Of(1e9),
+			MaxWeight: opt.Of(math.MaxFloat64)}, true},
+		"nearest at the cutoff":              {Config{Nearest: opt.Of(1.4)}, true},
+		"both given and equal":               {Config{Nearest: opt.Of(0.7), Cutoff: opt.Of(0.7)}, true},
+		"a cutoff below the default nearest": {Config{Cutoff: opt.Of(0.3)}, true},
+		"nearest beyond":                     {Config{Nearest: opt.Of(1.41)}, false},
+		"nearest beyond given":               {Config{Nearest: opt.Of(0.71), Cutoff: opt.Of(0.7)}, false},
+		"cutoff 0":                           {Config{Cutoff: opt.Of(0)}, false},
+		"max_weight 0":                       {Config{MaxWeight: opt.Of(0)}, false},
+		"negative margin":                    {Config{Margin: opt.Of(-1e-9)}, false},
+		"negative epsilon":                   {Config{Epsilon: opt.Of(-1e-9)}, false},
+		"negative nearest":                   {Config{Nearest: opt.Of(-1e-9)}, false},
 		"infinite margin":                    {Config{Margin: inf}, false},
 		"infinite cutoff":                    {Config{Cutoff: inf}, false},
 		"infinite max_weight":                {Config{MaxWeight: inf}, false},
@@ -184,8 +186,8 @@ func TestFaceNetAmongNearPoints(t *testing.T) {
 	table.Groups.Build(labels, labels, true)
 	table.Load(0, len(labels))
 	for _, cfg := range []Config{
-		{Negatives: FaceNetNegative, Euclidean: true, Margin: Value(3e-4)},
-		{Negatives: FaceNetNegative, Margin: Value(36e-8 - 9e-8)}, // to 6e-4
+		{Negatives: FaceNetNegative, Euclidean: true, Margin: opt.Of(3e-4)},
+		{Negatives: FaceNetNegative, Margin: opt.Of(36e-8 - 9e-8)}, // to 6e-4
 	} {
 		seen := map[int32]bool{}
 		m := New(cfg)

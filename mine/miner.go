@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
 	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // Config chooses a miner. The zero value is easy positives with FaceNet's
@@ -16,17 +17,17 @@ type Config struct {
 
 	// Margin (default 0.2), in squared or Euclidean distance, is the bound used by
 	// FaceNetNegative.
-	Margin    Optional
+	Margin    opt.Float
 	Euclidean bool
 	// HardFallback gives an anchor without a semi-hard negative its nearest
 	// negative.
 	HardFallback bool
 	// Epsilon (default 0.1) is the slack of the multi-similarity policies.
-	Epsilon Optional
+	Epsilon opt.Float
 	// Nearest (default 0.5), Cutoff (default 1.4) and MaxWeight (default none)
 	// shape DistanceNegative: distances below Nearest count as Nearest, weights
 	// are 0 beyond Cutoff, and no weight exceeds MaxWeight.
-	Nearest, Cutoff, MaxWeight Optional
+	Nearest, Cutoff, MaxWeight opt.Float
 
 	Seed uint64
 }
@@ -57,12 +58,6 @@ func (c Config) Check() error {
 	}
 	return nil
 }
-
-// Optional is a number whose default is not 0.
-type Optional = pair.Optional
-
-// Value returns an Optional that is set to x.
-func Value(x float64) Optional { return pair.Set(x) }
 
 // Selection is what a Miner chose for one anchor. Its storage is reused by the
 // next call with the same Scratch.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // TestDeterministicPolicies compares the choices of all policies that do not
@@ -268,7 +269,7 @@ func TestMultiSimilarityBorders(t *testing.T) {
 		{0, []int32{1}, []int32{7}},
 	} {
 		m := New(Config{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives,
-			Epsilon: Value(tc.epsilon)})
+			Epsilon: opt.Of(tc.epsilon)})
 		m.Begin(table, 0)
 		var s Scratch
 		if sel := m.Mine(0, &s); !slices.Equal(sel.Pos, tc.pos) || !slices.Equal(sel.Neg, tc.neg) ||

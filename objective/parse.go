@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // Parse makes options from the mine and loss sections of a configuration, as
@@ -150,10 +151,10 @@ func (s *section) fail(key, format string, args ...any) {
 }
 
 // number reads a finite number.
-func (s *section) number(key string) loss.Optional {
+func (s *section) number(key string) opt.Float {
 	v, ok := s.get(key)
 	if !ok {
-		return loss.Optional{}
+		return opt.Float{}
 	}
 	var x float64
 	switch v := v.(type) {
@@ -169,21 +170,21 @@ func (s *section) number(key string) loss.Optional {
 		var err error
 		if x, err = strconv.ParseFloat(v, 64); err != nil {
 			s.fail(key, "%q is not a number", v)
-			return loss.Optional{}
+			return opt.Float{}
 		}
 	default:
 		s.fail(key, "%v is not a number", v)
-		return loss.Optional{}
+		return opt.Float{}
 	}
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		s.fail(key, "%v is not finite", x)
-		return loss.Optional{}
+		return opt.Float{}
 	}
-	return loss.Value(x)
+	return opt.Of(x)
 }
 
 // positive reads a number above 0.
-func (s *section) positive(key string) loss.Optional {
+func (s *section) positive(key string) opt.Float {
 	x := s.number(key)
 	if v := x.Or(math.MaxFloat64); v <= 0 {
 		s.fail(key, "%v is not above 0", v)
@@ -192,7 +193,7 @@ func (s *section) positive(key string) loss.Optional {
 }
 
 // size reads a number of at least 0.
-func (s *section) size(key string) loss.Optional {
+func (s *section) size(key string) opt.Float {
 	x := s.number(key)
 	if x.Or(0) < 0 {
 		s.fail(key, "%v is negative", x.Or(0))
@@ -201,7 +202,7 @@ func (s *section) size(key string) loss.Optional {
 }
 
 // below reads a number of at least 0 and below a limit.
-func (s *section) below(key string, limit float64) loss.Optional {
+func (s *section) below(key string, limit float64) opt.Float {
 	x := s.size(key)
 	if x.Or(0) >= limit {
 		s.fail(key, "%v is not below %v", x.Or(0), limit)
@@ -210,7 +211,7 @@ func (s *section) below(key string, limit float64) loss.Optional {
 }
 
 // angle reads a number of degrees between 0 and 90.
-func (s *section) angle(key string) loss.Optional {
+func (s *section) angle(key string) opt.Float {
 	x := s.number(key)
 	if d := x.Or(45); d <= 0 || d >= 90 {
 		s.fail(key, "%v is not between 0 and 90", d)
@@ -219,7 +220,7 @@ func (s *section) angle(key string) loss.Optional {
 }
 
 // share reads a number from 0 to 1.
-func (s *section) share(key string) loss.Optional {
+func (s *section) share(key string) opt.Float {
 	x := s.number(key)
 	if v := x.Or(0); v < 0 || v > 1 {
 		s.fail(key, "%v is not from 0 to 1", v)

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 func TestParseDefaults(t *testing.T) {
@@ -238,9 +239,9 @@ func TestFurtherLossesMineAlike(t *testing.T) {
 		{map[string]any{"positives": "hard", "negatives": "easy", "fallback": "hard", "nearest": 0.7},
 			map[string]any{"name": "triplet"},
 			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true,
-				Nearest: mine.Value(0.7)}},
+				Nearest: opt.Of(0.7)}},
 		{map[string]any{"cutoff": 1.2}, map[string]any{"name": "npair", "positives": "easy"},
-			mine.Config{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: mine.Value(1.2)}},
+			mine.Config{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: opt.Of(1.2)}},
 	} {
 		before := maps.Clone(tc.plus)
 		o, err := Parse(tc.mine, map[string]any{"name": "contrastive", "plus": []any{tc.plus}})
@@ -282,12 +283,12 @@ func TestNewMistakes(t *testing.T) {
 		"trim of 1":             {Trim: 1},
 		"trim of anchors":       {Trim: 0.1, Loss: loss.NPair{}},
 		"negative memory":       {Memory: -1},
-		"negative max_weight":   {Mine: mine.Config{MaxWeight: mine.Value(-1)}},
-		"a cutoff of 0":         {Mine: mine.Config{Cutoff: mine.Value(0)}},
-		"nearest beyond cutoff": {Mine: mine.Config{Nearest: mine.Value(1.41)}},
-		"nearest is NaN":        {Mine: mine.Config{Nearest: mine.Value(math.NaN())}},
-		"negative epsilon":      {Mine: mine.Config{Epsilon: mine.Value(-0.1)}},
-		"infinite margin":       {Mine: mine.Config{Margin: mine.Value(math.Inf(1))}},
+		"negative max_weight":   {Mine: mine.Config{MaxWeight: opt.Of(-1)}},
+		"a cutoff of 0":         {Mine: mine.Config{Cutoff: opt.Of(0)}},
+		"nearest beyond cutoff": {Mine: mine.Config{Nearest: opt.Of(1.41)}},
+		"nearest is NaN":        {Mine: mine.Config{Nearest: opt.Of(math.NaN())}},
+		"negative epsilon":      {Mine: mine.Config{Epsilon: opt.Of(-0.1)}},
+		"infinite margin":       {Mine: mine.Config{Margin: opt.Of(math.Inf(1))}},
 		"negative l2":           {L2: -1},
 		"negative weight":       {Plus: []Weighted{{-1, Options{}}}},
 		"proxies and memory":    {Memory: 4, Loss: &loss.ProxyNCA{}, Classes: 2, Dim: 2},
