@@ -1,6 +1,7 @@
 // Command gen writes docs/losses and docs/policies from the doc comments of
-// packages loss and mine, and docs/bench.md and README's table of timings from
-// the records in docs/bench. Run it from the repository's root by `make gen`.
+// packages loss and mine, docs/bench.md and README's table of timings from the
+// records in docs/bench, and the table of packages in docs/design/architecture.md
+// from internal/ladder. Run it from the repository's root by `make gen`.
 package main
 
 import (

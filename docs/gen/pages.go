@@ -10,15 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/bench"
+	"github.com/kindred-ml/kindred/internal/ladder"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// pages returns the generated pages, README among them, by their path from docs. root is the
-// repository's.
+// pages returns the generated pages, and those with a generated part, by their path
+// from docs. root is the repository's.
 func pages(root string) (map[string][]byte, error) {
 	losses, err := load(filepath.Join(root, "loss"))
 	if err != nil {
@@ -80,19 +82,59 @@ func pages(root string) (map[string][]byte, error) {
 	return files, figures(root, files)
 }
 
-// figures adds the page of timings and README with its table of them.
+// figures adds the page of timings, README with its table of them, and the page on
+// the architecture with the table of packages.
 func figures(root string, files map[string][]byte) error {
 	records, err := bench.Records(filepath.Join(root, "docs", "bench"))
 	if err != nil {
 		return err
 	}
 	files["bench.md"] = bench.Page(records)
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		return err
+	for _, part := range []struct {
+		file, from string // file by its path from docs
+		content    []byte
+	}{
+		{"../README.md", "docs/bench", bench.Ratios(records)},
+		{"design/architecture.md", "internal/ladder", packages()},
+	} {
+		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
+		if err != nil {
+			return err
+		}
+		if files[part.file], err = rewrite(text, part.from, part.content); err != nil {
+			return fmt.Errorf("%s: %w", part.file, err)
+		}
 	}
-	files["../README.md"], err = bench.README(text, records)
-	return err
+	return nil
+}
+
+// rewrite returns text with content between its two marks: the one that names from,
+// which the content is made of, and the next end mark.
+func rewrite(text []byte, from string, content []byte) ([]byte, error) {
+	begin := "<!-- written by make gen from " + from + " -->\n"
+	const end = "<!-- end of what make gen writes -->\n"
+	before, rest, ok := bytes.Cut(text, []byte(begin))
+	_, after, closed := bytes.Cut(rest, []byte(end))
+	if !ok || !closed {
+		return nil, fmt.Errorf("no lines %q and %q with the generated part between them", begin, end)
+	}
+	return slices.Concat(before, []byte(begin+"\n"), content, []byte("\n"+end), after), nil
+}
+
+// packages is the table of internal/ladder.
+func packages() []byte {
+	var b bytes.Buffer
+	b.WriteString("| package | holds | may import |\n|---|---|---|\n")
+	for _, p := range ladder.Packages() {
+		imports := "the standard library"
+		if p.Imports == "*" {
+			imports = "everything"
+		} else if list := strings.Fields(p.Imports); len(list) > 0 {
+			imports = strings.Join(list, ", ")
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.Path, p.Holds, imports)
+	}
+	return b.Bytes()
 }
 
 func typeName(info objective.Info) string {

@@ -35,3 +35,17 @@ func TestPagesAreUpToDate(t *testing.T) {
 		}
 	}
 }
+
+func TestRewriteKeepsWhatIsAround(t *testing.T) {
+	const mark, end = "<!-- written by make gen from x -->\n", "<!-- end of what make gen writes -->\n"
+	const other = "<!-- written by make gen from y -->\nkept\n" + end
+	got, err := rewrite([]byte(other+"before\n"+mark+"old\n"+end+"after\n"), "x", []byte("new\n"))
+	if want := other + "before\n" + mark + "\nnew\n\n" + end + "after\n"; err != nil || string(got) != want {
+		t.Errorf("got\n%s, %v, want\n%s", got, err, want)
+	}
+	for _, text := range []string{"no marks", end + mark, mark} {
+		if _, err := rewrite([]byte(text), "x", nil); err == nil {
+			t.Errorf("no error for %q", text)
+		}
+	}
+}

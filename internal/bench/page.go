@@ -126,24 +126,11 @@ func factor(x float64) string {
 	return fmt.Sprintf("%.1fx", x)
 }
 
-// The lines in README between which the table stands.
-const (
-	readmeBegin = "<!-- written by make gen from docs/bench -->\n"
-	readmeEnd   = "<!-- end of what make gen writes -->\n"
-)
-
-// README returns README's text with the table of ratios written anew.
-func README(text []byte, records []*Record) ([]byte, error) {
-	before, rest, ok := bytes.Cut(text, []byte(readmeBegin))
-	_, after, closed := bytes.Cut(rest, []byte(readmeEnd))
-	if !ok || !closed {
-		return nil, fmt.Errorf("README.md has no lines %q and %q with the table between them",
-			strings.TrimSpace(readmeBegin), strings.TrimSpace(readmeEnd))
-	}
+// Ratios returns README's table: how many times faster than the peer each titled
+// case is.
+func Ratios(records []*Record) []byte {
 	var b bytes.Buffer
-	b.Write(before)
-	b.WriteString(readmeBegin)
-	b.WriteString("\n| what | `kindred bench` case |")
+	b.WriteString("| what | `kindred bench` case |")
 	for _, r := range records {
 		fmt.Fprintf(&b, " %s |", r.Processor)
 	}
@@ -172,9 +159,7 @@ func README(text []byte, records []*Record) ([]byte, error) {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n" + readmeEnd)
-	b.Write(after)
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 func compared(r *Record, c Case) bool {

@@ -67,28 +67,20 @@ func TestPageShowsHowFiguresWereTaken(t *testing.T) {
 	}
 }
 
-func TestREADMEKeepsWhatIsAroundTheTable(t *testing.T) {
+func TestRatios(t *testing.T) {
 	guess := toyRecord()
 	guess.Processor, guess.Remark, guess.Results = "Old", "The peer was not at its best.", guess.Results[:1]
-	got, err := README([]byte("before\n"+readmeBegin+"old\n"+readmeEnd+"after\n"), []*Record{toyRecord(), guess})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "before\n" + readmeBegin + `
-| what | ` + "`kindred bench`" + ` case | Toy | Old |
+	got := Ratios([]*Record{toyRecord(), guess})
+	want := `| what | ` + "`kindred bench`" + ` case | Toy | Old |
 |---|---|---|---|
 | training step, MNIST net, batch 128 ¹ | ` + "`mnist-step-b128`" + ` | **2.50x** (10.0 ms) |  |
 
 Toy: 2 cores, 2026-01-02.
 
 Old: 2 cores, 2026-01-02. The peer was not at its best.
-
-` + readmeEnd + "after\n"
+`
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if _, err := README([]byte("no marks"), nil); err == nil {
-		t.Error("no error for a README without the marks")
 	}
 }
 

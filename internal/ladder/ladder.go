@@ -1,0 +1,195 @@
+// Package ladder is the table of this module's packages: what each is for, and
+// what it may import. docs/design/architecture.md shows it, and a test compares
+// it with what the packages import.
+package ladder
+
+import (
+	"slices"
+	"strings"
+)
+
+// Package is a line of the table.
+type Package struct {
+	// Path is below the module's; "." is the root.
+	Path string
+	// Holds says what it is for, in Markdown and in one line.
+	Holds string
+	// Imports lists what it may import outside its tests, separated by blanks:
+	// packages of this module, all of which stand above it in the table, and
+	// other modules but for the standard library. "*" is all.
+	Imports string
+}
+
+// May reports whether p may import a package of this module, given by its path
+// below the module's, or of another one, given by its whole path.
+func (p *Package) May(path string) bool {
+	return slices.ContainsFunc(strings.Fields(p.Imports), func(allowed string) bool {
+		return allowed == "*" || allowed == path || isModule(allowed) && strings.HasPrefix(path, allowed+"/")
+	})
+}
+
+// isModule tells another module from a package of this one.
+func isModule(path string) bool {
+	host, _, _ := strings.Cut(path, "/")
+	return strings.Contains(host, ".")
+}
+
+// Packages returns the table, from what imports nothing to the command.
+func Packages() []Package {
+	return slices.Concat(foundations(), kernels(), learning(), pictures(), measuring(), running(), showing(), repository())
+}
+
+// foundations know nothing of learning.
+func foundations() []Package {
+	return []Package{
+		{".", "nothing: its comment is the module's front page", ""},
+		{"internal/par", "loops on all cores, cut the same way on any machine", ""},
+		{"internal/lock", "a folder for one process at a time", "golang.org/x/sys"},
+		{"internal/atomic", "files replaced by rename; what killed processes left removed", "internal/lock"},
+		{"internal/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
+		{"internal/regular", "opening of input files, which must be regular ones", ""},
+		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
+		{"internal/spell", "how far a mistyped name is from a known one", ""},
+		{"internal/yamltext", "YAML from outside, parsed within bounds", "internal/regular github.com/goccy/go-yaml"},
+	}
+}
+
+// kernels are the inner loops and what stands directly on them.
+func kernels() []Package {
+	return []Package{
+		{"internal/kernel/simd", "float32 kernels: AVX-512, AVX2+FMA, plain Go; dispatch",
+			"github.com/klauspost/cpuid/v2"},
+		{"internal/kernel/dot16", "exact dot products of 16-bit rows, and their filter",
+			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
+		{"internal/kernel/scan", "kernels over a row of similarities: extremes, thresholds, exponentials",
+			"internal/kernel/simd"},
+		{"internal/kernel/pix", "inner loops from 8-bit pixels to normalised float32", "internal/kernel/simd"},
+		{"internal/kernel/conv", "channels-last convolution, forward and backward, as implicit matrix products",
+			"internal/par internal/kernel/simd"},
+		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
+			"internal/par internal/kernel/simd"},
+	}
+}
+
+// learning goes from a batch's embeddings to their gradient, and from there
+// through a network.
+func learning() []Package {
+	return []Package{
+		{"internal/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
+			"internal/par internal/kernel/scan internal/kernel/simd mat"},
+		{"opt", "numbers that a configuration may leave out", ""},
+		{"mine", "positive x negative policies: a pair batch in, tuples out",
+			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},
+		{"loss", "a pair batch and tuples in, value and pair weights out; own parameters",
+			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},
+		{"objective", "a loss with its miner, from options to value and gradient",
+			"internal/budget internal/spell internal/par mat opt internal/pair mine loss"},
+		{"sample", "class-balanced batches over labels", ""},
+		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
+		{"format/torchfile", "weights out of PyTorch's .pth files",
+			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
+		{"nn", "network description; CPU engine that runs and trains it",
+			"internal/budget internal/regular internal/par internal/kernel/simd internal/kernel/conv internal/atomic " +
+				"mat format/safetensors"},
+		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
+			"internal/par internal/kernel/simd nn format/safetensors"},
+	}
+}
+
+// pictures are read, prepared and batched.
+func pictures() []Package {
+	return []Package{
+		{"embedding", "embeddings and labels from and to files",
+			"internal/budget internal/regular internal/atomic mat format/safetensors " +
+				"github.com/parquet-go/parquet-go github.com/andybalholm/brotli github.com/klauspost/compress"},
+		{"internal/layout/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
+		{"internal/layout/idx", "the idx format of MNIST and its kin", "internal/budget internal/regular"},
+		{"internal/layout/matfile", "MATLAB 5 files, as annotations come in", "internal/budget"},
+		{"internal/layout/packed", "decoded images in one memory-mapped file",
+			"internal/budget internal/regular internal/atomic github.com/edsrzf/mmap-go"},
+		{"data/imaging", "decode, resize, augment and normalise one image",
+			"internal/budget internal/layout/jpeg internal/kernel/pix internal/kernel/simd golang.org/x/image"},
+		{"data", "data sets in their layouts, label rules, splits, loaders",
+			"internal/budget internal/regular internal/par internal/atomic mat embedding internal/layout/idx " +
+				"internal/layout/matfile data/imaging internal/layout/packed"},
+		{"internal/layout/inspect", "what `kindred data info` finds out about a set",
+			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
+		{"internal/layout/fetch", "`kindred data get`: known sets, their files and where they come from",
+			"internal/budget internal/regular internal/lock internal/atomic data internal/layout/idx"},
+	}
+}
+
+// measuring says how good embeddings are.
+func measuring() []Package {
+	return []Package{
+		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
+			"internal/par internal/kernel/dot16 mat"},
+		{"eval/cluster", "k-means; scores of a partition against labels", "internal/par internal/kernel/dot16 mat"},
+		{"eval", "metrics by name over ranks and clusterings; reports",
+			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
+		{"eval/diagnose", "collapse diagnosis",
+			"internal/escape internal/par internal/kernel/dot16 mat eval eval/rank eval/cluster gonum.org/v1/gonum"},
+		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
+			"internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
+	}
+}
+
+// running is training.
+func running() []Package {
+	return []Package{
+		{"train", "the loop, checkpoints, run folders",
+			"internal/yamltext internal/budget internal/spell internal/par internal/atomic internal/lock mat " +
+				"internal/pair mine loss objective sample nn nn/optim format/safetensors format/torchfile data " +
+				"data/imaging eval eval/rank eval/cluster embedding github.com/goccy/go-yaml"},
+		{"internal/progress", "a run's progress on a terminal",
+			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
+	}
+}
+
+// showing is what people look at: reports, and the papers.
+func showing() []Package {
+	return []Package{
+		{"internal/report", "figures and self-contained HTML from plain structs",
+			"internal/escape internal/atomic gonum.org/v1/plot golang.org/x/image"},
+		{"internal/report/runs", "run folders read and compared",
+			"internal/yamltext internal/budget internal/report github.com/goccy/go-yaml"},
+		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
+			"data data/imaging mat eval/rank internal/report"},
+		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
+		{"internal/repro/theory", "the package comment: what its parts compute", ""},
+		{"internal/repro/theory/lp", "small linear programs", ""},
+		{"internal/repro/theory/noise", "expected losses under label noise, and their minimisers", "internal/par"},
+		{"internal/repro/theory/isometry",
+			"distance to the nearest triplet-separated arrangement, with certificates",
+			"internal/par internal/repro/theory/lp gonum.org/v1/gonum"},
+		{"internal/repro/theory/field", "how steps move triplets on the scatter diagram",
+			"internal/par mat internal/pair loss"},
+		{"internal/repro/theory/pages", "what `kindred theory` computes, draws and explains",
+			"internal/atomic internal/par mat objective embedding internal/report internal/repro/theory/noise " +
+				"internal/repro/theory/isometry internal/repro/theory/field"},
+		{"internal/repro/paper", "the papers' experiments as data, and their runners",
+			"internal/par internal/atomic internal/lock embedding mat train eval eval/rank eval/cluster " +
+				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
+				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
+				"internal/report/retrieval internal/report/diagnosed projection golang.org/x/sync gonum.org/v1/gonum"},
+	}
+}
+
+// repository is what belongs to the repository more than to the library, and the
+// command.
+func repository() []Package {
+	return []Package{
+		{"internal/refdata",
+			"for tests: reference values in the repository, and the optional data beside it",
+			"github.com/sbinet/npyio"},
+		{"internal/ctxtest", "for tests: a context that is cancelled at its n-th look, which shows without a clock " +
+			"that a computation stops", ""},
+		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
+		{"internal/ladder", "this table", ""},
+		{"internal/bench",
+			"the timed cases of `kindred bench`, the peer beside them, docs/bench.md from their records", "*"},
+		{"docs/gen", "writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
+			"records, and this table", "internal/atomic internal/ladder internal/bench mine objective"},
+		{"cmd/kindred", "one file a command, no logic worth testing", "*"},
+	}
+}
