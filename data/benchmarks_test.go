@@ -247,7 +247,8 @@ func groceryFiles(t testing.TB) layoutFiles {
 	return layoutFiles{
 		"classes.csv": []byte("Class Name (str),Class ID (int),Coarse Class Name (str),Coarse Class ID (int),Iconic " +
 			"Image Path (str),Product Description Path (str)\n" +
-			"Golden-Delicious,0,Apple,0,/a.jpg,/a.txt\nGranny-Smith,1,Apple,0,/b.jpg,/b.txt\nAvocado,5,Avocado,1,/c.jpg,/c.txt\n"),
+			"Golden-Delicious,0,Apple,0,/a.jpg,/a.txt\nGranny-Smith,1,Apple,0,/b.jpg,/b.txt\n" +
+			"Avocado,5,Avocado,1,/c.jpg,/c.txt\n"),
 		"train.txt":        []byte("train/Fruit/Apple/a.png, 0, 0\ntrain/Fruit/Avocado/c.png, 5, 1\n"),
 		"val.txt":          []byte("val/Fruit/b.png, 1, 0\n"),
 		"test.txt":         []byte("test/Fruit/b.png, 1, 0\n"),

@@ -34,7 +34,8 @@ func writeFeatures(t *testing.T, x *mat.Dense, labels, text string) (dir, path s
 func TestOpenFeatures(t *testing.T) {
 	x := mat.Of(4, 2, []float32{1, 2, 3, 4, 5, 6, 7, 8})
 	_, path := writeFeatures(t, x, "labels.csv",
-		"path,label,coarse,split\na.jpg,wren,song,train\nb.jpg,owl,prey,train\nc.jpg,wren,song,test\nd.jpg,kite,prey,test\n")
+		"path,label,coarse,split\na.jpg,wren,song,train\nb.jpg,owl,prey,train\n"+
+			"c.jpg,wren,song,test\nd.jpg,kite,prey,test\n")
 	d, err := OpenFeatures(path, "")
 	if err != nil {
 		t.Fatal(err)

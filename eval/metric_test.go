@@ -58,7 +58,8 @@ func near(t *testing.T, name string, got, want float64) {
 func TestMeasuresByHand(t *testing.T) {
 	q := line([]int64{1}, 0)
 	g := line([]int64{0, 1, 1, 0, 0, 1, 0}, 1, 2, 3, 4, 5, 6, 7)
-	r := evaluate(t, q, &g, "recall@1,recall@2,precision@1,precision@2,precision@3,precision@6,precision@10,map@r,r-precision,map,map@2,map@3,map@6,mrr,ndcg,ndcg@2,ndcg@10")
+	r := evaluate(t, q, &g, "recall@1,recall@2,precision@1,precision@2,precision@3,precision@6,precision@10,map@r,"+
+		"r-precision,map,map@2,map@3,map@6,mrr,ndcg,ndcg@2,ndcg@10")
 	log := math.Log2
 	ideal := 1 + 1/log(3) + 1/log(4)
 	for name, want := range map[string]float64{

@@ -144,7 +144,8 @@ func TestReader(t *testing.T) {
 	if !errors.As(err, &e) || n != 1<<20 || z.read != 1<<20+1 {
 		t.Fatalf("%d bytes given of %d read, %v", n, z.read, err)
 	}
-	if want := "labels.csv.gz: needs more than the limit of 1 MiB: raise --memory (or GOMEMLIMIT)"; err.Error() != want {
+	const want = "labels.csv.gz: needs more than the limit of 1 MiB: raise --memory (or GOMEMLIMIT)"
+	if err.Error() != want {
 		t.Errorf("says %q, want %q", err, want)
 	}
 	if _, err := io.ReadAll(Reader("x", iotest.ErrReader(fs.ErrInvalid))); err != fs.ErrInvalid {

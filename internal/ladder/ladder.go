@@ -36,7 +36,8 @@ func isModule(path string) bool {
 
 // Packages returns the table, from what imports nothing to the command.
 func Packages() []Package {
-	return slices.Concat(foundations(), kernels(), learning(), pictures(), measuring(), running(), showing(), repository())
+	return slices.Concat(foundations(), kernels(), learning(), pictures(), measuring(), running(), showing(),
+		repository())
 }
 
 // foundations know nothing of learning.

@@ -81,7 +81,8 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mo
 			var sum, size float64
 			for o := range outer * blocks {
 				for k := range inner {
-					p := float64(a[int(aoff[i])/4+o*(2*inner+3)+o/outer*7+2*k]) * float64(b[o*(inner*tc+5)+o/outer*2+k*tc+j])
+					x, y := a[int(aoff[i])/4+o*(2*inner+3)+o/outer*7+2*k], b[o*(inner*tc+5)+o/outer*2+k*tc+j]
+					p := float64(x) * float64(y)
 					sum, size = sum+p, size+math.Abs(p)
 				}
 			}
@@ -104,7 +105,8 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mo
 				want = max(want, 0)
 			}
 			if got := float64(c[at]); math.Abs(got-want) > 1e-6*(size+4) {
-				t.Fatalf("rows %d cols %d inner %d outer %d mode %d: C[%d][%d] = %g, want %g", rows, cols, inner, outer, mode, i, j, got, want)
+				t.Fatalf("rows %d cols %d inner %d outer %d mode %d: C[%d][%d] = %g, want %g",
+					rows, cols, inner, outer, mode, i, j, got, want)
 			}
 			c[at] = guard
 		}

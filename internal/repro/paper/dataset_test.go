@@ -45,7 +45,8 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "Trained on even or odd only, on 240 samples in a folder called mnist instead of MNIST"; out.Title != want {
+	const want = "Trained on even or odd only, on 240 samples in a folder called mnist instead of MNIST"
+	if out.Title != want {
 		t.Errorf("title %q, want %q", out.Title, want)
 	}
 	formats := func(out *Outcome) map[string]string {

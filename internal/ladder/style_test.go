@@ -1,0 +1,171 @@
+package ladder
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	columns = 120 // of a line, with a tab as four
+	rows    = 80  // of a function, from its first line to its last
+)
+
+// sources calls f for every Go file of the repository that is not generated.
+func sources(t *testing.T, f func(path string, text []byte)) {
+	t.Helper()
+	seen := 0
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata"):
+			return filepath.SkipDir
+		case e.IsDir() || filepath.Ext(path) != ".go":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		head, _, _ := strings.Cut(string(text), "\npackage ")
+		if strings.Contains(head, "DO NOT EDIT") {
+			return nil
+		}
+		seen++
+		name, err := filepath.Rel(root, path)
+		f(filepath.ToSlash(name), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 100 {
+		t.Fatalf("only %d files seen", seen)
+	}
+}
+
+// TestLinesFit: no line is wider than a side-by-side view, unless a raw string
+// makes it so, which cannot be broken.
+func TestLinesFit(t *testing.T) {
+	sources(t, func(path string, text []byte) {
+		raw := rawLines(text)
+		n := 0
+		for line := range strings.SplitSeq(string(text), "\n") {
+			n++
+			if w := width(line); w > columns && !raw[n] {
+				t.Errorf("%s:%d: %d columns", path, n, w)
+			}
+		}
+	})
+}
+
+// width counts the columns of a line.
+func width(line string) int {
+	n := 0
+	for _, r := range line {
+		if n++; r == '\t' {
+			n += 3
+		}
+	}
+	return n
+}
+
+// rawLines tells which lines of a Go file have a part of a raw string.
+func rawLines(text []byte) map[int]bool {
+	fset := token.NewFileSet()
+	file := fset.AddFile("", fset.Base(), len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, 0)
+	raw := make(map[int]bool)
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return raw
+		}
+		if tok == token.STRING && lit[0] == '`' {
+			first := file.Line(pos)
+			for k := range strings.Count(lit, "\n") + 1 {
+				raw[first+k] = true
+			}
+		}
+	}
+}
+
+// tooLong are functions that wait for their division.
+func tooLong() []string {
+	return []string{
+		"cmd/kindred/reproduce.go newReproduce",
+		"data/cache_test.go TestCache",
+		"data/folders.go openFolders",
+		"data/imaging/golden_test.go TestGoldenAugmentations",
+		"data/manifest.go openManifest",
+		"data/select_test.go TestSelectByDefinition",
+		"eval/diagnose/diagnose_test.go TestRunAgreesWithLoops",
+		"internal/kernel/gen/simd/kernels.go rowKernels",
+		"internal/kernel/gen/simd/tile.go tile",
+		"internal/kernel/simd/pool_test.go checkPool",
+		"internal/kernel/simd/tile_test.go testTile",
+		"internal/layout/fetch/catalog.go Catalog",
+		"internal/pair/groups_test.go TestWeights",
+		"internal/pair/table_test.go TestRows",
+		"internal/pair/table_test.go TestTable",
+		"internal/repro/paper/kept_test.go TestKeepAndDocument",
+		"internal/repro/paper/run_test.go TestReproduceWritesKeepsAndResumes",
+		"internal/repro/theory/isometry/nearest.go step",
+		"internal/repro/theory/pages/field.go Field",
+		"internal/repro/theory/pages/isometry_page.go isometryPage",
+		"internal/repro/theory/pages/live.go Live",
+		"internal/repro/theory/pages/noise_page.go noisePage",
+		"loss/hinge_test.go TestHinges",
+		"mine/policy_test.go checkChoice",
+		"nn/gradient_test.go checkGradients",
+		"nn/naive_test.go single",
+		"nn/reference_test.go TestAgainstPyTorch",
+		"objective/gradient_test.go checkGradient",
+		"objective/identity_test.go TestMemoryKnowsSamplesAgain",
+		"objective/reference_test.go proxyValue",
+		"objective/reference_test.go value",
+		"sample/hierarchy_test.go TestHierarchicalBatches",
+		"train/parts_test.go TestRates",
+		"train/problems.go problems",
+	}
+}
+
+// TestFunctionsFit: a function that does not fit on a screen says in its comment,
+// after "Long:", why it is not several.
+func TestFunctionsFit(t *testing.T) {
+	sources(t, func(path string, text []byte) {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			at := fset.Position(f.Pos())
+			n := fset.Position(f.End()).Line - at.Line + 1
+			if slices.Contains(tooLong(), path+" "+f.Name.Name) {
+				continue
+			}
+			if reason := strings.Contains(f.Doc.Text(), "Long: "); n > rows && !reason {
+				t.Errorf("%s:%d: %s has %d lines: split it, or say why not after \"Long:\" in its comment",
+					path, at.Line, f.Name.Name, n)
+			} else if n <= rows && reason {
+				t.Errorf("%s:%d: %s has only %d lines and needs no reason", path, at.Line, f.Name.Name, n)
+			}
+		}
+	})
+}
