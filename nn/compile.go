@@ -14,7 +14,7 @@ func (e *Net) compile(g *graph, training bool) plan {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		c.readers[n.in]++
-		if n.layer.Kind == Residual {
+		if n.layer.is(Residual, Multiply) {
 			c.readers[n.short]++
 		}
 	}
@@ -80,7 +80,7 @@ func (c *compiler) next(i int, kinds ...Kind) (int, bool) {
 }
 
 // isHalving tells whether a pool has 2 x 2 windows side by side.
-func isHalving(l *Layer) bool { return l.Kernel == 2 && stride(l) == 2 && l.Pad == 0 }
+func isHalving(l *Layer) bool { return l.Kernel == 2 && stride(l) == 2 && l.Pad+l.PadEnd == 0 }
 
 // nextResidual returns the node after i if it adds an earlier value to what
 // node i makes.
@@ -136,7 +136,7 @@ func (c *compiler) emit(i int) {
 		s = &actStep{path: n.path, in: in, out: c.ref(n.out), act: actOf(n.layer.Kind)}
 	case MaxPool, AvgPool:
 		s = &poolStep{path: n.path, in: in, out: c.ref(n.out), kernel: n.layer.Kernel, stride: stride(n.layer),
-			pad: n.layer.Pad, average: n.layer.Kind == AvgPool}
+			pad: n.layer.Pad, padEnd: n.layer.PadEnd, average: n.layer.Kind == AvgPool}
 	case GlobalAvgPool:
 		s = &globalPoolStep{path: n.path, in: in, out: c.ref(n.out)}
 	case Residual:
@@ -208,7 +208,7 @@ func (c *compiler) joinable(i, j int) bool {
 	a, b := c.g.nodes[i].layer, c.g.nodes[j].layer
 	in, mid, out := c.g.values[c.g.nodes[i].in].shape, c.g.values[c.g.nodes[i].out].shape,
 		c.g.values[c.g.nodes[j].out].shape
-	if stride(a) != 1 || b.Pad != 0 || groups(a, in) != 1 || groups(b, mid) != 1 {
+	if stride(a) != 1 || b.Pad+b.PadEnd != 0 || groups(a, in) != 1 || groups(b, mid) != 1 {
 		return false
 	}
 	size := a.Kernel + b.Kernel - 1

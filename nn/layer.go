@@ -1,49 +1,85 @@
 package nn
 
-// Kind says what a layer computes.
+// Kind says what a layer computes. It reads and writes its text.
 type Kind string
 
 // The kinds of layers. Names and defaults are PyTorch's.
 const (
-	Conv          Kind = "conv"            // Out filters of Kernel x Kernel; Stride, Pad, Groups, NoBias
-	BatchNorm     Kind = "batch_norm"      // per channel; Momentum (default 0.1), Eps (default 1e-5)
-	ReLU          Kind = "relu"            // max(x, 0)
-	ReLU6         Kind = "relu6"           // min(max(x, 0), 6)
-	MaxPool       Kind = "max_pool"        // Kernel, Stride (default Kernel), Pad (never the maximum)
-	AvgPool       Kind = "avg_pool"        // Kernel, Stride (default Kernel), Pad (counted as zeros)
-	GlobalAvgPool Kind = "global_avg_pool" // the mean over all positions: 1 x 1 x C
+	Conv      Kind = "conv"       // Out filters of Kernel x Kernel; Stride, Pad, PadEnd, Groups, NoBias
+	Dense     Kind = "dense"      // Out values, each a weighted sum of all inputs; NoBias
+	Linear    Kind = "linear"     // Out values at each position, each a weighted sum of its channels; NoBias
+	Attention Kind = "attention"  // Heads; channels are queries, keys, values: softmax(q k'/sqrt(d)) v, C/3 channels
+	BatchNorm Kind = "batch_norm" // per channel; Momentum (default 0.1), Eps (default 1e-5)
+	LayerNorm Kind = "layer_norm" // over the channels of each position; Eps (default 1e-5)
+
+	ReLU        Kind = "relu"         // max(x, 0)
+	ReLU6       Kind = "relu6"        // min(max(x, 0), 6)
+	SiLU        Kind = "silu"         // x sigmoid(x)
+	HardSwish   Kind = "hard_swish"   // x min(max(x + 3, 0), 6) / 6
+	Sigmoid     Kind = "sigmoid"      // 1 / (1 + exp(-x))
+	HardSigmoid Kind = "hard_sigmoid" // min(max(x + 3, 0), 6) / 6
+	GELU        Kind = "gelu"         // x (1 + erf(x/sqrt(2))) / 2
+	GELUTanh    Kind = "gelu_tanh"    // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+	QuickGELU   Kind = "quick_gelu"   // x sigmoid(1.702 x)
+
+	MaxPool       Kind = "max_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (never the maximum)
+	AvgPool       Kind = "avg_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (counted as zeros)
+	GlobalAvgPool Kind = "global_avg_pool" // the mean over all positions from At on: 1 x 1 x C
+	GEMPool       Kind = "gem_pool"        // (mean of max(x, Eps)^p over positions)^(1/p); Start of p (default 3)
 	Flatten       Kind = "flatten"         // to a vector; on disk in PyTorch's order, channel first
-	Dense         Kind = "dense"           // Out values, each a weighted sum of all inputs; NoBias
-	Residual      Kind = "residual"        // Layers(x) + Shortcut(x); no Shortcut is x itself
-	Dropout       Kind = "dropout"         // zero with probability Rate, else x/(1-Rate); training only
-	L2Normalize   Kind = "l2_normalize"    // x / max(|x|, 1e-12) over all values of an image
-	Sequential    Kind = "sequential"      // Layers, one after the other
+
+	Tokens    Kind = "tokens"     // Out learned positions (class token, registers) inserted before position At
+	TakeToken Kind = "take_token" // position At alone: 1 x 1 x C
+	Positions Kind = "positions"  // x + a learned value for each position and channel (position embedding)
+	Scale     Kind = "scale"      // x times a learned value for each channel (layer scale); Start (default 1)
+	Shift     Kind = "shift"      // x + a learned value for each channel; Start (default 0)
+
+	Sequential Kind = "sequential" // Layers, one after the other
+	Residual   Kind = "residual"   // Layers(x) + Shortcut(x); no Shortcut is x itself
+	Multiply   Kind = "multiply"   // Layers(x) Shortcut(x); Layers may make 1 x 1 x C: squeeze and excite
+
+	Dropout         Kind = "dropout"          // zero with probability Rate, else x/(1-Rate); training only
+	StochasticDepth Kind = "stochastic_depth" // the same for all values of an image at once
+	L2Normalize     Kind = "l2_normalize"     // x / max(|x|, 1e-12) over all values of an image
 )
+
+func kinds() []Kind {
+	return []Kind{Conv, Dense, Linear, Attention, BatchNorm, LayerNorm,
+		ReLU, ReLU6, SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU,
+		MaxPool, AvgPool, GlobalAvgPool, GEMPool, Flatten, Tokens, TakeToken, Positions, Scale, Shift,
+		Sequential, Residual, Multiply, Dropout, StochasticDepth, L2Normalize}
+}
 
 // Layer is a node of a network's description. Fields that do not belong to its
 // kind must be zero. Name is the layer's part of its parameters' names: those of
 // a layer "bn1" within a sequential "0" within a sequential "layer1" start with
-// "layer1.0.bn1."; a layer without a name adds nothing.
+// "layer1.0.bn1."; a layer without a name adds nothing. The one parameter of
+// Tokens, Positions, Scale, Shift and GEMPool is named as the layer itself:
+// "cls_token", "blocks.0.ls1.gamma".
 type Layer struct {
 	Kind     Kind    `json:"kind"`
 	Name     string  `json:"name,omitempty"`
-	Out      int     `json:"out,omitempty"`      // filters of a convolution, outputs of a dense layer
+	Out      int     `json:"out,omitempty"`      // filters, outputs of a dense or linear layer, tokens
 	Kernel   int     `json:"kernel,omitempty"`   // height and width
 	Stride   int     `json:"stride,omitempty"`   // 0: 1 for convolutions, Kernel for pools
 	Pad      int     `json:"pad,omitempty"`      // on all four sides
+	PadEnd   int     `json:"pad_end,omitempty"`  // beside Pad, at the bottom and on the right alone
 	Groups   int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise)
-	NoBias   bool    `json:"no_bias,omitempty"`  // convolution or dense layer without bias
+	Heads    int     `json:"heads,omitempty"`    // of attention; 0: 1
+	At       int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool
+	NoBias   bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
 	Init     Init    `json:"init,omitempty"`     // how weights start
+	Start    float64 `json:"start,omitempty"`    // the value that all of a parameter start from
 	Momentum float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
-	Eps      float64 `json:"eps,omitempty"`      // added to the variance; 0: 1e-5
-	Rate     float64 `json:"rate,omitempty"`     // dropout probability, in [0, 1)
+	Eps      float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
+	Rate     float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
 	Layers   []Layer `json:"layers,omitempty"`
 	Shortcut []Layer `json:"shortcut,omitempty"`
 }
 
-// Init says how the weights of a convolution or dense layer are drawn before
-// training. Biases follow PyTorch's default, or are zero if weights are not
-// drawn by the default.
+// Init says how the weights of a convolution, dense or linear layer are drawn
+// before training. Biases follow PyTorch's default, or are zero if weights are
+// not drawn by the default. It reads and writes its text.
 type Init string
 
 const (
@@ -54,7 +90,12 @@ const (
 	InitKaimingOut Init = "kaiming_out"
 	// InitSmall is normal with standard deviation 0.01.
 	InitSmall Init = "small"
+	// InitTruncated is normal with standard deviation 0.02, drawn again beyond two
+	// of it: the start of transformers, and of their tokens and positions.
+	InitTruncated Init = "truncated"
 )
+
+func inits() []Init { return []Init{InitDefault, InitKaimingOut, InitSmall, InitTruncated} }
 
 // Shape is the height, width and channels of one image or activation. A vector
 // of n values is 1 x 1 x n.

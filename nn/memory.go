@@ -75,9 +75,21 @@ func (l *Layer) weights(in value) (learnable, buffers int64) {
 		return budget.Sum(w, bias), 0
 	case Dense:
 		return budget.Sum(budget.Product(int64(l.Out), int64(s.Len())), bias), 0
+	case Linear:
+		return budget.Sum(budget.Product(int64(l.Out), int64(s.C)), bias), 0
 	case BatchNorm:
 		n := 2 * int64(features(in))
 		return n, n
+	case LayerNorm:
+		return 2 * int64(features(in)), 0
+	case Tokens:
+		return budget.Product(int64(l.Out), int64(s.C)), 0
+	case Positions:
+		return int64(s.Len()), 0
+	case Scale, Shift:
+		return int64(features(in)), 0
+	case GEMPool:
+		return 1, 0
 	}
 	return 0, 0
 }

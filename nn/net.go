@@ -80,6 +80,12 @@ func New(spec *Spec, opt Options) (*Net, error) {
 	if err := g.memory().check(spec.Name); err != nil {
 		return nil, err
 	}
+	for i := range g.nodes {
+		if n := &g.nodes[i]; !n.layer.runs() {
+			return nil, fmt.Errorf("network %s: layer %s (%s): described, but not run yet",
+				spec.Name, n.path, n.layer.Kind)
+		}
+	}
 	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}
 	for i := range g.nodes {
 		for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {
@@ -223,3 +229,9 @@ func (e *Net) ArenaBytes() int { return 4 * max(e.train.size, e.eval.size) }
 
 // ErrNotFinite marks the errors of Diagnose that report NaN or infinity.
 var ErrNotFinite = errors.New("not a finite number")
+
+// runs tells whether the engine can run layers of this kind.
+func (l *Layer) runs() bool {
+	return l.is(Conv, Dense, BatchNorm, ReLU, ReLU6, MaxPool, AvgPool, GlobalAvgPool, Flatten, Residual, Dropout,
+		L2Normalize, Sequential) && l.At == 0
+}

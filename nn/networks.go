@@ -20,7 +20,8 @@ type NetworkOptions struct {
 	Dropout   float64 // before the embedding layer; 0: none
 }
 
-// Stem says how a residual network or MobileNet begins.
+// Stem says how a residual network or MobileNet begins. It reads and writes its
+// text.
 type Stem string
 
 const (
@@ -33,6 +34,8 @@ const (
 	// of stride 1 and no pool, MobileNet's first convolution has stride 1.
 	StemSmall Stem = "small"
 )
+
+func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 
 // Networks lists the names that Network knows.
 func Networks() []string {
@@ -81,10 +84,8 @@ func Network(name string, o NetworkOptions) (*Spec, error) {
 	if !(o.Multiple >= 0 && o.Multiple <= 64) {
 		return nil, fmt.Errorf("network %s: width multiplier %v; it must be in 0..64", name, o.Multiple)
 	}
-	switch o.Stem {
-	case StemAuto, StemLarge, StemSmall:
-	default:
-		return nil, fmt.Errorf("unknown stem %q; there are %q and %q", o.Stem, StemLarge, StemSmall)
+	if err := checkName("stem", o.Stem, stems()); err != nil {
+		return nil, err
 	}
 	s := &Spec{Name: name, Input: o.Input, Layers: layers}
 	if err := s.Check(); err != nil {

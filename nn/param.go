@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"strings"
 )
 
 // Param is one tensor of a network. Value and Grad are in the engine's layout:
@@ -83,6 +84,12 @@ func (p *Param) draw(seed uint64) {
 		switch {
 		case p.init == InitDefault:
 			torch[i] = float32((2*rng.Float64() - 1) * bound)
+		case p.init == InitTruncated && !p.bias:
+			z := rng.NormFloat64()
+			for math.Abs(z) > 2 {
+				z = rng.NormFloat64()
+			}
+			torch[i] = float32(0.02 * z)
 		case !p.bias:
 			torch[i] = float32(rng.NormFloat64() * sd)
 		}
@@ -102,21 +109,84 @@ func newParams(n *node, in value) []*Param {
 		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C, s.H, s.W}, 4)
 		w.Shape = []int{l.Out, s.Len()}
 		return weightAndBias(w, n, s.Len(), l.Out)
-	case BatchNorm:
-		dims := [4]int{1, s.C, 1, 1}
-		if in.flat {
-			dims = [4]int{1, s.C, s.H, s.W}
+	case Linear:
+		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C, 1, 1}, 2)
+		return weightAndBias(w, n, s.C, l.Out)
+	case BatchNorm, LayerNorm:
+		var ps []*Param
+		for _, name := range l.params() {
+			p := perFeature(parameter(n.prefix, name), in)
+			p.Buffer = strings.HasPrefix(name, "running")
+			if name == "weight" || name == "running_var" {
+				p.constant = 1
+			}
+			ps = append(ps, p)
 		}
-		ps := make([]*Param, 4)
-		for i, name := range []string{"weight", "bias", "running_mean", "running_var"} {
-			ps[i] = tensor(n.prefix+name, dims, 4)
-			ps[i].Shape = []int{len(ps[i].Value)}
-			ps[i].Buffer = i >= 2
-		}
-		ps[0].constant, ps[3].constant = 1, 1
 		return ps
+	case Scale, Shift:
+		p := perFeature(n.path, in)
+		p.constant = float32(l.Start)
+		if l.Kind == Scale && l.Start == 0 {
+			p.constant = 1
+		}
+		return []*Param{p}
+	case GEMPool:
+		p := tensor(n.path, [4]int{1, 1, 1, 1}, 1)
+		p.constant = float32(l.Start)
+		if l.Start == 0 {
+			p.constant = 3
+		}
+		return []*Param{p}
+	case Tokens, Positions:
+		count := l.Out
+		if l.Kind == Positions {
+			count = s.H * s.W
+		}
+		p := tensor(n.path, [4]int{1, count, s.C, 1}, 3)
+		p.dims = [4]int{1, len(p.Value), 1, 1} // as PyTorch has it
+		p.drawn, p.init = true, InitTruncated
+		return []*Param{p}
 	}
 	return nil
+}
+
+// params names the parameters of a layer behind its own name; "" is a parameter
+// named as the layer.
+func (l *Layer) params() []string {
+	switch l.Kind {
+	case Conv, Dense, Linear:
+		if l.NoBias {
+			return []string{"weight"}
+		}
+		return []string{"weight", "bias"}
+	case BatchNorm:
+		return []string{"weight", "bias", "running_mean", "running_var"}
+	case LayerNorm:
+		return []string{"weight", "bias"}
+	case Tokens, Positions, Scale, Shift, GEMPool:
+		return []string{""}
+	}
+	return nil
+}
+
+// parameter joins the prefix of a layer, with its dot, and one of its params.
+func parameter(prefix, name string) string {
+	if name == "" {
+		return strings.TrimSuffix(prefix, ".")
+	}
+	return prefix + name
+}
+
+// perFeature makes a parameter of one value for each channel, or for each value
+// of a vector.
+func perFeature(name string, in value) *Param {
+	dims := [4]int{1, in.shape.C, 1, 1}
+	if in.flat {
+		dims[2], dims[3] = in.shape.H, in.shape.W
+	}
+	p := tensor(name, dims, 4)
+	p.Shape = []int{len(p.Value)}
+	return p
 }
 
 func weightAndBias(w *Param, n *node, fanIn, fanOut int) []*Param {

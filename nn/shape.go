@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/budget"
@@ -25,7 +26,7 @@ type node struct {
 	path    string // for messages
 	prefix  string // of parameter names, with the dot
 	in, out int
-	short   int // Residual only: the value added to in
+	short   int // Residual and Multiply: the value added to in, or multiplied with it
 }
 
 // maxLayers bounds the layers of a network, sequences and shortcuts counted too.
@@ -33,17 +34,24 @@ type node struct {
 const maxLayers = 10_000
 
 // value is what flows between nodes: shape says how it lies in memory, flat that
-// it counts as a vector.
+// it counts as a vector, grid what the positions of a sequence are.
 type value struct {
 	shape Shape
 	flat  bool
+	grid  grid
+}
+
+// grid says of a sequence of positions that tokens of them were put before those
+// of an image of h x w. The zero value belongs to images and vectors.
+type grid struct {
+	tokens, h, w int
 }
 
 // graph is the tree in execution order, with all shapes known.
 type graph struct {
 	nodes  []node
 	values []value
-	names  map[string]string // parameter prefix -> path, to find duplicates
+	names  map[string]string // parameter -> path, to find duplicates
 	count  int
 }
 
@@ -67,6 +75,10 @@ func (s *Spec) Shapes() ([]LayerInfo, error) {
 		learnable, _ := n.layer.weights(g.values[n.in])
 		l.Params = int(learnable)
 		switch l.Kind {
+		case Linear:
+			l.MACs = budget.Product(int64(out.Len()), int64(in.C))
+		case Attention:
+			l.MACs = budget.Product(2, int64(in.H*in.W), int64(out.Len()))
 		case Conv:
 			l.MACs = budget.Product(int64(out.Len()), int64(in.C/groups(n.layer, in)), int64(n.layer.Kernel),
 				int64(n.layer.Kernel))
@@ -145,7 +157,7 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 	switch l.Kind {
 	case Sequential:
 		return g.sequence(l.Layers, inner, in)
-	case Residual:
+	case Residual, Multiply:
 		short, err := g.sequence(l.Shortcut, inner, in)
 		if err != nil {
 			return 0, err
@@ -155,23 +167,25 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 			return 0, err
 		}
 		a, b := g.values[out], g.values[short]
-		if a != b {
+		perChannel := l.Kind == Multiply && a.shape == Shape{1, 1, b.shape.C} && !b.flat
+		if (a.shape != b.shape || a.flat != b.flat) && !perChannel {
 			return 0, fmt.Errorf("layer %s (%s): its layers make %s but its shortcut %s", path, l.Kind, a.shape,
 				b.shape)
 		}
 		if out == short {
 			return 0, fmt.Errorf("layer %s (%s): neither its layers nor its shortcut compute anything", path, l.Kind)
 		}
-		return g.emit(node{layer: l, path: path, in: out, short: short}, a), nil
+		return g.emit(node{layer: l, path: path, in: out, short: short}, b), nil
 	}
-	if l.Kind == Conv || l.Kind == Dense || l.Kind == BatchNorm {
+	for _, name := range l.params() {
 		if l.Name == "" {
 			return 0, fmt.Errorf("layer %s (%s): a layer with parameters needs a name", path, l.Kind)
 		}
-		if _, taken := g.names[inner]; taken {
-			return 0, fmt.Errorf("layer %s (%s): another layer has the same name", path, l.Kind)
+		name = parameter(inner, name)
+		if other, taken := g.names[name]; taken {
+			return 0, fmt.Errorf("layer %s (%s): another layer has the same name (%s of %s)", path, l.Kind, name, other)
 		}
-		g.names[inner] = path
+		g.names[name] = path
 	}
 	v, err := outValue(l, g.values[in])
 	if err != nil {
@@ -192,39 +206,16 @@ func (g *graph) emit(n node, v value) int {
 
 // check tests what can be said about a layer without knowing its input.
 func (l *Layer) check() error {
-	switch l.Kind {
-	case Conv, Dense, BatchNorm, ReLU, ReLU6, MaxPool, AvgPool, GlobalAvgPool, Flatten, Residual, Dropout, L2Normalize,
-		Sequential:
-	default:
-		return fmt.Errorf("unknown kind %q", l.Kind)
+	if err := checkName("kind", l.Kind, kinds()); err != nil {
+		return err
 	}
-	window := l.Kind == Conv || l.Kind == MaxPool || l.Kind == AvgPool
-	weights := l.Kind == Conv || l.Kind == Dense
-	wrong := func(field string, set bool) error {
-		if set {
-			return fmt.Errorf("%s means nothing here", field)
-		}
-		return nil
-	}
-	if err := errors.Join(
-		wrong("out", l.Out != 0 && !weights),
-		wrong("kernel", l.Kernel != 0 && !window),
-		wrong("stride", l.Stride != 0 && !window),
-		wrong("pad", l.Pad != 0 && !window),
-		wrong("groups", l.Groups != 0 && l.Kind != Conv),
-		wrong("no_bias", l.NoBias && !weights),
-		wrong("init", l.Init != "" && !weights),
-		wrong("momentum", l.Momentum != 0 && l.Kind != BatchNorm),
-		wrong("eps", l.Eps != 0 && l.Kind != BatchNorm),
-		wrong("rate", l.Rate != 0 && l.Kind != Dropout),
-		wrong("layers", l.Layers != nil && l.Kind != Sequential && l.Kind != Residual),
-		wrong("shortcut", l.Shortcut != nil && l.Kind != Residual),
-	); err != nil {
+	if err := l.alien(); err != nil {
 		return err
 	}
 	const large = 1 << 20
+	window, pool := l.is(Conv, MaxPool, AvgPool), l.is(MaxPool, AvgPool)
 	switch {
-	case weights && (l.Out < 1 || l.Out > large):
+	case l.is(Conv, Dense, Linear, Tokens) && (l.Out < 1 || l.Out > large):
 		return fmt.Errorf("out = %d; it must be in 1..%d", l.Out, large)
 	case window && (l.Kernel < 1 || l.Kernel > large):
 		return fmt.Errorf("kernel = %d; it must be in 1..%d", l.Kernel, large)
@@ -232,10 +223,16 @@ func (l *Layer) check() error {
 		return fmt.Errorf("stride = %d; it must be in 1..%d", l.Stride, large)
 	case l.Pad < 0 || l.Pad > large:
 		return fmt.Errorf("pad = %d; it must be in 0..%d", l.Pad, large)
+	case l.PadEnd < 0 || l.PadEnd > large:
+		return fmt.Errorf("pad_end = %d; it must be in 0..%d", l.PadEnd, large)
 	case l.Groups < -1:
 		return fmt.Errorf("groups = %d; it must be positive, or -1 for depthwise", l.Groups)
-	case (l.Kind == MaxPool || l.Kind == AvgPool) && l.Pad > l.Kernel/2:
-		return fmt.Errorf("pad %d is more than half of the kernel %d", l.Pad, l.Kernel)
+	case l.Heads < 0:
+		return fmt.Errorf("heads = %d; it must be positive", l.Heads)
+	case l.At < 0:
+		return fmt.Errorf("at = %d; it must not be negative", l.At)
+	case pool && l.Pad+l.PadEnd > l.Kernel/2:
+		return fmt.Errorf("pad %d is more than half of the kernel %d", l.Pad+l.PadEnd, l.Kernel)
 	case l.Kind == MaxPool && l.Kernel > 15:
 		return fmt.Errorf("kernel = %d; maximum pools go up to 15", l.Kernel)
 	case !(l.Rate >= 0 && l.Rate < 1):
@@ -244,18 +241,52 @@ func (l *Layer) check() error {
 		return fmt.Errorf("momentum = %v; it must be in 0..1", l.Momentum)
 	case !(l.Eps >= 0 && l.Eps < math.Inf(1)):
 		return fmt.Errorf("eps = %v; it must be a positive number", l.Eps)
-	case l.Init != InitDefault && l.Init != InitKaimingOut && l.Init != InitSmall:
-		return fmt.Errorf("unknown init %q; there are %q and %q", l.Init, InitKaimingOut, InitSmall)
+	case math.IsNaN(l.Start) || math.IsInf(l.Start, 0) || l.Kind == GEMPool && l.Start < 0:
+		return fmt.Errorf("start = %v; it must be a finite number, of gem_pool a positive one", l.Start)
 	}
-	return nil
+	return checkName("init", l.Init, inits())
+}
+
+func (l *Layer) is(kinds ...Kind) bool { return slices.Contains(kinds, l.Kind) }
+
+// alien reports fields that are set and mean nothing to the kind.
+func (l *Layer) alien() error {
+	var errs []error
+	field := func(name string, set bool, kinds ...Kind) {
+		if set && !l.is(kinds...) {
+			errs = append(errs, fmt.Errorf("%s means nothing here", name))
+		}
+	}
+	field("out", l.Out != 0, Conv, Dense, Linear, Tokens)
+	field("kernel", l.Kernel != 0, Conv, MaxPool, AvgPool)
+	field("stride", l.Stride != 0, Conv, MaxPool, AvgPool)
+	field("pad", l.Pad != 0, Conv, MaxPool, AvgPool)
+	field("pad_end", l.PadEnd != 0, Conv, MaxPool, AvgPool)
+	field("groups", l.Groups != 0, Conv)
+	field("heads", l.Heads != 0, Attention)
+	field("at", l.At != 0, Tokens, TakeToken, GlobalAvgPool)
+	field("no_bias", l.NoBias, Conv, Dense, Linear)
+	field("init", l.Init != "", Conv, Dense, Linear)
+	field("start", l.Start != 0, Scale, Shift, GEMPool)
+	field("momentum", l.Momentum != 0, BatchNorm)
+	field("eps", l.Eps != 0, BatchNorm, LayerNorm, GEMPool)
+	field("rate", l.Rate != 0, Dropout, StochasticDepth)
+	field("layers", l.Layers != nil, Sequential, Residual, Multiply)
+	field("shortcut", l.Shortcut != nil, Residual, Multiply)
+	return errors.Join(errs...)
 }
 
 // outValue infers what a plain layer makes of its input.
 func outValue(l *Layer, in value) (value, error) {
 	s := in.shape
-	if in.flat && (l.Kind == Conv || l.Kind == MaxPool || l.Kind == AvgPool || l.Kind == GlobalAvgPool) {
+	if in.flat && l.is(Conv, Linear, Attention, MaxPool, AvgPool, GlobalAvgPool, GEMPool, Tokens, TakeToken,
+		Positions) {
 		return value{}, fmt.Errorf("it needs an image, but its input was flattened to %d values", s.Len())
 	}
+	if in.grid.tokens > 0 && l.is(Conv, MaxPool, AvgPool) {
+		return value{}, fmt.Errorf("it needs an image, but its input is a sequence of %d tokens", s.W)
+	}
+	positions := s.H * s.W
 	switch l.Kind {
 	case Conv:
 		if g := groups(l, s); s.C%g != 0 || l.Out%g != 0 {
@@ -266,12 +297,37 @@ func outValue(l *Layer, in value) (value, error) {
 	case MaxPool, AvgPool:
 		h, w, err := windows(l, s)
 		return value{shape: Shape{h, w, s.C}}, err
-	case GlobalAvgPool:
+	case Linear:
+		in.shape.C = l.Out
+		return in, nil
+	case Attention:
+		if h := heads(l); s.C%(3*h) != 0 {
+			return value{}, fmt.Errorf("%d channels are not queries, keys and values of %d heads", s.C, h)
+		}
+		in.shape.C = s.C / 3
+		return in, nil
+	case TakeToken, GlobalAvgPool:
+		if l.At >= positions {
+			return value{}, fmt.Errorf("at = %d, but its input has %d positions", l.At, positions)
+		}
 		return value{shape: Shape{1, 1, s.C}}, nil
+	case GEMPool:
+		return value{shape: Shape{1, 1, s.C}}, nil
+	case Tokens:
+		g := in.grid
+		if g.tokens == 0 {
+			g.h, g.w = s.H, s.W
+		}
+		if l.At > g.tokens {
+			return value{}, fmt.Errorf("at = %d, but there are %d tokens before the image's own positions",
+				l.At, g.tokens)
+		}
+		g.tokens += l.Out
+		return value{shape: Shape{1, positions + l.Out, s.C}, grid: g}, nil
 	case Flatten:
 		return value{shape: s, flat: true}, nil
 	case Dense:
-		if s.H*s.W > 1 && !in.flat {
+		if positions > 1 && !in.flat {
 			return value{}, fmt.Errorf("its input is a %s image; put a flatten or a global average pool before it", s)
 		}
 		return value{shape: Shape{1, 1, l.Out}, flat: true}, nil
@@ -281,17 +337,23 @@ func outValue(l *Layer, in value) (value, error) {
 
 // windows counts the positions of a kernel on its padded input.
 func windows(l *Layer, s Shape) (h, w int, err error) {
-	if l.Kernel > s.H+2*l.Pad || l.Kernel > s.W+2*l.Pad {
+	pad := 2*l.Pad + l.PadEnd
+	if l.Kernel > s.H+pad || l.Kernel > s.W+pad {
 		padded := ""
-		if l.Pad > 0 {
+		switch {
+		case l.PadEnd > 0:
+			padded = fmt.Sprintf(" padded by %d and %d", l.Pad, l.Pad+l.PadEnd)
+		case l.Pad > 0:
 			padded = fmt.Sprintf(" padded by %d", l.Pad)
 		}
-		return 0, 0,
-			fmt.Errorf("its %d x %d kernel is larger than its %d x %d input%s", l.Kernel, l.Kernel, s.H, s.W, padded)
+		return 0, 0, fmt.Errorf("its %d x %d kernel is larger than its %d x %d input%s",
+			l.Kernel, l.Kernel, s.H, s.W, padded)
 	}
 	st := stride(l)
-	return (s.H+2*l.Pad-l.Kernel)/st + 1, (s.W+2*l.Pad-l.Kernel)/st + 1, nil
+	return (s.H+pad-l.Kernel)/st + 1, (s.W+pad-l.Kernel)/st + 1, nil
 }
+
+func heads(l *Layer) int { return max(l.Heads, 1) }
 
 func stride(l *Layer) int {
 	switch {

@@ -11,6 +11,7 @@ type poolStep struct {
 	path                string
 	in, out             *tensorRef
 	kernel, stride, pad int
+	padEnd              int
 	average             bool
 	accumulate          bool
 	idx                 []uint8 // of each output: where in the kernel its maximum is
@@ -64,7 +65,7 @@ func (s *poolStep) backward(e *Net, n int) {
 }
 
 // halving tells whether the windows are 2 x 2, side by side.
-func (s *poolStep) halving() bool { return s.kernel == 2 && s.stride == 2 && s.pad == 0 }
+func (s *poolStep) halving() bool { return s.kernel == 2 && s.stride == 2 && s.pad+s.padEnd == 0 }
 
 // halve returns the windows of one row of the output over x, and their number
 // of values.

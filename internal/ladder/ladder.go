@@ -90,8 +90,8 @@ func learning() []Package {
 		{"format/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
 		{"nn", "network description; CPU engine that runs and trains it",
-			"internal/budget internal/regular internal/par internal/kernel/simd internal/kernel/conv internal/atomic " +
-				"mat format/safetensors"},
+			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
+				"internal/kernel/conv internal/atomic mat format/safetensors"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/par internal/kernel/simd nn format/safetensors"},
 	}

@@ -10,27 +10,28 @@ type Shape struct {
 	K, R, S          int // filters, their height and width
 	StrideH, StrideW int // at least 1
 	PadH, PadW       int // zeros added on both sides
+	EndH, EndW       int // and beside those at the bottom and on the right alone
 	Groups           int // at least 1; divides C and K
 }
 
 // OutH is the height of the output.
-func (s *Shape) OutH() int { return (s.H+2*s.PadH-s.R)/s.StrideH + 1 }
+func (s *Shape) OutH() int { return (s.H+2*s.PadH+s.EndH-s.R)/s.StrideH + 1 }
 
 // OutW is the width of the output.
-func (s *Shape) OutW() int { return (s.W+2*s.PadW-s.S)/s.StrideW + 1 }
+func (s *Shape) OutW() int { return (s.W+2*s.PadW+s.EndW-s.S)/s.StrideW + 1 }
 
 // Check reports a shape that cannot be computed.
 func (s *Shape) Check() error {
 	switch {
 	case s.N < 0 || s.H < 1 || s.W < 1 || s.C < 1 || s.K < 1 || s.R < 1 || s.S < 1:
 		return fmt.Errorf("conv: sizes must be positive: %+v", *s)
-	case s.StrideH < 1 || s.StrideW < 1 || s.PadH < 0 || s.PadW < 0:
+	case s.StrideH < 1 || s.StrideW < 1 || s.PadH < 0 || s.PadW < 0 || s.EndH < 0 || s.EndW < 0:
 		return fmt.Errorf("conv: stride must be at least 1 and padding at least 0: %+v", *s)
 	case s.Groups < 1 || s.C%s.Groups != 0 || s.K%s.Groups != 0:
 		return fmt.Errorf("conv: %d groups do not divide %d input and %d output channels", s.Groups, s.C, s.K)
-	case s.R > s.H+2*s.PadH || s.S > s.W+2*s.PadW:
-		return fmt.Errorf("conv: a %d x %d kernel is larger than its padded %d x %d input", s.R, s.S, s.H+2*s.PadH,
-			s.W+2*s.PadW)
+	case s.R > s.H+2*s.PadH+s.EndH || s.S > s.W+2*s.PadW+s.EndW:
+		return fmt.Errorf("conv: a %d x %d kernel is larger than its padded %d x %d input", s.R, s.S,
+			s.H+2*s.PadH+s.EndH, s.W+2*s.PadW+s.EndW)
 	}
 	return nil
 }

@@ -202,6 +202,15 @@ var shapes = []Shape{
 	{N: 0, H: 4, W: 4, C: 2, K: 2, R: 3, S: 3, StrideH: 1, StrideW: 1, Groups: 1},
 	{N: 1, H: 1, W: 200, C: 2, K: 3, R: 1, S: 5, StrideH: 1, StrideW: 2, PadW: 6, Groups: 1},
 	{N: 17, H: 2, W: 2, C: 3, K: 4, R: 2, S: 2, StrideH: 4, StrideW: 4, PadH: 1, PadW: 1, Groups: 1},
+	// More zeros at the bottom and on the right.
+	{N: 2, H: 8, W: 10, C: 3, K: 20, R: 3, S: 3, StrideH: 2, StrideW: 2, EndH: 1, EndW: 1, Groups: 1},
+	{N: 2, H: 12, W: 10, C: 20, K: 20, R: 3, S: 3, StrideH: 2, StrideW: 2, EndH: 1, EndW: 1, Groups: 20},
+	{N: 3, H: 12, W: 9, C: 33, K: 33, R: 5, S: 5, StrideH: 2, StrideW: 2, PadH: 1, PadW: 2, EndH: 1, Groups: 33},
+	{N: 2, H: 10, W: 10, C: 32, K: 32, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, EndH: 3, EndW: 2, Groups: 1},
+	{N: 1, H: 3, W: 2, C: 2, K: 3, R: 5, S: 4, StrideH: 3, StrideW: 1, EndH: 4, EndW: 5, Groups: 1},
+	// Wide depthwise filters.
+	{N: 2, H: 9, W: 7, C: 36, K: 36, R: 5, S: 5, StrideH: 1, StrideW: 1, PadH: 2, PadW: 2, Groups: 36},
+	{N: 2, H: 7, W: 8, C: 50, K: 50, R: 7, S: 7, StrideH: 1, StrideW: 1, PadH: 3, PadW: 3, Groups: 50},
 }
 
 func TestShapes(t *testing.T) {
@@ -231,7 +240,7 @@ func FuzzConv(f *testing.F) {
 		g := int(groups%4) + 1
 		s := &Shape{N: int(n%4) + 1, H: int(h%14) + 1, W: int(w%14) + 1, C: g * (int(c%20) + 1), K: g * (int(k%40) + 1),
 			R: int(r%5) + 1, S: int(q%5) + 1, StrideH: int(sh%3) + 1, StrideW: int(sw%3) + 1, PadH: int(ph % 4),
-			PadW: int(pw % 4), Groups: g}
+			PadW: int(pw % 4), Groups: g, EndH: int(ph / 4 % 3), EndW: int(pw / 4 % 3)}
 		if s.Check() != nil {
 			t.Skip()
 		}
@@ -293,7 +302,8 @@ func TestCheck(t *testing.T) {
 	}
 	for i, spoil := range []func(s *Shape){
 		func(s *Shape) { s.H = 0 }, func(s *Shape) { s.N = -1 }, func(s *Shape) { s.StrideW = 0 },
-		func(s *Shape) { s.PadH = -1 },
+		func(s *Shape) { s.PadH = -1 }, func(s *Shape) { s.EndH = -1 }, func(s *Shape) { s.EndW = -1 },
+		func(s *Shape) { s.R = 7; s.EndH = 2 }, func(s *Shape) { s.S = 7; s.EndW = 2 },
 		func(s *Shape) { s.W = 0 }, func(s *Shape) { s.C = 0 }, func(s *Shape) { s.K = 0 }, func(s *Shape) { s.R = 0 },
 		func(s *Shape) { s.S = 0 },
 		func(s *Shape) { s.StrideH = 0 }, func(s *Shape) { s.PadW = -1 }, func(s *Shape) { s.C = 5 },
@@ -317,6 +327,7 @@ func TestCheck(t *testing.T) {
 		{func(s *Shape) { s.R, s.S = 4, 1 }, 1, 4},
 		{func(s *Shape) { s.R, s.S, s.PadH, s.PadW = 6, 8, 1, 2 }, 1, 1},
 		{func(s *Shape) { s.StrideH, s.StrideW, s.PadH = 2, 3, 1 }, 2, 1},
+		{func(s *Shape) { s.R, s.S, s.EndH, s.EndW = 6, 5, 2, 3 }, 1, 3},
 		{func(s *Shape) { s.H, s.W, s.C, s.K, s.R, s.S, s.Groups = 1, 1, 1, 1, 1, 1, 1 }, 1, 1},
 	} {
 		s := good

@@ -1,0 +1,59 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+)
+
+// MarshalText returns the kind's name.
+func (k Kind) MarshalText() ([]byte, error) { return writeName("kind", k, kinds()) }
+
+// UnmarshalText sets the kind by name. An unknown one is an error that lists
+// those there are, or the one that is probably meant.
+func (k *Kind) UnmarshalText(text []byte) error { return readName("kind", k, text, kinds()) }
+
+// MarshalText returns the start's name.
+func (i Init) MarshalText() ([]byte, error) { return writeName("init", i, inits()) }
+
+// UnmarshalText sets the start by name; "" is the default.
+func (i *Init) UnmarshalText(text []byte) error { return readName("init", i, text, inits()) }
+
+// MarshalText returns the stem's name.
+func (s Stem) MarshalText() ([]byte, error) { return writeName("stem", s, stems()) }
+
+// UnmarshalText sets the stem by name; "" is chosen by the image's size.
+func (s *Stem) UnmarshalText(text []byte) error { return readName("stem", s, text, stems()) }
+
+func writeName[T ~string](what string, v T, known []T) ([]byte, error) {
+	return []byte(v), checkName(what, v, known)
+}
+
+func readName[T ~string](what string, v *T, text []byte, known []T) error {
+	if err := checkName(what, T(text), known); err != nil {
+		return err
+	}
+	*v = T(text)
+	return nil
+}
+
+// checkName reports a name that is none of those known, with one that it
+// resembles or else all of them.
+func checkName[T ~string](what string, v T, known []T) error {
+	if slices.Contains(known, v) {
+		return nil
+	}
+	var names []string
+	for _, k := range known {
+		if k == "" {
+			continue
+		}
+		if len(v) < 64 && spell.Distance(string(v), string(k)) <= 1+len(k)/4 {
+			return fmt.Errorf("unknown %s %q; did you mean %q?", what, v, k)
+		}
+		names = append(names, fmt.Sprintf("%q", k))
+	}
+	return fmt.Errorf("unknown %s %q; there are %s", what, v, strings.Join(names, ", "))
+}
