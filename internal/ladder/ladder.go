@@ -89,6 +89,8 @@ func learning() []Package {
 		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
 		{"format/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
+		{"format/onnx", "the ONNX format: graphs of operators with their weights",
+			"internal/budget internal/regular format/safetensors google.golang.org/protobuf"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
 				"internal/kernel/conv internal/atomic mat format/safetensors"},

@@ -48,11 +48,30 @@ func Open(path string) (*os.File, error) {
 	}
 	// What stands there may change in between: opening does not wait, and the
 	// open file is looked at again.
-	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	return opened(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noWait, 0) })
+}
+
+// OpenIn is Open for a file in a folder; symbolic links that lead out of the
+// folder are errors.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
 	if err != nil {
 		return nil, err
 	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() {
+		return nil, &Error{name, info.Mode()}
+	}
+	return opened(name, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|noWait, 0) })
+}
+
+// opened opens a file and returns it if it is a regular one.
+func opened(path string, open func() (*os.File, error)) (*os.File, error) {
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
 		err = &Error{path, info.Mode()}
 	}
 	if err != nil {

@@ -59,3 +59,39 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestOpenIn(t *testing.T) {
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "inner")
+	if err := errors.Join(
+		os.Mkdir(inner, 0o755), os.WriteFile(filepath.Join(dir, "outside"), []byte("x"), 0o644),
+		os.WriteFile(filepath.Join(inner, "file"), []byte("x"), 0o644),
+		syscall.Mkfifo(filepath.Join(inner, "pipe"), 0o644),
+		os.Symlink("file", filepath.Join(inner, "to-file")), os.Symlink("../outside", filepath.Join(inner, "out")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"file", "to-file"} {
+		f, err := OpenIn(root, name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f.Close()
+	}
+	var e *Error
+	if _, err := OpenIn(root, "pipe"); !errors.As(err, &e) || err.Error() != "pipe: a named pipe, not a regular file" {
+		t.Errorf("pipe: %v", err)
+	}
+	for _, name := range []string{"out", "../outside", filepath.Join(dir, "outside")} {
+		if f, err := OpenIn(root, name); err == nil {
+			f.Close()
+			t.Errorf("%s was opened", name)
+		}
+	}
+}
