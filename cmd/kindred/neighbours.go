@@ -81,8 +81,17 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	return cmd
 }
 
-// pictureSize is about what one item on the page takes in bytes.
-const pictureSize = 1 << 14
+// sheetRows is how many queries the picture files show; the page has all.
+const sheetRows = 20
+
+// sheet is the beginning of rows, for a picture file.
+func sheet(rows report.Retrieval) report.Retrieval {
+	if n := len(rows.Rows); n > sheetRows {
+		rows.Caption = fmt.Sprintf("%s: the first %d of %d", rows.Caption, sheetRows, n)
+		rows.Rows = rows.Rows[:sheetRows]
+	}
+	return rows
+}
 
 func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	cfg := retrieval.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
@@ -98,27 +107,30 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err != nil {
 		return err
 	}
+	// Every picture of the page is held until the page is written.
+	const pictureBytes = 1 << 20
 	shown := budget.Product(2, int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows)+1))
-	if err := budget.Check(fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k),
-		budget.Product(shown, pictureSize)); err != nil {
+	what := fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k)
+	if err := planned(what, shown, pictureBytes); err != nil {
 		return err
 	}
 	if cfg.Picture, err = pictures(set, f); err != nil {
 		return err
 	}
-	// Two drawings of queries with their neighbours, each cell a picture.
-	const cellBytes = 2 * 4 * 100 * 100
-	if err := planned(fmt.Sprintf("--queries %d --neighbours %d", f.queries, f.k), int64(min(f.queries, set.X.Rows)),
-		int64(min(f.k, set.X.Rows))+1, cellBytes); err != nil {
-		return err
-	}
 	ids, names := embedding.Unify(&set.Columns[0])
 	labels := ids[0]
-	cfg.Name = func(i int) string {
+	cfg.Label = func(i int) string {
 		if names != nil {
 			return names[labels[i]]
 		}
 		return fmt.Sprint(labels[i])
+	}
+	if set.Files != nil {
+		cfg.Name = func(i int) string { return set.Files[i] }
+	}
+	path := filepath.Join(f.out, "neighbours.html")
+	if cfg.Picture != nil {
+		cfg.Link = retrieval.Links(path, dataRoot(f.data, f.dataDir), set.Files)
 	}
 	pair, err := retrieval.Choose(ctx, set.X, labels, cfg)
 	if err != nil {
@@ -134,22 +146,14 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	for _, q := range pair.Worst.Rows {
 		res.Worst = append(res.Worst, q.Item.Label)
 	}
-	page := report.Page{
-		Title: "Queries and their nearest neighbours",
-		Lead: fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the same %s as the query.",
-			set.X.Rows, f.distance, res.Column),
-		Sections: []report.Section{
-			{Title: "Random queries", Blocks: []report.Block{pair.Random}},
-			{Title: "Worst queries", Blocks: []report.Block{pair.Worst}},
-		},
-	}
+	page := neighboursPage(pair, set.X.Rows, f.distance, res.Column)
 	for _, w := range []struct {
 		name  string
 		write func(path string) error
 	}{
 		{"neighbours.html", page.WriteFile},
-		{"random.png", func(p string) error { return report.WriteFigure(p, pair.Random) }},
-		{"worst.png", func(p string) error { return report.WriteFigure(p, pair.Worst) }},
+		{"random.png", func(p string) error { return report.WriteFigure(p, sheet(pair.Random)) }},
+		{"worst.png", func(p string) error { return report.WriteFigure(p, sheet(pair.Worst)) }},
 	} {
 		path := filepath.Join(f.out, w.name)
 		if err := w.write(path); err != nil {
@@ -162,6 +166,19 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	_, err = fmt.Fprintf(a.out, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
 	return err
+}
+
+// neighboursPage shows the queries chosen among rows items.
+func neighboursPage(pair *retrieval.Pair, rows int, distance, column string) report.Page {
+	return report.Page{
+		Title: "Queries and their nearest neighbours",
+		Lead: fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the same %s as the query.",
+			rows, distance, column),
+		Sections: []report.Section{
+			{Title: "Random queries", Blocks: []report.Block{pair.Random}},
+			{Title: "Worst queries", Blocks: []report.Block{pair.Worst}},
+		},
+	}
 }
 
 // pictures finds the items of set in a data set by their names; nil without one.

@@ -157,7 +157,7 @@ func showing() []Package {
 		{"internal/report/runs", "run folders read and compared",
 			"internal/yamltext internal/budget internal/report github.com/goccy/go-yaml"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
-			"data data/imaging mat eval/rank internal/report"},
+			"internal/budget internal/regular data data/imaging mat eval/rank internal/report"},
 		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
 		{"internal/repro/theory", "the package comment: what its parts compute", ""},
 		{"internal/repro/theory/lp", "small linear programs", ""},

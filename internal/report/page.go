@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/escape"
@@ -40,8 +41,15 @@ var pageFiles embed.FS
 
 type renderer struct {
 	t *template.Template
-	// serial numbers the interactive blocks of a page.
-	serial int
+	// scripts are the files that the page's blocks need, each once.
+	scripts []string
+}
+
+// use puts a script of the folder page on the page.
+func (r *renderer) use(script string) {
+	if !slices.Contains(r.scripts, script) {
+		r.scripts = append(r.scripts, script)
+	}
 }
 
 func (r *renderer) execute(name string, data any) (template.HTML, error) {
@@ -54,7 +62,7 @@ func (r *renderer) execute(name string, data any) (template.HTML, error) {
 
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
-	t, err := template.ParseFS(pageFiles, "page/*.html")
+	t, err := template.New("").Funcs(template.FuncMap{"short": shortName}).ParseFS(pageFiles, "page/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
@@ -71,7 +79,7 @@ func (p Page) HTML() ([]byte, error) {
 	data := struct {
 		Page
 		CSS      template.CSS
-		Script   template.JS
+		Scripts  []template.JS
 		Sections []section
 		Contents bool
 	}{Page: p, CSS: template.CSS(css)}
@@ -87,12 +95,12 @@ func (p Page) HTML() ([]byte, error) {
 		data.Sections = append(data.Sections, out)
 		data.Contents = data.Contents || (i >= 3 && s.Title != "")
 	}
-	if r.serial > 0 {
-		js, err := pageFiles.ReadFile("page/steps.js")
+	for _, name := range r.scripts {
+		js, err := pageFiles.ReadFile("page/" + name)
 		if err != nil {
 			return nil, fmt.Errorf("report: %w", err)
 		}
-		data.Script = template.JS(js)
+		data.Scripts = append(data.Scripts, template.JS(js))
 	}
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "page.html", data); err != nil {

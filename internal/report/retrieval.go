@@ -1,26 +1,22 @@
 package report
 
 import (
-	"bytes"
-	"encoding/base64"
-	"fmt"
 	"html/template"
-	"image"
 	"image/color"
-	"image/png"
 
-	"golang.org/x/image/draw"
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 )
 
-// Retrieval shows queries with their nearest neighbours, right ones framed in
-// one colour and ticked, wrong ones in another and crossed.
+// Retrieval shows queries with their nearest neighbours: right ones framed in
+// one colour and ticked, wrong ones in another and crossed, those of which
+// nothing is known plain. On a page a click enlarges a picture beside its query.
 type Retrieval struct {
 	Caption string
 	Rows    []Query
-	// Side is the size of a thumbnail in pixels; 0 means 72. Larger pictures
-	// are reduced, smaller ones enlarged by whole pixels when shown.
+	// Side is the size of a thumbnail in pixels; 0 chooses the largest of
+	// thumbSides whose pictures together fit thumbBudget on a page, and 120 in
+	// a figure. Smaller pictures are enlarged by whole pixels when shown.
 	Side int
 }
 
@@ -30,26 +26,13 @@ type Query struct {
 	Neighbours []Picture
 }
 
-// Picture is a thumbnail with its label. A nil Image shows the label alone.
-type Picture struct {
-	Image image.Image
-	Label string
-	// Right says whether a neighbour has the query's label.
-	Right bool
-}
-
-func (q Retrieval) side() int {
-	if q.Side <= 0 {
-		return 72
-	}
-	return min(q.Side, 512)
-}
-
 func (q Retrieval) html(r *renderer) (template.HTML, error) {
 	type picture struct {
-		Src          template.URL
-		Label, Class string
-		Mark         string
+		Picture
+		Src         template.URL
+		Class, Mark string
+		Rank        int
+		Tiny        bool
 	}
 	type row struct {
 		Query      picture
@@ -57,71 +40,73 @@ func (q Retrieval) html(r *renderer) (template.HTML, error) {
 	}
 	data := struct {
 		Caption string
-		Side    int
 		Rows    []row
-	}{Caption: q.Caption, Side: q.side()}
-	convert := func(p Picture) (picture, error) {
-		out := picture{Label: p.Label}
-		if p.Image == nil {
-			return out, nil
-		}
-		var b bytes.Buffer
-		if err := png.Encode(&b, thumbnail(p.Image, q.side())); err != nil {
-			return out, fmt.Errorf("report: thumbnail of %q: %w", p.Label, err)
-		}
-		out.Src = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()))
-		return out, nil
+	}{Caption: q.Caption}
+	var all []Picture
+	for _, query := range q.Rows {
+		all = append(append(all, query.Item), query.Neighbours...)
+	}
+	thumbs, err := thumbnails(all, q.Side)
+	if err != nil {
+		return "", err
+	}
+	next := func(p Picture) picture {
+		t := thumbs[0]
+		thumbs = thumbs[1:]
+		return picture{Picture: p, Src: template.URL(t.src), Tiny: t.tiny}
 	}
 	for _, query := range q.Rows {
-		var out row
-		var err error
-		if out.Query, err = convert(query.Item); err != nil {
-			return "", err
-		}
+		out := row{Query: next(query.Item)}
 		out.Query.Class = "query"
-		for _, n := range query.Neighbours {
-			p, err := convert(n)
-			if err != nil {
-				return "", err
-			}
-			p.Class, p.Mark = "wrong", "✗"
-			if n.Right {
-				p.Class, p.Mark = "right", "✓"
-			}
+		for i, n := range query.Neighbours {
+			p := next(n)
+			p.Class, p.Mark, p.Rank = n.Match.class(), n.Match.mark(), i+1
 			out.Neighbours = append(out.Neighbours, p)
 		}
 		data.Rows = append(data.Rows, out)
 	}
+	r.use("gallery.js")
 	return r.execute("retrieval", data)
 }
 
-// thumbnail returns img scaled to fit a square: smoothly if it is larger, by a
-// whole factor with hard pixels if it is at most half as large.
-func thumbnail(img image.Image, side int) image.Image {
-	b := img.Bounds()
-	if b.Dx() <= 0 || b.Dy() <= 0 {
-		return image.NewNRGBA(image.Rect(0, 0, 1, 1))
-	}
-	long := max(b.Dx(), b.Dy())
-	w, h := max(1, b.Dx()*side/long), max(1, b.Dy()*side/long)
-	var scaler draw.Scaler = draw.CatmullRom
-	if long <= side {
-		k := side / long
-		w, h = b.Dx()*k, b.Dy()*k
-		scaler = draw.NearestNeighbor
-	}
-	out := image.NewNRGBA(image.Rect(0, 0, w, h))
-	scaler.Scale(out, out.Bounds(), img, b, draw.Src, nil)
-	return out
-}
-
 const (
-	cellGap   = 7.0
-	labelRoom = 12.0
+	cellGap  = 7.0
+	lineRoom = 10.0 // of a line of text under a picture
 )
+
+// side is that of a thumbnail in a figure, in CSS pixels.
+func (q Retrieval) side() int {
+	if q.Side <= 0 {
+		return 120
+	}
+	return min(q.Side, 512)
+}
 
 // cell is the side of a thumbnail in points.
 func (q Retrieval) cell() float64 { return float64(q.side()) * 0.75 }
+
+// lines are the texts under a picture in a figure.
+func (p *Picture) lines() []string {
+	var out []string
+	for _, s := range []string{p.Label, p.Name, p.Distance} {
+		if s != "" {
+			out = append(out, oneLine(s))
+		}
+	}
+	return out
+}
+
+// room is the height of the longest text under any picture.
+func (q Retrieval) room() float64 {
+	n := 1
+	for _, r := range q.Rows {
+		n = max(n, len(r.Item.lines()))
+		for i := range r.Neighbours {
+			n = max(n, len(r.Neighbours[i].lines()))
+		}
+	}
+	return float64(n)*lineRoom + 3
+}
 
 func (q Retrieval) size() (w, h float64) {
 	n := 0
@@ -129,7 +114,7 @@ func (q Retrieval) size() (w, h float64) {
 		n = max(n, len(r.Neighbours))
 	}
 	c := q.cell() + cellGap
-	w, h = float64(n+1)*c+3*cellGap, float64(len(q.Rows))*(c+labelRoom)+cellGap
+	w, h = float64(n+1)*c+3*cellGap, float64(len(q.Rows))*(c+q.room())+cellGap
 	if q.Caption != "" {
 		h += panelTitle
 	}
@@ -152,20 +137,16 @@ func (q Retrieval) draw(c vgdraw.Canvas, _ float64) error {
 		c.FillText(s, vg.Point{X: c.Min.X + cellGap, Y: y}, oneLine(q.Caption))
 		y -= panelTitle
 	}
-	side := vg.Length(q.cell())
+	side, room := vg.Length(q.cell()), vg.Length(q.room())
 	for _, row := range q.Rows {
 		x := c.Min.X + cellGap
 		q.drawPicture(c, x, y, row.Item, ink)
 		x += side + 3*cellGap
 		for _, n := range row.Neighbours {
-			frame := categorical[bad]
-			if n.Right {
-				frame = categorical[good]
-			}
-			q.drawPicture(c, x, y, n, frame)
+			q.drawPicture(c, x, y, n, n.Match.frame())
 			x += side + cellGap
 		}
-		y -= side + cellGap + labelRoom
+		y -= side + cellGap + room
 	}
 	return nil
 }
@@ -174,8 +155,8 @@ func (q Retrieval) draw(c vgdraw.Canvas, _ float64) error {
 func (q Retrieval) drawPicture(c vgdraw.Canvas, x, y vg.Length, p Picture, frame color.NRGBA) {
 	side := vg.Length(q.cell())
 	box := vg.Rectangle{Min: vg.Point{X: x, Y: y - side}, Max: vg.Point{X: x + side, Y: y}}
-	if p.Image != nil {
-		t := thumbnail(p.Image, 2*q.side())
+	if p.Image != nil && !p.Image.Bounds().Empty() {
+		t := enlarged(shrunk(p.Image, 2*q.side()), 2*q.side())
 		b := t.Bounds()
 		k := side / vg.Length(max(b.Dx(), b.Dy()))
 		w, h := k*vg.Length(b.Dx()), k*vg.Length(b.Dy())
@@ -186,19 +167,25 @@ func (q Retrieval) drawPicture(c vgdraw.Canvas, x, y vg.Length, p Picture, frame
 	}
 	c.SetLineStyle(vgdraw.LineStyle{Color: frame, Width: 2})
 	c.Stroke(box.Path())
-	s := textStyle(fontSize-2, false)
+	s := textStyle(fontSize-1.5, false)
 	s.XAlign, s.YAlign = vgdraw.XCenter, vgdraw.YTop
-	c.FillText(s, vg.Point{X: x + side/2, Y: y - side - 2}, shorten(oneLine(p.Label), s.Width, side+cellGap))
+	for i, line := range p.lines() {
+		at := vg.Point{X: x + side/2, Y: y - side - 3 - vg.Length(i)*lineRoom}
+		c.FillText(s, at, shorten(line, s.Width, side+cellGap-2))
+	}
 }
 
-// shorten cuts s with an ellipsis so that it is no wider than room.
+// shorten takes as much out of the middle of s as it must to be no wider than
+// room: names that differ at the end stay different.
 func shorten(s string, width func(string) vg.Length, room vg.Length) string {
 	if width(s) <= room {
 		return s
 	}
 	r := []rune(s)
-	for len(r) > 0 && width(string(r)+"…") > room {
-		r = r[:len(r)-1]
+	for n := len(r) - 1; n > 1; n-- {
+		if t := string(r[:(n+1)/2]) + "…" + string(r[len(r)-n/2:]); width(t) <= room {
+			return t
+		}
 	}
-	return string(r) + "…"
+	return "…"
 }

@@ -21,17 +21,17 @@ type Frame struct {
 }
 
 func (s Steps) html(r *renderer) (template.HTML, error) {
-	r.serial++
+	r.use("steps.js")
 	type frame struct {
 		Name string
 		SVG  template.HTML
 	}
 	data := struct {
-		ID, Last, Start int
-		Caption         string
-		Frames          []frame
-		Width           int
-	}{ID: r.serial, Last: max(0, len(s.Frames)-1), Caption: s.Caption}
+		Last, Start int
+		Caption     string
+		Frames      []frame
+		Width       int
+	}{Last: max(0, len(s.Frames)-1), Caption: s.Caption}
 	data.Start = min(max(s.Start, 0), data.Last)
 	if s.Start < 0 {
 		data.Start = max(0, len(s.Frames)+s.Start)

@@ -3,13 +3,22 @@ package retrieval
 import (
 	"fmt"
 	"image"
+	"os"
+	"path/filepath"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/report"
 )
 
 // Reader returns the picture of an item.
 type Reader func(i int) (image.Image, error)
+
+// largest is the longest side of the pictures that readers return: more than any
+// page or figure shows, and hundreds of them still fit in memory.
+const largest = 512
 
 // Pictures returns a Reader for Config.Picture: it reads the picture of item i,
 // which the data set calls names[i]. It is not for use by several goroutines.
@@ -25,18 +34,80 @@ func Pictures(d *data.Dataset, names []string) (Reader, error) {
 	for i, n := range d.Names {
 		index[n] = i
 	}
-	var dec imaging.Decoder
+	r := reader{resize: imaging.Resizer{Filter: imaging.Bicubic}}
 	return func(i int) (image.Image, error) {
 		at, ok := index[names[i]]
 		if !ok {
 			return nil, fmt.Errorf("data set %s has no item called %q", d.Name, names[i])
 		}
-		var im imaging.Image
-		if err := d.Source.Read(at, &im, &dec); err != nil {
+		if err := d.Image(at, &r.photo, &r.dec); err != nil {
 			return nil, err
 		}
-		return standard(&im), nil
+		return r.shown(), nil
 	}, nil
+}
+
+// Files returns a Reader of photos: item i is the file paths[i]. It is not for
+// use by several goroutines.
+func Files(paths []string) Reader {
+	r := reader{resize: imaging.Resizer{Filter: imaging.Bicubic}}
+	return func(i int) (image.Image, error) {
+		f, err := regular.Open(paths[i])
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		b, err := budget.ReadN(paths[i], f, st.Size())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		if err := r.dec.Decode(&r.photo, b); err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		return r.shown(), nil
+	}
+}
+
+// Links returns the Link of items by their names, for a page to be written to the
+// path page: names[i] lies below the folder root, or is a path by itself. Items
+// that are no files there, as those of an archive, have none.
+func Links(page, root string, names []string) func(i int) string {
+	return func(i int) string {
+		path := filepath.FromSlash(names[i])
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(root, path)
+		}
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+			return ""
+		}
+		return report.Link(page, path)
+	}
+}
+
+// reader keeps the buffers of a Reader.
+type reader struct {
+	dec    imaging.Decoder
+	photo  imaging.Image
+	resize imaging.Resizer
+}
+
+// shown is the photo, reduced where it is larger than anything shows.
+func (r *reader) shown() image.Image {
+	w, h := r.photo.W, r.photo.H
+	long := max(w, h)
+	if long <= largest {
+		im := r.photo
+		r.photo = imaging.Image{} // its pixels now belong to the picture
+		return standard(&im)
+	}
+	var small imaging.Image
+	whole := imaging.Box{X1: float64(w), Y1: float64(h)}
+	r.resize.Resize(&small, &r.photo, whole, max(1, w*largest/long), max(1, h*largest/long))
+	return standard(&small)
 }
 
 // standard converts to the standard library's pictures.

@@ -1,11 +1,14 @@
 // Package retrieval chooses queries worth looking at, random ones and the worst
-// ones, and lays them out with their nearest neighbours for the report.
+// ones, and lays them out with their nearest neighbours for the report. Those who
+// have queries and neighbours of their own fill a report.Retrieval themselves, with
+// the pictures that Pictures (items of a data set) and Files (any photos) read.
 package retrieval
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -21,11 +24,13 @@ type Config struct {
 	Distance  rank.Distance
 	Memory    int64  // of the ranking, as in rank.Options
 	Seed      uint64 // of the random choice
-	// Picture returns the thumbnail of an item; nil, or a nil image, shows the
-	// label alone.
+	// Picture returns the picture of an item; nil, or a nil image, shows the
+	// texts alone.
 	Picture Reader
-	// Name returns the text under an item; default its label.
-	Name func(i int) string
+	// Label returns the name of an item's class; default its number. Name
+	// returns what the item is called, as its file, and Link the address of the
+	// whole photo (see report.Link); nil means none.
+	Label, Name, Link func(i int) string
 }
 
 // Pair holds the rows of random queries and of the worst ones.
@@ -92,7 +97,7 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 		return nil, err
 	}
 	for i, q := range index {
-		row, err := cfg.row(q, labels, nb.Row[i*nb.K:(i+1)*nb.K])
+		row, err := cfg.row(q, labels, nb.Row[i*nb.K:(i+1)*nb.K], nb.Value[i*nb.K:(i+1)*nb.K])
 		if err != nil {
 			return nil, err
 		}
@@ -109,13 +114,13 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 }
 
 // row is the query q with its neighbours, itself left out by index.
-func (c *Config) row(q int, labels []int64, near []int32) (report.Query, error) {
+func (c *Config) row(q int, labels []int64, near []int32, values []float64) (report.Query, error) {
 	item, err := c.picture(q, labels)
 	if err != nil {
 		return report.Query{}, err
 	}
 	out := report.Query{Item: item}
-	for _, j := range near {
+	for k, j := range near {
 		if int(j) == q || len(out.Neighbours) == c.Neighbors {
 			continue
 		}
@@ -123,7 +128,11 @@ func (c *Config) row(q int, labels []int64, near []int32) (report.Query, error) 
 		if err != nil {
 			return report.Query{}, err
 		}
-		p.Right = labels[j] == labels[q]
+		p.Distance = Distance(c.Distance, values[k])
+		p.Match = report.Wrong
+		if labels[j] == labels[q] {
+			p.Match = report.Right
+		}
 		out.Neighbours = append(out.Neighbours, p)
 	}
 	return out, nil
@@ -131,8 +140,14 @@ func (c *Config) row(q int, labels []int64, near []int32) (report.Query, error) 
 
 func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 	p := report.Picture{Label: fmt.Sprint(labels[i])}
+	if c.Label != nil {
+		p.Label = c.Label(i)
+	}
 	if c.Name != nil {
-		p.Label = c.Name(i)
+		p.Name = c.Name(i)
+	}
+	if c.Link != nil {
+		p.Link = c.Link(i)
 	}
 	if c.Picture == nil {
 		return p, nil
@@ -143,4 +158,16 @@ func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 	}
 	p.Image = img
 	return p, nil
+}
+
+// Distance writes the value that rank.Nearest gives for a neighbour as a reader
+// wants it: the Euclidean distance itself, the cosine, the product.
+func Distance(d rank.Distance, value float64) string {
+	switch d {
+	case rank.Cosine:
+		return fmt.Sprintf("cosine %.3f", value)
+	case rank.Dot:
+		return fmt.Sprintf("product %.4g", value)
+	}
+	return fmt.Sprintf("distance %.4g", math.Sqrt(max(0, value)))
 }

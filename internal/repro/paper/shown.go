@@ -121,7 +121,7 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 			return err
 		}
 		ids, names := l.NamedLabels()
-		cfg.Name = func(i int) string { return names[0][ids[0][i]] }
+		cfg.Label = func(i int) string { return names[0][ids[0][i]] }
 		pair, err := retrieval.Choose(ctx, l.X, ids[0], cfg)
 		if err != nil {
 			return err

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/image/draw"
+)
+
+// Picture is an image with what is known of it. Any field may be empty; without
+// an image the texts stand alone.
+type Picture struct {
+	Image image.Image
+	// Name tells the item from all others, as a file's path does; Label is its
+	// class.
+	Name, Label string
+	// Link is the address of the whole photo, as Link makes it: it is what a
+	// reader sees who enlarges the thumbnail, if it can be loaded.
+	Link string
+	// Distance to the query, as it is to be read.
+	Distance string
+	// Match says whether a neighbour is right.
+	Match Match
+}
+
+// Match says whether a neighbour has its query's label.
+type Match int
+
+// The verdicts on a neighbour. Unjudged is one whose or whose query's label is
+// not known.
+const (
+	Unjudged Match = iota
+	Right
+	Wrong
+)
+
+// class is the verdict's name in the style sheet.
+func (m Match) class() string { return [...]string{"plain", "right", "wrong"}[min(max(m, 0), 2)] }
+
+// mark is a sign for those who cannot see the frame's colour.
+func (m Match) mark() string { return [...]string{"", "✓", "✗"}[min(max(m, 0), 2)] }
+
+// frame is the colour of the frame in a figure.
+func (m Match) frame() color.NRGBA {
+	return [...]color.NRGBA{ink, categorical[good], categorical[bad]}[min(max(m, 0), 2)]
+}
+
+// Link returns the address under which the page (a path) refers to the photo
+// (another path): relative to the page's folder, so that both can move together.
+func Link(page, photo string) string {
+	page, err := filepath.Abs(page)
+	if err != nil {
+		return ""
+	}
+	if photo, err = filepath.Abs(photo); err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(filepath.Dir(page), photo)
+	if err != nil { // another drive
+		return ""
+	}
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	if parts[0] != ".." {
+		parts = append([]string{"."}, parts...) // "c:x" is no scheme
+	}
+	return strings.Join(parts, "/")
+}
+
+// thumbSides are the sizes of thumbnails on a page in pixels, with the quality
+// that suits each: the larger, the less a reader sees of what JPEG leaves out.
+var thumbSides = [...]thumbSize{{240, 78}, {208, 76}, {176, 75}, {144, 74}, {120, 72}, {96, 70}}
+
+type thumbSize struct{ side, quality int }
+
+const (
+	// thumbBudget is how many bytes the thumbnails of one block may take.
+	thumbBudget = 2_200_000
+	// tinyPicture is the longest side of pictures that are kept pixel by pixel.
+	tinyPicture = 64
+)
+
+// thumb is a picture as a data URL; tiny ones are to be enlarged with hard pixels.
+type thumb struct {
+	src  string
+	tiny bool
+}
+
+// sampledThumbs is how many pictures are encoded to find the size for all.
+const sampledThumbs = 16
+
+// thumbnails encodes pictures for a page in the size asked for, or in the largest
+// of the sizes whose sum keeps to the budget, as far as a sample can tell.
+func thumbnails(pics []Picture, side int) ([]thumb, error) {
+	encode := func(i int, size thumbSize) (thumb, error) {
+		t, err := encodeThumb(pics[i].Image, size)
+		if err != nil {
+			return t, fmt.Errorf("report: thumbnail of %q: %w", pics[i].Name, err)
+		}
+		return t, nil
+	}
+	size := thumbSize{min(side, 512), 78}
+	if side <= 0 {
+		step := (len(pics) + sampledThumbs - 1) / sampledThumbs
+		for _, size = range thumbSides {
+			bytes, n := 0, 0
+			for i := 0; i < len(pics); i += step {
+				t, err := encode(i, size)
+				if err != nil {
+					return nil, err
+				}
+				bytes, n = bytes+len(t.src), n+1
+			}
+			if n == 0 || bytes/n*len(pics) <= thumbBudget {
+				break
+			}
+		}
+	}
+	out := make([]thumb, len(pics))
+	for i := range pics {
+		var err error
+		if out[i], err = encode(i, size); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// encodeThumb makes a data URL: PNG of tiny pictures, JPEG of photos.
+func encodeThumb(img image.Image, size thumbSize) (thumb, error) {
+	if img == nil || img.Bounds().Empty() {
+		return thumb{}, nil
+	}
+	var b bytes.Buffer
+	if s := img.Bounds().Size(); max(s.X, s.Y) <= tinyPicture {
+		err := png.Encode(&b, img)
+		return thumb{"data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), true}, err
+	}
+	err := jpeg.Encode(&b, shrunk(img, size.side), &jpeg.Options{Quality: size.quality})
+	return thumb{"data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), false}, err
+}
+
+// shrunk returns img scaled smoothly to fit a square, or as it is if it fits.
+func shrunk(img image.Image, side int) image.Image {
+	b := img.Bounds()
+	long := max(b.Dx(), b.Dy())
+	if long <= side {
+		return img
+	}
+	box := image.Rect(0, 0, max(1, b.Dx()*side/long), max(1, b.Dy()*side/long))
+	if _, grey := img.(*image.Gray); grey {
+		out := image.NewGray(box)
+		draw.CatmullRom.Scale(out, box, img, b, draw.Src, nil)
+		return out
+	}
+	out := image.NewRGBA(box)
+	draw.CatmullRom.Scale(out, box, img, b, draw.Src, nil)
+	return out
+}
+
+// enlarged returns img, which fits a square at least twice over, scaled by a
+// whole factor with hard pixels.
+func enlarged(img image.Image, side int) image.Image {
+	b := img.Bounds()
+	k := side / max(1, b.Dx(), b.Dy())
+	if k < 2 {
+		return img
+	}
+	out := image.NewNRGBA(image.Rect(0, 0, b.Dx()*k, b.Dy()*k))
+	draw.NearestNeighbor.Scale(out, out.Bounds(), img, b, draw.Src, nil)
+	return out
+}
