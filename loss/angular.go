@@ -3,7 +3,6 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -24,17 +23,8 @@ type Angular struct {
 	Reduce  Reduction
 }
 
-// Measure implements Loss.
-func (Angular) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l Angular) Reduction() Reduction { return l.Reduce.Or(Mean) }
-
-// AllPairs implements AllPairs.
-func (Angular) AllPairs() {}
-
-// CrossRows implements CrossRows.
-func (Angular) CrossRows() {}
+// Traits implements Loss.
+func (l Angular) Traits() Traits { return Traits{Reduction: l.Reduce, AllPairs: true, CrossRows: true} }
 
 // Set implements Sets.
 func (l Angular) Set(s *Set) {
@@ -43,13 +33,13 @@ func (l Angular) Set(s *Set) {
 	}
 	t := math.Tan(l.Degrees.Or(40) * math.Pi / 180)
 	t *= t
-	z := s.scratch(len(s.Neg))
+	z := s.Scratch(len(s.Neg))
 	for k, p := range s.Pos {
 		cross := s.PosNeg[k*len(s.Neg) : (k+1)*len(s.Neg)]
 		for j, n := range s.Neg {
 			z[j] = 4*t*(float64(n)+float64(cross[j])) - 2*(1+t)*float64(p)
 		}
-		s.term(softmax(z, true))
+		s.Term(softmax(z, true))
 		var sum float64
 		for j, w := range z {
 			// As much again for the pair (p, a), in which this similarity is

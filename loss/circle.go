@@ -1,9 +1,6 @@
 package loss
 
-import (
-	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/opt"
-)
+import "github.com/kindred-ml/kindred/opt"
 
 // Circle weights every similarity by its distance from its optimum:
 //
@@ -21,11 +18,8 @@ type Circle struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (Circle) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l Circle) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l Circle) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l Circle) Set(s *Set) {
@@ -33,7 +27,7 @@ func (l Circle) Set(s *Set) {
 		return
 	}
 	m, gamma := l.Margin.Or(0.4), l.Gamma.Or(80)
-	z := s.scratch(len(s.Pos) + len(s.Neg))
+	z := s.Scratch(len(s.Pos) + len(s.Neg))
 	p, n := z[:len(s.Pos)], z[len(s.Pos):]
 	for k, x := range s.Pos {
 		a := max(0, 1+m-float64(x))
@@ -44,7 +38,7 @@ func (l Circle) Set(s *Set) {
 		n[k] = gamma * a * (float64(x) - m)
 	}
 	v, w := softplus(softmax(p, false) + softmax(n, false))
-	s.term(v)
+	s.Term(v)
 	for k, x := range s.Pos {
 		s.DPos[k] = float32(-w * p[k] * gamma * max(0, 1+m-float64(x)))
 	}

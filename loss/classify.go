@@ -3,7 +3,6 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -11,16 +10,13 @@ import (
 // L = -log softmax of scale times the cosines, the own one changed.
 type classifier struct{ proxies }
 
-// Measure implements Loss.
-func (*classifier) Measure() pair.Measure { return pair.Similarity }
-
 // set computes the term of one embedding whose own logit, before scaling, is
 // own with derivative slope.
 func (*classifier) set(s *Set, scale, own, slope float64) {
-	z := s.scratch(1 + len(s.Neg))
+	z := s.Scratch(1 + len(s.Neg))
 	z[0] = scale * own
 	scaled(z[1:], s.Neg, scale, 0)
-	s.term(max(0, softmax(z, false)-scale*own))
+	s.Term(max(0, softmax(z, false)-scale*own))
 	s.DPos[0] = float32(scale * (z[0] - 1) * slope)
 	for k := range s.Neg {
 		s.DNeg[k] = float32(scale * z[1+k])
@@ -43,8 +39,8 @@ type NormSoftmax struct {
 	classifier
 }
 
-// Reduction implements Loss.
-func (l *NormSoftmax) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l *NormSoftmax) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 1} }
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *NormSoftmax) Learn(classes, dim int, seed uint64) error {
@@ -76,8 +72,8 @@ type CosFace struct {
 	classifier
 }
 
-// Reduction implements Loss.
-func (l *CosFace) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l *CosFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 1} }
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *CosFace) Learn(classes, dim int, seed uint64) error {
@@ -111,8 +107,8 @@ type ArcFace struct {
 	classifier
 }
 
-// Reduction implements Loss.
-func (l *ArcFace) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l *ArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 1} }
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *ArcFace) Learn(classes, dim int, seed uint64) error {

@@ -1,9 +1,6 @@
 package loss
 
-import (
-	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/opt"
-)
+import "github.com/kindred-ml/kindred/opt"
 
 // Contrastive pulls positives together and pushes negatives a margin away:
 //
@@ -21,16 +18,10 @@ type Contrastive struct {
 	Reduce  Reduction
 }
 
-// Measure implements Loss.
-func (l Contrastive) Measure() pair.Measure {
-	if l.Squared {
-		return pair.Squared
-	}
-	return pair.Euclidean
+// Traits implements Loss.
+func (l Contrastive) Traits() Traits {
+	return Traits{Measure: distance(!l.Squared), Reduction: l.Reduce}
 }
-
-// Reduction implements Loss.
-func (l Contrastive) Reduction() Reduction { return l.Reduce.Or(Mean) }
 
 // Pairs implements Pairs.
 func (l Contrastive) Pairs(_ int64, positive bool, x, val, dx []float32) float64 {

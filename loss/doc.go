@@ -1,10 +1,26 @@
-// Package loss holds the losses of metric learning as functions of pair values.
-// In: the similarities or distances of the pairs that mining chose, one anchor
-// at a time. Out: the loss and its derivative with respect to each of them,
-// which package pair turns into gradients of the embeddings.
+// Package loss holds the losses of metric learning as functions of pairs.
 //
-// Losses come in three kinds. A Tuples loss is a sum over triplets (anchor,
-// positive, negative); a Pairs loss is a sum over pairs; a Sets loss takes all
-// chosen positives and negatives of an anchor together. The struct of a loss is
-// its configuration, and its zero value means the stated defaults.
+// A loss sees, for one anchor at a time, a number for each pair that mining
+// chose: the similarity S, the distance D or the squared distance D². It returns
+// its value and its derivative with respect to each of these numbers. Package
+// objective does the rest: it chooses the pairs, computes the numbers, and turns
+// the derivatives into the gradient of the embeddings.
+//
+// The struct of a loss is its configuration, and its zero value means the stated
+// defaults. Most users only name one:
+//
+//	objective.New(objective.Options{Loss: loss.Contrastive{Margin: opt.Of(0.3)}})
+//
+// # A loss of your own
+//
+// A loss has a method Traits, which says what it reads, and one of three others:
+//
+//   - Tuples, if it is a sum over triplets (anchor, positive, negative);
+//   - Pairs, if it is a sum over pairs;
+//   - Set, if it takes all positives and negatives of an anchor together.
+//
+// Traits may ask for more: passes over the batch before the terms (MultiPass), or
+// parameters (Learner, PerLabel) such as proxies of the classes. These are
+// interfaces because they do something; what is only true or false of a loss is a
+// field of Traits. See the example, which is all that a new loss needs.
 package loss

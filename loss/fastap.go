@@ -1,7 +1,5 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
-
 // FastAP is one minus a soft average precision of the anchor's ranking. Squared
 // distances, in [0, 4] on the unit sphere, fall into bins with a triangular
 // kernel; with h+_b and h_b the numbers of positives and of all in bin b, and
@@ -19,11 +17,8 @@ type FastAP struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (FastAP) Measure() pair.Measure { return pair.Squared }
-
-// Reduction implements Loss.
-func (l FastAP) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l FastAP) Traits() Traits { return Traits{Measure: Squared, Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l FastAP) Set(s *Set) {
@@ -36,7 +31,7 @@ func (l FastAP) Set(s *Set) {
 	}
 	width := 4 / float64(bins)
 	n := bins + 1 // centres of the kernels
-	t := s.scratch(4 * n)
+	t := s.Scratch(4 * n)
 	pos, all := t[:n], t[n:2*n]
 	dpos, dall := t[2*n:3*n], t[3*n:]
 	clear(t)
@@ -71,7 +66,7 @@ func (l FastAP) Set(s *Set) {
 		dall[b] = ta
 	}
 	np := float64(len(s.Pos))
-	s.term(max(0, 1-sum/np))
+	s.Term(max(0, 1-sum/np))
 	slope(dpos, s.Pos, s.DPos, width, -1/np)
 	slope(dall, s.Neg, s.DNeg, width, -1/np)
 }

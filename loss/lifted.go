@@ -3,7 +3,6 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -20,23 +19,20 @@ type GeneralizedLifted struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (GeneralizedLifted) Measure() pair.Measure { return pair.Euclidean }
-
-// Reduction implements Loss.
-func (l GeneralizedLifted) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l GeneralizedLifted) Traits() Traits { return Traits{Measure: Euclidean, Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l GeneralizedLifted) Set(s *Set) {
 	if !s.both() {
 		return
 	}
-	z := s.scratch(len(s.Pos) + len(s.Neg))
+	z := s.Scratch(len(s.Pos) + len(s.Neg))
 	p, n := z[:len(s.Pos)], z[len(s.Pos):]
 	scaled(p, s.Pos, 1, 0)
 	scaled(n, s.Neg, -1, l.Margin.Or(1))
 	v := max(0, softmax(p, false)+softmax(n, false))
-	s.term(v)
+	s.Term(v)
 	if v == 0 {
 		return
 	}
@@ -65,21 +61,14 @@ type Lifted struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (Lifted) Measure() pair.Measure { return pair.Euclidean }
-
-// Reduction implements Loss.
-func (l Lifted) Reduction() Reduction { return l.Reduce.Or(Mean) }
-
-// AllPairs implements AllPairs.
-func (Lifted) AllPairs() {}
-
-// Passes implements MultiPass.
-func (Lifted) Passes() int { return 1 }
+// Traits implements Loss.
+func (l Lifted) Traits() Traits {
+	return Traits{Measure: Euclidean, Reduction: l.Reduce, AllPairs: true, Passes: 1}
+}
 
 // Summary implements MultiPass: the log of the anchor's sum over negatives.
 func (l Lifted) Summary(_ int, s *Set) [4]float64 {
-	z := s.scratch(len(s.Neg))
+	z := s.Scratch(len(s.Neg))
 	scaled(z, s.Neg, -1, l.Margin.Or(1))
 	return [4]float64{softmax(z, false)}
 }
@@ -100,14 +89,14 @@ func (l Lifted) Set(s *Set) {
 		}
 		sum := math.Exp(a-top) + math.Exp(b-top)
 		j := max(0, top+math.Log(sum)+float64(d))
-		s.term(j * j / 2)
+		s.Term(j * j / 2)
 		s.DPos[k] = float32(j)
 		dA += 2 * j * math.Exp(a-top) / sum
 	}
 	if dA == 0 {
 		return
 	}
-	z := s.scratch(len(s.Neg))
+	z := s.Scratch(len(s.Neg))
 	scaled(z, s.Neg, -1, l.Margin.Or(1))
 	softmax(z, false)
 	for k, w := range z {

@@ -1,18 +1,11 @@
 package loss
 
-import (
-	"fmt"
-
-	"github.com/kindred-ml/kindred/internal/pair"
-)
-
 // Loss is what all losses have in common. A Loss must also be one of Tuples,
 // Pairs and Sets. Its methods may be called by several goroutines at a time.
 type Loss interface {
-	// Measure is the value of a pair that the loss reads.
-	Measure() pair.Measure
-	// Reduction says how the loss's terms are combined into one number.
-	Reduction() Reduction
+	// Traits says what the loss reads and asks for. They must not change once it
+	// is in use.
+	Traits() Traits
 }
 
 // Tuples is a sum over triplets.
@@ -43,16 +36,12 @@ type Sets interface {
 }
 
 // MultiPass is a Sets loss whose terms depend on more than one anchor: earlier
-// passes over the batch summarise each anchor.
+// passes over the batch, as many as its traits say, summarise each anchor.
 type MultiPass interface {
 	Sets
-	Passes() int // 1 or 2 passes before Set
-	// Summary computes what an anchor contributes to a pass.
+	// Summary computes what an anchor contributes to a pass, 0 or 1.
 	Summary(pass int, s *Set) [4]float64
 }
-
-// AllPairs is a loss that is defined only for all positives with all negatives.
-type AllPairs interface{ AllPairs() }
 
 // Set is one anchor of a Sets loss. Its slices belong to the caller.
 type Set struct {
@@ -75,26 +64,15 @@ type Set struct {
 	Total  [2][4]float64
 	Own    float64
 	Others []float64
-	// PosNeg holds, for a CrossRows loss, the measures of each positive and
-	// each negative: len(Pos) rows of len(Neg).
+	// PosNeg holds, for a loss with the trait CrossRows, the measures of each
+	// positive and each negative: len(Pos) rows of len(Neg).
 	PosNeg []float32
 
 	tmp []float64
 }
 
-// CrossRows is a Sets loss that also reads the measures between an anchor's
-// positives and its negatives, symmetric in anchor and positive. Both must have
-// the same negatives: objective refuses a batch in which they differ.
-type CrossRows interface {
-	Sets
-	CrossRows()
-}
-
-// both reports whether the anchor has positives and negatives.
-func (s *Set) both() bool { return len(s.Pos) > 0 && len(s.Neg) > 0 }
-
-// term counts one term of value v.
-func (s *Set) term(v float64) {
+// Term counts one term of value v.
+func (s *Set) Term(v float64) {
 	s.Terms++
 	s.Value += v
 	if v != 0 {
@@ -102,62 +80,13 @@ func (s *Set) term(v float64) {
 	}
 }
 
-// scratch returns n numbers of arbitrary content, good until the next call.
-func (s *Set) scratch(n int) []float64 {
+// Scratch returns n numbers of arbitrary content, good until the next call.
+func (s *Set) Scratch(n int) []float64 {
 	if cap(s.tmp) < n {
 		s.tmp = make([]float64, n)
 	}
 	return s.tmp[:n]
 }
 
-// Reduction turns the sum of a loss's terms into its value.
-type Reduction uint8
-
-// The reductions. The value of a batch without terms is 0.
-const (
-	DefaultReduction Reduction = iota // what the loss's definition says
-	Mean                              // sum / number of terms
-	MeanActive                        // sum / number of terms that are not 0
-	Sum
-)
-
-var reductionNames = [...]string{"default", "mean", "mean-active", "sum"}
-
-// ReductionNames returns the names of the reductions other than the default.
-func ReductionNames() []string { return append([]string(nil), reductionNames[1:]...) }
-
-func (r Reduction) String() string {
-	if int(r) < len(reductionNames) {
-		return reductionNames[r]
-	}
-	return fmt.Sprintf("Reduction(%d)", uint8(r))
-}
-
-// ParseReduction returns the reduction with the given name.
-func ParseReduction(name string) (Reduction, bool) {
-	for i, s := range reductionNames[1:] {
-		if s == name {
-			return Reduction(i + 1), true
-		}
-	}
-	return 0, false
-}
-
-// Or returns r, or def if r is the default.
-func (r Reduction) Or(def Reduction) Reduction {
-	if r == DefaultReduction {
-		return def
-	}
-	return r
-}
-
-// Scale returns the factor by which the sum of terms is multiplied.
-func (r Reduction) Scale(terms, active int) float64 {
-	switch r {
-	case Sum:
-		return 1
-	case MeanActive:
-		return 1 / float64(max(active, 1))
-	}
-	return 1 / float64(max(terms, 1))
-}
+// both reports whether the anchor has positives and negatives.
+func (s *Set) both() bool { return len(s.Pos) > 0 && len(s.Neg) > 0 }

@@ -3,7 +3,6 @@ package loss
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -29,16 +28,10 @@ type Margin struct {
 	beta *Param
 }
 
-// Measure implements Loss.
-func (l *Margin) Measure() pair.Measure {
-	if l.Squared {
-		return pair.Squared
-	}
-	return pair.Euclidean
+// Traits implements Loss.
+func (l *Margin) Traits() Traits {
+	return Traits{Measure: distance(!l.Squared), Reduction: l.Reduce.Or(MeanActive)}
 }
-
-// Reduction implements Loss.
-func (l *Margin) Reduction() Reduction { return l.Reduce.Or(MeanActive) }
 
 // Learn implements Learner. Without classes there is a single beta.
 func (l *Margin) Learn(classes, _ int, _ uint64) error {

@@ -2,7 +2,6 @@ package loss
 
 import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -24,21 +23,18 @@ type MultiSimilarity struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (MultiSimilarity) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l MultiSimilarity) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l MultiSimilarity) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l MultiSimilarity) Set(s *Set) {
 	if !s.both() {
-		s.term(0)
+		s.Term(0)
 		return
 	}
 	alpha, beta, lambda := l.Alpha.Or(2), l.Beta.Or(50), l.Lambda.Or(0.5)
 	v := linearSoftmax(s.DPos, s.Pos, -alpha, lambda, true) / alpha
 	simd.Scale(s.DPos, -1, s.DPos)
 	v += linearSoftmax(s.DNeg, s.Neg, beta, lambda, true) / beta
-	s.term(v)
+	s.Term(v)
 }

@@ -1,7 +1,5 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
-
 // NCA is the first-order loss of a triplet of similarities:
 //
 //	L = log(1 + exp(S_an - S_ap))
@@ -16,11 +14,8 @@ type NCA struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (NCA) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l NCA) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l NCA) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Tuples implements Tuples.
 func (NCA) Tuples(ap, an, val, dap, dan []float32) {
@@ -45,11 +40,8 @@ type NCA2 struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (NCA2) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l NCA2) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l NCA2) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Tuples implements Tuples.
 func (NCA2) Tuples(ap, an, val, dap, dan []float32) {
@@ -74,16 +66,10 @@ type SoftTriplet struct {
 	Reduce  Reduction
 }
 
-// Measure implements Loss.
-func (l SoftTriplet) Measure() pair.Measure {
-	if l.Squared {
-		return pair.Squared
-	}
-	return pair.Euclidean
+// Traits implements Loss.
+func (l SoftTriplet) Traits() Traits {
+	return Traits{Measure: distance(!l.Squared), Reduction: l.Reduce}
 }
-
-// Reduction implements Loss.
-func (l SoftTriplet) Reduction() Reduction { return l.Reduce.Or(Mean) }
 
 // Tuples implements Tuples.
 func (SoftTriplet) Tuples(ap, an, val, dap, dan []float32) {

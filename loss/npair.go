@@ -2,7 +2,6 @@ package loss
 
 import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -19,11 +18,8 @@ type NPair struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (NPair) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l NPair) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l NPair) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (NPair) Set(s *Set) { ratio(s, 1) }
@@ -42,11 +38,8 @@ type NTXent struct {
 	Reduce      Reduction
 }
 
-// Measure implements Loss.
-func (NTXent) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l NTXent) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l NTXent) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l NTXent) Set(s *Set) { ratio(s, 1/l.Temperature.Or(0.07)) }
@@ -62,7 +55,7 @@ func ratio(s *Set, a float64) {
 	var total float64
 	for k, p := range s.Pos {
 		v, w := softplus(all - a*float64(p))
-		s.term(v)
+		s.Term(v)
 		s.DPos[k] = float32(-a * w)
 		total += w
 	}

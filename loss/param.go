@@ -43,19 +43,7 @@ type PerLabel interface {
 	Learned(labels []int64, d []float64, scale float64)
 }
 
-// Proxied is a Sets loss between embeddings and learnable proxies of the
-// classes. Params()[0] holds the proxies, one row each; proxy k stands for
-// class k / PerClass(). They are normalised before they are compared.
-type Proxied interface {
-	Sets
-	Learner
-	PerClass() int
-	// ProxyAnchors reports whether the proxies are the anchors and the embeddings
-	// their references, rather than the other way round.
-	ProxyAnchors() bool
-}
-
-// proxies is the parameter that Proxied losses share.
+// proxies is the parameter that losses with proxies share.
 type proxies struct {
 	param *Param
 	rate  float64
@@ -83,9 +71,3 @@ func (p *proxies) Params() []*Param {
 	}
 	return []*Param{p.param}
 }
-
-// PerClass implements Proxied.
-func (p *proxies) PerClass() int { return max(p.per, 1) }
-
-// ProxyAnchors implements Proxied.
-func (p *proxies) ProxyAnchors() bool { return false }

@@ -3,7 +3,6 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -25,11 +24,8 @@ type ProxyNCA struct {
 	proxies
 }
 
-// Measure implements Loss.
-func (*ProxyNCA) Measure() pair.Measure { return pair.Squared }
-
-// Reduction implements Loss.
-func (l *ProxyNCA) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l *ProxyNCA) Traits() Traits { return Traits{Measure: Squared, Reduction: l.Reduce, Proxies: 1} }
 
 // Learn implements Learner: proxies start at N(0, 1) / 8.
 func (l *ProxyNCA) Learn(classes, dim int, seed uint64) error {
@@ -44,9 +40,9 @@ func (l *ProxyNCA) Set(s *Set) {
 	}
 	a := l.Scale.Or(3)
 	a *= a
-	z := s.scratch(len(s.Neg))
+	z := s.Scratch(len(s.Neg))
 	scaled(z, s.Neg, -a, 0)
-	s.term(a*float64(s.Pos[0]) + softmax(z, false))
+	s.Term(a*float64(s.Pos[0]) + softmax(z, false))
 	s.DPos[0] = float32(a)
 	for k, w := range z {
 		s.DNeg[k] = float32(-a * w)
@@ -70,14 +66,10 @@ type ProxyAnchor struct {
 	proxies
 }
 
-// Measure implements Loss.
-func (*ProxyAnchor) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l *ProxyAnchor) Reduction() Reduction { return l.Reduce.Or(Mean) }
-
-// ProxyAnchors implements Proxied.
-func (*ProxyAnchor) ProxyAnchors() bool { return true }
+// Traits implements Loss.
+func (l *ProxyAnchor) Traits() Traits {
+	return Traits{Reduction: l.Reduce, Proxies: 1, ProxyAnchors: true}
+}
 
 // Learn implements Learner: proxies start at N(0, 1) sqrt(2 / classes).
 func (l *ProxyAnchor) Learn(classes, dim int, seed uint64) error {
@@ -88,7 +80,7 @@ func (l *ProxyAnchor) Learn(classes, dim int, seed uint64) error {
 // Set implements Sets.
 func (l *ProxyAnchor) Set(s *Set) {
 	alpha, delta := l.Alpha.Or(32), l.Delta.Or(0.1)
-	z := s.scratch(max(len(s.Pos), len(s.Neg)))
+	z := s.Scratch(max(len(s.Pos), len(s.Neg)))
 	var v float64
 	if len(s.Pos) > 0 {
 		share := float64(s.Anchors) / float64(s.WithPositives)
@@ -105,7 +97,7 @@ func (l *ProxyAnchor) Set(s *Set) {
 	for k, w := range n {
 		s.DNeg[k] = float32(alpha * w)
 	}
-	s.term(v)
+	s.Term(v)
 }
 
 // SoftTriple is a softmax over classes with several centres each:
@@ -129,20 +121,17 @@ type SoftTriple struct {
 	proxies
 }
 
-// Measure implements Loss.
-func (*SoftTriple) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l *SoftTriple) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l *SoftTriple) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: l.centers()} }
 
 // Learn implements Learner: centres start at N(0, 1).
 func (l *SoftTriple) Learn(classes, dim int, seed uint64) error {
-	l.rate, l.per = l.Rate.Or(0), l.PerClass()
+	l.rate, l.per = l.Rate.Or(0), l.centers()
 	return l.learn(classes, dim, seed, 1)
 }
 
-// PerClass implements Proxied.
-func (l *SoftTriple) PerClass() int {
+// centers is the number of centres of each class.
+func (l *SoftTriple) centers() int {
 	if l.Centers > 0 {
 		return l.Centers
 	}
@@ -154,17 +143,17 @@ func (l *SoftTriple) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	k := l.PerClass()
+	k := l.centers()
 	la, sharp := l.La.Or(20), 1/l.Gamma.Or(0.1)
 	others := len(s.Neg) / k
-	t := s.scratch(1 + others + k)
+	t := s.Scratch(1 + others + k)
 	z, q := t[:1+others], t[1+others:]
 	z[0] = la * (relaxed(s.Pos, q, sharp) - l.Delta.Or(0.01))
 	own := z[0]
 	for c := range others {
 		z[1+c] = la * relaxed(s.Neg[c*k:(c+1)*k], q, sharp)
 	}
-	s.term(max(0, softmax(z, false)-own))
+	s.Term(max(0, softmax(z, false)-own))
 	spreadRelaxed(s.Pos, s.DPos, q, sharp, la*(z[0]-1))
 	for c := range others {
 		spreadRelaxed(s.Neg[c*k:(c+1)*k], s.DNeg[c*k:(c+1)*k], q, sharp, la*z[1+c])

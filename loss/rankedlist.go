@@ -3,7 +3,6 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -27,11 +26,8 @@ type RankedList struct {
 	Reduce    Reduction
 }
 
-// Measure implements Loss.
-func (RankedList) Measure() pair.Measure { return pair.Euclidean }
-
-// Reduction implements Loss.
-func (l RankedList) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l RankedList) Traits() Traits { return Traits{Measure: Euclidean, Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l RankedList) Set(s *Set) {
@@ -41,13 +37,13 @@ func (l RankedList) Set(s *Set) {
 	alpha, share := l.Alpha.Or(1.2), l.Imbalance.Or(0.5)
 	v := violations(s, s.Pos, s.DPos, alpha-l.Margin.Or(0.4), l.PosWeight.Or(0), 1, 1-share)
 	v += violations(s, s.Neg, s.DNeg, alpha, l.NegWeight.Or(10), -1, share)
-	s.term(v)
+	s.Term(v)
 }
 
 // violations returns share times the mean of v = sign (x - bound) over v > 0,
 // weighted by exp(temperature v), and sets dx to its derivative.
 func violations(s *Set, x, dx []float32, bound, temperature, sign, share float64) float64 {
-	z := s.scratch(len(x))
+	z := s.Scratch(len(x))
 	for k, d := range x {
 		z[k] = math.Inf(-1)
 		if v := sign * (float64(d) - bound); v > 0 {

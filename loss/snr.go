@@ -1,9 +1,6 @@
 package loss
 
-import (
-	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/opt"
-)
+import "github.com/kindred-ml/kindred/opt"
 
 // SNRContrastive is a contrastive loss on the ratio of noise to signal:
 //
@@ -23,14 +20,10 @@ type SNRContrastive struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (SNRContrastive) Measure() pair.Measure { return pair.Squared }
-
-// Reduction implements Loss.
-func (l SNRContrastive) Reduction() Reduction { return l.Reduce.Or(Mean) }
-
-// Centered implements Centered.
-func (SNRContrastive) Centered() {}
+// Traits implements Loss.
+func (l SNRContrastive) Traits() Traits {
+	return Traits{Measure: Squared, Reduction: l.Reduce, Centered: true}
+}
 
 // Set implements Sets.
 func (l SNRContrastive) Set(s *Set) {
@@ -41,20 +34,16 @@ func (l SNRContrastive) Set(s *Set) {
 	m := l.Margin.Or(1)
 	for k, x := range s.Pos {
 		d := float64(x) * inv
-		s.term(d)
+		s.Term(d)
 		s.DPos[k] = float32(inv)
 		s.DSq -= d * inv
 	}
 	for k, x := range s.Neg {
 		d := float64(x) * inv
-		s.term(max(0, m-d))
+		s.Term(max(0, m-d))
 		if d < m {
 			s.DNeg[k] = float32(-inv)
 			s.DSq += d * inv
 		}
 	}
 }
-
-// Centered is a loss on centred embeddings: the mean of its own numbers is
-// subtracted from each.
-type Centered interface{ Centered() }

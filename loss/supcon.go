@@ -1,9 +1,6 @@
 package loss
 
-import (
-	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/opt"
-)
+import "github.com/kindred-ml/kindred/opt"
 
 // SupCon is the supervised contrastive loss:
 //
@@ -18,11 +15,8 @@ type SupCon struct {
 	Reduce      Reduction
 }
 
-// Measure implements Loss.
-func (SupCon) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l SupCon) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l SupCon) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l SupCon) Set(s *Set) {
@@ -31,7 +25,7 @@ func (l SupCon) Set(s *Set) {
 	}
 	a := 1 / l.Temperature.Or(0.1)
 	np := len(s.Pos)
-	z := s.scratch(np + len(s.Neg))
+	z := s.Scratch(np + len(s.Neg))
 	scaled(z[:np], s.Pos, a, 0)
 	scaled(z[np:], s.Neg, a, 0)
 	all := softmax(z, false)
@@ -43,5 +37,5 @@ func (l SupCon) Set(s *Set) {
 	for k := range s.Neg {
 		s.DNeg[k] = float32(a * z[np+k])
 	}
-	s.term(max(0, v/float64(np)))
+	s.Term(max(0, v/float64(np)))
 }

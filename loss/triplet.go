@@ -1,9 +1,6 @@
 package loss
 
-import (
-	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/opt"
-)
+import "github.com/kindred-ml/kindred/opt"
 
 // Triplet wants the positive to be nearer than the negative by a margin:
 //
@@ -20,16 +17,8 @@ type Triplet struct {
 	Reduce    Reduction
 }
 
-// Measure implements Loss.
-func (l Triplet) Measure() pair.Measure {
-	if l.Euclidean {
-		return pair.Euclidean
-	}
-	return pair.Squared
-}
-
-// Reduction implements Loss.
-func (l Triplet) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l Triplet) Traits() Traits { return Traits{Measure: distance(l.Euclidean), Reduction: l.Reduce} }
 
 // Tuples implements Tuples.
 func (l Triplet) Tuples(ap, an, val, dap, dan []float32) {

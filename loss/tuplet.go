@@ -3,7 +3,6 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -23,11 +22,8 @@ type TupletMargin struct {
 	Reduce Reduction
 }
 
-// Measure implements Loss.
-func (TupletMargin) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (l TupletMargin) Reduction() Reduction { return l.Reduce.Or(Mean) }
+// Traits implements Loss.
+func (l TupletMargin) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l TupletMargin) Set(s *Set) {
@@ -35,14 +31,14 @@ func (l TupletMargin) Set(s *Set) {
 		return
 	}
 	scale, slack := l.Scale.Or(64), l.Slack.Or(0.1)
-	z := s.scratch(len(s.Neg))
+	z := s.Scratch(len(s.Neg))
 	scaled(z, s.Neg, scale, 0)
 	all := softmax(z, false)
 	var total float64
 	for k, p := range s.Pos {
 		c, dc := turn(float64(p), -slack)
 		v, w := softplus(all - scale*c)
-		s.term(v)
+		s.Term(v)
 		s.DPos[k] = float32(-scale * w * dc)
 		total += w
 	}

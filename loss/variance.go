@@ -1,9 +1,6 @@
 package loss
 
-import (
-	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/opt"
-)
+import "github.com/kindred-ml/kindred/opt"
 
 // IntraPairVariance pulls outlying similarities towards the batch's means:
 //
@@ -19,14 +16,8 @@ type IntraPairVariance struct {
 	NegEpsilon opt.Float // default 0.01
 }
 
-// Measure implements Loss.
-func (IntraPairVariance) Measure() pair.Measure { return pair.Similarity }
-
-// Reduction implements Loss.
-func (IntraPairVariance) Reduction() Reduction { return Sum }
-
-// Passes implements MultiPass.
-func (IntraPairVariance) Passes() int { return 2 }
+// Traits implements Loss.
+func (IntraPairVariance) Traits() Traits { return Traits{Reduction: Sum, Passes: 2} }
 
 // Summary implements MultiPass: first the sums and numbers of similarities,
 // then the sums of the values that are squared.
@@ -66,12 +57,12 @@ func (l IntraPairVariance) Set(s *Set) {
 	dn := -2 * (1 + l.NegEpsilon.Or(0.01)) * s.Total[1][1] / (nn * nn)
 	for k, x := range s.Pos {
 		v := max(0, p-float64(x))
-		s.term(v * v / np)
+		s.Term(v * v / np)
 		s.DPos[k] = float32(-2*v/np + dp)
 	}
 	for k, x := range s.Neg {
 		v := max(0, float64(x)-n)
-		s.term(v * v / nn)
+		s.Term(v * v / nn)
 		s.DNeg[k] = float32(2*v/nn + dn)
 	}
 }

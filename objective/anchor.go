@@ -79,7 +79,7 @@ func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum
 		return
 	}
 	sum.Anchors++
-	m := l.Measure()
+	m := t.traits.Measure
 	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
 	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
 	t.table.Values(m, i, sel.Pos, pos)
@@ -127,7 +127,7 @@ func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum
 // pairs takes the pairs of anchor i.
 func (t *term) pairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *tally) {
 	distinct(sel)
-	m := l.Measure()
+	m := t.traits.Measure
 	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
 	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
 	t.table.Values(m, i, sel.Pos, pos)
@@ -159,7 +159,7 @@ func (t *term) pairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *
 // set takes the terms of anchor i, or its summary in an earlier pass.
 func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tally) {
 	distinct(sel)
-	m := l.Measure()
+	m := t.traits.Measure
 	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
 	set := &s.set
 	set.Pos, set.DPos = s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
@@ -169,9 +169,9 @@ func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tal
 	set.Sq, set.DSq = float64(t.table.A.Sq[i]), 0
 	set.Anchors, set.WithPositives = t.table.Groups.Anchors(), t.withPositives
 	set.Total = t.total
-	if p, ok := l.(loss.MultiPass); ok {
+	if t.traits.Passes > 0 {
 		if t.phase != final {
-			t.summary[t.phase][i] = p.Summary(int(t.phase), set)
+			t.summary[t.phase][i] = l.(loss.MultiPass).Summary(int(t.phase), set)
 			return
 		}
 		set.Own = t.summary[0][i][0]
@@ -180,7 +180,7 @@ func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tal
 			set.Others[k] = t.summary[0][j][0]
 		}
 	}
-	if _, ok := l.(loss.CrossRows); ok {
+	if t.traits.CrossRows {
 		set.PosNeg = resize(set.PosNeg, len(sel.Pos)*len(set.Neg))
 		for k, j := range sel.Pos {
 			t.table.Across(int(j), i, set.PosNeg[k*len(set.Neg):(k+1)*len(set.Neg)])

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/refdata"
-	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -26,8 +25,8 @@ func TestReferenceLosses(t *testing.T) {
 			opts.Dim = b.Dim
 			if c.Params != nil {
 				opts.Classes = len(c.Params)
-				if p, ok := opts.Loss.(loss.Proxied); ok {
-					opts.Classes /= b.Dim * p.PerClass()
+				if n := opts.Loss.Traits().Proxies; n > 0 {
+					opts.Classes /= b.Dim * n
 				}
 			}
 			obj, err := New(opts)

@@ -3,16 +3,7 @@ package objective
 import (
 	"fmt"
 	"slices"
-
-	"github.com/kindred-ml/kindred/loss"
 )
-
-// NeedsClasses reports whether a loss learns something for each class and
-// therefore needs Options.Classes, and labels from 0 up.
-func NeedsClasses(l loss.Loss) bool {
-	_, ok := l.(loss.Proxied)
-	return ok
-}
 
 // ClassIndices numbers labels from 0 up. If classes is 0 they are numbered in
 // ascending order. Otherwise they are kept if all are below classes, and are

@@ -49,7 +49,7 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if checkMining(o.Loss, o.Mine) != nil {
+	if checkMining(o.Loss.Traits(), o.Mine) != nil {
 		o.Mine.Positives, o.Mine.Negatives = mine.AllPositives, mine.AllNegatives
 	}
 	o.Classes, o.Dim = 3, d

@@ -97,18 +97,18 @@ func objectiveFor(name string, set map[string]any) (Options, error) {
 
 func newReference(o Options, obj *Objective, b batch) *reference {
 	r := &reference{x: toRows(b.e), labels: b.labels, unit: o.Normalize, perC: 1}
-	if p, ok := o.Loss.(loss.Proxied); ok {
-		param := p.Params()[0]
+	traits := o.Loss.Traits()
+	if traits.Proxies > 0 {
+		param := obj.Params()[0]
 		r.proxies = toRows(mat.Of(param.Shape[0], param.Shape[1], param.Value))
-		r.perC = p.PerClass()
+		r.perC = traits.Proxies
 	} else if _, ok := o.Loss.(*loss.Margin); ok {
 		for _, v := range obj.Params()[0].Value {
 			r.betas = append(r.betas, float64(v))
 		}
 	}
 	_, tuples := o.Loss.(loss.Tuples)
-	_, centred := o.Loss.(loss.Centered)
-	r.choose(b.e, b.ids, o.Mine, !tuples, centred, 0)
+	r.choose(b.e, b.ids, o.Mine, !tuples, traits.Centered, 0)
 	return r
 }
 
@@ -156,7 +156,7 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 		}
 		return
 	}
-	if _, cross := o.Loss.(loss.CrossRows); cross && b.name == twoLabels {
+	if o.Loss.Traits().CrossRows && b.name == twoLabels {
 		if err == nil {
 			t.Fatal("anchors whose negatives differ from their positives' gave no error")
 		}
@@ -232,9 +232,8 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 func TestPolicies(t *testing.T) {
 	names := slices.DeleteFunc(LossNames(), func(n string) bool {
 		o, _ := objectiveFor(n, nil)
-		_, all := o.Loss.(loss.AllPairs)
-		_, proxied := o.Loss.(loss.Proxied)
-		return all || proxied
+		traits := o.Loss.Traits()
+		return traits.AllPairs || traits.Proxies > 0
 	})
 	for _, name := range names {
 		for _, p := range mine.PositiveNames() {

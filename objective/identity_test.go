@@ -76,7 +76,7 @@ func TestOneSampleIsNoPair(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Classes, o.Dim = 2, 4
-		if NeedsClasses(o.Loss) {
+		if o.Loss.Traits().Proxies > 0 {
 			continue
 		}
 		obj, err := New(o)

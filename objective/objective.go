@@ -54,6 +54,14 @@ type Options struct {
 	Plus []Weighted
 }
 
+// Traits are those of the loss.
+func (o *Options) Traits() loss.Traits {
+	if o.Loss == nil {
+		return loss.Triplet{}.Traits()
+	}
+	return o.Loss.Traits()
+}
+
 // Weighted is an objective with a weight.
 type Weighted struct {
 	Weight  float64
@@ -130,7 +138,7 @@ func inherit(further *Options, o Options) {
 	further.Dim = cmp.Or(further.Dim, o.Dim)
 	further.Seed = cmp.Or(further.Seed, o.Seed)
 	further.Mine.Seed = cmp.Or(further.Mine.Seed, o.Mine.Seed)
-	if _, proxied := further.Loss.(loss.Proxied); further.Kin == nil && !proxied {
+	if further.Kin == nil && further.Traits().Proxies == 0 {
 		further.Kin = o.Kin
 	}
 }
@@ -216,7 +224,7 @@ func (o *Objective) run(ctx context.Context, e *mat.Dense, b Batch, triplets [][
 // on.
 func (o *Objective) SetMining(c mine.Config) error {
 	t := o.terms[0]
-	if err := checkMining(t.loss, c); err != nil {
+	if err := checkMining(t.traits, c); err != nil {
 		return err
 	}
 	t.miner.Configure(c)

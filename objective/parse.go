@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
@@ -108,7 +107,7 @@ func parse(m, l *section) Options {
 	o.ZeroMean = l.size("zero_mean").Or(0)
 
 	o.Mine.Margin = l.size("margin")
-	o.Mine.Euclidean = l.euclidean(o.Loss.Measure() == pair.Euclidean)
+	o.Mine.Euclidean = l.euclidean(o.Loss.Traits().Measure == loss.Euclidean)
 	o.Mine.Epsilon = l.size("epsilon")
 	if e := m.size("epsilon"); e.IsSet() {
 		o.Mine.Epsilon = e

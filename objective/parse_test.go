@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/opt"
@@ -204,7 +203,7 @@ func TestParseBorders(t *testing.T) {
 func TestMiningMeasuresLikeTheLoss(t *testing.T) {
 	for _, name := range LossNames() {
 		o := mustParse(t, "loss", name)
-		if got, want := o.Mine.Euclidean, o.Loss.Measure() == pair.Euclidean; got != want {
+		if got, want := o.Mine.Euclidean, o.Loss.Traits().Measure == loss.Euclidean; got != want {
 			t.Errorf("%s: Euclidean mining %v, loss %v", name, got, want)
 		}
 		for distance, euclidean := range map[string]bool{"euclidean": true, "squared": false} {

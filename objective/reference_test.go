@@ -366,7 +366,7 @@ func (r *reference) value(l loss.Loss) float64 {
 	default:
 		r.proxyValue(l, &s)
 	}
-	return s.reduce(l.Reduction())
+	return s.reduce(l.Traits().Reduction)
 }
 
 func (r *reference) ratio(s *sum, a float64) {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/loss"
@@ -24,6 +23,7 @@ type term struct {
 	opts   Options
 	weight float64
 	loss   loss.Loss
+	traits loss.Traits // of the loss
 	params []*loss.Param
 	miner  *mine.Miner
 	most   int // similarities held at a time
@@ -76,78 +76,22 @@ func newTerm(w Weighted) (*term, error) {
 	if o.Loss == nil {
 		o.Loss = loss.Triplet{}
 	}
-	if o.Trim < 0 || o.Trim >= 1 || math.IsNaN(o.Trim) {
-		return nil, fmt.Errorf("trim is %v: it must be at least 0 and below 1", o.Trim)
-	}
-	for _, n := range []struct {
-		key   string
-		value float64
-	}{{"l2", o.L2}, {"zero_mean", o.ZeroMean}, {"weight", w.Weight}} {
-		if !(n.value >= 0 && n.value <= math.MaxFloat64) {
-			return nil, fmt.Errorf("%s is %v: it must be a number of at least 0", n.key, n.value)
-		}
-	}
-	if o.Memory < 0 {
-		return nil, fmt.Errorf("memory is %d: it must not be negative", o.Memory)
-	}
-	_, proxied := o.Loss.(loss.Proxied)
-	switch o.Loss.(type) {
-	case loss.Tuples, loss.Pairs:
-	case loss.Sets:
-		if o.Trim > 0 {
-			return nil, errors.New("trim is for losses over triplets or pairs")
-		}
-	default:
-		return nil, fmt.Errorf("objective: %T is none of loss.Tuples, loss.Pairs and loss.Sets", o.Loss)
-	}
-	if o.Relation != Equal && o.Kin == nil && !proxied {
-		return nil, fmt.Errorf("relation is %v: it needs labels that are sets or have classes above them", o.Relation)
-	}
-	if proxied && (o.Memory > 0 || o.Kin != nil || o.Relation != Equal) {
-		return nil, errors.New("a loss with proxies takes neither a memory nor a relation of labels")
-	}
-	_, cross := o.Loss.(loss.CrossRows)
-	_, passes := o.Loss.(loss.MultiPass)
-	if (cross || passes) && o.Memory > 0 {
-		return nil, errors.New("this loss looks at other anchors of the batch and takes no memory")
-	}
-	if p, ok := o.Loss.(loss.Proxied); ok {
-		// Values and gradients of 4 bytes.
-		if err := budget.Check(fmt.Sprintf("proxies of %d classes, %d for each", o.Classes, p.PerClass()),
-			budget.Product(8, int64(o.Classes), int64(p.PerClass()), int64(o.Dim))); err != nil {
-			return nil, err
-		}
-	}
-	if l, ok := o.Loss.(loss.Learner); ok {
-		if err := l.Learn(o.Classes, o.Dim, o.Seed); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkMining(o.Loss, o.Mine); err != nil {
+	traits := o.Loss.Traits()
+	if err := checkLoss(o.Loss, traits); err != nil {
 		return nil, err
 	}
-	t := &term{opts: o, weight: w.Weight, loss: o.Loss, miner: mine.New(o.Mine), most: MatrixRows * MatrixRows}
+	if err := o.check(w.Weight, traits); err != nil {
+		return nil, err
+	}
+	params, err := o.learn(traits)
+	if err != nil {
+		return nil, err
+	}
+	t := &term{opts: o, weight: w.Weight, loss: o.Loss, traits: traits, params: params, miner: mine.New(o.Mine),
+		most: MatrixRows * MatrixRows}
 	t.memory.size = o.Memory
-	t.weights.Keep = cross
-	if l, ok := o.Loss.(loss.Learner); ok {
-		t.params = l.Params()
-	}
+	t.weights.Keep = traits.CrossRows
 	return t, nil
-}
-
-// checkMining reports whether a miner makes sense and a loss takes what it
-// chooses.
-func checkMining(l loss.Loss, c mine.Config) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
-	_, all := l.(loss.AllPairs)
-	_, proxied := l.(loss.Proxied)
-	if (all || proxied) && (c.Positives != mine.AllPositives || c.Negatives != mine.AllNegatives) {
-		return fmt.Errorf("this loss is defined for all positives with all negatives, not %v with %v", c.Positives,
-			c.Negatives)
-	}
-	return nil
 }
 
 // run computes the term, adds its gradient to grad or replaces it, and returns
@@ -161,25 +105,23 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	t.stopped.Store(false)
 	t.miner.Begin(&t.table, step)
 	anchors, dR := &t.dE, (*mat.Dense)(nil)
-	if p, ok := t.loss.(loss.Proxied); ok {
+	if t.traits.Proxies > 0 {
 		dR = &t.dP
-		if p.ProxyAnchors() {
+		if t.traits.ProxyAnchors {
 			anchors, dR = dR, anchors
 		}
 	}
-	t.weights.Reset(&t.table, t.loss.Measure(), anchors, dR)
+	t.weights.Reset(&t.table, t.traits.Measure, anchors, dR)
 
-	if l, ok := t.loss.(loss.MultiPass); ok {
-		for pass := range l.Passes() {
-			t.summary[pass] = resize(t.summary[pass], t.table.Groups.Anchors())
-			if err := t.sweep(phase(pass)); err != nil {
-				return Result{}, err
-			}
-			t.total[pass] = [4]float64{}
-			for _, s := range t.summary[pass] {
-				for k, v := range s {
-					t.total[pass][k] += v
-				}
+	for pass := range t.traits.Passes {
+		t.summary[pass] = resize(t.summary[pass], t.table.Groups.Anchors())
+		if err := t.sweep(phase(pass)); err != nil {
+			return Result{}, err
+		}
+		t.total[pass] = [4]float64{}
+		for _, s := range t.summary[pass] {
+			for k, v := range s {
+				t.total[pass][k] += v
 			}
 		}
 	}
@@ -212,7 +154,7 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 
 // seen returns the batch as the loss sees it.
 func (t *term) seen() *pair.Rows {
-	if _, ok := t.loss.(loss.Centered); ok {
+	if t.traits.Centered {
 		return &t.centred
 	}
 	return &t.rows
@@ -223,7 +165,7 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 	if err := t.rows.Set(x, t.opts.Normalize); err != nil {
 		return err
 	}
-	if _, ok := t.loss.(loss.Centered); ok {
+	if t.traits.Centered {
 		t.centred.Center(&t.rows)
 	}
 	shape(&t.dE, x.Rows, x.Cols)
@@ -241,8 +183,8 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 			return err
 		}
 	}
-	if p, ok := t.loss.(loss.Proxied); ok {
-		return t.prepareProxies(p, labels)
+	if t.traits.Proxies > 0 {
+		return t.prepareProxies(labels)
 	}
 	refs := b
 	if t.memory.size > 0 {
@@ -261,7 +203,7 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 	if refs.IDs != nil {
 		t.table.Groups.Merge(refs.IDs)
 	}
-	if _, ok := t.loss.(loss.CrossRows); ok && !t.table.Groups.SharedNegatives() {
+	if t.traits.CrossRows && !t.table.Groups.SharedNegatives() {
 		return errors.New("this loss compares a positive with its anchor's negatives, so both must have the same " +
 			"ones: a sample under two labels, or a relation of labels that is not transitive, does not suit it")
 	}
@@ -277,13 +219,13 @@ func (t *term) checkLabels(labels []int64, classes int) error {
 	return nil
 }
 
-func (t *term) prepareProxies(p loss.Proxied, labels []int64) error {
+func (t *term) prepareProxies(labels []int64) error {
 	param := t.params[0]
 	n, d := param.Shape[0], param.Shape[1]
 	if d != t.rows.E.Cols {
 		return fmt.Errorf("proxies have %d numbers, embeddings %d", d, t.rows.E.Cols)
 	}
-	if err := t.checkLabels(labels, n/p.PerClass()); err != nil {
+	if err := t.checkLabels(labels, n/t.traits.Proxies); err != nil {
 		return err
 	}
 	t.p = mat.Dense{Rows: n, Cols: d, Stride: d, Data: param.Value}
@@ -293,10 +235,10 @@ func (t *term) prepareProxies(p loss.Proxied, labels []int64) error {
 	}
 	t.proxyLabels = resize(t.proxyLabels, n)
 	for k := range t.proxyLabels {
-		t.proxyLabels[k] = int64(k / p.PerClass())
+		t.proxyLabels[k] = int64(k / t.traits.Proxies)
 	}
 	shape(&t.dP, n, d)
-	if p.ProxyAnchors() {
+	if t.traits.ProxyAnchors {
 		t.table.A = &t.proxies
 		t.table.Groups.Build(t.proxyLabels, labels, false)
 		t.labels = t.proxyLabels
@@ -359,21 +301,21 @@ func (t *term) reduce() (Result, float64) {
 		sum.NoCandidate += c.NoCandidate
 		sum.Fallbacks += c.Fallbacks
 	}
-	scale := t.loss.Reduction().Scale(sum.Tuples, sum.Active) * t.weight
+	scale := t.traits.Reduction.Scale(sum.Tuples, sum.Active) * t.weight
 	sum.Value = sum.value * scale
 	return sum.Result, scale
 }
 
 // backward turns dE and dP into gradients of what was given.
 func (t *term) backward(scale float64, grad *mat.Dense, add bool) {
-	if _, ok := t.loss.(loss.Centered); ok {
+	if t.traits.Centered {
 		t.centred.Uncenter(&t.dE)
 	}
 	t.rows.Backward(&t.dE, scale, grad, add)
-	switch l := t.loss.(type) {
-	case loss.Proxied:
+	if t.traits.Proxies > 0 {
 		t.proxies.Backward(&t.dP, scale, &t.pGrad, false)
-	case loss.PerLabel:
+	}
+	if l, ok := t.loss.(loss.PerLabel); ok {
 		l.Learned(t.labels, t.perAnchor, scale)
 	}
 }

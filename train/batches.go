@@ -5,7 +5,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/sample"
 )
@@ -177,7 +176,7 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 // with proxies compare samples with those; what other relations make of the
 // labels only batches tell.
 func checkPairs(cfg *Config, o *objective.Options, p *population) error {
-	if _, proxied := o.Loss.(loss.Proxied); proxied || o.Relation != objective.Equal {
+	if o.Traits().Proxies > 0 || o.Relation != objective.Equal {
 		return nil
 	}
 	c := &cfg.Sample

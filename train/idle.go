@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -13,7 +12,7 @@ func (s *Sums) idle(o *objective.Options) string {
 	if s.Steps == 0 || s.Tuples > 0 && 100*s.Active >= s.Tuples {
 		return ""
 	}
-	_, proxied := o.Loss.(loss.Proxied)
+	proxied := o.Traits().Proxies > 0
 	var cause string
 	switch {
 	case s.Tuples == 0 && s.NoNegative >= s.Samples:

@@ -106,11 +106,12 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	for _, o := range append([]objective.Options{*p.objective}, furtherLosses(p.objective)...) {
 		memory := min(int64(o.Memory), budget.Product(int64(cfg.Train.Epochs), int64(p.batches), batch))
 		r := budget.Sum(batch, memory)
-		if l, ok := o.Loss.(loss.Proxied); ok {
-			r = budget.Product(int64(p.classes), int64(l.PerClass()))
+		traits := o.Traits()
+		if traits.Proxies > 0 {
+			r = budget.Product(int64(p.classes), int64(traits.Proxies))
 			proxies = budget.Sum(proxies, budget.Product(r, dim))
 		}
-		pairs = max(pairs, heldPairs(o.Loss, batch, r))
+		pairs = max(pairs, heldPairs(traits, batch, r))
 		queue = budget.Sum(queue, budget.Product(memory, dim))
 	}
 	moments := int64(2)
@@ -134,11 +135,9 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 
 // heldPairs is how many pairs of a batch and its references are held at a time:
 // large batches go in blocks, but for losses that look at all anchors at once.
-func heldPairs(l loss.Loss, batch, refs int64) int64 {
+func heldPairs(t loss.Traits, batch, refs int64) int64 {
 	all := budget.Product(batch, refs)
-	_, cross := l.(loss.CrossRows)
-	_, passes := l.(loss.MultiPass)
-	if cross || passes {
+	if t.CrossRows || t.Passes > 0 {
 		return all
 	}
 	return min(all, max(objective.MatrixRows*objective.MatrixRows, budget.Product(pair.Grain, refs)))

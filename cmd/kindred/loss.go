@@ -147,12 +147,12 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 			return err
 		}
 	}
-	if p, ok := o.Loss.(loss.Proxied); ok {
+	if n := o.Traits().Proxies; n > 0 {
 		rows := 0
 		if proxies != nil {
 			rows = proxies.Rows
 		}
-		if labels, o.Classes, err = objective.ClassIndices(labels, rows/p.PerClass()); err != nil {
+		if labels, o.Classes, err = objective.ClassIndices(labels, rows/n); err != nil {
 			return err
 		}
 	}
@@ -252,16 +252,16 @@ func (f *lossFlags) readIDs(n int) ([]int64, error) {
 }
 
 func (f *lossFlags) readProxies(l loss.Loss, dim int) (*mat.Dense, error) {
-	p, ok := l.(loss.Proxied)
-	if !ok {
+	n := l.Traits().Proxies
+	if n == 0 {
 		return nil, usagef("--proxies: the loss %s has none", f.loss)
 	}
 	t, err := embedding.Read(f.proxies)
 	if err != nil {
 		return nil, err
 	}
-	if t.X == nil || t.X.Cols != dim || t.X.Rows == 0 || t.X.Rows%p.PerClass() != 0 {
-		return nil, fmt.Errorf("%s: want proxies of %d numbers, %d for each class", f.proxies, dim, p.PerClass())
+	if t.X == nil || t.X.Cols != dim || t.X.Rows == 0 || t.X.Rows%n != 0 {
+		return nil, fmt.Errorf("%s: want proxies of %d numbers, %d for each class", f.proxies, dim, n)
 	}
 	return t.X, nil
 }

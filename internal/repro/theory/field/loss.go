@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 )
 
@@ -64,14 +63,14 @@ func sigmoid(z float64) float64 {
 // It is an error if the loss compares samples with proxies or class weights, or
 // needs more of a batch than an anchor with its positive and negative.
 func Of(name string, l loss.Loss) (Loss, error) {
-	m := l.Measure()
+	m := l.Traits().Measure
 	f, err := derivatives(l)
 	if err != nil {
 		return Loss{}, fmt.Errorf("field: loss %s: %w", name, err)
 	}
 	return Loss{
 		Name:     name,
-		Distance: m != pair.Similarity,
+		Distance: m != loss.Similarity,
 		Weights: func(sap, san float64) (float64, float64) {
 			xp, sp := measure(m, sap)
 			xn, sn := measure(m, san)
@@ -83,8 +82,8 @@ func Of(name string, l loss.Loss) (Loss, error) {
 
 // derivatives returns dL/dx of the positive's and the negative's measure.
 func derivatives(l loss.Loss) (func(xp, xn float32) (float64, float64), error) {
-	switch l.(type) {
-	case loss.MultiPass, loss.CrossRows:
+	traits := l.Traits()
+	if traits.Passes > 0 || traits.CrossRows {
 		return nil, errors.New("it is not defined by one triplet: it needs the whole batch")
 	}
 	if learner, ok := l.(loss.Learner); ok {
@@ -121,11 +120,11 @@ func derivatives(l loss.Loss) (func(xp, xn float32) (float64, float64), error) {
 }
 
 // measure returns the value of m at similarity s and its derivative there.
-func measure(m pair.Measure, s float64) (x, dx float64) {
+func measure(m loss.Measure, s float64) (x, dx float64) {
 	switch m {
-	case pair.Similarity:
+	case loss.Similarity:
 		return s, 1
-	case pair.Squared:
+	case loss.Squared:
 		return 2 - 2*s, -2
 	}
 	d := max(math.Sqrt(max(0, 2-2*s)), 1e-6)

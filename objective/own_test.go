@@ -1,0 +1,132 @@
+package objective_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// The types below are losses as somebody outside the module would write them:
+// they repeat one of package loss, or have a method too few.
+
+type bare struct{ traits loss.Traits }
+
+func (b bare) Traits() loss.Traits { return b.traits }
+
+type ownTriplet struct{ bare }
+
+func (ownTriplet) Tuples(ap, an, val, dap, dan []float32) {
+	for k := range ap {
+		val[k], dap[k], dan[k] = max(0, ap[k]-an[k]+0.2), 0, 0
+		if val[k] > 0 {
+			dap[k], dan[k] = 1, -1
+		}
+	}
+}
+
+type ownSet struct{ bare }
+
+func (ownSet) Set(s *loss.Set) { s.Term(0) }
+
+// ownProxies is loss.ProxyNCA with two classes.
+type ownProxies struct {
+	ownSet
+	params []*loss.Param
+}
+
+func (l *ownProxies) Learn(int, int, uint64) error { return nil }
+func (l *ownProxies) Params() []*loss.Param        { return l.params }
+
+// ownLabels learns a number for each label but is not a loss over pairs.
+type ownLabels struct{ ownProxies }
+
+func (l *ownLabels) Learned([]int64, []float64, float64) {}
+
+func batchOf(n, d int) (*mat.Dense, objective.Batch) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	e, b := mat.New(n, d), objective.Batch{}
+	for i := range n {
+		b.Labels = append(b.Labels, int64(i%3))
+		for k := range d {
+			e.Row(i)[k] = float32(rng.NormFloat64())
+		}
+	}
+	return e, b
+}
+
+// TestOwnLoss: a triplet loss of one's own gives the bits of loss.Triplet.
+func TestOwnLoss(t *testing.T) {
+	e, b := batchOf(20, 5)
+	var grads []*mat.Dense
+	var results []objective.Result
+	for _, l := range []loss.Loss{loss.Triplet{}, ownTriplet{bare{loss.Traits{Measure: loss.Squared}}}} {
+		hard := mine.Config{Negatives: mine.HardNegative}
+		obj, err := objective.New(objective.Options{Normalize: true, Loss: l, Mine: hard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grad := mat.New(20, 5)
+		r, err := obj.Step(context.Background(), e, b, grad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grads, results = append(grads, grad), append(results, r)
+	}
+	if results[0] != results[1] || !slices.Equal(grads[0].Data, grads[1].Data) || results[0].Active == 0 {
+		t.Errorf("loss.Triplet gives %+v, a loss that repeats it %+v", results[0], results[1])
+	}
+}
+
+// TestLossLacksAMethod: New says what a loss lacks for its traits.
+func TestLossLacksAMethod(t *testing.T) {
+	proxies := func(shape ...int) *ownProxies {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		p := &loss.Param{Name: "proxies", Shape: shape, Value: make([]float32, n), Grad: make([]float32, n)}
+		return &ownProxies{ownSet{bare{loss.Traits{Proxies: 1}}}, []*loss.Param{p}}
+	}
+	short := proxies(2, 5)
+	short.params[0].Grad = nil
+	noParams := proxies(2, 5)
+	noParams.params = nil
+	for _, c := range []struct {
+		loss loss.Loss
+		says string // nothing for a loss that is fine
+	}{
+		{ownTriplet{}, ""},
+		{ownSet{}, ""},
+		{proxies(2, 5), ""},
+		{bare{}, "one of loss.Tuples, loss.Pairs and loss.Sets"},
+		{ownTriplet{bare{loss.Traits{Measure: 7}}}, "no measure"},
+		{ownTriplet{bare{loss.Traits{Reduction: 7}}}, "no reduction"},
+		{ownTriplet{bare{loss.Traits{CrossRows: true}}}, "CrossRows"},
+		{ownSet{bare{loss.Traits{Passes: 1}}}, "loss.MultiPass"},
+		{ownSet{bare{loss.Traits{Passes: 3}}}, "3 passes"},
+		{ownSet{bare{loss.Traits{Passes: -1}}}, "-1 passes"},
+		{ownSet{bare{loss.Traits{Proxies: 1}}}, "loss.Learner"},
+		{ownTriplet{bare{loss.Traits{Proxies: 1}}}, "loss.Sets and a loss.Learner"},
+		{ownSet{bare{loss.Traits{Proxies: -1}}}, "-1 proxies"},
+		{ownSet{bare{loss.Traits{ProxyAnchors: true}}}, "0 proxies"},
+		{&ownLabels{*proxies(2, 5)}, "loss.Pairs"},
+		{proxies(3, 5), "2 proxies of 5 numbers"},
+		{proxies(2, 4), "2 proxies of 5 numbers"},
+		{proxies(10), "2 proxies of 5 numbers"},
+		{short, "as many in Grad"},
+		{noParams, "2 proxies of 5 numbers"},
+	} {
+		all := mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}
+		_, err := objective.New(objective.Options{Loss: c.loss, Mine: all, Classes: 2, Dim: 5})
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%T with %+v: %v, want %q", c.loss, c.loss.Traits(), err, c.says)
+		}
+	}
+}
