@@ -18,6 +18,9 @@ type NetworkOptions struct {
 	Multiple  float64 // mobilenet_v2, resnet*: width multiplier; 0: 1
 	Stem      Stem    // of residual networks and mobilenet_v2
 	Dropout   float64 // before the embedding layer; 0: none
+	// NoHead leaves the embedding layer out: the network makes its features, as
+	// many as it has. Dim and Dropout mean nothing then.
+	NoHead bool
 }
 
 // Stem says how a residual network or MobileNet begins. It reads and writes its
@@ -35,11 +38,15 @@ const (
 	StemSmall Stem = "small"
 )
 
+// defaultDim is the length of an embedding for which none is set.
+const defaultDim = 128
+
 func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 
 // Networks lists the names that Network knows.
 func Networks() []string {
-	return []string{"mnist", "conv4", "mlp", "linear", "resnet18", "resnet34", "resnet50", "mobilenet_v2"}
+	return []string{"mnist", "conv4", "mlp", "linear", "resnet18", "resnet34", "resnet50", "mobilenet_v1",
+		"mobilenet_v2"}
 }
 
 // Network returns the description of a named network:
@@ -51,13 +58,15 @@ func Networks() []string {
 //   - mlp: dense Width, ReLU, dense Dim. linear: dense Dim.
 //   - resnet18, resnet34, resnet50: He et al. 2015, as torchvision builds them
 //     (stride in the 3 x 3 convolution), with "fc" giving the embedding.
+//   - mobilenet_v1: Howard et al. 2017, with TensorFlow's paddings and epsilon and
+//     timm's names, "classifier" giving the embedding.
 //   - mobilenet_v2: Sandler et al. 2018, as torchvision builds it, with
 //     "classifier.1" giving the embedding.
 //
 // The spec returned has passed Check.
 func Network(name string, o NetworkOptions) (*Spec, error) {
 	if o.Dim == 0 {
-		o.Dim = 128
+		o.Dim = defaultDim
 	}
 	var layers []Layer
 	switch name {
@@ -76,6 +85,8 @@ func Network(name string, o NetworkOptions) (*Spec, error) {
 		layers = resnetLayers(o, basicBlock, 1, []int{3, 4, 6, 3})
 	case "resnet50":
 		layers = resnetLayers(o, bottleneck, 4, []int{3, 4, 6, 3})
+	case "mobilenet_v1":
+		layers = mobileNet1Layers(o)
 	case "mobilenet_v2":
 		layers = mobileNetLayers(o)
 	default:
@@ -104,10 +115,12 @@ func or(n, otherwise int) int {
 // head ends a network: from a vector to the embedding.
 func head(o NetworkOptions, name string, init Init) []Layer {
 	var l []Layer
-	if o.Dropout > 0 {
+	if o.Dropout > 0 && !o.NoHead {
 		l = append(l, Layer{Kind: Dropout, Rate: o.Dropout})
 	}
-	l = append(l, Layer{Kind: Dense, Name: name, Out: o.Dim, Init: init})
+	if !o.NoHead {
+		l = append(l, Layer{Kind: Dense, Name: name, Out: o.Dim, Init: init})
+	}
 	if o.HeadNorm {
 		l = append(l, Layer{Kind: BatchNorm, Name: "head_bn"})
 	}

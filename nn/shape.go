@@ -118,7 +118,7 @@ func (s *Spec) flatten() (*graph, error) {
 	if out == 0 {
 		return nil, fmt.Errorf("network %s: no layer computes anything", s.Name)
 	}
-	if v := g.values[out]; v.shape.H*v.shape.W > 1 {
+	if v := g.values[out]; v.shape.H*v.shape.W > 1 && !v.flat {
 		return nil, fmt.Errorf("network %s: the output is %s; end with a dense layer or a global average pool", s.Name,
 			v.shape)
 	}

@@ -4,13 +4,13 @@ activations, gradients, running statistics and evaluation of narrow residual
 networks and MobileNets, computed by PyTorch in float64.
 
 Needs Debian's python3-torch and python3-torchvision:
-    /usr/bin/python3 nn/testdata/gen_reference.py nn/testdata
+    /usr/bin/python3 nn/testdata/gen_reference.py nn/testdata [network ...]
 Weights and inputs are not stored: both sides derive them from names, see values().
 """
 import json, struct, sys
 import numpy as np, torch, torchvision
 
-LIMIT = 512  # values stored of each tensor, evenly spread
+LIMIT = 512  # values stored of each tensor, evenly spread; fewer of the later networks
 
 
 def values(name, n):
@@ -62,10 +62,10 @@ def resnet(block, layers, dim):
     return m
 
 
-def pick(t):
+def pick(t, limit):
     flat = t.detach().double().reshape(-1).numpy()
-    step = max(1, len(flat) // LIMIT)
-    return flat[::step][:LIMIT].astype(np.float32)
+    step = max(1, len(flat) // limit)
+    return flat[::step][:limit].astype(np.float32)
 
 
 def write(path, tensors):
@@ -80,7 +80,7 @@ def write(path, tensors):
         f.write(struct.pack("<Q", len(h)) + h + data)
 
 
-def make(path, model, n, side, watch):
+def make(path, model, n, side, watch, limit=LIMIT):
     model = model.double().train()
     state = model.state_dict()
     for name, t in state.items():
@@ -95,32 +95,81 @@ def make(path, model, n, side, watch):
     out = model(x)
     w = torch.tensor(values("objective", out.numel())).reshape(out.shape)
     (out * w).sum().backward()
-    got = {"out": pick(out)}
+    got = {"out": pick(out, limit)}
     for label, t in seen.items():
-        got["act:" + label] = pick(t.permute(0, 2, 3, 1))
+        got["act:" + label] = pick(t.permute(0, 2, 3, 1) if t.dim() == 4 else t, limit)
     for name, p in model.named_parameters():
-        got["grad:" + name] = pick(p.grad)
+        got["grad:" + name] = pick(p.grad, limit)
         got["norm:" + name] = np.array([p.grad.norm().item()])
     for name, t in model.state_dict().items():
         if "running" in name:
-            got["stat:" + name] = pick(t)
+            got["stat:" + name] = pick(t, limit)
     model.eval()
-    got["eval"] = pick(model(x))
+    got["eval"] = pick(model(x), limit)
     write(path, got)
 
 
-def main(folder):
+class MobileNetV1(torch.nn.Module):
+    """MobileNet v1 as TensorFlow trained it, with timm's names."""
+    def __init__(self, multiple, dim):
+        super().__init__()
+        nn, width = torch.nn, lambda n: int(n * multiple)
+        channels = width(32)
+        self.conv_stem, self.bn1 = nn.Conv2d(3, channels, 3, 2, bias=False), nn.BatchNorm2d(channels, 1e-3)
+        stages = []
+        for out, blocks, stride in ((64, 1, 1), (128, 2, 2), (256, 2, 2), (512, 6, 2), (1024, 2, 2)):
+            stage = []
+            for b in range(blocks):
+                block = nn.Module()
+                block.conv_dw = nn.Conv2d(channels, channels, 3, stride if b == 0 else 1, groups=channels, bias=False)
+                block.bn1 = nn.BatchNorm2d(channels, 1e-3)
+                block.conv_pw = nn.Conv2d(channels, width(out), 1, bias=False)
+                block.bn2 = nn.BatchNorm2d(width(out), 1e-3)
+                channels = width(out)
+                stage.append(block)
+            stages.append(nn.Sequential(*stage))
+        self.blocks, self.classifier = nn.Sequential(*stages), nn.Linear(channels, dim)
+
+    def forward(self, x):
+        pad, relu6 = torch.nn.functional.pad, torch.nn.functional.relu6
+        same = lambda c, x: c(pad(x, (0, 1, 0, 1) if c.stride[0] == 2 else (1, 1, 1, 1)))
+        x = relu6(self.bn1(same(self.conv_stem, x)))
+        for stage in self.blocks:
+            for b in stage:
+                x = relu6(b.bn2(b.conv_pw(relu6(b.bn1(same(b.conv_dw, x))))))
+        return self.classifier(x.mean((2, 3)))
+
+
+def references():
+    """Functions that write the network they are named after to a path."""
     blocks = lambda ends: {f"layer{i}.{j}": f"layer{i}.{j}.{e}" for i in (1, 2, 3, 4) for j, e in enumerate(ends)}
     models = torchvision.models
-    basic = {**blocks(["bn2"] * 2), "conv1": "conv1", "maxpool": "maxpool"}
-    make(f"{folder}/resnet18.safetensors", resnet(models.resnet.BasicBlock, [2, 2, 2, 2], 6), 3, 96, basic)
-    deep = {f"layer{i}.{j}": f"layer{i}.{j}.bn3" for i, n in zip((1, 2, 3, 4), (3, 4, 6, 3)) for j in range(n)}
-    make(f"{folder}/resnet50.safetensors", resnet(models.resnet.Bottleneck, [3, 4, 6, 3], 5), 3, 96, deep)
-    mobile = models.MobileNetV2(num_classes=7, width_mult=0.1)
-    mobile.classifier[0] = torch.nn.Identity()
-    watch = {"features.0": "features.0.1", "features.18": "features.18.1", "features.1": "features.1.conv.2"}
-    watch.update({f"features.{i}": f"features.{i}.conv.3" for i in range(2, 18)})
-    make(f"{folder}/mobilenet_v2.safetensors", mobile, 3, 96, watch)
+
+    def resnet18(path):
+        basic = {**blocks(["bn2"] * 2), "conv1": "conv1", "maxpool": "maxpool"}
+        make(path, resnet(models.resnet.BasicBlock, [2, 2, 2, 2], 6), 3, 96, basic)
+
+    def resnet50(path):
+        deep = {f"layer{i}.{j}": f"layer{i}.{j}.bn3" for i, n in zip((1, 2, 3, 4), (3, 4, 6, 3)) for j in range(n)}
+        make(path, resnet(models.resnet.Bottleneck, [3, 4, 6, 3], 5), 3, 96, deep)
+
+    def mobilenet_v2(path):
+        mobile = models.MobileNetV2(num_classes=7, width_mult=0.1)
+        mobile.classifier[0] = torch.nn.Identity()
+        watch = {"features.0": "features.0.1", "features.18": "features.18.1", "features.1": "features.1.conv.2"}
+        watch.update({f"features.{i}": f"features.{i}.conv.3" for i in range(2, 18)})
+        make(path, mobile, 3, 96, watch)
+
+    def mobilenet_v1(path):
+        make(path, MobileNetV1(0.25, 6), 3, 64, {"conv_stem": "conv_stem", "blocks.2.1.conv_dw": "blocks.2.1.conv_dw"}, 64)
+
+    return resnet18, resnet50, mobilenet_v2, mobilenet_v1
 
 
-main(sys.argv[1])
+def main(folder, *names):
+    for reference in references():
+        if not names or reference.__name__ in names:
+            reference(f"{folder}/{reference.__name__}.safetensors")
+
+
+main(*sys.argv[1:])

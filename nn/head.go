@@ -1,0 +1,54 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Body returns the network without its head: it makes the features that the
+// embedding is a projection of. The head is the last dense layer if nothing but
+// batch norm and normalisation follow it, a dropout before it, and what follows.
+// A network without one is returned as it is, but for a normalisation of its
+// output.
+func (s *Spec) Body() (*Spec, error) {
+	body := *s
+	body.Layers = slices.Clone(s.Layers[:headAt(s.Layers)])
+	if err := body.Check(); err != nil {
+		return nil, fmt.Errorf("without its head: %w", err)
+	}
+	return &body, nil
+}
+
+// headAt returns the number of layers before the head.
+func headAt(layers []Layer) int {
+	n := len(layers)
+	for n > 0 && layers[n-1].is(L2Normalize, BatchNorm) {
+		n--
+	}
+	if n == 0 || layers[n-1].Kind != Dense {
+		for n = len(layers); n > 0 && layers[n-1].Kind == L2Normalize; {
+			n--
+		}
+		return n
+	}
+	for n--; n > 0 && layers[n-1].Kind == Dropout; {
+		n--
+	}
+	return n
+}
+
+// WithHead returns the network with an embedding layer "head" behind what it has,
+// as Dim, Dropout, HeadNorm and Normalize of o say; with NoHead only with what
+// the last two say. It is how a network that was read from a file is made to
+// embed: Network does so by itself.
+func (s *Spec) WithHead(o NetworkOptions) (*Spec, error) {
+	if o.Dim == 0 {
+		o.Dim = defaultDim
+	}
+	net := *s
+	net.Layers = append(slices.Clone(s.Layers), head(o, "head", InitDefault)...)
+	if err := net.Check(); err != nil {
+		return nil, fmt.Errorf("with a head: %w", err)
+	}
+	return &net, nil
+}

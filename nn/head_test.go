@@ -1,0 +1,70 @@
+package nn_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// TestBodyAndHead: a network without its head makes the features that the head
+// projects, by the same parameters, and takes another head.
+func TestBodyAndHead(t *testing.T) {
+	for name, features := range map[string]int{
+		"resnet18": 32, "mobilenet_v1": 64, "mobilenet_v2": 1280, "conv4": 256, "mlp": 64, "mnist": 128,
+	} {
+		o := nn.NetworkOptions{Input: nn.Shape{H: 40, W: 40, C: 3}, Dim: 7, Normalize: true, HeadNorm: true,
+			Dropout: 0.2, Multiple: 1. / 16, Width: 64}
+		whole, err := nn.Network(name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := whole.Body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.NoHead, o.Normalize, o.HeadNorm = true, false, false
+		bare, err := nn.Network(name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body.OutDim() != features || bare.OutDim() != features || whole.OutDim() != 7 {
+			t.Errorf("%s: features of %d and %d values, want %d", name, body.OutDim(), bare.OutDim(), features)
+		}
+		again, err := bare.Body()
+		if err != nil || again.OutDim() != features && name != "mlp" && name != "mnist" {
+			t.Errorf("%s: the body's body makes %d values: %v", name, again.OutDim(), err)
+		}
+		headed, err := bare.WithHead(nn.NetworkOptions{Dim: 5, Normalize: true})
+		if err != nil || headed.OutDim() != 5 {
+			t.Fatalf("%s: another head: %v", name, err)
+		}
+		a, err := nn.New(body, nn.Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := nn.New(headed, nn.Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range a.Params() {
+			if q := b.Params()[i]; p.Name != q.Name || !slices.Equal(p.Value, q.Value) {
+				t.Errorf("%s: parameter %d is %s without a head, %s with one", name, i, p.Name, q.Name)
+			}
+		}
+		w := b.Param("head.weight")
+		if w == nil || !slices.Equal(w.Shape, []int{5, features}) {
+			t.Errorf("%s: head.weight is %+v", name, w)
+		}
+	}
+	img := &nn.Spec{Name: "img", Input: nn.Shape{H: 4, W: 4, C: 3}, Layers: []nn.Layer{{Kind: nn.ReLU}}}
+	if _, err := img.WithHead(nn.NetworkOptions{}); err == nil || !strings.Contains(err.Error(), "4 x 4 x 3 image") {
+		t.Errorf("a head on an image: error %v", err)
+	}
+	only := &nn.Spec{Name: "only", Input: nn.Shape{H: 1, W: 1, C: 3}, Layers: []nn.Layer{
+		{Kind: nn.Dense, Name: "fc", Out: 2}}}
+	if _, err := only.Body(); err == nil || !strings.Contains(err.Error(), "without its head") {
+		t.Errorf("nothing but a head: error %v", err)
+	}
+}
