@@ -9,11 +9,11 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 func newEmbed(a *app) *cobra.Command {
-	var run, path, dataDir, dataLabels, out, labels string
+	var from, path, dataDir, dataLabels, out, labels string
 	var outside bool
 	cmd := &cobra.Command{
 		Use:   "embed --run DIR --data PATH --out E.npy",
@@ -26,7 +26,7 @@ E.npy, unless --labels names another.`,
   kindred eval --embeddings E.npy --labels Y.csv`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, f := range [][2]string{{run, "--run"}, {path, "--data"}, {out, "--out"}} {
+			for _, f := range [][2]string{{from, "--run"}, {path, "--data"}, {out, "--out"}} {
 				if f[0] == "" {
 					return usagef("missing %s", f[1])
 				}
@@ -37,16 +37,16 @@ E.npy, unless --labels names another.`,
 			if o, l := isStdout(out), isStdout(labels); o && l || a.json && (o || l) {
 				return usagef("only one of --out, --labels and --json can go to standard output")
 			}
-			m, err := train.Load(run)
+			m, err := run.Load(from)
 			if err != nil {
 				return err
 			}
-			d, err := train.OpenData(train.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop,
+			d, err := run.OpenData(run.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop,
 				Outside: outside}, dataHome(dataDir))
 			if err != nil {
 				return err
 			}
-			p, err := train.Whole(d)
+			p, err := run.Whole(d)
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ E.npy, unless --labels names another.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&run, "run", "", "folder of a finished run")
+	fs.StringVar(&from, "run", "", "folder of a finished run")
 	fs.StringVar(&path, "data", "", "data set by name, folder, manifest, benchmark root or file of features (.npy)")
 	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it")
 	fs.StringVar(&dataDir, "data-dir", "",

@@ -32,7 +32,7 @@ func embeddingsCSV(t *testing.T) string {
 func TestEvalAndDiagnoseCommands(t *testing.T) {
 	path, dir := embeddingsCSV(t), t.TempDir()
 	var out, errOut bytes.Buffer
-	code := run(context.Background(),
+	code := execute(context.Background(),
 		[]string{"eval", "--embeddings", path, "--metrics", "recall@1,nmi", "--json", "--out", dir}, &out, &errOut)
 	var doc struct {
 		Metrics  map[string]float64
@@ -46,7 +46,7 @@ func TestEvalAndDiagnoseCommands(t *testing.T) {
 		t.Errorf("%s", out.String())
 	}
 	out.Reset()
-	if code := run(context.Background(), []string{"diagnose", path, "--json", "--out", dir}, &out,
+	if code := execute(context.Background(), []string{"diagnose", path, "--json", "--out", dir}, &out,
 		&errOut); code != exitOK {
 		t.Fatalf("status %d: %s", code, errOut.String())
 	}
@@ -83,7 +83,7 @@ func TestEvalAndDiagnoseStatuses(t *testing.T) {
 		{[]string{"diagnose", t.TempDir()}, exitFailure},
 	} {
 		var out, errOut bytes.Buffer
-		if got := run(context.Background(), c.args, &out, &errOut); got != c.want || errOut.Len() == 0 {
+		if got := execute(context.Background(), c.args, &out, &errOut); got != c.want || errOut.Len() == 0 {
 			t.Errorf("%v: status %d, want %d: %s", c.args, got, c.want, errOut.String())
 		}
 	}

@@ -237,7 +237,7 @@ func TestFullStandardOutputIsAFailure(t *testing.T) {
 	} {
 		for _, args := range [][]string{args, append([]string{"--json"}, args...)} {
 			var errOut strings.Builder
-			if code := run(t.Context(), args, full{}, &errOut); code != exitFailure ||
+			if code := execute(t.Context(), args, full{}, &errOut); code != exitFailure ||
 				!strings.Contains(errOut.String(), "no space left") {
 				t.Errorf("%v: status %d, %q", args, code, errOut.String())
 			}

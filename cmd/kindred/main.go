@@ -7,5 +7,5 @@ import (
 )
 
 func main() {
-	os.Exit(run(withSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(withSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }

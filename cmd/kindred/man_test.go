@@ -16,7 +16,7 @@ func TestManPages(t *testing.T) {
 	for k := range dirs {
 		dirs[k] = t.TempDir()
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), []string{"man", dirs[k]}, &out, &errOut); code != exitOK {
+		if code := execute(t.Context(), []string{"man", dirs[k]}, &out, &errOut); code != exitOK {
 			t.Fatalf("exit %d: %s", code, &errOut)
 		}
 	}

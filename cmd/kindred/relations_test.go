@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // shapes writes small pictures to dir/COARSE/FINE/k.png: the coarse class is a
@@ -56,7 +56,7 @@ func shapes(t *testing.T, dir string, coarse, fine, each int) (paths []string) {
 }
 
 // summary runs kindred train on small pictures and returns what it printed.
-func summary(t *testing.T, args ...string) (s train.Summary, said string) {
+func summary(t *testing.T, args ...string) (s run.Summary, said string) {
 	t.Helper()
 	args = append([]string{"train", "--json", "--out", filepath.Join(t.TempDir(), "run"), "--set", "network.width=8",
 		"--set", "train.epochs=1", "--set", "eval.recall=1"}, args...)

@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/layout/fetch"
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 func newReproduce(a *app) *cobra.Command {
@@ -165,7 +165,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 		return err
 	}
 	bars := map[string]*progress.Bar{}
-	o.Observe = func(arm string, seed uint64, ev train.Event) {
+	o.Observe = func(arm string, seed uint64, ev run.Event) {
 		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
 		if bars[name] == nil {
 			bars[name] = progress.New(a.err, name)
@@ -173,7 +173,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 		bars[name].Observe(ev)
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
-	if stopped := (*train.Stopped)(nil); errors.As(err, &stopped) {
+	if stopped := (*run.Stopped)(nil); errors.As(err, &stopped) {
 		return resumable{err, stopped.Where(), commandLine(os.Args...)}
 	} else if err != nil {
 		return err

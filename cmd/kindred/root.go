@@ -67,9 +67,9 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// run executes one command line and returns the exit status. It is the only
+// execute runs one command line and returns the exit status. It is the only
 // place that maps errors to statuses.
-func run(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
+func execute(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 	results := &checkedWriter{w: out}
 	out = escape.Writer(results)
 	a := &app{out: out, raw: results, err: errOut}

@@ -16,7 +16,7 @@ import (
 func runArgs(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, &o, &e)
+	code = execute(context.Background(), args, &o, &e)
 	return code, o.String(), e.String()
 }
 

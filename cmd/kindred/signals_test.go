@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 				words[i] = os.Getenv(childOut)
 			}
 		}
-		os.Exit(run(withSignals(context.Background()), words, os.Stdout, os.Stderr))
+		os.Exit(execute(withSignals(context.Background()), words, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

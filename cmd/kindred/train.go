@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // trainFlags are the options of kindred train as typed.
@@ -81,7 +81,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
-	opts := train.Options{
+	opts := run.Options{
 		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir),
 		Observe: a.watchTraining(cfg.Network.Pretrained, f.out == "" && f.resume == ""),
 	}
@@ -90,8 +90,8 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	} else if opts.Dir == "" {
 		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
 	}
-	res, err := train.Run(cmd.Context(), cfg, opts)
-	var stopped *train.Stopped
+	res, err := run.Train(cmd.Context(), cfg, opts)
+	var stopped *run.Stopped
 	if errors.As(err, &stopped) {
 		return resumable{err, stopped.Where(), f.goOn(stopped.Dir)}
 	} else if err != nil {
@@ -121,13 +121,13 @@ func (f *trainFlags) goOn(dir string) string {
 
 // watchTraining returns an observer that draws progress and says, once, where the
 // run is if the user did not say (sayDir), and how pretrained weights fit.
-func (a *app) watchTraining(pretrained string, sayDir bool) func(train.Event) {
+func (a *app) watchTraining(pretrained string, sayDir bool) func(run.Event) {
 	bar := progress.New(a.err, "")
-	return func(e train.Event) {
-		if e.Stage == train.Started && sayDir {
+	return func(e run.Event) {
+		if e.Stage == run.Started && sayDir {
 			fmt.Fprintln(a.err, "run folder:", e.Dir)
 		}
-		if e.Stage == train.Started && e.Imported != nil {
+		if e.Stage == run.Started && e.Imported != nil {
 			fmt.Fprintf(a.err, "%s: %d tensors loaded (%d of them adapted to the number of channels)\n%s\n",
 				pretrained, len(e.Imported.Loaded), len(e.Imported.Adapted), e.Imported)
 		}
@@ -136,18 +136,18 @@ func (a *app) watchTraining(pretrained string, sayDir bool) func(train.Event) {
 }
 
 // load reads the configuration of a new run or of the one to resume.
-func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
+func (f *trainFlags) load(cmd *cobra.Command, a *app) (run.Config, error) {
 	file, set := f.config, f.set
 	if f.resume != "" {
 		if f.config != "" || f.data != "" || f.out != "" || f.force {
-			return train.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with " +
+			return run.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with " +
 				"-c, --data, --out or --force")
 		}
-		file = filepath.Join(f.resume, train.ConfigFile)
+		file = filepath.Join(f.resume, run.ConfigFile)
 	}
 	if f.data != "" {
 		if !utf8.ValidString(f.data) {
-			return train.Config{}, usagef("--data %q is not valid UTF-8: rename it", f.data)
+			return run.Config{}, usagef("--data %q is not valid UTF-8: rename it", f.data)
 		}
 		set = append([]string{"data.path=" + fmt.Sprintf("%q", f.data)}, set...)
 	}
@@ -161,12 +161,12 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (train.Config, error) {
 	if file != "" {
 		var err error
 		if text, err = yamltext.ReadFile(file); f.resume != "" && errors.Is(err, fs.ErrNotExist) {
-			return train.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.resume)
+			return run.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.resume)
 		} else if err != nil {
-			return train.Config{}, err
+			return run.Config{}, err
 		}
 	}
-	cfg, err := train.Parse(file, text, set...)
+	cfg, err := run.Parse(file, text, set...)
 	if err != nil {
 		return cfg, usageError{err}
 	}
@@ -179,7 +179,7 @@ func writeRunReport(ctx context.Context, dir string) error {
 	return err
 }
 
-func printRun(a *app, res *train.Result, dir string) error {
+func printRun(a *app, res *run.Result, dir string) error {
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, m := range res.Last().Metrics {
 		fmt.Fprintf(tw, "%s\t%.4f\n", m.Key(), m.Value)
@@ -193,11 +193,11 @@ func printRun(a *app, res *train.Result, dir string) error {
 
 func printReference(a *app) error {
 	if a.json {
-		return a.printJSON(train.Reference())
+		return a.printJSON(run.Reference())
 	}
 	section := ""
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, k := range train.Reference() {
+	for _, k := range run.Reference() {
 		s, name, _ := strings.Cut(k.Name, ".")
 		if s != section {
 			fmt.Fprintf(tw, "%s:\n", s)

@@ -140,12 +140,12 @@ func measuring() []Package {
 // running is training.
 func running() []Package {
 	return []Package{
-		{"train", "the loop, checkpoints, run folders",
+		{"run", "configuration, run folders, the loop, checkpoints; models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/par internal/atomic internal/lock mat " +
 				"internal/pair mine loss objective sample nn nn/optim format/safetensors format/torchfile data " +
 				"data/imaging eval eval/rank eval/cluster embedding github.com/goccy/go-yaml"},
 		{"internal/progress", "a run's progress on a terminal",
-			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
+			"run github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}
 }
 
@@ -171,7 +171,7 @@ func showing() []Package {
 			"internal/atomic internal/par mat objective embedding internal/report internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field"},
 		{"internal/repro/paper", "the papers' experiments as data, and their runners",
-			"internal/par internal/atomic internal/lock embedding mat train eval eval/rank eval/cluster " +
+			"internal/par internal/atomic internal/lock embedding mat run eval eval/rank eval/cluster " +
 				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
 				"internal/report/retrieval internal/report/diagnosed projection golang.org/x/sync gonum.org/v1/gonum"},

@@ -134,9 +134,9 @@ func tooLong() []string {
 		"objective/identity_test.go TestMemoryKnowsSamplesAgain",
 		"objective/reference_test.go proxyValue",
 		"objective/reference_test.go value",
+		"run/parts_test.go TestRates",
+		"run/problems.go problems",
 		"sample/hierarchy_test.go TestHierarchicalBatches",
-		"train/parts_test.go TestRates",
-		"train/problems.go problems",
 	}
 }
 

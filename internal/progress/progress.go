@@ -11,7 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // Bar draws a progress bar for each epoch, with images a second, the loss, the
@@ -36,22 +36,22 @@ func New(w io.Writer, name string) *Bar {
 	return &Bar{w: w, name: name, plain: !ok || !term.IsTerminal(int(f.Fd()))}
 }
 
-// Observe is an observer of train.Options.
-func (b *Bar) Observe(e train.Event) {
+// Observe is an observer of run.Options.
+func (b *Bar) Observe(e run.Event) {
 	switch e.Stage {
-	case train.Started:
+	case run.Started:
 		for _, note := range e.Notes {
 			fmt.Fprintf(b.w, "%snote: %s\n", b.name, note)
 		}
-	case train.Stepped:
+	case run.Stepped:
 		if !b.plain {
 			b.step(e)
 		}
-	case train.Scoring:
+	case run.Scoring:
 		if b.bar != nil {
 			b.bar.Describe(b.head(e) + " scoring")
 		}
-	case train.EpochEnd:
+	case run.EpochEnd:
 		b.clear()
 		fmt.Fprintln(b.w, Line(b.name, e))
 		if e.Row.Warning != "" {
@@ -60,11 +60,11 @@ func (b *Bar) Observe(e train.Event) {
 	}
 }
 
-func (b *Bar) head(e train.Event) string {
+func (b *Bar) head(e run.Event) string {
 	return fmt.Sprintf("%sepoch %d/%d", b.name, e.Epoch, e.Epochs)
 }
 
-func (b *Bar) step(e train.Event) {
+func (b *Bar) step(e run.Event) {
 	if b.bar == nil || b.epoch != e.Epoch {
 		b.clear()
 		b.epoch = e.Epoch
@@ -101,7 +101,7 @@ func (b *Bar) clear() {
 }
 
 // Line sums up an epoch that ended.
-func Line(name string, e train.Event) string {
+func Line(name string, e run.Event) string {
 	row := e.Row
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(),
 		100*row.ActiveShare())

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // Dataset is the data set that an experiment's published numbers are about.
@@ -47,7 +47,7 @@ func (e *Experiment) used(o Options) (Data, error) {
 	if err != nil {
 		return Data{}, err
 	}
-	open, err := train.OpenData(cfg.Data, o.Home)
+	open, err := run.OpenData(cfg.Data, o.Home)
 	if err != nil {
 		return Data{}, err
 	}
@@ -68,8 +68,8 @@ func (e *Experiment) used(o Options) (Data, error) {
 
 // changed lists the settings by which cfg chooses other samples or labels than
 // own, as key=value.
-func (e *Experiment) changed(own, cfg *train.Config) []string {
-	of := func(c *train.Config) []string {
+func (e *Experiment) changed(own, cfg *run.Config) []string {
+	of := func(c *run.Config) []string {
 		d := &c.Data
 		s := []string{
 			"data.crop=" + fmt.Sprint(d.Crop), "data.label=" + d.Label, "data.fine=" + d.Fine, "data.split=" + d.Split,

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // Measure is one number taken from a run: a score after the last epoch.
@@ -62,7 +62,7 @@ type Experiment struct {
 	// About says in plain words what is done and what the paper claims.
 	About string
 	// Base are the settings that all arms share, where they differ from
-	// train.Default.
+	// run.Default.
 	Base     []string
 	Arms     []Arm
 	Measures []Measure
@@ -163,18 +163,18 @@ func (e *Experiment) arm(name string) int {
 
 // Config returns the settings of the first arm as o asks for them, or the error
 // in o.Scale or o.Set.
-func (e *Experiment) Config(o Options) (train.Config, error) {
+func (e *Experiment) Config(o Options) (run.Config, error) {
 	set, err := o.overrides(e)
 	if err != nil {
-		return train.Config{}, err
+		return run.Config{}, err
 	}
 	return e.config(&e.Arms[0], o.Seed, set)
 }
 
 // config returns the settings of an arm with one seed; more come last.
-func (e *Experiment) config(a *Arm, seed uint64, more []string) (train.Config, error) {
+func (e *Experiment) config(a *Arm, seed uint64, more []string) (run.Config, error) {
 	set := slices.Concat(e.Base, a.Set, more, []string{fmt.Sprintf("train.seed=%d", seed)})
-	cfg, err := train.Parse("", nil, set...)
+	cfg, err := run.Parse("", nil, set...)
 	if err != nil {
 		return cfg, fmt.Errorf("%s, %s: %w", e.Name, a.Name, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // extremeBatch is the batch of the experiment: 96 has a whole number of classes
@@ -110,7 +110,7 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("the triplets of %s: %w", arm, err)
 		}
-		snaps, err := readSnapshots(filepath.Join(folder, train.SnapshotDir))
+		snaps, err := readSnapshots(filepath.Join(folder, run.SnapshotDir))
 		if err != nil {
 			return err
 		}
@@ -218,19 +218,19 @@ func mostMove(arm string, direction int) func(*Outcome) (string, []Paired) {
 		var shares []Number
 		runs := out.Arms[out.e.arm(arm)].Runs
 		for _, r := range runs {
-			snaps, err := readSnapshots(filepath.Join(out.o.Dir, r.Folder, train.SnapshotDir))
+			snaps, err := readSnapshots(filepath.Join(out.o.Dir, r.Folder, run.SnapshotDir))
 			if err != nil {
 				return err.Error(), nil
 			}
-			var run [directions]float64
+			var moved [directions]float64
 			for i := 1; i < len(snaps); i++ {
 				for d, share := range moves(snaps[i-1], snaps[i]) {
-					run[d] += share / float64(len(snaps)-1)
+					moved[d] += share / float64(len(snaps)-1)
 				}
 			}
-			shares = append(shares, Number(run[direction]))
+			shares = append(shares, Number(moved[direction]))
 			for d := range mean {
-				mean[d] += run[d] / float64(len(runs))
+				mean[d] += moved[d] / float64(len(runs))
 			}
 		}
 		return fmt.Sprintf("Top right %.0f %%, top left %.0f %%, bottom left %.0f %%, bottom right %.0f %% of the "+

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // FuzzResult reads the result of a run that was kept; what is read is written and
@@ -45,7 +45,7 @@ func FuzzResult(f *testing.F) {
 
 // FuzzPlan compares kept plans with the plan of the default settings.
 func FuzzPlan(f *testing.F) {
-	d := train.Default()
+	d := run.Default()
 	plan := string(d.YAML())
 	f.Add([]byte(plan))
 	f.Add([]byte(""))
@@ -56,7 +56,7 @@ func FuzzPlan(f *testing.F) {
 		if !samePlan(kept, plan) {
 			return
 		}
-		cfg, err := train.Parse(planFile, kept)
+		cfg, err := run.Parse(planFile, kept)
 		if err != nil || string(cfg.YAML()) != plan {
 			t.Fatalf("%q counts as the plan of the default settings (%v)", kept, err)
 		}

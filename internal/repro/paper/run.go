@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // Options say how often, where and how large an experiment is run.
@@ -37,7 +37,7 @@ type Options struct {
 	Reuse []string
 	Home  string // folder of data sets by name
 	// Observe, if set, hears how the run under way is doing.
-	Observe func(arm string, seed uint64, ev train.Event)
+	Observe func(arm string, seed uint64, ev run.Event)
 
 	asked []string // Set as given, without the scale's
 }
@@ -61,7 +61,7 @@ type Run struct {
 	Arm     string        `json:"arm"`
 	Seed    uint64        `json:"seed"`
 	Folder  string        `json:"folder"` // relative to the experiment's
-	History []train.Epoch `json:"history"`
+	History []run.Epoch   `json:"history"`
 	Params  int           `json:"parameters"`
 	Took    time.Duration `json:"took_ns"`
 	Plan    string        `json:"plan"` // the settings asked for, as YAML
@@ -123,12 +123,12 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 }
 
 // oneAtATime guards an observer against runs side by side.
-func oneAtATime(observe func(string, uint64, train.Event)) func(string, uint64, train.Event) {
+func oneAtATime(observe func(string, uint64, run.Event)) func(string, uint64, run.Event) {
 	if observe == nil {
 		return nil
 	}
 	var mu sync.Mutex
-	return func(arm string, seed uint64, ev train.Event) {
+	return func(arm string, seed uint64, ev run.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		observe(arm, seed, ev)
@@ -168,11 +168,11 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
 		return nil, err
 	}
-	opts := train.Options{Dir: dir, Resume: train.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home}
+	opts := run.Options{Dir: dir, Resume: run.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home}
 	if o.Observe != nil {
-		opts.Observe = func(ev train.Event) { o.Observe(a.Name, seed, ev) }
+		opts.Observe = func(ev run.Event) { o.Observe(a.Name, seed, ev) }
 	}
-	res, err := train.Run(ctx, cfg, opts)
+	res, err := run.Train(ctx, cfg, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
 	}
@@ -191,7 +191,7 @@ func samePlan(kept []byte, plan string) bool {
 	if string(kept) == plan {
 		return true
 	}
-	cfg, err := train.Parse(planFile, kept)
+	cfg, err := run.Parse(planFile, kept)
 	return err == nil && string(cfg.YAML()) == plan
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/report/retrieval"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // Shown is what an experiment's pictures are: sections of its report, and the
@@ -140,7 +140,7 @@ func (out *Outcome) pictures(files []string) (retrieval.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := train.OpenData(cfg.Data, out.o.Home)
+	d, err := run.OpenData(cfg.Data, out.o.Home)
 	if err != nil || d.Source == nil {
 		return nil, err
 	}

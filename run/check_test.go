@@ -1,0 +1,84 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+)
+
+// A metric that the labels do not allow ends a run before its first step, with
+// its name, what it needs and what there is, and leaves no run folder.
+func TestImpossibleMetricsEndARunBeforeItsFirstStep(t *testing.T) {
+	oneTestImage := func(d *data.Dataset) { // a class keeps one test sample
+		seen := map[int64]bool{}
+		for i, y := range d.Columns[0].IDs {
+			if d.Splits[i] == data.Test {
+				if seen[y] {
+					d.Splits[i] = data.Train
+				}
+				seen[y] = true
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		set  []string
+		data func(*data.Dataset)
+		want []string
+	}{
+		"more clusters than rows": {[]string{"eval.metrics=fine:nmi+30"}, nil,
+			[]string{"the test samples", `nmi+30 by "fine"`, "4 x 30 clusters", "there are 24 rows"}},
+		"of the training label": {[]string{"eval.metrics=label:ami+13"}, nil,
+			[]string{`ami+13 by "label"`, "2 x 13 clusters", "there are 24 rows"}},
+		"one test image a class": {[]string{"eval.metrics=[]"}, oneTestImage,
+			[]string{"the test samples", `recall@1, recall@5 by "fine"`, "no query has a positive"}},
+		"k beyond the rows": {[]string{"eval.metrics=[]", "eval.recall=1,24"}, nil,
+			[]string{`recall@24 by "fine" needs 24 items beside the query, and there are 23`}},
+		"k of another metric": {[]string{"eval.metrics=precision@24"}, nil,
+			[]string{`precision@24 by "label" needs 24 items`}},
+		"of training samples": {[]string{"eval.metrics=[]", "eval.train=4"}, nil,
+			[]string{"the train samples", "no query has a positive"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newBlobs(4, 12, 12)
+			if c.data != nil {
+				c.data(d)
+			}
+			cfg := smallConfig(t)
+			text := cfg.YAML()
+			cfg, err := Parse("test", text, c.set...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "run")
+			_, err = Train(t.Context(), cfg, Options{Dataset: d, Dir: dir, Observe: func(e Event) {
+				if e.Stage == Stepped {
+					t.Fatal("a step was made first")
+				}
+			}})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("the error lacks %q: %v", w, err)
+				}
+			}
+			if _, err := os.Stat(dir); !os.IsNotExist(err) {
+				t.Errorf("a run folder was made: %v", err)
+			}
+		})
+	}
+}
+
+// The default's k may exceed a small test set: nobody asked for them.
+func TestDefaultRecallOfAFewTestImages(t *testing.T) {
+	cfg := Default()
+	cfg.Train.Epochs, cfg.Network.Width, cfg.Network.Dim = 1, 4, 4
+	d := newBlobs(2, 8, 16)
+	if _, err := Train(t.Context(), cfg, Options{Dataset: d}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,135 @@
+package run
+
+// Config describes a run. Start from Default; Parse reads it from YAML.
+//
+// Fields described as "chosen from the data" are filled in when the data set is
+// known; the run folder's config.yaml contains the values chosen.
+type Config struct {
+	Data    DataConfig    `yaml:"data"`
+	Network NetworkConfig `yaml:"network"`
+	Sample  SampleConfig  `yaml:"sample"`
+	// Mine and Loss are read by objective.Parse, which knows the keys of every
+	// loss.
+	Mine  Section     `yaml:"mine"`
+	Loss  Section     `yaml:"loss"`
+	Train TrainConfig `yaml:"train"`
+	Eval  EvalConfig  `yaml:"eval"`
+}
+
+// Section is a part of a configuration whose keys depend on its content.
+type Section map[string]any
+
+// Switch is a choice that may be left to the data.
+type Switch string
+
+// Values of a Switch.
+const (
+	Auto Switch = "auto"
+	On   Switch = "true"
+	Off  Switch = "false"
+)
+
+// DataConfig says what to train and test on.
+type DataConfig struct {
+	Name         string `yaml:"name" help:"data set in the data folder, such as mnist"`
+	Path         string `yaml:"path" help:"folder, manifest, benchmark root or file of features (.npy), instead of a name"`
+	Labels       string `yaml:"labels" help:"file of labels for ready features (.npy, .csv); empty: those in or beside the file of features"`
+	Crop         bool   `yaml:"crop" help:"cut images to the bounding boxes that CUB and Cars come with"`
+	Size         int    `yaml:"size" help:"side of the images in pixels; 0: chosen from the data"`
+	Channels     int    `yaml:"channels" help:"1 (grey) or 3 (colour); 0: as in the images"`
+	Label        string `yaml:"label" help:"column or rule to train with: coarse, parity, mod:3, groups:0-4|5-9; empty: the set's own"`
+	Fine         string `yaml:"fine" help:"column to score retrieval by; empty: the set's fine one"`
+	Split        string `yaml:"split" help:"official, classes, images:0.2, fold:1/4; empty: the set's own"`
+	TrainClasses string `yaml:"train_classes" help:"fine classes to train on, such as 0-5; empty: all that the split leaves"`
+	TestClasses  string `yaml:"test_classes" help:"fine classes to test on; empty: all that the split leaves"`
+	TrainLimit   int    `yaml:"train_limit" help:"use only the first n training samples of each fine class; 0: all"`
+	TestLimit    int    `yaml:"test_limit" help:"use only the first n test samples of each fine class; 0: all"`
+	Fit          string `yaml:"fit" help:"how images are made square: stretch, cover (cut out the middle); empty: cover for colour images"`
+	Shorter      int    `yaml:"shorter" help:"with cover, the length of the shorter side before cutting; 0: size"`
+	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong"`
+	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet"`
+	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
+	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
+	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`
+}
+
+// NetworkConfig describes the network.
+type NetworkConfig struct {
+	Name       string   `yaml:"name" help:"mnist, conv4, resnet18, resnet34, resnet50, mobilenet_v2, mlp, linear; empty: chosen from the data"`
+	Dim        int      `yaml:"dim" help:"length of the embedding"`
+	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
+	Pretrained string   `yaml:"pretrained" help:"file of weights to start from: .safetensors, or .pth as PyTorch saves it"`
+	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
+	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
+	Multiple   float64  `yaml:"multiple" help:"width multiplier of mobilenet_v2; 0: 1"`
+	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
+	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
+	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained"`
+	FrozenNorm bool     `yaml:"frozen_norm" help:"batch norm keeps its running statistics fixed in training"`
+}
+
+// SampleConfig describes batches of Classes x PerClass samples, or hierarchical
+// ones of Coarse x Fine x PerClass.
+type SampleConfig struct {
+	Name     string `yaml:"name" help:"balanced: a number of classes and of samples of each; hierarchical: a number of coarse classes, of fine classes of each, and of samples of each of these"`
+	Classes  int    `yaml:"classes" help:"training labels in a batch; 0: enough for a batch of about 128"`
+	PerClass int    `yaml:"per_class" help:"samples of each; 0: as many as most classes have, 2 to 16, or more if there are few labels; hierarchical: 4"`
+	Coarse   int    `yaml:"coarse" help:"hierarchical: coarse classes in a batch; 0: up to 4"`
+	Fine     int    `yaml:"fine" help:"hierarchical: fine classes of each; 0: 2"`
+	Batches  int    `yaml:"batches" help:"batches in an epoch; 0: enough to draw about as many samples as there are"`
+}
+
+// TrainConfig describes the optimization.
+type TrainConfig struct {
+	Epochs      int       `yaml:"epochs" help:"passes over the training set"`
+	Optimizer   string    `yaml:"optimizer" help:"adam, adamw, sgd"`
+	LR          float64   `yaml:"lr" help:"learning rate"`
+	LossLR      float64   `yaml:"loss_lr" help:"learning rate of the loss's own parameters; 0: the loss's default, else lr"`
+	Momentum    float64   `yaml:"momentum" help:"momentum of sgd"`
+	WeightDecay float64   `yaml:"weight_decay" help:"weight decay"`
+	Clip        float64   `yaml:"clip" help:"largest norm of the gradient; 0: no limit"`
+	Schedule    string    `yaml:"schedule" help:"constant, step, cosine"`
+	Steps       []int     `yaml:"steps" help:"schedule step: epochs after which the rate is multiplied by gamma"`
+	Gamma       float64   `yaml:"gamma" help:"schedule step: the factor gamma"`
+	Warmup      float64   `yaml:"warmup" help:"epochs over which the rate grows linearly at the start"`
+	Groups      GroupList `yaml:"groups" help:"learning rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]"`
+	Seed        uint64    `yaml:"seed" help:"seed for everything random"`
+	Checkpoint  int       `yaml:"checkpoint" help:"also write the checkpoint every n steps; 0: only after each epoch"`
+}
+
+// Group gives the parameters whose names start with Prefix their own rate.
+type Group struct {
+	Prefix  string  `yaml:"prefix" help:"start of the parameters' names"`
+	Scale   float64 `yaml:"scale" help:"factor for the learning rate"`
+	NoDecay bool    `yaml:"no_decay" help:"no weight decay"`
+}
+
+// GroupList is a list of groups; the first that matches a parameter applies.
+type GroupList []Group
+
+// EvalConfig describes the evaluation.
+type EvalConfig struct {
+	Recall   []int    `yaml:"recall" help:"k of Recall@k"`
+	Every    int      `yaml:"every" help:"evaluate after every n-th epoch, and after the last"`
+	Metrics  []string `yaml:"metrics" help:"further metrics after the last epoch, named as in kindred eval; fine:nmi or label:nmi+30 for one column of labels"`
+	Distance string   `yaml:"distance" help:"euclidean, cosine"`
+	Train    int      `yaml:"train" help:"also score the first n training samples; 0: none, -1: all"`
+	Keep     bool     `yaml:"keep" help:"keep the embeddings of every evaluation in snapshots/, the first of them before training"`
+	Batch    int      `yaml:"batch" help:"images per batch in evaluation"`
+}
+
+// Default returns the configuration of a run for which nothing is set.
+func Default() Config {
+	return Config{
+		Data:    DataConfig{Augment: "none", Pixels: "unit"},
+		Network: NetworkConfig{Dim: 128, Normalize: Auto},
+		Sample:  SampleConfig{Name: balanced},
+		Mine:    Section{},
+		Loss:    Section{"name": "triplet"},
+		Train: TrainConfig{
+			Epochs: 10, Optimizer: "adam", LR: 0.001, Momentum: 0.9,
+			Schedule: "constant", Gamma: 0.1, Seed: 1,
+		},
+		Eval: EvalConfig{Recall: []int{1, 5, 10}, Every: 1, Distance: "euclidean", Batch: 256},
+	}
+}

@@ -1,0 +1,223 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// contract is the configuration as the design states it.
+const contract = `data:    {name: mnist, path: "", size: 28, label: parity, fine: digit, train_classes: "0-5", test_classes: "6-9", augment: none}
+network: {name: mnist, dim: 2, normalize: false, pretrained: ""}
+sample:  {classes: 2, per_class: 64}
+mine:    {positives: easy, negatives: facenet}
+loss:    {name: triplet, margin: 0.2, distance: squared, reduce: mean}
+train:   {epochs: 10, optimizer: adam, lr: 0.001, schedule: constant, seed: 1}
+eval:    {recall: [1, 5, 10], every: 1}
+`
+
+func TestParseContract(t *testing.T) {
+	got, err := Parse("run.yaml", []byte(contract))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Data.Name, want.Data.Size, want.Data.Label, want.Data.Fine = "mnist", 28, "parity", "digit"
+	want.Data.TrainClasses, want.Data.TestClasses = "0-5", "6-9"
+	want.Network.Name, want.Network.Dim, want.Network.Normalize = "mnist", 2, Off
+	want.Sample = SampleConfig{Name: "balanced", Classes: 2, PerClass: 64}
+	want.Mine = Section{"positives": "easy", "negatives": "facenet"}
+	want.Loss = Section{"name": "triplet", "margin": 0.2, "distance": "squared", "reduce": "mean"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	got, err := Parse("run.yaml", []byte(contract), "train.lr=1e-2", "eval.recall=1,2,4", "loss.margin=0.5",
+		"data.train_classes=3", "network.freeze=[layer1, conv1]", "data.augment=", "network.normalize=auto",
+		"train.groups=[{prefix: fc, scale: 0.1}]", "mine.positives=random", "train.seed=18446744073709551615")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, pair := range map[string][2]any{
+		"lr":        {got.Train.LR, 0.01},
+		"recall":    {got.Eval.Recall, []int{1, 2, 4}},
+		"classes":   {got.Data.TrainClasses, "3"},
+		"freeze":    {got.Network.Freeze, []string{"layer1", "conv1"}},
+		"augment":   {got.Data.Augment, ""},
+		"normalize": {got.Network.Normalize, Auto},
+		"groups":    {got.Train.Groups, GroupList{{Prefix: "fc", Scale: 0.1}}},
+		"positives": {got.Mine["positives"], "random"},
+		"seed":      {got.Train.Seed, ^uint64(0)},
+	} {
+		if d := cmp.Diff(pair[1], pair[0]); d != "" {
+			t.Errorf("%s: -want +got\n%s", what, d)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		set      []string
+		contains []string
+	}{
+		{"train:\n  epochs: 3\n  learning_rate: 1\n", nil, []string{"run.yaml:3", `unknown key "train.learning_rate"`}},
+		{"train: {epoch: 3}", nil, []string{"run.yaml:1", `did you mean "train.epochs"?`}},
+		{"train: {per_class: 3}", nil, []string{`did you mean "sample.per_class"?`}},
+		{"\n\nsampel: {classes: 2}", nil, []string{"run.yaml:3", `did you mean "sample"?`}},
+		{"loss: {name: triplet,\n  margn: 0.3}", nil, []string{"run.yaml:2", "loss.margn", `did you mean "margin"?`}},
+		{"loss: {name: triplt}", nil, []string{"run.yaml:1", "loss.name", `did you mean "triplet"?`}},
+		{"mine: {positives: esy}", nil, []string{"run.yaml:1", "mine.positives", `did you mean "easy"?`}},
+		{"train: {lr: fast}", nil, []string{"run.yaml:1", "train.lr", `"fast" is not a number`}},
+		{"train: {lr: .nan}", nil, []string{"train.lr", "not a number"}},
+		{"train: {lr: 0}", nil, []string{"run.yaml:1", "train.lr", "not positive"}},
+		{"train: {epochs: 1.5}", nil, []string{"train.epochs", `"1.5" is not a whole number`}},
+		{"train: {epochs: 2147483648}", nil,
+			[]string{"train.epochs", "2147483648 is beyond what is possible: -2147483648 to 2147483647"}},
+		{"train: {seed: 18446744073709551616}", nil,
+			[]string{"train.seed", "is beyond what is possible: 0 to 18446744073709551615"}},
+		{"train: {epochs: [1, 2]}", nil, []string{"train.epochs", "single value"}},
+		{"train: {epochs: -1}", nil, []string{"train.epochs", "less than 1"}},
+		{"train: {optimizer: adm}", nil, []string{"train.optimizer", `did you mean "adam"?`}},
+		{"train: {groups: [{prefx: a}]}", nil, []string{"train.groups", `did you mean "prefix"?`}},
+		{"network: {normalize: perhaps}", nil, []string{"network.normalize", "auto, true, false"}},
+		{"eval: {recall: []}", nil, []string{"eval.recall"}},
+		{"eval: {distance: cosin}", nil, []string{"run.yaml:1", "eval.distance"}},
+		{"eval: {metrics: [recal@1]}", nil, []string{"eval.metrics"}},
+		{"train: 3", nil, []string{"run.yaml:1", "section train"}},
+		{"just words", nil, []string{"run.yaml:1"}},
+		{"a: [1, ", nil, []string{"run.yaml"}},
+		{"train: {lr: 1}\n---\ntrain: {lr: 2}", nil, []string{"second document"}},
+		{"train: {lr: 1, lr: 2}", nil, []string{"run.yaml", "lr"}},
+		{"", []string{"train.epohcs=3"}, []string{"--set train.epohcs=3", `did you mean "train.epochs"?`}},
+		{"", []string{"epochs=3"}, []string{"--set epochs=3", "section.key=value"}},
+		{"", []string{"train.epochs"}, []string{"section.key=value"}},
+		{"", []string{"trian.epochs=3"}, []string{`did you mean "train"?`}},
+		{"", []string{"train.epochs=["}, []string{"--set train.epochs=["}},
+	} {
+		_, err := Parse("run.yaml", []byte(c.text), c.set...)
+		if err == nil {
+			t.Errorf("%q %v: no error", c.text, c.set)
+			continue
+		}
+		for _, want := range c.contains {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q %v: error %q does not contain %q", c.text, c.set, err, want)
+			}
+		}
+	}
+}
+
+func TestEmptyConfigIsDefault(t *testing.T) {
+	for _, text := range []string{"", "\n", "# nothing\n", "train:\n", "train: {}\n", "train: {lr: null}\n"} {
+		got, err := Parse("run.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if d := cmp.Diff(Default(), got); d != "" {
+			t.Errorf("%q: -want +got\n%s", text, d)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{contract, "", "train: {lr: 1e-3}", "a: &x [1]\nb: *x", "train:\n  - 1", "? a\n: b",
+		"%YAML 1.2\n---\n", "data: |\n  x", "train: {groups: [{prefix: a, scale: 1}]}", "\xff\xfe", "loss: {name: {}}",
+		"mine: {? : 1}"} {
+		f.Add(s, "train.lr=1")
+	}
+	f.Add("", "data.name=[[")
+	f.Add("", "loss.name=!!binary x")
+	f.Fuzz(func(t *testing.T, text, set string) {
+		cfg, err := Parse("f", []byte(text), set)
+		if err != nil {
+			return
+		}
+		// What was accepted survives being written and read again.
+		again, err := Parse("g", cfg.YAML())
+		if err != nil {
+			t.Fatalf("%q, %q gives a configuration that is refused when written:\n%s\n%v", text, set, cfg.YAML(), err)
+		}
+		if d := cmp.Diff(string(cfg.YAML()), string(again.YAML())); d != "" {
+			t.Fatalf("%q, %q changes when written and read:\n%s", text, set, d)
+		}
+	})
+}
+
+func TestQuotedKeys(t *testing.T) {
+	got, err := Parse("run.yaml", []byte(`"train": {"lr": 0.5, 'epochs': 2}`))
+	if err != nil || got.Train.LR != 0.5 || got.Train.Epochs != 2 {
+		t.Errorf("lr %v, epochs %v, %v", got.Train.LR, got.Train.Epochs, err)
+	}
+}
+
+// A configuration from another system reads the same; one that is built to take
+// memory or time is refused at once.
+func TestParseWithinBounds(t *testing.T) {
+	plain := "train: {epochs: 3}\nnetwork:\n  name: conv4\n"
+	want, err := Parse("f", []byte(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse("f", []byte("\ufeff"+strings.ReplaceAll(plain, "\n", "\r\n")))
+	if err != nil || string(got.YAML()) != string(want.YAML()) {
+		t.Errorf("with a mark and carriage returns: %v\n%s", err, got.YAML())
+	}
+	for text, says := range map[string]string{
+		strings.Repeat("[",
+			200_000): "f: line 1: values are nested more than 100 deep",
+		"loss:\n  a: &a [x,x,x]\n  b: &b [*a,*a,*a]\n  c: [*b,*b,*b]\n": "f: line 2: anchors and aliases",
+		"train: {epochs: 3}\n" + strings.Repeat("# long\n", 200_000):    "f: more than 1048576 bytes of YAML",
+	} {
+		if _, err := Parse("f", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%.20q: error %v, want one that begins %q", text, err, says)
+		}
+	}
+	if _, err := Parse("f", nil, "loss.name="+strings.Repeat("[", 1000)); err == nil ||
+		!strings.Contains(err.Error(), "nested more than 100 deep") {
+		t.Errorf("an override: %v", err)
+	}
+}
+
+func TestName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shoes")
+	inner := filepath.Join(dir, "x")
+	if err := os.MkdirAll(inner, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(inner)
+	for _, c := range []struct{ name, path, want string }{
+		{"mnist", "", "mnist-triplet"},
+		{"", "photos/", "photos-triplet"},
+		{"", "a/b.csv", "b.csv-triplet"},
+		{"", ".", "x-triplet"},
+		{"", "..", "shoes-triplet"},
+		{"", "../", "shoes-triplet"},
+		{"", string(filepath.Separator), "data-triplet"},
+	} {
+		cfg := Default()
+		cfg.Data.Name, cfg.Data.Path = c.name, c.path
+		if got := cfg.Name(); got != c.want {
+			t.Errorf("data %q, path %q: %q, want %q", c.name, c.path, got, c.want)
+		}
+	}
+}
+
+// TestPathsOfAnyText checks that a run's configuration names the data that it was
+// trained on, whatever characters the path has.
+func TestPathsOfAnyText(t *testing.T) {
+	for _, s := range []string{"a\tb", "\ta", "a\t", "a\r", "a\rb", "a\n", "a\nb", "\n", " a ", "a: b", "a #b", "#a",
+		"- a", "'a'", `"a"`, `a\b`, "*a", "&a", "null", "~", "0x10", "1e3", "true", "\x1b[0m", "\x7f", "\u0085",
+		"\u2028", "\ufeffa", "\u202e", "ä"} {
+		c := Default()
+		c.Data.Path, c.Train.Groups, c.Loss = s, []Group{{Prefix: s, Scale: 1}}, Section{"name": "triplet"}
+		got, err := Parse("run.yaml", c.YAML())
+		if err != nil || got.Data.Path != s || len(got.Train.Groups) != 1 || got.Train.Groups[0].Prefix != s {
+			t.Errorf("%q came back as %q, %+v, %v", s, got.Data.Path, got.Train.Groups, err)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// idle says why an epoch had nothing, or less than one tuple in a hundred, to
+// learn from, going by what its steps counted; "" if it had.
+func (s *Sums) idle(o *objective.Options) string {
+	if s.Steps == 0 || s.Tuples > 0 && 100*s.Active >= s.Tuples {
+		return ""
+	}
+	proxied := o.Traits().Proxies > 0
+	var cause string
+	switch {
+	case s.Tuples == 0 && s.NoNegative >= s.Samples:
+		cause = "no sample had a negative in its batch: take more classes a batch (sample.classes)"
+	case s.Tuples == 0 && s.NoPositive >= s.Samples:
+		cause = "no sample had a positive in its batch: take more samples of a class (sample.per_class), or coarser " +
+			"labels (data.label)"
+	case s.Tuples == 0 && s.NoCandidate > 0:
+		cause = fmt.Sprintf("mine.negatives=%v found no negative that it takes for any of %d positives: take another "+
+			"policy, or mine.fallback=hard", o.Mine.Negatives, s.NoCandidate)
+	case s.Tuples == 0:
+		cause = "samples with a positive had no negative, and the reverse: take more classes a batch (sample.classes)"
+	case !proxied && 2*s.NoPositive > s.Samples:
+		cause = fmt.Sprintf("%d of %d samples had no positive in their batch (sample.per_class), and what is left "+
+			"satisfies the loss", s.NoPositive, s.Samples)
+	case s.Fallbacks > 0 && 2*s.Fallbacks > s.Tuples:
+		cause = fmt.Sprintf("for %d of %d positives mine.negatives=%v fell back to other negatives, which satisfy "+
+			"the loss: take a larger loss.margin or mine.negatives=hard, or fewer epochs if this is good enough",
+			s.Fallbacks, s.Tuples, o.Mine.Negatives)
+	default:
+		cause = "the others satisfy the loss: take a larger loss.margin, if it has one, or harder negatives " +
+			"(mine.negatives=hard), or fewer epochs if this is good enough"
+	}
+	if s.Tuples == 0 {
+		return "there was nothing to learn from: " + cause
+	}
+	return fmt.Sprintf("%d of %d tuples were active: %s", s.Active, s.Tuples, cause)
+}

@@ -1,0 +1,73 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+func TestIdleCauses(t *testing.T) {
+	triplet := objective.Options{Mine: mine.Config{Negatives: mine.SemiHardNegative}}
+	for _, c := range []struct {
+		s    Sums
+		o    objective.Options
+		want string // "" for an epoch that taught something
+	}{
+		{Sums{}, triplet, ""},
+		{Sums{Steps: 3, Samples: 96, Tuples: 100, Active: 1}, triplet, ""},
+		{Sums{Steps: 3, Samples: 96, NoNegative: 96, NoPositive: 96}, triplet, "sample.classes"},
+		{Sums{Steps: 3, Samples: 96, NoPositive: 96}, triplet, "no sample had a positive"},
+		{Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
+			"mine.negatives=semihard found no negative"},
+		{Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "and the reverse"},
+		{Sums{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},
+		{Sums{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet,
+			"8 of 900 tuples were active: for 800 of 900 positives"},
+		{Sums{Steps: 3, Samples: 900, Tuples: 900}, triplet, "satisfy the loss"},
+		{Sums{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}},
+			"satisfy the loss"},
+	} {
+		got := c.s.idle(&c.o)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.s, got, c.want)
+		}
+	}
+}
+
+// A run whose loss is satisfied says so, epoch by epoch, and one with lonely
+// classes how many there are.
+func TestRunSaysWhatIsIdle(t *testing.T) {
+	d := newFeatures(6, 40, 20)
+	keep := d.Columns[0].IDs
+	for i := range keep { // classes 4 and 5 train with one picture each
+		if keep[i] >= 4 && i%40 > 0 && i%40 < 20 {
+			keep[i] = 3
+		}
+	}
+	cfg := Default()
+	cfg.Network.Name, cfg.Train.Epochs = "linear", 3
+	cfg.Loss["margin"] = 0.0001
+	var said []string
+	res, err := Train(t.Context(), cfg, Options{Dataset: d, Observe: func(e Event) {
+		if e.Stage == Started {
+			said = append(said, e.Notes...)
+		}
+		if e.Stage == EpochEnd && e.Row.Warning != "" {
+			said = append(said, e.Row.Warning)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := res.Summary("")
+	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "2 of 6 training classes") || len(s.Warnings) == 0 {
+		t.Fatalf("summary %+v", s)
+	}
+	if len(said) != 1+len(s.Warnings) || said[0] != s.Notes[0] || !strings.HasSuffix(s.Warnings[0], said[1]) ||
+		!strings.Contains(said[1], "loss.margin") {
+		t.Errorf("said %q, summed up as %q", said, s.Warnings)
+	}
+}

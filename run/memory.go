@@ -1,0 +1,192 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// MemoryPlan is the memory a run needs, in bytes, determined from its settings
+// before anything is allocated. It counts what grows with the settings; the
+// samples, which are read earlier, and the program itself are not included.
+type MemoryPlan struct {
+	Network     int64 // values, running statistics and gradients
+	Optimizer   int64 // its moments, of the network's parameters and the loss's
+	Loss        int64 // proxies with their gradients, and the cross-batch memory
+	Activations int64 // of the largest batch, and their gradients
+	Batches     int64 // the samples of those that are prepared, and the epoch's list
+	Pairs       int64 // similarities of a batch, their distances and gradients
+	Embeddings  int64 // of the sets that are scored
+}
+
+// MemoryPart is a part of a plan with the name under which it is shown.
+type MemoryPart struct {
+	Name  string
+	Bytes int64
+}
+
+// Parts lists the parts of the plan, largest first.
+func (p MemoryPlan) Parts() []MemoryPart {
+	parts := []MemoryPart{
+		{"network", p.Network}, {"loss", p.Loss}, {"optimizer", p.Optimizer}, {"activations", p.Activations},
+		{"batches", p.Batches}, {"pairs", p.Pairs}, {"embeddings", p.Embeddings},
+	}
+	slices.SortStableFunc(parts, func(a, b MemoryPart) int {
+		switch {
+		case a.Bytes > b.Bytes:
+			return -1
+		case a.Bytes < b.Bytes:
+			return 1
+		}
+		return 0
+	})
+	return parts
+}
+
+// Total is the sum of the parts.
+func (p MemoryPlan) Total() int64 {
+	return budget.Sum(p.Network, p.Optimizer, p.Loss, p.Activations, p.Batches, p.Pairs, p.Embeddings)
+}
+
+// String shows the total and the largest parts: 1.2 GiB (activations 1 GiB,
+// network 120 MiB).
+func (p MemoryPlan) String() string {
+	return fmt.Sprintf("%s (%s)", budget.Format(p.Total()), p.largest())
+}
+
+// largest names the parts that make up most of the plan.
+func (p MemoryPlan) largest() string {
+	var out []string
+	for _, part := range p.Parts() {
+		if len(out) > 0 && part.Bytes < p.Total()/16 {
+			break
+		}
+		out = append(out, part.Name+" "+budget.Format(part.Bytes))
+	}
+	return strings.Join(out, ", ")
+}
+
+// check compares the plan with the limit of package budget.
+func (p MemoryPlan) check() error {
+	return budget.Check("the run ("+p.largest()+")", p.Total())
+}
+
+// pairTables is how many tables of batch x references are alive in a step:
+// similarities, distances, and the weights of both.
+const pairTables = 4
+
+// planned holds what a plan is made of beside the configuration.
+type planned struct {
+	spec      *nn.Spec
+	objective *objective.Options
+	classes   int   // training labels
+	batch     int   // samples
+	batches   int   // of an epoch
+	scored    int64 // samples that are embedded for evaluations
+	largest   int   // of them, the samples of the largest set
+}
+
+// planMemory plans the memory of a run. The error is that of the network's
+// description.
+func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
+	net, err := p.spec.Memory()
+	if err != nil {
+		return MemoryPlan{}, err
+	}
+	batch, dim := int64(p.batch), int64(cfg.Network.Dim)
+	eval := min(int64(cfg.Eval.Batch), int64(p.largest))
+	var proxies, queue, pairs int64
+	for _, o := range append([]objective.Options{*p.objective}, furtherLosses(p.objective)...) {
+		memory := min(int64(o.Memory), budget.Product(int64(cfg.Train.Epochs), int64(p.batches), batch))
+		r := budget.Sum(batch, memory)
+		traits := o.Traits()
+		if traits.Proxies > 0 {
+			r = budget.Product(int64(p.classes), int64(traits.Proxies))
+			proxies = budget.Sum(proxies, budget.Product(r, dim))
+		}
+		pairs = max(pairs, heldPairs(traits, batch, r))
+		queue = budget.Sum(queue, budget.Product(memory, dim))
+	}
+	moments := int64(2)
+	if cfg.Train.Optimizer == string(optim.SGD) {
+		moments = 1
+	}
+	input := int64(p.spec.Input.Len())
+	return MemoryPlan{
+		Network:   budget.Product(4, budget.Sum(net.Params, net.Trained)),
+		Optimizer: budget.Product(4, moments, budget.Sum(net.Trained, proxies)),
+		// with gradients; as kept and laid beside the batch
+		Loss:  budget.Product(4, 2, budget.Sum(proxies, queue)),
+		Pairs: budget.Product(4, pairTables, pairs),
+
+		Activations: budget.Product(4, max(batch, eval), max(net.Image, net.Infer)),
+		Batches: budget.Sum(budget.Product(4, batchesAhead, max(batch, eval), input),
+			budget.Product(8, budget.Sum(3, batch), int64(p.batches))), // the list has a slice and its indices for each
+		Embeddings: budget.Product(4, p.scored, dim),
+	}, nil
+}
+
+// heldPairs is how many pairs of a batch and its references are held at a time:
+// large batches go in blocks, but for losses that look at all anchors at once.
+func heldPairs(t loss.Traits, batch, refs int64) int64 {
+	all := budget.Product(batch, refs)
+	if t.CrossRows || t.Passes > 0 {
+		return all
+	}
+	return min(all, max(objective.MatrixRows*objective.MatrixRows, budget.Product(pair.Grain, refs)))
+}
+
+// furtherLosses lists the options of the losses beside the first.
+func furtherLosses(o *objective.Options) []objective.Options {
+	var out []objective.Options
+	for _, w := range o.Plus {
+		out = append(out, w.Options)
+	}
+	return out
+}
+
+// plan plans the memory of the run, which is set up but for the network.
+func (t *trainer) plan(spec *nn.Spec, o *objective.Options) (MemoryPlan, error) {
+	p := planned{
+		spec: spec, objective: o, classes: t.from.classes,
+		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(),
+	}
+	for _, s := range t.scored {
+		for _, part := range []int{s.query.Len(), galleryLen(s)} {
+			p.scored += int64(part)
+			p.largest = max(p.largest, part)
+		}
+	}
+	return planMemory(&t.cfg, p)
+}
+
+// batchesAhead is how many batches a loader holds by default: the one in use and
+// those prepared.
+const batchesAhead = 3
+
+func galleryLen(s *scored) int {
+	if s.gallery == nil {
+		return 0
+	}
+	return s.gallery.Len()
+}
+
+// checkEmbedding compares with the limit what it takes to embed n samples, batch
+// at a time.
+func checkEmbedding(spec *nn.Spec, n, batch int) error {
+	net, err := spec.Memory()
+	if err != nil {
+		return err
+	}
+	at := int64(min(n, batch))
+	return budget.Check(fmt.Sprintf("embedding %d samples, %d at a time", n, at), budget.Product(4, budget.Sum(
+		budget.Product(at, budget.Sum(net.Infer, budget.Product(batchesAhead, int64(spec.Input.Len())))),
+		budget.Product(int64(n), int64(spec.OutDim())))))
+}

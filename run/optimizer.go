@@ -1,0 +1,66 @@
+package run
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
+)
+
+// optimizers and schedules lists the names that train.optimizer and
+// train.schedule take.
+var (
+	optimizers = []string{string(optim.Adam), string(optim.AdamW), string(optim.SGD)}
+	schedules  = []string{string(optim.Constant), string(optim.StepDown), string(optim.Cosine)}
+)
+
+// lossPrefix starts the names of the loss's own parameters.
+const lossPrefix = "loss"
+
+// newOptimizer makes one optimizer for the network's parameters and the loss's.
+// The loss's have their own rate and no weight decay.
+func newOptimizer(cfg *TrainConfig, batches int, net Network, params []*loss.Param) (*optim.Optimizer, error) {
+	o := optim.Config{
+		Method: optim.Method(cfg.Optimizer), Rate: cfg.LR, WeightDecay: cfg.WeightDecay, ClipNorm: cfg.Clip,
+		Schedule: optim.Schedule{
+			Kind:   optim.ScheduleKind(cfg.Schedule),
+			Warmup: int(math.Round(cfg.Warmup * float64(batches))),
+			Gamma:  cfg.Gamma,
+		},
+	}
+	if o.Method == optim.SGD {
+		o.Momentum = cfg.Momentum
+	}
+	if o.WeightDecay == 0 {
+		o.WeightDecay = -1 // none, also for AdamW
+	}
+	if o.Schedule.Kind == optim.Cosine {
+		o.Schedule.Total = cfg.Epochs * batches
+	}
+	for _, e := range cfg.Steps {
+		o.Schedule.Milestones = append(o.Schedule.Milestones, e*batches-o.Schedule.Warmup)
+	}
+	for _, g := range cfg.Groups {
+		o.Groups = append(o.Groups, optim.Group{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
+	}
+	all := net.Params()
+	for _, p := range params {
+		rate := cfg.LR
+		if p.Rate > 0 {
+			rate = p.Rate
+		}
+		if cfg.LossLR > 0 {
+			rate = cfg.LossLR
+		}
+		name := lossPrefix + "." + p.Name
+		o.Groups = append(o.Groups, optim.Group{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
+		all = append(all[:len(all):len(all)], &nn.Param{Name: name, Shape: p.Shape, Value: p.Value, Grad: p.Grad})
+	}
+	opt, err := optim.New(o, all)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	return opt, nil
+}

@@ -1,0 +1,330 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// Parse reads a configuration in YAML on top of Default, then applies the
+// overrides, each "section.key=value". file names the source in messages.
+//
+// Unknown keys are errors that name the nearest known one; every error gives
+// the file and line, or the override, that it concerns.
+func Parse(file string, text []byte, overrides ...string) (Config, error) {
+	cfg := Default()
+	p := configParser{cfg: &cfg, where: map[string]string{}}
+	p.document(file, text)
+	for _, o := range overrides {
+		p.override(o)
+	}
+	if len(p.errs) == 0 {
+		p.check()
+	}
+	return cfg, errors.Join(p.errs...)
+}
+
+// configParser collects errors while it fills a configuration in.
+type configParser struct {
+	cfg   *Config
+	where map[string]string // source of every key that was given
+	errs  []error
+}
+
+func (p *configParser) fail(where, format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...)))
+}
+
+func (p *configParser) document(file string, text []byte) {
+	f, err := yamltext.Parse(text)
+	if err != nil {
+		p.fail(file, "%v", err)
+		return
+	}
+	for k, doc := range f.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		if k > 0 {
+			p.fail(place(file, doc.Body), "a second document; a configuration is one")
+			return
+		}
+		p.mapping(file, "", doc.Body, func(where, key string, v ast.Node) {
+			if !slices.Contains(sections(), key) {
+				p.fail(where, "unknown section %q%s; sections are %s", key, suggest(key, sections()),
+					strings.Join(sections(), ", "))
+				return
+			}
+			if v.Type() == ast.NullType {
+				return
+			}
+			p.mapping(file, key, v, func(where, name string, v ast.Node) { p.set(where, key, name, v) })
+		})
+	}
+}
+
+// mapping calls visit for the entries of a mapping node.
+func (p *configParser) mapping(file, section string, n ast.Node, visit func(where, key string, v ast.Node)) {
+	if n.Type() == ast.CommentType {
+		return
+	}
+	var values []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		what := "the configuration"
+		if section != "" {
+			what = "section " + section
+		}
+		p.fail(place(file, n), "%s is not made of \"key: value\" lines", what)
+		return
+	}
+	for _, v := range values {
+		visit(place(file, v.Key), keyText(v.Key), v.Value)
+	}
+}
+
+// override applies "section.key=value".
+func (p *configParser) override(o string) {
+	where := fmt.Sprintf("--set %s", o)
+	path, value, ok := strings.Cut(o, "=")
+	section, key, dotted := strings.Cut(path, ".")
+	if !ok || !dotted {
+		p.fail(where, "want section.key=value, such as train.epochs=3")
+		return
+	}
+	if !slices.Contains(sections(), section) {
+		p.fail(where, "unknown section %q%s; sections are %s", section, suggest(section, sections()),
+			strings.Join(sections(), ", "))
+		return
+	}
+	f, err := yamltext.Parse([]byte(value))
+	if err != nil {
+		p.fail(where, "%v", err)
+		return
+	}
+	var node ast.Node
+	if len(f.Docs) > 0 {
+		node = f.Docs[0].Body
+	}
+	p.set(where, section, key, node)
+}
+
+// set gives one key its value. A nil or null node leaves the default.
+func (p *configParser) set(where, section, key string, n ast.Node) {
+	path := section + "." + key
+	p.where[path] = where
+	target := reflect.ValueOf(p.cfg).Elem().Field(slices.Index(sections(), section))
+	if m, free := target.Interface().(Section); free {
+		var v any
+		if n != nil {
+			if err := yaml.NodeToValue(n, &v); err != nil {
+				p.fail(where, "%s: %s", path, firstLine(err))
+				return
+			}
+		}
+		m[key] = v
+		return
+	}
+	field := fieldOf(target, key)
+	if !field.IsValid() {
+		p.fail(where, "unknown key %q%s", path, suggest(path, Keys()))
+		return
+	}
+	if n == nil || n.Type() == ast.NullType {
+		if field.Kind() == reflect.String { // "--set data.augment=" empties it
+			field.SetString("")
+		}
+		return
+	}
+	if err := decode(field, n); err != nil {
+		p.fail(where, "%s: %v", path, err)
+	}
+}
+
+// check reports values that no data set could make right.
+func (p *configParser) check() {
+	for _, e := range p.cfg.problems() {
+		where, ok := p.where[e.key]
+		if !ok {
+			p.errs = append(p.errs, fmt.Errorf("%s: %s", e.key, e.text))
+			continue
+		}
+		p.fail(where, "%s: %s", e.key, e.text)
+	}
+	if _, err := objective.Parse(p.cfg.Mine, p.cfg.Loss); err != nil {
+		for _, line := range strings.Split(err.Error(), "\n") {
+			path, _, _ := strings.Cut(line, ":")
+			if where, ok := p.where[path]; ok {
+				line = where + ": " + line
+			}
+			p.errs = append(p.errs, errors.New(line))
+		}
+	}
+}
+
+func place(file string, n ast.Node) string {
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return fmt.Sprintf("%s:%d", file, t.Position.Line)
+	}
+	return file
+}
+
+func keyText(k ast.Node) string {
+	if t := k.GetToken(); t != nil {
+		return t.Value
+	}
+	return k.String()
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// decode sets v from a node. It is strict: a number where a number is wanted.
+func decode(v reflect.Value, n ast.Node) error {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		return decode(v.Elem(), n)
+	}
+	if v.Type() == reflect.TypeFor[Switch]() {
+		return decodeSwitch(v, n)
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		return decodeList(v, n)
+	case reflect.Struct:
+		return decodeStruct(v, n)
+	}
+	text, ok := scalar(n)
+	if !ok {
+		return errors.New("want a single value")
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int:
+		i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 32)
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("%s is beyond what is possible: %d to %d", text, math.MinInt32, math.MaxInt32)
+		case err != nil:
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(i)
+	case reflect.Uint64:
+		u, err := strconv.ParseUint(strings.ReplaceAll(text, "_", ""), 10, 64)
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("%s is beyond what is possible: 0 to %d", text, uint64(math.MaxUint64))
+		case err != nil:
+			return fmt.Errorf("%q is not a whole number from 0", text)
+		}
+		v.SetUint(u)
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || f-f != 0 {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(f)
+	default:
+		panic("run: configuration field of kind " + v.Kind().String())
+	}
+	return nil
+}
+
+func decodeSwitch(v reflect.Value, n ast.Node) error {
+	text, _ := scalar(n)
+	switch s := Switch(text); s {
+	case Auto, On, Off:
+		v.SetString(text)
+		return nil
+	}
+	return fmt.Errorf("%q is none of auto, true, false", text)
+}
+
+// decodeList reads a sequence, a single value as a list of one, and a text with
+// commas as a list of its parts.
+func decodeList(v reflect.Value, n ast.Node) error {
+	var items []ast.Node
+	if s, ok := n.(*ast.SequenceNode); ok {
+		items = s.Values
+	} else if text, ok := scalar(n); ok && strings.Contains(text, ",") {
+		f, err := yamltext.Parse([]byte("[" + text + "]"))
+		if err != nil {
+			return fmt.Errorf("%q is not a list", text)
+		}
+		if s, ok := f.Docs[0].Body.(*ast.SequenceNode); ok {
+			items = s.Values
+		}
+	} else {
+		items = []ast.Node{n}
+	}
+	list := reflect.MakeSlice(v.Type(), len(items), len(items))
+	for i, item := range items {
+		if err := decode(list.Index(i), item); err != nil {
+			return err
+		}
+	}
+	v.Set(list)
+	return nil
+}
+
+func decodeStruct(v reflect.Value, n ast.Node) error {
+	var values []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		return errors.New("want {key: value, ...}")
+	}
+	for _, e := range values {
+		key := keyText(e.Key)
+		field := fieldOf(v, key)
+		if !field.IsValid() {
+			return fmt.Errorf("unknown key %q%s", key, suggest(key, fieldNames(v.Type())))
+		}
+		if e.Value == nil || e.Value.Type() == ast.NullType {
+			continue
+		}
+		if err := decode(field, e.Value); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// scalar returns the text of a single value as it was written.
+func scalar(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return strings.TrimSpace(n.Value.Value), true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
