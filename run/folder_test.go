@@ -180,24 +180,25 @@ func TestFoldersThatAreTaken(t *testing.T) {
 func TestOneProcessAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tried := false
-	_, err := Train(t.Context(), faultConfig(t), Options{Dir: dir, Dataset: newFeatures(4, 8, 6), Observe: func(e Event) {
-		if tried || e.Stage != Stepped || e.Epoch != 2 {
-			return
-		}
-		tried = true
-		before := folder(t, dir)
-		for _, o := range []Options{{}, {Resume: true}, {Force: true}} {
-			o.Dir, o.Dataset = dir, newFeatures(4, 8, 6)
-			_, err := Train(t.Context(), faultConfig(t), o)
-			var held *lock.HeldError
-			if !errors.As(err, &held) || held.Holder == nil || held.Holder.PID != os.Getpid() {
-				t.Errorf("%+v: %v", o, err)
+	_, err := Train(t.Context(), faultConfig(t), Options{Dir: dir, Dataset: newFeatures(4, 8, 6),
+		Observe: func(e Event) {
+			if tried || e.Stage != Stepped || e.Epoch != 2 {
+				return
 			}
-		}
-		if after := folder(t, dir); len(after) != len(before) {
-			t.Errorf("%d files, then %d", len(before), len(after))
-		}
-	}})
+			tried = true
+			before := folder(t, dir)
+			for _, o := range []Options{{}, {Resume: true}, {Force: true}} {
+				o.Dir, o.Dataset = dir, newFeatures(4, 8, 6)
+				_, err := Train(t.Context(), faultConfig(t), o)
+				var held *lock.HeldError
+				if !errors.As(err, &held) || held.Holder == nil || held.Holder.PID != os.Getpid() {
+					t.Errorf("%+v: %v", o, err)
+				}
+			}
+			if after := folder(t, dir); len(after) != len(before) {
+				t.Errorf("%d files, then %d", len(before), len(after))
+			}
+		}})
 	if err != nil || !tried {
 		t.Fatal(err, tried)
 	}
@@ -214,7 +215,8 @@ func TestFreeNames(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			res, err := Train(t.Context(), faultConfig(t), Options{Dir: base, Free: true, Dataset: newFeatures(4, 8, 6)})
+			res, err := Train(t.Context(), faultConfig(t), Options{Dir: base, Free: true,
+				Dataset: newFeatures(4, 8, 6)})
 			if err != nil {
 				t.Error(err)
 				return

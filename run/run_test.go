@@ -347,13 +347,14 @@ func TestFullDiskMidRun(t *testing.T) {
 	got := filepath.Join(t.TempDir(), "full")
 	// A folder in the place of the file to write fails as the rename would.
 	obstacle := filepath.Join(got, MetricsFile)
-	_, err := Train(t.Context(), smallConfig(t), Options{Dir: got, Dataset: newBlobs(4, 20, 16), Observe: func(e Event) {
-		if e.Stage == EpochEnd && e.Row.Epoch == 1 {
-			if err := errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "x"), 0o755)); err != nil {
-				t.Error(err)
+	_, err := Train(t.Context(), smallConfig(t), Options{Dir: got, Dataset: newBlobs(4, 20, 16),
+		Observe: func(e Event) {
+			if e.Stage == EpochEnd && e.Row.Epoch == 1 {
+				if err := errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "x"), 0o755)); err != nil {
+					t.Error(err)
+				}
 			}
-		}
-	}})
+		}})
 	if err == nil || !strings.Contains(err.Error(), MetricsFile) {
 		t.Fatalf("a file that cannot be written: %v", err)
 	}
