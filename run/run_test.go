@@ -350,7 +350,8 @@ func TestFullDiskMidRun(t *testing.T) {
 	_, err := Train(t.Context(), smallConfig(t), Options{Dir: got, Dataset: newBlobs(4, 20, 16),
 		Observe: func(e Event) {
 			if e.Stage == EpochEnd && e.Row.Epoch == 1 {
-				if err := errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "x"), 0o755)); err != nil {
+				err := errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "x"), 0o755))
+				if err != nil {
 					t.Error(err)
 				}
 			}
