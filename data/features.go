@@ -25,12 +25,14 @@ func IsFeatures(path string) bool {
 // OpenFeatures reads a set of ready features, one row per sample, and their
 // labels. labels is a file that embedding.Read knows; if it is empty, the labels
 // are in the file of features or in one beside it: NAME.labels.csv or .npy,
-// labels.csv or labels.npy.
+// labels.csv or labels.npy. Formats beyond those of package embedding, such as
+// embedding/parquet, are handed in.
 //
 // The column "fine", or else "label", or else the only one, is scored; "coarse",
 // where it exists, trains; "split" holds train, test, query, gallery or val.
-func OpenFeatures(path, labels string) (*Dataset, error) {
-	t, err := embedding.Read(path)
+func OpenFeatures(path, labels string, formats ...embedding.Format) (*Dataset, error) {
+	files := embedding.Formats(formats)
+	t, err := files.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func OpenFeatures(path, labels string) (*Dataset, error) {
 		}
 	}
 	if labels != "" {
-		if from, err = embedding.ReadLabels(labels); err != nil {
+		if from, err = files.ReadLabels(labels); err != nil {
 			return nil, err
 		}
 		if from.Rows() != t.X.Rows {

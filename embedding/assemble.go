@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/columns"
 )
 
 // embeddingNames are names under which an archive's embeddings are found if it
@@ -17,7 +19,8 @@ type namedArray struct {
 }
 
 // assemble makes a table of an archive's arrays: the matrix of floats is the
-// embeddings, arrays of integers are labels.
+// embeddings, arrays of integers and strings are labels, the first of strings
+// that is called so holds the names of the items.
 func assemble(arrays []namedArray) (*Table, error) {
 	t := &Table{}
 	var matrices []namedArray
@@ -36,6 +39,10 @@ func assemble(arrays []namedArray) (*Table, error) {
 		if len(a.Shape) == 2 && (a.Shape[0] == 0 || a.Shape[1] > maxLabelColumns) {
 			continue
 		}
+		if a.Text != nil && len(a.Shape) == 1 && t.Files == nil && columns.IsFile(a.name) {
+			t.Files = a.Text
+			continue
+		}
 		part, err := a.table(a.name)
 		if err != nil {
 			return nil, err
@@ -45,7 +52,7 @@ func assemble(arrays []namedArray) (*Table, error) {
 	if len(matrices) > 1 {
 		i := slices.IndexFunc(matrices, func(a namedArray) bool { return slices.Contains(embeddingNames, a.name) })
 		if i < 0 {
-			return nil, fmt.Errorf("several matrices (%s) and none named %s", some(have),
+			return nil, fmt.Errorf("several matrices (%s) and none named %s", columns.Few(have),
 				strings.Join(embeddingNames, ", "))
 		}
 		matrices = matrices[i : i+1]
@@ -57,11 +64,14 @@ func assemble(arrays []namedArray) (*Table, error) {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
 		t.X = part.X
-		// Integers of another length are about something else.
+		// What has another length is about something else.
 		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Len() != m.Shape[0] })
+		if len(t.Files) != m.Shape[0] {
+			t.Files = nil
+		}
 	}
 	if t.X == nil && len(t.Columns) == 0 {
-		return nil, fmt.Errorf("neither a matrix of floats nor integers among the arrays (%s)", some(have))
+		return nil, fmt.Errorf("neither a matrix of floats nor integers among the arrays (%s)", columns.Few(have))
 	}
 	// "y" and "labels" are what others call the one column of labels.
 	if t.Column("label") == nil {

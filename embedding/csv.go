@@ -11,37 +11,17 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/columns"
 	"github.com/kindred-ml/kindred/mat"
 )
-
-const coordinatePrefix = "embedding_"
-
-// fileColumns are the names of a column with the items' names.
-var fileColumns = []string{"filename", "file", "path"}
-
-// readCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
-// are coordinates, filename (or file, path) names the items, all others are
-// labels. A byte order mark at the start and carriage returns at line ends are
-// dropped.
-func readCSV(path string) (*Table, error) {
-	f, _, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := parseCSV(budget.Reader("the table", f))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
 
 // bom is the byte order mark that some programs begin text files with.
 const bom = "\ufeff"
 
-// textSize is about what a string of n bytes takes.
-func textSize(n int) int64 { return int64(n) + 24 }
-
+// parseCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
+// are coordinates, filename (or file, path) names the items, all others are
+// labels. A byte order mark at the start and carriage returns at line ends are
+// dropped.
 func parseCSV(r io.Reader) (*Table, error) {
 	br := bufio.NewReaderSize(r, 1<<20)
 	if start, _ := br.Peek(len(bom)); string(start) == bom {
@@ -85,11 +65,11 @@ func parseCSV(r io.Reader) (*Table, error) {
 		}
 		if l.file >= 0 {
 			files = append(files, strings.Clone(record[l.file]))
-			used += textSize(len(record[l.file]))
+			used += columns.TextSize(len(record[l.file]))
 		}
 		for i, c := range l.labels {
 			labels[i] = append(labels[i], strings.Clone(record[c]))
-			used += textSize(len(record[c]))
+			used += columns.TextSize(len(record[c]))
 		}
 		used += 4 * int64(len(l.coords))
 		if used > limit {
@@ -101,7 +81,7 @@ func parseCSV(r io.Reader) (*Table, error) {
 		t.X = mat.Of(rows, len(l.coords), values)
 	}
 	for i, c := range l.labels {
-		t.Columns = append(t.Columns, column(header[c], labels[i]))
+		t.Columns = append(t.Columns, NewColumn(header[c], labels[i]))
 	}
 	return t, nil
 }
@@ -122,15 +102,14 @@ func newLayout(header []string) (*layout, error) {
 			return nil, fmt.Errorf("the column %q appears twice", name)
 		}
 		seen[name] = true
-		rest, isCoord := strings.CutPrefix(name, coordinatePrefix)
-		k, err := strconv.Atoi(rest)
+		k, isCoordinate := columns.Coordinate(name)
 		switch {
-		case isCoord && err == nil && k >= 0:
+		case isCoordinate:
 			if _, twice := at[k]; twice {
 				return nil, fmt.Errorf("coordinate %d appears twice", k)
 			}
 			at[k] = i
-		case l.file < 0 && slices.Contains(fileColumns, name):
+		case l.file < 0 && columns.IsFile(name):
 			l.file = i
 		default:
 			l.labels = append(l.labels, i)
@@ -139,7 +118,7 @@ func newLayout(header []string) (*layout, error) {
 	for k := range len(at) {
 		i, ok := at[k]
 		if !ok {
-			return nil, fmt.Errorf("%d coordinates but no column %s%d", len(at), coordinatePrefix, k)
+			return nil, fmt.Errorf("%d coordinates but no column %s%d", len(at), columns.Prefix, k)
 		}
 		l.coords = append(l.coords, i)
 	}

@@ -60,7 +60,7 @@ func TestTextLabelsAreNotMerged(t *testing.T) {
 		if c.ids != nil && (!slices.Equal(ids[0], c.ids) || names[0] != nil) {
 			t.Errorf("%s: ids %v, names %v; want the numbers %v", c.name, ids[0], names[0], c.ids)
 		}
-		if c.ids == nil && len(names[0]) != len(distinct(c.labels)) {
+		if c.ids == nil && len(names[0]) != len(slices.Compact(slices.Sorted(slices.Values(c.labels)))) {
 			t.Errorf("%s: %d names for the labels %q", c.name, len(names[0]), c.labels)
 		}
 		for i, a := range c.labels {
@@ -73,26 +73,6 @@ func TestTextLabelsAreNotMerged(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func distinct(s []string) map[string]bool {
-	m := make(map[string]bool)
-	for _, v := range s {
-		m[v] = true
-	}
-	return m
-}
-
-func TestParquetStringLabelsAreNotMerged(t *testing.T) {
-	set, err := Load(write(t, "e.parquet", parquetRows(t, []parquetRow{
-		{"a", []float32{1}, "7"}, {"b", []float32{2}, "07"}, {"c", []float32{3}, "7"},
-	})), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(partition(set.Labels()[0])); got != "[[0 1 0]]" {
-		t.Errorf("classes %v", got)
 	}
 }
 
@@ -130,8 +110,8 @@ func TestLabelsWithMatchesNumbersByTheirDigits(t *testing.T) {
 }
 
 func TestLabelsWithWantsAsManyColumns(t *testing.T) {
-	q := &Labelled{Columns: []Column{{IDs: []int64{1}}}}
-	g := &Labelled{Columns: []Column{{IDs: []int64{1}}, {IDs: []int64{1}}}}
+	q := &Table{Columns: []Column{{IDs: []int64{1}}}}
+	g := &Table{Columns: []Column{{IDs: []int64{1}}, {IDs: []int64{1}}}}
 	if _, _, _, err := q.LabelsWith(g); err == nil ||
 		!strings.Contains(err.Error(), "1 columns of labels for the queries, 2 for the gallery") {
 		t.Errorf("error %v", err)
@@ -162,7 +142,7 @@ func TestReadAssignments(t *testing.T) {
 		{"cluster\n3\n1\n3\n", "[[0 1 0]]"}, {"cluster\n1\n01\n1\n", "[[0 1 0]]"},
 		{"a,b\n1,2\n", "2 columns, want one assignment"},
 	} {
-		ids, err := ReadAssignments(write(t, "a.csv", []byte(c.csv)))
+		ids, err := Formats{}.ReadAssignments(write(t, "a.csv", []byte(c.csv)))
 		if err != nil {
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q: error %v, want one with %q", c.csv, err, c.want)
@@ -186,16 +166,16 @@ func TestManyNamesAreCutShort(t *testing.T) {
 		}
 		return tab
 	}
-	_, err := table().Select([]string{"none"})
+	_, err := table().Select("none")
 	if err == nil || !strings.HasSuffix(err.Error(), "c18, c19") {
 		t.Errorf("20 columns: %v", err)
 	}
 	head, row = append(head, "more"), append(row, "1")
-	_, err = table().Select([]string{"none"})
+	_, err = table().Select("none")
 	if err == nil || !strings.HasSuffix(err.Error(), "c19 and 1 more") {
 		t.Errorf("21 columns: %v", err)
 	}
-	if _, err = table().Select(nil); err == nil ||
+	if _, err = table().Select(); err == nil ||
 		!strings.Contains(err.Error(), "c19 and 1 more) and none called label") {
 		t.Errorf("21 columns, none named: %v", err)
 	}
@@ -217,15 +197,15 @@ func TestSelectTakesTheUsualColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cols, err := tab.Select(c.names)
+		got, err := tab.Select(c.names...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join((&Labelled{Columns: cols}).ColumnNames(), " "); got != c.want {
+		if got := strings.Join(got.ColumnNames(), " "); got != c.want {
 			t.Errorf("%s, %v: %s, want %s", c.header, c.names, got, c.want)
 		}
 	}
-	if _, err := (&Table{}).Select(nil); err == nil || !strings.Contains(err.Error(), "no labels") {
+	if _, err := (&Table{}).Select(); err == nil || !strings.Contains(err.Error(), "no labels") {
 		t.Errorf("no columns: %v", err)
 	}
 }

@@ -3,80 +3,66 @@ package embedding
 import (
 	"errors"
 	"fmt"
-
-	"github.com/kindred-ml/kindred/mat"
 )
 
-// Labelled is a set of embeddings with the columns of labels to use.
-type Labelled struct {
-	X       *mat.Dense
-	Columns []Column
-	Files   []string // nil if no file names them
+// Read reads a file of a Standard format.
+func Read(path string) (*Table, error) { return Formats(nil).Read(path) }
+
+// Write writes a file of a Standard format.
+func Write(path string, t *Table) error { return Formats(nil).Write(path, t) }
+
+// Load is Formats.Load for the Standard formats.
+func Load(embeddings, labels string, names []string) (*Table, error) {
+	return Formats(nil).Load(embeddings, labels, names)
 }
 
 // Load reads embeddings from one file and their labels from another, or from the
 // same one if labels is empty. names selects columns of labels; see
 // Table.Select.
-func Load(embeddings, labels string, names []string) (*Labelled, error) {
-	t, err := Read(embeddings)
+func (f Formats) Load(embeddings, labels string, names []string) (*Table, error) {
+	t, err := f.labelled(embeddings, labels)
 	if err != nil {
 		return nil, err
 	}
-	return t.Load(embeddings, labels, names)
+	return t.Select(names...)
 }
 
-// Load is the function Load for the table that was read from embeddings.
-func (t *Table) Load(embeddings, labels string, names []string) (*Labelled, error) {
-	from, source, err := t.labels(embeddings, labels)
+// labelled reads embeddings with all columns of labels there are, at least one.
+func (f Formats) labelled(embeddings, labels string) (*Table, error) {
+	t, err := f.Read(embeddings)
 	if err != nil {
 		return nil, err
 	}
-	return t.labelled(from, source, names)
+	return f.Label(t, labels)
 }
 
-// labels returns the table that holds the labels of the rows of t, and its path.
-func (t *Table) labels(embeddings, labels string) (from *Table, source string, err error) {
+// Label returns the embeddings of t with the labels in a file, or with its own if
+// labels is empty.
+func (f Formats) Label(t *Table, labels string) (*Table, error) {
 	switch {
-	case t.X == nil:
-		return nil, "", fmt.Errorf("%s holds labels but no embeddings", embeddings)
-	case labels == "" && len(t.Columns) == 0:
-		return nil, "", fmt.Errorf("%s holds no labels: give a file of labels", embeddings)
-	case labels == "":
-		return t, embeddings, nil
+	case labels != "":
+		from, err := f.ReadLabels(labels)
+		if err != nil {
+			return nil, err
+		}
+		return t.With(from)
+	case t.X != nil && len(t.Columns) == 0:
+		return nil, fmt.Errorf("%s holds no labels: give a file of labels", t.from())
 	}
-	if from, err = ReadLabels(labels); err != nil {
-		return nil, "", err
-	}
-	if from.Rows() != t.X.Rows {
-		return nil, "", fmt.Errorf("%d labels in %s for %d embeddings in %s", from.Rows(), labels, t.X.Rows, embeddings)
-	}
-	return from, labels, nil
-}
-
-// labelled joins the embeddings of t with columns of from.
-func (t *Table) labelled(from *Table, source string, names []string) (*Labelled, error) {
-	out := &Labelled{X: t.X, Files: t.Files}
-	if out.Files == nil {
-		out.Files = from.Files
-	}
-	var err error
-	if out.Columns, err = from.Select(names); err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
-	}
-	return out, nil
+	return t.With(t)
 }
 
 // ReadLabels reads a file that must contain labels.
-func ReadLabels(path string) (*Table, error) {
-	t, err := Read(path)
+func (f Formats) ReadLabels(path string) (*Table, error) {
+	t, err := f.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	if len(t.Columns) == 0 {
 		why := errors.New("no column of labels")
 		if t.X != nil {
-			why = errors.New("floating-point values: labels must be integers, for as float32 the ids above 2^24 " +
-				"would merge")
+			why = errors.New("floating-point values: labels must be integers, " +
+				"for as float32 the ids above 2^24 would merge")
 		}
 		return nil, fmt.Errorf("%s: %w", path, why)
 	}
@@ -85,8 +71,8 @@ func ReadLabels(path string) (*Table, error) {
 
 // ReadAssignments reads a file with a single column of integers or names, such
 // as a clustering, as numbers.
-func ReadAssignments(path string) ([]int64, error) {
-	t, err := ReadLabels(path)
+func (f Formats) ReadAssignments(path string) ([]int64, error) {
+	t, err := f.ReadLabels(path)
 	if err != nil {
 		return nil, err
 	}
@@ -97,55 +83,48 @@ func ReadAssignments(path string) ([]int64, error) {
 	return ids[0], nil
 }
 
-// Labels returns the labels of all columns as numbers.
-func (l *Labelled) Labels() [][]int64 {
-	labels, _ := l.NamedLabels()
-	return labels
+// LoadCoarse reads embeddings with the labels they were trained with as the
+// first column and, if there are any, finer ones as the second; see
+// Table.Coarse.
+func (f Formats) LoadCoarse(embeddings, labels, label, fine string) (*Table, error) {
+	t, err := f.labelled(embeddings, labels)
+	if err != nil {
+		return nil, err
+	}
+	return t.Coarse(label, fine)
 }
 
-// NamedLabels returns the labels of all columns as numbers, and the names of those
-// that were text.
-func (l *Labelled) NamedLabels() (labels [][]int64, names []map[int64]string) {
-	for i := range l.Columns {
-		ids, text := Unify(&l.Columns[i])
-		labels, names = append(labels, ids[0]), append(names, nameMap(text))
+// Coarse returns t with the labels it was trained with as the first column and,
+// if there are any, finer ones as the second. label and fine name the columns; if
+// they are empty, the first is the column coarse, else label, else the only one,
+// and the second is the column fine, or label if the first is coarse. A second
+// column equal to the first is left out.
+func (t *Table) Coarse(label, fine string) (*Table, error) {
+	if label == "" && t.Column("coarse") != nil {
+		label = "coarse"
 	}
-	return labels, names
-}
-
-// LabelsWith returns the labels of queries and gallery as numbers with the same
-// meaning in both, and the names of those that were text; columns are matched
-// by position.
-func (l *Labelled) LabelsWith(gallery *Labelled) (queries, galleryLabels [][]int64, names []map[int64]string,
-	err error) {
-	if len(l.Columns) != len(gallery.Columns) {
-		return nil, nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(l.Columns),
-			len(gallery.Columns))
+	if label == "" && t.Column("label") != nil {
+		label = "label"
 	}
-	for i := range l.Columns {
-		ids, text := Unify(&l.Columns[i], &gallery.Columns[i])
-		queries, galleryLabels = append(queries, ids[0]), append(galleryLabels, ids[1])
-		names = append(names, nameMap(text))
+	if fine == "" && label != "fine" && t.Column("fine") != nil {
+		fine = "fine"
 	}
-	return queries, galleryLabels, names, nil
-}
-
-func nameMap(text []string) map[int64]string {
-	if text == nil {
-		return nil
+	if fine == "" && label == "coarse" && t.Column("label") != nil {
+		fine = "label"
 	}
-	m := make(map[int64]string, len(text))
-	for i, n := range text {
-		m[int64(i)] = n
-	}
-	return m
-}
-
-// ColumnNames returns the names of the columns of labels.
-func (l *Labelled) ColumnNames() []string {
 	var names []string
-	for _, c := range l.Columns {
-		names = append(names, c.Name)
+	if label != "" {
+		names = append(names, label)
+		if fine != "" {
+			names = append(names, fine)
+		}
 	}
-	return names
+	out, err := t.Select(names...)
+	if err != nil {
+		return nil, err
+	}
+	if len(out.Columns) == 2 && out.Columns[0].equal(&out.Columns[1]) || label == "" {
+		out.Columns = out.Columns[:1]
+	}
+	return out, nil
 }

@@ -7,21 +7,22 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/columns"
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
-// Array is the content of a .npy file in C order. Floats or Ints is set,
-// depending on the file's dtype.
+// Array is the content of a .npy file in C order. One of Floats, Ints and Text is
+// set, depending on the file's dtype.
 type Array struct {
 	Shape  []int
 	DType  string // as in the file, for messages: "<f4"
 	Floats []float32
 	Ints   []int64
+	Text   []string
 }
 
 const npyMagic = "\x93NUMPY"
@@ -32,39 +33,30 @@ const maxNPYHeader = 1 << 20
 // maxAxes bounds the axes of an array, as NumPy does.
 const maxAxes = 64
 
-// ReadNPYFile reads a .npy file: float16, float32 or float64 into Floats,
-// integers of up to 64 bits and booleans into Ints, C or Fortran order, either
-// byte order. Values of float64 are rounded to float32.
+// ReadNPYFile reads a .npy file with one array, as ReadNPY does.
 func ReadNPYFile(path string) (*Array, error) {
-	f, size, err := open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	a, err := ReadNPY(f, size)
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	a, err := ReadNPY(f, st.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return a, nil
 }
 
-// open opens a regular file and returns its size.
-func open(path string) (*os.File, int64, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	st, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, st.Size(), nil
-}
-
-// ReadNPY reads one array from r, which must end after it. size is the number
-// of bytes r is known to hold, or -1. An array whose values would take more
-// than the limit of package budget is an error before memory is allocated.
+// ReadNPY reads one array from r, which must end after it: float16, float32 or
+// float64 into Floats, integers of up to 64 bits and booleans into Ints, strings
+// of fixed length (U and S) into Text, C or Fortran order, either byte order.
+// Values of float64 are rounded to float32. size is the number of bytes r is
+// known to hold, or -1. An array whose values would take more memory than the
+// limit is an error before the memory is taken.
 func ReadNPY(r io.Reader, size int64) (*Array, error) {
 	br := bufio.NewReaderSize(r, 1<<20)
 	h, err := readNPYHeader(br)
@@ -76,20 +68,27 @@ func ReadNPY(r io.Reader, size int64) (*Array, error) {
 		return nil, err
 	}
 	if size >= 0 {
-		if have := size - h.length; have != int64(count)*int64(h.item) {
-			return nil, sizeError(h, have/int64(h.item), have < int64(count)*int64(h.item))
+		have, want := size-h.length, budget.Product(int64(count), int64(h.item))
+		if have != want {
+			return nil, sizeError(h, have/int64(h.item), have < want)
 		}
 	}
 	if err := budget.Check(fmt.Sprintf("%s of shape %v", h.descr, h.shape), h.memory(count)); err != nil {
 		return nil, err
 	}
 	a := &Array{Shape: h.shape, DType: h.descr}
-	if err := a.decode(br, h, count, size >= 0); err != nil {
+	if h.text() {
+		err = a.decodeText(br, h, count)
+	} else {
+		err = a.decode(br, h, count, size >= 0)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if h.fortran {
 		a.Floats = toCOrder(a.Floats, h.shape)
 		a.Ints = toCOrder(a.Ints, h.shape)
+		a.Text = toCOrder(a.Text, h.shape)
 	}
 	return a, nil
 }
@@ -107,7 +106,7 @@ type npyHeader struct {
 	fortran bool
 	shape   []int
 	order   binary.ByteOrder
-	kind    byte // f, i, u or b
+	kind    byte // f, i, u, b; of text U or S
 	item    int  // bytes a value
 	length  int64
 }
@@ -197,7 +196,7 @@ func dictValue(text, key string) (string, bool) {
 
 func (h *npyHeader) parseDType(v string) error {
 	bad := func(what string) error {
-		return fmt.Errorf("dtype %s: want float16, float32, float64 or an integer", what)
+		return fmt.Errorf("dtype %s: want float16, float32, float64, an integer or strings of fixed length", what)
 	}
 	if v == "" || v[0] != '\'' && v[0] != '"' {
 		return bad("of a structured array")
@@ -219,11 +218,21 @@ func (h *npyHeader) parseDType(v string) error {
 	switch s[1:] {
 	case "f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1":
 		h.item = int(s[2] - '0')
-	default:
+		return nil
+	}
+	n, err := strconv.Atoi(s[2:])
+	if !h.text() || err != nil || n < 1 || n > maxText {
 		return bad(strconv.Quote(s))
+	}
+	h.item = n
+	if h.kind == 'U' {
+		h.item = 4 * n
 	}
 	return nil
 }
+
+// text tells whether the values are strings.
+func (h *npyHeader) text() bool { return h.kind == 'U' || h.kind == 'S' }
 
 // count returns the number of values, or an error if it overflows.
 func (h *npyHeader) count() (int, error) {
@@ -237,12 +246,15 @@ func (h *npyHeader) count() (int, error) {
 	return n, nil
 }
 
-// memory is what count values take as float32 or int64, twice where they have to
-// be brought from Fortran's order into C's.
+// memory is what count values take as float32 or int64, or as empty strings, twice
+// where they have to be brought from Fortran's order into C's.
 func (h *npyHeader) memory(count int) int64 {
 	size, copies := int64(8), int64(1)
-	if h.kind == 'f' {
+	switch {
+	case h.kind == 'f':
 		size = 4
+	case h.text():
+		size = columns.TextSize(0)
 	}
 	if h.fortran && len(h.shape) > 1 {
 		copies = 2
@@ -282,8 +294,14 @@ func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 		}
 		done += n
 	}
-	// Readers of archives compare checksums at the end: its error counts.
-	switch n, err := io.ReadFull(r, buf[:1]); {
+	return ends(r, h)
+}
+
+// ends returns an error unless r is at its end. Readers of archives compare
+// checksums there: its error counts.
+func ends(r io.Reader, h *npyHeader) error {
+	var b [1]byte
+	switch n, err := io.ReadFull(r, b[:]); {
 	case n != 0:
 		return sizeError(h, 0, false)
 	case err != io.EOF:

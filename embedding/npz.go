@@ -11,21 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
-// readNPZ reads a .npz archive: a matrix of floats is the embeddings (named
-// embeddings, features or x if there are several), integers are labels.
-func readNPZ(path string) (*Table, error) {
-	f, size, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := parseNPZ(f, size)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
-
+// parseNPZ reads a .npz archive: a matrix of floats is the embeddings (named
+// embeddings, features or x if there are several), integers and strings are
+// labels, strings called path, file or filename the items' names.
 func parseNPZ(r io.ReaderAt, size int64) (*Table, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {

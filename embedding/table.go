@@ -1,34 +1,40 @@
 package embedding
 
 import (
+	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/kindred-ml/kindred/internal/columns"
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Table is what a file of embeddings or labels holds.
+// Table is what a file of embeddings or labels holds. Every part that is there
+// has the same number of rows.
 type Table struct {
-	X       *mat.Dense // n x d; nil if the file holds labels only
-	Columns []Column   // labels, possibly none
-	Files   []string   // names of the items, nil if the file has none
+	// X holds the embeddings, n x d; nil if the file holds labels only.
+	X *mat.Dense
+	// ID identifies the rows; nil if nothing does. In a file it is a column called
+	// id in which no value occurs twice.
+	ID *Column
+	// Files are the names of the items, nil if they have none: in a file the
+	// column path, file or filename.
+	Files []string
+	// Columns are labels, possibly none.
+	Columns []Column
+
+	source string // the file it was read from, for messages
 }
 
-// Column is one label for every row. Exactly one of IDs and Text is set; a
-// column without rows may have neither. Two labels are equal if they are
-// written alike: the number 7 equals the text 7 in another file, but not the
-// text 07.
-type Column struct {
-	Name string
-	IDs  []int64
-	Text []string
+// NewTable makes a table of the parts of a file: embeddings, the names of the
+// items and columns of labels, each of them nil if there are none. A column called
+// id in which nothing occurs twice becomes ID, unless it is all there is. The
+// error says which part has another number of rows.
+func NewTable(x *mat.Dense, files []string, labels []Column) (*Table, error) {
+	t := &Table{X: x, Files: files, Columns: labels}
+	return t, t.check()
 }
-
-// Len returns the number of labels.
-func (c *Column) Len() int { return max(len(c.IDs), len(c.Text)) }
 
 // Rows returns the number of rows of the table.
 func (t *Table) Rows() int {
@@ -37,50 +43,117 @@ func (t *Table) Rows() int {
 		return t.X.Rows
 	case len(t.Columns) > 0:
 		return t.Columns[0].Len()
+	case t.ID != nil:
+		return t.ID.Len()
 	}
 	return len(t.Files)
 }
 
-// Read reads a table from path; the extension determines the format: .npy,
-// .npz, .safetensors, .csv or .parquet.
-func Read(path string) (*Table, error) {
-	var t *Table
-	var err error
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".npy":
-		t, err = readNPYTable(path)
-	case ".npz":
-		t, err = readNPZ(path)
-	case ".safetensors":
-		t, err = readSafetensors(path)
-	case ".csv":
-		t, err = readCSV(path)
-	case ".parquet":
-		t, err = readParquet(path)
-	default:
-		return nil, fmt.Errorf("%s: the extension %q is not one of %s", path, ext, strings.Join(Extensions, ", "))
+// from names the table in messages.
+func (t *Table) from() string {
+	if t.source == "" {
+		return "the table"
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t, t.check(path)
+	return t.source
 }
 
-// Extensions lists the extensions that Read knows.
-var Extensions = []string{".npy", ".npz", ".safetensors", ".csv", ".parquet"}
-
-// check compares the lengths of a table's parts.
-func (t *Table) check(path string) error {
+// check compares the lengths of what was read, and tells an identity from a
+// label.
+func (t *Table) check() error {
 	n := t.Rows()
 	for _, c := range t.Columns {
 		if c.Len() != n {
-			return fmt.Errorf("%s: %d labels in %q for %d rows", path, c.Len(), c.Name, n)
+			return fmt.Errorf("%d labels in %q for %d rows", c.Len(), c.Name, n)
 		}
 	}
 	if t.Files != nil && len(t.Files) != n {
-		return fmt.Errorf("%s: %d file names for %d rows", path, len(t.Files), n)
+		return fmt.Errorf("%d file names for %d rows", len(t.Files), n)
+	}
+	if t.ID != nil && t.ID.Len() != n {
+		return fmt.Errorf("%d identities for %d rows", t.ID.Len(), n)
+	}
+	t.takeID()
+	return nil
+}
+
+// takeID makes the column called id the identity of the rows if no value occurs
+// in it twice. The only column of a file without embeddings stays a label.
+func (t *Table) takeID() {
+	for i := range t.Columns {
+		c := t.Columns[i]
+		if c.Name != columns.ID || t.ID != nil || !c.distinct() || t.X == nil && len(t.Columns) == 1 {
+			continue
+		}
+		t.ID = &c
+		t.Columns = append(t.Columns[:i:i], t.Columns[i+1:]...)
+		return
+	}
+}
+
+// Check returns an error if t cannot be written and read again: it is empty, its
+// parts have different lengths, a column is called as another or as one of those
+// that hold no labels, or a text is not UTF-8 or contains a zero byte.
+func (t *Table) Check() error {
+	n := t.Rows()
+	switch {
+	case t.X != nil && (t.X.Rows == 0 || t.X.Cols == 0):
+		return fmt.Errorf("a table of %d embeddings of %d numbers", t.X.Rows, t.X.Cols)
+	case t.X == nil && len(t.Columns) == 0:
+		return errors.New("a table with neither embeddings nor labels")
+	case t.Files != nil && len(t.Files) != n:
+		return fmt.Errorf("%d file names for %d rows", len(t.Files), n)
+	}
+	if err := legible(columns.File, t.Files); err != nil {
+		return err
+	}
+	if t.ID != nil {
+		if err := t.ID.check(n); err != nil {
+			return err
+		}
+	}
+	seen := make(map[string]bool)
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		_, coordinate := columns.Coordinate(c.Name)
+		switch {
+		case c.Name == "" || seen[c.Name]:
+			return fmt.Errorf("a column of labels called %q, which is no name or that of another", c.Name)
+		case coordinate || columns.IsFile(c.Name) || c.Name == embeddingNames[0] || c.Name == columns.ID && t.ID != nil:
+			return fmt.Errorf("a column of labels called %q, which is what files call something else", c.Name)
+		}
+		seen[c.Name] = true
+		if err := c.check(n); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// legible returns an error for the first text that no format can hold.
+func legible(column string, texts []string) error {
+	holds := func(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+	if !holds(column) {
+		return fmt.Errorf("a column called %q: want UTF-8 without zero bytes", column)
+	}
+	for i, s := range texts {
+		if !holds(s) {
+			return fmt.Errorf("row %d of the column %q is %q: want UTF-8 without zero bytes", i, column, s)
+		}
+	}
+	return nil
+}
+
+// labelled returns the identity of the rows, under the name it has in files, and
+// the columns of labels.
+func (t *Table) labelled() []*Column {
+	var out []*Column
+	if t.ID != nil {
+		out = append(out, &Column{Name: columns.ID, IDs: t.ID.IDs, Text: t.ID.Text})
+	}
+	for i := range t.Columns {
+		out = append(out, &t.Columns[i])
+	}
+	return out
 }
 
 // Column returns the column of labels with a name, or nil.
@@ -93,19 +166,58 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// Select returns the named columns of labels in that order. With no names it
-// returns those of label, fine and coarse that exist, or else the only column.
-func (t *Table) Select(names []string) ([]Column, error) {
-	var have []string
+// ColumnNames returns the names of the columns of labels.
+func (t *Table) ColumnNames() []string {
+	var names []string
 	for _, c := range t.Columns {
-		have = append(have, c.Name)
+		names = append(names, c.Name)
 	}
+	return names
+}
+
+// With returns the embeddings of t with the labels of another table for the same
+// rows. Names and identities that t lacks come from there too.
+func (t *Table) With(labels *Table) (*Table, error) {
+	if t.X == nil {
+		return nil, fmt.Errorf("%s holds labels but no embeddings", t.from())
+	}
+	if labels.Rows() != t.X.Rows {
+		return nil, fmt.Errorf("%d labels in %s for %d embeddings in %s", labels.Rows(), labels.from(), t.X.Rows,
+			t.from())
+	}
+	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Columns: labels.Columns, source: labels.source}
+	if out.Files == nil {
+		out.Files = labels.Files
+	}
+	if out.ID == nil {
+		out.ID = labels.ID
+	}
+	return out, nil
+}
+
+// Select returns t with the named columns of labels alone, in that order. With no
+// names it takes those of label, fine and coarse that exist, or else the only
+// column.
+func (t *Table) Select(names ...string) (*Table, error) {
+	cols, err := t.choose(names)
+	if err != nil {
+		if t.source != "" {
+			err = fmt.Errorf("%s: %w", t.source, err)
+		}
+		return nil, err
+	}
+	out := *t
+	out.Columns = cols
+	return &out, nil
+}
+
+func (t *Table) choose(names []string) ([]Column, error) {
 	var out []Column
 	if len(names) > 0 {
 		for _, n := range names {
 			c := t.Column(n)
 			if c == nil {
-				return nil, fmt.Errorf("no column of labels %q; there are: %s", n, some(have))
+				return nil, fmt.Errorf("no column of labels %q; there are: %s", n, columns.Few(t.ColumnNames()))
 			}
 			out = append(out, *c)
 		}
@@ -120,125 +232,53 @@ func (t *Table) Select(names []string) ([]Column, error) {
 	case len(out) > 0:
 		return out, nil
 	case len(t.Columns) == 0:
-		return nil, fmt.Errorf("no labels in the file")
+		return nil, errors.New("no labels in the file")
 	case len(t.Columns) == 1:
 		return t.Columns, nil
 	}
-	return nil, fmt.Errorf("several columns of labels (%s) and none called label: name the ones to use", some(have))
+	return nil, fmt.Errorf("several columns of labels (%s) and none called label: name the ones to use",
+		columns.Few(t.ColumnNames()))
 }
 
-// some lists names for a message, the first few of many.
-func some(names []string) string {
-	const few = 20
-	if len(names) <= few {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+// Labels returns the labels of all columns as numbers.
+func (t *Table) Labels() [][]int64 {
+	labels, _ := t.NamedLabels()
+	return labels
 }
 
-// Unify gives the labels of all columns, which must describe the same kind of
-// class, one numbering. If all are numbers they are kept and names is nil;
-// otherwise labels are numbered in the order of their text, which names holds.
-// A number among texts stands for its decimal digits.
-func Unify(columns ...*Column) (ids [][]int64, names []string) {
-	text := false
-	for _, c := range columns {
-		text = text || len(c.Text) > 0
+// NamedLabels returns the labels of all columns as numbers, and the names of those
+// that were text.
+func (t *Table) NamedLabels() (labels [][]int64, names []map[int64]string) {
+	for i := range t.Columns {
+		ids, text := Unify(&t.Columns[i])
+		labels, names = append(labels, ids[0]), append(names, nameMap(text))
 	}
-	if !text {
-		for _, c := range columns {
-			ids = append(ids, c.IDs)
-		}
-		return ids, nil
-	}
-	texts := make([][]string, len(columns))
-	for i, c := range columns {
-		texts[i] = slices.Clip(c.Text)
-		for _, v := range c.IDs {
-			texts[i] = append(texts[i], strconv.FormatInt(v, 10))
-		}
-		names = append(names, texts[i]...)
-	}
-	slices.Sort(names)
-	names = slices.Clone(slices.Compact(names))
-	number := make(map[string]int64, len(names))
-	for i, n := range names {
-		number[n] = int64(i)
-	}
-	for _, t := range texts {
-		col := make([]int64, len(t))
-		for i, s := range t {
-			col[i] = number[s]
-		}
-		ids = append(ids, col)
-	}
-	return ids, names
+	return labels, names
 }
 
-// column makes a column of labels that a file holds as text. Where every one is
-// a whole number that fits in int64, written as a program writes it, the numbers
-// stand for the texts: nothing is lost. With 00, +1 or -0 among them all stay text.
-func column(name string, text []string) Column {
-	ids := make([]int64, len(text))
-	for i, s := range text {
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || strconv.FormatInt(v, 10) != s {
-			return Column{Name: name, Text: text}
-		}
-		ids[i] = v
+// LabelsWith returns the labels of queries and gallery as numbers with the same
+// meaning in both, and the names of those that were text; columns are matched
+// by position.
+func (t *Table) LabelsWith(gallery *Table) (queries, galleryLabels [][]int64, names []map[int64]string, err error) {
+	if len(t.Columns) != len(gallery.Columns) {
+		return nil, nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(t.Columns),
+			len(gallery.Columns))
 	}
-	return Column{Name: name, IDs: ids}
+	for i := range t.Columns {
+		ids, text := Unify(&t.Columns[i], &gallery.Columns[i])
+		queries, galleryLabels = append(queries, ids[0]), append(galleryLabels, ids[1])
+		names = append(names, nameMap(text))
+	}
+	return queries, galleryLabels, names, nil
 }
 
-// readNPYTable reads a .npy file as embeddings if it holds floats and as labels
-// if it holds integers.
-func readNPYTable(path string) (*Table, error) {
-	a, err := ReadNPYFile(path)
-	if err != nil {
-		return nil, err
+func nameMap(text []string) map[int64]string {
+	if text == nil {
+		return nil
 	}
-	t, err := a.table("label")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	m := make(map[int64]string, len(text))
+	for i, n := range text {
+		m[int64(i)] = n
 	}
-	return t, nil
-}
-
-// maxLabelColumns bounds the kinds of labels in one array. Beyond it the array is
-// something else, such as embeddings rounded to integers.
-const maxLabelColumns = 1000
-
-// table views an array as embeddings (floats, two dimensions) or as labels
-// (integers, one dimension, or two with a column for each kind of label).
-func (a *Array) table(name string) (*Table, error) {
-	if len(a.Shape) == 2 && (a.Shape[0] == 0 || a.Shape[1] == 0) {
-		// The other side is a claim that no value stands behind.
-		return nil, fmt.Errorf("shape %v of %s: it holds no values", a.Shape, a.DType)
-	}
-	if a.Floats != nil {
-		if len(a.Shape) != 2 {
-			return nil, fmt.Errorf("shape %v of %s: embeddings need two dimensions, rows and coordinates; labels "+
-				"need an integer dtype", a.Shape, a.DType)
-		}
-		return &Table{X: mat.Of(a.Shape[0], a.Shape[1], a.Floats)}, nil
-	}
-	switch {
-	case len(a.Shape) == 1 || len(a.Shape) == 2 && a.Shape[1] == 1:
-		return &Table{Columns: []Column{{Name: name, IDs: a.Ints}}}, nil
-	case len(a.Shape) != 2:
-		return nil, fmt.Errorf("shape %v of %s: labels need one dimension, or two with a column for each kind of label",
-			a.Shape, a.DType)
-	case a.Shape[1] > maxLabelColumns:
-		return nil, fmt.Errorf("shape %v of %s: %d columns of labels, at most %d are read; embeddings need a "+
-			"floating-point dtype", a.Shape, a.DType, a.Shape[1], maxLabelColumns)
-	}
-	t := &Table{}
-	for c := range a.Shape[1] {
-		ids := make([]int64, a.Shape[0])
-		for i := range ids {
-			ids[i] = a.Ints[i*a.Shape[1]+c]
-		}
-		t.Columns = append(t.Columns, Column{Name: fmt.Sprintf("%s_%d", name, c), IDs: ids})
-	}
-	return t, nil
+	return m
 }

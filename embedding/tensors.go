@@ -3,22 +3,24 @@ package embedding
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/columns"
 )
 
-// readSafetensors reads a safetensors file by the rules of .npz.
-func readSafetensors(path string) (*Table, error) {
-	f, err := safetensors.Read(path)
+// parseSafetensors reads a safetensors file by the rules of .npz.
+func parseSafetensors(r io.ReaderAt, size int64) (*Table, error) {
+	data, err := budget.ReadN("the tensors", io.NewSectionReader(r, 0, size), size)
 	if err != nil {
 		return nil, err
 	}
-	t, err := tensorTable(f)
+	f, err := safetensors.Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
-	return t, nil
+	return tensorTable(f)
 }
 
 func tensorTable(f *safetensors.File) (*Table, error) {
@@ -30,21 +32,30 @@ func tensorTable(f *safetensors.File) (*Table, error) {
 	if err := budget.Check("the tensors", need); err != nil {
 		return nil, err
 	}
+	files, names, err := readMeta(f.Meta)
+	if err != nil {
+		return nil, err
+	}
 	var arrays []namedArray
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		a := &Array{Shape: t.Shape, DType: string(t.DType)}
-		var err error
 		switch t.DType {
 		case safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16:
 			a.Floats, err = t.Float32s()
 		default:
 			a.Ints, err = widen(t)
 		}
+		if err == nil && names[t.Name] != nil {
+			err = a.spell(t.Name, names[t.Name])
+		}
 		if err != nil {
 			return nil, err
 		}
 		arrays = append(arrays, namedArray{t.Name, a})
+	}
+	if files != nil {
+		arrays = append(arrays, namedArray{columns.File, &Array{Shape: []int{len(files)}, Text: files}})
 	}
 	return assemble(arrays)
 }

@@ -100,11 +100,11 @@ func TestGoldenRetrieval(t *testing.T) {
 func TestGoldenClustering(t *testing.T) {
 	dir := refdata.Path(t, "golden")
 	for _, c := range goldenCases(t, dir, "clustering") {
-		classes, err := embedding.ReadAssignments(filepath.Join(dir, c.Name+".true.npy"))
+		classes, err := embedding.Formats{}.ReadAssignments(filepath.Join(dir, c.Name+".true.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		clusters, err := embedding.ReadAssignments(filepath.Join(dir, c.Name+".pred.npy"))
+		clusters, err := embedding.Formats{}.ReadAssignments(filepath.Join(dir, c.Name+".pred.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/mat"
@@ -41,6 +42,8 @@ type Options struct {
 	Own []string
 	// Home is the folder with the data sets known by name; see data.Home.
 	Home string
+	// Formats of files of features, beside those of package embedding.
+	Formats embedding.Formats
 	// Dataset, if set, is used instead of opening what the configuration names.
 	Dataset *data.Dataset
 	// Observe, if set, is called from the training goroutine as things happen.
@@ -157,7 +160,7 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	d := opts.Dataset
 	var err error
 	if d == nil {
-		if d, err = OpenData(t.cfg.Data, opts.Home); err != nil {
+		if d, err = OpenData(t.cfg.Data, opts.Home, opts.Formats...); err != nil {
 			return nil, err
 		}
 	}

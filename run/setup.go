@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -39,14 +40,15 @@ type Network interface {
 }
 
 // OpenData opens the data set that cfg names. home is the data folder, as
-// data.Home returns it.
-func OpenData(cfg DataConfig, home string) (*data.Dataset, error) {
+// data.Home returns it. Files of features may have the given formats beside those
+// of package embedding.
+func OpenData(cfg DataConfig, home string, formats ...embedding.Format) (*data.Dataset, error) {
 	what := cmp.Or(cfg.Path, cfg.Name)
 	if what == "" {
 		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
 	}
 	if data.IsFeatures(what) {
-		return data.OpenFeatures(what, cfg.Labels)
+		return data.OpenFeatures(what, cfg.Labels, formats...)
 	}
 	if cfg.Labels != "" {
 		return nil, fmt.Errorf("data.labels %s goes with a file of features (.npy), and %s is none", cfg.Labels, what)

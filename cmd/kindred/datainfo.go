@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"maps"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,7 @@ first. --sheet draws examples of every class.`,
 // openAny opens a set of images or of features.
 func openAny(what, home string, outside bool) (*data.Dataset, error) {
 	if data.IsFeatures(what) {
-		return data.OpenFeatures(what, "")
+		return data.OpenFeatures(what, "", formats()...)
 	}
 	return data.Open(what, data.OpenOptions{Home: home, Outside: outside})
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"io/fs"
 	"os"
@@ -13,9 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/escape"
+
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -65,7 +65,7 @@ column fine, or label if the training labels are called coarse.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
-		"file of embeddings, the same as an argument ("+strings.Join(embedding.Extensions, ", ")+")")
+		"file of embeddings, the same as an argument ("+strings.Join(formats().Extensions(), ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels for all files of embeddings; default: those in the file")
 	fs.StringVar(&f.label, "label", "", "column of the training labels")
 	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
@@ -155,7 +155,7 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 				"run kept no %s set", arg, prefix, f.set)
 		}
 	}
-	l, err := embedding.LoadCoarse(embeddings, labels, f.label, f.fine)
+	l, err := formats().LoadCoarse(embeddings, labels, f.label, f.fine)
 	if err != nil {
 		return diagnose.Input{}, err
 	}

@@ -42,7 +42,7 @@ E.npy, unless --labels names another.`,
 				return err
 			}
 			d, err := run.OpenData(run.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop,
-				Outside: outside}, dataHome(dataDir))
+				Outside: outside}, dataHome(dataDir), formats()...)
 			if err != nil {
 				return err
 			}

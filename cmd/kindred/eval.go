@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -55,7 +54,7 @@ nmi and ami use the arithmetic mean of the entropies.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of the queries ("+strings.Join(embedding.Extensions, ", ")+")")
+		"embeddings of the queries ("+strings.Join(formats().Extensions(), ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file")
 	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
 	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")
@@ -83,11 +82,11 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return usageError{err}
 	}
 	if f.assignments != "" {
-		if cfg.Assignments, err = embedding.ReadAssignments(f.assignments); err != nil {
+		if cfg.Assignments, err = formats().ReadAssignments(f.assignments); err != nil {
 			return err
 		}
 	}
-	q, err := embedding.Load(f.embeddings, f.labels, f.columns)
+	q, err := formats().Load(f.embeddings, f.labels, f.columns)
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if f.gallery == "" {
 		queries.Labels, cfg.Names = q.NamedLabels()
 	} else {
-		g, err := embedding.Load(f.gallery, f.galleryLabels, f.columns)
+		g, err := formats().Load(f.gallery, f.galleryLabels, f.columns)
 		if err != nil {
 			return err
 		}

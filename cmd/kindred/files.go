@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/internal/atomic"
 )
 
@@ -25,6 +27,9 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 }
 
 func isStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
+
+// formats are those that commands read and write embeddings in.
+func formats() embedding.Formats { return embedding.Formats{parquet.Format{}} }
 
 // dataHome returns the folder of data sets by name, or "" if there is none: a
 // path needs no such folder.

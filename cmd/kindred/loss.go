@@ -125,7 +125,7 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	table, err := embedding.Read(f.embeddings)
+	table, err := formats().Read(f.embeddings)
 	if err != nil {
 		return err
 	}
@@ -232,8 +232,11 @@ func (f *lossFlags) readLabels(table *embedding.Table) ([]int64, error) {
 		}
 		return nil, usagef("missing --labels: %s holds none", f.embeddings)
 	}
-	set, err := table.Load(f.embeddings, f.labels, nil)
+	set, err := formats().Label(table, f.labels)
 	if err != nil {
+		return nil, err
+	}
+	if set, err = set.Select(); err != nil {
 		return nil, err
 	}
 	return set.Labels()[0], nil
@@ -244,7 +247,7 @@ func (f *lossFlags) readIDs(n int) ([]int64, error) {
 	if f.ids == "" {
 		return nil, nil
 	}
-	ids, err := embedding.ReadAssignments(f.ids)
+	ids, err := formats().ReadAssignments(f.ids)
 	if err == nil && len(ids) != n {
 		err = fmt.Errorf("%s: %d identities for %d embeddings", f.ids, len(ids), n)
 	}
@@ -256,7 +259,7 @@ func (f *lossFlags) readProxies(l loss.Loss, dim int) (*mat.Dense, error) {
 	if n == 0 {
 		return nil, usagef("--proxies: the loss %s has none", f.loss)
 	}
-	t, err := embedding.Read(f.proxies)
+	t, err := formats().Read(f.proxies)
 	if err != nil {
 		return nil, err
 	}

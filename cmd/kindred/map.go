@@ -76,7 +76,7 @@ Methods:
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
+		"embeddings, one per row ("+strings.Join(formats().Extensions(), ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels to colour by; default: those in the embeddings file, if any")
 	fs.StringSliceVar(&f.columns, "columns", nil,
 		"columns of labels to colour by; default: those of label, fine and coarse that exist")
@@ -133,15 +133,18 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 }
 
 // loadForMap reads embeddings; unlike for metrics, labels may be missing.
-func loadForMap(f *mapFlags) (*embedding.Labelled, error) {
-	t, err := embedding.Read(f.embeddings)
+func loadForMap(f *mapFlags) (*embedding.Table, error) {
+	t, err := formats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
 	if f.labels == "" && t.X != nil && len(t.Columns) == 0 {
-		return &embedding.Labelled{X: t.X, Files: t.Files}, nil
+		return t, nil
 	}
-	return t.Load(f.embeddings, f.labels, f.columns)
+	if t, err = formats().Label(t, f.labels); err != nil {
+		return nil, err
+	}
+	return t.Select(f.columns...)
 }
 
 // place computes the map and notes in res what came out.
@@ -201,7 +204,7 @@ func planNeighbours(f *mapFlags, rows int) error {
 }
 
 // mapFigure draws the map once for every column of labels.
-func mapFigure(set *embedding.Labelled, x, y []float64, method string) report.Figure {
+func mapFigure(set *embedding.Table, x, y []float64, method string) report.Figure {
 	axes := report.Axes{Equal: true, Bare: true, Width: 460, Height: 440}
 	if method == "pca" {
 		axes.Bare, axes.X, axes.Y = false, "component 1", "component 2"
@@ -252,7 +255,7 @@ func mapSettings(r *mapResult) []report.Item {
 		report.Item{Name: "time", Value: report.Duration(time.Duration(r.Seconds * float64(time.Second)))})
 }
 
-func mapPage(set *embedding.Labelled, fig report.Figure, r *mapResult) report.Page {
+func mapPage(set *embedding.Table, fig report.Figure, r *mapResult) report.Page {
 	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between " +
 		"them mean little."
 	if r.KL == nil {
@@ -275,7 +278,7 @@ func mapPage(set *embedding.Labelled, fig report.Figure, r *mapResult) report.Pa
 	}
 }
 
-func writeMapCSV(w io.Writer, set *embedding.Labelled, x, y []float64) error {
+func writeMapCSV(w io.Writer, set *embedding.Table, x, y []float64) error {
 	out := csv.NewWriter(w)
 	head := []string{"x", "y"}
 	for _, c := range set.Columns {
@@ -287,11 +290,7 @@ func writeMapCSV(w io.Writer, set *embedding.Labelled, x, y []float64) error {
 	for i := range x {
 		row := []string{strconv.FormatFloat(x[i], 'g', 9, 64), strconv.FormatFloat(y[i], 'g', 9, 64)}
 		for _, c := range set.Columns {
-			if c.IDs != nil {
-				row = append(row, strconv.FormatInt(c.IDs[i], 10))
-			} else {
-				row = append(row, c.Text[i])
-			}
+			row = append(row, c.At(i))
 		}
 		if err := out.Write(row); err != nil {
 			return err

@@ -65,7 +65,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings, one per row ("+strings.Join(embedding.Extensions, ", ")+")")
+		"embeddings, one per row ("+strings.Join(formats().Extensions(), ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
 	fs.StringVar(&f.column, "column", "",
 		"column of labels that says what is right; default: the first of label, fine and coarse that exists")
@@ -103,7 +103,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if f.column != "" {
 		columns = []string{f.column}
 	}
-	set, err := embedding.Load(f.embeddings, f.labels, columns)
+	set, err := formats().Load(f.embeddings, f.labels, columns)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func neighboursPage(pair *retrieval.Pair, rows int, distance, column string) rep
 }
 
 // pictures finds the items of set in a data set by their names; nil without one.
-func pictures(set *embedding.Labelled, f *neighboursFlags) (retrieval.Reader, error) {
+func pictures(set *embedding.Table, f *neighboursFlags) (retrieval.Reader, error) {
 	if f.data == "" {
 		return nil, nil
 	}

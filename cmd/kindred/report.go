@@ -143,7 +143,7 @@ func runMaps(ctx context.Context, c *runs.Comparison) ([]report.Section, error) 
 	return out, nil
 }
 
-func runScatter(ctx context.Context, set *embedding.Labelled, title string) (report.Scatter, error) {
+func runScatter(ctx context.Context, set *embedding.Table, title string) (report.Scatter, error) {
 	rows := set.X.Rows
 	step := max(1, (rows+mapRows-1)/mapRows)
 	x := set.X

@@ -82,7 +82,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		return err
 	}
 	opts := run.Options{
-		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir),
+		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir), Formats: formats(),
 		Observe: a.watchTraining(cfg.Network.Pretrained, f.out == "" && f.resume == ""),
 	}
 	if opts.Resume {

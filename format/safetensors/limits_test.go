@@ -62,3 +62,15 @@ func TestHeadersKeepToTheLimit(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// What Parse refuses is not written.
+func TestLongHeadersAreNotWritten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some 400 MB")
+	}
+	var b bytes.Buffer
+	f := File{Meta: map[string]string{"names": strings.Repeat("x", maxHeader)}}
+	if err := f.Write(&b); err == nil || !strings.Contains(err.Error(), "at most 104857600") || b.Len() > 0 {
+		t.Errorf("%d bytes written: %v", b.Len(), err)
+	}
+}

@@ -355,6 +355,10 @@ func (f *File) Write(w io.Writer) error {
 	for header.Len()%8 != 0 {
 		header.WriteByte(' ')
 	}
+	if header.Len() > maxHeader {
+		return fmt.Errorf("safetensors: names, shapes and metadata take a header of %d bytes; at most %d are allowed",
+			header.Len(), maxHeader)
+	}
 	if err := binary.Write(w, binary.LittleEndian, uint64(header.Len())); err != nil {
 		return err
 	}

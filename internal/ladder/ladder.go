@@ -49,6 +49,7 @@ func foundations() []Package {
 		{"internal/atomic", "files replaced by rename; what killed processes left removed", "internal/lock"},
 		{"internal/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
 		{"internal/regular", "opening of input files, which must be regular ones", ""},
+		{"internal/columns", "what the columns of a table of embeddings are called", ""},
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
 		{"internal/spell", "how far a mistyped name is from a known one", ""},
 		{"internal/yamltext", "YAML from outside, parsed within bounds", "internal/regular github.com/goccy/go-yaml"},
@@ -103,8 +104,10 @@ func learning() []Package {
 func pictures() []Package {
 	return []Package{
 		{"embedding", "embeddings and labels from and to files",
-			"internal/budget internal/regular internal/atomic mat format/safetensors " +
-				"github.com/parquet-go/parquet-go github.com/andybalholm/brotli github.com/klauspost/compress"},
+			"internal/budget internal/columns internal/regular internal/atomic mat format/safetensors"},
+		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
+			"internal/budget internal/columns mat embedding github.com/parquet-go/parquet-go " +
+				"github.com/andybalholm/brotli github.com/klauspost/compress"},
 		{"internal/layout/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
 		{"internal/layout/idx", "the idx format of MNIST and its kin", "internal/budget internal/regular"},
 		{"internal/layout/matfile", "MATLAB 5 files, as annotations come in", "internal/budget"},
@@ -187,6 +190,8 @@ func repository() []Package {
 			"github.com/sbinet/npyio"},
 		{"internal/ctxtest", "for tests: a context that is cancelled at its n-th look, which shows without a clock " +
 			"that a computation stops", ""},
+		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",
+			"internal/budget"},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},
 		{"internal/bench",

@@ -59,7 +59,7 @@ func (out *Outcome) diagnosis(ctx context.Context, set, lead string, arms ...str
 			continue
 		}
 		embeddings, labels := kept(folder, set)
-		l, err := embedding.LoadCoarse(embeddings, labels, "", "")
+		l, err := embedding.Formats{}.LoadCoarse(embeddings, labels, "", "")
 		if err != nil {
 			return report.Section{}, err
 		}

@@ -1,37 +1,22 @@
-package embedding
+package parquet
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
+	pq "github.com/parquet-go/parquet-go"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/columns"
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// readParquet reads a Parquet file: embeddings as one list column of floats or as
-// columns embedding_0, embedding_1, ...; filename (or file, path) names the items;
-// columns of integers, booleans and text are labels.
-func readParquet(path string) (*Table, error) {
-	f, size, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := parseParquet(f, size)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
-
-// parseParquet guards the library: on some malformed files it panics.
-func parseParquet(r io.ReaderAt, size int64) (t *Table, err error) {
+// parse guards the library: on some malformed files it panics.
+func parse(r io.ReaderAt, size int64) (t *embedding.Table, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t, err = nil, fmt.Errorf("malformed Parquet: %v", p)
@@ -40,11 +25,11 @@ func parseParquet(r io.ReaderAt, size int64) (t *Table, err error) {
 	if err := checkFooter(r, size); err != nil {
 		return nil, err
 	}
-	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := pq.OpenFile(r, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
 	}
-	p, err := newParquetReader(f.Schema())
+	p, err := newReader(f.Schema())
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +47,8 @@ func parseParquet(r io.ReaderAt, size int64) (t *Table, err error) {
 	return p.table()
 }
 
-// parquetReader gathers the columns of the rows it is shown.
-type parquetReader struct {
+// reader gathers the columns of the rows it is shown.
+type reader struct {
 	role   []int // by leaf column: coordinate number, or one of the below
 	names  []string
 	list   bool // embeddings are one list column
@@ -84,8 +69,8 @@ const (
 	roleLabel
 )
 
-func newParquetReader(s *parquet.Schema) (*parquetReader, error) {
-	p := &parquetReader{dim: -1, text: make(map[int][]string), limit: budget.Limit()}
+func newReader(s *pq.Schema) (*reader, error) {
+	p := &reader{dim: -1, text: make(map[int][]string), limit: budget.Limit()}
 	coords := make(map[int]bool)
 	for i, path := range s.Columns() {
 		leaf, ok := s.Lookup(path...)
@@ -93,9 +78,8 @@ func newParquetReader(s *parquet.Schema) (*parquetReader, error) {
 			return nil, fmt.Errorf("column %s has no leaf", strings.Join(path, "."))
 		}
 		name, kind := path[0], leaf.Node.Type().Kind()
-		isFloat := kind == parquet.Float || kind == parquet.Double
-		rest, isCoord := strings.CutPrefix(name, coordinatePrefix)
-		number, err := strconv.Atoi(rest)
+		isFloat := kind == pq.Float || kind == pq.Double
+		number, isCoordinate := columns.Coordinate(name)
 		role := roleIgnored
 		switch {
 		case leaf.MaxRepetitionLevel == 1 && isFloat:
@@ -105,14 +89,14 @@ func newParquetReader(s *parquet.Schema) (*parquetReader, error) {
 			p.list = true
 			role = roleList
 		case leaf.MaxRepetitionLevel > 0: // nested data of no use here
-		case isCoord && err == nil && number >= 0 && isFloat:
+		case isCoordinate && isFloat:
 			if coords[number] {
 				return nil, fmt.Errorf("coordinate %d appears twice", number)
 			}
 			coords[number] = true
 			role = number
-		case isFloat || kind == parquet.Int96:
-		case slices.Contains(fileColumns, name):
+		case isFloat || kind == pq.Int96:
+		case columns.IsFile(name) && !slices.Contains(p.role, roleFile):
 			role = roleFile
 		default:
 			role = roleLabel
@@ -134,10 +118,10 @@ func newParquetReader(s *parquet.Schema) (*parquetReader, error) {
 	return p, nil
 }
 
-func (p *parquetReader) read(g parquet.RowGroup) error {
+func (p *reader) read(g pq.RowGroup) error {
 	rows := g.Rows()
 	defer rows.Close()
-	buf := make([]parquet.Row, 256)
+	buf := make([]pq.Row, 256)
 	for {
 		n, err := rows.ReadRows(buf)
 		for _, row := range buf[:n] {
@@ -157,7 +141,7 @@ func (p *parquetReader) read(g parquet.RowGroup) error {
 	}
 }
 
-func (p *parquetReader) row(row parquet.Row) error {
+func (p *reader) row(row pq.Row) error {
 	start := len(p.values)
 	if !p.list && p.dim > 0 {
 		p.values = append(p.values, make([]float32, p.dim)...)
@@ -201,29 +185,30 @@ func (p *parquetReader) row(row parquet.Row) error {
 }
 
 // string is the text of v, counted.
-func (p *parquetReader) string(v parquet.Value) string {
+func (p *reader) string(v pq.Value) string {
 	s := v.String()
-	p.used += textSize(len(s))
+	p.used += columns.TextSize(len(s))
 	return s
 }
 
-func float(v parquet.Value) float32 {
-	if v.Kind() == parquet.Double {
+func float(v pq.Value) float32 {
+	if v.Kind() == pq.Double {
 		return float32(v.Double())
 	}
 	return v.Float()
 }
 
-func (p *parquetReader) table() (*Table, error) {
-	t := &Table{Files: p.files}
+func (p *reader) table() (*embedding.Table, error) {
+	var x *mat.Dense
 	if p.dim > 0 {
-		t.X = mat.Of(p.rows, p.dim, p.values)
+		x = mat.Of(p.rows, p.dim, p.values)
 	}
+	var labels []embedding.Column
 	for _, c := range p.labels {
-		t.Columns = append(t.Columns, column(p.names[c], p.text[c]))
+		labels = append(labels, embedding.NewColumn(p.names[c], p.text[c]))
 	}
-	if t.X == nil && len(t.Columns) == 0 {
-		return nil, fmt.Errorf("neither embeddings nor labels among the columns %s", some(p.names))
+	if x == nil && len(labels) == 0 {
+		return nil, fmt.Errorf("neither embeddings nor labels among the columns %s", columns.Few(p.names))
 	}
-	return t, nil
+	return embedding.NewTable(x, p.files, labels)
 }

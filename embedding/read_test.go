@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/budgettest"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -98,7 +97,13 @@ func TestReadNPYRejects(t *testing.T) {
 		{"too much data", "more data than the shape", append(slices.Clone(good), 0)},
 		{"objects", `dtype "|O"`, npy("'|O'", "False", "(2,)", nil)},
 		{"complex", `dtype "<c8"`, npy("'<c8'", "False", "(2,)", nil)},
-		{"strings", `dtype "<U5"`, npy("'<U5'", "False", "(2,)", nil)},
+		{"empty strings", `dtype "<U0"`, npy("'<U0'", "False", "(2,)", nil)},
+		{"very long strings", `dtype "<U1048577"`, npy("'<U1048577'", "False", "(2,)", nil)},
+		{"cut strings", "truncated: shape [2] of <U2 announced, only 1 values",
+			npy("'<U2'", "False", "(2,)", make([]byte, 12))},
+		{"no character", "value 1: 0x110000 is no character",
+			npy("'<U1'", "False", "(2,)", []byte{65, 0, 0, 0, 0, 0, 0x11, 0})},
+		{"half a character", "0xd800 is no character", npy("'>U1'", "False", "(1,)", []byte{0, 0, 0xd8, 0})},
 		{"structured", "dtype of a structured array", npy("[('a', '<f4')]", "False", "(2,)", nil)},
 		{"overflowing shape", "is too large", npy("'<f4'", "False", "(9223372036854775807, 9223372036854775807)", nil)},
 		{"negative shape", `dimension "-1"`, npy("'<f4'", "False", "(-1, 3)", nil)},
@@ -171,44 +176,6 @@ func npzFile(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-func parquetFile(t testing.TB) []byte {
-	t.Helper()
-	type row struct {
-		Filename  string    `parquet:"filename"`
-		Embedding []float32 `parquet:"embedding,list"`
-		Label     int64     `parquet:"label"`
-	}
-	var b bytes.Buffer
-	w := parquet.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{"a", []float32{1, 2}, 7}, {"b", []float32{3, 4}, -2},
-		{"c", []float32{5, 6}, 7}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func parquetColumnsFile(t testing.TB) []byte {
-	t.Helper()
-	type row struct {
-		E1    float64 `parquet:"embedding_1"`
-		E0    float64 `parquet:"embedding_0"`
-		Label string  `parquet:"label"`
-		Score float64 `parquet:"score"`
-	}
-	var b bytes.Buffer
-	w := parquet.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{2, 1, "7", 0}, {4, 3, "-2", 0}, {6, 5, "7", 0}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // The same three rows in every format.
 func TestLoadEveryFormat(t *testing.T) {
 	var st bytes.Buffer
@@ -226,8 +193,6 @@ func TestLoadEveryFormat(t *testing.T) {
 		{"e.safetensors", st.Bytes()},
 		{"e.csv", []byte("filename,embedding_1,label,embedding_0\na,2,7,1\nb,4,-2,3\nc,6,7,5\n")},
 		{"bom.csv", []byte("\ufefflabel,embedding_0,embedding_1\r\n7,1,2\r\n-2,3,4\r\n7,5,6\r\n")},
-		{"e.parquet", parquetFile(t)},
-		{"columns.parquet", parquetColumnsFile(t)},
 	} {
 		l, err := Load(write(t, c.name, c.data), "", nil)
 		if err != nil {
@@ -302,40 +267,12 @@ func TestLoadRejects(t *testing.T) {
 		{"hole", write(t, "x.csv", []byte("embedding_0,embedding_2,label\n1,2,3\n")), "", "no column embedding_1"},
 		{"column twice", write(t, "x.csv", []byte("embedding_0,embedding_0,label\n1,2,3\n")), "", "twice"},
 		{"cut npz", write(t, "x.npz", npzFile(t)[:200]), "", "zip"},
-		{"cut parquet", write(t, "x.parquet", parquetFile(t)[:100]), "", "x.parquet"},
 		{"cut safetensors", write(t, "x.safetensors", []byte{1, 2, 3}), "", "safetensors"},
 	} {
 		_, err := Load(c.embeddings, c.labels, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
-	}
-}
-
-func TestParquetRejectsRaggedLists(t *testing.T) {
-	type row struct {
-		Embedding []float32 `parquet:"embedding,list"`
-	}
-	var b bytes.Buffer
-	w := parquet.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{[]float32{1, 2}}, {[]float32{3}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := parseParquet(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err == nil || !strings.Contains(err.Error(), "row 1 has 1 coordinates, row 0 has 2") {
-		t.Errorf("error %v", err)
-	}
-}
-
-// bounded runs f, which reads n bytes, and fails if it takes memory out of
-// proportion: more than a constant and what a dense file of that size could need.
-func bounded(t *testing.T, n int, f func()) {
-	t.Helper()
-	if got := taken(f); got > 64<<20+4096*int64(n) {
-		t.Fatalf("%d bytes made the reader take %d", n, got)
 	}
 }
 
@@ -347,7 +284,7 @@ func FuzzReadNPY(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var a, b *Array
 		var err, errUnknown error
-		bounded(t, len(data), func() {
+		budgettest.Bounded(t, len(data), func() {
 			a, err = ReadNPY(bytes.NewReader(data), int64(len(data)))
 			b, errUnknown = ReadNPY(bytes.NewReader(data), -1)
 		})
@@ -374,7 +311,7 @@ func FuzzNPYTable(f *testing.F) {
 	f.Add(npy("'|u1'", "False", "(0, 500000000000000000)", nil))
 	f.Add(npy("'|b1'", "False", "(3, 1)", []byte{1, 0, 1}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		bounded(t, len(data), func() {
+		budgettest.Bounded(t, len(data), func() {
 			a, err := ReadNPY(bytes.NewReader(data), int64(len(data)))
 			if err != nil {
 				return
@@ -383,7 +320,7 @@ func FuzzNPYTable(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if err := table.check("fuzz"); err != nil {
+			if err := table.check(); err != nil {
 				t.Fatal(err)
 			}
 			values := 0
@@ -416,13 +353,13 @@ func FuzzTensorTable(f *testing.F) {
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		bounded(t, len(data), func() {
+		budgettest.Bounded(t, len(data), func() {
 			file, err := safetensors.Parse(data)
 			if err != nil {
 				return
 			}
 			if table, err := tensorTable(file); err == nil && table.X != nil {
-				if err := table.check("fuzz"); err != nil {
+				if err := table.check(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -437,11 +374,11 @@ func FuzzParseCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var table *Table
 		var err error
-		bounded(t, len(data), func() { table, err = parseCSV(bytes.NewReader(data)) })
+		budgettest.Bounded(t, len(data), func() { table, err = parseCSV(bytes.NewReader(data)) })
 		if err != nil {
 			return
 		}
-		if err := table.check("fuzz"); err != nil {
+		if err := table.check(); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range table.Columns {
@@ -455,24 +392,10 @@ func FuzzParseCSV(f *testing.F) {
 func FuzzParseNPZ(f *testing.F) {
 	f.Add(npzFile(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		bounded(t, len(data), func() {
+		budgettest.Bounded(t, len(data), func() {
 			if table, err := parseNPZ(bytes.NewReader(data), int64(len(data))); err == nil {
-				if err := table.check("fuzz"); err != nil && table.X != nil {
+				if err := table.check(); err != nil && table.X != nil {
 					t.Fatal(err)
-				}
-			}
-		})
-	})
-}
-
-func FuzzParseParquet(f *testing.F) {
-	f.Add(parquetFile(f))
-	f.Add(parquetColumnsFile(f))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		bounded(t, len(data), func() {
-			if table, err := parseParquet(bytes.NewReader(data), int64(len(data))); err == nil {
-				if err := table.check("fuzz"); err != nil {
-					t.Log(err)
 				}
 			}
 		})
@@ -497,7 +420,7 @@ func TestLoadCoarsePicksColumns(t *testing.T) {
 		{"label,coarse\n1,0\n2,0\n3,1\n", "label", "", []string{"label"}},
 		{"coarse,a\n1,0\n2,0\n3,1\n", "", "", []string{"coarse"}},
 	} {
-		l, err := LoadCoarse(x, write(t, "y.csv", []byte(c.csv)), c.label, c.fine)
+		l, err := Formats{}.LoadCoarse(x, write(t, "y.csv", []byte(c.csv)), c.label, c.fine)
 		if err != nil {
 			t.Errorf("%q: %v", c.csv, err)
 			continue
@@ -506,24 +429,4 @@ func TestLoadCoarsePicksColumns(t *testing.T) {
 			t.Errorf("%q: columns %v, want %v", c.csv, got, c.want)
 		}
 	}
-}
-
-// parquetRow is a row of the usual columns with a label of text.
-type parquetRow struct {
-	Filename  string    `parquet:"filename"`
-	Embedding []float32 `parquet:"embedding,list"`
-	Label     string    `parquet:"label"`
-}
-
-func parquetRows(t testing.TB, rows []parquetRow, options ...parquet.WriterOption) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := parquet.NewGenericWriter[parquetRow](&b, options...)
-	if _, err := w.Write(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }

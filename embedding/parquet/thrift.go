@@ -1,4 +1,4 @@
-package embedding
+package parquet
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package embedding
+package parquet
 
 import (
 	"bytes"
@@ -10,10 +10,11 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
+	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/columns"
 )
 
 // The library takes the memory that a file's footer, the heads of its pages and
@@ -51,7 +52,7 @@ func checkFooter(r io.ReaderAt, size int64) error {
 
 // checkRows compares what the used columns of a file hold, as its footer tells,
 // with the limit.
-func (p *parquetReader) checkRows(f *parquet.File) error {
+func (p *reader) checkRows(f *pq.File) error {
 	var need int64
 	for g := range f.Metadata().RowGroups {
 		for c := range f.Metadata().RowGroups[g].Columns {
@@ -59,7 +60,7 @@ func (p *parquetReader) checkRows(f *parquet.File) error {
 			switch role := p.roleOf(c); {
 			case role == roleIgnored:
 			case role == roleFile || role == roleLabel:
-				need = budget.Sum(need, budget.Product(md.NumValues, textSize(0)))
+				need = budget.Sum(need, budget.Product(md.NumValues, columns.TextSize(0)))
 			default:
 				need = budget.Sum(need, budget.Product(md.NumValues, 4))
 			}
@@ -69,7 +70,7 @@ func (p *parquetReader) checkRows(f *parquet.File) error {
 }
 
 // checkPages goes through the pages of the used columns.
-func (p *parquetReader) checkPages(r io.ReaderAt, size int64, f *parquet.File) error {
+func (p *reader) checkPages(r io.ReaderAt, size int64, f *pq.File) error {
 	for g := range f.Metadata().RowGroups {
 		for c := range f.Metadata().RowGroups[g].Columns {
 			if p.roleOf(c) == roleIgnored {
@@ -84,7 +85,7 @@ func (p *parquetReader) checkPages(r io.ReaderAt, size int64, f *parquet.File) e
 	return nil
 }
 
-func (p *parquetReader) roleOf(column int) int {
+func (p *reader) roleOf(column int) int {
 	if column >= len(p.role) {
 		return roleIgnored
 	}

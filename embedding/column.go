@@ -1,0 +1,117 @@
+package embedding
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Column is one label for every row. Exactly one of IDs and Text is set; a
+// column without rows may have neither. Two labels are equal if they are
+// written alike: the number 7 equals the text 7 in another file, but not the
+// text 07.
+type Column struct {
+	Name string
+	IDs  []int64
+	Text []string
+}
+
+// NewColumn makes a column of labels that a file holds as text. Where every one is
+// a whole number that fits in int64, written as a program writes it, the numbers
+// stand for the texts: nothing is lost. With 00, +1 or -0 among them all stay text.
+func NewColumn(name string, text []string) Column {
+	ids := make([]int64, len(text))
+	for i, s := range text {
+		v, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || strconv.FormatInt(v, 10) != s {
+			return Column{Name: name, Text: text}
+		}
+		ids[i] = v
+	}
+	return Column{Name: name, IDs: ids}
+}
+
+// Len returns the number of labels.
+func (c *Column) Len() int { return max(len(c.IDs), len(c.Text)) }
+
+// At returns the label of row i as it is written.
+func (c *Column) At(i int) string {
+	if c.IDs != nil {
+		return strconv.FormatInt(c.IDs[i], 10)
+	}
+	return c.Text[i]
+}
+
+// check returns an error for a column that cannot be written for n rows.
+func (c *Column) check(n int) error {
+	switch {
+	case c.IDs != nil && c.Text != nil:
+		return fmt.Errorf("the column %q holds both numbers and text", c.Name)
+	case c.Len() != n:
+		return fmt.Errorf("%d labels in %q for %d rows", c.Len(), c.Name, n)
+	}
+	return legible(c.Name, c.Text)
+}
+
+// distinct tells whether no label occurs twice.
+func (c *Column) distinct() bool {
+	if c.IDs != nil {
+		return distinct(c.IDs)
+	}
+	return distinct(c.Text)
+}
+
+func distinct[T comparable](values []T) bool {
+	seen := make(map[T]struct{}, len(values))
+	for _, v := range values {
+		if _, twice := seen[v]; twice {
+			return false
+		}
+		seen[v] = struct{}{}
+	}
+	return true
+}
+
+// equal tells whether two columns hold the same labels.
+func (c *Column) equal(d *Column) bool {
+	return slices.Equal(c.IDs, d.IDs) && slices.Equal(c.Text, d.Text)
+}
+
+// Unify gives the labels of all columns, which must describe the same kind of
+// class, one numbering. If all are numbers they are kept and names is nil;
+// otherwise labels are numbered in the order of their text, which names holds.
+// A number among texts stands for its decimal digits.
+func Unify(columns ...*Column) (ids [][]int64, names []string) {
+	text := false
+	for _, c := range columns {
+		text = text || len(c.Text) > 0
+	}
+	if !text {
+		for _, c := range columns {
+			ids = append(ids, c.IDs)
+		}
+		return ids, nil
+	}
+	texts := make([][]string, len(columns))
+	for i, c := range columns {
+		texts[i] = slices.Clip(c.Text)
+		for _, v := range c.IDs {
+			texts[i] = append(texts[i], strconv.FormatInt(v, 10))
+		}
+		names = append(names, texts[i]...)
+	}
+	slices.Sort(names)
+	names = slices.Clone(slices.Compact(names))
+	number := make(map[string]int64, len(names))
+	for i, n := range names {
+		number[n] = int64(i)
+	}
+	for _, t := range texts {
+		col := make([]int64, len(t))
+		for i, s := range t {
+			col[i] = number[s]
+		}
+		ids = append(ids, col)
+	}
+	return ids, names
+}

@@ -1,0 +1,224 @@
+package embedding
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// Format reads and writes tables in one file format. What it reads is not
+// trusted: a Format compares the sizes that a file claims with what is there
+// before it takes memory.
+type Format interface {
+	// Extension is how the names of such files end: ".csv".
+	Extension() string
+	// Read reads the size bytes of r.
+	Read(r io.ReaderAt, size int64) (*Table, error)
+	// Write writes what the format can hold of t.
+	Write(w io.Writer, t *Table) error
+}
+
+// Standard is a Format of this package, by its extension.
+type Standard string
+
+// The formats of this package. A .npy file holds one array: of a table the
+// embeddings alone, or, where there are none, its only column. The others hold
+// everything.
+const (
+	NPY         Standard = ".npy"
+	NPZ         Standard = ".npz"
+	Safetensors Standard = ".safetensors"
+	CSV         Standard = ".csv"
+)
+
+// Extension returns the format's own value.
+func (s Standard) Extension() string { return string(s) }
+
+// Read reads a table from the size bytes of r.
+func (s Standard) Read(r io.ReaderAt, size int64) (*Table, error) {
+	var t *Table
+	var err error
+	switch s {
+	case NPY, CSV:
+		t, err = s.stream(io.NewSectionReader(r, 0, size), size)
+	case NPZ:
+		t, err = parseNPZ(r, size)
+	case Safetensors:
+		t, err = parseSafetensors(r, size)
+	default:
+		return nil, s.unknown()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, t.check()
+}
+
+// stream reads the formats that are read from beginning to end. size is -1 if it
+// is not known.
+func (s Standard) stream(r io.Reader, size int64) (*Table, error) {
+	if s == CSV {
+		return parseCSV(budget.Reader("the table", r))
+	}
+	a, err := ReadNPY(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return a.table("label")
+}
+
+// Write writes t. The error says what the format cannot hold; nothing is written
+// then.
+func (s Standard) Write(w io.Writer, t *Table) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	switch s {
+	case NPY:
+		return writeNPYTable(w, t)
+	case NPZ:
+		return writeNPZ(w, t)
+	case Safetensors:
+		return writeSafetensors(w, t)
+	case CSV:
+		return writeCSV(w, t)
+	}
+	return s.unknown()
+}
+
+func (s Standard) unknown() error {
+	return fmt.Errorf("%q is no format of this package: there are %s", string(s),
+		strings.Join(Formats{}.Extensions(), ", "))
+}
+
+// standard lists the formats of this package.
+var standard = [...]Standard{NPY, NPZ, Safetensors, CSV}
+
+// Decode reads one table from r to its end: from standard input, a response, a
+// compressed file. NPY and CSV are read as they come; of other formats all of r is
+// held in memory meanwhile.
+func Decode(f Format, r io.Reader) (*Table, error) {
+	if s, ok := f.(Standard); ok && (s == NPY || s == CSV) {
+		t, err := s.stream(r, -1)
+		if err != nil {
+			return nil, err
+		}
+		return t, t.check()
+	}
+	b, err := io.ReadAll(budget.Reader("the table", r))
+	if err != nil {
+		return nil, err
+	}
+	return f.Read(bytes.NewReader(b), int64(len(b)))
+}
+
+// Formats serves files by their extension: those of the Standard formats, and of
+// the formats it lists, which come first. The zero value serves the Standard
+// ones. Formats{parquet.Format{}} adds Parquet, of package embedding/parquet.
+type Formats []Format
+
+// Extensions lists the extensions that f serves.
+func (f Formats) Extensions() []string {
+	var out []string
+	for _, s := range standard {
+		out = append(out, s.Extension())
+	}
+	for _, g := range f {
+		if !slices.Contains(out, g.Extension()) {
+			out = append(out, g.Extension())
+		}
+	}
+	return out
+}
+
+// Of returns the format of a file by its name. The error lists the extensions
+// that f serves; case does not matter.
+func (f Formats) Of(path string) (Format, error) {
+	ext := strings.ToLower(filepath.Ext(path))
+	for _, g := range f {
+		if g.Extension() == ext {
+			return g, nil
+		}
+	}
+	if slices.Contains(standard[:], Standard(ext)) {
+		return Standard(ext), nil
+	}
+	return nil, fmt.Errorf("%s: the extension %q is not one of %s", path, ext, strings.Join(f.Extensions(), ", "))
+}
+
+// Read reads the file at path, which must be a regular one.
+func (f Formats) Read(path string) (*Table, error) {
+	format, err := f.Of(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return read(format, file, st.Size(), path)
+}
+
+// ReadFS reads a file of a file system.
+func (f Formats) ReadFS(fsys fs.FS, name string) (*Table, error) {
+	format, err := f.Of(name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, &regular.Error{Path: name, Mode: st.Mode()}
+	}
+	if r, ok := file.(io.ReaderAt); ok {
+		return read(format, r, st.Size(), name)
+	}
+	t, err := Decode(format, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	t.source = name
+	return t, nil
+}
+
+func read(format Format, r io.ReaderAt, size int64, name string) (*Table, error) {
+	t, err := format.Read(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	t.source = name
+	return t, nil
+}
+
+// Write writes t to the file at path in the format of its extension. The file
+// stands there whole or not at all.
+func (f Formats) Write(path string, t *Table) error {
+	format, err := f.Of(path)
+	if err != nil {
+		return err
+	}
+	if err := t.Check(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return atomic.WriteFile(path, func(w io.Writer) error { return format.Write(w, t) })
+}

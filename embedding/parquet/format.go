@@ -1,0 +1,27 @@
+package parquet
+
+import (
+	"io"
+
+	"github.com/kindred-ml/kindred/embedding"
+)
+
+// Format is Apache Parquet, as package embedding uses it.
+type Format struct{}
+
+// Extension returns ".parquet".
+func (Format) Extension() string { return ".parquet" }
+
+// Read reads a table from the size bytes of r. What the file asks for is compared
+// with the limit on memory before the library sees it.
+func (Format) Read(r io.ReaderAt, size int64) (*embedding.Table, error) {
+	return parse(r, size)
+}
+
+// Write writes t. The same table gives the same bytes.
+func (Format) Write(w io.Writer, t *embedding.Table) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	return write(w, t)
+}

@@ -1,0 +1,90 @@
+package embedding
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// Tensors hold no text; the metadata of a file does. Under these keys stand the
+// names of the items, a JSON list, and, by the name of a tensor of labels, what
+// its numbers stand for: 0 for the first of a list, and so on.
+const (
+	metaFiles = "kindred.path"
+	metaNames = "kindred.names"
+)
+
+// readMeta reads the names that writeSafetensors puts in the metadata.
+func readMeta(meta map[string]string) (files []string, names map[string][]string, err error) {
+	for key, to := range map[string]any{metaFiles: &files, metaNames: &names} {
+		text, ok := meta[key]
+		if !ok {
+			continue
+		}
+		// A text of two quotes and a comma takes the memory of a string.
+		if err := budget.Check("the metadata "+key, budget.Product(int64(len(text)), 8)); err != nil {
+			return nil, nil, err
+		}
+		if err := json.Unmarshal([]byte(text), to); err != nil {
+			return nil, nil, fmt.Errorf("the metadata %s: %w", key, err)
+		}
+	}
+	return files, names, nil
+}
+
+// spell puts texts in the place of the numbers that stand for them.
+func (a *Array) spell(tensor string, texts []string) error {
+	if a.Ints == nil {
+		return fmt.Errorf("%s has names, but holds no integers", tensor)
+	}
+	a.Text = make([]string, len(a.Ints))
+	for i, v := range a.Ints {
+		if v < 0 || v >= int64(len(texts)) {
+			return fmt.Errorf("%s: value %d at position %d has none of the %d names", tensor, v, i, len(texts))
+		}
+		a.Text[i] = texts[v]
+	}
+	a.Ints = nil
+	return nil
+}
+
+// writeSafetensors writes the tensors embeddings, id and one for each column of
+// labels. Labels of text become numbers, in the order of the texts, and the
+// metadata says what they stand for; there too are the names of the items.
+func writeSafetensors(w io.Writer, t *Table) error {
+	f := &safetensors.File{Meta: make(map[string]string)}
+	put := func(key string, v any) error {
+		b, err := json.Marshal(v)
+		f.Meta[key] = string(b)
+		return err
+	}
+	if t.X != nil {
+		values := make([]float32, 0, t.X.Rows*t.X.Cols)
+		for i := range t.X.Rows {
+			values = append(values, t.X.Row(i)...)
+		}
+		f.Tensors = append(f.Tensors, safetensors.Float32(embeddingNames[0], []int{t.X.Rows, t.X.Cols}, values))
+	}
+	names := make(map[string][]string)
+	for _, c := range t.labelled() {
+		ids, texts := Unify(c)
+		if texts != nil {
+			names[c.Name] = texts
+		}
+		f.Tensors = append(f.Tensors, safetensors.Int64(c.Name, []int{len(ids[0])}, ids[0]))
+	}
+	if len(names) > 0 {
+		if err := put(metaNames, names); err != nil {
+			return err
+		}
+	}
+	if t.Files != nil {
+		if err := put(metaFiles, t.Files); err != nil {
+			return err
+		}
+	}
+	return f.Write(w)
+}
