@@ -1,6 +1,6 @@
 package loss
 
-import "fmt"
+import "github.com/kindred-ml/kindred/internal/spell"
 
 // Reduction turns the sum of a loss's terms into its value.
 type Reduction uint8
@@ -18,21 +18,27 @@ var reductionNames = [...]string{"default", "mean", "mean-active", "sum"}
 // ReductionNames returns the names of the reductions other than the default.
 func ReductionNames() []string { return append([]string(nil), reductionNames[1:]...) }
 
-func (r Reduction) String() string {
-	if int(r) < len(reductionNames) {
-		return reductionNames[r]
-	}
-	return fmt.Sprintf("Reduction(%d)", uint8(r))
+func (r Reduction) String() string { return spell.Name("Reduction", int(r), reductionNames[:]) }
+
+// ParseReduction returns the reduction with the given name, which may also be
+// default.
+func ParseReduction(name string) (Reduction, error) {
+	k, err := spell.Index("reduction", name, reductionNames[:])
+	return Reduction(k), err
 }
 
-// ParseReduction returns the reduction with the given name.
-func ParseReduction(name string) (Reduction, bool) {
-	for i, s := range reductionNames[1:] {
-		if s == name {
-			return Reduction(i + 1), true
-		}
+// MarshalText returns the reduction's name.
+func (r Reduction) MarshalText() ([]byte, error) {
+	return spell.Text("reduction", int(r), reductionNames[:])
+}
+
+// UnmarshalText reads a name.
+func (r *Reduction) UnmarshalText(text []byte) error {
+	v, err := ParseReduction(string(text))
+	if err == nil {
+		*r = v
 	}
-	return 0, false
+	return err
 }
 
 // Or returns r, or def if r is the default.

@@ -36,8 +36,12 @@ type Config struct {
 // the distance beyond which it takes none.
 func (c Config) Reach() (nearest, cutoff float64) { return c.Nearest.Or(0.5), c.Cutoff.Or(1.4) }
 
-// Check reports a number that makes no sense, under its name in configurations.
+// Check reports a policy that there is not, or a number that makes no sense, under
+// its name in configurations.
 func (c Config) Check() error {
+	if int(c.Positives) >= len(positiveNames) || int(c.Negatives) >= len(negativeNames) {
+		return fmt.Errorf("there are no policies %v and %v", c.Positives, c.Negatives)
+	}
 	for _, n := range []struct {
 		key   string
 		value float64
@@ -59,20 +63,6 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Selection is what a Miner chose for one anchor. Its storage is reused by the
-// next call with the same Scratch.
-type Selection struct {
-	Pos, Neg []int32
-	// Paired: Neg[k] was chosen for Pos[k], -1 if there was no candidate.
-	// Otherwise every positive is combined with every negative.
-	Paired bool
-	// All: all negatives were chosen; Neg is empty.
-	All bool
-	// NoCandidate counts the positives for which the negative policy found
-	// nothing, Fallback those for which it fell back to another policy.
-	NoCandidate, Fallback int
-}
-
 // Scratch is the working memory of one goroutine that calls a Miner.
 type Scratch struct {
 	Selection
@@ -86,11 +76,16 @@ type Scratch struct {
 	weight []float32
 }
 
-// Miner applies a Config to the anchors of a table. Between calls of Begin it
-// may be used by several goroutines at a time.
+// Table is a batch compared pair by pair, a block of anchors at a time, as package
+// objective lays it out.
+type Table = pair.Table
+
+// Miner applies a Config to the anchors of a table, for package objective; Select
+// is for everybody else. Between calls of Begin it may be used by several
+// goroutines at a time.
 type Miner struct {
 	cfg     Config
-	t       *pair.Table
+	t       *Table
 	step    uint64
 	density density
 }
@@ -102,7 +97,7 @@ func New(cfg Config) *Miner { return &Miner{cfg: cfg} }
 func (m *Miner) Configure(cfg Config) { m.cfg = cfg }
 
 // Begin prepares the miner for the anchors of t in the given step.
-func (m *Miner) Begin(t *pair.Table, step uint64) {
+func (m *Miner) Begin(t *Table, step uint64) {
 	m.t, m.step = t, step
 	if m.cfg.Negatives == DistanceNegative {
 		m.density.prepare(m.cfg, t.A.E.Cols)
@@ -111,7 +106,8 @@ func (m *Miner) Begin(t *pair.Table, step uint64) {
 
 // Mine chooses positives and negatives of anchor i, which must be loaded in the
 // table. Each side is chosen even if the other is empty, except by negative
-// policies that look at the positive.
+// policies that look at the positive. What it returns is valid until the next call
+// with s.
 func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}

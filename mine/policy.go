@@ -1,6 +1,6 @@
 package mine
 
-import "fmt"
+import "github.com/kindred-ml/kindred/internal/spell"
 
 // Positive says which references from an anchor's own class count.
 type Positive uint8
@@ -64,36 +64,46 @@ func PositiveNames() []string { return append([]string(nil), positiveNames[:]...
 // NegativeNames returns the names of the negative policies.
 func NegativeNames() []string { return append([]string(nil), negativeNames[:]...) }
 
-func (p Positive) String() string {
-	if int(p) < len(positiveNames) {
-		return positiveNames[p]
-	}
-	return fmt.Sprintf("Positive(%d)", uint8(p))
-}
+func (p Positive) String() string { return spell.Name("Positive", int(p), positiveNames[:]) }
 
-func (n Negative) String() string {
-	if int(n) < len(negativeNames) {
-		return negativeNames[n]
-	}
-	return fmt.Sprintf("Negative(%d)", uint8(n))
-}
+func (n Negative) String() string { return spell.Name("Negative", int(n), negativeNames[:]) }
 
 // ParsePositive returns the positive policy with the given name.
-func ParsePositive(name string) (Positive, bool) {
-	for i, s := range positiveNames {
-		if s == name {
-			return Positive(i), true
-		}
-	}
-	return 0, false
+func ParsePositive(name string) (Positive, error) {
+	k, err := spell.Index("positive policy", name, positiveNames[:])
+	return Positive(k), err
 }
 
 // ParseNegative returns the negative policy with the given name.
-func ParseNegative(name string) (Negative, bool) {
-	for i, s := range negativeNames {
-		if s == name {
-			return Negative(i), true
-		}
+func ParseNegative(name string) (Negative, error) {
+	k, err := spell.Index("negative policy", name, negativeNames[:])
+	return Negative(k), err
+}
+
+// MarshalText returns the policy's name.
+func (p Positive) MarshalText() ([]byte, error) {
+	return spell.Text("positive policy", int(p), positiveNames[:])
+}
+
+// UnmarshalText reads a name.
+func (p *Positive) UnmarshalText(text []byte) error {
+	v, err := ParsePositive(string(text))
+	if err == nil {
+		*p = v
 	}
-	return 0, false
+	return err
+}
+
+// MarshalText returns the policy's name.
+func (n Negative) MarshalText() ([]byte, error) {
+	return spell.Text("negative policy", int(n), negativeNames[:])
+}
+
+// UnmarshalText reads a name.
+func (n *Negative) UnmarshalText(text []byte) error {
+	v, err := ParseNegative(string(text))
+	if err == nil {
+		*n = v
+	}
+	return err
 }

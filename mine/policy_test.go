@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/pair"
@@ -281,17 +282,34 @@ func TestMultiSimilarityBorders(t *testing.T) {
 }
 
 func TestNamesRoundTrip(t *testing.T) {
-	for _, name := range PositiveNames() {
-		if p, ok := ParsePositive(name); !ok || p.String() != name {
-			t.Errorf("positive %s", name)
+	for k, name := range PositiveNames() {
+		p, back := Positive(k), HardPositive
+		text, err := p.MarshalText()
+		if parsed, err := ParsePositive(name); err != nil || parsed != p || p.String() != name {
+			t.Errorf("%s reads as %v, %v, want %v", name, parsed, err, p)
+		}
+		if err != nil || string(text) != name || back.UnmarshalText(text) != nil || back != p {
+			t.Errorf("%v is written as %s, %v and reads as %v", p, text, err, back)
 		}
 	}
-	for _, name := range NegativeNames() {
-		if n, ok := ParseNegative(name); !ok || n.String() != name {
-			t.Errorf("negative %s", name)
+	for k, name := range NegativeNames() {
+		n, back := Negative(k), HardNegative
+		text, err := n.MarshalText()
+		if parsed, err := ParseNegative(name); err != nil || parsed != n || n.String() != name {
+			t.Errorf("%s reads as %v, %v, want %v", name, parsed, err, n)
+		}
+		if err != nil || string(text) != name || back.UnmarshalText(text) != nil || back != n {
+			t.Errorf("%v is written as %s, %v and reads as %v", n, text, err, back)
 		}
 	}
-	if _, ok := ParsePositive("semihard"); ok {
-		t.Error("semihard is no positive policy")
+	p := HardPositive
+	if err := p.UnmarshalText([]byte("semihard")); err == nil || p != HardPositive {
+		t.Errorf("semihard is read as the positive policy %v", p)
+	}
+	if _, err := ParseNegative("semihrd"); err == nil || !strings.Contains(err.Error(), `mean "semihard"?`) {
+		t.Errorf("semihrd: %v", err)
+	}
+	if text, err := Negative(99).MarshalText(); err == nil {
+		t.Errorf("policy 99 is written as %s", text)
 	}
 }

@@ -29,12 +29,12 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 	if _, sets := o.Loss.(loss.Sets); sets && o.Trim > 0 {
 		return errors.New("trim is for losses over triplets or pairs")
 	}
-	related := o.Kin != nil || o.Relation != Equal
+	related := o.Relate != nil || o.Rule != Equal
 	if traits.Proxies > 0 && (o.Memory > 0 || related) {
 		return errors.New("a loss with proxies takes neither a memory nor a relation of labels")
 	}
-	if related && o.Kin == nil {
-		return fmt.Errorf("relation is %v: it needs labels that are sets or have classes above them", o.Relation)
+	if related && o.Relate == nil {
+		return fmt.Errorf("relation is %v: it needs labels that are sets or have classes above them", o.Rule)
 	}
 	if (traits.CrossRows || traits.Passes > 0) && o.Memory > 0 {
 		return errors.New("this loss looks at other anchors of the batch and takes no memory")

@@ -26,7 +26,7 @@ func TestStepStops(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options map[string]any
-		sweeps  int
+		loops   int
 	}{
 		{"triplet", map[string]any{"loss": "triplet"}, 1},
 		{"trimmed", map[string]any{"loss": "margin", "trim": 0.1}, 2},
@@ -38,7 +38,7 @@ func TestStepStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Normalize = true
-			ctxtest.Stops(t, c.sweeps*e.Rows, func(ctx context.Context) error {
+			ctxtest.Stops(t, c.loops*e.Rows, func(ctx context.Context) error {
 				obj, err := New(o)
 				if err != nil {
 					t.Fatal(err)

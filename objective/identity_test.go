@@ -266,7 +266,7 @@ func TestIdentityGoesBeforeRelations(t *testing.T) {
 	labels := []int64{0, 1, 2, 0, 4, 4}
 	shares := SharesLabel([][]int64{{1, 2}, {2, 3}, {3}, nil, {}})
 	o := mustParse(t, "loss", "contrastive", "margin", 2)
-	o.Kin = shares
+	o.Relate = shares
 	obj, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestAngularWantsSharedNegatives(t *testing.T) {
 	e, _ := gaussian(4, 3, 2, 1)
 	coarse := func(fine int64) int64 { return fine / 2 }
 	for name, c := range map[string]struct {
-		relation func(a, b int64) pair.Kin
+		relation func(a, b int64) Relation
 		ok       bool
 	}{
 		"equal":     {nil, true},
@@ -335,7 +335,7 @@ func TestAngularWantsSharedNegatives(t *testing.T) {
 		"partition": {SharesLabel([][]int64{{0}, {0}, {1}, {1}}), true},
 	} {
 		obj, err := New(Options{Loss: loss.Angular{},
-			Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Kin: c.relation})
+			Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Relate: c.relation})
 		if err != nil {
 			t.Fatal(err)
 		}

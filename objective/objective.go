@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
@@ -37,19 +36,19 @@ type Options struct {
 	// to them. If batches carry identities, no embedding is compared with one of
 	// the same sample from an earlier step; without them it is.
 	Memory int
-	// Kin, if set, says how a reference with label b relates to an anchor with
+	// Relate, if set, says how a reference with label b relates to an anchor with
 	// label a, instead of equality of labels: see SharesLabel and CoarseNotFine.
-	// Relation is what a configuration asks for; any but Equal needs a Kin from
+	// Rule is what a configuration asks for; any but Equal needs a Relate from
 	// the caller, who knows the labels.
-	Kin      func(a, b int64) pair.Kin
-	Relation Relation
+	Relate func(a, b int64) Relation
+	Rule   RelationRule
 
 	// L2 adds this times the mean squared norm of the embeddings as given, and
 	// ZeroMean this times the mean over embeddings of |sum of its numbers|.
 	L2, ZeroMean float64
 
 	// Plus are further objectives added to this one, each times its weight. Their
-	// Plus must be empty. Classes, Dim, Kin and seeds that are not set are taken
+	// Plus must be empty. Classes, Dim, Relate and seeds that are not set are taken
 	// from this one.
 	Plus []Weighted
 }
@@ -138,8 +137,8 @@ func inherit(further *Options, o Options) {
 	further.Dim = cmp.Or(further.Dim, o.Dim)
 	further.Seed = cmp.Or(further.Seed, o.Seed)
 	further.Mine.Seed = cmp.Or(further.Mine.Seed, o.Mine.Seed)
-	if further.Kin == nil && further.Traits().Proxies == 0 {
-		further.Kin = o.Kin
+	if further.Relate == nil && further.Traits().Proxies == 0 {
+		further.Relate = o.Relate
 	}
 }
 

@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -31,12 +31,12 @@ import (
 // nearest, cutoff and max_weight. Policies that are not given default to the
 // loss's customary ones.
 //
-// Classes, Dim, Seed and Kin of the options are left to the caller.
+// Classes, Dim, Seed and Relate of the options are left to the caller.
 func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	l := &section{name: "loss", values: lossCfg}
 	m := &section{name: "mine", values: mineCfg}
 	o := parse(m, l)
-	o.Relation, _ = ParseRelation(l.choice("relation", Equal.String(), RelationNames()...))
+	l.named("relation", &o.Rule)
 	if more, ok := l.get("plus"); ok {
 		list, ok := more.([]any)
 		if !ok {
@@ -93,10 +93,9 @@ func ParseFlat(flat map[string]any) (Options, error) {
 func parse(m, l *section) Options {
 	var o Options
 	name := l.text("name", "triplet")
-	entry, ok := find(name)
-	if !ok {
-		l.fail("name", "unknown loss %q%s; there are %s", name, didYouMean(name, LossNames()),
-			strings.Join(LossNames(), ", "))
+	entry, err := find(name)
+	if err != nil {
+		l.fail("name", "%v", err)
 		entry, _ = find("triplet")
 	}
 	o.Loss = entry.build(l)
@@ -112,8 +111,9 @@ func parse(m, l *section) Options {
 	if e := m.size("epsilon"); e.IsSet() {
 		o.Mine.Epsilon = e
 	}
-	o.Mine.Positives, _ = mine.ParsePositive(m.choice("positives", entry.positives.String(), mine.PositiveNames()...))
-	o.Mine.Negatives, _ = mine.ParseNegative(m.choice("negatives", entry.negatives.String(), mine.NegativeNames()...))
+	o.Mine.Positives, o.Mine.Negatives = entry.positives, entry.negatives
+	m.named("positives", &o.Mine.Positives)
+	m.named("negatives", &o.Mine.Negatives)
 	o.Mine.HardFallback = m.choice("fallback", "none", "none", "hard") == "hard"
 	o.Mine.Nearest = m.size("nearest")
 	o.Mine.Cutoff = m.positive("cutoff")
@@ -269,11 +269,25 @@ func (s *section) boolean(key string, def bool) bool {
 
 func (s *section) choice(key, def string, of ...string) string {
 	v := s.text(key, def)
-	if !slices.Contains(of, v) {
-		s.fail(key, "unknown value %q%s; there are %s", v, didYouMean(v, of), strings.Join(of, ", "))
+	if _, err := spell.Index("value", v, of); err != nil {
+		s.fail(key, "%v", err)
 		return def
 	}
 	return v
+}
+
+// named reads a value that is written as a name; v keeps its own without one.
+func (s *section) named(key string, v encoding.TextUnmarshaler) {
+	raw, ok := s.get(key)
+	if !ok {
+		return
+	}
+	name, ok := raw.(string)
+	if !ok {
+		s.fail(key, "%v is not a name", raw)
+	} else if err := v.UnmarshalText([]byte(name)); err != nil {
+		s.fail(key, "%v", err)
+	}
 }
 
 func (s *section) euclidean(def bool) bool {
@@ -285,7 +299,10 @@ func (s *section) euclidean(def bool) bool {
 }
 
 func (s *section) reduce() loss.Reduction {
-	r, _ := loss.ParseReduction(s.choice("reduce", "", append(loss.ReductionNames(), "")...))
+	var r loss.Reduction
+	if v, _ := s.get("reduce"); v != "" {
+		s.named("reduce", &r)
+	}
 	return r
 }
 
@@ -294,22 +311,8 @@ func (s *section) done() error {
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
 		if !slices.Contains(s.known, key) {
 			s.errs = append(s.errs, fmt.Errorf("%s.%s: unknown key%s; known are %s", s.name, key,
-				didYouMean(key, s.known), strings.Join(slices.Sorted(slices.Values(s.known)), ", ")))
+				spell.Suggest(key, s.known), strings.Join(slices.Sorted(slices.Values(s.known)), ", ")))
 		}
 	}
 	return errors.Join(s.errs...)
-}
-
-// didYouMean returns a remark that names the entry of names nearest to word.
-func didYouMean(word string, names []string) string {
-	best, at := len(word)/2+2, ""
-	for _, n := range names {
-		if d := spell.Distance(word, n); d < best {
-			best, at = d, n
-		}
-	}
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", at)
 }

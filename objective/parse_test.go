@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -253,26 +252,6 @@ func TestFurtherLossesMineAlike(t *testing.T) {
 		}
 		if !maps.Equal(before, tc.plus) {
 			t.Errorf("the configuration was changed to %v", tc.plus)
-		}
-	}
-}
-
-// TestDidYouMean: a word is proposed if no more than half of the letters and
-// one differ, and of several the nearest.
-func TestDidYouMean(t *testing.T) {
-	names := []string{"abcdefgh", "abcdxxxx", "z"}
-	for word, want := range map[string]string{
-		"abcdefgx":  "abcdefgh",
-		"abcdexxx":  "abcdxxxx",
-		"abc":       "", // five to add
-		"qqqqqfgh":  "abcdefgh",
-		"qqqqqqgh":  "",
-		"qqqqqqqqq": "",
-		"zz":        "z",
-	} {
-		got := didYouMean(word, names)
-		if want == "" && got != "" || want != "" && !strings.Contains(got, strconv.Quote(want)) {
-			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}
 }

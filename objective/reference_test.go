@@ -545,7 +545,7 @@ func (r *reference) choose(e *mat.Dense, ids []int64, cfg mine.Config, sets, cen
 		less.Center(&rows)
 		t.A, t.R = &less, &less
 	}
-	t.Groups.BuildBy(e.Rows, e.Rows, true, func(i, j int) pair.Kin {
+	t.Groups.BuildBy(e.Rows, e.Rows, true, func(i, j int) pair.Relation {
 		switch {
 		case ids != nil && ids[i] == ids[j]:
 			return pair.Ignored

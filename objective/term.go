@@ -115,7 +115,7 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 
 	for pass := range t.traits.Passes {
 		t.summary[pass] = resize(t.summary[pass], t.table.Groups.Anchors())
-		if err := t.sweep(phase(pass)); err != nil {
+		if err := t.loop(phase(pass)); err != nil {
 			return Result{}, err
 		}
 		t.total[pass] = [4]float64{}
@@ -127,12 +127,12 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	}
 	if t.opts.Trim > 0 {
 		t.trim.reset(pair.Chunks(t.table.Groups.Anchors()))
-		if err := t.sweep(trimming); err != nil {
+		if err := t.loop(trimming); err != nil {
 			return Result{}, err
 		}
 		t.trim.choose(t.opts.Trim)
 	}
-	if err := t.sweep(final); err != nil {
+	if err := t.loop(final); err != nil {
 		return Result{}, err
 	}
 	t.weights.Gradient()
@@ -193,12 +193,12 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 			return err
 		}
 	}
-	if t.opts.Kin == nil {
+	if t.opts.Relate == nil {
 		t.table.Groups.Build(labels, refs.Labels, true)
 	} else {
-		kin := t.opts.Kin
+		relate := t.opts.Relate
 		t.table.Groups.BuildBy(len(labels), len(refs.Labels), true,
-			func(i, j int) pair.Kin { return kin(labels[i], refs.Labels[j]) })
+			func(i, j int) Relation { return relate(labels[i], refs.Labels[j]) })
 	}
 	if refs.IDs != nil {
 		t.table.Groups.Merge(refs.IDs)
@@ -256,8 +256,8 @@ func (t *term) prepareProxies(labels []int64) error {
 	return nil
 }
 
-// sweep runs one phase over all anchors, a block at a time.
-func (t *term) sweep(p phase) error {
+// loop runs one phase over all anchors, a block at a time.
+func (t *term) loop(p phase) error {
 	n := t.table.Groups.Anchors()
 	t.phase = p
 	t.chunk = resize(t.chunk, pair.Chunks(n))

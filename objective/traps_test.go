@@ -417,17 +417,17 @@ func TestRelations(t *testing.T) {
 	shares := SharesLabel([][]int64{{1, 2}, {2, 3}, {4}, {1, 4}, {}})
 	related := [][]int{{1, 3}, {0}, {3}, {0, 2}, {}}
 	o := mustParse(t, "loss", "contrastive", "margin", 2)
-	o.Kin = shares
-	checkPairs(t, o, e, []int64{0, 1, 2, 3, 4}, func(i, j int) pair.Kin {
+	o.Relate = shares
+	checkPairs(t, o, e, []int64{0, 1, 2, 3, 4}, func(i, j int) Relation {
 		if slices.Contains(related[i], j) {
 			return pair.Positive
 		}
 		return pair.Negative
 	})
 	// Fine labels 0..4 of coarse classes 0, 0, 0, 1, 1.
-	o.Kin = CoarseNotFine(func(fine int64) int64 { return fine / 3 })
+	o.Relate = CoarseNotFine(func(fine int64) int64 { return fine / 3 })
 	labels := []int64{0, 0, 1, 3, 4}
-	checkPairs(t, o, e, labels, func(i, j int) pair.Kin {
+	checkPairs(t, o, e, labels, func(i, j int) Relation {
 		switch {
 		case labels[i] == labels[j]:
 			return pair.Ignored
@@ -438,7 +438,7 @@ func TestRelations(t *testing.T) {
 	})
 }
 
-func checkPairs(t *testing.T, o Options, e *mat.Dense, labels []int64, kin func(i, j int) pair.Kin) {
+func checkPairs(t *testing.T, o Options, e *mat.Dense, labels []int64, relate func(i, j int) Relation) {
 	t.Helper()
 	got, _ := step(t, o, e, labels)
 	r := &reference{x: toRows(e)}
@@ -449,7 +449,7 @@ func checkPairs(t *testing.T, o Options, e *mat.Dense, labels []int64, kin func(
 			if i == j {
 				continue
 			}
-			switch kin(i, j) {
+			switch relate(i, j) {
 			case pair.Positive:
 				r.pos[i] = append(r.pos[i], j)
 			case pair.Negative:

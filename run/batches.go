@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/sample"
 )
@@ -34,14 +33,14 @@ type population struct {
 	classes int
 	single  int // classes with one picture only
 
-	// What the loss is given: labels as relation reads them, given classes of
+	// What the loss is given: labels as relate reads them, given classes of
 	// them if the loss may learn something for each.
-	seen  []int64
-	kin   func(a, b int64) pair.Kin
-	given int
+	seen   []int64
+	relate func(a, b int64) objective.Relation
+	given  int
 }
 
-func newPopulation(p *data.Part, relation objective.Relation) (*population, error) {
+func newPopulation(p *data.Part, rule objective.RelationRule) (*population, error) {
 	labels, names := p.Dense()
 	out := &population{part: p, labels: labels, ids: p.Identities(), classes: len(names), seen: labels,
 		given: len(names)}
@@ -59,28 +58,28 @@ func newPopulation(p *data.Part, relation objective.Relation) (*population, erro
 			out.single++
 		}
 	}
-	switch relation {
+	switch rule {
 	case objective.SharedLabel:
 		s := p.Data.Several
 		if s == nil {
 			return nil, fmt.Errorf("loss.relation: %v needs samples with several labels, and data set %s lists none: "+
-				"a manifest does in a column \"labels\", as in red|round", relation, p.Data.Name)
+				"a manifest does in a column \"labels\", as in red|round", rule, p.Data.Name)
 		}
 		// A sample's label, as the loss sees it, is where its set stands.
 		out.seen, out.given = make([]int64, p.Len()), 0
 		for pos, i := range p.Index {
 			out.seen[pos] = int64(i)
 		}
-		out.kin = objective.SharesLabel(s.Sets)
+		out.relate = objective.SharesLabel(s.Sets)
 	case objective.CoarseOnly:
 		coarse, err := coarseLabels(p)
 		if err != nil {
-			return nil, fmt.Errorf("loss.relation: %v: %w", relation, err)
+			return nil, fmt.Errorf("loss.relation: %v: %w", rule, err)
 		}
 		var above []int64
 		out.seen, above = nested(coarse, p.Fine)
 		out.given = len(above)
-		out.kin = objective.CoarseNotFine(func(fine int64) int64 { return above[fine] })
+		out.relate = objective.CoarseNotFine(func(fine int64) int64 { return above[fine] })
 	}
 	return out, nil
 }
@@ -176,7 +175,7 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 // with proxies compare samples with those; what other relations make of the
 // labels only batches tell.
 func checkPairs(cfg *Config, o *objective.Options, p *population) error {
-	if o.Traits().Proxies > 0 || o.Relation != objective.Equal {
+	if o.Traits().Proxies > 0 || o.Rule != objective.Equal {
 		return nil
 	}
 	c := &cfg.Sample

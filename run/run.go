@@ -174,7 +174,7 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	if err != nil {
 		return nil, err
 	}
-	if t.from, err = newPopulation(t.sel.Train, o.Relation); err != nil {
+	if t.from, err = newPopulation(t.sel.Train, o.Rule); err != nil {
 		return nil, err
 	}
 	t.notes = t.from.notes()
@@ -214,7 +214,7 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	if t.net, t.imported, err = newNetwork(&t.cfg, spec); err != nil {
 		return nil, err
 	}
-	o.Classes, o.Kin = t.from.given, t.from.kin
+	o.Classes, o.Relate = t.from.given, t.from.relate
 	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
 	t.options = o

@@ -206,6 +206,6 @@ func printReference(a *app) error {
 		fmt.Fprintf(tw, "  %s: %s\t# %s\n", name, k.Default, k.Help)
 	}
 	fmt.Fprintf(tw, "mine and loss:\tsee 'kindred loss --help'; also\n  loss.relation: %v\t# which labels make "+
-		"positives: %s\n", objective.Equal, strings.Join(objective.RelationNames(), ", "))
+		"positives: %s\n", objective.Equal, strings.Join(objective.RelationRuleNames(), ", "))
 	return tw.Flush()
 }

@@ -51,7 +51,7 @@ func foundations() []Package {
 		{"internal/regular", "opening of input files, which must be regular ones", ""},
 		{"internal/columns", "what the columns of a table of embeddings are called", ""},
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
-		{"internal/spell", "how far a mistyped name is from a known one", ""},
+		{"internal/spell", "names of a closed list to numbers and back; what a mistyped one may have meant", ""},
 		{"internal/yamltext", "YAML from outside, parsed within bounds", "internal/regular github.com/goccy/go-yaml"},
 	}
 }
@@ -78,7 +78,7 @@ func kernels() []Package {
 func learning() []Package {
 	return []Package{
 		{"internal/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
-			"internal/par internal/kernel/scan internal/kernel/simd mat"},
+			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat"},
 		{"opt", "numbers that a configuration may leave out", ""},
 		{"mine", "positive x negative policies: a pair batch in, tuples out",
 			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},

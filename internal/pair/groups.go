@@ -61,21 +61,10 @@ func (g *Groups) Build(anchors, refs []int64, self bool) {
 	}
 }
 
-// Kin is the relation of a reference to an anchor.
-type Kin uint8
-
-// The relations of a reference to an anchor. Ignored pairs are neither
-// positive nor negative.
-const (
-	Negative Kin = iota
-	Positive
-	Ignored
-)
-
 // BuildBy groups by a relation other than equality of labels, for labels that
-// are sets or hierarchies. kin is called once for each of the n x m pairs
+// are sets or hierarchies. relate is called once for each of the n x m pairs
 // except those of an anchor with itself.
-func (g *Groups) BuildBy(n, m int, self bool, kin func(anchor, ref int) Kin) {
+func (g *Groups) BuildBy(n, m int, self bool, relate func(anchor, ref int) Relation) {
 	g.explicit, g.merged = true, false
 	g.self = resize(g.self, n)
 	g.own.reset()
@@ -90,11 +79,11 @@ func (g *Groups) BuildBy(n, m int, self bool, kin func(anchor, ref int) Kin) {
 				g.own.items = append(g.own.items, int32(j))
 				continue
 			}
-			k := kin(i, j)
-			if k != Negative {
+			r := relate(i, j)
+			if r != Negative {
 				g.own.items = append(g.own.items, int32(j))
 			}
-			if k == Positive {
+			if r == Positive {
 				g.pos.items = append(g.pos.items, int32(j))
 			}
 		}

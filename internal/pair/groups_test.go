@@ -68,7 +68,7 @@ func TestWeights(t *testing.T) {
 			}
 		}
 		table := &Table{A: a, R: r}
-		table.Groups.BuildBy(n, m, r == a, func(int, int) Kin { return Negative })
+		table.Groups.BuildBy(n, m, r == a, func(int, int) Relation { return Negative })
 		table.Load(0, n)
 		measure := Measure(trial % 3)
 		if trial%4 == 0 {
@@ -154,7 +154,7 @@ func TestMerge(t *testing.T) {
 				labels[i] = int64(rng.IntN(4))
 			}
 		}
-		kin := func(i, j int) Kin {
+		relate := func(i, j int) Relation {
 			if labels[i] == labels[j] {
 				return Positive
 			}
@@ -163,8 +163,8 @@ func TestMerge(t *testing.T) {
 		if trial%2 == 0 {
 			g.Build(labels[:n], labels, true)
 		} else {
-			kin = func(i, j int) Kin { return Kin((labels[i] + 2*labels[j] + 9) % 3) }
-			g.BuildBy(n, n+extra, true, kin)
+			relate = func(i, j int) Relation { return Relation((labels[i] + 2*labels[j] + 9) % 3) }
+			g.BuildBy(n, n+extra, true, relate)
 		}
 		g.Merge(ids)
 		for i := range n {
@@ -172,7 +172,7 @@ func TestMerge(t *testing.T) {
 			for j := range labels {
 				k := Ignored
 				if ids[i] != ids[j] {
-					k = kin(i, j)
+					k = relate(i, j)
 				}
 				if k != Negative {
 					own = append(own, int32(j))

@@ -1,8 +1,9 @@
 package pair
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // Measure is the value of a pair that a loss reads.
@@ -15,16 +16,20 @@ const (
 	Euclidean                 // D = |a - b|
 )
 
-func (m Measure) String() string {
-	switch m {
-	case Similarity:
-		return "similarity"
-	case Squared:
-		return "squared"
-	case Euclidean:
-		return "euclidean"
+var measureNames = [...]string{"similarity", "squared", "euclidean"}
+
+func (m Measure) String() string { return spell.Name("Measure", int(m), measureNames[:]) }
+
+// MarshalText returns the measure's name.
+func (m Measure) MarshalText() ([]byte, error) { return spell.Text("measure", int(m), measureNames[:]) }
+
+// UnmarshalText reads a name.
+func (m *Measure) UnmarshalText(text []byte) error {
+	k, err := spell.Index("measure", string(text), measureNames[:])
+	if err == nil {
+		*m = Measure(k)
 	}
-	return fmt.Sprintf("Measure(%d)", uint8(m))
+	return err
 }
 
 // near is the share of |a|² + |b|² below which a squared distance taken from

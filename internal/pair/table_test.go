@@ -40,23 +40,23 @@ func TestTable(t *testing.T) {
 			r = set(n + 6)
 		}
 		m := r.E.Rows
-		kin := make([]Kin, n*m)
-		for k := range kin {
-			kin[k] = Kin(rng.IntN(3))
+		relations := make([]Relation, n*m)
+		for k := range relations {
+			relations[k] = Relation(rng.IntN(3))
 			if trial >= 8 {
-				kin[k] = Negative // in runs
+				relations[k] = Negative // in runs
 				if k%7 < 2 {
-					kin[k] = Positive
+					relations[k] = Positive
 				}
 			}
 		}
 		if !apart {
 			for i := range n {
-				kin[i*m+i] = Positive
+				relations[i*m+i] = Positive
 			}
 		}
 		table := &Table{A: a, R: r}
-		table.Groups.BuildBy(n, m, !apart, func(i, j int) Kin { return kin[i*m+j] })
+		table.Groups.BuildBy(n, m, !apart, func(i, j int) Relation { return relations[i*m+j] })
 		lo, hi := 0, n
 		if trial >= 6 {
 			lo, hi = 3, 17
@@ -69,7 +69,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 		for i := lo; i < hi; i++ {
-			own := func(j int) bool { return kin[i*m+j] != Negative || !apart && i == j }
+			own := func(j int) bool { return relations[i*m+j] != Negative || !apart && i == j }
 			value := func(k Measure, j int) float64 {
 				d2 := SquaredDistance(a.E.Row(i), r.E.Row(j))
 				switch k {

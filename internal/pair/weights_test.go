@@ -75,7 +75,7 @@ func TestFlushShortensLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := &Table{A: a, R: r}
-	table.Groups.BuildBy(n, m, false, func(int, int) Kin { return Negative })
+	table.Groups.BuildBy(n, m, false, func(int, int) Relation { return Negative })
 	for _, tc := range []struct {
 		each int // weights of an anchor
 		long bool

@@ -1,5 +1,5 @@
-// Package spell measures how far a mistyped name is from a known one, for
-// messages that suggest what was meant.
+// Package spell turns the names of a closed list into numbers and back, with
+// messages for a mistyped one that suggest what was meant.
 package spell
 
 // Distance is the number of bytes to insert, delete or replace to turn a into b

@@ -3,6 +3,7 @@ package objective
 import (
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
 )
@@ -112,13 +113,15 @@ func LossNames() []string {
 	return names
 }
 
-func find(name string) (entry, bool) {
+// find returns the loss of that name or alias.
+func find(name string) (entry, error) {
 	for _, e := range entries {
 		if e.name == name || e.alias != "" && e.alias == name {
-			return e, true
+			return e, nil
 		}
 	}
-	return entry{}, false
+	_, err := spell.Index("loss", name, LossNames())
+	return entry{}, err
 }
 
 // Info describes a loss that configurations can name.
@@ -143,8 +146,8 @@ func Losses() []Info {
 	return all
 }
 
-// Customary returns the mining that a loss uses by default.
-func Customary(name string) (mine.Config, bool) {
-	e, ok := find(name)
-	return mine.Config{Positives: e.positives, Negatives: e.negatives}, ok
+// Customary returns the mining that the loss of that name uses by default.
+func Customary(name string) (mine.Config, error) {
+	e, err := find(name)
+	return mine.Config{Positives: e.positives, Negatives: e.negatives}, err
 }

@@ -1,0 +1,31 @@
+package mine_test
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+)
+
+// Mining alone: the triplets that two policies make of a batch.
+func Example() {
+	embeddings := mat.Of(6, 1, []float32{0, 1, 10, 3, 4, 12})
+	labels := []int64{0, 0, 0, 1, 1, 1}
+	chosen, err := mine.Select(embeddings, labels, mine.Config{
+		Positives: mine.EasyPositive,     // the nearest of the same label
+		Negatives: mine.SemiHardNegative, // the nearest of another label beyond it
+	})
+	for anchor, s := range chosen {
+		for positive, negative := range s.Tuples() {
+			fmt.Println(anchor, positive, negative)
+		}
+	}
+	fmt.Println(err)
+	// Output:
+	// 0 1 3
+	// 1 0 3
+	// 3 4 1
+	// 4 3 1
+	// 5 4 1
+	// <nil>
+}

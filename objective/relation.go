@@ -1,0 +1,89 @@
+package objective
+
+import (
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/internal/spell"
+)
+
+// Relation is what a reference is to an anchor.
+type Relation = pair.Relation
+
+// The relations. An ignored pair is neither positive nor negative.
+const (
+	Negative = pair.Negative
+	Positive = pair.Positive
+	Ignored  = pair.Ignored
+)
+
+// RelationRule names the way labels make relations, as written in
+// configurations. Options.Relate implements it.
+type RelationRule uint8
+
+// The rules.
+const (
+	// Equal: samples of equal label are positives, others negatives.
+	Equal RelationRule = iota
+	// SharedLabel is that of SharesLabel.
+	SharedLabel
+	// CoarseOnly is that of CoarseNotFine.
+	CoarseOnly
+)
+
+var ruleNames = [...]string{"equal", "shares-label", "coarse-not-fine"}
+
+// RelationRuleNames returns the names of the rules.
+func RelationRuleNames() []string { return append([]string(nil), ruleNames[:]...) }
+
+// ParseRelationRule returns the rule of that name.
+func ParseRelationRule(name string) (RelationRule, error) {
+	k, err := spell.Index("relation", name, ruleNames[:])
+	return RelationRule(k), err
+}
+
+func (r RelationRule) String() string { return spell.Name("RelationRule", int(r), ruleNames[:]) }
+
+// MarshalText returns the rule's name.
+func (r RelationRule) MarshalText() ([]byte, error) {
+	return spell.Text("relation", int(r), ruleNames[:])
+}
+
+// UnmarshalText reads a name.
+func (r *RelationRule) UnmarshalText(text []byte) error {
+	v, err := ParseRelationRule(string(text))
+	if err == nil {
+		*r = v
+	}
+	return err
+}
+
+// SharesLabel makes a relation for samples with several labels: a label, as
+// given to Step, is an index into sets, and two samples are positives if their
+// sets have a label in common.
+func SharesLabel(sets [][]int64) func(a, b int64) Relation {
+	return func(a, b int64) Relation {
+		for _, x := range sets[a] {
+			for _, y := range sets[b] {
+				if x == y {
+					return Positive
+				}
+			}
+		}
+		return Negative
+	}
+}
+
+// CoarseNotFine makes a relation for hierarchical labels: a label, as given to
+// Step, is the fine one, and coarse gives the class above it. Samples with the
+// same coarse but different fine labels are positives, those with the same fine
+// label are neither positive nor negative, and all others are negatives.
+func CoarseNotFine(coarse func(fine int64) int64) func(a, b int64) Relation {
+	return func(a, b int64) Relation {
+		switch {
+		case a == b:
+			return Ignored
+		case coarse(a) == coarse(b):
+			return Positive
+		}
+		return Negative
+	}
+}
