@@ -9,10 +9,11 @@ import (
 
 // benchCases are the pipelines that testdata/peer_decode.py times with PIL and
 // torchvision under the same names.
-func benchCases() []struct {
+func benchCases(b *testing.B) []struct {
 	name string
 	cfg  imaging.Config
 } {
+	norm := normalization(b, "imagenet")
 	crop := imaging.Augment{CropArea: [2]float64{0.08, 1}, Flip: 0.5}
 	jitter := crop
 	jitter.Brightness, jitter.Contrast, jitter.Saturation = 0.4, 0.4, 0.4
@@ -20,12 +21,20 @@ func benchCases() []struct {
 		name string
 		cfg  imaging.Config
 	}{
-		{"resize-128", imaging.Config{Width: 128, Height: 128, Normalize: "imagenet"}},
-		{"resize-64", imaging.Config{Width: 64, Height: 64, Normalize: "imagenet"}},
-		{"crop-flip-112", imaging.Config{Width: 112, Height: 112, Normalize: "imagenet", Augment: crop}},
-		{"crop-flip-224", imaging.Config{Width: 224, Height: 224, Normalize: "imagenet", Augment: crop}},
-		{"crop-flip-jitter-224", imaging.Config{Width: 224, Height: 224, Normalize: "imagenet", Augment: jitter}},
+		{"resize-128", imaging.Config{Width: 128, Height: 128, Normalize: norm}},
+		{"resize-64", imaging.Config{Width: 64, Height: 64, Normalize: norm}},
+		{"crop-flip-112", imaging.Config{Width: 112, Height: 112, Normalize: norm, Augment: crop}},
+		{"crop-flip-224", imaging.Config{Width: 224, Height: 224, Normalize: norm, Augment: crop}},
+		{"crop-flip-jitter-224", imaging.Config{Width: 224, Height: 224, Normalize: norm, Augment: jitter}},
 	}
+}
+
+func normalization(b *testing.B, name string) imaging.Normalization {
+	n, err := imaging.ParseNormalization(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
 }
 
 // BenchmarkFromJPEG reports images per second on one core from the files of
@@ -46,15 +55,16 @@ func BenchmarkFromJPEG(b *testing.B) {
 	var im imaging.Image
 	b.Run("decode", func(b *testing.B) {
 		for i := range b.N {
-			if err := dec.Decode(&im, content[i%len(content)]); err != nil {
+			if err := dec.Decode(b.Context(), &im, content[i%len(content)]); err != nil {
 				b.Fatal(err)
 			}
 		}
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
 	})
-	for _, c := range benchCases() {
+	for _, c := range benchCases(b) {
 		b.Run(c.name, func(b *testing.B) {
-			benchPipeline(b, c.cfg, func(i int) error { return dec.Decode(&im, content[i%len(content)]) }, &im)
+			read := func(i int) error { return dec.Decode(b.Context(), &im, content[i%len(content)]) }
+			benchPipeline(b, c.cfg, read, &im)
 		})
 	}
 }
@@ -73,9 +83,9 @@ func BenchmarkFromCache(b *testing.B) {
 	}
 	var im imaging.Image
 	from := func(d *Dataset) func(i int) error {
-		return func(i int) error { return d.Source.Read(i*37%d.Len(), &im, nil) }
+		return func(i int) error { return d.Source.Read(b.Context(), i*37%d.Len(), &im, nil) }
 	}
-	for _, c := range benchCases() {
+	for _, c := range benchCases(b) {
 		b.Run(c.name, func(b *testing.B) {
 			if c.name == "resize-64" {
 				benchPipeline(b, c.cfg, from(square), &im)
@@ -90,7 +100,7 @@ func BenchmarkFromCache(b *testing.B) {
 // official archives and from a cache.
 func BenchmarkOmniglot(b *testing.B) {
 	d := open(b, refdata.Path(b, "data", "omniglot"))
-	cfg := imaging.Config{Width: 40, Height: 40, Normalize: "inverted"}
+	cfg := imaging.Config{Width: 40, Height: 40, Normalize: normalization(b, "inverted")}
 	var dec imaging.Decoder
 	var im imaging.Image
 	p, err := imaging.NewPipeline(cfg)
@@ -102,7 +112,7 @@ func BenchmarkOmniglot(b *testing.B) {
 	run := func(name string, d *Dataset) {
 		b.Run(name, func(b *testing.B) {
 			for i := range b.N {
-				if err := d.Image(i*37%d.Len(), &im, &dec); err != nil {
+				if err := d.Image(b.Context(), i*37%d.Len(), &im, &dec); err != nil {
 					b.Fatal(err)
 				}
 				p.Apply(dst, &im, nil, &scratch)

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"image"
 	"maps"
 	"path/filepath"
@@ -27,7 +28,7 @@ func (l layoutFiles) with(changes layoutFiles) layoutFiles {
 func failures(t *testing.T, good layoutFiles, cases map[string]layoutFiles) {
 	t.Helper()
 	for want, changes := range cases {
-		if _, err := Open(good.with(changes).folder(t), OpenOptions{}); err == nil ||
+		if _, err := Open(t.Context(), good.with(changes).folder(t), OpenOptions{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
@@ -101,7 +102,7 @@ func TestCars(t *testing.T) {
 		if !slices.Equal(d.ImageSplits, c.split) || !d.Disjoint {
 			t.Errorf("official split %v, want %v", d.ImageSplits, c.split)
 		}
-		cropped, err := Open(dir, OpenOptions{Crop: true})
+		cropped, err := Open(t.Context(), dir, OpenOptions{Crop: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +228,7 @@ func TestCIFAR100(t *testing.T) {
 	expect(t, d, "cifar100", "test/0 apple fruit_and_vegetables test\ntrain/0 apple fruit_and_vegetables "+
 		"train\ntrain/1 aquarium_fish fish train")
 	var im imaging.Image
-	if err := d.Image(2, &im, nil); err != nil {
+	if err := d.Image(t.Context(), 2, &im, nil); err != nil {
 		t.Fatal(err)
 	}
 	// Pixel 40 is at (8, 1): 40 % 7 = 5 above each channel's base.
@@ -309,7 +310,7 @@ func FuzzLists(f *testing.F) {
 			}
 		}
 	}
-	readers := map[string]func(tree, string, OpenOptions) (*Dataset, error){
+	readers := map[string]func(context.Context, tree, string, OpenOptions) (*Dataset, error){
 		"Ebay_train.txt Ebay_test.txt": openSOP, "list_eval_partition.txt": openInShop,
 		"classes.csv train.txt test.txt": openGrocery, "anno_train.csv anno_test.csv names.csv": openCars,
 		"cardatasettrain.csv cardatasettest.csv": openCars, "train.json val.json": openINat,
@@ -320,7 +321,7 @@ func FuzzLists(f *testing.F) {
 			for _, n := range strings.Fields(names) {
 				m[n] = []byte(text)
 			}
-			if d, err := read(m, "fuzz", OpenOptions{Crop: true}); err == nil {
+			if d, err := read(t.Context(), m, "fuzz", OpenOptions{Crop: true}); err == nil {
 				summary(t, d)
 			}
 		}
@@ -335,7 +336,7 @@ func (m memory) has(name string) bool { return m[name] != nil }
 
 func (m memory) digest(_ string, buf []byte) (string, []byte, error) { return "", buf, nil }
 
-func (m memory) walk(fn func(name, why string) error) error {
+func (m memory) walk(_ context.Context, fn func(name, why string) error) error {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if err := fn(name, ""); err != nil {
 			return err

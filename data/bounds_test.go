@@ -44,7 +44,7 @@ func TestManifestBoxes(t *testing.T) {
 		"0,0,1,": "has no area", ",0,1,1": "has no area", "0,,,": "has no area",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte("path,label,x_1,y_1,x_2,y_2\na.png,x," + box + "\n")}.folder(t)
-		d, err := Open(dir, OpenOptions{})
+		d, err := Open(t.Context(), dir, OpenOptions{})
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -61,7 +61,7 @@ func TestCUBBoxes(t *testing.T) {
 	boxes := func(line string) ([]image.Rectangle, error) {
 		l := cubFiles(t, " ")
 		l["bounding_boxes.txt"] = []byte(line + "\n")
-		d, err := Open(l.folder(t), OpenOptions{Crop: true})
+		d, err := Open(t.Context(), l.folder(t), OpenOptions{Crop: true})
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func TestCarsBounds(t *testing.T) {
 	box := func(row string) (image.Rectangle, error) {
 		l := carsCSV(t)
 		l["anno_train.csv"] = []byte(row + "\n")
-		d, err := Open(l.folder(t), OpenOptions{Crop: true})
+		d, err := Open(t.Context(), l.folder(t), OpenOptions{Crop: true})
 		if err != nil {
 			return image.Rectangle{}, err
 		}
@@ -115,7 +115,7 @@ func TestCarsBounds(t *testing.T) {
 	l := carsSingle(t)
 	l["cars_annos.mat"] = matFile(matStruct("annotations", []string{"relative_im_path", "class", "test"},
 		[]any{"car_ims/000001.png", 1, 0}), matCells("class_names", "Hummer"))
-	d, err := Open(l.folder(t), OpenOptions{Crop: true})
+	d, err := Open(t.Context(), l.folder(t), OpenOptions{Crop: true})
 	if err != nil || !d.Boxes[0].Empty() {
 		t.Fatalf("%v", err)
 	}
@@ -186,13 +186,13 @@ func TestImageBoxes(t *testing.T) {
 	d := countedPart(3, &counted{w: 8, h: 6}).Data
 	d.Boxes = []image.Rectangle{image.Rect(-3, 2, 5, 100), {}, image.Rect(8, 0, 9, 1)}
 	var im imaging.Image
-	if err := d.Image(0, &im, nil); err != nil || im.W != 5 || im.H != 4 {
+	if err := d.Image(t.Context(), 0, &im, nil); err != nil || im.W != 5 || im.H != 4 {
 		t.Errorf("%d x %d, %v", im.W, im.H, err)
 	}
-	if err := d.Image(1, &im, nil); err != nil || im.W != 8 || im.H != 6 {
+	if err := d.Image(t.Context(), 1, &im, nil); err != nil || im.W != 8 || im.H != 6 {
 		t.Errorf("%d x %d, %v", im.W, im.H, err)
 	}
-	if err := d.Image(2, &im, nil); err == nil ||
+	if err := d.Image(t.Context(), 2, &im, nil); err == nil ||
 		!strings.Contains(err.Error(), "lies outside the image of 8 x 6 pixels") {
 		t.Errorf("%v", err)
 	}
@@ -224,7 +224,7 @@ func TestCacheSides(t *testing.T) {
 	defer c.Close()
 	for i, name := range d.Names {
 		var im imaging.Image
-		if err := c.Image(i, &im, nil); err != nil || im.W != want[name][0] || im.H != want[name][1] {
+		if err := c.Image(t.Context(), i, &im, nil); err != nil || im.W != want[name][0] || im.H != want[name][1] {
 			t.Errorf("%s: %d x %d, %v", name, im.W, im.H, err)
 		}
 	}

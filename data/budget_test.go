@@ -75,7 +75,7 @@ func TestBudget(t *testing.T) {
 	sets["zip"] = filepath.Join(dir, "x.zip")
 	write(t, sets["zip"], z.Bytes())
 	for name, what := range sets {
-		_, err := Open(what, OpenOptions{})
+		_, err := Open(t.Context(), what, OpenOptions{})
 		var over *budget.Error
 		if !errors.As(err, &over) || over.Limit != limit || !strings.Contains(err.Error(), "the limit ") ||
 			!strings.Contains(err.Error(), what) {

@@ -155,10 +155,9 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 		par.For(n, 1, func(a, b int) {
 			t := tools.Get().(*packer)
 			defer tools.Put(t)
-			t.dec.Context = ctx
 			for k := a; k < b; k++ {
 				if errs[k] = ctx.Err(); errs[k] == nil {
-					errs[k] = t.load(d, lo+k, opt.Side, &images[k])
+					errs[k] = t.load(ctx, d, lo+k, opt.Side, &images[k])
 				}
 			}
 		})
@@ -185,11 +184,11 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 }
 
 // load reads sample i into out, reduced.
-func (t *packer) load(d *Dataset, i, side int, out *imaging.Image) error {
+func (t *packer) load(ctx context.Context, d *Dataset, i, side int, out *imaging.Image) error {
 	if side <= 0 {
-		return d.Image(i, out, &t.dec)
+		return d.Image(ctx, i, out, &t.dec)
 	}
-	if err := d.Image(i, &t.full, &t.dec); err != nil {
+	if err := d.Image(ctx, i, &t.full, &t.dec); err != nil {
 		return err
 	}
 	im := &t.full
@@ -231,7 +230,7 @@ func newCached(d *Dataset, file *packed.File) *cached {
 
 func (s *cached) Shape() (w, h, c int) { return s.w, s.h, s.c }
 
-func (s *cached) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
+func (s *cached) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
 	w, h, c := s.file.Shape(i)
 	if c == 0 {
 		return fmt.Errorf("%s: could not be read when the cache was made", s.d.Names[i])

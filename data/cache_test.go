@@ -33,7 +33,7 @@ func TestCache(t *testing.T) {
 	var a, b imaging.Image
 	var dec imaging.Decoder
 	for i := range d.Len() {
-		if err := errors.Join(d.Image(i, &a, &dec), c.Image(i, &b, &dec)); err != nil {
+		if err := errors.Join(d.Image(t.Context(), i, &a, &dec), c.Image(t.Context(), i, &b, &dec)); err != nil {
 			t.Fatal(err)
 		}
 		if i == 2 {
@@ -75,14 +75,14 @@ func TestCache(t *testing.T) {
 	if err != nil || calls == 0 {
 		t.Fatalf("a changed file was not noticed: %v", err)
 	}
-	if err := fresh.Image(0, &b, &dec); err != nil || b.Pix[0] != 77 {
+	if err := fresh.Image(t.Context(), 0, &b, &dec); err != nil || b.Pix[0] != 77 {
 		t.Errorf("pixel %d, %v; want that of the new file", b.Pix[0], err)
 	}
 	for _, set := range []*Dataset{c, again, fresh} {
 		if err := set.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := set.Image(0, &b, &dec); !errors.Is(err, os.ErrClosed) {
+		if err := set.Image(t.Context(), 0, &b, &dec); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestDamagedCache(t *testing.T) {
 	}
 	var im imaging.Image
 	for i := range d.Len() {
-		err := c.Image(i, &im, nil)
+		err := c.Image(t.Context(), i, &im, nil)
 		if i != 1 && err != nil {
 			t.Errorf("image %d: %v", i, err)
 		}
@@ -148,7 +148,7 @@ func TestCacheOfArchives(t *testing.T) {
 			t.Fatal(err)
 		}
 		var im imaging.Image
-		if err := c.Image(0, &im, nil); err != nil || im.Pix[0] != content {
+		if err := c.Image(t.Context(), 0, &im, nil); err != nil || im.Pix[0] != content {
 			t.Errorf("%v %v", im.Pix, err)
 		}
 		if err := c.Close(); err != nil {
@@ -183,7 +183,7 @@ func TestSelectedCache(t *testing.T) {
 func TestCacheOfBoxes(t *testing.T) {
 	l := cubFiles(t, " ")
 	l["bounding_boxes.txt"] = []byte("1 1 2 3 4\n2 0 0 8 8\n3 2 2 5 5\n4 0 0 4 4\n")
-	d, err := Open(l.folder(t), OpenOptions{Crop: true})
+	d, err := Open(t.Context(), l.folder(t), OpenOptions{Crop: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestCacheOfBoxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var im imaging.Image
-	if err := c.Image(0, &im, nil); err != nil || im.W != 3 || im.H != 4 || c.Boxes != nil {
+	if err := c.Image(t.Context(), 0, &im, nil); err != nil || im.W != 3 || im.H != 4 || c.Boxes != nil {
 		t.Errorf("%d x %d %v", im.W, im.H, err)
 	}
 }
@@ -214,10 +214,11 @@ func TestCacheOfCorruptFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var im imaging.Image
-	if err := c.Image(1, &im, nil); err == nil || !strings.Contains(err.Error(), "b.jpg: could not be read") {
+	err = c.Image(t.Context(), 1, &im, nil)
+	if err == nil || !strings.Contains(err.Error(), "b.jpg: could not be read") {
 		t.Errorf("%v", err)
 	}
-	if err := c.Image(0, &im, nil); err != nil {
+	if err := c.Image(t.Context(), 0, &im, nil); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

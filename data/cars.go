@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -40,7 +41,7 @@ func carsForms() []carsForm {
 	}
 }
 
-func isCars(t tree) bool {
+func isCars(_ context.Context, t tree) bool {
 	return slices.ContainsFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
 }
 
@@ -49,7 +50,7 @@ func isCars(t tree) bool {
 // circulate (anno_train.csv, anno_test.csv and names.csv without headers;
 // cardatasettrain.csv and cardatasettest.csv with them). The official split here
 // is the metric-learning one: classes 1-98 train, 99-196 test.
-func openCars(t tree, name string, opt OpenOptions) (*Dataset, error) {
+func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	form := slices.IndexFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
 	cars, classes, err := carsForms()[form].read(t)
 	if err != nil {

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"path"
 
@@ -15,12 +16,12 @@ const (
 	cifarRecord = 2 + 3*cifarPlane
 )
 
-func isCIFAR100(t tree) bool { return t.has("train.bin") && t.has("test.bin") }
+func isCIFAR100(_ context.Context, t tree) bool { return t.has("train.bin") && t.has("test.bin") }
 
 // openCIFAR100 reads the binary version of CIFAR-100, whose train.bin and
 // test.bin have both levels of labels; the coarse one is used to train. Names
 // are taken from fine_label_names.txt and coarse_label_names.txt if present.
-func openCIFAR100(t tree, name string, _ OpenOptions) (*Dataset, error) {
+func openCIFAR100(_ context.Context, t tree, name string, _ OpenOptions) (*Dataset, error) {
 	source := &pixels{w: cifarSide, h: cifarSide, c: 3}
 	d := &Dataset{Name: name, Layout: "cifar100", Source: source}
 	var coarse, fine []int64

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"path"
@@ -9,14 +10,16 @@ import (
 	"strings"
 )
 
-func isCUB(t tree) bool { return t.has("images.txt") && t.has("image_class_labels.txt") }
+func isCUB(_ context.Context, t tree) bool {
+	return t.has("images.txt") && t.has("image_class_labels.txt")
+}
 
 // openCUB reads the layout of CUB-200-2011: images.txt, image_class_labels.txt,
 // classes.txt and images/, with optional train_test_split.txt and
 // bounding_boxes.txt. Fields are separated by blanks, in some redistributions by
 // ", ". The official split is the metric-learning one: the first half of the
 // classes trains, the second tests.
-func openCUB(t tree, name string, opt OpenOptions) (*Dataset, error) {
+func openCUB(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	images, err := readPairs(t, "images.txt")
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"io"
@@ -58,7 +59,7 @@ type Source interface {
 	Shape() (w, h, c int)
 	// Read decodes sample i into dst. dec holds the calling goroutine's
 	// buffers and the limits to respect. Errors name the file.
-	Read(i int, dst *imaging.Image, dec *imaging.Decoder) error
+	Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error
 }
 
 // Split is the set of roles of a sample.
@@ -106,8 +107,8 @@ func (d *Dataset) Close() error {
 }
 
 // Image reads sample i, cut to its box if the set has boxes. See Source.Read.
-func (d *Dataset) Image(i int, dst *imaging.Image, dec *imaging.Decoder) error {
-	if err := d.Source.Read(i, dst, dec); err != nil {
+func (d *Dataset) Image(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
+	if err := d.Source.Read(ctx, i, dst, dec); err != nil {
 		return err
 	}
 	if d.Boxes != nil && !d.Boxes[i].Empty() {

@@ -15,14 +15,14 @@ import (
 
 // featureFiles are the extensions of files that hold ready features. CSV files
 // are manifests to Open.
-var featureFiles = []string{".npy", ".npz", ".safetensors", ".parquet"}
+func featureFiles() []string { return []string{".npy", ".npz", ".safetensors", ".parquet"} }
 
-// IsFeatures reports whether path names a file of ready features.
-func IsFeatures(path string) bool {
-	return slices.Contains(featureFiles, strings.ToLower(filepath.Ext(path)))
+// isFeatures reports whether path names a file of ready features.
+func isFeatures(path string) bool {
+	return slices.Contains(featureFiles(), strings.ToLower(filepath.Ext(path)))
 }
 
-// OpenFeatures reads a set of ready features, one row per sample, and their
+// openFeatures reads a set of ready features, one row per sample, and their
 // labels. labels is a file that embedding.Read knows; if it is empty, the labels
 // are in the file of features or in one beside it: NAME.labels.csv or .npy,
 // labels.csv or labels.npy. Formats beyond those of package embedding, such as
@@ -30,8 +30,7 @@ func IsFeatures(path string) bool {
 //
 // The column "fine", or else "label", or else the only one, is scored; "coarse",
 // where it exists, trains; "split" holds train, test, query, gallery or val.
-func OpenFeatures(path, labels string, formats ...embedding.Format) (*Dataset, error) {
-	files := embedding.Formats(formats)
+func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error) {
 	t, err := files.Read(path)
 	if err != nil {
 		return nil, err

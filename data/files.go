@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,14 +26,14 @@ type file struct {
 
 func (f *files) Shape() (w, h, c int) { return f.w, f.h, f.c }
 
-func (f *files) Read(i int, dst *imaging.Image, dec *imaging.Decoder) error {
+func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	at := f.list[i]
 	content, err := at.tree.read(at.name, dec.Buffer)
 	if err != nil {
 		return err
 	}
 	dec.Buffer = content
-	if err := dec.Decode(dst, content); err != nil {
+	if err := dec.Decode(ctx, dst, content); err != nil {
 		return fmt.Errorf("%s: %w", path.Join(at.tree.where(), at.name), err)
 	}
 	return nil

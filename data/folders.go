@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -28,11 +29,11 @@ func splitFolder(name string) (Split, bool) {
 // and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
 // gallery or not. Where the depths differ the class is the whole path of the
 // folder. With both levels the coarse class is the one to train with.
-func openFolders(t tree, name string, opt OpenOptions) (*Dataset, error) {
+func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	var names []string
 	loose := 0
 	var left []LeftOut
-	err := t.walk(func(file, why string) error {
+	err := t.walk(ctx, func(file, why string) error {
 		switch {
 		case why != "":
 			left = countLeftOut(left, why, file)

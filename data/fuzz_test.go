@@ -38,7 +38,7 @@ func FuzzCars(f *testing.F) {
 			{"cars_annos.mat": annotations},
 			{"cars_train_annos.mat": annotations, "cars_test_annos_withlabels.mat": test, "cars_meta.mat": annotations},
 		} {
-			d, err := openCars(m, "fuzz", OpenOptions{Crop: true})
+			d, err := openCars(t.Context(), m, "fuzz", OpenOptions{Crop: true})
 			if err != nil {
 				continue
 			}
@@ -57,7 +57,7 @@ func FuzzCIFAR(f *testing.F) {
 	f.Add(l["train.bin"], l["test.bin"], l["fine_label_names.txt"], l["coarse_label_names.txt"])
 	f.Add(l["test.bin"][:3073], []byte{}, []byte("a\n\nb"), []byte("\r\n"))
 	f.Fuzz(func(t *testing.T, train, test, fine, coarse []byte) {
-		d, err := openCIFAR100(memory{"train.bin": train, "test.bin": test, "fine_label_names.txt": fine,
+		d, err := openCIFAR100(t.Context(), memory{"train.bin": train, "test.bin": test, "fine_label_names.txt": fine,
 			"coarse_label_names.txt": coarse}, "fuzz", OpenOptions{})
 		if err != nil {
 			return
@@ -67,7 +67,7 @@ func FuzzCIFAR(f *testing.F) {
 			t.Fatalf("%d records of %d bytes", d.Len(), len(train)+len(test))
 		}
 		var im imaging.Image
-		if err := d.Image(d.Len()-1, &im, nil); err != nil || im.Pix[len(im.Pix)-1] != test[len(test)-1] {
+		if err := d.Image(t.Context(), d.Len()-1, &im, nil); err != nil || im.Pix[len(im.Pix)-1] != test[len(test)-1] {
 			t.Fatalf("the last pixel: %v", err)
 		}
 	})
@@ -83,10 +83,10 @@ func FuzzOmniglot(f *testing.F) {
 		for name := range strings.Lines(names) {
 			m[strings.TrimSuffix(name, "\n")] = []byte("x")
 		}
-		if !isOmniglot(m) {
+		if !isOmniglot(t.Context(), m) {
 			return
 		}
-		if d, err := openOmniglot(m, "fuzz", OpenOptions{}); err == nil {
+		if d, err := openOmniglot(t.Context(), m, "fuzz", OpenOptions{}); err == nil {
 			sound(t, d)
 		}
 	})

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,7 +130,7 @@ func (p *pixels) add(pix []uint8) {
 
 func (p *pixels) Shape() (w, h, c int) { return p.w, p.h, p.c }
 
-func (p *pixels) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
+func (p *pixels) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
 	k := len(p.starts) - 1
 	for p.starts[k] > i {
 		k--

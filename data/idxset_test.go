@@ -14,7 +14,7 @@ import (
 func TestOpenIdx(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "Tiny")
 	writeIdx(t, dir, []byte{7, 2, 7}, []byte{2, 9})
-	d, err := Open(dir, OpenOptions{})
+	d, err := Open(t.Context(), dir, OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestOpenIdx(t *testing.T) {
 		t.Errorf("%v", d.Splits)
 	}
 	var im imaging.Image
-	if err := d.Image(4, &im, nil); err != nil {
+	if err := d.Image(t.Context(), 4, &im, nil); err != nil {
 		t.Fatal(err)
 	}
 	if im.W != 3 || im.H != 2 || im.C != 1 || !slices.Equal(im.Pix, []uint8{110, 111, 112, 113, 114, 115}) {
@@ -68,7 +68,7 @@ func TestOpenIdxErrors(t *testing.T) {
 		} else {
 			write(t, path, c.content)
 		}
-		_, err := Open(dir, OpenOptions{})
+		_, err := Open(t.Context(), dir, OpenOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v; want %q and the folder", name, err, c.want)
 		}
@@ -76,7 +76,7 @@ func TestOpenIdxErrors(t *testing.T) {
 }
 
 func TestOpenRealMNIST(t *testing.T) {
-	d, err := Open("mnist", OpenOptions{Home: filepath.Dir(refdata.Path(t, "data", "mnist"))})
+	d, err := Open(t.Context(), "mnist", OpenOptions{Home: filepath.Dir(refdata.Path(t, "data", "mnist"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestIdxWithoutImages(t *testing.T) {
 			n *= d
 		}
 		write(t, filepath.Join(dir, "train-images-idx3-ubyte"), idxBytes(dims, make([]byte, n)))
-		if _, err := Open(dir, OpenOptions{}); err == nil ||
+		if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil ||
 			!strings.Contains(err.Error(), "images need three, none of them 0") {
 			t.Errorf("%v: %v", dims, err)
 		}
@@ -195,7 +195,8 @@ func TestPixels(t *testing.T) {
 		}
 		for i := range 6 {
 			var im imaging.Image
-			if err := p.Read(i, &im, nil); err != nil || im.W != 2 || im.H != 3 || im.C != c || len(im.Pix) != 6*c ||
+			err := p.Read(t.Context(), i, &im, nil)
+			if err != nil || im.W != 2 || im.H != 3 || im.C != c || len(im.Pix) != 6*c ||
 				im.Pix[0] != byte(6*c*i) || im.Pix[6*c-1] != byte(6*c*i+6*c-1) {
 				t.Errorf("image %d of %d channels: %v %v", i, c, im, err)
 			}

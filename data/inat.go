@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -10,11 +11,11 @@ import (
 
 // inatFiles finds the annotations at the top of t: one .json file whose name
 // starts with "train", and one with "val" or "test".
-func inatFiles(t tree) (train, test string) {
+func inatFiles(ctx context.Context, t tree) (train, test string) {
 	var names []string
 	if f, ok := t.(folder); ok {
 		names = f.top()
-	} else if err := t.walk(func(name, _ string) error { names = append(names, name); return nil }); err != nil {
+	} else if err := t.walk(ctx, func(name, _ string) error { names = append(names, name); return nil }); err != nil {
 		return "", ""
 	}
 	slices.Sort(names)
@@ -32,8 +33,8 @@ func inatFiles(t tree) (train, test string) {
 	return train, test
 }
 
-func isINat(t tree) bool {
-	train, test := inatFiles(t)
+func isINat(ctx context.Context, t tree) bool {
+	train, test := inatFiles(ctx, t)
 	return train != "" && test != ""
 }
 
@@ -57,8 +58,8 @@ type inatJSON struct {
 // openINat reads iNaturalist's layout: a train and a val (or test) file of JSON
 // with images, annotations and categories. Fine is the species, which is used to
 // train, coarse the supercategory where there is one.
-func openINat(t tree, name string, opt OpenOptions) (*Dataset, error) {
-	trainFile, testFile := inatFiles(t)
+func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
+	trainFile, testFile := inatFiles(ctx, t)
 	b := newBuilder("inat", name, opt)
 	d := b.d
 	var species []int64

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -12,13 +13,13 @@ func inshopLists() []string {
 	return []string{"list_eval_partition.txt", "Eval/list_eval_partition.txt"}
 }
 
-func isInShop(t tree) bool { return slices.ContainsFunc(inshopLists(), t.has) }
+func isInShop(_ context.Context, t tree) bool { return slices.ContainsFunc(inshopLists(), t.has) }
 
 // openInShop reads DeepFashion's In-Shop retrieval: list_eval_partition.txt has
 // the number of images, a header, and rows "image item train|query|gallery".
 // Fine is the item, which the papers train on; coarse the kind of clothes, two
 // folders of the image's path.
-func openInShop(t tree, name string, opt OpenOptions) (*Dataset, error) {
+func openInShop(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	list := inshopLists()[slices.IndexFunc(inshopLists(), t.has)]
 	text, err := readText(t, list)
 	if err != nil {

@@ -79,7 +79,7 @@ func (l layoutFiles) zip(t testing.TB) []byte {
 
 func open(t testing.TB, path string) *Dataset {
 	t.Helper()
-	d, err := Open(path, OpenOptions{})
+	d, err := Open(t.Context(), path, OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func readable(t *testing.T, d *Dataset) {
 	var im imaging.Image
 	var dec imaging.Decoder
 	for i := range d.Len() {
-		if err := d.Image(i, &im, &dec); err != nil {
+		if err := d.Image(t.Context(), i, &im, &dec); err != nil {
 			t.Error(err)
 		}
 	}
@@ -175,7 +175,7 @@ Tibetan/character10/0004_01.png Tibetan/character10 Tibetan test`
 	expect(t, d, "omniglot", want)
 
 	both["images_background/Greek/stray.png"] = picture(t, 5, 5, 1)
-	if _, err := Open(both.folder(t), OpenOptions{}); err == nil ||
+	if _, err := Open(t.Context(), both.folder(t), OpenOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "stray.png is not at ALPHABET/CHARACTER/FILE") {
 		t.Errorf("%v", err)
 	}
@@ -205,7 +205,8 @@ func TestRealOmniglot(t *testing.T) {
 		t.Errorf("%d to train, %d to test", s.Train.Len(), s.Query.Len())
 	}
 	var im imaging.Image
-	if err := d.Image(20000, &im, new(imaging.Decoder)); err != nil || im.W != 105 || im.H != 105 || im.C != 1 {
+	err = d.Image(t.Context(), 20000, &im, new(imaging.Decoder))
+	if err != nil || im.W != 105 || im.H != 105 || im.C != 1 {
 		t.Errorf("%v %v", im, err)
 	}
 }
@@ -248,15 +249,15 @@ images/010.Wren/d.jpg 010.Wren test`
 		t.Errorf("called %q", d.Name)
 	}
 
-	d, err := Open(cubFiles(t, " ").folder(t), OpenOptions{Crop: true})
+	d, err := Open(t.Context(), cubFiles(t, " ").folder(t), OpenOptions{Crop: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var im imaging.Image
-	if err := d.Image(0, &im, new(imaging.Decoder)); err != nil || im.W != 3 || im.H != 4 {
+	if err := d.Image(t.Context(), 0, &im, new(imaging.Decoder)); err != nil || im.W != 3 || im.H != 4 {
 		t.Errorf("cropped to %d x %d, %v", im.W, im.H, err)
 	}
-	if err := d.Image(2, &im, new(imaging.Decoder)); err == nil ||
+	if err := d.Image(t.Context(), 2, &im, new(imaging.Decoder)); err == nil ||
 		!strings.Contains(err.Error(), "outside the image of 8 x 8") {
 		t.Errorf("%v", err)
 	}
@@ -272,13 +273,13 @@ func TestCUBErrors(t *testing.T) {
 	} {
 		l := cubFiles(t, " ")
 		l[change.file] = []byte(change.content)
-		if _, err := Open(l.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), l.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
 	l := cubFiles(t, " ")
 	l["bounding_boxes.txt"] = []byte("1 1 2 3\n")
-	if _, err := Open(l.folder(t), OpenOptions{Crop: true}); err == nil ||
+	if _, err := Open(t.Context(), l.folder(t), OpenOptions{Crop: true}); err == nil ||
 		!strings.Contains(err.Error(), "bounding_boxes.txt:1") {
 		t.Errorf("%v", err)
 	}
@@ -307,7 +308,7 @@ func TestRealCUB100(t *testing.T) {
 	var im imaging.Image
 	var dec imaging.Decoder
 	for i := 0; i < d.Len(); i += 97 {
-		if err := d.Image(i, &im, &dec); err != nil || im.C != 3 {
+		if err := d.Image(t.Context(), i, &im, &dec); err != nil || im.C != 3 {
 			t.Errorf("%s: %v", d.Names[i], err)
 		}
 	}
@@ -355,7 +356,7 @@ func TestFolders(t *testing.T) {
 		"2 images and no folders":       files("1.png", "2.png"),
 		"not a data set of a known lay": files(),
 	} {
-		if _, err := Open(l.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), l.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
@@ -416,7 +417,7 @@ func TestManifest(t *testing.T) {
 			"im/1.png 7 even train\nim/2,b.png 11 odd query\nim/3.png 11 odd gallery\nim/3.png 5 odd none")
 		readable(t, d)
 		var im imaging.Image
-		if err := d.Image(1, &im, new(imaging.Decoder)); err != nil || im.W != 3 || im.H != 6 {
+		if err := d.Image(t.Context(), 1, &im, new(imaging.Decoder)); err != nil || im.W != 3 || im.H != 6 {
 			t.Errorf("box: %d x %d %v", im.W, im.H, err)
 		}
 		c, _ := d.Column("fine")
@@ -467,7 +468,7 @@ func TestManifestErrors(t *testing.T) {
 		"coarse is empty":                  "path,label,coarse\na,b,\n",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte(text)}.folder(t)
-		if _, err := Open(dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "manifest.csv") {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
@@ -487,7 +488,8 @@ func TestOpenNothing(t *testing.T) {
 		if filepath.IsAbs(what) {
 			write(t, what, []byte("hello"))
 		}
-		if _, err := Open(what, OpenOptions{Home: home}); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Open(t.Context(), what, OpenOptions{Home: home})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", what, err, want)
 		}
 	}
@@ -497,7 +499,8 @@ func TestZipEscapes(t *testing.T) {
 	for _, name := range []string{"../../etc/x.png", "/etc/x.png", `a\..\..\x.png`} {
 		path := filepath.Join(t.TempDir(), "evil.zip")
 		write(t, path, layoutFiles{name: []byte("x"), "a/b.png": []byte("y")}.zip(t))
-		if _, err := Open(path, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "outside the archive") &&
+		_, err := Open(t.Context(), path, OpenOptions{})
+		if err == nil || !strings.Contains(err.Error(), "outside the archive") &&
 			!strings.Contains(err.Error(), "insecure") {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -510,7 +513,7 @@ func FuzzManifest(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		write(t, filepath.Join(dir, "manifest.csv"), []byte(text))
-		if d, err := Open(dir, OpenOptions{}); err == nil {
+		if d, err := Open(t.Context(), dir, OpenOptions{}); err == nil {
 			summary(t, d)
 		}
 	})
@@ -525,7 +528,7 @@ func FuzzCUB(f *testing.F) {
 			"classes.txt": classes, "train_test_split.txt": split, "bounding_boxes.txt": boxes} {
 			write(t, filepath.Join(dir, name), []byte(text))
 		}
-		if d, err := Open(dir, OpenOptions{Crop: true}); err == nil {
+		if d, err := Open(t.Context(), dir, OpenOptions{Crop: true}); err == nil {
 			summary(t, d)
 		}
 	})
@@ -536,13 +539,13 @@ func FuzzZip(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "x.zip")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		write(t, path, b)
-		d, err := Open(path, OpenOptions{})
+		d, err := Open(t.Context(), path, OpenOptions{})
 		if err != nil {
 			return
 		}
 		var im imaging.Image
 		for i := range min(d.Len(), 3) {
-			if err := d.Image(i, &im, new(imaging.Decoder)); err == nil && len(im.Pix) == 0 {
+			if err := d.Image(t.Context(), i, &im, new(imaging.Decoder)); err == nil && len(im.Pix) == 0 {
 				t.Fatal("empty image without an error")
 			}
 		}

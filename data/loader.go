@@ -282,7 +282,6 @@ func (s *Stream) work(jobs <-chan job) {
 		scratch imaging.Scratch
 		im      imaging.Image
 	)
-	dec.Context = s.ctx
 	for j := range jobs {
 		for k := j.lo; k < j.hi; k++ {
 			if err := s.ctx.Err(); err != nil {
@@ -305,7 +304,7 @@ func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder,
 			err = fmt.Errorf("%s: internal error while reading the image: %v", d.Names[i], r)
 		}
 	}()
-	if err := d.Image(i, im, dec); err != nil {
+	if err := d.Image(s.ctx, i, im, dec); err != nil {
 		return err
 	}
 	if h, w, _ := l.pipeline.Shape(im.W, im.H, l.c); h != l.h || w != l.w {

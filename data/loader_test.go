@@ -27,7 +27,7 @@ type counted struct {
 
 func (s *counted) Shape() (w, h, c int) { return s.w, s.h, max(0, cmp.Or(s.c, 1)) }
 
-func (s *counted) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
+func (s *counted) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
 	if err := s.fail[i]; err != nil {
 		return err
 	}
@@ -266,9 +266,9 @@ func TestSampleSeedsDiffer(t *testing.T) {
 // slow is a Source whose images take until the context ends.
 type slow struct{ counted }
 
-func (s *slow) Read(i int, _ *imaging.Image, dec *imaging.Decoder) error {
-	<-dec.Context.Done()
-	return dec.Context.Err()
+func (s *slow) Read(ctx context.Context, i int, _ *imaging.Image, _ *imaging.Decoder) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // A loader that waits for images ends with its context, and with Close.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,7 @@ func officialZip(t tree, half string) (path string, ok bool) {
 
 // omniglotTree finds one half as the official zip archive or as a folder of t.
 // It returns nil where there is neither.
-func omniglotTree(t tree, half string) (tree, error) {
+func omniglotTree(ctx context.Context, t tree, half string) (tree, error) {
 	if path, ok := officialZip(t, half); ok {
 		z, err := openZip(path)
 		if err != nil {
@@ -31,29 +32,29 @@ func omniglotTree(t tree, half string) (tree, error) {
 		}
 		return subtree{z, half}, nil
 	}
-	if s := (subtree{t, half}); !empty(s) {
+	if s := (subtree{t, half}); !empty(ctx, s) {
 		return s, nil
 	}
 	return nil, nil
 }
 
 // empty reports that there is no file in t, or no t.
-func empty(t tree) bool {
+func empty(ctx context.Context, t tree) bool {
 	found := false
-	err := t.walk(func(string, string) error { found = true; return errStop })
+	err := t.walk(ctx, func(string, string) error { found = true; return errStop })
 	return !found && !errors.Is(err, fs.ErrPermission)
 }
 
-func isOmniglot(t tree) bool {
+func isOmniglot(ctx context.Context, t tree) bool {
 	return slices.ContainsFunc(omniglotHalves(), func(half string) bool {
 		_, zipped := officialZip(t, half)
-		return zipped || !empty(subtree{t, half})
+		return zipped || !empty(ctx, subtree{t, half})
 	})
 }
 
 // openOmniglot reads ALPHABET/characterNN/FILE.png of both halves. Coarse is the
 // alphabet, which the papers train on, fine the letter.
-func openOmniglot(t tree, name string, opt OpenOptions) (*Dataset, error) {
+func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	b := newBuilder("omniglot", name, opt)
 	ok := false
 	defer func() {
@@ -63,7 +64,7 @@ func openOmniglot(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	}()
 	var alphabets, letters []string
 	for i, half := range omniglotHalves() {
-		s, err := omniglotTree(t, half)
+		s, err := omniglotTree(ctx, t, half)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +72,7 @@ func openOmniglot(t tree, name string, opt OpenOptions) (*Dataset, error) {
 			continue
 		}
 		before := len(letters)
-		err = s.walk(func(file, why string) error {
+		err = s.walk(ctx, func(file, why string) error {
 			if why == "" && !isImageName(file) {
 				why = notAnImage(file)
 			}
@@ -104,7 +105,7 @@ func openOmniglot(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	d.Coarse, d.Fine, d.Train = "alphabet", "letter", "alphabet"
 	d.Disjoint = true
 	var first imaging.Image
-	if err := b.files.Read(0, &first, new(imaging.Decoder)); err == nil {
+	if err := b.files.Read(ctx, 0, &first, new(imaging.Decoder)); err == nil {
 		b.files.w, b.files.h, b.files.c = first.W, first.H, 1
 	}
 	ok = true

@@ -1,12 +1,15 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // DebianHome is where Debian's dataset-* packages install.
@@ -16,6 +19,12 @@ const DebianHome = "/usr/share/datasets"
 type OpenOptions struct {
 	// Home is the folder that holds data sets by name; see Home.
 	Home string
+	// Labels is the file with the labels of ready features; "" looks for them in
+	// the file of features or beside it.
+	Labels string
+	// Formats are those that files of features and labels may have beside the ones
+	// of package embedding: parquet.Format{} of embedding/parquet, say.
+	Formats []embedding.Format
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.
 	Crop bool
@@ -27,14 +36,23 @@ type OpenOptions struct {
 
 // Open finds a data set and reads its list of samples. what is the name of a
 // set in the data folder (or installed by a Debian package), or a path: a
-// folder, a .zip archive, or a CSV manifest. Errors say what was looked for and
-// where, or name the file and line at fault. Archives stay open until
-// Dataset.Close.
-func Open(what string, opt OpenOptions) (*Dataset, error) {
+// folder, a .zip archive, a CSV manifest, or a file of ready features (.npy, .npz
+// or .safetensors). Errors say what was looked for and where, or name the
+// file and line at fault; so is ctx.Err(), wrapped, if ctx ends first.
+//
+// Archives stay open until Dataset.Close.
+func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
 	}
-	d, err := openPath(what, opt)
+	if isFeatures(what) {
+		return openFeatures(what, opt.Labels, opt.Formats)
+	}
+	if opt.Labels != "" {
+		return nil, fmt.Errorf("the file of labels %s goes with a file of features (%s), and %s is none", opt.Labels,
+			strings.Join(featureFiles(), ", "), what)
+	}
+	d, err := openPath(ctx, what, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +63,7 @@ func Open(what string, opt OpenOptions) (*Dataset, error) {
 	return d, nil
 }
 
-func openPath(what string, opt OpenOptions) (*Dataset, error) {
+func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	path, name, err := locate(what, opt.Home)
 	if err != nil {
 		return nil, err
@@ -61,7 +79,7 @@ func openPath(what string, opt OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openLayout(t, name, opt)
+	d, err := openLayout(ctx, t, name, opt)
 	if err != nil {
 		closeTree(t)
 	}
@@ -103,16 +121,16 @@ func locate(what, home string) (path, name string, err error) {
 // layout recognises and reads one way of storing a set.
 type layout struct {
 	name string
-	is   func(tree) bool
-	open func(t tree, name string, opt OpenOptions) (*Dataset, error)
+	is   func(ctx context.Context, t tree) bool
+	open func(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error)
 }
 
 // layouts lists the layouts with marks of their own; what is none of them is
 // read as folders of images.
 func layouts() []layout {
 	return []layout{
-		{"manifest", func(t tree) bool { return t.has(manifestName) },
-			func(t tree, name string, opt OpenOptions) (*Dataset, error) {
+		{"manifest", func(_ context.Context, t tree) bool { return t.has(manifestName) },
+			func(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 				return openManifest(t, manifestName, name, opt)
 			}},
 		{"omniglot", isOmniglot, openOmniglot},
@@ -128,36 +146,36 @@ func layouts() []layout {
 
 // openLayout tries t itself, then the one folder that everything in t is in, and
 // the one archive that a folder holds.
-func openLayout(t tree, name string, opt OpenOptions) (*Dataset, error) {
+func openLayout(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	for _, l := range layouts() {
-		if l.is(t) {
-			return l.open(t, name, opt)
+		if l.is(ctx, t) {
+			return l.open(ctx, t, name, opt)
 		}
 	}
-	if inner, ok := soleFolder(t); ok {
+	if inner, ok := soleFolder(ctx, t); ok {
 		s := subtree{t, inner}
 		for _, l := range layouts() {
-			if l.is(s) {
-				return l.open(s, name, opt)
+			if l.is(ctx, s) {
+				return l.open(ctx, s, name, opt)
 			}
 		}
 	}
-	if zip, ok := soleZip(t); ok {
+	if zip, ok := soleZip(ctx, t); ok {
 		inner, err := openZip(zip)
 		if err != nil {
 			return nil, err
 		}
-		d, err := openLayout(inner, name, opt)
+		d, err := openLayout(ctx, inner, name, opt)
 		if err != nil {
 			inner.Close()
 		}
 		return d, err
 	}
-	return openFolders(t, name, opt)
+	return openFolders(ctx, t, name, opt)
 }
 
 // soleZip finds the only zip archive at the top of a folder without images.
-func soleZip(t tree) (string, bool) {
+func soleZip(ctx context.Context, t tree) (string, bool) {
 	f, ok := t.(folder)
 	if !ok {
 		return "", false
@@ -167,7 +185,7 @@ func soleZip(t tree) (string, bool) {
 		return "", false
 	}
 	images := false
-	err = t.walk(func(name, _ string) error {
+	err = t.walk(ctx, func(name, _ string) error {
 		if isImageName(name) {
 			images = true
 			return errStop

@@ -50,13 +50,13 @@ func TestOutside(t *testing.T) {
 			continue // all names of CUB are below images/
 		}
 		dir := l.folder(t)
-		_, err := Open(dir, OpenOptions{})
+		_, err := Open(t.Context(), dir, OpenOptions{})
 		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, filepath.FromSlash(where))+": ") ||
 			!strings.Contains(err.Error(), secret+" leads outside") ||
 			!strings.Contains(err.Error(), "--allow-outside (data.outside: true)") {
 			t.Errorf("%s: %v", where, err)
 		}
-		d, err := Open(dir, OpenOptions{Outside: true})
+		d, err := Open(t.Context(), dir, OpenOptions{Outside: true})
 		if err != nil {
 			t.Errorf("%s, allowed: %v", where, err)
 			continue
@@ -65,7 +65,7 @@ func TestOutside(t *testing.T) {
 		for i, name := range d.Names {
 			if name == filepath.ToSlash(secret) {
 				var im imaging.Image
-				err := d.Image(i, &im, new(imaging.Decoder))
+				err := d.Image(t.Context(), i, &im, new(imaging.Decoder))
 				found = err == nil && im.W == 3 && im.Pix[0] == 77
 			}
 		}
@@ -81,22 +81,22 @@ func TestOutside(t *testing.T) {
 			for _, allowed := range []bool{false, true} {
 				path := filepath.Join(t.TempDir(), "set.zip")
 				write(t, path, l.zip(t))
-				if _, err := Open(path, OpenOptions{Outside: allowed}); err == nil ||
+				if _, err := Open(t.Context(), path, OpenOptions{Outside: allowed}); err == nil ||
 					!strings.Contains(err.Error(), "leads outside the archive "+path) {
 					t.Errorf("%s names %s: %v", where, out, err)
 				}
 				// An archive within a folder is one too, and so is a folder in it.
-				if _, err := Open(filepath.Dir(path), OpenOptions{Outside: allowed}); err == nil ||
+				if _, err := Open(t.Context(), filepath.Dir(path), OpenOptions{Outside: allowed}); err == nil ||
 					!strings.Contains(err.Error(), "leads outside the archive") {
 					t.Errorf("%s names %s: %v", where, out, err)
 				}
 				write(t, path, wrap("inner", l).zip(t))
-				if _, err := Open(path, OpenOptions{Outside: allowed}); err == nil ||
+				if _, err := Open(t.Context(), path, OpenOptions{Outside: allowed}); err == nil ||
 					!strings.Contains(err.Error(), "leads outside the archive "+path+"/inner") {
 					t.Errorf("%s names %s: %v", where, out, err)
 				}
 			}
-			if _, err := Open(l.folder(t), OpenOptions{}); err == nil ||
+			if _, err := Open(t.Context(), l.folder(t), OpenOptions{}); err == nil ||
 				!strings.Contains(err.Error(), "leads outside") {
 				t.Errorf("%s names %s: %v", where, out, err)
 			}
@@ -111,11 +111,11 @@ func TestOutsideByDots(t *testing.T) {
 	write(t, filepath.Join(base, "set", "list.csv"),
 		[]byte("path,label\nsub/../a.png,x\n./a.png,x\n../store/b.png,y\n"))
 	what := filepath.Join(base, "set", "list.csv")
-	if _, err := Open(what, OpenOptions{}); err == nil ||
+	if _, err := Open(t.Context(), what, OpenOptions{}); err == nil ||
 		!strings.Contains(err.Error(), what+":4: ../store/b.png leads outside "+filepath.Join(base, "set")+",") {
 		t.Errorf("%v", err)
 	}
-	d, err := Open(what, OpenOptions{Outside: true})
+	d, err := Open(t.Context(), what, OpenOptions{Outside: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,8 @@ func TestIllegibleNames(t *testing.T) {
 			if what == "inat" {
 				says = `class "a\n" of column species (tv/b.png)`
 			}
-			if _, err := Open(l.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), says) {
+			_, err := Open(t.Context(), l.folder(t), OpenOptions{})
+			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s %q: %v; want %s", what, c.name, err, says)
 			}
 		}
@@ -193,7 +194,7 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	// A folder without any image says what was in it.
-	if _, err := Open(layoutFiles{"a/1.heic": {}}.folder(t), OpenOptions{}); err == nil ||
+	if _, err := Open(t.Context(), layoutFiles{"a/1.heic": {}}.folder(t), OpenOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "no images in class folders; left out 1: .heic images cannot be read") {
 		t.Errorf("%v", err)
 	}

@@ -1,17 +1,18 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strings"
 )
 
-func isSOP(t tree) bool { return t.has("Ebay_train.txt") && t.has("Ebay_test.txt") }
+func isSOP(_ context.Context, t tree) bool { return t.has("Ebay_train.txt") && t.has("Ebay_test.txt") }
 
 // openSOP reads Stanford Online Products: Ebay_train.txt and Ebay_test.txt, each
 // a header and rows "image_id class_id super_class_id path". Fine is the
 // product, which the papers train on; coarse the kind of product.
-func openSOP(t tree, name string, opt OpenOptions) (*Dataset, error) {
+func openSOP(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	b := newBuilder("sop", name, opt)
 	d := b.d
 	var products []int64

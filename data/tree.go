@@ -3,6 +3,7 @@ package data
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -28,8 +29,9 @@ type tree interface {
 	// has reports whether there is a regular file of that name.
 	has(name string) bool
 	// walk calls fn for every file, in an order that depends on the names
-	// alone. why says why one cannot be read, and is empty for all others.
-	walk(fn func(name, why string) error) error
+	// alone, until ctx ends. why says why one cannot be read, and is empty for all
+	// others.
+	walk(ctx context.Context, fn func(name, why string) error) error
 	// read returns a file's content, appended to buf[:0].
 	read(name string, buf []byte) ([]byte, error)
 	// digest tells a file's content from any other: its SHA-256 or, in an
@@ -86,13 +88,13 @@ func (f folder) top() []string {
 	return names
 }
 
-func (f folder) walk(fn func(name, why string) error) error {
+func (f folder) walk(ctx context.Context, fn func(name, why string) error) error {
 	root, err := filepath.EvalSymlinks(string(f))
 	if err != nil {
 		return err
 	}
 	w := walker{f, root, map[string]bool{}, fn}
-	return w.visit("", root)
+	return w.visit(ctx, "", root)
 }
 
 // walker goes through a folder. A folder is known by its path without symbolic
@@ -105,11 +107,14 @@ type walker struct {
 }
 
 // visit goes through the folder dir below w.f, which stands at real.
-func (w *walker) visit(dir, real string) error {
+func (w *walker) visit(ctx context.Context, dir, real string) error {
 	if w.visited[real] {
 		return nil
 	}
 	w.visited[real] = true
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", real, err)
+	}
 	entries, err := os.ReadDir(real)
 	if err != nil {
 		return err
@@ -123,9 +128,9 @@ func (w *walker) visit(dir, real string) error {
 		case e.Type().IsRegular():
 			err = w.fn(name, "")
 		case e.IsDir():
-			err = w.visit(name, filepath.Join(real, e.Name()))
+			err = w.visit(ctx, name, filepath.Join(real, e.Name()))
 		default:
-			err = w.follow(name, filepath.Join(real, e.Name()))
+			err = w.follow(ctx, name, filepath.Join(real, e.Name()))
 		}
 		if err != nil {
 			return err
@@ -136,7 +141,7 @@ func (w *walker) visit(dir, real string) error {
 
 // follow goes where the link at path leads, if it is one. A folder that the walk
 // meets at its own place is left for there.
-func (w *walker) follow(name, path string) error {
+func (w *walker) follow(ctx context.Context, name, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return w.fn(name, "a link that leads nowhere")
@@ -154,7 +159,7 @@ func (w *walker) follow(name, path string) error {
 	if in, err := filepath.Rel(w.root, real); err == nil && filepath.IsLocal(in) && !hidden(filepath.ToSlash(in)) {
 		return nil
 	}
-	return w.visit(name, real)
+	return w.visit(ctx, name, real)
 }
 
 func (f folder) read(name string, buf []byte) ([]byte, error) {
@@ -273,8 +278,11 @@ func (a *archive) where() string { return a.path }
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
-func (a *archive) walk(fn func(name, why string) error) error {
+func (a *archive) walk(ctx context.Context, fn func(name, why string) error) error {
 	for _, n := range a.names {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", a.path, err)
+		}
 		if err := fn(n, ""); err != nil {
 			return err
 		}
@@ -338,11 +346,11 @@ func (s subtree) read(name string, buf []byte) ([]byte, error) {
 	return s.tree.read(path.Join(s.dir, name), buf)
 }
 
-func (s subtree) walk(fn func(name, why string) error) error {
+func (s subtree) walk(ctx context.Context, fn func(name, why string) error) error {
 	if f, ok := s.tree.(folder); ok {
-		return folder(f.path(s.dir)).walk(fn)
+		return folder(f.path(s.dir)).walk(ctx, fn)
 	}
-	return s.tree.walk(func(name, why string) error {
+	return s.tree.walk(ctx, func(name, why string) error {
 		if rest, ok := strings.CutPrefix(name, s.dir+"/"); ok {
 			return fn(rest, why)
 		}
@@ -355,9 +363,9 @@ var errStop = errors.New("stop")
 
 // soleFolder returns the name of the folder that holds all files of t, if there
 // is one: archives are often wrapped in a folder of their own name.
-func soleFolder(t tree) (string, bool) {
+func soleFolder(ctx context.Context, t tree) (string, bool) {
 	first, sole := "", true
-	err := t.walk(func(name, _ string) error {
+	err := t.walk(ctx, func(name, _ string) error {
 		top, _, nested := strings.Cut(name, "/")
 		if !nested || first != "" && top != first {
 			sole = false

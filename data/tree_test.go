@@ -116,7 +116,7 @@ func TestPipes(t *testing.T) {
 		path := replace(t, dir, "b.png")
 		d := open(t, dir)
 		var im imaging.Image
-		if err := d.Image(1, &im, new(imaging.Decoder)); err == nil ||
+		if err := d.Image(t.Context(), 1, &im, new(imaging.Decoder)); err == nil ||
 			err.Error() != path+": a named pipe, not a regular file" {
 			t.Errorf("%v", err)
 		}
@@ -128,7 +128,7 @@ func TestPipes(t *testing.T) {
 	for _, name := range []string{"x.zip", "x.csv", "x"} {
 		within(t, func() {
 			path := replace(t, t.TempDir(), name)
-			if _, err := Open(path, OpenOptions{}); err == nil ||
+			if _, err := Open(t.Context(), path, OpenOptions{}); err == nil ||
 				err.Error() != path+": a named pipe, not a regular file" {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -142,7 +142,7 @@ func TestPipes(t *testing.T) {
 		within(t, func() {
 			dir := l.folder(t)
 			replace(t, dir, name)
-			if d, err := Open(dir, OpenOptions{}); err == nil && d.Layout != "folders" {
+			if d, err := Open(t.Context(), dir, OpenOptions{}); err == nil && d.Layout != "folders" {
 				t.Errorf("%s: read as %s", name, d.Layout)
 			}
 		})
@@ -183,7 +183,7 @@ func TestDescriptors(t *testing.T) {
 			"b/1.png": picture(t, 2, 2, 1)}.folder(t),
 	} {
 		before := descriptors(t)
-		d, err := Open(what, OpenOptions{})
+		d, err := Open(t.Context(), what, OpenOptions{})
 		if err == nil {
 			readable(t, d)
 			c, err := d.Cache(t.Context(), CacheOptions{Dir: t.TempDir()})
@@ -194,7 +194,8 @@ func TestDescriptors(t *testing.T) {
 				t.Error(err)
 			}
 			var im imaging.Image
-			if err := d.Image(0, &im, new(imaging.Decoder)); name != "folders" && !errors.Is(err, os.ErrClosed) {
+			err = d.Image(t.Context(), 0, &im, new(imaging.Decoder))
+			if name != "folders" && !errors.Is(err, os.ErrClosed) {
 				t.Errorf("%s: read after Close: %v", name, err)
 			}
 		}

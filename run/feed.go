@@ -30,7 +30,11 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (feed, err
 	if p.Data.Features != nil {
 		return featureFeed{p}, nil
 	}
-	img := imaging.Config{Width: cfg.Size, Height: cfg.Size, Channels: cfg.Channels, Normalize: cfg.Pixels,
+	pixels, err := imaging.ParseNormalization(cfg.Pixels)
+	if err != nil {
+		return nil, err
+	}
+	img := imaging.Config{Width: cfg.Size, Height: cfg.Size, Channels: cfg.Channels, Normalize: pixels,
 		Shorter: cfg.Shorter}
 	if cfg.Fit == "cover" {
 		img.Fit = imaging.Cover

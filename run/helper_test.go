@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -22,7 +23,7 @@ type blobs struct {
 
 func (b *blobs) Shape() (w, h, c int) { return b.side, b.side, 1 }
 
-func (b *blobs) Read(i int, dst *imaging.Image, _ *imaging.Decoder) error {
+func (b *blobs) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
 	if i == b.bad {
 		return os.ErrInvalid
 	}

@@ -160,7 +160,7 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 	d := opts.Dataset
 	var err error
 	if d == nil {
-		if d, err = OpenData(t.cfg.Data, opts.Home, opts.Formats...); err != nil {
+		if d, err = OpenData(ctx, t.cfg.Data, opts.Home, opts.Formats...); err != nil {
 			return nil, err
 		}
 	}

@@ -39,21 +39,16 @@ type Network interface {
 	SaveWith(write func(name string, content func(io.Writer) error) error) error
 }
 
-// OpenData opens the data set that cfg names. home is the data folder, as
-// data.Home returns it. Files of features may have the given formats beside those
+// OpenData opens the data set that cfg names, until ctx ends. home is the data
+// folder, as data.Home returns it. Files of features may have the given formats beside those
 // of package embedding.
-func OpenData(cfg DataConfig, home string, formats ...embedding.Format) (*data.Dataset, error) {
+func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embedding.Format) (*data.Dataset, error) {
 	what := cmp.Or(cfg.Path, cfg.Name)
 	if what == "" {
 		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
 	}
-	if data.IsFeatures(what) {
-		return data.OpenFeatures(what, cfg.Labels, formats...)
-	}
-	if cfg.Labels != "" {
-		return nil, fmt.Errorf("data.labels %s goes with a file of features (.npy), and %s is none", cfg.Labels, what)
-	}
-	return data.Open(what, data.OpenOptions{Home: home, Crop: cfg.Crop, Outside: cfg.Outside})
+	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: cfg.Labels, Formats: formats, Crop: cfg.Crop,
+		Outside: cfg.Outside})
 }
 
 // selectData applies the label rule, the split and the limits of cfg.

@@ -34,10 +34,12 @@ first. --sheet draws examples of every class.`,
 			if rows < 1 || cols < 1 {
 				return usagef("--rows %d, --cols %d: want at least 1", rows, cols)
 			}
-			d, err := openAny(args[0], dataHome(*dir), outside)
+			d, err := data.Open(cmd.Context(), args[0], data.OpenOptions{Home: dataHome(*dir), Formats: formats(),
+				Outside: outside})
 			if err != nil {
 				return err
 			}
+			defer d.Close()
 			var progress func(done, total int)
 			if a.onTerminal() {
 				progress = func(done, total int) { fmt.Fprintf(a.err, "\r%d of %d images", done, total) }
@@ -69,14 +71,6 @@ first. --sheet draws examples of every class.`,
 	fs.BoolVar(&skip, "no-images", false, "do not read the images")
 	fs.BoolVar(&full, "full", false, "list everything, not the first few")
 	return cmd
-}
-
-// openAny opens a set of images or of features.
-func openAny(what, home string, outside bool) (*data.Dataset, error) {
-	if data.IsFeatures(what) {
-		return data.OpenFeatures(what, "", formats()...)
-	}
-	return data.Open(what, data.OpenOptions{Home: home, Outside: outside})
 }
 
 // few is how many entries of a list are printed without --full.

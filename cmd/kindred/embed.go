@@ -41,11 +41,12 @@ E.npy, unless --labels names another.`,
 			if err != nil {
 				return err
 			}
-			d, err := run.OpenData(run.DataConfig{Path: path, Labels: dataLabels, Crop: m.Config.Data.Crop,
-				Outside: outside}, dataHome(dataDir), formats()...)
+			d, err := run.OpenData(cmd.Context(), run.DataConfig{Path: path, Labels: dataLabels,
+				Crop: m.Config.Data.Crop, Outside: outside}, dataHome(dataDir), formats()...)
 			if err != nil {
 				return err
 			}
+			defer d.Close()
 			p, err := run.Whole(d)
 			if err != nil {
 				return err

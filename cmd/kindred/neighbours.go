@@ -114,7 +114,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := planned(what, shown, pictureBytes); err != nil {
 		return err
 	}
-	if cfg.Picture, err = pictures(set, f); err != nil {
+	if cfg.Picture, err = pictures(ctx, set, f); err != nil {
 		return err
 	}
 	ids, names := embedding.Unify(&set.Columns[0])
@@ -182,7 +182,7 @@ func neighboursPage(pair *retrieval.Pair, rows int, distance, column string) rep
 }
 
 // pictures finds the items of set in a data set by their names; nil without one.
-func pictures(set *embedding.Table, f *neighboursFlags) (retrieval.Reader, error) {
+func pictures(ctx context.Context, set *embedding.Table, f *neighboursFlags) (retrieval.Reader, error) {
 	if f.data == "" {
 		return nil, nil
 	}
@@ -190,9 +190,9 @@ func pictures(set *embedding.Table, f *neighboursFlags) (retrieval.Reader, error
 		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
 			f.data, f.embeddings)
 	}
-	d, err := data.Open(f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
+	d, err := data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
 	if err != nil {
 		return nil, err
 	}
-	return retrieval.Pictures(d, set.Files)
+	return retrieval.Pictures(ctx, d, set.Files)
 }

@@ -14,6 +14,8 @@ import (
 // Augment describes the random changes made to training images. The zero value
 // makes none. Every number is drawn from the generator that Pipeline.Apply is
 // given, in a fixed order.
+//
+// Its text is the name of a preset; see ParseAugment.
 type Augment struct {
 	// CropArea, if its upper end is not 0, cuts out a random part of the image
 	// with an area in this range of fractions and an aspect ratio in CropRatio
@@ -67,6 +69,25 @@ func ParseAugment(name string) (Augment, error) {
 			Hue: 0.05, Erase: 0.25}, nil
 	}
 	return Augment{}, fmt.Errorf("unknown augmentation %q; known: %s", name, strings.Join(Augmentations(), ", "))
+}
+
+// UnmarshalText is ParseAugment.
+func (a *Augment) UnmarshalText(text []byte) error {
+	preset, err := ParseAugment(string(text))
+	if err == nil {
+		*a = preset
+	}
+	return err
+}
+
+// MarshalText names the preset that a is. It is an error if a is none.
+func (a Augment) MarshalText() ([]byte, error) {
+	for _, name := range Augmentations() {
+		if preset, err := ParseAugment(name); err == nil && preset == a {
+			return []byte(name), nil
+		}
+	}
+	return nil, fmt.Errorf("the augmentation %+v is none of the presets %s", a, strings.Join(Augmentations(), ", "))
 }
 
 // check refuses values outside their ranges.

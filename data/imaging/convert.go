@@ -11,6 +11,8 @@ func fromImage(dst *Image, im image.Image) {
 	b := im.Bounds()
 	w, h := b.Dx(), b.Dy()
 	switch im := im.(type) {
+	case *Image:
+		dst.CopyFrom(im)
 	case *image.Gray:
 		dst.Reset(w, h, 1)
 		for y := range h {

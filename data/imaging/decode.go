@@ -27,12 +27,9 @@ type Decoder struct {
 	// MaxPixels bounds width times height as announced by the header, before
 	// anything is decoded; 0 means DefaultMaxPixels.
 	MaxPixels int
-	// Buffer is room that callers may read files into.
+	// Buffer is room that callers may read files into, if they read them anew for
+	// every call: where Decode ends with its context, it takes the room away.
 	Buffer []byte
-	// Context, if not nil, ends a decoding with its error. One that a decoder
-	// of another package is busy with is left to itself: it ends in its own
-	// time, within the limits, and is forgotten.
-	Context context.Context
 
 	fast fastjpeg.Decoder
 }
@@ -85,7 +82,46 @@ func sniff(b []byte) (format, error) {
 			func(b []byte) (image.Config, error) { return tiff.DecodeConfig(bytes.NewReader(b)) },
 			func(b []byte) (image.Image, error) { return tiff.Decode(bytes.NewReader(b)) }}, nil
 	}
+	if name := foreign(b); name != "" {
+		return format{}, fmt.Errorf("no decoder for %s: convert the file to JPEG or PNG", name)
+	}
 	return format{}, fmt.Errorf("not an image of a known format: it starts with %q", b[:min(len(b), 8)])
+}
+
+// foreign names the formats that are known and not read: what telephones and
+// cameras write, often under another name, and what servers send in place of an
+// image.
+func foreign(b []byte) string {
+	head := b[:min(len(b), 512)]
+	if len(b) >= 12 && string(b[4:8]) == "ftyp" {
+		switch string(b[8:12]) {
+		case "avif", "avis":
+			return "AVIF"
+		case "heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1":
+			if bytes.Contains(head[:min(len(head), 64)], []byte("avif")) {
+				return "AVIF"
+			}
+			return "HEIC"
+		case "crx ":
+			return "Canon raw files"
+		}
+		return "videos"
+	}
+	for _, f := range []struct{ start, name string }{
+		{"\xff\x0a", "JPEG XL"}, {"\x00\x00\x00\x0cJXL ", "JPEG XL"}, {"\x00\x00\x00\x0cjP  ", "JPEG 2000"},
+		{"8BPS", "Photoshop files"}, {"%PDF", "PDF"}, {"<svg", "SVG"},
+	} {
+		if bytes.HasPrefix(head, []byte(f.start)) {
+			return f.name
+		}
+	}
+	switch text := bytes.ToLower(bytes.TrimSpace(head)); {
+	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
+		return "web pages, which this is"
+	case bytes.Contains(text, []byte("<svg")):
+		return "SVG"
+	}
+	return ""
 }
 
 // Decode reads the image file b into dst, upright and in 8 bits: grey images
@@ -97,9 +133,11 @@ func sniff(b []byte) (format, error) {
 //   - Of an animation the first frame is read.
 //
 // Errors say what is wrong with the file; one that announces more than MaxPixels,
-// more memory than internal/budget allows or more than 40 scans is refused before
-// it is decoded.
-func (d *Decoder) Decode(dst *Image, b []byte) error {
+// more memory than the limit (GOMEMLIMIT) or more than 40 scans is refused before it
+// is decoded. When ctx ends, so does Decode, with its error; a decoder of another
+// package that is busy then is left to itself: it ends in its own time, within the
+// limits, and is forgotten.
+func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	f, err := sniff(b)
 	if err != nil {
 		return err
@@ -110,12 +148,12 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 	}
 	if f.name == "JPEG" {
 		d.fast.MaxPixels = int(min(int64(limit), budget.Limit()/fastBytesPerPixel))
-		d.fast.Done = d.done()
+		d.fast.Done = ctx.Done()
 		if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
 			dst.orient(exifOrientation(b))
 			return nil
 		}
-		if err := d.stopped(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		// Another kind of JPEG, or a damaged one: the standard library knows.
@@ -127,7 +165,7 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 	if err := f.refuse(cfg, b, limit); err != nil {
 		return err
 	}
-	im, err := d.decode(&f, b)
+	im, err := d.decode(ctx, &f, b)
 	if err != nil {
 		return err
 	}
@@ -142,24 +180,9 @@ func (d *Decoder) Decode(dst *Image, b []byte) error {
 // result.
 const fastBytesPerPixel = 6
 
-func (d *Decoder) done() <-chan struct{} {
-	if d.Context == nil {
-		return nil
-	}
-	return d.Context.Done()
-}
-
-// stopped returns the error of a context that ended.
-func (d *Decoder) stopped() error {
-	if d.Context == nil {
-		return nil
-	}
-	return d.Context.Err()
-}
-
-// decode runs the decoder of a format until it or d.Context ends.
-func (d *Decoder) decode(f *format, b []byte) (image.Image, error) {
-	if err := d.stopped(); err != nil {
+// decode runs the decoder of a format until it or ctx ends.
+func (d *Decoder) decode(ctx context.Context, f *format, b []byte) (image.Image, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	type result struct {
@@ -172,7 +195,7 @@ func (d *Decoder) decode(f *format, b []byte) (image.Image, error) {
 		}
 		return r
 	}
-	if d.done() == nil {
+	if ctx.Done() == nil {
 		r := run()
 		return r.im, r.err
 	}
@@ -181,8 +204,8 @@ func (d *Decoder) decode(f *format, b []byte) (image.Image, error) {
 	select {
 	case r := <-ready:
 		return r.im, r.err
-	case <-d.done():
+	case <-ctx.Done():
 		d.Buffer = nil // the decoder left behind may still read it
-		return nil, d.Context.Err()
+		return nil, ctx.Err()
 	}
 }

@@ -59,7 +59,7 @@ func TestDecodeFormats(t *testing.T) {
 	var dec Decoder
 	var im Image
 	for name, want := range refs {
-		if err := dec.Decode(&im, formatFile(t, name)); err != nil {
+		if err := dec.Decode(t.Context(), &im, formatFile(t, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -176,10 +176,18 @@ func TestHostileFiles(t *testing.T) {
 		"damaged BMP":                      bmpHeader(5, 5),
 		"damaged WebP":                     []byte("RIFF\x10\x00\x00\x00WEBPVP8 "),
 		"damaged TIFF":                     []byte("II*\x00\xff\xff\xff\xff"),
+		// What is known and not read, under whatever name.
+		"no decoder for HEIC: convert":   []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"),
+		"no decoder for AVIF":            []byte("\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avifmiaf"),
+		"no decoder for videos":          []byte("\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"),
+		"no decoder for Canon raw files": []byte("\x00\x00\x00\x18ftypcrx \x00\x00\x00\x01crx isom"),
+		"no decoder for JPEG XL":         {0xff, 0x0a, 0xfa},
+		"no decoder for SVG":             []byte("<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\">"),
+		"no decoder for web pages":       []byte("\n<!DOCTYPE HTML><title>404 Not Found</title>"),
 	} {
 		var dec Decoder
 		var im Image
-		if err := dec.Decode(&im, b); err == nil || !strings.Contains(err.Error(), want) {
+		if err := dec.Decode(t.Context(), &im, b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
@@ -189,11 +197,11 @@ func TestHostileFiles(t *testing.T) {
 			continue // no smaller limit than one pixel
 		}
 		var im Image
-		if err := (&Decoder{MaxPixels: ref.W*ref.H - 1}).Decode(&im, formatFile(t, name)); err == nil ||
+		if err := (&Decoder{MaxPixels: ref.W*ref.H - 1}).Decode(t.Context(), &im, formatFile(t, name)); err == nil ||
 			!strings.Contains(err.Error(), "more than the") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := (&Decoder{MaxPixels: ref.W * ref.H}).Decode(&im, formatFile(t, name)); err != nil {
+		if err := (&Decoder{MaxPixels: ref.W * ref.H}).Decode(t.Context(), &im, formatFile(t, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -218,10 +226,10 @@ func progressive(w, h uint16, n int) []byte {
 func TestScans(t *testing.T) {
 	var dec Decoder
 	var im Image
-	if err := dec.Decode(&im, progressive(40, 30, maxScans)); err != nil || im.W != 40 || im.H != 30 {
+	if err := dec.Decode(t.Context(), &im, progressive(40, 30, maxScans)); err != nil || im.W != 40 || im.H != 30 {
 		t.Errorf("%d scans: %v", maxScans, err)
 	}
-	if err := dec.Decode(&im, progressive(40, 30, maxScans+1)); err == nil ||
+	if err := dec.Decode(t.Context(), &im, progressive(40, 30, maxScans+1)); err == nil ||
 		err.Error() != "JPEG of 41 scans: more than the 40 allowed" {
 		t.Errorf("%v", err)
 	}
@@ -252,11 +260,10 @@ func TestDecodeStops(t *testing.T) {
 	slow := progressive(8000, 8000, maxScans)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	dec := Decoder{Context: ctx}
-	dec.Buffer = slow
+	dec := Decoder{Buffer: slow}
 	var im Image
 	began := time.Now()
-	if err := dec.Decode(&im, dec.Buffer); !errors.Is(err, context.DeadlineExceeded) {
+	if err := dec.Decode(ctx, &im, dec.Buffer); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 	if took := time.Since(began); took > 2*time.Second {
@@ -266,11 +273,10 @@ func TestDecodeStops(t *testing.T) {
 		t.Error("the buffer that is still being read can be written to")
 	}
 	for _, name := range []string{"png-rgb.png", "jpeg-444.jpg"} {
-		if err := dec.Decode(&im, formatFile(t, name)); !errors.Is(err, context.DeadlineExceeded) {
+		if err := dec.Decode(ctx, &im, formatFile(t, name)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s, after the end: %v", name, err)
 		}
-		dec := Decoder{Context: t.Context()}
-		if err := dec.Decode(&im, formatFile(t, name)); err != nil {
+		if err := dec.Decode(t.Context(), &im, formatFile(t, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -294,7 +300,7 @@ func TestDecodeBudget(t *testing.T) {
 	} {
 		var dec Decoder
 		var im Image
-		err := dec.Decode(&im, b)
+		err := dec.Decode(t.Context(), &im, b)
 		if strings.Contains(want, "57.2") { // fits, the slow way too
 			if err != nil || im.W != 4000 {
 				t.Errorf("%v", err)
@@ -345,7 +351,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dec := Decoder{MaxPixels: 1 << 20}
 		var im Image
-		if err := dec.Decode(&im, b); err != nil {
+		if err := dec.Decode(t.Context(), &im, b); err != nil {
 			return
 		}
 		if im.W*im.H > 1<<20 || im.W < 1 || im.H < 1 || len(im.Pix) != im.W*im.H*im.C {

@@ -36,13 +36,13 @@ func FuzzScans(f *testing.F) {
 			t.Fatalf("%d scans of %d, progressive: %v", found, n, p)
 		}
 		dec, im := Decoder{MaxPixels: 1 << 18}, Image{}
-		err := dec.Decode(&im, b)
+		err := dec.Decode(t.Context(), &im, b)
 		if (err == nil) != (0 < n && n <= maxScans) {
 			t.Fatalf("%d scans: %v", n, err)
 		}
 		if at >= 0 {
 			b[at%len(b)] ^= v
-			dec.Decode(&im, b)
+			dec.Decode(t.Context(), &im, b)
 		}
 	})
 }

@@ -9,11 +9,9 @@ import (
 	"testing"
 )
 
-// TestGoldenAugmentations compares what a seed makes of two pictures with the
-// values that it made when this test was written: runs repeat only if these
-// stay. That they are right is for other tests. KINDRED_UPDATE=1 writes them
-// anew.
-func TestGoldenAugmentations(t *testing.T) {
+// golden makes pictures of two by every augmentation, and returns some of their
+// values.
+func golden(t *testing.T) map[string][]float32 {
 	colour, grey := NewImage(13, 9, 3), NewImage(13, 9, 1)
 	for i := range colour.Pix {
 		colour.Pix[i] = uint8(i*i/7 + 3*i)
@@ -49,7 +47,7 @@ func TestGoldenAugmentations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range Normalizations() {
-			add(name+" "+n, Config{Width: 8, Height: 6, Normalize: n, Augment: a})
+			add(name+" "+n, Config{Width: 8, Height: 6, Normalize: norm(t, n), Augment: a})
 		}
 		if a.CropArea[1] == 0 {
 			add(name+" at its size", Config{Augment: a})
@@ -69,7 +67,15 @@ func TestGoldenAugmentations(t *testing.T) {
 	}
 	add("cover", Config{Width: 4, Height: 6, Fit: Cover, Augment: Augment{RandomCrop: true}})
 	add("cover, shorter", Config{Width: 4, Height: 6, Fit: Cover, Shorter: 8, Augment: Augment{RandomCrop: true}})
+	return got
+}
 
+// TestGoldenAugmentations compares what a seed makes of two pictures with the
+// values that it made when this test was written: runs repeat only if these
+// stay. That they are right is for other tests. KINDRED_UPDATE=1 writes them
+// anew.
+func TestGoldenAugmentations(t *testing.T) {
+	got := golden(t)
 	path := filepath.Join("testdata", "augmented.json")
 	if os.Getenv("KINDRED_UPDATE") != "" {
 		b, err := json.Marshal(got)

@@ -3,10 +3,12 @@ package imaging
 import (
 	"fmt"
 	"image"
+	"image/color"
 )
 
 // Image is 8-bit pixels, rows from the top, channels interleaved: the value of
-// channel c at (x, y) is Pix[(y*W+x)*C+c]. C is 1 (grey) or 3 (sRGB).
+// channel c at (x, y) is Pix[(y*W+x)*C+c]. C is 1 (grey) or 3 (sRGB). It is an
+// image.Image, so that package image/png, say, can write it.
 type Image struct {
 	W, H, C int
 	Pix     []uint8
@@ -17,6 +19,37 @@ func NewImage(w, h, c int) *Image {
 	im := new(Image)
 	im.Reset(w, h, c)
 	return im
+}
+
+// FromImage copies any picture: grey ones become one channel, all others three,
+// with transparency composited over white.
+func FromImage(src image.Image) *Image {
+	im := new(Image)
+	fromImage(im, src)
+	return im
+}
+
+// ColorModel, Bounds and At make im an image.Image.
+func (im *Image) ColorModel() color.Model {
+	if im.C == 1 {
+		return color.GrayModel
+	}
+	return color.RGBAModel
+}
+
+// Bounds returns the rectangle from (0, 0) to (W, H).
+func (im *Image) Bounds() image.Rectangle { return image.Rect(0, 0, im.W, im.H) }
+
+// At returns the colour of a pixel, black outside the image.
+func (im *Image) At(x, y int) color.Color {
+	if !image.Pt(x, y).In(im.Bounds()) {
+		return im.ColorModel().Convert(color.Black)
+	}
+	p := im.Pix[(y*im.W+x)*im.C:]
+	if im.C == 1 {
+		return color.Gray{Y: p[0]}
+	}
+	return color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}
 }
 
 // Reset gives im a new shape and keeps its memory where that is large enough.

@@ -2,41 +2,131 @@ package imaging
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
 // Normalization maps a pixel value v in 0..255 of channel c to
-// (v/255 - Mean[c]) / Std[c]. Grey images use channel 0.
-// The zero value is not valid; ParseNormalization gives the presets.
+// (v/255 - Mean[c]) / Std[c]. Grey images use channel 0. The zero value maps to
+// [0, 1].
+//
+// Its text is the name of a preset, or the three means and the three standard
+// deviations: "0.5,0.5,0.5/0.25,0.25,0.25".
 type Normalization struct {
 	Mean, Std [3]float32
 }
 
 // Normalizations names the presets of ParseNormalization.
-func Normalizations() []string { return []string{"unit", "symmetric", "inverted", "imagenet"} }
+func Normalizations() []string { return []string{"unit", "symmetric", "inverted", "imagenet", "clip"} }
 
-// ParseNormalization returns a preset by name: "unit" ([0, 1]; also ""),
-// "symmetric" ([-1, 1]), "inverted" (1 - v/255: white is 0, so that drawings on
-// white paper agree with the zero padding of a convolution), "imagenet"
-// (torchvision's mean and standard deviation).
-func ParseNormalization(name string) (Normalization, error) {
+// ParseNormalization reads the text of a Normalization. The presets are
+//
+//	unit (or "")  [0, 1]
+//	symmetric     [-1, 1]
+//	inverted      1 - v/255: white is 0, so that drawings on white paper agree
+//	              with the zero padding of a convolution
+//	imagenet      the mean and standard deviation of ImageNet, as torchvision
+//	              and most of timm take them
+//	clip          those of OpenAI's CLIP
+func ParseNormalization(text string) (Normalization, error) {
+	var n Normalization
+	err := n.UnmarshalText([]byte(text))
+	return n, err
+}
+
+// preset returns the preset of that name.
+func preset(name string) (n Normalization, ok bool) {
 	all := func(v float32) [3]float32 { return [3]float32{v, v, v} }
 	switch name {
 	case "", "unit":
-		return Normalization{Std: all(1)}, nil
+		return Normalization{}, true
 	case "symmetric":
-		return Normalization{Mean: all(0.5), Std: all(0.5)}, nil
+		return Normalization{Mean: all(0.5), Std: all(0.5)}, true
 	case "inverted":
-		return Normalization{Mean: all(1), Std: all(-1)}, nil
+		return Normalization{Mean: all(1), Std: all(-1)}, true
 	case "imagenet":
-		return Normalization{Mean: [3]float32{0.485, 0.456, 0.406}, Std: [3]float32{0.229, 0.224, 0.225}}, nil
+		return Normalization{Mean: [3]float32{0.485, 0.456, 0.406}, Std: [3]float32{0.229, 0.224, 0.225}}, true
+	case "clip":
+		return Normalization{Mean: [3]float32{0.48145466, 0.4578275, 0.40821073},
+			Std: [3]float32{0.26862954, 0.26130258, 0.27577711}}, true
 	}
-	return Normalization{},
-		fmt.Errorf("unknown normalization %q; known: %s", name, strings.Join(Normalizations(), ", "))
+	return Normalization{}, false
+}
+
+// UnmarshalText is ParseNormalization.
+func (n *Normalization) UnmarshalText(text []byte) error {
+	if p, ok := preset(string(text)); ok {
+		*n = p
+		return nil
+	}
+	mean, std, ok := strings.Cut(string(text), "/")
+	var out Normalization
+	if !ok || !triple(&out.Mean, mean) || !triple(&out.Std, std) {
+		return fmt.Errorf("unknown normalization %q; known: %s, or means and standard deviations as in "+
+			"0.5,0.5,0.5/0.25,0.25,0.25", text, strings.Join(Normalizations(), ", "))
+	}
+	if err := out.check(); err != nil {
+		return err
+	}
+	*n = out
+	return nil
+}
+
+// triple reads three numbers.
+func triple(v *[3]float32, text string) bool {
+	parts := strings.Split(text, ",")
+	if len(parts) != len(v) {
+		return false
+	}
+	for i, p := range parts {
+		x, err := strconv.ParseFloat(strings.TrimSpace(p), 32)
+		if err != nil {
+			return false
+		}
+		v[i] = float32(x)
+	}
+	return true
+}
+
+// MarshalText gives the text of n, which ParseNormalization reads.
+func (n Normalization) MarshalText() ([]byte, error) { return []byte(n.String()), n.check() }
+
+// String gives the text of n.
+func (n Normalization) String() string {
+	for _, name := range Normalizations() {
+		if p, _ := preset(name); p.full() == n.full() {
+			return name
+		}
+	}
+	var parts []string
+	for _, x := range slices.Concat(n.Mean[:], n.Std[:]) {
+		parts = append(parts, strconv.FormatFloat(float64(x), 'g', -1, 32))
+	}
+	return strings.Join(parts[:3], ",") + "/" + strings.Join(parts[3:], ",")
+}
+
+// full is n with the zero value written out.
+func (n Normalization) full() Normalization {
+	if n == (Normalization{}) {
+		n.Std = [3]float32{1, 1, 1}
+	}
+	return n
+}
+
+// check refuses values that give none.
+func (n Normalization) check() error {
+	n = n.full()
+	for c := range 3 {
+		if n.Mean[c]-n.Mean[c] != 0 || n.Std[c]-n.Std[c] != 0 || n.Std[c] == 0 {
+			return fmt.Errorf("normalization %s: means must be finite, and standard deviations finite and not 0", n)
+		}
+	}
+	return nil
 }
 
 // factors fills a and b, rows of c channels, so that a*v + b is the normalised
-// value of v.
+// value of v. n is full.
 func (n Normalization) factors(a, b []float32, c int) {
 	for i := range a {
 		k := i % c

@@ -9,8 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Fit says how an image of another shape becomes Width x Height.
-type Fit int
+// Fit says how an image of another shape becomes Width x Height. Its text is
+// "stretch" or "cover".
+type Fit uint8
 
 // Fits. Stretch resizes each side on its own. Cover keeps the aspect ratio: it
 // resizes the shorter side and cuts off what is too much, from the centre unless
@@ -19,6 +20,23 @@ const (
 	Stretch Fit = iota
 	Cover
 )
+
+func fits() []string { return []string{"stretch", "cover"} }
+
+// String gives the text of f.
+func (f Fit) String() string { return nameOf("Fit", int(f), fits()) }
+
+// MarshalText gives the text of f.
+func (f Fit) MarshalText() ([]byte, error) { return marshal("Fit", int(f), fits()) }
+
+// UnmarshalText reads the text of a Fit.
+func (f *Fit) UnmarshalText(text []byte) error {
+	i, err := unmarshal("way to fit images", string(text), fits())
+	if err == nil {
+		*f = Fit(i)
+	}
+	return err
+}
 
 // Config says what a Pipeline makes of an image. The zero value keeps the size
 // and the channels and scales to [0, 1].
@@ -34,8 +52,9 @@ type Config struct {
 	// before it cuts: 256 for the usual 256-to-224 evaluation. 0 means as
 	// little as possible is cut off.
 	Shorter int
-	// Normalize names a normalization preset; see ParseNormalization.
-	Normalize string
+	// Normalize maps pixel values to those of the result; the zero value to
+	// [0, 1].
+	Normalize Normalization
 	// Augment says what random changes are made in training.
 	Augment Augment
 }
@@ -100,12 +119,11 @@ func NewPipeline(cfg Config) (*Pipeline, error) {
 	if err := cfg.Augment.check(); err != nil {
 		return nil, err
 	}
-	n, err := ParseNormalization(cfg.Normalize)
-	if err != nil {
+	if err := cfg.Normalize.check(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{cfg: cfg, norm: n}
-	if cfg.Normalize == "inverted" {
+	p := &Pipeline{cfg: cfg, norm: cfg.Normalize.full()}
+	if cfg.Normalize.String() == "inverted" {
 		p.fill = 255
 	}
 	return p, nil

@@ -32,6 +32,16 @@ func apply(t *testing.T, cfg Config, im *Image, rng *rand.Rand) []float32 {
 	return dst
 }
 
+// norm returns a normalization by its text.
+func norm(t *testing.T, text string) Normalization {
+	t.Helper()
+	n, err := ParseNormalization(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func TestNormalizations(t *testing.T) {
 	im := &Image{W: 2, H: 1, C: 3, Pix: []uint8{0, 128, 255, 10, 20, 30}}
 	for name, f := range map[string]func(v float64, c int) float64{
@@ -39,11 +49,19 @@ func TestNormalizations(t *testing.T) {
 		"unit":      func(v float64, _ int) float64 { return v / 255 },
 		"symmetric": func(v float64, _ int) float64 { return v/127.5 - 1 },
 		"inverted":  func(v float64, _ int) float64 { return 1 - v/255 },
+		"0.5,0,-1/2,0.25,1": func(v float64, c int) float64 {
+			return (v/255 - []float64{0.5, 0, -1}[c]) / []float64{2, 0.25, 1}[c]
+		},
+		"clip": func(v float64, c int) float64 {
+			return (v/255 - []float64{0.48145466, 0.4578275, 0.40821073}[c]) /
+				[]float64{0.26862954, 0.26130258, 0.27577711}[c]
+		},
 		"imagenet": func(v float64, c int) float64 {
 			return (v/255 - []float64{0.485, 0.456, 0.406}[c]) / []float64{0.229, 0.224, 0.225}[c]
 		},
 	} {
-		for i, got := range apply(t, Config{Normalize: name}, &Image{2, 1, 3, slices.Clone(im.Pix)}, nil) {
+		same := &Image{2, 1, 3, slices.Clone(im.Pix)}
+		for i, got := range apply(t, Config{Normalize: norm(t, name)}, same, nil) {
 			if want := f(float64(im.Pix[i]), i%3); math.Abs(float64(got)-want) > 1e-5 {
 				t.Errorf("%s: value %d is %v, want %v", name, i, got, want)
 			}
@@ -380,7 +398,7 @@ func TestPresets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := Config{Width: 16, Height: 16, Normalize: "symmetric", Augment: a}
+		cfg := Config{Width: 16, Height: 16, Normalize: norm(t, "symmetric"), Augment: a}
 		differ := false
 		for _, c := range []int{1, 3} {
 			for seed := range uint64(20) {
@@ -396,7 +414,8 @@ func TestPresets(t *testing.T) {
 						t.Fatalf("%s: value %v", name, v)
 					}
 				}
-				if !slices.Equal(plain, apply(t, Config{Width: 16, Height: 16, Normalize: "symmetric"}, im(), nil)) {
+				unchanged := Config{Width: 16, Height: 16, Normalize: norm(t, "symmetric")}
+				if !slices.Equal(plain, apply(t, unchanged, im(), nil)) {
 					t.Fatalf("%s: changes the evaluation's view", name)
 				}
 			}
@@ -415,7 +434,7 @@ func TestFillFollowsTheBackground(t *testing.T) {
 	for i := range white.Pix {
 		white.Pix[i] = 255
 	}
-	for _, v := range apply(t, Config{Normalize: "inverted", Augment: Augment{Pad: 0.5, Rotate: 45}}, white,
+	for _, v := range apply(t, Config{Normalize: norm(t, "inverted"), Augment: Augment{Pad: 0.5, Rotate: 45}}, white,
 		newRand(4)) {
 		if v > 1e-6 {
 			t.Fatalf("white paper becomes %v", v)
@@ -444,7 +463,7 @@ func TestNewPipelineErrors(t *testing.T) {
 	for want, cfg := range map[string]Config{
 		"give both sides":           {Width: 3},
 		"channels":                  {Channels: 2},
-		"unknown normalization":     {Normalize: "imgnet"},
+		"finite and not 0":          {Normalize: Normalization{Std: [3]float32{1, 0, 1}}},
 		"needs the size":            {Fit: Cover},
 		"shorter side 5":            {Width: 8, Height: 8, Fit: Cover, Shorter: 5},
 		"flip = 2":                  {Augment: Augment{Flip: 2}},

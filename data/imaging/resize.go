@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
-// Filter is the kernel of a resampling.
-type Filter int
+// Filter is the kernel of a resampling. Its text is "bilinear" or "bicubic".
+type Filter uint8
 
 // Filters. Bilinear is a triangle of half-width 1, Bicubic Keys' cubic with
 // a = -0.5 and half-width 2; when an image shrinks by a factor s both are
@@ -18,6 +18,23 @@ const (
 	Bilinear Filter = iota
 	Bicubic
 )
+
+func filters() []string { return []string{"bilinear", "bicubic"} }
+
+// String gives the text of f.
+func (f Filter) String() string { return nameOf("Filter", int(f), filters()) }
+
+// MarshalText gives the text of f.
+func (f Filter) MarshalText() ([]byte, error) { return marshal("Filter", int(f), filters()) }
+
+// UnmarshalText reads the text of a Filter.
+func (f *Filter) UnmarshalText(text []byte) error {
+	i, err := unmarshal("filter", string(text), filters())
+	if err == nil {
+		*f = Filter(i)
+	}
+	return err
+}
 
 func (f Filter) support() float64 {
 	if f == Bicubic {

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"compress/gzip"
+	"context"
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,12 +16,13 @@ import (
 
 // check verifies that the folder dir holds the set: by checksum where the set is
 // a list of files, and otherwise by opening it.
-func (s *Set) check(dir string) ([]Checked, error) {
+func (s *Set) check(ctx context.Context, dir string) ([]Checked, error) {
 	if len(s.Files) == 0 {
-		if _, err := data.Open(dir, data.OpenOptions{}); err != nil {
+		d, err := data.Open(ctx, dir, data.OpenOptions{})
+		if err != nil {
 			return nil, err
 		}
-		return nil, nil
+		return nil, d.Close()
 	}
 	var out []Checked
 	for _, f := range s.Files {

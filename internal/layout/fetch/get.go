@@ -118,7 +118,7 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 			failed.Tried = append(failed.Tried, place.dir+": not there")
 			continue
 		}
-		files, err := set.check(place.dir)
+		files, err := set.check(ctx, place.dir)
 		if err == nil {
 			return &Result{name, place.dir, place.way, files}, nil
 		}
@@ -187,7 +187,7 @@ func (g *Getter) install(ctx context.Context, set Set, folder string, w way) ([]
 	if err := w.do(ctx, temp); err != nil {
 		return nil, err
 	}
-	if _, err := set.check(temp); err != nil {
+	if _, err := set.check(ctx, temp); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -217,7 +217,7 @@ func (g *Getter) install(ctx context.Context, set Set, folder string, w way) ([]
 			}
 		}
 	}
-	return set.check(folder)
+	return set.check(ctx, folder)
 }
 
 func contains(entries []os.DirEntry, name string) bool {

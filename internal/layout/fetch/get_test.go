@@ -139,7 +139,7 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 	if err != nil || r.Way != good {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if _, err := set.check(folder); err != nil {
+	if _, err := set.check(t.Context(), folder); err != nil {
 		t.Error(err)
 	}
 }

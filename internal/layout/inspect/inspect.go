@@ -158,9 +158,8 @@ func look(ctx context.Context, d *data.Dataset, opt Options) ([]fingerprint, err
 		par.For(n, 8, func(a, b int) {
 			e := tools.Get().(*eye)
 			defer tools.Put(e)
-			e.dec.Context = ctx
 			for k := lo + a; k < lo+b && ctx.Err() == nil; k++ {
-				e.look(d, k, &prints[k])
+				e.look(ctx, d, k, &prints[k])
 			}
 		})
 		if err := ctx.Err(); err != nil {
@@ -180,8 +179,8 @@ type eye struct {
 	im, small imaging.Image
 }
 
-func (e *eye) look(d *data.Dataset, i int, p *fingerprint) {
-	if p.err = d.Image(i, &e.im, &e.dec); p.err != nil {
+func (e *eye) look(ctx context.Context, d *data.Dataset, i int, p *fingerprint) {
+	if p.err = d.Image(ctx, i, &e.im, &e.dec); p.err != nil {
 		return
 	}
 	im := &e.im

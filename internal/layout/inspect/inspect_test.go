@@ -55,7 +55,7 @@ func open(t *testing.T, files map[string][]byte) *data.Dataset {
 			t.Fatal(err)
 		}
 	}
-	d, err := data.Open(dir, data.OpenOptions{})
+	d, err := data.Open(t.Context(), dir, data.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("the sheet's class %d of %d: %w", row+1, len(classes), err)
 			}
-			e.paint(sheet, image.Pt(margin+col*(cell+gap), y), d, members[id][k])
+			e.paint(ctx, sheet, image.Pt(margin+col*(cell+gap), y), d, members[id][k])
 		}
 	}
 	return atomic.WriteFile(path, func(w io.Writer) error { return png.Encode(w, sheet) })
@@ -93,10 +93,10 @@ func write(sheet draw.Image, x, y int, text string) {
 }
 
 // paint draws sample i, keeping its aspect, into the cell at p.
-func (e *eye) paint(sheet *image.RGBA, p image.Point, d *data.Dataset, i int) {
+func (e *eye) paint(ctx context.Context, sheet *image.RGBA, p image.Point, d *data.Dataset, i int) {
 	var print fingerprint
-	e.look(d, i, &print)
-	if print.err != nil || d.Image(i, &e.im, &e.dec) != nil {
+	e.look(ctx, d, i, &print)
+	if print.err != nil || d.Image(ctx, i, &e.im, &e.dec) != nil {
 		for k := range cell {
 			sheet.Set(p.X+k, p.Y+k, color.RGBA{200, 0, 0, 255})
 			sheet.Set(p.X+k, p.Y+cell-1-k, color.RGBA{200, 0, 0, 255})

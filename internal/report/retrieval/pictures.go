@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"os"
@@ -21,12 +22,13 @@ type Reader func(i int) (image.Image, error)
 const largest = 512
 
 // Pictures returns a Reader for Config.Picture: it reads the picture of item i,
-// which the data set calls names[i]. It is not for use by several goroutines.
+// which the data set calls names[i], until ctx ends. It is not for use by several
+// goroutines.
 //
 // Errors: a data set of features, which has no pictures. The function returned
 // fails for a name that the data set does not have and for a file that cannot be
 // read.
-func Pictures(d *data.Dataset, names []string) (Reader, error) {
+func Pictures(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
 	if d.Source == nil {
 		return nil, fmt.Errorf("data set %s holds features, not pictures", d.Name)
 	}
@@ -40,16 +42,16 @@ func Pictures(d *data.Dataset, names []string) (Reader, error) {
 		if !ok {
 			return nil, fmt.Errorf("data set %s has no item called %q", d.Name, names[i])
 		}
-		if err := d.Image(at, &r.photo, &r.dec); err != nil {
+		if err := d.Image(ctx, at, &r.photo, &r.dec); err != nil {
 			return nil, err
 		}
 		return r.shown(), nil
 	}, nil
 }
 
-// Files returns a Reader of photos: item i is the file paths[i]. It is not for
-// use by several goroutines.
-func Files(paths []string) Reader {
+// Files returns a Reader of photos: item i is the file paths[i], until ctx
+// ends. It is not for use by several goroutines.
+func Files(ctx context.Context, paths []string) Reader {
 	r := reader{resize: imaging.Resizer{Filter: imaging.Bicubic}}
 	return func(i int) (image.Image, error) {
 		f, err := regular.Open(paths[i])
@@ -65,7 +67,7 @@ func Files(paths []string) Reader {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[i], err)
 		}
-		if err := r.dec.Decode(&r.photo, b); err != nil {
+		if err := r.dec.Decode(ctx, &r.photo, b); err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[i], err)
 		}
 		return r.shown(), nil

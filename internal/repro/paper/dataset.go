@@ -2,6 +2,7 @@ package paper
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -38,7 +39,7 @@ func (d Data) String() string {
 // was opened by its name and not by a path, it has the official number of images,
 // and classes, labels, split and limits are the experiment's own. What cannot be
 // told to be the paper's counts as something else.
-func (e *Experiment) used(o Options) (Data, error) {
+func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
 	own, err := e.config(&e.Arms[0], o.Seed, nil)
 	if err != nil {
 		return Data{}, err
@@ -47,10 +48,11 @@ func (e *Experiment) used(o Options) (Data, error) {
 	if err != nil {
 		return Data{}, err
 	}
-	open, err := run.OpenData(cfg.Data, o.Home)
+	open, err := run.OpenData(ctx, cfg.Data, o.Home)
 	if err != nil {
 		return Data{}, err
 	}
+	defer open.Close()
 	set := &e.Dataset
 	d := Data{On: set.Title}
 	switch {

@@ -146,11 +146,11 @@ func TestUsedData(t *testing.T) {
 		if c.o.Set, err = c.o.overrides(c.e); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := c.e.used(c.o); err != nil || d.String() != c.want {
+		if d, err := c.e.used(t.Context(), c.o); err != nil || d.String() != c.want {
 			t.Errorf("%v: %q (%v), want %q", c.o.Set, d, err, c.want)
 		}
 	}
-	if _, err := MNIST().used(Options{Home: t.TempDir(), Set: []string{"data.name=none"}}); err == nil {
+	if _, err := MNIST().used(t.Context(), Options{Home: t.TempDir(), Set: []string{"data.name=none"}}); err == nil {
 		t.Error("data that are not there are taken for something")
 	}
 }
@@ -164,13 +164,13 @@ func TestOfficialDataIsRecognized(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := e.used(Options{Home: home, Set: set})
+		d, err := e.used(t.Context(), Options{Home: home, Set: set})
 		// The small scale of table 4 has ten alphabets of thirty.
 		if own := d.InsteadOf == ""; err != nil || own == (name == "omniglot-train") {
 			t.Errorf("%s: %q, %v", name, d, err)
 		}
 	}
-	if d, err := CUB().used(Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil ||
+	if d, err := CUB().used(t.Context(), Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil ||
 		d.String() != "on cub100 instead of CUB-200-2011" {
 		t.Errorf("%q, %v", d, err)
 	}

@@ -93,7 +93,7 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	if o.Set, err = o.overrides(e); err != nil {
 		return nil, err
 	}
-	d, err := e.used(o)
+	d, err := e.used(ctx, o)
 	if err != nil {
 		return nil, err
 	}

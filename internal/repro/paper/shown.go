@@ -117,7 +117,7 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 			return err
 		}
 		cfg := retrieval.Config{Queries: 6, Seed: out.o.Seed}
-		if cfg.Picture, err = out.pictures(l.Files); err != nil {
+		if cfg.Picture, err = out.pictures(ctx, l.Files); err != nil {
 			return err
 		}
 		ids, names := l.NamedLabels()
@@ -135,16 +135,16 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 }
 
 // pictures reads the samples' images; nil where the data are features.
-func (out *Outcome) pictures(files []string) (retrieval.Reader, error) {
+func (out *Outcome) pictures(ctx context.Context, files []string) (retrieval.Reader, error) {
 	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.Set)
 	if err != nil {
 		return nil, err
 	}
-	d, err := run.OpenData(cfg.Data, out.o.Home)
+	d, err := run.OpenData(ctx, cfg.Data, out.o.Home)
 	if err != nil || d.Source == nil {
 		return nil, err
 	}
-	return retrieval.Pictures(d, files)
+	return retrieval.Pictures(ctx, d, files)
 }
 
 // mappedClasses is how many training classes a map shows: as many as there are
