@@ -61,7 +61,7 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 		if err := os.MkdirAll(opt.Dir, 0o777); err != nil {
 			return nil, err
 		}
-		if err := atomic.Sweep(opt.Dir); err != nil { // of builds that were killed
+		if err := atomic.Clean(opt.Dir); err != nil { // of builds that were killed
 			return nil, err
 		}
 		if err := packed.Create(path, key, func(w *packed.Writer) error { return d.pack(ctx, w, opt) }); err != nil {

@@ -117,7 +117,7 @@ func (t *trainer) open() error {
 		return err
 	}
 	checkpoints := filepath.Join(o.Dir, checkpointDir)
-	if err := atomic.Sweep(o.Dir, checkpoints, filepath.Join(o.Dir, SnapshotDir)); err != nil {
+	if err := atomic.Clean(o.Dir, checkpoints, filepath.Join(o.Dir, SnapshotDir)); err != nil {
 		return err
 	}
 	c, err := look(o.Dir, o.Own)

@@ -90,7 +90,7 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	if err := files.fault("rename", path); err != nil {
 		return err
 	}
-	// Its lock keeps Sweep from the file until it has its name, but Windows
+	// Its lock keeps Clean from the file until it has its name, but Windows
 	// renames no open file.
 	if runtime.GOOS == "windows" {
 		if err := f.Close(); err != nil {
@@ -152,7 +152,7 @@ func isTemporary(name string) bool {
 		strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// create makes a temporary file that Sweep knows to be in use.
+// create makes a temporary file that Clean knows to be in use.
 func (files Files) create(dir string, perm os.FileMode) (*os.File, error) {
 	if err := files.fault("create", dir); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (files Files) create(dir string, perm os.FileMode) (*os.File, error) {
 			return nil, err
 		}
 		in, err := claim(f)
-		if in || errors.Is(err, errors.ErrUnsupported) { // without locks Sweep removes nothing
+		if in || errors.Is(err, errors.ErrUnsupported) { // without locks Clean removes nothing
 			return f, nil
 		}
 		f.Close()
@@ -174,7 +174,7 @@ func (files Files) create(dir string, perm os.FileMode) (*os.File, error) {
 			os.Remove(name)
 			return nil, err
 		}
-		// Sweep was quicker.
+		// Clean was quicker.
 	}
 }
 
@@ -193,9 +193,9 @@ func claim(f *os.File) (bool, error) {
 	return err == nil && os.SameFile(mine, now), nil
 }
 
-// Sweep removes the temporary files that killed processes left in the folders,
+// Clean removes the temporary files that killed processes left in the folders,
 // and none that a living process writes. Folders that are not there are clean.
-func Sweep(dirs ...string) error {
+func Clean(dirs ...string) error {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -52,7 +52,7 @@ func (w *Writer) Add(pix []uint8, width, height, channels int) error {
 // Whatever goes wrong, path has its old content or the whole new one. Temporary
 // files that killed processes left in the folder are removed.
 func Create(path string, key Key, add func(*Writer) error) error {
-	if err := atomic.Sweep(filepath.Dir(path)); err != nil {
+	if err := atomic.Clean(filepath.Dir(path)); err != nil {
 		return err
 	}
 	return atomic.WriteFile(path, func(f io.Writer) error {

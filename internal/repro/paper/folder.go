@@ -32,7 +32,7 @@ func Hold(dir string) (*lock.Held, error) {
 }
 
 func checkFolder(dir string) error {
-	if err := atomic.Sweep(dir); err != nil {
+	if err := atomic.Clean(dir); err != nil {
 		return err
 	}
 	if plans, err := filepath.Glob(filepath.Join(dir, runsDir, "*", planFile)); err != nil || len(plans) > 0 {
@@ -54,7 +54,7 @@ func checkFolder(dir string) error {
 // vacant checks that a run's folder is not there, or empty but for what a killed
 // process left.
 func vacant(dir string) error {
-	if err := atomic.Sweep(dir); err != nil {
+	if err := atomic.Clean(dir); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)

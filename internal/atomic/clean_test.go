@@ -47,9 +47,9 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// TestSweep leaves what a living process writes, and what only looks like a
+// TestClean leaves what a living process writes, and what only looks like a
 // temporary file, and removes what a killed process left.
-func TestSweep(t *testing.T) {
+func TestClean(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{".a.tmp-1", ".kindred-0123456789abcdeg.tmp", ".kindred-1.tmp", ".kindred.tmp",
 		"x.kindred-0123456789abcdef.tmp"}
@@ -88,7 +88,7 @@ func TestSweep(t *testing.T) {
 			}
 			_ = cmd.Wait()
 		}
-		if err := Sweep(dir, filepath.Join(dir, "none")); err != nil {
+		if err := Clean(dir, filepath.Join(dir, "none")); err != nil {
 			t.Fatal(err)
 		}
 		left := names(t, dir)
@@ -101,22 +101,22 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepBesideWriters sweeps a folder all the time while files are written:
+// TestCleanBesideWriters cleans a folder all the time while files are written:
 // none is lost.
-func TestSweepBesideWriters(t *testing.T) {
+func TestCleanBesideWriters(t *testing.T) {
 	dir := t.TempDir()
 	done := make(chan struct{})
-	swept := make(chan error, 1)
+	cleaned := make(chan error, 1)
 	go func() {
 		for {
 			select {
 			case <-done:
-				swept <- nil
+				cleaned <- nil
 				return
 			default:
 			}
-			if err := Sweep(dir); err != nil {
-				swept <- err
+			if err := Clean(dir); err != nil {
+				cleaned <- err
 				return
 			}
 		}
@@ -133,7 +133,7 @@ func TestSweepBesideWriters(t *testing.T) {
 	}
 	writers.Wait()
 	close(done)
-	if err := <-swept; err != nil {
+	if err := <-cleaned; err != nil {
 		t.Error(err)
 	}
 	if n := len(names(t, dir)); n != 200 {
