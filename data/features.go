@@ -97,19 +97,19 @@ func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error
 
 // labelsBeside finds the labels of a file of features.
 func labelsBeside(path string) (string, error) {
-	stem := strings.TrimSuffix(path, filepath.Ext(path))
-	var tried []string
-	for _, try := range []string{stem + ".labels.csv", stem + ".labels.npy",
-		filepath.Join(filepath.Dir(path), "labels.csv"), filepath.Join(filepath.Dir(path), "labels.npy")} {
+	beside, missing := embedding.LabelsBeside(path)
+	if missing == nil || !errors.Is(missing, fs.ErrNotExist) {
+		return beside, missing
+	}
+	for _, name := range []string{"labels.csv", "labels.npy"} {
+		try := filepath.Join(filepath.Dir(path), name)
 		if _, err := os.Stat(try); err == nil {
 			return try, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		tried = append(tried, filepath.Base(try))
 	}
-	return "", fmt.Errorf("%s holds no labels, and there is no %s beside it: give the file of labels", path,
-		strings.Join(tried, ", "))
+	return "", fmt.Errorf("%s holds no labels: give the file of labels (%w, labels.csv, labels.npy)", path, missing)
 }
 
 func (d *Dataset) readSplits(text []string) error {

@@ -169,7 +169,11 @@ func (f Formats) Read(path string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(format, file, st.Size(), path)
+	t, err := read(format, file, st.Size(), path)
+	if err == nil {
+		t.onDisk = true
+	}
+	return t, err
 }
 
 // ReadFS reads a file of a file system.

@@ -3,6 +3,10 @@ package embedding
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 )
 
 // Read reads a file of a Standard format.
@@ -16,9 +20,8 @@ func Load(embeddings, labels string, names []string) (*Table, error) {
 	return Formats(nil).Load(embeddings, labels, names)
 }
 
-// Load reads embeddings from one file and their labels from another, or from the
-// same one if labels is empty. names selects columns of labels; see
-// Table.Select.
+// Load reads embeddings from one file and their labels from another; see Label for
+// what an empty name means. names selects columns of labels; see Table.Select.
 func (f Formats) Load(embeddings, labels string, names []string) (*Table, error) {
 	t, err := f.labelled(embeddings, labels)
 	if err != nil {
@@ -36,20 +39,52 @@ func (f Formats) labelled(embeddings, labels string) (*Table, error) {
 	return f.Label(t, labels)
 }
 
-// Label returns the embeddings of t with the labels in a file, or with its own if
-// labels is empty.
+// Label returns the embeddings of t with the labels in a file. If labels is empty
+// they are its own, or those in the file beside the one that Read got t from; see
+// LabelsBeside.
 func (f Formats) Label(t *Table, labels string) (*Table, error) {
-	switch {
-	case labels != "":
-		from, err := f.ReadLabels(labels)
-		if err != nil {
-			return nil, err
+	if labels == "" {
+		if t.X == nil || len(t.Columns) > 0 {
+			return t.With(t)
 		}
-		return t.With(from)
-	case t.X != nil && len(t.Columns) == 0:
-		return nil, fmt.Errorf("%s holds no labels: give a file of labels", t.from())
+		why := errors.New("it was not read from a file")
+		if t.onDisk {
+			labels, why = LabelsBeside(t.source)
+		}
+		if why != nil {
+			return nil, fmt.Errorf("%s holds no labels: give a file of labels (%w)", t.from(), why)
+		}
 	}
-	return t.With(t)
+	from, err := f.ReadLabels(labels)
+	if err != nil {
+		return nil, err
+	}
+	return t.With(from)
+}
+
+// LabelsBeside finds the labels of a file of embeddings that holds none: beside
+// E.npy they are in E.labels.csv or E.labels.npy, beside test_embeddings.npy also
+// in test_labels.csv or test_labels.npy. The error lists what there is not, and is
+// fs.ErrNotExist.
+func LabelsBeside(path string) (string, error) {
+	stem := strings.TrimSuffix(path, filepath.Ext(path))
+	stems := []string{stem + ".labels"}
+	if set, ok := strings.CutSuffix(stem, "embeddings"); ok {
+		stems = append(stems, set+"labels")
+	}
+	var tried []string
+	for _, s := range stems {
+		for _, ext := range []Standard{CSV, NPY} {
+			name := s + ext.Extension()
+			if _, err := os.Stat(name); err == nil {
+				return name, nil
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+			tried = append(tried, filepath.Base(name))
+		}
+	}
+	return "", fmt.Errorf("beside it %w: %s", fs.ErrNotExist, strings.Join(tried, ", "))
 }
 
 // ReadLabels reads a file that must contain labels.

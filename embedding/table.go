@@ -25,6 +25,7 @@ type Table struct {
 	Columns []Column
 
 	source string // the file it was read from, for messages
+	onDisk bool   // source is a path
 }
 
 // NewTable makes a table of the parts of a file: embeddings, the names of the

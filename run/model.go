@@ -2,16 +2,17 @@ package run
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -105,22 +106,27 @@ func (e *Embedded) Fine() []int64 { return pick(e.Part.Fine, e.Pos) }
 // Label returns the training label of every row.
 func (e *Embedded) Label() []int64 { return pick(e.Part.Label, e.Pos) }
 
-// WriteLabels writes a CSV file with a line per row and the columns path, label
-// (the fine class) and coarse (the training label).
-func (e *Embedded) WriteLabels(w io.Writer) error {
-	cw := csv.NewWriter(w)
-	if err := cw.Write([]string{"path", "label", "coarse"}); err != nil {
-		return err
-	}
+// Table returns the embeddings with the samples' names, the column label (the fine
+// class) and, where it says something else, coarse (the training label).
+func (e *Embedded) Table() *embedding.Table {
 	p := e.Part
-	for _, i := range e.Pos {
-		if err := cw.Write([]string{p.Data.Names[p.Index[i]], className(p.FineClasses, p.Fine[i]),
-			className(p.LabelClasses, p.Label[i])}); err != nil {
-			return err
-		}
+	files, fine, coarse := make([]string, len(e.Pos)), make([]string, len(e.Pos)), make([]string, len(e.Pos))
+	for row, i := range e.Pos {
+		files[row] = p.Data.Names[p.Index[i]]
+		fine[row], coarse[row] = className(p.FineClasses, p.Fine[i]), className(p.LabelClasses, p.Label[i])
 	}
-	cw.Flush()
-	return cw.Error()
+	t := &embedding.Table{X: e.X, Files: files, Columns: []embedding.Column{embedding.NewColumn("label", fine)}}
+	if !slices.Equal(fine, coarse) {
+		t.Columns = append(t.Columns, embedding.NewColumn("coarse", coarse))
+	}
+	return t
+}
+
+// WriteLabels writes what Table returns, but for the embeddings, as CSV.
+func (e *Embedded) WriteLabels(w io.Writer) error {
+	t := e.Table()
+	t.X = nil
+	return embedding.CSV.Write(w, t)
 }
 
 func className(names []string, id int64) string {

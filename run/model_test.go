@@ -45,7 +45,7 @@ func TestModelEmbedsAsTheRunDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(labels.String()), "\n")
-	if len(lines) != d.Len()+1 || lines[0] != "path,label,coarse" || lines[1] != d.Names[0]+",0,0" {
+	if len(lines) != d.Len()+1 || lines[0] != "path,label" || lines[1] != d.Names[0]+",0" {
 		t.Errorf("labels start with %q, %q, %d lines", lines[0], lines[1], len(lines))
 	}
 	if _, err := m.Embed(t.Context(), mustWhole(t, 3)); err == nil ||

@@ -66,7 +66,7 @@ column fine, or label if the training labels are called coarse.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
 		"file of embeddings, the same as an argument ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels for all files of embeddings; default: those in the file")
+	fs.StringVar(&f.labels, "labels", "", "labels for all files of embeddings; default: those in the file or beside it")
 	fs.StringVar(&f.label, "label", "", "column of the training labels")
 	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean or cosine")

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,84 +15,137 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
+type embedFlags struct {
+	run, data, dataDir, dataLabels, out, labels string
+	outside                                     bool
+}
+
 func newEmbed(a *app) *cobra.Command {
-	var from, path, dataDir, dataLabels, out, labels string
-	var outside bool
+	var f embedFlags
 	cmd := &cobra.Command{
-		Use:   "embed --run DIR --data PATH --out E.npy",
+		Use:   "embed --run DIR --data PATH --out FILE",
 		Short: "Compute the embeddings of a data set with a trained network",
 		Long: `embed runs the network of a finished training run over all samples of a data
 set, prepared like the run's test images, and writes one row per sample. The
-samples' paths and labels go to a CSV file beside the embeddings, E.labels.csv for
-E.npy, unless --labels names another.`,
-		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.npy --labels Y.csv
-  kindred eval --embeddings E.npy --labels Y.csv`,
+name of the file says its format: .parquet, .csv, .npz and .safetensors hold each
+sample's number (id), path and labels beside its embedding; of a .npy file the
+paths and labels go to a CSV file beside it, E.labels.csv for E.npy, unless --labels
+names another.`,
+		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.parquet
+  kindred embed --run runs/photos --data more-photos/ --out E.npy
+  kindred eval --embeddings E.npy`,
 		Args: exactArgs(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, f := range [][2]string{{from, "--run"}, {path, "--data"}, {out, "--out"}} {
-				if f[0] == "" {
-					return usagef("missing %s", f[1])
-				}
-			}
-			if stem, ok := strings.CutSuffix(out, ".npy"); ok && labels == "" {
-				labels = stem + ".labels.csv" // where training on ready features looks for them
-			}
-			if o, l := isStdout(out), isStdout(labels); o && l || a.json && (o || l) {
-				return usagef("only one of --out, --labels and --json can go to standard output")
-			}
-			m, err := run.Load(from)
-			if err != nil {
-				return err
-			}
-			d, err := run.OpenData(cmd.Context(), run.DataConfig{Path: path, Labels: dataLabels,
-				Crop: m.Config.Data.Crop, Outside: outside}, dataHome(dataDir), formats()...)
-			if err != nil {
-				return err
-			}
-			defer d.Close()
-			p, err := run.Whole(d)
-			if err != nil {
-				return err
-			}
-			e, err := m.Embed(cmd.Context(), p)
-			if err != nil {
-				return err
-			}
-			if err := a.writeFile(out, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) }); err != nil {
-				return err
-			}
-			if labels != "" {
-				if err := a.writeFile(labels, e.WriteLabels); err != nil {
-					return err
-				}
-			}
-			a.sayLeftOut(e.LeftOut)
-			if a.json {
-				return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols,
-					"left_out": e.LeftOut})
-			}
-			words := a.out
-			if isStdout(out) || isStdout(labels) {
-				words = a.err
-			}
-			_, err = fmt.Fprintf(words, "%s: %d embeddings of %d numbers\n", out, e.X.Rows, e.X.Cols)
-			if err == nil && labels != "" {
-				_, err = fmt.Fprintf(words, "%s: their paths and labels\n", labels)
-			}
-			return err
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runEmbed(cmd.Context(), a, &f) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&from, "run", "", "folder of a finished run")
-	fs.StringVar(&path, "data", "", "data set by name, folder, manifest, benchmark root or file of features (.npy)")
-	fs.StringVar(&dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it")
-	fs.StringVar(&dataDir, "data-dir", "",
+	fs.StringVar(&f.run, "run", "", "folder of a finished run")
+	fs.StringVar(&f.data, "data", "",
+		"data set by name, folder, manifest, benchmark root or file of features (.npy)")
+	fs.StringVar(&f.dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it")
+	fs.StringVar(&f.dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	fs.StringVar(&out, "out", "", "file of embeddings to write (.npy); - for standard output")
-	fs.StringVar(&labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
+	fs.StringVar(&f.out, "out", "", "file of embeddings to write ("+strings.Join(formats().Extensions(), ", ")+
+		"); - for standard output, as .npy")
+	fs.StringVar(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
 		"embeddings, NAME.labels.csv for NAME.npy")
-	addOutside(cmd, &outside)
+	addOutside(cmd, &f.outside)
 	return cmd
+}
+
+func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
+	for _, g := range [][2]string{{f.run, "--run"}, {f.data, "--data"}, {f.out, "--out"}} {
+		if g[0] == "" {
+			return usagef("missing %s", g[1])
+		}
+	}
+	format, err := formatOf(f.out)
+	if err != nil {
+		return usageError{err}
+	}
+	labels := f.labels
+	if ext := filepath.Ext(f.out); labels == "" && strings.EqualFold(ext, embedding.NPY.Extension()) {
+		labels = strings.TrimSuffix(f.out, ext) + ".labels.csv" // where embedding.LabelsBeside looks
+	}
+	labelFormat, err := labelFormatOf(labels)
+	if err != nil {
+		return usageError{err}
+	}
+	if o, l := isStdout(f.out), isStdout(labels); o && l || a.json && (o || l) {
+		return usagef("only one of --out, --labels and --json can go to standard output")
+	}
+	m, err := run.Load(f.run)
+	if err != nil {
+		return err
+	}
+	d, err := run.OpenData(ctx, run.DataConfig{Path: f.data, Labels: f.dataLabels, Crop: m.Config.Data.Crop,
+		Outside: f.outside}, dataHome(f.dataDir), formats()...)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	p, err := run.Whole(d)
+	if err != nil {
+		return err
+	}
+	e, err := m.Embed(ctx, p)
+	if err != nil {
+		return err
+	}
+	table := e.Table()
+	table.ID = &embedding.Column{Name: "id"}
+	for i := range e.X.Rows {
+		table.ID.IDs = append(table.ID.IDs, int64(i))
+	}
+	if err := a.writeFile(f.out, func(w io.Writer) error { return format.Write(w, table) }); err != nil {
+		return err
+	}
+	if labels != "" {
+		table.X, table.ID = nil, nil
+		if err := a.writeFile(labels, func(w io.Writer) error { return labelFormat.Write(w, table) }); err != nil {
+			return err
+		}
+	}
+	a.sayLeftOut(e.LeftOut)
+	return a.sayEmbedded(f.out, labels, e)
+}
+
+// sayEmbedded tells what was written.
+func (a *app) sayEmbedded(out, labels string, e *run.Embedded) error {
+	if a.json {
+		return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols,
+			"left_out": e.LeftOut})
+	}
+	words := a.out
+	if isStdout(out) || isStdout(labels) {
+		words = a.err
+	}
+	_, err := fmt.Fprintf(words, "%s: %d embeddings of %d numbers\n", out, e.X.Rows, e.X.Cols)
+	if err == nil && labels != "" {
+		_, err = fmt.Fprintf(words, "%s: their paths and labels\n", labels)
+	}
+	return err
+}
+
+// formatOf is the format in which embeddings are written to path. Standard output
+// and pipes, whose names say nothing, get .npy.
+func formatOf(path string) (embedding.Format, error) {
+	if st, err := os.Stat(path); isStdout(path) || err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		return embedding.NPY, nil
+	}
+	return formats().Of(path)
+}
+
+// labelFormatOf is the format in which paths and labels are written to path, if
+// any.
+func labelFormatOf(path string) (embedding.Format, error) {
+	f, err := formatOf(path)
+	switch {
+	case path == "" || f == embedding.NPY && !strings.EqualFold(filepath.Ext(path), embedding.NPY.Extension()):
+		return embedding.CSV, nil // as text, where the name says nothing
+	case f == embedding.NPY:
+		err = fmt.Errorf("--labels %s: a .npy file holds no paths; write labels to a .csv file", path)
+	}
+	return f, err
 }
 
 // addOutside adds the flag of data.OpenOptions.Outside.

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // embed writes labels beside the embeddings, and every command that takes
@@ -30,10 +33,12 @@ func TestEmbedWritesLabelsBeside(t *testing.T) {
 	}
 	text, err := os.ReadFile(labels)
 	if err != nil || strings.Count(string(text), "\n") != 19 ||
-		!strings.HasPrefix(string(text), "path,label,coarse\nc0/0.png,c0,c0\n") {
+		!strings.HasPrefix(string(text), "path,label\nc0/0.png,c0\n") {
 		t.Fatalf("%v: %s", err, text)
 	}
-	must("eval", "--embeddings", out, "--labels", labels)
+	if a, b := must("eval", "--embeddings", out, "--labels", labels), must("eval", "--embeddings", out); a != b {
+		t.Errorf("labels by name and beside differ:\n%s\n%s", a, b)
+	}
 	must("map", "--embeddings", out, "--labels", labels, "--method", "pca", "--out", filepath.Join(tmp, "map"))
 	// finds the labels itself
 	must(append([]string{"train", "--data", out, "--out", filepath.Join(tmp, "again"), "--set",
@@ -53,14 +58,69 @@ func TestEmbedWritesLabelsBeside(t *testing.T) {
 		t.Errorf("--embeddings and the argument differ:\n%s\n%s", a, b)
 	}
 
-	// Another name, and no second file for what is no .npy.
+	// Another name; and one file where one holds everything.
 	other := filepath.Join(tmp, "other.csv")
 	must("embed", "--run", run, "--data", dir, "--out", filepath.Join(tmp, "F.npy"), "--labels", other)
-	must("embed", "--run", run, "--data", dir, "--out", filepath.Join(tmp, "raw"))
-	for name, want := range map[string]bool{"other.csv": true, "F.labels.csv": false, "raw": true,
-		"raw.labels.csv": false} {
+	must("embed", "--run", run, "--data", dir, "--out", filepath.Join(tmp, "G.npz"))
+	for name, want := range map[string]bool{"other.csv": true, "F.labels.csv": false, "G.npz": true,
+		"G.labels.csv": false} {
 		if _, err := os.Stat(filepath.Join(tmp, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The file holds what its name says, whatever the format, and all say the same; a
+// name that says nothing known is refused before anything is computed.
+func TestEmbedWritesWhatTheNameSays(t *testing.T) {
+	dir, tmp := photos(t), t.TempDir()
+	run := filepath.Join(tmp, "run")
+	code, _, stderr := runArgs(t, "train", "--data", dir, "--out", run, "--set", "data.split=images:0.3", "--set",
+		"train.epochs=1", "--set", "network.name=mlp", "--set", "network.width=8")
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	var want *embedding.Table
+	for _, name := range []string{"E.npy", "E.npz", "E.safetensors", "E.csv", "E.Parquet"} {
+		out := filepath.Join(tmp, name)
+		if code, _, stderr := runArgs(t, "embed", "--run", run, "--data", dir, "--out", out); code != exitOK {
+			t.Fatalf("%s: status %d\n%s", name, code, stderr)
+		}
+		got, err := formats().Load(out, "", nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got.X.Data, want.X.Data) || len(got.Files) != 18 || !slices.Equal(got.Files, want.Files) ||
+			!slices.Equal(got.Columns[0].Text, want.Columns[0].Text) || len(got.Columns) != 1 {
+			t.Errorf("%s holds %v %v", name, got.Files, got.Columns)
+		}
+		if (got.ID == nil) != (name == "E.npy") || got.ID != nil && (got.ID.IDs[0] != 0 || got.ID.IDs[17] != 17) {
+			t.Errorf("%s: identities %v", name, got.ID)
+		}
+		if _, err := os.Stat(filepath.Join(tmp, "E.labels.csv")); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+		if code, _, stderr := runArgs(t, "eval", "--embeddings", out); code != exitOK {
+			t.Errorf("eval %s: %s", name, stderr)
+		}
+	}
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{`the extension ".txt" is not one of .npy, .npz, .safetensors, .csv, .parquet`, []string{"--out", "E.txt"}},
+		{`the extension "" is not one of`, []string{"--out", filepath.Join(tmp, "raw")}},
+		{"a .npy file holds no paths", []string{"--out", "E.npy", "--labels", "Y.npy"}},
+		{`the extension ".txt"`, []string{"--out", "E.npy", "--labels", "Y.txt"}},
+	} {
+		// The run is looked for later: what is wrong with the name comes first.
+		args := append([]string{"embed", "--run", filepath.Join(tmp, "none"), "--data", dir}, c.args...)
+		if code, _, stderr := runArgs(t, args...); code != exitUsage || !strings.Contains(stderr, c.says) {
+			t.Errorf("%v: status %d, %s", c.args, code, stderr)
 		}
 	}
 }

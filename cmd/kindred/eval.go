@@ -55,7 +55,7 @@ nmi and ami use the arithmetic mean of the entropies.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
 		"embeddings of the queries ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file")
+	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file or beside it")
 	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
 	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")
 	fs.StringSliceVar(&f.columns, "columns", nil,

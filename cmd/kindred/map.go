@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -77,7 +79,8 @@ Methods:
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
 		"embeddings, one per row ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels to colour by; default: those in the embeddings file, if any")
+	fs.StringVar(&f.labels, "labels", "",
+		"labels to colour by; default: those in the embeddings file or beside it, if any")
 	fs.StringSliceVar(&f.columns, "columns", nil,
 		"columns of labels to colour by; default: those of label, fine and coarse that exist")
 	fs.StringVar(&f.method, "method", "tsne", "tsne, tsne-exact or pca")
@@ -138,13 +141,14 @@ func loadForMap(f *mapFlags) (*embedding.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.labels == "" && t.X != nil && len(t.Columns) == 0 {
+	labelled, err := formats().Label(t, f.labels)
+	if f.labels == "" && errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
-	if t, err = formats().Label(t, f.labels); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return t.Select(f.columns...)
+	return labelled.Select(f.columns...)
 }
 
 // place computes the map and notes in res what came out.

@@ -66,7 +66,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.embeddings, "embeddings", "",
 		"embeddings, one per row ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
+	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file or beside it")
 	fs.StringVar(&f.column, "column", "",
 		"column of labels that says what is right; default: the first of label, fine and coarse that exists")
 	addOutside(cmd, &f.outside)

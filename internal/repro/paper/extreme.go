@@ -151,7 +151,7 @@ func readSnapshots(dir string) ([]*snapshot, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: the name does not start with an epoch", f)
 		}
-		l, err := embedding.Load(f, strings.Replace(f, "embeddings.npy", "labels.csv", 1), []string{"coarse"})
+		l, err := embedding.Formats{}.LoadCoarse(f, strings.Replace(f, "embeddings.npy", "labels.csv", 1), "", "")
 		if err != nil {
 			return nil, err
 		}
