@@ -184,6 +184,78 @@ func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, roo
 	return true
 }
 
+func gate(rows, cols int, y, x *float32, a, b float32) bool {
+	switch active {
+	case AVX512:
+		gateAVX512(rows, cols, y, x, a, b)
+	case AVX2:
+		gateAVX2(rows, cols, y, x, a, b)
+	default:
+		return false
+	}
+	return true
+}
+
+func gateGrad(rows, cols int, dx, dy, x *float32, a, b float32) bool {
+	switch active {
+	case AVX512:
+		gateGradAVX512(rows, cols, dx, dy, x, a, b)
+	case AVX2:
+		gateGradAVX2(rows, cols, dx, dy, x, a, b)
+	default:
+		return false
+	}
+	return true
+}
+
+func gelu(rows, cols int, y, x *float32) bool {
+	switch active {
+	case AVX512:
+		geluAVX512(rows, cols, y, x)
+	case AVX2:
+		geluAVX2(rows, cols, y, x)
+	default:
+		return false
+	}
+	return true
+}
+
+func geluGrad(rows, cols int, dx, dy, x *float32) bool {
+	switch active {
+	case AVX512:
+		geluGradAVX512(rows, cols, dx, dy, x)
+	case AVX2:
+		geluGradAVX2(rows, cols, dx, dy, x)
+	default:
+		return false
+	}
+	return true
+}
+
+func hardSwish(rows, cols int, y, x *float32) bool {
+	switch active {
+	case AVX512:
+		hardSwishAVX512(rows, cols, y, x)
+	case AVX2:
+		hardSwishAVX2(rows, cols, y, x)
+	default:
+		return false
+	}
+	return true
+}
+
+func hardSwishGrad(rows, cols int, dx, dy, x *float32) bool {
+	switch active {
+	case AVX512:
+		hardSwishGradAVX512(rows, cols, dx, dy, x)
+	case AVX2:
+		hardSwishGradAVX2(rows, cols, dx, dy, x)
+	default:
+		return false
+	}
+	return true
+}
+
 func maxPool(n, c int, idx *uint8, x0, x1, y *float32) bool {
 	switch active {
 	case AVX512:

@@ -40,6 +40,18 @@ func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, roo
 	return false
 }
 
+func gate(rows, cols int, y, x *float32, a, b float32) bool { return false }
+
+func gateGrad(rows, cols int, dx, dy, x *float32, a, b float32) bool { return false }
+
+func gelu(rows, cols int, y, x *float32) bool { return false }
+
+func geluGrad(rows, cols int, dx, dy, x *float32) bool { return false }
+
+func hardSwish(rows, cols int, y, x *float32) bool { return false }
+
+func hardSwishGrad(rows, cols int, dx, dy, x *float32) bool { return false }
+
 func maxPool(n, c int, idx *uint8, x0, x1, y *float32) bool { return false }
 
 func maxPoolGrad(n, c int, idx *uint8, x0, x1, dy *float32) bool { return false }

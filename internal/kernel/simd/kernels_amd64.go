@@ -92,6 +92,36 @@ func expAVX2(rows int, cols int, y *float32, x *float32, lo float32, hi float32,
 //go:noescape
 func adamAVX2(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
 
+// gateAVX2 is y = x*sigmoid(a*x + b*x^3).
+//
+//go:noescape
+func gateAVX2(rows int, cols int, y *float32, x *float32, a float32, b float32)
+
+// gateGradAVX2 is gate's way back.
+//
+//go:noescape
+func gateGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32, a float32, b float32)
+
+// geluAVX2 is y = x times the normal distribution function of x.
+//
+//go:noescape
+func geluAVX2(rows int, cols int, y *float32, x *float32)
+
+// geluGradAVX2 is gelu's way back.
+//
+//go:noescape
+func geluGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32)
+
+// hardSwishAVX2 is y = x*min(max(x + 3, 0), 6)/6.
+//
+//go:noescape
+func hardSwishAVX2(rows int, cols int, y *float32, x *float32)
+
+// hardSwishGradAVX2 is hardSwish's way back.
+//
+//go:noescape
+func hardSwishGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32)
+
 // maxPoolAVX2 keeps the largest of each window.
 //
 //go:noescape
@@ -234,6 +264,36 @@ func expAVX512(rows int, cols int, y *float32, x *float32, lo float32, hi float3
 //
 //go:noescape
 func adamAVX512(rows int, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+
+// gateAVX512 is y = x*sigmoid(a*x + b*x^3).
+//
+//go:noescape
+func gateAVX512(rows int, cols int, y *float32, x *float32, a float32, b float32)
+
+// gateGradAVX512 is gate's way back.
+//
+//go:noescape
+func gateGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32, a float32, b float32)
+
+// geluAVX512 is y = x times the normal distribution function of x.
+//
+//go:noescape
+func geluAVX512(rows int, cols int, y *float32, x *float32)
+
+// geluGradAVX512 is gelu's way back.
+//
+//go:noescape
+func geluGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32)
+
+// hardSwishAVX512 is y = x*min(max(x + 3, 0), 6)/6.
+//
+//go:noescape
+func hardSwishAVX512(rows int, cols int, y *float32, x *float32)
+
+// hardSwishGradAVX512 is hardSwish's way back.
+//
+//go:noescape
+func hardSwishGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32)
 
 // maxPoolAVX512 keeps the largest of each window.
 //

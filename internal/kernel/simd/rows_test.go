@@ -111,6 +111,44 @@ var rowCases = []struct {
 			e.m[0] = math.Exp(e.m[1])
 			return e.m, s
 		}},
+	{"Gate", func(o *operands) { Gate(o.m[0], o.m[1], 1.5, 0.25) },
+		func(e element) (m [4]float64, s [2]float64) {
+			e.m[0] = e.m[1] / (1 + math.Exp(-e.m[1]*(1.5+0.25*e.m[1]*e.m[1])))
+			return e.m, s
+		}},
+	{"GateGrad", func(o *operands) { GateGrad(o.m[0], o.m[0], o.m[1], 1.5, 0.25) },
+		func(e element) (m [4]float64, s [2]float64) {
+			x := e.m[1]
+			g := 1 / (1 + math.Exp(-x*(1.5+0.25*x*x)))
+			e.m[0] *= g + x*(1.5+0.75*x*x)*g*(1-g)
+			return e.m, s
+		}},
+	{"GELU", func(o *operands) { GELU(o.m[0], o.m[1]) },
+		func(e element) (m [4]float64, s [2]float64) {
+			e.m[0] = e.m[1] * math.Erfc(-e.m[1]/math.Sqrt2) / 2
+			return e.m, s
+		}},
+	{"GELUGrad", func(o *operands) { GELUGrad(o.m[0], o.m[0], o.m[1]) },
+		func(e element) (m [4]float64, s [2]float64) {
+			x := e.m[1]
+			e.m[0] *= math.Erfc(-x/math.Sqrt2)/2 + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
+			return e.m, s
+		}},
+	{"HardSwish", func(o *operands) { HardSwish(o.m[0], o.m[1]) },
+		func(e element) (m [4]float64, s [2]float64) {
+			e.m[0] = e.m[1] * min(max(e.m[1]+3, 0), 6) / 6
+			return e.m, s
+		}},
+	{"HardSwishGrad", func(o *operands) { HardSwishGrad(o.m[0], o.m[0], o.m[1]) },
+		func(e element) (m [4]float64, s [2]float64) {
+			switch x := e.m[1]; {
+			case x <= -3:
+				e.m[0] = 0
+			case x < 3:
+				e.m[0] *= x/3 + 0.5
+			}
+			return e.m, s
+		}},
 	{"AdamStep", func(o *operands) {
 		for i, v := range o.m[3] { // second moments are not negative
 			o.m[3][i] = float32(math.Abs(float64(v)))

@@ -12,6 +12,10 @@ type regs = map[string]reg.Register
 
 // rowKernels are the row-wise kernels; package simd says what each computes.
 func rowKernels() []rowKernel {
+	return append(linearKernels(), actKernels()...)
+}
+
+func linearKernels() []rowKernel {
 	return []rowKernel{
 		{"scaleShift", "is y = clamp(a*x + b).", "y x", "a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
 			r := l.load(v["b"])

@@ -14,6 +14,7 @@ const (
 	cmpNotLess    = 0x15 // not <
 	cmpNotAtMost  = 0x16 // not <=
 	cmpNotAtLeast = 0x19 // not >=
+	cmpAtLeast    = 0x1D
 	cmpGreater    = 0x1E
 )
 
