@@ -8,6 +8,7 @@ package nn
 //	            batch norm + relu + 2 x 2 maximum pool
 //	evaluation: conv + batch norm + residual + relu;  dense + relu
 func (e *Net) compile(g *graph, training bool) plan {
+	g = g.without(func(n *node) bool { return n.layer.Kind == StochasticDepth && (!training || n.layer.Rate == 0) })
 	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)),
 		readers: make([]int, len(g.values)), feeders: map[int]*convStep{}}
 	c.refs = make([]*tensorRef, len(g.values))
@@ -18,7 +19,7 @@ func (e *Net) compile(g *graph, training bool) plan {
 			c.readers[n.short]++
 		}
 	}
-	c.readers[len(g.values)-1]++ // the caller
+	c.readers[g.out]++ // the caller
 	in := c.ref(0)
 	in.x = &buf{size: in.shape.Len()}
 	for i := range g.nodes {
@@ -26,7 +27,7 @@ func (e *Net) compile(g *graph, training bool) plan {
 			c.emit(i)
 		}
 	}
-	p := plan{steps: c.steps, in: in, out: c.refs[len(g.values)-1], eval: !training}
+	p := plan{steps: c.steps, in: in, out: c.refs[g.out], eval: !training}
 	for _, s := range p.steps {
 		s.planForward(&p.planner)
 		p.planner.now++
@@ -102,17 +103,7 @@ func (c *compiler) nextAct(i int, kinds ...Kind) (activation, int) {
 	return actOf(c.g.nodes[j].layer.Kind), j
 }
 
-func actOf(k Kind) activation {
-	switch k {
-	case ReLU:
-		return relu
-	case ReLU6:
-		return relu6
-	}
-	return identity
-}
-
-func (c *compiler) param(n *node, name string) *Param { return c.e.byName[n.prefix+name] }
+func (c *compiler) param(n *node, name string) *Param { return c.e.byName[parameter(n.prefix, name)] }
 
 // emit makes the step that begins with node i.
 func (c *compiler) emit(i int) {
@@ -132,19 +123,30 @@ func (c *compiler) emit(i int) {
 		s = d
 	case BatchNorm:
 		s, last = c.norm(i)
-	case ReLU, ReLU6:
+	case ReLU, ReLU6, SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU:
 		s = &actStep{path: n.path, in: in, out: c.ref(n.out), act: actOf(n.layer.Kind)}
 	case MaxPool, AvgPool:
 		s = &poolStep{path: n.path, in: in, out: c.ref(n.out), kernel: n.layer.Kernel, stride: stride(n.layer),
 			pad: n.layer.Pad, padEnd: n.layer.PadEnd, average: n.layer.Kind == AvgPool}
 	case GlobalAvgPool:
-		s = &globalPoolStep{path: n.path, in: in, out: c.ref(n.out)}
+		s = &globalPoolStep{path: n.path, in: in, out: c.ref(n.out), from: n.layer.At}
+	case GEMPool:
+		s = &gemStep{path: n.path, in: in, out: c.ref(n.out), p: c.param(n, ""), eps: n.layer.Eps}
+	case Scale, Shift:
+		s = newAffineStep(n, in, c.ref(n.out), c.param(n, ""))
+	case Multiply:
+		m := &mulStep{path: n.path, in: in, short: c.ref(n.short), out: c.ref(n.out)}
+		m.out.needs = m.short.needs
+		s = m
+	case StochasticDepth:
+		if j, ok := c.nextResidual(i); ok {
+			c.done[j] = true
+			s, last = c.sum(j, in, newDropPath(n, i))
+			break
+		}
+		s = &pathStep{path: n.path, in: in, out: c.ref(n.out), drop: newDropPath(n, i)}
 	case Residual:
-		a := &addStep{path: n.path, in: in, short: c.ref(n.short)}
-		a.act, last = c.nextAct(i, ReLU, ReLU6)
-		a.out = c.ref(c.g.nodes[last].out)
-		a.out.needs = in.needs || a.short.needs
-		s = a
+		s, last = c.sum(i, in, nil)
 	case Dropout:
 		if !c.training || n.layer.Rate == 0 {
 			c.refs[n.out] = in
@@ -161,6 +163,18 @@ func (c *compiler) emit(i int) {
 	out.needs = out.needs || in.needs
 	c.steps = append(c.steps, s)
 	c.refs[c.g.nodes[last].out] = out
+}
+
+// sum makes the step of the residual node i, with the activation that follows,
+// over in, which drop, if any, leaves out at random.
+func (c *compiler) sum(i int, in *tensorRef, drop *dropPath) (step, int) {
+	n := &c.g.nodes[i]
+	a := &addStep{path: n.path, in: in, short: c.ref(n.short), drop: drop}
+	last := i
+	a.act, last = c.nextAct(i, clamps()...)
+	a.out = c.ref(c.g.nodes[last].out)
+	a.out.needs = in.needs || a.short.needs
+	return a, last
 }
 
 func trainable(p *Param) bool { return p != nil && p.Grad != nil }
@@ -188,7 +202,7 @@ func (c *compiler) conv(i int) (step, int) {
 			last = j
 			s.res = c.ref(c.g.nodes[j].short)
 		}
-		s.act, last = c.nextAct(last, ReLU, ReLU6)
+		s.act, last = c.nextAct(last, activations()...)
 	}
 	s.out = c.ref(c.g.nodes[last].out)
 	s.out.needs = in.needs || s.trainable()
@@ -244,9 +258,11 @@ func (c *compiler) norm(i int) (step, int) {
 		c.done[j] = true
 		last = j
 		s.res = c.ref(c.g.nodes[j].short)
+		s.act, last = c.nextAct(last, clamps()...)
+	} else {
+		s.act, last = c.nextAct(last, activations()...)
 	}
-	s.act, last = c.nextAct(last, ReLU, ReLU6)
-	if j, ok := c.next(last, MaxPool); ok && s.res == nil && (s.source != nil || !c.training) &&
+	if j, ok := c.next(last, MaxPool); ok && s.res == nil && !s.act.curved() && (s.source != nil || !c.training) &&
 		isHalving(c.g.nodes[j].layer) {
 		c.done[j] = true
 		last = j

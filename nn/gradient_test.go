@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // paddings and groups, alone and in the combinations that the engine fuses. Each
 // ends with a dense layer where its output is not a vector. Where "conv conv" is
 // in the name two convolutions are computed as one, which needs so many channels
-// between them that it pays; "conv, conv" stay apart.
+// between them that it pays; "conv, conv" stay apart. Long: it is a table.
 func gradientCases() map[string]*nn.Spec {
 	img := func(h, w, c int, layers ...nn.Layer) *nn.Spec {
 		return &nn.Spec{Name: "case", Input: nn.Shape{H: h, W: w, C: c}, Layers: layers}
@@ -31,7 +32,7 @@ func gradientCases() map[string]*nn.Spec {
 	}
 	bn := func(name string) nn.Layer { return nn.Layer{Kind: nn.BatchNorm, Name: name} }
 	relu, relu6 := nn.Layer{Kind: nn.ReLU}, nn.Layer{Kind: nn.ReLU6}
-	return map[string]*nn.Spec{
+	cases := map[string]*nn.Spec{
 		"dense": img(1, 1, 5, nn.Layer{Kind: nn.Dense, Name: "a", Out: 4, NoBias: true},
 			nn.Layer{Kind: nn.Dense, Name: "b", Out: 2}),
 		"dense relu": img(1, 1, 5, nn.Layer{Kind: nn.Dense, Name: "a", Out: 7}, relu,
@@ -96,6 +97,10 @@ func gradientCases() map[string]*nn.Spec {
 				plain("a", 5), bn("an"), relu6, {Kind: nn.Conv, Name: "d", Out: 5, Kernel: 3, Pad: 1, Groups: -1,
 					NoBias: true}, bn("dn"), relu6, plain("b", 3), bn("bn")}}),
 	}
+	for _, more := range []map[string]*nn.Spec{activationCases(), productCases(), imageCases()} {
+		maps.Copy(cases, more)
+	}
+	return cases
 }
 
 // TestConvolutionsAreJoined sees to it that the cases meant for convolutions

@@ -232,6 +232,5 @@ var ErrNotFinite = errors.New("not a finite number")
 
 // runs tells whether the engine can run layers of this kind.
 func (l *Layer) runs() bool {
-	return l.is(Conv, Dense, BatchNorm, ReLU, ReLU6, MaxPool, AvgPool, GlobalAvgPool, Flatten, Residual, Dropout,
-		L2Normalize, Sequential) && l.At == 0
+	return !l.is(Linear, Attention, LayerNorm, Tokens, TakeToken, Positions)
 }

@@ -19,7 +19,11 @@ type rowTask struct {
 	part          []float32 // partial sums, 2*cols a chunk
 	pool          *poolStep
 	norm          *normStep
+	mul           *mulStep
+	gem           *gemStep
+	drop          *dropPath
 	positions     int // of a global pool
+	first         int // of them that counts
 	channels      int
 	seed          uint64
 	keep          float64
@@ -29,15 +33,6 @@ type rowTask struct {
 	scratch       par.Scratch
 }
 
-// activation is what is applied to a layer's result.
-type activation uint8
-
-const (
-	identity activation = iota
-	relu
-	relu6
-)
-
 // Run implements par.Task.
 func (t *rowTask) Run(chunk int) {
 	lo := chunk * t.grain
@@ -46,10 +41,13 @@ func (t *rowTask) Run(chunk int) {
 
 func (t *rowTask) chunks() int { return (t.rows + t.grain - 1) / t.grain }
 
+// blockLen is a number of values that fit the first-level cache.
+const blockLen = 8192
+
 // each runs kernel over chunks that fit the first-level cache.
 func (t *rowTask) each(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int)) {
 	t.rows, t.cols, t.kernel = rows, cols, kernel
-	t.grain = max(1, 8192/max(cols, 1))
+	t.grain = max(1, blockLen/max(cols, 1))
 	par.Do(t.chunks(), t)
 }
 
@@ -79,17 +77,6 @@ func (t *rowTask) sum(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int)
 	}
 }
 
-// bounds is the activation as the vector kernels take it.
-func (a activation) bounds() simd.Bounds {
-	switch a {
-	case relu:
-		return simd.ReLU()
-	case relu6:
-		return simd.ReLU6()
-	}
-	return simd.Linear()
-}
-
 // span cuts rows lo..hi-1 out of a matrix; nil stays nil.
 func (t *rowTask) span(x []float32, lo, hi int) []float32 {
 	if x == nil {
@@ -109,6 +96,9 @@ func normKernel(t *rowTask, _, lo, hi int) {
 	y, x := t.span(t.y, lo, hi), t.span(t.x, lo, hi)
 	if t.res == nil {
 		simd.ScaleShift(y, x, t.a, t.b, t.act.bounds())
+		if t.act.curved() {
+			t.act.apply(y, y)
+		}
 		return
 	}
 	simd.ScaleShiftAdd(y, x, t.span(t.res, lo, hi), t.a, t.b, t.act.bounds())
@@ -121,10 +111,22 @@ func momentsKernel(t *rowTask, chunk, lo, hi int) {
 	simd.ColumnMoments(s1, s2, t.span(t.x, lo, hi), t.c, hi-lo, t.cols)
 }
 
-// normSumsKernel masks dy by the activation that made y, in place, and sums
-// dy and dy*(x - c).
+// normSumsKernel multiplies dy by the derivative of the activation that made y,
+// in place, and sums dy and dy*(x - c). What went into a curved activation is
+// a*x + b.
 func normSumsKernel(t *rowTask, chunk, lo, hi int) {
 	s1, s2 := t.sums(chunk)
+	if t.act.curved() {
+		block := max(1, blockLen/t.cols)
+		z := t.scratch.Get(block * t.cols)
+		for i := lo; i < hi; i += block {
+			end := min(i+block, hi)
+			z, dy := z[:(end-i)*t.cols], t.span(t.dy, i, end)
+			simd.ScaleShift(z, t.span(t.x, i, end), t.a, t.b, simd.Linear())
+			t.act.back(dy, dy, z)
+		}
+		t.scratch.Put(z)
+	}
 	simd.NormSums(s1, s2, t.span(t.dy, lo, hi), t.span(t.y, lo, hi), t.span(t.x, lo, hi), t.c, t.act.bounds())
 }
 
@@ -158,7 +160,13 @@ func maskKernel(t *rowTask, _, lo, hi int) {
 
 // actKernel: y = act(x).
 func actKernel(t *rowTask, _, lo, hi int) {
-	simd.Clamp(t.span(t.y, lo, hi), t.span(t.x, lo, hi), t.act.bounds())
+	t.act.apply(t.span(t.y, lo, hi), t.span(t.x, lo, hi))
+}
+
+// actGradKernel multiplies dy by the derivative of a curved activation at x.
+func actGradKernel(t *rowTask, _, lo, hi int) {
+	dy := t.span(t.dy, lo, hi)
+	t.act.back(dy, dy, t.span(t.x, lo, hi))
 }
 
 // addKernel: y = act(x + res).

@@ -51,6 +51,7 @@ type grid struct {
 type graph struct {
 	nodes  []node
 	values []value
+	out    int               // the value that the network returns
 	names  map[string]string // parameter -> path, to find duplicates
 	count  int
 }
@@ -118,6 +119,7 @@ func (s *Spec) flatten() (*graph, error) {
 	if out == 0 {
 		return nil, fmt.Errorf("network %s: no layer computes anything", s.Name)
 	}
+	g.out = out
 	if v := g.values[out]; v.shape.H*v.shape.W > 1 && !v.flat {
 		return nil, fmt.Errorf("network %s: the output is %s; end with a dense layer or a global average pool", s.Name,
 			v.shape)
@@ -195,6 +197,26 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 		return 0, fmt.Errorf("layer %s (%s): its output %s is too large", path, l.Kind, v.shape)
 	}
 	return g.emit(node{layer: l, path: path, prefix: inner, in: in}, v), nil
+}
+
+// without returns the graph without some nodes, which pass their input on.
+func (g *graph) without(skip func(n *node) bool) *graph {
+	short := *g
+	short.nodes = nil
+	as := make([]int, len(g.values))
+	for v := range as {
+		as[v] = v
+	}
+	for _, n := range g.nodes {
+		n.in, n.short = as[n.in], as[n.short]
+		if skip(&n) {
+			as[n.out] = n.in
+			continue
+		}
+		short.nodes = append(short.nodes, n)
+	}
+	short.out = as[g.out]
+	return &short
 }
 
 func (g *graph) emit(n node, v value) int {

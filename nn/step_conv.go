@@ -45,7 +45,7 @@ func (s *convStep) join(n *node, w, b *Param) {
 
 // init fixes the epilogue once the compiler has decided what it holds.
 func (s *convStep) init() {
-	s.epi.ReLU = s.act == relu
+	s.epi.ReLU, s.epi.Act = s.act == relu, s.act.inPlace()
 	switch {
 	case s.norm != nil:
 		s.epi.Scale, s.epi.Shift = s.norm.scale, s.norm.shift
@@ -136,11 +136,6 @@ func (s *convStep) forward(e *Net, n int) {
 	s.shape.N = n
 	w, _ := s.weight()
 	conv.Forward(&e.ws, &s.shape, s.in.x.data, w, s.out.x.data, &s.epi)
-	if s.act == relu6 {
-		r, cols := &e.rows, s.shape.K
-		r.y, r.b, r.act = s.out.x.data, nil, relu6
-		r.each(len(r.y)/cols, cols, biasKernel)
-	}
 }
 
 func (s *convStep) backward(e *Net, n int) {

@@ -67,7 +67,7 @@ func (s *normStep) planBackward(p *planner) {
 		return
 	}
 	p.touch(s.in.x, s.out.g)
-	if s.act != identity || s.pooled {
+	if s.act != identity && !s.act.curved() || s.pooled {
 		p.touch(s.out.x)
 	}
 	if s.res != nil && s.res.needs {
@@ -174,6 +174,7 @@ func (s *normStep) backward(e *Net, n int) {
 		return
 	}
 	r.dy, r.y, r.x, r.c, r.act = s.out.g.data, s.out.x.data, s.in.x.data, s.mean, s.act
+	r.a, r.b = s.scale, s.shift
 	r.sum(rows, s.cols, normSumsKernel, s.s1, s.s2)
 	s.gradients(rows)
 	if s.res != nil && s.accumulate {

@@ -204,10 +204,11 @@ func poolGradKernel(t *rowTask, _, lo, hi int) {
 	}
 }
 
-// globalPoolStep is the mean over all positions.
+// globalPoolStep is the mean over all positions from one on.
 type globalPoolStep struct {
 	path       string
 	in, out    *tensorRef
+	from       int
 	accumulate bool
 }
 
@@ -230,8 +231,7 @@ func (s *globalPoolStep) planBackward(p *planner) {
 func (s *globalPoolStep) forward(e *Net, n int) {
 	r := &e.rows
 	r.x, r.y = s.in.x.data, s.out.x.data
-	r.scale = 1 / float32(s.in.shape.H*s.in.shape.W)
-	r.positions, r.channels = s.in.shape.H*s.in.shape.W, s.in.shape.C
+	s.measure(r)
 	r.each(n, s.in.shape.Len(), globalPoolKernel)
 }
 
@@ -241,21 +241,20 @@ func (s *globalPoolStep) backward(e *Net, n int) {
 	}
 	r := &e.rows
 	r.dy, r.y, r.accumulate = s.out.g.data, s.in.g.data, s.accumulate
-	r.scale = 1 / float32(s.in.shape.H*s.in.shape.W)
-	r.positions, r.channels = s.in.shape.H*s.in.shape.W, s.in.shape.C
+	s.measure(r)
 	r.each(n, s.in.shape.Len(), globalPoolGradKernel)
+}
+
+func (s *globalPoolStep) measure(r *rowTask) {
+	r.positions, r.first, r.channels = s.in.shape.H*s.in.shape.W, s.from, s.in.shape.C
+	r.scale = 1 / float32(r.positions-r.first)
 }
 
 func globalPoolKernel(t *rowTask, _, lo, hi int) {
 	c := t.channels
 	for i := lo; i < hi; i++ {
 		y := t.y[i*c : (i+1)*c]
-		clear(y)
-		for p := range t.positions {
-			for j, v := range t.x[(i*t.positions+p)*c:][:c] {
-				y[j] += v
-			}
-		}
+		simd.ColumnSums(y, t.x[(i*t.positions+t.first)*c:], t.positions-t.first, c)
 		for j := range y {
 			y[j] *= t.scale
 		}
@@ -268,11 +267,14 @@ func globalPoolGradKernel(t *rowTask, _, lo, hi int) {
 		dy := t.dy[i*c : (i+1)*c]
 		for p := range t.positions {
 			dx := t.y[(i*t.positions+p)*c:][:c]
-			if !t.accumulate {
+			switch {
+			case p < t.first && !t.accumulate:
 				clear(dx)
-			}
-			for j, v := range dy {
-				dx[j] += v * t.scale
+			case p < t.first:
+			case t.accumulate:
+				simd.Axpy(t.scale, dy, dx)
+			default:
+				simd.Scale(dx, t.scale, dy)
 			}
 		}
 	}

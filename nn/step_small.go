@@ -23,7 +23,12 @@ func (s *actStep) planBackward(p *planner) {
 	if !s.in.needs {
 		return
 	}
-	p.touch(s.out.g, s.out.x)
+	p.touch(s.out.g)
+	if s.act.curved() {
+		p.touch(s.in.x)
+	} else {
+		p.touch(s.out.x)
+	}
 	if s.in.g == nil {
 		s.in.g = s.out.g
 		return
@@ -35,7 +40,7 @@ func (s *actStep) planBackward(p *planner) {
 func (s *actStep) forward(e *Net, n int) {
 	r := &e.rows
 	r.x, r.y, r.act = s.in.x.data, s.out.x.data, s.act
-	r.each(n, s.in.shape.Len(), actKernel)
+	r.each(n*s.in.shape.H*s.in.shape.W, s.in.shape.C, actKernel)
 }
 
 func (s *actStep) backward(e *Net, n int) {
@@ -44,7 +49,11 @@ func (s *actStep) backward(e *Net, n int) {
 	}
 	r := &e.rows
 	r.dy, r.y, r.act = s.out.g.data, s.out.x.data, s.act
-	r.each(n, s.in.shape.Len(), maskKernel)
+	kernel := maskKernel
+	if s.act.curved() {
+		r.x, kernel = s.in.x.data, actGradKernel
+	}
+	r.each(n*s.in.shape.H*s.in.shape.W, s.in.shape.C, kernel)
 	if s.accumulate {
 		r.y, r.x = s.in.g.data, s.out.g.data
 		r.each(n, s.in.shape.Len(), addToKernel)
@@ -56,6 +65,7 @@ type addStep struct {
 	path           string
 	in, short, out *tensorRef
 	act            activation
+	drop           *dropPath // leaves in out; nil: never
 	toIn, toShort  handOver
 }
 
@@ -109,7 +119,12 @@ func (s *addStep) planBackward(p *planner) {
 func (s *addStep) forward(e *Net, n int) {
 	r := &e.rows
 	r.x, r.res, r.y, r.act = s.in.x.data, s.short.x.data, s.out.x.data, s.act
-	r.each(n, s.in.shape.Len(), addKernel)
+	kernel := addKernel
+	if s.drop != nil {
+		s.drop.draw(e)
+		r.drop, kernel = s.drop, pathAddKernel
+	}
+	r.each(n, s.in.shape.Len(), kernel)
 }
 
 func (s *addStep) backward(e *Net, n int) {
@@ -122,7 +137,12 @@ func (s *addStep) backward(e *Net, n int) {
 		r.each(n, s.in.shape.Len(), maskKernel)
 	}
 	s.give(e, n, s.short, s.toShort)
-	s.give(e, n, s.in, s.toIn)
+	if s.drop == nil {
+		s.give(e, n, s.in, s.toIn)
+	} else if s.toIn != unwanted {
+		r.x, r.y, r.drop, r.accumulate = s.out.g.data, s.in.g.data, s.drop, s.toIn == added
+		r.each(n, s.in.shape.Len(), pathKernel)
+	}
 }
 
 func (s *addStep) give(e *Net, n int, t *tensorRef, how handOver) {

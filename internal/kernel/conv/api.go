@@ -77,7 +77,7 @@ func (ws *Workspace) chunkMoments(l *layout) []chunkMoments {
 // Epilogue says what happens to a convolution's result z (before bias) while it
 // is still in registers or cache:
 //
-//	y = act(Scale[k]*z + Shift[k] + Residual)
+//	y = Act(act(Scale[k]*z + Shift[k] + Residual))
 //
 // A nil *Epilogue, like the zero value, stores z as it is.
 type Epilogue struct {
@@ -85,6 +85,9 @@ type Epilogue struct {
 	Residual     []float32 // as large as the output; nil means none
 	ReLU         bool      // act(v) = max(v, 0), else v
 	Moments      *Moments  // if set, receives the moments of what is stored in y
+	// Act, if not nil, changes values of y in place, any number at a time, while
+	// they are in cache. It is called from several goroutines.
+	Act func(y []float32)
 }
 
 // Moments holds, per output channel, the mean and the population variance

@@ -77,7 +77,7 @@ func (s *sweep) finish(at int, x []float32) {
 func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) {
 	l := ws.layout(s.allChannels(s.forward(0)))
 	sw := &ws.sweep
-	*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, scratch: &ws.scratch}
+	*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, act: e.Act, scratch: &ws.scratch}
 	taps := s.R * s.S
 	ws.panels = par.Grow(ws.panels, taps*s.C)
 	simd.Transpose(ws.panels, s.C, w, taps, s.C, taps)

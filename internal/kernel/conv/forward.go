@@ -28,7 +28,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	for g := range s.Groups {
 		l := ws.layout(s.forward(g))
 		sw := &ws.sweep
-		*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, scratch: &ws.scratch}
+		*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, act: e.Act, scratch: &ws.scratch}
 		sw.panels = ws.pack(packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
 		if l.wino {
 			sw.panels = ws.transformed(l, sw.panels)

@@ -180,6 +180,7 @@ type sweep struct {
 	panels        []float32 // [panel][taps][tapsW][chans][tc]
 	scale, shift  []float32 // nil, or padded to whole panels
 	relu          bool
+	act           func(y []float32)
 	moments       []chunkMoments // of each chunk, or nil
 	backAdd       bool           // depthwise: add to dst
 	scratch       *par.Scratch
@@ -216,11 +217,13 @@ func (s *sweep) Run(chunk int) {
 	positions := images * rows * s.width
 	if s.wino {
 		s.winoChunk(a, base, images, rows, s.width)
+		s.activate(base, images, rows, 0, s.cols)
 		s.measure(chunk, base, 0, s.cols)
 		return
 	}
 	if s.geometry.depthwise {
 		s.depthwiseRows(a, base, n0, images, p0, rows)
+		s.activate(base, images, rows, 0, s.cols)
 		s.measure(chunk, base, 0, s.cols)
 		return
 	}
@@ -265,7 +268,27 @@ func (s *sweep) Run(chunk int) {
 			t.Run()
 		}
 	}
+	s.activate(base, images, rows, first*s.tc, min(end*s.tc, s.cols))
 	s.measure(chunk, base, first*s.tc, min(end*s.tc, s.cols))
+}
+
+// activate applies act to some columns of a chunk.
+func (s *sweep) activate(base, images, rows, from, to int) {
+	if s.act == nil {
+		return
+	}
+	for i := range images {
+		for p := range rows {
+			row := s.dst[base+i*s.dstImage+p*s.dstRow:]
+			if from == 0 && to == s.dstCol {
+				s.act(row[:s.width*to])
+				continue
+			}
+			for q := range s.width {
+				s.act(row[q*s.dstCol+from : q*s.dstCol+to])
+			}
+		}
+	}
 }
 
 // slabRows is the number of rows of positions that a chunk's slab serves.

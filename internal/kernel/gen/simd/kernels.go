@@ -15,6 +15,7 @@ func rowKernels() []rowKernel {
 	return append(linearKernels(), actKernels()...)
 }
 
+// linearKernels are the others. Long: it is a table.
 func linearKernels() []rowKernel {
 	return []rowKernel{
 		{"scaleShift", "is y = clamp(a*x + b).", "y x", "a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {

@@ -1,0 +1,158 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// activation is what is applied to a layer's result.
+type activation uint8
+
+const (
+	identity activation = iota
+	relu
+	relu6
+	// Those from here on are not piecewise linear: their way back needs what went
+	// in, where that of the others needs what came out.
+	silu
+	hardSwish
+	sigmoid
+	hardSigmoid
+	gelu
+	geluTanh
+	quickGELU
+)
+
+// The kinds of layers that are activations: those that clamp, and all.
+func clamps() []Kind { return []Kind{ReLU, ReLU6} }
+
+func activations() []Kind {
+	return append(clamps(), SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU)
+}
+
+func actOf(k Kind) activation {
+	switch k {
+	case ReLU:
+		return relu
+	case ReLU6:
+		return relu6
+	case SiLU:
+		return silu
+	case HardSwish:
+		return hardSwish
+	case Sigmoid:
+		return sigmoid
+	case HardSigmoid:
+		return hardSigmoid
+	case GELU:
+		return gelu
+	case GELUTanh:
+		return geluTanh
+	case QuickGELU:
+		return quickGELU
+	}
+	return identity
+}
+
+// curved tells that the activation is not piecewise linear.
+func (a activation) curved() bool { return a >= silu }
+
+// bounds is a piecewise linear activation as the vector kernels take it, and no
+// change for the others.
+func (a activation) bounds() simd.Bounds {
+	switch a {
+	case relu:
+		return simd.ReLU()
+	case relu6:
+		return simd.ReLU6()
+	}
+	return simd.Linear()
+}
+
+// The coefficients of simd.Gate.
+const (
+	quickScale = 1.702
+	tanhScale  = 2 * 0.7978845608028654 // 2 sqrt(2/pi)
+	tanhCube   = 0.044715 * tanhScale
+)
+
+// apply sets y to the activation of x; y may be x.
+func (a activation) apply(y, x []float32) {
+	switch a {
+	case silu:
+		simd.Gate(y, x, 1, 0)
+	case quickGELU:
+		simd.Gate(y, x, quickScale, 0)
+	case geluTanh:
+		simd.Gate(y, x, tanhScale, tanhCube)
+	case gelu:
+		simd.GELU(y, x)
+	case hardSwish:
+		simd.HardSwish(y, x)
+	case sigmoid:
+		for i, v := range x {
+			y[i] = float32(1 / (1 + math.Exp(-float64(v))))
+		}
+	case hardSigmoid:
+		for i, v := range x {
+			y[i] = min(max(v/6+0.5, 0), 1)
+		}
+	default:
+		simd.Clamp(y, x, a.bounds())
+	}
+}
+
+// back sets dx to dy times the derivative of a curved activation at x; dx may be
+// dy.
+func (a activation) back(dx, dy, x []float32) {
+	switch a {
+	case silu:
+		simd.GateGrad(dx, dy, x, 1, 0)
+	case quickGELU:
+		simd.GateGrad(dx, dy, x, quickScale, 0)
+	case geluTanh:
+		simd.GateGrad(dx, dy, x, tanhScale, tanhCube)
+	case gelu:
+		simd.GELUGrad(dx, dy, x)
+	case hardSwish:
+		simd.HardSwishGrad(dx, dy, x)
+	case sigmoid:
+		for i, v := range x {
+			s := 1 / (1 + math.Exp(-float64(v)))
+			dx[i] = dy[i] * float32(s*(1-s))
+		}
+	case hardSigmoid:
+		for i, v := range x {
+			g := dy[i] / 6
+			if v <= -3 || v >= 3 {
+				g = 0
+			}
+			dx[i] = g
+		}
+	}
+}
+
+// inPlace is apply as a convolution's epilogue takes it, nil for what that does
+// by itself.
+func (a activation) inPlace() func(y []float32) {
+	switch a {
+	case relu6:
+		return func(y []float32) { relu6.apply(y, y) }
+	case silu:
+		return func(y []float32) { silu.apply(y, y) }
+	case hardSwish:
+		return func(y []float32) { hardSwish.apply(y, y) }
+	case sigmoid:
+		return func(y []float32) { sigmoid.apply(y, y) }
+	case hardSigmoid:
+		return func(y []float32) { hardSigmoid.apply(y, y) }
+	case gelu:
+		return func(y []float32) { gelu.apply(y, y) }
+	case geluTanh:
+		return func(y []float32) { geluTanh.apply(y, y) }
+	case quickGELU:
+		return func(y []float32) { quickGELU.apply(y, y) }
+	}
+	return nil
+}

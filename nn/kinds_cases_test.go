@@ -1,0 +1,148 @@
+package nn_test
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// Short ways to write the layers of test cases.
+
+func caseOf(h, w, c int, layers ...nn.Layer) *nn.Spec {
+	return &nn.Spec{Name: "case", Input: nn.Shape{H: h, W: w, C: c}, Layers: layers}
+}
+
+// caseTo ends with a dense layer.
+func caseTo(h, w, c int, layers ...nn.Layer) *nn.Spec {
+	return caseOf(h, w, c, append(layers, kind(nn.Flatten), dense("end", 3))...)
+}
+
+func kind(k nn.Kind) nn.Layer { return nn.Layer{Kind: k} }
+
+func named(k nn.Kind, name string) nn.Layer { return nn.Layer{Kind: k, Name: name} }
+
+func dense(name string, out int) nn.Layer { return nn.Layer{Kind: nn.Dense, Name: name, Out: out} }
+
+func conv1(name string, out int) nn.Layer {
+	return nn.Layer{Kind: nn.Conv, Name: name, Out: out, Kernel: 1}
+}
+
+func conv3(name string, out int) nn.Layer {
+	return nn.Layer{Kind: nn.Conv, Name: name, Out: out, Kernel: 3, Pad: 1, NoBias: true}
+}
+
+func batchNorm(name string) nn.Layer { return named(nn.BatchNorm, name) }
+
+func branch(k nn.Kind, name string, layers ...nn.Layer) nn.Layer {
+	return nn.Layer{Kind: k, Name: name, Layers: layers}
+}
+
+func deep(rate float64) nn.Layer { return nn.Layer{Kind: nn.StochasticDepth, Rate: rate} }
+
+// activationCases has every curved activation alone, after a norm, and inside
+// and behind a residual sum.
+func activationCases() map[string]*nn.Spec {
+	cases := map[string]*nn.Spec{}
+	for _, k := range []nn.Kind{nn.SiLU, nn.HardSwish, nn.Sigmoid, nn.HardSigmoid, nn.GELU, nn.GELUTanh, nn.QuickGELU} {
+		cases[string(k)] = caseTo(3, 4, 2, conv1("c", 3), kind(k))
+		cases["norm "+string(k)] = caseTo(4, 5, 2, conv3("c", 3), batchNorm("n"), kind(k))
+		cases["residual of "+string(k)] = caseTo(3, 3, 2, conv3("x", 3),
+			branch(nn.Residual, "r", kind(k), conv3("a", 3), batchNorm("an")), kind(k))
+	}
+	return cases
+}
+
+// excite is squeeze and excite of c channels.
+func excite(c int, act nn.Kind) nn.Layer {
+	return branch(nn.Multiply, "se", kind(nn.GlobalAvgPool), conv1("fc1", 2), kind(nn.ReLU), conv1("fc2", c), kind(act))
+}
+
+// productCases are products, scales and branches left out at random.
+func productCases() map[string]*nn.Spec {
+	relu, silu := kind(nn.ReLU), kind(nn.SiLU)
+	scale, shift := named(nn.Scale, "s"), named(nn.Shift, "t")
+	two := branch(nn.Multiply, "m", conv3("a", 4))
+	two.Shortcut = []nn.Layer{conv3("b", 4), kind(nn.Sigmoid)}
+	both := branch(nn.Residual, "r", conv3("a", 3), batchNorm("an"), deep(0.3))
+	both.Shortcut = []nn.Layer{conv3("b", 3), batchNorm("bn")}
+	return map[string]*nn.Spec{
+		"excite": caseTo(4, 3, 2, conv3("c", 5), batchNorm("n"), relu, excite(5, nn.HardSigmoid), conv3("d", 3),
+			batchNorm("dn")),
+		"excite swish":        caseTo(4, 3, 2, conv3("c", 5), batchNorm("n"), silu, excite(5, nn.Sigmoid)),
+		"excite first":        caseTo(4, 3, 2, excite(2, nn.Sigmoid)),
+		"product":             caseTo(3, 3, 2, conv3("x", 3), two),
+		"product with itself": caseTo(3, 3, 2, conv3("x", 3), branch(nn.Multiply, "m", relu)),
+		"product and sum": caseTo(3, 3, 2, conv3("x", 3),
+			branch(nn.Residual, "r", branch(nn.Multiply, "", kind(nn.GlobalAvgPool), kind(nn.Sigmoid)))),
+		"scale":             caseTo(3, 4, 2, conv3("c", 3), nn.Layer{Kind: nn.Scale, Name: "s", Start: 0.5}),
+		"scale first":       caseTo(3, 4, 2, shift, scale, conv3("c", 3)),
+		"shift":             caseTo(3, 4, 2, conv3("c", 3), shift, relu),
+		"scale of a vector": caseOf(2, 3, 2, conv3("c", 2), kind(nn.Flatten), scale, shift, dense("b", 2)),
+		"scaled branch": caseTo(3, 3, 2, conv3("x", 3), branch(nn.Residual, "r", shift, scale),
+			branch(nn.Residual, "q", shift)),
+		"dropped branch": caseTo(3, 3, 2, conv3("x", 3), batchNorm("xn"),
+			branch(nn.Residual, "r", conv3("a", 3), batchNorm("an"), deep(0.5)), relu),
+		"dropped branch of two": caseTo(3, 3, 2, conv3("x", 3), both),
+		"dropped input":         caseTo(3, 3, 2, branch(nn.Residual, "r", conv3("a", 2), deep(0.3))),
+		"dropped alone":         caseTo(3, 3, 2, conv3("x", 3), deep(0.5), conv3("y", 3), deep(0)),
+	}
+}
+
+// imageCases are paddings at the end alone, and pools.
+func imageCases() map[string]*nn.Spec {
+	same := func(name string, out, kernel, groups int) nn.Layer { // TensorFlow's, at stride 2
+		return nn.Layer{Kind: nn.Conv, Name: name, Out: out, Kernel: kernel, Stride: 2, Pad: kernel/2 - 1, PadEnd: 1,
+			Groups: groups, NoBias: true}
+	}
+	maxEnd := nn.Layer{Kind: nn.MaxPool, Kernel: 3, Stride: 2, PadEnd: 1}
+	avgEnd := nn.Layer{Kind: nn.AvgPool, Kernel: 2, PadEnd: 1}
+	gem := nn.Layer{Kind: nn.GEMPool, Name: "pool.p", Start: 2, Eps: 1e-6}
+	return map[string]*nn.Spec{
+		"conv same":      caseTo(6, 8, 2, same("c", 5, 3, 0), batchNorm("n"), kind(nn.ReLU6)),
+		"depthwise same": caseTo(6, 8, 3, same("a", 3, 3, 0), batchNorm("an"), same("c", 3, 5, -1), batchNorm("n")),
+		"depthwise wide": caseTo(7, 8, 3, nn.Layer{Kind: nn.Conv, Name: "a", Out: 3, Kernel: 7, Pad: 3, Groups: -1}),
+		"pools same":     caseTo(6, 7, 2, conv3("c", 3), maxEnd, avgEnd),
+		"halves, ceiling": caseTo(7, 5, 2, conv3("c", 3), batchNorm("n"), kind(nn.ReLU),
+			nn.Layer{Kind: nn.MaxPool, Kernel: 2, PadEnd: 1}),
+		"mean from":       caseOf(3, 4, 2, conv3("c", 3), nn.Layer{Kind: nn.GlobalAvgPool, At: 2}, dense("b", 2)),
+		"gem":             caseOf(3, 4, 2, conv3("c", 3), batchNorm("n"), named(nn.GEMPool, "p"), dense("b", 2)),
+		"gem of an image": caseOf(3, 4, 2, gem, dense("b", 2)),
+	}
+}
+
+// TestKindsSameBits: every case's gradients and embeddings have the same bits on
+// one, two and five cores.
+func TestKindsSameBits(t *testing.T) {
+	const n = 67
+	for name, spec := range gradientCases() {
+		var first []float32
+		for _, procs := range []int{1, 2, 5} {
+			old := runtime.GOMAXPROCS(procs)
+			net, err := nn.New(spec, nn.Options{Seed: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := hashValues(name, n*spec.Input.Len())
+			out := net.Forward(x, n)
+			bits := slices.Clone(out.Data)
+			net.Backward(mat.Of(n, out.Cols, hashValues("objective", n*out.Cols)))
+			for _, p := range net.Params() {
+				bits = append(append(bits, p.Value...), p.Grad...)
+			}
+			bits = append(bits, net.Infer(x, n).Data...)
+			runtime.GOMAXPROCS(old)
+			if first == nil {
+				first = bits
+			}
+			for i, v := range bits {
+				if math.Float32bits(v) != math.Float32bits(first[i]) {
+					t.Fatalf("%s, GOMAXPROCS %d: value %d is %v, on one core %v", name, procs, i, v, first[i])
+				}
+			}
+		}
+	}
+}

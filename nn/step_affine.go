@@ -1,0 +1,90 @@
+package nn
+
+// affineStep multiplies by a value a channel, or adds one.
+type affineStep struct {
+	path       string
+	in, out    *tensorRef
+	p          *Param
+	rows, cols int // of an image
+	scale      bool
+	accumulate bool
+	other      []float32 // zeros for the shift, ones for the scale
+	s1, s2     []float32 // sums of the backward pass
+	zeros      []float32
+}
+
+func newAffineStep(n *node, in, out *tensorRef, p *Param) *affineStep {
+	c := len(p.Value)
+	s := &affineStep{path: n.path, in: in, out: out, p: p, cols: c, rows: in.shape.Len() / c,
+		scale: n.layer.Kind == Scale, s1: make([]float32, c), s2: make([]float32, c), zeros: make([]float32, c)}
+	s.other = make([]float32, c)
+	if !s.scale {
+		for i := range s.other {
+			s.other[i] = 1
+		}
+	}
+	out.needs = in.needs || trainable(p)
+	return s
+}
+
+func (s *affineStep) label() string      { return s.path }
+func (s *affineStep) output() *tensorRef { return s.out }
+func (s *affineStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *affineStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *affineStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.out.g)
+	if s.scale && trainable(s.p) {
+		p.touch(s.in.x)
+	}
+	if !s.in.needs {
+		return
+	}
+	if s.accumulate = s.in.g != nil; !s.accumulate {
+		s.in.g = s.out.g
+	}
+	p.touch(s.in.g)
+}
+
+func (s *affineStep) forward(e *Net, n int) {
+	r := &e.rows
+	r.x, r.y, r.res, r.a, r.b, r.act = s.in.x.data, s.out.x.data, nil, s.p.Value, s.other, identity
+	if !s.scale {
+		r.a, r.b = s.other, s.p.Value
+	}
+	r.each(n*s.rows, s.cols, normKernel)
+}
+
+func (s *affineStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	r := &e.rows
+	r.dy = s.out.g.data
+	switch {
+	case !trainable(s.p):
+	case s.scale:
+		r.y, r.x, r.c, r.act = nil, s.in.x.data, s.zeros, identity
+		r.sum(n*s.rows, s.cols, normSumsKernel, s.s1, s.p.Grad)
+	default:
+		r.sum(n*s.rows, s.cols, columnSumKernel, s.p.Grad, nil)
+	}
+	if !s.in.needs || !s.scale && !s.accumulate {
+		return
+	}
+	r.x, r.y, r.res, r.a, r.b, r.act = s.out.g.data, s.in.g.data, nil, s.p.Value, s.zeros, identity
+	if !s.scale {
+		r.a = s.other
+	}
+	if s.accumulate {
+		r.res = s.in.g.data
+	}
+	r.each(n*s.rows, s.cols, normKernel)
+}

@@ -1,0 +1,97 @@
+package nn
+
+import "github.com/kindred-ml/kindred/internal/kernel/simd"
+
+// dropPath is stochastic depth (Huang et al. 2016): it leaves out a whole image's
+// values. Which ones follows from the seed, the step, the layer and the image's
+// place in the batch alone.
+type dropPath struct {
+	rate  float64
+	index uint64 // of the layer
+	key   uint64 // of the current step
+}
+
+func newDropPath(n *node, index int) *dropPath {
+	return &dropPath{rate: n.layer.Rate, index: uint64(index)}
+}
+
+// draw fixes the current step's key.
+func (d *dropPath) draw(e *Net) { d.key = mix(mix(mix(e.opt.Seed)^e.stepCount) ^ d.index) }
+
+// factor is what an image's values are multiplied by: 0 or 1/(1-rate).
+func (d *dropPath) factor(image int) float32 {
+	if keep := 1 - d.rate; mix(d.key+uint64(image))>>11 < uint64(keep*(1<<53)) {
+		return float32(1 / keep)
+	}
+	return 0
+}
+
+// pathStep is stochastic depth that no residual sum follows.
+type pathStep struct {
+	path       string
+	in, out    *tensorRef
+	drop       *dropPath
+	accumulate bool
+}
+
+func (s *pathStep) label() string      { return s.path }
+func (s *pathStep) output() *tensorRef { return s.out }
+func (s *pathStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *pathStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *pathStep) planBackward(p *planner) {
+	if s.in.needs {
+		p.touch(s.out.g)
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func (s *pathStep) forward(e *Net, n int) {
+	s.drop.draw(e)
+	s.apply(e, n, s.in.x.data, s.out.x.data, false)
+}
+
+func (s *pathStep) backward(e *Net, n int) {
+	if s.in.needs {
+		s.apply(e, n, s.out.g.data, s.in.g.data, s.accumulate)
+	}
+}
+
+func (s *pathStep) apply(e *Net, n int, x, y []float32, accumulate bool) {
+	r := &e.rows
+	r.x, r.y, r.drop, r.accumulate = x, y, s.drop, accumulate
+	r.each(n, s.in.shape.Len(), pathKernel)
+}
+
+// pathKernel: y = f x, or y += f x, with f of each row's image. y may be x.
+func pathKernel(t *rowTask, _, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		y, x, f := t.span(t.y, i, i+1), t.span(t.x, i, i+1), t.drop.factor(i)
+		switch {
+		case !t.accumulate && f == 0:
+			clear(y)
+		case !t.accumulate:
+			simd.Scale(y, f, x)
+		case f != 0:
+			simd.Axpy(f, x, y)
+		}
+	}
+}
+
+// pathAddKernel: y = act(f x + res).
+func pathAddKernel(t *rowTask, _, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		y := t.span(t.y, i, i+1)
+		copy(y, t.span(t.res, i, i+1))
+		if f := t.drop.factor(i); f != 0 {
+			simd.Axpy(f, t.span(t.x, i, i+1), y)
+		}
+		if t.act != identity {
+			simd.Clamp(y, y, t.act.bounds())
+		}
+	}
+}
