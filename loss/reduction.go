@@ -15,9 +15,6 @@ const (
 
 var reductionNames = [...]string{"default", "mean", "mean-active", "sum"}
 
-// ReductionNames returns the names of the reductions other than the default.
-func ReductionNames() []string { return append([]string(nil), reductionNames[1:]...) }
-
 func (r Reduction) String() string { return spell.Name("Reduction", int(r), reductionNames[:]) }
 
 // ParseReduction returns the reduction with the given name, which may also be

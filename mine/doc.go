@@ -1,8 +1,20 @@
-// Package mine chooses which pairs and triplets of a batch count. A miner
-// combines a positive policy with a negative policy; any two can be combined.
-// In: one anchor of a pair.Table at a time. Out: its positives and negatives,
-// and what could not be had (no positive, no negative, no candidate, a
-// fallback).
+// Package mine chooses which pairs and triplets of a batch count.
+//
+// A Config has a policy for positives (easy: the nearest of the same label, hard:
+// the farthest, random, all, ms) and one for negatives (easy, hard, semihard,
+// facenet, distance, random, all, ms). Any two go together; docs/policies has a page
+// on each, with what it does to the inside of a class. Package objective mines by
+// itself, as its options say. Select mines alone:
+//
+//	chosen, err := mine.Select(embeddings, labels, mine.Config{
+//		Positives: mine.EasyPositive,
+//		Negatives: mine.SemiHardNegative,
+//	})
+//	for anchor, s := range chosen {
+//		for positive, negative := range s.Tuples() {
+//			...
+//		}
+//	}
 //
 // Policies compare Euclidean distances between the embeddings as the loss sees
 // them, except multi-similarity, which compares similarities. Ties go to the

@@ -1,7 +1,3 @@
-// Package sample draws batches of dataset indices. In: the labels of a training
-// set. Out: batches in which every class present has several samples, so that
-// an anchor finds positives, and in which no sample comes up twice, so that
-// none is its own positive.
 package sample
 
 import (
