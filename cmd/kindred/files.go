@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
@@ -39,18 +37,6 @@ func dataHome(flag string) string {
 		return ""
 	}
 	return home
-}
-
-// dataRoot is the folder below which the items of a data set lie, if they are
-// files: the set's own, that of its manifest, or one of those known by name.
-func dataRoot(set, dirFlag string) string {
-	if _, err := os.Stat(set); err != nil {
-		return filepath.Join(dataHome(dirFlag), set)
-	}
-	if strings.EqualFold(filepath.Ext(set), ".csv") {
-		return filepath.Dir(set)
-	}
-	return set
 }
 
 // commandLine spells out a command for a shell.

@@ -21,6 +21,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/maps"
+	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
 )
@@ -30,6 +32,7 @@ type mapFlags struct {
 	columns                         []string
 	perplexity                      float64
 	iterations                      int
+	photos                          photoFlags
 }
 
 // mapResult is what kindred map --json prints.
@@ -52,8 +55,10 @@ func newMap(a *app) *cobra.Command {
 		Use:   "map --embeddings FILE --out DIR",
 		Short: "Draw embeddings as a map in the plane (t-SNE or PCA)",
 		Long: `map places every embedding in the plane and writes the map to DIR: map.csv
-(coordinates and labels), map.svg, map.png and map.html, coloured by each column
-of labels.
+(coordinates and labels), map.svg and map.png, coloured by each column of labels,
+and map.html to explore: it shows the item under the pointer, finds and filters
+classes, and saves what a lasso chose as CSV. Photos come from the data set given
+by --data, as in kindred neighbours.
 
 Methods:
   tsne        t-SNE; exact up to 2000 rows, by an interpolated field above that
@@ -87,6 +92,7 @@ Methods:
 	fs.Float64Var(&f.perplexity, "perplexity", 0,
 		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
+	f.photos.add(cmd)
 	fs.StringVar(&f.out, "out", "", "folder to write to; created if missing")
 	return cmd
 }
@@ -106,8 +112,12 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
-	fig := mapFigure(set, x, y, f.method)
-	page := mapPage(set, fig, &res)
+	m, err := f.drawn(ctx, set, x, y)
+	if err != nil {
+		return err
+	}
+	fig := mapFigure(m)
+	page := mapPage(m, &res)
 	for _, w := range []struct {
 		name  string
 		write func(path string) error
@@ -207,34 +217,41 @@ func planNeighbours(f *mapFlags, rows int) error {
 	return planned(what, int64(rows), int64(k), entryBytes)
 }
 
-// mapFigure draws the map once for every column of labels.
-func mapFigure(set *embedding.Table, x, y []float64, method string) report.Figure {
-	axes := report.Axes{Equal: true, Bare: true, Width: 460, Height: 440}
-	if method == "pca" {
-		axes.Bare, axes.X, axes.Y = false, "component 1", "component 2"
+// drawn is the map with the photos of its items.
+func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float64) (report.Map, error) {
+	m := maps.Of(set, x, y)
+	m.File = "map"
+	if f.method == "pca" {
+		m.XName, m.YName = "component 1", "component 2"
 	}
-	if len(set.Columns) == 0 {
-		return report.Scatter{Axes: axes, X: x, Y: y}
+	d, err := f.photos.open(ctx, set.Files, f.embeddings)
+	if d == nil || err != nil {
+		return m, err
 	}
-	var panels []report.Figure
-	for i := range set.Columns {
-		class, names := classesOf(&set.Columns[i])
-		a := axes
-		a.Title = "coloured by " + set.Columns[i].Name
-		panels = append(panels,
-			report.Scatter{Axes: a, X: x, Y: y, Class: class, Names: names, Label: len(names) <= 12})
+	defer d.Close()
+	missing := 0
+	if m.Photos, missing, err = photo.Thumbs(ctx, d, m.Names); err != nil {
+		return m, err
 	}
-	return report.Panels{Figures: panels, Columns: 2}
+	m.Folder = photo.Folder(filepath.Join(f.out, "map.html"), f.photos.root(), m.Names)
+	if missing > 0 {
+		m.Caption += fmt.Sprintf(" %d photos are not in the data set or cannot be read.", missing)
+	}
+	return m, nil
 }
 
-// classesOf numbers a column's labels from 0 and names them.
-func classesOf(c *embedding.Column) ([]int, []string) {
-	ids, texts := embedding.Unify(c)
-	names := make(map[int64]string, len(texts))
-	for i, t := range texts {
-		names[int64(i)] = t
+// mapFigure draws the map once for every column of labels.
+func mapFigure(m report.Map) report.Figure {
+	if len(m.Columns) == 0 {
+		return m.Scatter(0)
 	}
-	return report.Classes(ids[0], names)
+	var panels []report.Figure
+	for i := range m.Columns {
+		s := m.Scatter(i)
+		s.Title = "coloured by " + m.Columns[i].Name
+		panels = append(panels, s)
+	}
+	return report.Panels{Figures: panels, Columns: 2}
 }
 
 func mapSettings(r *mapResult) []report.Item {
@@ -259,24 +276,17 @@ func mapSettings(r *mapResult) []report.Item {
 		report.Item{Name: "time", Value: report.Duration(time.Duration(r.Seconds * float64(time.Second)))})
 }
 
-func mapPage(set *embedding.Table, fig report.Figure, r *mapResult) report.Page {
+func mapPage(m report.Map, r *mapResult) report.Page {
 	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between " +
 		"them mean little."
 	if r.KL == nil {
 		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
 	}
-	items := []report.Captioned{{Figure: fig}}
-	if p, ok := fig.(report.Panels); ok {
-		items = items[:0]
-		for _, f := range p.Figures {
-			items = append(items, report.Captioned{Figure: f})
-		}
-	}
 	return report.Page{
 		Title: fmt.Sprintf("Map of %d embeddings", r.Rows),
 		Lead:  lead,
 		Sections: []report.Section{
-			{Blocks: []report.Block{report.Figures{Items: items}}},
+			{Blocks: []report.Block{m}},
 			{Title: "Settings", Blocks: []report.Block{report.Settings{Items: mapSettings(r)}}},
 		},
 	}

@@ -35,7 +35,7 @@ func TestMap(t *testing.T) {
 			t.Errorf("%s: %+v", method, res)
 		}
 		page, err := os.ReadFile(filepath.Join(out, "map.html"))
-		if err != nil || !strings.Contains(string(page), "&lt;dog&gt;") || strings.Contains(string(page), "<dog>") {
+		if err != nil || !strings.Contains(string(page), `\u003cdog\u003e`) || strings.Contains(string(page), "<dog>") {
 			t.Errorf("%s: page lacks the label or does not escape it (%v)", method, err)
 		}
 		rows, err := os.ReadFile(filepath.Join(out, "map.csv"))

@@ -10,19 +10,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/report/retrieval"
 )
 
 type neighboursFlags struct {
-	embeddings, labels, data, dataDir, out string
-	column, distance                       string
-	queries, k, scratch                    int
-	outside                                bool
+	embeddings, labels, out string
+	column, distance        string
+	queries, k, scratch     int
+	photos                  photoFlags
 }
 
 // neighboursResult is what kindred neighbours --json prints.
@@ -69,10 +69,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file or beside it")
 	fs.StringVar(&f.column, "column", "",
 		"column of labels that says what is right; default: the first of label, fine and coarse that exists")
-	addOutside(cmd, &f.outside)
-	fs.StringVar(&f.data, "data", "", "data set with the pictures, by name or path")
-	fs.StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	f.photos.add(cmd)
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
@@ -82,7 +79,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 }
 
 // sheetRows is how many queries the picture files show; the page has all.
-const sheetRows = 20
+const sheetRows = 10
 
 // sheet is the beginning of rows, for a picture file.
 func sheet(rows report.Retrieval) report.Retrieval {
@@ -114,8 +111,15 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := planned(what, shown, pictureBytes); err != nil {
 		return err
 	}
-	if cfg.Picture, err = pictures(ctx, set, f); err != nil {
+	d, err := f.photos.open(ctx, set.Files, f.embeddings)
+	if err != nil {
 		return err
+	}
+	if d != nil {
+		defer d.Close()
+		if cfg.Picture, err = photo.Of(ctx, d, set.Files); err != nil {
+			return err
+		}
 	}
 	ids, names := embedding.Unify(&set.Columns[0])
 	labels := ids[0]
@@ -128,9 +132,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if set.Files != nil {
 		cfg.Name = func(i int) string { return set.Files[i] }
 	}
-	path := filepath.Join(f.out, "neighbours.html")
 	if cfg.Picture != nil {
-		cfg.Link = retrieval.Links(path, dataRoot(f.data, f.dataDir), set.Files)
+		cfg.Link = photo.Links(filepath.Join(f.out, "neighbours.html"), f.photos.root(), set.Files)
 	}
 	pair, err := retrieval.Choose(ctx, set.X, labels, cfg)
 	if err != nil {
@@ -179,20 +182,4 @@ func neighboursPage(pair *retrieval.Pair, rows int, distance, column string) rep
 			{Title: "Worst queries", Blocks: []report.Block{pair.Worst}},
 		},
 	}
-}
-
-// pictures finds the items of set in a data set by their names; nil without one.
-func pictures(ctx context.Context, set *embedding.Table, f *neighboursFlags) (retrieval.Reader, error) {
-	if f.data == "" {
-		return nil, nil
-	}
-	if set.Files == nil {
-		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
-			f.data, f.embeddings)
-	}
-	d, err := data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
-	if err != nil {
-		return nil, err
-	}
-	return retrieval.Pictures(ctx, d, set.Files)
 }

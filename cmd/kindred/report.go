@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/maps"
 	"github.com/kindred-ml/kindred/internal/report/runs"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
@@ -156,7 +157,7 @@ func runScatter(ctx context.Context, set *embedding.Table, title string) (report
 		x = c.Scores
 		s.Axes.Title += fmt.Sprintf(" (PCA, %.0f %% of the variance)", 100*(c.Explained[0]+c.Explained[1]))
 	}
-	class, names := classesOf(&set.Columns[0])
+	class, names := maps.Classes(&set.Columns[0])
 	s.Names, s.Label = names, len(names) <= 12
 	s.X, s.Y, s.Class = sampled(x, class, step)
 	return s, nil

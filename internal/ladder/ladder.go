@@ -159,8 +159,11 @@ func showing() []Package {
 			"internal/escape internal/atomic gonum.org/v1/plot golang.org/x/image"},
 		{"internal/report/runs", "run folders read and compared",
 			"internal/yamltext internal/budget internal/report github.com/goccy/go-yaml"},
+		{"internal/report/photo", "the pictures of items, read for the pages",
+			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
-			"internal/budget internal/regular data data/imaging mat eval/rank internal/report"},
+			"mat eval/rank internal/report internal/report/photo"},
+		{"internal/report/maps", "embeddings in the plane, as the maps of pages", "embedding internal/report"},
 		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
 		{"internal/repro/theory", "the package comment: what its parts compute", ""},
 		{"internal/repro/theory/lp", "small linear programs", ""},
@@ -177,7 +180,8 @@ func showing() []Package {
 			"internal/par internal/atomic internal/lock embedding mat run eval eval/rank eval/cluster " +
 				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
-				"internal/report/retrieval internal/report/diagnosed projection golang.org/x/sync gonum.org/v1/gonum"},
+				"internal/report/photo internal/report/retrieval internal/report/diagnosed projection " +
+				"golang.org/x/sync gonum.org/v1/gonum"},
 	}
 }
 

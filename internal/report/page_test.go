@@ -1,8 +1,11 @@
 package report
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/xml"
 	"image"
+	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,6 +37,8 @@ func everyBlock(s string) Page {
 		}},
 		{Title: s, Blocks: []Block{
 			Retrieval{Caption: s, Rows: []Query{{Item: pic, Neighbours: []Picture{pic, {Label: s}}}}},
+			Map{Title: s, Caption: s, X: []float64{1, 2}, Y: []float64{3, 4}, Names: []string{s, s}, File: s, Folder: s,
+				Columns: []MapColumn{{Name: s, Class: []int{0, -1}, Names: []string{s}}}},
 			Steps{Caption: s, Frames: []Frame{{s, fig}, {"b", fig}}, Start: -1},
 		}},
 		{Title: s, Blocks: []Block{Settings{Caption: s, Items: []Item{{s, s}}, Folded: true},
@@ -78,7 +83,7 @@ func TestPageNeedsNoNetwork(t *testing.T) {
 	s := string(html)
 	marked := regexp.MustCompile(`(?s)<script[^>]*>.*?</script>`).ReplaceAllString(s, "")
 	for _, m := range regexp.MustCompile(
-		`(?:src|href|url\(|srcset|action)\s*=?\s*["']?([^"' )>]*)`).FindAllStringSubmatch(marked, -1) {
+		`(?:\b(?:src|href|srcset|action)\s*=|url\()\s*["']?([^"' )>]*)`).FindAllStringSubmatch(marked, -1) {
 		if !strings.HasPrefix(m[1], "data:") && !strings.HasPrefix(m[1], "#") {
 			t.Errorf("reference to %q", m[1])
 		}
@@ -116,6 +121,79 @@ func TestPageEscapesEveryString(t *testing.T) {
 		}
 		return r
 	}, s))
+}
+
+// A name that closes the script element must not get out of a map's data.
+func TestMapDataStaysData(t *testing.T) {
+	evil := "</script><img src=x onerror=alert(1)>\u202e"
+	m := Map{X: []float64{1, nan}, Y: []float64{1, 2}, Names: []string{evil, evil},
+		Columns: []MapColumn{{Name: evil, Class: []int{0, 0}, Names: []string{evil}}}}
+	html, err := Page{Title: "t", Sections: []Section{{Blocks: []Block{m}}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := string(html)
+	n := strings.Count(s, "</script>")
+	if strings.Contains(s, "<img src=x") || n != 2 || strings.Contains(s, "\u202e") {
+		t.Error("a name left the map's data")
+	}
+	if !strings.Contains(s, `\u003c/script\u003e\u003cimg src=x`) {
+		t.Error("the name is not in the map's data")
+	}
+}
+
+func TestMapRefuses(t *testing.T) {
+	one := []float64{1}
+	for want, m := range map[string]Map{
+		"1 x, 0 y":           {X: one},
+		"2 names":            {X: one, Y: one, Names: []string{"a", "b"}},
+		"0 labels for 1":     {X: one, Y: one, Columns: []MapColumn{{Name: "c"}}},
+		"class 1 of":         {X: one, Y: one, Columns: []MapColumn{{Class: []int{1}, Names: []string{"a"}}}},
+		"1 x, 1 y and 0 nam": {X: one, Y: one, Photos: NewThumbs(32, false)},
+	} {
+		_, err := Page{Sections: []Section{{Blocks: []Block{m}}}}.HTML()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestThumbsPackInOrder(t *testing.T) {
+	th := NewThumbs(16, true)
+	for i := range 150 {
+		if i == 3 {
+			th.Add(nil)
+			continue
+		}
+		im := image.NewGray(image.Rect(0, 0, 16, 8))
+		im.Pix[0] = uint8(i)
+		th.Add(im)
+	}
+	p, err := th.pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Sheets) != 2 || p.Type != "image/png" {
+		t.Fatalf("%d sheets of %s, want 2 of PNG", len(p.Sheets), p.Type)
+	}
+	sizes, err := base64.StdEncoding.DecodeString(p.Sizes)
+	if err != nil || len(sizes) != 300 || sizes[6] != 0 || sizes[8] != 16 || sizes[9] != 8 {
+		t.Errorf("sizes %v (%v)", sizes[:12], err)
+	}
+	for _, i := range []int{0, 14, 143, 149} {
+		raw, err := base64.StdEncoding.DecodeString(p.Sheets[i/144])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sheet, err := png.Decode(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell := i % 144
+		if r, _, _, _ := sheet.At(cell%12*16, cell/12*16).RGBA(); int(r>>8) != i {
+			t.Errorf("item %d: the first pixel of its cell is %d", i, r>>8)
+		}
+	}
 }
 
 func TestScriptOnlyWhereNeeded(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package retrieval chooses queries worth looking at, random ones and the worst
 // ones, and lays them out with their nearest neighbours for the report. Those who
 // have queries and neighbours of their own fill a report.Retrieval themselves, with
-// the pictures that Pictures (items of a data set) and Files (any photos) read.
+// the pictures that package photo reads.
 package retrieval
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -26,7 +27,7 @@ type Config struct {
 	Seed      uint64 // of the random choice
 	// Picture returns the picture of an item; nil, or a nil image, shows the
 	// texts alone.
-	Picture Reader
+	Picture photo.Reader
 	// Label returns the name of an item's class; default its number. Name
 	// returns what the item is called, as its file, and Link the address of the
 	// whole photo (see report.Link); nil means none.

@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/diagnosed"
+	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/report/retrieval"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
@@ -135,7 +136,7 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 }
 
 // pictures reads the samples' images; nil where the data are features.
-func (out *Outcome) pictures(ctx context.Context, files []string) (retrieval.Reader, error) {
+func (out *Outcome) pictures(ctx context.Context, files []string) (photo.Reader, error) {
 	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.Set)
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (out *Outcome) pictures(ctx context.Context, files []string) (retrieval.Rea
 	if err != nil || d.Source == nil {
 		return nil, err
 	}
-	return retrieval.Pictures(ctx, d, files)
+	return photo.Of(ctx, d, files)
 }
 
 // mappedClasses is how many training classes a map shows: as many as there are

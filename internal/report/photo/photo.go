@@ -1,17 +1,16 @@
-package retrieval
+// Package photo reads the pictures of items for the report's pages, reduced to
+// what a page can show: those of a data set by their names, and any files.
+package photo
 
 import (
 	"context"
 	"fmt"
 	"image"
-	"os"
-	"path/filepath"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/regular"
-	"github.com/kindred-ml/kindred/internal/report"
 )
 
 // Reader returns the picture of an item.
@@ -21,14 +20,12 @@ type Reader func(i int) (image.Image, error)
 // page or figure shows, and hundreds of them still fit in memory.
 const largest = 512
 
-// Pictures returns a Reader for Config.Picture: it reads the picture of item i,
-// which the data set calls names[i], until ctx ends. It is not for use by several
-// goroutines.
+// Of returns a Reader of the items that the data set calls names, until ctx ends.
+// It is not for use by several goroutines.
 //
-// Errors: a data set of features, which has no pictures. The function returned
-// fails for a name that the data set does not have and for a file that cannot be
-// read.
-func Pictures(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
+// Errors: a data set of features, which has no pictures. The Reader fails for a
+// name that the data set does not have and for a file that cannot be read.
+func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
 	if d.Source == nil {
 		return nil, fmt.Errorf("data set %s holds features, not pictures", d.Name)
 	}
@@ -36,7 +33,7 @@ func Pictures(ctx context.Context, d *data.Dataset, names []string) (Reader, err
 	for i, n := range d.Names {
 		index[n] = i
 	}
-	r := reader{resize: imaging.Resizer{Filter: imaging.Bicubic}}
+	r := newReader(largest)
 	return func(i int) (image.Image, error) {
 		at, ok := index[names[i]]
 		if !ok {
@@ -49,10 +46,10 @@ func Pictures(ctx context.Context, d *data.Dataset, names []string) (Reader, err
 	}, nil
 }
 
-// Files returns a Reader of photos: item i is the file paths[i], until ctx
-// ends. It is not for use by several goroutines.
+// Files returns a Reader of photos: item i is the file paths[i], until ctx ends.
+// It is not for use by several goroutines.
 func Files(ctx context.Context, paths []string) Reader {
-	r := reader{resize: imaging.Resizer{Filter: imaging.Bicubic}}
+	r := newReader(largest)
 	return func(i int) (image.Image, error) {
 		f, err := regular.Open(paths[i])
 		if err != nil {
@@ -74,41 +71,30 @@ func Files(ctx context.Context, paths []string) Reader {
 	}
 }
 
-// Links returns the Link of items by their names, for a page to be written to the
-// path page: names[i] lies below the folder root, or is a path by itself. Items
-// that are no files there, as those of an archive, have none.
-func Links(page, root string, names []string) func(i int) string {
-	return func(i int) string {
-		path := filepath.FromSlash(names[i])
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(root, path)
-		}
-		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-			return ""
-		}
-		return report.Link(page, path)
-	}
-}
-
-// reader keeps the buffers of a Reader.
+// reader keeps one goroutine's buffers.
 type reader struct {
+	side   int // the longest that is wanted
 	dec    imaging.Decoder
 	photo  imaging.Image
 	resize imaging.Resizer
 }
 
-// shown is the photo, reduced where it is larger than anything shows.
+func newReader(side int) *reader {
+	return &reader{side: side, resize: imaging.Resizer{Filter: imaging.Bicubic}}
+}
+
+// shown is the photo, reduced if it is larger than wanted.
 func (r *reader) shown() image.Image {
 	w, h := r.photo.W, r.photo.H
 	long := max(w, h)
-	if long <= largest {
+	if long <= r.side {
 		im := r.photo
 		r.photo = imaging.Image{} // its pixels now belong to the picture
 		return standard(&im)
 	}
 	var small imaging.Image
 	whole := imaging.Box{X1: float64(w), Y1: float64(h)}
-	r.resize.Resize(&small, &r.photo, whole, max(1, w*largest/long), max(1, h*largest/long))
+	r.resize.Resize(&small, &r.photo, whole, max(1, w*r.side/long), max(1, h*r.side/long))
 	return standard(&small)
 }
 

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+)
+
+// photoFlags name the data set with the photos of embedded items.
+type photoFlags struct {
+	data, dataDir string
+	outside       bool
+}
+
+func (f *photoFlags) add(cmd *cobra.Command) {
+	addOutside(cmd, &f.outside)
+	fs := cmd.Flags()
+	fs.StringVar(&f.data, "data", "", "data set with the pictures, by name or path")
+	fs.StringVar(&f.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+}
+
+// open opens the data set; nil without one. files are the items' names, and
+// source the file that should hold them.
+func (f *photoFlags) open(ctx context.Context, files []string, source string) (*data.Dataset, error) {
+	if f.data == "" {
+		return nil, nil
+	}
+	if files == nil {
+		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
+			f.data, source)
+	}
+	return data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
+}
+
+// root is the folder below which the items lie, if they are files: the set's own,
+// that of its manifest, or one of those known by name.
+func (f *photoFlags) root() string {
+	if _, err := os.Stat(f.data); err != nil {
+		return filepath.Join(dataHome(f.dataDir), f.data)
+	}
+	if strings.EqualFold(filepath.Ext(f.data), ".csv") {
+		return filepath.Dir(f.data)
+	}
+	return f.data
+}
