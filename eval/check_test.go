@@ -190,15 +190,15 @@ func TestEvaluateRefusesOddSets(t *testing.T) {
 		},
 		"distance": func() error { _, err := Evaluate(context.Background(), s, nil, other); return err },
 		"recall without embeddings": func() error {
-			_, _, _, err := RecallAt(context.Background(), nil, s.Labels[0], rank.Euclidean, 1)
+			_, err := RecallAt(context.Background(), nil, s.Labels[0], rank.Euclidean, 1)
 			return err
 		},
 		"recall of other labels": func() error {
-			_, _, _, err := RecallAt(context.Background(), s.X, []int64{1}, rank.Euclidean, 1)
+			_, err := RecallAt(context.Background(), s.X, []int64{1}, rank.Euclidean, 1)
 			return err
 		},
 		"recall by a distance": func() error {
-			_, _, _, err := RecallAt(context.Background(), s.X, s.Labels[0], -1, 1)
+			_, err := RecallAt(context.Background(), s.X, s.Labels[0], -1, 1)
 			return err
 		},
 	} {

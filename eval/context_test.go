@@ -44,7 +44,7 @@ func TestLongFunctionsStop(t *testing.T) {
 		{"ami of given clusters", 20, evaluate("ami", Config{Assignments: shuffled(rng, labels)})},
 		{"all", 2*100 + 60, evaluate("recall@1,map@r,nmi,ami", Config{Bootstrap: 100, Worst: 3})},
 		{"RecallAt", 50, func(ctx context.Context) error {
-			_, _, _, err := RecallAt(ctx, x, labels, rank.Euclidean, 1)
+			_, err := RecallAt(ctx, x, labels, rank.Euclidean, 1)
 			return err
 		}},
 	} {

@@ -73,10 +73,10 @@ type Metric struct {
 // Check returns an error if m is not a valid metric: its Kind is unknown, or K
 // or Factor is negative or given to a kind that does not take it.
 func (m Metric) Check() error {
+	if err := m.Kind.check(); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains(rankKinds, m.Kind) && !slices.Contains(cutKinds, m.Kind) && !m.clusters():
-		return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s", string(m.Kind),
-			joinKinds(slices.Concat(cutKinds, rankKinds[:4])), joinKinds(groupKinds))
 	case m.K < 0:
 		return fmt.Errorf("metric %s of %d neighbours: want 1 or more, or 0 for the whole ranking", m.Kind, m.K)
 	case m.K > 0 && !slices.Contains(cutKinds, m.Kind):
@@ -105,6 +105,45 @@ func (m Metric) String() string {
 		return fmt.Sprintf("%s+%d", m.Kind, m.Factor)
 	}
 	return string(m.Kind)
+}
+
+// MarshalText returns the name that ParseMetric reads. Recall and Precision over
+// the whole ranking have none.
+func (m Metric) MarshalText() ([]byte, error) {
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	name := m.String()
+	_, err := ParseMetric(name)
+	return []byte(name), err
+}
+
+// UnmarshalText is ParseMetric.
+func (m *Metric) UnmarshalText(text []byte) error {
+	v, err := ParseMetric(string(text))
+	if err == nil {
+		*m = v
+	}
+	return err
+}
+
+// UnmarshalText reads the name of a kind, such as recall or nmi.
+func (k *Kind) UnmarshalText(text []byte) error {
+	v := Kind(text)
+	if err := v.check(); err != nil {
+		return err
+	}
+	*k = v
+	return nil
+}
+
+// check returns an error for a kind that there is not.
+func (k Kind) check() error {
+	if slices.Contains(rankKinds, k) || slices.Contains(cutKinds, k) || slices.Contains(groupKinds, k) {
+		return nil
+	}
+	return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s", string(k),
+		joinKinds(slices.Concat(cutKinds, rankKinds[:4])), joinKinds(groupKinds))
 }
 
 // clusters tells whether m measures a clustering.

@@ -3,7 +3,6 @@ package eval
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
@@ -12,25 +11,23 @@ import (
 // RecallAt returns Recall@k for every k in ks, with the rows of x as queries and
 // as gallery, each query left out of its own ranking by index:
 //
-//	Recall@k = #{queries with a same-label row among their k nearest} / queries
+//	Recall@k = #{queries with a row of their label among their k nearest} / queries
 //
-// Queries with no other row of their label are counted in excluded, not in
-// queries. If no query is left, the recalls are NaN. It is the short form of
-// Retrieve for one column of labels.
-func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance, ks ...int) (recall []float64, queries,
-	excluded int, err error) {
+// Queries with no other row of their label are left out; if none is left that is
+// an error, as it is with a k below 1, and what rank.Positives refuses. It is the
+// short form of Evaluate, which also tells how many queries there were.
+func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance, ks ...int) ([]float64, error) {
 	depth := 1
 	for _, k := range ks {
 		if k < 1 {
-			return nil, 0, 0, fmt.Errorf("recall@%d: k must be at least 1", k)
+			return nil, fmt.Errorf("recall@%d: k must be at least 1", k)
 		}
 		depth = max(depth, k)
 	}
-	hits := make([]int, len(ks))
-	err = rank.Positives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
+	hits, queries := make([]int, len(ks)), 0
+	err := rank.Positives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
 		rank.Options{Distance: d, First: true, Depth: depth}, func(q rank.Query) {
 			if q.R == 0 {
-				excluded++
 				return
 			}
 			queries++
@@ -41,14 +38,14 @@ func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance
 			}
 		})
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, err
 	}
-	for _, h := range hits {
-		v := math.NaN()
-		if queries > 0 {
-			v = float64(h) / float64(queries)
-		}
-		recall = append(recall, v)
+	if queries == 0 {
+		return nil, fmt.Errorf("recall of %d rows: each is the only one of its label", x.Rows)
 	}
-	return recall, queries, excluded, nil
+	recall := make([]float64, len(ks))
+	for i, h := range hits {
+		recall[i] = float64(h) / float64(queries)
+	}
+	return recall, nil
 }

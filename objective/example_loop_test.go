@@ -35,7 +35,7 @@ func draw(rng *rand.Rand, n int) (x *mat.Dense, labels []int64) {
 }
 
 func recall(x *mat.Dense, labels []int64) float64 {
-	r, _, _, err := eval.RecallAt(context.Background(), x, labels, rank.Euclidean, 1)
+	r, err := eval.RecallAt(context.Background(), x, labels, rank.Euclidean, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

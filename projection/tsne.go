@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -20,6 +21,24 @@ const (
 	// Field uses the 3 x perplexity nearest neighbours and a field on a grid.
 	Field
 )
+
+var methodNames = [...]string{"auto", "exact", "field"}
+
+func (m Method) String() string { return spell.Name("Method", int(m), methodNames[:]) }
+
+// MarshalText returns the method's name: auto, exact or field.
+func (m Method) MarshalText() ([]byte, error) {
+	return spell.Text("method of t-SNE", int(m), methodNames[:])
+}
+
+// UnmarshalText reads a name.
+func (m *Method) UnmarshalText(text []byte) error {
+	k, err := spell.Index("method of t-SNE", string(text), methodNames[:])
+	if err == nil {
+		*m = Method(k)
+	}
+	return err
+}
 
 const autoExact = 2000
 
@@ -82,8 +101,8 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 			c.Method = Exact
 		}
 	}
-	if c.Method != Exact && c.Method != Field {
-		return c, fmt.Errorf("projection: unknown t-SNE method %d", c.Method)
+	if _, err := c.Method.MarshalText(); err != nil {
+		return c, fmt.Errorf("projection: unknown t-SNE method %d", int(c.Method))
 	}
 	return c, nil
 }

@@ -69,7 +69,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, _, err := eval.RecallAt(t.Context(), tab.X, tab.Labels()[0], rank.Euclidean, 1)
+	got, err := eval.RecallAt(t.Context(), tab.X, tab.Labels()[0], rank.Euclidean, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,13 @@
 // Package cluster partitions embeddings by k-means and scores a partition
-// against labels. In: embeddings, or two labelings of the same items. Out: an
-// assignment with a statement of how it was made, or scores between a partition
-// and classes: mutual information in its normalised and adjusted forms, Rand
+// against labels.
+//
+//	res, err := cluster.KMeans(ctx, x, cluster.Config{K: 100, Seed: 1})
+//	t, err := cluster.NewTable(labels, res.Assignment)
+//	nmi := t.NMI(cluster.Arithmetic)
+//
+// KMeans is Lloyd's algorithm from k-means++, with restarts or in small batches if
+// asked for; its Result states how it was made. A Table counts how often each class
+// meets each cluster, of any two labelings of the same items; its methods are the
+// scores: mutual information, normalised and adjusted for chance, the adjusted Rand
 // index, purity, pairwise F1, homogeneity and completeness.
 package cluster

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // Mean is the normaliser of NMI and AMI: the mean of the entropies of classes
@@ -18,11 +20,20 @@ const (
 	Geometric
 )
 
-func (m Mean) String() string {
-	if m == Geometric {
-		return "geometric"
+var meanNames = [...]string{"arithmetic", "geometric"}
+
+func (m Mean) String() string { return spell.Name("Mean", int(m), meanNames[:]) }
+
+// MarshalText returns the name of the mean: arithmetic or geometric.
+func (m Mean) MarshalText() ([]byte, error) { return spell.Text("mean", int(m), meanNames[:]) }
+
+// UnmarshalText reads a name.
+func (m *Mean) UnmarshalText(text []byte) error {
+	k, err := spell.Index("mean", string(text), meanNames[:])
+	if err == nil {
+		*m = Mean(k)
 	}
-	return "arithmetic"
+	return err
 }
 
 func (m Mean) of(a, b float64) float64 {
@@ -152,17 +163,18 @@ func sizes(counts []int) []multiple {
 // It is 1 if there is a single class.
 func (t *Table) Homogeneity() float64 {
 	a, _ := t.Entropies()
-	return ratio(t.MutualInformation(), a)
+	return share(t.MutualInformation(), a)
 }
 
 // Completeness is MI / H(clusters): 1 if every class lies in one cluster. It is
 // 1 if there is a single cluster.
 func (t *Table) Completeness() float64 {
 	_, b := t.Entropies()
-	return ratio(t.MutualInformation(), b)
+	return share(t.MutualInformation(), b)
 }
 
-func ratio(mi, h float64) float64 {
+// share is how much of an entropy mutual information makes up.
+func share(mi, h float64) float64 {
 	if h == 0 {
 		return 1
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -23,11 +24,22 @@ const (
 	Random
 )
 
-func (i Init) String() string {
-	if i == Random {
-		return "random"
+var initNames = [...]string{"k-means++", "random"}
+
+func (i Init) String() string { return spell.Name("Init", int(i), initNames[:]) }
+
+// MarshalText returns the name of the start: k-means++ or random.
+func (i Init) MarshalText() ([]byte, error) {
+	return spell.Text("start of k-means", int(i), initNames[:])
+}
+
+// UnmarshalText reads a name.
+func (i *Init) UnmarshalText(text []byte) error {
+	k, err := spell.Index("start of k-means", string(text), initNames[:])
+	if err == nil {
+		*i = Init(k)
 	}
-	return "k-means++"
+	return err
 }
 
 // Config says how to cluster. All but K have defaults.
@@ -94,8 +106,8 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 		return nil, fmt.Errorf("k-means with %d restarts of %d iterations in batches of %d", cfg.Restarts,
 			cfg.Iterations, cfg.Batch)
 	}
-	if cfg.Init != PlusPlus && cfg.Init != Random {
-		return nil, fmt.Errorf("k-means with an unknown start, Init(%d)", int(cfg.Init))
+	if _, err := cfg.Init.MarshalText(); err != nil {
+		return nil, fmt.Errorf("k-means with an unknown start, %v", cfg.Init)
 	}
 	if err := finite(x); err != nil {
 		return nil, err

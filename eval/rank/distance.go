@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -22,31 +23,37 @@ const (
 	Dot
 )
 
-var distanceNames = []string{"euclidean", "cosine", "dot"}
+var distanceNames = [...]string{"euclidean", "cosine", "dot"}
 
-func (d Distance) String() string {
-	if d < 0 || int(d) >= len(distanceNames) {
-		return fmt.Sprintf("Distance(%d)", int(d))
-	}
-	return distanceNames[d]
-}
+func (d Distance) String() string { return spell.Name("Distance", int(d), distanceNames[:]) }
 
 // Check returns an error if d is not one of the distances.
 func (d Distance) Check() error {
-	if d < 0 || int(d) >= len(distanceNames) {
-		return fmt.Errorf("%v is none of %s", d, strings.Join(distanceNames, ", "))
+	if _, err := d.MarshalText(); err != nil {
+		return fmt.Errorf("%v is none of %s", d, strings.Join(distanceNames[:], ", "))
 	}
 	return nil
 }
 
-// ParseDistance reads the name of a distance.
-func ParseDistance(s string) (Distance, error) {
-	for i, n := range distanceNames {
-		if s == n {
-			return Distance(i), nil
-		}
+// ParseDistance returns the distance with the given name: euclidean, cosine or
+// dot.
+func ParseDistance(name string) (Distance, error) {
+	k, err := spell.Index("distance", name, distanceNames[:])
+	return Distance(k), err
+}
+
+// MarshalText returns the distance's name.
+func (d Distance) MarshalText() ([]byte, error) {
+	return spell.Text("distance", int(d), distanceNames[:])
+}
+
+// UnmarshalText reads a name.
+func (d *Distance) UnmarshalText(text []byte) error {
+	v, err := ParseDistance(string(text))
+	if err == nil {
+		*d = v
 	}
-	return 0, fmt.Errorf("unknown distance %q: want %s", s, strings.Join(distanceNames, ", "))
+	return err
 }
 
 // scorer gives the nearness of query i and gallery item j as a float64: the

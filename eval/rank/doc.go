@@ -1,13 +1,30 @@
-// Package rank finds the ranks of every query's positives in its ranking of a
-// gallery. In: embeddings of queries and gallery, one or more columns of
-// labels, a distance. Out: for every query and column the number of positives R
-// and their ranks, 1 for the nearest item. Every retrieval measure (Recall@k,
-// MAP@R, MRR, ...) is a function of these ranks and R; package eval has them.
+// Package rank orders a gallery by its distance to queries, exactly.
 //
-// The ranking of a query orders the gallery by distance, ties by the lowest
-// index. When queries and gallery are the same set, a query's own row is not
-// part of its ranking: it is left out by its index, so that a duplicate of the
-// query counts but the query itself never does.
+//	nb, err := rank.Nearest(ctx, queries, gallery, 10, rank.Options{Distance: rank.Cosine})
+//	first := nb.Row[0] // the row of the gallery nearest to query 0
 //
-// Distances are compared as float64 functions of the float32 coordinates.
+// Nearest gives the k nearest items of every query; Positives the ranks of every
+// query's positives, of which each retrieval measure is a function (package eval
+// has them). Distances are compared as float64 functions of the float32
+// coordinates, ties by the lowest index. Where the queries are the gallery, a
+// query's own row is left out of its ranking by its index: a duplicate of the
+// query counts, the query itself never does.
+//
+// # Words
+//
+// A query is what the gallery is ordered for; an item is a row of the gallery. A
+// positive is an item with the query's label; R is their number. The rank of an
+// item is its place in the query's ranking, 1 for the nearest.
+//
+// All pairs are scored approximately and fast, and only those that could change a
+// result exactly. A score is the nearness of a pair, the larger the nearer: exact
+// in float64 (scorer), or approximate, with a band within which the exact one must
+// lie. The space is where approximate scores live: rows shifted and scaled so that
+// neither 16-bit integers nor float32 lose much of them. A side is a range of rows
+// made ready for it, as integers where the machine multiplies those fast. A tile is
+// the block x block scores of two sides' blocks; the runner goes over the tiles and
+// shows a sink the pairs it asks for. There are two: shortlists, which keep the
+// candidates for the k nearest above a floor that k items are sure to reach, and
+// settle them at the end; and the tally, which counts how many items stand ahead of
+// each mark, a positive whose rank still matters.
 package rank

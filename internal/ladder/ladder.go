@@ -129,14 +129,15 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/par internal/kernel/dot16 mat"},
-		{"eval/cluster", "k-means; scores of a partition against labels", "internal/par internal/kernel/dot16 mat"},
+			"internal/spell internal/par internal/kernel/dot16 mat"},
+		{"eval/cluster", "k-means; scores of a partition against labels",
+			"internal/spell internal/par internal/kernel/dot16 mat"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
 			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
 		{"eval/diagnose", "collapse diagnosis",
 			"internal/escape internal/par internal/kernel/dot16 mat eval eval/rank eval/cluster gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
-			"internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
+			"internal/spell internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
 	}
 }
 
