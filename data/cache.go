@@ -91,7 +91,7 @@ func CacheHome() (string, error) {
 // Dataset.Cache.
 func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 	cached := make(map[*Dataset]*Dataset)
-	for _, p := range []*Part{s.Train, s.Query, s.Gallery, s.Seen} {
+	for _, p := range []*Part{s.Train, s.Validation, s.Query, s.Gallery, s.Seen} {
 		if p == nil {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -30,7 +31,7 @@ type Dataset struct {
 	// whole images are used; an empty rectangle means the whole image.
 	Boxes []image.Rectangle
 
-	// Columns are the label columns. Fine, Coarse and Train name those with a
+	// Columns are the label columns, none in a set without labels. Fine, Coarse and Train name those with a
 	// role: the label on which retrieval is scored, the coarser label (may be ""),
 	// and the label the set is usually trained with.
 	Columns             []Column
@@ -122,6 +123,22 @@ func (d *Dataset) Image(ctx context.Context, i int, dst *imaging.Image, dec *ima
 	return nil
 }
 
+// All returns every sample as a Part, with the labels that the set is usually
+// trained and scored with, if it has any.
+func (d *Dataset) All() *Part {
+	p := &Part{Data: d, Index: make([]int, d.Len())}
+	for i := range p.Index {
+		p.Index[i] = i
+	}
+	label, err1 := d.Column("")
+	fine, err2 := d.Column("fine")
+	if err1 == nil && err2 == nil {
+		p.Label, p.LabelClasses = slices.Clone(label.IDs), label.Classes
+		p.Fine, p.FineClasses = slices.Clone(fine.IDs), fine.Classes
+	}
+	return p
+}
+
 // Column returns the label column called name. "fine", "coarse" and "" (the
 // column to train with) stand for the columns with that role. Names of rules
 // are not columns; see Labels.
@@ -133,6 +150,10 @@ func (d *Dataset) Column(name string) (*Column, error) {
 		name = d.Fine
 	case name == "coarse" && d.Coarse != "":
 		name = d.Coarse
+	}
+	if len(d.Columns) == 0 {
+		return nil, fmt.Errorf("data set %s has no labels: put the images of each class into a folder of its own, or "+
+			"list them with their labels in a manifest", d.Name)
 	}
 	var known []string
 	for i := range d.Columns {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -25,81 +26,113 @@ func splitFolder(name string) (Split, bool) {
 	return 0, false
 }
 
+// found is what a walk through the files of a set met.
+type found struct {
+	names []string // images in folders
+	loose []string // images at the top
+	left  []LeftOut
+}
+
+// findImages lists the images of t. Those at the top are in loose, and in no list of
+// what was left out.
+func findImages(ctx context.Context, t tree) (*found, error) {
+	f := new(found)
+	err := t.walk(ctx, func(file, why string) error {
+		switch {
+		case why != "":
+			f.left = countLeftOut(f.left, why, file)
+		case !isImageName(file):
+			f.left = countLeftOut(f.left, notAnImage(file), file)
+		case !strings.Contains(file, "/"):
+			f.loose = append(f.loose, file)
+		default:
+			f.names = append(f.names, file)
+		}
+		return nil
+	})
+	return f, err
+}
+
 // openFolders reads images in one folder per class (CLASS/FILE) or per coarse
 // and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
 // gallery or not. Where the depths differ the class is the whole path of the
 // folder. With both levels the coarse class is the one to train with.
+//
+// Images outside any class folder are left out; where a set may lack labels, they
+// make it one without.
 func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	var names []string
-	loose := 0
-	var left []LeftOut
-	err := t.walk(ctx, func(file, why string) error {
-		switch {
-		case why != "":
-			left = countLeftOut(left, why, file)
-			return nil
-		case !isImageName(file):
-			left = countLeftOut(left, notAnImage(file), file)
-			return nil
-		case !strings.Contains(file, "/"):
-			left = countLeftOut(left, "outside any class folder", file)
-			loose++
-			return nil
-		}
-		names = append(names, file)
-		return nil
-	})
+	f, err := findImages(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
-		if loose > 0 {
-			return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its "+
-				"own, or list them in a manifest", t.where(), loose)
+	if len(f.loose) > 0 && opt.Unlabelled {
+		b := newBuilder("files", name, opt)
+		for _, file := range slices.Concat(f.loose, f.names) {
+			b.add(t, file)
 		}
-		said := ""
-		for _, l := range left {
-			said += "; " + l.String()
-		}
+		b.d.LeftOut = f.left
+		return b.d.check(), nil
+	}
+	if len(f.names) == 0 && len(f.loose) > 0 {
+		return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its own, "+
+			"or list them in a manifest", t.where(), len(f.loose))
+	}
+	if len(f.names) == 0 {
 		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(),
-			said)
+			sayLeftOut(f.left))
 	}
 	b := newBuilder("folders", name, opt)
 	d := b.d
-	d.LeftOut = left
-	split := true
+	for _, file := range f.loose {
+		f.left = countLeftOut(f.left, "outside any class folder", file)
+	}
+	d.LeftOut = f.left
+	split := haveSplits(f.names)
+	dirs := make([]string, len(f.names))
+	for i, file := range f.names {
+		b.add(t, file)
+		dirs[i] = path.Dir(file)
+		if split {
+			top, rest, _ := strings.Cut(dirs[i], "/")
+			role, _ := splitFolder(top)
+			d.Splits = append(d.Splits, role)
+			dirs[i] = rest
+		}
+	}
+	d.labelByFolder(dirs)
+	return d.disjoint().check(), nil
+}
+
+// sayLeftOut puts a list of what was left out behind a sentence.
+func sayLeftOut(left []LeftOut) string {
+	said := ""
+	for _, l := range left {
+		said += "; " + l.String()
+	}
+	return said
+}
+
+// haveSplits tells whether all images are in class folders below folders called
+// train, test and so on, among them both sides.
+func haveSplits(names []string) bool {
 	sides := Split(0)
 	for _, file := range names {
 		top, rest, _ := strings.Cut(file, "/")
 		role, ok := splitFolder(top)
-		split = split && ok && strings.Contains(rest, "/")
+		if !ok || !strings.Contains(rest, "/") {
+			return false
+		}
 		sides |= role
 	}
-	split = split && sides&Train != 0 && sides&Test != 0
-	dirs := make([]string, len(names))
-	shallow, deep := false, false
-	for i, file := range names {
-		b.add(t, file)
-		dir := path.Dir(file)
-		if split {
-			top, rest, _ := strings.Cut(dir, "/")
-			role, _ := splitFolder(top)
-			d.Splits = append(d.Splits, role)
-			dir = rest
-		}
-		dirs[i] = dir
-		switch strings.Count(dir, "/") {
-		case 0:
-			shallow = true
-		case 1:
-		default:
-			deep = true
-		}
-	}
+	return sides&Train != 0 && sides&Test != 0
+}
+
+// labelByFolder makes the columns of samples from their folders.
+func (d *Dataset) labelByFolder(dirs []string) {
 	fine := columnOfNames("class", dirs)
-	if shallow || deep {
+	if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Count(dir, "/") != 1 }) {
 		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"
-		return d.disjoint().check(), nil
+		return
 	}
 	coarse := make([]string, len(dirs))
 	for i, dir := range dirs {
@@ -108,7 +141,6 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 	fine.Name = "fine"
 	d.Columns = []Column{columnOfNames("coarse", coarse), fine}
 	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
-	return d.disjoint().check(), nil
 }
 
 // disjoint sets d.Disjoint from the splits.

@@ -72,8 +72,9 @@ func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
 // notAnImage says why a file of that name is taken for no image.
 func notAnImage(name string) string {
 	switch ext := strings.ToLower(path.Ext(name)); ext {
-	case ".heic", ".heif", ".avif", ".jxl", ".jp2", ".psd", ".raw", ".dng", ".cr2", ".nef", ".arw", ".svg":
-		return ext + " images cannot be read: convert them to JPEG or PNG"
+	case ".heic", ".heif", ".avif", ".jxl", ".jp2", ".psd", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".svg":
+		return fmt.Sprintf("no decoder for %s (convert them to JPEG, as by magick mogrify -format jpg *%s)",
+			strings.ToUpper(ext[1:]), ext)
 	default:
 		return fmt.Sprintf("not an image by its name (%s)", cmp.Or(ext, "no extension"))
 	}

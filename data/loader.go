@@ -37,7 +37,8 @@ type Batch struct {
 	N, H, W, C int
 	// Pixels is N x H x W x C, normalised.
 	Pixels []float32
-	// Pos holds the positions in the Part, Label and Fine the labels at these.
+	// Pos holds the positions in the Part, Label and Fine the labels at these, if
+	// it has labels.
 	Pos         []int
 	Label, Fine []int64
 }
@@ -380,8 +381,10 @@ func (s *Stream) finish(t *slot) error {
 		kept++
 		pos := t.pos[k]
 		b.Pos = append(b.Pos, pos)
-		b.Label = append(b.Label, p.Label[pos])
-		b.Fine = append(b.Fine, p.Fine[pos])
+		if len(p.Label) > 0 {
+			b.Label = append(b.Label, p.Label[pos])
+			b.Fine = append(b.Fine, p.Fine[pos])
+		}
 	}
 	b.N = kept
 	b.Pixels = b.Pixels[:kept*b.H*b.W*b.C]

@@ -23,87 +23,101 @@ const manifestName = "manifest.csv"
 //	is_query, is_gallery 0 or 1: refine the role of test rows; optional
 //	x_1,y_1,x_2,y_2      the part of the image to use, in pixels; optional
 //
-// Other columns are left alone. Errors name the line.
+// Other columns are left alone. Errors name the line. Where a set may lack labels,
+// the path is enough.
 func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
-	b := newBuilder("manifest", name, opt)
-	d := b.d
-	var labels, coarse []string
-	var several [][]string
-	var boxes []image.Rectangle
+	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled}
+	d := m.b.d
+	rows := 0
 	err := csvRows(t, file, true, func(_ int, head, row []string) error {
-		get := func(column string) (string, bool) {
+		rows++
+		return m.row(t, func(column string) (string, bool) {
 			i := slices.Index(head, column)
 			if i < 0 {
 				return "", false
 			}
 			return strings.Trim(row[i], " "), true
-		}
-		p, ok1 := get("path")
-		label, ok2 := get("label")
-		var all []string
-		if list, ok := get("labels"); ok {
-			all = splitLabels(list)
-			several = append(several, all)
-			if !ok2 && len(all) > 0 {
-				label = all[0]
-			}
-			ok2 = true
-		}
-		if !ok1 || !ok2 {
-			return fmt.Errorf("the header has columns %q; path and label, or labels, are needed",
-				strings.Join(head, ","))
-		}
-		for _, s := range append([]string{p, label}, all...) {
-			if why := illegible(s); why != "" {
-				return fmt.Errorf("%q %s", s, why)
-			}
-		}
-		if p == "" || label == "" {
-			return errors.New("path or label is empty")
-		}
-		if err := b.listed(t, p); err != nil {
-			return err
-		}
-		labels = append(labels, label)
-		if c, ok := get("coarse"); ok {
-			if c == "" {
-				return errors.New("coarse is empty")
-			}
-			coarse = append(coarse, c)
-		}
-		role, has, err := manifestRole(get)
-		if err != nil {
-			return err
-		}
-		if has {
-			d.Splits = append(d.Splits, role)
-		}
-		box, has, err := manifestBox(get)
-		if err != nil {
-			return err
-		}
-		if has {
-			boxes = append(boxes, box)
-		}
-		return nil
+		}, head)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(labels) == 0 {
+	if rows == 0 {
 		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.where(), file))
 	}
-	d.Boxes = boxes
-	if several != nil {
-		d.Several = severalOf(several)
+	d.Boxes = m.boxes
+	if m.several != nil {
+		d.Several = severalOf(m.several)
 	}
-	fine := columnOfValues("label", labels)
-	d.Columns, d.Fine, d.Train = []Column{fine}, "label", "label"
-	if coarse != nil {
-		d.Columns = append(d.Columns, columnOfValues("coarse", coarse))
-		d.Coarse, d.Train = "coarse", "coarse"
+	if m.labels != nil {
+		d.Columns, d.Fine, d.Train = []Column{columnOfValues("label", m.labels)}, "label", "label"
+		if m.coarse != nil {
+			d.Columns = append(d.Columns, columnOfValues("coarse", m.coarse))
+			d.Coarse, d.Train = "coarse", "coarse"
+		}
 	}
 	return d.disjoint().check(), nil
+}
+
+// manifest is the rows read so far.
+type manifest struct {
+	b              *builder
+	unlabelled     bool // rows without labels are allowed
+	labels, coarse []string
+	several        [][]string
+	boxes          []image.Rectangle
+}
+
+// row takes a row; get returns its value in a column, and whether there is one.
+func (m *manifest) row(t tree, get func(string) (string, bool), head []string) error {
+	p, hasPath := get("path")
+	label, hasLabel := get("label")
+	coarse, hasCoarse := get("coarse")
+	var all []string
+	list, hasList := get("labels")
+	if hasList {
+		all = splitLabels(list)
+		m.several = append(m.several, all)
+		if !hasLabel && len(all) > 0 {
+			label = all[0]
+		}
+		hasLabel = true
+	}
+	if !hasPath || !hasLabel && (!m.unlabelled || hasCoarse) {
+		return fmt.Errorf("the header has columns %q; path and label, or labels, are needed", strings.Join(head, ","))
+	}
+	for _, s := range append([]string{p, label}, all...) {
+		if why := illegible(s); why != "" {
+			return fmt.Errorf("%q %s", s, why)
+		}
+	}
+	if p == "" || label == "" && hasLabel {
+		return errors.New("path or label is empty")
+	}
+	if err := m.b.listed(t, p); err != nil {
+		return err
+	}
+	if hasLabel {
+		m.labels = append(m.labels, label)
+	}
+	if hasCoarse {
+		if coarse == "" {
+			return errors.New("coarse is empty")
+		}
+		m.coarse = append(m.coarse, coarse)
+	}
+	role, has, err := manifestRole(get)
+	if err != nil {
+		return err
+	}
+	if has {
+		m.b.d.Splits = append(m.b.d.Splits, role)
+	}
+	box, has, err := manifestBox(get)
+	if has {
+		m.boxes = append(m.boxes, box)
+	}
+	return err
 }
 
 // columnOfValues is columnOfNumbers where all values are whole numbers as a

@@ -25,6 +25,11 @@ type OpenOptions struct {
 	// Formats are those that files of features and labels may have beside the ones
 	// of package embedding: parquet.Format{} of embedding/parquet, say.
 	Formats []embedding.Format
+	// Unlabelled allows sets without labels, which can be embedded and searched but
+	// not trained on: a folder with images outside class folders, a manifest without
+	// a column of labels, a single image file. Otherwise they are errors, or their
+	// images left out. See OpenFiles, too.
+	Unlabelled bool
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.
 	Crop bool
@@ -68,9 +73,13 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() &&
-		strings.EqualFold(filepath.Ext(path), ".csv") {
-		return openManifest(folder(filepath.Dir(path)), filepath.Base(path), name, opt)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if strings.EqualFold(filepath.Ext(path), ".csv") {
+			return openManifest(folder(filepath.Dir(path)), filepath.Base(path), name, opt)
+		}
+		if opt.Unlabelled && isImageName(path) {
+			return OpenFiles(ctx, []string{path})
+		}
 	}
 	if isIdx(path) {
 		return openIdx(path, name)

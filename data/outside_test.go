@@ -173,9 +173,10 @@ func TestLeftOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.zip")
 	write(t, path, l.zip(t))
 	want := []LeftOut{
-		{".heic images cannot be read: convert them to JPEG or PNG", 7,
+		{"no decoder for HEIC (convert them to JPEG, as by magick mogrify -format jpg *.heic)", 7,
 			[]string{"a/0.HEIC", "a/1.HEIC", "a/2.HEIC", "a/3.HEIC", "a/4.HEIC"}},
-		{".avif images cannot be read: convert them to JPEG or PNG", 1, []string{"b/1.avif"}},
+		{"no decoder for AVIF (convert them to JPEG, as by magick mogrify -format jpg *.avif)", 1,
+			[]string{"b/1.avif"}},
 		{"not an image by its name (no extension)", 1, []string{"b/clip"}},
 		{"not an image by its name (.txt)", 1, []string{"b/esc\x1b.txt"}},
 		{"outside any class folder", 1, []string{"top.png"}},
@@ -185,8 +186,8 @@ func TestLeftOut(t *testing.T) {
 		if diff := cmp.Diff(want, d.LeftOut); diff != "" {
 			t.Error(diff)
 		}
-		if got := d.LeftOut[0].String(); got != "left out 7: .heic images cannot be read: convert them to JPEG or "+
-			"PNG: a/0.HEIC, a/1.HEIC, a/2.HEIC, a/3.HEIC, a/4.HEIC, ..." {
+		if got := d.LeftOut[0].String(); got != "left out 7: no decoder for HEIC (convert them to JPEG, as by magick "+
+			"mogrify -format jpg *.heic): a/0.HEIC, a/1.HEIC, a/2.HEIC, a/3.HEIC, a/4.HEIC, ..." {
 			t.Error(got)
 		}
 		if got := d.LeftOut[3].String(); got != `left out 1: not an image by its name (.txt): "b/esc\x1b.txt"` {
@@ -195,7 +196,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	// A folder without any image says what was in it.
 	if _, err := Open(t.Context(), layoutFiles{"a/1.heic": {}}.folder(t), OpenOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "no images in class folders; left out 1: .heic images cannot be read") {
+		!strings.Contains(err.Error(), "no images in class folders; left out 1: no decoder for HEIC (") {
 		t.Errorf("%v", err)
 	}
 	background, _ := omniglotFiles(t)

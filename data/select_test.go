@@ -124,7 +124,7 @@ func TestSelect(t *testing.T) {
 		}
 		return got
 	}
-	check(Selection{}, "c1,c2,c3", "c4,c5,c6")
+	check(Selection{Split: "benchmark"}, "c1,c2,c3", "c4,c5,c6")
 	check(Selection{TrainClasses: "1-2"}, "c1,c2", "c3,c4,c5,c6")
 	check(Selection{TestClasses: "c1,6"}, "c2,c3,c4,c5", "c1,c6")
 	check(Selection{TrainClasses: "1", TestClasses: "3"}, "c1", "c3")
@@ -209,18 +209,32 @@ func TestPartDense(t *testing.T) {
 	}
 }
 
-// Every way to select, against the definition applied sample by sample.
+// chosen are the samples of the parts of a selection: train, query, gallery, seen.
+type chosen [4][]int
+
+// choose is the definition of a selection, applied sample by sample: roles are the
+// split's, inTrain and inTest say which classes are asked for, class gives that of
+// a sample.
+func choose(roles []Split, inTrain, inTest func(c int) bool, class func(i int) int) (out chosen) {
+	for i, r := range roles {
+		c := class(i)
+		for k, in := range []bool{
+			r&Train != 0 && inTrain(c), r&Query != 0 && inTest(c), r&Gallery != 0 && inTest(c),
+			r&Query != 0 && inTrain(c) && !inTest(c),
+		} {
+			if in {
+				out[k] = append(out[k], i)
+			}
+		}
+	}
+	return out
+}
+
+// Every way to select, against the definition.
 func TestSelectByDefinition(t *testing.T) {
 	const classes, per = 5, 4
 	base := toy(classes, per)
 	class := func(i int) int { return i/per + 1 }
-	numbers := func(list string, otherwise func(c int) bool) func(c int) bool {
-		if list == "" {
-			return otherwise
-		}
-		return func(c int) bool { return strings.Contains(list, strconv.Itoa(c)) }
-	}
-	all := func(int) bool { return true }
 	for _, kind := range []string{"none", "images", "three", "disjoint"} {
 		d := *base
 		for i := range d.Len() {
@@ -234,22 +248,20 @@ func TestSelectByDefinition(t *testing.T) {
 				d.ImageSplits = append(d.ImageSplits, []Split{Test, Train, Train, Train}[i%per])
 			}
 		}
-		for _, split := range []string{"", "official", "classes", "images"} {
+		for _, split := range []string{"benchmark", "official", "classes", "images"} {
 			for _, train := range []string{"", "1,2", "2,3,4"} {
 				for _, test := range []string{"", "3,5", "4"} {
-					name := fmt.Sprintf("%s: split %q, train %q, test %q", kind, split, train, test)
+					s := Selection{Split: split, TrainClasses: train, TestClasses: test}
 					rule := split
-					if rule == "" {
+					if rule == "benchmark" {
 						rule = "classes"
 						if d.Splits != nil && (!d.Disjoint || train == "" && test == "") {
 							rule = "official"
 						}
 					}
-					roles := d.Splits
-					if rule == "images" {
-						roles = d.ImageSplits
-					}
-					inTrain, inTest := numbers(train, all), numbers(test, all)
+					roles := map[string][]Split{"official": d.Splits, "images": d.ImageSplits,
+						"classes": allRoles(d.Len())}[rule]
+					inTrain, inTest := listed(train), listed(test)
 					if rule == "classes" {
 						switch {
 						case train == "" && test == "":
@@ -261,70 +273,133 @@ func TestSelectByDefinition(t *testing.T) {
 							inTest = func(c int) bool { return !inTrain(c) }
 						}
 					}
-					var want [4][]int // train, query, gallery, seen
-					for i := range d.Len() {
-						r := Train | Test
-						if rule != "classes" && roles != nil {
-							r = roles[i]
-						}
-						for k, in := range []bool{
-							r&Train != 0 && inTrain(class(i)), r&Query != 0 && inTest(class(i)), r&Gallery != 0 &&
-								inTest(class(i)),
-							r&Query != 0 && inTrain(class(i)) && !inTest(class(i)),
-						} {
-							if in {
-								want[k] = append(want[k], i)
-							}
-						}
-					}
-					got, err := d.Select(Selection{Split: split, TrainClasses: train, TestClasses: test})
-					if rule != "classes" && roles == nil || len(want[0]) == 0 || len(want[1]) == 0 ||
-						len(want[2]) == 0 {
-						if err == nil {
-							t.Errorf("%s: no error", name)
-						}
-						continue
-					}
-					if err != nil {
-						t.Errorf("%s: %v", name, err)
-						continue
-					}
-					for k, p := range []*Part{got.Train, got.Query, got.Gallery, got.Seen} {
-						if p == nil {
-							p = new(Part)
-						}
-						if !slices.Equal(p.Index, want[k]) {
-							t.Errorf("%s: part %d is %v, want %v", name, k, p.Index, want[k])
-						}
-						for at, i := range p.Index {
-							if p.Fine[at] != int64(class(i)-1) || p.Label[at] != p.Fine[at] || p.Data != &d {
-								t.Errorf("%s: part %d: labels %v %v", name, k, p.Fine, p.Label)
-							}
-						}
-					}
-					if got.Split != rule || (got.Query == got.Gallery) != slices.Equal(want[1], want[2]) ||
-						(got.Seen == nil) != (len(want[3]) == 0) {
-						t.Errorf("%s: applied %q, shared %v", name, got.Split, got.Query == got.Gallery)
-					}
+					compareSelection(t, kind, &d, s, rule, choose(roles, inTrain, inTest, class), class)
 				}
 			}
 		}
 	}
 }
 
+// listed reads a list of classes of one digit; "" lists all.
+func listed(list string) func(c int) bool {
+	return func(c int) bool { return list == "" || strings.Contains(list, strconv.Itoa(c)) }
+}
+
+// compareSelection selects and compares the parts with want.
+func compareSelection(t *testing.T, kind string, d *Dataset, s Selection, rule string, want chosen,
+	class func(i int) int) {
+	t.Helper()
+	got, err := d.Select(s)
+	if len(want[0]) == 0 || len(want[1]) == 0 || len(want[2]) == 0 {
+		if err == nil {
+			t.Errorf("%s, %+v: no error", kind, s)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("%s, %+v: %v", kind, s, err)
+		return
+	}
+	for k, p := range []*Part{got.Train, got.Query, got.Gallery, got.Seen} {
+		if p == nil {
+			p = new(Part)
+		}
+		if !slices.Equal(p.Index, want[k]) {
+			t.Errorf("%s, %+v: part %d is %v, want %v", kind, s, k, p.Index, want[k])
+		}
+		for at, i := range p.Index {
+			if p.Fine[at] != int64(class(i)-1) || p.Label[at] != p.Fine[at] || p.Data != d {
+				t.Errorf("%s, %+v: part %d: labels %v %v", kind, s, k, p.Fine, p.Label)
+			}
+		}
+	}
+	if got.Split != rule || (got.Query == got.Gallery) != slices.Equal(want[1], want[2]) ||
+		(got.Seen == nil) != (len(want[3]) == 0) {
+		t.Errorf("%s, %+v: applied %q, shared %v", kind, s, got.Split, got.Query == got.Gallery)
+	}
+}
+
+// What a set without a split of its own is divided by, and what is said of it.
 func TestSelectUsualSplit(t *testing.T) {
 	for _, c := range []struct {
-		classes int
-		s       Selection
-		want    string
+		classes, per int
+		s            Selection
+		want, why    string
 	}{
-		{4, Selection{}, "classes"}, {3, Selection{}, "images:0.2"}, {3, Selection{TrainClasses: "1"}, "classes"},
-		{3, Selection{TestClasses: "1"}, "classes"},
+		{12, 10, Selection{}, "images:0.2", "all 12 classes train (96 images), and other images of the same classes are " +
+			"the test (24 images), 20 % of each class at random, as the set has no split of its own " +
+			"(data.split=classes keeps whole classes for the test)"},
+		{12, 5, Selection{}, "images:0.3", "all 12 classes train (36 images), and other images of the same classes are " +
+			"the test (24 images), 30 % of each class at random, as the set has no split of its own and its classes " +
+			"are small: two images are held out of 5, one to find the other (data.split=classes keeps whole classes " +
+			"for the test)"},
+		{12, 4, Selection{}, "images:0.38", "(24 images), 38 % of each class"},
+		{12, 8, Selection{}, "images:0.2", "all 12 classes train (72 images)"},
+		{12, 3, Selection{}, "classes", "6 classes train (18 images), and 6 classes that training does not see are the " +
+			"test (18 images), as half of the classes have 3 images or fewer, too few to hold some out " +
+			"(data.split=images:0.3 does it all the same)"},
+		{12, 5, Selection{Split: "benchmark"}, "classes",
+			"the test (30 images), as papers compare, on classes that training does not see"},
+		{12, 5, Selection{Split: "classes"}, "classes", "that training does not see are the test (30 images)"},
+		{12, 5, Selection{Split: "fold:2/3"}, "fold:2/3", "8 classes train (40 images), and 4 classes that training " +
+			"does not see are the test (20 images): fold 2 of 3"},
+		{3, 10, Selection{}, "images:0.2", "as 3 classes are too few to keep any for the test alone"},
+		{3, 10, Selection{Split: "benchmark"}, "images:0.2", "as 3 classes are too few to keep any for the test alone"},
+		{3, 5, Selection{TrainClasses: "1"}, "classes", "1 class trains (5 images), and 2 classes"},
+		{3, 5, Selection{TestClasses: "1"}, "classes", "2 classes train"},
+		{3, 5, Selection{Split: "classes", TrainClasses: "1-2", TestClasses: "2-3"}, "classes",
+			"2 classes train (10 images) and 2 classes are the test (10 images); 1 of them on both sides"},
+		{3, 5, Selection{Split: "classes", TrainClasses: "1-2", TestClasses: "1-2"}, "classes",
+			"all 2 classes train (10 images), and are the test too, with the same images"},
 	} {
-		got, err := toy(c.classes, 5).Select(c.s)
-		if err != nil || got.Split != c.want {
-			t.Errorf("%d classes, %+v: %v, %v", c.classes, c.s, got, err)
+		got, err := toy(c.classes, c.per).Select(c.s)
+		if err != nil || got.Split != c.want || !strings.HasSuffix(got.Why, c.why) && !strings.Contains(got.Why, c.why) {
+			t.Errorf("%d classes of %d, %+v: %v, %v; want %s, %s", c.classes, c.per, c.s, got, err, c.want, c.why)
+			continue
 		}
+		c.s.Split = got.Split // stands for itself
+		again, err := toy(c.classes, c.per).Select(c.s)
+		if err != nil || !slices.Equal(again.Train.Index, got.Train.Index) ||
+			!slices.Equal(again.Query.Index, got.Query.Index) {
+			t.Errorf("%+v: %v", c.s, err)
+		}
+		if typical := c.want[:3] == "ima" && c.per > 3; typical {
+			for class, n := range counts(got.Query) {
+				if n < 2 {
+					t.Errorf("%+v: %d test images of class %d cannot be found", c.s, n, class)
+				}
+			}
+		}
+	}
+}
+
+// counts returns how many samples of each class a part has.
+func counts(p *Part) map[int64]int {
+	n := make(map[int64]int)
+	for _, id := range p.Fine {
+		n[id]++
+	}
+	return n
+}
+
+// Official splits, in words.
+func TestSelectWhyOfficial(t *testing.T) {
+	d := toy(4, 10)
+	for i := range d.Len() {
+		d.Splits = append(d.Splits, []Split{Train, Train, Test}[i%3])
+	}
+	s, err := d.Select(Selection{})
+	if want := "all 4 classes train (27 images), and other images of the same classes are the test (13 images), as the " +
+		"set's own split says"; err != nil || s.Why != want {
+		t.Errorf("%v, %v", s, err)
+	}
+	for i := range d.Len() {
+		d.Splits[i] = []Split{Train, Query, Gallery}[min(i/10, 2)]
+	}
+	s, err = d.disjoint().Select(Selection{})
+	if want := "1 class trains (10 images), and 1 class that training does not see are the test (30 images), as the set's " +
+		"own split says"; err != nil || s.Why != want {
+		t.Errorf("%+v, %v", s.Why, err)
 	}
 }
 
@@ -369,7 +444,7 @@ func TestHeldOutImages(t *testing.T) {
 		n    int
 		f    float64
 		want int
-	}{{1, 0.4, 0}, {1, 0.5, 1}, {2, 0.01, 1}, {2, 0.99, 1}, {10, 0.25, 3}, {10, 0.24, 2}, {10, 0.01, 1}, {10, 0.99, 9},
+	}{{1, 0.4, 0}, {1, 0.9, 0}, {2, 0.01, 1}, {2, 0.99, 1}, {10, 0.25, 3}, {10, 0.24, 2}, {10, 0.01, 1}, {10, 0.99, 9},
 		{4, 0.5, 2}} {
 		d := toy(3, c.n)
 		test := 0

@@ -1,0 +1,130 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// OpenFiles makes a set without labels of images by their paths, which is enough
+// to embed them and to search. A path is an image file, or a folder or .zip archive
+// whose images are taken with those of all folders below. A sample is called by
+// its path as given.
+//
+// What is no image, is not there or comes twice is counted and named in LeftOut.
+// It is an error if no image remains, and ctx.Err(), wrapped, if ctx ends first.
+func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
+	b := newBuilder("files", "files", OpenOptions{})
+	if len(paths) == 1 {
+		b.d.Name = strings.ToLower(strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])))
+	}
+	if err := b.paths(ctx, paths); err != nil {
+		return nil, errors.Join(err, b.files.Close())
+	}
+	d := b.d
+	if d.Len() == 0 {
+		return nil, fmt.Errorf("no image among %d paths%s", len(paths), sayLeftOut(d.LeftOut))
+	}
+	return d.check(), nil
+}
+
+// paths adds the images at the paths.
+func (b *builder) paths(ctx context.Context, paths []string) error {
+	seen := make(map[string]bool)
+	leave := func(why, name string) { b.d.LeftOut = countLeftOut(b.d.LeftOut, why, name) }
+	add := func(t tree, name, full string) {
+		full = path.Clean(full)
+		switch why := illegible(full); {
+		case why != "":
+			leave("the name "+why, full)
+		case !isImageName(full):
+			leave(notAnImage(full), full)
+		case seen[full]:
+			leave("listed twice", full)
+		default:
+			seen[full] = true
+			b.files.list = append(b.files.list, file{t, name})
+			b.d.Names = append(b.d.Names, full)
+		}
+	}
+	for _, p := range paths {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		full := filepath.ToSlash(p)
+		info, err := os.Stat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			leave("no such file", full)
+		case err != nil:
+			leave(withoutPath(err), full)
+		case info.IsDir(), info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(p), ".zip"):
+			t, err := openTree(p)
+			if err != nil {
+				return err
+			}
+			before := b.d.Len()
+			err = t.walk(ctx, func(name, why string) error {
+				if why != "" {
+					leave(why, path.Join(full, name))
+				} else {
+					add(t, name, path.Join(full, name))
+				}
+				return nil
+			})
+			if err != nil || b.d.Len() == before {
+				closeTree(t)
+			}
+			if err != nil {
+				return err
+			}
+		case !info.Mode().IsRegular():
+			leave(regular.Kind(info.Mode()), full)
+		default:
+			add(folder(""), full, full)
+		}
+	}
+	return nil
+}
+
+// withoutPath is the reason in an error about a file, which is named beside it.
+func withoutPath(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// ReadPaths reads a list of paths for OpenFiles: one a line, as ls and find write
+// them, or with zero bytes between them, as find -print0 does, which allows every
+// name. Blank lines are left out.
+func ReadPaths(r io.Reader) ([]string, error) {
+	text, err := io.ReadAll(budget.Reader("the list of files", r))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	if bytes.IndexByte(text, 0) >= 0 {
+		for p := range bytes.SplitSeq(text, []byte{0}) {
+			if len(p) > 0 {
+				out = append(out, string(p))
+			}
+		}
+		return out, nil
+	}
+	for _, line := range lines(text) {
+		out = append(out, line)
+	}
+	return out, nil
+}

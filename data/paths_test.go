@@ -1,0 +1,210 @@
+package data
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/ctxtest"
+)
+
+// album is a folder of photos as people have them, and its zip archive beside it.
+func album(t *testing.T) string {
+	t.Helper()
+	in := layoutFiles{"1.png": picture(t, 2, 2, 1), "B.JPG": picture(t, 2, 2, 1), "a/2.png": picture(t, 2, 2, 3),
+		"a/deep/3.png": picture(t, 2, 2, 1), "new.heic": []byte("x"), "a/other.heic": []byte("x"), "x.avif": []byte("x"),
+		"notes.txt": []byte("x")}
+	dir := in.folder(t)
+	write(t, dir+".zip", in.zip(t))
+	return dir
+}
+
+// albumLeftOut is what is left out of it, with names below dir.
+func albumLeftOut(dir string) []LeftOut {
+	at := func(names ...string) []string {
+		for i := range names {
+			names[i] = dir + names[i]
+		}
+		return names
+	}
+	return []LeftOut{
+		{"no decoder for HEIC (convert them to JPEG, as by magick mogrify -format jpg *.heic)", 2,
+			at("a/other.heic", "new.heic")},
+		{"not an image by its name (.txt)", 1, at("notes.txt")},
+		{"no decoder for AVIF (convert them to JPEG, as by magick mogrify -format jpg *.avif)", 1, at("x.avif")},
+	}
+}
+
+// decodes reads all images of a set without labels, through a loader.
+func decodes(t *testing.T, d *Dataset) {
+	t.Helper()
+	p := d.All()
+	l, err := NewLoader(p, LoaderConfig{Image: imaging.Config{Width: 2, Height: 2, Channels: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.Sequential(t.Context(), 3)
+	defer s.Close()
+	for n := 0; n < d.Len(); {
+		b, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b.Pos) != b.N || len(b.Label)+len(b.Fine) != 0 {
+			t.Fatalf("%+v", b)
+		}
+		n += b.N
+	}
+	if len(p.Label)+len(p.Fine) != 0 || len(p.Identities()) != d.Len() || p.Subset([]int{1}).Index[0] != 1 {
+		t.Errorf("%+v", p)
+	}
+	if _, err := d.Select(Selection{}); err == nil || !strings.Contains(err.Error(), "has no labels: put the images") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A folder or archive with images outside class folders is a set without labels
+// where that is allowed; it is not where every image has a class.
+func TestUnlabelledFolder(t *testing.T) {
+	dir := album(t)
+	for _, what := range []string{dir, dir + ".zip"} {
+		d, err := Open(t.Context(), what, OpenOptions{Unlabelled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if want := []string{"1.png", "B.JPG", "a/2.png", "a/deep/3.png"}; !slices.Equal(d.Names, want) {
+			t.Errorf("%q", d.Names)
+		}
+		left := albumLeftOut("")
+		slices.SortFunc(d.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
+		slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
+		if diff := cmp.Diff(left, d.LeftOut); diff != "" {
+			t.Error(diff)
+		}
+		decodes(t, d)
+		if d = open(t, what); d.Len() != 2 || len(d.Columns) != 1 {
+			t.Errorf("with labels only: %q", d.Names)
+		}
+	}
+	d, err := Open(t.Context(), layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 1)}.folder(t),
+		OpenOptions{Unlabelled: true})
+	if err != nil || d.Fine != "class" || len(d.All().Fine) != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	flat := layoutFiles{"1.png": picture(t, 2, 2, 1), "2.png": picture(t, 2, 2, 1)}.folder(t)
+	if d, err = Open(t.Context(), flat, OpenOptions{Unlabelled: true}); err != nil || d.Len() != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err = Open(t.Context(), flat, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "2 images and no") {
+		t.Errorf("%v", err)
+	}
+	one := filepath.Join(flat, "1.png")
+	if d, err = Open(t.Context(), one, OpenOptions{Unlabelled: true}); err != nil || d.Len() != 1 || d.Name != "1" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestUnlabelledManifest(t *testing.T) {
+	l := layoutFiles{"a.png": picture(t, 2, 2, 1), "b.png": picture(t, 2, 2, 1),
+		"manifest.csv": []byte("path,split\na.png,train\nb.png,test\n")}
+	dir := l.folder(t)
+	d, err := Open(t.Context(), dir, OpenOptions{Unlabelled: true})
+	if err != nil || d.Layout != "manifest" || d.Len() != 2 || d.Columns != nil || d.Splits[1] != Test {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	decodes(t, d)
+	if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "are needed") {
+		t.Errorf("%v", err)
+	}
+	for text, want := range map[string]string{
+		"path,coarse\na.png,x\n": "are needed", "label\nx\n": "are needed", "path,label\na.png,\n": "is empty",
+		"path\n": "no rows", "path\n../a.png\n": "leads outside",
+	} {
+		dir := layoutFiles{"manifest.csv": []byte(text)}.folder(t)
+		if _, err := Open(t.Context(), dir, OpenOptions{Unlabelled: true}); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
+}
+
+func TestOpenFiles(t *testing.T) {
+	dir := filepath.ToSlash(album(t))
+	paths := []string{dir + "/B.JPG", dir, dir + "/missing.png", dir + ".zip", dir + "/1.png"}
+	if runtime.GOOS == "linux" {
+		paths = append(paths, "/dev/null")
+	}
+	d, err := OpenFiles(t.Context(), paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	want := []string{dir + "/B.JPG", dir + "/1.png", dir + "/a/2.png", dir + "/a/deep/3.png",
+		dir + ".zip/1.png", dir + ".zip/B.JPG", dir + ".zip/a/2.png", dir + ".zip/a/deep/3.png"}
+	if diff := cmp.Diff(want, d.Names); diff != "" {
+		t.Error(diff)
+	}
+	count := map[string]int{}
+	for _, l := range d.LeftOut {
+		count[l.Reason] = l.Count
+	}
+	for reason, n := range map[string]int{"listed twice": 2, "no such file": 1, "not an image by its name (.txt)": 2,
+		"no decoder for AVIF (convert them to JPEG, as by magick mogrify -format jpg *.avif)": 2} {
+		if count[reason] != n {
+			t.Errorf("left out %d %s, want %d", count[reason], reason, n)
+		}
+	}
+	if runtime.GOOS == "linux" && len(count) != 6 { // a device, too
+		t.Errorf("%v", count)
+	}
+	decodes(t, d)
+
+	if d, err := OpenFiles(t.Context(), []string{dir + "/1.png"}); err != nil || d.Name != "1" || d.LeftOut != nil {
+		t.Errorf("%+v, %v", d, err)
+	}
+	for want, paths := range map[string][]string{
+		"no image among 0 paths":                                  nil,
+		"no image among 2 paths; left out 1: no decoder for HEIC": {dir + "/new.heic", dir + "/none"},
+		"x.zip: zip: not a valid zip":                             {dir + "/1.png", write0(t, "x.zip")},
+	} {
+		if _, err := OpenFiles(t.Context(), paths); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	ctxtest.Stops(t, 10, func(ctx context.Context) error {
+		d, err := OpenFiles(ctx, paths)
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	})
+}
+
+// write0 makes a damaged file.
+func write0(t *testing.T, name string) string {
+	path := filepath.Join(t.TempDir(), name)
+	write(t, path, []byte("damaged"))
+	return path
+}
+
+func TestReadPaths(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a.png\n\nb c.png\r\n": {"a.png", "b c.png"}, "a.png": {"a.png"}, "": nil, "\n\n": nil,
+		"a\nb.png\x00 c.png\x00": {"a\nb.png", " c.png"}, "\x00": nil,
+	} {
+		if got, err := ReadPaths(strings.NewReader(text)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+	if _, err := ReadPaths(os.NewFile(^uintptr(0), "closed")); err == nil {
+		t.Error("no error of the reader")
+	}
+}

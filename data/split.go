@@ -1,0 +1,173 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// usualSplit resolves a split that leaves the choice to the set, and says why it
+// came out so; "" where the split is as asked for.
+func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
+	ranged := s.TrainClasses != "" || s.TestClasses != ""
+	switch {
+	case s.Split != "" && s.Split != "benchmark":
+		return s.Split, ""
+	case d.Splits != nil && d.Disjoint && ranged:
+		return "classes", "as classes are listed for one side"
+	case d.Splits != nil:
+		return "official", "as the set's own split says"
+	case ranged:
+		return "classes", "as listed"
+	case len(fine.Classes) < 4:
+		return "images:0.2", fmt.Sprintf("as %d classes are too few to keep any for the test alone", len(fine.Classes))
+	case s.Split == "benchmark":
+		return "classes", "as papers compare, on classes that training does not see"
+	}
+	typical := typicalSize(fine)
+	if typical < fewestHeldOut {
+		return "classes", fmt.Sprintf("as half of the classes have %d images or fewer, too few to hold some out "+
+			"(data.split=images:0.3 does it all the same)", typical)
+	}
+	share := heldOutShare(typical)
+	reason = "as the set has no split of its own"
+	if share > usualShare {
+		reason += fmt.Sprintf(" and its classes are small: two images are held out of %d, one to find the other", typical)
+	}
+	return "images:" + strconv.FormatFloat(share, 'g', -1, 64),
+		reason + " (data.split=classes keeps whole classes for the test)"
+}
+
+// fewestHeldOut is the smallest class of which two images can be held out, one to
+// find the other by, with two left to train on.
+const fewestHeldOut = 4
+
+// typicalSize is the median size of the classes that have more than one image.
+func typicalSize(c *Column) int {
+	sizes := slices.DeleteFunc(c.Counts(), func(n int) bool { return n < 2 })
+	if len(sizes) == 0 {
+		return 1
+	}
+	slices.Sort(sizes)
+	return sizes[(len(sizes)-1)/2]
+}
+
+// heldOutShare is the share of each class's images to hold out: a fifth, or what
+// makes two of a class of the given size.
+func heldOutShare(size int) float64 {
+	return max(usualShare, math.Ceil(150/float64(size))/100) // what rounds to two: 1.5 and more
+}
+
+const usualShare = 0.2
+
+// fraction reads F of images:F and classes:F.
+func fraction(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(f > 0 && f < 1) {
+		return 0, errors.New("must lie between 0 and 1")
+	}
+	return f, nil
+}
+
+// roles gives every sample its sides. trainIn and testIn are narrowed where the
+// split itself separates classes.
+func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn []bool) ([]Split, error) {
+	kind, arg, _ := strings.Cut(split, ":")
+	switch kind {
+	case "official":
+		if d.Splits == nil {
+			return nil, fmt.Errorf("split %q: data set %s has no official split; use classes, images:0.2 or fold:1/4",
+				split, d.Name)
+		}
+		return d.Splits, nil
+	case "classes":
+		switch {
+		case s.TrainClasses == "" && s.TestClasses == "":
+			for i := range trainIn {
+				trainIn[i] = i < len(trainIn)/2
+				testIn[i] = !trainIn[i]
+			}
+		case s.TrainClasses == "":
+			for i := range trainIn {
+				trainIn[i] = !testIn[i]
+			}
+		case s.TestClasses == "":
+			for i := range testIn {
+				testIn[i] = !trainIn[i]
+			}
+		}
+		return allRoles(d.Len()), nil
+	case "images":
+		if arg == "" && split == "images" {
+			if d.ImageSplits == nil {
+				return nil, fmt.Errorf("split %q: data set %s has no official split of images; use images:0.2 for a "+
+					"random one", split, d.Name)
+			}
+			return d.ImageSplits, nil
+		}
+		f, err := fraction(arg)
+		if err != nil {
+			return nil, fmt.Errorf("split %q: the fraction of images to test on %w", split, err)
+		}
+		return heldOutImages(fine, f, s.Seed), nil
+	case "fold":
+		var k, n int
+		if c, err := fmt.Sscanf(arg, "%d/%d", &k, &n); err != nil || c != 2 || n < 2 || k < 1 || k > n ||
+			fmt.Sprintf("%d/%d", k, n) != arg {
+			return nil, fmt.Errorf("split %q: write fold:K/N with 1 <= K <= N and N >= 2", split)
+		}
+		for i, f := range folds(len(fine.Classes), n, s.Seed) {
+			trainIn[i] = trainIn[i] && f != k-1
+			testIn[i] = testIn[i] && f == k-1
+		}
+		return allRoles(d.Len()), nil
+	}
+	return nil, fmt.Errorf("unknown split %q; known: official, images, images:F, classes, fold:K/N, benchmark", split)
+}
+
+func allRoles(n int) []Split {
+	r := make([]Split, n)
+	for i := range r {
+		r[i] = Train | Test
+	}
+	return r
+}
+
+// heldOutImages marks round(f * n) images of each class of n as test, at least
+// one where n > 1.
+func heldOutImages(fine *Column, f float64, seed uint64) []Split {
+	byClass := make([][]int, len(fine.Classes))
+	for i, id := range fine.IDs {
+		byClass[id] = append(byClass[id], i)
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x5eed0f01))
+	roles := make([]Split, len(fine.IDs))
+	for _, members := range byClass {
+		rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		test := 0 // of a class of one image, which nothing could find
+		if len(members) > 1 {
+			test = min(max(int(f*float64(len(members))+0.5), 1), len(members)-1)
+		}
+		for k, i := range members {
+			roles[i] = Train
+			if k < test {
+				roles[i] = Test
+			}
+		}
+	}
+	return roles
+}
+
+// folds deals classes 0..c-1 into n folds whose sizes differ by at most one.
+func folds(c, n int, seed uint64) []int {
+	rng := rand.New(rand.NewPCG(seed, 0xf01d))
+	out := make([]int, c)
+	for i, id := range rng.Perm(c) {
+		out[id] = i % n
+	}
+	return out
+}

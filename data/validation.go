@@ -1,0 +1,109 @@
+package data
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// validate cuts the validation part off the training part.
+func (s *Selected) validate(rule string, seed uint64) error {
+	s.ValidationSplit = "none"
+	if rule == "" || rule == "none" {
+		return nil
+	}
+	kind, arg, _ := strings.Cut(rule, ":")
+	f, err := fraction(arg)
+	if err != nil || kind != "classes" && kind != "images" {
+		return fmt.Errorf("validation %q: write none, classes:F or images:F, where F lies between 0 and 1", rule)
+	}
+	all := s.Train
+	members := make(map[int64][]int)
+	var ids []int64 // in the order of the samples
+	for pos, id := range all.Fine {
+		if members[id] == nil {
+			ids = append(ids, id)
+		}
+		members[id] = append(members[id], pos)
+	}
+	reason := ""
+	if kind == "classes" {
+		if held := heldOutClasses(ids, members, f, seed); held != nil {
+			s.cut(held)
+			s.ValidationGallery = s.Validation
+			s.ValidationSplit = rule
+			s.ValidationWhy = fmt.Sprintf("%s of the training part, with %s, are kept for validation",
+				inClasses(len(s.Validation.classes())), inImages(s.Validation.Len()))
+			return nil
+		}
+		reason = fmt.Sprintf(", as %s are too few to keep two apart", inClasses(len(ids)))
+	}
+	held := heldOutOfEach(ids, members, f, seed)
+	if len(held) == 0 {
+		s.ValidationWhy = "nothing is kept for validation: no class has three images or more" + reason
+		return nil
+	}
+	s.cut(held)
+	s.ValidationGallery = s.Train
+	s.ValidationSplit = "images:" + arg
+	s.ValidationWhy = fmt.Sprintf("%s of the training part, %s %% of each class of three or more, are kept for "+
+		"validation%s", inImages(s.Validation.Len()), percent(arg), reason)
+	return nil
+}
+
+// newValidation is the generator that a validation part is drawn with.
+func newValidation(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x5eed7a1)) }
+
+// cut moves the samples at the marked positions from Train to Validation.
+func (s *Selected) cut(held map[int]bool) {
+	var keep, off []int
+	for pos := range s.Train.Index {
+		if held[pos] {
+			off = append(off, pos)
+		} else {
+			keep = append(keep, pos)
+		}
+	}
+	s.Train, s.Validation = s.Train.Subset(keep), s.Train.Subset(off)
+}
+
+// heldOutClasses draws about the fraction f of the classes, among those with two
+// images or more: at least two, and two more stay. It returns the positions of
+// their samples, nil if there are too few classes.
+func heldOutClasses(ids []int64, members map[int64][]int, f float64, seed uint64) map[int]bool {
+	var pairs []int64
+	for _, id := range ids {
+		if len(members[id]) > 1 {
+			pairs = append(pairs, id)
+		}
+	}
+	if len(pairs) < 4 {
+		return nil
+	}
+	n := min(max(2, int(f*float64(len(ids))+0.5)), len(pairs)-2)
+	held := make(map[int]bool)
+	for _, k := range newValidation(seed).Perm(len(pairs))[:n] {
+		for _, pos := range members[pairs[k]] {
+			held[pos] = true
+		}
+	}
+	return held
+}
+
+// heldOutOfEach draws round(f * n) of the n images of each class with n > 2: one
+// at least, and two stay.
+func heldOutOfEach(ids []int64, members map[int64][]int, f float64, seed uint64) map[int]bool {
+	rng := newValidation(seed)
+	held := make(map[int]bool)
+	for _, id := range ids {
+		m := members[id]
+		if len(m) < 3 {
+			continue
+		}
+		n := min(max(1, int(f*float64(len(m))+0.5)), len(m)-2)
+		for _, k := range rng.Perm(len(m))[:n] {
+			held[m[k]] = true
+		}
+	}
+	return held
+}

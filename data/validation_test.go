@@ -1,0 +1,125 @@
+package data
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sizes is a set without a split whose classes have the given numbers of images.
+func sizes(sizes ...int) *Dataset {
+	d := toy(len(sizes), slices.Max(sizes))
+	var keep []int
+	for i, id := range d.Columns[0].IDs {
+		if i%slices.Max(sizes) < sizes[id] {
+			keep = append(keep, i)
+		}
+	}
+	out := &Dataset{Name: d.Name, Layout: d.Layout, Fine: "class", Train: "class", Source: d.Source}
+	var names []string
+	for _, i := range keep {
+		out.Names = append(out.Names, d.Names[i])
+		names = append(names, d.Columns[0].Classes[d.Columns[0].IDs[i]])
+	}
+	out.Columns = []Column{columnOfNames("class", names)}
+	return out.check()
+}
+
+func TestValidation(t *testing.T) {
+	ten := []int{6, 6, 6, 6, 6, 6, 6, 6, 6, 1}
+	for _, c := range []struct {
+		name, rule string
+		d          *Dataset
+		split      string
+		classes, n int // of the validation part
+		why        string
+	}{
+		{"nothing", "", sizes(ten...), "none", 0, 0, ""},
+		{"nothing", "none", sizes(ten...), "none", 0, 0, ""},
+		{"classes", "classes:0.3", sizes(ten...), "classes:0.3", 3, 18,
+			"3 classes of the training part, with 18 images, are kept for validation"},
+		{"two classes at least", "classes:0.01", sizes(ten...), "classes:0.01", 2, 12, "2 classes of"},
+		{"two classes stay", "classes:0.99", sizes(ten...), "classes:0.99", 7, 42, "7 classes of"},
+		{"the fewest classes", "classes:0.2", sizes(4, 4, 4, 4), "classes:0.2", 2, 8, "2 classes of"},
+		{"too few classes", "classes:0.2", sizes(10, 10, 10), "images:0.2", 3, 6,
+			"6 images of the training part, 20 % of each class of three or more, are kept for validation, as 3 classes " +
+				"are too few to keep two apart"},
+		{"too few with a pair", "classes:0.2", sizes(5, 5, 5, 1, 1), "images:0.2", 3, 3, "5 classes are too few"},
+		{"images", "images:0.1", sizes(20, 10, 3, 2, 1), "images:0.1", 3, 4, "4 images of the training part, 10 %"},
+		{"two images stay", "images:0.9", sizes(3, 4), "images:0.9", 2, 3, "3 images"},
+		{"images of none", "images:0.5", sizes(2, 2, 1), "none", 0, 0,
+			"nothing is kept for validation: no class has three images or more"},
+	} {
+		// All classes are on both sides, so that all samples train.
+		s := Selection{Split: "classes", TrainClasses: "all", TestClasses: "all", Validation: c.rule, Seed: 3}
+		got, err := c.d.Select(s)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got.ValidationSplit != c.split || !strings.Contains(got.ValidationWhy, c.why) {
+			t.Errorf("%s: %q, %q; want %q, %q", c.name, got.ValidationSplit, got.ValidationWhy, c.split, c.why)
+		}
+		s.Validation = got.ValidationSplit // stands for itself
+		again, err := c.d.Select(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.n == 0 {
+			if got.Validation != nil || got.ValidationGallery != nil || got.Train.Len() != c.d.Len() {
+				t.Errorf("%s: %+v", c.name, got)
+			}
+			continue
+		}
+		v := got.Validation
+		if !slices.Equal(again.Validation.Index, v.Index) || !slices.Equal(again.Train.Index, got.Train.Index) {
+			t.Errorf("%s: %s gives other parts", c.name, s.Validation)
+		}
+		if v.Len() != c.n || len(v.classes()) != c.classes || v.Len()+got.Train.Len() != c.d.Len() {
+			t.Errorf("%s: %d images of %d classes", c.name, v.Len(), len(v.classes()))
+		}
+		trains := got.Train.classes()
+		for pos, i := range v.Index {
+			if slices.Contains(got.Train.Index, i) || v.Fine[pos] != c.d.Columns[0].IDs[i] {
+				t.Errorf("%s: sample %d", c.name, i)
+			}
+			if apart := strings.HasPrefix(c.split, "classes"); trains[v.Fine[pos]] == apart {
+				t.Errorf("%s: class %d trains: %v", c.name, v.Fine[pos], apart)
+			}
+		}
+		gallery := got.Train
+		if strings.HasPrefix(c.split, "classes") {
+			gallery = v
+		}
+		if got.ValidationGallery != gallery {
+			t.Errorf("%s: searched in %+v", c.name, got.ValidationGallery)
+		}
+		for class, n := range counts(gallery) {
+			if n < 2 && counts(v)[class] > 0 {
+				t.Errorf("%s: %d samples of class %d to find", c.name, n, class)
+			}
+		}
+	}
+}
+
+func TestValidationSeedsAndErrors(t *testing.T) {
+	d := sizes(8, 8, 8, 8, 8, 8, 8, 8, 8, 8)
+	of := func(rule string, seed uint64) []int {
+		s, err := d.Select(Selection{Split: "classes", Validation: rule, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Validation.Index
+	}
+	for _, rule := range []string{"classes:0.3", "images:0.3"} {
+		if slices.Equal(of(rule, 1), of(rule, 2)) || !slices.Equal(of(rule, 1), of(rule, 1)) {
+			t.Errorf("%s: the seed does not fix the part", rule)
+		}
+	}
+	for _, bad := range []string{"all", "classes", "classes:0", "classes:1", "images:x", "images:NaN", "fold:1/2"} {
+		if _, err := d.Select(Selection{Validation: bad}); err == nil ||
+			!strings.Contains(err.Error(), "write none, classes:F or images:F") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

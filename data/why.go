@@ -1,0 +1,95 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// why says how the samples were divided; reason is usualSplit's.
+func (s *Selected) why(reason string) string {
+	train, test := s.Train.classes(), s.Query.classes()
+	shared := 0
+	for id := range train {
+		if test[id] {
+			shared++
+		}
+	}
+	kind, arg, _ := strings.Cut(s.Split, ":")
+	var text string
+	switch {
+	case shared == 0:
+		text = fmt.Sprintf("%s (%s), and %s that training does not see are the test (%s)",
+			plural(len(train), "class trains", "classes train"), inImages(s.Train.Len()), inClasses(len(test)),
+			inImages(s.tested()))
+		if kind == "fold" {
+			text += ": fold " + strings.ReplaceAll(arg, "/", " of ")
+		}
+	case shared == len(test) && shared == len(train):
+		text = fmt.Sprintf("all %s train (%s), and other images of the same classes are the test (%s)",
+			inClasses(len(train)), inImages(s.Train.Len()), inImages(s.tested()))
+		if slices.ContainsFunc(s.Train.Index, s.inQuery()) {
+			text = fmt.Sprintf("all %s train (%s), and are the test too, with the same images", inClasses(len(train)),
+				inImages(s.Train.Len()))
+		}
+	default:
+		text = fmt.Sprintf("%s train (%s) and %s are the test (%s); %d of them on both sides", inClasses(len(train)),
+			inImages(s.Train.Len()), inClasses(len(test)), inImages(s.tested()), shared)
+	}
+	if kind == "images" && arg != "" {
+		text += fmt.Sprintf(", %s %% of each class at random", percent(arg))
+	}
+	if reason != "" {
+		text += ", " + reason
+	}
+	return text
+}
+
+// tested is the number of samples that are searched for or searched in.
+func (s *Selected) tested() int {
+	if s.Query == s.Gallery {
+		return s.Query.Len()
+	}
+	in := s.inQuery()
+	n := s.Query.Len()
+	for _, i := range s.Gallery.Index {
+		if !in(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// inQuery tells whether a sample is a query.
+func (s *Selected) inQuery() func(sample int) bool {
+	in := make(map[int]bool, s.Query.Len())
+	for _, i := range s.Query.Index {
+		in[i] = true
+	}
+	return func(sample int) bool { return in[sample] }
+}
+
+// classes returns the fine classes that p has samples of.
+func (p *Part) classes() map[int64]bool {
+	in := make(map[int64]bool)
+	for _, id := range p.Fine {
+		in[id] = true
+	}
+	return in
+}
+
+func inClasses(n int) string { return plural(n, "class", "classes") }
+func inImages(n int) string  { return plural(n, "image", "images") }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// percent is the F of images:F in per cent.
+func percent(arg string) string {
+	f, _ := fraction(arg)
+	return fmt.Sprintf("%.3g", 100*f)
+}
