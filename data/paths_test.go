@@ -19,8 +19,8 @@ import (
 func album(t *testing.T) string {
 	t.Helper()
 	in := layoutFiles{"1.png": picture(t, 2, 2, 1), "B.JPG": picture(t, 2, 2, 1), "a/2.png": picture(t, 2, 2, 3),
-		"a/deep/3.png": picture(t, 2, 2, 1), "new.heic": []byte("x"), "a/other.heic": []byte("x"), "x.avif": []byte("x"),
-		"notes.txt": []byte("x")}
+		"a/deep/3.png": picture(t, 2, 2, 1), "new.heic": []byte("x"), "a/other.heic": []byte("x"),
+		"x.avif": []byte("x"), "notes.txt": []byte("x")}
 	dir := in.folder(t)
 	write(t, dir+".zip", in.zip(t))
 	return dir
@@ -103,7 +103,8 @@ func TestUnlabelledFolder(t *testing.T) {
 	if d, err = Open(t.Context(), flat, OpenOptions{Unlabelled: true}); err != nil || d.Len() != 2 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err = Open(t.Context(), flat, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "2 images and no") {
+	_, err = Open(t.Context(), flat, OpenOptions{})
+	if err == nil || !strings.Contains(err.Error(), "2 images and no") {
 		t.Errorf("%v", err)
 	}
 	one := filepath.Join(flat, "1.png")

@@ -36,7 +36,8 @@ func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 	share := heldOutShare(typical)
 	reason = "as the set has no split of its own"
 	if share > usualShare {
-		reason += fmt.Sprintf(" and its classes are small: two images are held out of %d, one to find the other", typical)
+		reason += fmt.Sprintf(" and its classes are small: two images are held out of %d, one to find the other",
+			typical)
 	}
 	return "images:" + strconv.FormatFloat(share, 'g', -1, 64),
 		reason + " (data.split=classes keeps whole classes for the test)"

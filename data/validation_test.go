@@ -42,8 +42,8 @@ func TestValidation(t *testing.T) {
 		{"two classes stay", "classes:0.99", sizes(ten...), "classes:0.99", 7, 42, "7 classes of"},
 		{"the fewest classes", "classes:0.2", sizes(4, 4, 4, 4), "classes:0.2", 2, 8, "2 classes of"},
 		{"too few classes", "classes:0.2", sizes(10, 10, 10), "images:0.2", 3, 6,
-			"6 images of the training part, 20 % of each class of three or more, are kept for validation, as 3 classes " +
-				"are too few to keep two apart"},
+			"6 images of the training part, 20 % of each class of three or more, are kept for validation, as 3 " +
+				"classes are too few to keep two apart"},
 		{"too few with a pair", "classes:0.2", sizes(5, 5, 5, 1, 1), "images:0.2", 3, 3, "5 classes are too few"},
 		{"images", "images:0.1", sizes(20, 10, 3, 2, 1), "images:0.1", 3, 4, "4 images of the training part, 10 %"},
 		{"two images stay", "images:0.9", sizes(3, 4), "images:0.9", 2, 3, "3 images"},

@@ -164,6 +164,9 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 			return nil, err
 		}
 	}
+	if opts.Resume && t.cfg.Data.Split == "" {
+		t.cfg.Data.Split = begunSplit(opts.Dir)
+	}
 	if t.sel, err = selectData(d, &t.cfg); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,8 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 		Outside: cfg.Outside})
 }
 
-// selectData applies the label rule, the split and the limits of cfg.
+// selectData applies the label rule, the split and the limits of cfg, and notes in
+// it what the split came to.
 func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 	c := &cfg.Data
 	sel, err := d.Select(data.Selection{
@@ -61,6 +62,7 @@ func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Split = sel.Split
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
 		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
 	}

@@ -171,9 +171,13 @@ func (e *Experiment) Config(o Options) (run.Config, error) {
 	return e.config(&e.Arms[0], o.Seed, set)
 }
 
+// papersSplit divides any data set as papers do: by its own split, or else into
+// classes to train on and others to test on.
+const papersSplit = "data.split=benchmark"
+
 // config returns the settings of an arm with one seed; more come last.
 func (e *Experiment) config(a *Arm, seed uint64, more []string) (run.Config, error) {
-	set := slices.Concat(e.Base, a.Set, more, []string{fmt.Sprintf("train.seed=%d", seed)})
+	set := slices.Concat([]string{papersSplit}, e.Base, a.Set, more, []string{fmt.Sprintf("train.seed=%d", seed)})
 	cfg, err := run.Parse("", nil, set...)
 	if err != nil {
 		return cfg, fmt.Errorf("%s, %s: %w", e.Name, a.Name, err)

@@ -186,12 +186,16 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 const planFile = "plan.yaml"
 
 // samePlan reports whether a kept plan asks for the run of plan. One that was
-// written before a setting was known had what is now that setting's default.
+// written before a setting was known had what is now that setting's default, and
+// one without a split had papersSplit, which was the default.
 func samePlan(kept []byte, plan string) bool {
 	if string(kept) == plan {
 		return true
 	}
 	cfg, err := run.Parse(planFile, kept)
+	if err == nil && cfg.Data.Split == "" {
+		cfg, err = run.Parse(planFile, kept, papersSplit)
+	}
 	return err == nil && string(cfg.YAML()) == plan
 }
 
