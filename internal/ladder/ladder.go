@@ -130,8 +130,8 @@ func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
 			"internal/spell internal/par internal/kernel/dot16 mat"},
-		{"eval/cluster", "k-means; scores of a partition against labels",
-			"internal/spell internal/par internal/kernel/dot16 mat"},
+		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
+			"internal/spell internal/par internal/kernel/dot16 mat gonum.org/v1/gonum"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
 			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
 		{"eval/diagnose", "collapse diagnosis",
