@@ -1,6 +1,7 @@
 // Package torchfile reads the tensors of state dicts written by PyTorch's
 // torch.save (.pth, .pt): a zip archive of a pickle, which names the tensors,
-// and their values.
+// and their values; or, before PyTorch 1.6, several pickles in a row and the
+// values after them.
 //
 // Unpickling in Python can run any code. Here nothing runs: the pickle may use
 // the few instructions that tensors in dictionaries need, and name only the
@@ -59,12 +60,15 @@ func Read(path string) (*safetensors.File, error) {
 
 // Parse is Read for a file of the given size that is open already.
 func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
+	if isLegacy(r) {
+		return parseLegacy(r, size)
+	}
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("not a zip file of torch.save (%w); files of PyTorch before 1.6 must be loaded and "+
-			"saved again", err)
+		return nil, fmt.Errorf("not a file of torch.save: %w", err)
 	}
 	a := &archive{size: size, entries: map[string]*zip.File{}, storages: map[string][]byte{}}
+	a.fetch = func(key string) ([]byte, error) { return a.read("data/" + key) }
 	for _, f := range z.File {
 		// "name/data.pkl" and "name/data/0", whatever the name.
 		_, inner, _ := strings.Cut(f.Name, "/")
@@ -90,7 +94,7 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if err := budget.Check("torch file: its pickle", budget.Product(int64(len(program)), pickleGrowth)); err != nil {
 		return nil, err
 	}
-	top, err := unpickle(program)
+	top, err := unpickle(program, persistent)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
@@ -103,6 +107,7 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 type archive struct {
 	size     int64
 	entries  map[string]*zip.File
+	fetch    func(key string) ([]byte, error) // a storage
 	storages map[string][]byte
 	loaded   int64
 	expanded int64
@@ -229,7 +234,7 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 	raw, ok := a.storages[s.key]
 	if !ok {
 		var err error
-		if raw, err = a.read("data/" + s.key); err != nil {
+		if raw, err = a.fetch(s.key); err != nil {
 			return nil, err
 		}
 		a.storages[s.key] = raw
@@ -298,13 +303,10 @@ func ReadWeights(path string) (*safetensors.File, error) {
 	}
 	var magic [4]byte
 	_, err = io.ReadFull(f, magic[:])
+	legacy := isLegacy(f)
 	f.Close()
-	if err == nil && string(magic[:]) == "PK\x03\x04" {
+	if err == nil && string(magic[:]) == "PK\x03\x04" || legacy {
 		return Read(path)
 	}
-	t, err := safetensors.Read(path)
-	if err != nil && magic[0] == 0x80 {
-		return nil, fmt.Errorf("%w (files of PyTorch before 1.6 must be loaded and saved again)", err)
-	}
-	return t, err
+	return safetensors.Read(path)
 }

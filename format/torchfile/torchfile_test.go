@@ -28,7 +28,7 @@ func want() map[string][]float32 {
 }
 
 func TestRead(t *testing.T) {
-	for _, name := range []string{"state.pth", "checkpoint.pth", "parameters.pth"} {
+	for _, name := range []string{"state.pth", "checkpoint.pth", "parameters.pth", "legacy.pth"} {
 		f, err := Read(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -69,13 +69,14 @@ func TestReadWeights(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, name := range map[string]string{path: "a", "testdata/state.pth": "conv1.weight"} {
+	for path, name := range map[string]string{path: "a", "testdata/state.pth": "conv1.weight",
+		"testdata/legacy.pth": "conv1.weight"} {
 		g, err := ReadWeights(path)
 		if err != nil || g.Tensor(name) == nil {
 			t.Errorf("%s: %v, %v", path, g, err)
 		}
 	}
-	for _, path := range []string{"testdata/legacy.pth", filepath.Join(t.TempDir(), "none")} {
+	for _, path := range []string{"testdata/gen.py", filepath.Join(t.TempDir(), "none")} {
 		if _, err := ReadWeights(path); err == nil || !strings.Contains(err.Error(), path) &&
 			!strings.Contains(err.Error(), "none") {
 			t.Errorf("%s: error %v", path, err)
@@ -128,8 +129,7 @@ func TestRejects(t *testing.T) {
 		name, want string
 		data       []byte
 	}{
-		{"empty", "not a zip", nil},
-		{"legacy", "before 1.6", open("legacy.pth")},
+		{"empty", "not a file of torch.save", nil},
 		{"own class", "class __main__.Net", archived(t, "c__main__\nNet\n)\x81.", nil)},
 		{"module", "class torch.nn.modules.linear.Linear", open("module.pth")},
 		{"one tensor", "one tensor", open("tensor.pth")},
@@ -188,7 +188,64 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
+// The format before PyTorch 1.6: every way in which its parts can disagree.
+func TestLegacyRejects(t *testing.T) {
+	whole, err := os.ReadFile("testdata/legacy.pth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := "\x80\x02}X\x0d\x00\x00\x00little_endian\x88s."
+	one := strings.Replace(tensorProgram(2, 0, 2, 1), "tQ", "NtQ", 1) // with a view: None
+	keys := "\x80\x02]X\x01\x00\x00\x000a."
+	two := "\x02\x00\x00\x00\x00\x00\x00\x00"
+	file := func(parts ...string) []byte {
+		return []byte("\x80\x02" + legacyMagic + "\x80\x02M\xe9\x03." + strings.Join(parts, ""))
+	}
+	for _, c := range []struct {
+		name, want string
+		data       []byte
+	}{
+		{"truncated values", "", whole[:len(whole)-9]},
+		{"truncated pickle", "", whole[:200]},
+		{"big-endian", "not little-endian",
+			file(strings.Replace(machine, "\x88", "\x89", 1), one, keys, two, "12345678")},
+		{"no keys", "no list of storages", file(machine, one, "\x80\x02N.", two, "12345678")},
+		{"another key", `storage "1" is listed twice, or belongs to no tensor`,
+			file(machine, one, "\x80\x02]X\x01\x00\x00\x001a.", two, "12345678")},
+		{"missing key", `no storage "0"`, file(machine, one, "\x80\x02].", two, "12345678")},
+		{"another count", "holds 3 values and is described as one of 2",
+			file(machine, one, keys, "\x03"+two[1:], "12345678")},
+		{"count beyond the end", "beyond the end",
+			file(machine, strings.ReplaceAll(one, "J\x02", "J\x03"), keys, "\x03"+two[1:], "12345678")},
+		{"a view", "a persistent id that is no storage",
+			file(machine, strings.Replace(one, "NtQ", "K\x01tQ", 1), keys, two, "12345678")},
+		{"a class", "os.system", file(machine, "cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", keys)},
+	} {
+		f, err := Parse(bytes.NewReader(c.data), int64(len(c.data)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, error %v; want one with %q", c.name, f, err, c.want)
+		}
+	}
+	good := file(machine, one, keys, two, "\x00\x00\x80\x3f\x00\x00\x00\x40")
+	f, err := Parse(bytes.NewReader(good), int64(len(good)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, _ := f.Tensor("a").Float32s(); fmt.Sprint(v) != "[1 2]" {
+		t.Errorf("hand-made tensor reads %v", v)
+	}
+	// Pickles longer than the first look at the file.
+	long := file(machine, strings.Replace(one, "}X", "}X\x03\x00\x00\x00padX\xff\xff\x01\x00"+
+		strings.Repeat("x", 0x1ffff)+"sX", 1), keys, two, "\x00\x00\x80\x3f\x00\x00\x00\x40")
+	if _, err := Parse(bytes.NewReader(long), int64(len(long))); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
+	if legacy, err := os.ReadFile("testdata/legacy.pth"); err == nil {
+		f.Add(legacy)
+	}
 	f.Add(archived(f, tensorProgram(2, 0, 2, 1), map[string]string{"0": "12345678"}))
 	f.Add(archived(f, "\x80\x04\x95\x03\x00\x00\x00\x00\x00\x00\x00}N..", nil))
 	f.Add(archived(f, "ccollections\nOrderedDict\n)RC\x01aNs.", nil))

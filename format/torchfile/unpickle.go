@@ -26,11 +26,11 @@ type tensor struct {
 	size, stride []int
 }
 
-// unpickle runs the program over the known classes. The library panics on some
-// malformed programs (bytes as a dictionary's key, for one); that becomes an
-// error here.
-func unpickle(program []byte) (top any, err error) {
-	if err := scan(program); err != nil {
+// unpickle runs the program over the known classes; load resolves its storages.
+// The library panics on some malformed programs (bytes as a dictionary's key, for
+// one); that becomes an error here.
+func unpickle(program []byte, load func(id any) (any, error)) (top any, err error) {
+	if _, err := scan(program); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -40,7 +40,7 @@ func unpickle(program []byte) (top any, err error) {
 	}()
 	u := pickle.NewUnpickler(bytes.NewReader(program))
 	u.FindClass = findClass
-	u.PersistentLoad = persistent
+	u.PersistentLoad = load
 	top, err = u.Load()
 	if err != nil {
 		return nil, fmt.Errorf("malformed pickle: %w", err)
@@ -59,7 +59,7 @@ func (c callable) Call(args ...any) (any, error) { return c(args) }
 
 func findClass(module, name string) (any, error) {
 	switch module + "." + name {
-	case "torch._utils._rebuild_tensor_v2":
+	case "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor":
 		return callable(rebuildTensor), nil
 	case "torch._utils._rebuild_parameter":
 		return callable(rebuildParameter), nil
@@ -88,10 +88,11 @@ func findClass(module, name string) (any, error) {
 		"model.state_dict() alone", module, name)
 }
 
-// persistent resolves ("storage", class, key, location, count).
+// persistent resolves ("storage", class, key, location, count). Files from before
+// PyTorch 1.6 add a view of the storage, which nobody used: None.
 func persistent(id any) (any, error) {
 	t, ok := id.(*types.Tuple)
-	if !ok || t.Len() != 5 || t.Get(0) != "storage" {
+	if !ok || t.Len() != 5 && !(t.Len() == 6 && t.Get(5) == nil) || t.Get(0) != "storage" {
 		return nil, errors.New("a persistent id that is no storage")
 	}
 	class, ok1 := t.Get(1).(storageClass)
@@ -158,18 +159,19 @@ var operands = map[byte]int{
 	'.': 0,
 }
 
-// scan goes through the instructions without executing them, and refuses those
-// that state dicts do not need and lengths beyond the program's end.
-func scan(p []byte) error {
+// scan goes through the instructions without executing them, refuses those that
+// state dicts do not need and lengths beyond the program's end, and returns the
+// program's length.
+func scan(p []byte) (int, error) {
 	for at := 0; at < len(p); {
 		op := p[at]
 		n, known := operands[op]
 		if !known {
-			return fmt.Errorf("malformed pickle: instruction 0x%02x at byte %d is not one that tensors need", op, at)
+			return 0, fmt.Errorf("malformed pickle: instruction 0x%02x at byte %d is not one that tensors need", op, at)
 		}
 		at++
 		if op == '.' {
-			return nil
+			return at, nil
 		}
 		var length uint64
 		switch {
@@ -177,14 +179,14 @@ func scan(p []byte) error {
 			for range 2 {
 				i := bytes.IndexByte(p[at:], '\n')
 				if i < 0 {
-					return errors.New("malformed pickle: truncated")
+					return 0, errors.New("malformed pickle: truncated")
 				}
 				at += i + 1
 			}
 			continue
 		case n < 0:
 			if len(p)-at < -n {
-				return errors.New("malformed pickle: truncated")
+				return 0, errors.New("malformed pickle: truncated")
 			}
 			var word [8]byte
 			copy(word[:], p[at:at-n])
@@ -194,14 +196,14 @@ func scan(p []byte) error {
 			length = uint64(n)
 		}
 		if length > uint64(len(p)-at) {
-			return fmt.Errorf("malformed pickle: %d bytes at byte %d: truncated", length, at)
+			return 0, fmt.Errorf("malformed pickle: %d bytes at byte %d: truncated", length, at)
 		}
 		if op == 0x95 { // a frame holds instructions: go through them
 			if binary.LittleEndian.Uint64(p[at:]) > uint64(len(p)-at-8) {
-				return errors.New("malformed pickle: a frame beyond the end")
+				return 0, errors.New("malformed pickle: a frame beyond the end")
 			}
 		}
 		at += int(length)
 	}
-	return errors.New("malformed pickle: no end")
+	return 0, errors.New("malformed pickle: no end")
 }
