@@ -104,6 +104,15 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	return syncFolder(filepath.Dir(target))
 }
 
+// Rename gives a whole and synced file in the same folder the name path, in place of
+// what may be there, for good.
+func Rename(from, path string) error {
+	if err := os.Rename(from, path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
 // into writes to what is there, unreplaced.
 func (files Files) into(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)

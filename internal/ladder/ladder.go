@@ -50,6 +50,8 @@ func foundations() []Package {
 		{"internal/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
 		{"internal/regular", "opening of input files, which must be regular ones", ""},
 		{"internal/columns", "what the columns of a table of embeddings are called", ""},
+		{"internal/download", "files from HTTP servers: resumed, bounded, checked, then renamed",
+			"internal/atomic internal/budget internal/lock internal/regular"},
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
 		{"internal/spell", "names of a closed list to numbers and back; what a mistyped one may have meant", ""},
 		{"internal/yamltext", "YAML from outside, parsed within bounds", "internal/regular github.com/goccy/go-yaml"},
@@ -121,7 +123,7 @@ func pictures() []Package {
 		{"internal/layout/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
 		{"internal/layout/fetch", "`kindred data get`: known sets, their files and where they come from",
-			"internal/budget internal/regular internal/lock internal/atomic data internal/layout/idx"},
+			"internal/budget internal/regular internal/lock internal/atomic internal/download data internal/layout/idx"},
 	}
 }
 

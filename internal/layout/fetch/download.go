@@ -2,93 +2,32 @@ package fetch
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
+
+	"github.com/kindred-ml/kindred/internal/download"
 )
 
 // download writes what is at address to the file to and compares its MD5 where
-// one is given.
-func (g *Getter) download(ctx context.Context, address, to, md5 string) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := g.client().Do(req)
-	if err != nil {
-		return shorten(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: the server answers %s", address, resp.Status)
-	}
-	f, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	stalled := fmt.Errorf("%s: no data for %v", address, g.StallTimeout)
-	timer := time.AfterFunc(g.StallTimeout, func() { cancel(stalled) })
-	defer timer.Stop()
-	alive := func() { timer.Reset(g.StallTimeout) }
-	tell := func(n int64) {
-		g.Progress(fmt.Sprintf("%s: %d of %d MB", path.Base(address), n>>20, max(n, resp.ContentLength)>>20))
-	}
-	n, err := io.Copy(f, &watched{r: resp.Body, alive: alive, tell: tell})
-	if errors.Is(context.Cause(ctx), stalled) {
-		return stalled
-	}
-	if err != nil {
-		return fmt.Errorf("%s: after %d bytes: %w", address, n, err)
-	}
+// one is given. A broken transfer goes on where it stopped as long as that brings
+// anything; else the next way is tried.
+func (g *Getter) download(ctx context.Context, address, to, md5 string) error {
+	told := int64(0)
+	c := download.Client{Connect: g.ConnectTimeout, Stall: g.StallTimeout, Tries: 1,
+		Progress: func(done, total int64) {
+			if done-told >= 16<<20 {
+				told = done
+				g.Progress(fmt.Sprintf("%s: %d of %d MB", path.Base(address), done>>20, max(done, total)>>20))
+			}
+		}}
+	f := download.File{URL: address, Path: to}
 	if md5 != "" {
-		return sameMD5(to, md5)
+		f.Check = func(path string) error { return sameMD5(path, md5) }
 	}
-	return nil
-}
-
-// shorten leaves out what Go repeats about a failed request.
-func shorten(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return fmt.Errorf("%s: %w", u.URL, u.Err)
-	}
-	return err
-}
-
-// watched calls alive at every read that brings bytes, and tell with their sum
-// about every 16 MB.
-type watched struct {
-	r       io.Reader
-	alive   func()
-	tell    func(n int64)
-	n, told int64
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
-	if n > 0 {
-		w.alive()
-	}
-	w.n += int64(n)
-	if w.n-w.told >= 16<<20 {
-		w.told = w.n
-		w.tell(w.n)
-	}
-	return n, err
+	return c.Get(ctx, f)
 }
 
 // archives downloads the set's archives into dir.

@@ -3,8 +3,6 @@ package fetch
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -222,14 +220,4 @@ func (g *Getter) install(ctx context.Context, set Set, folder string, w way) ([]
 
 func contains(entries []os.DirEntry, name string) bool {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
-}
-
-// client answers or fails within the Getter's timeouts.
-func (g *Getter) client() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: g.ConnectTimeout}).DialContext,
-		TLSHandshakeTimeout:   g.ConnectTimeout,
-		ResponseHeaderTimeout: g.ConnectTimeout,
-	}}
 }
