@@ -123,7 +123,8 @@ func pictures() []Package {
 		{"internal/layout/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
 		{"internal/layout/fetch", "`kindred data get`: known sets, their files and where they come from",
-			"internal/budget internal/regular internal/lock internal/atomic internal/download data internal/layout/idx"},
+			"internal/budget internal/regular internal/lock internal/atomic internal/download data " +
+				"internal/layout/idx"},
 	}
 }
 
