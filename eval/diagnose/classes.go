@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // minForModes is the smallest class whose modes are counted.
@@ -29,6 +30,9 @@ type Class struct {
 	Intra   float64 `json:"intra"`
 	Other   float64 `json:"other"`
 	Nearest int64   `json:"nearest"`
+	// Compactness is Intra / Other; left out for a class of one row, and where Other
+	// is 0.
+	Compactness opt.Float `json:"compactness,omitzero"`
 	// Modes is the number of groups that k-means splits the class into with the
 	// largest mean silhouette, if that is at least 0.5 (a reasonable structure,
 	// Kaufman and Rousseeuw 1990); else 1. It is 0, meaning unknown, for fewer
@@ -103,6 +107,9 @@ func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, va
 				}
 			}
 			out[c].Other = root(best) * s.spread
+			if out[c].Size > 1 && out[c].Other > 0 {
+				out[c].Compactness = opt.Of(out[c].Intra / out[c].Other)
+			}
 		}
 	})
 }
@@ -125,8 +132,8 @@ func (r *Result) summarise() {
 	var compact, ranks []float64
 	told, multi, sum := 0, 0, 0
 	for _, c := range r.Classes {
-		if c.Size > 1 && c.Other > 0 {
-			compact = append(compact, c.Intra/c.Other)
+		if c.Compactness.IsSet() {
+			compact = append(compact, c.Compactness.Or(0))
 			ranks = append(ranks, c.Spectrum.EffectiveRank)
 		}
 		if c.Modes > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // Input is an embedding to diagnose.
@@ -78,15 +79,16 @@ func (o *Options) check() error {
 
 // Result is the diagnosis.
 type Result struct {
-	Rows     int    `json:"rows"`
-	Dim      int    `json:"dim"`
-	Distance string `json:"distance"`
+	Rows     int           `json:"rows"`
+	Dim      int           `json:"dim"`
+	Distance rank.Distance `json:"distance"`
 	// Spread is the root mean square distance of the rows from their mean.
 	Spread  float64 `json:"spread"`
 	Verdict Verdict `json:"verdict"`
 	// Classes by increasing label.
 	Classes []Class `json:"classes"`
-	// Compactness is the median over classes of Intra / Other.
+	// Compactness is the median of the classes': near 0 a class is a point, at 1 its
+	// rows are as far from each other as from the nearest other class.
 	Compactness float64 `json:"compactness"`
 	// MultiModal is the share of the classes large enough to tell (see Class)
 	// that have more than one mode, MeanModes their mean number of modes.
@@ -103,16 +105,18 @@ type Result struct {
 	Alignment  float64  `json:"alignment"`
 	Uniformity float64  `json:"uniformity"`
 	Triplets   Triplets `json:"triplets"`
-	// Recall is Recall@1 by the labels; FineRecall by the fine ones, and
-	// FineChance what it would be if the nearest neighbour were a random row of
-	// the query's own class. Nil if no fine labels are known.
-	Recall     float64  `json:"recall"`
-	FineRecall *float64 `json:"fine_recall,omitempty"`
-	FineChance *float64 `json:"fine_chance,omitempty"`
+	// Recall is Recall@1 by the labels, Chance what it would be if the nearest
+	// neighbour were a random row; FineRecall is Recall@1 by the fine labels, and
+	// FineChance what it would be if the nearest neighbour were a random row of the
+	// query's own class. Left out if no fine labels are known.
+	Recall     float64   `json:"recall"`
+	Chance     float64   `json:"chance"`
+	FineRecall opt.Float `json:"fine_recall,omitzero"`
+	FineChance opt.Float `json:"fine_chance,omitzero"`
 	// FineGain is (p - FineChance) / (1 - FineChance), p being the share of fine
 	// hits among the queries whose nearest neighbour is of their own class: 0 if
 	// the samples within classes are in no order, 1 if they are in perfect order.
-	FineGain *float64 `json:"fine_gain,omitempty"`
+	FineGain opt.Float `json:"fine_gain,omitzero"`
 	// Curve is NMI against the number of clusters.
 	Curve []Clustering `json:"nmi_curve"`
 	Seed  uint64       `json:"seed"`
@@ -140,7 +144,7 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Rows: in.X.Rows, Dim: in.X.Cols, Distance: opt.Distance.String(), Spread: s.spread, Seed: opt.Seed}
+	r := &Result{Rows: in.X.Rows, Dim: in.X.Cols, Distance: opt.Distance, Spread: s.spread, Seed: opt.Seed}
 	for _, stage := range []struct {
 		name    string
 		measure func() error

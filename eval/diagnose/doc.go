@@ -1,8 +1,15 @@
 // Package diagnose tells whether an embedding has collapsed its classes to
-// points, and how well it orders the samples within a class. In: embeddings,
-// the labels they were trained with and, if known, finer ones. Out: a Result of
-// plain numbers, per class and overall, with a verdict in words and the figures
-// behind it; package report draws it.
+// points, and how well it orders the samples within a class.
+//
+//	r, err := diagnose.Run(ctx, diagnose.Input{X: x, Labels: classes, Fine: kinds}, diagnose.Options{})
+//	fmt.Println(r.Verdict.Text)
+//
+// In: embeddings, the labels they were trained with and, if known, finer ones.
+// Out: a Result of plain numbers, per class and overall, with a verdict in words
+// and the figures behind it. The verdict follows from a few of them: Recall@1
+// against chance says whether the classes are separated; compactness (the distance
+// within a class over that to the nearest other class), the share of classes with
+// several modes and the order by fine labels say whether they have an inside.
 //
 // Distances are Euclidean between the rows as given, or between rows of length
 // 1 if the cosine is asked for. Where a measure needs a common scale, distances

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Measure is one figure for the whole embedding, with its meaning.
@@ -48,11 +50,13 @@ func (r *Result) Measures() []Measure {
 		{"isometric error, at least", r.Triplets.Isometry, 4, 0,
 			"half of the hardest triplet's violation: how far the distances are from separating the classes"},
 	}
-	if r.FineRecall != nil {
+	if r.FineRecall.IsSet() {
 		m = append(m,
-			Measure{"fine Recall@1", *r.FineRecall, 4, 1, "share of rows whose nearest neighbour has their fine label"},
-			Measure{"fine Recall@1 by chance", *r.FineChance, 4, 0, "if the neighbour were a random row of the class"},
-			Measure{"order inside classes", *r.FineGain, 4, 1,
+			Measure{"fine Recall@1", r.FineRecall.Or(0), 4, 1,
+				"share of rows whose nearest neighbour has their fine label"},
+			Measure{"fine Recall@1 by chance", r.FineChance.Or(0), 4, 0,
+				"if the neighbour were a random row of the class"},
+			Measure{"order inside classes", r.FineGain.Or(0), 4, 1,
 				"share of fine hits among neighbours of the query's own class, scaled from chance (0) to perfect (1)"})
 	}
 	return m
@@ -73,10 +77,10 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	}
 	tw.Flush()
 	b.WriteByte('\n')
-	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tratio\tmodes\trank\trecall@1\n")
-	for _, c := range r.ByRatio(limit) {
+	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tcompactness\tmodes\trank\trecall@1\n")
+	for _, c := range r.ByCompactness(limit) {
 		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.name(c.Label)), c.Size,
-			c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+			c.Diameter, c.Intra, c.Other, compactness(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	tw.Flush()
 	if n := len(r.Classes); n > limit {
@@ -86,8 +90,8 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	fmt.Fprint(tw, "clusters\tNMI\tNMI by fine labels\n")
 	for _, c := range r.Curve {
 		fine := "-"
-		if c.FineNMI != nil {
-			fine = fmt.Sprintf("%.4f", *c.FineNMI)
+		if c.FineNMI.IsSet() {
+			fine = fmt.Sprintf("%.4f", c.FineNMI.Or(0))
 		}
 		fmt.Fprintf(tw, "%d\t%.4f\t%s\n", c.K, c.NMI, fine)
 	}
@@ -112,11 +116,11 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	for _, m := range r.Measures() {
 		fmt.Fprintf(&b, "| %s | %.*f | %s |\n", m.Name, m.Digits, m.Value, m.Meaning)
 	}
-	b.WriteString("\n| class | rows | diameter | intra | other | ratio | modes | rank | recall@1 " +
+	b.WriteString("\n| class | rows | diameter | intra | other | compactness | modes | rank | recall@1 " +
 		"|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
-	for _, c := range r.ByRatio(len(r.Classes)) {
+	for _, c := range r.ByCompactness(len(r.Classes)) {
 		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.name(c.Label)),
-			c.Size, c.Diameter, c.Intra, c.Other, ratio(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+			c.Size, c.Diameter, c.Intra, c.Other, compactness(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -124,12 +128,16 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 
 // WriteClassesCSV writes a line per class.
 func (r *Result) WriteClassesCSV(w io.Writer) error {
-	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "nearest", "modes", "silhouette",
-		"effective_rank", "recall_1"}}
+	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "compactness", "nearest", "modes",
+		"silhouette", "effective_rank", "recall_1"}}
 	for _, c := range r.Classes {
+		compactness := ""
+		if c.Compactness.IsSet() {
+			compactness = c.Compactness.String()
+		}
 		rows = append(rows, []string{
 			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactly(c.Diameter), exactly(c.Intra),
-			exactly(c.Other),
+			exactly(c.Other), compactness,
 			strconv.FormatInt(c.Nearest, 10), strconv.Itoa(c.Modes), exactly(c.Silhouette),
 			exactly(c.Spectrum.EffectiveRank), exactly(c.Recall),
 		})
@@ -148,25 +156,21 @@ func (r *Result) WriteTripletsCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// ByRatio returns up to limit classes, the lowest Intra / Other first; classes of
-// one row come last.
-func (r *Result) ByRatio(limit int) []Class {
-	key := func(c Class) float64 {
-		if c.Size < 2 || c.Other == 0 {
-			return 1e300
-		}
-		return c.Intra / c.Other
-	}
+// ByCompactness returns up to limit classes, the most compact first; those without
+// a compactness come last.
+func (r *Result) ByCompactness(limit int) []Class {
 	out := slices.Clone(r.Classes)
-	slices.SortStableFunc(out, func(a, b Class) int { return cmp.Compare(key(a), key(b)) })
+	slices.SortStableFunc(out, func(a, b Class) int {
+		return cmp.Compare(a.Compactness.Or(math.Inf(1)), b.Compactness.Or(math.Inf(1)))
+	})
 	return out[:min(limit, len(out))]
 }
 
-func ratio(c Class) string {
-	if c.Size < 2 || c.Other == 0 {
+func compactness(c Class) string {
+	if !c.Compactness.IsSet() {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", c.Intra/c.Other)
+	return fmt.Sprintf("%.3f", c.Compactness.Or(0))
 }
 
 func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

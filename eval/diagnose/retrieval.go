@@ -6,10 +6,11 @@ import (
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // recalls fills in Recall@1 by coarse and fine labels, of the whole and per class.
-func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) error {
+func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) error {
 	set := rank.Set{X: in.X, Labels: [][]int64{in.Labels}}
 	if in.Fine != nil {
 		set.Labels = append(set.Labels, in.Fine)
@@ -22,7 +23,7 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) 
 	own := make([]float64, len(r.Classes))
 	var right, ordered float64 // neighbours of the query's class, and of its fine label too
 	inClass := false
-	err := rank.Positives(ctx, set, nil, rank.Options{Distance: opt.Distance, First: true, Depth: 1},
+	err := rank.Positives(ctx, set, nil, rank.Options{Distance: o.Distance, First: true, Depth: 1},
 		func(q rank.Query) {
 			hit := len(q.Ranks) > 0
 			if q.Column == 0 {
@@ -50,6 +51,7 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) 
 		return err
 	}
 	r.Recall = hits[0] / queries[0]
+	r.Chance = s.chance()
 	for c := range r.Classes {
 		if n := r.Classes[c].Size; n > 1 {
 			r.Classes[c].Recall = own[c] / float64(n)
@@ -67,8 +69,18 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, opt Options) 
 	if chance < 1 && right > 0 {
 		gain = (ordered/right - chance) / (1 - chance)
 	}
-	r.FineRecall, r.FineChance, r.FineGain = &recall, &chance, &gain
+	r.FineRecall, r.FineChance, r.FineGain = opt.Of(recall), opt.Of(chance), opt.Of(gain)
 	return nil
+}
+
+// chance is the share of pairs of rows, each with itself too, that are of one class.
+func (s *sample) chance() float64 {
+	chance := 0.0
+	for _, y := range s.order {
+		chance += float64(len(s.members[y])) * float64(len(s.members[y]))
+	}
+	n := float64(s.x.Rows)
+	return chance / (n * n)
 }
 
 // fineChance is the share of queries whose fine label a random other row of their
@@ -97,9 +109,9 @@ func (s *sample) fineChance() float64 {
 // Clustering is one point of the curve of NMI (arithmetic mean) against the number
 // of clusters.
 type Clustering struct {
-	K       int      `json:"k"`
-	NMI     float64  `json:"nmi"`
-	FineNMI *float64 `json:"fine_nmi,omitempty"`
+	K       int       `json:"k"`
+	NMI     float64   `json:"nmi"`
+	FineNMI opt.Float `json:"fine_nmi,omitzero"`
 }
 
 // factors are the clusters per class of the curve.
@@ -108,7 +120,7 @@ var factors = [...]int{1, 2, 3, 5, 10, 20, 30}
 // curveRows bounds the rows that are clustered for the curve.
 const curveRows = 20000
 
-func (r *Result) curve(ctx context.Context, in Input, s *sample, opt Options) error {
+func (r *Result) curve(ctx context.Context, in Input, s *sample, o Options) error {
 	rows := s.draw(s.all(), curveRows, 8)
 	x := s.x
 	if len(rows) < x.Rows {
@@ -127,10 +139,10 @@ func (r *Result) curve(ctx context.Context, in Input, s *sample, opt Options) er
 	coarse := pick(in.Labels)
 	for _, f := range factors {
 		k := f * len(s.order)
-		if k > x.Rows/2 || k > opt.MaxK {
+		if k > x.Rows/2 || k > o.MaxK {
 			break
 		}
-		res, err := cluster.KMeans(ctx, x, cluster.Config{K: k, Iterations: 30, Seed: opt.Seed})
+		res, err := cluster.KMeans(ctx, x, cluster.Config{K: k, Iterations: 30, Seed: o.Seed})
 		if err != nil {
 			return err
 		}
@@ -144,8 +156,7 @@ func (r *Result) curve(ctx context.Context, in Input, s *sample, opt Options) er
 			if err != nil {
 				return err
 			}
-			v := t.NMI(cluster.Arithmetic)
-			point.FineNMI = &v
+			point.FineNMI = opt.Of(t.NMI(cluster.Arithmetic))
 		}
 		r.Curve = append(r.Curve, point)
 	}

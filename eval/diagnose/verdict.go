@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // State is the verdict in a word.
@@ -16,9 +19,23 @@ const (
 	Partial State = "partly collapsed"
 	// Structured: classes keep an inside.
 	Structured State = "structured"
+	// Overlapping: classes are about as wide as the distance between them, only some
+	// rows find their own, and nothing shows an order inside: untrained features are
+	// like that.
+	Overlapping State = "overlapping"
 	// Unseparated: the classes are not told apart; collapse is not the question.
 	Unseparated State = "not separated"
 )
+
+// UnmarshalText reads a state.
+func (s *State) UnmarshalText(text []byte) error {
+	all := []string{string(Collapsed), string(Partial), string(Structured), string(Overlapping), string(Unseparated)}
+	_, err := spell.Index("state", string(text), all)
+	if err == nil {
+		*s = State(text)
+	}
+	return err
+}
 
 // Verdict is the finding and the reasons for it.
 type Verdict struct {
@@ -28,91 +45,151 @@ type Verdict struct {
 	// Text says it in one sentence; Reasons give the figures.
 	Text    string   `json:"text"`
 	Reasons []string `json:"reasons"`
-	// Tightest is the class with the least Intra / Other, the most collapsed;
-	// Loosest the one with the most, the least separated.
+	// Tightest is the most compact class, the most collapsed; Loosest the least
+	// compact one, the least separated.
 	Tightest int64 `json:"tightest_class"`
 	Loosest  int64 `json:"loosest_class"`
 }
+
+// figures are those that the verdict follows from.
+type figures struct {
+	recall, chance float64   // Recall@1 by the labels, and of a random neighbour
+	compactness    float64   // median over classes
+	modes          opt.Float // share of the classes with several; left out if none is known
+	order          opt.Float // FineGain; left out without fine labels
+}
+
+// separation is how far Recall@1 is on the way from chance (0) to 1.
+func (f figures) separation() float64 { return (f.recall - f.chance) / (1 - f.chance) }
 
 // sign grades v from -1 at collapse to 1 at structure, linearly between.
 func sign(v, collapse, structure float64) float64 {
 	return max(-1, min(1, 2*(v-collapse)/(structure-collapse)-1))
 }
 
-// judge weighs the signs of collapse:
+// narrow and wide are the compactness that is a full sign of collapse, and of none.
+const narrow, wide = 0.15, 0.6
+
+// signs returns the signs of collapse:
 //
-//	compactness    median of Intra / Other: collapse up to 0.15, structure from 0.6
-//	modes          share of classes with several: collapse at 0, structure from 0.5
-//	fine order     FineGain, counted twice: collapse up to 0.1, structure from 0.6
+//	compactness    collapse up to 0.15, structure from 0.6
+//	modes          share of classes with several: collapse at 0, structure from 0.5;
+//	               that a class is in one piece adds nothing to what its
+//	               compactness says, and nothing at all if that is no sign
+//	order          FineGain: collapse up to 0.1, structure from 0.6
 //
-// The mean below -0.4 is called collapsed, above 0.2 structured. If Recall@1 by
-// the labels is less than a third of the way from chance to 1 the classes are not
-// separated, and no more is said.
+// Of the score they are the mean, in which order counts twice.
+func (f figures) signs() (compactness, modes, order, score float64) {
+	compactness = sign(f.compactness, narrow, wide)
+	sum, weight := compactness, 1.0
+	if f.modes.IsSet() {
+		modes = max(sign(f.modes.Or(0), 0, 0.5), min(compactness, 0))
+		sum, weight = sum+modes, weight+1
+	}
+	if f.order.IsSet() {
+		order = sign(f.order.Or(0), 0.1, 0.6)
+		sum, weight = sum+2*order, weight+2
+	}
+	return compactness, modes, order, sum / weight
+}
+
+// state is the verdict on the figures. Less than a third of the way from chance to
+// 1 the classes are not separated; up to two thirds, if they are wide and neither
+// modes nor order show an inside, they overlap; else a score below -0.4 is called
+// collapsed, one above 0.2 structured.
+func (f figures) state() (State, float64) {
+	_, modes, order, score := f.signs()
+	switch s := f.separation(); {
+	case s < 1./3:
+		return Unseparated, score
+	case s < 2./3 && f.compactness >= wide && modes <= 0 && order <= 0:
+		return Overlapping, score
+	case score < -0.4:
+		return Collapsed, score
+	case score > 0.2:
+		return Structured, score
+	}
+	return Partial, score
+}
+
+// text says the state in a sentence that the figures bear out.
+func (f figures) text(s State) string {
+	separated := "separated"
+	switch v := f.separation(); {
+	case v < 2./3:
+		separated = fmt.Sprintf("separated only in part (Recall@1 %.3f, by chance %.3f)", f.recall, f.chance)
+	case v < 0.9:
+		separated = "mostly separated"
+	}
+	switch s {
+	case Unseparated:
+		return fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. "+
+			"Whether they have collapsed is not yet the question.", f.recall, f.chance)
+	case Overlapping:
+		return fmt.Sprintf("The classes overlap: Recall@1 is %.3f where chance gives %.3f, and rows of a class are "+
+			"%.2f times as far from each other as from the nearest other class. They have not collapsed; it is "+
+			"separation that they lack.", f.recall, f.chance, f.compactness)
+	case Collapsed:
+		return "The embedding has collapsed: the classes are " + separated +
+			", but little is left of the differences within them."
+	case Structured:
+		return "The embedding keeps the structure within its classes: they are " + separated +
+			", and dissimilar rows of a class stay apart."
+	}
+	if compactness, _, order, _ := f.signs(); compactness > 0 && order < 0 {
+		return "The embedding has collapsed in part: the classes are " + separated +
+			" and keep their width, but the rows within them are in little order by the fine labels."
+	}
+	return "The embedding has collapsed in part: the classes are " + separated +
+		", and some of the differences within them remain."
+}
+
+// judge gives the verdict on r with its reasons.
 func judge(r *Result) Verdict {
+	f := figures{recall: r.Recall, chance: r.Chance, compactness: r.Compactness, order: r.FineGain}
+	told := r.modesTold()
+	if told > 0 {
+		f.modes = opt.Of(r.MultiModal)
+	}
 	v := Verdict{}
+	v.State, v.Score = f.state()
+	v.Text = f.text(v.State)
+	reason := func(format string, args ...any) { v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...)) }
+	reason("rows of a class are %.2f times as far from each other as from the nearest other class "+
+		"(median over classes)", r.Compactness)
+	if told > 0 {
+		reason("%.0f%% of %d classes have more than one mode, %.1f modes on average", 100*r.MultiModal, told,
+			r.MeanModes)
+	}
+	if r.FineGain.IsSet() {
+		reason("Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
+			"within a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall,
+			r.FineRecall.Or(0), 100*r.FineGain.Or(0), r.FineChance.Or(0))
+	} else {
+		reason("Recall@1 is %.3f by the training labels; chance gives %.3f", r.Recall, r.Chance)
+	}
+	reason("effective rank %.1f of %d for all rows, %.1f for a class (median); "+
+		"%d axes account for 90%% of the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90)
+	reason("alignment %.3f, uniformity %.3f, relative to the spread %.3g", r.Alignment, r.Uniformity, r.Spread)
+	reason("%.1f%% of triplets are violated, %.1f%% active at margin %g; the hardest, of class %s, "+
+		"is wrong by %.3g, so distances are off by at least %.3g", 100*r.Triplets.Violated, 100*r.Triplets.Active,
+		r.Triplets.Margin, r.name(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry)
 	tight, loose := math.Inf(1), math.Inf(-1)
-	rows, chance := 0, 0.0
 	for _, c := range r.Classes {
-		rows += c.Size
-		chance += float64(c.Size) * float64(c.Size)
-		if c.Size < 2 || c.Other == 0 {
+		if !c.Compactness.IsSet() {
 			continue
 		}
-		if q := c.Intra / c.Other; q < tight {
+		q := c.Compactness.Or(0)
+		if q < tight {
 			tight, v.Tightest = q, c.Label
 		}
-		if q := c.Intra / c.Other; q > loose {
+		if q > loose {
 			loose, v.Loosest = q, c.Label
 		}
 	}
-	chance /= float64(rows) * float64(rows)
-	var score, weight float64
-	add := func(w, s float64, format string, args ...any) {
-		score, weight = score+w*s, weight+w
-		v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
-	}
-	add(1, sign(r.Compactness, 0.15, 0.6), "rows of a class are %.2f times as far from each other as from the "+
-		"nearest other class (median over classes)", r.Compactness)
-	if told := r.modesTold(); told > 0 {
-		add(1, sign(r.MultiModal, 0, 0.5), "%.0f%% of %d classes have more than one mode, %.1f modes on average",
-			100*r.MultiModal, told, r.MeanModes)
-	}
-	if r.FineGain != nil {
-		add(2, sign(*r.FineGain, 0.1, 0.6), "Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
-			"within a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall,
-			*r.FineRecall, 100**r.FineGain, *r.FineChance)
-	}
-	v.Reasons = append(v.Reasons,
-		fmt.Sprintf("effective rank %.1f of %d for all rows, %.1f for a class (median); %d axes account for 90%% of "+
-			"the variance", r.Spectrum.EffectiveRank, r.Dim, r.ClassRank, r.Spectrum.Axes90),
-		fmt.Sprintf("alignment %.3f, uniformity %.3f, relative to the spread %.3g", r.Alignment, r.Uniformity,
-			r.Spread),
-		fmt.Sprintf("%.1f%% of triplets are violated, %.1f%% active at margin %g; the hardest, of class %s, is wrong "+
-			"by %.3g, so distances are off by at least %.3g",
-			100*r.Triplets.Violated, 100*r.Triplets.Active, r.Triplets.Margin, r.name(r.Triplets.ClassHardest),
-			r.Triplets.Hardest, r.Triplets.Isometry))
 	if tight <= loose { // else no class has two rows and another place than its neighbour
-		v.Reasons = append(v.Reasons, fmt.Sprintf("most collapsed is class %s (ratio %.2f), least separated class %s "+
-			"(ratio %.2f)", r.name(v.Tightest), tight, r.name(v.Loosest), loose))
-	}
-	v.Score = score / weight
-	switch separated := (r.Recall - chance) / (1 - chance); {
-	case separated < 1./3:
-		v.State = Unseparated
-		v.Text = fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. Whether they "+
-			"have collapsed is not yet the question.", r.Recall, chance)
-	case v.Score < -0.4:
-		v.State = Collapsed
-		v.Text = "The embedding has collapsed: classes are separated, but little is left of the differences within " +
-			"them."
-	case v.Score > 0.2:
-		v.State = Structured
-		v.Text = "The embedding keeps the structure within its classes: they are separated, and dissimilar rows of a " +
-			"class stay apart."
-	default:
-		v.State = Partial
-		v.Text = "The embedding has collapsed in part: classes are separated, and some of the differences within " +
-			"them remain."
+		reason("most collapsed is class %s (compactness %.2f), least separated class %s (compactness %.2f)",
+			r.name(v.Tightest), tight, r.name(v.Loosest), loose)
 	}
 	return v
 }

@@ -138,7 +138,8 @@ func measuring() []Package {
 		{"eval", "metrics by name over ranks and clusterings; reports",
 			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
 		{"eval/diagnose", "collapse diagnosis",
-			"internal/escape internal/par internal/kernel/dot16 mat eval eval/rank eval/cluster gonum.org/v1/gonum"},
+			"internal/escape internal/spell internal/par internal/kernel/dot16 mat opt eval eval/rank eval/cluster " +
+				"gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/spell internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
 	}

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -57,6 +56,10 @@ type ClassDiagnosis struct {
 	// Recall is the share of its queries whose nearest neighbour is right.
 	Recall float64
 }
+
+// compactness is the extent of the class against the room it has; NaN for points
+// that are all equal.
+func (c *ClassDiagnosis) compactness() float64 { return c.Intra / c.Other }
 
 // NamedValues is a list of values with a name.
 type NamedValues struct {
@@ -252,29 +255,24 @@ func classes(ds []Diagnosis) []Block {
 func classTable(d Diagnosis) Table {
 	sorted := slices.Clone(d.Classes)
 	// Worst first: least room to the nearest class for its own extent. Classes
-	// without a ratio (all points equal, a single class) come last.
-	ratio := func(c ClassDiagnosis) float64 {
-		r := c.Other / c.Intra
-		if math.IsNaN(r) {
-			r = math.Inf(1)
-		}
-		return r
-	}
-	slices.SortStableFunc(sorted, func(a, b ClassDiagnosis) int { return cmp.Compare(ratio(a), ratio(b)) })
+	// without a compactness (all points equal, a single class) come last.
+	slices.SortStableFunc(sorted, func(a, b ClassDiagnosis) int {
+		return cmp.Compare(b.compactness(), a.compactness())
+	})
 	t := Table{
 		Caption: d.Name,
 		Columns: []Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"},
 			{Name: "to nearest class"},
-			{Name: "ratio"}, {Name: "modes"}, {Name: "effective rank"}, {Name: "R@1, %"}},
+			{Name: "compactness"}, {Name: "modes"}, {Name: "effective rank"}, {Name: "R@1, %"}},
 	}
 	for _, c := range sorted[:min(len(sorted), diagnosedClasses)] {
 		t.Rows = append(t.Rows,
 			Row{Cells: []Cell{T(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
-				Num(c.Other, 3), Num(c.Other/c.Intra, 2), Num(float64(c.Modes), 0), Num(c.Rank, 1),
+				Num(c.Other, 3), Num(c.compactness(), 2), Num(float64(c.Modes), 0), Num(c.Rank, 1),
 				Num(100*c.Recall, 1)}})
 	}
-	t.Note = "Worst class first, by the ratio of the distance to the nearest other class to the mean distance within " +
-		"the class."
+	t.Note = "Least separated class first. Compactness is the mean distance within a class over the distance to the " +
+		"nearest other class: near 0 a class is a point, at 1 it is as wide as what lies between."
 	if n := len(sorted) - diagnosedClasses; n > 0 {
 		t.Note += fmt.Sprintf(" %d more classes are not listed.", n)
 	}

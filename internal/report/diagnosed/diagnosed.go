@@ -24,7 +24,7 @@ func Draw(name string, r *diagnose.Result) report.Diagnosis {
 			report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
 	}
 	d.Spectra = append(d.Spectra, report.NamedValues{Name: "all rows", Values: r.Spectrum.Values})
-	for _, c := range r.ByRatio(len(r.Classes)) {
+	for _, c := range r.ByCompactness(len(r.Classes)) {
 		class := c.Name
 		if class == "" {
 			class = strconv.FormatInt(c.Label, 10)
@@ -43,11 +43,7 @@ func Draw(name string, r *diagnose.Result) report.Diagnosis {
 	}
 	for _, c := range r.Curve {
 		d.Clusters = append(d.Clusters, float64(c.K))
-		v := c.NMI
-		if c.FineNMI != nil {
-			v = *c.FineNMI
-		}
-		d.NMI = append(d.NMI, v)
+		d.NMI = append(d.NMI, c.FineNMI.Or(c.NMI))
 	}
 	return d
 }

@@ -36,8 +36,8 @@ func TestDraw(t *testing.T) {
 	}
 	// With fine labels known the curve is theirs.
 	for i, c := range r.Curve {
-		if d.NMI[i] != *c.FineNMI || d.Clusters[i] != float64(c.K) {
-			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], *c.FineNMI)
+		if d.NMI[i] != c.FineNMI.Or(0) || d.Clusters[i] != float64(c.K) {
+			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], c.FineNMI.Or(0))
 		}
 	}
 	for state, tone := range map[diagnose.State]report.Tone{diagnose.Structured: report.Good,
