@@ -138,7 +138,7 @@ func TestColumns(t *testing.T) {
 	if c.Number(0) != 1 || c.Number(2) != 3 || !slices.Equal(c.Counts(), []int{2, 2, 2}) {
 		t.Errorf("%d %d %v", c.Number(0), c.Number(2), c.Counts())
 	}
-	d.Columns = append(d.Columns, columnOfNames("kind", []string{"a", "a", "a", "a", "b", "b"}))
+	d.Columns = append(d.Columns, NewColumn("kind", []string{"a", "a", "a", "a", "b", "b"}))
 	d.Coarse, d.Train = "kind", "kind"
 	for name, want := range map[string]string{"": "kind", "fine": "class", "coarse": "kind", "class": "class",
 		"kind": "kind"} {
@@ -147,7 +147,7 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	for s, want := range map[Split]string{0: "none", Train: "train", Test: "test", Query: "query", Gallery: "gallery",
-		Train | Test: "train+query+gallery", Train | Query: "train+query"} {
+		Train | Test: "train+test", Train | Query: "train+query"} {
 		if s.String() != want {
 			t.Errorf("%d is %s", s, s)
 		}

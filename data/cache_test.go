@@ -86,17 +86,28 @@ func TestCache(t *testing.T) {
 			t.Errorf("after Close: %v", err)
 		}
 	}
+}
 
-	// A damaged cache is made again.
-	found, _ := filepath.Glob(filepath.Join(cache, "*.pack"))
-	for _, f := range found {
-		if err := os.Truncate(f, 100); err != nil {
+// A cache that was cut short is made again.
+func TestTruncatedCache(t *testing.T) {
+	d := open(t, cubFiles(t, " ").folder(t))
+	calls := 0
+	opt := CacheOptions{Dir: t.TempDir(), Progress: func(done, total int) { calls++ }}
+	for want := range 2 {
+		c, err := d.Cache(t.Context(), opt)
+		if err != nil || calls != want+1 {
+			t.Fatalf("made %d times: %v", calls, err)
+		}
+		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
-	calls = 0
-	if _, err := d.Cache(t.Context(), opt); err != nil || calls == 0 {
-		t.Errorf("a damaged cache: %v", err)
+		found, _ := filepath.Glob(filepath.Join(opt.Dir, "*.pack"))
+		if len(found) != 1 {
+			t.Fatal(found)
+		}
+		if err := os.Truncate(found[0], 100); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

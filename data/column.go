@@ -35,9 +35,9 @@ func (c *Column) Counts() []int {
 	return n
 }
 
-// columnOfNames makes a column from one class name per sample. Ids follow the
+// NewColumn makes a column from one class name per sample. Ids follow the
 // natural order of the names ("class2" before "class10"), numbers start at 1.
-func columnOfNames(name string, classes []string) Column {
+func NewColumn(name string, classes []string) Column {
 	c := Column{Name: name, IDs: make([]int64, len(classes))}
 	id := make(map[string]int64)
 	for _, s := range classes {

@@ -51,7 +51,7 @@ func openCUB(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 		}
 	}
 	d := b.d
-	d.Columns = []Column{columnOfNames("class", classes)}
+	d.Columns = []Column{NewColumn("class", classes)}
 	d.Fine, d.Train = "class", "class"
 	d.Splits, d.Disjoint = halves(&d.Columns[0]), true
 	if t.has("train_test_split.txt") {

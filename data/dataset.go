@@ -63,37 +63,6 @@ type Source interface {
 	Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error
 }
 
-// Split is the set of roles of a sample.
-type Split uint8
-
-// Roles. A test sample of an ordinary split is both query and gallery.
-const (
-	Train Split = 1 << iota
-	Query
-	Gallery
-	Test = Query | Gallery
-)
-
-// String lists the roles.
-func (s Split) String() string {
-	switch s {
-	case 0:
-		return "none"
-	case Test:
-		return "test"
-	}
-	var parts []string
-	for _, r := range []struct {
-		bit  Split
-		name string
-	}{{Train, "train"}, {Query, "query"}, {Gallery, "gallery"}} {
-		if s&r.bit != 0 {
-			parts = append(parts, r.name)
-		}
-	}
-	return strings.Join(parts, "+")
-}
-
 // Len returns the number of samples.
 func (d *Dataset) Len() int { return len(d.Names) }
 
@@ -107,8 +76,12 @@ func (d *Dataset) Close() error {
 	return nil
 }
 
-// Image reads sample i, cut to its box if the set has boxes. See Source.Read.
+// Image reads sample i, cut to its box if the set has boxes. dec may be nil; see
+// Source.Read.
 func (d *Dataset) Image(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
+	if dec == nil {
+		dec = new(imaging.Decoder)
+	}
 	if err := d.Source.Read(ctx, i, dst, dec); err != nil {
 		return err
 	}
@@ -165,19 +138,11 @@ func (d *Dataset) Column(name string) (*Column, error) {
 	return nil, fmt.Errorf("data set %s has no label column %q; it has %s", d.Name, name, strings.Join(known, ", "))
 }
 
-// check panics unless all parts of d agree on the number of samples: a reader
-// that builds something else is wrong.
+// check panics unless d is consistent: a reader that builds something else is
+// wrong.
 func (d *Dataset) check() *Dataset {
-	n := len(d.Names)
-	bad := d.Splits != nil && len(d.Splits) != n || d.ImageSplits != nil && len(d.ImageSplits) != n || d.Boxes != nil &&
-		len(d.Boxes) != n ||
-		d.Several != nil && len(d.Several.Sets) != n || d.Features != nil && d.Features.Rows != n ||
-		(d.Source == nil) == (d.Features == nil)
-	for i := range d.Columns {
-		bad = bad || len(d.Columns[i].IDs) != n
-	}
-	if bad {
-		panic("data: inconsistent data set from layout " + d.Layout)
+	if err := d.consistent(); err != nil {
+		panic("data: layout " + d.Layout + ": " + err.Error())
 	}
 	return d
 }

@@ -1,11 +1,22 @@
 // Package data reads image sets and prepares them for training.
 //
-// Open recognises a layout (an idx folder, a benchmark's official files, a
-// folder per class, a manifest) and returns a Dataset: a list of samples with a
-// Source for their pixels and one or more label columns. Dataset.Select applies
-// a label rule and a split and returns the Parts of an experiment: what to
-// train on, what to query, what to search. A Loader decodes, augments and
-// normalises batches of a Part in the background.
-//
 //	Open -> Dataset -> Select -> Part -> Loader -> Batch (NHWC float32)
+//
+// A Dataset is a list of samples: a name each, a Source of their pixels (or ready
+// Features), label Columns, and the roles of an official split if there is one.
+// Open recognises how a set is stored: a benchmark's official files, a folder per
+// class, a CSV manifest, a .zip archive of any of these. OpenFS does the same in
+// an fs.FS, OpenFiles takes photos as they are, without labels, and New makes a
+// set of your own in a few lines. A set that may hold files open has to be closed.
+//
+// Dataset.Select applies a label rule and a split, and says why it divided the
+// samples as it did. Its Parts are what to train on, what to query, what to search
+// and what to validate with.
+//
+// A Loader decodes, augments and normalises batches of a Part in the background
+// (package data/imaging). What a sample looks like in an epoch depends on the seed
+// alone, not on the number of workers.
+//
+// Errors name the file, the line and the way out. Files left out are counted and
+// named in LeftOut.
 package data

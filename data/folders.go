@@ -129,7 +129,7 @@ func haveSplits(names []string) bool {
 
 // labelByFolder makes the columns of samples from their folders.
 func (d *Dataset) labelByFolder(dirs []string) {
-	fine := columnOfNames("class", dirs)
+	fine := NewColumn("class", dirs)
 	if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Count(dir, "/") != 1 }) {
 		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"
 		return
@@ -139,7 +139,7 @@ func (d *Dataset) labelByFolder(dirs []string) {
 		coarse[i], _, _ = strings.Cut(dir, "/")
 	}
 	fine.Name = "fine"
-	d.Columns = []Column{columnOfNames("coarse", coarse), fine}
+	d.Columns = []Column{NewColumn("coarse", coarse), fine}
 	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
 }
 

@@ -1,52 +1,39 @@
 package data
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/layout/idx"
 )
 
-// IdxFiles are the four files of the MNIST family; each may end in ".gz".
-func IdxFiles() []string {
-	return []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-		"t10k-labels-idx1-ubyte"}
-}
-
-// FindIdx returns the path of the idx file in dir with the official name or one
-// of its usual variants (.gz; a dot in place of the dash before "idx").
-func FindIdx(dir, name string) (string, error) {
-	dotted := name[:len(name)-len("-idx3-ubyte")] + "." + name[len(name)-len("idx3-ubyte"):]
-	for _, n := range []string{name + ".gz", name, dotted + ".gz", dotted} {
-		path := filepath.Join(dir, n)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path, nil
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+// findIdx returns the name in t of the file with that official name, "" if it has
+// none of the usual ones.
+func findIdx(t tree, name string) string {
+	for _, n := range idx.Variants(name) {
+		if t.has(n) {
+			return n
 		}
 	}
-	return "", fmt.Errorf("%s: no file %s or %s.gz", dir, name, name)
+	return ""
 }
 
-func isIdx(dir string) bool {
-	_, err := FindIdx(dir, IdxFiles()[0])
-	return err == nil
-}
+func isIdx(_ context.Context, t tree) bool { return findIdx(t, idx.Files()[0]) != "" }
 
 // openIdx reads the four files of a folder. The fine column is called "digit"
 // where the labels are 0 to 9, and "class" otherwise.
-func openIdx(dir, name string) (*Dataset, error) {
-	files := IdxFiles()
+func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset, error) {
+	files := idx.Files()
 	source := &pixels{}
 	d := &Dataset{Name: name, Layout: "idx", Source: source}
 	var labels []int64
 	for half, role := range []Split{Train, Test} {
-		images, values, err := readIdxPair(dir, files[2*half], files[2*half+1])
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.where(), err)
+		}
+		images, values, err := readIdxPair(t, files[2*half], files[2*half+1])
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +42,7 @@ func openIdx(dir, name string) (*Dataset, error) {
 			source.w, source.h, source.c = w, h, 1
 		}
 		if w != source.w || h != source.h {
-			return nil, fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", dir, files[0], source.w,
+			return nil, fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", t.where(), files[0], source.w,
 				source.h, files[2], w, h)
 		}
 		source.add(images.Data)
@@ -86,19 +73,13 @@ func (c *Column) useNames(names []string) {
 	}
 }
 
-func readIdxPair(dir, imageName, labelName string) (images, labels *idx.Tensor, err error) {
-	imagePath, err := FindIdx(dir, imageName)
+func readIdxPair(t tree, imageName, labelName string) (images, labels *idx.Tensor, err error) {
+	images, imagePath, err := readIdx(t, imageName)
 	if err != nil {
 		return nil, nil, err
 	}
-	labelPath, err := FindIdx(dir, labelName)
+	labels, labelPath, err := readIdx(t, labelName)
 	if err != nil {
-		return nil, nil, err
-	}
-	if images, err = idx.ReadFile(imagePath); err != nil {
-		return nil, nil, err
-	}
-	if labels, err = idx.ReadFile(labelPath); err != nil {
 		return nil, nil, err
 	}
 	if len(images.Dims) != 3 || images.Dims[0] == 0 || images.Dims[1] == 0 || images.Dims[2] == 0 {
@@ -112,6 +93,27 @@ func readIdxPair(dir, imageName, labelName string) (images, labels *idx.Tensor, 
 			fmt.Errorf("%s has %d images but %s has %d labels", imagePath, images.Dims[0], labelPath, labels.Dims[0])
 	}
 	return images, labels, nil
+}
+
+// readIdx reads the file of t with that official name; path is for messages.
+func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
+	found := findIdx(t, name)
+	if found == "" {
+		return nil, "", idx.Missing(t.where(), name)
+	}
+	path = t.where() + "/" + found
+	if f, ok := onDisk(t); ok { // no need of the whole file in memory
+		tensor, err = idx.ReadFile(f.path(found))
+		return tensor, path, err
+	}
+	content, err := t.read(found, nil)
+	if err != nil {
+		return nil, path, err
+	}
+	if tensor, err = idx.Read(bytes.NewReader(content)); err != nil {
+		return nil, path, fmt.Errorf("%s: %w", path, err)
+	}
+	return tensor, path, nil
 }
 
 // pixels is a Source of images of one shape, kept in memory as they were read.

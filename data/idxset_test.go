@@ -139,28 +139,6 @@ func TestDigitColumn(t *testing.T) {
 	}
 }
 
-// FindIdx takes the names that are about, compressed first.
-func TestFindIdx(t *testing.T) {
-	for _, name := range []string{"t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte.gz",
-		"t10k-images.idx3-ubyte"} {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, name), nil)
-		if p, err := FindIdx(dir, "t10k-images-idx3-ubyte"); err != nil || p != filepath.Join(dir, name) {
-			t.Errorf("%s: %s, %v", name, p, err)
-		}
-		if _, err := FindIdx(dir, "t10k-labels-idx1-ubyte"); err == nil {
-			t.Errorf("%s: labels found", name)
-		}
-	}
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "t10k-images-idx3-ubyte"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := FindIdx(dir, "t10k-images-idx3-ubyte"); err == nil {
-		t.Error("a folder is no file")
-	}
-}
-
 func TestIdxWithoutImages(t *testing.T) {
 	for _, dims := range [][]int{{0, 2, 3}, {2, 0, 3}, {2, 3, 0}, {2, 2, 3, 1}, {2}} {
 		dir := t.TempDir()

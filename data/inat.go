@@ -116,7 +116,7 @@ func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Datas
 	}
 	d.Columns, d.Fine, d.Train = []Column{fine}, "species", "species"
 	if !slices.Contains(super, "") {
-		d.Columns = append(d.Columns, columnOfNames("supercategory", super))
+		d.Columns = append(d.Columns, NewColumn("supercategory", super))
 		d.Coarse = "supercategory"
 	}
 	return d.disjoint().check(), nil

@@ -64,7 +64,7 @@ func openInShop(_ context.Context, t tree, name string, opt OpenOptions) (*Datas
 		return nil, fmt.Errorf("%s: announces %d images and lists %d", path.Join(t.where(), list), announced,
 			len(items))
 	}
-	d.Columns = []Column{columnOfNames("item", items), columnOfNames("kind", kinds)}
+	d.Columns = []Column{NewColumn("item", items), NewColumn("kind", kinds)}
 	d.Fine, d.Coarse, d.Train = "item", "kind", "item"
 	return d.disjoint().check(), nil
 }

@@ -96,6 +96,9 @@ func (s Stats) WaitShare() float64 {
 // cfg.Image.Width and Height.
 func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	d := p.Data
+	if err := d.consistent(); err != nil {
+		return nil, err
+	}
 	if d.Source == nil {
 		return nil, fmt.Errorf("data set %s has features and no images", d.Name)
 	}

@@ -121,13 +121,13 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 }
 
 // columnOfValues is columnOfNumbers where all values are whole numbers as a
-// program would write them, and columnOfNames otherwise.
+// program would write them, and NewColumn otherwise.
 func columnOfValues(name string, values []string) Column {
 	numbers := make([]int64, len(values))
 	for i, s := range values {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || strconv.FormatInt(n, 10) != s {
-			return columnOfNames(name, values)
+			return NewColumn(name, values)
 		}
 		numbers[i] = n
 	}

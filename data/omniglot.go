@@ -101,7 +101,7 @@ func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 		return nil, fmt.Errorf("%s: no image in images_background or images_evaluation", t.where())
 	}
 	d := b.d
-	d.Columns = []Column{columnOfNames("alphabet", alphabets), columnOfNames("letter", letters)}
+	d.Columns = []Column{NewColumn("alphabet", alphabets), NewColumn("letter", letters)}
 	d.Coarse, d.Fine, d.Train = "alphabet", "letter", "alphabet"
 	d.Disjoint = true
 	var first imaging.Image

@@ -81,9 +81,6 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 			return OpenFiles(ctx, []string{path})
 		}
 	}
-	if isIdx(path) {
-		return openIdx(path, name)
-	}
 	t, err := openTree(path)
 	if err != nil {
 		return nil, err
@@ -138,6 +135,7 @@ type layout struct {
 // read as folders of images.
 func layouts() []layout {
 	return []layout{
+		{"idx", isIdx, openIdx},
 		{"manifest", func(_ context.Context, t tree) bool { return t.has(manifestName) },
 			func(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 				return openManifest(t, manifestName, name, opt)

@@ -73,6 +73,9 @@ type Selected struct {
 
 // Select applies s. An empty training or test side is an error.
 func (d *Dataset) Select(s Selection) (*Selected, error) {
+	if err := d.consistent(); err != nil {
+		return nil, err
+	}
 	label, err := d.Labels(s.Label)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func toy(classes, per int) *Dataset {
 			d.Names = append(d.Names, fmt.Sprintf("c%d/%d", c+1, i))
 		}
 	}
-	d.Columns = []Column{columnOfNames("class", names)}
+	d.Columns = []Column{NewColumn("class", names)}
 	return d.check()
 }
 

@@ -31,7 +31,7 @@ func severalOf(lists [][]string) *Several {
 	for _, list := range lists {
 		all = append(all, list...)
 	}
-	column := columnOfNames("labels", all)
+	column := NewColumn("labels", all)
 	s := &Several{Sets: make([][]int64, len(lists)), Classes: column.Classes}
 	at := 0
 	for i, list := range lists {

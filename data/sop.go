@@ -45,7 +45,7 @@ func openSOP(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 	if len(products) == 0 {
 		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), "Ebay_train.txt"))
 	}
-	d.Columns = []Column{columnOfNumbers("product", products), columnOfNames("kind", kinds)}
+	d.Columns = []Column{columnOfNumbers("product", products), NewColumn("kind", kinds)}
 	d.Fine, d.Coarse, d.Train = "product", "kind", "product"
 	return d.disjoint().check(), nil
 }

@@ -21,7 +21,7 @@ func sizes(sizes ...int) *Dataset {
 		out.Names = append(out.Names, d.Names[i])
 		names = append(names, d.Columns[0].Classes[d.Columns[0].IDs[i]])
 	}
-	out.Columns = []Column{columnOfNames("class", names)}
+	out.Columns = []Column{NewColumn("class", names)}
 	return out.check()
 }
 

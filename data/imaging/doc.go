@@ -1,9 +1,20 @@
-// Package imaging turns image files into the float32 tensors that networks
-// take: it decodes, resizes, augments and normalises.
+// Package imaging turns image files into the float32 tensors that networks take:
+// it decodes, resizes, augments and normalises.
 //
-// An Image is plain 8-bit pixels. Resize resamples with antialiasing. A
-// Pipeline puts the steps together and writes one normalised sample; all its
-// randomness comes from the generator that the caller passes in, so that the
-// same generator state gives the same bits on any machine and with any number
-// of workers.
+// An Image is plain 8-bit pixels, and an image.Image. A Decoder reads JPEG, PNG,
+// GIF, BMP, WebP and TIFF files, upright and within limits on their size. A Resizer
+// resamples with antialiasing, as PIL and torchvision do.
+//
+// A Pipeline puts the steps together and writes one normalised sample, height x
+// width x channels:
+//
+//	channels; crop, resize and mirror, in one resampling; affine map; colours;
+//	normalization; shift; erasing
+//
+// All its randomness comes from the generator that the caller passes in, so that
+// the same generator state gives the same bits on any machine and with any number
+// of workers. Without a generator it gives the evaluation's view of an image.
+//
+// Fit, Filter, Normalization and Augment have texts, which they read and write:
+// "cover", "bicubic", "imagenet", "standard".
 package imaging

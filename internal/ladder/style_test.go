@@ -104,11 +104,6 @@ func rawLines(text []byte) map[int]bool {
 func tooLong() []string {
 	return []string{
 		"cmd/kindred/reproduce.go newReproduce",
-		"data/cache_test.go TestCache",
-		"data/folders.go openFolders",
-		"data/imaging/golden_test.go TestGoldenAugmentations",
-		"data/manifest.go openManifest",
-		"data/select_test.go TestSelectByDefinition",
 		"eval/diagnose/diagnose_test.go TestRunAgreesWithLoops",
 		"internal/kernel/gen/simd/kernels.go rowKernels",
 		"internal/kernel/gen/simd/tile.go tile",

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/layout/idx"
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
@@ -26,7 +27,7 @@ func (s *Set) check(ctx context.Context, dir string) ([]Checked, error) {
 	}
 	var out []Checked
 	for _, f := range s.Files {
-		path, err := data.FindIdx(dir, f.Name)
+		path, err := idx.Find(dir, f.Name)
 		if err != nil {
 			return nil, err
 		}

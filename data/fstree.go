@@ -1,0 +1,90 @@
+package data
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// system is the tree of a file system from code: files in the program, in memory,
+// in an archive of another kind.
+type system struct {
+	files fs.FS
+	name  string
+}
+
+func (s system) where() string { return s.name }
+
+func (s system) has(name string) bool {
+	info, err := fs.Stat(s.files, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (s system) walk(ctx context.Context, fn func(name, why string) error) error {
+	return fs.WalkDir(s.files, ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return named(s.name+"/"+name, err)
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", s.name, ctx.Err())
+		case name == ".":
+			return nil
+		case hidden(e.Name()) && e.IsDir():
+			return fs.SkipDir
+		case hidden(e.Name()) || e.IsDir():
+			return nil
+		case !e.Type().IsRegular():
+			return fn(name, regular.Kind(e.Type()))
+		}
+		return fn(name, "")
+	})
+}
+
+func (s system) read(name string, _ []byte) ([]byte, error) {
+	full := s.name + "/" + name
+	f, err := s.files.Open(name)
+	if err != nil {
+		return nil, named(s.name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, named(full, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &regular.Error{Path: full, Mode: info.Mode()}
+	}
+	b, err := budget.ReadN(full, f, info.Size())
+	return b, named(full, err)
+}
+
+func (s system) digest(name string, buf []byte) (string, []byte, error) {
+	b, err := s.read(name, nil)
+	if err != nil {
+		return "", buf, err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), buf, nil
+}
+
+// OpenFS is Open for the data set in a file system: files built into the program,
+// in memory, or of any other source. name is what the set is called.
+func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Dataset, error) {
+	if files == nil {
+		return nil, errors.New("no file system given")
+	}
+	d, err := openLayout(ctx, system{files, name}, name, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.legible(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}

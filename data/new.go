@@ -1,0 +1,67 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+)
+
+// New makes a data set of your own: sample i is called names[i], is of the class
+// labels[i], and has the pixels that source gives. Names tell samples apart: two
+// that are called the same are taken for the same picture.
+//
+// More columns (NewColumn), splits and boxes can be set before the set is used.
+func New(name string, names, labels []string, source Source) (*Dataset, error) {
+	d := &Dataset{Name: name, Layout: "own", Names: names, Source: source, Fine: "class", Train: "class",
+		Columns: []Column{NewColumn("class", labels)}}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("data set %s has no samples", name)
+	}
+	if err := errors.Join(d.consistent(), d.legible()); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// consistent reports parts of d that do not agree on the number of samples.
+func (d *Dataset) consistent() error {
+	n := len(d.Names)
+	length := map[string]int{}
+	if d.Splits != nil {
+		length["Splits"] = len(d.Splits)
+	}
+	if d.ImageSplits != nil {
+		length["ImageSplits"] = len(d.ImageSplits)
+	}
+	if d.Boxes != nil {
+		length["Boxes"] = len(d.Boxes)
+	}
+	if d.Several != nil {
+		length["Several.Sets"] = len(d.Several.Sets)
+	}
+	if d.Features != nil {
+		length["rows of Features"] = d.Features.Rows
+	}
+	for i := range d.Columns {
+		c := &d.Columns[i]
+		length["labels in column "+c.Name] = len(c.IDs)
+		for sample, id := range c.IDs {
+			if id < 0 || id >= int64(len(c.Classes)) {
+				return fmt.Errorf("data set %s, column %s: sample %d is of class %d of %d", d.Name, c.Name, sample, id,
+					len(c.Classes))
+			}
+		}
+		if c.Numbers != nil && len(c.Numbers) != len(c.Classes) {
+			return fmt.Errorf("data set %s, column %s: %d numbers for %d classes", d.Name, c.Name, len(c.Numbers),
+				len(c.Classes))
+		}
+	}
+	for what, k := range length {
+		if k != n {
+			return fmt.Errorf("data set %s: %d names of samples and %d %s", d.Name, n, k, what)
+		}
+	}
+	if (d.Source == nil) == (d.Features == nil) {
+		return fmt.Errorf("data set %s: either Source or Features, and not both", d.Name)
+	}
+	return nil
+}
