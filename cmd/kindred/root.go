@@ -157,6 +157,7 @@ var commands = []func(*app) *cobra.Command{
 	newReproduce,
 	newBench,
 	newData,
+	newWeights,
 	newEval,
 	newDiagnose,
 	newLoss,

@@ -94,6 +94,8 @@ func learning() []Package {
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
 		{"format/onnx", "the ONNX format: graphs of operators with their weights",
 			"internal/budget internal/regular format/safetensors google.golang.org/protobuf"},
+		{"internal/weights", "pretrained networks by name: their files, fetched and cached",
+			"internal/budget internal/download internal/regular internal/spell format/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
 				"internal/kernel/conv internal/atomic mat format/safetensors"},

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// meter shows how far something has got whose end is known: on a terminal as one
+// line that is drawn anew, and elsewhere as a line now and then, which a log can
+// hold.
+type meter struct {
+	w        io.Writer
+	what     string
+	unit     func(n int64) string
+	terminal bool
+	every    time.Duration // the least time between two lines
+	begun    time.Time
+	told     time.Time
+	width    int // of the line on the terminal
+}
+
+// The times between two lines of a meter.
+const (
+	redraw  = 100 * time.Millisecond
+	logLine = 10 * time.Second
+)
+
+func (a *app) newMeter(what string, unit func(n int64) string) *meter {
+	m := &meter{w: a.err, what: what, unit: unit, terminal: a.onTerminal(), every: logLine, begun: time.Now()}
+	if m.terminal {
+		m.every = redraw
+	}
+	m.told = m.begun // what is done at once needs no line
+	return m
+}
+
+// bytesUnit and countUnit are units of a meter.
+func bytesUnit(n int64) string { return budget.Format(n) }
+func countUnit(n int64) string { return fmt.Sprint(n) }
+
+// show tells that done of total, 0 if unknown, is done.
+func (m *meter) show(done, total int64) {
+	if time.Since(m.told) < m.every {
+		return
+	}
+	m.told = time.Now()
+	text := fmt.Sprintf("%s: %s", m.what, m.unit(done))
+	if total > 0 {
+		text += " of " + m.unit(total)
+	}
+	if done > 0 && total > done {
+		left := time.Duration(float64(time.Since(m.begun)) / float64(done) * float64(total-done))
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	if !m.terminal {
+		fmt.Fprintln(m.w, text)
+		return
+	}
+	fmt.Fprintf(m.w, "\r%-*s", m.width, text)
+	m.width = len(text)
+}
+
+// close wipes the line from the terminal.
+func (m *meter) close() {
+	if m.width > 0 {
+		fmt.Fprintf(m.w, "\r%s\r", strings.Repeat(" ", m.width))
+		m.width = 0
+	}
+}

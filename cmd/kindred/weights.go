@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/download"
+	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+func newWeights(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "weights",
+		Short: "List and fetch pretrained networks",
+		Long: `Pretrained networks lie in the weights folder: --weights-dir, else
+$KINDRED_WEIGHTS, else kindred/weights in the user's cache folder, under their
+official file names; a file that is brought there by hand counts.`,
+	}
+	var dir string
+	cmd.PersistentFlags().StringVar(&dir, "weights-dir", "", "the weights folder")
+	cmd.AddCommand(newWeightsList(a, &dir), newWeightsGet(a, &dir))
+	return cmd
+}
+
+// listedWeights is one line of 'kindred weights list'.
+type listedWeights struct {
+	weights.Entry
+	Path   string `json:"path"`
+	Cached bool   `json:"cached"`
+	// Runs tells whether kindred knows the network.
+	Runs bool `json:"runs"`
+}
+
+func newWeightsList(a *app, dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the pretrained networks known by name and show which of them are here",
+		Args:  exactArgs(),
+		RunE: func(*cobra.Command, []string) error {
+			home, err := weights.Home(*dir)
+			if err != nil {
+				return err
+			}
+			var list []listedWeights
+			for _, e := range weights.Catalog() {
+				list = append(list, listedWeights{e, e.Path(home), e.Cached(home),
+					slices.Contains(nn.Networks(), e.Network)})
+			}
+			if a.json {
+				return a.printJSON(map[string]any{"weights_dir": home, "weights": list})
+			}
+			return printWeights(a.out, home, list)
+		},
+	}
+}
+
+func printWeights(out io.Writer, home string, list []listedWeights) error {
+	fmt.Fprintf(out, "weights folder: %s\n\n", home)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\t\tSIZE\tIMAGENET\tLICENSE\tTRAINED ON")
+	missing := false
+	for _, l := range list {
+		here, top, name := "-", "", l.Name
+		if l.Cached {
+			here = "here"
+		}
+		if l.Top1 > 0 {
+			top = fmt.Sprintf("%.1f %%", l.Top1)
+			if l.Measured == weights.ByNearest {
+				top += " k-NN"
+			}
+		}
+		if !l.Runs {
+			name += " *"
+			missing = true
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", name, here, budget.Format(l.Bytes), top, l.License, l.Trained)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if missing {
+		fmt.Fprintln(out, "\n* for a network that this version cannot run")
+	}
+	_, err := io.WriteString(out, "\n'kindred weights get NAME' fetches a file and checks it. Licenses are those of "+
+		"the publishers;\nterms of the images that were trained on may apply besides.\n")
+	return err
+}
+
+func newWeightsGet(a *app, dir *string) *cobra.Command {
+	var offline bool
+	var from string
+	cmd := &cobra.Command{
+		Use:   "get NAME",
+		Short: "Fetch the file of a pretrained network, or check the one that is here",
+		Long: `Fetches the file from its official address into the weights folder. A transfer
+that breaks off, here or in an earlier call, goes on where it stopped. The file
+gets its name only when it is whole and its SHA-256 is that of the official file;
+where nobody has published one, when it can be read as weights. A file that is
+here already is compared again, and fetched if it differs.`,
+		Example: `  kindred weights get mobilenet_v2
+  kindred weights get resnet50 --from https://mirror.example/weights/`,
+		Args: exactArgs("name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			home, err := weights.Home(*dir)
+			if err != nil {
+				return err
+			}
+			if _, err := weights.Find(args[0]); err != nil {
+				return usageError{err}
+			}
+			m := a.newMeter(args[0], bytesUnit)
+			g := weights.Getter{Home: home, From: from, Offline: offline, Client: download.Client{Progress: m.show},
+				Progress: func(line string) {
+					m.close()
+					fmt.Fprintln(a.err, line)
+				}}
+			r, err := g.Get(cmd.Context(), args[0])
+			m.close()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(r)
+			}
+			how := "as published"
+			if r.SHA256 == "" {
+				how = "none is published; the file can be read as weights"
+			}
+			_, err = fmt.Fprintf(a.out, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&offline, "offline", false, "use no network: only check the file that is here")
+	cmd.Flags().StringVar(&from, "from", "", "fetch from this address instead of the official one: the file's, or "+
+		"that of a folder (ending in /) that has it under its official name; it is checked all the same")
+	return cmd
+}
