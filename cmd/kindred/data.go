@@ -112,7 +112,8 @@ files to put where.`,
 			if err != nil {
 				return err
 			}
-			g := fetch.Getter{Home: home, Offline: offline, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
+			g := a.fetcher(home)
+			g.Offline = offline
 			if _, ok := fetch.Find(fetch.Catalog(), args[0]); !ok {
 				return usagef("unknown data set %q; 'kindred data list' shows the known ones", args[0])
 			}
@@ -132,4 +133,13 @@ files to put where.`,
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "use no network and no package client")
 	return cmd
+}
+
+// fetcher fetches known data sets and tells how far it has got.
+func (a *app) fetcher(home string) *fetch.Getter {
+	bar := a.newMeter("", bytesUnit)
+	return &fetch.Getter{Home: home, Bytes: bar.piece, Progress: func(line string) {
+		bar.close()
+		fmt.Fprintln(a.err, line)
+	}}
 }

@@ -40,16 +40,11 @@ first. --sheet draws examples of every class.`,
 				return err
 			}
 			defer d.Close()
-			var progress func(done, total int)
-			if a.onTerminal() {
-				progress = func(done, total int) { fmt.Fprintf(a.err, "\r%d of %d images", done, total) }
-			}
-			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: progress})
+			bar := a.newMeter("images", countUnit)
+			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: bar.count})
+			bar.close()
 			if err != nil {
 				return err
-			}
-			if r.Images != nil && progress != nil {
-				fmt.Fprintln(a.err)
 			}
 			if sheet != "" {
 				if err := inspect.Contact(cmd.Context(), sheet, d, rows, cols); err != nil {

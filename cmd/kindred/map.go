@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
@@ -185,17 +184,10 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 	if err := planNeighbours(f, x.Rows); err != nil {
 		return nil, nil, err
 	}
-	if a.onTerminal() {
-		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(a.err), progressbar.OptionSetDescription("t-SNE"),
-			progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionSetWidth(30),
-			progressbar.OptionOnCompletion(func() { fmt.Fprintln(a.err) }))
-		cfg.Progress = func(done, total int) {
-			bar.ChangeMax(total)
-			_ = bar.Set(done) // only fails beyond the maximum
-		}
-	}
+	bar := a.newMeter("t-SNE", countUnit)
+	cfg.Progress = bar.count
 	m, err := cfg.Run(ctx, x)
+	bar.close()
 	if err != nil {
 		return nil, nil, err
 	}

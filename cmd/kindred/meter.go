@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/budget"
@@ -11,8 +13,9 @@ import (
 
 // meter shows how far something has got whose end is known: on a terminal as one
 // line that is drawn anew, and elsewhere as a line now and then, which a log can
-// hold.
+// hold. It may be used by several goroutines.
 type meter struct {
+	mu       sync.Mutex
 	w        io.Writer
 	what     string
 	unit     func(n int64) string
@@ -40,10 +43,26 @@ func (a *app) newMeter(what string, unit func(n int64) string) *meter {
 
 // bytesUnit and countUnit are units of a meter.
 func bytesUnit(n int64) string { return budget.Format(n) }
-func countUnit(n int64) string { return fmt.Sprint(n) }
+func countUnit(n int64) string { return strconv.FormatInt(n, 10) }
+
+// count is show for numbers of things.
+func (m *meter) count(done, total int) { m.show(int64(done), int64(total)) }
+
+// stage is count for a part of the whole that has a name of its own.
+func (m *meter) stage(what string, done, total int) { m.piece(what, int64(done), int64(total)) }
+
+// piece is show for one of several things in a row.
+func (m *meter) piece(what string, done, total int64) {
+	m.mu.Lock()
+	m.what = what
+	m.mu.Unlock()
+	m.show(done, total)
+}
 
 // show tells that done of total, 0 if unknown, is done.
 func (m *meter) show(done, total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if time.Since(m.told) < m.every {
 		return
 	}
@@ -66,6 +85,8 @@ func (m *meter) show(done, total int64) {
 
 // close wipes the line from the terminal.
 func (m *meter) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.width > 0 {
 		fmt.Fprintf(m.w, "\r%s\r", strings.Repeat(" ", m.width))
 		m.width = 0

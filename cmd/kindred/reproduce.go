@@ -208,7 +208,6 @@ func bringData(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options)
 	if _, err := os.Stat(filepath.Join(o.Home, name)); err == nil {
 		return nil
 	}
-	g := fetch.Getter{Home: o.Home, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
-	_, err = g.Get(cmd.Context(), name)
+	_, err = a.fetcher(o.Home).Get(cmd.Context(), name)
 	return err
 }

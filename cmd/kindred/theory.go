@@ -4,14 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"sync"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/repro/theory/field"
@@ -49,9 +44,9 @@ func theoryCommand(a *app, cmd *cobra.Command, name string,
 	cmd.Args = exactArgs()
 	cmd.Flags().StringVar(&dir, "out", "", "folder to write to; created if missing (default reports/theory-"+name+")")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		bar := &theoryBar{a: a}
-		res, out, err := compute(cmd.Context(), cmp.Or(dir, filepath.Join("reports", "theory-"+name)), bar.update)
-		bar.end()
+		bar := a.newMeter("theory "+name, countUnit)
+		res, out, err := compute(cmd.Context(), cmp.Or(dir, filepath.Join("reports", "theory-"+name)), bar.stage)
+		bar.close()
 		if err != nil {
 			return err
 		}
@@ -237,33 +232,4 @@ them, as one page with a slider. The run must have kept its embeddings
 			}
 			return r, &r.Output, nil
 		})
-}
-
-// theoryBar shows progress on standard error where that is a terminal.
-type theoryBar struct {
-	a   *app
-	mu  sync.Mutex
-	bar *progressbar.ProgressBar
-}
-
-func (b *theoryBar) update(stage string, done, total int) {
-	f, ok := b.a.err.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.bar == nil {
-		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(f),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionSetWidth(30), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
-	}
-	b.bar.Describe(stage)
-	_ = b.bar.Set(done) // it can only fail to draw
-}
-
-func (b *theoryBar) end() {
-	if b.bar != nil {
-		_ = b.bar.Finish()
-	}
 }

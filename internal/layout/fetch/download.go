@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,14 +14,10 @@ import (
 // one is given. A broken transfer goes on where it stopped as long as that brings
 // anything; else the next way is tried.
 func (g *Getter) download(ctx context.Context, address, to, md5 string) error {
-	told := int64(0)
-	c := download.Client{Connect: g.ConnectTimeout, Stall: g.StallTimeout, Tries: 1,
-		Progress: func(done, total int64) {
-			if done-told >= 16<<20 {
-				told = done
-				g.Progress(fmt.Sprintf("%s: %d of %d MB", path.Base(address), done>>20, max(done, total)>>20))
-			}
-		}}
+	c := download.Client{Connect: g.ConnectTimeout, Stall: g.StallTimeout, Tries: 1}
+	if g.Bytes != nil {
+		c.Progress = func(done, total int64) { g.Bytes(path.Base(address), done, total) }
+	}
 	f := download.File{URL: address, Path: to}
 	if md5 != "" {
 		f.Check = func(path string) error { return sameMD5(path, md5) }

@@ -23,6 +23,9 @@ type Getter struct {
 	Sets []Set
 	// Progress receives one line per step; nil drops them.
 	Progress func(line string)
+	// Bytes, if set, is told how much of a file is here, and how much it is in all,
+	// 0 if unknown.
+	Bytes func(name string, done, total int64)
 	// ConnectTimeout bounds the wait for a server's answer (default 6 s),
 	// StallTimeout a pause within a download (default 15 s), and ToolTimeout
 	// the run of a package client (default 3 min).
