@@ -99,6 +99,8 @@ func learning() []Package {
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
 				"internal/kernel/conv internal/atomic mat format/safetensors"},
+		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
+			"internal/budget format/onnx format/safetensors nn"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/par internal/kernel/simd nn format/safetensors"},
 	}

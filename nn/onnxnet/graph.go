@@ -1,0 +1,169 @@
+package onnxnet
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// graph is a model whose shapes are known, for one image, and whose constants
+// are computed: what is left is what depends on the image.
+type graph struct {
+	opset  int64
+	values map[string]*value
+	nodes  []*node // that depend on the image
+	image  *value
+	used   int64 // bytes of the constants that were computed
+}
+
+// node is an operator with its inputs; those left out are nil.
+type node struct {
+	*onnx.Node
+	in, out []*value
+}
+
+// value is what one name stands for.
+type value struct {
+	name    string
+	shape   []int
+	tensor  *onnx.Tensor // an initializer; known is made from it when asked for
+	known   *array       // nil if it depends on the image
+	by      *node        // nil for the image and for constants
+	part    int          // of the node's outputs
+	readers []*node
+}
+
+// fail names the node in an error, with its opset where the operator is at fault.
+func (g *graph) fail(n *node, err error) error {
+	if errors.Is(err, errNoOperator) {
+		return fmt.Errorf("%s of opset %d: %w; end the network before it "+
+			"with network.cut (the name of a node or tensor), "+
+			"or export the model without it", n, g.opset, err)
+	}
+	return fmt.Errorf("%s: %w", n, err)
+}
+
+// newGraph computes shapes and constants for one image of the given sides.
+func newGraph(m *onnx.Model, image *onnx.Value, shape []int) (*graph, error) {
+	g := &graph{opset: m.Opset(), values: map[string]*value{}}
+	g.image = &value{name: image.Name, shape: shape}
+	g.values[image.Name] = g.image
+	for i := range m.Graph.Initializers {
+		t := &m.Graph.Initializers[i]
+		if t.Name == image.Name {
+			continue
+		}
+		a, err := fromTensor(t)
+		if err != nil {
+			return nil, fmt.Errorf("initializer %q: %w", t.Name, err)
+		}
+		g.values[t.Name] = &value{name: t.Name, shape: a.shape, tensor: t, known: a}
+	}
+	for i := range m.Graph.Nodes {
+		if err := g.add(&m.Graph.Nodes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// add computes a node if it depends on no image, and else its shapes. A node of
+// which nothing can be said makes values without a shape; it is an error only if
+// the network needs it.
+func (g *graph) add(from *onnx.Node) error {
+	n := &node{Node: from}
+	var in []*array
+	depends := false
+	for _, name := range from.Inputs {
+		v := g.values[name] // nil for "" and for inputs that are no image
+		n.in = append(n.in, v)
+		if v == nil {
+			in = append(in, nil)
+			depends = depends || name != ""
+			continue
+		}
+		in = append(in, v.known)
+		depends = depends || v.known == nil
+	}
+	if from.Op == "Shape" && len(n.in) == 1 && n.in[0] != nil && n.in[0].shape != nil {
+		a := attrs{node: from}
+		out, err := shapeOf(&a, n.in[0].shape)
+		if err := errors.Join(err, a.err); err != nil {
+			return g.fail(n, err)
+		}
+		g.define(n, []*array{out}, nil)
+		return nil
+	}
+	if !depends && computable(from.Op) && !foreign(from) {
+		out, err := g.compute(n, in)
+		if err != nil {
+			return g.fail(n, err)
+		}
+		for _, a := range out {
+			g.used = budget.Sum(g.used, 8*int64(a.len()))
+		}
+		if err := budget.Check("the model's computed constants", g.used); err != nil {
+			return g.fail(n, err)
+		}
+		g.define(n, out, nil)
+		return nil
+	}
+	g.nodes = append(g.nodes, n)
+	for _, v := range n.in {
+		if v != nil {
+			v.readers = append(v.readers, n)
+		}
+	}
+	shapes, err := g.shapes(n)
+	if err != nil && !errors.Is(err, errNoOperator) {
+		return g.fail(n, err)
+	}
+	g.define(n, nil, shapes)
+	return nil
+}
+
+// shapes is infer for a node whose inputs all have a shape; else it is nil.
+func (g *graph) shapes(n *node) ([][]int, error) {
+	for i, v := range n.in {
+		if v == nil && n.Inputs[i] != "" || v != nil && v.shape == nil {
+			return nil, nil
+		}
+	}
+	if foreign(n.Node) && n.Op != "Gelu" && n.Op != "FastGelu" && n.Op != "QuickGelu" {
+		return nil, errNoOperator
+	}
+	return g.infer(n)
+}
+
+// foreign tells operators that are none of ONNX's own.
+func foreign(n *onnx.Node) bool { return n.Domain != "" && n.Domain != "ai.onnx" }
+
+// define gives names to what a node makes.
+func (g *graph) define(n *node, known []*array, shapes [][]int) {
+	for i, name := range n.Outputs {
+		v := &value{name: name, by: n, part: i}
+		switch {
+		case i < len(known):
+			v.known, v.shape, v.by = known[i], known[i].shape, nil
+		case i < len(shapes):
+			v.shape = shapes[i]
+		}
+		n.out = append(n.out, v)
+		if name != "" {
+			g.values[name] = v
+		}
+	}
+}
+
+// sources lists the inputs of a node that depend on the image.
+func (n *node) sources() []*value {
+	var out []*value
+	for _, v := range n.in {
+		if v != nil && v.known == nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}

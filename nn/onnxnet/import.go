@@ -1,0 +1,286 @@
+package onnxnet
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// Options say what to take of a model. The zero value takes the features before
+// the classifier, at the model's own image size.
+type Options struct {
+	// Cut names the tensor or node with which the network ends. Default: before
+	// the classifier, that is the last weighted sums behind the pooling of
+	// positions; a model whose output is called features or embedding, or that
+	// Export wrote, is taken whole.
+	Cut string
+	// Size is the side of the images in pixels. 0: the model's own, 224 where it
+	// leaves that open.
+	Size int
+}
+
+// Network is what an ONNX model computes, as a network: Weights holds a tensor
+// for every parameter of Spec, under its name.
+type Network struct {
+	Spec    *nn.Spec
+	Weights *safetensors.File
+	// Preparation is what the model says of its input, "" where it says nothing.
+	Preparation Preparation
+	// Notes say what was decided: where the network was cut, what was assumed.
+	Notes []string
+}
+
+// usualSize is the side of images where a model leaves it open.
+const usualSize = 224
+
+// Read imports the model at path. The network is named after the file, and what
+// the model does not say of its input is guessed from that name.
+func Read(path string, opt Options) (*Network, error) {
+	m, err := onnx.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	net, err := Import(m, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	net.Spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if net.Preparation.Pixels == "" {
+		net.Preparation = guess(net.Spec.Name)
+	}
+	return net, nil
+}
+
+// Import turns a model into a network. What it cannot be is an error that names
+// the node, its operator and the way out: operators that networks here do not
+// have, branches that are neither sums nor gates, several images.
+func Import(m *onnx.Model, opt Options) (*Network, error) {
+	net, err := convert(m, opt)
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	return net, nil
+}
+
+// maxNodes bounds the nodes of a model; networks have some thousands.
+const maxNodes = 100_000
+
+func convert(m *onnx.Model, opt Options) (*Network, error) {
+	if len(m.Graph.Nodes) > maxNodes {
+		return nil, fmt.Errorf("%d nodes; at most %d are read", len(m.Graph.Nodes), maxNodes)
+	}
+	image, err := findImage(m)
+	if err != nil {
+		return nil, err
+	}
+	shape, f := sides(image, opt.Size)
+	g, err := newGraph(m, image, shape)
+	if err != nil {
+		return nil, err
+	}
+	net := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
+	end, whole, err := net.findEnd(g, m, opt.Cut)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newLifter(g).sequence(g.image, end, f)
+	if whole && err != nil {
+		return nil, err
+	}
+	layers, f2, err := net.cut(s, whole, err)
+	if err != nil {
+		return nil, err
+	}
+	if layers, err = net.toVector(layers, f2); err != nil {
+		return nil, err
+	}
+	net.Spec = &nn.Spec{Name: "onnx", Input: nn.Shape{H: f.h, W: f.w, C: f.c}}
+	net.Spec.Layers = (&namer{taken: map[string]bool{}}).finish(layers, net.Weights)
+	if err := net.Spec.Check(); err != nil {
+		return nil, err
+	}
+	if opt.Size != 0 && (f.h != opt.Size || f.w != opt.Size) {
+		net.Spec.Input.H, net.Spec.Input.W = opt.Size, opt.Size
+		if err := net.fits(); err != nil {
+			return nil, fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)
+		}
+	}
+	return net, nil
+}
+
+// fits checks that the weights whose shape goes with the size of images have it.
+func (net *Network) fits() error {
+	if err := net.Spec.Check(); err != nil {
+		return err
+	}
+	infos, err := net.Spec.Shapes()
+	for _, l := range infos {
+		name, inputs := l.Path+".weight", l.In.Len()
+		switch l.Kind {
+		case nn.Positions:
+			name, inputs = l.Path, l.In.H*l.In.W
+		case nn.Dense:
+		default:
+			continue
+		}
+		if t := net.Weights.Tensor(name); t == nil || t.Shape[1] != inputs {
+			return fmt.Errorf("layer %s (%s) goes with that size: it would have %d inputs", l.Path, l.Kind, inputs)
+		}
+	}
+	return err
+}
+
+// findImage returns the one input that is an image.
+func findImage(m *onnx.Model) (*onnx.Value, error) {
+	var found []*onnx.Value
+	var names []string
+	for i := range m.Graph.Inputs {
+		in := &m.Graph.Inputs[i]
+		isWeight := slices.ContainsFunc(m.Graph.Initializers, func(t onnx.Tensor) bool { return t.Name == in.Name })
+		if isWeight {
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", in.Name, in.String()))
+		if len(in.Shape) == 4 {
+			found = append(found, in)
+		}
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("of its inputs, %s, %d are images (of four sides); it must be one",
+			strings.Join(names, ", "), len(found))
+	}
+	return found[0], nil
+}
+
+// sides tells the shape of the input for one image: batch, channels, height and
+// width, or with the channels last if only that place has 1 or 3 of them.
+func sides(image *onnx.Value, size int) ([]int, form) {
+	side := func(i, otherwise int) int {
+		if d := image.Shape[i].Size; d > 0 && d <= 1<<20 {
+			return int(d)
+		}
+		return otherwise
+	}
+	colours := func(i int) bool { return side(i, 0) == 1 || side(i, 0) == 3 }
+	if size == 0 {
+		size = usualSize
+	}
+	if !colours(1) && colours(3) {
+		f := form{h: side(1, size), w: side(2, size), c: side(3, 3)}
+		return []int{1, f.h, f.w, f.c}, f
+	}
+	f := form{first: true, c: side(1, 3), h: side(2, size), w: side(3, size)}
+	return []int{1, f.c, f.h, f.w}, f
+}
+
+// findEnd returns the value that the network ends with, or that the classifier
+// is cut off from if whole is false.
+func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, whole bool, err error) {
+	if cut != "" {
+		v := g.values[cut]
+		for _, n := range g.nodes {
+			if v == nil && n.Name == cut && len(n.out) > 0 {
+				v = n.out[0]
+			}
+		}
+		if v == nil || v == g.image || v.known != nil {
+			return nil, false,
+				fmt.Errorf("network.cut %q is no node or tensor of the model that depends on its image; "+
+					"kindred network show --onnx lists them", cut)
+		}
+		return v, true, nil
+	}
+	var outputs []*value
+	for _, o := range m.Graph.Outputs {
+		if v := g.values[o.Name]; v != nil && v.known == nil && v != g.image {
+			outputs = append(outputs, v)
+		}
+	}
+	if len(outputs) == 0 {
+		return nil, false, errors.New("no output of it depends on its image")
+	}
+	end = outputs[0]
+	for _, word := range []string{"image_embed", "embed", "feature", "pool"} {
+		if i := slices.IndexFunc(outputs, func(v *value) bool {
+			return strings.Contains(strings.ToLower(v.name),
+				word)
+		}); i >= 0 {
+			end, whole = outputs[i], word != "pool"
+			break
+		}
+	}
+	if len(outputs) > 1 {
+		net.note("of its %d outputs, %q is taken", len(outputs), end.name)
+	}
+	return end, whole || net.Preparation.Source == fromExport, nil
+}
+
+func (net *Network) note(format string, args ...any) {
+	net.Notes = append(net.Notes, fmt.Sprintf(format, args...))
+}
+
+// cut leaves out the classifier: the weighted sums behind the point at which
+// there is one position only, and what follows them. err is what ended the
+// stretch early.
+func (net *Network) cut(s *stretch, whole bool, err error) ([]*layer, form, error) {
+	if whole || err == nil && len(s.layers) > 0 && s.last().Kind == nn.L2Normalize { // an embedding, not a classifier
+		return s.layers, s.form, nil
+	}
+	pooled := slices.IndexFunc(s.marks, func(m mark) bool {
+		return m.layers > 0 && m.form.positions() == 1 && m.form.settled()
+	})
+	if pooled < 0 {
+		return s.layers, s.form, err
+	}
+	last := -1
+	first := s.marks[pooled].layers
+	for i := first; i < len(s.layers); i++ {
+		if s.layers[i].weighted() {
+			last = i
+			if s.layers[first-1].Kind != nn.Dense { // features were pooled: the first ends them
+				break
+			}
+		}
+	}
+	end := s.marks[len(s.marks)-1]
+	if last >= 0 {
+		for _, m := range s.marks {
+			if m.layers <= last {
+				end = m
+			}
+		}
+	} else if err == nil {
+		return s.layers, s.form, nil
+	}
+	net.note("the network ends with %q, of %d values; the classifier behind it is left out "+
+		"(network.cut names another end)",
+		end.at.name, end.form.c)
+	return s.layers[:end.layers], end.form, nil
+}
+
+// toVector ends a network whose output is an image or tokens.
+func (net *Network) toVector(layers []*layer, f form) ([]*layer, error) {
+	if len(layers) == 0 {
+		return nil, errors.New("no layer computes anything")
+	}
+	if f.pad != [4]int{} {
+		return nil, errors.New("it ends with padding")
+	}
+	if f.positions() == 1 && f.drop == 0 {
+		return layers, nil
+	}
+	hasToken := slices.ContainsFunc(layers, func(l *layer) bool { return l.Kind == nn.Tokens && l.At == 0 })
+	if hasToken && f.drop == 0 {
+		net.note("its output is one value for each of %d positions: the first, the class token's, is taken",
+			f.positions())
+		return append(layers, &layer{Layer: nn.Layer{Kind: nn.TakeToken}}), nil
+	}
+	net.note("its output is one value for each of %d positions: their mean is taken", f.positions())
+	return append(layers, &layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool, At: f.drop}}), nil
+}

@@ -1,0 +1,387 @@
+package onnxnet
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// What a stretch of operators computes is found by computing it: an exporter may
+// spell GELU or a layer norm in many ways, but they have the same values.
+
+// maxRegion bounds the operators of one activation or norm.
+const maxRegion = 40
+
+// run computes a region for a value of its start.
+func (l *lifter) run(nodes []*node, from, to *value, x *array, squeeze bool) (*array, error) {
+	known := map[*value]*array{from: x}
+	last := map[*value]int{} // the node that needs it last
+	for i, n := range nodes {
+		for _, v := range n.in {
+			last[v] = i
+		}
+	}
+	for k, n := range nodes {
+		in := make([]*array, len(n.in))
+		for i, v := range n.in {
+			switch {
+			case v == nil:
+			case v.known == nil:
+				in[i] = known[v]
+			case squeeze && v.known.len() == 1: // a single number of whatever rank
+				in[i] = &array{shape: []int{}, ints: v.known.ints, reals: v.known.reals}
+			default:
+				in[i] = v.known
+			}
+		}
+		out, err := l.g.compute(n, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range n.out {
+			if i < len(out) {
+				known[v] = out[i]
+			}
+		}
+		for _, v := range n.in {
+			if last[v] == k && v != to {
+				delete(known, v)
+			}
+		}
+	}
+	if known[to] == nil {
+		return nil, errors.New("nothing was computed")
+	}
+	return known[to], nil
+}
+
+// reach is how far ahead of point i of a chain a region may reach that consists
+// of nodes that ok allows, most at most.
+func (l *lifter) reach(s *stretch, most int, ok func(*node) bool) int {
+	j := s.i
+	total := 0
+	for j+1 < len(s.chain) {
+		nodes := l.region(s.chain[j], s.chain[j+1])
+		if total += len(nodes); total > most || !all(nodes, ok) {
+			break
+		}
+		j++
+	}
+	return j
+}
+
+func all(nodes []*node, ok func(*node) bool) bool {
+	for _, n := range nodes {
+		if !ok(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// activation lifts the longest stretch that is one of the activations.
+func (l *lifter) activation(s *stretch) (bool, error) {
+	scalars := func(n *node) bool {
+		if !isElementwise(n.Op) || n.Op == "Cast" && !dataType((&attrs{node: n.Node}).int("to", 1)).IsFloat() {
+			return false
+		}
+		for _, v := range n.in {
+			if v != nil && v.known != nil && v.known.len() != 1 {
+				return false
+			}
+		}
+		return true
+	}
+	for j := l.reach(s, maxRegion, scalars); j > s.i; j-- {
+		from, to := s.chain[s.i], s.chain[j]
+		if !slices.Equal(from.shape, to.shape) {
+			continue
+		}
+		grid := samples()
+		y, err := l.run(l.region(from, to), from, to, grid, true)
+		if err != nil || !y.isReal() || len(y.reals) != len(grid.reals) {
+			continue
+		}
+		kind, ok := activationOf(grid.reals, y.reals)
+		if !ok {
+			continue
+		}
+		s.i = j
+		if kind != "" {
+			s.add(&layer{Layer: nn.Layer{Kind: kind}, from: to.by}, s.form)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// samples are points at which the activations differ.
+func samples() *array {
+	a := &array{}
+	for x := -12.0; x <= 12; x += 0.25 {
+		a.reals = append(a.reals, float32(x))
+	}
+	a.reals = append(a.reals, -0.1, -0.01, 0.01, 0.1, 100, -100)
+	a.shape = []int{len(a.reals)}
+	return a
+}
+
+// activationOf finds the activation with the values y at x; "" is none at all.
+func activationOf(x, y []float32) (nn.Kind, bool) {
+	gate := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	hard := func(x float64) float64 { return min(max(x+3, 0), 6) / 6 }
+	for _, known := range []struct {
+		kind nn.Kind
+		f    func(float64) float64
+	}{
+		{"", func(x float64) float64 { return x }},
+		{nn.ReLU, func(x float64) float64 { return max(x, 0) }},
+		{nn.ReLU6, func(x float64) float64 { return min(max(x, 0), 6) }},
+		{nn.SiLU, func(x float64) float64 { return x * gate(x) }},
+		{nn.Sigmoid, gate},
+		{nn.HardSigmoid, hard},
+		{nn.HardSwish, func(x float64) float64 { return x * hard(x) }},
+		{nn.GELU, gelu},
+		{nn.GELUTanh, geluTanh},
+		{nn.QuickGELU, func(x float64) float64 { return x * gate(1.702*x) }},
+	} {
+		same := true
+		for i := range x {
+			v := float64(x[i])
+			if !(math.Abs(known.f(v)-float64(y[i])) <= 1e-5*(1+math.Abs(v))) {
+				same = false
+				break
+			}
+		}
+		if same {
+			return known.kind, true
+		}
+	}
+	return "", false
+}
+
+// normalization lifts the longest stretch that is a layer norm, with its weight
+// and bias, or a division by the length.
+func (l *lifter) normalization(s *stretch) (bool, error) {
+	reduces := false
+	parts := func(n *node) bool {
+		reduces = reduces || isReduction(n.Op)
+		return isElementwise(n.Op) || isReduction(n.Op) || n.Op == "Expand"
+	}
+	f := s.form
+	far := l.reach(s, maxRegion, parts)
+	if !reduces || !f.settled() || product(s.chain[s.i].shape) != f.len() || f.c < 2 {
+		return false, nil
+	}
+	for j := far; j > s.i; j-- {
+		from, to := s.chain[s.i], s.chain[j]
+		nodes := l.region(from, to)
+		if !slices.Equal(from.shape, to.shape) || !slices.ContainsFunc(nodes,
+			func(n *node) bool { return isReduction(n.Op) }) {
+			continue
+		}
+		var x, y [3]*array
+		rng := rand.New(rand.NewPCG(1, uint64(f.len())))
+		failed := false
+		for k := range x {
+			x[k] = &array{shape: from.shape, reals: make([]float32, f.len())}
+			for i := range x[k].reals {
+				x[k].reals[i] = float32(rng.NormFloat64()) + float32(k)
+			}
+			var err error
+			y[k], err = l.run(nodes, from, to, x[k], false)
+			failed = failed || err != nil || len(y[k].reals) != f.len()
+		}
+		if failed {
+			continue
+		}
+		made := layerNormOf(f, x, y, smallNumbers(nodes))
+		if made == nil && f.positions() == 1 && isUnit(x, y) {
+			made = &layer{Layer: nn.Layer{Kind: nn.L2Normalize}}
+		}
+		if made == nil {
+			continue
+		}
+		made.from, made.hint = to.by, hintOf(nodes)
+		snap(made, nodes)
+		s.i = j
+		s.add(made, f)
+		return true, nil
+	}
+	return false, nil
+}
+
+// mean lifts means over one axis after another that make a mean over all
+// positions.
+func (l *lifter) mean(s *stretch) (bool, error) {
+	f := s.form
+	if s.chain[s.i+1].by.Op != "ReduceMean" || !f.settled() || f.positions() == 1 ||
+		product(s.chain[s.i].shape) != f.len() {
+		return false, nil
+	}
+	far := l.reach(s, 3, func(n *node) bool { return n.Op == "ReduceMean" })
+	from := s.chain[s.i]
+	x := &array{shape: from.shape, reals: make([]float32, f.len())}
+	rng := rand.New(rand.NewPCG(1, uint64(f.len())))
+	want := make([]float64, f.c)
+	for i := range x.reals {
+		x.reals[i] = float32(rng.NormFloat64())
+		_, c := f.place(i)
+		want[c] += float64(x.reals[i]) / float64(f.positions())
+	}
+	for j := s.i + 1; j <= far; j++ {
+		y, err := l.run(l.region(from, s.chain[j]), from, s.chain[j], x, false)
+		if err != nil {
+			return false, err
+		}
+		if len(y.reals) != f.c {
+			continue
+		}
+		for c, v := range y.reals {
+			if math.Abs(float64(v)-want[c]) > 1e-5 {
+				return false, nil
+			}
+		}
+		s.i = j
+		s.add(&layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool}, from: s.chain[j].by}, form{first: true, h: 1, w: 1,
+			c: f.c})
+		return true, nil
+	}
+	return false, nil
+}
+
+// snap replaces weights that were computed from values by the constants of the
+// region that they come from, which are exact.
+func snap(made *layer, nodes []*node) {
+	for i := range made.params {
+		p := &made.params[i]
+		for _, n := range nodes {
+			for _, v := range n.in {
+				if v == nil || v.known == nil || !v.known.isReal() || v.known.len() != len(p.values) {
+					continue
+				}
+				same := true
+				for k, w := range v.known.reals {
+					same = same && math.Abs(float64(w-p.values[k])) <= 1e-3*(1+math.Abs(float64(w)))
+				}
+				if same {
+					p.values = slices.Clone(v.known.reals)
+				}
+			}
+		}
+	}
+}
+
+// smallNumbers lists the constants of a region that may be an epsilon, and 0.
+func smallNumbers(nodes []*node) []float32 {
+	out := []float32{}
+	for _, n := range nodes {
+		for _, v := range n.in {
+			if v != nil && v.known != nil && v.known.len() == 1 && v.known.isReal() {
+				if e := v.known.reals[0]; e > 0 && e < 0.1 {
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	return append(out, 0)
+}
+
+// hintOf is the name of the first initializer of a region with several values.
+func hintOf(nodes []*node) string {
+	for _, n := range nodes {
+		for _, v := range n.in {
+			if v != nil && v.tensor != nil && v.known.len() > 1 {
+				return v.name
+			}
+		}
+	}
+	return ""
+}
+
+// layerNormOf returns the layer norm over channels that gives y for x, or nil.
+// Weight and bias follow from the first position of two trials.
+func layerNormOf(f form, x, y [3]*array, epsilons []float32) *layer {
+	normal := func(k, p int, eps float64) []float64 {
+		var mean, square float64
+		out := make([]float64, f.c)
+		for c := range out {
+			out[c] = float64(x[k].reals[f.offset(p, c)])
+			mean += out[c] / float64(f.c)
+		}
+		for c := range out {
+			out[c] -= mean
+			square += out[c] * out[c] / float64(f.c)
+		}
+		for c := range out {
+			out[c] /= math.Sqrt(square + eps)
+		}
+		return out
+	}
+	for _, eps := range epsilons {
+		// Two trials in which a channel's value differs enough give its line.
+		weight, bias := make([]float32, f.c), make([]float32, f.c)
+		var n [3][]float64
+		for k := range n {
+			n[k] = normal(k, 0, float64(eps))
+		}
+		for c := range weight {
+			i, k := 0, 1
+			for _, p := range [][2]int{{0, 2}, {1, 2}} {
+				if math.Abs(n[p[0]][c]-n[p[1]][c]) > math.Abs(n[i][c]-n[k][c]) {
+					i, k = p[0], p[1]
+				}
+			}
+			o := f.offset(0, c)
+			w := float64(y[i].reals[o]-y[k].reals[o]) / (n[i][c] - n[k][c])
+			weight[c] = float32(w)
+			bias[c] = float32(float64(y[i].reals[o]) - w*n[i][c])
+		}
+		if holds(f, y, weight, bias, func(k, p int) []float64 { return normal(k, p, float64(eps)) }) {
+			made := &layer{Layer: nn.Layer{Kind: nn.LayerNorm, Eps: exact(eps)}}
+			if eps == 0 {
+				made.Eps = math.SmallestNonzeroFloat32
+			}
+			made.set("weight", []int{f.c}, weight)
+			made.set("bias", []int{f.c}, bias)
+			return made
+		}
+	}
+	return nil
+}
+
+// holds tells whether y is weight times the normalised values plus bias, at all
+// positions of all trials.
+func holds(f form, y [3]*array, weight, bias []float32, normal func(trial, position int) []float64) bool {
+	for k := range y {
+		for p := range f.positions() {
+			for c, v := range normal(k, p) {
+				want := v*float64(weight[c]) + float64(bias[c])
+				got := float64(y[k].reals[f.offset(p, c)])
+				if !(math.Abs(want-got) <= 2e-4*(1+math.Abs(want)+math.Abs(float64(bias[c])))) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// isUnit tells whether y is x divided by its length.
+func isUnit(x, y [3]*array) bool {
+	for k := range x {
+		var square float64
+		for _, v := range x[k].reals {
+			square += float64(v) * float64(v)
+		}
+		for i, v := range x[k].reals {
+			if !(math.Abs(float64(v)/math.Sqrt(square)-float64(y[k].reals[i])) <= 1e-4) {
+				return false
+			}
+		}
+	}
+	return true
+}
