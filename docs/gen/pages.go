@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/bench"
 	"github.com/kindred-ml/kindred/internal/ladder"
+	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -82,8 +83,9 @@ func pages(root string) (map[string][]byte, error) {
 	return files, figures(root, files)
 }
 
-// figures adds the page of timings, README with its table of them, and the page on
-// the architecture with the table of packages.
+// figures adds the page of timings, README with its table of them, the page on the
+// architecture with the table of packages, and that on pretrained weights with
+// theirs.
 func figures(root string, files map[string][]byte) error {
 	records, err := bench.Records(filepath.Join(root, "docs", "bench"))
 	if err != nil {
@@ -96,6 +98,7 @@ func figures(root string, files map[string][]byte) error {
 	}{
 		{"../README.md", "docs/bench", bench.Ratios(records)},
 		{"design/architecture.md", "internal/ladder", packages()},
+		{"weights.md", "internal/weights", pretrained()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
 		if err != nil {
@@ -133,6 +136,31 @@ func packages() []byte {
 			imports = strings.Join(list, ", ")
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.Path, p.Holds, imports)
+	}
+	return b.Bytes()
+}
+
+// pretrained is the table of internal/weights.
+func pretrained() []byte {
+	var b bytes.Buffer
+	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license | known by |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
+	for _, e := range weights.Catalog() {
+		top, pixels, digest := "", e.Pixels.Name, "size and contents"
+		if e.Top1 > 0 {
+			top = fmt.Sprintf("%.1f %%", e.Top1)
+		}
+		if e.Measured == weights.ByNearest {
+			top += ", k-NN"
+		}
+		if pixels == "" {
+			pixels = "CLIP's own"
+		}
+		if e.SHA256 != "" {
+			digest = "SHA-256 " + e.SHA256[:8]
+		}
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s | %s |\n", e.Name, e.Home, e.Network,
+			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, pixels, e.License, digest)
 	}
 	return b.Bytes()
 }

@@ -74,11 +74,11 @@ func Cached(home string) []Entry {
 	return list
 }
 
-// start is the network that training on photographs begins with. Of the small
-// ones it is the best classifier for its price: mobilenet_v3_small is 4 MB less to
-// fetch and a fifth of the arithmetic, but 4.2 points behind on ImageNet, with 576
-// features instead of 1280; on two cores a step of either is dominated by what
-// does not shrink with it, depthwise layers and the decoding of pictures.
+// start is the network that training on photographs begins with: small enough to be
+// fetched and fine-tuned on two cores without asking (14 MB; a training image of 128
+// pixels takes 16 ms of one core). mobilenet_v3_small is 4 MB less and a fifth of
+// the arithmetic (0.057 against 0.3 billion multiply-adds at 224 pixels), but 4.2
+// points behind on ImageNet, with 576 features instead of 1280.
 const start = "mobilenet_v2"
 
 // Start chooses the pretrained network with which training on photographs begins
