@@ -121,11 +121,16 @@ func (l *ArcFace) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	c, m := float64(s.Pos[0]), l.Margin.Or(0.5)
-	own, slope := turn(c, m)
-	if c < -math.Cos(m) {
-		own, slope = turn(c, 0)
-		own -= m * math.Sin(m)
-	}
+	own, slope := widened(float64(s.Pos[0]), l.Margin.Or(0.5))
 	l.set(s, l.Scale.Or(64), own, slope)
+}
+
+// widened returns cos(theta + m) for cos(theta) = c, and its derivative with
+// respect to c; beyond theta + m = pi, c - m sin(m), which keeps falling.
+func widened(c, m float64) (value, slope float64) {
+	if c < -math.Cos(m) {
+		value, slope = turn(c, 0)
+		return value - m*math.Sin(m), slope
+	}
+	return turn(c, m)
 }

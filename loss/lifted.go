@@ -63,14 +63,14 @@ type Lifted struct {
 
 // Traits implements Loss.
 func (l Lifted) Traits() Traits {
-	return Traits{Measure: Euclidean, Reduction: l.Reduce, AllPairs: true, Passes: 1}
+	return Traits{Measure: Euclidean, Reduction: l.Reduce, AllPairs: true, Passes: 1, Sums: 1}
 }
 
 // Summary implements MultiPass: the log of the anchor's sum over negatives.
-func (l Lifted) Summary(_ int, s *Set) [4]float64 {
+func (l Lifted) Summary(_ int, s *Set, sums []float64) {
 	z := s.Scratch(len(s.Neg))
 	scaled(z, s.Neg, -1, l.Margin.Or(1))
-	return [4]float64{softmax(z, false)}
+	sums[0] = softmax(z, false)
 }
 
 // Set implements Sets.

@@ -39,8 +39,20 @@ type Sets interface {
 // passes over the batch, as many as its traits say, summarise each anchor.
 type MultiPass interface {
 	Sets
-	// Summary computes what an anchor contributes to a pass, 0 or 1.
-	Summary(pass int, s *Set) [4]float64
+	// Summary writes what an anchor contributes to a pass, 0 or 1, to sums, which
+	// has as many numbers as the traits say and is zero before.
+	Summary(pass int, s *Set, sums []float64)
+}
+
+// Running is a MultiPass loss that follows the batches, by a moving average for
+// example. What it keeps is a parameter of its own whose gradient stays 0, so that
+// it is saved with the others.
+type Running interface {
+	MultiPass
+	Learner
+	// Follow takes the total of the batch's first pass, before any term of the same
+	// step is computed. It is not called at the same time as other methods.
+	Follow(total []float64)
 }
 
 // Set is one anchor of a Sets loss. Its slices belong to the caller.
@@ -60,8 +72,8 @@ type Set struct {
 
 	// Total is the sum over anchors of each pass of a MultiPass loss; Own and
 	// Others are the first numbers of the first pass for the anchor and for
-	// each of its positives.
-	Total  [2][4]float64
+	// each of its positives, of a loss without proxies.
+	Total  [2][]float64
 	Own    float64
 	Others []float64
 	// PosNeg holds, for a loss with the trait CrossRows, the measures of each

@@ -19,8 +19,8 @@ type Traits struct {
 	// batch in which they differ. It holds the measures of the whole batch.
 	CrossRows bool
 	// Passes is the number of passes over the batch, up to 2, that a MultiPass
-	// loss makes before Set.
-	Passes int
+	// loss makes before Set, and Sums how many numbers each adds up.
+	Passes, Sums int
 
 	// Proxies is the number of proxies of each class with which a Sets loss
 	// compares the embeddings, 0 for a loss between embeddings. Such a loss is a

@@ -17,11 +17,11 @@ type IntraPairVariance struct {
 }
 
 // Traits implements Loss.
-func (IntraPairVariance) Traits() Traits { return Traits{Reduction: Sum, Passes: 2} }
+func (IntraPairVariance) Traits() Traits { return Traits{Reduction: Sum, Passes: 2, Sums: 4} }
 
 // Summary implements MultiPass: first the sums and numbers of similarities,
 // then the sums of the values that are squared.
-func (l IntraPairVariance) Summary(pass int, s *Set) (out [4]float64) {
+func (l IntraPairVariance) Summary(pass int, s *Set, out []float64) {
 	if pass == 0 {
 		for _, x := range s.Pos {
 			out[0] += float64(x)
@@ -30,7 +30,7 @@ func (l IntraPairVariance) Summary(pass int, s *Set) (out [4]float64) {
 			out[2] += float64(x)
 		}
 		out[1], out[3] = float64(len(s.Pos)), float64(len(s.Neg))
-		return out
+		return
 	}
 	p, n := l.bounds(s)
 	for _, x := range s.Pos {
@@ -39,7 +39,6 @@ func (l IntraPairVariance) Summary(pass int, s *Set) (out [4]float64) {
 	for _, x := range s.Neg {
 		out[1] += max(0, float64(x)-n)
 	}
-	return out
 }
 
 // bounds returns (1-e) E[S_ap] and (1+e) E[S_an].

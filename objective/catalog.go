@@ -101,6 +101,27 @@ var entries = [...]entry{
 		return &loss.ArcFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"),
 			Reduce: s.reduce()}
 	}},
+	{"smooth-ap", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.SmoothAP{Temperature: s.positive("temperature"), Reduce: s.reduce()}
+	}},
+	{"recall-at-k", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.RecallAtK{K: s.count("k"), Temperature: s.positive("temperature"),
+			RankTemperature: s.positive("rank_temperature"), Reduce: s.reduce()}
+	}},
+	{"histogram", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.Histogram{Bins: s.count("bins"), Reduce: s.reduce()}
+	}},
+	{"dynamic-soft-margin", "", easy, mine.HardNegative, func(s *section) loss.Loss {
+		return &loss.DynamicSoftMargin{Bins: s.count("bins"), Momentum: s.share("momentum"), Reduce: s.reduce()}
+	}},
+	{"subcenter-arcface", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.SubcenterArcFace{Margin: s.size("margin"), Scale: s.positive("scale"),
+			Centers: s.count("centers"), Rate: s.size("rate"), Reduce: s.reduce()}
+	}},
+	{"curricularface", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.CurricularFace{Margin: s.size("margin"), Scale: s.positive("scale"),
+			Momentum: s.share("momentum"), Rate: s.size("rate"), Reduce: s.reduce()}
+	}},
 }
 
 // LossNames returns the names that Parse knows, sorted.

@@ -74,8 +74,8 @@ func checkLoss(l loss.Loss, traits loss.Traits) error {
 		lack = "with the trait CrossRows it must be a loss.Sets"
 	case traits.Passes < 0 || traits.Passes > 2:
 		lack = fmt.Sprintf("it asks for %d passes; there are 0 to 2", traits.Passes)
-	case traits.Passes > 0 && !passes:
-		lack = "with the trait Passes it must be a loss.MultiPass"
+	case traits.Passes > 0 && (!passes || traits.Sums < 1):
+		lack = "with the trait Passes it must be a loss.MultiPass that sums at least one number"
 	case traits.Proxies < 0 || traits.ProxyAnchors && traits.Proxies == 0:
 		lack = fmt.Sprintf("it has %d proxies a class", traits.Proxies)
 	case traits.Proxies > 0 && !(sets && learner):
@@ -99,6 +99,10 @@ func (o *Options) learn(traits loss.Traits) ([]*loss.Param, error) {
 	// Values and gradients of 4 bytes.
 	if err := budget.Check(fmt.Sprintf("proxies of %d classes, %d for each", o.Classes, traits.Proxies),
 		budget.Product(8, rows, int64(o.Dim))); err != nil {
+		return nil, err
+	}
+	if err := budget.Check(fmt.Sprintf("sums of %d numbers", traits.Sums),
+		budget.Product(16, int64(traits.Sums))); err != nil {
 		return nil, err
 	}
 	if err := l.Learn(o.Classes, o.Dim, o.Seed); err != nil {

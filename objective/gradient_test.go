@@ -107,6 +107,12 @@ func newReference(o Options, obj *Objective, b batch) *reference {
 			r.betas = append(r.betas, float64(v))
 		}
 	}
+	if _, ok := o.Loss.(loss.Running); ok {
+		params := obj.Params()
+		for _, v := range params[len(params)-1].Value {
+			r.running = append(r.running, float64(v))
+		}
+	}
 	_, tuples := o.Loss.(loss.Tuples)
 	r.choose(b.e, b.ids, o.Mine, !tuples, traits.Centered, 0)
 	return r
@@ -218,10 +224,15 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 	d := b.e.Cols
 	compare("gradient", func(k int) *float64 { return &r.x[k/d][k%d] }, grad.Data, size)
 	for _, p := range obj.Params() {
-		if p.Name == "beta" {
+		switch p.Name {
+		case "beta":
 			compare("beta", func(k int) *float64 { return &r.betas[k] }, p.Grad, 1)
-		} else {
+		case "proxies":
 			compare("proxies", func(k int) *float64 { return &r.proxies[k/d][k%d] }, p.Grad, 1)
+		default: // what a loss keeps of the batches
+			if slices.ContainsFunc(p.Grad, func(g float32) bool { return g != 0 }) {
+				t.Errorf("%s has the gradient %v", p.Name, p.Grad)
+			}
 		}
 	}
 }

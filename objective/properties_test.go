@@ -36,7 +36,8 @@ var lossTraits = map[string]traits{
 	"margin":          ofClasses,
 	"snr-contrastive": ofElements,
 	"proxynca":        ofProxies, "proxy-anchor": ofProxies, "softtriple": ofProxies, "normsoftmax": ofProxies,
-	"cosface": ofProxies, "arcface": ofProxies,
+	"cosface": ofProxies, "arcface": ofProxies, "subcenter-arcface": ofProxies, "curricularface": ofProxies,
+	"smooth-ap": ofPairs, "recall-at-k": ofPairs, "histogram": ofPairs, "dynamic-soft-margin": ofPairs,
 }
 
 // drawn must name every policy: whether its choice is random, and so depends on

@@ -22,6 +22,7 @@ type reference struct {
 	proxies [][]float64 // as given, one or more for each class
 	perC    int
 	betas   []float64
+	running []float64 // what a loss keeps of the batches
 
 	e, p, base [][]float64 // rows and proxies as compared; base: rows at the start
 }
@@ -364,7 +365,9 @@ func (r *reference) value(l loss.Loss) float64 {
 			}
 		}
 	default:
-		r.proxyValue(l, &s)
+		if !r.ranked(l, &s) {
+			r.proxyValue(l, &s)
+		}
 	}
 	return s.reduce(l.Traits().Reduction)
 }
@@ -496,16 +499,52 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 	case *loss.ArcFace:
 		m := l.Margin.Or(0.5)
 		for i, y := range r.labels {
-			angle := math.Acos(clamp1(sim(i, int(y))))
-			own := math.Cos(angle + m)
-			if angle+m > math.Pi {
-				own = math.Cos(angle) - m*math.Sin(m)
+			softmaxTerm(i, widened(sim(i, int(y)), m), l.Scale.Or(64))
+		}
+	case *loss.SubcenterArcFace:
+		for i, y := range r.labels {
+			var z []float64
+			var own float64
+			for c := 0; c < len(r.p)/r.perC; c++ {
+				v := math.Inf(-1)
+				for k := range r.perC {
+					v = math.Max(v, sim(i, c*r.perC+k))
+				}
+				if int64(c) == y {
+					v = widened(v, l.Margin.Or(0.5))
+					own = l.Scale.Or(64) * v
+				}
+				z = append(z, l.Scale.Or(64)*v)
 			}
-			softmaxTerm(i, own, l.Scale.Or(64))
+			s.add(logSumExp(z...) - own)
+		}
+	case *loss.CurricularFace:
+		scale, m := l.Scale.Or(64), l.Margin.Or(0.5)
+		for i, y := range r.labels {
+			own := sim(i, int(y))
+			z := []float64{scale * widened(own, m)}
+			for c := range r.p {
+				if v := sim(i, c); int64(c) != y {
+					if v > math.Cos(math.Acos(clamp1(own))+m) {
+						v *= r.running[0] + v
+					}
+					z = append(z, scale*v)
+				}
+			}
+			s.add(logSumExp(z...) - z[0])
 		}
 	default:
 		panic("no reference for this loss")
 	}
+}
+
+// widened is the cosine of an angle that is larger by m, as ArcFace continues it.
+func widened(c, m float64) float64 {
+	angle := math.Acos(clamp1(c))
+	if angle+m > math.Pi {
+		return math.Cos(angle) - m*math.Sin(m)
+	}
+	return math.Cos(angle + m)
 }
 
 func clamp1(x float64) float64 { return math.Max(-1, math.Min(1, x)) }

@@ -171,13 +171,16 @@ func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tal
 	set.Total = t.total
 	if t.traits.Passes > 0 {
 		if t.phase != final {
-			t.summary[t.phase][i] = l.(loss.MultiPass).Summary(int(t.phase), set)
+			n := t.traits.Sums
+			l.(loss.MultiPass).Summary(int(t.phase), set, t.summary[t.phase][i*n:(i+1)*n])
 			return
 		}
-		set.Own = t.summary[0][i][0]
-		set.Others = resize(set.Others, len(sel.Pos))
-		for k, j := range sel.Pos {
-			set.Others[k] = t.summary[0][j][0]
+		set.Own = t.summary[0][i*t.traits.Sums]
+		set.Others = set.Others[:0]
+		if t.traits.Proxies == 0 {
+			for _, j := range sel.Pos {
+				set.Others = append(set.Others, t.summary[0][int(j)*t.traits.Sums])
+			}
 		}
 	}
 	if t.traits.CrossRows {
@@ -190,10 +193,7 @@ func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tal
 	clear(set.DNeg)
 	set.Value, set.Terms, set.Active = 0, 0, 0
 	l.Set(set)
-	if set.Terms == 0 {
-		return
-	}
-	if len(set.Pos)+len(set.Neg) > 0 {
+	if set.Terms > 0 && len(set.Pos)+len(set.Neg) > 0 {
 		sum.Anchors++
 	}
 	sum.value += set.Value

@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/loss"
@@ -47,9 +48,9 @@ type term struct {
 	phase         phase
 	lo, hi        int // the loaded anchors
 	chunk         []tally
-	perAnchor     []float64 // derivative of the anchor's own parameter
-	summary       [2][][4]float64
-	total         [2][4]float64
+	perAnchor     []float64    // derivative of the anchor's own parameter
+	summary       [2][]float64 // of each anchor in each pass
+	total         [2][]float64
 	withPositives int
 	pool          pool
 }
@@ -114,15 +115,8 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	t.weights.Reset(&t.table, t.traits.Measure, anchors, dR)
 
 	for pass := range t.traits.Passes {
-		t.summary[pass] = resize(t.summary[pass], t.table.Groups.Anchors())
-		if err := t.loop(phase(pass)); err != nil {
+		if err := t.pass(pass); err != nil {
 			return Result{}, err
-		}
-		t.total[pass] = [4]float64{}
-		for _, s := range t.summary[pass] {
-			for k, v := range s {
-				t.total[pass][k] += v
-			}
 		}
 	}
 	if t.opts.Trim > 0 {
@@ -150,6 +144,33 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 			"lower the learning rate", r.Value)
 	}
 	return r, nil
+}
+
+// pass sums what the anchors contribute to a pass.
+func (t *term) pass(pass int) error {
+	sums, n := t.traits.Sums, t.table.Groups.Anchors()
+	if need := budget.Product(int64(n), int64(sums)); need > int64(cap(t.summary[pass])) {
+		what := fmt.Sprintf("sums of %d numbers for each of %d anchors", sums, n)
+		if err := budget.Check(what, budget.Product(8, need)); err != nil {
+			return err
+		}
+	}
+	t.summary[pass] = resize(t.summary[pass], n*sums)
+	clear(t.summary[pass])
+	if err := t.loop(phase(pass)); err != nil {
+		return err
+	}
+	t.total[pass] = resize(t.total[pass], sums)
+	clear(t.total[pass])
+	for i := range n {
+		for k, v := range t.summary[pass][i*sums : (i+1)*sums] {
+			t.total[pass][k] += v
+		}
+	}
+	if l, ok := t.loss.(loss.Running); ok && pass == 0 {
+		l.Follow(t.total[0])
+	}
+	return nil
 }
 
 // seen returns the batch as the loss sees it.

@@ -59,10 +59,31 @@ var lossNotes = map[string]note{
 	"proxy-anchor": {"Like proxynca, with gradients that give weight to hard samples; a strong default among proxy " +
 		"losses.", classifies},
 	"softtriple": {"Like proxynca, for classes whose members have several looks.",
-		"Each class has several centres, so its modes may stay apart; around each centre members are drawn together."},
+		"Each class has several centres, so its modes may stay apart; around each centre members are drawn " +
+			"together."},
 	"normsoftmax": {"As a baseline: classification with normalised weights.", classifies},
 	"cosface":     {"For verification with very many classes, such as faces.", classifies},
-	"arcface":     {"For verification with very many classes, such as faces; the margin is an angle.", classifies},
+	"smooth-ap": {"When average precision is what counts; unlike fastap it compares pairs with each other, " +
+		"not with bins, so it is sharper and costs more: each positive with every other sample.",
+		"Only the ranking counts: a class need not shrink once its members rank above others."},
+	"recall-at-k": {"When Recall@k is what counts, with batches of hundreds or thousands of samples of many classes.",
+		"A positive is pulled while its rank is near one of the k; the far members of a class are left alone."},
+	"histogram": {"When no margin, scale or temperature should have to be chosen. It needs batches with " +
+		"thousands of pairs, from which it estimates two distributions.",
+		"Positive pairs are moved only where negative pairs of the batch are as similar: a class keeps " +
+			"whatever spread does not overlap."},
+	"dynamic-soft-margin": {"With hard negatives, when a margin is hard to choose: its weights follow the training. " +
+		"It was made for local descriptors, with one positive each.",
+		"It depends on the positive policy, as with triplet; there is no margin at which pulling ends, but " +
+			"satisfied triplets soon have little weight."},
+	"subcenter-arcface": {"For verification with very many classes whose labels are wrong here and there, or whose " +
+		"members have several looks.",
+		"Each class has several centres, so its modes may stay apart, and mislabelled samples gather at a " +
+			"centre of their own."},
+	"curricularface": {"For verification with very many classes, where arcface learns too slowly at first or too " +
+		"little from hard samples at the end.",
+		classifies},
+	"arcface": {"For verification with very many classes, such as faces; the margin is an angle.", classifies},
 }
 
 var positiveNotes = map[string]note{

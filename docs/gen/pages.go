@@ -201,7 +201,7 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 	if len(info.Keys) > 0 {
 		fmt.Fprintf(&b, " with the keys `%s`", strings.Join(info.Keys, "`, `"))
 	}
-	fmt.Fprintf(&b, ".\nWithout other wishes it goes with %v positives and %v negatives.\n", info.Mine.Positives,
+	fmt.Fprintf(&b, ".\nBy default it uses %v positives and %v negatives.\n", info.Mine.Positives,
 		info.Mine.Negatives)
 	n.write(&b)
 	return b.Bytes(), nil

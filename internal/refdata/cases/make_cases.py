@@ -367,17 +367,111 @@ def cosface(b, e, p, o):
     return classify(b, e, p, o.get("scale", 64), lambda s: s - o.get("margin", 0.35))
 
 
+def widened(s, m):
+    """eased, but falling on beyond an angle of pi"""
+    return s - m * np.sin(m) if np.arccos(re(s)) + m > np.pi else eased(s, m)
+
+
 def arcface(b, e, p, o):
-    m = o.get("margin", 0.5)
-
-    def own(s):
-        if np.arccos(re(s)) + m > np.pi:
-            return s - m * np.sin(m)
-        return eased(s, m)
-    return classify(b, e, p, o.get("scale", 64), own)
+    return classify(b, e, p, o.get("scale", 64), lambda s: widened(s, o.get("margin", 0.5)))
 
 
-PROXIES = {"proxynca": 1, "proxy-anchor": 1, "softtriple": 3, "normsoftmax": 1, "cosface": 1, "arcface": 1}
+def subcenter_arcface(b, e, p, o):
+    q, scale, k, out = unit(p), o.get("scale", 64), o["centers"], []
+    for i, y in enumerate(b.labels):
+        best = [max((dot(e[i], q[c * k + j]) for j in range(k)), key=re) for c in range(len(q) // k)]
+        s = [scale * (widened(v, o.get("margin", 0.5)) if c == y else v) for c, v in enumerate(best)]
+        out.append(lse(s) - s[y])
+    return out
+
+
+def curricularface(b, e, p, o):
+    q, scale, m, out = unit(p), o.get("scale", 64), o.get("margin", 0.5), []
+    # The first batch: t was 0. It is a constant in the gradient.
+    t = o.get("momentum", 0.01) * sum(re(dot(e[i], q[y])) for i, y in enumerate(b.labels)) / b.n
+    for i, y in enumerate(b.labels):
+        own = dot(e[i], q[y])
+        bound = np.cos(np.arccos(re(own)) + m)
+        to = [dot(e[i], v) for v in q]
+        s = [scale * (widened(v, m) if c == y else v * (t + v) if re(v) > bound else v) for c, v in enumerate(to)]
+        out.append(lse(s) - s[y])
+    return out
+
+
+def soft_step(x, t):
+    """1 / (1 + exp(-x/t)), which overflows nowhere"""
+    z = x / t
+    return 1 / (1 + np.exp(-z)) if re(z) > 0 else np.exp(z) / (1 + np.exp(z))
+
+
+def smooth_ap(b, e, p, o):
+    t, out = o.get("temperature", 0.01), []
+    for i in range(b.n):
+        if not b.pos[i]:
+            continue
+        s = {j: dot(e[i], e[j]) for j in b.pos[i] + b.neg[i]}
+        precision = 0.0
+        for j in b.pos[i]:
+            own = 1 + sum(soft_step(s[k] - s[j], t) for k in b.pos[i] if k != j)
+            precision += own / (own + sum(soft_step(s[k] - s[j], t) for k in b.neg[i]))
+        out.append(hinge(1 - precision / len(b.pos[i])))
+    return out
+
+
+def recall_at_k(b, e, p, o):
+    t, soft, out = o.get("temperature", 0.01), o.get("rank_temperature", 1), []
+    ks = [k for k in (1, 2, 4, 8, 16, 32) if k <= o.get("k", 16)]
+    for i in range(b.n):
+        if not b.pos[i]:
+            continue
+        s = {j: dot(e[i], e[j]) for j in b.pos[i] + b.neg[i]}
+        ranks = [1 + sum(soft_step(s[k] - s[j], t) for k in s if k != j) for j in b.pos[i]]
+        recall = 0.0
+        for k in ks:
+            hits = sum(soft_step(k - r, soft) for r in ranks)
+            recall += (hits if re(hits) < k else k) / min(k, len(ranks))
+        out.append(hinge(1 - recall / len(ks)))
+    return out
+
+
+def histogram(b, e, p, o):
+    bins = o.get("bins", 100)
+    width = 2 / bins
+    pos = [dot(e[i], e[j]) for i, j, own in b.pairs() if own]
+    neg = [dot(e[i], e[j]) for i, j, own in b.pairs() if not own]
+
+    def share(s, node):  # of a pair at a node
+        away = s - (node * width - 1)
+        return hinge(1 - (away if re(away) > 0 else -away) / width)
+
+    below, total = [], 0.0
+    for node in range(bins + 1):
+        total = total + sum(share(s, node) for s in pos) / max(len(pos), 1)
+        below.append(total)
+    return [sum(share(s, node) * below[node] for node in range(bins + 1)) for s in neg]
+
+
+def dynamic_soft_margin(b, e, p, o):
+    bins = o.get("bins", 512)
+    width = 4 / (bins - 1)
+
+    def at(rows, i, j, k):
+        return dist(rows[i], rows[j]) - dist(rows[i], rows[k])
+
+    # The first batch is all that is known; the weights are constants in the gradient.
+    seen, tuples = np.zeros(bins), [(i, j, k) for i in range(b.n) for j in b.pos[i] for k in b.neg[i]]
+    for i, j, k in tuples:
+        x = min(max((re(np.asarray(at(b.base, i, j, k))) + 2) / width, 0), bins - 1)
+        low = min(int(x), bins - 2)
+        seen[low] += 1 - (x - low)
+        seen[low + 1] += x - low
+    share = np.cumsum(seen) / max(len(tuples), 1)
+    nodes = np.arange(bins) * width - 2
+    return [np.interp(re(np.asarray(at(b.base, i, j, k))), nodes, share) * at(e, i, j, k) for i, j, k in tuples]
+
+
+PROXIES = {"proxynca": 1, "proxy-anchor": 1, "softtriple": 3, "normsoftmax": 1, "cosface": 1, "arcface": 1,
+           "subcenter-arcface": 3, "curricularface": 1}
 
 # Every loss with the reduction that its paper has; None: the terms sum to the loss.
 LOSSES = {
@@ -389,7 +483,9 @@ LOSSES = {
     "tuplet-margin": (tuplet_margin, "mean"), "intra-pair-variance": (intra_pair_variance, "sum"),
     "snr-contrastive": (snr_contrastive, "mean"), "proxynca": (proxynca, "mean"), "proxy-anchor": (proxy_anchor, "mean"),
     "softtriple": (softtriple, "mean"), "normsoftmax": (normsoftmax, "mean"), "cosface": (cosface, "mean"),
-    "arcface": (arcface, "mean"),
+    "arcface": (arcface, "mean"), "smooth-ap": (smooth_ap, "mean"), "recall-at-k": (recall_at_k, "mean"),
+    "histogram": (histogram, "mean"), "dynamic-soft-margin": (dynamic_soft_margin, "mean"),
+    "subcenter-arcface": (subcenter_arcface, "mean"), "curricularface": (curricularface, "mean"),
 }
 
 UNIT = {"normalize": True}
@@ -428,6 +524,13 @@ CONFIGS = [
     dict(loss="proxynca", **UNIT), dict(loss="proxy-anchor", alpha=16, **UNIT),
     dict(loss="softtriple", centers=3, **UNIT), dict(loss="normsoftmax", **UNIT),
     dict(loss="cosface", scale=16, **UNIT), dict(loss="arcface", scale=16, **UNIT),
+    dict(loss="smooth-ap", positives="all", negatives="all", temperature=0.05, **UNIT),
+    dict(loss="recall-at-k", positives="all", negatives="all", temperature=0.05, k=4, **UNIT),
+    dict(loss="histogram", positives="all", negatives="all", bins=20, **UNIT),
+    dict(loss="dynamic-soft-margin", positives="easy", negatives="hard", bins=33, **UNIT),
+    dict(loss="dynamic-soft-margin", positives="all", negatives="all", **UNIT),
+    dict(loss="subcenter-arcface", scale=16, centers=3, **UNIT),
+    dict(loss="curricularface", scale=16, momentum=0.4, **UNIT),
 ]
 
 # Where a definition has no derivative: angles at 0 or pi.

@@ -1,0 +1,84 @@
+package loss
+
+import "github.com/kindred-ml/kindred/opt"
+
+// CurricularFace is ArcFace in which the classes that are nearer than the sample's
+// own count for more as training goes on:
+//
+//	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s N(S_z))) )
+//	N(S) = S where S <= cos(theta_y + m), (t + S) S elsewhere
+//
+// t starts at 0 and follows the mean of cos(theta_y), of which each batch is a
+// share; it counts as a constant in the gradient. Where theta_y + m exceeds pi,
+// cos(theta_y + m) is replaced as in ArcFace, but not in the comparison. Terms are
+// embeddings, which should be normalised; the default reduction is the mean.
+//
+// Huang et al. 2020, "CurricularFace: adaptive curriculum learning loss for deep
+// face recognition".
+type CurricularFace struct {
+	Margin   opt.Float // m in radians, default 0.5
+	Scale    opt.Float // s, default 64
+	Momentum opt.Float // share of a batch in t, default 0.01
+	Rate     opt.Float // learning rate of the class weights, default the network's
+	Reduce   Reduction
+	proxies
+
+	t *Param
+}
+
+// Traits implements Loss.
+func (l *CurricularFace) Traits() Traits {
+	return Traits{Reduction: l.Reduce, Proxies: 1, Passes: 1, Sums: 2}
+}
+
+// Learn implements Learner: class weights start at N(0, 1).
+func (l *CurricularFace) Learn(classes, dim int, seed uint64) error {
+	l.rate = l.Rate.Or(0)
+	l.t = newParam("t", 0, 1)
+	return l.learn(classes, dim, seed, 1)
+}
+
+// Params implements Learner: the class weights, and t.
+func (l *CurricularFace) Params() []*Param { return append(l.proxies.Params(), l.t) }
+
+// Summary implements MultiPass: the similarity to the own class, and 1.
+func (l *CurricularFace) Summary(_ int, s *Set, sums []float64) {
+	if len(s.Pos) > 0 {
+		sums[0], sums[1] = max(-1, min(1, float64(s.Pos[0]))), 1
+	}
+}
+
+// Follow implements Running.
+func (l *CurricularFace) Follow(total []float64) {
+	if total[1] > 0 {
+		share := l.Momentum.Or(0.01)
+		l.t.Value[0] = float32(share*total[0]/total[1] + (1-share)*float64(l.t.Value[0]))
+	}
+}
+
+// Set implements Sets.
+func (l *CurricularFace) Set(s *Set) {
+	if len(s.Pos) == 0 {
+		return
+	}
+	c, m, scale, t := float64(s.Pos[0]), l.Margin.Or(0.5), l.Scale.Or(64), float64(l.t.Value[0])
+	own, slope := widened(c, m)
+	bound, _ := turn(c, m)
+	z := s.Scratch(1 + len(s.Neg))
+	z[0] = scale * own
+	for k, x := range s.Neg {
+		z[1+k] = scale * float64(x)
+		if float64(x) > bound {
+			z[1+k] *= t + float64(x)
+		}
+	}
+	s.Term(max(0, softmax(z, false)-scale*own))
+	s.DPos[0] = float32(scale * (z[0] - 1) * slope)
+	for k, x := range s.Neg {
+		d := scale * z[1+k]
+		if float64(x) > bound {
+			d *= t + 2*float64(x)
+		}
+		s.DNeg[k] = float32(d)
+	}
+}

@@ -1,0 +1,110 @@
+package loss
+
+import "github.com/kindred-ml/kindred/opt"
+
+// DynamicSoftMargin weights the violation of each triplet by the share of earlier
+// triplets that it exceeds:
+//
+//	L = F(v) v,  v = D_ap - D_an
+//
+// with D Euclidean and F the cumulative distribution of v over the batches so far,
+// a moving average of histograms between -2 and 2, linear between their nodes; it
+// counts as a constant in the gradient. L is negative for a triplet that is right. Every chosen positive is
+// combined with every chosen negative. Terms are triplets; the default reduction is
+// the mean.
+//
+// Zhang and Rusinkiewicz 2019, "Learning local descriptors with a CDF-based dynamic
+// soft margin".
+type DynamicSoftMargin struct {
+	Bins     int       // nodes of the histogram, default 512
+	Momentum opt.Float // share of a batch in the histogram, default 0.01
+	Reduce   Reduction
+
+	histogram *Param
+	exceeded  []float64 // the cumulative distribution
+}
+
+// Traits implements Loss.
+func (l *DynamicSoftMargin) Traits() Traits {
+	return Traits{Measure: Euclidean, Reduction: l.Reduce, Passes: 1, Sums: l.bins()}
+}
+
+func (l *DynamicSoftMargin) bins() int {
+	if l.Bins > 1 {
+		return l.Bins
+	}
+	return 512
+}
+
+// Learn implements Learner: the histogram is that of the first batch at first.
+func (l *DynamicSoftMargin) Learn(int, int, uint64) error {
+	l.histogram = newParam("histogram", 0, l.bins())
+	l.exceeded = make([]float64, l.bins())
+	return nil
+}
+
+// Params implements Learner.
+func (l *DynamicSoftMargin) Params() []*Param { return []*Param{l.histogram} }
+
+// place returns where a violation is, in bins.
+func (l *DynamicSoftMargin) place(p, n float32) float64 {
+	return max(0, min(4, float64(p)-float64(n)+2)) / 4 * float64(l.bins()-1)
+}
+
+// Summary implements MultiPass: how many triplets are at each node.
+func (l *DynamicSoftMargin) Summary(_ int, s *Set, sums []float64) {
+	for _, p := range s.Pos {
+		for _, n := range s.Neg {
+			spread(sums, l.place(p, n))
+		}
+	}
+}
+
+// Follow implements Running.
+func (l *DynamicSoftMargin) Follow(total []float64) {
+	var count, before float64
+	for k, h := range total {
+		count += h
+		before += float64(l.histogram.Value[k])
+	}
+	share := l.Momentum.Or(0.01)
+	if before == 0 {
+		share = 1
+	}
+	var sum float64
+	for k, h := range total {
+		v := float64(l.histogram.Value[k])
+		if count > 0 {
+			v = share*h/count + (1-share)*v
+			l.histogram.Value[k] = float32(v)
+		}
+		sum += v
+		l.exceeded[k] = sum
+	}
+	if sum > 0 {
+		for k := range l.exceeded {
+			l.exceeded[k] /= sum
+		}
+	}
+}
+
+// Set implements Sets.
+func (l *DynamicSoftMargin) Set(s *Set) {
+	last := len(l.exceeded) - 1
+	away := s.Scratch(len(s.Neg))
+	clear(away)
+	for i, p := range s.Pos {
+		var pull float64
+		for j, n := range s.Neg {
+			at := l.place(p, n)
+			b := min(int(at), last-1)
+			f := at - float64(b)
+			w := (1-f)*l.exceeded[b] + f*l.exceeded[b+1]
+			s.Term(w * (float64(p) - float64(n)))
+			pull += w
+			away[j] -= w
+		}
+		s.DPos[i] = float32(pull)
+	}
+	scaleTo(s.DNeg, away, 1)
+}

@@ -1,0 +1,74 @@
+package loss
+
+import "github.com/kindred-ml/kindred/opt"
+
+// SubcenterArcFace is ArcFace with several centres for each class, of which the
+// nearest counts:
+//
+//	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s S_z)) )
+//	S_c = max over centres k of c of S_k,  cos(theta_y) = S_y
+//
+// Where theta_y + m exceeds pi, cos(theta_y + m) is replaced as in ArcFace. Of
+// centres that are equally near the first counts. Terms are embeddings, which
+// should be normalised; the default reduction is the mean.
+//
+// Deng et al. 2020, "Sub-center ArcFace: boosting face recognition by large-scale
+// noisy web faces".
+type SubcenterArcFace struct {
+	Margin  opt.Float // m in radians, default 0.5
+	Scale   opt.Float // s, default 64
+	Centers int       // per class, default 3
+	Rate    opt.Float // learning rate of the centres, default the network's
+	Reduce  Reduction
+	proxies
+}
+
+// Traits implements Loss.
+func (l *SubcenterArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: l.centers()} }
+
+// Learn implements Learner: centres start at N(0, 1).
+func (l *SubcenterArcFace) Learn(classes, dim int, seed uint64) error {
+	l.rate, l.per = l.Rate.Or(0), l.centers()
+	return l.learn(classes, dim, seed, 1)
+}
+
+// centers is the number of centres of each class.
+func (l *SubcenterArcFace) centers() int {
+	if l.Centers > 0 {
+		return l.Centers
+	}
+	return 3
+}
+
+// Set implements Sets.
+func (l *SubcenterArcFace) Set(s *Set) {
+	if len(s.Pos) == 0 {
+		return
+	}
+	k, scale := l.centers(), l.Scale.Or(64)
+	others := len(s.Neg) / k
+	z := s.Scratch(1 + others)
+	at := nearest(s.Pos)
+	own, slope := widened(float64(s.Pos[at]), l.Margin.Or(0.5))
+	z[0] = scale * own
+	for c := range others {
+		group := s.Neg[c*k : (c+1)*k]
+		z[1+c] = scale * float64(group[nearest(group)])
+	}
+	s.Term(max(0, softmax(z, false)-scale*own))
+	s.DPos[at] = float32(scale * (z[0] - 1) * slope)
+	for c := range others {
+		s.DNeg[c*k+nearest(s.Neg[c*k:(c+1)*k])] = float32(scale * z[1+c])
+	}
+}
+
+// nearest returns the place of the largest similarity.
+func nearest(x []float32) int {
+	at := 0
+	for k, v := range x {
+		if v > x[at] {
+			at = k
+		}
+	}
+	return at
+}
