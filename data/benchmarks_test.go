@@ -158,7 +158,14 @@ func TestSOP(t *testing.T) {
 	d = open(t, zipped.folder(t))
 	expect(t, d, "sop", want)
 	readable(t, d)
+	// A byte order mark and blank lines before the header change nothing; the header
+	// comes once.
+	blank := sopFiles(t)
+	blank["Ebay_train.txt"] = append([]byte("\xef\xbb\xbf\n \t\r\n"), blank["Ebay_train.txt"]...)
+	expect(t, open(t, blank.folder(t)), "sop", want)
 	failures(t, sopFiles(t), map[string]layoutFiles{
+		"Ebay_train.txt:3: class_id": {"Ebay_train.txt": []byte(
+			"\nimage_id class_id super_class_id path\nimage_id class_id super_class_id path\n")},
 		"Ebay_train.txt:2: expected image_id": {"Ebay_train.txt": []byte(
 			"image_id class_id super_class_id path\n1 2\n")},
 		"Ebay_test.txt:1: class_id": {"Ebay_test.txt": []byte("3 x 2 c.png\n")},
@@ -194,6 +201,13 @@ Img/img/WOMEN/Dresses/id_00000002/02_2_side.png id_00000002 WOMEN/Dresses train`
 		s.Query.Index[0] == s.Gallery.Index[0] {
 		t.Errorf("%+v %v", s, err)
 	}
+	// An image outside the usual folders has no kind of its own.
+	odd := layoutFiles{"list_eval_partition.txt": []byte("a.png id_1 train\nb/c.png id_2 query\n" +
+		"b/d.png id_2 gallery\n")}
+	expect(t, open(t, odd.folder(t)), "inshop", `
+a.png id_1 other train
+b/c.png id_2 other query
+b/d.png id_2 other gallery`)
 	const list = "Eval/list_eval_partition.txt"
 	failures(t, inshopFiles(t), map[string]layoutFiles{
 		"announces 9 images and lists 1": {list: []byte(

@@ -220,9 +220,12 @@ func annotations(a *matfile.Array, nameField string,
 			if values == nil {
 				return 0, fmt.Errorf("annotations without field %s", name)
 			}
-			v, ok := values[i].Number()
-			if !ok || math.IsNaN(v) || math.Abs(v) > 1<<24 {
-				return 0, fmt.Errorf("annotation %d (%s): field %s is not a number", i+1, n.Text, name)
+			v, err := values[i].Number()
+			if err != nil {
+				return 0, fmt.Errorf("annotation %d (%s): field %s is not a number: %w", i+1, n.Text, name, err)
+			}
+			if !(math.Abs(v) <= 1<<24) {
+				return 0, fmt.Errorf("annotation %d (%s): field %s is %v", i+1, n.Text, name, v)
 			}
 			return v, nil
 		}

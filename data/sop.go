@@ -22,9 +22,12 @@ func openSOP(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 		if err != nil {
 			return nil, err
 		}
+		first := true
 		for n, line := range lines(text) {
 			f := strings.Fields(line)
-			if n == 1 && len(f) > 0 && f[0] == "image_id" {
+			header := first && f[0] == "image_id"
+			first = false
+			if header {
 				continue
 			}
 			if len(f) != 4 {

@@ -114,7 +114,7 @@ files to put where.`,
 			}
 			g := a.fetcher(home)
 			g.Offline = offline
-			if _, ok := fetch.Find(fetch.Catalog(), args[0]); !ok {
+			if _, err := fetch.Find(fetch.Catalog(), args[0]); err != nil {
 				return usagef("unknown data set %q; 'kindred data list' shows the known ones", args[0])
 			}
 			r, err := g.Get(cmd.Context(), args[0])

@@ -198,7 +198,7 @@ func bringData(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options)
 		return err
 	}
 	name := cfg.Data.Name
-	if _, known := fetch.Find(fetch.Catalog(), name); cfg.Data.Path != "" || !known {
+	if _, err := fetch.Find(fetch.Catalog(), name); cfg.Data.Path != "" || err != nil {
 		return nil
 	}
 	if o.Home == "" {

@@ -1,5 +1,10 @@
 package fetch
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Set describes a data set that kindred knows by name.
 type Set struct {
 	// Name is also its folder's name in the data folder.
@@ -154,12 +159,14 @@ func Catalog() []Set {
 const idxPlace = "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and " +
 	"t10k-labels-idx1-ubyte, each with or without .gz"
 
-// Find returns the set called name.
-func Find(sets []Set, name string) (Set, bool) {
+// Find returns the set called name. The error lists the known ones.
+func Find(sets []Set, name string) (Set, error) {
+	var names []string
 	for _, s := range sets {
 		if s.Name == name {
-			return s, true
+			return s, nil
 		}
+		names = append(names, s.Name)
 	}
-	return Set{}, false
+	return Set{}, fmt.Errorf("unknown data set %q; known: %s", name, strings.Join(names, ", "))
 }

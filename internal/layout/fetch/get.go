@@ -103,13 +103,12 @@ type way struct {
 // *Unavailable where every way failed.
 func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 	g.fill()
-	set, ok := Find(g.Sets, name)
-	if !ok {
-		var names []string
-		for _, s := range g.Sets {
-			names = append(names, s.Name)
-		}
-		return nil, fmt.Errorf("unknown data set %q; known: %s", name, strings.Join(names, ", "))
+	set, err := Find(g.Sets, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.sweep(); err != nil {
+		return nil, err
 	}
 	folder := filepath.Join(g.Home, name)
 	failed := &Unavailable{Set: set, Folder: folder}
@@ -175,16 +174,18 @@ func (g *Getter) ways(set Set) []way {
 }
 
 // install lets w fill a temporary folder, checks it, and moves its content to
-// folder: a failed or interrupted attempt leaves nothing behind.
+// folder: a failed or interrupted attempt leaves nothing behind, and what a killed
+// one leaves goes with the next start.
 func (g *Getter) install(ctx context.Context, set Set, folder string, w way) ([]Checked, error) {
 	if err := os.MkdirAll(g.Home, 0o777); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(g.Home, "."+set.Name+".tmp-*")
+	room, err := newWorkroom(g.Home)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp)
+	defer room.remove()
+	temp := room.dir
 	if err := w.do(ctx, temp); err != nil {
 		return nil, err
 	}

@@ -80,11 +80,14 @@ func (a *Array) Len() int {
 }
 
 // Number returns the value of a 1 x 1 numeric array.
-func (a *Array) Number() (float64, bool) {
-	if a == nil || len(a.Numbers) != 1 {
-		return 0, false
+func (a *Array) Number() (float64, error) {
+	switch {
+	case a == nil:
+		return 0, errors.New("there is none")
+	case len(a.Numbers) != 1:
+		return 0, fmt.Errorf("it has %d numbers, not one", len(a.Numbers))
 	}
-	return a.Numbers[0], true
+	return a.Numbers[0], nil
 }
 
 // Read returns the named arrays of a file. Elements of other kinds (objects,

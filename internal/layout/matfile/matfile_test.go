@@ -33,7 +33,7 @@ func TestReadSciPy(t *testing.T) {
 		if i := m["ints"]; !slices.Equal(i.Numbers, []float64{-7, 70000}) {
 			t.Errorf("%s: ints %+v", name, i)
 		}
-		if v, ok := m["single"].Number(); !ok || v != 0.25 {
+		if v, err := m["single"].Number(); err != nil || v != 0.25 {
 			t.Errorf("%s: single %v", name, v)
 		}
 		if m["word"].Text != "hello" || m["empty"].Len() != 0 {

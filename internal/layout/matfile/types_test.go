@@ -118,10 +118,10 @@ func TestNumberTypes(t *testing.T) {
 		if err != nil || m["wide"].Text != "ök" || m["utf8"].Text != "ök" || len(m) != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if v, ok := m["last"].Number(); !ok || v != 4 {
+		if v, err := m["last"].Number(); err != nil || v != 4 {
 			t.Errorf("%v", v)
 		}
-		if _, ok := m["wide"].Number(); ok {
+		if _, err := m["wide"].Number(); err == nil {
 			t.Error("text is no number")
 		}
 		if _, err := Read(w.file(w.array(mxChar, "x", []int32{1, 3}, w.element(miUint16, text)))); err == nil ||
