@@ -46,8 +46,15 @@ func (p *Param) FromTorch(src []float32) {
 	p.permute(func(torch, engine int) { p.Value[engine] = src[torch] })
 }
 
-// permute calls f with matching offsets in PyTorch's and the engine's layout.
+// permute calls f with matching offsets in PyTorch's and the engine's layout,
+// which are one for a parameter that was made outside this package.
 func (p *Param) permute(f func(torch, engine int)) {
+	if p.dims == [4]int{} {
+		for i := range p.Value {
+			f(i, i)
+		}
+		return
+	}
 	out, in, h, w := p.dims[0], p.dims[1], p.dims[2], p.dims[3]
 	i := 0
 	for k := range out {

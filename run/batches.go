@@ -6,6 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/sample"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // Names of the samplers.
@@ -18,11 +19,8 @@ var samplers = []string{balanced, hierarchical}
 
 // sampler draws the batches of an epoch: positions in the training part.
 type sampler interface {
-	Batches() int
+	train.Sampler
 	BatchSize() int
-	Epoch() [][]int
-	State() sample.State
-	Restore(sample.State) error
 }
 
 // population is what batches are drawn from.
@@ -133,16 +131,6 @@ func (p *population) notes() []string {
 			p.single, p.classes)}
 	}
 	return nil
-}
-
-// batch says what the samples at the given positions are.
-func (p *population) batch(dst objective.Batch, pos []int) objective.Batch {
-	dst.Labels, dst.IDs = dst.Labels[:0], dst.IDs[:0]
-	for _, i := range pos {
-		dst.Labels = append(dst.Labels, p.seen[i])
-		dst.IDs = append(dst.IDs, p.ids[i])
-	}
-	return dst
 }
 
 // newSampler draws batches, and fills in what cfg leaves to the classes.

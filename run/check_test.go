@@ -1,6 +1,7 @@
 package run
 
 import (
+	"github.com/kindred-ml/kindred/train"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,8 +54,8 @@ func TestImpossibleMetricsEndARunBeforeItsFirstStep(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := filepath.Join(t.TempDir(), "run")
-			_, err = Train(t.Context(), cfg, Options{Dataset: d, Dir: dir, Observe: func(e Event) {
-				if e.Stage == Stepped {
+			_, err = Train(t.Context(), cfg, Options{Dataset: d, Dir: dir, Observe: func(e train.Event) {
+				if e.Stage == train.Stepped {
 					t.Fatal("a step was made first")
 				}
 			}})

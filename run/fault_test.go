@@ -83,7 +83,7 @@ func wholeRun(t *testing.T) (dir string, changes int) {
 func finishedLike(t *testing.T, want, got string) {
 	t.Helper()
 	sameFolders(t, want, got)
-	times, err := os.ReadFile(filepath.Join(got, TimingFile))
+	times, err := os.ReadFile(filepath.Join(got, timingFile))
 	if err != nil {
 		t.Error(err)
 	} else if n := strings.Count(string(times), "\n"); n != 3 {

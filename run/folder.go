@@ -3,216 +3,272 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
 )
 
-// Begun reports whether dir is the folder of a run, finished or not, that
-// Options.Resume can continue or Options.Force replace.
-func Begun(dir string) bool {
-	c, err := look(dir, nil)
-	return err == nil && c.run()
-}
-
-// contents is what a folder holds, by name.
-type contents struct {
-	config, checkpoints, checkpoint bool
-	results                         []string // other files that a run writes
-	foreign                         []string // all else
-}
-
-// run tells whether the folder is a run's. Both marks are needed: a
-// configuration alone may be the user's.
-func (c *contents) run() bool { return c.config && c.checkpoints }
-
-// blank tells whether a run may begin here. A run that was killed before it
-// wrote its configuration left no more than the folder of its checkpoints.
-func (c *contents) blank() bool {
-	return !c.config && !c.checkpoint && len(c.results)+len(c.foreign) == 0
-}
-
-// resultName matches what a run writes beside its configuration and its
-// checkpoint; snapshotName what is in SnapshotDir.
-var (
-	resultName = regexp.MustCompile(
-		`^(metrics\.csv|timing\.csv|model\.safetensors|model\.json|report\.html|(seen_|train_|gallery_)?(embeddings\.npy|labels\.csv))$`)
-	snapshotName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train)_(embeddings\.npy|labels\.csv)$`)
+// Files of a run folder, which no other package names.
+const (
+	configFile     = "config.yaml"
+	metricsFile    = "metrics.csv"
+	timingFile     = "timing.csv"
+	reportFile     = "report.html"
+	checkpointDir  = "checkpoint"
+	checkpointFile = "last.safetensors"
+	snapshotDir    = "snapshots" // EPOCH_SET_embeddings.npy and EPOCH_SET_labels.csv
+	embeddingsEnd  = "embeddings.npy"
+	labelsEnd      = "labels.csv"
 )
 
-// look lists a folder, but for the names in own.
-func look(dir string, own []string) (*contents, error) {
-	c := &contents{}
-	entries, err := os.ReadDir(dir)
+// Folder is the folder of a run: finished, stopped or under way. Its methods read
+// the files as they are when they are called. A file that is not there, or not
+// yet, gives an error that wraps fs.ErrNotExist and says why.
+type Folder struct {
+	dir   string
+	files atomic.Files // tests put faults into it
+}
+
+// Open returns the folder of the run at dir.
+func Open(dir string) (*Folder, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is not the folder of a run: %w", dir, fs.ErrNotExist)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is a file; give the folder of a run, as kindred train writes it", dir)
+	}
+	return &Folder{dir: dir}, nil
+}
+
+// Dir is the folder's path.
+func (f *Folder) Dir() string { return f.dir }
+
+// Name is the last part of the folder's path.
+func (f *Folder) Name() string { return filepath.Base(filepath.Clean(f.dir)) }
+
+func (f *Folder) path(name ...string) string {
+	return filepath.Join(append([]string{f.dir}, name...)...)
+}
+
+// ConfigPath is where the configuration is.
+func (f *Folder) ConfigPath() string { return f.path(configFile) }
+
+// Settings returns the configuration as it is written: every key of every section
+// with its value, whether or not this program knows it.
+func (f *Folder) Settings() ([]Setting, error) {
+	text, err := f.configText()
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		name := e.Name()
-		switch {
-		case name == lock.FileName, slices.Contains(own, name):
-		case name == ConfigFile:
-			c.config = true
-		case name == checkpointDir && e.IsDir():
-			c.checkpoints = true
-			inside, err := os.ReadDir(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range inside {
-				if f.Name() == checkpointFile {
-					c.checkpoint = true
-				} else {
-					c.foreign = append(c.foreign, filepath.Join(name, f.Name()))
-				}
-			}
-		case resultName.MatchString(name):
-			c.results = append(c.results, name)
-		case name == SnapshotDir && e.IsDir():
-			inside, err := os.ReadDir(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range inside {
-				if p := filepath.Join(name, f.Name()); snapshotName.MatchString(f.Name()) {
-					c.results = append(c.results, p)
-				} else {
-					c.foreign = append(c.foreign, p)
-				}
-			}
-		default:
-			c.foreign = append(c.foreign, name)
+	out, err := parseSettings(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.ConfigPath(), err)
+	}
+	return out, nil
+}
+
+// Config reads the configuration, and applies the overrides as Parse does.
+func (f *Folder) Config(overrides ...string) (Config, error) {
+	text, err := f.configText()
+	if err != nil {
+		return Config{}, err
+	}
+	return Parse(f.ConfigPath(), text, overrides...)
+}
+
+func (f *Folder) configText() ([]byte, error) {
+	text, err := yamltext.ReadFile(f.ConfigPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing("%s is not the folder of a run: it holds no %s", f.dir, configFile)
+	}
+	return text, err
+}
+
+// History is the table of metrics.csv: a row an epoch.
+func (f *Folder) History() (*Table, error) {
+	t, err := readTable(f.path(metricsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing("%s holds no %s: the run has not finished an epoch", f.dir, metricsFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := t.Values["epoch"]; !ok {
+		return nil, fmt.Errorf("%s: no column called epoch", f.path(metricsFile))
+	}
+	return t, nil
+}
+
+// Timing is the table of timing.csv: how long each epoch took.
+func (f *Folder) Timing() (*Table, error) { return readTable(f.path(timingFile)) }
+
+// Model reads the network that the run ended with.
+func (f *Folder) Model() (*Model, error) {
+	cfg, err := f.Config()
+	if err != nil {
+		return nil, err
+	}
+	net, err := nn.Load(f.dir, nn.Options{})
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, e := os.Stat(f.checkpointPath()); e == nil {
+			return nil, missing("the run in %s has not finished: continue it with kindred train --resume %s", f.dir,
+				f.dir)
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	return &Model{cfg, net}, nil
+}
+
+// Checkpoint reads what the run goes on from.
+func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
+	path := f.checkpointPath()
+	r, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	c, err := train.ReadCheckpoint(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	c.Name = path
 	return c, nil
 }
 
-// open makes or finds the run folder, takes it for this process, and checks that
-// the run may be there.
-func (t *trainer) open() error {
-	o := &t.opts
-	var err error
-	switch {
-	case o.Dir == "":
-		return nil
-	case o.Resume:
-		_, err = os.Stat(o.Dir)
-	case o.Free:
-		o.Dir, err = makeFree(o.Dir)
-	default:
-		err = t.opts.files.MkdirAll(o.Dir)
-	}
+func (f *Folder) checkpointPath() string { return f.path(checkpointDir, checkpointFile) }
+
+// ReportPath is where the page of the run goes.
+func (f *Folder) ReportPath() string { return f.path(reportFile) }
+
+// Files returns the paths of a set's embeddings and of their labels, a CSV file
+// with the columns path, label (the fine class) and coarse (what was trained
+// with), as the run ended with them.
+func (f *Folder) Files(s Set) (embeddings, labels string) {
+	return f.path(s.prefix() + embeddingsEnd), f.path(s.prefix() + labelsEnd)
+}
+
+// Embeddings reads the embeddings of a set with all their labels.
+func (f *Folder) Embeddings(s Set) (*embedding.Table, error) {
+	e, l := f.Files(s)
+	t, err := readEmbeddings(e, l)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("nothing to resume: there is no folder %s", o.Dir)
+		return nil, missing("%s has no %s: it is not the folder of a run, or the run kept no %s set", f.dir,
+			filepath.Base(e), s)
+	}
+	return t, err
+}
+
+func readEmbeddings(embeddings, labels string) (*embedding.Table, error) {
+	t, err := embedding.Read(embeddings)
+	if err != nil {
+		return nil, err
+	}
+	return embedding.Formats{}.Label(t, labels)
+}
+
+// Snapshot is what a run kept of an evaluation, with eval.keep.
+type Snapshot struct {
+	Epoch int // 0: before training
+	Set   Set
+
+	embeddings, labels string
+}
+
+// Path is the file of the embeddings.
+func (s Snapshot) Path() string { return s.embeddings }
+
+// Embeddings reads the embeddings with all their labels.
+func (s Snapshot) Embeddings() (*embedding.Table, error) {
+	return readEmbeddings(s.embeddings, s.labels)
+}
+
+// snapshotName matches the files of embeddings in snapshotDir.
+var snapshotName = regexp.MustCompile(`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(embeddingsEnd) + `$`)
+
+// Snapshots lists what the run kept of a set, by epoch; nothing without
+// eval.keep.
+func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
+	entries, err := os.ReadDir(f.path(snapshotDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	} else if err != nil {
-		return err
+		return nil, err
 	}
-	if t.held, err = lock.Folder(o.Dir); err != nil {
-		return err
+	var out []Snapshot
+	for _, e := range entries {
+		m := snapshotName.FindStringSubmatch(e.Name())
+		if m == nil || m[2] != s.String() {
+			continue
+		}
+		epoch, err := strconv.Atoi(m[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path(snapshotDir, e.Name()), err)
+		}
+		path := f.path(snapshotDir, e.Name())
+		out = append(out, Snapshot{epoch, s, path, strings.TrimSuffix(path, embeddingsEnd) + labelsEnd})
 	}
-	checkpoints := filepath.Join(o.Dir, checkpointDir)
-	if err := atomic.Clean(o.Dir, checkpoints, filepath.Join(o.Dir, SnapshotDir)); err != nil {
-		return err
-	}
-	c, err := look(o.Dir, o.Own)
+	slices.SortFunc(out, func(a, b Snapshot) int { return a.Epoch - b.Epoch })
+	return out, nil
+}
+
+// missing is an error for what is not there.
+func missing(format string, args ...any) error {
+	return &missingError{fmt.Sprintf(format, args...)}
+}
+
+type missingError struct{ text string }
+
+func (e *missingError) Error() string { return e.text }
+func (e *missingError) Unwrap() error { return fs.ErrNotExist }
+
+// write replaces a file of the folder.
+func (f *Folder) write(name string, write func(io.Writer) error) error {
+	return f.explain(f.files.Write(f.path(name), write))
+}
+
+// writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv.
+func (f *Folder) writeEmbeddings(name string, e *Embedded) error {
+	err := f.write(name+embeddingsEnd, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
 	if err != nil {
 		return err
 	}
-	if o.Resume {
-		return t.resumable(c)
+	return f.write(name+labelsEnd, e.WriteLabels)
+}
+
+// writeSnapshot keeps the embeddings of a set after an epoch.
+func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
+	if err := f.files.MkdirAll(f.path(snapshotDir)); err != nil {
+		return f.explain(err)
 	}
-	switch {
-	case c.blank():
-	case !c.run():
-		return fmt.Errorf("%s is neither empty nor the folder of a run: it holds %s; choose another folder with --out",
-			o.Dir, c.sample())
-	case !o.Force:
-		return fmt.Errorf("%s holds a run already: continue it with --resume %s, replace it with --force, or choose "+
-			"another folder with --out", o.Dir, o.Dir)
-	default:
-		if err := t.clear(c); err != nil {
-			return err
+	return f.writeEmbeddings(filepath.Join(snapshotDir, fmt.Sprintf("%04d_%s_", epoch, s)), e)
+}
+
+// explain adds the way out of a full disk.
+func (f *Folder) explain(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		again := "start again"
+		if Begun(f.dir) {
+			again = "continue with --resume " + f.dir
 		}
+		return fmt.Errorf("%w: the disk is full; free some space, then %s", err, again)
 	}
-	return t.opts.files.MkdirAll(checkpoints)
-}
-
-// makeFree makes base, or base-2 and so on if that is there, and returns its
-// name. No two callers get the same.
-func makeFree(base string) (string, error) {
-	base = filepath.Clean(base)
-	if err := os.MkdirAll(filepath.Dir(base), 0o777); err != nil {
-		return "", err
-	}
-	dir := base
-	for k := 2; ; k++ {
-		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
-			return dir, err
-		}
-		dir = fmt.Sprintf("%s-%d", base, k)
-	}
-}
-
-// resumable checks that a folder holds a run to go on with. One without a
-// checkpoint begins again, unless it has results, which would be lost.
-func (t *trainer) resumable(c *contents) error {
-	switch {
-	case !c.run():
-		return fmt.Errorf("nothing to resume: %s is not the folder of a run", t.opts.Dir)
-	case c.checkpoint:
-		return nil
-	}
-	for _, f := range c.results {
-		if filepath.Dir(f) != SnapshotDir {
-			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s",
-				CheckpointPath(t.opts.Dir), f)
-		}
-	}
-	t.note("%s was stopped before its first checkpoint: it begins again", t.opts.Dir)
-	return nil
-}
-
-// sample names some of the files that are no run's.
-func (c *contents) sample() string {
-	found := slices.Concat(c.foreign, c.results)
-	if c.config {
-		found = append(found, ConfigFile)
-	}
-	if c.checkpoint {
-		found = append(found, filepath.Join(checkpointDir, checkpointFile))
-	}
-	const most = 3
-	if len(found) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(found[:most], ", "), len(found)-most)
-	}
-	return strings.Join(found, ", ")
-}
-
-// clear removes the files of a run, and no others. The checkpoint goes first, so
-// that what a kill leaves cannot be resumed half; the configuration stays until
-// the new one replaces it, so that it can still be told for a run.
-func (t *trainer) clear(c *contents) error {
-	if err := t.opts.files.Remove(CheckpointPath(t.opts.Dir)); err != nil {
-		return err
-	}
-	for _, f := range c.results {
-		if err := t.opts.files.Remove(filepath.Join(t.opts.Dir, f)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// close lets go of the run folder. That its lock's file cannot be removed (the
-// folder is gone, say) spoils nothing.
-func (t *trainer) close() {
-	if t.held != nil {
-		_ = t.held.Release()
-	}
+	return err
 }

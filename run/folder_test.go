@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/kindred-ml/kindred/train"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/lock"
 )
 
@@ -24,7 +26,7 @@ func TestResumeWritesWhatIsMissing(t *testing.T) {
 	}
 	taken := 0
 	for name := range folder(t, want) {
-		if name == ConfigFile || strings.HasPrefix(name, checkpointDir) || strings.HasPrefix(name, SnapshotDir) {
+		if name == configFile || strings.HasPrefix(name, checkpointDir) || strings.HasPrefix(name, snapshotDir) {
 			continue
 		}
 		taken++
@@ -51,11 +53,11 @@ func TestResumeSaysWhereItIs(t *testing.T) {
 		cfg.Train.Epochs = epochs
 		var said []string
 		_, err := Train(t.Context(), cfg,
-			Options{Dir: dir, Resume: true, Dataset: newFeatures(4, 8, 6), Observe: func(e Event) {
-				if e.Dir != dir {
-					t.Errorf("the event's folder is %q", e.Dir)
+			Options{Dir: dir, Resume: true, Dataset: newFeatures(4, 8, 6), Begin: func(s Setup) {
+				if s.Dir != dir || s.Config.Train.Epochs != epochs {
+					t.Errorf("the run is said to be in %q and of %d epochs", s.Dir, s.Config.Train.Epochs)
 				}
-				said = append(said, e.Notes...)
+				said = append(said, s.Notes...)
 			}})
 		return strings.Join(said, "\n"), err
 	}
@@ -99,7 +101,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		"a finished run": {func(dir string) error { return os.CopyFS(dir, os.DirFS(finished)) }, false,
 			"holds a run already", ""},
 		"without checkpoints": {func(dir string) error {
-			return errors.Join(os.CopyFS(dir, os.DirFS(finished)), os.Remove(CheckpointPath(dir)))
+			return errors.Join(os.CopyFS(dir, os.DirFS(finished)), os.Remove(checkpointPath(dir)))
 		}, false, "holds a run already", "nothing to resume: there is no checkpoint"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -181,8 +183,8 @@ func TestOneProcessAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tried := false
 	_, err := Train(t.Context(), faultConfig(t), Options{Dir: dir, Dataset: newFeatures(4, 8, 6),
-		Observe: func(e Event) {
-			if tried || e.Stage != Stepped || e.Epoch != 2 {
+		Observe: func(e train.Event) {
+			if tried || e.Stage != train.Stepped || e.Epoch != 2 {
 				return
 			}
 			tried = true
@@ -241,24 +243,16 @@ func TestScoresThatCannotBeHad(t *testing.T) {
 	want, _ := wholeRun(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	opts := Options{Dir: dir, Dataset: newFeatures(4, 8, 6)}
-	var tr *trainer
-	opts.Observe = func(e Event) {
-		if e.Stage == Scoring && e.Epoch == 2 { // NaN where a sample to score was
-			x := tr.sel.Query.Data.Features
-			for i := range x.Row(tr.sel.Query.Index[0]) {
-				x.Row(tr.sel.Query.Index[0])[i] = float32(math.NaN())
+	opts.Observe = func(e train.Event) {
+		if e.Stage == train.Scoring && e.Epoch == 2 { // NaN where a sample to score was
+			for i, s := range opts.Dataset.Splits {
+				if s == data.Test {
+					opts.Dataset.Features.Row(i)[0] = float32(math.NaN())
+				}
 			}
 		}
 	}
-	var err error
-	if tr, err = newTrainer(t.Context(), faultConfig(t), opts); err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.start(); err != nil {
-		t.Fatal(err)
-	}
-	err = tr.loop(t.Context())
-	tr.close()
+	_, err := Train(t.Context(), faultConfig(t), opts)
 	if err == nil || !strings.Contains(err.Error(), "kept in "+dir) || !strings.Contains(err.Error(), "--resume "+dir) {
 		t.Fatalf("scores of NaN: %v", err)
 	}
@@ -302,8 +296,8 @@ func TestStoppedSaysWhere(t *testing.T) {
 		steps := 0
 		cfg := parsed(t, "train.epochs=2", "sample.batches=3", "sample.classes=2", "sample.per_class=2")
 		_, err := Train(ctx, cfg,
-			Options{Dataset: newBlobs(4, 8, 16), Dir: filepath.Join(t.TempDir(), "run"), Observe: func(e Event) {
-				if e.Stage == Stepped {
+			Options{Dataset: newBlobs(4, 8, 16), Dir: filepath.Join(t.TempDir(), "run"), Observe: func(e train.Event) {
+				if e.Stage == train.Stepped {
 					if steps++; steps == 3*(at[0]-1)+at[1] {
 						cancel()
 					}
@@ -322,7 +316,7 @@ func TestStoppedSaysWhere(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	if s := (&Stopped{Dir: "d", Epoch: 3, Epochs: 2}).Where(); s != "d stopped after its last epoch" {
+	if s := (&Stopped{"d", &train.Stopped{Epoch: 3, Epochs: 2}}).Where(); s != "d stopped after its last epoch" {
 		t.Error(s)
 	}
 }

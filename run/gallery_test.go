@@ -71,8 +71,8 @@ func TestGallery(t *testing.T) {
 	}
 	for key, want := range map[string]float64{"test_recall@1": float64(fine) / 8,
 		"test_label_recall@1": float64(parity) / 8} {
-		if got, ok := res.Last().Metric(key); !ok || got != want {
-			t.Errorf("%s is %v, %v; want %v", key, got, ok, want)
+		if got, err := res.Last().Metric(key); err != nil || got != want {
+			t.Errorf("%s is %v, %v; want %v", key, got, err, want)
 		}
 	}
 }

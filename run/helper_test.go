@@ -10,7 +10,9 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // blobs is a set of grey images in memory: class c is a bright spot at a place
@@ -111,7 +113,7 @@ func folder(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == TimingFile {
+		if err != nil || e.IsDir() || e.Name() == timingFile {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -149,4 +151,36 @@ func mustWhole(t *testing.T, dim int) *data.Part {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func checkpointPath(dir string) string { return (&Folder{dir: dir}).checkpointPath() }
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// learns is an objective of which nothing counts but its parameter.
+type learns struct {
+	train.Objective
+	param *loss.Param
+}
+
+func (l learns) Params() []*loss.Param { return []*loss.Param{l.param} }
+
+// forgetSettings makes the checkpoint one of an earlier version, which does not say
+// what it was trained with.
+func forgetSettings(t testing.TB, dir string) {
+	t.Helper()
+	f := &Folder{dir: dir}
+	c, err := f.Checkpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Settings = ""
+	if err := f.write(filepath.Join(checkpointDir, checkpointFile), c.Write); err != nil {
+		t.Fatal(err)
+	}
 }

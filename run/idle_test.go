@@ -1,6 +1,7 @@
 package run
 
 import (
+	"github.com/kindred-ml/kindred/train"
 	"strings"
 	"testing"
 
@@ -12,25 +13,25 @@ import (
 func TestIdleCauses(t *testing.T) {
 	triplet := objective.Options{Mine: mine.Config{Negatives: mine.SemiHardNegative}}
 	for _, c := range []struct {
-		s    Sums
+		s    train.Sums
 		o    objective.Options
 		want string // "" for an epoch that taught something
 	}{
-		{Sums{}, triplet, ""},
-		{Sums{Steps: 3, Samples: 96, Tuples: 100, Active: 1}, triplet, ""},
-		{Sums{Steps: 3, Samples: 96, NoNegative: 96, NoPositive: 96}, triplet, "sample.classes"},
-		{Sums{Steps: 3, Samples: 96, NoPositive: 96}, triplet, "no sample had a positive"},
-		{Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
+		{train.Sums{}, triplet, ""},
+		{train.Sums{Steps: 3, Samples: 96, Tuples: 100, Active: 1}, triplet, ""},
+		{train.Sums{Steps: 3, Samples: 96, NoNegative: 96, NoPositive: 96}, triplet, "sample.classes"},
+		{train.Sums{Steps: 3, Samples: 96, NoPositive: 96}, triplet, "no sample had a positive"},
+		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
 			"mine.negatives=semihard found no negative"},
-		{Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "and the reverse"},
-		{Sums{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},
-		{Sums{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet,
+		{train.Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "and the reverse"},
+		{train.Sums{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},
+		{train.Sums{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet,
 			"8 of 900 tuples were active: for 800 of 900 positives"},
-		{Sums{Steps: 3, Samples: 900, Tuples: 900}, triplet, "satisfy the loss"},
-		{Sums{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}},
+		{train.Sums{Steps: 3, Samples: 900, Tuples: 900}, triplet, "satisfy the loss"},
+		{train.Sums{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}},
 			"satisfy the loss"},
 	} {
-		got := c.s.idle(&c.o)
+		got := idle(&c.s, &c.o)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.s, got, c.want)
 		}
@@ -51,11 +52,9 @@ func TestRunSaysWhatIsIdle(t *testing.T) {
 	cfg.Network.Name, cfg.Train.Epochs = "linear", 3
 	cfg.Loss["margin"] = 0.0001
 	var said []string
-	res, err := Train(t.Context(), cfg, Options{Dataset: d, Observe: func(e Event) {
-		if e.Stage == Started {
-			said = append(said, e.Notes...)
-		}
-		if e.Stage == EpochEnd && e.Row.Warning != "" {
+	begin := func(s Setup) { said = append(said, s.Notes...) }
+	res, err := Train(t.Context(), cfg, Options{Dataset: d, Begin: begin, Observe: func(e train.Event) {
+		if e.Stage == train.EpochEnd && e.Row.Warning != "" {
 			said = append(said, e.Row.Warning)
 		}
 	}})

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"github.com/kindred-ml/kindred/train"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -61,11 +62,13 @@ func TestMemoryPlanAgainstMeasured(t *testing.T) {
 		before := alive()
 		var plan MemoryPlan
 		var measured int64
-		_, err := Train(context.Background(), cfg, Options{Dataset: d, Observe: func(e Event) {
-			if e.Stage == Stepped && e.Step == 3 {
-				plan, measured = e.Memory, alive()-before
-			}
-		}})
+		_, err := Train(context.Background(), cfg, Options{
+			Dataset: d, Begin: func(s Setup) { plan = s.Memory },
+			Observe: func(e train.Event) {
+				if e.Stage == train.Stepped && e.Step == 3 {
+					measured = alive() - before
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,11 +206,8 @@ func TestPlanCountsScoredSets(t *testing.T) {
 	plan := func(batch string) (p MemoryPlan) {
 		cfg := parsed(t, "train.epochs=1", "sample.batches=1", "sample.classes=2", "sample.per_class=2",
 			"eval.batch="+batch)
-		_, err := Train(context.Background(), cfg, Options{Dataset: newBlobs(4, 30, 20), Observe: func(e Event) {
-			if e.Stage == Stepped {
-				p = e.Memory
-			}
-		}})
+		_, err := Train(context.Background(), cfg, Options{Dataset: newBlobs(4, 30, 20),
+			Begin: func(s Setup) { p = s.Memory }})
 		if err != nil {
 			t.Fatal(err)
 		}

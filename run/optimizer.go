@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // optimizers and schedules lists the names that train.optimizer and
@@ -16,12 +15,9 @@ var (
 	schedules  = []string{string(optim.Constant), string(optim.StepDown), string(optim.Cosine)}
 )
 
-// lossPrefix starts the names of the loss's own parameters.
-const lossPrefix = "loss"
-
 // newOptimizer makes one optimizer for the network's parameters and the loss's.
 // The loss's have their own rate and no weight decay.
-func newOptimizer(cfg *TrainConfig, batches int, net Network, params []*loss.Param) (*optim.Optimizer, error) {
+func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective) (*optim.Optimizer, error) {
 	o := optim.Config{
 		Method: optim.Method(cfg.Optimizer), Rate: cfg.LR, WeightDecay: cfg.WeightDecay, ClipNorm: cfg.Clip,
 		Schedule: optim.Schedule{
@@ -45,8 +41,8 @@ func newOptimizer(cfg *TrainConfig, batches int, net Network, params []*loss.Par
 	for _, g := range cfg.Groups {
 		o.Groups = append(o.Groups, optim.Group{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
 	}
-	all := net.Params()
-	for _, p := range params {
+	all, own := train.Params(net, obj), obj.Params()
+	for i, p := range own {
 		rate := cfg.LR
 		if p.Rate > 0 {
 			rate = p.Rate
@@ -54,9 +50,8 @@ func newOptimizer(cfg *TrainConfig, batches int, net Network, params []*loss.Par
 		if cfg.LossLR > 0 {
 			rate = cfg.LossLR
 		}
-		name := lossPrefix + "." + p.Name
+		name := all[len(all)-len(own)+i].Name
 		o.Groups = append(o.Groups, optim.Group{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
-		all = append(all[:len(all):len(all)], &nn.Param{Name: name, Shape: p.Shape, Value: p.Value, Grad: p.Grad})
 	}
 	opt, err := optim.New(o, all)
 	if err != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"github.com/kindred-ml/kindred/train"
 	"slices"
 	"strings"
 	"testing"
@@ -134,18 +135,6 @@ func TestSamePartition(t *testing.T) {
 	}
 }
 
-func TestRuns(t *testing.T) {
-	if d := cmp.Diff([][]int{{0, 1}, {2, 3}, {4}}, runs(5, 2)); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([][]int{{0, 1}, {2, 3}}, runs(4, 2)); d != "" {
-		t.Error(d)
-	}
-	if runs(0, 2) != nil {
-		t.Error("batches of nothing")
-	}
-}
-
 func TestClassName(t *testing.T) {
 	names := []string{"a", "b"}
 	for id, want := range map[int64]string{-1: "-1", 0: "a", 1: "b", 2: "2"} {
@@ -181,10 +170,13 @@ func TestMetricsOf(t *testing.T) {
 }
 
 func TestHistoryToTheLetter(t *testing.T) {
-	history := []Epoch{
-		{Epoch: 1, LR: 0.5, Sums: Sums{Steps: 4, Loss: 2, Gradient: 6, Tuples: 8, Active: 2, Anchors: 7, NoPositive: 1,
-			NoNegative: 2, NoCandidate: 3, Fallbacks: 5}},
-		{Epoch: 2, LR: 0.25, Metrics: []Metric{{"test", "fine", "recall@1", 0.125}, {"test", "label", "recall@1", 1}}},
+	history := []train.Epoch{
+		{Epoch: 1, LR: 0.5, Sums: train.Sums{Steps: 4, Loss: 2, Gradient: 6, Tuples: 8, Active: 2, Anchors: 7,
+			NoPositive: 1, NoNegative: 2, NoCandidate: 3, Fallbacks: 5}},
+		{Epoch: 2, LR: 0.25, Metrics: []train.Metric{
+			{Set: "test", Column: "fine", Name: "recall@1", Value: 0.125},
+			{Set: "test", Column: "label", Name: "recall@1", Value: 1},
+		}},
 	}
 	var b strings.Builder
 	if err := writeHistory(&b, history); err != nil {
@@ -196,15 +188,6 @@ func TestHistoryToTheLetter(t *testing.T) {
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("-want +got\n%s", d)
-	}
-	if s := &history[0].Sums; s.MeanLoss() != 0.5 || s.ActiveShare() != 0.25 {
-		t.Errorf("mean loss %v, active %v", s.MeanLoss(), s.ActiveShare())
-	}
-	if s := &history[1].Sums; s.MeanLoss() != 0 || s.ActiveShare() != 0 {
-		t.Errorf("of nothing: mean loss %v, active %v", s.MeanLoss(), s.ActiveShare())
-	}
-	if s := (&Sums{Steps: 1, Loss: 3, Tuples: 1, Active: 1}); s.MeanLoss() != 3 || s.ActiveShare() != 1 {
-		t.Errorf("of one: mean loss %v, active %v", s.MeanLoss(), s.ActiveShare())
 	}
 	res := &Result{History: history, Params: 9, Wait: 0.5, Took: 1234567 * time.Microsecond}
 	res.History[1].Warning = "idle"
@@ -267,7 +250,7 @@ func TestRates(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{1}, Grad: []float32{1}, Rate: rate}
-		o, err := newOptimizer(&cfg, batches, nn, []*loss.Param{p})
+		o, err := newOptimizer(&cfg, batches, nn, learns{param: p})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,7 +336,7 @@ func secondStep(t *testing.T, cfg TrainConfig) float64 {
 		t.Fatal(err)
 	}
 	p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{0}, Grad: []float32{1}}
-	o, err := newOptimizer(&cfg, 4, net, []*loss.Param{p})
+	o, err := newOptimizer(&cfg, 4, net, learns{param: p})
 	if err != nil {
 		t.Fatal(err)
 	}

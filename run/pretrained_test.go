@@ -23,12 +23,8 @@ func TestPretrained(t *testing.T) {
 	cfg.Network.Pretrained = filepath.Join(dir, "a", nn.WeightsFile)
 	cfg.Network.Dim = 5
 	var got *nn.ImportReport
-	observe := func(e Event) {
-		if e.Stage == Started {
-			got = e.Imported
-		}
-	}
-	tr, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Observe: observe})
+	begin := func(s Setup) { got = s.Imported }
+	tr, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Begin: begin})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +33,7 @@ func TestPretrained(t *testing.T) {
 			t.Errorf("%s does not start from the file", p.Name)
 		}
 	}
-	if err := tr.loop(context.Background()); err != nil {
+	if _, err := tr.start(); err != nil {
 		t.Fatal(err)
 	}
 	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.net.Params())-2 ||

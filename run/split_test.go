@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // A set without a split of its own trains all classes, and the folder says so. A
@@ -24,7 +25,7 @@ func TestSplitIsWrittenAndKept(t *testing.T) {
 	cfg.Network.Dim, cfg.Train.Epochs, cfg.Data.TrainLimit = 4, 2, 6
 	split := func(dir string) string {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(dir, ConfigFile))
+		text, err := os.ReadFile(filepath.Join(dir, configFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func TestSplitIsWrittenAndKept(t *testing.T) {
 	apart := cfg
 	apart.Data.Split = "classes"
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Train(ctx, apart, Options{Dir: earlier, Dataset: own(), Observe: func(e Event) {
+	_, err := Train(ctx, apart, Options{Dir: earlier, Dataset: own(), Observe: func(e train.Event) {
 		if e.Epoch == 2 {
 			cancel()
 		}
@@ -57,7 +58,7 @@ func TestSplitIsWrittenAndKept(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	path := filepath.Join(earlier, ConfigFile)
+	path := filepath.Join(earlier, configFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +67,7 @@ func TestSplitIsWrittenAndKept(t *testing.T) {
 	if err := os.WriteFile(path, []byte(silent), 0o666); err != nil || silent == string(text) {
 		t.Fatal(err)
 	}
+	forgetSettings(t, earlier)
 	if _, err := Train(t.Context(), cfg, Options{Dir: earlier, Dataset: own(), Resume: true}); err != nil {
 		t.Error(err)
 	}

@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,11 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/diagnosed"
+	"github.com/kindred-ml/kindred/run"
 )
 
 type diagnoseFlags struct {
@@ -88,7 +88,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		atLeast("classes", f.classes, 0)); err != nil {
 		return err
 	}
-	if f.set != "test" && f.set != "seen" && f.set != "train" {
+	if set, err := run.ParseSet(f.set); err != nil || set == run.GallerySet {
 		return usagef("--set %q: want test, seen or train", f.set)
 	}
 	var named []namedDiagnosis
@@ -139,25 +139,12 @@ type namedDiagnosis struct {
 
 // load reads the embeddings of an argument: a file, or a run's folder.
 func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
-	embeddings, labels := arg, f.labels
-	st, err := os.Stat(arg)
+	l, err := f.open(arg)
 	if err != nil {
 		return diagnose.Input{}, err
 	}
-	if st.IsDir() {
-		prefix := map[string]string{"test": "", "seen": "seen_", "train": "train_"}[f.set]
-		embeddings = filepath.Join(arg, prefix+"embeddings.npy")
-		if labels == "" {
-			labels = filepath.Join(arg, prefix+"labels.csv")
-		}
-		if _, err := os.Stat(embeddings); errors.Is(err, fs.ErrNotExist) {
-			return diagnose.Input{}, fmt.Errorf("%s has no %sembeddings.npy: it is not the folder of a run, or the "+
-				"run kept no %s set", arg, prefix, f.set)
-		}
-	}
-	l, err := formats().LoadCoarse(embeddings, labels, f.label, f.fine)
-	if err != nil {
-		return diagnose.Input{}, err
+	if l, err = l.Coarse(f.label, f.fine); err != nil {
+		return diagnose.Input{}, fmt.Errorf("%s: %w", arg, err)
 	}
 	ids, names := l.NamedLabels()
 	in := diagnose.Input{X: l.X, Labels: ids[0], Names: names[0]}
@@ -165,6 +152,35 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 		in.Fine = ids[1]
 	}
 	return in, nil
+}
+
+// open reads the table of an argument, with the labels of --labels if they are
+// given.
+func (f *diagnoseFlags) open(arg string) (*embedding.Table, error) {
+	st, err := os.Stat(arg)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		t, err := formats().Read(arg)
+		if err != nil {
+			return nil, err
+		}
+		return formats().Label(t, f.labels)
+	}
+	set, err := run.ParseSet(f.set)
+	if err != nil {
+		return nil, err
+	}
+	r, err := run.Open(arg)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.Embeddings(set)
+	if err != nil || f.labels == "" {
+		return t, err
+	}
+	return formats().Label(&embedding.Table{X: t.X}, f.labels)
 }
 
 // shortName heads table columns: the file's or folder's name.

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/report/runs"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // mapRows is how many embeddings of a run the report draws.
@@ -96,9 +97,9 @@ func runReport(ctx context.Context, a *app, dirs []string, out string) error {
 	for _, g := range c.Groups {
 		rg := reportGroup{Name: g.Name, Metrics: map[string][]float64{}}
 		for _, r := range g.Runs {
-			rg.Runs = append(rg.Runs, r.Dir)
+			rg.Runs = append(rg.Runs, r.Dir())
 			for _, m := range r.Metrics() {
-				if v, ok := r.Last(m); ok && !math.IsInf(v, 0) {
+				if v, err := r.Last(m); err == nil && !math.IsInf(v, 0) {
 					rg.Metrics[m] = append(rg.Metrics[m], v)
 				}
 			}
@@ -108,12 +109,14 @@ func runReport(ctx context.Context, a *app, dirs []string, out string) error {
 	return a.printJSON(res)
 }
 
-// runSets are the sets of samples whose embeddings a run keeps: the beginning of
-// their files' names, and what they are.
-var runSets = [...]struct{ prefix, title string }{
-	{"", "Test embeddings"},
-	{"seen_", "Embeddings of the training classes' test samples"},
-	{"train_", "Training embeddings"},
+// runSets are the sets of samples that are drawn, and what they are called.
+var runSets = [...]struct {
+	set   run.Set
+	title string
+}{
+	{run.TestSet, "Test embeddings"},
+	{run.SeenSet, "Embeddings of the training classes' test samples"},
+	{run.TrainSet, "Training embeddings"},
 }
 
 // runMaps draws the embeddings of the first run of every group, where they were
@@ -123,17 +126,19 @@ func runMaps(ctx context.Context, c *runs.Comparison) ([]report.Section, error) 
 	for _, set := range runSets {
 		var items []report.Captioned
 		for _, g := range c.Groups {
-			dir := g.Runs[0].Dir
-			x, err := embedding.Load(filepath.Join(dir, set.prefix+"embeddings.npy"),
-				filepath.Join(dir, set.prefix+"labels.csv"), nil)
+			r := g.Runs[0]
+			x, err := r.Embeddings(set.set)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {
 				return nil, err
 			}
+			if x, err = x.Select(); err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Dir(), err)
+			}
 			s, err := runScatter(ctx, x, g.Name)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", dir, err)
+				return nil, fmt.Errorf("%s: %w", r.Dir(), err)
 			}
 			items = append(items, report.Captioned{Figure: s})
 		}

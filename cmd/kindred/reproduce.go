@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 func newReproduce(a *app) *cobra.Command {
@@ -165,12 +166,13 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 		return err
 	}
 	bars := map[string]*progress.Bar{}
-	o.Observe = func(arm string, seed uint64, ev run.Event) {
+	o.Begin = func(arm string, seed uint64, s run.Setup) {
 		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
-		if bars[name] == nil {
-			bars[name] = progress.New(a.err, name)
-		}
-		bars[name].Observe(ev)
+		bars[name] = progress.New(a.err, name)
+		bars[name].Note(s.Notes)
+	}
+	o.Observe = func(arm string, seed uint64, ev train.Event) {
+		bars[fmt.Sprintf("%s, seed %d: ", arm, seed)].Observe(ev)
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
 	if stopped := (*run.Stopped)(nil); errors.As(err, &stopped) {

@@ -81,9 +81,10 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
+	bar := progress.New(a.err, "")
 	opts := run.Options{
 		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir), Formats: formats(),
-		Observe: a.watchTraining(cfg.Network.Pretrained, f.out == "" && f.resume == ""),
+		Begin: a.announce(bar, f.out == "" && f.resume == ""), Observe: bar.Observe,
 	}
 	if opts.Resume {
 		opts.Dir = f.resume
@@ -119,19 +120,18 @@ func (f *trainFlags) goOn(dir string) string {
 	return commandLine(words...)
 }
 
-// watchTraining returns an observer that draws progress and says, once, where the
-// run is if the user did not say (sayDir), and how pretrained weights fit.
-func (a *app) watchTraining(pretrained string, sayDir bool) func(run.Event) {
-	bar := progress.New(a.err, "")
-	return func(e run.Event) {
-		if e.Stage == run.Started && sayDir {
-			fmt.Fprintln(a.err, "run folder:", e.Dir)
+// announce says, before the first step, where the run is if the user did not say
+// (sayDir), how pretrained weights fit, and what is worth a remark.
+func (a *app) announce(bar *progress.Bar, sayDir bool) func(run.Setup) {
+	return func(s run.Setup) {
+		if sayDir {
+			fmt.Fprintln(a.err, "run folder:", s.Dir)
 		}
-		if e.Stage == run.Started && e.Imported != nil {
+		if s.Imported != nil {
 			fmt.Fprintf(a.err, "%s: %d tensors loaded (%d of them adapted to the number of channels)\n%s\n",
-				pretrained, len(e.Imported.Loaded), len(e.Imported.Adapted), e.Imported)
+				s.Config.Network.Pretrained, len(s.Imported.Loaded), len(s.Imported.Adapted), s.Imported)
 		}
-		bar.Observe(e)
+		bar.Note(s.Notes)
 	}
 }
 
@@ -143,7 +143,13 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (run.Config, error) {
 			return run.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with " +
 				"-c, --data, --out or --force")
 		}
-		file = filepath.Join(f.resume, run.ConfigFile)
+		folder, err := run.Open(f.resume)
+		if errors.Is(err, fs.ErrNotExist) {
+			return run.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.resume)
+		} else if err != nil {
+			return run.Config{}, err
+		}
+		file = folder.ConfigPath()
 	}
 	if f.data != "" {
 		if !utf8.ValidString(f.data) {
@@ -175,7 +181,11 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (run.Config, error) {
 
 // writeRunReport writes the page of one run into its folder.
 func writeRunReport(ctx context.Context, dir string) error {
-	_, err := writeReport(ctx, []string{dir}, filepath.Join(dir, "report.html"))
+	f, err := run.Open(dir)
+	if err != nil {
+		return err
+	}
+	_, err = writeReport(ctx, []string{dir}, f.ReportPath())
 	return err
 }
 

@@ -152,12 +152,14 @@ func measuring() []Package {
 // running is training.
 func running() []Package {
 	return []Package{
-		{"run", "configuration, run folders, the loop, checkpoints; models loaded and used",
-			"internal/yamltext internal/budget internal/spell internal/par internal/atomic internal/lock mat " +
-				"internal/pair mine loss objective sample nn nn/optim format/safetensors format/torchfile data " +
-				"data/imaging eval eval/rank eval/cluster embedding github.com/goccy/go-yaml"},
+		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
+			"internal/budget mat loss objective sample nn nn/optim format/safetensors data"},
+		{"run", "configuration, run folders and who may write them, models loaded and used",
+			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
+				"internal/pair mine loss objective sample mat nn nn/optim format/torchfile data data/imaging eval " +
+				"eval/rank eval/cluster embedding train github.com/goccy/go-yaml"},
 		{"internal/progress", "a run's progress on a terminal",
-			"run github.com/schollz/progressbar/v3 golang.org/x/term"},
+			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}
 }
 
@@ -166,8 +168,7 @@ func showing() []Package {
 	return []Package{
 		{"internal/report", "figures and self-contained HTML from plain structs",
 			"internal/escape internal/atomic gonum.org/v1/plot golang.org/x/image"},
-		{"internal/report/runs", "run folders read and compared",
-			"internal/yamltext internal/budget internal/report github.com/goccy/go-yaml"},
+		{"internal/report/runs", "run folders compared", "run internal/report"},
 		{"internal/report/photo", "the pictures of items, read for the pages",
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
@@ -183,10 +184,10 @@ func showing() []Package {
 		{"internal/repro/theory/field", "how steps move triplets on the scatter diagram",
 			"internal/par mat internal/pair loss"},
 		{"internal/repro/theory/pages", "what `kindred theory` computes, draws and explains",
-			"internal/atomic internal/par mat objective embedding internal/report internal/repro/theory/noise " +
+			"internal/atomic internal/par mat objective embedding run internal/report internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field"},
 		{"internal/repro/paper", "the papers' experiments as data, and their runners",
-			"internal/par internal/atomic internal/lock embedding mat run eval eval/rank eval/cluster " +
+			"internal/par internal/atomic internal/lock embedding mat train run eval eval/rank eval/cluster " +
 				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
 				"internal/report/photo internal/report/retrieval internal/report/diagnosed projection " +

@@ -11,7 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // Bar draws a progress bar for each epoch, with images a second, the loss, the
@@ -36,35 +36,41 @@ func New(w io.Writer, name string) *Bar {
 	return &Bar{w: w, name: name, plain: !ok || !term.IsTerminal(int(f.Fd()))}
 }
 
-// Observe is an observer of run.Options.
-func (b *Bar) Observe(e run.Event) {
+// Note prints remarks about the run.
+func (b *Bar) Note(notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(b.w, "%snote: %s\n", b.name, note)
+	}
+}
+
+// Observe is an observer of train.Config.
+func (b *Bar) Observe(e train.Event) {
 	switch e.Stage {
-	case run.Started:
-		for _, note := range e.Notes {
-			fmt.Fprintf(b.w, "%snote: %s\n", b.name, note)
-		}
-	case run.Stepped:
+	case train.Stepped:
 		if !b.plain {
 			b.step(e)
 		}
-	case run.Scoring:
+	case train.Scoring:
 		if b.bar != nil {
 			b.bar.Describe(b.head(e) + " scoring")
 		}
-	case run.EpochEnd:
+	case train.EpochEnd:
 		b.clear()
 		fmt.Fprintln(b.w, Line(b.name, e))
 		if e.Row.Warning != "" {
 			fmt.Fprintf(b.w, "%swarning: epoch %d: %s\n", b.name, e.Row.Epoch, e.Row.Warning)
 		}
+	case train.Stopping:
+		b.clear()
+		fmt.Fprintf(b.w, "%sstopping: what is under way is finished or kept first\n", b.name)
 	}
 }
 
-func (b *Bar) head(e run.Event) string {
+func (b *Bar) head(e train.Event) string {
 	return fmt.Sprintf("%sepoch %d/%d", b.name, e.Epoch, e.Epochs)
 }
 
-func (b *Bar) step(e run.Event) {
+func (b *Bar) step(e train.Event) {
 	if b.bar == nil || b.epoch != e.Epoch {
 		b.clear()
 		b.epoch = e.Epoch
@@ -81,7 +87,7 @@ func (b *Bar) step(e run.Event) {
 		return
 	}
 	b.last = time.Now()
-	text := fmt.Sprintf("%s  %.0f img/s  loss %.4f  active %.0f%%", b.head(e), float64(e.Images)/e.Elapsed.Seconds(),
+	text := fmt.Sprintf("%s  %.0f img/s  loss %.4f  active %.0f%%", b.head(e), float64(e.Samples)/e.Elapsed.Seconds(),
 		b.loss,
 		100*float64(e.Result.Active)/float64(max(e.Result.Tuples, 1)))
 	if moved := done - b.firstSteps; moved > 0 {
@@ -101,7 +107,7 @@ func (b *Bar) clear() {
 }
 
 // Line sums up an epoch that ended.
-func Line(name string, e run.Event) string {
+func Line(name string, e train.Event) string {
 	row := e.Row
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(),
 		100*row.ActiveShare())

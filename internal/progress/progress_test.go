@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 func TestWithoutATerminalAnEpochIsALine(t *testing.T) {
 	var out bytes.Buffer
 	b := New(&out, "EPS: ")
-	b.Observe(run.Event{Stage: run.Started, Epochs: 2})
+	b.Observe(train.Event{Stage: train.Started, Epochs: 2})
 	for step := range 5 {
-		b.Observe(run.Event{Stage: run.Stepped, Epoch: 1, Epochs: 2, Step: step + 1, Steps: 5})
+		b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: step + 1, Steps: 5})
 	}
 	if out.Len() != 0 {
 		t.Errorf("steps wrote %q", out.String())
 	}
-	b.Observe(run.Event{Stage: run.EpochEnd, Epoch: 1, Epochs: 2, Row: &run.Epoch{Epoch: 1}})
+	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 1, Epochs: 2, Row: &train.Epoch{Epoch: 1}})
 	if got := out.String(); !strings.HasPrefix(got, "EPS: ") || strings.Count(got, "\n") != 1 ||
 		strings.Contains(got, "\r") {
 		t.Errorf("an epoch wrote %q", got)
@@ -28,9 +28,9 @@ func TestWithoutATerminalAnEpochIsALine(t *testing.T) {
 func TestRemarksAreLines(t *testing.T) {
 	var out bytes.Buffer
 	b := New(&out, "")
-	b.Observe(run.Event{Stage: run.Started, Epochs: 1, Notes: []string{"3 lonely classes"}})
-	b.Observe(run.Event{Stage: run.EpochEnd, Epoch: 1, Epochs: 1,
-		Row: &run.Epoch{Epoch: 1, Warning: "nothing was active"}})
+	b.Note([]string{"3 lonely classes"})
+	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 1, Epochs: 1,
+		Row: &train.Epoch{Epoch: 1, Warning: "nothing was active"}})
 	got := out.String()
 	if !strings.HasPrefix(got, "note: 3 lonely classes\n") ||
 		!strings.HasSuffix(got, "\nwarning: epoch 1: nothing was active\n") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // seedKey is the setting in which repetitions differ.
@@ -27,7 +28,7 @@ type Comparison struct {
 	// Differ are the keys whose values differ between groups, Common those
 	// that all share.
 	Differ []string
-	Common []Setting
+	Common []run.Setting
 }
 
 // Compare groups runs. Keys that a run lacks count as empty.
@@ -49,7 +50,7 @@ func Compare(runs []*Run) *Comparison {
 		if differs {
 			c.Differ = append(c.Differ, k)
 		} else {
-			c.Common = append(c.Common, Setting{k, value[0][k]})
+			c.Common = append(c.Common, run.Setting{Key: k, Value: value[0][k]})
 		}
 	}
 	index := map[string]int{}
@@ -77,7 +78,7 @@ func (c *Comparison) name() {
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if len(g.Runs) == 1 {
-			g.Name = g.Runs[0].Name
+			g.Name = g.Runs[0].Name()
 		} else {
 			var parts []string
 			for _, k := range c.Differ[:min(3, len(c.Differ))] {
@@ -122,7 +123,7 @@ func (c *Comparison) Metrics() []string {
 func (g *Group) last(column string) []float64 {
 	var out []float64
 	for _, r := range g.Runs {
-		if v, ok := r.Last(column); ok {
+		if v, err := r.Last(column); err == nil {
 			out = append(out, v)
 		}
 	}

@@ -23,7 +23,7 @@ func (c *Comparison) idle() (report.Verdict, bool) {
 			if found > 0 {
 				v.Reasons = append(v.Reasons, fmt.Sprintf("%s: %d of %d epochs; in epoch %.0f %.0f of %.0f tuples, "+
 					"while %.0f samples had no positive in their batch and %.0f no negative",
-					r.Name, found, len(tuples), r.Values["epoch"][last], active[last], tuples[last],
+					r.Name(), found, len(tuples), r.Values["epoch"][last], active[last], tuples[last],
 					r.at("no_positive", last), r.at("no_negative", last)))
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/run"
 )
 
 // folder writes a run's folder.
@@ -39,13 +41,14 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Setting{{"data.name", "mnist"}, {"data.size", "28"}, {"mine.positives", "easy"}, {"train.epochs", "2"},
-		{"train.seed", "1"}, {"eval.recall", "1, 5"}}
+	want := []run.Setting{{Key: "data.name", Value: "mnist"}, {Key: "data.size", Value: "28"},
+		{Key: "mine.positives", Value: "easy"}, {Key: "train.epochs", Value: "2"},
+		{Key: "train.seed", Value: "1"}, {Key: "eval.recall", Value: "1, 5"}}
 	if fmt.Sprint(r.Config) != fmt.Sprint(want) {
 		t.Errorf("config %v, want %v", r.Config, want)
 	}
-	if v, ok := r.Last("test_recall@1"); !ok || v != 0.5 {
-		t.Errorf("last recall %g, %v", v, ok)
+	if v, err := r.Last("test_recall@1"); err != nil || v != 0.5 {
+		t.Errorf("last recall %g, %v", v, err)
 	}
 	if !math.IsNaN(r.Values["test_recall@1"][0]) || r.Values["loss"][0] != 2.5 {
 		t.Errorf("values %v", r.Values)
@@ -151,25 +154,6 @@ func TestCompareOneRunAndUnequalLengths(t *testing.T) {
 	if _, err := Compare([]*Run{load(t, "q", "easy", 1)}).Page().HTML(); err != nil {
 		t.Errorf("a run without epochs: %v", err)
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(config("easy", 1)), []byte(head+"1,10,0.1,2.5,100,40,0,,\n"))
-	f.Add([]byte("a: [1, {b: 2}]\nc:\n"), []byte("a,b\n1,\n"))
-	f.Add([]byte("- 1"), []byte("a\n\"\n"))
-	f.Fuzz(func(t *testing.T, config, metrics []byte) {
-		// Neither may panic; lengths must agree where parsing succeeds.
-		_, _ = parseConfig(config)
-		cols, values, err := parseColumns(strings.NewReader(string(metrics)))
-		if err != nil {
-			return
-		}
-		for _, c := range cols {
-			if len(values[c]) != len(values[cols[0]]) {
-				t.Errorf("columns of %d and %d values", len(values[c]), len(values[cols[0]]))
-			}
-		}
-	})
 }
 
 // An epoch that taught nothing stands on the page.

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
@@ -110,7 +108,7 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("the triplets of %s: %w", arm, err)
 		}
-		snaps, err := readSnapshots(filepath.Join(folder, run.SnapshotDir))
+		snaps, err := readSnapshots(folder)
 		if err != nil {
 			return err
 		}
@@ -140,23 +138,26 @@ type snapshot struct {
 	labels []int64
 }
 
-func readSnapshots(dir string) ([]*snapshot, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*_train_embeddings.npy"))
+func readSnapshots(folder string) ([]*snapshot, error) {
+	f, err := run.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	snaps, err := f.Snapshots(run.TrainSet)
 	if err != nil {
 		return nil, err
 	}
 	var out []*snapshot
-	for _, f := range files {
-		epoch, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(f), "_train_embeddings.npy"))
-		if err != nil {
-			return nil, fmt.Errorf("%s: the name does not start with an epoch", f)
-		}
-		l, err := embedding.Formats{}.LoadCoarse(f, strings.Replace(f, "embeddings.npy", "labels.csv", 1), "", "")
+	for _, kept := range snaps {
+		t, err := kept.Embeddings()
 		if err != nil {
 			return nil, err
 		}
-		s := &snapshot{epoch: epoch, s: mat.New(l.X.Rows, l.X.Rows), labels: l.Labels()[0]}
-		mat.Gemm(false, true, 1, l.X, l.X, 0, s.s)
+		if t, err = t.Coarse("", ""); err != nil {
+			return nil, fmt.Errorf("%s: %w", kept.Path(), err)
+		}
+		s := &snapshot{epoch: kept.Epoch, s: mat.New(t.X.Rows, t.X.Rows), labels: t.Labels()[0]}
+		mat.Gemm(false, true, 1, t.X, t.X, 0, s.s)
 		out = append(out, s)
 	}
 	return out, nil
@@ -218,7 +219,7 @@ func mostMove(arm string, direction int) func(*Outcome) (string, []Paired) {
 		var shares []Number
 		runs := out.Arms[out.e.arm(arm)].Runs
 		for _, r := range runs {
-			snaps, err := readSnapshots(filepath.Join(out.o.Dir, r.Folder, run.SnapshotDir))
+			snaps, err := readSnapshots(filepath.Join(out.o.Dir, r.Folder))
 			if err != nil {
 				return err.Error(), nil
 			}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // MNIST is experiment 1 of Levi et al. 2021 (section 5.1, table 1, figure 2):
@@ -73,17 +73,20 @@ func MNIST() *Experiment {
 // pictures, coloured by digit, of the first seed; and their diagnosis.
 func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	section := report.Section{Title: "The two embeddings"}
-	for _, part := range []struct{ prefix, file, title, caption string }{
-		{"seen_", "figure2", "digits 0-5", "After the paper's figure 2. Test pictures of the digits 0-5, which were " +
-			"trained on by parity only, coloured by digit."},
-		{"", "unseen", "digits 6-9", "Test pictures of the digits 6-9, of which training saw none."},
+	for _, part := range []struct {
+		set                  run.Set
+		file, title, caption string
+	}{
+		{run.SeenSet, "figure2", "digits 0-5", "After the paper's figure 2. Test pictures of the digits 0-5, which " +
+			"were trained on by parity only, coloured by digit."},
+		{run.TestSet, "unseen", "digits 6-9", "Test pictures of the digits 6-9, of which training saw none."},
 	} {
 		caption := fmt.Sprintf("%s Seed %d of %d.", part.caption, out.Seeds[0], len(out.Seeds))
 		figs := report.Figures{Caption: caption}
 		var panels []report.Figure
 		for _, a := range out.Arms {
 			r := a.Runs[0]
-			f, err := plane(kept(filepath.Join(out.o.Dir, r.Folder), part.prefix))
+			f, err := plane(filepath.Join(out.o.Dir, r.Folder), part.set)
 			if err != nil {
 				return err
 			}
@@ -95,7 +98,7 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		shown.add(part.file, caption, report.Beside(panels...))
 		section.Blocks = append(section.Blocks, figs)
 	}
-	told, err := out.diagnosis(ctx, "seen_",
+	told, err := out.diagnosis(ctx, run.SeenSet,
 		"Test pictures of the digits 0-5, first seed. The classes are even and odd; how well a digit is found within "+
 			"its own parity shows whether the samples within a class are in any order.", "Triplet", "Trip+EPS")
 	if err != nil {
@@ -106,13 +109,16 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 }
 
 // plane reads two-dimensional embeddings and their fine labels as a scatter.
-func plane(embeddings, labels string) (report.Scatter, error) {
-	l, err := embedding.Load(embeddings, labels, []string{"label"})
+func plane(folder string, set run.Set) (report.Scatter, error) {
+	l, err := kept(folder, set)
 	if err != nil {
 		return report.Scatter{}, err
 	}
+	if l, err = l.Select("label"); err != nil {
+		return report.Scatter{}, fmt.Errorf("%s: %w", folder, err)
+	}
 	if l.X.Cols != 2 {
-		return report.Scatter{}, fmt.Errorf("%s: %d dimensions, a picture of the plane needs 2", embeddings, l.X.Cols)
+		return report.Scatter{}, fmt.Errorf("%s: %d dimensions, a picture of the plane needs 2", folder, l.X.Cols)
 	}
 	f := report.Scatter{Axes: report.Axes{Bare: true}, Label: true}
 	for i := range l.X.Rows {

@@ -101,7 +101,7 @@ func (out *Outcome) Curves() report.Figures {
 				epochs = epochs[:0]
 				for j := range r.History {
 					// Not every epoch need be scored; a line joins those that are.
-					if v, ok := r.History[j].Metric(m.Key); ok {
+					if v, err := r.History[j].Metric(m.Key); err == nil {
 						epochs = append(epochs, float64(r.History[j].Epoch))
 						runs[i] = append(runs[i], 100*v)
 					}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // TestReuse takes a finished run with the same settings from another folder and
@@ -29,7 +29,7 @@ func TestReuse(t *testing.T) {
 	again := o
 	again.Dir, again.Reuse = t.TempDir(), []string{t.TempDir(), o.Dir}
 	trained := map[string]bool{}
-	again.Observe = func(arm string, seed uint64, _ run.Event) { trained[arm+string(rune('0'+seed))] = true }
+	again.Observe = func(arm string, seed uint64, _ train.Event) { trained[arm+string(rune('0'+seed))] = true }
 	out, err := Reproduce(t.Context(), other, again)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestReuse(t *testing.T) {
 	}
 	// Kept like any other.
 	again.Observe = func(arm string, seed uint64,
-		_ run.Event) {
+		_ train.Event) {
 		t.Errorf("%s, seed %d was trained again", arm, seed)
 	}
 	if _, err := Reproduce(t.Context(), other, again); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // Options say how often, where and how large an experiment is run.
@@ -37,7 +38,9 @@ type Options struct {
 	Reuse []string
 	Home  string // folder of data sets by name
 	// Observe, if set, hears how the run under way is doing.
-	Observe func(arm string, seed uint64, ev run.Event)
+	Observe func(arm string, seed uint64, ev train.Event)
+	// Begin, if set, is told what is about to be trained.
+	Begin func(arm string, seed uint64, s run.Setup)
 
 	asked []string // Set as given, without the scale's
 }
@@ -61,7 +64,7 @@ type Run struct {
 	Arm     string        `json:"arm"`
 	Seed    uint64        `json:"seed"`
 	Folder  string        `json:"folder"` // relative to the experiment's
-	History []run.Epoch   `json:"history"`
+	History []train.Epoch `json:"history"`
 	Params  int           `json:"parameters"`
 	Took    time.Duration `json:"took_ns"`
 	Plan    string        `json:"plan"` // the settings asked for, as YAML
@@ -71,9 +74,9 @@ type Run struct {
 
 // value returns a measure after the last epoch, in per cent.
 func (r *Run) value(m Measure) (float64, error) {
-	v, ok := r.History[len(r.History)-1].Metric(m.Key)
-	if !ok {
-		return 0, fmt.Errorf("run %s has no %s", r.Folder, m.Key)
+	v, err := r.History[len(r.History)-1].Metric(m.Key)
+	if err != nil {
+		return 0, fmt.Errorf("run %s: %w", r.Folder, err)
 	}
 	return 100 * v, nil
 }
@@ -97,7 +100,7 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	if err != nil {
 		return nil, err
 	}
-	o.Observe = oneAtATime(o.Observe)
+	oneAtATime(&o)
 	runs := make([]*Run, o.Seeds*len(e.Arms))
 	var g errgroup.Group
 	g.SetLimit(o.Jobs)
@@ -122,16 +125,22 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	return newOutcome(e, runs, o, d)
 }
 
-// oneAtATime guards an observer against runs side by side.
-func oneAtATime(observe func(string, uint64, run.Event)) func(string, uint64, run.Event) {
-	if observe == nil {
-		return nil
-	}
+// oneAtATime guards who hears of runs side by side.
+func oneAtATime(o *Options) {
 	var mu sync.Mutex
-	return func(arm string, seed uint64, ev run.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		observe(arm, seed, ev)
+	if observe := o.Observe; observe != nil {
+		o.Observe = func(arm string, seed uint64, ev train.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			observe(arm, seed, ev)
+		}
+	}
+	if begin := o.Begin; begin != nil {
+		o.Begin = func(arm string, seed uint64, s run.Setup) {
+			mu.Lock()
+			defer mu.Unlock()
+			begin(arm, seed, s)
+		}
 	}
 }
 
@@ -170,7 +179,10 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	}
 	opts := run.Options{Dir: dir, Resume: run.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home}
 	if o.Observe != nil {
-		opts.Observe = func(ev run.Event) { o.Observe(a.Name, seed, ev) }
+		opts.Observe = func(ev train.Event) { o.Observe(a.Name, seed, ev) }
+	}
+	if o.Begin != nil {
+		opts.Begin = func(s run.Setup) { o.Begin(a.Name, seed, s) }
 	}
 	res, err := run.Train(ctx, cfg, opts)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/report"
-	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // digitsHome writes idx files of made-up digits, n pictures of each class for
@@ -91,7 +91,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	sparse := *first
 	for i := range sparse.Arms {
 		for _, r := range sparse.Arms[i].Runs {
-			r.History = append([]run.Epoch{{Epoch: 0}}, r.History...)
+			r.History = append([]train.Epoch{{Epoch: 0}}, r.History...)
 		}
 	}
 	for _, fig := range sparse.Curves().Items {
@@ -108,7 +108,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	}
 
 	// The same again trains nothing and says the same.
-	o.Observe = func(arm string, seed uint64, _ run.Event) { t.Errorf("%s, seed %d was trained again", arm, seed) }
+	o.Observe = func(arm string, seed uint64, _ train.Event) { t.Errorf("%s, seed %d was trained again", arm, seed) }
 	again, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -126,8 +126,8 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	// A run that is interrupted in the middle goes on to the same numbers.
 	o = Options{Dir: t.TempDir(), Seeds: 1, Seed: 5, Home: home, Set: tiny}
 	ctx, cancel := context.WithCancel(t.Context())
-	o.Observe = func(arm string, _ uint64, ev run.Event) {
-		if arm == "Trip+EPS" && ev.Stage == run.Stepped && ev.Epoch == 2 {
+	o.Observe = func(arm string, _ uint64, ev train.Event) {
+		if arm == "Trip+EPS" && ev.Stage == train.Stepped && ev.Epoch == 2 {
 			cancel()
 		}
 	}

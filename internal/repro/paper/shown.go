@@ -45,24 +45,29 @@ func (out *Outcome) runFolder(arm string) string {
 	return filepath.Join(out.o.Dir, out.Arms[k].Runs[0].Folder)
 }
 
-// kept returns the files of the embeddings that a run kept of a set of samples:
-// "" for the test set, "seen_" or "train_".
-func kept(folder, set string) (embeddings, labels string) {
-	return filepath.Join(folder, set+"embeddings.npy"), filepath.Join(folder, set+"labels.csv")
+// kept reads the embeddings that a run kept of a set of samples.
+func kept(folder string, s run.Set) (*embedding.Table, error) {
+	f, err := run.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	return f.Embeddings(s)
 }
 
 // diagnosis compares the arms' embeddings of a set for collapse, first seed only.
-func (out *Outcome) diagnosis(ctx context.Context, set, lead string, arms ...string) (report.Section, error) {
+func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arms ...string) (report.Section, error) {
 	var ds []report.Diagnosis
 	for _, arm := range arms {
 		folder := out.runFolder(arm)
 		if folder == "" {
 			continue
 		}
-		embeddings, labels := kept(folder, set)
-		l, err := embedding.Formats{}.LoadCoarse(embeddings, labels, "", "")
+		l, err := kept(folder, set)
 		if err != nil {
 			return report.Section{}, err
+		}
+		if l, err = l.Coarse("", ""); err != nil {
+			return report.Section{}, fmt.Errorf("%s: %w", folder, err)
 		}
 		ids, names := l.NamedLabels()
 		in := diagnose.Input{X: l.X, Labels: ids[0], Names: names[0]}
@@ -112,10 +117,12 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 		if folder == "" {
 			continue
 		}
-		embeddings, labels := kept(folder, "")
-		l, err := embedding.Load(embeddings, labels, []string{"label"})
+		l, err := kept(folder, run.TestSet)
 		if err != nil {
 			return err
+		}
+		if l, err = l.Select("label"); err != nil {
+			return fmt.Errorf("%s: %w", folder, err)
 		}
 		cfg := retrieval.Config{Queries: 6, Seed: out.o.Seed}
 		if cfg.Picture, err = out.pictures(ctx, l.Files); err != nil {
@@ -163,10 +170,12 @@ func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ..
 		if folder == "" {
 			continue
 		}
-		embeddings, labels := kept(folder, "train_")
-		l, err := embedding.Load(embeddings, labels, []string{"label"})
+		l, err := kept(folder, run.TrainSet)
 		if err != nil {
 			return err
+		}
+		if l, err = l.Select("label"); err != nil {
+			return fmt.Errorf("%s: %w", folder, err)
 		}
 		ids, names := l.NamedLabels()
 		x, of := firstClasses(l.X, ids[0], mappedClasses)

@@ -1,9 +1,11 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/repro/theory/field"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // LiveOptions are the settings of kindred theory live.
@@ -54,46 +57,64 @@ type LiveResult struct {
 	Frames  []LiveFrame `json:"frames"`
 }
 
-// snapshot is one checkpoint's files.
-type snapshot struct{ name, embeddings, labels string }
+// snapshot is one checkpoint's embeddings and labels.
+type snapshot struct {
+	name, path string
+	read       func() (*embedding.Table, error)
+}
 
 // snapshots lists the checkpoints of the options.
 func (o LiveOptions) snapshots() ([]snapshot, error) {
-	if o.Run == "" {
-		if len(o.Embeddings) < 2 {
-			return nil, errors.New("need a run folder, or at least two files of embeddings")
-		}
-		var out []snapshot
-		for _, e := range o.Embeddings {
-			out = append(out, snapshot{strings.TrimSuffix(filepath.Base(e), filepath.Ext(e)), e, o.Labels})
-		}
-		return out, nil
+	if o.Run != "" {
+		return o.kept()
 	}
-	const dir = "snapshots" // of a run folder: EPOCH_SET_embeddings.npy, EPOCH_SET_labels.csv
-	files, err := filepath.Glob(filepath.Join(o.Run, dir, "*_embeddings.npy"))
+	if len(o.Embeddings) < 2 {
+		return nil, errors.New("need a run folder, or at least two files of embeddings")
+	}
+	var out []snapshot
+	for _, e := range o.Embeddings {
+		name := strings.TrimSuffix(filepath.Base(e), filepath.Ext(e))
+		out = append(out, snapshot{name, e, func() (*embedding.Table, error) { return o.open(e) }})
+	}
+	return out, nil
+}
+
+// open reads a file of embeddings with its labels.
+func (o LiveOptions) open(path string) (*embedding.Table, error) {
+	t, err := embedding.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(files)
-	var out []snapshot
-	var sets []string
-	for _, e := range files {
-		stem := strings.TrimSuffix(filepath.Base(e), "_embeddings.npy")
-		epoch, set, _ := strings.Cut(stem, "_")
-		if !slices.Contains(sets, set) {
-			sets = append(sets, set)
+	return embedding.Formats{}.Label(t, o.Labels)
+}
+
+// kept lists what the run kept of the set asked for, or of the first by name.
+func (o LiveOptions) kept() ([]snapshot, error) {
+	f, err := run.Open(o.Run)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[string][]run.Snapshot{}
+	for _, s := range run.Sets() {
+		snaps, err := f.Snapshots(s)
+		if err != nil {
+			return nil, err
 		}
-		if set == o.Set || (o.Set == "" && set == sets[0]) {
-			out = append(out, snapshot{"epoch " + strings.TrimLeft(epoch[:len(epoch)-1], "0") + epoch[len(epoch)-1:], e,
-				strings.TrimSuffix(e, "embeddings.npy") + "labels.csv"})
+		if len(snaps) > 0 {
+			sets[s.String()] = snaps
 		}
 	}
-	switch {
-	case len(files) == 0:
+	names := slices.Sorted(maps.Keys(sets))
+	if len(names) == 0 {
 		return nil, fmt.Errorf("%s holds no snapshots: train with --set eval.keep=true", o.Run)
-	case len(out) < 2:
+	}
+	var out []snapshot
+	for _, s := range sets[cmp.Or(o.Set, names[0])] {
+		out = append(out, snapshot{fmt.Sprint("epoch ", s.Epoch), s.Path(), s.Embeddings})
+	}
+	if len(out) < 2 {
 		return nil, fmt.Errorf("%s holds %d snapshots of the set %q; there are the sets %s", o.Run, len(out), o.Set,
-			strings.Join(sets, ", "))
+			strings.Join(names, ", "))
 	}
 	return out, nil
 }
@@ -104,15 +125,18 @@ func (s snapshot) load(column string) (*mat.Dense, []int64, error) {
 	if column != "" {
 		names = []string{column}
 	}
-	set, err := embedding.Load(s.embeddings, s.labels, names)
+	t, err := s.read()
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(set.Columns) == 0 {
-		return nil, nil, fmt.Errorf("%s: no labels", s.embeddings)
+	if t, err = t.Select(names...); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", s.path, err)
 	}
-	ids, _ := embedding.Unify(&set.Columns[0])
-	return set.X, ids[0], nil
+	if len(t.Columns) == 0 {
+		return nil, nil, fmt.Errorf("%s: no labels", s.path)
+	}
+	ids, _ := embedding.Unify(&t.Columns[0])
+	return t.X, ids[0], nil
 }
 
 // Live draws the triplet scatter and the field under it at every checkpoint.
@@ -154,12 +178,12 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 			anchors = rand.New(rand.NewPCG(o.Seed, 5)).Perm(x.Rows)[:min(o.Anchors, x.Rows)]
 			slices.Sort(anchors)
 		} else if !slices.Equal(y, labels) {
-			return nil, fmt.Errorf("%s: its labels are not those of %s", s.embeddings, snaps[0].embeddings)
+			return nil, fmt.Errorf("%s: its labels are not those of %s", s.path, snaps[0].path)
 		}
 		if k > 0 { // where the last frame's triplets went
 			now, err := last.At(x)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.embeddings, err)
+				return nil, fmt.Errorf("%s: %w", s.path, err)
 			}
 			f := &r.Frames[k-1]
 			f.Moves = field.Moved(last, now)
@@ -167,10 +191,10 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 		}
 		scatter, err := field.Nearest(ctx, x, labels, anchors)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.embeddings, err)
+			return nil, fmt.Errorf("%s: %w", s.path, err)
 		}
 		if len(scatter.Anchor) == 0 {
-			return nil, fmt.Errorf("%s: no anchor has both a positive and a negative", s.embeddings)
+			return nil, fmt.Errorf("%s: no anchor has both a positive and a negative", s.path)
 		}
 		for i := range scatter.Anchor {
 			rows = append(rows, []any{s.name, scatter.Anchor[i], scatter.Positive[i], scatter.Negative[i],

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // idle says why an epoch had nothing, or less than one tuple in a hundred, to
 // learn from, going by what its steps counted; "" if it had.
-func (s *Sums) idle(o *objective.Options) string {
+func idle(s *train.Sums, o *objective.Options) string {
 	if s.Steps == 0 || s.Tuples > 0 && 100*s.Active >= s.Tuples {
 		return ""
 	}

@@ -1,0 +1,161 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// trainer holds the parts of a run. It is the store of the loop's checkpoints.
+type trainer struct {
+	cfg    Config
+	opts   Options
+	folder *Folder // nil if nothing is written
+	held   *lock.Held
+
+	opened    *data.Dataset // to be closed
+	sel       *data.Selected
+	from      *population
+	feed      *feed
+	scored    []*scored
+	net       *nn.Net
+	imported  *nn.ImportReport // of pretrained weights
+	memory    MemoryPlan
+	options   objective.Options
+	objective *objective.Objective
+	optimizer *optim.Optimizer
+	sampler   sampler
+
+	began      time.Time
+	notes      []string
+	timing     []timing
+	saved      int  // epochs of the last checkpoint
+	modelSaved bool // by this process, with its last weights
+}
+
+// newTrainer makes the parts that cfg describes.
+func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error) {
+	t := &trainer{cfg: cfg.clone(), opts: opts}
+	if err := t.assemble(ctx); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// assemble looks for all that is wrong with the run before anything is written.
+func (t *trainer) assemble(ctx context.Context) error {
+	if p := t.cfg.problems(); len(p) > 0 {
+		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
+	}
+	o, err := objective.Parse(t.cfg.Mine, t.cfg.Loss)
+	if err != nil {
+		return err
+	}
+	if err := t.selectSamples(ctx, &o); err != nil {
+		return err
+	}
+	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
+		return err
+	}
+	if err := checkPairs(&t.cfg, &o, t.from); err != nil {
+		return err
+	}
+	if t.cfg.Data.Cache {
+		if err := t.cacheImages(ctx); err != nil {
+			return err
+		}
+	}
+	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true); err != nil {
+		return err
+	}
+	if t.scored, err = newScored(t.sel, &t.cfg); err != nil {
+		return err
+	}
+	return t.learn(o)
+}
+
+// selectSamples opens the data set and says what is trained and scored on.
+func (t *trainer) selectSamples(ctx context.Context, o *objective.Options) error {
+	d := t.opts.Dataset
+	var err error
+	if d == nil {
+		if d, err = OpenData(ctx, t.cfg.Data, t.opts.Home, t.opts.Formats...); err != nil {
+			return err
+		}
+		t.opened = d
+	}
+	if t.opts.Resume && t.cfg.Data.Split == "" {
+		t.cfg.Data.Split = begunSplit(t.opts.Dir)
+	}
+	if t.sel, err = selectData(d, &t.cfg); err != nil {
+		return err
+	}
+	if err := checkMetrics(t.sel, &t.cfg); err != nil {
+		return err
+	}
+	if t.from, err = newPopulation(t.sel.Train, o.Rule); err != nil {
+		return err
+	}
+	t.notes = t.from.notes()
+	if t.from.classes < 2 {
+		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart",
+			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
+	}
+	t.cfg.resolve(d, o)
+	return nil
+}
+
+// learn makes what learns: the network, the objective and the optimizer.
+func (t *trainer) learn(o objective.Options) error {
+	h, w, c := t.feed.shape()
+	spec, err := networkSpec(&t.cfg, h, w, c)
+	if err != nil {
+		return err
+	}
+	if t.memory, err = t.plan(spec, &o); err != nil {
+		return err
+	}
+	if err := t.memory.check(); err != nil {
+		return err
+	}
+	if t.net, t.imported, err = newNetwork(&t.cfg, spec); err != nil {
+		return err
+	}
+	o.Classes, o.Relate = t.from.given, t.from.relate
+	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
+	o.Mine.Seed = t.cfg.Train.Seed
+	t.options = o
+	if t.objective, err = objective.New(o); err != nil {
+		return err
+	}
+	t.optimizer, err = newOptimizer(&t.cfg.Train, t.sampler.Batches(), t.net, t.objective)
+	return err
+}
+
+// note keeps a sentence for the user.
+func (t *trainer) note(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// close lets go of the run folder and of the data set. That the lock's file cannot
+// be removed (the folder is gone, say) spoils nothing, nor that a file which was
+// only read cannot be closed.
+func (t *trainer) close() {
+	if t.held != nil {
+		_ = t.held.Release()
+	}
+	if t.opened == nil {
+		return
+	}
+	if t.sel != nil { // with the cache in front of it
+		t.opened = t.sel.Train.Data
+	}
+	_ = t.opened.Close()
+}

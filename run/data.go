@@ -1,0 +1,111 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
+)
+
+// OpenData opens the data set that cfg names, until ctx ends. home is the data
+// folder, as data.Home returns it. Files of features may have the given formats beside those
+// of package embedding.
+func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embedding.Format) (*data.Dataset, error) {
+	what := cmp.Or(cfg.Path, cfg.Name)
+	if what == "" {
+		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
+	}
+	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: cfg.Labels, Formats: formats, Crop: cfg.Crop,
+		Outside: cfg.Outside})
+}
+
+// selectData applies the label rule, the split and the limits of cfg, and notes in
+// it what the split came to.
+func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
+	c := &cfg.Data
+	sel, err := d.Select(data.Selection{
+		Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Seed: cfg.Train.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Split = sel.Split
+	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
+		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
+	}
+	shared := sel.Query == sel.Gallery
+	sel.Train = limit(sel.Train, c.TrainLimit)
+	sel.Query = limit(sel.Query, c.TestLimit)
+	if sel.Seen != nil {
+		sel.Seen = limit(sel.Seen, c.TestLimit)
+	}
+	if shared {
+		sel.Gallery = sel.Query
+	}
+	return sel, nil
+}
+
+// overlap reports whether two parts share a sample.
+func overlap(a, b *data.Part) bool {
+	in := make(map[int]bool, b.Len())
+	for _, i := range b.Index {
+		in[i] = true
+	}
+	return slices.ContainsFunc(a.Index, func(i int) bool { return in[i] })
+}
+
+// limit keeps the first n samples of every fine class; 0 keeps all.
+func limit(p *data.Part, n int) *data.Part {
+	if n == 0 {
+		return p
+	}
+	taken := map[int64]int{}
+	var keep []int
+	for i, y := range p.Fine {
+		if taken[y]++; taken[y] <= n {
+			keep = append(keep, i)
+		}
+	}
+	return subset(p, keep)
+}
+
+// subset is the part with the samples at the given positions.
+func subset(p *data.Part, pos []int) *data.Part {
+	out := &data.Part{Data: p.Data, LabelClasses: p.LabelClasses, FineClasses: p.FineClasses}
+	for _, i := range pos {
+		out.Index = append(out.Index, p.Index[i])
+		out.Label = append(out.Label, p.Label[i])
+		out.Fine = append(out.Fine, p.Fine[i])
+	}
+	return out
+}
+
+// cacheImages puts the decoded images behind the selected samples, at no more than
+// the size that the run can use: twice the final one where random parts are cut
+// out. Where there is no place for a cache, the run goes without.
+func (t *trainer) cacheImages(ctx context.Context) error {
+	cfg := &t.cfg.Data
+	dir, err := data.CacheHome()
+	if err != nil {
+		if t.opts.Resume { // the images of the cache may be smaller, and other bits
+			return fmt.Errorf("the run was begun with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
+		}
+		cfg.Cache = false
+		t.note("data.cache is off, and images are decoded in every epoch: %v", err)
+		return nil
+	}
+	a, err := imaging.ParseAugment(cfg.Augment)
+	if err != nil {
+		return err
+	}
+	side := max(cfg.Size, cfg.Shorter)
+	if a.CropArea[1] > 0 {
+		side *= 2
+	}
+	return t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, SkipCorrupt: cfg.SkipCorrupt})
+}

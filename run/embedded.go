@@ -1,0 +1,79 @@
+package run
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Embedded holds the embeddings of samples of a part: row i is that of the
+// sample at position Pos[i].
+type Embedded struct {
+	X    *mat.Dense
+	Part *data.Part
+	Pos  []int
+	// LeftOut, set by Model.Embed, lists what has no row.
+	LeftOut []data.LeftOut
+}
+
+// embed computes the embeddings of a whole part. Samples left out as unreadable
+// have no row.
+func embed(ctx context.Context, net *nn.Net, f *feed, batch int) (*Embedded, error) {
+	x, pos, err := train.Embed(ctx, net, f.data, f.part.Len(), batch)
+	if err != nil {
+		return nil, err
+	}
+	return &Embedded{X: x, Part: f.part, Pos: pos}, nil
+}
+
+// Fine returns the fine label of every row.
+func (e *Embedded) Fine() []int64 { return pick(e.Part.Fine, e.Pos) }
+
+// Label returns the training label of every row.
+func (e *Embedded) Label() []int64 { return pick(e.Part.Label, e.Pos) }
+
+// pick returns the labels at the given positions.
+func pick(labels []int64, pos []int) []int64 {
+	out := make([]int64, len(pos))
+	for i, p := range pos {
+		out[i] = labels[p]
+	}
+	return out
+}
+
+// Table returns the embeddings with the samples' names, the column label (the fine
+// class) and, where it says something else, coarse (the training label).
+func (e *Embedded) Table() *embedding.Table {
+	p := e.Part
+	files, fine, coarse := make([]string, len(e.Pos)), make([]string, len(e.Pos)), make([]string, len(e.Pos))
+	for row, i := range e.Pos {
+		files[row] = p.Data.Names[p.Index[i]]
+		fine[row], coarse[row] = className(p.FineClasses, p.Fine[i]), className(p.LabelClasses, p.Label[i])
+	}
+	t := &embedding.Table{X: e.X, Files: files, Columns: []embedding.Column{embedding.NewColumn("label", fine)}}
+	if !slices.Equal(fine, coarse) {
+		t.Columns = append(t.Columns, embedding.NewColumn("coarse", coarse))
+	}
+	return t
+}
+
+// WriteLabels writes what Table returns, but for the embeddings, as CSV.
+func (e *Embedded) WriteLabels(w io.Writer) error {
+	t := e.Table()
+	t.X = nil
+	return embedding.CSV.Write(w, t)
+}
+
+func className(names []string, id int64) string {
+	if id >= 0 && id < int64(len(names)) {
+		return names[id]
+	}
+	return strconv.FormatInt(id, 10)
+}

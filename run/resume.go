@@ -1,0 +1,135 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// resume lets the run go on from the checkpoint in its folder, if there is one
+// yet.
+func (t *trainer) resume(c *train.Config) error {
+	from, err := t.folder.Checkpoint()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if !sameSamples(from.Data, c.Origin.Data) {
+		return fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
+	}
+	if err := t.checkConfig(from.Origin); err != nil {
+		return err
+	}
+	switch done, epochs := from.Epoch, c.Epochs; {
+	case done > epochs:
+		return fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
+	case done == epochs:
+		t.note("%s has ended: all %d epochs are done; its files are written again", t.opts.Dir, done)
+	default:
+		t.note("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
+	}
+	c.From = from
+	return nil
+}
+
+// checkConfig compares the configuration in the folder with the one that the
+// checkpoint was trained with: one that was cut short or edited by hand would
+// otherwise go on as another run. Checkpoints of earlier versions do not say.
+func (t *trainer) checkConfig(o train.Origin) error {
+	if o.Settings == "" {
+		return nil
+	}
+	now, err := t.folder.configText()
+	if err != nil {
+		return err
+	}
+	diff, err := different(now, []byte(o.Settings))
+	if err != nil || diff == "" {
+		return err
+	}
+	if o.Earlier != "" {
+		if d, err := different(now, []byte(o.Earlier)); err != nil || d == "" {
+			return err
+		}
+	}
+	return fmt.Errorf("%s is not what the run was trained with: %s; put it back, or ask for changes by --set",
+		t.folder.ConfigPath(), diff)
+}
+
+// writeConfig writes the resolved configuration, and what a kill after the
+// checkpoint of an epoch may have left unwritten. Where the run goes on with
+// other settings, the checkpoint hears of them first, so that a kill in between
+// leaves no two files that contradict each other.
+func (t *trainer) writeConfig(from *train.Checkpoint) error {
+	text := string(t.cfg.YAML())
+	if from != nil && from.Settings != "" && from.Settings != text {
+		changed := *from
+		changed.Settings, changed.Earlier = text, from.Settings
+		if err := t.writeCheckpoint(&changed); err != nil {
+			return err
+		}
+	}
+	err := t.folder.write(configFile, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	if err != nil || from == nil || from.Epoch == 0 {
+		return err
+	}
+	t.saved = from.Epoch
+	t.timing = readTiming(t.folder.path(timingFile), from.Epoch)
+	if err := t.writeTiming(); err != nil {
+		return err
+	}
+	return t.writeMetrics(from.History)
+}
+
+// fingerprint identifies the training samples and their labels, so that a run
+// is not resumed on other data: names and the labels in use, and behind a dash,
+// where the set has them, all labels of each sample and the coarse ones.
+func fingerprint(p *data.Part) string {
+	labels, rest := sha256.New(), sha256.New()
+	var b [16]byte
+	for i, idx := range p.Index {
+		labels.Write([]byte(p.Data.Names[idx]))
+		binary.LittleEndian.PutUint64(b[:8], uint64(p.Label[i]))
+		binary.LittleEndian.PutUint64(b[8:], uint64(p.Fine[i]))
+		labels.Write(b[:])
+	}
+	text := hex.EncodeToString(labels.Sum(nil)[:8])
+	coarse, err := p.Data.Column("coarse")
+	if p.Data.Several == nil && err != nil {
+		return text
+	}
+	for _, idx := range p.Index {
+		if err == nil {
+			binary.LittleEndian.PutUint64(b[:8], uint64(coarse.IDs[idx]))
+			rest.Write(b[:8])
+		}
+		if p.Data.Several == nil {
+			continue
+		}
+		for _, id := range p.Data.Several.Sets[idx] {
+			binary.LittleEndian.PutUint64(b[:8], uint64(id))
+			rest.Write(b[:8])
+		}
+		binary.LittleEndian.PutUint64(b[:8], 1<<63) // no label's number
+		rest.Write(b[:8])
+	}
+	return text + "-" + hex.EncodeToString(rest.Sum(nil)[:8])
+}
+
+// sameSamples compares the fingerprint in a checkpoint with one's own. Earlier
+// versions wrote no more than its first part.
+func sameSamples(kept, own string) bool {
+	if !strings.Contains(kept, "-") {
+		own, _, _ = strings.Cut(own, "-")
+	}
+	return kept == own
+}

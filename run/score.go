@@ -1,0 +1,152 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/eval/cluster"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// scored is a set of samples that evaluations score: test, seen or train.
+type scored struct {
+	set            Set
+	query, gallery *data.Part // gallery nil: the query's own samples
+	qfeed, gfeed   *feed
+	// q and g are the embeddings as last scored.
+	q, g *Embedded
+}
+
+// scoredSets lists the sets to score, without a way to read them yet.
+func scoredSets(sel *data.Selected, cfg *Config) []*scored {
+	sets := []*scored{{set: TestSet, query: sel.Query}}
+	if sel.Gallery != sel.Query {
+		sets[0].gallery = sel.Gallery
+	}
+	if sel.Seen != nil {
+		sets = append(sets, &scored{set: SeenSet, query: sel.Seen})
+	}
+	if n := cfg.Eval.Train; n != 0 {
+		sets = append(sets, &scored{set: TrainSet, query: spread(sel.Train, n)})
+	}
+	return sets
+}
+
+// newScored lists the sets to score.
+func newScored(sel *data.Selected, cfg *Config) ([]*scored, error) {
+	sets := scoredSets(sel, cfg)
+	for _, s := range sets {
+		var err error
+		if s.qfeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false); err != nil {
+			return nil, err
+		}
+		if s.gallery != nil {
+			if s.gfeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sets, nil
+}
+
+// spread takes n samples of a part at equal distances; all if n is negative or
+// not less than there are.
+func spread(p *data.Part, n int) *data.Part {
+	if n < 0 || n >= p.Len() {
+		return p
+	}
+	pos := make([]int, n)
+	for i := range pos {
+		pos[i] = i * p.Len() / n
+	}
+	return subset(p, pos)
+}
+
+// columns returns the label columns that can be scored and their names: the
+// fine one, and the training label where it says something else.
+func (s *scored) columns() (names []string, query, gallery [][]int64) {
+	names, query = []string{fineColumn}, [][]int64{s.query.Fine}
+	if s.gallery != nil {
+		gallery = [][]int64{s.gallery.Fine}
+	}
+	if !samePartition(s.query.Label, s.query.Fine) {
+		names, query = append(names, labelColumn), append(query, s.query.Label)
+		if s.gallery != nil {
+			gallery = append(gallery, s.gallery.Label)
+		}
+	}
+	return names, query, gallery
+}
+
+// samePartition reports whether two columns group the samples alike.
+func samePartition(a, b []int64) bool {
+	ab, ba := map[int64]int64{}, map[int64]int64{}
+	for i := range a {
+		if v, ok := ab[a[i]]; ok && v != b[i] {
+			return false
+		}
+		if v, ok := ba[b[i]]; ok && v != a[i] {
+			return false
+		}
+		ab[a[i]], ba[b[i]] = b[i], a[i]
+	}
+	return true
+}
+
+// embedAll computes the embeddings of a set and keeps them.
+func (s *scored) embedAll(ctx context.Context, net *nn.Net, batch int) (err error) {
+	if s.q, err = embed(ctx, net, s.qfeed, batch); err != nil || s.gallery == nil {
+		return err
+	}
+	s.g, err = embed(ctx, net, s.gfeed, batch)
+	return err
+}
+
+// score embeds a set and measures it.
+func (s *scored) score(ctx context.Context, net *nn.Net, cfg *Config, metrics map[string][]eval.Metric) ([]train.Metric,
+	error) {
+	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
+		return nil, err
+	}
+	names, qLabels, gLabels := s.columns()
+	set := func(e *Embedded, labels [][]int64) *eval.Set {
+		out := &eval.Set{X: e.X}
+		for _, l := range labels {
+			out.Labels = append(out.Labels, pick(l, e.Pos))
+		}
+		return out
+	}
+	var g *eval.Set
+	if s.g != nil {
+		g = set(s.g, gLabels)
+	}
+	distance, err := rank.ParseDistance(cfg.Eval.Distance)
+	if err != nil {
+		return nil, err
+	}
+	q := set(s.q, qLabels)
+	var out []train.Metric
+	for c, name := range names {
+		wanted := metrics[name]
+		one := eval.Set{X: q.X, Labels: q.Labels[c : c+1]}
+		var gallery *eval.Set
+		if g != nil {
+			gallery = &eval.Set{X: g.X, Labels: g.Labels[c : c+1]}
+		}
+		rep, err := eval.Evaluate(ctx, one, gallery, eval.Config{
+			Metrics: wanted, Columns: names[c : c+1], Distance: distance,
+			Clustering: cluster.Config{Seed: cfg.Train.Seed},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("evaluating the %s samples: %w", s.set, err)
+		}
+		for _, v := range rep.Columns[0].Values {
+			out = append(out, train.Metric{Set: s.set.String(), Column: name, Name: v.Metric.String(), Value: v.Value})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,135 @@
+package run
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Table is a file of numbers with a heading for each column, a row an epoch.
+type Table struct {
+	// Columns are the headings in order, Values the numbers under each; NaN where
+	// an epoch has none.
+	Columns []string
+	Values  map[string][]float64
+}
+
+// Last returns the last value of a column that is a number.
+func (t *Table) Last(column string) (float64, error) {
+	for _, v := range slices.Backward(t.Values[column]) {
+		if !math.IsNaN(v) {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("no epoch has a value of %q", column)
+}
+
+// Metrics lists the columns that hold scores, such as "test_recall@1".
+func (t *Table) Metrics() []string {
+	var out []string
+	for _, c := range t.Columns {
+		if strings.Contains(c, "_") && !strings.HasPrefix(c, "no_") {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func readTable(path string) (*Table, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := parseTable(budget.Reader(path, f))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// parseTable reads a CSV of numbers with a header. An empty field is NaN.
+func parseTable(r io.Reader) (*Table, error) {
+	rows := csv.NewReader(r)
+	head, err := rows.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty")
+	} else if err != nil {
+		return nil, err
+	}
+	t := &Table{Columns: slices.Clone(head), Values: make(map[string][]float64, len(head))}
+	for _, h := range t.Columns {
+		if _, dup := t.Values[h]; dup {
+			return nil, fmt.Errorf("column %q appears twice", h)
+		}
+		t.Values[h] = []float64{}
+	}
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		} else if err != nil {
+			return nil, err
+		}
+		for i, field := range row {
+			v := math.NaN()
+			if field != "" {
+				if v, err = strconv.ParseFloat(field, 64); err != nil {
+					line, _ := rows.FieldPos(i)
+					return nil, fmt.Errorf("line %d, column %q: %q is not a number", line, t.Columns[i], field)
+				}
+			}
+			t.Values[t.Columns[i]] = append(t.Values[t.Columns[i]], v)
+		}
+	}
+}
+
+// writeHistory writes metrics.csv: one line an epoch, and a column for every
+// metric that any epoch has. Values are exact; times are in timing.csv, so that
+// runs can be compared byte by byte.
+func writeHistory(w io.Writer, history []train.Epoch) error {
+	header := []string{"epoch", "steps", "lr", "loss", "gradient", "tuples", "active", "anchors", "no_positive",
+		"no_negative", "no_candidate", "fallbacks"}
+	fixed := len(header)
+	for _, e := range history {
+		for _, m := range e.Metrics {
+			if k := m.Key(); !slices.Contains(header[fixed:], k) {
+				header = append(header, k)
+			}
+		}
+	}
+	cw := csv.NewWriter(w)
+	if err := cw.Write(header); err != nil {
+		return err
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for _, e := range history {
+		n := float64(max(e.Steps, 1))
+		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Steps), number(e.LR), number(e.Loss / n),
+			number(e.Gradient / n)}
+		for _, v := range []int{e.Tuples, e.Active, e.Anchors, e.NoPositive, e.NoNegative, e.NoCandidate, e.Fallbacks} {
+			row = append(row, strconv.Itoa(v))
+		}
+		for _, k := range header[fixed:] {
+			text := ""
+			if v, err := e.Metric(k); err == nil {
+				text = number(v)
+			}
+			row = append(row, text)
+		}
+		if err := cw.Write(row); err != nil {
+			return err
+		}
+	}
+	cw.Flush()
+	return cw.Error()
+}

@@ -1,0 +1,330 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Options say where a run's files go and who observes it. The zero value writes
+// nothing to disk.
+type Options struct {
+	// Dir is the run folder, created if need be. For a new run it must be empty.
+	// The process that trains locks it, and any other gets a *lock.HeldError.
+	Dir string
+	// Free lets a new run that finds Dir in use create Dir-2, Dir-3 and so on
+	// instead; Setup.Dir and Result.Dir say which.
+	Free bool
+	// Resume continues from the checkpoint in Dir. A run that was stopped before
+	// its first checkpoint starts again, and one that has finished gets its files
+	// written again.
+	Resume bool
+	// Force lets a new run replace the one in Dir: the files that a run writes are
+	// removed, others are kept.
+	Force bool
+	// Own names files in Dir that belong to the caller and are to be left alone.
+	Own []string
+	// Home is the folder with the data sets known by name; see data.Home.
+	Home string
+	// Formats of files of features, beside those of package embedding.
+	Formats embedding.Formats
+	// Dataset, if set, is used instead of opening what the configuration names, and
+	// is not closed.
+	Dataset *data.Dataset
+	// Begin, if set, is told what is about to be trained.
+	Begin func(Setup)
+	// Observe, if set, hears how it goes; see train.Config.
+	Observe func(train.Event)
+
+	files atomic.Files // tests put faults into it
+}
+
+// Setup is what a run is about to do.
+type Setup struct {
+	Dir    string // the run folder
+	Config Config // resolved
+	// Imported says how pretrained weights fit the network; nil if there are none.
+	Imported *nn.ImportReport
+	// Memory is the planned memory of the run.
+	Memory MemoryPlan
+	// Notes are remarks about the run and its training samples that a user should
+	// see.
+	Notes []string
+}
+
+// Result is the outcome of a run.
+type Result struct {
+	Dir     string // the run folder
+	Config  Config // resolved
+	History []train.Epoch
+	Net     *nn.Net
+	// Embeddings of the test split's queries, and of the seen classes' test
+	// samples, as the run's last scores are of them.
+	Test, Seen *Embedded
+	// Params is the number of trained values; Wait the share of the training
+	// time that was spent waiting for data.
+	Params int
+	Wait   float64
+	Took   time.Duration
+	Notes  []string // see Setup
+	// LeftOut lists the files and samples that were not used.
+	LeftOut []data.LeftOut
+}
+
+// Last returns the last epoch's row.
+func (r *Result) Last() *train.Epoch { return &r.History[len(r.History)-1] }
+
+// Stopped is the error of a run that was interrupted and has written its
+// checkpoint. It wraps the context's.
+type Stopped struct {
+	Dir string
+	*train.Stopped
+}
+
+func (s *Stopped) Error() string {
+	return fmt.Sprintf("%v: %s; continue with --resume %s", s.Err, s.Where(), s.Dir)
+}
+
+// Where says how far the run has got.
+func (s *Stopped) Where() string { return s.Dir + " " + s.Stopped.Where() }
+
+// Train trains as cfg says. If ctx ends, the run stops after the current step,
+// writes its checkpoint and returns a *Stopped, so that it can be resumed. On any
+// other error the last good checkpoint is kept.
+func Train(ctx context.Context, cfg Config, opts Options) (*Result, error) {
+	t, err := newTrainer(ctx, cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	loop, err := t.start()
+	if err != nil {
+		return nil, err
+	}
+	res, err := loop.Run(ctx)
+	if err != nil {
+		return nil, t.failed(err)
+	}
+	return t.finish(ctx, res)
+}
+
+// start takes the run folder and brings the run to where it goes on.
+func (t *trainer) start() (*train.Trainer, error) {
+	c := t.loop()
+	if t.opts.Dir != "" {
+		if err := t.open(); err != nil {
+			return nil, t.folder.explain(err)
+		}
+		c.Store = t
+	}
+	if t.folder != nil && t.opts.Resume {
+		if err := t.resume(&c); err != nil {
+			return nil, err
+		}
+	}
+	loop, err := train.New(c)
+	if err != nil {
+		return nil, err
+	}
+	if t.folder != nil {
+		if err := t.writeConfig(c.From); err != nil {
+			return nil, err
+		}
+	}
+	t.began = time.Now()
+	if t.opts.Begin != nil {
+		t.opts.Begin(Setup{t.opts.Dir, t.cfg, t.imported, t.memory, t.notes})
+	}
+	return loop, nil
+}
+
+// loop describes the run to package train.
+func (t *trainer) loop() train.Config {
+	return train.Config{
+		Network: t.net, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
+		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs,
+		Eval: t.evaluate, Every: t.cfg.Eval.Every, Untrained: t.cfg.Eval.Keep, Between: t.cfg.Train.Checkpoint,
+		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
+		Warn:    func(s *train.Sums) string { return idle(s, &t.options) },
+		Observe: t.opts.Observe,
+	}
+}
+
+// Save keeps a checkpoint, and writes what it makes final. The times of an epoch
+// are written before the checkpoint that makes it count, as they cannot be had
+// again; its metrics after, as they can.
+func (t *trainer) Save(c *train.Checkpoint) error {
+	ended := c.Epoch > t.saved
+	if ended {
+		row := c.History[c.Epoch-1]
+		t.timing = append(t.timing, timing{row.Epoch, row.Took.Train, row.Took.Eval, row.Took.Samples})
+		if err := t.writeTiming(); err != nil {
+			return err
+		}
+	}
+	if err := t.writeCheckpoint(c); err != nil {
+		return err
+	}
+	if c.Trained {
+		if err := t.saveModel(); err != nil {
+			return err
+		}
+	}
+	if !ended {
+		return nil
+	}
+	t.saved = c.Epoch
+	return t.writeMetrics(c.History)
+}
+
+// evaluate scores all sets after an epoch.
+func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
+	metrics, err := t.cfg.metricsOf(last)
+	if err != nil {
+		return nil, err
+	}
+	var out []train.Metric
+	for _, s := range t.scored {
+		m, err := s.score(ctx, t.net, &t.cfg, metrics)
+		if err != nil {
+			return nil, t.unscored(epoch, err)
+		}
+		out = append(out, m...)
+		if t.cfg.Eval.Keep && t.folder != nil {
+			if err := t.folder.writeSnapshot(epoch, s.set, s.q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// unscored says what is left to do after an evaluation that failed.
+func (t *trainer) unscored(epoch int, err error) error {
+	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set "+
+		"eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
+}
+
+// failed completes an error that ended the loop.
+func (t *trainer) failed(err error) error {
+	if t.folder == nil {
+		return err
+	}
+	var stopped *train.Stopped
+	if errors.As(err, &stopped) {
+		return &Stopped{t.opts.Dir, stopped}
+	}
+	var step *train.StepError
+	if !errors.As(err, &step) {
+		return err
+	}
+	if _, e := os.Stat(t.folder.checkpointPath()); e != nil {
+		return err
+	}
+	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
+		"helps", err, t.folder.path(checkpointDir))
+}
+
+// finish writes the network and the embeddings of the sets that were scored.
+func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
+	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
+		Wait: t.feed.stats().WaitShare(), Notes: t.notes}
+	for _, p := range t.net.Params() {
+		if p.Grad != nil {
+			res.Params += len(p.Value)
+		}
+	}
+	if !t.modelSaved { // resumed after the last epoch
+		if err := t.saveModel(); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range t.scored {
+		if s.q == nil { // resumed after the last epoch
+			if err := s.embedAll(ctx, t.net, t.cfg.Eval.Batch); err != nil {
+				return nil, t.stoppedAfter(err)
+			}
+		}
+		switch s.set {
+		case TestSet:
+			res.Test = s.q
+		case SeenSet:
+			res.Seen = s.q
+		}
+		if t.folder == nil {
+			continue
+		}
+		if err := t.folder.writeEmbeddings(s.set.prefix(), s.q); err != nil {
+			return nil, err
+		}
+		if s.g != nil {
+			if err := t.folder.writeEmbeddings(GallerySet.prefix(), s.g); err != nil {
+				return nil, err
+			}
+		}
+	}
+	res.LeftOut = t.leftOut()
+	return res, nil
+}
+
+// stoppedAfter is the error of a run that was interrupted when all was trained.
+func (t *trainer) stoppedAfter(err error) error {
+	if t.folder == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	n := t.cfg.Train.Epochs
+	return &Stopped{t.opts.Dir, &train.Stopped{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
+}
+
+// leftOut tells of the files that are no samples, and of the samples that
+// neither training nor an evaluation could read.
+func (t *trainer) leftOut() []data.LeftOut {
+	stats := []data.Stats{t.feed.stats()}
+	for _, s := range t.scored {
+		stats = append(stats, s.qfeed.stats())
+		if s.gfeed != nil {
+			stats = append(stats, s.gfeed.stats())
+		}
+	}
+	return t.sel.Train.Data.Unread(stats...)
+}
+
+// saveModel writes the network, with how its input is prepared among the
+// description's remarks.
+func (t *trainer) saveModel() error {
+	t.net.Spec().Meta = map[string]string{
+		"pixels": t.cfg.Data.Pixels, "channels": strconv.Itoa(t.cfg.Data.Channels),
+		"loss": fmt.Sprint(t.cfg.Loss["name"]),
+	}
+	t.modelSaved = true
+	if t.folder == nil {
+		return nil
+	}
+	return t.net.SaveWith(t.folder.write)
+}
+
+func (t *trainer) writeCheckpoint(c *train.Checkpoint) error {
+	return t.folder.write(filepath.Join(checkpointDir, checkpointFile), c.Write)
+}
+
+func (t *trainer) writeMetrics(history []train.Epoch) error {
+	return t.folder.write(metricsFile, func(w io.Writer) error { return writeHistory(w, history) })
+}
+
+func (t *trainer) writeTiming() error {
+	return t.folder.write(timingFile, func(w io.Writer) error { return writeTiming(w, t.timing) })
+}

@@ -1,0 +1,109 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+)
+
+// Best keeps the network of the epoch with the highest score, in the place of the
+// last one's, and ends a run that has ceased to get better. The zero value does
+// neither.
+type Best struct {
+	// Metric is the key of the score, such as "val_recall@1", among those of
+	// Config.Eval; "": off. Of equal scores the first counts. Choose it on samples
+	// that the reported scores are not about.
+	Metric string
+	// Patience ends the run after so many evaluations in a row without a higher
+	// score; 0: never.
+	Patience int
+}
+
+func (b Best) on() bool { return b.Metric != "" }
+
+// bestPrefix starts the names of the tensors of the best epoch.
+const bestPrefix = "best."
+
+// judge compares an epoch's score with the best so far.
+func (t *Trainer) judge(row *Epoch) error {
+	if !t.cfg.Best.on() {
+		return nil
+	}
+	v, err := row.Metric(t.cfg.Best.Metric)
+	if err != nil {
+		return fmt.Errorf("keeping the best epoch: %w", err)
+	}
+	if k := t.state.Best; k != nil && !(v > k.Value) {
+		t.state.Best = &Kept{k.Metric, k.Epoch, k.Value, k.Since + 1}
+		return nil
+	}
+	t.state.Best = &Kept{Metric: t.cfg.Best.Metric, Epoch: row.Epoch, Value: v}
+	t.best = tensors(bestPrefix, t.cfg.Network, t.cfg.Objective)
+	return nil
+}
+
+// exhausted tells whether patience is at its end.
+func (t *Trainer) exhausted() bool {
+	b, k := t.cfg.Best, t.state.Best
+	return b.on() && b.Patience > 0 && k != nil && k.Since >= b.Patience
+}
+
+// settle gives the network the weights of the best epoch, and scores them as the
+// last of the run. The checkpoint keeps those of the last epoch beside them, so
+// that the run can be made longer.
+func (t *Trainer) settle(ctx context.Context) error {
+	if !t.cfg.Best.on() {
+		return nil
+	}
+	if t.state.Best == nil {
+		return fmt.Errorf("no epoch was compared by %s: it was not asked for while the run was trained",
+			t.cfg.Best.Metric)
+	}
+	net, obj := t.cfg.Network, t.cfg.Objective
+	t.latest = tensors("", net, obj)
+	if err := setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, net, obj); err != nil {
+		return err
+	}
+	if t.state.Final != nil {
+		return nil
+	}
+	if err := t.save(true); err != nil {
+		return err
+	}
+	var err error
+	if t.state.Final, err = t.score(ctx, t.state.Best.Epoch, true); err != nil {
+		return err
+	}
+	return t.save(false)
+}
+
+// restoreBest takes the best epoch's tensors from a checkpoint. Another metric
+// than the checkpoint's begins to look for the best anew.
+func (t *Trainer) restoreBest(c *Checkpoint) error {
+	t.best = nil
+	if c.Best == nil || c.Best.Metric != t.cfg.Best.Metric {
+		t.state.Best, t.state.Final = nil, nil
+		return nil
+	}
+	for _, x := range c.file.Tensors {
+		if strings.HasPrefix(x.Name, bestPrefix) {
+			t.best = append(t.best, x)
+		}
+	}
+	if c.Best.Epoch < 1 || c.Best.Epoch > c.Epoch || c.Best.Since < 0 {
+		return fmt.Errorf("state: the best epoch is %d of %d, %d evaluations ago", c.Best.Epoch, c.Epoch, c.Best.Since)
+	}
+	// They are as many as the network's and the loss's, and fit where those do.
+	for _, x := range tensors(bestPrefix, t.cfg.Network, t.cfg.Objective) {
+		n, err := safetensors.Count(x.Shape)
+		if err != nil {
+			return err
+		}
+		if _, err := valuesOf(c.file, x.Name, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/sample"
+)
+
+// A checkpoint is one safetensors file. Its tensors are the network's parameters
+// and running statistics ("network."), the loss's parameters ("loss."), the
+// optimizer's moments ("optimizer.") and, where the best epoch is kept, the
+// first two as they were after it ("best.network.", "best.loss."); its metadata
+// hold the rest:
+//
+//	format    "kindred checkpoint"
+//	version   "1"
+//	state     JSON of Checkpoint
+//	optimizer JSON of the optimizer's own metadata
+//	crc32c    Castagnoli checksum of all tensors' bytes in order
+//	crc32c_state  of the texts of state and optimizer; older files have none
+const (
+	checkpointFormat  = "kindred checkpoint"
+	checkpointVersion = "1"
+)
+
+// Checkpoint is what a run needs to go on as if it had never stopped. Its tensors
+// are not shown.
+type Checkpoint struct {
+	Origin
+	Epoch   int     `json:"epoch"`   // epochs completed
+	Step    int     `json:"step"`    // batches done of the epoch under way
+	Sums    Sums    `json:"sums"`    // of the epoch under way
+	History []Epoch `json:"history"` // of the epochs completed
+
+	Rate      float64         `json:"rate"`    // of the last step
+	Sampler   sample.State    `json:"sampler"` // at the start of the epoch under way
+	Objective objective.State `json:"objective"`
+	Network   uint64          `json:"network"` // training passes so far
+
+	Best *Kept `json:"best,omitempty"` // with Config.Best
+	// Final holds the scores of the network that the run ended with, with
+	// Config.Best.
+	Final []Metric `json:"final,omitempty"`
+
+	// Name is where it comes from, for messages. It is not written.
+	Name string `json:"-"`
+	// Trained says, in one checkpoint of a run, that the network is now what the
+	// run ends with, though it may still have to be scored. It is not written.
+	Trained bool `json:"-"`
+
+	file *safetensors.File
+}
+
+// Origin says what a run was made from. Run copies it into checkpoints for those
+// who keep them, and does not read it.
+type Origin struct {
+	Data     string `json:"data"`               // fingerprint of the training samples
+	Settings string `json:"settings,omitempty"` // the configuration
+	// Earlier is the configuration before it was changed, until it is certain that
+	// nobody reads it any more.
+	Earlier string `json:"settings_before,omitempty"`
+}
+
+// Kept says which epoch's network is the best so far.
+type Kept struct {
+	Metric string  `json:"metric"`
+	Epoch  int     `json:"epoch"`
+	Value  float64 `json:"value"` // its score
+	Since  int     `json:"since"` // evaluations after it
+}
+
+// Store keeps checkpoints.
+type Store interface {
+	// Save keeps c in the place of the one before. What it calls later does not
+	// change c.
+	Save(c *Checkpoint) error
+}
+
+func castagnoli(sum uint32, data []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), data)
+}
+
+func checksum(tensors []safetensors.Tensor) string {
+	var sum uint32
+	for _, t := range tensors {
+		sum = castagnoli(sum, t.Data)
+	}
+	return fmt.Sprintf("%08x", sum)
+}
+
+func stateChecksum(f *safetensors.File) string {
+	return fmt.Sprintf("%08x", castagnoli(0, []byte(f.Meta["state"]+f.Meta["optimizer"])))
+}
+
+// Write writes the checkpoint as a safetensors file.
+func (c *Checkpoint) Write(w io.Writer) error {
+	if c.file == nil {
+		return errors.New("train: a checkpoint without tensors: only Run makes them and ReadCheckpoint reads them")
+	}
+	state, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	c.file.Meta["state"] = string(state)
+	c.file.Meta["crc32c_state"] = stateChecksum(c.file)
+	return c.file.Write(w)
+}
+
+// ReadCheckpoint reads what Write wrote. A file that is damaged, or of another
+// format, is an error.
+func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
+	data, err := io.ReadAll(budget.Reader("a checkpoint", r))
+	if err != nil {
+		return nil, err
+	}
+	f, err := safetensors.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return parseCheckpoint(f)
+}
+
+func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
+	switch {
+	case f.Meta["format"] != checkpointFormat:
+		return nil, errors.New("not a checkpoint of kindred")
+	case f.Meta["version"] != checkpointVersion:
+		return nil, fmt.Errorf("a checkpoint of version %q; this program reads version %s", f.Meta["version"],
+			checkpointVersion)
+	case f.Meta["crc32c"] != checksum(f.Tensors):
+		return nil, errors.New("the checksum does not match: the file is damaged")
+	}
+	if sum, ok := f.Meta["crc32c_state"]; ok && sum != stateChecksum(f) {
+		return nil, errors.New("the checksum of the state does not match: the file is damaged")
+	}
+	c := &Checkpoint{file: f}
+	if err := json.Unmarshal([]byte(f.Meta["state"]), c); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	return c, nil
+}
+
+// tensors copies a run's parameters, for a checkpoint.
+func tensors(prefix string, net Network, o Objective) []safetensors.Tensor {
+	var out []safetensors.Tensor
+	for _, p := range net.Params() {
+		v := make([]float32, len(p.Value))
+		p.ToTorch(v)
+		out = append(out, safetensors.Float32(prefix+"network."+p.Name, p.Shape, v))
+	}
+	for _, p := range o.Params() {
+		out = append(out, safetensors.Float32(prefix+lossPrefix+p.Name, p.Shape, p.Value))
+	}
+	return out
+}
+
+// setTensors sets a run's parameters from those of a checkpoint.
+func setTensors(f *safetensors.File, prefix string, net Network, o Objective) error {
+	set := func(name string, n int, to func([]float32)) error {
+		v, err := valuesOf(f, prefix+name, n)
+		if err != nil {
+			return err
+		}
+		to(v)
+		return nil
+	}
+	for _, p := range net.Params() {
+		if err := set("network."+p.Name, len(p.Value), p.FromTorch); err != nil {
+			return err
+		}
+	}
+	for _, p := range o.Params() {
+		if err := set(lossPrefix+p.Name, len(p.Value), func(v []float32) { copy(p.Value, v) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func valuesOf(f *safetensors.File, name string, n int) ([]float32, error) {
+	x := f.Tensor(name)
+	if x == nil {
+		return nil, fmt.Errorf("no tensor %s: the network is not the checkpoint's", name)
+	}
+	v, err := x.Float32s()
+	if err != nil {
+		return nil, err
+	}
+	if len(v) != n {
+		return nil, fmt.Errorf("tensor %s has %d values, the network's has %d", name, len(v), n)
+	}
+	return v, nil
+}
+
+// optimizerState is the part of a checkpoint's file that is the optimizer's.
+func optimizerState(f *safetensors.File) (*safetensors.File, error) {
+	out := &safetensors.File{}
+	for _, x := range f.Tensors {
+		if name, ok := strings.CutPrefix(x.Name, "optimizer."); ok {
+			x.Name = name
+			out.Tensors = append(out.Tensors, x)
+		}
+	}
+	if err := json.Unmarshal([]byte(f.Meta["optimizer"]), &out.Meta); err != nil {
+		return nil, fmt.Errorf("optimizer: %w", err)
+	}
+	return out, nil
+}
+
+// checkpoint returns the run as it stands.
+func (t *Trainer) checkpoint() (*Checkpoint, error) {
+	c := t.state
+	c.Origin = t.cfg.Origin
+	c.Objective = t.cfg.Objective.State()
+	if n, ok := t.cfg.Network.(counter); ok {
+		c.Network = n.Step()
+	}
+	f := &safetensors.File{Tensors: t.latest}
+	if t.latest == nil {
+		f.Tensors = tensors("", t.cfg.Network, t.cfg.Objective)
+	}
+	o := t.cfg.Optimizer.State()
+	for _, x := range o.Tensors {
+		x.Name = "optimizer." + x.Name
+		f.Tensors = append(f.Tensors[:len(f.Tensors):len(f.Tensors)], x)
+	}
+	f.Tensors = append(f.Tensors[:len(f.Tensors):len(f.Tensors)], t.best...)
+	meta, err := json.Marshal(o.Meta)
+	if err != nil {
+		return nil, err
+	}
+	f.Meta = map[string]string{"format": checkpointFormat, "version": checkpointVersion, "optimizer": string(meta),
+		"crc32c": checksum(f.Tensors)}
+	c.file = f
+	return &c, nil
+}
+
+// save keeps the run as it stands. trained says that the network has the weights
+// that it ends with.
+func (t *Trainer) save(trained bool) error {
+	if t.cfg.Store == nil {
+		return nil
+	}
+	c, err := t.checkpoint()
+	if err != nil {
+		return err
+	}
+	c.Trained = trained
+	return t.cfg.Store.Save(c)
+}
+
+// restore takes the run to where a checkpoint has it.
+func (t *Trainer) restore(c *Checkpoint) error {
+	if c.file == nil {
+		return errors.New("a checkpoint without tensors")
+	}
+	steps := t.cfg.Sampler.Batches()
+	if c.Step < 0 || c.Step > steps || c.Epoch < 0 || len(c.History) != c.Epoch {
+		return fmt.Errorf("state: epoch %d, step %d, %d rows of history", c.Epoch, c.Step, len(c.History))
+	}
+	if c.Epoch > t.cfg.Epochs {
+		return fmt.Errorf("%d epochs are done, more than the %d asked for", c.Epoch, t.cfg.Epochs)
+	}
+	net, obj := t.cfg.Network, t.cfg.Objective
+	if err := setTensors(c.file, "", net, obj); err != nil {
+		return err
+	}
+	o, err := optimizerState(c.file)
+	if err != nil {
+		return err
+	}
+	if err := t.cfg.Optimizer.SetState(o); err != nil {
+		return fmt.Errorf("optimizer: %w", err)
+	}
+	if err := t.cfg.Sampler.Restore(c.Sampler); err != nil {
+		return err
+	}
+	for _, m := range c.Objective.Memory {
+		if len(m.IDs) != len(m.Labels) && t.cfg.IDs != nil {
+			return errors.New("its cross-batch memory, written by an earlier version, does not say which samples it " +
+				"holds; start the run anew")
+		}
+	}
+	if err := obj.Restore(c.Objective); err != nil {
+		return err
+	}
+	if n, ok := net.(counter); ok {
+		n.SetStep(c.Network)
+	}
+	t.state = *c
+	t.state.file = nil
+	return t.restoreBest(c)
+}

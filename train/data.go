@@ -1,0 +1,124 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Data gives samples by their positions, 0, 1, 2...; Images and Rows are two.
+type Data interface {
+	// Epoch gives the batches, lists of positions, in order. What it changes at
+	// random follows from epoch. An error is the last thing it gives; it gives
+	// ctx's once ctx has ended. A batch is valid until the next one.
+	Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[Batch, error]
+}
+
+// Batch holds the values of samples.
+type Batch struct {
+	X   []float32 // of one sample after the other
+	Pos []int     // their positions; those asked for, but for what could not be read
+}
+
+// Images gives the samples of a loader's part as the loader prepares them.
+func Images(l *data.Loader) Data { return images{l} }
+
+type images struct{ l *data.Loader }
+
+func (d images) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
+		st := d.l.Epoch(ctx, epoch, batches)
+		defer st.Close()
+		for {
+			b, err := st.Next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(Batch{}, err)
+				return
+			case !yield(Batch{b.Pixels, b.Pos}, nil):
+				return
+			}
+		}
+	}
+}
+
+// Rows gives rows of a matrix: ready features, as samples of 1 x 1 x X.Cols.
+type Rows struct {
+	X *mat.Dense
+	// Index holds the row of each position; nil: position i is row i.
+	Index []int
+}
+
+// Epoch gathers the rows of each batch into memory that is reused.
+func (r Rows) Epoch(ctx context.Context, _ int, batches [][]int) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
+		var b Batch
+		for _, pos := range batches {
+			if err := ctx.Err(); err != nil {
+				yield(Batch{}, err)
+				return
+			}
+			b.X, b.Pos = b.X[:0], pos
+			for _, i := range pos {
+				if r.Index != nil {
+					i = r.Index[i]
+				}
+				b.X = append(b.X, r.X.Row(i)...)
+			}
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// embedAtATime is how many samples Embed takes at a time unless told.
+const embedAtATime = 256
+
+// Embed computes the embeddings of positions 0 to n-1 of d in evaluation mode,
+// size samples at a time (0: 256). Row i of x is that of position pos[i]; what d
+// leaves out as unreadable has no row.
+func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense, pos []int, err error) {
+	if size <= 0 {
+		size = embedAtATime
+	}
+	x = mat.New(n, net.Dim())
+	for b, err := range d.Epoch(ctx, 0, consecutive(n, size)) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(b.Pos) == 0 {
+			continue
+		}
+		e := net.Infer(b.X, len(b.Pos))
+		if e.Rows != len(b.Pos) || e.Cols != x.Cols || len(pos)+e.Rows > n {
+			return nil, nil, fmt.Errorf("train: %d x %d embeddings of %d samples of %d, of length %d", e.Rows, e.Cols,
+				len(b.Pos), n, x.Cols)
+		}
+		for i := range e.Rows {
+			copy(x.Row(len(pos)+i), e.Row(i))
+		}
+		pos = append(pos, b.Pos...)
+	}
+	return x.RowRange(0, len(pos)), pos, nil
+}
+
+// consecutive cuts 0..n-1 into batches.
+func consecutive(n, size int) [][]int {
+	var out [][]int
+	for at := 0; at < n; at += size {
+		b := make([]int, min(size, n-at))
+		for i := range b {
+			b[i] = at + i
+		}
+		out = append(out, b)
+	}
+	return out
+}

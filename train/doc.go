@@ -1,0 +1,28 @@
+// Package train is the loop that turns batches into a trained network.
+//
+// In: a Network, Data that gives samples by position, their labels, a Sampler
+// that says which positions make a batch, an Objective and an optimizer. Out:
+// the network, trained, and a row of numbers for every epoch.
+//
+//	sampler -> data -> network -> objective -> gradient -> step -> evaluation
+//
+// Each of them is an interface that a few lines satisfy, so that a network, a
+// data set, a sampler or a loss of one's own fits in; *nn.Net, *data.Loader by
+// way of Images, sample.Balanced and *objective.Objective are those of this
+// module. docs/extending.md shows it.
+//
+//	net, err := nn.New(spec, nn.Options{Seed: 1})
+//	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
+//	draw, err := sample.New(labels, sample.Config{Seed: 1})
+//	opt, err := optim.New(optim.Config{}, train.Params(net, obj))
+//	res, err := train.Run(ctx, train.Config{
+//		Network: net, Data: train.Rows{X: x}, Labels: labels,
+//		Sampler: draw, Objective: obj, Optimizer: opt, Epochs: 10,
+//	})
+//	e, _, err := train.Embed(ctx, net, train.Rows{X: test}, test.Rows, 0)
+//
+// A run is a function of what goes in: the same seeds give the same bits on any
+// number of cores, and a run that was stopped and goes on from its last
+// Checkpoint gives the same bits as one that was not. Package run does all this
+// from a configuration, into a folder.
+package train

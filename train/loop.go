@@ -1,0 +1,200 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// loop runs the epochs that are left.
+func (t *Trainer) loop(ctx context.Context) error {
+	if t.cfg.Untrained && t.cfg.Eval != nil && t.state.Epoch == 0 && t.state.Step == 0 {
+		if _, err := t.cfg.Eval(ctx, 0, false); err != nil {
+			return t.stopped(err)
+		}
+	}
+	for t.state.Epoch < t.cfg.Epochs && !t.exhausted() {
+		t.state.Final = nil
+		start, before := time.Now(), t.samples
+		if err := t.epoch(ctx); err != nil {
+			return err
+		}
+		trained := time.Now()
+		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate}
+		if t.cfg.Warn != nil {
+			row.Warning = t.cfg.Warn(&row.Sums)
+		}
+		last := row.Epoch == t.cfg.Epochs && !t.cfg.Best.on()
+		due := t.cfg.Eval != nil && (row.Epoch == t.cfg.Epochs || row.Epoch%t.cfg.Every == 0)
+		if due {
+			// What was trained outlives scores that cannot be had.
+			if err := t.save(last); err != nil {
+				return err
+			}
+			var err error
+			if row.Metrics, err = t.score(ctx, row.Epoch, last); err != nil {
+				return err
+			}
+			if err := t.judge(&row); err != nil {
+				return err
+			}
+		}
+		row.Took = Took{trained.Sub(start), time.Since(trained), t.samples - before}
+		t.state.History = append(t.state.History, row)
+		t.state.Epoch++
+		t.state.Step, t.state.Sums = 0, Sums{}
+		t.state.Sampler = t.cfg.Sampler.State()
+		if err := t.save(last && !due); err != nil {
+			return err
+		}
+		t.observe(Event{Stage: EpochEnd, Row: &row})
+	}
+	return nil
+}
+
+// score evaluates the network. An interruption keeps a checkpoint.
+func (t *Trainer) score(ctx context.Context, epoch int, last bool) ([]Metric, error) {
+	t.observe(Event{Stage: Scoring})
+	m, err := t.cfg.Eval(ctx, epoch, last)
+	if err != nil {
+		return nil, t.stopped(err)
+	}
+	for _, x := range m {
+		if math.IsNaN(x.Value) || math.IsInf(x.Value, 0) { // which no checkpoint can hold
+			return nil, fmt.Errorf("the score %s after epoch %d is %v", x.Key(), epoch, x.Value)
+		}
+	}
+	return m, nil
+}
+
+// stopped completes an error that ended the run: an interruption keeps a
+// checkpoint first.
+func (t *Trainer) stopped(err error) error {
+	if !interrupted(err) {
+		return err
+	}
+	if e := t.save(false); e != nil {
+		return errors.Join(err, e)
+	}
+	return &Stopped{t.state.Epoch + 1, t.cfg.Epochs, t.state.Step, t.cfg.Sampler.Batches(), err}
+}
+
+// epoch runs the steps that are left of the epoch under way.
+func (t *Trainer) epoch(ctx context.Context) error {
+	batches := t.cfg.Sampler.Epoch()
+	if t.state.Step == len(batches) {
+		return nil
+	}
+	for b, err := range t.cfg.Data.Epoch(ctx, t.state.Epoch, batches[t.state.Step:]) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return t.stopped(err)
+		}
+		r, err := t.step(b)
+		if err != nil {
+			return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
+		}
+		t.state.Step++
+		t.samples += len(b.Pos)
+		t.observe(Event{Stage: Stepped, Result: r})
+		if t.state.Step == len(batches) {
+			return nil
+		}
+		if every := t.cfg.Between; every > 0 && t.state.Step%every == 0 {
+			if err := t.save(false); err != nil {
+				return err
+			}
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return t.stopped(err)
+	}
+	return fmt.Errorf("epoch %d: the data ended after %d of %d batches", t.state.Epoch+1, t.state.Step, len(batches))
+}
+
+// step makes one training step on a batch.
+func (t *Trainer) step(b Batch) (objective.Result, error) {
+	n := len(b.Pos)
+	if n == 0 {
+		return objective.Result{}, errors.New("none of the batch's samples could be read")
+	}
+	if err := t.label(b.Pos); err != nil {
+		return objective.Result{}, err
+	}
+	net := t.cfg.Network
+	e := net.Forward(b.X, n)
+	if e.Rows != n {
+		return objective.Result{}, fmt.Errorf("the network made %d embeddings of %d samples", e.Rows, n)
+	}
+	if t.grad == nil || t.grad.Rows != e.Rows {
+		t.grad = mat.New(e.Rows, e.Cols)
+	}
+	// A step is taken whole: what an interrupted run keeps must be between two.
+	r, err := t.cfg.Objective.Step(context.Background(), e, t.batch, t.grad)
+	if err != nil {
+		if d, ok := net.(diagnoser); ok {
+			if d := d.Diagnose(b.X, n); d != nil {
+				err = fmt.Errorf("%w (%w)", err, d)
+			}
+		}
+		return r, err
+	}
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		return r, fmt.Errorf("the loss is %v", r.Value)
+	}
+	net.Backward(t.grad)
+	s := t.cfg.Optimizer.Step()
+	if math.IsNaN(s.GradNorm) || math.IsInf(s.GradNorm, 0) {
+		return r, fmt.Errorf("the gradient is not finite, first in %s", t.badGradient())
+	}
+	t.state.Rate = s.Rate
+	t.state.Sums.add(n, r, s.GradNorm)
+	return r, nil
+}
+
+// label fills in what the samples of the batch under way are.
+func (t *Trainer) label(pos []int) error {
+	b := &t.batch
+	b.Labels, b.IDs = b.Labels[:0], b.IDs[:0]
+	for _, i := range pos {
+		if i < 0 || i >= len(t.cfg.Labels) {
+			return fmt.Errorf("a sample at position %d, and labels of %d", i, len(t.cfg.Labels))
+		}
+		b.Labels = append(b.Labels, t.cfg.Labels[i])
+		if t.cfg.IDs != nil {
+			b.IDs = append(b.IDs, t.cfg.IDs[i])
+		}
+	}
+	if t.cfg.IDs == nil {
+		b.IDs = nil
+	}
+	return nil
+}
+
+// badGradient names the layer, nearest to the loss, whose gradient holds a value
+// that is not finite.
+func (t *Trainer) badGradient() string {
+	for _, p := range slices.Backward(t.cfg.Network.Params()) {
+		for _, g := range p.Grad {
+			if g-g != 0 {
+				return "layer " + p.Name
+			}
+		}
+	}
+	for _, p := range t.cfg.Objective.Params() {
+		for _, g := range p.Grad {
+			if g-g != 0 {
+				return "the loss's parameter " + p.Name
+			}
+		}
+	}
+	return "the sum of its squares"
+}

@@ -1,0 +1,120 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// Event tells an observer how far a run has got.
+type Event struct {
+	Stage         Stage
+	Epoch, Epochs int // the epoch under way, from 1
+	Step, Steps   int // of the epoch
+	Samples       int // that this process has trained on
+	Elapsed       time.Duration
+	Result        objective.Result // of the last step, with Stage Stepped
+	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
+	// Best is the epoch whose network is kept so far, with Config.Best; 0: none.
+	Best int
+}
+
+// Stage is what a run has just done. It reads and writes its name.
+type Stage int
+
+// The stages.
+const (
+	Started  Stage = iota // everything is set up
+	Stepped               // one step
+	Scoring               // an evaluation begins
+	EpochEnd              // an epoch ended, evaluated or not
+	// Stopping: the context has ended, and the run ends after what it is doing. It
+	// is told at once, from another goroutine than the others.
+	Stopping
+)
+
+var stages = [...]string{Started: "started", Stepped: "stepped", Scoring: "scoring", EpochEnd: "epoch end",
+	Stopping: "stopping"}
+
+// String returns the stage's name.
+func (s Stage) String() string {
+	if s < 0 || int(s) >= len(stages) {
+		return fmt.Sprintf("Stage(%d)", int(s))
+	}
+	return stages[s]
+}
+
+// MarshalText returns the stage's name.
+func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText sets the stage by name.
+func (s *Stage) UnmarshalText(text []byte) error {
+	for i, name := range stages {
+		if name == string(text) {
+			*s = Stage(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("train: unknown stage %q; there are %s", text, strings.Join(stages[:], ", "))
+}
+
+// observer calls an observing function, one call at a time, and not after the run
+// has ended.
+type observer struct {
+	mu       sync.Mutex
+	f        func(Event)
+	last     Event
+	began    time.Time
+	stopping bool
+	closed   bool
+}
+
+// tell passes an event on.
+func (o *observer) tell(e Event) {
+	if o.f == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = e
+	o.call(e)
+}
+
+func (o *observer) call(e Event) {
+	e.Elapsed = time.Since(o.began)
+	o.f(e)
+}
+
+// watch tells of the end of ctx as soon as it comes, until close is called.
+func (o *observer) watch(ctx context.Context) (close func()) {
+	if o.f == nil {
+		return func() {}
+	}
+	unwatch := context.AfterFunc(ctx, o.stop)
+	return func() {
+		unwatch()
+		if ctx.Err() != nil {
+			o.stop() // no run that was stopped ends without having said so
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.closed = true
+	}
+}
+
+// stop tells, once, that the run is to stop where it has got to.
+func (o *observer) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stopping || o.closed {
+		return
+	}
+	o.stopping = true
+	e := o.last
+	e.Stage, e.Result, e.Row = Stopping, objective.Result{}, nil
+	o.call(e)
+}

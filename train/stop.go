@@ -1,0 +1,46 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Stopped is the error of a run whose context ended and that has kept its
+// checkpoint. It wraps the context's.
+type Stopped struct {
+	// Step of Steps of the epoch under way, from 1; after the last epoch it is
+	// one more than Epochs.
+	Epoch, Epochs, Step, Steps int
+	Err                        error
+}
+
+func (s *Stopped) Error() string { return fmt.Sprintf("%v: %s", s.Err, s.Where()) }
+
+// Where says how far the run has got.
+func (s *Stopped) Where() string {
+	if s.Epoch > s.Epochs {
+		return "stopped after its last epoch"
+	}
+	return fmt.Sprintf("stopped in epoch %d after step %d of %d", s.Epoch, s.Step, s.Steps)
+}
+
+func (s *Stopped) Unwrap() error { return s.Err }
+
+// StepError is the error of a step that could not be taken: the loss or a
+// gradient is not finite, or the batch cannot be learnt from. What the steps
+// before it did is in the last checkpoint.
+type StepError struct {
+	Epoch, Step int // from 1
+	Err         error
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("epoch %d, step %d: %v", e.Epoch, e.Step, e.Err)
+}
+
+func (e *StepError) Unwrap() error { return e.Err }
+
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,168 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// Config says what to train, on what and for how long. Network, Data, Labels,
+// Sampler, Objective, Optimizer and Epochs are needed.
+type Config struct {
+	Network   Network
+	Data      Data
+	Sampler   Sampler
+	Objective Objective
+	// Optimizer moves what Params lists of Network and Objective.
+	Optimizer *optim.Optimizer
+
+	// Labels holds the label of every position of Data, as Objective is to see it;
+	// IDs which positions are the same sample, nil: none. See objective.Batch.
+	Labels, IDs []int64
+
+	Epochs int
+
+	// Eval, if set, scores the network after an epoch. last says that these are the
+	// scores that the run ends with.
+	Eval func(ctx context.Context, epoch int, last bool) ([]Metric, error)
+	// Every is after how many epochs to score; default 1. The last one is scored
+	// in any case. Untrained scores also before the first step, as epoch 0, which
+	// has no row: it is for what Eval itself keeps.
+	Every     int
+	Untrained bool
+	// Best keeps the best epoch's network; the zero value the last one's.
+	Best Best
+
+	// Store, if set, is given a checkpoint after the steps of every epoch that is
+	// scored, after every epoch, when the context has ended, and every Between
+	// steps (0: not).
+	Store   Store
+	Between int
+	// From, if set, is the checkpoint to go on from. Everything else must be as it
+	// was when it was made, but for Epochs, which may grow.
+	From *Checkpoint
+	// Origin is what checkpoints say they come from.
+	Origin Origin
+
+	// Warn, if set, says what is amiss with an epoch that came to the given sums;
+	// "": nothing.
+	Warn func(*Sums) string
+	// Observe, if set, hears how the run is doing, one call at a time.
+	Observe func(Event)
+}
+
+// Result is the outcome of a run. The network itself is the one that was given.
+type Result struct {
+	History []Epoch
+	// Epoch is the one whose weights the network has: the last one, or the best
+	// with Config.Best. Metrics are its scores.
+	Epoch   int
+	Metrics []Metric
+}
+
+// Trainer is a run that is set up. It is used once.
+type Trainer struct {
+	cfg      Config
+	state    Checkpoint
+	observer observer
+
+	samples int // trained on by this process
+	grad    *mat.Dense
+	batch   objective.Batch
+
+	best   []safetensors.Tensor // of the best epoch, under bestPrefix
+	latest []safetensors.Tensor // of the last epoch, once the network is the best one's
+}
+
+// Run trains c.Network: New, then Trainer.Run.
+func Run(ctx context.Context, c Config) (*Result, error) {
+	t, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return t.Run(ctx)
+}
+
+// New checks that nothing is missing, and takes the network and all else to where
+// c.From has them, if it is set.
+func New(c Config) (*Trainer, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	c.Every = max(c.Every, 1)
+	t := &Trainer{cfg: c}
+	if c.From != nil {
+		if err := t.restore(c.From); err != nil {
+			return nil, fmt.Errorf("%s: %w", cmp.Or(c.From.Name, "the checkpoint"), err)
+		}
+	}
+	return t, nil
+}
+
+// Run trains the network. If ctx ends, it stops after the step under way, lets
+// Store keep a checkpoint and returns a *Stopped, from which the run can go on. Of
+// a step that fails the error is a *StepError; the checkpoint before it stays.
+func (t *Trainer) Run(ctx context.Context) (*Result, error) {
+	t.observer = observer{f: t.cfg.Observe, began: time.Now()}
+	defer t.observer.watch(ctx)()
+	t.observe(Event{Stage: Started})
+	if err := t.loop(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.settle(ctx); err != nil {
+		return nil, err
+	}
+	return t.result(), nil
+}
+
+// check names what is missing.
+func (c *Config) check() error {
+	for _, p := range []struct {
+		missing bool
+		what    string
+	}{
+		{c.Network == nil, "Network"}, {c.Data == nil, "Data"}, {c.Sampler == nil, "Sampler"},
+		{c.Objective == nil, "Objective"}, {c.Optimizer == nil, "Optimizer"}, {c.Labels == nil, "Labels"},
+		{c.Best.on() && c.Eval == nil, "Eval, which Best needs,"},
+	} {
+		if p.missing {
+			return fmt.Errorf("train: Config.%s is not set", p.what)
+		}
+	}
+	switch {
+	case c.Epochs < 1:
+		return fmt.Errorf("train: Config.Epochs is %d; at least 1 is needed", c.Epochs)
+	case c.IDs != nil && len(c.IDs) != len(c.Labels):
+		return fmt.Errorf("train: %d labels and %d identities", len(c.Labels), len(c.IDs))
+	case c.Sampler.Batches() < 1:
+		return errors.New("train: the sampler has no batches")
+	}
+	return nil
+}
+
+func (t *Trainer) result() *Result {
+	r := &Result{History: t.state.History, Epoch: t.state.Epoch}
+	if t.cfg.Best.on() {
+		r.Epoch, r.Metrics = t.state.Best.Epoch, t.state.Final
+	} else if n := len(r.History); n > 0 {
+		r.Metrics = r.History[n-1].Metrics
+	}
+	return r
+}
+
+// observe tells of e, to which it adds where the run stands.
+func (t *Trainer) observe(e Event) {
+	e.Epoch, e.Epochs = min(t.state.Epoch+1, t.cfg.Epochs), t.cfg.Epochs
+	e.Step, e.Steps, e.Samples = t.state.Step, t.cfg.Sampler.Batches(), t.samples
+	if t.state.Best != nil {
+		e.Best = t.state.Best.Epoch
+	}
+	t.observer.tell(e)
+}
