@@ -104,7 +104,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
-		named = append(named, namedDiagnosis{shortName(arg), r})
+		named = append(named, namedDiagnosis{shortName(arg), f.measured(arg), r})
 	}
 	if f.out != "" {
 		if err := writeDiagnoses(f.out, named); err != nil {
@@ -134,7 +134,17 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 // namedDiagnosis is the diagnosis of one argument.
 type namedDiagnosis struct {
 	Name string `json:"name"`
+	set  string // of a run's samples; "" for a file
 	*diagnose.Result
+}
+
+// measured names the set of samples that is read of an argument, if that is a run.
+func (f *diagnoseFlags) measured(arg string) string {
+	if st, err := os.Stat(arg); err != nil || !st.IsDir() {
+		return ""
+	}
+	return map[string]string{"test": "the test set, ", "seen": "test samples of the training classes, ",
+		"train": "the training set, "}[f.set]
 }
 
 // load reads the embeddings of an argument: a file, or a run's folder.
@@ -209,7 +219,9 @@ func writeDiagnoses(dir string, named []namedDiagnosis) error {
 				return err
 			}
 		}
-		drawn = append(drawn, diagnosed.Draw(n.Name, n.Result))
+		d := diagnosed.Draw(n.Name, n.Result)
+		d.About = n.set + d.About + "."
+		drawn = append(drawn, d)
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
 		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}

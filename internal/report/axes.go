@@ -196,6 +196,10 @@ func equalise(p *plot.Plot, c draw.Canvas) {
 // drawPlot draws p with a legend below it; an empty figure says so.
 func (a Axes) drawPlot(c draw.Canvas, p *plot.Plot, entries []entry, empty bool) {
 	c = draw.Crop(c, 4, -4, 4, -4)
+	p.Title.Text = shorten(p.Title.Text, p.Title.TextStyle.Width, c.Max.X-c.Min.X)
+	for i := range entries {
+		entries[i].fit(c.Max.X - c.Min.X)
+	}
 	lines := flow(entries, c.Max.X-c.Min.X)
 	drawLegend(draw.Crop(c, 0, 0, 0, -(c.Max.Y-c.Min.Y-legendHeight(lines))), lines)
 	c = draw.Crop(c, 0, 0, legendHeight(lines), 0)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -130,23 +131,30 @@ type Captioned struct {
 
 func (f Figures) html(r *renderer) (template.HTML, error) {
 	type item struct {
-		SVG     template.HTML
-		Caption string
-		// Width is the natural width in CSS pixels, Basis the one down to which
-		// figures shrink before they no longer stand side by side.
-		Width, Basis int
+		Title, Caption string
+		Drawings       []drawing
+		// Width is the natural width of the widest drawing in CSS pixels,
+		// Columns how many stand side by side where there is room.
+		Width, Columns int
 	}
 	data := struct {
 		Items   []item
 		Caption string
 	}{Caption: f.Caption}
 	for _, c := range f.Items {
-		svg, err := inlineSVG(c.Figure)
-		if err != nil {
-			return "", err
+		it := item{Caption: c.Caption, Columns: 1}
+		parts := []Figure{c.Figure}
+		if p, ok := c.Figure.(Panels); ok { // a page sets them as it has room
+			parts, it.Title, it.Columns = p.Figures, p.Title, p.columns()
 		}
-		w, _ := c.Figure.size()
-		data.Items = append(data.Items, item{template.HTML(svg), c.Caption, int(w * 4 / 3), int(w)})
+		for _, f := range parts {
+			d, err := r.drawn(f)
+			if err != nil {
+				return "", err
+			}
+			it.Drawings, it.Width = append(it.Drawings, d), max(it.Width, d.Width)
+		}
+		data.Items = append(data.Items, it)
 	}
 	return r.execute("figures", data)
 }
@@ -160,7 +168,8 @@ func (t Table) html(r *renderer) (template.HTML, error) {
 		Span int
 	}
 	type cell struct {
-		Text, Class string
+		Text, Class, Value string
+		Named              bool
 	}
 	type row struct {
 		Heading string
@@ -172,15 +181,18 @@ func (t Table) html(r *renderer) (template.HTML, error) {
 		Heads  []cell
 		Rows   []row
 		Width  int
-	}{Table: t, Width: len(t.Columns)}
-	class := func(k int) string {
-		if t.numeric(k) {
-			return "num"
-		}
-		return ""
+		// Wide tables keep their first column in sight; Sortable ones have rows
+		// that stand for themselves; Stacked ones put the prose of their last
+		// column below the row on a phone.
+		Wide, Sortable, Stacked bool
+		Numbers                 int // columns between the first and the prose
+	}{Table: t, Width: len(t.Columns), Wide: len(t.Columns) > 3, Sortable: t.sortable(), Stacked: t.stacked(),
+		Numbers: max(0, len(t.Columns)-2)}
+	if data.Sortable || t.names() {
+		r.use("table.js")
 	}
 	for k, c := range t.Columns {
-		data.Heads = append(data.Heads, cell{c.Name, class(k)})
+		data.Heads = append(data.Heads, cell{Text: c.Name, Class: t.class(k)})
 	}
 	if t.grouped() {
 		for _, c := range t.Columns {
@@ -195,14 +207,18 @@ func (t Table) html(r *renderer) (template.HTML, error) {
 	for i, from := range t.Rows {
 		out := row{Heading: from.Heading}
 		for k, c := range from.Cells {
-			look := class(k)
+			look := t.class(k)
 			if c.kind == published {
 				look += " paper"
 			}
 			if best[i][k] {
 				look += " best"
 			}
-			out.Cells = append(out.Cells, cell{c.String(), look})
+			shown := cell{Text: c.String(), Class: look, Named: c.kind == naming}
+			if c.kind >= measured {
+				shown.Value = strconv.FormatFloat(c.value, 'g', -1, 64)
+			}
+			out.Cells = append(out.Cells, shown)
 		}
 		data.Rows = append(data.Rows, out)
 	}

@@ -23,6 +23,9 @@ var schemeColours = strings.NewReplacer(
 	hex(paper), "var(--paper)",
 )
 
+// unlit is the colour of what is one of many.
+var unlit = color.NRGBA{0x9a, 0xa0, 0xa6, 0xff}
+
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 // categorical holds ten colours chosen for distance under the common kinds of
@@ -45,7 +48,7 @@ const (
 // angle, where only neighbours in a cluster can be told apart.
 func classStyle(i, n int) (color.NRGBA, shape) {
 	if i < 0 {
-		return color.NRGBA{0x9a, 0xa0, 0xa6, 0xff}, disc
+		return unlit, disc
 	}
 	if n <= len(categorical)*int(shapes) {
 		return categorical[i%len(categorical)], shape(i / len(categorical) % int(shapes))

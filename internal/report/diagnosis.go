@@ -11,6 +11,9 @@ import (
 type Diagnosis struct {
 	// Name of the model, short: it heads table columns and figures.
 	Name string
+	// About says what was measured: which set, how many items of how many
+	// classes.
+	About string
 	// Verdict is the finding in a sentence, Reasons the figures behind it.
 	Verdict string
 	Reasons []string
@@ -74,7 +77,10 @@ type NamedTriplets struct {
 	AP, AN []float64
 }
 
-const diagnosedClasses = 25 // more are left to the files beside the page
+const (
+	diagnosedClasses = 2000 // more are left to the files beside the page
+	shownSpectra     = 301  // of all rows and of classes
+)
 
 // DiagnosisSections lays out one diagnosis, or several side by side.
 func DiagnosisSections(ds ...Diagnosis) []Section {
@@ -86,6 +92,9 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 	}
 	var verdicts []Block
 	for _, d := range ds {
+		if d.About != "" {
+			verdicts = append(verdicts, Text(d.Name+": "+d.About))
+		}
 		if d.Verdict != "" {
 			text := d.Verdict
 			if len(ds) > 1 {
@@ -105,6 +114,10 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 		return []Figure{m}
 	})...)
 	low := lowestSimilarity(ds)
+	if len(ds) == 1 { // one model needs no name in every figure
+		ds = []Diagnosis{ds[0]}
+		ds[0].Name = ""
+	}
 	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its "+
 		"negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.",
 		func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
@@ -192,6 +205,10 @@ func lowestSimilarity(ds []Diagnosis) float64 {
 func tripletFigures(d Diagnosis, low float64) []Figure {
 	var out []Figure
 	for _, n := range d.Triplets {
+		title := n.Name
+		if d.Name != "" {
+			title = d.Name + ": " + n.Name
+		}
 		r := Range{low - 0.02, 1.02}
 		for _, v := range slices.Concat(n.AP, n.AN) {
 			if usable(v, false) && v > r.Max { // dot products beyond the sphere
@@ -199,7 +216,7 @@ func tripletFigures(d Diagnosis, low float64) []Figure {
 				break
 			}
 		}
-		out = append(out, Triplets{Axes: Axes{Title: d.Name + ": " + n.Name, Width: 300, Height: 310, XRange: r,
+		out = append(out, Triplets{Axes: Axes{Title: title, Width: 300, Height: 310, XRange: r,
 			YRange: r}, AP: n.AP, AN: n.AN})
 	}
 	return out
@@ -211,7 +228,7 @@ func spectrumFigure(d Diagnosis) []Figure {
 	}
 	var names []string
 	var values [][]float64
-	for _, s := range d.Spectra[:min(len(d.Spectra), legendClasses)] {
+	for _, s := range d.Spectra[:min(len(d.Spectra), shownSpectra)] {
 		names, values = append(names, s.Name), append(values, s.Values)
 	}
 	return []Figure{Spectrum(Axes{Title: d.Name, X: "rank", Y: "singular value"}, names, values)}
@@ -236,11 +253,10 @@ func classes(ds []Diagnosis) []Block {
 		axis := Range{0, max(far, 1e-9) * 1.05}
 		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class",
 			Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
-		for i, c := range d.Classes {
+		for _, c := range d.Classes {
 			s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
-			if len(d.Classes) <= legendClasses {
-				s.Class, s.Names = append(s.Class, i), append(s.Names, c.Name)
-			}
+			s.Tips = append(s.Tips, fmt.Sprintf("%s: %s within, %s to the nearest other class", c.Name, short(c.Intra),
+				short(c.Other)))
 		}
 		return []Figure{s}
 	})
@@ -267,7 +283,7 @@ func classTable(d Diagnosis) Table {
 	}
 	for _, c := range sorted[:min(len(sorted), diagnosedClasses)] {
 		t.Rows = append(t.Rows,
-			Row{Cells: []Cell{T(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
+			Row{Cells: []Cell{Name(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
 				Num(c.Other, 3), Num(c.compactness(), 2), Num(float64(c.Modes), 0), Num(c.Rank, 1),
 				Num(100*c.Recall, 1)}})
 	}
@@ -281,7 +297,7 @@ func classTable(d Diagnosis) Table {
 
 // clusters draws NMI against the number of clusters, all models in one figure.
 func clusters(ds []Diagnosis) []Block {
-	l := Lines{Axes: Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true, Width: 420},
+	l := Lines{Axes: Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true, Width: 380},
 		Marks: true}
 	for _, d := range ds {
 		if len(d.Clusters) > 0 {

@@ -392,3 +392,76 @@ func TestTagsDoNotCoverEachOther(t *testing.T) {
 		t.Errorf("a tag alone was moved to %v", out[5])
 	}
 }
+
+// A page knows where a figure's values are drawn.
+func TestProbeFindsTheValues(t *testing.T) {
+	l := Lines{Axes: Axes{X: "epoch", XRange: Range{0, 10}, YRange: Range{0, 1}}, Curves: []Curve{
+		{Name: "mean", X: []float64{0, 10, 5}, Y: []float64{0, 1, nan},
+			Low: []float64{0, 0.8, 0}, High: []float64{0, 1.2, 1}},
+		{Name: "one of many", X: []float64{5}, Y: []float64{0.5}, Quiet: true},
+	}}
+	var p probe
+	p.height = 280
+	svg := svgOf(t, l.withProbe(&p))
+	if len(p.curves) != 2 || p.x != "epoch" {
+		t.Fatalf("%+v", p)
+	}
+	quiet, mean := p.curves[0], p.curves[1] // drawn in this order, the quiet one below
+	if !quiet.Quiet || quiet.Name != "one of many" || len(mean.X) != 2 {
+		t.Fatalf("%+v", p.curves)
+	}
+	if mean.At[1] != "10" || mean.Value[1] != "1 (0.8 to 1.2)" || mean.Value[0] != "0" {
+		t.Errorf("%q %q", mean.At, mean.Value)
+	}
+	// The quiet value lies half way between the corners of the other curve.
+	if d := math.Abs(float64(quiet.X[0]) - float64(mean.X[0]+mean.X[1])/2); d > 0.1 {
+		t.Errorf("%v is not between %v", quiet.X, mean.X)
+	}
+	if mean.Y[0] < mean.Y[1] || mean.Y[1] < 0 || mean.Y[0] > 280 {
+		t.Errorf("y %v does not run downwards within the figure", mean.Y)
+	}
+	if strings.Contains(svg, ">one of many<") || !strings.Contains(svg, "1 more, in grey") {
+		t.Error("a quiet curve stands in the legend, or is not counted there")
+	}
+	// Tips are those of the points that are drawn.
+	s := Scatter{X: []float64{1, nan, 3}, Y: []float64{1, 2, 3}, Tips: []string{"a", "b", "c\u202e"}}
+	p = probe{height: 280}
+	svgOf(t, s.withProbe(&p))
+	if len(p.points) != 2 || p.points[1].Text != "c\ufffd" || p.points[0].Y < p.points[1].Y {
+		t.Errorf("%+v", p.points)
+	}
+}
+
+// Of many spectra only the first has a place in the legend.
+func TestSpectrumOfManyClasses(t *testing.T) {
+	var names []string
+	var values [][]float64
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("class %d", i))
+		v := make([]float64, 128)
+		for j := range v {
+			v[j] = 1 / float64(i+j+1)
+		}
+		values = append(values, v)
+	}
+	l := Spectrum(Axes{}, names, values)
+	if l.loud() != 1 || len(l.Curves[0].X) != 128 {
+		t.Errorf("%d in the legend, the first of %d values", l.loud(), len(l.Curves[0].X))
+	}
+	last := l.Curves[99]
+	if n := len(last.X); n > quietRanks+2 || last.X[0] != 1 || last.X[n-1] != 128 || last.Y[n-1] != 1/227.0 {
+		t.Errorf("a quiet spectrum of %d values: %v", n, last.X)
+	}
+	if few := Spectrum(Axes{}, names[:3], values[:3]); few.loud() != 3 || len(few.Curves[2].X) != 128 {
+		t.Errorf("three spectra: %d in the legend", few.loud())
+	}
+}
+
+func TestLongTextsStayWithinAFigure(t *testing.T) {
+	long := strings.Repeat("long ", 40) + "end"
+	c := Curve{Name: long, X: []float64{1, 2}, Y: []float64{1, 2}}
+	svg := svgOf(t, Lines{Axes: Axes{Title: long}, Curves: []Curve{c}})
+	if strings.Contains(svg, long+"</text>") || strings.Count(svg, "end</text>") != 2 {
+		t.Error("title or legend is not shortened in the middle")
+	}
+}

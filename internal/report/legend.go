@@ -39,6 +39,11 @@ func (e entry) width() vg.Length {
 	return e.sample() + textStyle(legendSize, false).Width(oneLine(e.label)) + entryGap
 }
 
+// fit shortens the label of an entry that is wider than the figure.
+func (e *entry) fit(width vg.Length) {
+	e.label = shorten(oneLine(e.label), textStyle(legendSize, false).Width, width-e.sample()-entryGap)
+}
+
 // flow breaks entries into rows no wider than width.
 func flow(entries []entry, width vg.Length) [][]entry {
 	var rows [][]entry

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -20,6 +21,8 @@ type Lines struct {
 	Refs   []Ref
 	// Marks puts a mark on every value; curves of one value always have one.
 	Marks bool
+
+	probe *probe
 }
 
 // Curve is one line of a Lines figure.
@@ -31,6 +34,9 @@ type Curve struct {
 	// Same gives this curve the colour of the one before it, dashed: for a
 	// second measure of the same run.
 	Same bool
+	// Quiet draws the curve thin and grey, without a mark or a place in the
+	// legend: one of many, that a reader finds by pointing at it.
+	Quiet bool
 }
 
 // Ref is a reference line, horizontal at Y unless Vertical.
@@ -72,21 +78,32 @@ func MeanBand(runs [][]float64) (mean, low, high []float64) {
 	return mean, low, high
 }
 
+func (l Lines) withProbe(p *probe) Figure {
+	p.x = l.X
+	l.probe = p
+	return l
+}
+
 func (l Lines) draw(c draw.Canvas, _ float64) error {
 	e := newExtent()
 	var entries []entry
 	var drawn []plot.Plotter
-	k := -1
-	for i, cv := range l.Curves {
+	k, quiet := -1, 0
+	for _, cv := range l.Curves {
 		if len(cv.X) != len(cv.Y) || len(cv.Low) != len(cv.High) || (len(cv.Low) != 0 && len(cv.Low) != len(cv.X)) {
 			return fmt.Errorf("report: lines %q: curve %q has %d x, %d y, %d low and %d high values",
 				l.name(), cv.Name, len(cv.X), len(cv.Y), len(cv.Low), len(cv.High))
 		}
-		if !cv.Same || i == 0 {
-			k++
+		pc := curve{Curve: cv, logX: l.LogX, logY: l.LogY, marks: l.Marks, probe: l.probe}
+		if cv.Quiet {
+			quiet++
+			pc.colour, pc.marks = unlit, false
+		} else {
+			if !cv.Same || k < 0 {
+				k++
+			}
+			pc.colour, pc.shape = classStyle(k, l.loud())
 		}
-		pc := curve{Curve: cv, logX: l.LogX, logY: l.LogY, marks: l.Marks}
-		pc.colour, pc.shape = classStyle(k, len(l.Curves))
 		if cv.Same {
 			pc.dashes = []vg.Length{5, 3}
 		}
@@ -97,10 +114,17 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 				}
 			}
 		}
+		if cv.Quiet { // below the others
+			drawn = slices.Insert(drawn, quiet-1, plot.Plotter(&pc))
+			continue
+		}
 		drawn = append(drawn, &pc)
 		if cv.Name != "" {
 			entries = append(entries, entry{label: cv.Name, colour: pc.colour, line: true, dashes: pc.dashes})
 		}
+	}
+	if quiet > 0 {
+		entries = append(entries, entry{label: fmt.Sprintf("%d more, in grey", quiet), note: true})
 	}
 	empty := e.empty()
 	for _, r := range l.Refs {
@@ -122,6 +146,17 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 	p.Add(drawn...)
 	l.drawPlot(c, p, entries, empty)
 	return nil
+}
+
+// loud is the number of curves that are not quiet.
+func (l Lines) loud() int {
+	n := 0
+	for i := range l.Curves {
+		if !l.Curves[i].Quiet {
+			n++
+		}
+	}
+	return n
 }
 
 // grid draws faint lines at the labelled ticks.
@@ -150,6 +185,7 @@ type curve struct {
 	dashes     []vg.Length
 	logX, logY bool
 	marks      bool
+	probe      *probe
 }
 
 // heights returns what the curve reaches at its point j.
@@ -164,7 +200,13 @@ func (k *curve) heights(j int) []float64 {
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	style := draw.LineStyle{Color: k.colour, Width: 1.8, Dashes: k.dashes}
+	if k.Quiet {
+		style.Width = 0.6
+	}
 	band := k.colour
+	if k.probe != nil {
+		k.note(tx, ty)
+	}
 	for lo, hi := range k.pieces() {
 		var line, edge []vg.Point
 		for j := lo; j < hi; j++ {
@@ -189,6 +231,20 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 				c.SetColor(k.colour)
 				c.Fill(k.shape.path(pt, 2.4))
 			}
+		}
+	}
+}
+
+// note tells the probe where the curve's values are.
+func (k *curve) note(tx, ty func(float64) vg.Length) {
+	c := k.probe.curve(k.Name, k.colour, k.Quiet)
+	for lo, hi := range k.pieces() {
+		for j := lo; j < hi; j++ {
+			value := short(k.Y[j])
+			if len(k.Low) > 0 && usable(k.High[j]-k.Low[j], false) && k.High[j] > k.Low[j] {
+				value += fmt.Sprintf(" (%s to %s)", short(k.Low[j]), short(k.High[j]))
+			}
+			c.add(k.probe, vg.Point{X: tx(k.X[j]), Y: ty(k.Y[j])}, short(k.X[j]), value)
 		}
 	}
 }

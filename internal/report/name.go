@@ -1,6 +1,9 @@
 package report
 
-import "path"
+import (
+	"path"
+	"regexp"
+)
 
 // namedText is a name in two parts: where there is no room for both, the page
 // leaves out the end of the first, so that names that differ at the end stay
@@ -8,18 +11,49 @@ import "path"
 type namedText struct{ Head, Tail, Whole string }
 
 const (
-	longName = 18 // runes; shorter names are not divided
-	nameTail = 10
+	longName = 14 // runes; shorter names are not divided
+	nameTail = 8
 )
 
-// shortName divides a name; of a path the last element is shown.
+// shortName divides a name.
 func shortName(s string) namedText {
 	n := namedText{Head: s, Whole: s}
-	if base := path.Base(s); s != "" && base != "." && base != "/" {
-		n.Head = base
-	}
-	if r := []rune(n.Head); len(r) > longName {
+	if r := []rune(s); len(r) > longName {
 		n.Head, n.Tail = string(r[:len(r)-nameTail]), string(r[len(r)-nameTail:])
 	}
 	return n
 }
+
+// shortPath divides the last element of a path; the whole is the path.
+func shortPath(s string) namedText {
+	n := shortName(s)
+	if base := path.Base(s); s != "" && base != "." && base != "/" {
+		n = shortName(base)
+	}
+	n.Whole = s
+	return n
+}
+
+// numbers are a number with what belongs on its line: its unit, its spread.
+var numbers = regexp.MustCompile(`(\d) ((?:ms|s|min|h|nats|MB|MiB|GB|GiB|seeds|x)\b|[%×±]) ?(\d)?`)
+
+// equals is a sign with the number after it.
+var equals = regexp.MustCompile(` ([=<>≤≥]|<=|>=) ([-−+]?\d)`)
+
+// unbroken keeps a number on one line with what belongs to it.
+func unbroken(s string) string {
+	s = equals.ReplaceAllString(s, nbsp+"$1"+nbsp+"$2")
+	return numbers.ReplaceAllStringFunc(s, func(m string) string {
+		part := numbers.FindStringSubmatch(m)
+		out := part[1] + nbsp + part[2]
+		switch {
+		case part[3] != "":
+			out += nbsp + part[3]
+		case m[len(m)-1] == ' ':
+			out += " "
+		}
+		return out
+	})
+}
+
+const nbsp = "\u00a0"

@@ -36,6 +36,9 @@ type Block interface {
 	html(r *renderer) (template.HTML, error)
 }
 
+// functions of the templates.
+var functions = template.FuncMap{"short": shortPath, "middle": shortName, "unbroken": unbroken}
+
 //go:embed page
 var pageFiles embed.FS
 
@@ -62,7 +65,7 @@ func (r *renderer) execute(name string, data any) (template.HTML, error) {
 
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
-	t, err := template.New("").Funcs(template.FuncMap{"short": shortName}).ParseFS(pageFiles, "page/*.html")
+	t, err := template.New("").Funcs(functions).ParseFS(pageFiles, "page/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}

@@ -21,12 +21,17 @@ const (
 	panelTitle = 20.0
 )
 
+// columns is how many panels stand side by side.
+func (p Panels) columns() int {
+	if p.Columns > 0 {
+		return min(p.Columns, max(1, len(p.Figures)))
+	}
+	return max(1, len(p.Figures))
+}
+
 // layout yields each panel's rectangle, y downwards from the top.
 func (p Panels) layout(place func(f Figure, x, y, w, h float64)) (width, height float64) {
-	cols := p.Columns
-	if cols <= 0 {
-		cols = max(1, len(p.Figures))
-	}
+	cols := p.columns()
 	if p.Title != "" {
 		height = panelTitle
 	}

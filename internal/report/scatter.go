@@ -27,6 +27,10 @@ type Scatter struct {
 	Diagonal bool
 	// Radius of a mark in points; 0 chooses by the number of points.
 	Radius float64
+	// Tips say on a page what the point under the pointer is; none by default.
+	Tips []string
+
+	probe *probe
 }
 
 const (
@@ -54,6 +58,11 @@ func Classes(labels []int64, names map[int64]string) (class []int, classNames []
 		class[i] = index[l]
 	}
 	return class, classNames
+}
+
+func (s Scatter) withProbe(p *probe) Figure {
+	s.probe = p
+	return s
 }
 
 func (s Scatter) draw(c draw.Canvas, dpi float64) error {
@@ -89,6 +98,9 @@ func (s Scatter) draw(c draw.Canvas, dpi float64) error {
 		p.Add(diagonal{})
 	}
 	p.Add(&m)
+	if s.probe != nil && len(s.Tips) == len(s.X) {
+		p.Add(tips{&s, m.order})
+	}
 	if s.Label {
 		p.Add(s.labels(m.order))
 	}
@@ -134,6 +146,22 @@ func (s Scatter) labels(order []int) plot.Plotter {
 		}
 	}
 	return t
+}
+
+// tips tells the probe where the points are.
+type tips struct {
+	s     *Scatter
+	order []int
+}
+
+// Plot implements plot.Plotter.
+func (t tips) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	for _, i := range t.order {
+		if at := (vg.Point{X: tx(t.s.X[i]), Y: ty(t.s.Y[i])}); c.Contains(at) {
+			t.s.probe.point(at, t.s.Tips[i])
+		}
+	}
 }
 
 // marks draws points in a shuffled order, so that no class lies on top of the

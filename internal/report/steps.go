@@ -23,8 +23,8 @@ type Frame struct {
 func (s Steps) html(r *renderer) (template.HTML, error) {
 	r.use("steps.js")
 	type frame struct {
-		Name string
-		SVG  template.HTML
+		Name    string
+		Drawing drawing
 	}
 	data := struct {
 		Last, Start int
@@ -37,13 +37,12 @@ func (s Steps) html(r *renderer) (template.HTML, error) {
 		data.Start = max(0, len(s.Frames)+s.Start)
 	}
 	for _, f := range s.Frames {
-		svg, err := inlineSVG(f.Figure)
+		d, err := r.drawn(f.Figure)
 		if err != nil {
 			return "", err
 		}
-		w, _ := f.Figure.size()
-		data.Width = max(data.Width, int(w*4/3))
-		data.Frames = append(data.Frames, frame{f.Name, template.HTML(svg)})
+		data.Width = max(data.Width, d.Width*5/4)
+		data.Frames = append(data.Frames, frame{f.Name, d})
 	}
 	return r.execute("steps", data)
 }

@@ -63,12 +63,17 @@ type cellKind int
 const (
 	blank cellKind = iota
 	textual
+	naming
 	measured
 	published
 )
 
 // T is a cell of text.
 func T(s string) Cell { return Cell{text: s, kind: textual} }
+
+// Name is a cell with a name from outside, of a class or a file: a page shortens
+// it in the middle if it is long, and shows the whole on hover.
+func Name(s string) Cell { return Cell{text: s, kind: naming} }
 
 // Num is a measured number with a fixed number of decimals.
 func Num(v float64, digits int) Cell { return Cell{value: v, digits: digits, n: 1, kind: measured} }
@@ -133,7 +138,7 @@ func (c Cell) String() string {
 	switch {
 	case c.kind == blank:
 		return ""
-	case c.kind == textual:
+	case c.kind == textual || c.kind == naming:
 		return c.text
 	case c.kind == measured && c.n > 1:
 		return num(c.value) + " ± " + strings.TrimPrefix(num(c.std), "+")
@@ -221,6 +226,64 @@ func (t Table) numeric(k int) bool {
 	for _, r := range t.Rows {
 		if k < len(r.Cells) && r.Cells[k].kind >= measured {
 			return true
+		}
+	}
+	return false
+}
+
+// class is how a page sets a column: numbers, prose that wraps, or short texts.
+func (t Table) class(k int) string {
+	if t.numeric(k) {
+		return "num"
+	}
+	for _, r := range t.Rows {
+		if k < len(r.Cells) && r.Cells[k].kind == textual && utf8.RuneCountInString(r.Cells[k].text) > proseFrom {
+			return "prose"
+		}
+	}
+	return ""
+}
+
+// proseFrom is how many letters make a text wrap.
+const proseFrom = 28
+
+// sortable says whether the rows are alike and stand for themselves, so that a
+// reader may put them in another order, and are enough to make that worth while.
+func (t Table) sortable() bool {
+	for k := range t.Columns {
+		if t.class(k) == "prose" {
+			return false
+		}
+	}
+	for _, r := range t.Rows {
+		if r.Heading != "" {
+			return false
+		}
+	}
+	return len(t.Rows) >= 6
+}
+
+// stacked says whether the table is a name, a few numbers and a text in each row.
+func (t Table) stacked() bool {
+	last := len(t.Columns) - 1
+	if last < 1 || last > 3 || t.grouped() || t.class(last) != "prose" {
+		return false
+	}
+	for k := range last {
+		if (t.class(k) == "num") != (k > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// names says whether any cell is a Name.
+func (t Table) names() bool {
+	for _, r := range t.Rows {
+		for _, c := range r.Cells {
+			if c.kind == naming {
+				return true
+			}
 		}
 	}
 	return false

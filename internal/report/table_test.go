@@ -112,14 +112,14 @@ func TestDiagnosisSections(t *testing.T) {
 			ClassDiagnosis{Name: fmt.Sprintf("class-%02d", i), Size: 3, Intra: 1, Other: float64(i)})
 	}
 	full.Classes = append(full.Classes, ClassDiagnosis{Name: "equal points"}) // 0/0
-	b := Diagnosis{Name: "b", Measures: []Measure{{Name: "m", Value: 3}}}
+	b := Diagnosis{Name: "b", About: "7 items of 2 classes", Measures: []Measure{{Name: "m", Value: 3}}}
 	html, err := Page{Sections: DiagnosisSections(full, b)}.HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := string(html)
-	for _, want := range []string{"a: fine", "because", "it says", "only a", ">class-00<", "16 more classes",
-		`class="num best">3<`} {
+	for _, want := range []string{"a: fine", "because", "it says", "only a", ">class-00<", ">class-39<",
+		`class="num best" data-v="3">3<`, "7 items of 2 classes"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("no %q on the page", want)
 		}
@@ -129,5 +129,54 @@ func TestDiagnosisSections(t *testing.T) {
 	}
 	if got := len(DiagnosisSections(Diagnosis{Name: "nothing"})); got != 0 {
 		t.Errorf("a diagnosis without content has %d sections", got)
+	}
+}
+
+func TestTableOnAPage(t *testing.T) {
+	rows := Table{Caption: "classes", Columns: []Column{{Name: "class"}, {Name: "items"}}}
+	for i := range 8 {
+		name := Name("a class with a long name " + fmt.Sprint(i))
+		rows.Rows = append(rows.Rows, Row{Cells: []Cell{name, Num(float64(i)/3, 1)}})
+	}
+	prose := Table{Columns: []Column{{Name: "measure"}, {Name: "a"}, {Name: "what it says"}}}
+	for range 8 {
+		prose.Rows = append(prose.Rows, Row{Cells: []Cell{T("m"), Num(1, 1), T("what it is, explained at length")}})
+	}
+	page := func(t *testing.T, table Table) string {
+		html, err := Page{Sections: []Section{{Blocks: []Block{table}}}}.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(html)
+	}
+	s := page(t, rows)
+	for _, want := range []string{" data-sort>", `data-v="0.3333333333333333">0.3<`,
+		`title="a class with a long name 3"><span>a class with a lon</span><span>g name 3</span>`, "keyed.sort"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("no %s on the page", want)
+		}
+	}
+	s = page(t, prose)
+	if strings.Contains(s, " data-sort") || !strings.Contains(s, `class="box stacked"`) ||
+		!strings.Contains(s, `class="prose"`) {
+		t.Error("rows of explanations are to be sorted, or not set as prose")
+	}
+	rows.Rows = append(rows.Rows[:5:5], Row{Heading: "another group"}, rows.Rows[5])
+	if s = page(t, rows); strings.Contains(s, " data-sort") {
+		t.Error("rows under headings are to be sorted")
+	}
+}
+
+func TestUnbroken(t *testing.T) {
+	for in, want := range map[string]string{
+		"took 4 min 05 s in all":   "took 4\u00a0min\u00a005\u00a0s in all",
+		"65.8 ± 0.4":               "65.8\u00a0±\u00a00.4",
+		"fails from s = 8, in 14":  "fails from s\u00a0=\u00a08, in 14",
+		"12 % of 3 sets":           "12\u00a0% of 3 sets",
+		"8 seeds, plain text here": "8\u00a0seeds, plain text here",
+	} {
+		if got := unbroken(in); got != want {
+			t.Errorf("unbroken(%q) = %q, want %q", in, got, want)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package diagnosed
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/kindred-ml/kindred/eval/diagnose"
@@ -12,6 +13,8 @@ import (
 // Draw lays out one diagnosis under the model's name.
 func Draw(name string, r *diagnose.Result) report.Diagnosis {
 	d := report.Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons}
+	d.About = fmt.Sprintf("%d items of %d classes in %d dimensions, %s distance", r.Rows, len(r.Classes), r.Dim,
+		r.Distance)
 	switch r.Verdict.State {
 	case diagnose.Structured:
 		d.Tone = report.Good
@@ -33,7 +36,10 @@ func Draw(name string, r *diagnose.Result) report.Diagnosis {
 			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
 			Modes: c.Modes, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
 		})
-		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + class, Values: c.Spectrum.Values})
+		// Centred rows span one direction less than there are rows; what a further
+		// singular value holds is rounding.
+		values := c.Spectrum.Values[:min(len(c.Spectrum.Values), max(c.Size-1, 0))]
+		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + class, Values: values})
 	}
 	t := &r.Triplets
 	d.Triplets = []report.NamedTriplets{

@@ -228,7 +228,7 @@ func vectors(ctx context.Context, title string, l field.Loss, c field.Config) (r
 
 func sharesFigure(r *FieldResult, o FieldOptions) report.Figure {
 	panel := func(title string, get func(FieldShare) float64) report.Figure {
-		b := report.Bars{Axes: report.Axes{Title: title, Y: "share", Width: 420, Height: 260,
+		b := report.Bars{Axes: report.Axes{Title: title, Y: "share", Width: 380, Height: 260,
 			YRange: report.Range{Min: 0, Max: 1}}}
 		for _, g := range o.Gammas {
 			for _, p := range o.Entangle {

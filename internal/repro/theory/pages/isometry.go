@@ -328,7 +328,7 @@ func alignTo(f, g isometry.Set) isometry.Set {
 func factorFigure(trials []isometry.Trial) report.Figure {
 	const lo, hi, bins = 0.5, 1.6, 22
 	b := report.Bars{Axes: report.Axes{X: "d_iso(f, TS) / L_HN, as found (lower end of the bin)",
-		Y: "share of the sets", Width: 620, Height: 280}}
+		Y: "share of the sets", Width: 380, Height: 270}}
 	for k := range bins {
 		b.Groups = append(b.Groups, fmt.Sprintf("%.2f", lo+(hi-lo)*float64(k)/bins))
 	}
@@ -352,7 +352,7 @@ func factorFigure(trials []isometry.Trial) report.Figure {
 
 func simplicesFigure(r *IsometryResult) report.Figure {
 	l := report.Lines{Axes: report.Axes{X: "s, points of each simplex (2s - 2 dimensions)",
-		Y: "d_iso / L_HN is at least", Width: 480, Height: 280},
+		Y: "d_iso / L_HN is at least", Width: 380, Height: 280},
 		Refs: []report.Ref{{Name: "theorem 3: at most 2", At: 2}}}
 	for _, cover := range []float64{1, 0.9, 0.5} {
 		c := report.Curve{Name: fmt.Sprintf("far points within %.0f° of every direction", math.Acos(cover)*180/math.Pi)}
@@ -366,7 +366,7 @@ func simplicesFigure(r *IsometryResult) report.Figure {
 
 func collapseFigure(r *IsometryResult) report.Figure {
 	panel := func(title string, get func(isometry.Collapse) float64) report.Figure {
-		h := report.Heat{Axes: report.Axes{Title: title, X: "points N", Y: "dimensions", Width: 420, Height: 300},
+		h := report.Heat{Axes: report.Axes{Title: title, X: "points N", Y: "dimensions", Width: 380, Height: 280},
 			Scale: report.Range{Min: 0, Max: 1.1}, Numbers: 2}
 		for _, n := range collapseN {
 			name := fmt.Sprint(n)

@@ -255,7 +255,7 @@ func film(ctx context.Context, l field.Loss, c field.Config, names []LiveFrame,
 			arrows[i].Class = -1 // plain, under the coloured triplets
 		}
 		frames = append(frames, report.Frame{Name: names[k].Name, Figure: report.Triplets{
-			Axes: report.Axes{Title: names[k].Name, XRange: axis, YRange: axis, Width: 460, Height: 490},
+			Axes: report.Axes{Title: names[k].Name, XRange: axis, YRange: axis, Width: 360, Height: 390},
 			AP:   s.AP, AN: s.AN, Arrows: arrows}})
 	}
 	return frames, nil

@@ -239,7 +239,7 @@ func arrangement(m noise.Model, p noise.Points, title string) report.Figure {
 }
 
 func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.Figure, gap []report.Curve) error {
-	diam := report.Lines{Axes: report.Axes{X: "p, how often a label is right", Y: "widest class (margins)", Width: 520,
+	diam := report.Lines{Axes: report.Axes{X: "p, how often a label is right", Y: "widest class (margins)", Width: 380,
 		Height: 300}, Marks: true}
 	var rows [][]any
 	for i, m := range r.Minima {
@@ -255,7 +255,7 @@ func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.F
 		return err
 	}
 	modes := report.Lines{Axes: report.Axes{X: "n, points in all", Y: "saved by two modes, per point", LogX: true,
-		Width: 520, Height: 300}, Curves: gap, Refs: []report.Ref{{At: 0}}}
+		Width: 380, Height: 300}, Curves: gap, Refs: []report.Ref{{At: 0}}}
 	var gaps [][]any
 	for _, c := range gap {
 		for i := range c.X {
@@ -310,8 +310,8 @@ func farFigures() (settle, weights report.Lines) {
 		}
 	}
 	settle = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours",
-		Y: "distance it settles at (margins)", Width: 400, Height: 260}, Marks: true}
-	weights = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours", Y: "probability", Width: 400,
+		Y: "distance it settles at (margins)", Width: 380, Height: 260}, Marks: true}
+	weights = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours", Y: "probability", Width: 380,
 		Height: 260}, Marks: true}
 	for _, p := range []float64{0.7, 0.95} {
 		s := report.Curve{Name: fmt.Sprintf("p = %g", p)}
