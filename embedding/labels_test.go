@@ -191,9 +191,17 @@ func TestSelectTakesTheUsualColumns(t *testing.T) {
 		{"x,coarse", nil, "coarse"},
 		{"x", nil, "x"},
 		{"x,label,y", []string{"y", "x"}, "y x"},
+		{"label,fine,coarse\n1,2,1", nil, "label fine"}, // coarse says what label says
+		{"label,fine,coarse\n1,2,1", []string{"coarse", "label"}, "coarse label"},
 	} {
-		tab, err := parseCSV(strings.NewReader(c.header + "\n" + strings.Repeat("1,", strings.Count(c.header, ",")) +
-			"1\n"))
+		if !strings.Contains(c.header, "\n") {
+			c.header += "\n"
+			for i := range strings.Count(c.header, ",") {
+				c.header += fmt.Sprint(i, ",")
+			}
+			c.header += "last"
+		}
+		tab, err := parseCSV(strings.NewReader(c.header + "\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

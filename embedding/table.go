@@ -3,6 +3,7 @@ package embedding
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -197,8 +198,8 @@ func (t *Table) With(labels *Table) (*Table, error) {
 }
 
 // Select returns t with the named columns of labels alone, in that order. With no
-// names it takes those of label, fine and coarse that exist, or else the only
-// column.
+// names it takes those of label, fine and coarse that exist and say something
+// else than those before, or else the only column.
 func (t *Table) Select(names ...string) (*Table, error) {
 	cols, err := t.choose(names)
 	if err != nil {
@@ -225,7 +226,8 @@ func (t *Table) choose(names []string) ([]Column, error) {
 		return out, nil
 	}
 	for _, n := range []string{"label", "fine", "coarse"} {
-		if c := t.Column(n); c != nil {
+		c := t.Column(n)
+		if c != nil && !slices.ContainsFunc(out, func(b Column) bool { return b.equal(c) }) {
 			out = append(out, *c)
 		}
 	}

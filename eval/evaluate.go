@@ -22,6 +22,9 @@ type Config struct {
 	Columns []string
 	// Names gives the classes of each column names, for reports; optional.
 	Names []map[int64]string
+	// Files are the names of the queries, GalleryFiles those of a separate gallery,
+	// for reports; optional.
+	Files, GalleryFiles []string
 	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
 	// runs on rows of length 1.
 	Distance rank.Distance
@@ -120,6 +123,9 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 	if gallery != nil {
 		galleryLabels = gallery.Labels
 	}
+	if err := cfg.checkFiles(queries, gallery); err != nil {
+		return nil, err
+	}
 	if err := Check(queries.Labels, galleryLabels, cfg); err != nil {
 		return nil, err
 	}
@@ -143,6 +149,17 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 		}
 	}
 	return rep, nil
+}
+
+// checkFiles compares the numbers of names and rows.
+func (c *Config) checkFiles(queries Set, gallery *Set) error {
+	if c.Files != nil && len(c.Files) != queries.X.Rows {
+		return fmt.Errorf("%d file names for %d queries", len(c.Files), queries.X.Rows)
+	}
+	if gallery != nil && c.GalleryFiles != nil && len(c.GalleryFiles) != gallery.X.Rows {
+		return fmt.Errorf("%d file names for a gallery of %d", len(c.GalleryFiles), gallery.X.Rows)
+	}
+	return nil
 }
 
 func (c *Config) columnName(i int) string {

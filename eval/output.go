@@ -1,15 +1,17 @@
 package eval
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // jsonReport is the JSON form of a Report. Metrics, Queries and Excluded are
@@ -55,12 +57,14 @@ type jsonClass struct {
 
 type jsonQuery struct {
 	Query           int                `json:"query"`
+	Path            string             `json:"path,omitempty"`
 	Label           int64              `json:"label"`
 	Positives       int                `json:"positives"`
 	First           int                `json:"first_positive_rank"` // 0: behind every k
 	Metrics         map[string]float64 `json:"metrics"`
 	Neighbours      []int32            `json:"neighbours"`
 	NeighbourLabels []int64            `json:"neighbour_labels"`
+	NeighbourPaths  []string           `json:"neighbour_paths,omitempty"`
 }
 
 type jsonClustering struct {
@@ -120,7 +124,8 @@ func (c *Column) json() jsonColumn {
 	}
 	for _, q := range c.Worst {
 		j.Worst = append(j.Worst,
-			jsonQuery{q.Index, q.Label, q.R, q.First, c.named(q.Values), q.Neighbours, q.NeighbourLabels})
+			jsonQuery{q.Index, q.File, q.Label, q.R, q.First, c.named(q.Values), q.Neighbours, q.NeighbourLabels,
+				q.NeighbourFiles})
 	}
 	return j
 }
@@ -324,12 +329,16 @@ func (c *Column) worstTable() table {
 	t := table{title: c.Name + ": worst queries",
 		rows: [][]string{{"query", "class", "positives", "first at rank", "nearest", "of class"}}}
 	for _, q := range c.Worst {
-		row := []string{strconv.Itoa(q.Index), c.className(q.Label), strconv.Itoa(q.R), "beyond", "", ""}
+		row := []string{cmp.Or(q.File, strconv.Itoa(q.Index)), c.className(q.Label), strconv.Itoa(q.R), "beyond", "",
+			""}
 		if q.First > 0 {
 			row[3] = strconv.Itoa(q.First)
 		}
 		if len(q.Neighbours) > 0 {
 			row[4], row[5] = strconv.Itoa(int(q.Neighbours[0])), c.className(q.NeighbourLabels[0])
+			if q.NeighbourFiles != nil {
+				row[4] = q.NeighbourFiles[0]
+			}
 		}
 		t.rows = append(t.rows, row)
 	}

@@ -22,6 +22,9 @@ type Class struct {
 type Query struct {
 	Index int
 	Label int64
+	// File is its name, NeighbourFiles are those of its neighbours, if known.
+	File           string
+	NeighbourFiles []string
 	// R is the number of its positives.
 	R int
 	// First is the rank of its nearest positive, or 0 if that is beyond every k
@@ -137,13 +140,16 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 	for e, i := range order {
 		q := Query{Index: int(t.index[i]), R: int(t.r[i]), First: int(t.first[i])}
 		q.Label = t.labels[q.Index]
+		if cfg.Files != nil {
+			q.File = cfg.Files[q.Index]
+		}
 		q.Values = append(q.Values, t.row(i)...)
 		copy(rows.Row(e), x.Row(q.Index))
 		out = append(out, q)
 	}
-	g, labels, same := gallery, galleryLabels, false
+	g, labels, files, same := gallery, galleryLabels, cfg.GalleryFiles, false
 	if g == nil {
-		g, labels, same = x, t.labels, true
+		g, labels, files, same = x, t.labels, cfg.Files, true
 	}
 	k := min(worstNeighbours+1, g.Rows) // one more than needed: it may be the query
 	nb, err := rank.Nearest(ctx, rows, g, k, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
@@ -158,6 +164,9 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 			}
 			q.Neighbours = append(q.Neighbours, j)
 			q.NeighbourLabels = append(q.NeighbourLabels, labels[j])
+			if files != nil {
+				q.NeighbourFiles = append(q.NeighbourFiles, files[j])
+			}
 		}
 	}
 	return out, nil

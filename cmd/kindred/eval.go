@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -90,17 +92,17 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if err != nil {
 		return err
 	}
-	cfg.Columns = q.ColumnNames()
+	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
 	queries := eval.Set{X: q.X}
 	var gallery *eval.Set
 	if f.gallery == "" {
 		queries.Labels, cfg.Names = q.NamedLabels()
 	} else {
-		g, err := formats().Load(f.gallery, f.galleryLabels, f.columns)
+		g, err := f.loadGallery(q)
 		if err != nil {
 			return err
 		}
-		gallery = &eval.Set{X: g.X}
+		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.Files
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
@@ -121,6 +123,22 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return rep.WriteMarkdown(a.out)
 	}
 	return rep.WriteText(a.out)
+}
+
+// loadGallery reads the gallery, with the columns of labels that the queries have.
+func (f *evalFlags) loadGallery(q *embedding.Table) (*embedding.Table, error) {
+	g, err := formats().Read(f.gallery)
+	if err != nil {
+		return nil, err
+	}
+	if g, err = formats().Label(g, f.galleryLabels); err != nil {
+		return nil, err
+	}
+	missing := func(name string) bool { return g.Column(name) == nil }
+	if names := q.ColumnNames(); len(f.columns) == 0 && !slices.ContainsFunc(names, missing) {
+		return g.Select(names...)
+	}
+	return g.Select(f.columns...)
 }
 
 // writeFiles writes the report in all its forms to the folder of --out.

@@ -27,11 +27,47 @@ type neighboursFlags struct {
 
 // neighboursResult is what kindred neighbours --json prints.
 type neighboursResult struct {
-	Column     string   `json:"column"`
-	Random     []string `json:"random"`
-	Worst      []string `json:"worst"`
-	FirstRight []int    `json:"first_right"` // rank of the nearest right item of each worst query
-	Files      []string `json:"files"`
+	Column string       `json:"column"`
+	Random []queryItems `json:"random"`
+	Worst  []queryItems `json:"worst"`
+	Files  []string     `json:"files"`
+}
+
+// queryItems is a query with its nearest items.
+type queryItems struct {
+	Path  string `json:"path,omitempty"` // if the items have names
+	Row   int    `json:"row"`
+	Label string `json:"label"`
+	// FirstRight is the rank of the nearest item with the query's label.
+	FirstRight int         `json:"first_right,omitempty"`
+	Neighbours []foundItem `json:"neighbours"`
+}
+
+type foundItem struct {
+	Path     string  `json:"path,omitempty"`
+	Row      int     `json:"row"`
+	Label    string  `json:"label"`
+	Distance float64 `json:"distance"`
+	Right    bool    `json:"right"`
+}
+
+// rankedItem names a query and its neighbours, all rows of t, by the first column
+// of labels.
+func rankedItem(t *embedding.Table, q retrieval.Ranked, d rank.Distance) queryItems {
+	name := func(i int) string {
+		if t.Files == nil {
+			return ""
+		}
+		return t.Files[i]
+	}
+	labels := &t.Columns[0]
+	out := queryItems{Path: name(q.Query), Row: q.Query, Label: labels.At(q.Query)}
+	for k, j := range q.Row {
+		label := labels.At(int(j))
+		out.Neighbours = append(out.Neighbours, foundItem{Path: name(int(j)), Row: int(j), Label: label,
+			Distance: d.From(q.Value[k]), Right: label == out.Label})
+	}
+	return out
 }
 
 func newNeighbours(a *app) *cobra.Command {
@@ -121,14 +157,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 			return err
 		}
 	}
-	ids, names := embedding.Unify(&set.Columns[0])
-	labels := ids[0]
-	cfg.Label = func(i int) string {
-		if names != nil {
-			return names[labels[i]]
-		}
-		return fmt.Sprint(labels[i])
-	}
+	labels := set.Labels()[0]
+	cfg.Label = set.Columns[0].At
 	if set.Files != nil {
 		cfg.Name = func(i int) string { return set.Files[i] }
 	}
@@ -142,12 +172,14 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
-	res := neighboursResult{Column: set.Columns[0].Name, FirstRight: pair.FirstRight}
-	for _, q := range pair.Random.Rows {
-		res.Random = append(res.Random, q.Item.Label)
+	res := neighboursResult{Column: set.Columns[0].Name}
+	for _, q := range pair.RandomItems {
+		res.Random = append(res.Random, rankedItem(set, q, cfg.Distance))
 	}
-	for _, q := range pair.Worst.Rows {
-		res.Worst = append(res.Worst, q.Item.Label)
+	for i, q := range pair.WorstItems {
+		item := rankedItem(set, q, cfg.Distance)
+		item.FirstRight = pair.FirstRight[i]
+		res.Worst = append(res.Worst, item)
 	}
 	page := neighboursPage(pair, set.X.Rows, f.distance, res.Column)
 	for _, w := range []struct {

@@ -49,8 +49,12 @@ func TestNeighbours(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &res); err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Random) != 3 || len(res.Worst) != 3 || len(res.Files) != 3 || res.FirstRight[0] != 1 {
+	if len(res.Random) != 3 || len(res.Worst) != 3 || len(res.Files) != 3 || res.Worst[0].FirstRight != 1 {
 		t.Errorf("%+v", res)
+	}
+	checkNamed(t, append(res.Random, res.Worst...))
+	if !strings.Contains(stdout, `"first_right": 1`) || !strings.Contains(stdout, `"path": "cat/`) {
+		t.Errorf("%s", stdout)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "neighbours.html"))
 	if n := strings.Count(string(page), "<img "); err != nil || n != 2*3*5 {
@@ -84,6 +88,30 @@ func TestNeighbours(t *testing.T) {
 		code, _, stderr := runArgs(t, append([]string{"neighbours"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(stderr, tc.says) {
 			t.Errorf("%v: status %d, %q; want %d, %q", tc.args, code, stderr, tc.code, tc.says)
+		}
+	}
+}
+
+// checkNamed holds names against rows and labels, which the names contain.
+func checkNamed(t *testing.T, queries []queryItems) {
+	t.Helper()
+	row := func(path string) (row int) {
+		if _, err := fmt.Sscanf(path[4:], "%02d.png", &row); err != nil {
+			t.Fatalf("%q: %v", path, err)
+		}
+		return row
+	}
+	for _, q := range queries {
+		if row(q.Path) != q.Row || q.Label != q.Path[:3] || len(q.Neighbours) != 4 {
+			t.Errorf("query %+v", q)
+		}
+		last := 0.0
+		for _, n := range q.Neighbours {
+			if row(n.Path) != n.Row || n.Row == q.Row || n.Label != n.Path[:3] || n.Right != (n.Label == q.Label) ||
+				n.Distance < last {
+				t.Errorf("%s has the neighbour %+v", q.Path, n)
+			}
+			last = n.Distance
 		}
 	}
 }

@@ -56,6 +56,18 @@ func (d *Distance) UnmarshalText(text []byte) error {
 	return err
 }
 
+// From returns the distance that a Value of Neighbours stands for, the smaller the
+// nearer: the Euclidean one, 1 - cosine, or minus the product.
+func (d Distance) From(value float64) float64 {
+	switch d {
+	case Cosine:
+		return 1 - value
+	case Dot:
+		return -value
+	}
+	return math.Sqrt(max(value, 0))
+}
+
 // scorer gives the nearness of query i and gallery item j as a float64: the
 // larger, the nearer. Equal rows get equal scores to the bit.
 type scorer struct {

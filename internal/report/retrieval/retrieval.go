@@ -37,9 +37,19 @@ type Config struct {
 // Pair holds the rows of random queries and of the worst ones.
 type Pair struct {
 	Random, Worst report.Retrieval
+	// RandomItems and WorstItems are the same in numbers.
+	RandomItems, WorstItems []Ranked
 	// FirstRight[q] is the rank of the nearest right item of the q-th worst
 	// query.
 	FirstRight []int
+}
+
+// Ranked is a query with its nearest neighbours, by the rows of the matrix that was
+// ranked. Value is as in rank.Neighbours.
+type Ranked struct {
+	Query int
+	Row   []int32
+	Value []float64
 }
 
 // Choose ranks all rows of x for each other and returns the rows to show. The
@@ -98,14 +108,15 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 		return nil, err
 	}
 	for i, q := range index {
-		row, err := cfg.row(q, labels, nb.Row[i*nb.K:(i+1)*nb.K], nb.Value[i*nb.K:(i+1)*nb.K])
+		items := cfg.others(q, nb.Row[i*nb.K:(i+1)*nb.K], nb.Value[i*nb.K:(i+1)*nb.K])
+		row, err := cfg.row(items, labels)
 		if err != nil {
 			return nil, err
 		}
 		if i < n {
-			out.Random.Rows = append(out.Random.Rows, row)
+			out.Random.Rows, out.RandomItems = append(out.Random.Rows, row), append(out.RandomItems, items)
 		} else {
-			out.Worst.Rows = append(out.Worst.Rows, row)
+			out.Worst.Rows, out.WorstItems = append(out.Worst.Rows, row), append(out.WorstItems, items)
 		}
 	}
 	out.Random.Caption = fmt.Sprintf("%d random queries (left) and their nearest neighbours", n)
@@ -114,24 +125,32 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 	return out, nil
 }
 
-// row is the query q with its neighbours, itself left out by index.
-func (c *Config) row(q int, labels []int64, near []int32, values []float64) (report.Query, error) {
-	item, err := c.picture(q, labels)
+// others is the query q with its neighbours, itself left out by index.
+func (c *Config) others(q int, near []int32, values []float64) Ranked {
+	out := Ranked{Query: q}
+	for k, j := range near {
+		if int(j) != q && len(out.Row) < c.Neighbors {
+			out.Row, out.Value = append(out.Row, j), append(out.Value, values[k])
+		}
+	}
+	return out
+}
+
+// row shows a query with its neighbours.
+func (c *Config) row(items Ranked, labels []int64) (report.Query, error) {
+	item, err := c.picture(items.Query, labels)
 	if err != nil {
 		return report.Query{}, err
 	}
 	out := report.Query{Item: item}
-	for k, j := range near {
-		if int(j) == q || len(out.Neighbours) == c.Neighbors {
-			continue
-		}
+	for k, j := range items.Row {
 		p, err := c.picture(int(j), labels)
 		if err != nil {
 			return report.Query{}, err
 		}
-		p.Distance = Distance(c.Distance, values[k])
+		p.Distance = Distance(c.Distance, items.Value[k])
 		p.Match = report.Wrong
-		if labels[j] == labels[q] {
+		if labels[j] == labels[items.Query] {
 			p.Match = report.Right
 		}
 		out.Neighbours = append(out.Neighbours, p)
