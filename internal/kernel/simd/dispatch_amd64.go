@@ -232,6 +232,18 @@ func geluGrad(rows, cols int, dx, dy, x *float32) bool {
 	return true
 }
 
+func softmaxGrad(rows, cols int, s, dp *float32, less, dot float32) bool {
+	switch active {
+	case AVX512:
+		softmaxGradAVX512(rows, cols, s, dp, less, dot)
+	case AVX2:
+		softmaxGradAVX2(rows, cols, s, dp, less, dot)
+	default:
+		return false
+	}
+	return true
+}
+
 func hardSwish(rows, cols int, y, x *float32) bool {
 	switch active {
 	case AVX512:
@@ -326,6 +338,40 @@ func maxTap(n, c, step int, x, y *float32, idx *uint8, tap int) bool {
 		return false
 	}
 	return true
+}
+
+func layerNorm(rows, cols int, y, x, gamma, beta, stats *float32, eps, share float32) bool {
+	switch active {
+	case AVX512:
+		layerNormAVX512(rows, cols, y, x, gamma, beta, stats, eps, share)
+	case AVX2:
+		layerNormAVX2(rows, cols, y, x, gamma, beta, stats, eps, share)
+	default:
+		return false
+	}
+	return true
+}
+
+func layerNormGrad(rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float32, share, keep float32) bool {
+	switch active {
+	case AVX512:
+		layerNormGradAVX512(rows, cols, dx, dy, x, gamma, stats, dgamma, dbeta, share, keep)
+	case AVX2:
+		layerNormGradAVX2(rows, cols, dx, dy, x, gamma, stats, dgamma, dbeta, share, keep)
+	default:
+		return false
+	}
+	return true
+}
+
+func expSum(n int, y, x *float32, less float32) (float32, bool) {
+	switch active {
+	case AVX512:
+		return expSumAVX512(n, y, x, less), true
+	case AVX2:
+		return expSumAVX2(n, y, x, less), true
+	}
+	return 0, false
 }
 
 func dot(n int, x, y *float32) (float32, bool) {

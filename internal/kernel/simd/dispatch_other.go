@@ -48,6 +48,8 @@ func gelu(rows, cols int, y, x *float32) bool { return false }
 
 func geluGrad(rows, cols int, dx, dy, x *float32) bool { return false }
 
+func softmaxGrad(rows, cols int, s, dp *float32, less, dot float32) bool { return false }
+
 func hardSwish(rows, cols int, y, x *float32) bool { return false }
 
 func hardSwishGrad(rows, cols int, dx, dy, x *float32) bool { return false }
@@ -67,6 +69,16 @@ func normMaxPoolGrad(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32
 }
 
 func maxTap(n, c, step int, x, y *float32, idx *uint8, tap int) bool { return false }
+
+func layerNorm(rows, cols int, y, x, gamma, beta, stats *float32, eps, share float32) bool {
+	return false
+}
+
+func layerNormGrad(rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float32, share, keep float32) bool {
+	return false
+}
+
+func expSum(n int, y, x *float32, less float32) (float32, bool) { return 0, false }
 
 func dot(n int, x, y *float32) (float32, bool) { return 0, false }
 

@@ -112,6 +112,11 @@ func geluAVX2(rows int, cols int, y *float32, x *float32)
 //go:noescape
 func geluGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32)
 
+// softmaxGradAVX2 is s = exp(s - less), dp = s*(dp - dot).
+//
+//go:noescape
+func softmaxGradAVX2(rows int, cols int, s *float32, dp *float32, less float32, dot float32)
+
 // hardSwishAVX2 is y = x*min(max(x + 3, 0), 6)/6.
 //
 //go:noescape
@@ -161,6 +166,21 @@ func depthwiseWeightsAVX2(d *byte)
 //
 //go:noescape
 func maxTapAVX2(n int, c int, step int, x *float32, y *float32, idx *uint8, tap int)
+
+// layerNormAVX2 is LayerNorm's kernel.
+//
+//go:noescape
+func layerNormAVX2(rows int, cols int, y *float32, x *float32, gamma *float32, beta *float32, stats *float32, eps float32, share float32)
+
+// layerNormGradAVX2 is LayerNormGrad's kernel.
+//
+//go:noescape
+func layerNormGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32, gamma *float32, stats *float32, dgamma *float32, dbeta *float32, share float32, keep float32)
+
+// expSumAVX2 is ExpSum's kernel.
+//
+//go:noescape
+func expSumAVX2(n int, y *float32, x *float32, less float32) float32
 
 // dotAVX2 is the sum of x*y.
 //
@@ -285,6 +305,11 @@ func geluAVX512(rows int, cols int, y *float32, x *float32)
 //go:noescape
 func geluGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32)
 
+// softmaxGradAVX512 is s = exp(s - less), dp = s*(dp - dot).
+//
+//go:noescape
+func softmaxGradAVX512(rows int, cols int, s *float32, dp *float32, less float32, dot float32)
+
 // hardSwishAVX512 is y = x*min(max(x + 3, 0), 6)/6.
 //
 //go:noescape
@@ -334,6 +359,21 @@ func depthwiseWeightsAVX512(d *byte)
 //
 //go:noescape
 func maxTapAVX512(n int, c int, step int, x *float32, y *float32, idx *uint8, tap int)
+
+// layerNormAVX512 is LayerNorm's kernel.
+//
+//go:noescape
+func layerNormAVX512(rows int, cols int, y *float32, x *float32, gamma *float32, beta *float32, stats *float32, eps float32, share float32)
+
+// layerNormGradAVX512 is LayerNormGrad's kernel.
+//
+//go:noescape
+func layerNormGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32, gamma *float32, stats *float32, dgamma *float32, dbeta *float32, share float32, keep float32)
+
+// expSumAVX512 is ExpSum's kernel.
+//
+//go:noescape
+func expSumAVX512(n int, y *float32, x *float32, less float32) float32
 
 // dotAVX512 is the sum of x*y.
 //

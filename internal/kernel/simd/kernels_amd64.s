@@ -2523,6 +2523,118 @@ next:
 DATA f32_3ecc422a<>+0(SB)/4, $0x3ecc422a
 GLOBL f32_3ecc422a<>(SB), RODATA|NOPTR, $4
 
+// func softmaxGradAVX2(rows int, cols int, s *float32, dp *float32, less float32, dot float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxGradAVX2(SB), NOSPLIT, $0-40
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         s+16(FP), DX
+	MOVQ         dp+24(FP), BX
+	VBROADCASTSS less+32(FP), Y0
+	VBROADCASTSS dot+36(FP), Y1
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ         DI, $0x20
+	JLT          tail
+	VMOVUPS      (DX)(SI*1), Y2
+	VMOVUPS      (BX)(SI*1), Y3
+	VSUBPS       Y0, Y2, Y2
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y4
+	VBROADCASTSS f32_42b00000<>+0(SB), Y5
+	VMAXPS       Y2, Y4, Y2
+	VMINPS       Y2, Y5, Y2
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VBROADCASTSS f32_3f317200<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y2
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y2
+	VBROADCASTSS f32_39500d01<>+0(SB), Y5
+	VMOVAPS      Y5, Y5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS f32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS f32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VMOVUPS      Y5, (DX)(SI*1)
+	VSUBPS       Y1, Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      Y3, (BX)(SI*1)
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, DI
+	JMP          full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (DX)(SI*1), Y2, Y3
+	VMASKMOVPS   (BX)(SI*1), Y2, Y4
+	VSUBPS       Y0, Y3, Y3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y5
+	VBROADCASTSS f32_42b00000<>+0(SB), Y6
+	VMAXPS       Y3, Y5, Y3
+	VMINPS       Y3, Y6, Y3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y5
+	VMULPS       Y5, Y3, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VBROADCASTSS f32_3f317200<>+0(SB), Y6
+	VFNMADD231PS Y6, Y5, Y3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y6
+	VFNMADD231PS Y6, Y5, Y3
+	VBROADCASTSS f32_39500d01<>+0(SB), Y6
+	VMOVAPS      Y6, Y6
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y7
+	VFMADD213PS  Y7, Y3, Y6
+	VBROADCASTSS f32_3c088889<>+0(SB), Y7
+	VFMADD213PS  Y7, Y3, Y6
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y7
+	VFMADD213PS  Y7, Y3, Y6
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y7
+	VFMADD213PS  Y7, Y3, Y6
+	VBROADCASTSS f32_3f000000<>+0(SB), Y7
+	VFMADD213PS  Y7, Y3, Y6
+	VBROADCASTSS f32_3f800000<>+0(SB), Y7
+	VFMADD213PS  Y7, Y3, Y6
+	VBROADCASTSS f32_3f800000<>+0(SB), Y7
+	VFMADD213PS  Y7, Y3, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y6, Y6
+	VMASKMOVPS   Y6, Y2, (DX)(SI*1)
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (BX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
 // func hardSwishAVX2(rows int, cols int, y *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hardSwishAVX2(SB), NOSPLIT, $0-32
@@ -3256,6 +3368,736 @@ channels:
 	ADDQ         CX, SI
 	DECQ         AX
 	JNE          pixel
+	VZEROUPPER
+	RET
+
+// func layerNormAVX2(rows int, cols int, y *float32, x *float32, gamma *float32, beta *float32, stats *float32, eps float32, share float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·layerNormAVX2(SB), NOSPLIT, $0-64
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         gamma+32(FP), SI
+	MOVQ         beta+40(FP), DI
+	MOVQ         stats+48(FP), R8
+	VBROADCASTSS share+60(FP), Y0
+
+row:
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	XORQ   R9, R9
+	MOVQ   CX, R10
+
+sumwide:
+	CMPQ    R10, $0x00000080
+	JLT     sumnarrow
+	VMOVUPS (BX)(R9*1), Y5
+	VADDPS  Y5, Y1, Y1
+	VMOVUPS 32(BX)(R9*1), Y5
+	VADDPS  Y5, Y2, Y2
+	VMOVUPS 64(BX)(R9*1), Y5
+	VADDPS  Y5, Y3, Y3
+	VMOVUPS 96(BX)(R9*1), Y5
+	VADDPS  Y5, Y4, Y4
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R10
+	JMP     sumwide
+
+sumnarrow:
+	CMPQ    R10, $0x20
+	JLT     sumtail
+	VMOVUPS (BX)(R9*1), Y5
+	VADDPS  Y5, Y1, Y1
+	ADDQ    $0x20, R9
+	SUBQ    $0x20, R10
+	JMP     sumnarrow
+
+sumtail:
+	TESTQ        R10, R10
+	JEQ          sumend
+	SHRQ         $0x02, R10
+	VMOVD        R10, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     lanes8<>+0(SB), Y5, Y5
+	VMASKMOVPS   (BX)(R9*1), Y5, Y5
+	VADDPS       Y5, Y2, Y2
+
+sumend:
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VMOVHLPS     X1, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSHDUP    X1, X2
+	VADDSS       X2, X1, X1
+	VMULSS       X0, X1, X1
+	VMOVSS       X1, (R8)
+	VBROADCASTSS X1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	XORQ         R9, R9
+	MOVQ         CX, R10
+
+squareswide:
+	CMPQ        R10, $0x00000080
+	JLT         squaresnarrow
+	VMOVUPS     (BX)(R9*1), Y6
+	VSUBPS      Y1, Y6, Y6
+	VFMADD231PS Y6, Y6, Y2
+	VMOVUPS     32(BX)(R9*1), Y6
+	VSUBPS      Y1, Y6, Y6
+	VFMADD231PS Y6, Y6, Y3
+	VMOVUPS     64(BX)(R9*1), Y6
+	VSUBPS      Y1, Y6, Y6
+	VFMADD231PS Y6, Y6, Y4
+	VMOVUPS     96(BX)(R9*1), Y6
+	VSUBPS      Y1, Y6, Y6
+	VFMADD231PS Y6, Y6, Y5
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000080, R10
+	JMP         squareswide
+
+squaresnarrow:
+	CMPQ        R10, $0x20
+	JLT         squarestail
+	VMOVUPS     (BX)(R9*1), Y6
+	VSUBPS      Y1, Y6, Y6
+	VFMADD231PS Y6, Y6, Y2
+	ADDQ        $0x20, R9
+	SUBQ        $0x20, R10
+	JMP         squaresnarrow
+
+squarestail:
+	TESTQ        R10, R10
+	JEQ          squaresend
+	SHRQ         $0x02, R10
+	VMOVD        R10, X6
+	VPBROADCASTD X6, Y6
+	VPCMPGTD     lanes8<>+0(SB), Y6, Y6
+	VMASKMOVPS   (BX)(R9*1), Y6, Y7
+	VSUBPS       Y1, Y7, Y7
+	VANDPS       Y6, Y7, Y7
+	VFMADD231PS  Y7, Y7, Y3
+
+squaresend:
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y5, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VMOVHLPS     X2, X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSHDUP    X2, X3
+	VADDSS       X3, X2, X2
+	VBROADCASTSS f32_3f800000<>+0(SB), Y3
+	VMULSS       X0, X2, X2
+	VADDSS       eps+56(FP), X2, X2
+	VSQRTSS      X2, X2, X2
+	VDIVSS       X2, X3, X3
+	VMOVSS       X3, 4(R8)
+	VBROADCASTSS X3, Y2
+	XORQ         R9, R9
+	MOVQ         CX, R10
+
+writewide:
+	CMPQ    R10, $0x00000080
+	JLT     writenarrow
+	VMOVUPS (BX)(R9*1), Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS (SI)(R9*1), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS (DI)(R9*1), Y4
+	VADDPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)(R9*1)
+	VMOVUPS 32(BX)(R9*1), Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS 32(SI)(R9*1), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS 32(DI)(R9*1), Y4
+	VADDPS  Y4, Y3, Y3
+	VMOVUPS Y3, 32(DX)(R9*1)
+	VMOVUPS 64(BX)(R9*1), Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS 64(SI)(R9*1), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS 64(DI)(R9*1), Y4
+	VADDPS  Y4, Y3, Y3
+	VMOVUPS Y3, 64(DX)(R9*1)
+	VMOVUPS 96(BX)(R9*1), Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS 96(SI)(R9*1), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS 96(DI)(R9*1), Y4
+	VADDPS  Y4, Y3, Y3
+	VMOVUPS Y3, 96(DX)(R9*1)
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R10
+	JMP     writewide
+
+writenarrow:
+	CMPQ    R10, $0x20
+	JLT     writetail
+	VMOVUPS (BX)(R9*1), Y3
+	VSUBPS  Y1, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	VMOVUPS (SI)(R9*1), Y4
+	VMULPS  Y4, Y3, Y3
+	VMOVUPS (DI)(R9*1), Y4
+	VADDPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)(R9*1)
+	ADDQ    $0x20, R9
+	SUBQ    $0x20, R10
+	JMP     writenarrow
+
+writetail:
+	TESTQ        R10, R10
+	JEQ          writeend
+	SHRQ         $0x02, R10
+	VMOVD        R10, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     lanes8<>+0(SB), Y3, Y3
+	VMASKMOVPS   (BX)(R9*1), Y3, Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMASKMOVPS   (SI)(R9*1), Y3, Y1
+	VMULPS       Y1, Y4, Y4
+	VMASKMOVPS   (DI)(R9*1), Y3, Y1
+	VADDPS       Y1, Y4, Y4
+	VMASKMOVPS   Y4, Y3, (DX)(R9*1)
+
+writeend:
+	ADDQ CX, BX
+	ADDQ CX, DX
+	ADDQ $0x08, R8
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func layerNormGradAVX2(rows int, cols int, dx *float32, dy *float32, x *float32, gamma *float32, stats *float32, dgamma *float32, dbeta *float32, share float32, keep float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-80
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ dx+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ stats+48(FP), R8
+	MOVQ dgamma+56(FP), R9
+	MOVQ dbeta+64(FP), R10
+
+row:
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	XORQ         R11, R11
+	MOVQ         CX, R12
+
+sumswide:
+	CMPQ        R12, $0x00000080
+	JLT         sumsnarrow
+	VMOVUPS     (SI)(R11*1), Y6
+	VMOVUPS     (BX)(R11*1), Y7
+	VSUBPS      Y0, Y6, Y6
+	VMULPS      Y1, Y6, Y6
+	VMOVUPS     (R10)(R11*1), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VADDPS      Y7, Y8, Y8
+	VMOVUPS     Y8, (R10)(R11*1)
+	VFMADD231PS Y7, Y6, Y9
+	VMOVUPS     Y9, (R9)(R11*1)
+	VMOVUPS     (DI)(R11*1), Y8
+	VMULPS      Y8, Y7, Y7
+	VADDPS      Y7, Y2, Y2
+	VFMADD231PS Y7, Y6, Y4
+	VMOVUPS     32(SI)(R11*1), Y6
+	VMOVUPS     32(BX)(R11*1), Y7
+	VSUBPS      Y0, Y6, Y6
+	VMULPS      Y1, Y6, Y6
+	VMOVUPS     32(R10)(R11*1), Y8
+	VMOVUPS     32(R9)(R11*1), Y9
+	VADDPS      Y7, Y8, Y8
+	VMOVUPS     Y8, 32(R10)(R11*1)
+	VFMADD231PS Y7, Y6, Y9
+	VMOVUPS     Y9, 32(R9)(R11*1)
+	VMOVUPS     32(DI)(R11*1), Y8
+	VMULPS      Y8, Y7, Y7
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS Y7, Y6, Y5
+	VMOVUPS     64(SI)(R11*1), Y6
+	VMOVUPS     64(BX)(R11*1), Y7
+	VSUBPS      Y0, Y6, Y6
+	VMULPS      Y1, Y6, Y6
+	VMOVUPS     64(R10)(R11*1), Y8
+	VMOVUPS     64(R9)(R11*1), Y9
+	VADDPS      Y7, Y8, Y8
+	VMOVUPS     Y8, 64(R10)(R11*1)
+	VFMADD231PS Y7, Y6, Y9
+	VMOVUPS     Y9, 64(R9)(R11*1)
+	VMOVUPS     64(DI)(R11*1), Y8
+	VMULPS      Y8, Y7, Y7
+	VADDPS      Y7, Y2, Y2
+	VFMADD231PS Y7, Y6, Y4
+	VMOVUPS     96(SI)(R11*1), Y6
+	VMOVUPS     96(BX)(R11*1), Y7
+	VSUBPS      Y0, Y6, Y6
+	VMULPS      Y1, Y6, Y6
+	VMOVUPS     96(R10)(R11*1), Y8
+	VMOVUPS     96(R9)(R11*1), Y9
+	VADDPS      Y7, Y8, Y8
+	VMOVUPS     Y8, 96(R10)(R11*1)
+	VFMADD231PS Y7, Y6, Y9
+	VMOVUPS     Y9, 96(R9)(R11*1)
+	VMOVUPS     96(DI)(R11*1), Y8
+	VMULPS      Y8, Y7, Y7
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS Y7, Y6, Y5
+	ADDQ        $0x00000080, R11
+	SUBQ        $0x00000080, R12
+	JMP         sumswide
+
+sumsnarrow:
+	CMPQ        R12, $0x20
+	JLT         sumstail
+	VMOVUPS     (SI)(R11*1), Y6
+	VMOVUPS     (BX)(R11*1), Y7
+	VSUBPS      Y0, Y6, Y6
+	VMULPS      Y1, Y6, Y6
+	VMOVUPS     (R10)(R11*1), Y8
+	VMOVUPS     (R9)(R11*1), Y9
+	VADDPS      Y7, Y8, Y8
+	VMOVUPS     Y8, (R10)(R11*1)
+	VFMADD231PS Y7, Y6, Y9
+	VMOVUPS     Y9, (R9)(R11*1)
+	VMOVUPS     (DI)(R11*1), Y8
+	VMULPS      Y8, Y7, Y7
+	VADDPS      Y7, Y2, Y2
+	VFMADD231PS Y7, Y6, Y4
+	ADDQ        $0x20, R11
+	SUBQ        $0x20, R12
+	JMP         sumsnarrow
+
+sumstail:
+	TESTQ        R12, R12
+	JEQ          sumsend
+	SHRQ         $0x02, R12
+	VMOVD        R12, X6
+	VPBROADCASTD X6, Y6
+	VPCMPGTD     lanes8<>+0(SB), Y6, Y6
+	VMASKMOVPS   (SI)(R11*1), Y6, Y7
+	VMASKMOVPS   (BX)(R11*1), Y6, Y8
+	VSUBPS       Y0, Y7, Y7
+	VMULPS       Y1, Y7, Y7
+	VMASKMOVPS   (R10)(R11*1), Y6, Y9
+	VMASKMOVPS   (R9)(R11*1), Y6, Y10
+	VADDPS       Y8, Y9, Y9
+	VMASKMOVPS   Y9, Y6, (R10)(R11*1)
+	VFMADD231PS  Y8, Y7, Y10
+	VMASKMOVPS   Y10, Y6, (R9)(R11*1)
+	VMASKMOVPS   (DI)(R11*1), Y6, Y6
+	VMULPS       Y6, Y8, Y8
+	VADDPS       Y8, Y3, Y3
+	VFMADD231PS  Y8, Y7, Y5
+
+sumsend:
+	VBROADCASTSS share+72(FP), Y6
+	VBROADCASTSS keep+76(FP), Y7
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VMOVHLPS     X2, X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSHDUP    X2, X3
+	VADDSS       X3, X2, X2
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X3
+	VADDPS       X3, X4, X4
+	VMOVHLPS     X4, X4, X3
+	VADDPS       X3, X4, X4
+	VMOVSHDUP    X4, X3
+	VADDSS       X3, X4, X4
+	VMULSS       X6, X2, X2
+	VMULSS       X6, X4, X4
+	VBROADCASTSS X2, Y2
+	VBROADCASTSS X4, Y3
+	XORQ         R11, R11
+	MOVQ         CX, R12
+
+writewide:
+	CMPQ         R12, $0x00000080
+	JLT          writenarrow
+	VMOVUPS      (SI)(R11*1), Y4
+	VMOVUPS      (BX)(R11*1), Y5
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (DI)(R11*1), Y6
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y1, Y5, Y5
+	VMOVUPS      (DX)(R11*1), Y4
+	VANDPS       Y7, Y4, Y4
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, (DX)(R11*1)
+	VMOVUPS      32(SI)(R11*1), Y4
+	VMOVUPS      32(BX)(R11*1), Y5
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(DI)(R11*1), Y6
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y1, Y5, Y5
+	VMOVUPS      32(DX)(R11*1), Y4
+	VANDPS       Y7, Y4, Y4
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, 32(DX)(R11*1)
+	VMOVUPS      64(SI)(R11*1), Y4
+	VMOVUPS      64(BX)(R11*1), Y5
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      64(DI)(R11*1), Y6
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y1, Y5, Y5
+	VMOVUPS      64(DX)(R11*1), Y4
+	VANDPS       Y7, Y4, Y4
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, 64(DX)(R11*1)
+	VMOVUPS      96(SI)(R11*1), Y4
+	VMOVUPS      96(BX)(R11*1), Y5
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      96(DI)(R11*1), Y6
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y1, Y5, Y5
+	VMOVUPS      96(DX)(R11*1), Y4
+	VANDPS       Y7, Y4, Y4
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, 96(DX)(R11*1)
+	ADDQ         $0x00000080, R11
+	SUBQ         $0x00000080, R12
+	JMP          writewide
+
+writenarrow:
+	CMPQ         R12, $0x20
+	JLT          writetail
+	VMOVUPS      (SI)(R11*1), Y4
+	VMOVUPS      (BX)(R11*1), Y5
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (DI)(R11*1), Y6
+	VMULPS       Y6, Y5, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y1, Y5, Y5
+	VMOVUPS      (DX)(R11*1), Y4
+	VANDPS       Y7, Y4, Y4
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, (DX)(R11*1)
+	ADDQ         $0x20, R11
+	SUBQ         $0x20, R12
+	JMP          writenarrow
+
+writetail:
+	TESTQ        R12, R12
+	JEQ          writeend
+	SHRQ         $0x02, R12
+	VMOVD        R12, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     lanes8<>+0(SB), Y4, Y4
+	VMASKMOVPS   (SI)(R11*1), Y4, Y5
+	VMASKMOVPS   (BX)(R11*1), Y4, Y6
+	VSUBPS       Y0, Y5, Y5
+	VMULPS       Y1, Y5, Y5
+	VMASKMOVPS   (DI)(R11*1), Y4, Y0
+	VMULPS       Y0, Y6, Y6
+	VSUBPS       Y2, Y6, Y6
+	VFNMADD231PS Y3, Y5, Y6
+	VMULPS       Y1, Y6, Y6
+	VMASKMOVPS   (DX)(R11*1), Y4, Y0
+	VANDPS       Y7, Y0, Y0
+	VADDPS       Y0, Y6, Y6
+	VMASKMOVPS   Y6, Y4, (DX)(R11*1)
+
+writeend:
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, DX
+	ADDQ $0x08, R8
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func expSumAVX2(n int, y *float32, x *float32, less float32) float32
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·expSumAVX2(SB), NOSPLIT, $0-36
+	MOVQ         n+0(FP), AX
+	SHLQ         $0x02, AX
+	MOVQ         y+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSS less+24(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	XORQ         BX, BX
+
+rowwide:
+	CMPQ         AX, $0x00000080
+	JLT          rownarrow
+	VMOVUPS      (DX)(BX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y4
+	VBROADCASTSS f32_42b00000<>+0(SB), Y5
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VBROADCASTSS f32_3f317200<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_39500d01<>+0(SB), Y5
+	VMOVAPS      Y5, Y5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VMOVUPS      Y5, (CX)(BX*1)
+	VADDPS       Y5, Y1, Y1
+	VMOVUPS      32(DX)(BX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y4
+	VBROADCASTSS f32_42b00000<>+0(SB), Y5
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VBROADCASTSS f32_3f317200<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_39500d01<>+0(SB), Y5
+	VMOVAPS      Y5, Y5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VMOVUPS      Y5, 32(CX)(BX*1)
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      64(DX)(BX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y4
+	VBROADCASTSS f32_42b00000<>+0(SB), Y5
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VBROADCASTSS f32_3f317200<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_39500d01<>+0(SB), Y5
+	VMOVAPS      Y5, Y5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VMOVUPS      Y5, 64(CX)(BX*1)
+	VADDPS       Y5, Y1, Y1
+	VMOVUPS      96(DX)(BX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y4
+	VBROADCASTSS f32_42b00000<>+0(SB), Y5
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VBROADCASTSS f32_3f317200<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_39500d01<>+0(SB), Y5
+	VMOVAPS      Y5, Y5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VMOVUPS      Y5, 96(CX)(BX*1)
+	VADDPS       Y5, Y2, Y2
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000080, AX
+	JMP          rowwide
+
+rownarrow:
+	CMPQ         AX, $0x20
+	JLT          rowtail
+	VMOVUPS      (DX)(BX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y4
+	VBROADCASTSS f32_42b00000<>+0(SB), Y5
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VBROADCASTSS f32_3f317200<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y5
+	VFNMADD231PS Y5, Y4, Y3
+	VBROADCASTSS f32_39500d01<>+0(SB), Y5
+	VMOVAPS      Y5, Y5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y3, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y5, Y5
+	VMOVUPS      Y5, (CX)(BX*1)
+	VADDPS       Y5, Y1, Y1
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JMP          rownarrow
+
+rowtail:
+	TESTQ        AX, AX
+	JEQ          rowend
+	SHRQ         $0x02, AX
+	VMOVD        AX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     lanes8<>+0(SB), Y3, Y3
+	VMASKMOVPS   (DX)(BX*1), Y3, Y4
+	VSUBPS       Y0, Y4, Y4
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Y0
+	VBROADCASTSS f32_42b00000<>+0(SB), Y5
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y5, Y4
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Y0
+	VMULPS       Y0, Y4, Y0
+	VROUNDPS     $0x00, Y0, Y0
+	VBROADCASTSS f32_3f317200<>+0(SB), Y5
+	VFNMADD231PS Y5, Y0, Y4
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Y5
+	VFNMADD231PS Y5, Y0, Y4
+	VBROADCASTSS f32_39500d01<>+0(SB), Y5
+	VMOVAPS      Y5, Y5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Y6
+	VFMADD213PS  Y6, Y4, Y5
+	VBROADCASTSS f32_3c088889<>+0(SB), Y6
+	VFMADD213PS  Y6, Y4, Y5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y4, Y5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Y6
+	VFMADD213PS  Y6, Y4, Y5
+	VBROADCASTSS f32_3f000000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y4, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y4, Y5
+	VBROADCASTSS f32_3f800000<>+0(SB), Y6
+	VFMADD213PS  Y6, Y4, Y5
+	VCVTPS2DQ    Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       Y0, Y5, Y5
+	VMASKMOVPS   Y5, Y3, (CX)(BX*1)
+	VANDPS       Y3, Y5, Y5
+	VADDPS       Y5, Y2, Y2
+
+rowend:
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VMOVHLPS     X1, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDSS       X0, X1, X1
+	MOVSS        X1, ret+32(FP)
 	VZEROUPPER
 	RET
 
@@ -6317,6 +7159,114 @@ next:
 	VZEROUPPER
 	RET
 
+// func softmaxGradAVX512(rows int, cols int, s *float32, dp *float32, less float32, dot float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-40
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         s+16(FP), DX
+	MOVQ         dp+24(FP), BX
+	VBROADCASTSS less+32(FP), Z0
+	VBROADCASTSS dot+36(FP), Z1
+
+row:
+	XORQ SI, SI
+	MOVQ CX, DI
+
+full:
+	CMPQ         DI, $0x40
+	JLT          tail
+	VMOVUPS      (DX)(SI*1), Z2
+	VMOVUPS      (BX)(SI*1), Z3
+	VSUBPS       Z0, Z2, Z2
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z4
+	VBROADCASTSS f32_42b00000<>+0(SB), Z5
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z4
+	VMULPS       Z4, Z2, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VBROADCASTSS f32_3f317200<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z2
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z2
+	VBROADCASTSS f32_39500d01<>+0(SB), Z5
+	VMOVAPS      Z5, Z5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3c088889<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3f000000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      Z5, (DX)(SI*1)
+	VSUBPS       Z1, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VMOVUPS      Z3, (BX)(SI*1)
+	ADDQ         $0x40, SI
+	SUBQ         $0x40, DI
+	JMP          full
+
+tail:
+	TESTQ        DI, DI
+	JEQ          next
+	SHRQ         $0x02, DI
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVW        R8, K1
+	VMOVUPS.Z    (DX)(SI*1), K1, Z2
+	VMOVUPS.Z    (BX)(SI*1), K1, Z3
+	VSUBPS       Z0, Z2, Z2
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z4
+	VBROADCASTSS f32_42b00000<>+0(SB), Z5
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z4
+	VMULPS       Z4, Z2, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VBROADCASTSS f32_3f317200<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z2
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z2
+	VBROADCASTSS f32_39500d01<>+0(SB), Z5
+	VMOVAPS      Z5, Z5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3c088889<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3f000000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z2, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      Z5, K1, (DX)(SI*1)
+	VSUBPS       Z1, Z3, Z3
+	VMULPS       Z5, Z3, Z3
+	VMOVUPS      Z3, K1, (BX)(SI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
 // func hardSwishAVX512(rows int, cols int, y *float32, x *float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·hardSwishAVX512(SB), NOSPLIT, $0-32
@@ -7035,6 +7985,734 @@ channels:
 	ADDQ      CX, SI
 	DECQ      AX
 	JNE       pixel
+	VZEROUPPER
+	RET
+
+// func layerNormAVX512(rows int, cols int, y *float32, x *float32, gamma *float32, beta *float32, stats *float32, eps float32, share float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·layerNormAVX512(SB), NOSPLIT, $0-64
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         y+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         gamma+32(FP), SI
+	MOVQ         beta+40(FP), DI
+	MOVQ         stats+48(FP), R8
+	VBROADCASTSS share+60(FP), Z0
+
+row:
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	XORQ   R9, R9
+	MOVQ   CX, R10
+
+sumwide:
+	CMPQ    R10, $0x00000100
+	JLT     sumnarrow
+	VMOVUPS (BX)(R9*1), Z5
+	VADDPS  Z5, Z1, Z1
+	VMOVUPS 64(BX)(R9*1), Z5
+	VADDPS  Z5, Z2, Z2
+	VMOVUPS 128(BX)(R9*1), Z5
+	VADDPS  Z5, Z3, Z3
+	VMOVUPS 192(BX)(R9*1), Z5
+	VADDPS  Z5, Z4, Z4
+	ADDQ    $0x00000100, R9
+	SUBQ    $0x00000100, R10
+	JMP     sumwide
+
+sumnarrow:
+	CMPQ    R10, $0x40
+	JLT     sumtail
+	VMOVUPS (BX)(R9*1), Z5
+	VADDPS  Z5, Z1, Z1
+	ADDQ    $0x40, R9
+	SUBQ    $0x40, R10
+	JMP     sumnarrow
+
+sumtail:
+	TESTQ     R10, R10
+	JEQ       sumend
+	SHRQ      $0x02, R10
+	MOVQ      $-1, R11
+	BZHIQ     R10, R11, R11
+	KMOVW     R11, K1
+	VMOVUPS.Z (BX)(R9*1), K1, Z5
+	VADDPS    Z5, Z2, Z2
+
+sumend:
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF32X8 $0x01, Z1, Y5
+	VADDPS        Y5, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X5
+	VADDPS        X5, X1, X1
+	VMOVHLPS      X1, X1, X5
+	VADDPS        X5, X1, X1
+	VMOVSHDUP     X1, X5
+	VADDSS        X5, X1, X1
+	VMULSS        X0, X1, X1
+	VMOVSS        X1, (R8)
+	VBROADCASTSS  X1, Z5
+	VPXORD        Z6, Z6, Z6
+	VPXORD        Z7, Z7, Z7
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	XORQ          R9, R9
+	MOVQ          CX, R10
+
+squareswide:
+	CMPQ        R10, $0x00000100
+	JLT         squaresnarrow
+	VMOVUPS     (BX)(R9*1), Z10
+	VSUBPS      Z5, Z10, Z10
+	VFMADD231PS Z10, Z10, Z6
+	VMOVUPS     64(BX)(R9*1), Z10
+	VSUBPS      Z5, Z10, Z10
+	VFMADD231PS Z10, Z10, Z7
+	VMOVUPS     128(BX)(R9*1), Z10
+	VSUBPS      Z5, Z10, Z10
+	VFMADD231PS Z10, Z10, Z8
+	VMOVUPS     192(BX)(R9*1), Z10
+	VSUBPS      Z5, Z10, Z10
+	VFMADD231PS Z10, Z10, Z9
+	ADDQ        $0x00000100, R9
+	SUBQ        $0x00000100, R10
+	JMP         squareswide
+
+squaresnarrow:
+	CMPQ        R10, $0x40
+	JLT         squarestail
+	VMOVUPS     (BX)(R9*1), Z10
+	VSUBPS      Z5, Z10, Z10
+	VFMADD231PS Z10, Z10, Z6
+	ADDQ        $0x40, R9
+	SUBQ        $0x40, R10
+	JMP         squaresnarrow
+
+squarestail:
+	TESTQ       R10, R10
+	JEQ         squaresend
+	SHRQ        $0x02, R10
+	MOVQ        $-1, R11
+	BZHIQ       R10, R11, R11
+	KMOVW       R11, K1
+	VMOVUPS.Z   (BX)(R9*1), K1, Z10
+	VSUBPS      Z5, Z10, Z10
+	VMOVAPS.Z   Z10, K1, Z10
+	VFMADD231PS Z10, Z10, Z7
+
+squaresend:
+	VADDPS        Z8, Z6, Z6
+	VADDPS        Z9, Z7, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF32X8 $0x01, Z6, Y10
+	VADDPS        Y10, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X10
+	VADDPS        X10, X6, X6
+	VMOVHLPS      X6, X6, X10
+	VADDPS        X10, X6, X6
+	VMOVSHDUP     X6, X10
+	VADDSS        X10, X6, X6
+	VBROADCASTSS  f32_3f800000<>+0(SB), Z10
+	VMULSS        X0, X6, X6
+	VADDSS        eps+56(FP), X6, X6
+	VSQRTSS       X6, X6, X6
+	VDIVSS        X6, X10, X10
+	VMOVSS        X10, 4(R8)
+	VBROADCASTSS  X10, Z10
+	XORQ          R9, R9
+	MOVQ          CX, R10
+
+writewide:
+	CMPQ    R10, $0x00000100
+	JLT     writenarrow
+	VMOVUPS (BX)(R9*1), Z11
+	VSUBPS  Z5, Z11, Z11
+	VMULPS  Z10, Z11, Z11
+	VMOVUPS (SI)(R9*1), Z12
+	VMULPS  Z12, Z11, Z11
+	VMOVUPS (DI)(R9*1), Z12
+	VADDPS  Z12, Z11, Z11
+	VMOVUPS Z11, (DX)(R9*1)
+	VMOVUPS 64(BX)(R9*1), Z11
+	VSUBPS  Z5, Z11, Z11
+	VMULPS  Z10, Z11, Z11
+	VMOVUPS 64(SI)(R9*1), Z12
+	VMULPS  Z12, Z11, Z11
+	VMOVUPS 64(DI)(R9*1), Z12
+	VADDPS  Z12, Z11, Z11
+	VMOVUPS Z11, 64(DX)(R9*1)
+	VMOVUPS 128(BX)(R9*1), Z11
+	VSUBPS  Z5, Z11, Z11
+	VMULPS  Z10, Z11, Z11
+	VMOVUPS 128(SI)(R9*1), Z12
+	VMULPS  Z12, Z11, Z11
+	VMOVUPS 128(DI)(R9*1), Z12
+	VADDPS  Z12, Z11, Z11
+	VMOVUPS Z11, 128(DX)(R9*1)
+	VMOVUPS 192(BX)(R9*1), Z11
+	VSUBPS  Z5, Z11, Z11
+	VMULPS  Z10, Z11, Z11
+	VMOVUPS 192(SI)(R9*1), Z12
+	VMULPS  Z12, Z11, Z11
+	VMOVUPS 192(DI)(R9*1), Z12
+	VADDPS  Z12, Z11, Z11
+	VMOVUPS Z11, 192(DX)(R9*1)
+	ADDQ    $0x00000100, R9
+	SUBQ    $0x00000100, R10
+	JMP     writewide
+
+writenarrow:
+	CMPQ    R10, $0x40
+	JLT     writetail
+	VMOVUPS (BX)(R9*1), Z11
+	VSUBPS  Z5, Z11, Z11
+	VMULPS  Z10, Z11, Z11
+	VMOVUPS (SI)(R9*1), Z12
+	VMULPS  Z12, Z11, Z11
+	VMOVUPS (DI)(R9*1), Z12
+	VADDPS  Z12, Z11, Z11
+	VMOVUPS Z11, (DX)(R9*1)
+	ADDQ    $0x40, R9
+	SUBQ    $0x40, R10
+	JMP     writenarrow
+
+writetail:
+	TESTQ     R10, R10
+	JEQ       writeend
+	SHRQ      $0x02, R10
+	MOVQ      $-1, R11
+	BZHIQ     R10, R11, R11
+	KMOVW     R11, K1
+	VMOVUPS.Z (BX)(R9*1), K1, Z11
+	VSUBPS    Z5, Z11, Z11
+	VMULPS    Z10, Z11, Z11
+	VMOVUPS.Z (SI)(R9*1), K1, Z5
+	VMULPS    Z5, Z11, Z11
+	VMOVUPS.Z (DI)(R9*1), K1, Z5
+	VADDPS    Z5, Z11, Z11
+	VMOVUPS   Z11, K1, (DX)(R9*1)
+
+writeend:
+	ADDQ CX, BX
+	ADDQ CX, DX
+	ADDQ $0x08, R8
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func layerNormGradAVX512(rows int, cols int, dx *float32, dy *float32, x *float32, gamma *float32, stats *float32, dgamma *float32, dbeta *float32, share float32, keep float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-80
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ dx+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ stats+48(FP), R8
+	MOVQ dgamma+56(FP), R9
+	MOVQ dbeta+64(FP), R10
+
+row:
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	XORQ         R11, R11
+	MOVQ         CX, R12
+
+sumswide:
+	CMPQ        R12, $0x00000100
+	JLT         sumsnarrow
+	VMOVUPS     (SI)(R11*1), Z6
+	VMOVUPS     (BX)(R11*1), Z7
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS     (R10)(R11*1), Z8
+	VMOVUPS     (R9)(R11*1), Z9
+	VADDPS      Z7, Z8, Z8
+	VMOVUPS     Z8, (R10)(R11*1)
+	VFMADD231PS Z7, Z6, Z9
+	VMOVUPS     Z9, (R9)(R11*1)
+	VMOVUPS     (DI)(R11*1), Z8
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z2, Z2
+	VFMADD231PS Z7, Z6, Z4
+	VMOVUPS     64(SI)(R11*1), Z6
+	VMOVUPS     64(BX)(R11*1), Z7
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS     64(R10)(R11*1), Z8
+	VMOVUPS     64(R9)(R11*1), Z9
+	VADDPS      Z7, Z8, Z8
+	VMOVUPS     Z8, 64(R10)(R11*1)
+	VFMADD231PS Z7, Z6, Z9
+	VMOVUPS     Z9, 64(R9)(R11*1)
+	VMOVUPS     64(DI)(R11*1), Z8
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z6, Z5
+	VMOVUPS     128(SI)(R11*1), Z6
+	VMOVUPS     128(BX)(R11*1), Z7
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS     128(R10)(R11*1), Z8
+	VMOVUPS     128(R9)(R11*1), Z9
+	VADDPS      Z7, Z8, Z8
+	VMOVUPS     Z8, 128(R10)(R11*1)
+	VFMADD231PS Z7, Z6, Z9
+	VMOVUPS     Z9, 128(R9)(R11*1)
+	VMOVUPS     128(DI)(R11*1), Z8
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z2, Z2
+	VFMADD231PS Z7, Z6, Z4
+	VMOVUPS     192(SI)(R11*1), Z6
+	VMOVUPS     192(BX)(R11*1), Z7
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS     192(R10)(R11*1), Z8
+	VMOVUPS     192(R9)(R11*1), Z9
+	VADDPS      Z7, Z8, Z8
+	VMOVUPS     Z8, 192(R10)(R11*1)
+	VFMADD231PS Z7, Z6, Z9
+	VMOVUPS     Z9, 192(R9)(R11*1)
+	VMOVUPS     192(DI)(R11*1), Z8
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z6, Z5
+	ADDQ        $0x00000100, R11
+	SUBQ        $0x00000100, R12
+	JMP         sumswide
+
+sumsnarrow:
+	CMPQ        R12, $0x40
+	JLT         sumstail
+	VMOVUPS     (SI)(R11*1), Z6
+	VMOVUPS     (BX)(R11*1), Z7
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS     (R10)(R11*1), Z8
+	VMOVUPS     (R9)(R11*1), Z9
+	VADDPS      Z7, Z8, Z8
+	VMOVUPS     Z8, (R10)(R11*1)
+	VFMADD231PS Z7, Z6, Z9
+	VMOVUPS     Z9, (R9)(R11*1)
+	VMOVUPS     (DI)(R11*1), Z8
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z2, Z2
+	VFMADD231PS Z7, Z6, Z4
+	ADDQ        $0x40, R11
+	SUBQ        $0x40, R12
+	JMP         sumsnarrow
+
+sumstail:
+	TESTQ       R12, R12
+	JEQ         sumsend
+	SHRQ        $0x02, R12
+	MOVQ        $-1, R13
+	BZHIQ       R12, R13, R13
+	KMOVW       R13, K1
+	VMOVUPS.Z   (SI)(R11*1), K1, Z6
+	VMOVUPS.Z   (BX)(R11*1), K1, Z7
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS.Z   (R10)(R11*1), K1, Z8
+	VMOVUPS.Z   (R9)(R11*1), K1, Z9
+	VADDPS      Z7, Z8, Z8
+	VMOVUPS     Z8, K1, (R10)(R11*1)
+	VFMADD231PS Z7, Z6, Z9
+	VMOVUPS     Z9, K1, (R9)(R11*1)
+	VMOVUPS.Z   (DI)(R11*1), K1, Z8
+	VMULPS      Z8, Z7, Z7
+	VADDPS      Z7, Z3, Z3
+	VFMADD231PS Z7, Z6, Z5
+
+sumsend:
+	VBROADCASTSS  share+72(FP), Z6
+	VBROADCASTSS  keep+76(FP), Z7
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF32X8 $0x01, Z2, Y8
+	VADDPS        Y8, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X8
+	VADDPS        X8, X2, X2
+	VMOVHLPS      X2, X2, X8
+	VADDPS        X8, X2, X2
+	VMOVSHDUP     X2, X8
+	VADDSS        X8, X2, X2
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF32X8 $0x01, Z4, Y8
+	VADDPS        Y8, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X8
+	VADDPS        X8, X4, X4
+	VMOVHLPS      X4, X4, X8
+	VADDPS        X8, X4, X4
+	VMOVSHDUP     X4, X8
+	VADDSS        X8, X4, X4
+	VMULSS        X6, X2, X2
+	VMULSS        X6, X4, X4
+	VBROADCASTSS  X2, Z6
+	VBROADCASTSS  X4, Z8
+	XORQ          R11, R11
+	MOVQ          CX, R12
+
+writewide:
+	CMPQ         R12, $0x00000100
+	JLT          writenarrow
+	VMOVUPS      (SI)(R11*1), Z9
+	VMOVUPS      (BX)(R11*1), Z10
+	VSUBPS       Z0, Z9, Z9
+	VMULPS       Z1, Z9, Z9
+	VMOVUPS      (DI)(R11*1), Z11
+	VMULPS       Z11, Z10, Z10
+	VSUBPS       Z6, Z10, Z10
+	VFNMADD231PS Z8, Z9, Z10
+	VMULPS       Z1, Z10, Z10
+	VMOVUPS      (DX)(R11*1), Z9
+	VANDPS       Z7, Z9, Z9
+	VADDPS       Z9, Z10, Z10
+	VMOVUPS      Z10, (DX)(R11*1)
+	VMOVUPS      64(SI)(R11*1), Z9
+	VMOVUPS      64(BX)(R11*1), Z10
+	VSUBPS       Z0, Z9, Z9
+	VMULPS       Z1, Z9, Z9
+	VMOVUPS      64(DI)(R11*1), Z11
+	VMULPS       Z11, Z10, Z10
+	VSUBPS       Z6, Z10, Z10
+	VFNMADD231PS Z8, Z9, Z10
+	VMULPS       Z1, Z10, Z10
+	VMOVUPS      64(DX)(R11*1), Z9
+	VANDPS       Z7, Z9, Z9
+	VADDPS       Z9, Z10, Z10
+	VMOVUPS      Z10, 64(DX)(R11*1)
+	VMOVUPS      128(SI)(R11*1), Z9
+	VMOVUPS      128(BX)(R11*1), Z10
+	VSUBPS       Z0, Z9, Z9
+	VMULPS       Z1, Z9, Z9
+	VMOVUPS      128(DI)(R11*1), Z11
+	VMULPS       Z11, Z10, Z10
+	VSUBPS       Z6, Z10, Z10
+	VFNMADD231PS Z8, Z9, Z10
+	VMULPS       Z1, Z10, Z10
+	VMOVUPS      128(DX)(R11*1), Z9
+	VANDPS       Z7, Z9, Z9
+	VADDPS       Z9, Z10, Z10
+	VMOVUPS      Z10, 128(DX)(R11*1)
+	VMOVUPS      192(SI)(R11*1), Z9
+	VMOVUPS      192(BX)(R11*1), Z10
+	VSUBPS       Z0, Z9, Z9
+	VMULPS       Z1, Z9, Z9
+	VMOVUPS      192(DI)(R11*1), Z11
+	VMULPS       Z11, Z10, Z10
+	VSUBPS       Z6, Z10, Z10
+	VFNMADD231PS Z8, Z9, Z10
+	VMULPS       Z1, Z10, Z10
+	VMOVUPS      192(DX)(R11*1), Z9
+	VANDPS       Z7, Z9, Z9
+	VADDPS       Z9, Z10, Z10
+	VMOVUPS      Z10, 192(DX)(R11*1)
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x00000100, R12
+	JMP          writewide
+
+writenarrow:
+	CMPQ         R12, $0x40
+	JLT          writetail
+	VMOVUPS      (SI)(R11*1), Z9
+	VMOVUPS      (BX)(R11*1), Z10
+	VSUBPS       Z0, Z9, Z9
+	VMULPS       Z1, Z9, Z9
+	VMOVUPS      (DI)(R11*1), Z11
+	VMULPS       Z11, Z10, Z10
+	VSUBPS       Z6, Z10, Z10
+	VFNMADD231PS Z8, Z9, Z10
+	VMULPS       Z1, Z10, Z10
+	VMOVUPS      (DX)(R11*1), Z9
+	VANDPS       Z7, Z9, Z9
+	VADDPS       Z9, Z10, Z10
+	VMOVUPS      Z10, (DX)(R11*1)
+	ADDQ         $0x40, R11
+	SUBQ         $0x40, R12
+	JMP          writenarrow
+
+writetail:
+	TESTQ        R12, R12
+	JEQ          writeend
+	SHRQ         $0x02, R12
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVW        R13, K1
+	VMOVUPS.Z    (SI)(R11*1), K1, Z9
+	VMOVUPS.Z    (BX)(R11*1), K1, Z10
+	VSUBPS       Z0, Z9, Z9
+	VMULPS       Z1, Z9, Z9
+	VMOVUPS.Z    (DI)(R11*1), K1, Z0
+	VMULPS       Z0, Z10, Z10
+	VSUBPS       Z6, Z10, Z10
+	VFNMADD231PS Z8, Z9, Z10
+	VMULPS       Z1, Z10, Z10
+	VMOVUPS.Z    (DX)(R11*1), K1, Z0
+	VANDPS       Z7, Z0, Z0
+	VADDPS       Z0, Z10, Z10
+	VMOVUPS      Z10, K1, (DX)(R11*1)
+
+writeend:
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, DX
+	ADDQ $0x08, R8
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func expSumAVX512(n int, y *float32, x *float32, less float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE
+TEXT ·expSumAVX512(SB), NOSPLIT, $0-36
+	MOVQ         n+0(FP), AX
+	SHLQ         $0x02, AX
+	MOVQ         y+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSS less+24(FP), Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	XORQ         BX, BX
+
+rowwide:
+	CMPQ         AX, $0x00000100
+	JLT          rownarrow
+	VMOVUPS      (DX)(BX*1), Z3
+	VSUBPS       Z0, Z3, Z3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z4
+	VBROADCASTSS f32_42b00000<>+0(SB), Z5
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z4
+	VMULPS       Z4, Z3, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VBROADCASTSS f32_3f317200<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_39500d01<>+0(SB), Z5
+	VMOVAPS      Z5, Z5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3c088889<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f000000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      Z5, (CX)(BX*1)
+	VADDPS       Z5, Z1, Z1
+	VMOVUPS      64(DX)(BX*1), Z3
+	VSUBPS       Z0, Z3, Z3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z4
+	VBROADCASTSS f32_42b00000<>+0(SB), Z5
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z4
+	VMULPS       Z4, Z3, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VBROADCASTSS f32_3f317200<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_39500d01<>+0(SB), Z5
+	VMOVAPS      Z5, Z5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3c088889<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f000000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      Z5, 64(CX)(BX*1)
+	VADDPS       Z5, Z2, Z2
+	VMOVUPS      128(DX)(BX*1), Z3
+	VSUBPS       Z0, Z3, Z3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z4
+	VBROADCASTSS f32_42b00000<>+0(SB), Z5
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z4
+	VMULPS       Z4, Z3, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VBROADCASTSS f32_3f317200<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_39500d01<>+0(SB), Z5
+	VMOVAPS      Z5, Z5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3c088889<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f000000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      Z5, 128(CX)(BX*1)
+	VADDPS       Z5, Z1, Z1
+	VMOVUPS      192(DX)(BX*1), Z3
+	VSUBPS       Z0, Z3, Z3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z4
+	VBROADCASTSS f32_42b00000<>+0(SB), Z5
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z4
+	VMULPS       Z4, Z3, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VBROADCASTSS f32_3f317200<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_39500d01<>+0(SB), Z5
+	VMOVAPS      Z5, Z5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3c088889<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f000000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      Z5, 192(CX)(BX*1)
+	VADDPS       Z5, Z2, Z2
+	ADDQ         $0x00000100, BX
+	SUBQ         $0x00000100, AX
+	JMP          rowwide
+
+rownarrow:
+	CMPQ         AX, $0x40
+	JLT          rowtail
+	VMOVUPS      (DX)(BX*1), Z3
+	VSUBPS       Z0, Z3, Z3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z4
+	VBROADCASTSS f32_42b00000<>+0(SB), Z5
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z4
+	VMULPS       Z4, Z3, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VBROADCASTSS f32_3f317200<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z5
+	VFNMADD231PS Z5, Z4, Z3
+	VBROADCASTSS f32_39500d01<>+0(SB), Z5
+	VMOVAPS      Z5, Z5
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3c088889<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f000000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VBROADCASTSS f32_3f800000<>+0(SB), Z6
+	VFMADD213PS  Z6, Z3, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      Z5, (CX)(BX*1)
+	VADDPS       Z5, Z1, Z1
+	ADDQ         $0x40, BX
+	SUBQ         $0x40, AX
+	JMP          rownarrow
+
+rowtail:
+	TESTQ        AX, AX
+	JEQ          rowend
+	SHRQ         $0x02, AX
+	MOVQ         $-1, SI
+	BZHIQ        AX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*1), K1, Z3
+	VSUBPS       Z0, Z3, Z3
+	VBROADCASTSS f32_c2ac0000<>+0(SB), Z0
+	VBROADCASTSS f32_42b00000<>+0(SB), Z4
+	VMAXPS       Z3, Z0, Z3
+	VMINPS       Z3, Z4, Z3
+	VBROADCASTSS f32_3fb8aa3b<>+0(SB), Z0
+	VMULPS       Z0, Z3, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VBROADCASTSS f32_3f317200<>+0(SB), Z4
+	VFNMADD231PS Z4, Z0, Z3
+	VBROADCASTSS f32_35bfbe8e<>+0(SB), Z4
+	VFNMADD231PS Z4, Z0, Z3
+	VBROADCASTSS f32_39500d01<>+0(SB), Z4
+	VMOVAPS      Z4, Z4
+	VBROADCASTSS f32_3ab60b61<>+0(SB), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VBROADCASTSS f32_3c088889<>+0(SB), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VBROADCASTSS f32_3d2aaaab<>+0(SB), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VBROADCASTSS f32_3e2aaaab<>+0(SB), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VBROADCASTSS f32_3f000000<>+0(SB), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VBROADCASTSS f32_3f800000<>+0(SB), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VBROADCASTSS f32_3f800000<>+0(SB), Z5
+	VFMADD213PS  Z5, Z3, Z4
+	VSCALEFPS    Z0, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)(BX*1)
+	VMOVAPS.Z    Z4, K1, Z4
+	VADDPS       Z4, Z2, Z2
+
+rowend:
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF32X8 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VMOVHLPS      X1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDSS        X0, X1, X1
+	MOVSS         X1, ret+32(FP)
 	VZEROUPPER
 	RET
 

@@ -170,6 +170,16 @@ func actKernels() []rowKernel {
 			VMULPS(l.load(m["dy"]), phi, phi)
 			l.store(phi, m["dx"])
 		}},
+		{"softmaxGrad", "is s = exp(s - less), dp = s*(dp - dot).", "s dp", "", "less dot", "",
+			func(l lanes, m, _, s, _ regs) {
+				p, g := l.load(m["s"]), l.load(m["dp"])
+				VSUBPS(s["less"], p, p)
+				e := l.expOf(p)
+				l.store(e, m["s"])
+				VSUBPS(s["dot"], g, g)
+				VMULPS(e, g, g)
+				l.store(g, m["dp"])
+			}},
 		{"hardSwish", "is y = x*min(max(x + 3, 0), 6)/6.", "y x", "", "", "", func(l lanes, m, _, _, _ regs) {
 			x, r := l.load(m["x"]), l.number(0.5)
 			VFMADD231PS(l.number(1./6), x, r)

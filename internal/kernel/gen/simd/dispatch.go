@@ -49,6 +49,10 @@ func dispatch(dir string) error {
 		add(k.name, params, "", append(append([]string{"n", "c", "idx"}, pointers...), scalars...))
 	}
 	add("maxTap", maxTapParams, "", []string{"n", "c", "step", "x", "y", "idx", "tap"})
+	add("layerNorm", layerNormParams, "", []string{"rows", "cols", "y", "x", "gamma", "beta", "stats", "eps", "share"})
+	add("layerNormGrad", layerNormGradParams, "", []string{"rows", "cols", "dx", "dy", "x", "gamma", "stats", "dgamma",
+		"dbeta", "share", "keep"})
+	add("expSum", expSumParams, "float32", []string{"n", "y", "x", "less"})
 	for _, f := range foldNames {
 		if f.two {
 			add(f.name, "n int, x, y *float32", "float32", []string{"n", "x", "y"})

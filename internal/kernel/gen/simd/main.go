@@ -23,6 +23,9 @@ func main() {
 		depthwise(v, false)
 		depthwise(v, true)
 		maxTap(v)
+		layerNorm(v)
+		layerNormGrad(v)
+		expSum(v)
 		folds(v)
 	}
 	transpose()
