@@ -21,7 +21,7 @@ demo: build
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./mat ./internal/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
 
 test: lint cross checkgen
 	$(GO) test -timeout 25m ./...
@@ -35,7 +35,7 @@ test: lint cross checkgen
 # them ten times slower. It needs cgo, and makes allocations of its own.
 RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/layout/inspect ./eval/cluster ./eval/diagnose \
 	./internal/repro/theory/field ./cmd/kindred
-RACE_SOME = ./internal/kernel/conv ./mat ./nn ./run ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
+RACE_SOME = ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./run ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features
 CC ?= gcc
 

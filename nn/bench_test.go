@@ -20,11 +20,17 @@ func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []f
 		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
 }
 
-// setupNarrow is setup on colour images with a quarter of the filters.
+// setupNarrow is setup on colour images with a quarter of the filters, or two
+// blocks of a narrow transformer, some branches left out.
 func setupNarrow(tb testing.TB, name string, side, n int) (*nn.Net, []float32, *mat.Dense) {
 	tb.Helper()
+	patch := 4
+	for side%patch != 0 {
+		patch++
+	}
 	return setupWith(tb, name, n,
-		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: 8, Normalize: true, Width: 16, Multiple: 0.25})
+		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: 8, Normalize: true, Width: 16, Multiple: 0.25,
+			Patch: patch, Depth: 2, Heads: 2, DropPath: 0.3})
 }
 
 func setupWith(tb testing.TB, name string, n int, o nn.NetworkOptions) (*nn.Net, []float32, *mat.Dense) {
@@ -103,7 +109,8 @@ func measure(b *testing.B, net *nn.Net, n int, run func()) {
 // TestNoAllocation holds that a training step, its optimizer and an evaluation
 // allocate nothing once their buffers exist, on one core and on all.
 func TestNoAllocation(t *testing.T) {
-	for _, name := range []string{"mnist", "conv4", "resnet18", "mobilenet_v2"} {
+	for _, name := range []string{"mnist", "conv4", "resnet18", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0",
+		"convnext_tiny", "dinov2_vits14", "clip_vit_b16"} {
 		net, x, g := setupNarrow(t, name, 32, 6)
 		opt, err := optim.New(optim.Config{ClipNorm: 1}, net.Params())
 		if err != nil {

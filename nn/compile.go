@@ -121,6 +121,18 @@ func (c *compiler) emit(i int) {
 		d.out = c.ref(c.g.nodes[last].out)
 		d.out.needs = in.needs || trainable(d.w) || trainable(d.b)
 		s = d
+	case Linear:
+		s, last = c.linear(i)
+	case Attention:
+		s = newAttentionStep(n, in, c.ref(n.out), c.training)
+	case LayerNorm:
+		s = newLayerNormStep(n, in, c.ref(n.out), c.param(n, "weight"), c.param(n, "bias"))
+	case Tokens:
+		s = newTokensStep(n, in, c.ref(n.out), c.param(n, ""))
+	case TakeToken:
+		s = newTokensStep(n, in, c.ref(n.out), nil)
+	case Positions:
+		s = newPositionsStep(n, in, c.ref(n.out), c.param(n, ""))
 	case BatchNorm:
 		s, last = c.norm(i)
 	case ReLU, ReLU6, SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU:
@@ -212,6 +224,31 @@ func (c *compiler) conv(i int) (step, int) {
 		s.feeds = c.newNorm(j)
 		c.feeders[j] = s
 	}
+	s.init()
+	return s, last
+}
+
+// linear makes the step of the linear node i with the scale, the residual and,
+// in evaluation, the activation that follow.
+func (c *compiler) linear(i int) (step, int) {
+	n := &c.g.nodes[i]
+	in := c.ref(n.in)
+	s := newLinearStep(n, in, c.param(n, "weight"), c.param(n, "bias"))
+	last := i
+	if j, ok := c.next(last, Scale); ok && (!c.training || trainable(s.w) && (s.b == nil || trainable(s.b))) {
+		c.done[j] = true
+		last = j
+		s.gamma = c.param(&c.g.nodes[j], "")
+	}
+	if j, ok := c.nextResidual(last); ok && c.ref(c.g.nodes[j].short) != in {
+		c.done[j] = true
+		last = j
+		s.res = c.ref(c.g.nodes[j].short)
+	}
+	if !c.training {
+		s.act, last = c.nextAct(last, activations()...)
+	}
+	s.out = c.ref(c.g.nodes[last].out)
 	s.init()
 	return s, last
 }

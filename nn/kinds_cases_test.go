@@ -146,3 +146,39 @@ func TestKindsSameBits(t *testing.T) {
 		}
 	}
 }
+
+// TestFreezingAnyParameter: the gradients of the others stay, whichever is
+// frozen.
+func TestFreezingAnyParameter(t *testing.T) {
+	const n = 3
+	for name, spec := range gradientCases() {
+		step := func(freeze []string) *nn.Net {
+			net, err := nn.New(spec, nn.Options{Seed: 2, Freeze: freeze})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := net.Forward(hashValues(name, n*spec.Input.Len()), n)
+			net.Backward(mat.Of(n, out.Cols, hashValues("objective", n*out.Cols)))
+			return net
+		}
+		full := step(nil)
+		for _, p := range full.Params() {
+			if p.Buffer {
+				continue
+			}
+			for i, q := range step([]string{p.Name}).Params() {
+				if q.Name == p.Name {
+					if q.Grad != nil {
+						t.Errorf("%s: %s is frozen and has a gradient", name, p.Name)
+					}
+					continue
+				}
+				for j, g := range q.Grad {
+					if want := full.Params()[i].Grad[j]; math.Abs(float64(g-want)) > 1e-5*(1+math.Abs(float64(want))) {
+						t.Fatalf("%s without %s: gradient %d of %s is %v, want %v", name, p.Name, j, q.Name, g, want)
+					}
+				}
+			}
+		}
+	}
+}

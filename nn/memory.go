@@ -38,11 +38,11 @@ func (g *graph) memory() Memory {
 		weights, buffers := n.layer.weights(in)
 		m.Trained = budget.Sum(m.Trained, weights)
 		m.Params = budget.Sum(m.Params, weights, buffers)
-		switch n.layer.Kind {
-		case Conv, Dense, BatchNorm, MaxPool, AvgPool, GlobalAvgPool, L2Normalize, Dropout:
-			if !g.pooledNorm(i) {
-				kept = budget.Sum(kept, int64(out.shape.Len()))
-			}
+		if g.keeps(i) {
+			kept = budget.Sum(kept, int64(out.shape.Len()))
+		}
+		if n.layer.Kind == Attention { // a sum for each head and position
+			kept = budget.Sum(kept, budget.Product(int64(heads(n.layer)), int64(in.shape.H), int64(in.shape.W)))
 		}
 		largest = max(largest, int64(out.shape.Len()))
 	}
@@ -50,6 +50,24 @@ func (g *graph) memory() Memory {
 	m.Image = budget.Sum(kept, largest)
 	m.Infer = budget.Product(3, largest)
 	return m
+}
+
+// keeps tells whether what node i makes has a buffer of its own in training, that
+// backward reads.
+func (g *graph) keeps(i int) bool {
+	n := &g.nodes[i]
+	after := func(k Kind) bool { return i > 0 && g.nodes[i-1].out == n.in && g.nodes[i-1].layer.Kind == k }
+	switch n.layer.Kind {
+	case ReLU, ReLU6, Flatten, Residual:
+		return false
+	case SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU:
+		return !after(BatchNorm)
+	case Scale:
+		return !after(Linear)
+	case BatchNorm:
+		return !g.pooledNorm(i)
+	}
+	return true
 }
 
 // pooledNorm tells whether node i is a batch norm whose activation goes straight

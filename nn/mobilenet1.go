@@ -6,17 +6,10 @@ import "strconv"
 // names: conv_stem, then blocks.STAGE.BLOCK of a depthwise and a pointwise
 // convolution.
 func mobileNet1Layers(o NetworkOptions) []Layer {
-	multiple := o.Multiple
-	if multiple == 0 {
-		multiple = 1
-	}
+	multiple := o.multiple()
 	width := func(n int) int { return max(1, int(float64(n)*multiple)) }
-	first := 1
-	if o.largeStem() {
-		first = 2
-	}
 	channels := width(32)
-	l := mobileNet1Conv("conv_stem", "bn1", channels, 3, first, 0)
+	l := mobileNet1Conv("conv_stem", "bn1", channels, 3, o.firstStride(), 0)
 	stages := []struct{ out, blocks, stride int }{{64, 1, 1}, {128, 2, 2}, {256, 2, 2}, {512, 6, 2}, {1024, 2, 2}}
 	body := Layer{Kind: Sequential, Name: "blocks"}
 	for i, s := range stages {
@@ -33,7 +26,7 @@ func mobileNet1Layers(o NetworkOptions) []Layer {
 		}
 		body.Layers = append(body.Layers, stage)
 	}
-	return append(append(l, body, Layer{Kind: GlobalAvgPool}), head(o, "classifier", InitSmall)...)
+	return append(append(l, body, o.pool()), head(o, "classifier", InitSmall)...)
 }
 
 // mobileNet1Conv is a convolution whose padding at stride 2 is TensorFlow's for an

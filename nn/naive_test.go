@@ -182,6 +182,9 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 		}
 		return y
 	}
+	if y, ok := r.sequenceLayer(l, w, b, own, x); ok {
+		return y
+	}
 	y := newImage(x.c, x.h, x.w)
 	if l.Kind == nn.Flatten {
 		y = newImage(len(x.v), 1, 1)

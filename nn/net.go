@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/kernel/attention"
 	"github.com/kindred-ml/kindred/internal/kernel/conv"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -41,9 +42,10 @@ type Net struct {
 	ready       bool // Forward has run and Backward may
 	stepCount   uint64
 
-	rows rowTask
-	ws   conv.Workspace
-	prof *Profile
+	rows  rowTask
+	ws    conv.Workspace
+	heads attention.Workspace
+	prof  *Profile
 }
 
 // plan is the list of steps of one mode.
@@ -79,12 +81,6 @@ func New(spec *Spec, opt Options) (*Net, error) {
 	}
 	if err := g.memory().check(spec.Name); err != nil {
 		return nil, err
-	}
-	for i := range g.nodes {
-		if n := &g.nodes[i]; !n.layer.runs() {
-			return nil, fmt.Errorf("network %s: layer %s (%s): described, but not run yet",
-				spec.Name, n.path, n.layer.Kind)
-		}
 	}
 	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}
 	for i := range g.nodes {
@@ -229,8 +225,3 @@ func (e *Net) ArenaBytes() int { return 4 * max(e.train.size, e.eval.size) }
 
 // ErrNotFinite marks the errors of Diagnose that report NaN or infinity.
 var ErrNotFinite = errors.New("not a finite number")
-
-// runs tells whether the engine can run layers of this kind.
-func (l *Layer) runs() bool {
-	return !l.is(Linear, Attention, LayerNorm, Tokens, TakeToken, Positions)
-}

@@ -34,17 +34,20 @@ func train(t *testing.T, name string, side, n, steps int) []float32 {
 }
 
 func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
-	for _, name := range []string{"conv4", "resnet18", "mobilenet_v2"} {
-		want := train(t, name, 33, 5, 2)
-		old := runtime.GOMAXPROCS(1)
-		got := train(t, name, 33, 5, 2)
-		runtime.GOMAXPROCS(old)
-		if runtime.NumCPU() == 1 {
-			t.Skip("one core only")
-		}
-		for i := range want {
-			if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-				t.Fatalf("%s: value %d is %v on one core, %v on %d", name, i, got[i], want[i], old)
+	for _, name := range []string{"conv4", "resnet18", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0",
+		"convnext_tiny", "dinov2_vits14", "clip_vit_b32"} {
+		var want []float32
+		for _, procs := range []int{1, 2, 5} {
+			old := runtime.GOMAXPROCS(procs)
+			got := train(t, name, 33, 5, 2)
+			runtime.GOMAXPROCS(old)
+			if want == nil {
+				want = got
+			}
+			for i := range want {
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("%s: value %d is %v on one core, %v with GOMAXPROCS %d", name, i, want[i], got[i], procs)
+				}
 			}
 		}
 	}

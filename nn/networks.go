@@ -14,13 +14,27 @@ type NetworkOptions struct {
 	Dim       int     // length of the embedding; 0: 128
 	Normalize bool    // L2-normalise the embedding
 	HeadNorm  bool    // batch norm on the embedding, before normalisation
-	Width     int     // conv4: filters (0: 64); mlp: hidden units (0: 512)
-	Multiple  float64 // mobilenet_v2, resnet*: width multiplier; 0: 1
-	Stem      Stem    // of residual networks and mobilenet_v2
+	Width     int     // conv4: filters (0: 64); mlp: hidden units (0: 512); transformers: channels
+	Multiple  float64 // resnet*, mobilenet_*, efficientnet_b0, convnext_tiny: width multiplier; 0: 1
+	Stem      Stem    // of residual networks, mobilenet_* and efficientnet_b0
+	Pool      Pool    // of all but mnist, conv4, mlp and linear
 	Dropout   float64 // before the embedding layer; 0: none
 	// NoHead leaves the embedding layer out: the network makes its features, as
 	// many as it has. Dim and Dropout mean nothing then.
 	NoHead bool
+
+	// Of transformers; 0 is what the network's name says, and else Heads is a head
+	// for 64 channels, Registers and LayerScale none.
+	Patch      int     // pixels of a patch's side
+	Depth      int     // blocks
+	Heads      int     // of attention
+	Registers  int     // tokens beside the class token
+	LayerScale float64 // what the scales of branches start from
+
+	// DropPath is the probability with which the last block's branches are left
+	// out for an image in training; it grows to that from 0 at the first. Of
+	// transformers, convnext_tiny and efficientnet_b0.
+	DropPath float64
 }
 
 // Stem says how a residual network or MobileNet begins. It reads and writes its
@@ -41,12 +55,31 @@ const (
 // defaultDim is the length of an embedding for which none is set.
 const defaultDim = 128
 
+// Pool says how the positions of a convolutional network or transformer become
+// one vector of features. It reads and writes its text.
+type Pool string
+
+const (
+	// PoolDefault is the network's own: the mean over positions, or a transformer's
+	// class token.
+	PoolDefault Pool = ""
+	// PoolMean is the mean over positions, of a transformer over the image's own.
+	PoolMean Pool = "mean"
+	// PoolGEM is the generalised mean with a trained power (Radenovic et al. 2018);
+	// transformers do not have it.
+	PoolGEM Pool = "gem"
+)
+
+func pools() []Pool { return []Pool{PoolDefault, PoolMean, PoolGEM} }
+
 func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 
 // Networks lists the names that Network knows.
 func Networks() []string {
-	return []string{"mnist", "conv4", "mlp", "linear", "resnet18", "resnet34", "resnet50", "mobilenet_v1",
-		"mobilenet_v2"}
+	return []string{"mnist", "conv4", "mlp", "linear", "resnet18", "resnet34", "resnet50",
+		"mobilenet_v1", "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny",
+		"vit_tiny_patch16", "vit_small_patch16", "vit_base_patch16", "vit_tiny_patch14", "vit_small_patch14",
+		"vit_base_patch14", "dinov2_vits14", "dinov2_vitb14", "clip_vit_b32", "clip_vit_b16"}
 }
 
 // Network returns the description of a named network:
@@ -62,11 +95,25 @@ func Networks() []string {
 //     timm's names, "classifier" giving the embedding.
 //   - mobilenet_v2: Sandler et al. 2018, as torchvision builds it, with
 //     "classifier.1" giving the embedding.
+//   - mobilenet_v3_small, mobilenet_v3_large: Howard et al. 2019, as torchvision
+//     builds them, with "classifier.3" giving the embedding.
+//   - efficientnet_b0: Tan and Le 2019, as torchvision builds it, with
+//     "classifier.1" giving the embedding.
+//   - convnext_tiny: Liu et al. 2022, as torchvision builds it, with
+//     "classifier.2" giving the embedding.
+//   - vit_tiny, vit_small, vit_base at patch16 and patch14: Dosovitskiy et al.
+//     2021, with timm's names, "head" giving the embedding of the class token;
+//     also DINO's. dinov2_vits14 and dinov2_vitb14: the same with layer scale, for
+//     DINOv2's weights. clip_vit_b32 and clip_vit_b16: CLIP's image tower, with
+//     its projection, if Dim is that, as "head".
 //
 // The spec returned has passed Check.
 func Network(name string, o NetworkOptions) (*Spec, error) {
 	if o.Dim == 0 {
 		o.Dim = defaultDim
+	}
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("network %s: %w", name, err)
 	}
 	var layers []Layer
 	switch name {
@@ -89,20 +136,77 @@ func Network(name string, o NetworkOptions) (*Spec, error) {
 		layers = mobileNet1Layers(o)
 	case "mobilenet_v2":
 		layers = mobileNetLayers(o)
+	case "mobilenet_v3_small", "mobilenet_v3_large":
+		layers = mobileNet3Layers(o, name == "mobilenet_v3_small")
+	case "efficientnet_b0":
+		layers = efficientNetLayers(o)
+	case "convnext_tiny":
+		layers = convNeXtLayers(o)
 	default:
-		return nil, fmt.Errorf("unknown network %q; there are: %s", name, strings.Join(Networks(), ", "))
-	}
-	if !(o.Multiple >= 0 && o.Multiple <= 64) {
-		return nil, fmt.Errorf("network %s: width multiplier %v; it must be in 0..64", name, o.Multiple)
-	}
-	if err := checkName("stem", o.Stem, stems()); err != nil {
-		return nil, err
+		t, ok := transformerOf(name, o)
+		if !ok {
+			return nil, fmt.Errorf("unknown network %q; there are: %s", name, strings.Join(Networks(), ", "))
+		}
+		var err error
+		if layers, err = t.layers(o); err != nil {
+			return nil, fmt.Errorf("network %s: %w", name, err)
+		}
 	}
 	s := &Spec{Name: name, Input: o.Input, Layers: layers}
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// check tests the options that do not depend on the network.
+func (o *NetworkOptions) check() error {
+	for _, v := range []struct {
+		name      string
+		n, atMost int
+	}{
+		{"patch", o.Patch, 1 << 14}, {"width", o.Width, 1 << 20}, {"depth", o.Depth, maxDepth},
+		{"heads", o.Heads, 1 << 20},
+		{"registers", o.Registers, 1024},
+	} {
+		if v.n < 0 || v.n > v.atMost {
+			return fmt.Errorf("%s %d; it must be in 0..%d", v.name, v.n, v.atMost)
+		}
+	}
+	if !(o.Multiple >= 0 && o.Multiple <= 64) {
+		return fmt.Errorf("width multiplier %v; it must be in 0..64", o.Multiple)
+	}
+	if !(o.DropPath >= 0 && o.DropPath < 1) {
+		return fmt.Errorf("drop path %v; it must be at least 0 and below 1", o.DropPath)
+	}
+	if err := checkName("pool", o.Pool, pools()); err != nil {
+		return err
+	}
+	return checkName("stem", o.Stem, stems())
+}
+
+// multiple is the width multiplier.
+func (o *NetworkOptions) multiple() float64 {
+	if o.Multiple == 0 {
+		return 1
+	}
+	return o.Multiple
+}
+
+// pool makes one vector of an image's positions.
+func (o *NetworkOptions) pool() Layer {
+	if o.Pool == PoolGEM {
+		return Layer{Kind: GEMPool, Name: "pool.p"}
+	}
+	return Layer{Kind: GlobalAvgPool}
+}
+
+// firstStride is that of a MobileNet's first convolution.
+func (o *NetworkOptions) firstStride() int {
+	if o.largeStem() {
+		return 2
+	}
+	return 1
 }
 
 func or(n, otherwise int) int {
@@ -193,7 +297,7 @@ func resnetLayers(o NetworkOptions, block func(width, out, stride int) []Layer, 
 		}
 		l = append(l, stage)
 	}
-	l = append(l, Layer{Kind: GlobalAvgPool})
+	l = append(l, o.pool())
 	return append(l, head(o, "fc", InitDefault)...)
 }
 
@@ -221,16 +325,9 @@ func bottleneck(width, out, stride int) []Layer {
 // mobileNetLayers builds MobileNet v2 with torchvision's names: features.N for
 // the blocks, features.N.conv.* within them.
 func mobileNetLayers(o NetworkOptions) []Layer {
-	multiple := o.Multiple
-	if multiple == 0 {
-		multiple = 1
-	}
-	first := 1
-	if o.largeStem() {
-		first = 2
-	}
+	multiple := o.multiple()
 	channels := divisible(32 * multiple)
-	features := []Layer{convNormAct("0", channels, 3, first, 0)}
+	features := []Layer{convNormAct("0", channels, 3, o.firstStride(), 0)}
 	stages := []struct{ expand, channels, blocks, stride int }{
 		{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1},
 	}
@@ -260,14 +357,12 @@ func mobileNetLayers(o NetworkOptions) []Layer {
 	}
 	last := divisible(1280 * max(1, multiple))
 	features = append(features, convNormAct(strconv.Itoa(len(features)), last, 1, 1, 0))
-	return append([]Layer{{Kind: Sequential, Name: "features", Layers: features}, {Kind: GlobalAvgPool}},
+	return append([]Layer{{Kind: Sequential, Name: "features", Layers: features}, o.pool()},
 		head(o, "classifier.1", InitSmall)...)
 }
 
 func convNormAct(name string, out, kernel, stride, groups int) Layer {
-	conv := resConv("0", out, kernel, stride)
-	conv.Groups = groups
-	return Layer{Kind: Sequential, Name: name, Layers: []Layer{conv, {Kind: BatchNorm, Name: "1"}, {Kind: ReLU6}}}
+	return convNorm(name, out, kernel, stride, groups, Layer{Kind: BatchNorm}, ReLU6)
 }
 
 // divisible rounds to the nearest multiple of 8, but not below 90% of x: how

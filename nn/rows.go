@@ -21,6 +21,8 @@ type rowTask struct {
 	norm          *normStep
 	mul           *mulStep
 	gem           *gemStep
+	layer         *layerNormStep
+	tokens        *tokensStep
 	drop          *dropPath
 	positions     int // of a global pool
 	first         int // of them that counts

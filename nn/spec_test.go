@@ -10,6 +10,11 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
+func vitProducts(d int64) int64 {
+	const tokens, patches, depth = 197, 196, 12
+	return depth*(12*d*d*tokens+2*tokens*tokens*d) + patches*d*3*16*16 + 1000*d
+}
+
 func TestShapes(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -23,6 +28,16 @@ func TestShapes(t *testing.T) {
 		{"resnet34", 224, 21797672, 3663761408},
 		{"resnet50", 224, 25557032, 4089184256},
 		{"mobilenet_v2", 224, 3504872, 300774272},
+		// Counted by hooks on torchvision 0.14's convolutions and linear layers.
+		{"mobilenet_v3_small", 224, 2542856, 56510400},
+		{"mobilenet_v3_large", 224, 5483032, 216589760},
+		{"efficientnet_b0", 224, 5288548, 385814752},
+		{"convnext_tiny", 224, 28589128, 4455531264},
+		// Parameters as timm counts them. Products of a transformer: 12 D^2 a token
+		// and block, 2 T^2 D of attention, the patches and the head.
+		{"vit_tiny_patch16", 224, 5717416, vitProducts(192)},
+		{"vit_small_patch16", 224, 22050664, vitProducts(384)},
+		{"vit_base_patch16", 224, 86567656, vitProducts(768)},
 	}
 	for _, c := range cases {
 		s, err := nn.Network(c.name, nn.NetworkOptions{Input: nn.Shape{H: c.side, W: c.side, C: 3}, Dim: 1000})
@@ -115,7 +130,7 @@ func TestShapeErrors(t *testing.T) {
 
 func TestSpecJSON(t *testing.T) {
 	for _, name := range nn.Networks() {
-		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 7, Normalize: true,
+		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}, Dim: 7, Normalize: true,
 			HeadNorm: true, Dropout: 0.5})
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +164,7 @@ func TestSpecJSON(t *testing.T) {
 
 func FuzzParseSpec(f *testing.F) {
 	for _, name := range nn.Networks() {
-		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Multiple: 0.1})
+		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}, Multiple: 0.1, Depth: 1})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -27,6 +27,12 @@ func (s Stem) MarshalText() ([]byte, error) { return writeName("stem", s, stems(
 // UnmarshalText sets the stem by name; "" is chosen by the image's size.
 func (s *Stem) UnmarshalText(text []byte) error { return readName("stem", s, text, stems()) }
 
+// MarshalText returns the pool's name.
+func (p Pool) MarshalText() ([]byte, error) { return writeName("pool", p, pools()) }
+
+// UnmarshalText sets the pool by name; "" is the network's own.
+func (p *Pool) UnmarshalText(text []byte) error { return readName("pool", p, text, pools()) }
+
 func writeName[T ~string](what string, v T, known []T) ([]byte, error) {
 	return []byte(v), checkName(what, v, known)
 }

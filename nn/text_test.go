@@ -13,11 +13,12 @@ func TestNamesAsText(t *testing.T) {
 		Kind Kind
 		Init Init
 		Stem Stem
+		Pool Pool
 	}
 	for _, k := range kinds() {
 		for _, i := range inits() {
-			for _, s := range stems() {
-				in := names{k, i, s}
+			for n, s := range stems() {
+				in := names{k, i, s, pools()[n]}
 				text, err := json.Marshal(in)
 				if err != nil {
 					t.Fatal(err)
@@ -34,6 +35,7 @@ func TestNamesAsText(t *testing.T) {
 		`{"Kind": "warp"}`:       `unknown kind "warp"; there are "conv", "dense",`,
 		`{"Kind": ""}`:           `unknown kind ""`,
 		`{"Init": "kaiming"}`:    `unknown init "kaiming"; there are "kaiming_out", "small", "truncated"`,
+		`{"Pool": "token"}`:      `unknown pool "token"; there are "mean", "gem"`,
 		`{"Stem": "larg"}`:       `did you mean "large"?`,
 	} {
 		var n names

@@ -70,6 +70,8 @@ func kernels() []Package {
 		{"internal/kernel/pix", "inner loops from 8-bit pixels to normalised float32", "internal/kernel/simd"},
 		{"internal/kernel/conv", "channels-last convolution, forward and backward, as implicit matrix products",
 			"internal/par internal/kernel/simd"},
+		{"internal/kernel/attention", "multi-head attention, forward and backward, in blocks of queries",
+			"internal/par internal/kernel/simd"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
 			"internal/par internal/kernel/simd"},
 	}
@@ -98,7 +100,7 @@ func learning() []Package {
 			"internal/budget internal/download internal/regular internal/spell format/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
-				"internal/kernel/conv internal/atomic mat format/safetensors"},
+				"internal/kernel/conv internal/kernel/attention internal/atomic mat format/safetensors"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
 			"internal/budget format/onnx format/safetensors nn"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",

@@ -31,6 +31,10 @@ def start(name, shape):
     u = values(name, int(np.prod(shape)))
     if name.endswith("running_var"):
         u = 1 + u / 2
+    elif name.endswith(("gamma", "layer_scale")):
+        u = 0.5 + u / 4
+    elif name.endswith(("_token", "pos_embed")):
+        u = u / 2
     elif name.endswith("bn3.weight"):
         u = 0.25 + u / 8  # a deep network amplifies rounding (PyTorch's float32 too) unless branches are weak
     elif len(shape) == 1 and name.endswith("weight"):
@@ -140,6 +144,53 @@ class MobileNetV1(torch.nn.Module):
         return self.classifier(x.mean((2, 3)))
 
 
+class Transformer(torch.nn.Module):
+    """A vision transformer with timm's names: DINOv2's or CLIP's."""
+    def __init__(self, width, depth, heads, patch, side, registers, clip, dim):
+        super().__init__()
+        nn, eps = torch.nn, 1e-5 if clip else 1e-6
+        self.heads, self.clip = heads, clip
+        self.patch_embed = nn.Module()
+        self.patch_embed.proj = nn.Conv2d(3, width, patch, patch, bias=not clip)
+        parameter = lambda n: nn.Parameter(torch.zeros(1, n, width))
+        self.cls_token, self.pos_embed = parameter(1), parameter((side // patch) ** 2 + 1)
+        if registers:
+            self.reg_token = parameter(registers)
+        if clip:
+            self.norm_pre = nn.LayerNorm(width, eps)
+        blocks = []
+        for _ in range(depth):
+            b = nn.Module()
+            b.norm1, b.norm2 = nn.LayerNorm(width, eps), nn.LayerNorm(width, eps)
+            b.attn, b.mlp = nn.Module(), nn.Module()
+            b.attn.qkv, b.attn.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            b.mlp.fc1, b.mlp.fc2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+            if not clip:
+                b.ls1, b.ls2 = nn.Module(), nn.Module()
+                b.ls1.gamma, b.ls2.gamma = nn.Parameter(torch.ones(width)), nn.Parameter(torch.ones(width))
+            blocks.append(b)
+        self.blocks = nn.Sequential(*blocks)
+        self.norm, self.head = nn.LayerNorm(width, eps), nn.Linear(width, dim, bias=not clip)
+
+    def forward(self, x):
+        x = self.patch_embed.proj(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.cls_token.expand(len(x), -1, -1), x], 1) + self.pos_embed
+        if hasattr(self, "reg_token"):
+            x = torch.cat([x[:, :1], self.reg_token.expand(len(x), -1, -1), x[:, 1:]], 1)
+        if self.clip:
+            x = self.norm_pre(x)
+        gelu = (lambda x: x * torch.sigmoid(1.702 * x)) if self.clip else torch.nn.functional.gelu
+        for b in self.blocks:
+            n, t, d = x.shape
+            q, k, v = b.attn.qkv(b.norm1(x)).view(n, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+            a = (q @ k.transpose(-2, -1) * (d // self.heads) ** -0.5).softmax(-1) @ v
+            y = b.attn.proj(a.transpose(1, 2).reshape(n, t, d))
+            x = x + (y if self.clip else y * b.ls1.gamma)
+            y = b.mlp.fc2(gelu(b.mlp.fc1(b.norm2(x))))
+            x = x + (y if self.clip else y * b.ls2.gamma)
+        return self.head(self.norm(x)[:, 0])
+
+
 def references():
     """Functions that write the network they are named after to a path."""
     blocks = lambda ends: {f"layer{i}.{j}": f"layer{i}.{j}.{e}" for i in (1, 2, 3, 4) for j, e in enumerate(ends)}
@@ -163,7 +214,31 @@ def references():
     def mobilenet_v1(path):
         make(path, MobileNetV1(0.25, 6), 3, 64, {"conv_stem": "conv_stem", "blocks.2.1.conv_dw": "blocks.2.1.conv_dw"}, 64)
 
-    return resnet18, resnet50, mobilenet_v2, mobilenet_v1
+    def mobilenet_v3_small(path):
+        rows, last = models.mobilenetv3._mobilenet_v3_conf("mobilenet_v3_small", width_mult=0.25)
+        make(path, models.MobileNetV3(rows, last, 5, dropout=0), 3, 64, {"features.0.0": "features.0.0"}, 64)
+
+    def mobilenet_v3_large(path):
+        rows, last = models.mobilenetv3._mobilenet_v3_conf("mobilenet_v3_large", width_mult=0.25)
+        make(path, models.MobileNetV3(rows, last, 5, dropout=0), 3, 96, {"features.0.0": "features.0.0"}, 64)
+
+    def efficientnet_b0(path):
+        rows, last = models.efficientnet._efficientnet_conf("efficientnet_b0", width_mult=0.25, depth_mult=1.0)
+        make(path, models.EfficientNet(rows, 0, 0, 6, last_channel=last), 3, 64, {"features.0": "features.0.1"}, 64)
+
+    def convnext_tiny(path):
+        config = models.convnext.CNBlockConfig
+        stages = [config(12, 24, 3), config(24, 48, 3), config(48, 96, 9), config(96, None, 3)]
+        make(path, models.ConvNeXt(stages, 0, num_classes=6), 3, 64, {"features.1.2": "features.1.2.block.5"}, 64)
+
+    def dinov2_vits14(path):
+        make(path, Transformer(24, 3, 4, 14, 56, 2, False, 5), 3, 56, {"blocks.1.attn.qkv": "blocks.1.attn.qkv"}, 128)
+
+    def clip_vit_b32(path):
+        make(path, Transformer(24, 2, 2, 32, 96, 0, True, 7), 3, 96, {"norm_pre": "norm_pre"}, 128)
+
+    return (resnet18, resnet50, mobilenet_v2, mobilenet_v1, mobilenet_v3_small, mobilenet_v3_large, efficientnet_b0,
+            convnext_tiny, dinov2_vits14, clip_vit_b32)
 
 
 def main(folder, *names):

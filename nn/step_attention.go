@@ -1,0 +1,80 @@
+package nn
+
+import "github.com/kindred-ml/kindred/internal/kernel/attention"
+
+// attentionStep is multi-head attention over the positions of each image.
+type attentionStep struct {
+	path    string
+	in, out *tensorRef
+	shape   attention.Shape
+	logs    *buf // of each query's sum of exponentials; nil in evaluation
+	spill   *buf // the gradient of in, where it must be added to another
+}
+
+func newAttentionStep(n *node, in, out *tensorRef, training bool) *attentionStep {
+	h := heads(n.layer)
+	s := &attentionStep{path: n.path, in: in, out: out,
+		shape: attention.Shape{T: in.shape.H * in.shape.W, Heads: h, Dim: out.shape.C / h}}
+	if training {
+		s.logs = &buf{}
+	}
+	return s
+}
+
+func (s *attentionStep) label() string      { return s.path }
+func (s *attentionStep) output() *tensorRef { return s.out }
+
+func (s *attentionStep) cost() (f, b int64) {
+	t := int64(s.shape.T)
+	f = 2 * t * int64(s.out.shape.Len())
+	if s.in.needs {
+		b = f * 5 / 2 // five products of the size of two
+	}
+	return f, b
+}
+
+func (s *attentionStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+	if s.logs != nil {
+		s.logs = p.newBuf(s.shape.T * s.shape.Heads)
+		p.touch(s.logs)
+	}
+}
+
+func (s *attentionStep) planBackward(p *planner) {
+	if !s.in.needs {
+		return
+	}
+	p.touch(s.in.x, s.out.x, s.out.g, s.logs)
+	if p.gradient(s.in) {
+		s.spill = p.newBuf(s.in.x.size)
+		p.touch(s.spill)
+	}
+}
+
+func (s *attentionStep) forward(e *Net, n int) {
+	s.shape.N = n
+	var logs []float32
+	if s.logs != nil {
+		logs = s.logs.data
+	}
+	attention.Forward(&e.heads, &s.shape, s.in.x.data, s.out.x.data, logs)
+}
+
+func (s *attentionStep) backward(e *Net, n int) {
+	if !s.in.needs {
+		return
+	}
+	s.shape.N = n
+	to := s.in.g
+	if s.spill != nil {
+		to = s.spill
+	}
+	attention.Backward(&e.heads, &s.shape, s.in.x.data, s.out.x.data, s.logs.data, s.out.g.data, to.data)
+	if s.spill != nil {
+		r := &e.rows
+		r.y, r.x = s.in.g.data, s.spill.data
+		r.each(n*s.shape.T, s.in.shape.C, addToKernel)
+	}
+}

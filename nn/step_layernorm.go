@@ -1,0 +1,92 @@
+package nn
+
+import "github.com/kindred-ml/kindred/internal/kernel/simd"
+
+// layerNormStep normalises the channels of each position, or all of a vector:
+//
+//	y = gamma (x - mean) / sqrt(variance + eps) + beta
+type layerNormStep struct {
+	path        string
+	in, out     *tensorRef
+	gamma, beta *Param
+	eps         float32
+	rows, cols  int  // of an image
+	stats       *buf // mean and scale of each row
+	accumulate  bool
+	s1, s2      []float32 // sums of the backward pass
+}
+
+func newLayerNormStep(n *node, in, out *tensorRef, gamma, beta *Param) *layerNormStep {
+	c := len(gamma.Value)
+	s := &layerNormStep{path: n.path, in: in, out: out, gamma: gamma, beta: beta, eps: float32(n.layer.Eps), cols: c,
+		rows: in.shape.Len() / c, s1: make([]float32, c), s2: make([]float32, c)}
+	if s.eps == 0 {
+		s.eps = 1e-5
+	}
+	out.needs = in.needs || trainable(gamma) || trainable(beta)
+	return s
+}
+
+func (s *layerNormStep) label() string      { return s.path }
+func (s *layerNormStep) output() *tensorRef { return s.out }
+func (s *layerNormStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *layerNormStep) planForward(p *planner) {
+	s.out.x, s.stats = p.newBuf(s.out.shape.Len()), p.newBuf(2*s.rows)
+	p.touch(s.in.x, s.out.x, s.stats)
+}
+
+func (s *layerNormStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.in.x, s.out.g, s.stats)
+	switch {
+	case !s.in.needs:
+	case s.in.g == nil:
+		s.in.g = s.out.g // in its place
+	default:
+		s.accumulate = true
+		p.touch(s.in.g)
+	}
+}
+
+func (s *layerNormStep) forward(e *Net, n int) {
+	e.rows.layer = s
+	e.rows.each(n*s.rows, s.cols, layerNormKernel)
+}
+
+func (s *layerNormStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	r := &e.rows
+	r.layer = s
+	r.sum(n*s.rows, s.cols, layerNormGradKernel, s.s1, s.s2)
+	if trainable(s.gamma) {
+		copy(s.gamma.Grad, s.s1)
+	}
+	if trainable(s.beta) {
+		copy(s.beta.Grad, s.s2)
+	}
+}
+
+func layerNormKernel(t *rowTask, _, lo, hi int) {
+	s := t.layer
+	simd.LayerNorm(t.span(s.out.x.data, lo, hi), t.span(s.in.x.data, lo, hi), s.gamma.Value, s.beta.Value,
+		s.stats.data[2*lo:2*hi], s.eps)
+}
+
+func layerNormGradKernel(t *rowTask, chunk, lo, hi int) {
+	s := t.layer
+	s1, s2 := t.sums(chunk)
+	clear(s1)
+	clear(s2)
+	dy := t.span(s.out.g.data, lo, hi)
+	dx := dy
+	if s.in.needs {
+		dx = t.span(s.in.g.data, lo, hi)
+	}
+	x, stats := t.span(s.in.x.data, lo, hi), s.stats.data[2*lo:2*hi]
+	simd.LayerNormGrad(dx, dy, x, s.gamma.Value, stats, s1, s2, s.accumulate)
+}

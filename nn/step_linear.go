@@ -1,0 +1,152 @@
+package nn
+
+import (
+	"github.com/kindred-ml/kindred/internal/kernel/conv"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// linearStep is a linear map at each position, with what follows it: a scale of
+// each channel, a residual and, in evaluation, an activation:
+//
+//	y = act(gamma (W x + b) + res)
+//
+// It is a 1 x 1 convolution over all positions of all images in a row.
+type linearStep struct {
+	path       string
+	in, out    *tensorRef
+	w, b       *Param
+	gamma      *Param     // of a layer scale; nil: none
+	res        *tensorRef // added
+	act        activation // evaluation only
+	shape      conv.Shape
+	epi        conv.Epilogue
+	positions  int
+	accumulate bool // the gradient of in
+	toRes      bool // that of res
+
+	scaled []float32 // gamma W, for the way back
+	shift  []float32 // gamma b
+}
+
+func newLinearStep(n *node, in *tensorRef, w, b *Param) *linearStep {
+	return &linearStep{path: n.path, in: in, w: w, b: b, positions: in.shape.H * in.shape.W, shape: conv.Shape{
+		N: 1, W: 1, C: in.shape.C, K: n.layer.Out, R: 1, S: 1, StrideH: 1, StrideW: 1, Groups: 1}}
+}
+
+// init fixes the epilogue once the compiler has decided what it holds.
+func (s *linearStep) init() {
+	s.epi.ReLU, s.epi.Act = s.act == relu, s.act.inPlace()
+	switch {
+	case s.gamma != nil && s.b != nil:
+		s.shift = make([]float32, s.shape.K)
+		s.epi.Scale, s.epi.Shift = s.gamma.Value, s.shift
+	case s.gamma != nil:
+		s.epi.Scale = s.gamma.Value
+	case s.b != nil:
+		s.epi.Shift = s.b.Value
+	}
+	s.out.needs = s.in.needs || trainable(s.w) || trainable(s.b) || trainable(s.gamma) || s.res != nil && s.res.needs
+}
+
+func (s *linearStep) label() string      { return s.path }
+func (s *linearStep) output() *tensorRef { return s.out }
+
+func (s *linearStep) cost() (f, b int64) {
+	return weightCost(int64(s.positions)*int64(len(s.w.Value)), s.w.Grad, s.in)
+}
+
+func (s *linearStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+	if s.res != nil {
+		p.touch(s.res.x)
+	}
+}
+
+func (s *linearStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.in.x, s.out.g)
+	if s.res != nil && s.res.needs {
+		if s.toRes = s.res.g != nil; !s.toRes {
+			s.res.g = s.out.g
+		}
+		p.touch(s.res.g)
+	}
+	if s.in.needs {
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func (s *linearStep) forward(e *Net, n int) {
+	if s.shift != nil {
+		for i, g := range s.gamma.Value {
+			s.shift[i] = g * s.b.Value[i]
+		}
+	}
+	if s.res != nil {
+		s.epi.Residual = s.res.x.data
+	}
+	s.shape.H = n * s.positions
+	conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)
+}
+
+func (s *linearStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	s.shape.H = n * s.positions
+	g, r, k := s.out.g.data, &e.rows, s.shape.K
+	if trainable(s.b) {
+		r.dy = g
+		r.sum(len(g)/k, k, columnSumKernel, s.b.Grad, nil)
+	}
+	if trainable(s.w) {
+		conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, s.w.Grad, false)
+	}
+	if s.gamma != nil {
+		s.scaleGradient()
+	}
+	if s.in.needs {
+		w := s.w.Value
+		if s.gamma != nil {
+			w = s.scaledWeights()
+		}
+		conv.BackwardData(&e.ws, &s.shape, g, w, s.in.g.data, s.accumulate)
+	}
+	if s.toRes {
+		r.y, r.x = s.res.g.data, g
+		r.each(len(g)/k, k, addToKernel)
+	}
+}
+
+// scaleGradient turns the gradients of W and b, taken as if gamma were 1, into
+// those with it, and into gamma's own: as the output is gamma (W x + b), gamma's
+// gradient is the sum of W dW + b db over a row.
+func (s *linearStep) scaleGradient() {
+	c := s.shape.C
+	for i, g := range s.gamma.Value {
+		dw := s.w.Grad[i*c : (i+1)*c]
+		sum := simd.Dot(s.w.Value[i*c:(i+1)*c], dw)
+		if s.b != nil {
+			sum += s.b.Value[i] * s.b.Grad[i]
+			s.b.Grad[i] *= g
+		}
+		if trainable(s.gamma) {
+			s.gamma.Grad[i] = sum
+		}
+		simd.Scale(dw, g, dw)
+	}
+}
+
+func (s *linearStep) scaledWeights() []float32 {
+	if s.scaled == nil {
+		s.scaled = make([]float32, len(s.w.Value))
+	}
+	c := s.shape.C
+	for i, g := range s.gamma.Value {
+		simd.Scale(s.scaled[i*c:(i+1)*c], g, s.w.Value[i*c:(i+1)*c])
+	}
+	return s.scaled
+}

@@ -1,0 +1,166 @@
+package nn
+
+import "github.com/kindred-ml/kindred/internal/kernel/simd"
+
+// tokensStep inserts learned positions among those of the input, or takes one of
+// them out, which is a sequence cut at at values from its start: behind them come
+// the learned ones, or the one that is taken.
+type tokensStep struct {
+	path       string
+	in, out    *tensorRef
+	p          *Param // nil: takes out
+	at         int
+	accumulate bool
+}
+
+func newTokensStep(n *node, in, out *tensorRef, p *Param) *tokensStep {
+	out.needs = in.needs || trainable(p)
+	return &tokensStep{path: n.path, in: in, out: out, p: p, at: n.layer.At * in.shape.C}
+}
+
+func (s *tokensStep) label() string      { return s.path }
+func (s *tokensStep) output() *tensorRef { return s.out }
+func (s *tokensStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *tokensStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *tokensStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.out.g)
+	if s.in.needs {
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func (s *tokensStep) forward(e *Net, n int) {
+	e.rows.tokens = s
+	e.rows.each(n, s.in.shape.Len(), tokensKernel)
+}
+
+func (s *tokensStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	if trainable(s.p) {
+		// Tokens are few: images are added in their order, one after another.
+		k := len(s.p.Value)
+		copy(s.p.Grad, s.out.image(s.out.g.data, 0)[s.at:s.at+k])
+		for i := 1; i < n; i++ {
+			simd.Axpy(1, s.out.image(s.out.g.data, i)[s.at:s.at+k], s.p.Grad)
+		}
+	}
+	if s.in.needs {
+		e.rows.tokens = s
+		e.rows.each(n, s.in.shape.Len(), tokensGradKernel)
+	}
+}
+
+func tokensKernel(t *rowTask, _, lo, hi int) {
+	s := t.tokens
+	for i := lo; i < hi; i++ {
+		x, y := s.in.image(s.in.x.data, i), s.out.image(s.out.x.data, i)
+		if s.p == nil {
+			copy(y, x[s.at:])
+			continue
+		}
+		copy(y, x[:s.at])
+		copy(y[s.at:], s.p.Value)
+		copy(y[s.at+len(s.p.Value):], x[s.at:])
+	}
+}
+
+func tokensGradKernel(t *rowTask, _, lo, hi int) {
+	s := t.tokens
+	give := func(dx, dy []float32) {
+		if s.accumulate {
+			simd.Axpy(1, dy, dx)
+		} else {
+			copy(dx, dy)
+		}
+	}
+	for i := lo; i < hi; i++ {
+		dx, dy := s.in.image(s.in.g.data, i), s.out.image(s.out.g.data, i)
+		if s.p != nil {
+			give(dx[:s.at], dy[:s.at])
+			give(dx[s.at:], dy[s.at+len(s.p.Value):])
+			continue
+		}
+		if !s.accumulate {
+			clear(dx)
+		}
+		give(dx[s.at:s.at+len(dy)], dy)
+	}
+}
+
+// positionsStep adds a learned value to every value of an image.
+type positionsStep struct {
+	path    string
+	in, out *tensorRef
+	p       *Param
+	add     bool // to the gradient of in
+}
+
+func newPositionsStep(n *node, in, out *tensorRef, p *Param) *positionsStep {
+	out.needs = in.needs || trainable(p)
+	return &positionsStep{path: n.path, in: in, out: out, p: p}
+}
+
+func (s *positionsStep) label() string      { return s.path }
+func (s *positionsStep) output() *tensorRef { return s.out }
+func (s *positionsStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *positionsStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *positionsStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.out.g)
+	if !s.in.needs {
+		return
+	}
+	if s.add = s.in.g != nil; !s.add {
+		s.in.g = s.out.g
+	}
+	p.touch(s.in.g)
+}
+
+func (s *positionsStep) forward(e *Net, n int) {
+	r := &e.rows
+	r.y, r.x, r.b, r.act = s.out.x.data, s.in.x.data, s.p.Value, identity
+	r.each(n, s.in.shape.Len(), shiftKernel)
+}
+
+func (s *positionsStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	r, size := &e.rows, s.in.shape.Len()
+	if trainable(s.p) {
+		// Columns are dealt to the cores, images added in their order.
+		r.dy, r.y, r.positions = s.out.g.data, s.p.Grad, n
+		r.each(s.in.shape.H*s.in.shape.W, s.in.shape.C, positionsGradKernel)
+	}
+	if s.add {
+		r.y, r.x = s.in.g.data, s.out.g.data
+		r.each(n, size, addToKernel)
+	}
+}
+
+// positionsGradKernel sums dy over images for some of the positions.
+func positionsGradKernel(t *rowTask, _, lo, hi int) {
+	simd.ColumnSums(t.span(t.y, lo, hi), t.dy[lo*t.cols:], t.positions, len(t.y))
+}
+
+// shiftKernel: y = act(x + b).
+func shiftKernel(t *rowTask, _, lo, hi int) {
+	simd.Shift(t.span(t.y, lo, hi), t.span(t.x, lo, hi), t.b, t.act.bounds())
+}
