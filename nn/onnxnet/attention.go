@@ -166,7 +166,7 @@ func (l *lifter) trace(from, v *value) (role, error) {
 		at = at.by.sources()[0]
 	}
 	r.source = at
-	x, err := iota(at.shape)
+	x, err := offsets(at.shape)
 	if err != nil {
 		return r, err
 	}

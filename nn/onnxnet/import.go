@@ -218,7 +218,7 @@ func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, wh
 	if len(outputs) > 1 {
 		net.note("of its %d outputs, %q is taken", len(outputs), end.name)
 	}
-	return end, whole || net.Preparation.Source == fromExport, nil
+	return end, whole || net.Preparation.Source == fromMetadata, nil
 }
 
 func (net *Network) note(format string, args ...any) {

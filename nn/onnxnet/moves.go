@@ -7,9 +7,9 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// iota is an array that holds its own offsets: run through operators that move
+// offsets is an array that holds its own offsets: run through operators that move
 // values it tells where each comes from.
-func iota(shape []int) (*array, error) {
+func offsets(shape []int) (*array, error) {
 	n, err := count(shape)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func iota(shape []int) (*array, error) {
 // origins returns, for each value of to, its offset in from, between which
 // values are moved only.
 func (l *lifter) origins(from, to *value) ([]int64, error) {
-	x, err := iota(from.shape)
+	x, err := offsets(from.shape)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (l *lifter) tokens(s *stretch) (bool, error) {
 		return false, nil
 	}
 	// Constants are numbered from -1 downwards.
-	x, err := iota(from.shape)
+	x, err := offsets(from.shape)
 	if err != nil {
 		return false, err
 	}

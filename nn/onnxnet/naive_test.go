@@ -109,6 +109,16 @@ func (n *naive) layer(l *nn.Layer, prefix string, x picture) picture {
 			y.v[i%x.c] += x.v[i] / float64(x.h*x.w-l.At)
 		}
 		return y
+	case nn.GEMPool:
+		p := n.tensor(path)[0]
+		y := newPicture(1, 1, x.c)
+		for i, v := range x.v {
+			y.v[i%x.c] += math.Pow(max(v, 1e-6), p) / float64(x.h*x.w)
+		}
+		for i, v := range y.v {
+			y.v[i] = math.Pow(v, 1/p)
+		}
+		return y
 	case nn.Flatten:
 		x.flat = true
 		return x

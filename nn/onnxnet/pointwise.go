@@ -84,6 +84,9 @@ func oneValue(op string, a *attrs) func(float64) float64 {
 	return nil
 }
 
+// rsqrt is 1/sqrt(n).
+func rsqrt(n int) float32 { return float32(1 / math.Sqrt(float64(n))) }
+
 func gelu(x float64) float64 { return x * (1 + math.Erf(x/math.Sqrt2)) / 2 }
 
 func geluTanh(x float64) float64 {

@@ -1,42 +1,123 @@
 package onnxnet
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/nn"
 )
 
-// Preparation is how an image becomes the network's input.
+// Preparation is how a picture becomes the network's input: brought to the
+// input's size, its values mapped to (v/255 - Mean) / Std, channels R, G, B in
+// front. What is not known is the zero value.
 type Preparation struct {
-	// Pixels is the range of values, a preset of imaging.ParseNormalization; "" is
-	// not known.
+	// Pixels names the range of values, a preset of imaging.ParseNormalization.
 	Pixels string
-	// Fit says how an image is made square, "cover" or "stretch"; "" is not known.
-	Fit string
-	// Source says where this is from: "the model's metadata" or "the file's name".
+	// Mean and Std are the numbers behind it, for each channel.
+	Mean, Std []float32
+	// Fit says how a picture is made square: "cover" brings the shorter side to
+	// Shorter pixels (0: the input's) and cuts out the middle, "stretch" ignores
+	// its shape. Both are bilinear, with antialiasing.
+	Fit     string
+	Shorter int
+	// Source says where Import has this from: "the model's metadata" or "the
+	// file's name".
 	Source string
 }
 
-// The sources of a Preparation. What Export wrote says so in its metadata.
+// The sources of a Preparation.
 const (
-	fromExport = "the model's metadata"
-	fromName   = "the file's name"
+	fromMetadata = "the model's metadata"
+	fromName     = "the file's name"
 )
 
 // The keys of the metadata that Export writes and Import reads.
 const (
-	keyPixels = "kindred.pixels"
-	keyFit    = "kindred.fit"
+	keyFormat  = "kindred.format" // "1"
+	keyPixels  = "kindred.pixels"
+	keyMean    = "kindred.mean"
+	keyStd     = "kindred.std"
+	keyFit     = "kindred.fit"
+	keyShorter = "kindred.shorter"
 )
 
+// entries writes a preparation as metadata, for programs and for people.
+func (p *Preparation) entries(in nn.Shape) []onnx.Entry {
+	list := func(v []float32) string {
+		var words []string
+		for _, x := range v {
+			words = append(words, strconv.FormatFloat(float64(x), 'g', -1, 32))
+		}
+		return strings.Join(words, ",")
+	}
+	out := []onnx.Entry{{Key: keyFormat, Value: "1"}}
+	add := func(key, value string) {
+		if value != "" {
+			out = append(out, onnx.Entry{Key: key, Value: value})
+		}
+	}
+	add(keyPixels, p.Pixels)
+	add(keyMean, list(p.Mean))
+	add(keyStd, list(p.Std))
+	add(keyFit, p.Fit)
+	if p.Shorter > 0 {
+		add(keyShorter, strconv.Itoa(p.Shorter))
+	}
+	add("preparation", p.words(in))
+	return out
+}
+
+// words says in a sentence how a picture is prepared, "" if that is not known.
+func (p *Preparation) words(in nn.Shape) string {
+	if p.Pixels == "" || in.H*in.W == 1 {
+		return ""
+	}
+	colours := "RGB"
+	if in.C == 1 {
+		colours = "grey (ITU-R 601 luma)"
+	}
+	size := fmt.Sprintf("resized to %d x %d (height x width)", in.H, in.W)
+	if p.Fit == "cover" {
+		shorter := p.Shorter
+		if shorter == 0 {
+			shorter = max(in.H, in.W)
+		}
+		size = fmt.Sprintf("shorter side resized to %d pixels, middle %d x %d cut out (height x width)", shorter, in.H,
+			in.W)
+	}
+	return fmt.Sprintf("%s; %s, bilinear with antialiasing; (v / 255 - mean) / std with mean %v and std %v; "+
+		"float32, batch x channels x height x width", colours, size, p.Mean, p.Std)
+}
+
+// preparation reads what a model's metadata say.
 func preparation(m *onnx.Model) Preparation {
 	var p Preparation
+	numbers := func(text string) (v []float32) {
+		for word := range strings.SplitSeq(text, ",") {
+			x, err := strconv.ParseFloat(strings.TrimSpace(word), 32)
+			if err != nil {
+				return nil
+			}
+			v = append(v, float32(x))
+		}
+		return v
+	}
 	for _, e := range m.Meta {
 		switch e.Key {
+		case keyFormat:
+			p.Source = fromMetadata
 		case keyPixels:
-			p.Pixels, p.Source = e.Value, fromExport
+			p.Pixels, p.Source = e.Value, fromMetadata
+		case keyMean:
+			p.Mean = numbers(e.Value)
+		case keyStd:
+			p.Std = numbers(e.Value)
 		case keyFit:
 			p.Fit = e.Value
+		case keyShorter:
+			p.Shorter, _ = strconv.Atoi(e.Value) // 0 is the input's size
 		}
 	}
 	return p
