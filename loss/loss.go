@@ -1,5 +1,7 @@
 package loss
 
+import "github.com/kindred-ml/kindred/mat"
+
 // Loss is what all losses have in common. A Loss must also be one of Tuples,
 // Pairs and Sets. Its methods may be called by several goroutines at a time.
 type Loss interface {
@@ -53,6 +55,17 @@ type Running interface {
 	// Follow takes the total of the batch's first pass, before any term of the same
 	// step is computed. It is not called at the same time as other methods.
 	Follow(total []float64)
+}
+
+// Whole is a loss with a term in the embeddings themselves, beside its tuples,
+// pairs or sets.
+type Whole interface {
+	Loss
+	// Whole returns the value of that term on the embeddings e (n x d), as the loss
+	// sees them, and adds weight times its gradient to grad, of the same shape. The
+	// reduction does not change it. It is not called at the same time as other
+	// methods.
+	Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64
 }
 
 // Set is one anchor of a Sets loss. Its slices belong to the caller.

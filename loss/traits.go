@@ -18,6 +18,10 @@ type Traits struct {
 	// positive. Both must have the same negatives: package objective refuses a
 	// batch in which they differ. It holds the measures of the whole batch.
 	CrossRows bool
+	// Views: its positives are other rows of the anchor's sample, as Batch.IDs of
+	// package objective says, and its negatives the rows of other samples with the
+	// anchor's label. Rows of other labels are neither.
+	Views bool
 	// Passes is the number of passes over the batch, up to 2, that a MultiPass
 	// loss makes before Set, and Sums how many numbers each adds up.
 	Passes, Sums int

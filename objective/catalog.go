@@ -108,6 +108,13 @@ var entries = [...]entry{
 		return loss.RecallAtK{K: s.count("k"), Temperature: s.positive("temperature"),
 			RankTemperature: s.positive("rank_temperature"), Reduce: s.reduce()}
 	}},
+	{"spread", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.Spread{Temperature: s.positive("temperature"), Reduce: s.reduce()}
+	}},
+	{"vicreg", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.VICReg{Lambda: s.size("lambda"), Mu: s.size("mu"), Nu: s.size("nu"), Gamma: s.size("gamma"),
+			Reduce: s.reduce()}
+	}},
 	{"histogram", "", allPos, allNeg, func(s *section) loss.Loss {
 		return loss.Histogram{Bins: s.count("bins"), Reduce: s.reduce()}
 	}},

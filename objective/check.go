@@ -29,6 +29,9 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 	if _, sets := o.Loss.(loss.Sets); sets && o.Trim > 0 {
 		return errors.New("trim is for losses over triplets or pairs")
 	}
+	if traits.Views && (o.Memory > 0 || o.Relate != nil || o.Rule != Equal) {
+		return errors.New("a loss between views of a sample takes neither a memory nor a relation of labels")
+	}
 	related := o.Relate != nil || o.Rule != Equal
 	if traits.Proxies > 0 && (o.Memory > 0 || related) {
 		return errors.New("a loss with proxies takes neither a memory nor a relation of labels")
@@ -76,6 +79,8 @@ func checkLoss(l loss.Loss, traits loss.Traits) error {
 		lack = fmt.Sprintf("it asks for %d passes; there are 0 to 2", traits.Passes)
 	case traits.Passes > 0 && (!passes || traits.Sums < 1):
 		lack = "with the trait Passes it must be a loss.MultiPass that sums at least one number"
+	case traits.Proxies > 0 && traits.Views:
+		lack = "it has views and proxies"
 	case traits.Proxies < 0 || traits.ProxyAnchors && traits.Proxies == 0:
 		lack = fmt.Sprintf("it has %d proxies a class", traits.Proxies)
 	case traits.Proxies > 0 && !(sets && learner):

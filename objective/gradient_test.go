@@ -22,6 +22,14 @@ type batch struct {
 	smooth bool    // losses are differentiable here
 }
 
+// identify gives a loss between views the identities that it asks for, if there are
+// none: two rows of a class are views of one sample.
+func (b *batch) identify(l loss.Loss) {
+	if l.Traits().Views && b.ids == nil {
+		b.ids = inPairs(b.labels)
+	}
+}
+
 const twoLabels = "one sample under two labels"
 
 func batches() []batch {
@@ -113,8 +121,7 @@ func newReference(o Options, obj *Objective, b batch) *reference {
 			r.running = append(r.running, float64(v))
 		}
 	}
-	_, tuples := o.Loss.(loss.Tuples)
-	r.choose(b.e, b.ids, o.Mine, !tuples, traits.Centered, 0)
+	r.choose(b.e, b.ids, o.Mine, o.Loss, 0)
 	return r
 }
 
@@ -150,6 +157,7 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 		t.Fatal(err)
 	}
 	o.Classes, o.Dim, o.Seed = 6, b.e.Cols, 5
+	b.identify(o.Loss)
 	obj, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -258,6 +266,7 @@ func TestPolicies(t *testing.T) {
 						t.Fatal(err)
 					}
 					o.Classes, o.Dim, o.Mine.Seed = 6, b.e.Cols, 3
+					b.identify(o.Loss)
 					obj, err := New(o)
 					if err != nil {
 						t.Fatal(err)
@@ -307,11 +316,13 @@ func TestRandomBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			grad := mat.New(n, d)
-			res, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
+			b := batch{e: e, labels: labels}
+			b.identify(o.Loss)
+			res, err := obj.Step(context.Background(), e, Batch{Labels: labels, IDs: b.ids}, grad)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newReference(o, obj, batch{e: e, labels: labels})
+			r := newReference(o, obj, b)
 			want := r.value(o.Loss)
 			if math.Abs(res.Value-want) > 2e-5*math.Abs(want)+1e-6 {
 				t.Errorf("%s: value %.9g, by definition %.9g", name, res.Value, want)

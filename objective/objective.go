@@ -137,7 +137,7 @@ func inherit(further *Options, o Options) {
 	further.Dim = cmp.Or(further.Dim, o.Dim)
 	further.Seed = cmp.Or(further.Seed, o.Seed)
 	further.Mine.Seed = cmp.Or(further.Mine.Seed, o.Mine.Seed)
-	if further.Relate == nil && further.Traits().Proxies == 0 {
+	if traits := further.Traits(); further.Relate == nil && traits.Proxies == 0 && !traits.Views {
 		further.Relate = o.Relate
 	}
 }

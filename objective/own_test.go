@@ -130,3 +130,26 @@ func TestLossLacksAMethod(t *testing.T) {
 		}
 	}
 }
+
+// TestViewsNeedIdentities: a loss between views says what a batch lacks, and what it
+// does not go with.
+func TestViewsNeedIdentities(t *testing.T) {
+	e, b := batchOf(8, 4)
+	all := mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}
+	o := objective.Options{Loss: loss.Spread{}, Mine: all}
+	obj, err := objective.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := obj.Step(context.Background(), e, b, nil); err == nil || !strings.Contains(err.Error(), "identities") {
+		t.Errorf("a batch without identities: %v", err)
+	}
+	o.Memory = 5
+	if _, err := objective.New(o); err == nil || !strings.Contains(err.Error(), "neither a memory") {
+		t.Errorf("with a memory: %v", err)
+	}
+	o.Memory, o.Relate = 0, objective.CoarseNotFine(func(y int64) int64 { return y })
+	if _, err := objective.New(o); err == nil || !strings.Contains(err.Error(), "a relation of labels") {
+		t.Errorf("with a relation: %v", err)
+	}
+}

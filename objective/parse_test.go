@@ -58,7 +58,7 @@ func TestEveryKeyMatters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, nil)
+			r, err := obj.Step(context.Background(), e, batchFor(o.Loss, labels), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,7 @@ var (
 	ofProxies  = traits{}                           // tied to a class's proxy, and to where it points
 	ofClasses  = traits{rotate: true}               // tied to a class's number alone
 	ofElements = traits{relabel: true, scale: true} // tied to the axes
+	ofScale    = traits{relabel: true}              // tied to the axes, and to their scale
 )
 
 // lossTraits must name every loss.
@@ -38,6 +39,7 @@ var lossTraits = map[string]traits{
 	"proxynca":        ofProxies, "proxy-anchor": ofProxies, "softtriple": ofProxies, "normsoftmax": ofProxies,
 	"cosface": ofProxies, "arcface": ofProxies, "subcenter-arcface": ofProxies, "curricularface": ofProxies,
 	"smooth-ap": ofPairs, "recall-at-k": ofPairs, "histogram": ofPairs, "dynamic-soft-margin": ofPairs,
+	"spread": ofPairs, "vicreg": ofScale,
 }
 
 // drawn must name every policy: whether its choice is random, and so depends on
@@ -48,14 +50,44 @@ var drawnNegatives = map[string]bool{"facenet": true, "random": true, "hard": fa
 	"semihard": false, "all": false, "distance": true, "ms": false}
 
 // change is a batch before and after something was done to it: row i of the
-// first is row at[i] of the second.
+// first is row at[i] of the second. Two rows of a class are views of one sample.
 type change struct {
-	e      *mat.Dense
-	labels []int64
-	at     []int
+	e           *mat.Dense
+	labels, ids []int64
+	at          []int
 }
 
-func changes(e *mat.Dense, labels []int64) map[string]change {
+// ordinary is a batch of 22 rows in 4 classes.
+func ordinary() change {
+	e, labels := gaussian(22, 6, 4, 12)
+	return change{e: e, labels: labels, ids: inPairs(labels)}
+}
+
+// inPairs makes two rows of a class views of one sample.
+func inPairs(labels []int64) (ids []int64) {
+	open := map[int64]int64{} // per class: the sample that waits for its second view
+	for i, y := range labels {
+		id, ok := open[y]
+		if ok {
+			delete(open, y)
+		} else {
+			id = int64(i)
+			open[y] = id
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// batchFor is a batch for a loss, which may ask for identities.
+func batchFor(l loss.Loss, labels []int64) Batch {
+	b := batch{labels: labels}
+	b.identify(l)
+	return Batch{Labels: labels, IDs: b.ids}
+}
+
+func changes(start change) map[string]change {
+	e, labels, ids := start.e, start.labels, start.ids
 	n, d := e.Rows, e.Cols
 	rng := rand.New(rand.NewPCG(3, 3))
 	same := make([]int, n)
@@ -67,20 +99,20 @@ func changes(e *mat.Dense, labels []int64) map[string]change {
 		copy(c.Data, e.Data)
 		return c
 	}
-	permuted := change{clone(), make([]int64, n), rng.Perm(n)}
+	permuted := change{clone(), make([]int64, n), make([]int64, n), rng.Perm(n)}
 	for i, j := range permuted.at {
 		copy(permuted.e.Row(j), e.Row(i))
-		permuted.labels[j] = labels[i]
+		permuted.labels[j], permuted.ids[j] = labels[i], ids[i]
 	}
-	relabelled := change{clone(), make([]int64, n), same}
+	relabelled := change{clone(), make([]int64, n), ids, same}
 	for i, y := range labels {
 		relabelled.labels[i] = (y + 1) % 4
 	}
-	scaled := change{clone(), labels, same}
+	scaled := change{clone(), labels, ids, same}
 	for k := range scaled.e.Data {
 		scaled.e.Data[k] *= 1.7
 	}
-	rotated := change{clone(), labels, same}
+	rotated := change{clone(), labels, ids, same}
 	for a := range d { // a rotation in each of many planes
 		b := (a + 1) % d
 		sin, cos := math.Sincos(0.4 + float64(a))
@@ -112,7 +144,11 @@ func (c change) run(t *testing.T, name string, set map[string]any) (float64, *ma
 		}
 	}
 	grad := mat.New(c.e.Rows, c.e.Cols)
-	r, err := obj.Step(context.Background(), c.e, Batch{Labels: c.labels}, grad)
+	b := Batch{Labels: c.labels}
+	if o.Loss.Traits().Views {
+		b.IDs = c.ids
+	}
+	r, err := obj.Step(context.Background(), c.e, b, grad)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +156,7 @@ func (c change) run(t *testing.T, name string, set map[string]any) (float64, *ma
 }
 
 func TestProperties(t *testing.T) {
-	e, labels := gaussian(22, 6, 4, 12)
-	start := change{e: e, labels: labels}
+	start := ordinary()
 	for _, name := range LossNames() {
 		want, ok := lossTraits[name]
 		if !ok {
@@ -131,7 +166,7 @@ func TestProperties(t *testing.T) {
 		for _, normalize := range []bool{true, false} {
 			set := map[string]any{"normalize": normalize}
 			value, grad := start.run(t, name, set)
-			for what, c := range changes(e, labels) {
+			for what, c := range changes(start) {
 				got, after := c.run(t, name, set)
 				keeps := math.Abs(got-value) <= 2e-5*math.Abs(value)
 				expect := map[string]bool{"permute": true, "relabel": want.relabel, "rotate": want.rotate,
@@ -157,8 +192,7 @@ func TestProperties(t *testing.T) {
 }
 
 func TestPolicyProperties(t *testing.T) {
-	e, labels := gaussian(22, 6, 4, 12)
-	start := change{e: e, labels: labels}
+	start := ordinary()
 	for _, p := range mine.PositiveNames() {
 		for _, n := range mine.NegativeNames() {
 			dp, ok := drawnPositives[p]
@@ -169,7 +203,7 @@ func TestPolicyProperties(t *testing.T) {
 			}
 			set := map[string]any{"positives": p, "negatives": n, "normalize": true}
 			value, _ := start.run(t, "triplet", set)
-			for what, c := range changes(e, labels) {
+			for what, c := range changes(start) {
 				got, _ := c.run(t, "triplet", set)
 				keeps := math.Abs(got-value) <= 2e-5*math.Abs(value)
 				// Draws are by anchor and rank among the candidates, so only a

@@ -96,10 +96,48 @@ func (r *reference) ranked(l loss.Loss, s *sum) bool {
 				}
 			}
 		}
+	case loss.Spread:
+		r.ratio(s, 1/l.Temperature.Or(0.1))
+	case *loss.VICReg:
+		for a := range r.x {
+			for _, p := range r.pos[a] {
+				s.add(l.Lambda.Or(25) * r.D2(a, p))
+			}
+		}
 	default:
 		return false
 	}
 	return true
+}
+
+// whole is the term of a loss in the embeddings themselves.
+func (r *reference) whole(l loss.Loss) float64 {
+	v, ok := l.(*loss.VICReg)
+	if !ok || len(r.e) < 2 {
+		return 0
+	}
+	d := len(r.e[0])
+	mean := make([]float64, d)
+	for _, e := range r.e {
+		for k, x := range e {
+			mean[k] += x / float64(len(r.e))
+		}
+	}
+	var value float64
+	for k := range d {
+		for j := range d {
+			var c float64
+			for _, e := range r.e {
+				c += (e[k] - mean[k]) * (e[j] - mean[j]) / float64(len(r.e)-1)
+			}
+			if j == k {
+				value += v.Mu.Or(25) / float64(d) * hinge(v.Gamma.Or(1)-math.Sqrt(c+1e-4))
+			} else {
+				value += v.Nu.Or(1) / float64(d) * c * c
+			}
+		}
+	}
+	return value
 }
 
 // D0 is the Euclidean distance at the start.

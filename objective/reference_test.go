@@ -369,7 +369,7 @@ func (r *reference) value(l loss.Loss) float64 {
 			r.proxyValue(l, &s)
 		}
 	}
-	return s.reduce(l.Traits().Reduction)
+	return s.reduce(l.Traits().Reduction) + r.whole(l)
 }
 
 func (r *reference) ratio(s *sum, a float64) {
@@ -574,19 +574,25 @@ func variance(a, b []float64) float64 {
 
 // choose fills in what a miner chooses on the batch in a step. Samples of equal
 // ids are no pair.
-func (r *reference) choose(e *mat.Dense, ids []int64, cfg mine.Config, sets, centred bool, step uint64) {
+func (r *reference) choose(e *mat.Dense, ids []int64, cfg mine.Config, l loss.Loss, step uint64) {
+	_, tuples := l.(loss.Tuples)
+	sets, traits := !tuples, l.Traits()
 	var rows, less pair.Rows
 	if err := rows.Set(e, r.unit); err != nil {
 		panic(err)
 	}
 	t := &pair.Table{A: &rows, R: &rows}
-	if centred {
+	if traits.Centered {
 		less.Center(&rows)
 		t.A, t.R = &less, &less
 	}
 	t.Groups.BuildBy(e.Rows, e.Rows, true, func(i, j int) pair.Relation {
 		switch {
-		case ids != nil && ids[i] == ids[j]:
+		case traits.Views && ids[i] == ids[j]:
+			return pair.Positive
+		case traits.Views && r.labels[i] == r.labels[j]:
+			return pair.Negative
+		case traits.Views || ids != nil && ids[i] == ids[j]:
 			return pair.Ignored
 		case r.labels[i] == r.labels[j]:
 			return pair.Positive

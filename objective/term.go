@@ -132,6 +132,10 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	t.weights.Gradient()
 
 	r, scale := t.reduce()
+	if l, ok := t.loss.(loss.Whole); ok && t.weight > 0 {
+		// Like the pairs' gradient, this one is multiplied by scale in backward.
+		r.Value += t.weight * l.Whole(t.seen().E, t.weight/scale, &t.dE)
+	}
 	if t.memory.size > 0 {
 		t.memory.push(t.seen(), b)
 	}
@@ -207,6 +211,9 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 	if t.traits.Proxies > 0 {
 		return t.prepareProxies(labels)
 	}
+	if t.traits.Views {
+		return t.prepareViews(b)
+	}
 	refs := b
 	if t.memory.size > 0 {
 		var err error
@@ -228,6 +235,24 @@ func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 		return errors.New("this loss compares a positive with its anchor's negatives, so both must have the same " +
 			"ones: a sample under two labels, or a relation of labels that is not transitive, does not suit it")
 	}
+	return nil
+}
+
+// prepareViews groups the rows of a loss between views of the same sample.
+func (t *term) prepareViews(b Batch) error {
+	if b.IDs == nil {
+		return errors.New("this loss compares views of the same sample: the identities of the batch must say which " +
+			"rows these are")
+	}
+	t.table.Groups.BuildBy(len(b.Labels), len(b.Labels), true, func(i, j int) Relation {
+		switch {
+		case b.IDs[i] == b.IDs[j]:
+			return Positive
+		case b.Labels[i] == b.Labels[j]:
+			return Negative
+		}
+		return Ignored
+	})
 	return nil
 }
 

@@ -287,7 +287,7 @@ func TestTrim(t *testing.T) {
 		whole := mustParse(t, "loss", name, "positives", "all", "negatives", "all", "reduce", "sum", "margin", 1)
 		var terms []float64
 		r := &reference{x: toRows(e), labels: labels}
-		r.choose(e, nil, whole.Mine, true, false, 0)
+		r.choose(e, nil, whole.Mine, whole.Loss, 0)
 		r.prepare()
 		for a := range r.x {
 			for _, p := range r.pos[a] {
@@ -488,7 +488,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 				for s := range 2 {
 					e, labels := gaussian(150, 20, 13, uint64(s))
 					grad := mat.New(150, 20)
-					r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
+					r, err := obj.Step(context.Background(), e, batchFor(o.Loss, labels), grad)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -553,8 +553,9 @@ func TestStepsDoNotAllocate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		b := batchFor(o.Loss, labels)
 		run := func() {
-			if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad); err != nil {
+			if _, err := obj.Step(context.Background(), e, b, grad); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -591,8 +592,8 @@ func TestBlocksAgreeWithTheWholeMatrix(t *testing.T) {
 		}
 		blocks.terms[0].most = 64 * 300
 		g1, g2 := mat.New(300, 12), mat.New(300, 12)
-		r1, err1 := whole.Step(context.Background(), e, Batch{Labels: labels}, g1)
-		r2, err2 := blocks.Step(context.Background(), e, Batch{Labels: labels}, g2)
+		r1, err1 := whole.Step(context.Background(), e, batchFor(o.Loss, labels), g1)
+		r2, err2 := blocks.Step(context.Background(), e, batchFor(o.Loss, labels), g2)
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
@@ -163,6 +164,12 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 // with proxies compare samples with those; what other relations make of the
 // labels only batches tell.
 func checkPairs(cfg *Config, o *objective.Options, p *population) error {
+	for _, w := range append([]objective.Weighted{{Options: *o}}, o.Plus...) {
+		if w.Options.Traits().Views {
+			return errors.New("loss.name: one of the losses compares views of the same picture, and batches hold " +
+				"each picture once; use it in a loop of your own, with objective.Batch.IDs")
+		}
+	}
 	if o.Traits().Proxies > 0 || o.Rule != objective.Equal {
 		return nil
 	}

@@ -442,7 +442,9 @@ func TestRunErrors(t *testing.T) {
 		"unknown loss":      {func(c *Config) { c.Loss = Section{"name": "x"} }, newBlobs(4, 8, 16), "loss"},
 		"one class a batch": {func(c *Config) { c.Sample.Classes = 1 }, newBlobs(4, 8, 16), "sample.classes"},
 		"one of a class":    {func(c *Config) { c.Sample.PerClass = 1 }, newBlobs(4, 8, 16), "sample.per_class"},
-		"one picture each":  {func(c *Config) { c.Data.TrainLimit = 1 }, newBlobs(6, 8, 16), "one picture only"},
+		"views": {func(c *Config) { c.Loss = Section{"name": "spread"} }, newBlobs(4, 8, 16),
+			"views of the same picture"},
+		"one picture each": {func(c *Config) { c.Data.TrainLimit = 1 }, newBlobs(6, 8, 16), "one picture only"},
 		"group fits none": {func(c *Config) { c.Train.Groups = GroupList{{Prefix: "nowhere", Scale: 1}} },
 			newBlobs(4, 8, 16), "nowhere"},
 	} {

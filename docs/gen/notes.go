@@ -68,6 +68,13 @@ var lossNotes = map[string]note{
 		"Only the ranking counts: a class need not shrink once its members rank above others."},
 	"recall-at-k": {"When Recall@k is what counts, with batches of hundreds or thousands of samples of many classes.",
 		"A positive is pulled while its rank is near one of the k; the far members of a class are left alone."},
+	"spread": {"Added to supcon, with two views of each picture in the batch, when the members of a class should " +
+		"stay apart. Without two rows of one sample in a batch it has no term; `kindred train` draws none.",
+		"It pushes members of a class away from each other, against the collapse that the other loss causes."},
+	"vicreg": {"When there are no negatives to trust, as with labels that name only some pairs. Take " +
+		"`network.normalize: off`.",
+		"The variance term forbids the collapse of the whole batch, not of a class: with all positives the classes " +
+			"shrink, with easy ones only neighbours draw together."},
 	"histogram": {"When no margin, scale or temperature should have to be chosen. It needs batches with " +
 		"thousands of pairs, from which it estimates two distributions.",
 		"Positive pairs are moved only where negative pairs of the batch are as similar: a class keeps " +

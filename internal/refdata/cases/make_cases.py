@@ -106,7 +106,7 @@ def unit(x):
 class Batch:
     """A batch with the tuples that policies choose at its real embeddings."""
 
-    def __init__(self, x, labels, ids, normalize, positives, negatives, epsilon=0.1):
+    def __init__(self, x, labels, ids, normalize, positives, negatives, epsilon=0.1, views=False):
         self.labels, self.normalize = labels, normalize
         self.n = len(labels)
         ids = ids if ids is not None else list(range(self.n))
@@ -118,6 +118,8 @@ class Batch:
         for i in range(self.n):
             own = [j for j in range(self.n) if labels[j] == labels[i] and ids[j] != ids[i]]
             other = [j for j in range(self.n) if labels[j] != labels[i]]
+            if views:  # rows of the same sample against other samples of its class
+                own, other = [j for j in range(self.n) if ids[j] == ids[i] and j != i], own
             p = {"all": own, "easy": [min(own, key=lambda j: (near[i][j], j))] if own else [],
                  "hard": [max(own, key=lambda j: (near[i][j], -j))] if own else []}
             p["ms"] = [j for j in own if other and sim[i][j] < max(sim[i][k] for k in other) + epsilon]
@@ -451,6 +453,26 @@ def histogram(b, e, p, o):
     return [sum(share(s, node) * below[node] for node in range(bins + 1)) for s in neg]
 
 
+def spread(b, e, p, o):
+    return ratios(b, e, 1 / o.get("temperature", 0.1))
+
+
+def vicreg(b, e, p, o):
+    return [o.get("lambda", 25) * d2(e[i], e[j]) for i, j, own in b.pairs() if own]
+
+
+def vicreg_whole(e, o):
+    """What is added to the reduced terms."""
+    n, d = e.shape
+    if n < 2:
+        return 0.0
+    c = e - e.mean(axis=0)
+    c = c.T @ c / (n - 1)
+    away = sum(c[i, j] ** 2 for i in range(d) for j in range(d) if i != j)
+    flat = sum(hinge(o.get("gamma", 1) - np.sqrt(c[i, i] + 1e-4)) for i in range(d))
+    return (o.get("mu", 25) * flat + o.get("nu", 1) * away) / d
+
+
 def dynamic_soft_margin(b, e, p, o):
     bins = o.get("bins", 512)
     width = 4 / (bins - 1)
@@ -484,7 +506,7 @@ LOSSES = {
     "snr-contrastive": (snr_contrastive, "mean"), "proxynca": (proxynca, "mean"), "proxy-anchor": (proxy_anchor, "mean"),
     "softtriple": (softtriple, "mean"), "normsoftmax": (normsoftmax, "mean"), "cosface": (cosface, "mean"),
     "arcface": (arcface, "mean"), "smooth-ap": (smooth_ap, "mean"), "recall-at-k": (recall_at_k, "mean"),
-    "histogram": (histogram, "mean"), "dynamic-soft-margin": (dynamic_soft_margin, "mean"),
+    "spread": (spread, "mean"), "vicreg": (vicreg, "mean"), "histogram": (histogram, "mean"), "dynamic-soft-margin": (dynamic_soft_margin, "mean"),
     "subcenter-arcface": (subcenter_arcface, "mean"), "curricularface": (curricularface, "mean"),
 }
 
@@ -531,6 +553,9 @@ CONFIGS = [
     dict(loss="dynamic-soft-margin", positives="all", negatives="all", **UNIT),
     dict(loss="subcenter-arcface", scale=16, centers=3, **UNIT),
     dict(loss="curricularface", scale=16, momentum=0.4, **UNIT),
+    dict(loss="spread", positives="all", negatives="all", temperature=0.3, **UNIT),
+    dict(loss="vicreg", positives="all", negatives="all", gamma=0.7),
+    dict(loss="vicreg", positives="easy", negatives="all", gamma=0.4, nu=30, **UNIT),
 ]
 
 # Where a definition has no derivative: angles at 0 or pi.
@@ -588,12 +613,15 @@ def loss_cases(all_batches):
             if name in PROXIES or name == "margin":
                 if min(labels) < 0 or max(labels) > 100:
                     continue  # classes are numbered from 0
+            if name == "spread" and "ids" not in b:
+                continue
             params = learned(name, config, b, rng)
             t = Batch(b["x"], labels, b.get("ids"), config.get("normalize", False),
-                      config.get("positives", "all"), config.get("negatives", "all"))
+                      config.get("positives", "all"), config.get("negatives", "all"), views=name == "spread")
 
             def value(x, p):
-                return reduced(f(t, t.rows(x), p, config), how)
+                v = reduced(f(t, t.rows(x), p, config), how)
+                return v + vicreg_whole(t.rows(x), config) if name == "vicreg" else v
 
             case = {"config": config, "batch": bname, "value": rounded(value(b["x"], params))[0],
                     "terms": len(f(t, t.rows(b["x"]), params, config)),

@@ -83,7 +83,7 @@ func Of(name string, l loss.Loss) (Loss, error) {
 // derivatives returns dL/dx of the positive's and the negative's measure.
 func derivatives(l loss.Loss) (func(xp, xn float32) (float64, float64), error) {
 	traits := l.Traits()
-	if traits.Passes > 0 || traits.CrossRows {
+	if _, whole := l.(loss.Whole); whole || traits.Passes > 0 || traits.CrossRows {
 		return nil, errors.New("it is not defined by one triplet: it needs the whole batch")
 	}
 	if learner, ok := l.(loss.Learner); ok {
