@@ -52,9 +52,6 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
   kindred reproduce omniglot-epochs --seeds 3 --reuse reports/omniglot
   kindred reproduce mnist --fast --set train.lr=0.0005 --out try`,
 		Args: exactArgs("name"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return append(paper.Names(), "list", "document"), cobra.ShellCompDirectiveNoFileComp
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch args[0] {
 			case "list":

@@ -215,6 +215,7 @@ a second one ends it at once.`,
 			c.RunE = group
 		}
 	}
+	addCompletions(root)
 	return root
 }
 

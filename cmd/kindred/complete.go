@@ -1,0 +1,353 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/layout/fetch"
+	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// completion completes what is being typed.
+type completion = cobra.CompletionFunc
+
+// flagCompletions says what the values of flags are completed by: those of one
+// command under "train set", those that mean the same everywhere under "data". A
+// flag that is not listed takes a file, or a number.
+func flagCompletions() map[string]completion {
+	return map[string]completion{
+		"train set": configuration, "reproduce set": configuration, "loss set": lossOptions,
+		"diagnose set": words("test", "seen", "train"),
+		"config":       cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
+		"data":         dataSets, "data-dir": folders, "weights-dir": folders,
+		"run": runFolders, "resume": runFolders,
+		"train out": folders, "diagnose out": folders, "eval out": folders, "map out": folders,
+		"neighbours out": folders, "report out": folders, "reproduce out": folders,
+		"noise out": folders, "isometry out": folders, "field out": folders, "live out": folders,
+		"reuse": folders, "reproduce from": folders, "get from": cobra.NoFileCompletions,
+		"metrics": commaList(metricNames()...),
+		"format":  words("table", "csv", "markdown"), "method": words("tsne", "tsne-exact", "pca"),
+		"distance": words("euclidean", "cosine", "dot"), "diagnose distance": words("euclidean", "cosine"),
+		"loss": words(objective.LossNames()...), "field loss": commaList(fieldLosses()...),
+		"live loss": words(fieldLosses()...), "q": words("root", "product"),
+		"positives": words(mine.PositiveNames()...), "negatives": words(mine.NegativeNames()...),
+		"backbone": words(nn.Networks()...), "scale": scales, "arm": arms,
+		// Names of columns and samples' sets are those of a file yet to be read.
+		"columns": cobra.NoFileCompletions, "column": cobra.NoFileCompletions, "label": cobra.NoFileCompletions,
+		"fine": cobra.NoFileCompletions, "samples": cobra.NoFileCompletions, "processor": cobra.NoFileCompletions,
+		"memory": words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"),
+	}
+}
+
+// argumentCompletions says the same of commands' arguments.
+func argumentCompletions() map[string]completion {
+	return map[string]completion{
+		"kindred data get": one(knownSets), "kindred data info": one(dataSets),
+		"kindred weights get": one(knownWeights), "kindred reproduce": one(experiments),
+		"kindred report": runFolders, "kindred diagnose": runFolders, "kindred man": one(folders),
+	}
+}
+
+// addCompletions gives the commands below cmd their completions.
+func addCompletions(cmd *cobra.Command) {
+	flags, arguments := flagCompletions(), argumentCompletions()
+	var add func(cmd *cobra.Command)
+	add = func(cmd *cobra.Command) {
+		if f := arguments[cmd.CommandPath()]; f != nil {
+			cmd.ValidArgsFunction = f
+		} else if cmd.ValidArgsFunction == nil {
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		visit := func(f *pflag.Flag) {
+			complete := flags[cmd.Name()+" "+f.Name]
+			if complete == nil {
+				complete = flags[f.Name]
+			}
+			if complete == nil && isNumber(f.Value.Type()) {
+				complete = cobra.NoFileCompletions
+			}
+			if complete != nil {
+				// The only error is that the flag has a completion already.
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
+			}
+		}
+		cmd.Flags().VisitAll(visit)
+		cmd.PersistentFlags().VisitAll(visit)
+		for _, c := range cmd.Commands() {
+			add(c)
+		}
+	}
+	add(cmd)
+}
+
+// isNumber tells the types of flags, as package pflag calls them, whose values no
+// file can be.
+func isNumber(typ string) bool {
+	return strings.HasPrefix(typ, "int") || strings.HasPrefix(typ, "uint") || strings.HasPrefix(typ, "float")
+}
+
+func words(list ...string) completion {
+	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// one is f for the first argument of a command that takes one.
+func one(f completion) completion {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f(cmd, args, typed)
+	}
+}
+
+func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// commaList completes the last entry of a list, by what is not yet in it.
+func commaList(list ...string) completion {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		have := strings.Split(before, ",")
+		var out []string
+		for _, w := range list {
+			if !slices.Contains(have, w) {
+				out = append(out, before+w)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+func metricNames() []string {
+	return []string{"recall@1", "recall@5", "recall@10", "precision@1", "precision@10", "map@r", "r-precision", "map",
+		"map@10", "mrr", "ndcg", "ndcg@10", "nmi", "nmi-geometric", "ami", "ami-geometric", "ari", "purity", "f1",
+		"homogeneity", "completeness"}
+}
+
+func fieldLosses() []string {
+	return append([]string{"first", "second", "vanilla"}, objective.LossNames()...)
+}
+
+func knownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, s := range fetch.Catalog() {
+		names = append(names, s.Name+"\t"+s.About)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// dataSets completes a data set by the names of those that are here, or by a path.
+func dataSets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	dir := ""
+	if f := cmd.Flag("data-dir"); f != nil {
+		dir = f.Value.String()
+	}
+	home, err := data.Home(dir)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var names []string
+	for _, s := range listSets(home) {
+		if s.Present && strings.HasPrefix(s.Name, typed) {
+			names = append(names, s.Name+"\t"+s.About)
+		}
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+func knownWeights(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, e := range weights.Catalog() {
+		names = append(names, fmt.Sprintf("%s\t%s, %s", e.Name, bytesUnit(e.Bytes), e.Trained))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// runFolders completes the folder of a run: those here and in runs/, or any folder
+// on the way to one.
+func runFolders(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	patterns := []string{typed + "*"}
+	if !strings.ContainsRune(typed, os.PathSeparator) {
+		patterns = append(patterns, filepath.Join("runs", typed+"*"))
+	}
+	var dirs []string
+	for _, p := range patterns {
+		found, err := filepath.Glob(p)
+		if err != nil { // the name looks like a pattern
+			continue
+		}
+		for _, dir := range found {
+			if run.Begun(dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	return dirs, cobra.ShellCompDirectiveNoFileComp
+}
+
+func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return append(paper.Names(), "list", "document"), cobra.ShellCompDirectiveNoFileComp
+}
+
+// arms and scales complete what an experiment has, once it is named.
+func arms(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) > 0 {
+		if e := paper.Find(args[0]); e != nil {
+			for _, a := range e.Arms {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func scales(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) > 0 {
+		if e := paper.Find(args[0]); e != nil {
+			for _, s := range e.Scales {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// configuration completes section.key=value: first the key, then the value where a
+// few are to choose from.
+func configuration(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if key, _, ok := strings.Cut(typed, "="); ok {
+		return values(key), cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, k := range run.Reference() {
+		out = append(out, k.Name+"=\t"+k.Help)
+	}
+	out = append(out, "loss.name=\tthe loss")
+	for _, k := range lossKeys("") {
+		out = append(out, "loss."+k+"=")
+	}
+	for _, k := range mineKeys() {
+		out = append(out, "mine."+k+"=")
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// lossOptions completes key=value of kindred loss.
+func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if key, _, ok := strings.Cut(typed, "="); ok {
+		var out []string
+		for _, v := range append(values("loss."+key), values("mine."+key)...) {
+			_, v, _ = strings.Cut(v, ".")
+			out = append(out, v)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, k := range append(lossKeys(cmd.Flag("loss").Value.String()), "fallback", "nearest", "cutoff", "max_weight") {
+		if k != "relation" { // which kindred loss does not know
+			out = append(out, k+"=")
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// lossKeys lists the options of a loss, or of all, with those that every loss has.
+func lossKeys(name string) []string {
+	keys := []string{"margin", "distance", "epsilon", "normalize", "relation", "trim", "memory", "l2", "zero_mean"}
+	for _, l := range objective.Losses() {
+		if name == "" || l.Name == name || l.Alias == name {
+			keys = append(keys, l.Keys...)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func mineKeys() []string {
+	return []string{"positives", "negatives", "fallback", "epsilon", "nearest", "cutoff", "max_weight"}
+}
+
+// values lists key=value for the values that a key can have, where they are few.
+func values(key string) []string {
+	var list []string
+	switch key {
+	case "data.name":
+		for _, s := range fetch.Catalog() {
+			list = append(list, s.Name)
+		}
+	case "data.augment":
+		list = imaging.Augmentations()
+	case "data.pixels":
+		list = imaging.Normalizations()
+	case "data.fit":
+		list = []string{imaging.Stretch.String(), imaging.Cover.String()}
+	case "data.channels":
+		list = []string{"1", "3"}
+	case "data.split":
+		list = []string{"official", "images:0.2", "classes", "fold:1/4", "benchmark"}
+	case "network.name":
+		list = nn.Networks()
+	case "network.normalize":
+		list = []string{string(run.Auto), string(run.On), string(run.Off)}
+	case "network.pretrained":
+		if home, err := weights.Home(""); err == nil {
+			for _, e := range weights.Cached(home) {
+				list = append(list, e.Path(home))
+			}
+		}
+	case "network.stem":
+		list = []string{string(nn.StemLarge), string(nn.StemSmall)}
+	case "sample.name":
+		list = []string{"balanced", "hierarchical"}
+	case "train.optimizer":
+		list = []string{"adam", "adamw", "sgd"}
+	case "train.schedule":
+		list = []string{"constant", "step", "cosine"}
+	case "eval.distance":
+		list = []string{"euclidean", "cosine"}
+	case "eval.metrics":
+		list = metricNames()
+	case "loss.name":
+		list = objective.LossNames()
+	case "loss.relation":
+		list = objective.RelationRuleNames()
+	case "mine.positives":
+		list = mine.PositiveNames()
+	case "mine.negatives":
+		list = mine.NegativeNames()
+	case "mine.fallback":
+		list = []string{"none", "hard"}
+	case "loss.normalize":
+		list = []string{"true", "false"}
+	default:
+		for _, k := range run.Reference() {
+			if k.Name == key && (k.Default == "true" || k.Default == "false") {
+				list = []string{"true", "false"}
+			}
+		}
+	}
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = key + "=" + v
+	}
+	return out
+}
