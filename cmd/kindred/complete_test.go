@@ -41,6 +41,9 @@ const (
 	files, noFiles, noSpace, byExtension, onlyFolders = "0", "4", "6", "8", "16"
 )
 
+// TestCompletion asks for what the commands offer.
+//
+// Long: it is one table.
 func TestCompletion(t *testing.T) {
 	t.Chdir(t.TempDir())
 	home := filepath.Join(t.TempDir(), "data")
