@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/download"
 	"github.com/kindred-ml/kindred/internal/weights"
-	"github.com/kindred-ml/kindred/nn"
 )
 
 func newWeights(a *app) *cobra.Command {
@@ -33,8 +31,6 @@ type listedWeights struct {
 	weights.Entry
 	Path   string `json:"path"`
 	Cached bool   `json:"cached"`
-	// Runs tells whether kindred knows the network.
-	Runs bool `json:"runs"`
 }
 
 func newWeightsList(a *app, dir *string) *cobra.Command {
@@ -49,8 +45,7 @@ func newWeightsList(a *app, dir *string) *cobra.Command {
 			}
 			var list []listedWeights
 			for _, e := range weights.Catalog() {
-				list = append(list, listedWeights{e, e.Path(home), e.Cached(home),
-					slices.Contains(nn.Networks(), e.Network)})
+				list = append(list, listedWeights{e, e.Path(home), e.Cached(home)})
 			}
 			if a.json {
 				return a.printJSON(map[string]any{"weights_dir": home, "weights": list})
@@ -64,9 +59,8 @@ func printWeights(out io.Writer, home string, list []listedWeights) error {
 	fmt.Fprintf(out, "weights folder: %s\n\n", home)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\t\tSIZE\tIMAGENET\tLICENSE\tTRAINED ON")
-	missing := false
 	for _, l := range list {
-		here, top, name := "-", "", l.Name
+		here, top := "-", ""
 		if l.Cached {
 			here = "here"
 		}
@@ -76,17 +70,10 @@ func printWeights(out io.Writer, home string, list []listedWeights) error {
 				top += " k-NN"
 			}
 		}
-		if !l.Runs {
-			name += " *"
-			missing = true
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", name, here, budget.Format(l.Bytes), top, l.License, l.Trained)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, here, budget.Format(l.Bytes), top, l.License, l.Trained)
 	}
 	if err := w.Flush(); err != nil {
 		return err
-	}
-	if missing {
-		fmt.Fprintln(out, "\n* for a network that this version cannot run")
 	}
 	_, err := io.WriteString(out, "\n'kindred weights get NAME' fetches a file and checks it. Licenses are those of "+
 		"the publishers;\nterms of the images that were trained on may apply besides.\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/weights"
 )
 
-// weightsServer serves a file of weights of about the size of vit_t16's, which no
+// weightsServer serves a file of weights of about the size of vit_tiny_patch16's, which no
 // digest is published for.
 func weightsServer(t *testing.T) (address string, content []byte) {
 	t.Helper()
@@ -36,10 +36,10 @@ func TestWeights(t *testing.T) {
 	t.Setenv(weights.EnvHome, home)
 	address, content := weightsServer(t)
 
-	code, out, errOut := runArgs(t, "weights", "get", "vit_t16", "--from", address)
+	code, out, errOut := runArgs(t, "weights", "get", "vit_tiny_patch16", "--from", address)
 	path := filepath.Join(home, "vit_tiny_patch16_224.augreg_in21k_ft_in1k.safetensors")
 	if code != exitOK || !strings.HasPrefix(out, path+"\n  ") || !strings.Contains(out, "none is published") ||
-		strings.Contains(errOut, "\r") || !strings.Contains(errOut, "vit_t16: 21.8 MiB from "+address) {
+		strings.Contains(errOut, "\r") || !strings.Contains(errOut, "vit_tiny_patch16: 21.8 MiB from "+address) {
 		t.Fatalf("status %d\n%s\n%s", code, out, errOut)
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, content) {
@@ -51,7 +51,7 @@ func TestWeights(t *testing.T) {
 		Weights []struct {
 			Name, Network, URL, SHA256, License, Path string
 			Bytes                                     int64
-			Cached, Runs                              bool
+			Cached                                    bool
 		}
 	}
 	code, out, _ = runArgs(t, "weights", "list", "--json")
@@ -59,7 +59,7 @@ func TestWeights(t *testing.T) {
 		t.Fatal(code, err, listed.Dir)
 	}
 	for _, w := range listed.Weights {
-		if w.Cached != (w.Name == "vit_t16") || w.Runs && w.Network == "" || w.URL == "" || w.License == "" {
+		if w.Cached != (w.Name == "vit_tiny_patch16") || w.Network == "" || w.URL == "" || w.License == "" {
 			t.Errorf("%+v", w)
 		}
 	}
@@ -70,7 +70,7 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	var got weights.Result
-	code, out, _ = runArgs(t, "weights", "get", "vit_t16", "--offline", "--json")
+	code, out, _ = runArgs(t, "weights", "get", "vit_tiny_patch16", "--offline", "--json")
 	if err := json.Unmarshal([]byte(out), &got); code != exitOK || err != nil || got.Way != "cached" ||
 		got.Found.Bytes != int64(len(content)) || got.Checked != "contents" {
 		t.Errorf("status %d, %v\n%s", code, err, out)

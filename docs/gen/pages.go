@@ -146,21 +146,18 @@ func pretrained() []byte {
 	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license | known by |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n")
 	for _, e := range weights.Catalog() {
-		top, pixels, digest := "", e.Pixels.Name, "size and contents"
+		top, digest := "", "size and contents"
 		if e.Top1 > 0 {
 			top = fmt.Sprintf("%.1f %%", e.Top1)
 		}
 		if e.Measured == weights.ByNearest {
 			top += ", k-NN"
 		}
-		if pixels == "" {
-			pixels = "CLIP's own"
-		}
 		if e.SHA256 != "" {
 			digest = "SHA-256 " + e.SHA256[:8]
 		}
 		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s | %s |\n", e.Name, e.Home, e.Network,
-			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, pixels, e.License, digest)
+			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Pixels, e.License, digest)
 	}
 	return b.Bytes()
 }

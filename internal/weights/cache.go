@@ -84,19 +84,17 @@ const start = "mobilenet_v2"
 // Start chooses the pretrained network with which training on photographs begins
 // when nobody names one: the usual one, or, if that is not in the cache folder
 // home and others are, the smallest of those. cached tells whether its file is
-// there or has to be fetched. usable tells which networks can be run; if none of
-// the choices can, the entry's Name is "".
-func Start(home string, usable func(network string) bool) (e Entry, cached bool) {
+// there or has to be fetched.
+func Start(home string) (e Entry, cached bool) {
 	e, err := Find(start)
-	if err != nil || !usable(e.Network) {
-		e = Entry{}
-	} else if e.Cached(home) {
+	if err != nil {
+		panic("weights: " + err.Error()) // a test looks it up
+	}
+	if e.Cached(home) {
 		return e, true
 	}
-	for _, c := range Cached(home) {
-		if usable(c.Network) {
-			return c, true
-		}
+	if list := Cached(home); len(list) > 0 {
+		return list[0], true
 	}
 	return e, false
 }

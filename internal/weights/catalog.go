@@ -30,30 +30,10 @@ type Entry struct {
 	// shorter side is Shorter.
 	Size    int `json:"size"`
 	Shorter int `json:"shorter"`
-	// Pixels says how values are normalised.
-	Pixels Pixels `json:"pixels"`
+	// Pixels says how values are normalised, as data.pixels does.
+	Pixels string `json:"pixels"`
 	// Home is the page of the publisher.
 	Home string `json:"home"`
-}
-
-// Pixels maps a value v of 0..255 in channel c to (v/255 - Mean[c]) / Std[c].
-type Pixels struct {
-	// Name is the same as a value of data.pixels, "" if there is none.
-	Name string     `json:"name,omitempty"`
-	Mean [3]float64 `json:"mean"`
-	Std  [3]float64 `json:"std"`
-}
-
-func imagenetPixels() Pixels {
-	return Pixels{"imagenet", [3]float64{0.485, 0.456, 0.406}, [3]float64{0.229, 0.224, 0.225}}
-}
-
-func symmetricPixels() Pixels {
-	return Pixels{"symmetric", [3]float64{0.5, 0.5, 0.5}, [3]float64{0.5, 0.5, 0.5}}
-}
-
-func clipPixels() Pixels {
-	return Pixels{"", [3]float64{0.48145466, 0.4578275, 0.40821073}, [3]float64{0.26862954, 0.26130258, 0.27577711}}
 }
 
 // The ways in which Top1 is measured.
@@ -93,7 +73,7 @@ func convolutional() []Entry {
 			SHA256: "0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a", Top1: 76.130},
 		{Name: "convnext_tiny", File: "convnext_tiny-983f1562.pth", Bytes: 114_419_221, Exact: true,
 			SHA256: "983f1562536e84ff750a1576fb08e54de751dbf2e17c0d8a4a13704341fdcd3d", Top1: 82.520, Shorter: 236},
-		{Name: "vit_b16", File: "vit_b_16-c867db91.pth", Bytes: 346_328_529, Exact: true,
+		{Name: "vit_base_patch16", File: "vit_b_16-c867db91.pth", Bytes: 346_328_529, Exact: true,
 			SHA256: "c867db91d3e12c6cbadabb610d73c24a546bf82d8c03a9fea34f43a712ddb0e9", Top1: 81.072},
 	}
 	for i := range list {
@@ -101,7 +81,7 @@ func convolutional() []Entry {
 		e.Network, e.URL = e.Name, torchvision+e.File
 		e.Trained, e.Measured = imagenet1k, ByItself
 		e.License, e.Home = "BSD-3-Clause", home
-		e.Size, e.Pixels = 224, imagenetPixels()
+		e.Size, e.Pixels = 224, "imagenet"
 		if e.Shorter == 0 {
 			e.Shorter = 256
 		}
@@ -112,29 +92,29 @@ func convolutional() []Entry {
 func transformers() []Entry {
 	return []Entry{
 		{
-			Name: "vit_t16", Network: "vit_t16",
+			Name: "vit_tiny_patch16", Network: "vit_tiny_patch16",
 			URL: "https://huggingface.co/timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k/resolve/main/" +
 				"model.safetensors",
 			File: "vit_tiny_patch16_224.augreg_in21k_ft_in1k.safetensors", Bytes: 22_900_000,
 			Trained: "ImageNet-21k, then ImageNet-1k, with labels", License: "Apache-2.0",
-			Size: 224, Shorter: 248, Pixels: symmetricPixels(),
+			Size: 224, Shorter: 248, Pixels: "symmetric",
 			Home: "https://huggingface.co/timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k",
 		},
 		{
-			Name: "dino_vits16", Network: "vit_s16",
+			Name: "dino_vits16", Network: "vit_small_patch16",
 			URL:  "https://dl.fbaipublicfiles.com/dino/dino_deitsmall16_pretrain/dino_deitsmall16_pretrain.pth",
 			File: "dino_deitsmall16_pretrain.pth", Bytes: 86_700_000,
 			Trained: "ImageNet-1k, without labels (DINO)", Top1: 74.5, Measured: ByNearest,
-			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: imagenetPixels(),
+			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: "imagenet",
 			Home: "https://github.com/facebookresearch/dino",
 		},
 		{
-			Name: "dinov2_vits14", Network: "vit_s14",
+			Name: "dinov2_vits14", Network: "dinov2_vits14",
 			URL:  "https://dl.fbaipublicfiles.com/dinov2/dinov2_vits14/dinov2_vits14_pretrain.pth",
 			File: "dinov2_vits14_pretrain.pth", Bytes: 88_283_115, Exact: true,
 			SHA256:  "b938bf1bc15cd2ec0feacfe3a1bb553fe8ea9ca46a7e1d8d00217f29aef60cd9",
 			Trained: "LVD-142M, without labels (DINOv2)", Top1: 79.0, Measured: ByNearest,
-			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: imagenetPixels(),
+			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: "imagenet",
 			Home: "https://github.com/facebookresearch/dinov2",
 		},
 		{
@@ -144,7 +124,7 @@ func transformers() []Entry {
 			File: "clip_vit_base_patch32.openai.safetensors", Bytes: 605_143_284, Exact: true,
 			SHA256:  "e6d1bd7789aa45192b3bf90570a789b478bae1b74ebcce7eddd908e83a2b7c31",
 			Trained: "pictures with captions from the web (CLIP)", // both towers are in the file
-			License: "MIT", Size: 224, Shorter: 224, Pixels: clipPixels(),
+			License: "MIT", Size: 224, Shorter: 224, Pixels: "clip",
 			Home: "https://github.com/openai/CLIP",
 		},
 	}

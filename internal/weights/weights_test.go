@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/download"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 func TestCatalogIsWellFormed(t *testing.T) {
@@ -44,17 +46,11 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		if filepath.Base(e.File) != e.File {
 			t.Errorf("%s: file %q", e.Name, e.File)
 		}
-		if e.Pixels.Name == "" {
-			continue
+		if _, err := imaging.ParseNormalization(e.Pixels); err != nil || e.Pixels == "" {
+			t.Errorf("%s: pixels %q: %v", e.Name, e.Pixels, err)
 		}
-		n, err := imaging.ParseNormalization(e.Pixels.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for c := range 3 {
-			if n.Mean[c] != float32(e.Pixels.Mean[c]) || n.Std[c] != float32(e.Pixels.Std[c]) {
-				t.Errorf("%s: pixels %+v, as data.pixels %+v", e.Name, e.Pixels, n)
-			}
+		if !slices.Contains(nn.Networks(), e.Network) {
+			t.Errorf("%s: there is no network %s", e.Name, e.Network)
 		}
 	}
 }
@@ -106,41 +102,29 @@ func put(t *testing.T, home, name string) {
 }
 
 func TestStart(t *testing.T) {
-	all := func(string) bool { return true }
 	home := t.TempDir()
-	if e, cached := Start(home, all); e.Name != start || cached {
+	if e, cached := Start(home); e.Name != start || cached {
 		t.Errorf("nothing cached: %s %v", e.Name, cached)
 	}
 	put(t, home, "resnet50")
 	put(t, home, "resnet18")
-	if e, cached := Start(home, all); e.Name != "resnet18" || !cached {
+	if e, cached := Start(home); e.Name != "resnet18" || !cached {
 		t.Errorf("others cached: %s %v", e.Name, cached)
 	}
-	if e, cached := Start(home, func(n string) bool { return n == "resnet50" }); e.Name != "resnet50" || !cached {
-		t.Errorf("one usable: %s %v", e.Name, cached)
-	}
 	put(t, home, start)
-	if e, cached := Start(home, all); e.Name != start || !cached {
+	if e, cached := Start(home); e.Name != start || !cached {
 		t.Errorf("the usual one cached: %s %v", e.Name, cached)
-	}
-	if e, cached := Start(home, func(string) bool { return false }); e.Name != "" || cached {
-		t.Errorf("none usable: %s %v", e.Name, cached)
 	}
 	if list := Cached(home); len(list) != 3 || list[0].Name != start || list[2].Name != "resnet50" {
 		t.Errorf("cached: %v", list)
 	}
-	os.Truncate(list(t, "resnet18").Path(home), 1000) // not whole
+	e, err := Find("resnet18")
+	if err != nil || os.Truncate(e.Path(home), 1000) != nil { // not whole
+		t.Fatal(err)
+	}
 	if n := len(Cached(home)); n != 2 {
 		t.Errorf("%d cached, one of them truncated", n)
 	}
-}
-
-func list(t *testing.T, name string) *Entry {
-	e, err := Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &e
 }
 
 // content is a small file of weights.
