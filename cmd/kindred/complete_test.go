@@ -72,7 +72,8 @@ func TestCompletion(t *testing.T) {
 		some      []string // that are offered
 		directive string
 	}{
-		{[]string{"train", "--set", ""}, []string{"network.name=", "mine.positives=", "loss.margin=", "eval.keep="}, noSpace},
+		{[]string{"train", "--set", ""}, []string{"network.name=", "mine.positives=", "loss.margin=", "eval.keep="},
+			noSpace},
 		{[]string{"train", "--set", "network.name="}, []string{"network.name=resnet50"}, noFiles},
 		{[]string{"train", "--set", "mine.positives=e"}, []string{"mine.positives=easy"}, noFiles},
 		{[]string{"train", "--set", "loss.name="}, []string{"loss.name=triplet"}, noFiles},
@@ -172,8 +173,8 @@ func TestOffersAreValid(t *testing.T) {
 
 // Every flag that takes a text is completed by something, or takes a file.
 func TestEveryFlagIsCompleted(t *testing.T) {
-	takesFile := strings.Fields("embeddings labels gallery gallery-labels assignments ids triplets proxies grad sheet " +
-		"peer python record data-labels features")
+	takesFile := strings.Fields("embeddings labels gallery gallery-labels assignments ids triplets proxies grad " +
+		"sheet peer python record data-labels features")
 	used := map[string]bool{}
 	table := flagCompletions()
 	a := &app{}
@@ -186,7 +187,8 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 				table[own] != nil || table[name] != nil || own == "embed out" {
 				return
 			}
-			t.Errorf("%s --%s (%s): neither completed nor known to take a file", cmd.CommandPath(), name, f.Value.Type())
+			t.Errorf("%s --%s (%s): neither completed nor known to take a file", cmd.CommandPath(), name,
+				f.Value.Type())
 		}
 		cmd.Flags().VisitAll(each)
 		cmd.PersistentFlags().VisitAll(each)
