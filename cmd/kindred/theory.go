@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/repro/theory/field"
 	"github.com/kindred-ml/kindred/internal/repro/theory/pages"
 )
 
@@ -154,12 +153,8 @@ Losses: first, second and vanilla as in the paper's figures, and any loss of
 		"let the gradient flow through the normalisation to the sphere")
 	return theoryCommand(a, cmd, "field",
 		func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
-			switch rule {
-			case "root":
-			case "product":
-				o.Config.Rule = field.Product
-			default:
-				return nil, nil, usagef("--q %q: there are root and product", rule)
+			if err := o.Config.Rule.UnmarshalText([]byte(rule)); err != nil {
+				return nil, nil, usagef("--q: %v", err)
 			}
 			if err := positive("rate", o.Config.Rate); err != nil {
 				return nil, nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // Fit says how an image of another shape becomes Width x Height. Its text is
@@ -24,14 +25,14 @@ const (
 func fits() []string { return []string{"stretch", "cover"} }
 
 // String gives the text of f.
-func (f Fit) String() string { return nameOf("Fit", int(f), fits()) }
+func (f Fit) String() string { return spell.Name("Fit", int(f), fits()) }
 
 // MarshalText gives the text of f.
-func (f Fit) MarshalText() ([]byte, error) { return marshal("Fit", int(f), fits()) }
+func (f Fit) MarshalText() ([]byte, error) { return spell.Text("way to fit images", int(f), fits()) }
 
 // UnmarshalText reads the text of a Fit.
 func (f *Fit) UnmarshalText(text []byte) error {
-	i, err := unmarshal("way to fit images", string(text), fits())
+	i, err := spell.Index("way to fit images", string(text), fits())
 	if err == nil {
 		*f = Fit(i)
 	}

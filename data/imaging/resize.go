@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // Filter is the kernel of a resampling. Its text is "bilinear" or "bicubic".
@@ -22,14 +23,14 @@ const (
 func filters() []string { return []string{"bilinear", "bicubic"} }
 
 // String gives the text of f.
-func (f Filter) String() string { return nameOf("Filter", int(f), filters()) }
+func (f Filter) String() string { return spell.Name("Filter", int(f), filters()) }
 
 // MarshalText gives the text of f.
-func (f Filter) MarshalText() ([]byte, error) { return marshal("Filter", int(f), filters()) }
+func (f Filter) MarshalText() ([]byte, error) { return spell.Text("filter", int(f), filters()) }
 
 // UnmarshalText reads the text of a Filter.
 func (f *Filter) UnmarshalText(text []byte) error {
-	i, err := unmarshal("filter", string(text), filters())
+	i, err := spell.Index("filter", string(text), filters())
 	if err == nil {
 		*f = Filter(i)
 	}

@@ -122,7 +122,8 @@ func pictures() []Package {
 		{"internal/layout/packed", "decoded images in one memory-mapped file",
 			"internal/budget internal/regular internal/atomic github.com/edsrzf/mmap-go"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
-			"internal/budget internal/layout/jpeg internal/kernel/pix internal/kernel/simd golang.org/x/image"},
+			"internal/budget internal/spell internal/layout/jpeg internal/kernel/pix internal/kernel/simd " +
+				"golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders",
 			"internal/budget internal/regular internal/par internal/atomic mat embedding internal/layout/idx " +
 				"internal/layout/matfile data/imaging internal/layout/packed"},
@@ -184,7 +185,7 @@ func showing() []Package {
 			"distance to the nearest triplet-separated arrangement, with certificates",
 			"internal/par internal/repro/theory/lp gonum.org/v1/gonum"},
 		{"internal/repro/theory/field", "how steps move triplets on the scatter diagram",
-			"internal/par mat internal/pair loss"},
+			"internal/par internal/spell mat internal/pair loss"},
 		{"internal/repro/theory/pages", "what `kindred theory` computes, draws and explains",
 			"internal/atomic internal/par mat objective embedding run internal/report internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field"},

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -26,10 +27,10 @@ func (out *Outcome) newChecked(text, evidence string, tests []Paired) Checked {
 }
 
 // check judges the experiment's claims.
-func (out *Outcome) check() {
+func (out *Outcome) check(ctx context.Context) {
 	out.Claims = nil
 	for _, c := range out.e.Claims {
-		evidence, tests := c.Check(out)
+		evidence, tests := c.Check(ctx, out)
 		out.Claims = append(out.Claims, out.newChecked(c.Text, evidence, tests))
 	}
 	out.checkGains()

@@ -91,7 +91,7 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 	own := *out
 	own.Data = Data{On: "MNIST"}
 	own.describe()
-	own.check()
+	own.check(t.Context())
 	for name, text := range formats(&own) {
 		if name != "figure" && !strings.Contains(text, "1000.7") {
 			t.Errorf("%s lacks the published numbers on the paper's own data", name)

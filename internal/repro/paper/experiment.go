@@ -49,7 +49,7 @@ type Claim struct {
 	Text string
 	// Check returns the numbers that it goes by, as text, and the comparisons that
 	// must all come out for it, signed so that a gain speaks for the claim.
-	Check func(*Outcome) (evidence string, tests []Paired)
+	Check func(context.Context, *Outcome) (evidence string, tests []Paired)
 }
 
 // Experiment is a table or a figure of a paper.

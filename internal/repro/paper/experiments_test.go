@@ -79,20 +79,22 @@ func TestSnapshotTriplets(t *testing.T) {
 		for i, d := range degrees {
 			x.Row(i)[0], x.Row(i)[1] = float32(math.Cos(d*math.Pi/180)), float32(math.Sin(d*math.Pi/180))
 		}
-		s := &snapshot{s: mat.New(len(degrees), len(degrees)), labels: []int64{0, 0, 0, 1}}
-		mat.Gemm(false, true, 1, x, x, 0, s.s)
+		s, err := newSnapshot(t.Context(), 0, x, []int64{0, 0, 0, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
 		return s
 	}
 	before := at(0, 50, 80, -40)
-	if p, n, ok := before.triplet(0); p != 1 || n != 3 || !ok {
-		t.Errorf("anchor 0: positive %d, negative %d, %v", p, n, ok)
-	}
-	if _, _, ok := before.triplet(3); ok {
-		t.Error("anchor 3 has no positive")
+	if s := before.scatter; len(s.Anchor) != 3 || s.Anchor[0] != 0 || s.Positive[0] != 1 || s.Negative[0] != 3 {
+		t.Errorf("%+v: anchor 0 has positive 1 and negative 3, and anchor 3 has no positive", s)
 	}
 	// Points 1 and 2 come nearer to 0, point 3 moves away from all: each of
 	// the three triplets has a nearer positive and a farther negative.
-	row := movement("arm", before, at(0, 30, 55, -90))
+	row, err := movement("arm", before, at(0, 30, 55, -90))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var got []string
 	for _, c := range row.Cells[2:] {
 		got = append(got, c.String())
@@ -138,7 +140,7 @@ func TestRises(t *testing.T) {
 		{2, 3, Contradicted, "Letters R@1: 70.0 with 2 60.0 with 3"},
 		{0, 3, Contradicted, "Letters R@1: 40.0 with 0 50.0 with 1 70.0 with 2 60.0 with 3"},
 	} {
-		text, tests := rises(c.lo, c.hi)(out)
+		text, tests := rises(c.lo, c.hi)(t.Context(), out)
 		if v, why := judge(tests); v != c.want || text != c.text {
 			t.Errorf("from %v to %v: %v (%s), %q", c.lo, c.hi, v, why, text)
 		}

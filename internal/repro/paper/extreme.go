@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/repro/theory/field"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -53,7 +54,7 @@ func Extreme() *Experiment {
 	}
 	e.Claims = []Claim{{
 		Text: "With hard negatives and n = 2 the second order is ahead of the first.",
-		Check: func(out *Outcome) (string, []Paired) {
+		Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 			const first, second, key = "EPHN, first order, n = 2", "EPHN, second order, n = 2", "test_recall@1"
 			return fmt.Sprintf("R@1 %.1f against %.1f", out.mean(second, key), out.mean(first, key)),
 				[]Paired{out.ahead(key, second, first)}
@@ -64,10 +65,10 @@ func Extreme() *Experiment {
 		Check: collapses("EPHN, first order, n = 2"),
 	}, {
 		Text:  "With n = 2 the first order moves most triplets to the top right, towards the singular point.",
-		Check: mostMove("EPHN, first order, n = 2", topRight),
+		Check: mostMove("EPHN, first order, n = 2", field.TopRight),
 	}, {
 		Text:  "With n = 2 the second order moves most triplets to the bottom right.",
-		Check: mostMove("EPHN, second order, n = 2", bottomRight),
+		Check: mostMove("EPHN, second order, n = 2", field.BottomRight),
 	}}
 	// The arms set the batch, so no scale may.
 	for i := range e.Scales {
@@ -91,13 +92,15 @@ func withoutBatch(set []string) []string {
 // (figure 3), of the first seed.
 func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	var blocks []report.Block
-	moved := report.Table{
+	movements := report.Table{
 		Caption: "Where triplets moved between two snapshots, in per cent of those that moved, first seed",
-		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}, {Name: "top right"}, {Name: "top left"},
-			{Name: "bottom left"}, {Name: "bottom right"}},
+		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}},
 		Note: "The paper's figure 3: with the first order most of the early movement is to the top right, towards " +
 			"the singular point; with the second order it is to the bottom right. A network without pretrained " +
 			"weights starts at the singular point itself, so whatever leaves it must first go to the bottom left.",
+	}
+	for _, d := range field.Directions() {
+		movements.Columns = append(movements.Columns, report.Column{Name: d.String()})
 	}
 	for i, arm := range []string{"EPHN, first order, n = 2", "EPHN, second order, n = 2", "EPHN, first order, n = 8",
 		"EPHN, second order, n = 8"} {
@@ -105,40 +108,42 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		if folder == "" {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("the triplets of %s: %w", arm, err)
-		}
-		snaps, err := readSnapshots(folder)
+		snaps, err := readSnapshots(ctx, folder)
 		if err != nil {
-			return err
+			return fmt.Errorf("the triplets of %s: %w", arm, err)
 		}
 		steps := report.Steps{Caption: arm + ": nearest positive and nearest negative of every anchor among the kept " +
 			"training images, first seed.", Start: -1}
 		var panels []report.Figure
 		for j, s := range snaps {
-			f := s.scatter(fmt.Sprintf("%s, epoch %d", arm, s.epoch))
+			f := s.figure(fmt.Sprintf("%s, epoch %d", arm, s.epoch))
 			steps.Frames = append(steps.Frames, report.Frame{Name: fmt.Sprintf("epoch %d", s.epoch), Figure: f})
 			panels = append(panels, f)
 			if j > 0 {
-				moved.Rows = append(moved.Rows, movement(arm, snaps[j-1], s))
+				row, err := movement(arm, snaps[j-1], s)
+				if err != nil {
+					return err
+				}
+				movements.Rows = append(movements.Rows, row)
 			}
 		}
 		blocks = append(blocks, steps)
 		shown.add(fmt.Sprintf("scatter%d", i+1), steps.Caption, report.Beside(panels...))
 	}
 	shown.Sections = append(shown.Sections,
-		report.Section{Title: "Triplets over training", Blocks: append(blocks, moved)})
+		report.Section{Title: "Triplets over training", Blocks: append(blocks, movements)})
 	return nil
 }
 
-// snapshot is the kept training embeddings after an epoch, on the unit sphere.
+// snapshot is the kept training embeddings after an epoch, and the nearest positive
+// and negative of each.
 type snapshot struct {
-	epoch  int
-	s      *mat.Dense // similarities of all pairs
-	labels []int64
+	epoch   int
+	x       *mat.Dense
+	scatter field.Scatter
 }
 
-func readSnapshots(folder string) ([]*snapshot, error) {
+func readSnapshots(ctx context.Context, folder string) ([]*snapshot, error) {
 	f, err := run.Open(folder)
 	if err != nil {
 		return nil, err
@@ -156,50 +161,41 @@ func readSnapshots(folder string) ([]*snapshot, error) {
 		if t, err = t.Coarse("", ""); err != nil {
 			return nil, fmt.Errorf("%s: %w", kept.Path(), err)
 		}
-		s := &snapshot{epoch: kept.Epoch, s: mat.New(t.X.Rows, t.X.Rows), labels: t.Labels()[0]}
-		mat.Gemm(false, true, 1, t.X, t.X, 0, s.s)
+		s, err := newSnapshot(ctx, kept.Epoch, t.X, t.Labels()[0])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kept.Path(), err)
+		}
 		out = append(out, s)
 	}
 	return out, nil
 }
 
-// triplet returns the anchor's nearest positive and nearest negative.
-func (s *snapshot) triplet(a int) (pos, neg int, ok bool) {
-	pos, neg = -1, -1
-	for j, v := range s.s.Row(a) {
-		switch {
-		case j == a:
-		case s.labels[j] == s.labels[a] && (pos < 0 || v > s.s.At(a, pos)):
-			pos = j
-		case s.labels[j] != s.labels[a] && (neg < 0 || v > s.s.At(a, neg)):
-			neg = j
-		}
+func newSnapshot(ctx context.Context, epoch int, x *mat.Dense, labels []int64) (*snapshot, error) {
+	anchors := make([]int, x.Rows)
+	for i := range anchors {
+		anchors[i] = i
 	}
-	return pos, neg, pos >= 0 && neg >= 0
+	scatter, err := field.Nearest(ctx, x, labels, anchors)
+	return &snapshot{epoch, x, scatter}, err
 }
 
-func (s *snapshot) scatter(title string) report.Triplets {
-	f := report.Triplets{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an"}}
-	for a := range s.labels {
-		if p, n, ok := s.triplet(a); ok {
-			f.AP, f.AN = append(f.AP, float64(s.s.At(a, p))), append(f.AN, float64(s.s.At(a, n)))
-		}
+// moved says where the triplets of one snapshot were by the next.
+func moved(before, after *snapshot) (field.Moves, error) {
+	then, err := before.scatter.At(after.x)
+	if err != nil {
+		return field.Moves{}, err
 	}
-	return f
+	return field.Moved(before.scatter, then), nil
 }
 
-// Directions of movement on the scatter diagram, as moves counts them.
-const (
-	topRight = iota
-	topLeft
-	bottomLeft
-	bottomRight
-	directions
-)
+// figure draws the triplets.
+func (s *snapshot) figure(title string) report.Triplets {
+	return report.Triplets{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an"}, AP: s.scatter.AP, AN: s.scatter.AN}
+}
 
 // collapses checks that the loss of the last epoch is within 0.01 of log 2.
-func collapses(arm string) func(*Outcome) (string, []Paired) {
-	return func(out *Outcome) (string, []Paired) {
+func collapses(arm string) func(context.Context, *Outcome) (string, []Paired) {
+	return func(_ context.Context, out *Outcome) (string, []Paired) {
 		text := "Loss of the last epoch by seed:"
 		var within []Number
 		for _, r := range out.Arms[out.e.arm(arm)].Runs {
@@ -213,69 +209,43 @@ func collapses(arm string) func(*Outcome) (string, []Paired) {
 
 // mostMove checks that more triplets move in one direction than in all others
 // together, on the mean over a run's snapshots, seed by seed.
-func mostMove(arm string, direction int) func(*Outcome) (string, []Paired) {
-	return func(out *Outcome) (string, []Paired) {
-		var mean [directions]float64
+func mostMove(arm string, direction field.Direction) func(context.Context, *Outcome) (string, []Paired) {
+	return func(ctx context.Context, out *Outcome) (string, []Paired) {
+		var mean [4]float64 // in per cent, by direction
 		var shares []Number
 		runs := out.Arms[out.e.arm(arm)].Runs
 		for _, r := range runs {
-			snaps, err := readSnapshots(filepath.Join(out.o.Dir, r.Folder))
+			snaps, err := readSnapshots(ctx, filepath.Join(out.o.Dir, r.Folder))
 			if err != nil {
 				return err.Error(), nil
 			}
-			var moved [directions]float64
+			var own [4]float64
 			for i := 1; i < len(snaps); i++ {
-				for d, share := range moves(snaps[i-1], snaps[i]) {
-					moved[d] += share / float64(len(snaps)-1)
+				m, err := moved(snaps[i-1], snaps[i])
+				if err != nil {
+					return err.Error(), nil
+				}
+				for d := range own {
+					own[d] += 100 * m.To(field.Direction(d)) / float64(len(snaps)-1)
 				}
 			}
-			shares = append(shares, Number(moved[direction]))
+			shares = append(shares, Number(own[direction]))
 			for d := range mean {
-				mean[d] += moved[d] / float64(len(runs))
+				mean[d] += own[d] / float64(len(runs))
 			}
 		}
 		return fmt.Sprintf("Top right %.0f %%, top left %.0f %%, bottom left %.0f %%, bottom right %.0f %% of the "+
-			"movements between snapshots, to be above 50 %%",
-			mean[topRight], mean[topLeft], mean[bottomLeft], mean[bottomRight]), []Paired{against(shares, 50)}
+			"movements between snapshots, to be above 50 %%", mean[field.TopRight], mean[field.TopLeft],
+			mean[field.BottomLeft], mean[field.BottomRight]), []Paired{against(shares, 50)}
 	}
 }
 
 // movement is the row of the table for one step between snapshots.
-func movement(arm string, before, after *snapshot) report.Row {
+func movement(arm string, before, after *snapshot) (report.Row, error) {
+	m, err := moved(before, after)
 	row := report.Row{Cells: []report.Cell{report.T(arm), report.T(fmt.Sprintf("%d to %d", before.epoch, after.epoch))}}
-	for _, share := range moves(before, after) {
-		row.Cells = append(row.Cells, report.Num(share, 0))
+	for _, d := range field.Directions() {
+		row.Cells = append(row.Cells, report.Num(100*m.To(d), 0))
 	}
-	return row
-}
-
-// moves counts in which direction the triplets of one snapshot had moved by the
-// next, in per cent of those that did.
-func moves(before, after *snapshot) (count [directions]float64) {
-	total := 0.0
-	for a := range before.labels {
-		p, n, ok := before.triplet(a)
-		if !ok {
-			continue
-		}
-		dp, dn := after.s.At(a, p)-before.s.At(a, p), after.s.At(a, n)-before.s.At(a, n)
-		if dp == 0 && dn == 0 {
-			continue
-		}
-		total++
-		switch {
-		case dp >= 0 && dn >= 0:
-			count[topRight]++
-		case dp < 0 && dn >= 0:
-			count[topLeft]++
-		case dp < 0:
-			count[bottomLeft]++
-		default:
-			count[bottomRight]++
-		}
-	}
-	for d := range count {
-		count[d] *= 100 / max(total, 1)
-	}
-	return count
+	return row, err
 }

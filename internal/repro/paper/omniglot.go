@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -188,8 +189,8 @@ func OmniglotPositives() *Experiment {
 
 // rises checks that the letters get better with every step of the sweep from lo to
 // hi.
-func rises(lo, hi float64) func(*Outcome) (string, []Paired) {
-	return func(out *Outcome) (string, []Paired) {
+func rises(lo, hi float64) func(context.Context, *Outcome) (string, []Paired) {
+	return func(_ context.Context, out *Outcome) (string, []Paired) {
 		const key = "test_recall@1"
 		text, before := "Letters R@1:", ""
 		var tests []Paired
@@ -231,7 +232,7 @@ func OmniglotTrain() *Experiment {
 	e.Arms = []Arm{trip.arm(99.9, 70.3, none, none), trip.eps(94.5, 77.5, none, none)}
 	e.Claims = []Claim{{
 		Text: "Without EPS the training languages are fitted almost perfectly.",
-		Check: func(out *Outcome) (string, []Paired) {
+		Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 			const almost = 98
 			m := out.measure("Trip+SH", "train_label_recall@1")
 			return fmt.Sprintf("Languages R@1 %.1f on the training set, to be above %d", m.Mean, almost),
@@ -268,7 +269,7 @@ func Trimmed() *Experiment {
 	}
 	e.Claims = []Claim{{
 		Text: "The best trimming gains less than easy positives do.",
-		Check: func(out *Outcome) (string, []Paired) {
+		Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 			const key = "test_recall@1"
 			var text []string
 			var tests []Paired

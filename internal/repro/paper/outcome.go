@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ type MeasureOutcome struct {
 	Gain  *Paired `json:"gain,omitempty"` // against the baseline
 }
 
-func newOutcome(e *Experiment, runs []*Run, o Options, d Data) (*Outcome, error) {
+func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Data) (*Outcome, error) {
 	scale, err := e.scale(o.Scale)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func newOutcome(e *Experiment, runs []*Run, o Options, d Data) (*Outcome, error)
 	out.Took = took.Seconds()
 	out.describe()
 	out.compute()
-	out.check()
+	out.check(ctx)
 	return out, nil
 }
 

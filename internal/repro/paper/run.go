@@ -122,7 +122,7 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return newOutcome(e, runs, o, d)
+	return newOutcome(ctx, e, runs, o, d)
 }
 
 // oneAtATime guards who hears of runs side by side.

@@ -52,7 +52,7 @@ func TestJudge(t *testing.T) {
 
 // epsAgainst is an outcome of MNIST in which EPS gains what is given, seed by
 // seed, in every measure.
-func epsAgainst(d Data, gains ...Number) *Outcome {
+func epsAgainst(t *testing.T, d Data, gains ...Number) *Outcome {
 	out := &Outcome{Experiment: "mnist", Data: d, Arms: []ArmOutcome{{Name: "Triplet"}, {Name: "Trip+EPS"}}, e: MNIST()}
 	for s, g := range gains {
 		out.Seeds = append(out.Seeds, uint64(s+1))
@@ -68,7 +68,7 @@ func epsAgainst(d Data, gains ...Number) *Outcome {
 	}
 	out.describe()
 	out.compute()
-	out.check()
+	out.check(t.Context())
 	return out
 }
 
@@ -90,7 +90,7 @@ func TestGainsAreJudged(t *testing.T) {
 		{"no spread", []Number{10, 10, 10}, Undecided, 0},
 		{"no number", []Number{10, nan, 10}, Undecided, 0},
 	} {
-		out := epsAgainst(Data{On: "MNIST"}, c.gains...)
+		out := epsAgainst(t, Data{On: "MNIST"}, c.gains...)
 		if len(out.Claims) != 6 {
 			t.Fatalf("%d claims, want one for each of the six published gains", len(out.Claims))
 		}
@@ -104,13 +104,13 @@ func TestGainsAreJudged(t *testing.T) {
 		}
 	}
 	// Where the paper sees a loss, a gain speaks against it.
-	out := epsAgainst(Data{On: "MNIST"}, 10, 11, 10.5)
+	out := epsAgainst(t, Data{On: "MNIST"}, 10, 11, 10.5)
 	for i, a := range out.e.Arms {
 		for k := range a.Published {
 			out.e.Arms[i].Published[k] *= -1
 		}
 	}
-	out.check()
+	out.check(t.Context())
 	if c := out.Claims[0]; c.Verdict != Contradicted || !strings.Contains(c.Text, "behind") {
 		t.Errorf("%+v", c)
 	}
@@ -118,7 +118,7 @@ func TestGainsAreJudged(t *testing.T) {
 		t.Error("an arm that is not there has a mean")
 	}
 	// The lower seeds of two arms that differ little: no arm is marked though one is highest.
-	if best := epsAgainst(Data{On: "MNIST"}, 0.1, -0.1, 0.05).best(0); best != -1 {
+	if best := epsAgainst(t, Data{On: "MNIST"}, 0.1, -0.1, 0.05).best(0); best != -1 {
 		t.Errorf("arm %d is marked", best)
 	}
 }

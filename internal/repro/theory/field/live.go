@@ -89,8 +89,8 @@ func (s *Scatter) place(x [][]float64) {
 	for k, a := range s.Anchor {
 		p, q := s.Positive[k], s.Negative[k]
 		s.AP[k], s.AN[k] = inner(x[a], x[p]), inner(x[a], x[q])
-		g, ok := Gamma(s.AP[k], s.AN[k], inner(x[p], x[q]))
-		if !ok {
+		g, err := Gamma(s.AP[k], s.AN[k], inner(x[p], x[q]))
+		if err != nil {
 			g = math.NaN()
 		}
 		s.Gamma[k] = g
@@ -118,26 +118,6 @@ func (s Scatter) Right() float64 {
 		}
 	}
 	return float64(n) / float64(len(s.AP))
-}
-
-// Moves is how triplets moved on the diagram: shares of the four directions.
-type Moves struct {
-	UpRight, DownRight, UpLeft, DownLeft float64
-}
-
-// Moved compares the same triplets before and after. Right means that S_ap
-// rose, up that S_an rose.
-func Moved(before, after Scatter) Moves {
-	var m Moves
-	for k := range before.AP {
-		right, up := after.AP[k] > before.AP[k], after.AN[k] > before.AN[k]
-		count(&m.UpRight, right && up)
-		count(&m.DownRight, right && !up)
-		count(&m.UpLeft, !right && up)
-		count(&m.DownLeft, !right && !up)
-	}
-	n := float64(max(len(before.AP), 1))
-	return Moves{m.UpRight / n, m.DownRight / n, m.UpLeft / n, m.DownLeft / n}
 }
 
 // Agreement is the mean cosine between how triplets moved and how a field says

@@ -1,6 +1,11 @@
 package field
 
-import "math"
+import (
+	"errors"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+)
 
 // Config says which step is taken.
 type Config struct {
@@ -32,7 +37,7 @@ func (c Config) rate() float64 {
 }
 
 // Rule is how the entanglement q depends on the similarities. Where their
-// product is negative, q is 0.
+// product is negative, q is 0. Its text is "root" or "product".
 type Rule uint8
 
 // The rules.
@@ -41,7 +46,24 @@ const (
 	Product             // q = S_ap S_an, its 2020 successor
 )
 
-func (r Rule) String() string { return [...]string{"root", "product"}[min(r, 1)] }
+func ruleNames() []string { return []string{"root", "product"} }
+
+// String gives the text of r.
+func (r Rule) String() string { return spell.Name("Rule", int(r), ruleNames()) }
+
+// MarshalText gives the text of r.
+func (r Rule) MarshalText() ([]byte, error) {
+	return spell.Text("rule of entanglement", int(r), ruleNames())
+}
+
+// UnmarshalText reads the text of a Rule.
+func (r *Rule) UnmarshalText(text []byte) error {
+	i, err := spell.Index("rule of entanglement", string(text), ruleNames())
+	if err == nil {
+		*r = Rule(i)
+	}
+	return err
+}
 
 // Q returns the entanglement factor at a point.
 func (r Rule) Q(sap, san float64) float64 {
@@ -71,15 +93,19 @@ func Place(sap, san, gamma float64) (a, p, n Vec) {
 
 func sine(s float64) float64 { return math.Sqrt(max(0, 1-s*s)) }
 
-// Gamma returns the gamma of three unit vectors given their similarities, and
-// whether it is defined: it is not where the positive or the negative lies on
-// the anchor or opposite to it.
-func Gamma(sap, san, spn float64) (float64, bool) {
+// errGamma is the error of Gamma.
+var errGamma = errors.New("field: the angle at the anchor is not defined: the positive or the negative lies on it or " +
+	"opposite to it")
+
+// Gamma returns the gamma of three unit vectors given their similarities. It is an
+// error if it is not defined: where the positive or the negative lies on the anchor
+// or opposite to it.
+func Gamma(sap, san, spn float64) (float64, error) {
 	t := sine(sap) * sine(san)
 	if t < 1e-9 {
-		return 0, false
+		return 0, errGamma
 	}
-	return min(1, max(-1, (spn-sap*san)/t)), true
+	return min(1, max(-1, (spn-sap*san)/t)), nil
 }
 
 // Move takes one gradient step on unit vectors and returns them normalised.

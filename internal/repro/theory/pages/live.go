@@ -272,8 +272,9 @@ func mean(x []float64) float64 {
 func livePage(r *LiveResult, frames []report.Frame) report.Page {
 	t := report.Table{Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"}, {Name: "mean S_ap"},
 		{Name: "mean S_an"}, {Name: "mean γ"},
-		{Name: "down right", Group: "moved until the next (%)"}, {Name: "up right", Group: "moved until the next (%)"},
-		{Name: "down left", Group: "moved until the next (%)"}, {Name: "up left", Group: "moved until the next (%)"},
+		{Name: "bottom right", Group: "moved until the next (%)"},
+		{Name: "top right", Group: "moved until the next (%)"},
+		{Name: "bottom left", Group: "moved until the next (%)"}, {Name: "top left", Group: "moved until the next (%)"},
 		{Name: "agreement"}},
 		Note: "Agreement: mean cosine between a triplet's movement and the field's arrow at its position, with its " +
 			"own γ. 1 is perfect, 0 is chance."}
@@ -281,8 +282,8 @@ func livePage(r *LiveResult, frames []report.Frame) report.Page {
 		cells := []report.Cell{report.T(f.Name), report.Num(100*f.Right, 1), report.Num(f.AP, 3), report.Num(f.AN, 3),
 			report.Num(f.Gamma, 3)}
 		if i+1 < len(r.Frames) {
-			cells = append(cells, report.Num(100*f.Moves.DownRight, 1), report.Num(100*f.Moves.UpRight, 1),
-				report.Num(100*f.Moves.DownLeft, 1), report.Num(100*f.Moves.UpLeft, 1), report.Num(f.Agree, 2))
+			cells = append(cells, report.Num(100*f.Moves.BottomRight, 1), report.Num(100*f.Moves.TopRight, 1),
+				report.Num(100*f.Moves.BottomLeft, 1), report.Num(100*f.Moves.TopLeft, 1), report.Num(f.Agree, 2))
 		} else {
 			cells = append(cells, report.Blank(), report.Blank(), report.Blank(), report.Blank(), report.Blank())
 		}
