@@ -22,7 +22,7 @@ type Workspace struct {
 	moments []chunkMoments
 	partial []float32 // gradients of the filters, by part
 	source  []float32 // padded input
-	sweep   sweep
+	product product
 	packer  packer
 	weights weightTask
 	plain   Epilogue

@@ -33,7 +33,7 @@ func BackwardData(ws *Workspace, s *Shape, dy, w, dx []float32, accumulate bool)
 			}
 		}
 	}
-	ws.sweep = sweep{}
+	ws.product = product{}
 }
 
 // backPhase is a phase of the stride: inputs a, b past a multiple of it, which
@@ -57,16 +57,16 @@ func (s *Shape) backward(g int, f backPhase) geometry {
 
 func (ws *Workspace) groupData(s *Shape, g int, f backPhase, dy, w, dx []float32, accumulate bool) {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
-	sw := &ws.sweep
-	*sw = sweep{layout: ws.layout(s.backward(g, f)), src: dy, dst: dx, scratch: &ws.scratch}
+	task := &ws.product
+	*task = product{layout: ws.layout(s.backward(g, f)), src: dy, dst: dx, scratch: &ws.scratch}
 	if accumulate {
-		sw.add = dx
+		task.add = dx
 	}
-	sw.panels = ws.pack(packer{
+	task.panels = ws.pack(packer{
 		w: w[g*kg*s.R*s.S*cg:], depth: f.tapsH * f.tapsW * kg, cols: cg, back: s, phase: f,
 	})
-	if sw.wino {
-		sw.panels = ws.transformed(sw.layout, sw.panels)
+	if task.wino {
+		task.panels = ws.transformed(task.layout, task.panels)
 	}
-	sw.do()
+	task.do()
 }

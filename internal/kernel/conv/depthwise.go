@@ -18,8 +18,8 @@ func (s *Shape) allChannels(g geometry) geometry {
 	return g
 }
 
-// row runs a depthwise sweep's chunk, row by row.
-func (s *sweep) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
+// row runs a depthwise product's chunk, row by row.
+func (s *product) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 	c := s.chans
 	image := s.slabH * s.slabW * s.pixel
 	if !s.copied {
@@ -56,7 +56,7 @@ func (s *sweep) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 
 // finish stores a row of the output, x, with the epilogue applied. x may be the
 // row itself.
-func (s *sweep) finish(at int, x []float32) {
+func (s *product) finish(at int, x []float32) {
 	act := simd.Linear()
 	if s.relu {
 		act = simd.ReLU()
@@ -76,19 +76,19 @@ func (s *sweep) finish(at int, x []float32) {
 
 func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) {
 	l := ws.layout(s.allChannels(s.forward(0)))
-	sw := &ws.sweep
-	*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, act: e.Act, scratch: &ws.scratch}
+	task := &ws.product
+	*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, act: e.Act, scratch: &ws.scratch}
 	taps := s.R * s.S
 	ws.panels = par.Grow(ws.panels, taps*s.C)
 	simd.Transpose(ws.panels, s.C, w, taps, s.C, taps)
-	sw.panels = ws.panels
-	sw.scale, sw.shift = ws.affine(e, s.K)
+	task.panels = ws.panels
+	task.scale, task.shift = ws.affine(e, s.K)
 	if e.Moments != nil {
-		sw.moments = ws.chunkMoments(l)
+		task.moments = ws.chunkMoments(l)
 	}
-	sw.do()
+	task.do()
 	if e.Moments != nil {
-		merge(sw.moments, e.Moments, 0)
+		merge(task.moments, e.Moments, 0)
 	}
 }
 
@@ -114,8 +114,8 @@ func (ws *Workspace) filled(i int, v []float32, value float32, n int) []float32 
 
 func (ws *Workspace) depthwiseData(s *Shape, f backPhase, dy, w, dx []float32, accumulate bool) {
 	l := ws.layout(s.allChannels(s.backward(0, f)))
-	sw := &ws.sweep
-	*sw = sweep{layout: l, src: dy, dst: dx, scratch: &ws.scratch, backAdd: accumulate}
+	task := &ws.product
+	*task = product{layout: l, src: dy, dst: dx, scratch: &ws.scratch, backAdd: accumulate}
 	ws.panels = par.Grow(ws.panels, f.tapsH*f.tapsW*s.C)
 	for u := range f.tapsH {
 		for v := range f.tapsW {
@@ -125,8 +125,8 @@ func (ws *Workspace) depthwiseData(s *Shape, f backPhase, dy, w, dx []float32, a
 			}
 		}
 	}
-	sw.panels = ws.panels
-	sw.do()
+	task.panels = ws.panels
+	task.do()
 }
 
 // sumDepthwise is sum's loop over a band for depthwise convolutions.

@@ -21,31 +21,31 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	}
 	if s.depthwise() {
 		ws.depthwiseForward(s, x, w, y, e)
-		ws.sweep = sweep{}
+		ws.product = product{}
 		return
 	}
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	for g := range s.Groups {
 		l := ws.layout(s.forward(g))
-		sw := &ws.sweep
-		*sw = sweep{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, act: e.Act, scratch: &ws.scratch}
-		sw.panels = ws.pack(packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
+		task := &ws.product
+		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, act: e.Act, scratch: &ws.scratch}
+		task.panels = ws.pack(packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
 		if l.wino {
-			sw.panels = ws.transformed(l, sw.panels)
-			sw.scale, sw.shift = ws.affine(e, s.K)
+			task.panels = ws.transformed(l, task.panels)
+			task.scale, task.shift = ws.affine(e, s.K)
 		} else {
-			sw.scale = ws.padded(0, e.Scale, g*kg, kg)
-			sw.shift = ws.padded(1, e.Shift, g*kg, kg)
+			task.scale = ws.padded(0, e.Scale, g*kg, kg)
+			task.shift = ws.padded(1, e.Shift, g*kg, kg)
 		}
 		if e.Moments != nil {
-			sw.moments = ws.chunkMoments(l)
+			task.moments = ws.chunkMoments(l)
 		}
-		sw.do()
+		task.do()
 		if e.Moments != nil {
-			merge(sw.moments, e.Moments, g*kg)
+			merge(task.moments, e.Moments, g*kg)
 		}
 	}
-	ws.sweep = sweep{}
+	ws.product = product{}
 }
 
 // forward returns the geometry of group g on the way forward.

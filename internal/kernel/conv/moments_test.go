@@ -27,7 +27,7 @@ func TestMomentsOfSplitChunks(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range l.chunks * l.split {
 		// A scratch of its own: the lock of a common one would order the parts.
-		part := sweep{layout: l, src: x, dst: y, panels: panels, moments: moments, scratch: new(par.Scratch)}
+		part := product{layout: l, src: x, dst: y, panels: panels, moments: moments, scratch: new(par.Scratch)}
 		all.Go(func() { part.Run(i) })
 	}
 	all.Wait()

@@ -5,7 +5,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/par"
 )
 
-// packer writes filters as the panels that a sweep reads: [panel][depth][tc],
+// packer writes filters as the panels that a product reads: [panel][depth][tc],
 // zeros beyond the last column. A panel's column is a filter on the way
 // forward, an input channel on the way back. It is a par.Task over panels.
 type packer struct {

@@ -54,7 +54,7 @@ func (f *winoFilters) Run(i int) {
 	simd.WinogradFilters(f.to[16*f.size*i:16*f.size*(i+1)], f.from[9*f.size*i:9*f.size*(i+1)])
 }
 
-// transformed returns the filters of a Winograd sweep, [panel][16][chans][tc].
+// transformed returns the filters of a Winograd product, [panel][16][chans][tc].
 func (ws *Workspace) transformed(l *layout, panels []float32) []float32 {
 	n := (l.cols + l.tc - 1) / l.tc
 	ws.filters = par.Grow(ws.filters, 16*n*l.chans*l.tc)
@@ -66,7 +66,7 @@ func (ws *Workspace) transformed(l *layout, panels []float32) []float32 {
 
 // winoChunk computes a chunk: transforms its patches, multiplies their 16 values
 // by those of the filters, and transforms the products to rows of the output.
-func (s *sweep) winoChunk(slab []float32, base, images, rows, width int) {
+func (s *product) winoChunk(slab []float32, base, images, rows, width int) {
 	across, down := s.outW/2, (rows+1)/2
 	patches := images * down * across
 	padded := (patches + s.tr - 1) / s.tr * s.tr

@@ -172,9 +172,9 @@ func (l *layout) extent(chunk int) (n0, images, p0, rows int) {
 	return n0, min(l.images, l.n-n0), p0, min(l.rows, l.outH-p0)
 }
 
-// sweep multiplies every position's source values with packed filters. It is a
+// product multiplies every position's source values with packed filters. It is a
 // par.Task over chunks of positions times parts of the panels.
-type sweep struct {
+type product struct {
 	*layout
 	src, dst, add []float32 // add: nil, or laid out as dst
 	panels        []float32 // [panel][taps][tapsW][chans][tc]
@@ -186,7 +186,7 @@ type sweep struct {
 	scratch       *par.Scratch
 }
 
-func (s *sweep) do() {
+func (s *product) do() {
 	n := s.chunks * s.split
 	if work := s.n * s.outH * s.outW * s.depth() * s.cols; work < 2*minChunk {
 		for i := range n {
@@ -198,7 +198,7 @@ func (s *sweep) do() {
 }
 
 // Run computes one chunk.
-func (s *sweep) Run(chunk int) {
+func (s *product) Run(chunk int) {
 	part := chunk % s.split
 	chunk /= s.split
 	n0, images, p0, rows := s.extent(chunk)
@@ -273,7 +273,7 @@ func (s *sweep) Run(chunk int) {
 }
 
 // activate applies act to some columns of a chunk.
-func (s *sweep) activate(base, images, rows, from, to int) {
+func (s *product) activate(base, images, rows, from, to int) {
 	if s.act == nil {
 		return
 	}
@@ -300,7 +300,7 @@ func (l *layout) slabRows(rows int) int {
 }
 
 // measure takes the moments of some columns of a chunk while it is in cache.
-func (s *sweep) measure(chunk, base, from, to int) {
+func (s *product) measure(chunk, base, from, to int) {
 	if s.moments == nil {
 		return
 	}
