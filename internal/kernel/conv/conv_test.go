@@ -246,10 +246,10 @@ func FuzzConv(f *testing.F) {
 		uint8(0), uint8(1), uint8(3))
 	f.Add(uint64(2), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(1), uint8(3), uint8(3), uint8(2),
 		uint8(2), uint8(2), uint8(16))
-	f.Fuzz(func(t *testing.T, seed uint64, n, h, w, c, k, r, q, sh, task, ph, pw, groups, mode uint8) {
+	f.Fuzz(func(t *testing.T, seed uint64, n, h, w, c, k, r, q, sh, sw, ph, pw, groups, mode uint8) {
 		g := int(groups%4) + 1
 		s := &Shape{N: int(n%4) + 1, H: int(h%14) + 1, W: int(w%14) + 1, C: g * (int(c%20) + 1), K: g * (int(k%40) + 1),
-			R: int(r%5) + 1, S: int(q%5) + 1, StrideH: int(sh%3) + 1, StrideW: int(task%3) + 1, PadH: int(ph % 4),
+			R: int(r%5) + 1, S: int(q%5) + 1, StrideH: int(sh%3) + 1, StrideW: int(sw%3) + 1, PadH: int(ph % 4),
 			PadW: int(pw % 4), Groups: g, EndH: int(ph / 4 % 3), EndW: int(pw / 4 % 3)}
 		if s.Check() != nil {
 			t.Skip()
