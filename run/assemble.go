@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -25,6 +26,7 @@ type trainer struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
+	own       *onnxnet.Network // of a file that brings one
 	imported  *nn.ImportReport // of pretrained weights
 	memory    MemoryPlan
 	options   objective.Options
@@ -56,6 +58,9 @@ func (t *trainer) assemble(ctx context.Context) error {
 	}
 	o, err := objective.Parse(t.cfg.Mine, t.cfg.Loss)
 	if err != nil {
+		return err
+	}
+	if t.own, err = t.cfg.readOwn(); err != nil {
 		return err
 	}
 	if err := t.selectSamples(ctx, &o); err != nil {
@@ -108,6 +113,13 @@ func (t *trainer) selectSamples(ctx context.Context, o *objective.Options) error
 		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart",
 			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
 	}
+	if t.own != nil {
+		notes, err := t.cfg.adopt(t.own)
+		if err != nil {
+			return err
+		}
+		t.notes = append(t.notes, notes...)
+	}
 	t.cfg.resolve(d, o)
 	return nil
 }
@@ -115,7 +127,7 @@ func (t *trainer) selectSamples(ctx context.Context, o *objective.Options) error
 // learn makes what learns: the network, the objective and the optimizer.
 func (t *trainer) learn(o objective.Options) error {
 	h, w, c := t.feed.shape()
-	spec, err := networkSpec(&t.cfg, h, w, c)
+	spec, err := networkSpec(&t.cfg, t.own, h, w, c)
 	if err != nil {
 		return err
 	}
@@ -125,7 +137,7 @@ func (t *trainer) learn(o objective.Options) error {
 	if err := t.memory.check(); err != nil {
 		return err
 	}
-	if t.net, t.imported, err = newNetwork(&t.cfg, spec); err != nil {
+	if t.net, t.imported, err = newNetwork(&t.cfg, t.own, spec); err != nil {
 		return err
 	}
 	o.Classes, o.Relate = t.from.given, t.from.relate

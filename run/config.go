@@ -47,7 +47,7 @@ type DataConfig struct {
 	Fit          string `yaml:"fit" help:"how images are made square: stretch, cover (cut out the middle); empty: cover for colour images"`
 	Shorter      int    `yaml:"shorter" help:"with cover, the length of the shorter side before cutting; 0: size"`
 	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong"`
-	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet"`
+	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet; empty: the pretrained network's, else unit"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
 	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
 	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`
@@ -56,9 +56,10 @@ type DataConfig struct {
 // NetworkConfig describes the network.
 type NetworkConfig struct {
 	Name       string   `yaml:"name" help:"mnist, conv4, resnet18, resnet34, resnet50, mobilenet_v2, mlp, linear; empty: chosen from the data"`
-	Dim        int      `yaml:"dim" help:"length of the embedding"`
+	Dim        int      `yaml:"dim" help:"length of the embedding; 0, of an .onnx file: its features as they are"`
 	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
-	Pretrained string   `yaml:"pretrained" help:"file of weights to start from: .safetensors, or .pth as PyTorch saves it"`
+	Pretrained string   `yaml:"pretrained" help:"file of weights to start from: .safetensors, or .pth as PyTorch saves it; or .onnx, which brings its network with it"`
+	Cut        string   `yaml:"cut" help:"of an .onnx file: the node or tensor that the network ends with; empty: before the classifier"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
 	Multiple   float64  `yaml:"multiple" help:"width multiplier of mobilenet_v2; 0: 1"`
@@ -121,7 +122,7 @@ type EvalConfig struct {
 // Default returns the configuration of a run for which nothing is set.
 func Default() Config {
 	return Config{
-		Data:    DataConfig{Augment: "none", Pixels: "unit"},
+		Data:    DataConfig{Augment: "none"},
 		Network: NetworkConfig{Dim: 128, Normalize: Auto},
 		Sample:  SampleConfig{Name: balanced},
 		Mine:    Section{},

@@ -5,11 +5,16 @@ import (
 
 	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
-// networkSpec describes the network of cfg for samples of the given shape.
-func networkSpec(cfg *Config, h, w, ch int) (*nn.Spec, error) {
+// networkSpec describes the network of cfg for samples of the given shape. own is
+// the network of a file that brings one, else nil.
+func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
 	n := &cfg.Network
+	if own != nil {
+		return ownSpec(cfg, own, h, w, ch)
+	}
 	spec, err := nn.Network(n.Name, nn.NetworkOptions{
 		Input: nn.Shape{H: h, W: w, C: ch}, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
 		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout,
@@ -22,7 +27,7 @@ func networkSpec(cfg *Config, h, w, ch int) (*nn.Spec, error) {
 
 // newNetwork makes the network that spec describes, as cfg says to start it.
 // The report says how pretrained weights fit, nil without any.
-func newNetwork(cfg *Config, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
+func newNetwork(cfg *Config, own *onnxnet.Network, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
 	n := &cfg.Network
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm})
 	if err != nil {
@@ -30,6 +35,13 @@ func newNetwork(cfg *Config, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
 	}
 	if n.Pretrained == "" {
 		return net, nil, nil
+	}
+	if own != nil {
+		report, err := net.Import(own.Weights, nn.ImportOptions{})
+		if err != nil {
+			err = fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
+		}
+		return net, report, err
 	}
 	report, err := importWeights(net, n.Pretrained)
 	return net, report, err

@@ -241,11 +241,11 @@ func TestRates(t *testing.T) {
 	steps := func(cfg TrainConfig, rate float64, n int) (rates []float64, net, own float32) {
 		c := Default()
 		c.Network.Name, c.Network.Dim = "linear", 2
-		spec, err := networkSpec(&c, 1, 1, 3)
+		spec, err := networkSpec(&c, nil, 1, 1, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		nn, _, err := newNetwork(&c, spec)
+		nn, _, err := newNetwork(&c, nil, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,11 +327,11 @@ func secondStep(t *testing.T, cfg TrainConfig) float64 {
 	t.Helper()
 	c := Default()
 	c.Network.Name, c.Network.Dim = "linear", 2
-	spec, err := networkSpec(&c, 1, 1, 3)
+	spec, err := networkSpec(&c, nil, 1, 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, _, err := newNetwork(&c, spec)
+	net, _, err := newNetwork(&c, nil, spec)
 	if err != nil {
 		t.Fatal(err)
 	}

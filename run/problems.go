@@ -41,7 +41,14 @@ func (c *Config) problems() []problem {
 	}
 	atLeast("data.train_limit", c.Data.TrainLimit, 0)
 	atLeast("data.test_limit", c.Data.TestLimit, 0)
-	atLeast("network.dim", c.Network.Dim, 1)
+	bad(c.Network.own() && c.Network.Name != "", "network.name",
+		"%s brings its own network: leave the name out", c.Network.Pretrained)
+	bad(!c.Network.own() && c.Network.Cut != "", "network.cut", "only for a network.pretrained that is a file of ONNX")
+	least := 1
+	if c.Network.own() {
+		least = 0
+	}
+	atLeast("network.dim", c.Network.Dim, least)
 	atLeast("network.width", c.Network.Width, 0)
 	notNegative("network.multiple", c.Network.Multiple)
 	share("network.dropout", c.Network.Dropout)

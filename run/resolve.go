@@ -21,26 +21,32 @@ func (c *Config) resolve(d *data.Dataset, o *objective.Options) {
 		if c.Data.Size == 0 {
 			c.Data.Size = usualSize(w, h, c.Data.Channels)
 		}
-		if c.Data.Fit == "" {
-			c.Data.Fit = "stretch"
-			if c.Data.Channels == 3 {
-				c.Data.Fit = "cover"
-			}
-		}
+		c.Data.Fit = cmp.Or(c.Data.Fit, fitFor(c.Data.Channels))
 		name := "conv4"
 		if c.Data.Size == 28 && c.Data.Channels == 1 {
 			name = "mnist"
 		}
-		c.Network.Name = cmp.Or(c.Network.Name, name)
+		if !c.Network.own() {
+			c.Network.Name = cmp.Or(c.Network.Name, name)
+		}
 	}
+	c.Data.Pixels = cmp.Or(c.Data.Pixels, "unit")
 	if c.Network.Normalize == Auto {
 		c.Network.Normalize = On
-		if c.Network.Dim < 4 {
+		if c.Network.Dim < 4 && !(c.Network.Dim == 0 && c.Network.own()) {
 			c.Network.Normalize = Off
 		}
 	}
 	c.Mine["positives"] = o.Mine.Positives.String()
 	c.Mine["negatives"] = o.Mine.Negatives.String()
+}
+
+// fitFor says how images of so many channels are made square.
+func fitFor(channels int) string {
+	if channels == 3 {
+		return "cover"
+	}
+	return "stretch"
 }
 
 // usualSize is the side that images are brought to unless the user says: their

@@ -159,8 +159,8 @@ func running() []Package {
 			"internal/budget mat loss objective sample nn nn/optim format/safetensors data"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
-				"internal/pair mine loss objective sample mat nn nn/optim format/torchfile data data/imaging eval " +
-				"eval/rank eval/cluster embedding train github.com/goccy/go-yaml"},
+				"internal/pair mine loss objective sample mat nn nn/optim nn/onnxnet format/torchfile data " +
+				"data/imaging eval eval/rank eval/cluster embedding train github.com/goccy/go-yaml"},
 		{"internal/progress", "a run's progress on a terminal",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}

@@ -106,7 +106,14 @@ func compare(t *testing.T, net *Network, f *safetensors.File, what string) {
 	x, shape := tensor(t, f, "x")
 	want, wide := tensor(t, f, what)
 	n := newNaive(net.Weights)
-	worst, largest := 0.0, 0.0
+	made, err := nn.New(net.Spec, nn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.SetState(net.Weights); err != nil {
+		t.Fatal(err)
+	}
+	worst, largest, engine := 0.0, 0.0, 0.0
 	for i := range shape[0] {
 		p := newPicture(shape[2], shape[3], shape[1])
 		for c := range shape[1] {
@@ -118,13 +125,22 @@ func compare(t *testing.T, net *Network, f *safetensors.File, what string) {
 		if len(y.v) != wide[1] {
 			t.Fatalf("%s: %d values, want %d", what, len(y.v), wide[1])
 		}
+		image := make([]float32, len(p.v))
+		for k, v := range p.v {
+			image[k] = float32(v)
+		}
+		e := made.Infer(image, 1).Row(0)
 		for k, v := range y.v {
 			w := float64(want[i*wide[1]+k])
+			engine = max(engine, math.Abs(float64(e[k])-w))
 			worst, largest = max(worst, math.Abs(v-w)), max(largest, math.Abs(w))
 		}
 	}
 	if worst > 2e-5*(1+largest) || math.IsNaN(worst) {
 		t.Errorf("%s: differs by %g, of %g", what, worst, largest)
+	}
+	if !(engine <= 1e-4*(1+largest)) {
+		t.Errorf("%s: by the engine, differs by %g, of %g", what, engine, largest)
 	}
 	if len(n.bound) < len(n.weights) {
 		t.Errorf("%s: %d of %d tensors are used", what, len(n.bound), len(n.weights))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
@@ -172,18 +173,27 @@ func floats(t *testing.T, path string) []float32 {
 	return x
 }
 
-// named are the networks known by name, small.
+// named are the networks known by name, with few channels and blocks.
 func named(t *testing.T) []*nn.Spec {
 	t.Helper()
 	var out []*nn.Spec
 	for _, name := range nn.Networks() {
-		in := nn.Shape{H: 64, W: 64, C: 3}
-		if name == "mnist" {
-			in = nn.Shape{H: 28, W: 28, C: 1}
+		o := nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 24, Normalize: true, Stem: nn.StemLarge}
+		switch {
+		case name == "mnist":
+			o.Input = nn.Shape{H: 28, W: 28, C: 1}
+		case strings.Contains(name, "vit"), strings.HasPrefix(name, "dino"):
+			o.Width, o.Depth, o.Stem = 24, 2, nn.StemAuto
+			o.Heads = 3
+			if strings.HasSuffix(name, "14") {
+				o.Input = nn.Shape{H: 56, W: 56, C: 3}
+			}
+		case name != "conv4" && name != "mlp" && name != "linear":
+			o.Multiple = 0.25
 		}
-		spec, err := nn.Network(name, nn.NetworkOptions{Input: in, Dim: 24, Normalize: true, Stem: nn.StemLarge})
+		spec, err := nn.Network(name, o)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		out = append(out, spec)
 	}

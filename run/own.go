@@ -1,0 +1,98 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
+)
+
+// own tells whether the file of weights brings a network of its own.
+func (n *NetworkConfig) own() bool { return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx") }
+
+// readOwn imports the network of a file that brings one, nil if it brings none.
+func (c *Config) readOwn() (*onnxnet.Network, error) {
+	if !c.Network.own() {
+		return nil, nil
+	}
+	net, err := onnxnet.Read(c.Network.Pretrained, onnxnet.Options{Cut: c.Network.Cut, Size: c.Data.Size})
+	if err != nil {
+		return nil, fmt.Errorf("network.pretrained: %w", err)
+	}
+	return net, nil
+}
+
+// adopt takes what a network that was read from a file says of its input, where
+// the configuration leaves it open, and returns remarks for the user.
+func (c *Config) adopt(net *onnxnet.Network) ([]string, error) {
+	in, p := net.Spec.Input, net.Preparation
+	notes := net.Notes
+	if c.Data.Size == 0 && in.H != in.W {
+		return nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, and data.size makes square ones: "+
+			"set it", c.Network.Pretrained, in.H, in.W)
+	}
+	if c.Data.Channels != 0 && c.Data.Channels != in.C {
+		return nil, fmt.Errorf("data.channels is %d, but %s takes %d", c.Data.Channels, c.Network.Pretrained, in.C)
+	}
+	if p.Pixels == "" && c.Data.Pixels == "" {
+		p.Pixels = "imagenet"
+		notes = append(notes, "the model does not say what range of pixel values it takes: imagenet is assumed; "+
+			"set data.pixels if that is wrong")
+	} else if c.Data.Pixels == "" && p.Source != "" {
+		notes = append(notes, fmt.Sprintf("data.pixels is %s, by %s", p.Pixels, p.Source))
+	}
+	c.Data.Size, c.Data.Channels = in.H, in.C
+	c.Data.Pixels, c.Data.Fit = cmp.Or(c.Data.Pixels, p.Pixels), cmp.Or(c.Data.Fit, p.Fit)
+	c.Data.Shorter = cmp.Or(c.Data.Shorter, p.Shorter)
+	return notes, nil
+}
+
+// ownSpec is the network of a file with the head that the configuration asks for.
+func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
+	n := &cfg.Network
+	if in := own.Spec.Input; in.H != h || in.W != w || in.C != ch {
+		return nil, fmt.Errorf("network.pretrained: %s takes samples of %s, not of %d x %d x %d", n.Pretrained, in, h,
+			w, ch)
+	}
+	spec, err := own.Spec.WithHead(nn.NetworkOptions{
+		Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm, Dropout: n.Dropout, NoHead: n.Dim == 0,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
+	}
+	return spec, nil
+}
+
+// Import returns the network of an ONNX file as it is, without training, and
+// remarks for the user. Embed prepares images as the file says, by its metadata
+// or name, or as data says, of which Size, Channels, Fit, Shorter and Pixels
+// count; 0 and "" leave it to the file. cut names the tensor or node that the
+// network ends with; "" leaves the classifier out.
+func Import(path, cut string, data DataConfig) (*Model, []string, error) {
+	cfg := Default()
+	cfg.Data = data
+	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut}
+	if !cfg.Network.own() {
+		return nil, nil, fmt.Errorf("%s: a network is read from files of ONNX (.onnx)", path)
+	}
+	own, err := cfg.readOwn()
+	if err != nil {
+		return nil, nil, err
+	}
+	notes, err := cfg.adopt(own)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.Data.Fit = cmp.Or(cfg.Data.Fit, fitFor(cfg.Data.Channels))
+	net, err := nn.New(own.Spec, nn.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := net.SetState(own.Weights); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &Model{cfg, net}, notes, nil
+}

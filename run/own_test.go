@@ -1,0 +1,142 @@
+package run
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// tiny copies a small residual network, with a classifier, to a folder of the test.
+func tiny(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "nn", "onnxnet", "testdata", "residual.onnx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "resnet_tiny.onnx")
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A file of ONNX brings its network: size, channels and range of pixels follow
+// from it, the head from the configuration. The run's folder needs the file no
+// longer.
+func TestTrainingFromONNX(t *testing.T) {
+	path := tiny(t)
+	cfg := smallConfig(t)
+	cfg.Data = DataConfig{Augment: "none"}
+	cfg.Network = NetworkConfig{Dim: 5, Normalize: Auto, Pretrained: path}
+	cfg.Train.Epochs = 1
+	dir := filepath.Join(t.TempDir(), "run")
+	var begun Setup
+	res, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 12, 16),
+		Begin: func(s Setup) { begun = s }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := res.Config.Data; d.Size != 32 || d.Channels != 3 || d.Pixels != "imagenet" || d.Fit != "cover" ||
+		res.Config.Network.Name != "" {
+		t.Errorf("resolved to %+v, network %q", d, res.Config.Network.Name)
+	}
+	if r := begun.Imported; r == nil || !slices.Equal(r.Missing, []string{"head.weight", "head.bias"}) ||
+		len(r.Unexpected)+len(r.MisShaped) != 0 {
+		t.Errorf("imported %v", r)
+	}
+	if notes := strings.Join(begun.Notes, "\n"); !strings.Contains(notes, "classifier behind it is left out") ||
+		!strings.Contains(notes, "data.pixels is imagenet, by the file's name") {
+		t.Errorf("notes %s", notes)
+	}
+	if got := res.Net.Spec(); got.Name != "resnet_tiny" || res.Net.Dim() != 5 ||
+		got.Layers[len(got.Layers)-1].Kind != nn.L2Normalize {
+		t.Errorf("network %s of %d values", got.Name, res.Net.Dim())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range m.Net.Params() {
+		if !slices.Equal(p.Value, res.Net.Params()[i].Value) {
+			t.Errorf("%s was not kept", p.Name)
+		}
+	}
+	p, err := Whole(newBlobs(4, 12, 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := m.Embed(t.Context(), p); err != nil || e.X.Cols != 5 || e.X.Rows != 48 {
+		t.Errorf("%v", err)
+	}
+}
+
+// Without training, the features are those before the classifier, at any size.
+func TestImport(t *testing.T) {
+	path := tiny(t)
+	p, err := Whole(newBlobs(3, 2, 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		size, dim int
+		cut       string
+	}{{0, 12, ""}, {48, 12, ""}, {0, 5, "logits"}} {
+		m, notes, err := Import(path, c.cut, DataConfig{Size: c.size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := m.Embed(context.Background(), p)
+		if err != nil || e.X.Cols != c.dim || e.X.Rows != 6 {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if len(notes) == 0 || m.Config.Data.Pixels != "imagenet" {
+			t.Errorf("%+v: notes %q, pixels %s", c, notes, m.Config.Data.Pixels)
+		}
+	}
+	if m, _, err := Import(path, "", DataConfig{Pixels: "symmetric", Fit: "stretch"}); err != nil ||
+		m.Config.Data.Pixels != "symmetric" || m.Config.Data.Fit != "stretch" {
+		t.Errorf("%v", err)
+	}
+	for want, try := range map[string]func() error{
+		"data.channels is 1": func() error { _, _, err := Import(path, "", DataConfig{Channels: 1}); return err },
+		"network.cut":        func() error { _, _, err := Import(path, "nowhere", DataConfig{}); return err },
+		".onnx":              func() error { _, _, err := Import("weights.pth", "", DataConfig{}); return err },
+		"no such file":       func() error { _, _, err := Import("none.onnx", "", DataConfig{}); return err },
+	} {
+		if err := try(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// What a configuration cannot ask of a file that brings its network.
+func TestProblemsOfONNX(t *testing.T) {
+	for _, c := range []struct {
+		n    NetworkConfig
+		want string
+	}{
+		{NetworkConfig{Name: "resnet18", Dim: 5, Pretrained: "x.onnx"}, "brings its own network"},
+		{NetworkConfig{Name: "resnet18", Dim: 5, Cut: "pool"}, "only for a network.pretrained"},
+		{NetworkConfig{Name: "resnet18"}, "0 is less than 1"},
+		{NetworkConfig{Pretrained: "x.ONNX"}, ""},
+	} {
+		cfg := Default()
+		c.n.Normalize = Auto
+		cfg.Network = c.n
+		p := cfg.problems()
+		switch {
+		case c.want == "" && len(p) > 0:
+			t.Errorf("%+v: %v", c.n, p)
+		case c.want != "" && (len(p) != 1 || !strings.Contains(p[0].text, c.want)):
+			t.Errorf("%+v: %v", c.n, p)
+		}
+	}
+}
