@@ -35,7 +35,7 @@ test: lint cross checkgen
 # them ten times slower. It needs cgo, and makes allocations of its own.
 RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/layout/inspect ./eval/cluster ./eval/diagnose \
 	./internal/repro/theory/field ./cmd/kindred
-RACE_SOME = ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./run ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
+RACE_SOME = ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./train ./run ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features
 CC ?= gcc
 

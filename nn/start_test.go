@@ -3,6 +3,7 @@ package nn
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -125,5 +126,17 @@ func TestSumChunks(t *testing.T) {
 				t.Fatalf("%d x %d: %v rows in %v parts", rows, cols, s1[0], s2[0])
 			}
 		}
+	}
+}
+
+// A parameter that a network of one's own is made of has one layout.
+func TestParamOfOnesOwn(t *testing.T) {
+	p := &Param{Name: "gain", Shape: []int{3}, Value: []float32{1, 2, 3}}
+	torch := make([]float32, 3)
+	p.ToTorch(torch)
+	p.Value = make([]float32, 3)
+	p.FromTorch(torch)
+	if !slices.Equal(torch, []float32{1, 2, 3}) || !slices.Equal(p.Value, torch) {
+		t.Errorf("written %v, read %v", torch, p.Value)
 	}
 }

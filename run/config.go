@@ -19,7 +19,7 @@ type Config struct {
 // Section is a part of a configuration whose keys depend on its content.
 type Section map[string]any
 
-// Switch is a choice that may be left to the data.
+// Switch is a choice that may be left to the data. It reads and writes its text.
 type Switch string
 
 // Values of a Switch.

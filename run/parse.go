@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"math"
@@ -201,8 +202,9 @@ func decode(v reflect.Value, n ast.Node) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return decode(v.Elem(), n)
 	}
-	if v.Type() == reflect.TypeFor[Switch]() {
-		return decodeSwitch(v, n)
+	if s, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		text, _ := scalar(n)
+		return s.UnmarshalText([]byte(text))
 	}
 	switch v.Kind() {
 	case reflect.Slice:
@@ -251,16 +253,6 @@ func decode(v reflect.Value, n ast.Node) error {
 		panic("run: configuration field of kind " + v.Kind().String())
 	}
 	return nil
-}
-
-func decodeSwitch(v reflect.Value, n ast.Node) error {
-	text, _ := scalar(n)
-	switch s := Switch(text); s {
-	case Auto, On, Off:
-		v.SetString(text)
-		return nil
-	}
-	return fmt.Errorf("%q is none of auto, true, false", text)
 }
 
 // decodeList reads a sequence, a single value as a list of one, and a text with

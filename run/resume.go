@@ -23,11 +23,11 @@ func (t *trainer) resume(c *train.Config) error {
 	} else if err != nil {
 		return err
 	}
-	if !sameSamples(from.Data, c.Origin.Data) {
-		return fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
-	}
 	if err := t.checkConfig(from.Origin); err != nil {
 		return err
+	}
+	if !sameSamples(from.Data, c.Origin.Data) {
+		return fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
 	}
 	switch done, epochs := from.Epoch, c.Epochs; {
 	case done > epochs:

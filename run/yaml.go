@@ -38,6 +38,19 @@ func (s Switch) MarshalYAML() (any, error) {
 	return s == On, nil
 }
 
+// MarshalText returns auto, true or false.
+func (s Switch) MarshalText() ([]byte, error) { return []byte(s), nil }
+
+// UnmarshalText sets the switch to auto, true or false.
+func (s *Switch) UnmarshalText(text []byte) error {
+	switch v := Switch(text); v {
+	case Auto, On, Off:
+		*s = v
+		return nil
+	}
+	return fmt.Errorf("%q is none of auto, true, false", text)
+}
+
 // clone copies the configuration so that resolving it leaves the caller's alone.
 func (c *Config) clone() Config {
 	out := *c

@@ -25,6 +25,17 @@ func TestWithoutATerminalAnEpochIsALine(t *testing.T) {
 	}
 }
 
+// A stop is told on a line of its own, at once.
+func TestStoppingIsALine(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "EPS: ")
+	b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: 1, Steps: 5})
+	b.Observe(train.Event{Stage: train.Stopping, Epoch: 1, Epochs: 2, Step: 1, Steps: 5})
+	if got := out.String(); got != "EPS: stopping: what is under way is finished or kept first\n" {
+		t.Errorf("wrote %q", got)
+	}
+}
+
 func TestRemarksAreLines(t *testing.T) {
 	var out bytes.Buffer
 	b := New(&out, "")

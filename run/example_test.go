@@ -1,0 +1,115 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"log"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// draw makes a folder of pictures for each class: a coloured disc somewhere on a
+// grey ground.
+func draw(dir string, perClass int) error {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for k, c := range []color.RGBA{{220, 40, 40, 255}, {40, 180, 40, 255}, {40, 40, 220, 255}, {220, 220, 40, 255}} {
+		name := []string{"red", "green", "blue", "yellow"}[k]
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+			return err
+		}
+		for i := range perClass {
+			m := image.NewRGBA(image.Rect(0, 0, 24, 24))
+			cx, cy, ground := 8+rng.IntN(8), 8+rng.IntN(8), uint8(100+rng.IntN(40))
+			for y := range 24 {
+				for x := range 24 {
+					m.Set(x, y, color.Gray{ground})
+					if (x-cx)*(x-cx)+(y-cy)*(y-cy) < 49 {
+						m.Set(x, y, c)
+					}
+				}
+			}
+			f, err := os.Create(filepath.Join(dir, name, fmt.Sprintf("%02d.png", i)))
+			if err != nil {
+				return err
+			}
+			if err := png.Encode(f, m); err != nil {
+				return err
+			}
+			if err := f.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Example trains on a folder of pictures, and computes the embeddings of another
+// one with what came of it.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "kindred")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	photos, more, folder := filepath.Join(dir, "photos"), filepath.Join(dir, "more"), filepath.Join(dir, "run")
+	if err := draw(photos, 16); err != nil {
+		log.Fatal(err)
+	}
+	if err := draw(more, 5); err != nil {
+		log.Fatal(err)
+	}
+
+	cfg, err := run.Parse("", nil, fmt.Sprintf("data.path=%q", photos), "network.width=8", "network.dim=8",
+		"train.epochs=4", "sample.batches=10", "sample.per_class=6")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := run.Train(ctx, cfg, run.Options{Dir: folder}); err != nil {
+		log.Fatal(err)
+	}
+
+	model, err := run.Load(folder)
+	if err != nil {
+		log.Fatal(err)
+	}
+	d, err := data.Open(ctx, more, data.OpenOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	part, err := run.Whole(d)
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, err := model.Embed(ctx, part)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d embeddings of %d numbers\n", e.X.Rows, e.X.Cols)
+	recall, err := eval.RecallAt(ctx, e.X, e.Label(), rank.Euclidean, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("Recall@1 above 0.8:", recall[0] > 0.8)
+	// Output:
+	// 20 embeddings of 8 numbers
+	// Recall@1 above 0.8: true
+}
+
+// ExampleOpen reads what a run left in its folder.
+func ExampleOpen() {
+	if _, err := run.Open("no-such-run"); err != nil {
+		fmt.Println(err)
+	}
+	// Output: no-such-run is not the folder of a run: file does not exist
+}
