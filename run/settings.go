@@ -13,6 +13,10 @@ import (
 // Setting is a key of a configuration, "loss.margin", with its value as written.
 type Setting struct{ Key, Value string }
 
+// Settings lists every key of the configuration with its value, as
+// Folder.Settings does.
+func (c Config) Settings() ([]Setting, error) { return parseSettings(c.YAML()) }
+
 // parseSettings flattens a YAML document of nested maps, in its order.
 func parseSettings(text []byte) ([]Setting, error) {
 	if _, err := yamltext.Parse(text); err != nil {

@@ -24,9 +24,10 @@ import (
 )
 
 type diagnoseFlags struct {
+	outDir
 	embeddings          string
 	labels, label, fine string
-	distance, out, set  string
+	distance, set       string
 	margin              float64
 	anchors, classes    int
 }
@@ -75,7 +76,7 @@ column fine, or label if the training labels are called coarse.`,
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
 	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors to use for the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
-	fs.StringVar(&f.out, "out", "", "folder for diagnosis.json, .md and .html and for the classes and triplets as CSV")
+	f.add(cmd, "folder for diagnosis.json, .md and .html and for the classes and triplets as CSV")
 	return cmd
 }
 
@@ -90,6 +91,11 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	}
 	if set, err := run.ParseSet(f.set); err != nil || set == run.GallerySet {
 		return usagef("--set %q: want test, seen or train", f.set)
+	}
+	if f.dir != "" {
+		if err := f.settle("", "diagnosis.html"); err != nil {
+			return err
+		}
 	}
 	var named []namedDiagnosis
 	for _, arg := range args {
@@ -106,8 +112,8 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		}
 		named = append(named, namedDiagnosis{shortName(arg), f.measured(arg), r})
 	}
-	if f.out != "" {
-		if err := writeDiagnoses(f.out, named); err != nil {
+	if f.dir != "" {
+		if err := writeDiagnoses(f.dir, named); err != nil {
 			return err
 		}
 	}

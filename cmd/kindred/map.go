@@ -27,11 +27,12 @@ import (
 )
 
 type mapFlags struct {
-	embeddings, labels, out, method string
-	columns                         []string
-	perplexity                      float64
-	iterations                      int
-	photos                          photoFlags
+	outDir
+	embeddings, labels, method string
+	columns                    []string
+	perplexity                 float64
+	iterations                 int
+	photos                     photoFlags
 }
 
 // mapResult is what kindred map --json prints.
@@ -70,7 +71,7 @@ Methods:
 			switch {
 			case f.embeddings == "":
 				return usagef("missing --embeddings")
-			case f.out == "":
+			case f.dir == "":
 				return usagef("missing --out")
 			case cmd.Flags().Changed("perplexity") && !(f.perplexity >= 1 && !math.IsInf(f.perplexity, 1)):
 				return usagef("--perplexity %g: want at least 1, and less than the number of rows", f.perplexity)
@@ -92,11 +93,14 @@ Methods:
 		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
 	f.photos.add(cmd)
-	fs.StringVar(&f.out, "out", "", "folder to write to; created if missing")
+	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
 
 func runMap(ctx context.Context, a *app, f *mapFlags) error {
+	if err := f.settle("", "map.html", "map.csv", "map.svg", "map.png"); err != nil {
+		return err
+	}
 	set, err := loadForMap(f)
 	if err != nil {
 		return err
@@ -108,7 +112,7 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 		return err
 	}
 	res.Seconds = time.Since(start).Seconds()
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
 		return err
 	}
 	m, err := f.drawn(ctx, set, x, y)
@@ -128,7 +132,7 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 		{"map.png", func(p string) error { return report.WriteFigure(p, fig) }},
 		{"map.html", page.WriteFile},
 	} {
-		path := filepath.Join(f.out, w.name)
+		path := filepath.Join(f.dir, w.name)
 		if err := w.write(path); err != nil {
 			return err
 		}
@@ -222,10 +226,10 @@ func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float
 	}
 	defer d.Close()
 	missing := 0
-	if m.Photos, missing, err = photo.Thumbs(ctx, d, m.Names); err != nil {
+	if m.Photos, missing, err = photo.Thumbs(ctx, d, m.Names, 0); err != nil {
 		return m, err
 	}
-	m.Folder = photo.Folder(filepath.Join(f.out, "map.html"), f.photos.root(), m.Names)
+	m.Folder = photo.Folder(filepath.Join(f.dir, "map.html"), f.photos.root(), m.Names)
 	if missing > 0 {
 		m.Caption += fmt.Sprintf(" %d photos are not in the data set or cannot be read.", missing)
 	}

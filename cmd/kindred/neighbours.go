@@ -19,10 +19,11 @@ import (
 )
 
 type neighboursFlags struct {
-	embeddings, labels, out string
-	column, distance        string
-	queries, k, scratch     int
-	photos                  photoFlags
+	outDir
+	embeddings, labels  string
+	column, distance    string
+	queries, k, scratch int
+	photos              photoFlags
 }
 
 // neighboursResult is what kindred neighbours --json prints.
@@ -89,7 +90,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 			switch {
 			case f.embeddings == "":
 				return usagef("missing --embeddings")
-			case f.out == "":
+			case f.dir == "":
 				return usagef("missing --out")
 			}
 			if err := cmp.Or(atLeast("queries", f.queries, 1), atLeast("neighbours", f.k, 1),
@@ -110,7 +111,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
-	fs.StringVar(&f.out, "out", "", "folder to write to; created if missing")
+	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
 
@@ -131,6 +132,9 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	var err error
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError{err}
+	}
+	if err := f.settle("", "neighbours.html"); err != nil {
+		return err
 	}
 	var columns []string
 	if f.column != "" {
@@ -163,13 +167,13 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		cfg.Name = func(i int) string { return set.Files[i] }
 	}
 	if cfg.Picture != nil {
-		cfg.Link = photo.Links(filepath.Join(f.out, "neighbours.html"), f.photos.root(), set.Files)
+		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), f.photos.root(), set.Files)
 	}
 	pair, err := retrieval.Choose(ctx, set.X, labels, cfg)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
 		return err
 	}
 	res := neighboursResult{Column: set.Columns[0].Name}
@@ -190,7 +194,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		{"random.png", func(p string) error { return report.WriteFigure(p, sheet(pair.Random)) }},
 		{"worst.png", func(p string) error { return report.WriteFigure(p, sheet(pair.Worst)) }},
 	} {
-		path := filepath.Join(f.out, w.name)
+		path := filepath.Join(f.dir, w.name)
 		if err := w.write(path); err != nil {
 			return err
 		}

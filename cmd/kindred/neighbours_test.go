@@ -60,7 +60,7 @@ func TestNeighbours(t *testing.T) {
 	if n := strings.Count(string(page), "<img "); err != nil || n != 2*3*5 {
 		t.Errorf("%d thumbnails, want 30 (%v)", n, err)
 	}
-	if code, stdout, _ = runArgs(t, "neighbours", "--embeddings", e, "--out", out); code != exitOK ||
+	if code, stdout, _ = runArgs(t, "neighbours", "--embeddings", e, "--out", out, "--force"); code != exitOK ||
 		!strings.Contains(stdout, "worst.png") {
 		t.Errorf("without pictures: status %d, %q", code, stdout)
 	}
@@ -77,13 +77,14 @@ func TestNeighbours(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, "--embeddings", []string{"--out", out}},
+		{exitUsage, "--embeddings", []string{"--out", out, "--force"}},
 		{exitUsage, "--out", []string{"--embeddings", e}},
-		{exitUsage, "--queries 0", []string{"--embeddings", e, "--out", out, "--queries", "0"}},
-		{exitUsage, "hamming", []string{"--embeddings", e, "--out", out, "--distance", "hamming"}},
-		{exitFailure, "column path", []string{"--embeddings", bare, "--out", out, "--data", filepath.Join(dir, "set")}},
+		{exitUsage, "--queries 0", []string{"--embeddings", e, "--out", out, "--force", "--queries", "0"}},
+		{exitUsage, "hamming", []string{"--embeddings", e, "--out", out, "--force", "--distance", "hamming"}},
+		{exitFailure, "column path",
+			[]string{"--embeddings", bare, "--out", out, "--force", "--data", filepath.Join(dir, "set")}},
 		{exitFailure, `no item called "`,
-			[]string{"--embeddings", strange, "--out", out, "--data", filepath.Join(dir, "set")}},
+			[]string{"--embeddings", strange, "--out", out, "--force", "--data", filepath.Join(dir, "set")}},
 	} {
 		code, _, stderr := runArgs(t, append([]string{"neighbours"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(stderr, tc.says) {

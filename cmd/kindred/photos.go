@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/report/photo"
 )
 
 // photoFlags name the data set with the photos of embedded items.
@@ -39,14 +37,5 @@ func (f *photoFlags) open(ctx context.Context, files []string, source string) (*
 	return data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
 }
 
-// root is the folder below which the items lie, if they are files: the set's own,
-// that of its manifest, or one of those known by name.
-func (f *photoFlags) root() string {
-	if _, err := os.Stat(f.data); err != nil {
-		return filepath.Join(dataHome(f.dataDir), f.data)
-	}
-	if strings.EqualFold(filepath.Ext(f.data), ".csv") {
-		return filepath.Dir(f.data)
-	}
-	return f.data
-}
+// root is the folder below which the items lie, if they are files.
+func (f *photoFlags) root() string { return photo.Root(f.data, dataHome(f.dataDir)) }

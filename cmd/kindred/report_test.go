@@ -61,24 +61,26 @@ func TestReport(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	page, err := os.ReadFile(res.Page)
-	if err != nil || strings.Count(string(page), "<svg") != 5 {
-		t.Errorf("page: %v, %d figures, want Recall@1, loss, active tuples and two maps", err,
-			strings.Count(string(page), "<svg"))
+	if err != nil || strings.Count(string(page), "<svg xmlns") != 3 ||
+		strings.Count(string(page), `class="map"`) != 2 {
+		t.Errorf("page: %v, %d figures and %d maps, want Recall@1, loss, active tuples and two maps", err,
+			strings.Count(string(page), "<svg xmlns"), strings.Count(string(page), `class="map"`))
 	}
-	if code, stdout, _ = runArgs(t, "report", c, "--out", out); code != exitOK || !strings.Contains(stdout, "41.0") {
+	code, stdout, _ = runArgs(t, "report", c, "--out", out, "--force")
+	if code != exitOK || !strings.Contains(stdout, "41.0") {
 		t.Errorf("status %d, %q", code, stdout)
 	}
 	if code, _, stderr = runArgs(t, "report"); code != exitUsage || !strings.Contains(stderr, "RUN") {
 		t.Errorf("status %d, %q", code, stderr)
 	}
-	if code, _, stderr = runArgs(t, "report", dir, "--out", out); code != exitFailure ||
+	if code, _, stderr = runArgs(t, "report", dir, "--out", out, "--force"); code != exitFailure ||
 		!strings.Contains(stderr, "config.yaml") {
 		t.Errorf("status %d, %q", code, stderr)
 	}
 	if err := os.WriteFile(filepath.Join(c, "embeddings.npy"), []byte("broken"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, _ = runArgs(t, "report", c, "--out", out); code != exitFailure {
+	if code, _, _ = runArgs(t, "report", c, "--out", out, "--force"); code != exitFailure {
 		t.Errorf("broken embeddings: status %d", code)
 	}
 }

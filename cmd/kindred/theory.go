@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -38,13 +37,16 @@ and the numbers drawn in them as CSV.`,
 // print and what was written.
 func theoryCommand(a *app, cmd *cobra.Command, name string,
 	compute func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error)) *cobra.Command {
-	var dir string
+	var to outDir
 	cmd.Use = name
 	cmd.Args = exactArgs()
-	cmd.Flags().StringVar(&dir, "out", "", "folder to write to; created if missing (default reports/theory-"+name+")")
+	to.add(cmd, "folder to write to; default reports/theory-"+name+", with a number if that is taken")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := to.settle(filepath.Join("reports", "theory-"+name), "index.html"); err != nil {
+			return err
+		}
 		bar := a.newMeter("theory "+name, countUnit)
-		res, out, err := compute(cmd.Context(), cmp.Or(dir, filepath.Join("reports", "theory-"+name)), bar.stage)
+		res, out, err := compute(cmd.Context(), to.dir, bar.stage)
 		bar.close()
 		if err != nil {
 			return err

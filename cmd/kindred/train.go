@@ -98,7 +98,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	} else if err != nil {
 		return err
 	}
-	if err := writeRunReport(cmd.Context(), res.Dir); err != nil {
+	if err := writeRunReport(cmd.Context(), res.Dir, opts.Home, cfg.Train.Seed); err != nil {
 		return err
 	}
 	a.sayLeftOut(res.LeftOut)
@@ -180,12 +180,12 @@ func (f *trainFlags) load(cmd *cobra.Command, a *app) (run.Config, error) {
 }
 
 // writeRunReport writes the page of one run into its folder.
-func writeRunReport(ctx context.Context, dir string) error {
+func writeRunReport(ctx context.Context, dir, home string, seed uint64) error {
 	f, err := run.Open(dir)
 	if err != nil {
 		return err
 	}
-	_, err = writeReport(ctx, []string{dir}, f.ReportPath())
+	_, err = writeReport(ctx, []string{dir}, f.ReportPath(), home, seed)
 	return err
 }
 

@@ -171,12 +171,14 @@ func showing() []Package {
 	return []Package{
 		{"internal/report", "figures and self-contained HTML from plain structs",
 			"internal/escape internal/atomic gonum.org/v1/plot golang.org/x/image"},
-		{"internal/report/runs", "run folders compared", "run internal/report"},
 		{"internal/report/photo", "the pictures of items, read for the pages",
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
 			"mat eval/rank internal/report internal/report/photo"},
-		{"internal/report/maps", "embeddings in the plane, as the maps of pages", "embedding internal/report"},
+		{"internal/report/maps", "embeddings in the plane, as the maps of pages", "mat embedding internal/report"},
+		{"internal/report/runs", "run folders compared",
+			"data embedding projection run internal/report internal/report/maps internal/report/photo " +
+				"internal/report/retrieval"},
 		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
 		{"internal/repro/theory", "the package comment: what its parts compute", ""},
 		{"internal/repro/theory/lp", "small linear programs", ""},

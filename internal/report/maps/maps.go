@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/mat"
 )
 
 // most is how many items a page may hold: with names of 40 letters about ten
@@ -54,4 +55,23 @@ func every[T any](in []T, step int) []T {
 		out = append(out, in[i])
 	}
 	return out
+}
+
+// Sample returns every step-th row of a set, so that at most n rows are left, and
+// the step.
+func Sample(set *embedding.Table, n int) (sample *embedding.Table, step int) {
+	step = max(1, (set.X.Rows+n-1)/n)
+	if step == 1 {
+		return set, 1
+	}
+	rows := (set.X.Rows + step - 1) / step
+	out := &embedding.Table{X: mat.New(rows, set.X.Cols), Files: every(set.Files, step)}
+	for i := range rows {
+		copy(out.X.Row(i), set.X.Row(i*step))
+	}
+	for _, c := range set.Columns {
+		c.IDs, c.Text = every(c.IDs, step), every(c.Text, step)
+		out.Columns = append(out.Columns, c)
+	}
+	return out, step
 }

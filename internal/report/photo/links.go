@@ -3,6 +3,7 @@ package photo
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kindred-ml/kindred/internal/report"
 )
@@ -21,6 +22,18 @@ func Links(page, root string, names []string) func(i int) string {
 		}
 		return report.Link(page, path)
 	}
+}
+
+// Root is the folder below which the items of a data set lie, if they are files:
+// what is the set's own, a manifest in it, or the name of one in the folder home.
+func Root(what, home string) string {
+	if _, err := os.Stat(what); err != nil {
+		return filepath.Join(home, what)
+	}
+	if strings.EqualFold(filepath.Ext(what), ".csv") {
+		return filepath.Dir(what)
+	}
+	return what
 }
 
 // Folder is the Folder of a report.Map on that page: the address of root, if the

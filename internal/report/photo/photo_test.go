@@ -7,8 +7,10 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/data"
 )
@@ -87,17 +89,36 @@ func TestReadersReduce(t *testing.T) {
 func TestThumbs(t *testing.T) {
 	_, d := folder(t)
 	names := []string{"b/small.png", "nowhere.png", "b/broken.png", "a/large.png"}
-	th, missing, err := Thumbs(context.Background(), d, names)
+	th, missing, err := Thumbs(context.Background(), d, names, 0)
 	if err != nil || missing != 2 || th.Side() != 96 {
 		t.Fatalf("%d missing, side %d, %v", missing, th.Side(), err)
 	}
-	if th, _, err := Thumbs(context.Background(), d, make([]string, 40_000)); th != nil || err != nil {
+	if th, _, err := Thumbs(context.Background(), d, make([]string, 40_000), 0); th != nil || err != nil {
 		t.Errorf("40,000 thumbnails: %v, %v", th, err)
+	}
+	th, missing, err = Thumbs(context.Background(), d, names, time.Nanosecond)
+	if err != nil || missing != 4 || th == nil {
+		t.Errorf("without time: %d missing, %v", missing, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, _, err := Thumbs(ctx, d, []string{"b/small.png"}); err == nil {
+	if _, _, err := Thumbs(ctx, d, []string{"b/small.png"}, 0); err == nil {
 		t.Error("does not stop")
+	}
+}
+
+func TestSpreadTakesEachOnce(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 1000} {
+		order := spread(n)
+		sorted := slices.Sorted(slices.Values(order))
+		for i, v := range sorted {
+			if i != v {
+				t.Fatalf("of %d: %v", n, order)
+			}
+		}
+		if len(order) != n || n == 1000 && (order[0] != 0 || order[1] != 64 || order[16] != 1) {
+			t.Errorf("of %d: %v", n, order)
+		}
 	}
 }
 

@@ -4,22 +4,22 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"time"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/internal/report"
 )
 
-// batch is how many photos are decoded before they are packed.
-const batch = 1152
-
 // Thumbs reads the thumbnails of items by the names that the data set knows them
 // by. A map of more items than a page should hold photos of gets none: nil.
-// missing counts items that the set does not have and photos that cannot be read;
-// these have no thumbnail.
+// missing counts items that the set does not have, photos that cannot be read and,
+// if most is not 0, those that were not read in that time, spread evenly over the
+// items; these have no thumbnail.
 //
 // Errors: a data set of features, which has no photos; ctx.Err(), wrapped.
-func Thumbs(ctx context.Context, d *data.Dataset, names []string) (thumbs *report.Thumbs, missing int, err error) {
+func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Duration) (thumbs *report.Thumbs,
+	missing int, err error) {
 	if d.Source == nil {
 		return nil, 0, fmt.Errorf("data set %s holds features, not photos", d.Name)
 	}
@@ -37,29 +37,45 @@ func Thumbs(ctx context.Context, d *data.Dataset, names []string) (thumbs *repor
 	if pixels {
 		side = max(w, h)
 	}
+	work, stop := ctx, context.CancelFunc(func() {})
+	if most > 0 {
+		work, stop = context.WithTimeout(ctx, most)
+	}
+	defer stop()
+	pictures := make([]image.Image, len(names))
+	order := spread(len(names))
+	err = par.ForContext(work, len(names), 16, func(from, to int) {
+		r := newReader(side)
+		for _, i := range order[from:to] {
+			if at, ok := index[names[i]]; ok {
+				pictures[i] = r.read(work, d, at)
+			}
+		}
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, 0, fmt.Errorf("thumbnails: %w", err)
+	}
 	thumbs = report.NewThumbs(side, pixels)
-	for lo := 0; lo < len(names); lo += batch {
-		part := names[lo:min(lo+batch, len(names))]
-		pictures := make([]image.Image, len(part))
-		err := par.ForContext(ctx, len(part), 16, func(from, to int) {
-			r := newReader(side)
-			for i := from; i < to; i++ {
-				if at, ok := index[part[i]]; ok {
-					pictures[i] = r.read(ctx, d, at)
-				}
-			}
-		})
-		if err != nil {
-			return nil, 0, fmt.Errorf("thumbnails: %w", err)
+	for _, p := range pictures {
+		if p == nil {
+			missing++
 		}
-		for _, p := range pictures {
-			if p == nil {
-				missing++
-			}
-			thumbs.Add(p)
-		}
+		thumbs.Add(p)
 	}
 	return thumbs, missing, nil
+}
+
+// spread orders 0..n-1 so that every beginning of it is spread over all of them:
+// every 64th, then those beside them, and so on.
+func spread(n int) []int {
+	const step = 64
+	out := make([]int, 0, n)
+	for first := range min(step, n) {
+		for i := first; i < n; i += step {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // read returns item i, nil if it cannot be read.

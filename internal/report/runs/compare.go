@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +22,8 @@ type Group struct {
 	// differs, or by its run's folder.
 	Name string
 	Runs []*Run
+
+	sizes map[string]size // of the sets whose embeddings the first run kept
 }
 
 // Comparison is a set of runs, grouped.
@@ -29,6 +33,8 @@ type Comparison struct {
 	// that all share.
 	Differ []string
 	Common []run.Setting
+
+	views []report.Section // what Look saw
 }
 
 // Compare groups runs. Keys that a run lacks count as empty.
@@ -146,12 +152,15 @@ func (c *Comparison) Scores() []report.Table {
 	var out []report.Table
 	metrics := c.Metrics()
 	for len(metrics) > 0 {
-		about, _ := splitMetric(metrics[0])
-		t := report.Table{Caption: about, Columns: []report.Column{{Name: "run"}}}
+		set, label, _ := splitMetric(metrics[0])
+		t := report.Table{Caption: capital(c.measured(set)), Columns: []report.Column{{Name: "run"}}}
+		if label != "" {
+			t.Caption += ", by " + label
+		}
 		var here, rest []string
 		for _, m := range metrics {
-			a, name := splitMetric(m)
-			if a != about {
+			s, l, name := splitMetric(m)
+			if s != set || l != label {
 				rest = append(rest, m)
 				continue
 			}
@@ -161,7 +170,7 @@ func (c *Comparison) Scores() []report.Table {
 			t.Columns = append(t.Columns, report.Column{Name: name, Best: report.Highest})
 		}
 		for _, g := range c.Groups {
-			row := report.Row{Cells: []report.Cell{report.T(g.label())}}
+			row := report.Row{Cells: []report.Cell{report.Name(g.label())}}
 			for _, m := range here {
 				vs, digits := g.last(m), 4
 				if percent(m) {
@@ -182,11 +191,63 @@ func (c *Comparison) Scores() []report.Table {
 	return append(out, c.times())
 }
 
-// splitMetric cuts "test_label_recall@1" into what was scored, "test, label",
-// and the name of the measure, "recall@1".
-func splitMetric(m string) (about, name string) {
+// splitMetric cuts "test_label_recall@1" into the set that was scored, "test", the
+// labels, "label", and the name of the measure, "recall@1".
+func splitMetric(m string) (set, label, name string) {
 	i := strings.LastIndex(m, "_")
-	return strings.ReplaceAll(m[:i], "_", ", "), m[i+1:]
+	set, label, _ = strings.Cut(m[:i], "_")
+	return set, label, m[i+1:]
+}
+
+// measured says what a set is and, where all groups kept the same, its size.
+func (c *Comparison) measured(set string) string {
+	first, ok := c.Groups[0].sizes[set]
+	for _, g := range c.Groups {
+		if g.sizes[set] != first {
+			ok = false
+		}
+	}
+	if !ok {
+		return about(set)
+	}
+	return fmt.Sprintf("%s, %d %s of %d classes", about(set), first.items, c.Groups[0].Runs[0].items(), first.classes)
+}
+
+// items is what a run's samples are called.
+func (r *Run) items() string {
+	switch filepath.Ext(r.setting("data.path")) {
+	case ".npy", ".npz", ".safetensors", ".parquet": // ready features
+		return "items"
+	}
+	return "images"
+}
+
+// best is the column by which an epoch is the best: Recall@1 of the validation
+// set, else of the first set that was scored; "" if there is none.
+func (c *Comparison) best() string {
+	best := ""
+	for _, m := range c.Metrics() {
+		if !strings.HasSuffix(m, "_recall@1") {
+			continue
+		}
+		if strings.HasPrefix(m, "val_") {
+			return m
+		}
+		best = cmp.Or(best, m)
+	}
+	return best
+}
+
+// bestEpoch is the first epoch with a run's highest value of a column; 0 if none
+// has one.
+func (r *Run) bestEpoch(column string) float64 {
+	at, top := 0.0, math.Inf(-1)
+	for i, v := range r.Values[column] {
+		if v > top && i < len(r.Values["epoch"]) {
+			at, top = r.Values["epoch"][i], v
+		}
+	}
+	return at
 }
 
 // label is the group's name with its number of seeds.
@@ -200,26 +261,37 @@ func (g *Group) label() string {
 // times is the table of epochs and times.
 func (c *Comparison) times() report.Table {
 	t := report.Table{
-		Caption: "effort",
-		Columns: []report.Column{{Name: "run"}, {Name: "epochs"}, {Name: "loss"}, {Name: "time"}},
+		Caption: "Training",
+		Columns: []report.Column{{Name: "run"}, {Name: "epochs"}, {Name: "best epoch"}, {Name: "loss"}, {Name: "time"}},
 		Note:    "Scores and loss are those of the last epoch.",
+	}
+	best := c.best()
+	if best != "" {
+		set, label, name := splitMetric(best)
+		if label != "" {
+			name += " by " + label
+		}
+		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s on the %s.", name, about(set))
 	}
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		var seconds float64
+		var epochs []float64
 		for _, r := range g.Runs {
 			seconds += r.Seconds / float64(len(g.Runs))
+			if e := r.bestEpoch(best); e > 0 {
+				epochs = append(epochs, e)
+			}
 		}
 		clock := report.Blank()
 		if !math.IsNaN(seconds) {
 			clock = report.T(report.Duration(time.Duration(seconds * float64(time.Second))))
 		}
-		if len(g.Runs) > 1 {
-			t.Note = "Scores and loss are those of the last epoch. Runs that differ only in the seed are one row: " +
-				"mean ± standard deviation, and mean time."
-		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(g.label()), report.Samples(g.last("epoch"), 0),
-			report.Samples(g.last("loss"), 4), clock}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Name(g.label()),
+			report.Samples(g.last("epoch"), 0), report.Samples(epochs, 0), report.Samples(g.last("loss"), 4), clock}})
+	}
+	if slices.ContainsFunc(c.Groups, func(g Group) bool { return len(g.Runs) > 1 }) {
+		t.Note += " Runs that differ only in the seed are one row: mean ± standard deviation, and mean time."
 	}
 	return t
 }
@@ -282,18 +354,33 @@ func (c *Comparison) curves(column, title string, value func(r *Run, i int) floa
 // figures draws Recall@1 of every set, the loss and the share of active tuples.
 func (c *Comparison) figures() []report.Captioned {
 	var out []report.Captioned
-	add := func(column, title string, value func(r *Run, i int) float64) {
-		if l, ok := c.curves(column, title, value); ok {
-			out = append(out, report.Captioned{Figure: l})
+	best := c.best()
+	add := func(column, title, caption string, value func(r *Run, i int) float64) {
+		l, ok := c.curves(column, title, value)
+		if !ok {
+			return
 		}
+		if only := c.Groups[0].Runs[0]; column == best && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
+			if e := only.bestEpoch(best); e > 0 {
+				l.Refs = append(l.Refs, report.Ref{Name: fmt.Sprintf("best: %.0f", e), At: e, Vertical: true})
+			}
+		}
+		out = append(out, report.Captioned{Figure: l, Caption: caption})
 	}
 	for _, m := range c.Metrics() {
 		if strings.HasSuffix(m, "recall@1") {
-			add(m, strings.ReplaceAll(m, "_", " ")+", %", func(r *Run, i int) float64 { return 100 * r.Values[m][i] })
+			set, label, name := splitMetric(m)
+			if label != "" {
+				name += " by " + label
+			}
+			add(m, set+" "+name+", %", capital(name)+" on the "+c.measured(set)+".",
+				func(r *Run, i int) float64 { return 100 * r.Values[m][i] })
 		}
 	}
-	add("loss", "loss", func(r *Run, i int) float64 { return r.Values["loss"][i] })
-	add("active", "active tuples, %", func(r *Run, i int) float64 {
+	add("loss", "loss", "Mean loss of the epoch's batches, on the training set.",
+		func(r *Run, i int) float64 { return r.Values["loss"][i] })
+	add("active", "active tuples, %", "Tuples of the epoch's batches from which there was something to learn, on the "+
+		"training set.", func(r *Run, i int) float64 {
 		if t := r.Values["tuples"]; i < len(t) && t[i] > 0 {
 			return 100 * r.Values["active"][i] / t[i]
 		}
@@ -302,11 +389,12 @@ func (c *Comparison) figures() []report.Captioned {
 	return out
 }
 
-// Page is the comparison as a page; more sections follow the given ones.
-func (c *Comparison) Page(more ...report.Section) report.Page {
+// Page is the comparison as a page.
+func (c *Comparison) Page() (report.Page, error) {
 	p := report.Page{Title: "Runs compared"}
 	if n := len(c.Groups); n == 1 {
 		p.Title = "Run " + c.Groups[0].Name
+		p.Lead = c.Groups[0].Runs[0].summary()
 	} else {
 		p.Lead = fmt.Sprintf("%d settings side by side.", n)
 	}
@@ -319,19 +407,64 @@ func (c *Comparison) Page(more ...report.Section) report.Page {
 		training.Blocks = append([]report.Block{v}, training.Blocks...)
 	}
 	p.Sections = append(p.Sections, scores, training)
-	p.Sections = append(p.Sections, more...)
-	settings := report.Section{Title: "Settings"}
-	if len(c.Differ) > 0 {
-		settings.Blocks = append(settings.Blocks, c.differences())
+	p.Sections = append(p.Sections, c.views...)
+	settings, err := c.settings()
+	if err != nil {
+		return p, err
 	}
-	common := report.Settings{Caption: "Settings shared by all", Folded: len(c.Groups) > 1}
-	if len(c.Groups) == 1 {
-		common.Caption = ""
-	}
-	for _, s := range c.Common {
-		common.Items = append(common.Items, report.Item{Name: s.Key, Value: s.Value})
-	}
-	settings.Blocks = append(settings.Blocks, common)
 	p.Sections = append(p.Sections, settings)
-	return p
+	return p, nil
+}
+
+// settings shows where the groups differ, what they share that is not the default,
+// and, folded away, everything that they share.
+func (c *Comparison) settings() (report.Section, error) {
+	s := report.Section{Title: "Settings"}
+	if len(c.Differ) > 0 {
+		s.Blocks = append(s.Blocks, c.differences())
+	}
+	defaults, err := run.Default().Settings()
+	if err != nil {
+		return s, err
+	}
+	usual := make(map[string]string, len(defaults))
+	for _, d := range defaults {
+		usual[d.Key] = d.Value
+	}
+	changed := report.Settings{Caption: "Shared by all, and not the default"}
+	all := report.Settings{Caption: fmt.Sprintf("All %d settings shared by all", len(c.Common)), Folded: true}
+	if len(c.Groups) == 1 {
+		changed.Caption = "Other than the default"
+		all.Caption = fmt.Sprintf("All %d settings", len(c.Common))
+	}
+	for _, set := range c.Common {
+		item := report.Item{Name: set.Key, Value: set.Value}
+		all.Items = append(all.Items, item)
+		if was, known := usual[set.Key]; !known || was != set.Value {
+			changed.Items = append(changed.Items, item)
+		}
+	}
+	if len(changed.Items) > 0 {
+		s.Blocks = append(s.Blocks, changed)
+	}
+	s.Blocks = append(s.Blocks, all)
+	return s, nil
+}
+
+// summary says in a sentence what a run is.
+func (r *Run) summary() string {
+	var parts []string
+	for _, p := range []struct{ what, key string }{{"network", "network.name"}, {"loss", "loss.name"},
+		{"positives", "mine.positives"}, {"negatives", "mine.negatives"}} {
+		if v := r.setting(p.key); v != "" {
+			parts = append(parts, p.what+" "+v)
+		}
+	}
+	if from := cmp.Or(r.setting("data.path"), r.setting("data.name")); from != "" {
+		parts = append(parts, "trained on "+filepath.Base(from))
+	}
+	if e, err := r.Last("epoch"); err == nil {
+		parts = append(parts, fmt.Sprintf("%.0f epochs", e))
+	}
+	return capital(strings.Join(parts, ", ")) + "."
 }

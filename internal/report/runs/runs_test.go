@@ -100,6 +100,20 @@ func load(t *testing.T, name, positives string, seed int, recalls ...float64) *R
 	return r
 }
 
+// page is the comparison's page as HTML.
+func page(t *testing.T, c *Comparison) string {
+	t.Helper()
+	p, err := c.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := p.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(html)
+}
+
 func TestCompareGroupsSeeds(t *testing.T) {
 	c := Compare([]*Run{
 		load(t, "eps1", "easy", 1, 0.4, 0.6), load(t, "rnd1", "random", 1, 0.3, 0.4),
@@ -115,18 +129,16 @@ func TestCompareGroupsSeeds(t *testing.T) {
 	for _, table := range c.Scores() {
 		text += table.String()
 	}
-	for _, want := range []string{"positives easy (2 seeds)", "65.0 ± 7.1*", "40.0", "recall@1, %", "test, label"} {
+	for _, want := range []string{"positives easy (2 seeds)", "65.0 ± 7.1*", "40.0", "recall@1, %",
+		"Test set, by label"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	html, err := c.Page().HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Runs compared", "mine.positives", "Settings shared by all", "data.size",
+	html := page(t, c)
+	for _, want := range []string{"Runs compared", "mine.positives", "All 4 settings shared by all", "data.size",
 		"test recall@1, %"} {
-		if !strings.Contains(string(html), want) {
+		if !strings.Contains(html, want) {
 			t.Errorf("no %q on the page", want)
 		}
 	}
@@ -139,8 +151,8 @@ func TestCompareGroupsSeeds(t *testing.T) {
 
 func TestCompareOneRunAndUnequalLengths(t *testing.T) {
 	one := Compare([]*Run{load(t, "only", "easy", 1, 0.4)})
-	if p := one.Page(); p.Title != "Run only" {
-		t.Errorf("title %q", p.Title)
+	if p, err := one.Page(); err != nil || p.Title != "Run only" {
+		t.Errorf("title %q, %v", p.Title, err)
 	}
 	c := Compare([]*Run{load(t, "x", "easy", 1, 0.4, 0.5, 0.6), load(t, "y", "easy", 2, 0.2)})
 	l, _ := c.curves("test_recall@1", "t", func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
@@ -151,9 +163,7 @@ func TestCompareOneRunAndUnequalLengths(t *testing.T) {
 	if same.Groups[0].Name == same.Groups[1].Name {
 		t.Errorf("two groups called %q", same.Groups[0].Name)
 	}
-	if _, err := Compare([]*Run{load(t, "q", "easy", 1)}).Page().HTML(); err != nil {
-		t.Errorf("a run without epochs: %v", err)
-	}
+	page(t, Compare([]*Run{load(t, "q", "easy", 1)})) // a run without epochs
 }
 
 // An epoch that taught nothing stands on the page.

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a command wrote stays until it is asked to replace it.
+func TestResultsAreNotOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	run := filepath.Join(dir, "run")
+	writeRun(t, run, "easy", 1, 2)
+	e, l := filepath.Join(run, "embeddings.npy"), filepath.Join(run, "labels.csv")
+	for page, args := range map[string][]string{
+		"report.html":     {"report", run},
+		"map.html":        {"map", "--embeddings", e, "--labels", l, "--method", "pca"},
+		"neighbours.html": {"neighbours", "--embeddings", e, "--labels", l},
+		"diagnosis.html":  {"diagnose", run},
+		"index.html":      {"theory", "noise", "--restarts", "1", "--draws", "2", "--per-class", "1"},
+	} {
+		out := filepath.Join(dir, page)
+		if err := os.Mkdir(out, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(out, page)
+		if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--out", out)
+		code, _, stderr := runArgs(t, args...)
+		b, _ := os.ReadFile(path)
+		if code != exitFailure || !strings.Contains(stderr, "--force") || string(b) != "mine" {
+			t.Errorf("%s: status %d, %q", args, code, stderr)
+		}
+		if page == "index.html" && testing.Short() {
+			continue
+		}
+		code, _, stderr = runArgs(t, append(args, "--force")...)
+		if b, _ := os.ReadFile(path); code != exitOK || string(b) == "mine" {
+			t.Errorf("%s --force: status %d, %q", args, code, stderr)
+		}
+	}
+}
+
+// Without --out the default folder gets a number if it is taken.
+func TestDefaultFolderIsFree(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeRun(t, "run", "easy", 1, 2)
+	for _, want := range []string{"report", "report-2", "report-3"} {
+		if code, _, stderr := runArgs(t, "report", "run"); code != exitOK {
+			t.Fatal(stderr)
+		}
+		if _, err := os.Stat(filepath.Join(want, "report.html")); err != nil {
+			t.Error(err)
+		}
+	}
+	if code, _, stderr := runArgs(t, "report", "run", "--force"); code != exitOK {
+		t.Fatal(stderr)
+	}
+	if _, err := os.Stat("report-4"); err == nil {
+		t.Error("--force took another folder")
+	}
+}
