@@ -46,7 +46,7 @@ func TestLabelsAreText(t *testing.T) {
 	for _, args := range [][]string{
 		{"loss", "--embeddings", e, "--loss", "contrastive"},
 		{"diagnose", e},
-		{"neighbours", "--embeddings", e, "--queries", "1", "--neighbours", "1", "--out", dir},
+		{"neighbours", "--embeddings", e, "--queries", "1", "--neighbours", "1", "--out", dir, "--force"},
 	} {
 		var got [2]map[string]any
 		for i, y := range []string{digits, words} {
