@@ -16,7 +16,7 @@ import "github.com/kindred-ml/kindred/opt"
 // Zhang and Rusinkiewicz 2019, "Learning local descriptors with a CDF-based dynamic
 // soft margin".
 type DynamicSoftMargin struct {
-	Bins     int       // nodes of the histogram, default 512
+	Bins     int       // nodes of the histogram, at least 2; default 512
 	Momentum opt.Float // share of a batch in the histogram, default 0.01
 	Reduce   Reduction
 
@@ -30,8 +30,8 @@ func (l *DynamicSoftMargin) Traits() Traits {
 }
 
 func (l *DynamicSoftMargin) bins() int {
-	if l.Bins > 1 {
-		return l.Bins
+	if l.Bins > 0 {
+		return max(l.Bins, 2)
 	}
 	return 512
 }

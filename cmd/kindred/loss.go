@@ -140,6 +140,9 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	if err != nil {
 		return err
 	}
+	if ids == nil && o.Traits().Views {
+		return usagef("missing --ids: the loss %s compares rows of the same sample", f.loss)
+	}
 	var proxies *mat.Dense
 	o.Dim = table.X.Cols
 	if f.proxies != "" {

@@ -158,6 +158,13 @@ func TestLossIDs(t *testing.T) {
 	if math.Abs(without.Value-0.488) > 1e-6 || math.Abs(with.Value-0.728) > 1e-6 {
 		t.Errorf("value %v without identities, %v with; want 0.488 and 0.728", without.Value, with.Value)
 	}
+	if r := report("--loss", "spread", "--ids", ids); r.Tuples != 2 || r.NoPositive != 3 {
+		t.Errorf("spread: %+v, want one pair of views, in both directions", r)
+	}
+	if code, _, errOut := runArgs(t, "loss", "--embeddings", e, "--loss", "spread"); code != exitUsage ||
+		!strings.Contains(errOut, "missing --ids") {
+		t.Errorf("spread without identities: status %d: %s", code, errOut)
+	}
 	short := path("short.csv", "id\n1\n2\n")
 	if code, _, errOut := runArgs(t, "loss", "--embeddings", e, "--ids", short); code == exitOK ||
 		!strings.Contains(errOut, "2 identities for 5 embeddings") {
