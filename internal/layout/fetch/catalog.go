@@ -45,6 +45,8 @@ type Archive struct {
 }
 
 // Catalog returns the known sets in the order of 'kindred data list'.
+//
+// Long: it is a table.
 func Catalog() []Set {
 	return []Set{
 		{

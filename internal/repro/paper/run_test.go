@@ -87,25 +87,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 		}
 	}
 
-	// Epochs without scores, here the first of two, are no gaps in the curves.
-	sparse := *first
-	for i := range sparse.Arms {
-		for _, r := range sparse.Arms[i].Runs {
-			r.History = append([]train.Epoch{{Epoch: 0}}, r.History...)
-		}
-	}
-	for _, fig := range sparse.Curves().Items {
-		for _, c := range fig.Figure.(report.Lines).Curves {
-			if !slices.Equal(c.X, []float64{1, 2}) || len(c.Y) != 2 || len(c.Low) != 2 {
-				t.Errorf("%s: epochs %v, values %v, band %v", c.Name, c.X, c.Y, c.Low)
-			}
-		}
-	}
-	for i := range sparse.Arms {
-		for _, r := range sparse.Arms[i].Runs {
-			r.History = r.History[1:]
-		}
-	}
+	sparseCurves(t, first)
 
 	// The same again trains nothing and says the same.
 	o.Observe = func(arm string, seed uint64, _ train.Event) { t.Errorf("%s, seed %d was trained again", arm, seed) }
@@ -145,6 +127,29 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 				t.Errorf("%s, %s: %v after an interruption, %v without", a.Name, m.Key, m.Values[0],
 					first.Arms[i].Measures[k].Values[0])
 			}
+		}
+	}
+}
+
+// sparseCurves draws an outcome whose first epoch has no scores.
+func sparseCurves(t *testing.T, out *Outcome) {
+	t.Helper()
+	// Epochs without scores, here the first of two, are no gaps in the curves.
+	for i := range out.Arms {
+		for _, r := range out.Arms[i].Runs {
+			r.History = append([]train.Epoch{{Epoch: 0}}, r.History...)
+		}
+	}
+	for _, fig := range out.Curves().Items {
+		for _, c := range fig.Figure.(report.Lines).Curves {
+			if !slices.Equal(c.X, []float64{1, 2}) || len(c.Y) != 2 || len(c.Low) != 2 {
+				t.Errorf("%s: epochs %v, values %v, band %v", c.Name, c.X, c.Y, c.Low)
+			}
+		}
+	}
+	for i := range out.Arms {
+		for _, r := range out.Arms[i].Runs {
+			r.History = r.History[1:]
 		}
 	}
 }

@@ -196,51 +196,88 @@ func (c *climb) run(ctx context.Context, g Set, steps int) (Set, Multipliers, er
 	return g, mult, nil
 }
 
-// step solves the linearised problem around g. Variables are the moves of all
-// coordinates, the error e, and the violation t >= 0 of the order constraints.
+// linear is the problem linearised around an arrangement. Variables are the moves of
+// all coordinates, the error e, and the violation t >= 0 of the order constraints.
+type linear struct {
+	c     *climb
+	g     Set
+	dg    Distances
+	reach float64 // what the radius allows two distances to change
+	lp    lp.Problem
+	// pairs and order are what the rows of lp are about: first pairs, then order.
+	pairs []far
+	order []Triplet
+}
+
+// far is a pair of points whose distance differs much from what it should be, by
+// side times more.
+type far struct{ i, j, side int }
+
+// step solves the linearised problem around g.
 func (c *climb) step(ctx context.Context, g Set, radius float64) (Set, Multipliers, error) {
 	n, dim := g.N(), g.Dim
 	vars := n*dim + 2
-	ve, vt := vars-2, vars-1
-	dg := g.Distances()
-	p := lp.Problem{C: make([]float64, vars), Lo: make([]float64, vars), Hi: make([]float64, vars)}
+	l := linear{c: c, g: g, dg: g.Distances(), reach: 4 * radius * math.Sqrt(float64(dim)),
+		lp: lp.Problem{C: make([]float64, vars), Lo: make([]float64, vars), Hi: make([]float64, vars)}}
 	for i := range n * dim {
-		p.Lo[i], p.Hi[i] = -radius, radius
+		l.lp.Lo[i], l.lp.Hi[i] = -radius, radius
 	}
-	p.C[ve], p.C[vt] = 1, penalty
-	p.Hi[ve], p.Hi[vt] = 4*c.w, 4*c.w
-	reach := 4 * radius * math.Sqrt(float64(dim))
-	// grad appends s times the gradient of d_ij.
-	grad := func(r *lp.Row, i, j int, s float64) {
-		d := dg.At(i, j)
-		if d < 1e-12*c.w {
-			return
-		}
-		a, b := g.Row(i), g.Row(j)
-		for k := range dim {
-			v := s * (a[k] - b[k]) / d
-			r.Idx = append(r.Idx, i*dim+k, j*dim+k)
-			r.Val = append(r.Val, v, -v)
-		}
+	ve, vt := vars-2, vars-1
+	l.lp.C[ve], l.lp.C[vt] = 1, penalty
+	l.lp.Hi[ve], l.lp.Hi[vt] = 4*c.w, 4*c.w
+	l.boundError(ve)
+	l.keepOrder(vt)
+	s, err := l.lp.Solve(ctx, math.Inf(1))
+	if err != nil {
+		return g, Multipliers{}, err
 	}
-	worst, _, _ := Iso(c.d, dg)
-	type far struct{ i, j, side int }
-	var pairs []far
-	for i := range n {
+	x := make([]float64, n*dim)
+	for i := range x {
+		x[i] = g.X[i] + s.X[i]
+	}
+	return g.With(dim, x), l.multipliers(s.Y), nil
+}
+
+// grad appends s times the gradient of d_ij.
+func (l *linear) grad(r *lp.Row, i, j int, s float64) {
+	d := l.dg.At(i, j)
+	if d < 1e-12*l.c.w {
+		return
+	}
+	a, b := l.g.Row(i), l.g.Row(j)
+	dim := l.g.Dim
+	for k := range dim {
+		v := s * (a[k] - b[k]) / d
+		r.Idx = append(r.Idx, i*dim+k, j*dim+k)
+		r.Val = append(r.Val, v, -v)
+	}
+}
+
+// boundError adds rows by which the change of no distance exceeds variable ve, for
+// those that may come near the largest.
+func (l *linear) boundError(ve int) {
+	worst, _, _ := Iso(l.c.d, l.dg)
+	for i := range l.g.N() {
 		for j := range i {
-			diff := dg.At(i, j) - c.d.At(i, j)
+			diff := l.dg.At(i, j) - l.c.d.At(i, j)
 			for _, side := range []int{1, -1} { // side*diff + ... <= e
-				if float64(side)*diff < worst-2*reach {
+				if float64(side)*diff < worst-2*l.reach {
 					continue
 				}
 				r := lp.Row{Idx: []int{ve}, Val: []float64{1}, B: float64(side) * diff}
-				grad(&r, i, j, -float64(side))
-				p.Rows = append(p.Rows, r)
-				pairs = append(pairs, far{i, j, side})
+				l.grad(&r, i, j, -float64(side))
+				l.lp.Rows = append(l.lp.Rows, r)
+				l.pairs = append(l.pairs, far{i, j, side})
 			}
 		}
 	}
-	var order []Triplet
+}
+
+// keepOrder adds rows by which no point of another class comes nearer to an anchor
+// than one of its own, but by variable vt, for those that may.
+func (l *linear) keepOrder(vt int) {
+	c := l.c
+	n := l.g.N()
 	for a := range n {
 		for q := range n {
 			if q == a || c.class[q] != c.class[a] {
@@ -250,34 +287,30 @@ func (c *climb) step(ctx context.Context, g Set, radius float64) (Set, Multiplie
 				if c.class[m] == c.class[a] {
 					continue
 				}
-				gap := dg.At(a, m) - dg.At(a, q)
-				if gap > reach {
+				gap := l.dg.At(a, m) - l.dg.At(a, q)
+				if gap > l.reach {
 					continue
 				}
 				r := lp.Row{Idx: []int{vt}, Val: []float64{1}, B: -gap}
-				grad(&r, a, m, 1)
-				grad(&r, a, q, -1)
-				p.Rows = append(p.Rows, r)
-				order = append(order, Triplet{a, q, m})
+				l.grad(&r, a, m, 1)
+				l.grad(&r, a, q, -1)
+				l.lp.Rows = append(l.lp.Rows, r)
+				l.order = append(l.order, Triplet{a, q, m})
 			}
 		}
 	}
-	s, err := p.Solve(ctx, math.Inf(1))
-	if err != nil {
-		return g, Multipliers{}, err
-	}
-	x := make([]float64, n*dim)
-	for i := range x {
-		x[i] = g.X[i] + s.X[i]
-	}
+}
+
+// multipliers are those of the squared distances, from the rows' prices.
+func (l *linear) multipliers(prices []float64) Multipliers {
 	mult := Multipliers{Far: map[[2]int]float64{}, Near: map[[2]int]float64{}, Order: map[Triplet]float64{}}
-	for k, y := range s.Y {
+	for k, y := range prices {
 		if y <= 0 {
 			continue
 		}
-		if k < len(pairs) {
-			q := pairs[k]
-			if d := dg.At(q.i, q.j); d > 1e-9*c.w {
+		if k < len(l.pairs) {
+			q := l.pairs[k]
+			if d := l.dg.At(q.i, q.j); d > 1e-9*l.c.w {
 				if q.side > 0 {
 					mult.Far[[2]int{q.j, q.i}] += y / (2 * d)
 				} else {
@@ -286,10 +319,10 @@ func (c *climb) step(ctx context.Context, g Set, radius float64) (Set, Multiplie
 			}
 			continue
 		}
-		t := order[k-len(pairs)]
-		if d := (dg.At(t.Anchor, t.Positive) + dg.At(t.Anchor, t.Negative)) / 2; d > 1e-9*c.w {
+		t := l.order[k-len(l.pairs)]
+		if d := (l.dg.At(t.Anchor, t.Positive) + l.dg.At(t.Anchor, t.Negative)) / 2; d > 1e-9*l.c.w {
 			mult.Order[t] += y / (2 * d)
 		}
 	}
-	return g.With(dim, x), mult, nil
+	return mult
 }

@@ -65,6 +65,57 @@ func FieldLoss(name string) (field.Loss, error) {
 // returns ctx.Err(), wrapped.
 func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (*FieldResult, error) {
 	start := time.Now()
+	o.fill()
+	var losses []field.Loss
+	for _, name := range o.Losses {
+		l, err := FieldLoss(name)
+		if err != nil {
+			return nil, err
+		}
+		losses = append(losses, l)
+	}
+	out, err := newFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	total, done := len(losses)*(len(o.Gammas)*len(o.Entangle)+2), 0
+	d := fieldDrawing{o: o, out: out, tick: func(stage string) error {
+		done++
+		progress(stage, done, total)
+		return stopped(ctx, stage)
+	}}
+	r := &d.result
+	*r = FieldResult{Rate: o.Config.Rate, Rule: o.Config.Rule.String(), Tangent: o.Config.Tangent}
+	for _, l := range losses {
+		if err := d.loss(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	if err := out.table("maps", []string{"loss", "gamma", "p", "s_ap", "s_an", "change_ap", "change_an"},
+		d.mapRows); err != nil {
+		return nil, err
+	}
+	head := []string{"loss", "gamma", "p"}
+	for _, part := range []string{"square", "corner"} {
+		for _, k := range []string{"s_ap_falls", "s_an_rises", "both", "to_1_1", "worse"} {
+			head = append(head, part+"_"+k)
+		}
+	}
+	if err := out.table("shares", head, d.shareRows); err != nil {
+		return nil, err
+	}
+	if err := out.figure("shares", sharesFigure(r, o)); err != nil {
+		return nil, err
+	}
+	if err := out.page(fieldPage(r, o, d.maps, d.fields)); err != nil {
+		return nil, err
+	}
+	r.Output = Output{dir, out.files, o.Seed, time.Since(start).Seconds()}
+	return r, nil
+}
+
+// fill sets what was left to the defaults.
+func (o *FieldOptions) fill() {
 	if len(o.Losses) == 0 {
 		o.Losses = []string{"first", "second", "vanilla"}
 	}
@@ -80,105 +131,87 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 	if o.Config.Rate == 0 {
 		o.Config.Rate = 0.1
 	}
-	var losses []field.Loss
-	for _, name := range o.Losses {
-		l, err := FieldLoss(name)
-		if err != nil {
-			return nil, err
+}
+
+// fieldDrawing is what Field has drawn so far.
+type fieldDrawing struct {
+	o      FieldOptions
+	out    *folder
+	tick   func(stage string) error
+	result FieldResult
+
+	mapRows, shareRows [][]any
+	maps, fields       []report.Captioned
+}
+
+// loss draws the maps and the vector fields of a loss.
+func (d *fieldDrawing) loss(ctx context.Context, l field.Loss) error {
+	var heat, arrows []report.Figure
+	for _, g := range d.o.Gammas {
+		var up, side []report.Figure
+		for _, p := range d.o.Entangle {
+			c := d.o.Config
+			c.Gamma, c.Entangle = g, p
+			coarse, err := d.measure(ctx, l, c)
+			if err != nil {
+				return err
+			}
+			side = append(side, heatMap(fmt.Sprintf("S_ap, γ %g, p %g", g, p), coarse, coarse.AP))
+			up = append(up, heatMap(fmt.Sprintf("S_an, γ %g, p %g", g, p), coarse, coarse.AN))
+			v, err := vectors(ctx, fmt.Sprintf("%s, γ %g, p %g", l.Name, g, p), l, c)
+			if err != nil {
+				return err
+			}
+			arrows = append(arrows, v)
+			if err := d.tick("maps"); err != nil {
+				return err
+			}
 		}
-		losses = append(losses, l)
+		heat = append(append(heat, side...), up...)
 	}
-	out, err := newFolder(dir)
+	slug := strings.ReplaceAll(l.Name, " ", "-")
+	hp := report.Panels{Title: l.Name + ": change of S_ap (left) and S_an (right) in one step", Figures: heat,
+		Columns: 2 * len(d.o.Entangle)}
+	fp := report.Panels{Figures: arrows, Columns: len(d.o.Entangle)}
+	for _, f := range []struct {
+		name string
+		fig  report.Figure
+	}{{"maps-" + slug, hp}, {"field-" + slug, fp}} {
+		if err := d.out.figure(f.name, f.fig); err != nil {
+			return err
+		}
+		if err := d.tick("drawing"); err != nil {
+			return err
+		}
+	}
+	d.maps = append(d.maps, report.Captioned{Figure: hp, Caption: l.Name})
+	d.fields = append(d.fields, report.Captioned{Figure: fp, Caption: l.Name})
+	return nil
+}
+
+// measure adds the shares of the square in which a step moves the wrong way, from
+// a fine map, and returns a coarse one to draw.
+func (d *fieldDrawing) measure(ctx context.Context, l field.Loss, c field.Config) (field.Grid, error) {
+	fine, err := field.Map(ctx, l, c, 0, d.o.Grid)
 	if err != nil {
-		return nil, err
+		return field.Grid{}, err
 	}
-	r := &FieldResult{Rate: o.Config.Rate, Rule: o.Config.Rule.String(), Tangent: o.Config.Tangent}
-	total, done := len(losses)*(len(o.Gammas)*len(o.Entangle)+2), 0
-	tick := func(stage string) error {
-		done++
-		progress(stage, done, total)
-		return stopped(ctx, stage)
+	s := FieldShare{l.Name, c.Gamma, c.Entangle, fine.Shares(0), fine.Shares(cornerFrom)}
+	d.result.Shares = append(d.result.Shares, s)
+	d.shareRows = append(d.shareRows, []any{l.Name, c.Gamma, c.Entangle,
+		s.All.PositiveAway, s.All.NegativeNear, s.All.Both, s.All.ToCorner, s.All.Worse,
+		s.Corner.PositiveAway, s.Corner.NegativeNear, s.Corner.Both, s.Corner.ToCorner, s.Corner.Worse})
+	coarse, err := field.Map(ctx, l, c, 0, 50)
+	if err != nil {
+		return field.Grid{}, err
 	}
-	var mapRows, shareRows [][]any
-	var maps, fields []report.Captioned
-	for _, l := range losses {
-		var heat, arrows []report.Figure
-		for _, g := range o.Gammas {
-			var up, side []report.Figure
-			for _, p := range o.Entangle {
-				c := o.Config
-				c.Gamma, c.Entangle = g, p
-				m, err := field.Map(ctx, l, c, 0, o.Grid)
-				if err != nil {
-					return nil, err
-				}
-				s := FieldShare{l.Name, g, p, m.Shares(0), m.Shares(cornerFrom)}
-				r.Shares = append(r.Shares, s)
-				shareRows = append(shareRows, []any{l.Name, g, p, s.All.PositiveAway, s.All.NegativeNear, s.All.Both,
-					s.All.ToCorner, s.All.Worse,
-					s.Corner.PositiveAway, s.Corner.NegativeNear, s.Corner.Both, s.Corner.ToCorner, s.Corner.Worse})
-				coarse, err := field.Map(ctx, l, c, 0, 50)
-				if err != nil {
-					return nil, err
-				}
-				side = append(side, heatMap(fmt.Sprintf("S_ap, γ %g, p %g", g, p), coarse, coarse.AP))
-				up = append(up, heatMap(fmt.Sprintf("S_an, γ %g, p %g", g, p), coarse, coarse.AN))
-				v, err := vectors(ctx, fmt.Sprintf("%s, γ %g, p %g", l.Name, g, p), l, c)
-				if err != nil {
-					return nil, err
-				}
-				arrows = append(arrows, v)
-				for y := range coarse.N {
-					for x := range coarse.N {
-						mapRows = append(mapRows,
-							[]any{l.Name, g, p, coarse.Centre(x), coarse.Centre(y), coarse.AP[y][x], coarse.AN[y][x]})
-					}
-				}
-				if err := tick("maps"); err != nil {
-					return nil, err
-				}
-			}
-			heat = append(append(heat, side...), up...)
-		}
-		slug := strings.ReplaceAll(l.Name, " ", "-")
-		hp := report.Panels{Title: l.Name + ": change of S_ap (left) and S_an (right) in one step", Figures: heat,
-			Columns: 2 * len(o.Entangle)}
-		fp := report.Panels{Figures: arrows, Columns: len(o.Entangle)}
-		for _, f := range []struct {
-			name string
-			fig  report.Figure
-		}{{"maps-" + slug, hp}, {"field-" + slug, fp}} {
-			if err := out.figure(f.name, f.fig); err != nil {
-				return nil, err
-			}
-			if err := tick("drawing"); err != nil {
-				return nil, err
-			}
-		}
-		maps = append(maps, report.Captioned{Figure: hp, Caption: l.Name})
-		fields = append(fields, report.Captioned{Figure: fp, Caption: l.Name})
-	}
-	if err := out.table("maps", []string{"loss", "gamma", "p", "s_ap", "s_an", "change_ap", "change_an"},
-		mapRows); err != nil {
-		return nil, err
-	}
-	head := []string{"loss", "gamma", "p"}
-	for _, part := range []string{"square", "corner"} {
-		for _, k := range []string{"s_ap_falls", "s_an_rises", "both", "to_1_1", "worse"} {
-			head = append(head, part+"_"+k)
+	for y := range coarse.N {
+		for x := range coarse.N {
+			d.mapRows = append(d.mapRows, []any{l.Name, c.Gamma, c.Entangle, coarse.Centre(x), coarse.Centre(y),
+				coarse.AP[y][x], coarse.AN[y][x]})
 		}
 	}
-	if err := out.table("shares", head, shareRows); err != nil {
-		return nil, err
-	}
-	if err := out.figure("shares", sharesFigure(r, o)); err != nil {
-		return nil, err
-	}
-	if err := out.page(fieldPage(r, o, maps, fields)); err != nil {
-		return nil, err
-	}
-	r.Output = Output{dir, out.files, o.Seed, time.Since(start).Seconds()}
-	return r, nil
+	return coarse, nil
 }
 
 func heatMap(title string, g field.Grid, z [][]float64) report.Figure {

@@ -162,59 +162,21 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 		return nil, err
 	}
 	r := &LiveResult{Loss: l.Name}
-	var anchors []int
-	var labels []int64
-	var rows [][]any
-	var scatters []field.Scatter
-	var last field.Scatter
-	config := field.Config{Entangle: o.Entangle}
+	f := following{o: o, loss: l, config: field.Config{Entangle: o.Entangle}, result: r, first: snaps[0].path}
 	for k, s := range snaps {
-		x, y, err := s.load(o.Column)
-		if err != nil {
+		if err := f.add(ctx, s); err != nil {
 			return nil, err
 		}
-		if anchors == nil {
-			labels = y
-			anchors = rand.New(rand.NewPCG(o.Seed, 5)).Perm(x.Rows)[:min(o.Anchors, x.Rows)]
-			slices.Sort(anchors)
-		} else if !slices.Equal(y, labels) {
-			return nil, fmt.Errorf("%s: its labels are not those of %s", s.path, snaps[0].path)
-		}
-		if k > 0 { // where the last frame's triplets went
-			now, err := last.At(x)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.path, err)
-			}
-			f := &r.Frames[k-1]
-			f.Moves = field.Moved(last, now)
-			f.Agree, _ = field.Agreement(last, now, l, config)
-		}
-		scatter, err := field.Nearest(ctx, x, labels, anchors)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.path, err)
-		}
-		if len(scatter.Anchor) == 0 {
-			return nil, fmt.Errorf("%s: no anchor has both a positive and a negative", s.path)
-		}
-		for i := range scatter.Anchor {
-			rows = append(rows, []any{s.name, scatter.Anchor[i], scatter.Positive[i], scatter.Negative[i],
-				scatter.AP[i], scatter.AN[i], scatter.Gamma[i]})
-		}
-		scatters = append(scatters, scatter)
-		r.Anchors = len(scatter.Anchor)
-		r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP),
-			AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
-		last = scatter
 		progress("checkpoints", k+1, len(snaps))
 		if err := stopped(ctx, s.name); err != nil {
 			return nil, err
 		}
 	}
 	if err := out.table("triplets", []string{"checkpoint", "anchor", "positive", "negative", "s_ap", "s_an", "gamma"},
-		rows); err != nil {
+		f.rows); err != nil {
 		return nil, err
 	}
-	frames, err := film(ctx, l, config, r.Frames, scatters)
+	frames, err := film(ctx, l, f.config, r.Frames, f.scatters)
 	if err != nil {
 		return nil, err
 	}
@@ -230,6 +192,61 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 	}
 	r.Output = Output{dir, out.files, o.Seed, time.Since(start).Seconds()}
 	return r, nil
+}
+
+// following is the checkpoints read so far.
+type following struct {
+	o      LiveOptions
+	loss   field.Loss
+	config field.Config
+	result *LiveResult
+	first  string // path of the first checkpoint
+
+	anchors  []int
+	labels   []int64
+	rows     [][]any
+	scatters []field.Scatter
+}
+
+// add reads the next checkpoint.
+func (f *following) add(ctx context.Context, s snapshot) error {
+	x, y, err := s.load(f.o.Column)
+	if err != nil {
+		return err
+	}
+	if f.anchors == nil {
+		f.labels = y
+		f.anchors = rand.New(rand.NewPCG(f.o.Seed, 5)).Perm(x.Rows)[:min(f.o.Anchors, x.Rows)]
+		slices.Sort(f.anchors)
+	} else if !slices.Equal(y, f.labels) {
+		return fmt.Errorf("%s: its labels are not those of %s", s.path, f.first)
+	}
+	r := f.result
+	if k := len(r.Frames); k > 0 { // where the last frame's triplets went
+		last := f.scatters[k-1]
+		now, err := last.At(x)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.path, err)
+		}
+		r.Frames[k-1].Moves = field.Moved(last, now)
+		r.Frames[k-1].Agree, _ = field.Agreement(last, now, f.loss, f.config)
+	}
+	scatter, err := field.Nearest(ctx, x, f.labels, f.anchors)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	if len(scatter.Anchor) == 0 {
+		return fmt.Errorf("%s: no anchor has both a positive and a negative", s.path)
+	}
+	for i := range scatter.Anchor {
+		f.rows = append(f.rows, []any{s.name, scatter.Anchor[i], scatter.Positive[i], scatter.Negative[i],
+			scatter.AP[i], scatter.AN[i], scatter.Gamma[i]})
+	}
+	f.scatters = append(f.scatters, scatter)
+	r.Anchors = len(scatter.Anchor)
+	r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP),
+		AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
+	return nil
 }
 
 // film draws every checkpoint on the same part of the square: from where nearly
