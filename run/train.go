@@ -144,7 +144,7 @@ func (t *trainer) start() (*train.Trainer, error) {
 	}
 	t.began = time.Now()
 	if t.opts.Begin != nil {
-		t.opts.Begin(Setup{t.opts.Dir, t.cfg, t.imported, t.memory, t.notes})
+		t.opts.Begin(t.setup())
 	}
 	return loop, nil
 }

@@ -29,10 +29,10 @@ type completion = cobra.CompletionFunc
 // flag that is not listed takes a file, or a number.
 func flagCompletions() map[string]completion {
 	return map[string]completion{
-		"train set": configuration, "reproduce set": configuration, "loss set": lossOptions,
+		"train set": configuration, "init set": configuration, "reproduce set": configuration, "loss set": lossOptions,
 		"diagnose set": words("test", "seen", "train"),
-		"config":       cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
-		"data":         dataSets, "data-dir": folders, "weights-dir": folders,
+		"config":       yamlFiles, "init out": yamlFiles,
+		"data": dataSets, "data-dir": folders, "weights-dir": folders,
 		"run": runFolders, "resume": runFolders,
 		"train out": folders, "diagnose out": folders, "eval out": folders, "map out": folders,
 		"neighbours out": folders, "report out": folders, "reproduce out": folders,
@@ -55,7 +55,7 @@ func flagCompletions() map[string]completion {
 // argumentCompletions says the same of commands' arguments.
 func argumentCompletions() map[string]completion {
 	return map[string]completion{
-		"kindred data get": one(knownSets), "kindred data info": one(dataSets),
+		"kindred init": one(dataSets), "kindred data get": one(knownSets), "kindred data info": one(dataSets),
 		"kindred weights get": one(knownWeights), "kindred reproduce": one(experiments),
 		"kindred report": runFolders, "kindred diagnose": runFolders, "kindred man": one(folders),
 	}
@@ -111,6 +111,10 @@ func one(f completion) completion {
 		}
 		return f(cmd, args, typed)
 	}
+}
+
+func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
 func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -161,6 +161,7 @@ var commands = []func(*app) *cobra.Command{
 	newEval,
 	newDiagnose,
 	newLoss,
+	newInit,
 	newTrain,
 	newEmbed,
 	newMap,

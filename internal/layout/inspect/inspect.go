@@ -108,12 +108,32 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 	if opt.SkipImages {
 		return r, nil
 	}
-	prints, err := look(ctx, d, opt)
+	all := make([]int, d.Len())
+	for i := range all {
+		all[i] = i
+	}
+	prints, err := look(ctx, d, all, opt.Progress)
 	if err != nil {
 		return nil, err
 	}
-	r.Images = summarise(d, prints)
+	r.Images = summarise(d, all, prints)
+	r.Images.Duplicates = append(r.Images.Duplicates, duplicates(d, prints)...)
 	return r, nil
+}
+
+// Glance sums up at most the given number of d's images, evenly spread. It looks
+// for no duplicates.
+func Glance(ctx context.Context, d *data.Dataset, most int) (*Images, error) {
+	n := min(most, d.Len())
+	some := make([]int, n)
+	for k := range some {
+		some[k] = k * d.Len() / n
+	}
+	prints, err := look(ctx, d, some, nil)
+	if err != nil {
+		return nil, err
+	}
+	return summarise(d, some, prints), nil
 }
 
 func labels(d *data.Dataset, c *data.Column) Labels {
@@ -149,8 +169,9 @@ type fingerprint struct {
 	err   error
 }
 
-func look(ctx context.Context, d *data.Dataset, opt Options) ([]fingerprint, error) {
-	prints := make([]fingerprint, d.Len())
+// look takes the fingerprints of the samples at the given positions.
+func look(ctx context.Context, d *data.Dataset, at []int, progress func(done, total int)) ([]fingerprint, error) {
+	prints := make([]fingerprint, len(at))
 	tools := sync.Pool{New: func() any { return new(eye) }}
 	const chunk = 512
 	for lo := 0; lo < len(prints); lo += chunk {
@@ -159,14 +180,14 @@ func look(ctx context.Context, d *data.Dataset, opt Options) ([]fingerprint, err
 			e := tools.Get().(*eye)
 			defer tools.Put(e)
 			for k := lo + a; k < lo+b && ctx.Err() == nil; k++ {
-				e.look(ctx, d, k, &prints[k])
+				e.look(ctx, d, at[k], &prints[k])
 			}
 		})
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if opt.Progress != nil {
-			opt.Progress(lo+n, len(prints))
+		if progress != nil {
+			progress(lo+n, len(prints))
 		}
 	}
 	return prints, nil
@@ -207,14 +228,15 @@ func (e *eye) look(ctx context.Context, d *data.Dataset, i int, p *fingerprint) 
 	p.flat = steps < thumb*(thumb-1)/3
 }
 
-func summarise(d *data.Dataset, prints []fingerprint) *Images {
+// summarise sums up the fingerprints of the samples at the given positions.
+func summarise(d *data.Dataset, at []int, prints []fingerprint) *Images {
 	out := &Images{Unreadable: []Unreadable{}, Duplicates: []Group{}}
 	var ws, hs []int
 	for i := range prints {
 		p := &prints[i]
 		switch {
 		case p.err != nil:
-			out.Unreadable = append(out.Unreadable, Unreadable{d.Names[i], p.err.Error()})
+			out.Unreadable = append(out.Unreadable, Unreadable{d.Names[at[i]], p.err.Error()})
 			continue
 		case p.c == 1:
 			out.Grey++
@@ -224,7 +246,6 @@ func summarise(d *data.Dataset, prints []fingerprint) *Images {
 		ws, hs = append(ws, p.w), append(hs, p.h)
 	}
 	out.Width, out.Height = spread(ws), spread(hs)
-	out.Duplicates = append(out.Duplicates, duplicates(d, prints)...)
 	return out
 }
 

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/layout/inspect"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// initFlags are the options of kindred init as typed.
+type initFlags struct {
+	train trainFlags // those that both have
+	out   string
+	force bool
+}
+
+func newInit(a *app) *cobra.Command {
+	var f initFlags
+	cmd := &cobra.Command{
+		Use:   "init DATA",
+		Short: "Write a configuration for a folder of images, with every key explained",
+		Long: `init looks at a data set, a folder, an archive, a manifest or one known by name,
+settles what kindred train would settle, and writes run.yaml: the keys that matter
+first in every section, set to what suits the data, and all others as comments with
+their defaults and their meaning. Edit it and train.`,
+		Example: `  kindred init photos/
+  kindred init photos/ --out photos.yaml --set network.name=resnet18`,
+		Args: exactArgs("data"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.train.data = args[0]
+			return runInit(cmd, a, &f)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.out, "out", "run.yaml", "file to write; - for standard output")
+	fs.BoolVar(&f.force, "force", false, "replace the file if it is there")
+	fs.StringArrayVar(&f.train.set, "set", nil, "set a key, as in kindred train: section.key=value; may be repeated")
+	fs.StringVar(&f.train.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	addOutside(cmd, &f.train.outside)
+	return cmd
+}
+
+// glances is the number of images that init looks at.
+const glances = 64
+
+func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
+	if _, err := os.Stat(f.out); err == nil && !f.force && !isStdout(f.out) {
+		return fmt.Errorf("%s is there already; --force replaces it, --out names another file", f.out)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if isStdout(f.out) && a.json {
+		return usagef("only one of --out and --json can go to standard output")
+	}
+	cfg, err := f.train.load(cmd, a)
+	if err != nil {
+		return err
+	}
+	d, err := run.OpenData(cmd.Context(), cfg.Data, dataHome(f.train.dataDir), formats()...)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	seen, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: true})
+	if err != nil {
+		return err
+	}
+	if d.Features == nil {
+		if seen.Images, err = inspect.Glance(cmd.Context(), d, glances); err != nil {
+			return err
+		}
+		suit(&cfg.Data, seen.Images)
+	}
+	plan, err := run.Plan(cmd.Context(), cfg, run.Options{Dataset: d})
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for _, line := range introduction(f, seen, plan) {
+		fmt.Fprintln(&b, strings.TrimRight("# "+line, " "))
+	}
+	b.WriteByte('\n')
+	b.Write(run.Annotate(cfg, plan.Config))
+	if err := a.writeFile(f.out, func(w io.Writer) error {
+		_, err := w.Write(b.Bytes())
+		return err
+	}); err != nil {
+		return err
+	}
+	if isStdout(f.out) {
+		return nil // the file says it all
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"out": f.out, "data": seen, "train": f.next()})
+	}
+	for _, line := range describe(seen) {
+		fmt.Fprintln(a.out, line)
+	}
+	_, err = fmt.Fprintf(a.out, "%s is written; edit it, then\n%s\n", f.out, f.next())
+	return err
+}
+
+// smallImages is the side up to which square images keep their size, as those of
+// sets in which all are known to have the same do.
+const smallImages = 64
+
+// suit sets what the images at hand ask for and reading them all would show.
+func suit(cfg *run.DataConfig, im *inspect.Images) {
+	if cfg.Channels == 0 && im.Grey > 0 && im.Color == 0 {
+		cfg.Channels = 1
+	}
+	w, h := im.Width, im.Height // smallest, median, largest
+	if alike := w[0] == w[2] && h[0] == h[2] && w[0] == h[0]; alike && cfg.Size == 0 && w[0] <= smallImages {
+		cfg.Size = w[0]
+	}
+	if len(im.Unreadable) > 0 {
+		cfg.SkipCorrupt = true
+	}
+}
+
+// next is the command that trains with the configuration.
+func (f *initFlags) next() string {
+	file := f.out
+	if isStdout(file) {
+		file = "run.yaml"
+	}
+	words := []string{"kindred", "train", "-c", file}
+	if f.train.dataDir != "" {
+		words = append(words, "--data-dir", f.train.dataDir)
+	}
+	return commandLine(words...)
+}
+
+// introduction is the comment at the head of the file, without its marks.
+func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string {
+	lines := []string{"Settings of a training run, written by kindred init. Edit them, then", "",
+		"  " + f.next(), "", "Of the data it found:", ""}
+	for _, l := range describe(seen) {
+		lines = append(lines, "  "+l)
+	}
+	for _, n := range plan.Notes {
+		lines = append(lines, "  "+escape.Text(n))
+	}
+	return append(lines, "", fmt.Sprintf("The run takes about %s of memory.", budget.Format(plan.Memory.Total())), "",
+		"The keys that matter most come first in every section. Those with a # before them are at",
+		"their defaults: take the # away to set them. Paths are seen from where kindred train runs.")
+}
+
+// describe tells what a data set is in a few lines.
+func describe(r *inspect.Report) []string {
+	lines := []string{fmt.Sprintf("%s: %d samples, layout %s", escape.Name(r.Name), r.Samples, r.Layout)}
+	for _, l := range r.Labels {
+		lines = append(lines, describeLabels(l))
+	}
+	switch im := r.Images; {
+	case im == nil:
+		lines = append(lines, fmt.Sprintf("ready features of %d values", r.Features))
+	case im.Grey+im.Color > 0:
+		lines = append(lines, fmt.Sprintf("of %d images looked at: %d x %d to %d x %d pixels, %d in colour, %d grey",
+			im.Grey+im.Color+len(im.Unreadable), im.Width[0], im.Height[0], im.Width[2], im.Height[2], im.Color,
+			im.Grey))
+	}
+	if im := r.Images; im != nil && len(im.Unreadable) > 0 {
+		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: data.skip_corrupt leaves such "+
+			"images out", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
+	}
+	for _, l := range r.LeftOut {
+		lines = append(lines, escape.Text(l.String()))
+	}
+	return lines
+}
+
+func describeLabels(l inspect.Labels) string {
+	var counts []int
+	for _, c := range l.Classes {
+		counts = append(counts, c.Count)
+	}
+	slices.Sort(counts)
+	role := ""
+	if l.Train {
+		role = ", trained with"
+	}
+	if l.Role == "fine" {
+		role += ", scored"
+	}
+	if len(counts) == 0 {
+		return fmt.Sprintf("label %s: no classes%s", l.Column, role)
+	}
+	return fmt.Sprintf("label %s: %d classes of %d to %d samples%s", l.Column, len(counts), counts[0],
+		counts[len(counts)-1], role)
+}

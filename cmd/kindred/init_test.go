@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/run"
+)
+
+// A configuration that init wrote trains as it is.
+func TestInit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	shapes(t, "photos", 2, 2, 5)
+	broken := filepath.Join("photos", "coarse0", "fine0", "broken.png")
+	put(t, broken, []byte("not a picture"))
+	out, _ := program(t, "init photos")
+	for _, want := range []string{"photos: 21 samples, layout folders",
+		"2 classes of 10 to 11 samples, trained with",
+		"4 classes of 5 to 6 samples, scored",
+		"of 21 images looked at: 20 x 20 to 20 x 20 pixels, 20 in colour, 0 grey",
+		"1 of them cannot be read, such as coarse0/fine0/broken.png", "run.yaml is written; edit it, then\n",
+		"kindred train -c run.yaml\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	text, err := os.ReadFile("run.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"#   photos: 21 samples", "#   kindred train -c run.yaml\n", "  path: photos\n",
+		"  size: 20\n", "  skip_corrupt: true\n", "  #momentum: 0.9\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	cfg, err := run.Parse("run.yaml", text)
+	if err != nil || cfg.Data.Path != "photos" || !cfg.Data.SkipCorrupt {
+		t.Fatalf("%+v %v", cfg.Data, err)
+	}
+	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
+
+	// What is there is not replaced unasked.
+	code, _, errOut := runArgs(t, "init", "photos")
+	if code != exitFailure || !strings.Contains(errOut, "run.yaml is there already; --force replaces it") {
+		t.Errorf("status %d, %s", code, errOut)
+	}
+	var got struct {
+		Out, Train string
+		Data       struct{ Samples int }
+	}
+	out, _ = program(t, "init photos --force --json --set data.size=16 --set network.name=resnet18")
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Out != "run.yaml" || got.Data.Samples != 21 ||
+		got.Train != "kindred train -c run.yaml" {
+		t.Errorf("%+v %v", got, err)
+	}
+	if text, err = os.ReadFile("run.yaml"); err != nil || !strings.Contains(string(text), "  name: resnet18\n") ||
+		!strings.Contains(string(text), "  size: 16\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if out, _ = program(t, "init photos --out -"); !strings.HasPrefix(out, "# Settings of a training run") {
+		t.Errorf("on standard output:\n%s", out)
+	}
+}
+
+func TestInitFailures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	featureSet(t)
+	if err := os.Mkdir("empty", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		line string
+		code int
+		says string
+	}{
+		{"init", exitUsage, "missing argument DATA"},
+		{"init nowhere", exitFailure, "nowhere"},
+		{"init empty", exitFailure, "empty"},
+		{"init features.npy --set data.sise=3", exitUsage, `did you mean "data.size"?`},
+		{"init features.npy --out no/such/run.yaml", exitFailure, "no/such"},
+		{"init features.npy --json --out -", exitUsage, "only one of --out and --json"},
+	} {
+		code, _, errOut := runArgs(t, strings.Fields(c.line)...)
+		if code != c.code || !strings.Contains(errOut, c.says) {
+			t.Errorf("%s: status %d, %s", c.line, code, errOut)
+		}
+		if _, err := os.Stat("run.yaml"); err == nil {
+			t.Fatalf("%s wrote run.yaml", c.line)
+		}
+	}
+	out, _ := program(t, "init features.npy")
+	if !strings.Contains(out, "ready features of 6 values") {
+		t.Errorf("of features:\n%s", out)
+	}
+	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
+}

@@ -1,0 +1,162 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// important lists the keys that most runs are about, in the order of importance
+// within their sections.
+func important() []string {
+	return []string{
+		"data.name", "data.path", "data.size", "data.split", "data.label", "data.augment",
+		"network.name", "network.pretrained", "network.dim",
+		"train.epochs", "train.lr", "train.seed",
+		"loss.name", "loss.margin", "mine.positives", "mine.negatives",
+		"sample.classes", "sample.per_class",
+		"eval.recall", "eval.metrics",
+	}
+}
+
+// Annotate writes the configuration given as YAML that explains itself, for people
+// to edit. resolved is what it came to for their data (Setup.Config). Every section
+// begins with the keys that matter most and those that given changes, set to their
+// resolved values; all others follow as comments, with their defaults and, where
+// that differs, with what they came to. Every key has its help above it.
+//
+// Parse reads it, and reads it the same whichever of the comments are turned into
+// keys.
+func Annotate(given, resolved Config) []byte {
+	var b bytes.Buffer
+	for k, s := range []string{"data", "network", "train", "loss", "mine", "sample", "eval"} {
+		if k > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s:\n", s)
+		i := slices.Index(sections(), s)
+		if m, free := reflect.ValueOf(resolved).Field(i).Interface().(Section); free {
+			annotateFree(&b, s, m)
+			continue
+		}
+		annotateFixed(&b, s, reflect.ValueOf(given).Field(i), reflect.ValueOf(resolved).Field(i),
+			reflect.ValueOf(Default()).Field(i))
+	}
+	return b.Bytes()
+}
+
+// annotateFixed writes a section whose keys are a struct's.
+func annotateFixed(b *bytes.Buffer, section string, given, resolved, def reflect.Value) {
+	type line struct {
+		help, name, value, came string
+		rank                    int // among important
+		set                     bool
+	}
+	var lines []line
+	for j, name := range fieldNames(def.Type()) {
+		l := line{help: def.Type().Field(j).Tag.Get("help"), name: name,
+			rank: slices.Index(important(), section+"."+name)}
+		changed := !reflect.DeepEqual(given.Field(j).Interface(), def.Field(j).Interface())
+		own := !reflect.DeepEqual(resolved.Field(j).Interface(), def.Field(j).Interface())
+		l.set = changed || l.rank >= 0 && (own || !def.Field(j).IsZero())
+		if l.set {
+			l.value = flow(resolved.Field(j).Interface())
+		} else {
+			l.value = flow(def.Field(j).Interface())
+			if own {
+				l.came = flow(resolved.Field(j).Interface())
+			}
+		}
+		lines = append(lines, l)
+	}
+	slices.SortStableFunc(lines, func(a, b line) int {
+		switch {
+		case a.set != b.set && a.set:
+			return -1
+		case a.set != b.set:
+			return 1
+		case a.rank >= 0 && b.rank >= 0:
+			return a.rank - b.rank
+		case a.rank >= 0:
+			return -1
+		case b.rank >= 0:
+			return 1
+		}
+		return 0
+	})
+	for _, l := range lines {
+		comment(b, l.help)
+		if l.came != "" {
+			comment(b, "for these data it comes to "+l.came)
+		}
+		mark := ""
+		if !l.set {
+			mark = "#"
+		}
+		fmt.Fprintf(b, "  %s%s: %s\n", mark, l.name, l.value)
+	}
+}
+
+// annotateFree writes the section of the loss or of mining, whose keys depend on
+// the loss.
+func annotateFree(b *bytes.Buffer, section string, m Section) {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y string) int {
+		a, b := slices.Index(important(), section+"."+x), slices.Index(important(), section+"."+y)
+		if a < 0 || b < 0 || a == b {
+			return strings.Compare(x, y)
+		}
+		return a - b
+	})
+	help := map[string]string{
+		"loss.name":      "the loss: " + strings.Join(objective.LossNames(), ", "),
+		"mine.positives": "which positives of an anchor count: see docs/policies",
+		"mine.negatives": "and which negatives",
+	}
+	for _, k := range keys {
+		comment(b, help[section+"."+k])
+		fmt.Fprintf(b, "  %s: %s\n", k, flow(m[k]))
+	}
+	if section != "loss" {
+		return
+	}
+	for _, l := range objective.Losses() {
+		if name, _ := m["name"].(string); name == l.Name || name == l.Alias {
+			comment(b, fmt.Sprintf("its further keys: %s; see docs/losses/%s.md", strings.Join(l.Keys, ", "), l.Name))
+		}
+	}
+}
+
+// comment writes text above a key, in lines that fit.
+func comment(b *bytes.Buffer, text string) {
+	const width = 96
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(w) > width {
+			fmt.Fprintf(b, "  # %s\n", line)
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + w)
+	}
+	if line != "" {
+		fmt.Fprintf(b, "  # %s\n", line)
+	}
+}
+
+// flow writes a value on one line of YAML.
+func flow(v any) string {
+	out, err := yaml.MarshalWithOptions(v, yaml.Flow(true), yaml.CustomMarshaler(scalarText))
+	if err != nil {
+		panic(fmt.Sprintf("run: writing a configuration: %v", err))
+	}
+	return strings.TrimSpace(string(out))
+}

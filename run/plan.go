@@ -1,0 +1,21 @@
+package run
+
+import "context"
+
+// Plan says what Train would do with the same configuration and options: it opens
+// the data set, divides it, settles what is left to the data and makes the network,
+// and so finds all that is wrong; but it trains nothing and writes nothing.
+func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
+	t, err := newTrainer(ctx, cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	s := t.setup()
+	return &s, nil
+}
+
+// setup is what the run is about to do.
+func (t *trainer) setup() Setup {
+	return Setup{t.opts.Dir, t.cfg, t.imported, t.memory, t.notes}
+}
