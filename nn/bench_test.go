@@ -110,7 +110,7 @@ func measure(b *testing.B, net *nn.Net, n int, run func()) {
 // allocate nothing once their buffers exist, on one core and on all.
 func TestNoAllocation(t *testing.T) {
 	for _, name := range []string{"mnist", "conv4", "resnet18", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0",
-		"convnext_tiny", "dinov2_vits14", "clip_vit_b16"} {
+		"convnext_tiny", "vit_s14", "clip_vit_b16"} {
 		net, x, g := setupNarrow(t, name, 32, 6)
 		opt, err := optim.New(optim.Config{ClipNorm: 1}, net.Params())
 		if err != nil {

@@ -21,7 +21,7 @@ func TestMemoryCountsParametersAndActivations(t *testing.T) {
 		{"resnet18", Shape{112, 112, 3}}, {"resnet50", Shape{64, 64, 3}}, {"mobilenet_v2", Shape{48, 48, 3}},
 		{"mlp", Shape{1, 1, 100}}, {"mobilenet_v1", Shape{96, 96, 3}}, {"mobilenet_v3_large", Shape{96, 96, 3}},
 		{"efficientnet_b0", Shape{96, 96, 3}}, {"convnext_tiny", Shape{64, 64, 3}},
-		{"vit_small_patch16", Shape{96, 96, 3}}, {"dinov2_vits14", Shape{112, 112, 3}},
+		{"vit_s16", Shape{96, 96, 3}}, {"vit_s14", Shape{112, 112, 3}},
 	} {
 		s, err := Network(c.name, NetworkOptions{Input: c.input, HeadNorm: c.name == "mlp"})
 		if err != nil {

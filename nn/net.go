@@ -32,6 +32,8 @@ type Net struct {
 	opt    Options
 	params []*Param
 	byName map[string]*Param
+	// bodyParams is how many of params, the first, belong to the body.
+	bodyParams int
 
 	train, eval plan
 	arena       []float32
@@ -83,11 +85,16 @@ func New(spec *Spec, opt Options) (*Net, error) {
 		return nil, err
 	}
 	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}
+	head := headAt(spec.Layers)
 	for i := range g.nodes {
 		for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {
+			p.Value = make([]float32, p.len())
 			p.draw(opt.Seed)
 			e.params = append(e.params, p)
 			e.byName[p.Name] = p
+			if g.nodes[i].top < head {
+				e.bodyParams++
+			}
 		}
 	}
 	if err := e.freeze(opt.Freeze); err != nil {

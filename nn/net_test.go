@@ -35,7 +35,7 @@ func train(t *testing.T, name string, side, n, steps int) []float32 {
 
 func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	for _, name := range []string{"conv4", "resnet18", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0",
-		"convnext_tiny", "dinov2_vits14", "clip_vit_b32"} {
+		"convnext_tiny", "vit_s14", "clip_vit_b32"} {
 		var want []float32
 		for _, procs := range []int{1, 2, 5} {
 			old := runtime.GOMAXPROCS(procs)

@@ -78,8 +78,7 @@ func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 func Networks() []string {
 	return []string{"mnist", "conv4", "mlp", "linear", "resnet18", "resnet34", "resnet50",
 		"mobilenet_v1", "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny",
-		"vit_tiny_patch16", "vit_small_patch16", "vit_base_patch16", "vit_tiny_patch14", "vit_small_patch14",
-		"vit_base_patch14", "dinov2_vits14", "dinov2_vitb14", "clip_vit_b32", "clip_vit_b16"}
+		"vit_t16", "vit_s16", "vit_b16", "vit_t14", "vit_s14", "vit_b14", "clip_vit_b32", "clip_vit_b16"}
 }
 
 // Network returns the description of a named network:
@@ -101,11 +100,12 @@ func Networks() []string {
 //     "classifier.1" giving the embedding.
 //   - convnext_tiny: Liu et al. 2022, as torchvision builds it, with
 //     "classifier.2" giving the embedding.
-//   - vit_tiny, vit_small, vit_base at patch16 and patch14: Dosovitskiy et al.
-//     2021, with timm's names, "head" giving the embedding of the class token;
-//     also DINO's. dinov2_vits14 and dinov2_vitb14: the same with layer scale, for
-//     DINOv2's weights. clip_vit_b32 and clip_vit_b16: CLIP's image tower, with
-//     its projection, if Dim is that, as "head".
+//   - vit_t16, vit_s16, vit_b16: transformers of 192, 384 and 768 channels on
+//     patches of 16 x 16 (Dosovitskiy et al. 2021), with timm's names, "head"
+//     giving the embedding of the class token; also DINO's. vit_t14, vit_s14,
+//     vit_b14: patches of 14 x 14 and layer scale, as DINOv2 has them.
+//   - clip_vit_b32, clip_vit_b16: CLIP's image tower, with timm's names; "head" is
+//     its projection if Dim is that, 512.
 //
 // The spec returned has passed Check.
 func Network(name string, o NetworkOptions) (*Spec, error) {

@@ -27,6 +27,7 @@ type Param struct {
 	bias          bool
 	constant      float32 // start of parameters that are not drawn
 	drawn         bool
+	grid          grid // of a position embedding: what its positions are
 }
 
 // ToTorch writes the value in PyTorch's order; len(dst) must be len(Value).
@@ -104,7 +105,8 @@ func (p *Param) draw(seed uint64) {
 	p.FromTorch(torch)
 }
 
-// newParams makes the parameters of a node, or nothing for layers without any.
+// newParams describes the parameters of a node, without their values, or nothing
+// for layers without any.
 func newParams(n *node, in value) []*Param {
 	l, s := n.layer, in.shape
 	switch l.Kind {
@@ -150,7 +152,13 @@ func newParams(n *node, in value) []*Param {
 			count = s.H * s.W
 		}
 		p := tensor(n.path, [4]int{1, count, s.C, 1}, 3)
-		p.dims = [4]int{1, len(p.Value), 1, 1} // as PyTorch has it
+		p.dims = [4]int{1, p.len(), 1, 1} // as PyTorch has it
+		if l.Kind == Positions {
+			p.grid = in.grid
+			if p.grid == (grid{}) {
+				p.grid = grid{h: s.H, w: s.W}
+			}
+		}
 		p.drawn, p.init = true, InitTruncated
 		return []*Param{p}
 	}
@@ -192,7 +200,7 @@ func perFeature(name string, in value) *Param {
 		dims[2], dims[3] = in.shape.H, in.shape.W
 	}
 	p := tensor(name, dims, 4)
-	p.Shape = []int{len(p.Value)}
+	p.Shape = []int{p.len()}
 	return p
 }
 
@@ -207,6 +215,8 @@ func weightAndBias(w *Param, n *node, fanIn, fanOut int) []*Param {
 }
 
 func tensor(name string, dims [4]int, rank int) *Param {
-	n := dims[0] * dims[1] * dims[2] * dims[3]
-	return &Param{Name: name, Shape: append([]int(nil), dims[:rank]...), dims: dims, Value: make([]float32, n)}
+	return &Param{Name: name, Shape: append([]int(nil), dims[:rank]...), dims: dims}
 }
+
+// len is the number of values, which there is room for once the network is made.
+func (p *Param) len() int { return p.dims[0] * p.dims[1] * p.dims[2] * p.dims[3] }

@@ -26,6 +26,7 @@ type node struct {
 	path    string // for messages
 	prefix  string // of parameter names, with the dot
 	in, out int
+	top     int // the network's layer that it belongs to
 	short   int // Residual and Multiply: the value added to in, or multiplied with it
 }
 
@@ -54,6 +55,7 @@ type graph struct {
 	out    int               // the value that the network returns
 	names  map[string]string // parameter -> path, to find duplicates
 	count  int
+	top    int // the network's layer that is being added
 }
 
 // Check reports the first layer that is not valid.
@@ -112,9 +114,13 @@ func (s *Spec) flatten() (*graph, error) {
 		return nil, fmt.Errorf("network %s: no layers", s.Name)
 	}
 	g := &graph{values: []value{{shape: in}}, names: map[string]string{}}
-	out, err := g.sequence(s.Layers, "", 0)
-	if err != nil {
-		return nil, fmt.Errorf("network %s: %w", s.Name, err)
+	out := 0
+	for i := range s.Layers {
+		var err error
+		g.top = i
+		if out, err = g.add(&s.Layers[i], "", out); err != nil {
+			return nil, fmt.Errorf("network %s: %w", s.Name, err)
+		}
 	}
 	if out == 0 {
 		return nil, fmt.Errorf("network %s: no layer computes anything", s.Name)
@@ -220,7 +226,7 @@ func (g *graph) without(skip func(n *node) bool) *graph {
 }
 
 func (g *graph) emit(n node, v value) int {
-	n.out = len(g.values)
+	n.out, n.top = len(g.values), g.top
 	g.values = append(g.values, v)
 	g.nodes = append(g.nodes, n)
 	return n.out

@@ -35,9 +35,9 @@ func TestShapes(t *testing.T) {
 		{"convnext_tiny", 224, 28589128, 4455531264},
 		// Parameters as timm counts them. Products of a transformer: 12 D^2 a token
 		// and block, 2 T^2 D of attention, the patches and the head.
-		{"vit_tiny_patch16", 224, 5717416, vitProducts(192)},
-		{"vit_small_patch16", 224, 22050664, vitProducts(384)},
-		{"vit_base_patch16", 224, 86567656, vitProducts(768)},
+		{"vit_t16", 224, 5717416, vitProducts(192)},
+		{"vit_s16", 224, 22050664, vitProducts(384)},
+		{"vit_b16", 224, 86567656, vitProducts(768)},
 	}
 	for _, c := range cases {
 		s, err := nn.Network(c.name, nn.NetworkOptions{Input: nn.Shape{H: c.side, W: c.side, C: 3}, Dim: 1000})

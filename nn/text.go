@@ -33,6 +33,14 @@ func (p Pool) MarshalText() ([]byte, error) { return writeName("pool", p, pools(
 // UnmarshalText sets the pool by name; "" is the network's own.
 func (p *Pool) UnmarshalText(text []byte) error { return readName("pool", p, text, pools()) }
 
+// MarshalText returns the name of the way.
+func (r Resample) MarshalText() ([]byte, error) { return writeName("resampling", r, resamples()) }
+
+// UnmarshalText sets the way by name; "" is timm's.
+func (r *Resample) UnmarshalText(text []byte) error {
+	return readName("resampling", r, text, resamples())
+}
+
 func writeName[T ~string](what string, v T, known []T) ([]byte, error) {
 	return []byte(v), checkName(what, v, known)
 }

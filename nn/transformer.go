@@ -3,7 +3,6 @@ package nn
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // maxDepth bounds the blocks of a transformer.
@@ -19,26 +18,24 @@ type transformer struct {
 // transformerOf returns the transformer of a name with what o says otherwise.
 func transformerOf(name string, o NetworkOptions) (transformer, bool) {
 	var t transformer
-	size, rest, _ := strings.Cut(strings.TrimPrefix(name, "vit_"), "_patch")
-	switch {
-	case name == "dinov2_vits14":
+	switch name {
+	case "vit_t16":
+		t = transformer{width: 192, patch: 16}
+	case "vit_s16":
+		t = transformer{width: 384, patch: 16}
+	case "vit_b16":
+		t = transformer{width: 768, patch: 16}
+	case "vit_t14":
+		t = transformer{width: 192, patch: 14, scale: 1e-5}
+	case "vit_s14":
 		t = transformer{width: 384, patch: 14, scale: 1e-5}
-	case name == "dinov2_vitb14":
+	case "vit_b14":
 		t = transformer{width: 768, patch: 14, scale: 1e-5}
-	case name == "clip_vit_b32", name == "clip_vit_b16":
+	case "clip_vit_b32":
 		t = transformer{width: 768, patch: 32, clip: true}
-		if name == "clip_vit_b16" {
-			t.patch = 16
-		}
-	case !strings.HasPrefix(name, "vit_") || rest != "16" && rest != "14":
-		return t, false
+	case "clip_vit_b16":
+		t = transformer{width: 768, patch: 16, clip: true}
 	default:
-		t.width = map[string]int{"tiny": 192, "small": 384, "base": 768}[size]
-		if t.patch = 16; rest == "14" {
-			t.patch = 14
-		}
-	}
-	if t.width == 0 {
 		return t, false
 	}
 	t.width, t.depth, t.patch = or(o.Width, t.width), or(o.Depth, 12), or(o.Patch, t.patch)

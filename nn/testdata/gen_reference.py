@@ -231,14 +231,26 @@ def references():
         stages = [config(12, 24, 3), config(24, 48, 3), config(48, 96, 9), config(96, None, 3)]
         make(path, models.ConvNeXt(stages, 0, num_classes=6), 3, 64, {"features.1.2": "features.1.2.block.5"}, 64)
 
-    def dinov2_vits14(path):
+    def vit_s14(path):
         make(path, Transformer(24, 3, 4, 14, 56, 2, False, 5), 3, 56, {"blocks.1.attn.qkv": "blocks.1.attn.qkv"}, 128)
 
     def clip_vit_b32(path):
         make(path, Transformer(24, 2, 2, 32, 96, 0, True, 7), 3, 96, {"norm_pre": "norm_pre"}, 128)
 
-    return (resnet18, resnet50, mobilenet_v2, mobilenet_v1, mobilenet_v3_small, mobilenet_v3_large, efficientnet_b0,
-            convnext_tiny, dinov2_vits14, clip_vit_b32)
+    def positions(path):
+        """Tables of position embeddings made to fit another grid, as timm and DINO do it."""
+        got = {}
+        for side, h, w in ((4, 7, 5), (7, 4, 4), (5, 5, 9), (14, 8, 8), (3, 3, 2), (2, 9, 1), (16, 9, 18)):
+            table = torch.tensor(values("positions", side * side * 2)).reshape(1, side, side, 2).permute(0, 3, 1, 2)
+            resize = lambda **how: torch.nn.functional.interpolate(table, mode="bicubic", **how)[0].permute(1, 2, 0)
+            factors = ((h + 0.1) / side, (w + 0.1) / side)
+            for name, t in (("", resize(size=(h, w), antialias=True)), ("dino", resize(scale_factor=factors))):
+                assert t.shape == (h, w, 2)
+                got[f"{name}:{side}:{h}x{w}"] = t.reshape(-1).numpy().astype(np.float32)
+        write(path, got)
+
+    return (positions, resnet18, resnet50, mobilenet_v2, mobilenet_v1, mobilenet_v3_small, mobilenet_v3_large, efficientnet_b0,
+            convnext_tiny, vit_s14, clip_vit_b32)
 
 
 def main(folder, *names):
