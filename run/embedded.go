@@ -48,10 +48,18 @@ func pick(labels []int64, pos []int) []int64 {
 	return out
 }
 
-// Table returns the embeddings with the samples' names, the column label (the fine
-// class) and, where it says something else, coarse (the training label).
+// Table returns the embeddings with the samples' names and, of a set that has
+// labels, the column label (the fine class) and, where it says something else,
+// coarse (the training label).
 func (e *Embedded) Table() *embedding.Table {
 	p := e.Part
+	if p.Fine == nil {
+		t := &embedding.Table{X: e.X}
+		for _, i := range e.Pos {
+			t.Files = append(t.Files, p.Data.Names[p.Index[i]])
+		}
+		return t
+	}
 	files, fine, coarse := make([]string, len(e.Pos)), make([]string, len(e.Pos)), make([]string, len(e.Pos))
 	for row, i := range e.Pos {
 		files[row] = p.Data.Names[p.Index[i]]

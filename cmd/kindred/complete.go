@@ -35,6 +35,7 @@ func flagCompletions() map[string]completion {
 		"data": dataSets, "data-dir": folders, "weights-dir": folders,
 		"run": runFolders, "resume": runFolders,
 		"train out": folders, "diagnose out": folders, "eval out": folders, "map out": folders,
+		"search out": folders, "search in": dataSets,
 		"neighbours out": folders, "report out": folders, "reproduce out": folders,
 		"noise out": folders, "isometry out": folders, "field out": folders, "live out": folders,
 		"reuse": folders, "reproduce from": folders, "get from": cobra.NoFileCompletions,
@@ -58,6 +59,7 @@ func argumentCompletions() map[string]completion {
 		"kindred init": one(dataSets), "kindred data get": one(knownSets), "kindred data info": one(dataSets),
 		"kindred weights get": one(knownWeights), "kindred reproduce": one(experiments),
 		"kindred report": runFolders, "kindred diagnose": runFolders, "kindred man": one(folders),
+		"kindred search": anyFile,
 	}
 }
 
@@ -119,6 +121,10 @@ func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 
 func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+func anyFile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // commaList completes the last entry of a list, by what is not yet in it.

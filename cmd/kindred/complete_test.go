@@ -92,6 +92,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"train", ""}, nil, noFiles},
 		{[]string{"report", ""}, []string{"runs/tried"}, noFiles},
 		{[]string{"embed", "--run", "runs/t"}, []string{"runs/tried"}, noFiles},
+		{[]string{"search", ""}, nil, files},
+		{[]string{"search", "a.jpg", "--in", "m"}, []string{"mnist"}, files},
 		{[]string{"reproduce", ""}, []string{"mnist", "list", "document"}, noFiles},
 		{[]string{"reproduce", "mnist", ""}, nil, noFiles},
 		{[]string{"reproduce", "mnist", "--arm", ""}, []string{"Trip+EPS"}, noFiles},

@@ -166,6 +166,7 @@ var commands = []func(*app) *cobra.Command{
 	newEmbed,
 	newMap,
 	newNeighbours,
+	newSearch,
 	newReport,
 	newTheory,
 	newMan,

@@ -171,6 +171,8 @@ func showing() []Package {
 	return []Package{
 		{"internal/report", "figures and self-contained HTML from plain structs",
 			"internal/escape internal/atomic gonum.org/v1/plot golang.org/x/image"},
+		{"internal/search", "the nearest photos of a gallery, without the one that is asked with",
+			"internal/regular mat eval/rank"},
 		{"internal/report/photo", "the pictures of items, read for the pages",
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",

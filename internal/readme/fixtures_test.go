@@ -56,6 +56,9 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 	for k, name := range []string{"photos", "more", "more-photos", "PATH"} {
 		makePhotos(t, filepath.Join(w.base, name), 4, 12, uint64(k))
 	}
+	create(t, filepath.Join(w.base, "photo.jpg"), func(out io.Writer) error {
+		return jpeg.Encode(out, photo(44, 36, 2, rand.New(rand.NewPCG(9, 9))), nil)
+	})
 	makeEmbeddings(t, w.base)
 	write(t, filepath.Join(w.base, "run.yaml"),
 		[]byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))

@@ -1,0 +1,432 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/photo"
+	"github.com/kindred-ml/kindred/internal/report/retrieval"
+	"github.com/kindred-ml/kindred/internal/search"
+	"github.com/kindred-ml/kindred/run"
+)
+
+type searchFlags struct {
+	run, in, embeddings, labels, column string
+	dataDir, distance, out              string
+	k, scratch                          int
+	outside                             bool
+}
+
+// searchResult is what kindred search --json prints.
+type searchResult struct {
+	Queries  []searchedQuery `json:"queries"`
+	Gallery  int             `json:"gallery"`
+	Distance rank.Distance   `json:"distance"`
+	// LeftOut are queries, GalleryLeftOut photos of the gallery, that have no
+	// embedding.
+	LeftOut        []data.LeftOut `json:"left_out,omitempty"`
+	GalleryLeftOut []data.LeftOut `json:"gallery_left_out,omitempty"`
+	Files          []string       `json:"files,omitempty"`
+}
+
+type searchedQuery struct {
+	Query string `json:"query"`
+	// Itself are the photos of the gallery that are the query, and left out.
+	Itself     []string       `json:"itself,omitempty"`
+	Neighbours []searchedItem `json:"neighbours"`
+}
+
+type searchedItem struct {
+	Path     string  `json:"path"`
+	Row      int     `json:"row"`
+	Label    string  `json:"label"` // "" if it is not known
+	Distance float64 `json:"distance"`
+}
+
+func newSearch(a *app) *cobra.Command {
+	var f searchFlags
+	cmd := &cobra.Command{
+		Use:   "search PHOTO... --run DIR --in PATH | --embeddings FILE",
+		Short: "Find the photos that look most like others",
+		Long: `search embeds the photos it is given with the network of a run, and prints the
+photos of a gallery that are nearest to each. The gallery is what --in names: a
+folder of photos, with or without folders for classes, a manifest, an archive or a
+data set by name. --embeddings is a file that kindred embed wrote with the same run:
+then the gallery is not embedded again, and --in only says where its photos are.
+
+A photo that is itself in the gallery, or a copy of which is, is left out of its own
+answer. Photos that cannot be read are named; the others are answered.
+
+--out DIR writes the photos with their neighbours as search.html and search.png.`,
+		Example: `  kindred search photo.jpg --run runs/photos --in photos/
+  kindred search more/ --run runs/photos --in photos/ --neighbours 5 --out found
+  kindred embed --run runs/photos --data photos/ --out photos.parquet
+  kindred search photo.jpg --run runs/photos --embeddings photos.parquet --in photos/ --json`,
+		Args: func(_ *cobra.Command, photos []string) error {
+			if len(photos) == 0 {
+				return usagef("missing argument PHOTO: a photo to look up, or a folder of them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, photos []string) error { return runSearch(cmd.Context(), a, &f, photos) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.run, "run", "", "folder of a finished run")
+	fs.StringVar(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name")
+	fs.StringVar(&f.embeddings, "embeddings", "",
+		"embeddings of the gallery by the same run ("+strings.Join(formats().Extensions(), ", ")+")")
+	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it, if any")
+	fs.StringVar(&f.column, "column", "",
+		"column of labels of --embeddings to show; default: the first of label, fine and coarse that exists")
+	fs.StringVar(&f.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
+	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
+	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
+	fs.StringVar(&f.out, "out", "", "folder for search.html and search.png; created if missing")
+	addOutside(cmd, &f.outside)
+	return cmd
+}
+
+// options checks the flags and returns how to rank.
+func (f *searchFlags) options() (opt rank.Options, err error) {
+	switch {
+	case f.run == "":
+		return opt, usagef("missing --run")
+	case f.in == "" && f.embeddings == "":
+		return opt, usagef("missing --in, or --embeddings: where to look")
+	case f.embeddings == "" && (f.labels != "" || f.column != ""):
+		return opt, usagef("--labels and --column go with --embeddings")
+	}
+	if err := cmp.Or(atLeast("neighbours", f.k, 1), mebibytes("scratch", f.scratch)); err != nil {
+		return opt, err
+	}
+	opt.Memory = int64(f.scratch) << 20
+	if opt.Distance, err = rank.ParseDistance(f.distance); err != nil {
+		err = usageError{err}
+	}
+	return opt, err
+}
+
+func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) error {
+	opt, err := f.options()
+	if err != nil {
+		return err
+	}
+	m, err := run.Load(f.run)
+	if err != nil {
+		return err
+	}
+	m.Config.Data.SkipCorrupt = true // they are named, and the others answered
+	queries, err := openQueries(ctx, m, paths)
+	if err != nil {
+		return err
+	}
+	defer queries.close()
+	a.sayLeftOut(queries.left)
+	gallery, err := f.openGallery(ctx, a, m)
+	if err != nil {
+		return err
+	}
+	defer gallery.close()
+	a.sayLeftOut(gallery.left)
+	found, err := search.Nearest(ctx, queries.set(), gallery.set(), f.k, opt)
+	if err != nil {
+		return err
+	}
+	if f.embeddings != "" {
+		a.sayStrangers(f, queries, gallery, found)
+	}
+	res := searchResult{Gallery: gallery.table.Rows(), Distance: opt.Distance, LeftOut: queries.left,
+		GalleryLeftOut: gallery.left}
+	for i, n := range found {
+		res.Queries = append(res.Queries, searched(queries.path(i), n, gallery, opt.Distance))
+	}
+	if f.out != "" {
+		s := searchSheet{a: a, f: f, queries: queries, gallery: gallery, distance: opt.Distance}
+		if res.Files, err = s.write(ctx, found); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(res)
+	}
+	return a.printSearch(&res, found, opt.Distance)
+}
+
+// searched is the answer to one query.
+func searched(query string, n search.Found, g *photoSet, d rank.Distance) searchedQuery {
+	out := searchedQuery{Query: query, Neighbours: []searchedItem{}}
+	for _, j := range n.Self {
+		out.Itself = append(out.Itself, g.path(j))
+	}
+	for e, j := range n.Row {
+		out.Neighbours = append(out.Neighbours, searchedItem{Path: g.path(int(j)), Row: int(j), Label: g.label(int(j)),
+			Distance: d.From(n.Value[e])})
+	}
+	return out
+}
+
+// printSearch writes the answers for a terminal.
+func (a *app) printSearch(res *searchResult, found []search.Found, d rank.Distance) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for i, q := range res.Queries {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, q.Query)
+		if len(q.Itself) > 0 {
+			fmt.Fprintf(w, "itself in the gallery, and left out: %s\n", strings.Join(q.Itself, ", "))
+		}
+		for k, n := range q.Neighbours {
+			name := cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row))
+			fmt.Fprintf(w, "%3d\t%s\t%s\t%s\n", k+1, retrieval.Distance(d, found[i].Value[k]), name, n.Label)
+		}
+	}
+	if len(res.Files) > 0 {
+		fmt.Fprintf(w, "\nwritten %s\n", strings.Join(res.Files, " "))
+	}
+	return w.Flush()
+}
+
+// photoSet is photos with their embeddings.
+type photoSet struct {
+	table *embedding.Table
+	data  *data.Dataset // nil of embeddings whose photos are not known
+	root  string        // of the names
+	left  []data.LeftOut
+}
+
+func (s *photoSet) close() {
+	if s.data != nil {
+		s.data.Close() // what was read from it is there
+	}
+}
+
+func (s *photoSet) set() search.Set { return search.Set{X: s.table.X, Path: s.path} }
+
+// path is the file of photo i: its name below the folder of the set, "" if it has
+// none.
+func (s *photoSet) path(i int) string {
+	if s.table.Files == nil {
+		return ""
+	}
+	name := filepath.FromSlash(s.table.Files[i])
+	if s.root == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.root, name)
+}
+
+// label is the class of photo i, "" if it is not known.
+func (s *photoSet) label(i int) string {
+	if len(s.table.Columns) == 0 {
+		return ""
+	}
+	return s.table.Columns[0].At(i)
+}
+
+// openQueries embeds the photos at the given paths.
+func openQueries(ctx context.Context, m *run.Model, paths []string) (*photoSet, error) {
+	d, err := data.OpenFiles(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	return embedPhotos(ctx, m, d, "")
+}
+
+// embedPhotos embeds all photos of a set, whose names are paths below root.
+func embedPhotos(ctx context.Context, m *run.Model, d *data.Dataset, root string) (*photoSet, error) {
+	e, err := m.Embed(ctx, d.All())
+	if err == nil && e.X.Rows == 0 {
+		err = fmt.Errorf("none of %d photos can be read", d.Len())
+		for _, l := range e.LeftOut {
+			err = fmt.Errorf("%w; %v", err, l)
+		}
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return &photoSet{table: e.Table(), data: d, root: root, left: e.LeftOut}, nil
+}
+
+// openGallery embeds the gallery, or reads its embeddings.
+func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*photoSet, error) {
+	var t *embedding.Table
+	var err error
+	if f.embeddings != "" {
+		if t, err = f.read(m); err != nil {
+			return nil, err
+		}
+		if f.in == "" {
+			return &photoSet{table: t}, nil
+		}
+	}
+	photos := photoFlags{data: f.in, dataDir: f.dataDir, outside: f.outside}
+	d, err := data.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
+		Crop: m.Config.Data.Crop, Outside: f.outside})
+	if err != nil {
+		return nil, err
+	}
+	root := photos.root()
+	if d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.in) {
+		root = "" // --in is the photo
+	}
+	if t != nil {
+		return &photoSet{table: t, data: d, root: root}, nil
+	}
+	fmt.Fprintf(a.err, "embedding %d photos of %s\n", d.Len(), escape.Name(f.in))
+	return embedPhotos(ctx, m, d, root)
+}
+
+// read reads the embeddings of the gallery with one column of labels, if there is
+// one.
+func (f *searchFlags) read(m *run.Model) (*embedding.Table, error) {
+	t, err := formats().Read(f.embeddings)
+	if err != nil {
+		return nil, err
+	}
+	if t.X == nil {
+		return nil, fmt.Errorf("%s holds labels but no embeddings", f.embeddings)
+	}
+	if have, want := t.X.Cols, m.Net.Spec().OutDim(); have != want {
+		return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network of %s makes %d: another one made "+
+			"them; embed the gallery with kindred embed --run %s", f.embeddings, have, f.run, want, f.run)
+	}
+	labelled, err := formats().Label(t, f.labels)
+	switch {
+	case f.labels == "" && f.column == "" && errors.Is(err, fs.ErrNotExist):
+		return t, nil
+	case err != nil:
+		return nil, err
+	case f.column != "":
+		return labelled.Select(f.column)
+	}
+	return labelled.Select()
+}
+
+// sayStrangers tells of queries that the gallery holds with another embedding.
+func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []search.Found) {
+	for i, n := range found {
+		for _, j := range n.Self {
+			x, y := queries.table.X.Row(i), gallery.table.X.Row(j)
+			var apart, length float64
+			for k, v := range x {
+				apart += (float64(v) - float64(y[k])) * (float64(v) - float64(y[k]))
+				length += float64(v) * float64(v)
+			}
+			if math.Sqrt(apart) > 0.05*math.Sqrt(length) {
+				fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than that "+
+					"of %s?\n", escape.Name(queries.path(i)), escape.Name(f.embeddings), escape.Name(f.run))
+				return
+			}
+		}
+	}
+}
+
+// searchSheet lays the answers out for the page.
+type searchSheet struct {
+	a                *app
+	f                *searchFlags
+	queries, gallery *photoSet
+	distance         rank.Distance
+}
+
+// write writes the page and the picture and returns their paths.
+func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string, error) {
+	// Every picture of the page is held until the page is written.
+	const pictureBytes = 1 << 20
+	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.k, len(found))
+	shown := int64(min(s.f.k, s.gallery.table.Rows())) + 1
+	if err := planned(what, int64(len(found)), shown, pictureBytes); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.f.out, 0o777); err != nil {
+		return nil, err
+	}
+	page := filepath.Join(s.f.out, "search.html")
+	queries, err := s.pictures(ctx, s.queries, page)
+	if err != nil {
+		return nil, err
+	}
+	gallery, err := s.pictures(ctx, s.gallery, page)
+	if err != nil {
+		return nil, err
+	}
+	var rows report.Retrieval
+	for i, n := range found {
+		q := report.Query{}
+		if q.Item, err = queries(i); err != nil {
+			return nil, err
+		}
+		for e, j := range n.Row {
+			p, err := gallery(int(j))
+			if err != nil {
+				return nil, err
+			}
+			p.Distance = retrieval.Distance(s.distance, n.Value[e])
+			q.Neighbours = append(q.Neighbours, p)
+		}
+		rows.Rows = append(rows.Rows, q)
+	}
+	rows.Caption = fmt.Sprintf("%d photos (left) and those nearest to them", len(found))
+	out := report.Page{
+		Title: "Photos and those nearest to them",
+		Lead: fmt.Sprintf("%d photos looked up among %d by %s distance between the embeddings that the network of %s "+
+			"makes. A photo that is itself among them is left out of its answer.", len(found), s.gallery.table.Rows(),
+			s.distance, s.f.run),
+		Sections: []report.Section{{Blocks: []report.Block{rows}}},
+	}
+	if err := out.WriteFile(page); err != nil {
+		return nil, err
+	}
+	png := filepath.Join(s.f.out, "search.png")
+	return []string{page, png}, report.WriteFigure(png, sheet(rows))
+}
+
+// pictures returns what the page shows of the photos of a set. One that cannot be
+// read any more has no image.
+func (s *searchSheet) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error),
+	error) {
+	var read photo.Reader
+	if of.data != nil && of.table.Files != nil {
+		var err error
+		if read, err = photo.Of(ctx, of.data, of.table.Files); err != nil {
+			return nil, err
+		}
+	}
+	told := false
+	return func(i int) (report.Picture, error) {
+		p := report.Picture{Name: of.path(i), Label: of.label(i)}
+		if st, err := os.Stat(p.Name); err == nil && st.Mode().IsRegular() {
+			p.Link = report.Link(page, p.Name)
+		}
+		if read == nil {
+			return p, nil
+		}
+		img, err := read(i)
+		if err == nil {
+			p.Image = img
+		} else if ctx.Err() == nil && !told {
+			fmt.Fprintf(s.a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(err.Error()))
+			told = true // of the first
+		}
+		return p, ctx.Err()
+	}, nil
+}
