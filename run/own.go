@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
@@ -95,4 +96,55 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &Model{cfg, net}, notes, nil
+}
+
+// Pretrained returns a network known to package nn by name with the weights of a
+// file, without its embedding layer and without training. data says how images
+// are prepared, as for Import; Size is required. Weights that the network needs
+// and the file lacks are an error.
+func Pretrained(network, weights string, data DataConfig) (*Model, error) {
+	cfg := Default()
+	cfg.Data = data
+	cfg.Data.Channels = cmp.Or(data.Channels, 3)
+	cfg.Data.Fit = cmp.Or(data.Fit, fitFor(cfg.Data.Channels))
+	cfg.Network = NetworkConfig{Name: network, Pretrained: weights}
+	spec, err := nn.Network(network, nn.NetworkOptions{
+		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: nn.StemLarge, NoHead: true})
+	if err != nil {
+		return nil, err
+	}
+	net, err := nn.New(spec, nn.Options{})
+	if err != nil {
+		return nil, err
+	}
+	report, err := importWeights(net, weights)
+	if err != nil {
+		return nil, err
+	}
+	if len(report.Missing)+len(report.MisShaped) > 0 {
+		return nil, fmt.Errorf("%s does not fit network %s: %s", weights, network, report)
+	}
+	return &Model{cfg, net}, nil
+}
+
+// Preparation says how a picture becomes the network's input, for a model that is
+// exported.
+func (m *Model) Preparation() (onnxnet.Preparation, error) {
+	d := &m.Config.Data
+	in := m.Net.Spec().Input
+	if in.H*in.W == 1 { // ready features
+		return onnxnet.Preparation{}, nil
+	}
+	pixels := cmp.Or(d.Pixels, "unit")
+	norm, err := imaging.ParseNormalization(pixels)
+	if err != nil {
+		return onnxnet.Preparation{}, err
+	}
+	for i, s := range norm.Std {
+		if s == 0 { // of the zero value, which divides by nothing
+			norm.Std[i] = 1
+		}
+	}
+	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C],
+		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter}, nil
 }

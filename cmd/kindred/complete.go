@@ -45,7 +45,9 @@ func flagCompletions() map[string]completion {
 		"loss": words(objective.LossNames()...), "field loss": commaList(fieldLosses()...),
 		"live loss": words(fieldLosses()...), "q": words("root", "product"),
 		"positives": words(mine.PositiveNames()...), "negatives": words(mine.NegativeNames()...),
-		"backbone": words(nn.Networks()...), "scale": scales, "arm": arms,
+		"backbone": words(nn.Networks()...), "network": anyNetwork, "cut": cobra.NoFileCompletions,
+		"fit":    words("stretch", "cover"),
+		"pixels": words(imaging.Normalizations()...), "scale": scales, "arm": arms,
 		// Names of columns and samples' sets are those of a file yet to be read.
 		"columns": cobra.NoFileCompletions, "column": cobra.NoFileCompletions, "label": cobra.NoFileCompletions,
 		"fine": cobra.NoFileCompletions, "samples": cobra.NoFileCompletions, "processor": cobra.NoFileCompletions,
@@ -57,8 +59,9 @@ func flagCompletions() map[string]completion {
 func argumentCompletions() map[string]completion {
 	return map[string]completion{
 		"kindred init": one(dataSets), "kindred data get": one(knownSets), "kindred data info": one(dataSets),
-		"kindred weights get": one(knownWeights), "kindred reproduce": one(experiments),
-		"kindred report": runFolders, "kindred diagnose": runFolders, "kindred man": one(folders),
+		"kindred weights get": one(knownWeights), "kindred network show": one(anyNetwork),
+		"kindred reproduce": one(experiments),
+		"kindred report":    runFolders, "kindred diagnose": runFolders, "kindred man": one(folders),
 		"kindred search": anyFile,
 	}
 }
@@ -185,6 +188,12 @@ func knownWeights(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 		names = append(names, fmt.Sprintf("%s\t%s, %s", e.Name, bytesUnit(e.Bytes), e.Trained))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// anyNetwork completes a network: by name, or a file.
+func anyNetwork(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, _ := knownWeights(cmd, args, typed)
+	return names, cobra.ShellCompDirectiveDefault
 }
 
 // runFolders completes the folder of a run: those here and in runs/, or any folder

@@ -16,29 +16,33 @@ import (
 )
 
 type embedFlags struct {
-	run, data, dataDir, dataLabels, out, labels string
-	outside                                     bool
+	modelFlags
+	data, dataDir, dataLabels, out, labels string
+	outside                                bool
 }
 
 func newEmbed(a *app) *cobra.Command {
 	var f embedFlags
 	cmd := &cobra.Command{
 		Use:   "embed --run DIR --data PATH --out FILE",
-		Short: "Compute the embeddings of a data set with a trained network",
+		Short: "Compute the embeddings of a data set with a trained or pretrained network",
 		Long: `embed runs the network of a finished training run over all samples of a data
-set, prepared like the run's test images, and writes one row per sample. The
+set, prepared like the run's test images, and writes one row per sample. With
+--network instead of --run it takes a network that was not trained here, and
+prepares images as that wants them: a file of ONNX, of which the features before
+the classifier are taken, or one known by name (kindred weights list). The
 name of the file says its format: .parquet, .csv, .npz and .safetensors hold each
 sample's number (id), path and labels beside its embedding; of a .npy file the
 paths and labels go to a CSV file beside it, E.labels.csv for E.npy, unless --labels
 names another.`,
 		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.parquet
+  kindred embed --network model.onnx --data photos/ --out F.parquet
   kindred embed --run runs/photos --data more-photos/ --out E.npy
   kindred eval --embeddings E.npy`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEmbed(cmd.Context(), a, &f) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.run, "run", "", "folder of a finished run")
 	fs.StringVar(&f.data, "data", "",
 		"data set by name, folder, manifest, benchmark root or file of features (.npy)")
 	fs.StringVar(&f.dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it")
@@ -49,11 +53,12 @@ names another.`,
 	fs.StringVar(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
 		"embeddings, NAME.labels.csv for NAME.npy")
 	addOutside(cmd, &f.outside)
+	f.add(cmd)
 	return cmd
 }
 
 func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
-	for _, g := range [][2]string{{f.run, "--run"}, {f.data, "--data"}, {f.out, "--out"}} {
+	for _, g := range [][2]string{{f.run + f.network, "--run"}, {f.data, "--data"}, {f.out, "--out"}} {
 		if g[0] == "" {
 			return usagef("missing %s", g[1])
 		}
@@ -73,7 +78,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	if o, l := isStdout(f.out), isStdout(labels); o && l || a.json && (o || l) {
 		return usagef("only one of --out, --labels and --json can go to standard output")
 	}
-	m, err := run.Load(f.run)
+	m, err := f.model(a)
 	if err != nil {
 		return err
 	}

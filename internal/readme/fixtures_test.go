@@ -60,6 +60,8 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 		return jpeg.Encode(out, photo(44, 36, 2, rand.New(rand.NewPCG(9, 9))), nil)
 	})
 	makeEmbeddings(t, w.base)
+	write(t, filepath.Join(w.base, "model.onnx"),
+		[]byte(read(t, filepath.Join("nn", "onnxnet", "testdata", "residual.onnx"))))
 	write(t, filepath.Join(w.base, "run.yaml"),
 		[]byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))
 	makeMNIST(t, filepath.Join(home, "mnist"))

@@ -35,7 +35,7 @@ func export(spec *nn.Spec, weights *safetensors.File, p Preparation) (*onnx.Mode
 	open := onnx.Dim{Name: "batch"}
 	side := func(n int) onnx.Dim { return onnx.Dim{Size: int64(n)} }
 	m := &onnx.Model{
-		Producer: "kindred", Opsets: []onnx.Opset{{Version: exportOpset}}, Meta: p.entries(in),
+		Producer: "kindred", Opsets: []onnx.Opset{{Version: exportOpset}}, Meta: p.Entries(in),
 		Graph: onnx.Graph{
 			Name: spec.Name, Nodes: e.nodes, Initializers: e.initializers,
 			Inputs: []onnx.Value{{Name: "image", Type: onnx.Float32,

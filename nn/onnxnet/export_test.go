@@ -139,6 +139,19 @@ func TestExportedModelsAreRead(t *testing.T) {
 	}
 }
 
+// Names tell how the networks under them were trained; others tell nothing.
+func TestGuessedPreparation(t *testing.T) {
+	for name, want := range map[string]string{
+		"mobilenet_v1_075_224": "symmetric", "resnet50-v1-7": "imagenet", "CLIP-ViT-B-32": "clip", "model": "",
+		"mnasnet0_5": "", "vit-base-patch16-224": "symmetric", "dinov2_vits14": "imagenet",
+		"efficientnet-lite4": "symmetric",
+	} {
+		if got := guess(name); got.Pixels != want || (got.Source == fromName) != (want != "") {
+			t.Errorf("%s: %+v, want %q", name, got, want)
+		}
+	}
+}
+
 func TestPreparationInWords(t *testing.T) {
 	p := Preparation{Pixels: "imagenet", Mean: []float32{0.5}, Std: []float32{1}, Fit: "cover"}
 	for _, c := range []struct {
@@ -157,7 +170,7 @@ func TestPreparationInWords(t *testing.T) {
 		{nn.Shape{H: 1, W: 1, C: 30}, "", ""},
 	} {
 		p.Fit = c.fit
-		if got := p.words(c.in); got != c.want {
+		if got := p.Words(c.in); got != c.want {
 			t.Errorf("%s", got)
 		}
 	}

@@ -43,8 +43,9 @@ const (
 	keyShorter = "kindred.shorter"
 )
 
-// entries writes a preparation as metadata, for programs and for people.
-func (p *Preparation) entries(in nn.Shape) []onnx.Entry {
+// Entries writes a preparation as metadata, for programs and for people, of a
+// network that takes images of in.
+func (p *Preparation) Entries(in nn.Shape) []onnx.Entry {
 	list := func(v []float32) string {
 		var words []string
 		for _, x := range v {
@@ -65,12 +66,12 @@ func (p *Preparation) entries(in nn.Shape) []onnx.Entry {
 	if p.Shorter > 0 {
 		add(keyShorter, strconv.Itoa(p.Shorter))
 	}
-	add("preparation", p.words(in))
+	add("preparation", p.Words(in))
 	return out
 }
 
-// words says in a sentence how a picture is prepared, "" if that is not known.
-func (p *Preparation) words(in nn.Shape) string {
+// Words says in a sentence how a picture is prepared, "" if that is not known.
+func (p *Preparation) Words(in nn.Shape) string {
 	if p.Pixels == "" || in.H*in.W == 1 {
 		return ""
 	}
@@ -131,6 +132,7 @@ func guess(name string) Preparation {
 		pixels string
 		words  []string
 	}{
+		{"clip", []string{"clip"}},
 		{"symmetric", []string{"mobilenet_v1", "mobilenetv1", "mobilenet-v1", "inception", "nasnetl", "nasneta",
 			"siglip", "vit_base_patch16_224",
 			"vit_small_patch16_224", "vit-base-patch16-224", "lite"}},

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/format/torchfile"
+	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// networkFlags say which network is meant, where it ends and how its images are
+// prepared.
+type networkFlags struct {
+	network, cut, pixels, fit, weightsDir string
+	size, shorter                         int
+}
+
+// add adds the flags that go with a network that was not trained here.
+func (f *networkFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.cut, "cut", "", "of an .onnx file: the node or tensor that the network ends with; "+
+		"default: before the classifier")
+	fs.IntVar(&f.size, "size", 0, "side of the images in pixels; default: the network's")
+	fs.IntVar(&f.shorter, "shorter", 0,
+		"length of the shorter side before the middle is cut out; default: the network's")
+	fs.StringVar(&f.pixels, "pixels", "", "range of pixel values, as data.pixels of a run; default: the network's")
+	fs.StringVar(&f.fit, "fit", "", "how images are made square: stretch, cover; default: the network's")
+	fs.StringVar(&f.weightsDir, "weights-dir", "", "the weights folder; see kindred weights")
+}
+
+// open returns the network that --network names: of a file of ONNX, of a run's
+// folder, or known by name, with weights in the weights folder.
+func (f *networkFlags) open() (*run.Model, []string, error) {
+	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit}
+	if strings.EqualFold(filepath.Ext(f.network), ".onnx") {
+		return run.Import(f.network, f.cut, d)
+	}
+	if f.cut != "" {
+		return nil, nil, usagef("--cut goes with a file of ONNX, and %s is none", f.network)
+	}
+	st, err := os.Stat(f.network)
+	switch {
+	case err == nil && st.IsDir():
+		if d != (run.DataConfig{}) {
+			return nil, nil, usagef("--size, --shorter, --pixels and --fit are the run's own")
+		}
+		m, err := run.Load(f.network)
+		return m, nil, err
+	case err == nil:
+		return nil, nil, fmt.Errorf("%s holds weights and no network: train with network.name and "+
+			"network.pretrained, or give a file of ONNX, which brings both", f.network)
+	}
+	e, unknown := weights.Find(f.network)
+	if unknown != nil {
+		return nil, nil, fmt.Errorf("%s: no such file or folder, and %w", f.network, unknown)
+	}
+	home, err := weights.Home(f.weightsDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !e.Cached(home) {
+		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s", e.Name, home, e.Name)
+	}
+	d.Size, d.Pixels = cmp.Or(d.Size, e.Size), cmp.Or(d.Pixels, e.Pixels)
+	if f.size == 0 {
+		d.Shorter = cmp.Or(d.Shorter, e.Shorter)
+	}
+	m, err := run.Pretrained(e.Network, e.Path(home), d)
+	return m, nil, err
+}
+
+// modelFlags say which network is used: that of a run, or another.
+type modelFlags struct {
+	networkFlags
+	run string
+}
+
+// add adds the flags.
+func (f *modelFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.run, "run", "", "folder of a finished run")
+	cmd.Flags().StringVar(&f.network, "network", "", "instead of a run: a file of ONNX, or a network by name")
+	f.networkFlags.add(cmd)
+}
+
+// model loads the network, and says what was decided about one from a file.
+func (f *modelFlags) model(a *app) (*run.Model, error) {
+	if f.run != "" {
+		if f.network != "" || f.cut+f.pixels+f.fit != "" || f.size+f.shorter != 0 {
+			return nil, usagef("--run says all of the network: --network, --cut, --size, --shorter, " +
+				"--pixels and --fit go without it")
+		}
+		return run.Load(f.run)
+	}
+	m, notes, err := f.open()
+	for _, n := range notes {
+		fmt.Fprintln(a.err, "kindred: "+n)
+	}
+	return m, err
+}
+
+func newNetwork(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "network", Short: "Look into networks and files of weights"}
+	cmd.AddCommand(newNetworkShow(a))
+	return cmd
+}
+
+func newNetworkShow(a *app) *cobra.Command {
+	var f networkFlags
+	var nodes bool
+	cmd := &cobra.Command{
+		Use:   "show FILE|NAME",
+		Short: "List the layers of a network: shapes, weights, arithmetic",
+		Long: `show lists what a network consists of, in the order of execution: each layer's
+output (height x width x channels), its trained values, and its multiply-adds for
+one image. FILE may be
+
+  model.onnx             as it is imported, without the classifier unless --cut says
+                         so; --onnx lists the nodes of the file instead
+  runs/photos            the folder of a finished run
+  resnet18               a network by name, also without weights
+  weights.pth, .safetensors   the tensors in a file of weights`,
+		Example: `  kindred network show model.onnx
+  kindred network show runs/photos
+  kindred network show resnet18 --size 64 --json`,
+		Args: exactArgs("file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f.network = args[0]
+			switch ext := strings.ToLower(filepath.Ext(f.network)); {
+			case nodes && ext == ".onnx":
+				return a.showNodes(f.network)
+			case nodes:
+				return usagef("--onnx goes with a file of ONNX, and %s is none", f.network)
+			case slices.Contains([]string{".pth", ".pt", ".bin", ".safetensors"}, ext):
+				return a.showTensors(f.network)
+			}
+			return a.showNetwork(&f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&nodes, "onnx", false, "list the nodes of an .onnx file, as --cut names them")
+	return cmd
+}
+
+// shownNetwork is the JSON of 'kindred network show'.
+type shownNetwork struct {
+	Name        string            `json:"name"`
+	Input       nn.Shape          `json:"input"`
+	Dim         int               `json:"dim"`
+	Params      int64             `json:"params"`
+	MACs        int64             `json:"macs"`
+	Layers      []shownLayer      `json:"layers"`
+	Preparation *shownPreparation `json:"preparation,omitempty"`
+	Notes       []string          `json:"notes,omitempty"`
+}
+
+type shownLayer struct {
+	Path   string   `json:"path"`
+	Kind   nn.Kind  `json:"kind"`
+	In     nn.Shape `json:"in"`
+	Out    nn.Shape `json:"out"`
+	Params int      `json:"params"`
+	MACs   int64    `json:"macs"`
+}
+
+type shownPreparation struct {
+	Pixels  string `json:"pixels"`
+	Fit     string `json:"fit"`
+	Shorter int    `json:"shorter,omitempty"`
+}
+
+func (a *app) showNetwork(f *networkFlags) error {
+	var s shownNetwork
+	spec, err := f.describe(&s)
+	if err != nil {
+		return err
+	}
+	infos, err := spec.Shapes()
+	if err != nil {
+		return err
+	}
+	s.Name, s.Input, s.Dim, s.Layers = spec.Name, spec.Input, spec.OutDim(), []shownLayer{}
+	for _, l := range infos {
+		s.Params += int64(l.Params)
+		s.MACs += l.MACs
+		s.Layers = append(s.Layers, shownLayer{l.Path, l.Kind, l.In, l.Out, l.Params, l.MACs})
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	for _, n := range s.Notes {
+		fmt.Fprintln(a.err, "kindred: "+n)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(a.out, "%s: images of %s in, %d values out\n", s.Name, s.Input, s.Dim)
+	if p := s.Preparation; p != nil {
+		fmt.Fprintf(a.out, "prepared with pixels %s, fit %s\n", cmp.Or(p.Pixels, "unknown"), cmp.Or(p.Fit, "unknown"))
+	}
+	fmt.Fprintln(a.out)
+	fmt.Fprintln(w, "layer\tkind\toutput\tweights\tmultiply-adds\t")
+	for _, l := range s.Layers {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t\n", l.Path, l.Kind, l.Out, counted(int64(l.Params)), counted(l.MACs))
+	}
+	fmt.Fprintf(w, "\t\t\t%s\t%s\t\n", counted(s.Params), counted(s.MACs))
+	return w.Flush()
+}
+
+// counted writes a number with its thousands apart, nothing for 0.
+func counted(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	digits := fmt.Sprint(n)
+	var parts []string
+	for len(digits) > 3 {
+		parts = append(parts, digits[len(digits)-3:])
+		digits = digits[:len(digits)-3]
+	}
+	parts = append(parts, digits)
+	slices.Reverse(parts)
+	return strings.Join(parts, " ")
+}
+
+// describe finds the description of what is to be shown: a name may stand for a
+// network without weights.
+func (f *networkFlags) describe(s *shownNetwork) (*nn.Spec, error) {
+	if _, err := os.Stat(f.network); err != nil && slices.Contains(nn.Networks(), f.network) {
+		in := nn.Shape{H: cmp.Or(f.size, 224), W: cmp.Or(f.size, 224), C: 3}
+		return nn.Network(f.network, nn.NetworkOptions{Input: in})
+	}
+	m, notes, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	if d := &m.Config.Data; d.Size > 0 {
+		s.Preparation = &shownPreparation{d.Pixels, d.Fit, d.Shorter}
+	}
+	s.Notes = notes
+	return m.Net.Spec(), nil
+}
+
+// shownNode is one node of an .onnx file.
+type shownNode struct {
+	Name    string   `json:"name"`
+	Op      string   `json:"op"`
+	Inputs  []string `json:"inputs"`
+	Outputs []string `json:"outputs"`
+}
+
+func (a *app) showNodes(path string) error {
+	m, err := onnx.Read(path)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		list := []shownNode{}
+		for _, n := range m.Graph.Nodes {
+			list = append(list, shownNode{n.Name, n.Op, n.Inputs, n.Outputs})
+		}
+		return a.printJSON(map[string]any{"producer": m.Producer, "opset": m.Opset(), "nodes": list})
+	}
+	fmt.Fprintf(a.out, "%s: by %s %s, opset %d\n", path, cmp.Or(m.Producer, "?"), m.ProducerVersion, m.Opset())
+	for _, v := range m.Graph.Inputs {
+		fmt.Fprintf(a.out, "input   %s: %s\n", v.Name, v.String())
+	}
+	for _, v := range m.Graph.Outputs {
+		fmt.Fprintf(a.out, "output  %s: %s\n", v.Name, v.String())
+	}
+	for _, e := range m.Meta {
+		fmt.Fprintf(a.out, "%s = %s\n", e.Key, e.Value)
+	}
+	fmt.Fprintln(a.out)
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NODE\tOPERATOR\tOUTPUT\tINPUTS")
+	for _, n := range m.Graph.Nodes {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.Op, strings.Join(n.Outputs, ", "), strings.Join(n.Inputs, ", "))
+	}
+	return w.Flush()
+}
+
+// shownTensor is one tensor of a file of weights.
+type shownTensor struct {
+	Name  string            `json:"name"`
+	Type  safetensors.DType `json:"type"`
+	Shape []int             `json:"shape"`
+}
+
+func (a *app) showTensors(path string) error {
+	f, err := torchfile.ReadWeights(path)
+	if err != nil {
+		return err
+	}
+	list, total := []shownTensor{}, int64(0)
+	for _, t := range f.Tensors {
+		list = append(list, shownTensor{t.Name, t.DType, t.Shape})
+		if n, err := safetensors.Count(t.Shape); err == nil {
+			total += int64(n)
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"tensors": list, "values": total, "metadata": f.Meta})
+	}
+	fmt.Fprintf(a.out, "%s: %d tensors, %s values\n\n", path, len(list), counted(total))
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TENSOR\tTYPE\tSHAPE")
+	for _, t := range list {
+		fmt.Fprintf(w, "%s\t%s\t%d\n", t.Name, t.Type, t.Shape)
+	}
+	return w.Flush()
+}
