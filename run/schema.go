@@ -31,9 +31,9 @@ func fieldOf(v reflect.Value, name string) reflect.Value {
 
 // Key describes one key of the configuration.
 type Key struct {
-	Name    string // section.key
-	Default string // as written in YAML
-	Help    string
+	Name    string `json:"name"`    // section.key
+	Default string `json:"default"` // as written in YAML
+	Help    string `json:"help"`
 }
 
 // Reference lists every key of the sections with fixed keys; those of mine and

@@ -42,13 +42,14 @@ func (g Grid) Centre(k int) float64 {
 // way. A change of at most 1e-12 is no movement.
 type Shares struct {
 	// PositiveAway: S_ap falls. NegativeNear: S_an rises.
-	PositiveAway, NegativeNear float64
+	PositiveAway float64 `json:"positive_away"`
+	NegativeNear float64 `json:"negative_near"`
 	// Both: S_ap falls and S_an rises.
-	Both float64
+	Both float64 `json:"both"`
 	// ToCorner: both rise, towards (1, 1) where all points are one.
-	ToCorner float64
+	ToCorner float64 `json:"to_corner"`
 	// Worse: S_ap - S_an falls, so that the triplet gets less right.
-	Worse float64
+	Worse float64 `json:"worse"`
 }
 
 // Shares measures the part of the grid with S_ap >= from and S_an >= from, by

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding"
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/bench"
+	"github.com/kindred-ml/kindred/internal/layout/fetch"
+	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/internal/weights"
+)
+
+// Keys of all documents are written alike: small letters, digits and underscores.
+// Below the keys named here stand names that users and papers give, such as those of
+// metrics and classes, which stay as they are. What goes to standard error beside
+// them can be kept in a log: it draws nothing.
+func TestKeysOfDocuments(t *testing.T) {
+	t.Chdir(t.TempDir())
+	shapes(t, "photos", 2, 2, 6)
+	program(t, "train --data photos --set train.epochs=1 --set eval.keep=true --out runs/tried")
+	program(t, "embed --run runs/tried --data photos --out E.npy --labels Y.csv")
+	named := strings.Fields("metrics values splits")
+	style := regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
+	slow := []string{"theory noise --restarts 1 --draws 10 --per-class 2 --out noise",
+		"theory field --gamma 0.5 --p 0 --loss first --out field",
+		"theory live --run runs/tried --anchors 4 --out live"}
+	if testing.Short() {
+		slow = nil
+	}
+	for _, line := range append(slow,
+		"data list", "data info photos", "weights list", "init photos --out init.yaml",
+		"train --data photos --set train.epochs=1 --out runs/again", "train --print-config",
+		"embed --run runs/tried --data photos --out F.npy", "eval --embeddings E.npy --labels Y.csv --worst 2 --out eval",
+		"diagnose runs/tried --margin 0.3", "loss --embeddings E.npy --labels Y.csv",
+		"map --embeddings E.npy --labels Y.csv --method pca --out map",
+		"neighbours --embeddings E.npy --labels Y.csv --data photos --queries 2 --out neighbours",
+		"report runs/tried runs/again --out report", "reproduce list", "bench triplet-n128-d128 --record record.json",
+		"--version", "man man") {
+		code, out, errOut := runArgs(t, append(strings.Fields(line), "--json")...)
+		if code != exitOK {
+			t.Errorf("%s: status %d, %s", line, code, errOut)
+			continue
+		}
+		if strings.ContainsAny(errOut, "\r\x1b") {
+			t.Errorf("%s: draws on what is no terminal: %q", line, errOut)
+		}
+		var doc any
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		var walk func(path string, v any)
+		walk = func(path string, v any) {
+			switch v := v.(type) {
+			case []any:
+				for _, e := range v[:min(len(v), 3)] {
+					walk(path, e)
+				}
+			case map[string]any:
+				for k, e := range v {
+					if !style.MatchString(k) && !slices.Contains(named, path[strings.LastIndex(path, ".")+1:]) {
+						t.Errorf("%s: key %q below %q", line, k, path)
+					}
+					walk(path+"."+k, e)
+				}
+			}
+		}
+		walk("", doc)
+	}
+	if _, err := os.Stat("record.json"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same of documents that take long to make, by their types.
+func TestKeysOfTypes(t *testing.T) {
+	style := regexp.MustCompile(`^([a-z0-9]+(_[a-z0-9]+)*|-)$`)
+	seen := map[reflect.Type]bool{}
+	var walk func(path string, typ reflect.Type)
+	walk = func(path string, typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Array ||
+			typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] || typ.Implements(reflect.TypeFor[json.Marshaler]()) ||
+			typ.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+			return
+		}
+		seen[typ] = true
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.IsExported() && !f.Anonymous && !style.MatchString(name) {
+				t.Errorf("%s.%s: key %q", path, f.Name, name)
+			}
+			if name != "-" && (f.IsExported() || f.Anonymous) {
+				walk(path+"."+f.Name, f.Type)
+			}
+		}
+	}
+	walk("reproduce", reflect.TypeFor[paper.Outcome]())
+	walk("bench", reflect.TypeFor[bench.Record]())
+	walk("data get", reflect.TypeFor[fetch.Result]())
+	walk("weights get", reflect.TypeFor[weights.Result]())
+}
