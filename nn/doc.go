@@ -1,18 +1,24 @@
-// Package nn describes convolutional networks and trains them on the CPU.
+// Package nn describes neural networks for images and trains them on the CPU.
 //
-// A [Spec] is the description: an input shape and a tree of [Layer] values,
-// serialisable as JSON, whose parameters are named as torchvision names them.
-// [Network] builds the specs of the networks that kindred knows by name.
+// A [Spec] is a description: the shape of the input and a tree of [Layer] values,
+// kept as JSON, whose parameters are named as torchvision or timm names them.
+// [Network] writes the descriptions of networks that are known by name, from
+// Conv4 to residual networks, MobileNets, ConvNeXt and transformers.
 //
 // A [Net] runs one: images go in, channels last; embeddings come out; their
-// gradient goes back in; every [Param] then holds its own gradient.
+// gradient goes back in; every [Param] then holds its own gradient, and an
+// optimizer of package optim takes a step.
 //
-//	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 40, W: 40, C: 1}, Dim: 128})
-//	net, err := nn.New(spec, nn.Options{Seed: 1})
+//	spec, err := nn.Network("vit_s16", nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}, Dim: 128})
+//	net, err := nn.New(spec, nn.Options{Seed: 1, Freeze: []string{"patch_embed"}})
 //	e := net.Forward(images, n) // n x Dim
 //	net.Backward(dE)            // fills Param.Grad
 //
-// Optimizers are in nn/optim, the file formats in format/safetensors and
-// format/torchfile. docs/design/engine.md describes how the engine works and how
-// fast it is.
+// [Net.Import] starts a network from weights that were trained elsewhere, under
+// the names of torchvision, timm, DINO, CLIP or Hugging Face; [Guess] tells what
+// network a file is for. [Spec.Body] is a network without its embedding layer,
+// [Spec.WithHead] puts one on.
+//
+// docs/design/nn.md lists the layers with their parameters; docs/design/engine.md
+// says how they are run, and how fast.
 package nn

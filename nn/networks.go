@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
+
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // NetworkOptions are the choices of the named networks. The zero value of each
@@ -145,7 +146,8 @@ func Network(name string, o NetworkOptions) (*Spec, error) {
 	default:
 		t, ok := transformerOf(name, o)
 		if !ok {
-			return nil, fmt.Errorf("unknown network %q; there are: %s", name, strings.Join(Networks(), ", "))
+			_, err := spell.Index("network", name, Networks())
+			return nil, err
 		}
 		var err error
 		if layers, err = t.layers(o); err != nil {

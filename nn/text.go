@@ -1,9 +1,7 @@
 package nn
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kindred-ml/kindred/internal/spell"
 )
@@ -53,21 +51,18 @@ func readName[T ~string](what string, v *T, text []byte, known []T) error {
 	return nil
 }
 
-// checkName reports a name that is none of those known, with one that it
-// resembles or else all of them.
+// checkName reports a name that is none of those known, the nearest and all of
+// them. "" is not listed.
 func checkName[T ~string](what string, v T, known []T) error {
 	if slices.Contains(known, v) {
 		return nil
 	}
 	var names []string
 	for _, k := range known {
-		if k == "" {
-			continue
+		if k != "" {
+			names = append(names, string(k))
 		}
-		if len(v) < 64 && spell.Distance(string(v), string(k)) <= 1+len(k)/4 {
-			return fmt.Errorf("unknown %s %q; did you mean %q?", what, v, k)
-		}
-		names = append(names, fmt.Sprintf("%q", k))
 	}
-	return fmt.Errorf("unknown %s %q; there are %s", what, v, strings.Join(names, ", "))
+	_, err := spell.Index(what, string(v), names)
+	return err
 }

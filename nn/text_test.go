@@ -31,11 +31,11 @@ func TestNamesAsText(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"Kind": "layer_nrom"}`: `unknown kind "layer_nrom"; did you mean "layer_norm"?`,
-		`{"Kind": "warp"}`:       `unknown kind "warp"; there are "conv", "dense",`,
+		`{"Kind": "layer_nrom"}`: `unknown kind "layer_nrom" (did you mean "layer_norm"?)`,
+		`{"Kind": "warp"}`:       `there are conv, dense,`,
 		`{"Kind": ""}`:           `unknown kind ""`,
-		`{"Init": "kaiming"}`:    `unknown init "kaiming"; there are "kaiming_out", "small", "truncated"`,
-		`{"Pool": "token"}`:      `unknown pool "token"; there are "mean", "gem"`,
+		`{"Init": "kaiming"}`:    `unknown init "kaiming" (did you mean "kaiming_out"?); there are kaiming_out, small, truncated`,
+		`{"Pool": "token"}`:      `unknown pool "token"; there are mean, gem`,
 		`{"Stem": "larg"}`:       `did you mean "large"?`,
 	} {
 		var n names

@@ -104,7 +104,7 @@ func learning() []Package {
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
 			"internal/budget format/onnx format/safetensors nn"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
-			"internal/par internal/kernel/simd nn format/safetensors"},
+			"internal/par internal/spell internal/kernel/simd nn format/safetensors"},
 	}
 }
 

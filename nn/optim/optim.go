@@ -14,7 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Method is the rule that turns gradients into steps.
+// Method is the rule that turns gradients into steps. It reads and writes its
+// text.
 type Method string
 
 // The methods. With g the gradient, w the weight, lr the rate:
@@ -138,10 +139,8 @@ func (c *Config) check() error {
 		}
 		return nil
 	}
-	switch c.Method {
-	case Adam, AdamW, SGD:
-	default:
-		return fmt.Errorf("optimizer: unknown method %q; there are %q, %q and %q", c.Method, Adam, AdamW, SGD)
+	if err := c.Method.check(); err != nil {
+		return err
 	}
 	inf := math.Inf(1)
 	if err := errors.Join(

@@ -2,6 +2,7 @@ package optim_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -325,5 +326,36 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(old)
 	if !slices.Equal(want, run()) {
 		t.Error("another result on one core")
+	}
+}
+
+// TestNamesAsText: methods and schedules read what they write, and refuse others.
+func TestNamesAsText(t *testing.T) {
+	type names struct {
+		Method   optim.Method
+		Schedule optim.ScheduleKind
+	}
+	for _, in := range []names{{}, {optim.Adam, optim.Constant}, {optim.AdamW, optim.StepDown},
+		{optim.SGD, optim.Cosine}} {
+		text, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out names
+		if err := json.Unmarshal(text, &out); err != nil || out != in {
+			t.Errorf("%s came back as %+v: %v", text, out, err)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"Method": "adamm"}`:    `unknown method "adamm" (did you mean "adam"?); there are adam, adamw, sgd`,
+		`{"Schedule": "cosins"}`: `did you mean "cosine"?`,
+	} {
+		var n names
+		if err := json.Unmarshal([]byte(text), &n); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %s", text, err, want)
+		}
+	}
+	if _, err := json.Marshal(names{Method: "lion"}); err == nil {
+		t.Error("an unknown method was written")
 	}
 }

@@ -25,7 +25,7 @@ type Schedule struct {
 	Floor      float64      `json:"floor,omitempty"`      // cosine: smallest factor
 }
 
-// ScheduleKind names a schedule.
+// ScheduleKind names a schedule. It reads and writes its text.
 type ScheduleKind string
 
 // The schedules.
@@ -54,7 +54,7 @@ func (s *Schedule) check() error {
 			return fmt.Errorf("schedule: cosine over %d steps in all, of which %d are warm-up", s.Total, s.Warmup)
 		}
 	default:
-		return fmt.Errorf("schedule: unknown kind %q; there are %q, %q and %q", s.Kind, Constant, StepDown, Cosine)
+		return s.Kind.check()
 	}
 	return nil
 }

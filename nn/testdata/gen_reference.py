@@ -249,7 +249,14 @@ def references():
                 got[f"{name}:{side}:{h}x{w}"] = t.reshape(-1).numpy().astype(np.float32)
         write(path, got)
 
-    return (positions, resnet18, resnet50, mobilenet_v2, mobilenet_v1, mobilenet_v3_small, mobilenet_v3_large, efficientnet_b0,
+    def tiny(path):
+        """What the Example of Import reads: two linear layers, wrapped."""
+        state = {"fc1.weight": [[1, 0, 0], [0, 1, 1]], "fc1.bias": [0, -1], "fc2.weight": [[2, 0], [1, 1]], "fc2.bias": [0, 3]}
+        state["fc3.weight"] = [[1]]
+        path = path.replace("safetensors", "pth")
+        torch.save({"state_dict": {"module." + n: torch.tensor(v, dtype=torch.float32) for n, v in state.items()}}, path)
+
+    return (tiny, positions, resnet18, resnet50, mobilenet_v2, mobilenet_v1, mobilenet_v3_small, mobilenet_v3_large, efficientnet_b0,
             convnext_tiny, vit_s14, clip_vit_b32)
 
 
