@@ -81,7 +81,7 @@ func TestSuggest(t *testing.T) {
 		{"train.zzzzzzzzzz", ""},
 		{"x", ""},
 	} {
-		got := suggest(c.word, Keys())
+		got := suggest(c.word, keys())
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.word, got, c.want)
 		}

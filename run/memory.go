@@ -26,23 +26,23 @@ type MemoryPlan struct {
 	Embeddings  int64 // of the sets that are scored
 }
 
-// MemoryPart is a part of a plan with the name under which it is shown.
-type MemoryPart struct {
-	Name  string
-	Bytes int64
+// memoryPart is a part of a plan with the name under which it is shown.
+type memoryPart struct {
+	name  string
+	bytes int64
 }
 
-// Parts lists the parts of the plan, largest first.
-func (p MemoryPlan) Parts() []MemoryPart {
-	parts := []MemoryPart{
+// parts lists the parts of the plan, largest first.
+func (p MemoryPlan) parts() []memoryPart {
+	parts := []memoryPart{
 		{"network", p.Network}, {"loss", p.Loss}, {"optimizer", p.Optimizer}, {"activations", p.Activations},
 		{"batches", p.Batches}, {"pairs", p.Pairs}, {"embeddings", p.Embeddings},
 	}
-	slices.SortStableFunc(parts, func(a, b MemoryPart) int {
+	slices.SortStableFunc(parts, func(a, b memoryPart) int {
 		switch {
-		case a.Bytes > b.Bytes:
+		case a.bytes > b.bytes:
 			return -1
-		case a.Bytes < b.Bytes:
+		case a.bytes < b.bytes:
 			return 1
 		}
 		return 0
@@ -64,11 +64,11 @@ func (p MemoryPlan) String() string {
 // largest names the parts that make up most of the plan.
 func (p MemoryPlan) largest() string {
 	var out []string
-	for _, part := range p.Parts() {
-		if len(out) > 0 && part.Bytes < p.Total()/16 {
+	for _, part := range p.parts() {
+		if len(out) > 0 && part.bytes < p.Total()/16 {
 			break
 		}
-		out = append(out, part.Name+" "+budget.Format(part.Bytes))
+		out = append(out, part.name+" "+budget.Format(part.bytes))
 	}
 	return strings.Join(out, ", ")
 }

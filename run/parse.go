@@ -142,7 +142,7 @@ func (p *configParser) set(where, section, key string, n ast.Node) {
 	}
 	field := fieldOf(target, key)
 	if !field.IsValid() {
-		p.fail(where, "unknown key %q%s", path, suggest(path, Keys()))
+		p.fail(where, "unknown key %q%s", path, suggest(path, keys()))
 		return
 	}
 	if n == nil || n.Type() == ast.NullType {

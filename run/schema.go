@@ -53,8 +53,8 @@ func Reference() []Key {
 	return keys
 }
 
-// Keys lists the names of Reference.
-func Keys() []string {
+// keys lists the names of Reference.
+func keys() []string {
 	var names []string
 	for _, k := range Reference() {
 		names = append(names, k.Name)
