@@ -465,3 +465,20 @@ func TestLongTextsStayWithinAFigure(t *testing.T) {
 		t.Error("title or legend is not shortened in the middle")
 	}
 }
+
+// The name of a line at the right edge stands to its left.
+func TestVerticalLineAtTheEdge(t *testing.T) {
+	at := func(x float64) float64 {
+		l := Lines{Axes: Axes{XRange: Range{0, 10}, YRange: Range{0, 1}}, Refs: []Ref{{Name: "best: 9", At: x, Vertical: true}}}
+		m := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>best: 9<`).FindStringSubmatch(svgOf(t, l))
+		if m == nil {
+			t.Fatal("the line has no name")
+		}
+		var v float64
+		fmt.Sscan(m[1], &v)
+		return v
+	}
+	if left, edge := at(5), at(10); edge-left > 150 || edge > 340-30 {
+		t.Errorf("names at %g and %g", left, edge)
+	}
+}

@@ -276,7 +276,11 @@ func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 		x := tx(r.At)
 		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
 		label.YAlign = draw.YTop
-		r.name(c, label, vg.Point{X: x + 3, Y: c.Max.Y - 2})
+		at := vg.Point{X: x + 3, Y: c.Max.Y - 2}
+		if label.Width(oneLine(r.Name)) > c.Max.X-at.X { // no room to the right
+			at.X, label.XAlign = x-3, draw.XRight
+		}
+		r.name(c, label, at)
 		return
 	}
 	y := ty(r.At)

@@ -61,7 +61,7 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 			}
 		}
 	}
-	p := photos{ctx: ctx, view: v, until: time.Now().Add(photoTime)}
+	p := photos{ctx: ctx, view: v, left: photoTime}
 	defer p.close()
 	for _, set := range run.Sets() {
 		if set == run.GallerySet { // scored, and no set of its own
@@ -213,7 +213,7 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 type photos struct {
 	ctx    context.Context
 	view   View
-	until  time.Time
+	left   time.Duration // for reading more
 	opened []openedSet
 	thumbs []readThumbs
 }
@@ -275,10 +275,12 @@ func (p *photos) show(k *kept, m *report.Map) {
 	m.Folder = photo.Folder(p.view.Page, p.root(k.run), m.Names)
 	at := slices.IndexFunc(p.thumbs, func(t readThumbs) bool { return t.data == d && slices.Equal(t.names, m.Names) })
 	if at < 0 {
-		thumbs, missing, err := photo.Thumbs(p.ctx, d, m.Names, max(time.Until(p.until), time.Millisecond))
+		begun := time.Now()
+		thumbs, missing, err := photo.Thumbs(p.ctx, d, m.Names, max(p.left, time.Millisecond))
 		if err != nil {
 			return
 		}
+		p.left -= time.Since(begun)
 		at, p.thumbs = len(p.thumbs), append(p.thumbs, readThumbs{d, m.Names, thumbs, missing})
 	}
 	t := p.thumbs[at]
