@@ -225,15 +225,9 @@ func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float
 		return m, err
 	}
 	defer d.Close()
-	missing := 0
-	if m.Photos, missing, err = photo.Thumbs(ctx, d, m.Names, 0); err != nil {
-		return m, err
-	}
 	m.Folder = photo.Folder(filepath.Join(f.dir, "map.html"), f.photos.root(), m.Names)
-	if missing > 0 {
-		m.Caption += fmt.Sprintf(" %d photos are not in the data set or cannot be read.", missing)
-	}
-	return m, nil
+	album := photo.Album{Data: d}
+	return m, album.Put(ctx, &m)
 }
 
 // mapFigure draws the map once for every column of labels.

@@ -197,7 +197,8 @@ func showing() []Package {
 			"internal/par internal/atomic internal/lock embedding mat train run eval eval/rank eval/cluster " +
 				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
-				"internal/report/photo internal/report/retrieval internal/report/diagnosed projection " +
+				"internal/report/maps internal/report/photo internal/report/retrieval " +
+				"internal/report/diagnosed projection " +
 				"golang.org/x/sync gonum.org/v1/gonum"},
 	}
 }

@@ -469,7 +469,8 @@ func TestLongTextsStayWithinAFigure(t *testing.T) {
 // The name of a line at the right edge stands to its left.
 func TestVerticalLineAtTheEdge(t *testing.T) {
 	at := func(x float64) float64 {
-		l := Lines{Axes: Axes{XRange: Range{0, 10}, YRange: Range{0, 1}}, Refs: []Ref{{Name: "best: 9", At: x, Vertical: true}}}
+		l := Lines{Axes: Axes{XRange: Range{0, 10}, YRange: Range{0, 1}},
+			Refs: []Ref{{Name: "best: 9", At: x, Vertical: true}}}
 		m := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>best: 9<`).FindStringSubmatch(svgOf(t, l))
 		if m == nil {
 			t.Fatal("the line has no name")

@@ -91,7 +91,7 @@ type mapData struct {
 	At      string      `json:"at"` // x and y in turn, float32, little-endian, base64
 	Names   []string    `json:"names"`
 	Columns []mapLabels `json:"columns"`
-	Photos  *mapPhotos  `json:"photos"`
+	Photos  string      `json:"photos,omitempty"` // the element that holds mapPhotos
 	Folder  string      `json:"folder"`
 	Step    int         `json:"step"`
 	File    string      `json:"file"`
@@ -141,12 +141,12 @@ func (m Map) html(r *renderer) (template.HTML, error) {
 		l.Of = base64.StdEncoding.EncodeToString(of)
 		d.Columns = append(d.Columns, l)
 	}
+	var sheets template.JS
 	if m.Photos != nil {
-		p, err := m.Photos.pack()
-		if err != nil {
+		var err error
+		if d.Photos, sheets, err = r.sheets(m.Photos); err != nil {
 			return "", err
 		}
-		d.Photos = p
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -162,8 +162,31 @@ func (m Map) html(r *renderer) (template.HTML, error) {
 	return r.execute("map", struct {
 		Title, Caption, Alt string
 		Still               template.URL
-		Data                template.JS
-	}{m.Title, m.Caption, m.name(), dataURL("png", picture), template.JS(text)})
+		Data, Sheets        template.JS
+		Photos              string
+	}{m.Title, m.Caption, m.name(), dataURL("png", picture), template.JS(text), sheets, d.Photos})
+}
+
+// sheets returns the name of the element with the thumbnails, and what is in it
+// where it is not on the page yet: maps may share them.
+func (r *renderer) sheets(t *Thumbs) (id string, sheets template.JS, err error) {
+	if id, ok := r.thumbs[t]; ok {
+		return id, "", nil
+	}
+	p, err := t.pack()
+	if err != nil {
+		return "", "", err
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "", "", fmt.Errorf("report: thumbnails: %w", err)
+	}
+	if r.thumbs == nil {
+		r.thumbs = map[*Thumbs]string{}
+	}
+	id = fmt.Sprintf("thumbs%d", len(r.thumbs)+1)
+	r.thumbs[t] = id
+	return id, template.JS(text), nil
 }
 
 func (m Map) name() string {

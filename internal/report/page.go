@@ -46,6 +46,8 @@ type renderer struct {
 	t *template.Template
 	// scripts are the files that the page's blocks need, each once.
 	scripts []string
+	// thumbs are the elements of the thumbnails that are on the page.
+	thumbs map[*Thumbs]string
 }
 
 // use puts a script of the folder page on the page.

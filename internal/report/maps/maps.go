@@ -64,14 +64,34 @@ func Sample(set *embedding.Table, n int) (sample *embedding.Table, step int) {
 	if step == 1 {
 		return set, 1
 	}
-	rows := (set.X.Rows + step - 1) / step
-	out := &embedding.Table{X: mat.New(rows, set.X.Cols), Files: every(set.Files, step)}
-	for i := range rows {
-		copy(out.X.Row(i), set.X.Row(i*step))
+	var rows []int
+	for i := 0; i < set.X.Rows; i += step {
+		rows = append(rows, i)
+	}
+	return Take(set, rows), step
+}
+
+// Take returns the given rows of a set.
+func Take(set *embedding.Table, rows []int) *embedding.Table {
+	out := &embedding.Table{X: mat.New(len(rows), set.X.Cols), Files: at(set.Files, rows)}
+	for k, i := range rows {
+		copy(out.X.Row(k), set.X.Row(i))
 	}
 	for _, c := range set.Columns {
-		c.IDs, c.Text = every(c.IDs, step), every(c.Text, step)
+		c.IDs, c.Text = at(c.IDs, rows), at(c.Text, rows)
 		out.Columns = append(out.Columns, c)
 	}
-	return out, step
+	return out
+}
+
+// at returns the values at the given places; nil of nil.
+func at[T any](in []T, rows []int) []T {
+	if in == nil {
+		return nil
+	}
+	out := make([]T, len(rows))
+	for k, i := range rows {
+		out[k] = in[i]
+	}
+	return out
 }

@@ -194,7 +194,8 @@
         planned = false;
         if (!canvas.width) return;
         const ratio = canvas.width / canvas.clientWidth;
-        const base = n > 20000 ? 1.3 : n > 5000 ? 1.9 : n > 500 ? 2.6 : 3.6;
+        const size = Math.min(1, Math.sqrt(canvas.clientWidth * canvas.clientHeight) / 700);
+        const base = (n > 20000 ? 1.3 : n > 5000 ? 1.9 : n > 500 ? 2.6 : 3.6) * Math.sqrt(size);
         view.radius = clamp(base * Math.pow(view.scale / home.scale, 0.4), 1, 9) * ratio;
         cloud.draw(canvas, { ...view, scale: view.scale * ratio }, sequence.length);
         still.hidden = !painter.lost();
@@ -334,14 +335,15 @@
     };
 
     // The card of an item.
+    const photos = data.photos && JSON.parse(document.getElementById(data.photos).textContent);
     const sheets = [];
-    const sheetURL = s => sheets[s] = sheets[s] || URL.createObjectURL(new Blob([bytes(data.photos.sheets[s])], { type: data.photos.type }));
-    const sizes = data.photos ? bytes(data.photos.sizes) : null;
+    const sheetURL = s => sheets[s] = sheets[s] || URL.createObjectURL(new Blob([bytes(photos.sheets[s])], { type: photos.type }));
+    const sizes = photos ? bytes(photos.sizes) : null;
     const photoOf = (i, room) => {
       const box = el("div", { className: "photo" });
       const [w, h] = sizes ? [sizes[2 * i], sizes[2 * i + 1]] : [0, 0];
       if (!w) return [];
-      const { side, across } = data.photos, cells = across * across;
+      const { side, across } = photos, cells = across * across;
       const at = i % cells, k = room / Math.max(w, h);
       Object.assign(box.style, {
         width: `${w * k}px`, height: `${h * k}px`, backgroundImage: `url(${sheetURL(Math.floor(i / cells))})`,

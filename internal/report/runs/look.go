@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/maps"
@@ -61,7 +60,7 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 			}
 		}
 	}
-	p := photos{ctx: ctx, view: v, left: photoTime}
+	p := photos{ctx: ctx, view: v}
 	defer p.close()
 	for _, set := range run.Sets() {
 		if set == run.GallerySet { // scored, and no set of its own
@@ -76,7 +75,10 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 			if len(c.Groups) == 1 {
 				m.Title = ""
 			}
-			p.show(k, &m)
+			if err := p.open(k.run).Put(ctx, &m); err != nil {
+				return err
+			}
+			m.Folder = photo.Folder(v.Page, p.root(k.run), m.Names)
 			s.Blocks = append(s.Blocks, m)
 		}
 		if len(s.Blocks) > 0 {
@@ -168,16 +170,16 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 	if err != nil || k.table.Files == nil {
 		return nil, err
 	}
-	d := p.open(k.run)
-	if d == nil {
+	d := p.open(k.run).Data
+	if d == nil || d.Source == nil { // gone, or a set of features
 		return nil, nil
 	}
 	look, err := photo.Of(ctx, d, k.table.Files)
 	if err != nil {
-		return nil, nil // a set of features
+		return nil, err
 	}
 	ids, names := k.table.NamedLabels()
-	cfg := retrieval.Config{Queries: shownQueries, Neighbors: 6, Seed: v.Seed, Picture: look,
+	cfg := retrieval.Config{Queries: shownQueries, Neighbors: 4, Seed: v.Seed, Picture: look,
 		Label: func(i int) string { return names[0][ids[0][i]] },
 		Name:  func(i int) string { return k.table.Files[i] },
 		Link:  photo.Links(v.Page, p.root(k.run), k.table.Files)}
@@ -209,51 +211,41 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 	return out, add("After training", k.table)
 }
 
-// photos opens the data sets of runs, each once, and reads their photos.
+// photos opens the data sets of runs, each once.
 type photos struct {
 	ctx    context.Context
 	view   View
-	left   time.Duration // for reading more
 	opened []openedSet
-	thumbs []readThumbs
 }
 
 type openedSet struct {
-	cfg  run.DataConfig
-	data *data.Dataset // nil if it cannot be opened
+	cfg run.DataConfig
+	*photo.Album
 }
 
-type readThumbs struct {
-	data  *data.Dataset
-	names []string
-	*report.Thumbs
-	missing int
-}
-
-// open returns the data set of a run; nil if it is not there any more.
-func (p *photos) open(r *Run) *data.Dataset {
+// open returns the photos of a run's data set; none if that is not there any more.
+func (p *photos) open(r *Run) *photo.Album {
 	cfg, err := r.Folder.Config()
 	if err != nil {
-		return nil
+		return &photo.Album{}
 	}
 	for _, o := range p.opened {
 		if o.cfg == cfg.Data {
-			return o.data
+			return o.Album
 		}
 	}
 	d, err := run.OpenData(p.ctx, cfg.Data, p.view.Home)
 	if err != nil {
 		d = nil
 	}
-	p.opened = append(p.opened, openedSet{cfg.Data, d})
-	return d
+	album := &photo.Album{Data: d, Time: photoTime}
+	p.opened = append(p.opened, openedSet{cfg.Data, album})
+	return album
 }
 
 func (p *photos) close() {
 	for _, o := range p.opened {
-		if o.data != nil {
-			o.data.Close()
-		}
+		o.Close()
 	}
 }
 
@@ -264,30 +256,6 @@ func (p *photos) root(r *Run) string {
 		return ""
 	}
 	return photo.Root(cmp.Or(cfg.Data.Path, cfg.Data.Name), p.view.Home)
-}
-
-// show gives a map the photos of its items.
-func (p *photos) show(k *kept, m *report.Map) {
-	d := p.open(k.run)
-	if d == nil || d.Source == nil || m.Names == nil {
-		return
-	}
-	m.Folder = photo.Folder(p.view.Page, p.root(k.run), m.Names)
-	at := slices.IndexFunc(p.thumbs, func(t readThumbs) bool { return t.data == d && slices.Equal(t.names, m.Names) })
-	if at < 0 {
-		begun := time.Now()
-		thumbs, missing, err := photo.Thumbs(p.ctx, d, m.Names, max(p.left, time.Millisecond))
-		if err != nil {
-			return
-		}
-		p.left -= time.Since(begun)
-		at, p.thumbs = len(p.thumbs), append(p.thumbs, readThumbs{d, m.Names, thumbs, missing})
-	}
-	t := p.thumbs[at]
-	m.Photos = t.Thumbs
-	if t.missing > 0 {
-		m.Caption += fmt.Sprintf(" %d photos are not shown; kindred map with --data reads all of them.", t.missing)
-	}
 }
 
 // size is how many items and classes a set has.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/refdata"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -265,12 +266,16 @@ func TestPhotoPage(t *testing.T) {
 }
 
 func TestFirstClasses(t *testing.T) {
-	x := mat.Of(5, 2, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
-	got, of := firstClasses(x, []int64{7, 2, 9, 2, 7}, 2)
-	if !slices.Equal(of, []int64{7, 2, 2, 7}) || !slices.Equal(got.Row(2), []float32{6, 7}) || got.Rows != 4 {
-		t.Errorf("%v with labels %v", got, of)
+	set := func(labels ...int64) *embedding.Table {
+		return &embedding.Table{X: mat.Of(5, 2, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+			Files: []string{"a", "b", "c", "d", "e"}, Columns: []embedding.Column{{Name: "label", IDs: labels}}}
 	}
-	if got, of = firstClasses(x, []int64{1, 1, 1, 1, 1}, 3); got.Rows != 5 || len(of) != 5 {
-		t.Errorf("one class: %v, %v", got, of)
+	got := firstClasses(set(7, 2, 9, 2, 7), 2)
+	if !slices.Equal(got.Columns[0].IDs, []int64{7, 2, 2, 7}) || !slices.Equal(got.X.Row(2), []float32{6, 7}) ||
+		got.X.Rows != 4 || got.Files[3] != "e" {
+		t.Errorf("%+v", got)
+	}
+	if got = firstClasses(set(1, 1, 1, 1, 1), 3); got.X.Rows != 5 || len(got.Columns[0].IDs) != 5 {
+		t.Errorf("one class: %+v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/maps"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -73,6 +74,8 @@ func MNIST() *Experiment {
 // pictures, coloured by digit, of the first seed; and their diagnosis.
 func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	section := report.Section{Title: "The two embeddings"}
+	album := out.album(ctx)
+	defer album.Close()
 	for _, part := range []struct {
 		set                  run.Set
 		file, title, caption string
@@ -82,21 +85,24 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		{run.TestSet, "unseen", "digits 6-9", "Test pictures of the digits 6-9, of which training saw none."},
 	} {
 		caption := fmt.Sprintf("%s Seed %d of %d.", part.caption, out.Seeds[0], len(out.Seeds))
-		figs := report.Figures{Caption: caption}
+		section.Blocks = append(section.Blocks, report.Text(caption))
 		var panels []report.Figure
 		for _, a := range out.Arms {
 			r := a.Runs[0]
-			f, err := plane(filepath.Join(out.o.Dir, r.Folder), part.set)
+			m, err := plane(filepath.Join(out.o.Dir, r.Folder), part.set)
 			if err != nil {
 				return err
 			}
-			f.Title = a.Name + ", " + part.title
-			panels = append(panels, f)
-			figs.Items = append(figs.Items,
-				report.Captioned{Figure: f, Caption: fmt.Sprintf("%s, seed %d.", a.Name, r.Seed)})
+			m.Title = a.Name + ", " + part.title
+			m.Caption = fmt.Sprintf("%s, seed %d: %d test pictures.", a.Name, r.Seed, len(m.X))
+			panels = append(panels, report.Scatter{Axes: report.Axes{Title: m.Title, Bare: true}, X: m.X, Y: m.Y,
+				Class: m.Columns[0].Class, Names: m.Columns[0].Names, Label: true})
+			if err := album.Put(ctx, &m); err != nil {
+				return err
+			}
+			section.Blocks = append(section.Blocks, m)
 		}
 		shown.add(part.file, caption, report.Beside(panels...))
-		section.Blocks = append(section.Blocks, figs)
 	}
 	told, err := out.diagnosis(ctx, run.SeenSet,
 		"Test pictures of the digits 0-5, first seed. The classes are even and odd; how well a digit is found within "+
@@ -108,23 +114,21 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	return nil
 }
 
-// plane reads two-dimensional embeddings and their fine labels as a scatter.
-func plane(folder string, set run.Set) (report.Scatter, error) {
+// plane reads two-dimensional embeddings and their fine labels as a map.
+func plane(folder string, set run.Set) (report.Map, error) {
 	l, err := kept(folder, set)
 	if err != nil {
-		return report.Scatter{}, err
+		return report.Map{}, err
 	}
 	if l, err = l.Select("label"); err != nil {
-		return report.Scatter{}, fmt.Errorf("%s: %w", folder, err)
+		return report.Map{}, fmt.Errorf("%s: %w", folder, err)
 	}
 	if l.X.Cols != 2 {
-		return report.Scatter{}, fmt.Errorf("%s: %d dimensions, a picture of the plane needs 2", folder, l.X.Cols)
+		return report.Map{}, fmt.Errorf("%s: %d dimensions, a picture of the plane needs 2", folder, l.X.Cols)
 	}
-	f := report.Scatter{Axes: report.Axes{Bare: true}, Label: true}
+	var x, y []float64
 	for i := range l.X.Rows {
-		f.X = append(f.X, float64(l.X.At(i, 0)))
-		f.Y = append(f.Y, float64(l.X.At(i, 1)))
+		x, y = append(x, float64(l.X.At(i, 0))), append(y, float64(l.X.At(i, 1)))
 	}
-	f.Class, f.Names = report.Classes(l.Labels()[0], nil)
-	return f, nil
+	return maps.Of(l, x, y), nil
 }

@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/diagnosed"
+	"github.com/kindred-ml/kindred/internal/report/maps"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/report/retrieval"
-	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -162,8 +163,11 @@ const mappedClasses = 10
 // maps places the training samples of a few classes in the plane by t-SNE, in
 // each arm's embedding of the first seed.
 func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ...string) error {
-	figs := report.Figures{Caption: fmt.Sprintf("t-SNE of the first %d training classes, seed %d of %d.", mappedClasses,
-		out.Seeds[0], len(out.Seeds))}
+	caption := fmt.Sprintf("t-SNE of the first %d training classes, seed %d of %d.", mappedClasses, out.Seeds[0],
+		len(out.Seeds))
+	s := report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead)}}
+	album := out.album(ctx)
+	defer album.Close()
 	var panels []report.Figure
 	for _, arm := range arms {
 		folder := out.runFolder(arm)
@@ -177,25 +181,28 @@ func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ..
 		if l, err = l.Select("label"); err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
-		ids, names := l.NamedLabels()
-		x, of := firstClasses(l.X, ids[0], mappedClasses)
-		m, err := projection.TSNE{Seed: out.o.Seed}.Run(ctx, x)
+		few := firstClasses(l, mappedClasses)
+		at, err := projection.TSNE{Seed: out.o.Seed}.Run(ctx, few.X)
 		if err != nil {
 			return fmt.Errorf("%s: %w", arm, err)
 		}
-		f := report.Scatter{Axes: report.Axes{Title: arm, Equal: true, Bare: true}, X: m.X, Y: m.Y}
-		f.Class, f.Names = report.Classes(of, names[0])
-		figs.Items = append(figs.Items, report.Captioned{Figure: f})
-		panels = append(panels, f)
+		m := maps.Of(few, at.X, at.Y)
+		m.Title, m.Caption = arm, fmt.Sprintf("%s: %d training samples. %s", arm, len(m.X), caption)
+		panels = append(panels, report.Scatter{Axes: report.Axes{Title: arm, Equal: true, Bare: true}, X: m.X, Y: m.Y,
+			Class: m.Columns[0].Class, Names: m.Columns[0].Names})
+		if err := album.Put(ctx, &m); err != nil {
+			return err
+		}
+		s.Blocks = append(s.Blocks, m)
 	}
-	shown.Sections = append(shown.Sections,
-		report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead), figs}})
-	shown.add("classes", figs.Caption, report.Beside(panels...))
+	shown.Sections = append(shown.Sections, s)
+	shown.add("classes", caption, report.Beside(panels...))
 	return nil
 }
 
-// firstClasses keeps the rows of the n lowest labels.
-func firstClasses(x *mat.Dense, labels []int64, n int) (*mat.Dense, []int64) {
+// firstClasses keeps the rows of the n lowest labels of the first column.
+func firstClasses(l *embedding.Table, n int) *embedding.Table {
+	labels := l.Labels()[0]
 	ids := slices.Compact(slices.Sorted(slices.Values(labels)))
 	ids = ids[:min(n, len(ids))]
 	var pos []int
@@ -204,10 +211,21 @@ func firstClasses(x *mat.Dense, labels []int64, n int) (*mat.Dense, []int64) {
 			pos = append(pos, i)
 		}
 	}
-	out, of := mat.New(len(pos), x.Cols), make([]int64, len(pos))
-	for k, i := range pos {
-		copy(out.Row(k), x.Row(i))
-		of[k] = labels[i]
-	}
-	return out, of
+	return maps.Take(l, pos)
 }
+
+// album holds the photos of the experiment's data set; none if that is not there.
+func (out *Outcome) album(ctx context.Context) *photo.Album {
+	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.Set)
+	if err != nil {
+		return &photo.Album{}
+	}
+	d, err := run.OpenData(ctx, cfg.Data, out.o.Home)
+	if err != nil {
+		return &photo.Album{}
+	}
+	return &photo.Album{Data: d, Time: photoTime}
+}
+
+// photoTime is how long the photos of a section's maps are read.
+const photoTime = 20 * time.Second
