@@ -17,23 +17,31 @@ import (
 // Bar draws a progress bar for each epoch, with images a second, the loss, the
 // share of active tuples and the time left for the whole run.
 type Bar struct {
-	w     io.Writer
-	name  string
-	plain bool // no terminal: lines only
-	bar   *progressbar.ProgressBar
-	epoch int
-	loss  float64 // smoothed
-	last  time.Time
+	w        io.Writer
+	name     string
+	plain    bool // no terminal: lines only
+	stopping bool // and nothing more is drawn
+	bar      *progressbar.ProgressBar
+	epoch    int
+	loss     float64 // smoothed
+	last     time.Time
 	// first is the first event that moved, to measure the rate from.
 	first      time.Time
 	firstSteps int
 }
 
-// New returns a bar on w. Unless w is a terminal it prints a line per epoch and
-// no bar. name goes before the epoch.
+// The times between two drawings of a bar, and between two lines where there is no
+// terminal.
+const (
+	redraw  = 100 * time.Millisecond
+	logLine = time.Minute
+)
+
+// New returns a bar on w. Unless w is a terminal it prints a line per epoch, and one
+// a minute in epochs that take longer, and no bar. name goes before the epoch.
 func New(w io.Writer, name string) *Bar {
 	f, ok := w.(*os.File)
-	return &Bar{w: w, name: name, plain: !ok || !term.IsTerminal(int(f.Fd()))}
+	return &Bar{w: w, name: name, plain: !ok || !term.IsTerminal(int(f.Fd())), last: time.Now()}
 }
 
 // Note prints remarks about the run.
@@ -47,7 +55,7 @@ func (b *Bar) Note(notes []string) {
 func (b *Bar) Observe(e train.Event) {
 	switch e.Stage {
 	case train.Stepped:
-		if !b.plain {
+		if !b.stopping {
 			b.step(e)
 		}
 	case train.Scoring:
@@ -56,13 +64,15 @@ func (b *Bar) Observe(e train.Event) {
 		}
 	case train.EpochEnd:
 		b.clear()
+		b.last = time.Now()
 		fmt.Fprintln(b.w, Line(b.name, e))
 		if e.Row.Warning != "" {
 			fmt.Fprintf(b.w, "%swarning: epoch %d: %s\n", b.name, e.Row.Epoch, e.Row.Warning)
 		}
 	case train.Stopping:
 		b.clear()
-		fmt.Fprintf(b.w, "%sstopping: what is under way is finished or kept first\n", b.name)
+		b.stopping = true
+		fmt.Fprintf(b.w, "%sstopping: finishing what is under way; a second signal ends it at once\n", b.name)
 	}
 }
 
@@ -71,7 +81,7 @@ func (b *Bar) head(e train.Event) string {
 }
 
 func (b *Bar) step(e train.Event) {
-	if b.bar == nil || b.epoch != e.Epoch {
+	if !b.plain && (b.bar == nil || b.epoch != e.Epoch) {
 		b.clear()
 		b.epoch = e.Epoch
 		b.bar = progressbar.NewOptions(e.Steps, progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(20),
@@ -83,18 +93,25 @@ func (b *Bar) step(e train.Event) {
 		b.first, b.firstSteps, b.loss = time.Now(), done, e.Result.Value
 	}
 	b.loss += 0.05 * (e.Result.Value - b.loss)
-	if time.Since(b.last) < 100*time.Millisecond {
+	every := redraw
+	if b.plain {
+		every = logLine
+	}
+	if time.Since(b.last) < every {
 		return
 	}
 	b.last = time.Now()
-	text := fmt.Sprintf("%s  %.0f img/s  loss %.4f  active %.0f%%", b.head(e), float64(e.Samples)/e.Elapsed.Seconds(),
-		b.loss,
+	text := fmt.Sprintf("  %.0f img/s  loss %.4f  active %.0f%%", float64(e.Samples)/e.Elapsed.Seconds(), b.loss,
 		100*float64(e.Result.Active)/float64(max(e.Result.Tuples, 1)))
 	if moved := done - b.firstSteps; moved > 0 {
 		left := time.Since(b.first) / time.Duration(moved) * time.Duration(e.Epochs*e.Steps-done)
 		text += "  " + left.Round(time.Second).String() + " left"
 	}
-	b.bar.Describe(text)
+	if b.plain {
+		fmt.Fprintf(b.w, "%s  step %d/%d%s\n", b.head(e), e.Step, e.Steps, text)
+		return
+	}
+	b.bar.Describe(b.head(e) + text)
 	// A bar that cannot be drawn is no reason to stop a run.
 	_ = b.bar.Set(e.Step)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/train"
 )
@@ -31,7 +32,46 @@ func TestStoppingIsALine(t *testing.T) {
 	b := New(&out, "EPS: ")
 	b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: 1, Steps: 5})
 	b.Observe(train.Event{Stage: train.Stopping, Epoch: 1, Epochs: 2, Step: 1, Steps: 5})
-	if got := out.String(); got != "EPS: stopping: what is under way is finished or kept first\n" {
+	if got := out.String(); got != "EPS: stopping: finishing what is under way; a second signal ends it at once\n" {
+		t.Errorf("wrote %q", got)
+	}
+}
+
+// On a terminal too, with the bar out of the way, and no bar after it: what comes
+// next has a line of its own.
+func TestStoppingIsTheLastThatIsDrawn(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "")
+	b.plain = false
+	for step := range 3 {
+		b.last = time.Time{} // long ago
+		b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: step + 1, Steps: 5})
+	}
+	if !strings.Contains(out.String(), "img/s") {
+		t.Fatalf("no bar in %q", out.String())
+	}
+	b.Observe(train.Event{Stage: train.Stopping, Epoch: 1, Epochs: 2, Step: 3, Steps: 5})
+	b.last = time.Time{}
+	b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: 4, Steps: 5})
+	const last = " \rstopping: finishing what is under way; a second signal ends it at once\n"
+	if got := out.String(); !strings.HasSuffix(got, last) {
+		t.Errorf("wrote %q", got[max(0, len(got)-200):])
+	}
+}
+
+// An epoch of many minutes shows that it lives, in a log a line a minute.
+func TestLongEpochsInALog(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "EPS: ")
+	for step := range 6 {
+		if step == 3 {
+			b.last = b.last.Add(-logLine)
+		}
+		b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: step + 1, Steps: 9, Samples: 10,
+			Elapsed: time.Second})
+	}
+	if got := out.String(); !strings.HasPrefix(got, "EPS: epoch 1/2  step 4/9  10 img/s  loss 0.0000") ||
+		strings.Count(got, "\n") != 1 || strings.ContainsAny(got, "\r\x1b") {
 		t.Errorf("wrote %q", got)
 	}
 }
