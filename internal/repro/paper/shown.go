@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/internal/report"
@@ -112,6 +113,11 @@ const queriesFigure = "queries"
 // queries shows the same random test queries with their nearest neighbours in
 // the embeddings of each arm, first seed only.
 func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms ...string) error {
+	d, err := out.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
 	s := report.Section{Title: "The same queries", Blocks: []report.Block{report.Text(lead)}}
 	for i, arm := range arms {
 		folder := out.runFolder(arm)
@@ -126,8 +132,10 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 			return fmt.Errorf("%s: %w", folder, err)
 		}
 		cfg := retrieval.Config{Queries: 6, Seed: out.o.Seed}
-		if cfg.Picture, err = out.pictures(ctx, l.Files); err != nil {
-			return err
+		if d.Source != nil { // not ready features
+			if cfg.Picture, err = photo.Of(ctx, d, l.Files); err != nil {
+				return err
+			}
 		}
 		ids, names := l.NamedLabels()
 		cfg.Label = func(i int) string { return names[0][ids[0][i]] }
@@ -143,17 +151,13 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 	return nil
 }
 
-// pictures reads the samples' images; nil where the data are features.
-func (out *Outcome) pictures(ctx context.Context, files []string) (photo.Reader, error) {
+// open opens the data set of the experiment.
+func (out *Outcome) open(ctx context.Context) (*data.Dataset, error) {
 	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.Set)
 	if err != nil {
 		return nil, err
 	}
-	d, err := run.OpenData(ctx, cfg.Data, out.o.Home)
-	if err != nil || d.Source == nil {
-		return nil, err
-	}
-	return photo.Of(ctx, d, files)
+	return run.OpenData(ctx, cfg.Data, out.o.Home)
 }
 
 // mappedClasses is how many training classes a map shows: as many as there are
