@@ -185,10 +185,8 @@ def kmeans(n, dim, k, iterations):
     return lambda: faiss.Kmeans(dim, k, niter=iterations, seed=1, max_points_per_centroid=10 ** 9).train(x)
 
 
-def resnet(depth, training, last=False, bf16=False):
-    import torchvision
-    net = getattr(torchvision.models, f"resnet{depth}")()
-    x = torch.rand(16, 3, 224, 224)
+def network(make, n, size, training, last=False, bf16=False):
+    net, x = make(), torch.rand(n, 3, size, size)
     if last:
         net, x = channels_last(net, x)
     net.train(training)
@@ -201,6 +199,67 @@ def resnet(depth, training, last=False, bf16=False):
             y.float().sum().backward()
 
     return faster(lambda: run(True), lambda: run(False)) if training else lambda: run(True)
+
+
+def resnet(depth):
+    import torchvision
+    return getattr(torchvision.models, f"resnet{depth}")()
+
+
+def mobilenet_v1(width=0.75, dim=128):
+    """As TensorFlow trained it: zeros at the bottom and on the right where the stride is 2."""
+    layers, channels = [], int(32 * width)
+
+    def block(out, kernel, stride, groups=1):
+        pad = nn.ZeroPad2d((0, 1, 0, 1)) if stride == 2 else None
+        conv = nn.Conv2d(channels if layers else 3, out, kernel, stride, 0 if pad else kernel // 2, groups=groups, bias=False)
+        layers.extend([pad] if pad else [])
+        layers.extend((conv, nn.BatchNorm2d(out, 1e-3), nn.ReLU6(inplace=True)))
+
+    block(channels, 3, 2)
+    for out, stride in ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *5 * ((512, 1),), (1024, 2), (1024, 1)):
+        block(channels, 3, stride, channels)
+        block(int(out * width), 1, 1)
+        channels = int(out * width)
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, dim))
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.qkv, self.proj = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        n, t, d = x.shape
+        q, k, v = self.qkv(x).view(n, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        weights = (q @ k.transpose(-2, -1) * (d // self.heads) ** -0.5).softmax(-1)
+        return self.proj((weights @ v).transpose(1, 2).reshape(n, t, d))
+
+
+class Branch(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.norm, self.inner = nn.LayerNorm(width, 1e-6), inner
+
+    def forward(self, x):
+        return x + self.inner(self.norm(x))
+
+
+class ViT(nn.Module):
+    """ViT-S/16 without a head: the class token's features."""
+    def __init__(self, width=384, depth=12, heads=6, patch=16, size=224):
+        super().__init__()
+        self.patch = nn.Conv2d(3, width, patch, patch)
+        self.token = nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.randn(1, (size // patch) ** 2 + 1, width) * 0.02)
+        mlp = lambda: nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.blocks = nn.Sequential(*(Branch(width, b) for _ in range(depth) for b in (Attention(width, heads), mlp())))
+        self.norm = nn.LayerNorm(width, 1e-6)
+
+    def forward(self, x):
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        x = torch.cat((self.token.expand(len(x), -1, -1), x), 1) + self.positions
+        return self.norm(self.blocks(x)[:, 0])
 
 
 def mnist_step(last=False):
@@ -222,10 +281,12 @@ for mkn in ((2048, 2048, 2048), (70000, 288, 64), (44800, 576, 64)):
 for name, fn in (("triplet", triplet_loss), ("margin", margin_loss), ("ms", ms_loss)):
     for n, dim, classes in ((128, 128, 16), (512, 128, 64), (2048, 512, 256)):
         CASES[f"{name}-n{n}-d{dim}"] = lambda a=(fn, n, dim, classes): loss_step(*a)
-for depth in (18, 50):
+for name, make, n, size in (("resnet18", lambda: resnet(18), 16, 224), ("resnet50", lambda: resnet(50), 16, 224),
+                            ("mobilenet_v1_075", mobilenet_v1, 32, 128), ("mobilenet_v1_075", mobilenet_v1, 32, 224),
+                            ("vit_s16", ViT, 16, 224)):
     for mode in ("infer", "train"):
         for tail, kw in (("", {}), ("-cl", {"last": True}), ("-bf16", {"last": True, "bf16": True})):
-            CASES[f"resnet{depth}-224-{mode}-b16{tail}"] = lambda d=depth, t=mode == "train", kw=kw: resnet(d, t, **kw)
+            CASES[f"{name}-{size}-{mode}-b{n}{tail}"] = lambda a=(make, n, size, mode == "train"), kw=kw: network(*a, **kw)
 
 
 # --- the BLAS ---

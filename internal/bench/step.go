@@ -23,9 +23,12 @@ func stepCases() []Case {
 		trainingStep("conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112",
 			stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4}),
 	}
-	for _, depth := range []int{18, 50} {
+	for _, p := range networkPasses() {
 		for _, training := range []bool{false, true} {
-			cases = append(cases, resnetPass(depth, training, false), resnetPass(depth, training, true))
+			cases = append(cases, p.timed(training, false))
+			if !training || p.trains16 {
+				cases = append(cases, p.timed(training, true))
+			}
 		}
 	}
 	return cases
@@ -120,68 +123,6 @@ func trainingStep(name, title string, o stepOptions) Case {
 				}
 			}
 			return p.Train, nil
-		},
-	}
-}
-
-// resnetPass times a pass of a ResNet in float32. With bf16 the peer's is in
-// bfloat16.
-func resnetPass(depth int, training, bf16 bool) Case {
-	const n, side, classes = 16, 224, 1000
-	mode, what, title := "infer", "evaluation", "evaluation, batch 16"
-	if training {
-		mode, what, title = "train", "forward and backward pass in training", "forward and backward"
-	}
-	name := fmt.Sprintf("resnet%d-224-%s-b16", depth, mode)
-	if bf16 {
-		name += "-bf16"
-		what, title = what+" in float32, beside the peer in bfloat16,", title+", the peer in bfloat16"
-	}
-	var net *nn.Net
-	pixels, grad := []float32(nil), mat.New(n, classes)
-	for i := range grad.Data {
-		grad.Data[i] = 1
-	}
-	pass := func() error {
-		if !training {
-			net.Infer(pixels, n)
-			return nil
-		}
-		net.Forward(pixels, n)
-		net.Backward(grad)
-		return nil
-	}
-	return Case{
-		Name:  name,
-		Title: fmt.Sprintf("ResNet-%d at %d, %s", depth, side, title),
-		About: fmt.Sprintf("%s of ResNet-%d on %d colour pictures of %d x %d", what, depth, n, side, side),
-		Items: n,
-		Setup: func() (func() error, float64, error) {
-			spec, err := nn.Network(fmt.Sprintf("resnet%d", depth), nn.NetworkOptions{
-				Input: nn.Shape{H: side, W: side, C: 3}, Dim: classes, Stem: nn.StemLarge,
-			})
-			if err != nil {
-				return nil, 0, err
-			}
-			if net, err = nn.New(spec, nn.Options{Seed: 1}); err != nil {
-				return nil, 0, err
-			}
-			pixels = uniform(n*side*side*3, 1)
-			return pass, 0, nil
-		},
-		Layers: func(runs int) ([]nn.LayerTime, error) {
-			var p nn.Profile
-			net.SetProfile(&p)
-			defer net.SetProfile(nil)
-			for range runs {
-				if err := pass(); err != nil {
-					return nil, err
-				}
-			}
-			if training {
-				return p.Train, nil
-			}
-			return p.Infer, nil
 		},
 	}
 }

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// networkPass is a network whose passes are timed: evaluation, and forward and
+// back in training.
+type networkPass struct {
+	name, title, network string
+	n, side              int
+	options              nn.NetworkOptions
+	trains16             bool // the peer can also train it in bfloat16
+}
+
+func networkPasses() []networkPass {
+	resnet := nn.NetworkOptions{Dim: 1000, Stem: nn.StemLarge}
+	mobile := nn.NetworkOptions{Dim: 128, Multiple: 0.75, Stem: nn.StemLarge}
+	return []networkPass{
+		{"resnet18", "ResNet-18", "resnet18", 16, 224, resnet, true},
+		{"resnet50", "ResNet-50", "resnet50", 16, 224, resnet, true},
+		// PyTorch 1.13 has no gradient of ReLU6 in bfloat16.
+		{"mobilenet_v1_075", "MobileNet v1 times 0.75", "mobilenet_v1", 32, 128, mobile, false},
+		{"mobilenet_v1_075", "MobileNet v1 times 0.75", "mobilenet_v1", 32, 224, mobile, false},
+		{"vit_s16", "ViT-S/16", "vit_s16", 16, 224, nn.NetworkOptions{NoHead: true}, true},
+	}
+}
+
+// timed is the case of one of the passes in float32. With bf16 the peer's is in
+// bfloat16.
+func (p networkPass) timed(training, bf16 bool) Case {
+	mode, what, title := "infer", "evaluation", fmt.Sprintf("evaluation, batch %d", p.n)
+	if training {
+		mode, what, title = "train", "forward and backward pass in training", "forward and backward"
+	}
+	name := fmt.Sprintf("%s-%d-%s-b%d", p.name, p.side, mode, p.n)
+	if bf16 {
+		name += "-bf16"
+		what, title = what+" in float32, beside the peer in bfloat16,", title+", the peer in bfloat16"
+	}
+	var net *nn.Net
+	var pixels []float32
+	var grad *mat.Dense
+	pass := func() error {
+		if !training {
+			net.Infer(pixels, p.n)
+			return nil
+		}
+		net.Forward(pixels, p.n)
+		net.Backward(grad)
+		return nil
+	}
+	return Case{
+		Name:  name,
+		Title: fmt.Sprintf("%s at %d, %s", p.title, p.side, title),
+		About: fmt.Sprintf("%s of %s on %d colour pictures of %d x %d", what, p.title, p.n, p.side, p.side),
+		Items: p.n,
+		Setup: func() (func() error, float64, error) {
+			o := p.options
+			o.Input = nn.Shape{H: p.side, W: p.side, C: 3}
+			spec, err := nn.Network(p.network, o)
+			if err != nil {
+				return nil, 0, err
+			}
+			if net, err = nn.New(spec, nn.Options{Seed: 1}); err != nil {
+				return nil, 0, err
+			}
+			pixels, grad = uniform(p.n*spec.Input.Len(), 1), mat.New(p.n, net.Dim())
+			for i := range grad.Data {
+				grad.Data[i] = 1
+			}
+			return pass, 0, nil
+		},
+		Layers: func(runs int) ([]nn.LayerTime, error) {
+			var t nn.Profile
+			net.SetProfile(&t)
+			defer net.SetProfile(nil)
+			for range runs {
+				if err := pass(); err != nil {
+					return nil, err
+				}
+			}
+			if training {
+				return t.Train, nil
+			}
+			return t.Infer, nil
+		},
+	}
+}
