@@ -30,6 +30,9 @@ type CacheOptions struct {
 	// fail when they are read. Otherwise the first of them ends the build with its
 	// error.
 	SkipCorrupt bool
+	// Smooth enlarges the chroma of JPEG files by interpolation; see
+	// imaging.Decoder.
+	Smooth bool
 	// Progress, if set, is called from time to time with the number of images
 	// done.
 	Progress func(done, total int)
@@ -37,7 +40,7 @@ type CacheOptions struct {
 
 // Cache returns d with its images decoded once and for all: cut to their boxes,
 // reduced, and kept in a file in opt.Dir. The file is used again as long as the
-// samples, the content of their files and opt.Side stay the same: files in
+// samples, the content of their files, opt.Side and opt.Smooth stay the same: files in
 // folders are hashed; for files in an archive the stored size and CRC-32 are
 // used, which reading verifies. Every image is checked against its checksum
 // when it is read from the cache. Sets that are in memory anyway are returned
@@ -47,7 +50,7 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 	if !ok {
 		return d, nil
 	}
-	key, err := d.cacheKey(ctx, src, opt.Side)
+	key, err := d.cacheKey(ctx, src, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +111,7 @@ func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 }
 
 // cacheKey hashes all that the content of the cache depends on.
-func (d *Dataset) cacheKey(ctx context.Context, src *files, side int) (packed.Key, error) {
+func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (packed.Key, error) {
 	sums := make([]string, len(src.list))
 	room := sync.Pool{New: func() any { return new([]byte) }}
 	par.For(len(sums), 64, func(lo, hi int) {
@@ -125,7 +128,10 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, side int) (packed.Ke
 		return packed.Key{}, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "kindred cache 2\n%d\n%d\n", side, len(src.list))
+	fmt.Fprintf(h, "kindred cache 2\n%d\n%d\n", opt.Side, len(src.list))
+	if opt.Smooth {
+		fmt.Fprintln(h, "smooth")
+	}
 	for i, f := range src.list {
 		fmt.Fprintf(h, "%q %s\n", f.name, sums[i])
 		if d.Boxes != nil {
@@ -148,7 +154,7 @@ type packer struct {
 }
 
 func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) error {
-	tools := sync.Pool{New: func() any { return new(packer) }}
+	tools := sync.Pool{New: func() any { return &packer{dec: imaging.Decoder{Smooth: opt.Smooth}} }}
 	images, errs := make([]imaging.Image, packChunk), make([]error, packChunk)
 	for lo := 0; lo < d.Len(); lo += packChunk {
 		n := min(packChunk, d.Len()-lo)

@@ -28,6 +28,9 @@ type LoaderConfig struct {
 	// SkipCorrupt leaves out samples that cannot be read and records them in
 	// Stats, instead of ending with their error.
 	SkipCorrupt bool
+	// Smooth enlarges the chroma of JPEG files by interpolation; see
+	// imaging.Decoder.
+	Smooth bool
 }
 
 // Batch holds prepared samples. It belongs to the Stream that returned it and
@@ -282,7 +285,7 @@ func (l *Loader) prepare(t *slot, pos []int) {
 
 func (s *Stream) work(jobs <-chan job) {
 	var (
-		dec     imaging.Decoder
+		dec     = imaging.Decoder{Smooth: s.l.cfg.Smooth}
 		scratch imaging.Scratch
 		im      imaging.Image
 	)

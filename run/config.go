@@ -48,6 +48,7 @@ type DataConfig struct {
 	Shorter      int    `yaml:"shorter" help:"with cover, the length of the shorter side before cutting; 0: size"`
 	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong"`
 	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet; empty: the pretrained network's, else unit"`
+	Chroma       string `yaml:"chroma" help:"how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for the network of an .onnx file, else repeat"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
 	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
 	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`

@@ -36,7 +36,8 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (*feed, er
 		}
 		img.Augment = a
 	}
-	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, SkipCorrupt: cfg.SkipCorrupt})
+	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, SkipCorrupt: cfg.SkipCorrupt,
+		Smooth: cfg.Chroma == smoothChroma})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,13 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
+// The values of data.chroma. What trained the networks that are to be had decoded
+// smoothly: half a point of recall on cub100.
+const (
+	repeatChroma = "repeat"
+	smoothChroma = "smooth"
+)
+
 // own tells whether the file of weights brings a network of its own.
 func (n *NetworkConfig) own() bool { return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx") }
 
@@ -46,6 +53,7 @@ func (c *Config) adopt(net *onnxnet.Network) ([]string, error) {
 		notes = append(notes, fmt.Sprintf("data.pixels is %s, by %s", p.Pixels, p.Source))
 	}
 	c.Data.Size, c.Data.Channels = in.H, in.C
+	c.Data.Chroma = cmp.Or(c.Data.Chroma, smoothChroma)
 	c.Data.Pixels, c.Data.Fit = cmp.Or(c.Data.Pixels, p.Pixels), cmp.Or(c.Data.Fit, p.Fit)
 	c.Data.Shorter = cmp.Or(c.Data.Shorter, p.Shorter)
 	return notes, nil
@@ -106,6 +114,7 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Data.Channels = cmp.Or(data.Channels, 3)
+	cfg.Data.Chroma = cmp.Or(data.Chroma, smoothChroma)
 	cfg.Data.Fit = cmp.Or(data.Fit, fitFor(cfg.Data.Channels))
 	cfg.Network = NetworkConfig{Name: network, Pretrained: weights}
 	spec, err := nn.Network(network, nn.NetworkOptions{

@@ -32,6 +32,8 @@ func (c *Config) problems() []problem {
 	bad(!slices.Contains([]int{0, 1, 3}, c.Data.Channels), "data.channels", "%d is none of 0, 1, 3", c.Data.Channels)
 	bad(!slices.Contains([]string{"", "stretch", "cover"}, c.Data.Fit), "data.fit", "%q is neither stretch nor cover",
 		c.Data.Fit)
+	bad(!slices.Contains([]string{"", repeatChroma, smoothChroma}, c.Data.Chroma), "data.chroma",
+		"%q is neither %s nor %s", c.Data.Chroma, repeatChroma, smoothChroma)
 	atLeast("data.shorter", c.Data.Shorter, 0)
 	if _, err := imaging.ParseAugment(c.Data.Augment); err != nil {
 		bad(true, "data.augment", "%v", err)

@@ -30,6 +30,10 @@ type Decoder struct {
 	// Buffer is room that callers may read files into, if they read them anew for
 	// every call: where Decode ends with its context, it takes the room away.
 	Buffer []byte
+	// Smooth enlarges the chroma of JPEG files by interpolation, as libjpeg does and
+	// with it Pillow, torchvision and TensorFlow: what networks that were trained
+	// there have seen. Otherwise it is repeated.
+	Smooth bool
 
 	fast fastjpeg.Decoder
 }
@@ -148,7 +152,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	}
 	if f.name == "JPEG" {
 		d.fast.MaxPixels = int(min(int64(limit), budget.Limit()/fastBytesPerPixel))
-		d.fast.Done = ctx.Done()
+		d.fast.Done, d.fast.Smooth = ctx.Done(), d.Smooth
 		if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
 			dst.orient(exifOrientation(b))
 			return nil
@@ -169,7 +173,14 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	if err != nil {
 		return err
 	}
-	fromImage(dst, im)
+	if chroma, ok := im.(*image.YCbCr); d.Smooth && ok {
+		dst.Reset(im.Bounds().Dx(), im.Bounds().Dy(), 3)
+		if !d.fast.ToRGB(dst.Pix, chroma) {
+			fromImage(dst, im)
+		}
+	} else {
+		fromImage(dst, im)
+	}
 	if f.name == "JPEG" {
 		dst.orient(exifOrientation(b))
 	}

@@ -24,6 +24,12 @@ var chroma = func() (t chromaTerms) {
 // toRGB converts the planes to interleaved pixels.
 func (d *Decoder) toRGB(pix []uint8) {
 	luma, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
+	if d.Smooth && luma.h*luma.v > 1 {
+		p := planes{w: d.w, h: d.h, across: luma.h, down: luma.v, y: luma.plane, cb: cb.plane, cr: cr.plane,
+			yStride: luma.stride, cStride: cb.stride}
+		p.smooth(pix, d)
+		return
+	}
 	for y := range d.h {
 		cy := y / luma.v
 		out := pix[y*d.w*3 : (y+1)*d.w*3]

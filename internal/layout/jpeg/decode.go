@@ -44,6 +44,8 @@ type Decoder struct {
 	MaxPixels int
 	// Done, if not nil, ends a decoding with ErrUnsupported once it is closed.
 	Done <-chan struct{}
+	// Smooth enlarges chroma by interpolation instead of repetition.
+	Smooth bool
 
 	w, h    int
 	comps   [3]component
@@ -54,6 +56,8 @@ type Decoder struct {
 	restart int
 	in      bits
 	block   [64]int32
+	wide    []uint8 // two rows of chroma, enlarged
+	sums    []int32
 }
 
 // Decode decodes b. grow is called once with the width, height and number of

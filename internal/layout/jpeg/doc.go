@@ -4,5 +4,6 @@
 // ErrUnsupported: the caller then asks image/jpeg, which knows more kinds and has
 // the last word on what is wrong.
 //
-// Chroma is enlarged by repetition, as image/jpeg does it.
+// Chroma is enlarged by repetition, as image/jpeg does it, or smoothly, as libjpeg
+// does it and with it most other programs; see Decoder.Smooth.
 package jpeg

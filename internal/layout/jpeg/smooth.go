@@ -1,0 +1,95 @@
+package jpeg
+
+import "image"
+
+// planes is a picture as JPEG has it: one chroma value for across x down pixels,
+// each 1 or 2.
+type planes struct {
+	w, h, across, down int
+	y, cb, cr          []uint8
+	yStride, cStride   int
+}
+
+// ToRGB converts a picture of image/jpeg to interleaved pixels, 3 w h of them, as a
+// Decoder with Smooth does. It is false, and nothing is done, for pictures whose
+// chroma has more than 1 x 1, 2 x 1, 1 x 2 or 2 x 2 pixels a value.
+func (d *Decoder) ToRGB(pix []uint8, im *image.YCbCr) bool {
+	p := planes{w: im.Rect.Dx(), h: im.Rect.Dy(), across: 1, down: 1, y: im.Y, cb: im.Cb, cr: im.Cr,
+		yStride: im.YStride, cStride: im.CStride}
+	switch im.SubsampleRatio {
+	case image.YCbCrSubsampleRatio444:
+	case image.YCbCrSubsampleRatio422:
+		p.across = 2
+	case image.YCbCrSubsampleRatio420:
+		p.across, p.down = 2, 2
+	case image.YCbCrSubsampleRatio440:
+		p.down = 2
+	default:
+		return false
+	}
+	if im.Rect.Min != (image.Point{}) || len(pix) < 3*p.w*p.h {
+		return false
+	}
+	p.smooth(pix, d)
+	return true
+}
+
+// smooth converts with chroma weighted by distance, in libjpeg's integers: of two
+// values across or down the nearer counts 3/4 and the farther 1/4, of four 9/16,
+// 3/16, 3/16 and 1/16; beyond the border its own value stands in. What is rounded
+// alternates with the column.
+func (p *planes) smooth(pix []uint8, d *Decoder) {
+	cols, rows := (p.w+p.across-1)/p.across, (p.h+p.down-1)/p.down
+	if need := 2*p.w + 2*p.across; len(d.wide) < need {
+		d.wide = make([]uint8, need)
+		d.sums = make([]int32, need)
+	}
+	wide := [2][]uint8{d.wide[:p.w+p.across], d.wide[p.w+p.across:]}
+	for y := range p.h {
+		near := y / p.down
+		far := near
+		if p.down == 2 {
+			far = min(max(near-1+2*(y&1), 0), rows-1)
+		}
+		for i, plane := range [2][]uint8{p.cb, p.cr} {
+			p.row(wide[i], plane[near*p.cStride:][:cols], plane[far*p.cStride:][:cols], d.sums[:cols], int32(1+y&1))
+		}
+		out, luma := pix[3*y*p.w:][:3*p.w], p.y[y*p.yStride:][:p.w]
+		for x, v := range luma {
+			r, g, b := terms(wide[0][x], wide[1][x])
+			put(out[3*x:3*x+3:3*x+3], int32(v), r, g, b)
+		}
+	}
+}
+
+// row makes one row of chroma as wide as the picture from the rows next to it; half
+// is what is added before a division by 4 that is down only.
+func (p *planes) row(out, near, far []uint8, sums []int32, half int32) {
+	for i, v := range near {
+		sums[i] = int32(v)
+	}
+	if p.down == 2 {
+		for i, v := range far {
+			sums[i] = 3*sums[i] + int32(v)
+		}
+	}
+	if p.across == 1 {
+		for i, s := range sums {
+			if p.down == 2 {
+				s = (s + half) >> 2
+			}
+			out[i] = uint8(s)
+		}
+		return
+	}
+	shift, even, odd := uint(2), int32(1), int32(2)
+	if p.down == 2 {
+		shift, even, odd = 4, 8, 7
+	}
+	last := len(sums) - 1
+	for i, s := range sums {
+		left, right := sums[max(i-1, 0)], sums[min(i+1, last)]
+		out[2*i] = uint8((3*s + left + even) >> shift)
+		out[2*i+1] = uint8((3*s + right + odd) >> shift)
+	}
+}
