@@ -17,7 +17,8 @@ func TestParquetStandsAlone(t *testing.T) {
 		}
 		return strings.Contains(string(out), "parquet")
 	}
-	for _, pkg := range []string{"embedding", "data", "run", "eval/diagnose", "projection"} {
+	for _, pkg := range []string{"embedding", "data", "train", "run", "eval/diagnose", "projection",
+		"internal/search"} {
 		if links(pkg) {
 			t.Errorf("%s links a Parquet library", pkg)
 		}

@@ -312,6 +312,7 @@ func TestWriteRefuses(t *testing.T) {
 		`called "b", which is no name`:         labels(b, b),
 		`called "embedding_7", which`:          labels(embedding.Column{Name: "embedding_7", IDs: []int64{1, 2}}),
 		`called "embeddings", which`:           labels(embedding.Column{Name: "embeddings", IDs: []int64{1, 2}}),
+		`called "embedding", which`:            labels(embedding.Column{Name: "embedding", IDs: []int64{1, 2}}),
 		`called "file", which`:                 labels(embedding.Column{Name: "file", IDs: []int64{1, 2}}),
 		`row 1 of the column "y" is "a\x00"`:   labels(embedding.Column{Name: "y", Text: []string{"b", "a\x00"}}),
 		`row 0 of the column "path" is "\xff"`: {X: x, Files: []string{"\xff", "b"}},
@@ -391,7 +392,7 @@ func FuzzRoundTrip(f *testing.F) {
 		for _, f := range whole {
 			var b bytes.Buffer
 			if err := f.Write(&b, want); err != nil {
-				all := name + texts + file
+				all := strings.Join([]string{name, texts, file}, " ")
 				reserved := []string{"", "id", "path", "file", "filename"}
 				if utf8.ValidString(all) && !strings.ContainsAny(all, "\x00\r\ufeff") &&
 					!slices.Contains(reserved, name) && !strings.HasPrefix(name, "embedding") {

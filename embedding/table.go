@@ -120,7 +120,8 @@ func (t *Table) Check() error {
 		switch {
 		case c.Name == "" || seen[c.Name]:
 			return fmt.Errorf("a column of labels called %q, which is no name or that of another", c.Name)
-		case coordinate || columns.IsFile(c.Name) || c.Name == embeddingNames[0] || c.Name == columns.ID && t.ID != nil:
+		case coordinate || columns.IsFile(c.Name) || slices.Contains(embeddingNames[:2], c.Name) ||
+			c.Name == columns.ID && t.ID != nil:
 			return fmt.Errorf("a column of labels called %q, which is what files call something else", c.Name)
 		}
 		seen[c.Name] = true

@@ -23,6 +23,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/report/maps"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/projection"
 )
 
@@ -43,7 +44,7 @@ type mapResult struct {
 	Seed       uint64    `json:"seed"`
 	Perplexity float64   `json:"perplexity,omitempty"`
 	Iterations int       `json:"iterations,omitempty"`
-	KL         *float64  `json:"kl,omitempty"`
+	KL         opt.Float `json:"kl,omitzero"`
 	Explained  []float64 `json:"explained,omitempty"`
 	Seconds    float64   `json:"seconds"`
 	Files      []string  `json:"files"`
@@ -195,7 +196,7 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 	if err != nil {
 		return nil, nil, err
 	}
-	res.Perplexity, res.Iterations, res.KL = m.Perplexity, m.Iterations, &m.KL
+	res.Perplexity, res.Iterations, res.KL = m.Perplexity, m.Iterations, opt.Of(m.KL)
 	return m.X, m.Y, nil
 }
 
@@ -250,11 +251,11 @@ func mapSettings(r *mapResult) []report.Item {
 		{Name: "rows", Value: strconv.Itoa(r.Rows)},
 		{Name: "dimensions", Value: strconv.Itoa(r.Dimensions)},
 	}
-	if r.KL != nil {
+	if r.KL.IsSet() {
 		items = append(items,
 			report.Item{Name: "perplexity", Value: strconv.FormatFloat(r.Perplexity, 'g', 6, 64)},
 			report.Item{Name: "iterations", Value: strconv.Itoa(r.Iterations)},
-			report.Item{Name: "KL", Value: strconv.FormatFloat(*r.KL, 'f', 4, 64) + " nats"},
+			report.Item{Name: "KL", Value: strconv.FormatFloat(r.KL.Or(0), 'f', 4, 64) + " nats"},
 			report.Item{Name: "seed", Value: strconv.FormatUint(r.Seed, 10)})
 	} else {
 		for j, e := range r.Explained {
@@ -269,7 +270,7 @@ func mapSettings(r *mapResult) []report.Item {
 func mapPage(m report.Map, r *mapResult) report.Page {
 	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between " +
 		"them mean little."
-	if r.KL == nil {
+	if !r.KL.IsSet() {
 		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
 	}
 	return report.Page{
