@@ -61,7 +61,7 @@ func argumentCompletions() map[string]completion {
 		"kindred init": one(dataSets), "kindred data get": one(knownSets), "kindred data info": one(dataSets),
 		"kindred weights get": one(knownWeights), "kindred network show": one(anyNetwork),
 		"kindred reproduce": one(experiments),
-		"kindred report":    runFolders, "kindred diagnose": runFolders, "kindred man": one(folders),
+		"kindred report":    runFolders, "kindred diagnose": runsOrFiles, "kindred man": one(folders),
 		"kindred search": anyFile,
 	}
 }
@@ -219,6 +219,12 @@ func runFolders(_ *cobra.Command, _ []string, typed string) ([]string, cobra.She
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
 	return dirs, cobra.ShellCompDirectiveNoFileComp
+}
+
+// runsOrFiles completes the folder of a run, or else any file.
+func runsOrFiles(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	dirs, _ := runFolders(cmd, args, typed)
+	return dirs, cobra.ShellCompDirectiveDefault
 }
 
 func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,6 +92,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"train", "--out", ""}, nil, onlyFolders},
 		{[]string{"train", ""}, nil, noFiles},
 		{[]string{"report", ""}, []string{"runs/tried"}, noFiles},
+		{[]string{"diagnose", ""}, []string{"runs/tried"}, files},
+		{[]string{"diagnose", "E.n"}, nil, files},
 		{[]string{"embed", "--run", "runs/t"}, []string{"runs/tried"}, noFiles},
 		{[]string{"search", ""}, nil, files},
 		{[]string{"search", "a.jpg", "--in", "m"}, []string{"mnist"}, files},
@@ -204,4 +207,21 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 			t.Errorf("completion for %q: there is no such flag", name)
 		}
 	}
+}
+
+// So is every argument: without a completion of its own a command offers no files.
+func TestEveryArgumentIsCompleted(t *testing.T) {
+	table := argumentCompletions()
+	takes := regexp.MustCompile(`^\S+ (\[[a-z]|[A-Z])`)
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if takes.MatchString(cmd.Use) != (table[cmd.CommandPath()] != nil) && cmd.Name() != "bench" {
+			t.Errorf("%q takes arguments: %v; they are completed: %v", cmd.CommandPath(), takes.MatchString(cmd.Use),
+				table[cmd.CommandPath()] != nil)
+		}
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(newRoot(&app{}))
 }
