@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test race lint cross peer bench bench-page gen assembly checkgen fmt release
+.PHONY: help build demo test race lint cross peer bench bench-page bench-check gen assembly checkgen fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -9,6 +9,7 @@ help:
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
 	@echo 'make bench  time kindred beside PyTorch and faiss, which it installs if need be (Debian)'
 	@echo 'make bench-page  the same, and write the figures into docs/bench.md and README'
+	@echo 'make bench-check BASE=main  fail if the Go benchmarks have become slower than at a git ref'
 	@echo 'make gen    regenerate assembly and generated docs'
 	@echo 'make fmt    gofmt'
 	@echo 'make release VERSION=v1.2.3  binaries for six systems, manual pages, completions, checksums into dist/'
@@ -77,6 +78,11 @@ RECORD = docs/bench/this-machine.json
 bench-page: build peer
 	bin/kindred bench --peer bench/peer.py --record $(RECORD) --processor "$(PROCESSOR)"
 	$(GO) run ./docs/gen
+
+# bench-check compares with another commit, in turns; .ci/bench-check lists what can
+# be set. It takes minutes of a machine that does nothing else, and is no part of CI.
+bench-check:
+	@.ci/bench-check $(BASE)
 
 fmt:
 	gofmt -w .
