@@ -44,3 +44,16 @@ func TestMeter(t *testing.T) {
 		t.Errorf("a shorter line leaves the longer one's end: %q", b.String())
 	}
 }
+
+// What fetches data draws nothing where that would end in a log.
+func TestFetchingIntoALog(t *testing.T) {
+	var b bytes.Buffer
+	g := (&app{err: &b}).fetcher(t.TempDir())
+	for done := range int64(100) {
+		g.Bytes("train.gz", done<<20, 100<<20)
+	}
+	g.Progress("mnist: trying somewhere else")
+	if got := b.String(); got != "mnist: trying somewhere else\n" {
+		t.Errorf("wrote %q", got)
+	}
+}

@@ -144,6 +144,51 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 	}
 }
 
+// A transfer is told in bytes, and one that breaks off goes on where it stopped.
+func TestGetTellsAndResumes(t *testing.T) {
+	broken, resumed := false, ""
+	good := mirror(t, func(w http.ResponseWriter, name string) { w.Write(gz(content()[name])) })
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b := gz(content()[strings.TrimSuffix(filepath.Base(r.URL.Path), ".gz")])
+		w.Header().Set("ETag", `"1"`)
+		if !broken { // the first file
+			broken = true
+			w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+			w.Write(b[:len(b)/2])
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		if asked := r.Header.Get("Range"); asked != "" {
+			resumed = asked
+			if asked != fmt.Sprintf("bytes=%d-", len(b)/2) {
+				t.Errorf("asked for %q", asked)
+			}
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
+	}))
+	t.Cleanup(s.Close)
+	set := tiny()
+	set.Bases = []string{s.URL + "/", good}
+	g := getter(t, set)
+	told := map[string]int64{}
+	g.Bytes = func(name string, done, total int64) {
+		if told[name] = done; done > total {
+			t.Errorf("%s: %d of %d", name, done, total)
+		}
+	}
+	if r, err := g.Get(t.Context(), "tiny"); err != nil || r.Way != s.URL+"/" {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if resumed == "" {
+		t.Error("nothing was resumed")
+	}
+	for name, b := range content() {
+		if told[name+".gz"] != int64(len(gz(b))) {
+			t.Errorf("%s: told of %d bytes", name, told[name+".gz"])
+		}
+	}
+}
+
 // tarball packs files in order; a name that ends in " -> X" becomes a link.
 func tarball(t testing.TB, files ...[2]string) []byte {
 	var buf bytes.Buffer
