@@ -105,8 +105,6 @@ func tooLong() []string {
 	return []string{
 		"cmd/kindred/reproduce.go newReproduce",
 		"eval/diagnose/diagnose_test.go TestRunAgreesWithLoops",
-		"internal/kernel/gen/simd/kernels.go rowKernels",
-		"internal/kernel/gen/simd/tile.go tile",
 		"internal/kernel/simd/pool_test.go checkPool",
 		"internal/kernel/simd/tile_test.go testTile",
 		"internal/pair/groups_test.go TestWeights",

@@ -123,11 +123,11 @@ added:
 	MOVQ       176(AX), R9
 	CMPQ       SI, $0x00
 	JLE        done
-	MOVQ       (R8), R10
+	MOVQ       (R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd0
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS (DI)(R10*1), Y6, Y6
+	VMASKMOVPS (DI)(R15*1), Y6, Y6
 	VADDPS     Y6, Y0, Y0
 
 noadd0:
@@ -138,14 +138,14 @@ noadd0:
 
 linear0:
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS Y0, Y6, (DX)(R10*1)
+	VMASKMOVPS Y0, Y6, (DX)(R15*1)
 	CMPQ       SI, $0x01
 	JLE        done
-	MOVQ       8(R8), R10
+	MOVQ       8(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd1
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS (DI)(R10*1), Y6, Y6
+	VMASKMOVPS (DI)(R15*1), Y6, Y6
 	VADDPS     Y6, Y1, Y1
 
 noadd1:
@@ -156,14 +156,14 @@ noadd1:
 
 linear1:
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS Y1, Y6, (DX)(R10*1)
+	VMASKMOVPS Y1, Y6, (DX)(R15*1)
 	CMPQ       SI, $0x02
 	JLE        done
-	MOVQ       16(R8), R10
+	MOVQ       16(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd2
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS (DI)(R10*1), Y6, Y6
+	VMASKMOVPS (DI)(R15*1), Y6, Y6
 	VADDPS     Y6, Y2, Y2
 
 noadd2:
@@ -174,14 +174,14 @@ noadd2:
 
 linear2:
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS Y2, Y6, (DX)(R10*1)
+	VMASKMOVPS Y2, Y6, (DX)(R15*1)
 	CMPQ       SI, $0x03
 	JLE        done
-	MOVQ       24(R8), R10
+	MOVQ       24(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd3
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS (DI)(R10*1), Y6, Y6
+	VMASKMOVPS (DI)(R15*1), Y6, Y6
 	VADDPS     Y6, Y3, Y3
 
 noadd3:
@@ -192,14 +192,14 @@ noadd3:
 
 linear3:
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS Y3, Y6, (DX)(R10*1)
+	VMASKMOVPS Y3, Y6, (DX)(R15*1)
 	CMPQ       SI, $0x04
 	JLE        done
-	MOVQ       32(R8), R10
+	MOVQ       32(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd4
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS (DI)(R10*1), Y6, Y6
+	VMASKMOVPS (DI)(R15*1), Y6, Y6
 	VADDPS     Y6, Y4, Y4
 
 noadd4:
@@ -210,14 +210,14 @@ noadd4:
 
 linear4:
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS Y4, Y6, (DX)(R10*1)
+	VMASKMOVPS Y4, Y6, (DX)(R15*1)
 	CMPQ       SI, $0x05
 	JLE        done
-	MOVQ       40(R8), R10
+	MOVQ       40(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd5
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS (DI)(R10*1), Y6, Y6
+	VMASKMOVPS (DI)(R15*1), Y6, Y6
 	VADDPS     Y6, Y5, Y5
 
 noadd5:
@@ -228,7 +228,7 @@ noadd5:
 
 linear5:
 	VMOVUPS    (R9), Y6
-	VMASKMOVPS Y5, Y6, (DX)(R10*1)
+	VMASKMOVPS Y5, Y6, (DX)(R15*1)
 
 done:
 	SUBQ  $0x06, SI
@@ -407,14 +407,14 @@ added:
 	MOVQ       176(AX), R9
 	CMPQ       SI, $0x00
 	JLE        done
-	MOVQ       (R8), R10
+	MOVQ       (R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd0
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS (DI)(R10*1), Y12, Y12
+	VMASKMOVPS (DI)(R15*1), Y12, Y12
 	VADDPS     Y12, Y0, Y0
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS 32(DI)(R10*1), Y13, Y13
+	VMASKMOVPS 32(DI)(R15*1), Y13, Y13
 	VADDPS     Y13, Y1, Y1
 
 noadd0:
@@ -426,19 +426,19 @@ noadd0:
 
 linear0:
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS Y0, Y12, (DX)(R10*1)
+	VMASKMOVPS Y0, Y12, (DX)(R15*1)
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS Y1, Y13, 32(DX)(R10*1)
+	VMASKMOVPS Y1, Y13, 32(DX)(R15*1)
 	CMPQ       SI, $0x01
 	JLE        done
-	MOVQ       8(R8), R10
+	MOVQ       8(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd1
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS (DI)(R10*1), Y12, Y12
+	VMASKMOVPS (DI)(R15*1), Y12, Y12
 	VADDPS     Y12, Y2, Y2
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS 32(DI)(R10*1), Y13, Y13
+	VMASKMOVPS 32(DI)(R15*1), Y13, Y13
 	VADDPS     Y13, Y3, Y3
 
 noadd1:
@@ -450,19 +450,19 @@ noadd1:
 
 linear1:
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS Y2, Y12, (DX)(R10*1)
+	VMASKMOVPS Y2, Y12, (DX)(R15*1)
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS Y3, Y13, 32(DX)(R10*1)
+	VMASKMOVPS Y3, Y13, 32(DX)(R15*1)
 	CMPQ       SI, $0x02
 	JLE        done
-	MOVQ       16(R8), R10
+	MOVQ       16(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd2
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS (DI)(R10*1), Y12, Y12
+	VMASKMOVPS (DI)(R15*1), Y12, Y12
 	VADDPS     Y12, Y4, Y4
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS 32(DI)(R10*1), Y13, Y13
+	VMASKMOVPS 32(DI)(R15*1), Y13, Y13
 	VADDPS     Y13, Y5, Y5
 
 noadd2:
@@ -474,19 +474,19 @@ noadd2:
 
 linear2:
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS Y4, Y12, (DX)(R10*1)
+	VMASKMOVPS Y4, Y12, (DX)(R15*1)
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS Y5, Y13, 32(DX)(R10*1)
+	VMASKMOVPS Y5, Y13, 32(DX)(R15*1)
 	CMPQ       SI, $0x03
 	JLE        done
-	MOVQ       24(R8), R10
+	MOVQ       24(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd3
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS (DI)(R10*1), Y12, Y12
+	VMASKMOVPS (DI)(R15*1), Y12, Y12
 	VADDPS     Y12, Y6, Y6
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS 32(DI)(R10*1), Y13, Y13
+	VMASKMOVPS 32(DI)(R15*1), Y13, Y13
 	VADDPS     Y13, Y7, Y7
 
 noadd3:
@@ -498,19 +498,19 @@ noadd3:
 
 linear3:
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS Y6, Y12, (DX)(R10*1)
+	VMASKMOVPS Y6, Y12, (DX)(R15*1)
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS Y7, Y13, 32(DX)(R10*1)
+	VMASKMOVPS Y7, Y13, 32(DX)(R15*1)
 	CMPQ       SI, $0x04
 	JLE        done
-	MOVQ       32(R8), R10
+	MOVQ       32(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd4
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS (DI)(R10*1), Y12, Y12
+	VMASKMOVPS (DI)(R15*1), Y12, Y12
 	VADDPS     Y12, Y8, Y8
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS 32(DI)(R10*1), Y13, Y13
+	VMASKMOVPS 32(DI)(R15*1), Y13, Y13
 	VADDPS     Y13, Y9, Y9
 
 noadd4:
@@ -522,19 +522,19 @@ noadd4:
 
 linear4:
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS Y8, Y12, (DX)(R10*1)
+	VMASKMOVPS Y8, Y12, (DX)(R15*1)
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS Y9, Y13, 32(DX)(R10*1)
+	VMASKMOVPS Y9, Y13, 32(DX)(R15*1)
 	CMPQ       SI, $0x05
 	JLE        done
-	MOVQ       40(R8), R10
+	MOVQ       40(R8), R15
 	TESTQ      DI, DI
 	JEQ        noadd5
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS (DI)(R10*1), Y12, Y12
+	VMASKMOVPS (DI)(R15*1), Y12, Y12
 	VADDPS     Y12, Y10, Y10
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS 32(DI)(R10*1), Y13, Y13
+	VMASKMOVPS 32(DI)(R15*1), Y13, Y13
 	VADDPS     Y13, Y11, Y11
 
 noadd5:
@@ -546,9 +546,9 @@ noadd5:
 
 linear5:
 	VMOVUPS    (R9), Y12
-	VMASKMOVPS Y10, Y12, (DX)(R10*1)
+	VMASKMOVPS Y10, Y12, (DX)(R15*1)
 	VMOVUPS    32(R9), Y13
-	VMASKMOVPS Y11, Y13, 32(DX)(R10*1)
+	VMASKMOVPS Y11, Y13, 32(DX)(R15*1)
 
 done:
 	SUBQ  $0x06, SI
@@ -4492,10 +4492,10 @@ rowterm:
 added:
 	CMPQ      SI, $0x00
 	JLE       done
-	MOVQ      (R8), R9
+	MOVQ      (R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd0
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z0, Z0
 
 noadd0:
@@ -4505,13 +4505,13 @@ noadd0:
 	VMAXPS Z0, Z15, Z0
 
 linear0:
-	VMOVUPS   Z0, K1, (DX)(R9*1)
+	VMOVUPS   Z0, K1, (DX)(R15*1)
 	CMPQ      SI, $0x01
 	JLE       done
-	MOVQ      8(R8), R9
+	MOVQ      8(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd1
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z1, Z1
 
 noadd1:
@@ -4521,13 +4521,13 @@ noadd1:
 	VMAXPS Z1, Z15, Z1
 
 linear1:
-	VMOVUPS   Z1, K1, (DX)(R9*1)
+	VMOVUPS   Z1, K1, (DX)(R15*1)
 	CMPQ      SI, $0x02
 	JLE       done
-	MOVQ      16(R8), R9
+	MOVQ      16(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd2
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z2, Z2
 
 noadd2:
@@ -4537,13 +4537,13 @@ noadd2:
 	VMAXPS Z2, Z15, Z2
 
 linear2:
-	VMOVUPS   Z2, K1, (DX)(R9*1)
+	VMOVUPS   Z2, K1, (DX)(R15*1)
 	CMPQ      SI, $0x03
 	JLE       done
-	MOVQ      24(R8), R9
+	MOVQ      24(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd3
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z3, Z3
 
 noadd3:
@@ -4553,13 +4553,13 @@ noadd3:
 	VMAXPS Z3, Z15, Z3
 
 linear3:
-	VMOVUPS   Z3, K1, (DX)(R9*1)
+	VMOVUPS   Z3, K1, (DX)(R15*1)
 	CMPQ      SI, $0x04
 	JLE       done
-	MOVQ      32(R8), R9
+	MOVQ      32(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd4
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z4, Z4
 
 noadd4:
@@ -4569,13 +4569,13 @@ noadd4:
 	VMAXPS Z4, Z15, Z4
 
 linear4:
-	VMOVUPS   Z4, K1, (DX)(R9*1)
+	VMOVUPS   Z4, K1, (DX)(R15*1)
 	CMPQ      SI, $0x05
 	JLE       done
-	MOVQ      40(R8), R9
+	MOVQ      40(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd5
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z5, Z5
 
 noadd5:
@@ -4585,13 +4585,13 @@ noadd5:
 	VMAXPS Z5, Z15, Z5
 
 linear5:
-	VMOVUPS   Z5, K1, (DX)(R9*1)
+	VMOVUPS   Z5, K1, (DX)(R15*1)
 	CMPQ      SI, $0x06
 	JLE       done
-	MOVQ      48(R8), R9
+	MOVQ      48(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd6
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z6, Z6
 
 noadd6:
@@ -4601,13 +4601,13 @@ noadd6:
 	VMAXPS Z6, Z15, Z6
 
 linear6:
-	VMOVUPS   Z6, K1, (DX)(R9*1)
+	VMOVUPS   Z6, K1, (DX)(R15*1)
 	CMPQ      SI, $0x07
 	JLE       done
-	MOVQ      56(R8), R9
+	MOVQ      56(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd7
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z7, Z7
 
 noadd7:
@@ -4617,13 +4617,13 @@ noadd7:
 	VMAXPS Z7, Z15, Z7
 
 linear7:
-	VMOVUPS   Z7, K1, (DX)(R9*1)
+	VMOVUPS   Z7, K1, (DX)(R15*1)
 	CMPQ      SI, $0x08
 	JLE       done
-	MOVQ      64(R8), R9
+	MOVQ      64(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd8
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z8, Z8
 
 noadd8:
@@ -4633,13 +4633,13 @@ noadd8:
 	VMAXPS Z8, Z15, Z8
 
 linear8:
-	VMOVUPS   Z8, K1, (DX)(R9*1)
+	VMOVUPS   Z8, K1, (DX)(R15*1)
 	CMPQ      SI, $0x09
 	JLE       done
-	MOVQ      72(R8), R9
+	MOVQ      72(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd9
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z9, Z9
 
 noadd9:
@@ -4649,13 +4649,13 @@ noadd9:
 	VMAXPS Z9, Z15, Z9
 
 linear9:
-	VMOVUPS   Z9, K1, (DX)(R9*1)
+	VMOVUPS   Z9, K1, (DX)(R15*1)
 	CMPQ      SI, $0x0a
 	JLE       done
-	MOVQ      80(R8), R9
+	MOVQ      80(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd10
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z10, Z10
 
 noadd10:
@@ -4665,13 +4665,13 @@ noadd10:
 	VMAXPS Z10, Z15, Z10
 
 linear10:
-	VMOVUPS   Z10, K1, (DX)(R9*1)
+	VMOVUPS   Z10, K1, (DX)(R15*1)
 	CMPQ      SI, $0x0b
 	JLE       done
-	MOVQ      88(R8), R9
+	MOVQ      88(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd11
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z11, Z11
 
 noadd11:
@@ -4681,13 +4681,13 @@ noadd11:
 	VMAXPS Z11, Z15, Z11
 
 linear11:
-	VMOVUPS   Z11, K1, (DX)(R9*1)
+	VMOVUPS   Z11, K1, (DX)(R15*1)
 	CMPQ      SI, $0x0c
 	JLE       done
-	MOVQ      96(R8), R9
+	MOVQ      96(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd12
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z12, Z12
 
 noadd12:
@@ -4697,13 +4697,13 @@ noadd12:
 	VMAXPS Z12, Z15, Z12
 
 linear12:
-	VMOVUPS   Z12, K1, (DX)(R9*1)
+	VMOVUPS   Z12, K1, (DX)(R15*1)
 	CMPQ      SI, $0x0d
 	JLE       done
-	MOVQ      104(R8), R9
+	MOVQ      104(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd13
-	VMOVUPS.Z (DI)(R9*1), K1, Z14
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
 noadd13:
@@ -4713,7 +4713,7 @@ noadd13:
 	VMAXPS Z13, Z15, Z13
 
 linear13:
-	VMOVUPS Z13, K1, (DX)(R9*1)
+	VMOVUPS Z13, K1, (DX)(R15*1)
 
 done:
 	SUBQ  $0x0e, SI
@@ -5015,12 +5015,12 @@ rowterm:
 added:
 	CMPQ      SI, $0x00
 	JLE       done
-	MOVQ      (R8), R9
+	MOVQ      (R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd0
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z0, Z0
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z1, Z1
 
 noadd0:
@@ -5031,16 +5031,16 @@ noadd0:
 	VMAXPS Z1, Z30, Z1
 
 linear0:
-	VMOVUPS   Z0, K1, (DX)(R9*1)
-	VMOVUPS   Z1, K2, 64(DX)(R9*1)
+	VMOVUPS   Z0, K1, (DX)(R15*1)
+	VMOVUPS   Z1, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x01
 	JLE       done
-	MOVQ      8(R8), R9
+	MOVQ      8(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd1
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z2, Z2
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z3, Z3
 
 noadd1:
@@ -5051,16 +5051,16 @@ noadd1:
 	VMAXPS Z3, Z30, Z3
 
 linear1:
-	VMOVUPS   Z2, K1, (DX)(R9*1)
-	VMOVUPS   Z3, K2, 64(DX)(R9*1)
+	VMOVUPS   Z2, K1, (DX)(R15*1)
+	VMOVUPS   Z3, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x02
 	JLE       done
-	MOVQ      16(R8), R9
+	MOVQ      16(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd2
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z4, Z4
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z5, Z5
 
 noadd2:
@@ -5071,16 +5071,16 @@ noadd2:
 	VMAXPS Z5, Z30, Z5
 
 linear2:
-	VMOVUPS   Z4, K1, (DX)(R9*1)
-	VMOVUPS   Z5, K2, 64(DX)(R9*1)
+	VMOVUPS   Z4, K1, (DX)(R15*1)
+	VMOVUPS   Z5, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x03
 	JLE       done
-	MOVQ      24(R8), R9
+	MOVQ      24(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd3
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z6, Z6
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z7, Z7
 
 noadd3:
@@ -5091,16 +5091,16 @@ noadd3:
 	VMAXPS Z7, Z30, Z7
 
 linear3:
-	VMOVUPS   Z6, K1, (DX)(R9*1)
-	VMOVUPS   Z7, K2, 64(DX)(R9*1)
+	VMOVUPS   Z6, K1, (DX)(R15*1)
+	VMOVUPS   Z7, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x04
 	JLE       done
-	MOVQ      32(R8), R9
+	MOVQ      32(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd4
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z8, Z8
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z9, Z9
 
 noadd4:
@@ -5111,16 +5111,16 @@ noadd4:
 	VMAXPS Z9, Z30, Z9
 
 linear4:
-	VMOVUPS   Z8, K1, (DX)(R9*1)
-	VMOVUPS   Z9, K2, 64(DX)(R9*1)
+	VMOVUPS   Z8, K1, (DX)(R15*1)
+	VMOVUPS   Z9, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x05
 	JLE       done
-	MOVQ      40(R8), R9
+	MOVQ      40(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd5
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z10, Z10
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z11, Z11
 
 noadd5:
@@ -5131,16 +5131,16 @@ noadd5:
 	VMAXPS Z11, Z30, Z11
 
 linear5:
-	VMOVUPS   Z10, K1, (DX)(R9*1)
-	VMOVUPS   Z11, K2, 64(DX)(R9*1)
+	VMOVUPS   Z10, K1, (DX)(R15*1)
+	VMOVUPS   Z11, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x06
 	JLE       done
-	MOVQ      48(R8), R9
+	MOVQ      48(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd6
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z12, Z12
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z13, Z13
 
 noadd6:
@@ -5151,16 +5151,16 @@ noadd6:
 	VMAXPS Z13, Z30, Z13
 
 linear6:
-	VMOVUPS   Z12, K1, (DX)(R9*1)
-	VMOVUPS   Z13, K2, 64(DX)(R9*1)
+	VMOVUPS   Z12, K1, (DX)(R15*1)
+	VMOVUPS   Z13, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x07
 	JLE       done
-	MOVQ      56(R8), R9
+	MOVQ      56(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd7
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z14, Z14
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z15, Z15
 
 noadd7:
@@ -5171,16 +5171,16 @@ noadd7:
 	VMAXPS Z15, Z30, Z15
 
 linear7:
-	VMOVUPS   Z14, K1, (DX)(R9*1)
-	VMOVUPS   Z15, K2, 64(DX)(R9*1)
+	VMOVUPS   Z14, K1, (DX)(R15*1)
+	VMOVUPS   Z15, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x08
 	JLE       done
-	MOVQ      64(R8), R9
+	MOVQ      64(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd8
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z16, Z16
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z17, Z17
 
 noadd8:
@@ -5191,16 +5191,16 @@ noadd8:
 	VMAXPS Z17, Z30, Z17
 
 linear8:
-	VMOVUPS   Z16, K1, (DX)(R9*1)
-	VMOVUPS   Z17, K2, 64(DX)(R9*1)
+	VMOVUPS   Z16, K1, (DX)(R15*1)
+	VMOVUPS   Z17, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x09
 	JLE       done
-	MOVQ      72(R8), R9
+	MOVQ      72(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd9
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z18, Z18
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z19, Z19
 
 noadd9:
@@ -5211,16 +5211,16 @@ noadd9:
 	VMAXPS Z19, Z30, Z19
 
 linear9:
-	VMOVUPS   Z18, K1, (DX)(R9*1)
-	VMOVUPS   Z19, K2, 64(DX)(R9*1)
+	VMOVUPS   Z18, K1, (DX)(R15*1)
+	VMOVUPS   Z19, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x0a
 	JLE       done
-	MOVQ      80(R8), R9
+	MOVQ      80(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd10
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z20, Z20
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z21, Z21
 
 noadd10:
@@ -5231,16 +5231,16 @@ noadd10:
 	VMAXPS Z21, Z30, Z21
 
 linear10:
-	VMOVUPS   Z20, K1, (DX)(R9*1)
-	VMOVUPS   Z21, K2, 64(DX)(R9*1)
+	VMOVUPS   Z20, K1, (DX)(R15*1)
+	VMOVUPS   Z21, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x0b
 	JLE       done
-	MOVQ      88(R8), R9
+	MOVQ      88(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd11
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z22, Z22
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z23, Z23
 
 noadd11:
@@ -5251,16 +5251,16 @@ noadd11:
 	VMAXPS Z23, Z30, Z23
 
 linear11:
-	VMOVUPS   Z22, K1, (DX)(R9*1)
-	VMOVUPS   Z23, K2, 64(DX)(R9*1)
+	VMOVUPS   Z22, K1, (DX)(R15*1)
+	VMOVUPS   Z23, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x0c
 	JLE       done
-	MOVQ      96(R8), R9
+	MOVQ      96(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd12
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z24, Z24
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z25, Z25
 
 noadd12:
@@ -5271,16 +5271,16 @@ noadd12:
 	VMAXPS Z25, Z30, Z25
 
 linear12:
-	VMOVUPS   Z24, K1, (DX)(R9*1)
-	VMOVUPS   Z25, K2, 64(DX)(R9*1)
+	VMOVUPS   Z24, K1, (DX)(R15*1)
+	VMOVUPS   Z25, K2, 64(DX)(R15*1)
 	CMPQ      SI, $0x0d
 	JLE       done
-	MOVQ      104(R8), R9
+	MOVQ      104(R8), R15
 	TESTQ     DI, DI
 	JEQ       noadd13
-	VMOVUPS.Z (DI)(R9*1), K1, Z28
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
 	VADDPS    Z28, Z26, Z26
-	VMOVUPS.Z 64(DI)(R9*1), K2, Z29
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
 	VADDPS    Z29, Z27, Z27
 
 noadd13:
@@ -5291,8 +5291,8 @@ noadd13:
 	VMAXPS Z27, Z30, Z27
 
 linear13:
-	VMOVUPS Z26, K1, (DX)(R9*1)
-	VMOVUPS Z27, K2, 64(DX)(R9*1)
+	VMOVUPS Z26, K1, (DX)(R15*1)
+	VMOVUPS Z27, K2, 64(DX)(R15*1)
 
 done:
 	SUBQ  $0x0e, SI

@@ -24,6 +24,26 @@ import "unsafe"
 // COff, and RowAdd where it is used, must hold a whole tile even where Rows ends
 // within it, and offsets in AOff of rows past the end must point to readable
 // memory.
+//
+// The kernels find the fields by their offsets, which a test compares, and keep in
+// registers (internal/kernel/gen/simd/tile.go):
+//
+//	AX          the Tile
+//	CX DX DI    A, C and Add of this row of tiles
+//	BX R8       AOff and COff of it
+//	SI          rows left
+//	R9 R10      where the sum is in A and in B; after it R9 points into Scale,
+//	            Shift, RowAdd and the lane masks of AVX2
+//	R11 R14     runs left of the block, steps left of the run; the blocks left are
+//	            in blocksLeft
+//	R12 R13     AStep and BStep
+//	R15         offset of a row, from AOff or COff
+//	K1 K2       which lanes of the first and second vector are columns (AVX-512)
+//	vectors     the sums row by row, two each or one: 14 rows from Z0, 6 from Y0;
+//	            behind them a row of B, a value of A in every lane (later one of
+//	            RowAdd, or zeros), and Shift + RowAdd
+//
+// No other register is written, and none has to keep its value.
 type Tile struct {
 	A, B, C              unsafe.Pointer
 	Add                  unsafe.Pointer // nil, or laid out as C; may be C

@@ -11,8 +11,8 @@ import (
 func main() {
 	ConstraintExpr("!noasm")
 	for _, v := range []isa{avx2, avx512} {
-		tile(v, 1)
-		tile(v, 2)
+		emitTile(v, 1)
+		emitTile(v, 2)
 		peak(v)
 		for _, k := range rowKernels() {
 			k.emit(v)

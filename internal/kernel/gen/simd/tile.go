@@ -41,196 +41,246 @@ const (
 	tBlocksLeft
 )
 
-// tile emits the matrix-product kernel for a tile of v.rows x (vecs registers):
-// one function for full and partial tiles, for packed and for gathered left
-// operands.
-func tile(v isa, vecs int) {
+// The registers of the tile kernels; the comment of simd.Tile has the same table.
+var (
+	tile      = reg.RAX // the Tile
+	tileA     = reg.RCX // A, C and Add of this row of tiles
+	tileC     = reg.RDX
+	tileAdd   = reg.RDI
+	tileAOff  = reg.RBX // AOff and COff of it
+	tileCOff  = reg.R8
+	tileRows  = reg.RSI // rows left
+	tileSumA  = reg.R9  // where the sum is in A; after it what Scale, Shift, RowAdd or the lane masks point to
+	tileSumB  = reg.R10 // where the sum is in B
+	tileRuns  = reg.R11 // runs left of the block
+	tileAStep = reg.R12
+	tileBStep = reg.R13
+	tileSteps = reg.R14 // steps left of the run
+	tileRow   = reg.R15 // offset of a row, from AOff or COff
+)
+
+// tileMasks are the lanes that are columns of C, of the first and of the second
+// vector.
+func tileMasks() []reg.OpmaskPhysical { return []reg.OpmaskPhysical{reg.K1, reg.K2} }
+
+// tileKernel emits the matrix-product kernel for a tile of v.rows x (vecs
+// registers): one function for full and partial tiles, for packed and for gathered
+// left operands.
+type tileKernel struct {
+	v    isa
+	vecs int
+	b    []reg.VecPhysical // a row of B; after the sum other operands
+	bc   reg.VecPhysical   // a value of A in every lane; then one of RowAdd, or zeros
+	sum  reg.VecPhysical   // Shift and RowAdd of a row
+}
+
+// emitTile emits the kernel.
+func emitTile(v isa, vecs int) {
+	k := tileKernel{v: v, vecs: vecs, b: make([]reg.VecPhysical, vecs)}
+	first := v.rows * vecs // behind the sums
+	for j := range k.b {
+		k.b[j] = v.phys(first + j)
+	}
+	k.bc, k.sum = v.phys(first+vecs), v.phys(first+vecs+1)
 	TEXT(fmt.Sprintf("tile%d%s", vecs, v.suffix), NOSPLIT, "func(t *byte)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("tile%d%s computes tiles of %d x %d.", vecs, v.suffix, v.rows, vecs*v.lanes))
-	t := Load(Param("t"), GP64())
-	at := func(off int) Mem { return Mem{Base: t, Disp: off} }
-	load := func(off int) reg.GPVirtual {
-		r := GP64()
-		MOVQ(at(off), r)
-		return r
-	}
-	acc := func(i, j int) reg.VecPhysical { return v.phys(i*vecs + j) }
-	b := make([]reg.VecPhysical, vecs)
-	for j := range b {
-		b[j] = v.phys(v.rows*vecs + j)
-	}
-	bc := v.phys(v.rows*vecs + vecs)
-
-	a, c, aoff, rows := load(tA), load(tC), load(tAOff), load(tRows)
-	add := load(tAdd)
-	coff := load(tCOff)
-	masks := make([]reg.OpmaskPhysical, 0)
-	if v.wide() {
-		m := GP64()
-		MOVQ(at(tMaskBits), m)
-		for j := range vecs {
-			k := []reg.OpmaskPhysical{reg.K1, reg.K2, reg.K3}[j]
-			KMOVW(m.As32(), k)
-			if j+1 < vecs {
-				SHRQ(U8(16), m)
-			}
-			masks = append(masks, k)
-		}
-	}
-
+	k.begin()
 	Label("tile")
-	for i := range v.rows {
-		for j := range vecs {
-			v.zero(acc(i, j))
-		}
-	}
-	pa, pb, outer := GP64(), GP64(), GP64()
-	MOVQ(a, pa)
-	MOVQ(at(tBlocks), pb)
-	MOVQ(pb, at(tBlocksLeft))
-	MOVQ(at(tB), pb)
-	Label("block")
-	MOVQ(at(tOuter), outer)
-	astep, bstep := load(tAStep), load(tBStep)
-
-	Label("outer")
-	inner := GP64()
-	MOVQ(at(tInner), inner)
-	Label("inner")
-	for j := range b {
-		VMOVUPS(Mem{Base: pb, Disp: j * v.bytes()}, b[j])
-	}
-	for i := range v.rows {
-		off := GP64()
-		MOVQ(Mem{Base: aoff, Disp: 8 * i}, off)
-		VBROADCASTSS(Mem{Base: pa, Index: off, Scale: 1}, bc)
-		for j := range b {
-			VFMADD231PS(b[j], bc, acc(i, j))
-		}
-	}
-	ADDQ(astep, pa)
-	ADDQ(bstep, pb)
-	DECQ(inner)
-	JNE(LabelRef("inner"))
-	ADDQ(at(tARun), pa)
-	ADDQ(at(tBRun), pb)
-	DECQ(outer)
-	JNE(LabelRef("outer"))
-	ADDQ(at(tABlock), pa)
-	ADDQ(at(tBBlock), pb)
-	DECQ(at(tBlocksLeft))
-	JNE(LabelRef("block"))
-
-	// acc = acc * scale + shift, column by column.
-	p := GP64()
-	step := func(name string, off int, f func()) {
-		MOVQ(at(off), p)
-		TESTQ(p, p)
-		JEQ(LabelRef(name))
-		f()
-		Label(name)
-	}
-	cols := func(f func(j int)) {
-		for j := range vecs {
-			VMOVUPS(Mem{Base: p, Disp: j * v.bytes()}, b[j])
-			f(j)
-		}
-	}
-	step("unscaled", tScale, func() {
-		cols(func(j int) {
-			for i := range v.rows {
-				VMULPS(b[j], acc(i, j), acc(i, j))
-			}
-		})
-	})
-	// Shift and row term are added up first, so that equal norms make the result
-	// symmetric.
-	for j := range b {
-		v.zero(b[j])
-	}
-	step("unshifted", tShift, func() { cols(func(int) {}) })
-	sum := v.phys(v.rows*vecs + vecs + 1)
-	MOVQ(at(tRowAdd), p)
-	TESTQ(p, p)
-	JNE(LabelRef("rowterm"))
-	for i := range v.rows {
-		for j := range b {
-			VADDPS(b[j], acc(i, j), acc(i, j))
-		}
-	}
-	JMP(LabelRef("added"))
-	Label("rowterm")
-	ADDQ(at(tRowDone), p)
-	for i := range v.rows {
-		VBROADCASTSS(Mem{Base: p, Disp: 4 * i}, bc)
-		for j := range b {
-			VADDPS(b[j], bc, sum)
-			VADDPS(sum, acc(i, j), acc(i, j))
-		}
-	}
-	ADDQ(U8(4*v.rows), at(tRowDone))
-	Label("added")
-
-	// What is added element by element, then the rectifier, then the store:
-	// row by row, so that a partial tile stops at its last row.
-	if !v.wide() {
-		MOVQ(at(tMaskVec), p)
-	}
-	access := func(base reg.Register, off reg.Register, j int) Mem {
-		return Mem{Base: base, Index: off, Scale: 1, Disp: j * v.bytes()}
-	}
-	for i := range v.rows {
-		CMPQ(rows, U8(i))
-		JLE(LabelRef("done"))
-		off := GP64()
-		MOVQ(Mem{Base: coff, Disp: 8 * i}, off)
-		skip := fmt.Sprintf("noadd%d", i)
-		TESTQ(add, add)
-		JEQ(LabelRef(skip))
-		for j := range b {
-			if v.wide() {
-				VMOVUPS_Z(access(add, off, j), masks[j], b[j])
-			} else {
-				VMOVUPS(Mem{Base: p, Disp: j * v.bytes()}, b[j])
-				VMASKMOVPS(access(add, off, j), b[j], b[j])
-			}
-			VADDPS(b[j], acc(i, j), acc(i, j))
-		}
-		Label(skip)
-		skip = fmt.Sprintf("linear%d", i)
-		CMPQ(at(tReLU), U8(0))
-		JEQ(LabelRef(skip))
-		v.zero(bc)
-		for j := range b {
-			// The second operand is returned if one is NaN: keep NaN.
-			VMAXPS(acc(i, j), bc, acc(i, j))
-		}
-		Label(skip)
-		for j := range b {
-			if v.wide() {
-				VMOVUPS(acc(i, j), masks[j], access(c, off, j))
-			} else {
-				VMOVUPS(Mem{Base: p, Disp: j * v.bytes()}, b[j])
-				VMASKMOVPS(acc(i, j), b[j], access(c, off, j))
-			}
-		}
-	}
+	k.product()
+	k.scale()
+	k.shift()
+	k.store()
 	Label("done")
-	SUBQ(U8(v.rows), rows)
+	SUBQ(U8(v.rows), tileRows)
 	JLE(LabelRef("end"))
-	ADDQ(at(tATile), a)
-	ADDQ(at(tCTile), c)
-	TESTQ(add, add)
+	ADDQ(field(tATile), tileA)
+	ADDQ(field(tCTile), tileC)
+	TESTQ(tileAdd, tileAdd)
 	JEQ(LabelRef("next"))
-	ADDQ(at(tCTile), add)
+	ADDQ(field(tCTile), tileAdd)
 	Label("next")
-	ADDQ(at(tAOffTile), aoff)
-	ADDQ(at(tCOffTile), coff)
+	ADDQ(field(tAOffTile), tileAOff)
+	ADDQ(field(tCOffTile), tileCOff)
 	JMP(LabelRef("tile"))
 	Label("end")
 	VZEROUPPER()
 	RET()
+}
+
+// field is a field of the Tile.
+func field(off int) Mem { return Mem{Base: tile, Disp: off} }
+
+// acc is the j-th vector of row i of the sums.
+func (k *tileKernel) acc(i, j int) reg.VecPhysical { return k.v.phys(i*k.vecs + j) }
+
+// begin loads what does not change within a row of tiles.
+func (k *tileKernel) begin() {
+	Load(Param("t"), tile)
+	for _, l := range []struct {
+		off int
+		to  reg.GPPhysical
+	}{{tA, tileA}, {tC, tileC}, {tAOff, tileAOff}, {tRows, tileRows}, {tAdd, tileAdd}, {tCOff, tileCOff}} {
+		MOVQ(field(l.off), l.to)
+	}
+	if !k.v.wide() {
+		return
+	}
+	bits := tileSumA // not in use yet
+	MOVQ(field(tMaskBits), bits)
+	for j, mask := range tileMasks()[:k.vecs] {
+		KMOVW(bits.As32(), mask)
+		if j+1 < k.vecs {
+			SHRQ(U8(16), bits)
+		}
+	}
+}
+
+// product sums A's rows times B over all blocks.
+func (k *tileKernel) product() {
+	for i := range k.v.rows {
+		for j := range k.vecs {
+			k.v.zero(k.acc(i, j))
+		}
+	}
+	MOVQ(tileA, tileSumA)
+	MOVQ(field(tBlocks), tileSumB)
+	MOVQ(tileSumB, field(tBlocksLeft))
+	MOVQ(field(tB), tileSumB)
+	Label("block")
+	MOVQ(field(tOuter), tileRuns)
+	MOVQ(field(tAStep), tileAStep)
+	MOVQ(field(tBStep), tileBStep)
+
+	Label("outer")
+	MOVQ(field(tInner), tileSteps)
+	Label("inner")
+	for j := range k.b {
+		VMOVUPS(Mem{Base: tileSumB, Disp: j * k.v.bytes()}, k.b[j])
+	}
+	for i := range k.v.rows {
+		MOVQ(Mem{Base: tileAOff, Disp: 8 * i}, tileRow)
+		VBROADCASTSS(Mem{Base: tileSumA, Index: tileRow, Scale: 1}, k.bc)
+		for j := range k.b {
+			VFMADD231PS(k.b[j], k.bc, k.acc(i, j))
+		}
+	}
+	ADDQ(tileAStep, tileSumA)
+	ADDQ(tileBStep, tileSumB)
+	DECQ(tileSteps)
+	JNE(LabelRef("inner"))
+	ADDQ(field(tARun), tileSumA)
+	ADDQ(field(tBRun), tileSumB)
+	DECQ(tileRuns)
+	JNE(LabelRef("outer"))
+	ADDQ(field(tABlock), tileSumA)
+	ADDQ(field(tBBlock), tileSumB)
+	DECQ(field(tBlocksLeft))
+	JNE(LabelRef("block"))
+}
+
+// unlessNil emits f, which finds what the field points to in tileSumA, if it is not
+// nil.
+func unlessNil(name string, off int, f func()) {
+	MOVQ(field(off), tileSumA)
+	TESTQ(tileSumA, tileSumA)
+	JEQ(LabelRef(name))
+	f()
+	Label(name)
+}
+
+// columns loads a value for each column and calls f with the vector it is in.
+func (k *tileKernel) columns(f func(j int)) {
+	for j := range k.vecs {
+		VMOVUPS(Mem{Base: tileSumA, Disp: j * k.v.bytes()}, k.b[j])
+		f(j)
+	}
+}
+
+// scale multiplies columns.
+func (k *tileKernel) scale() {
+	unlessNil("unscaled", tScale, func() {
+		k.columns(func(j int) {
+			for i := range k.v.rows {
+				VMULPS(k.b[j], k.acc(i, j), k.acc(i, j))
+			}
+		})
+	})
+}
+
+// shift adds the terms of columns and rows. They are added up first, so that equal
+// norms make the result symmetric.
+func (k *tileKernel) shift() {
+	for j := range k.b {
+		k.v.zero(k.b[j])
+	}
+	unlessNil("unshifted", tShift, func() { k.columns(func(int) {}) })
+	MOVQ(field(tRowAdd), tileSumA)
+	TESTQ(tileSumA, tileSumA)
+	JNE(LabelRef("rowterm"))
+	for i := range k.v.rows {
+		for j := range k.b {
+			VADDPS(k.b[j], k.acc(i, j), k.acc(i, j))
+		}
+	}
+	JMP(LabelRef("added"))
+	Label("rowterm")
+	ADDQ(field(tRowDone), tileSumA)
+	for i := range k.v.rows {
+		VBROADCASTSS(Mem{Base: tileSumA, Disp: 4 * i}, k.bc)
+		for j := range k.b {
+			VADDPS(k.b[j], k.bc, k.sum)
+			VADDPS(k.sum, k.acc(i, j), k.acc(i, j))
+		}
+	}
+	ADDQ(U8(4*k.v.rows), field(tRowDone))
+	Label("added")
+}
+
+// store adds what is added element by element, applies the rectifier and stores:
+// row by row, so that a partial tile stops at its last row.
+func (k *tileKernel) store() {
+	if !k.v.wide() {
+		MOVQ(field(tMaskVec), tileSumA)
+	}
+	at := func(base reg.Register, j int) Mem {
+		return Mem{Base: base, Index: tileRow, Scale: 1, Disp: j * k.v.bytes()}
+	}
+	for i := range k.v.rows {
+		CMPQ(tileRows, U8(i))
+		JLE(LabelRef("done"))
+		MOVQ(Mem{Base: tileCOff, Disp: 8 * i}, tileRow)
+		skip := fmt.Sprintf("noadd%d", i)
+		TESTQ(tileAdd, tileAdd)
+		JEQ(LabelRef(skip))
+		for j := range k.b {
+			if k.v.wide() {
+				VMOVUPS_Z(at(tileAdd, j), tileMasks()[j], k.b[j])
+			} else {
+				VMOVUPS(Mem{Base: tileSumA, Disp: j * k.v.bytes()}, k.b[j])
+				VMASKMOVPS(at(tileAdd, j), k.b[j], k.b[j])
+			}
+			VADDPS(k.b[j], k.acc(i, j), k.acc(i, j))
+		}
+		Label(skip)
+		skip = fmt.Sprintf("linear%d", i)
+		CMPQ(field(tReLU), U8(0))
+		JEQ(LabelRef(skip))
+		k.v.zero(k.bc)
+		for j := range k.b {
+			// The second operand is returned if one is NaN: keep NaN.
+			VMAXPS(k.acc(i, j), k.bc, k.acc(i, j))
+		}
+		Label(skip)
+		for j := range k.b {
+			if k.v.wide() {
+				VMOVUPS(k.acc(i, j), tileMasks()[j], at(tileC, j))
+			} else {
+				VMOVUPS(Mem{Base: tileSumA, Disp: j * k.v.bytes()}, k.b[j])
+				VMASKMOVPS(k.acc(i, j), k.b[j], at(tileC, j))
+			}
+		}
+	}
 }
 
 // peak emits a loop of independent multiply-adds on registers only.
