@@ -41,6 +41,7 @@ func TestKeysOfDocuments(t *testing.T) {
 		"diagnose runs/tried --margin 0.3", "loss --embeddings E.npy --labels Y.csv",
 		"map --embeddings E.npy --labels Y.csv --method pca --out map",
 		"neighbours --embeddings E.npy --labels Y.csv --data photos --queries 2 --out neighbours",
+		"search photos --run runs/tried --in photos --neighbours 2 --out found",
 		"report runs/tried runs/again --out report", "reproduce list", "bench triplet-n128-d128 --record record.json",
 		"--version", "man man") {
 		code, out, errOut := runArgs(t, append(strings.Fields(line), "--json")...)

@@ -26,11 +26,16 @@ import (
 )
 
 type searchFlags struct {
-	run, in, embeddings, labels, column string
-	dataDir, distance, out              string
-	k, scratch                          int
-	outside                             bool
+	modelFlags
+	outDir
+	in, embeddings, labels, column string
+	dataDir, distance              string
+	k, scratch                     int
+	outside                        bool
 }
+
+// by is the run or the network that makes the embeddings, for messages.
+func (f *searchFlags) by() string { return cmp.Or(f.run, f.network) }
 
 // searchResult is what kindred search --json prints.
 type searchResult struct {
@@ -63,11 +68,12 @@ func newSearch(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search PHOTO... --run DIR --in PATH | --embeddings FILE",
 		Short: "Find the photos that look most like others",
-		Long: `search embeds the photos it is given with the network of a run, and prints the
-photos of a gallery that are nearest to each. The gallery is what --in names: a
-folder of photos, with or without folders for classes, a manifest, an archive or a
-data set by name. --embeddings is a file that kindred embed wrote with the same run:
-then the gallery is not embedded again, and --in only says where its photos are.
+		Long: `search embeds the photos it is given with the network of a run, or with one that
+was not trained here (--network), and prints the photos of a gallery that are
+nearest to each. The gallery is what --in names: a folder of photos, with or without
+folders for classes, a manifest, an archive or a data set by name. --embeddings is a
+file that kindred embed wrote with the same network: then the gallery is not embedded
+again, and --in only says where its photos are.
 
 A photo that is itself in the gallery, or a copy of which is, is left out of its own
 answer. Photos that cannot be read are named; the others are answered.
@@ -86,10 +92,9 @@ answer. Photos that cannot be read are named; the others are answered.
 		RunE: func(cmd *cobra.Command, photos []string) error { return runSearch(cmd.Context(), a, &f, photos) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.run, "run", "", "folder of a finished run")
 	fs.StringVar(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name")
 	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of the gallery by the same run ("+strings.Join(formats().Extensions(), ", ")+")")
+		"embeddings of the gallery by the same network ("+strings.Join(formats().Extensions(), ", ")+")")
 	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it, if any")
 	fs.StringVar(&f.column, "column", "",
 		"column of labels of --embeddings to show; default: the first of label, fine and coarse that exists")
@@ -98,7 +103,8 @@ answer. Photos that cannot be read are named; the others are answered.
 	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
-	fs.StringVar(&f.out, "out", "", "folder for search.html and search.png; created if missing")
+	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
+	f.modelFlags.add(cmd)
 	addOutside(cmd, &f.outside)
 	return cmd
 }
@@ -106,8 +112,8 @@ answer. Photos that cannot be read are named; the others are answered.
 // options checks the flags and returns how to rank.
 func (f *searchFlags) options() (opt rank.Options, err error) {
 	switch {
-	case f.run == "":
-		return opt, usagef("missing --run")
+	case f.by() == "":
+		return opt, usagef("missing --run, or --network")
 	case f.in == "" && f.embeddings == "":
 		return opt, usagef("missing --in, or --embeddings: where to look")
 	case f.embeddings == "" && (f.labels != "" || f.column != ""):
@@ -128,7 +134,12 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	if err != nil {
 		return err
 	}
-	m, err := run.Load(f.run)
+	if f.dir != "" {
+		if err := f.settle("", "search.html", "search.png"); err != nil {
+			return err
+		}
+	}
+	m, err := f.model(a)
 	if err != nil {
 		return err
 	}
@@ -157,7 +168,7 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	for i, n := range found {
 		res.Queries = append(res.Queries, searched(queries.path(i), n, gallery, opt.Distance))
 	}
-	if f.out != "" {
+	if f.dir != "" {
 		s := searchSheet{a: a, f: f, queries: queries, gallery: gallery, distance: opt.Distance}
 		if res.Files, err = s.write(ctx, found); err != nil {
 			return err
@@ -306,8 +317,8 @@ func (f *searchFlags) read(m *run.Model) (*embedding.Table, error) {
 		return nil, fmt.Errorf("%s holds labels but no embeddings", f.embeddings)
 	}
 	if have, want := t.X.Cols, m.Net.Spec().OutDim(); have != want {
-		return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network of %s makes %d: another one made "+
-			"them; embed the gallery with kindred embed --run %s", f.embeddings, have, f.run, want, f.run)
+		return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network %s makes %d: another one made "+
+			"them; embed the gallery with kindred embed and that network", f.embeddings, have, f.by(), want)
 	}
 	labelled, err := formats().Label(t, f.labels)
 	switch {
@@ -332,8 +343,8 @@ func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []s
 				length += float64(v) * float64(v)
 			}
 			if math.Sqrt(apart) > 0.05*math.Sqrt(length) {
-				fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than that "+
-					"of %s?\n", escape.Name(queries.path(i)), escape.Name(f.embeddings), escape.Name(f.run))
+				fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",
+					escape.Name(queries.path(i)), escape.Name(f.embeddings), escape.Name(f.by()))
 				return
 			}
 		}
@@ -357,10 +368,10 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 	if err := planned(what, int64(len(found)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.f.out, 0o777); err != nil {
+	if err := os.MkdirAll(s.f.dir, 0o777); err != nil {
 		return nil, err
 	}
-	page := filepath.Join(s.f.out, "search.html")
+	page := filepath.Join(s.f.dir, "search.html")
 	queries, err := s.pictures(ctx, s.queries, page)
 	if err != nil {
 		return nil, err
@@ -388,15 +399,15 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 	rows.Caption = fmt.Sprintf("%d photos (left) and those nearest to them", len(found))
 	out := report.Page{
 		Title: "Photos and those nearest to them",
-		Lead: fmt.Sprintf("%d photos looked up among %d by %s distance between the embeddings that the network of %s "+
+		Lead: fmt.Sprintf("%d photos looked up among %d by %s distance between the embeddings that %s "+
 			"makes. A photo that is itself among them is left out of its answer.", len(found), s.gallery.table.Rows(),
-			s.distance, s.f.run),
+			s.distance, s.f.by()),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}
 	if err := out.WriteFile(page); err != nil {
 		return nil, err
 	}
-	png := filepath.Join(s.f.out, "search.png")
+	png := filepath.Join(s.f.dir, "search.png")
 	return []string{page, png}, report.WriteFigure(png, sheet(rows))
 }
 

@@ -76,6 +76,14 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%v, files %v", err, res.Files)
 	}
 
+	again := []string{"search", one, "--run", run, "--in", dir, "--out", out}
+	if code, _, stderr := runArgs(t, again...); code != exitFailure || !strings.Contains(stderr, "--force") {
+		t.Errorf("written twice: status %d, %s", code, stderr)
+	}
+	if code, _, stderr := runArgs(t, append(again, "--force")...); code != exitOK {
+		t.Errorf("written twice by force: status %d, %s", code, stderr)
+	}
+
 	code, stdout, stderr := runArgs(t, "search", one, "--run", run, "--in", dir, "--neighbours", "2")
 	first := pathsOf(res.Queries[0])
 	if code != exitOK || strings.Count(stdout, "distance ") != 2 || !strings.Contains(stdout, first[1]) ||
@@ -158,7 +166,7 @@ func TestSearchInEmbeddings(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		got, stderr := searchFor(t, photo, "--run", run, "--embeddings", file, "--in", dir, "--out",
-			filepath.Join(tmp, "o"))
+			filepath.Join(tmp, "of "+name))
 		a, _ := json.Marshal(want.Queries)
 		b, _ := json.Marshal(got.Queries)
 		if string(a) != string(b) || stderr != "" {
@@ -198,10 +206,10 @@ func TestSearchInEmbeddings(t *testing.T) {
 	labels := write("labels.csv", &embedding.Table{Columns: e.Columns})
 	few := write("few.npz", &embedding.Table{X: e.X.RowRange(0, 4)})
 	for want, args := range map[string][]string{
-		"short.npz holds embeddings of 5 numbers, and the network of " + run + " makes": {short},
-		"holds labels but no embeddings":                                                {labels},
-		`no column of labels "kind"`:                                                    {filepath.Join(tmp, "E.parquet"), "--column", "kind"},
-		"18 labels in":                                                                  {few, "--labels", labels},
+		"short.npz holds embeddings of 5 numbers, and the network " + run + " makes": {short},
+		"holds labels but no embeddings":                                             {labels},
+		`no column of labels "kind"`:                                                 {filepath.Join(tmp, "E.parquet"), "--column", "kind"},
+		"18 labels in":                                                               {few, "--labels", labels},
 	} {
 		code, _, stderr := runArgs(t, append([]string{"search", photo, "--run", run, "--embeddings"}, args...)...)
 		if code != exitFailure || !strings.Contains(stderr, want) {
