@@ -8,6 +8,8 @@ import (
 
 // TestHinges: a pair or triplet exactly at its bound has no loss, is not active
 // and is not moved; one just inside is.
+//
+// Long: it is a table.
 func TestHinges(t *testing.T) {
 	const inside = 1.0 / 128
 	type term struct {

@@ -48,6 +48,8 @@ func TestDeterministicPolicies(t *testing.T) {
 }
 
 // checkChoice compares a selection with the policies' definitions.
+//
+// Long: one case for each policy.
 func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i int, sel *Selection) {
 	t.Helper()
 	var pos, neg []int32

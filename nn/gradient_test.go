@@ -136,6 +136,9 @@ func TestGradients(t *testing.T) {
 	}
 }
 
+// checkGradients compares a network's gradients with finite differences.
+//
+// Long: all of them are of one loss at one point.
 func checkGradients(t *testing.T, net *nn.Net, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 7))

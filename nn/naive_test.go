@@ -91,6 +91,9 @@ func (r *naive) layer(l nn.Layer, prefix string, batch []image) []image {
 	return out
 }
 
+// single is one layer without branches.
+//
+// Long: one case for each kind of layer.
 func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 	w, b := r.weights[prefix+"weight"], r.weights[prefix+"bias"]
 	stride := l.Stride

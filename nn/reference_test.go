@@ -81,6 +81,8 @@ func relative(got, want []float32) float64 {
 // TestAgainstPyTorch compares activations, every parameter's gradient, running
 // statistics and evaluation with what PyTorch and torchvision computed in
 // float64 for the same weights and images: all within 1e-4 of the tensor's norm.
+//
+// Long: a table of networks, and what is compared of each.
 func TestAgainstPyTorch(t *testing.T) {
 	vit := nn.NetworkOptions{Width: 24, Depth: 3, Heads: 4, Registers: 2}
 	clip := nn.NetworkOptions{Width: 24, Depth: 2, Heads: 2}

@@ -151,6 +151,10 @@ func TestGradients(t *testing.T) {
 	}
 }
 
+// checkGradient compares an objective's value and gradient with the reference and
+// its finite differences.
+//
+// Long: the exceptions of single losses stand where they apply.
 func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 	o, err := objectiveFor(name, variant)
 	if err != nil {

@@ -137,6 +137,8 @@ func TestDistinctIdentitiesChangeNoBit(t *testing.T) {
 
 // A memory holds the samples of earlier epochs. They are references of others,
 // and neither positives nor negatives of the same samples seen again.
+//
+// Long: it is one story of three epochs.
 func TestMemoryKnowsSamplesAgain(t *testing.T) {
 	const n, per = 20, 5
 	e, labels := gaussian(n, 4, 3, 1)

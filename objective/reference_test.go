@@ -156,6 +156,8 @@ func logSumExp(z ...float64) float64 {
 func hinge(x float64) float64 { return math.Max(0, x) }
 
 // value is the loss by its definition.
+//
+// Long: one case for each loss.
 func (r *reference) value(l loss.Loss) float64 {
 	r.prepare()
 	var s sum
@@ -417,6 +419,8 @@ func (r *reference) fastAP(s *sum, l loss.FastAP) {
 }
 
 // proxyValue is value for the losses with proxies.
+//
+// Long: one case for each loss.
 func (r *reference) proxyValue(l loss.Loss, s *sum) {
 	sim := func(i, c int) float64 { return dot64(r.e[i], r.p[c]) }
 	softmaxTerm := func(i int, own float64, scale float64) {

@@ -236,6 +236,8 @@ func TestTimingReadsWhatItWrote(t *testing.T) {
 
 // TestRates follows the rate of the first steps, and the step of a parameter of
 // the network and one of the loss, which Adam moves by its rate at first.
+//
+// Long: a way to take steps, and a table of them.
 func TestRates(t *testing.T) {
 	const batches = 4
 	steps := func(cfg TrainConfig, rate float64, n int) (rates []float64, net, own float32) {

@@ -13,6 +13,8 @@ import (
 type problem struct{ key, text string }
 
 // problems checks what can be checked without the data.
+//
+// Long: a line for each setting.
 func (c *Config) problems() []problem {
 	var out []problem
 	bad := func(wrong bool, key, format string, args ...any) {

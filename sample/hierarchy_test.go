@@ -6,6 +6,9 @@ import (
 	"testing"
 )
 
+// TestHierarchicalBatches draws batches for some settings and counts what is in them.
+//
+// Long: what an epoch shows is counted batch by batch.
 func TestHierarchicalBatches(t *testing.T) {
 	// Coarse classes of 1, 2, 3 and 7 fine ones, fine ones of 1 to 5 samples; the
 	// fine labels of different coarse classes are the same numbers.

@@ -19,6 +19,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
+// newReproduce is the command reproduce.
+//
+// Long: its help and its flags are most of it.
 func newReproduce(a *app) *cobra.Command {
 	var o paper.Options
 	var dataDir, path, features, backbone string

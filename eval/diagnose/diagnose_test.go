@@ -105,6 +105,8 @@ func TestRunSaysWhenClassesAreNotSeparated(t *testing.T) {
 
 // Every figure of the triplets, of the classes and of the whole against plain
 // loops over all rows.
+//
+// Long: every figure is defined from the same few sums.
 func TestRunAgreesWithLoops(t *testing.T) {
 	in := model(3, 5, 7, 6, 4, 1.5)
 	r := run(t, in, Options{Margin: 3})

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -100,31 +99,6 @@ func rawLines(text []byte) map[int]bool {
 	}
 }
 
-// tooLong are functions that wait for their division.
-func tooLong() []string {
-	return []string{
-		"cmd/kindred/reproduce.go newReproduce",
-		"eval/diagnose/diagnose_test.go TestRunAgreesWithLoops",
-		"internal/kernel/simd/pool_test.go checkPool",
-		"internal/kernel/simd/tile_test.go testTile",
-		"internal/pair/groups_test.go TestWeights",
-		"internal/pair/table_test.go TestRows",
-		"internal/pair/table_test.go TestTable",
-		"loss/hinge_test.go TestHinges",
-		"mine/policy_test.go checkChoice",
-		"nn/gradient_test.go checkGradients",
-		"nn/naive_test.go single",
-		"nn/reference_test.go TestAgainstPyTorch",
-		"objective/gradient_test.go checkGradient",
-		"objective/identity_test.go TestMemoryKnowsSamplesAgain",
-		"objective/reference_test.go proxyValue",
-		"objective/reference_test.go value",
-		"run/parts_test.go TestRates",
-		"run/problems.go problems",
-		"sample/hierarchy_test.go TestHierarchicalBatches",
-	}
-}
-
 // TestFunctionsFit: a function that does not fit on a screen says in its comment,
 // after "Long:", why it is not several.
 func TestFunctionsFit(t *testing.T) {
@@ -142,9 +116,6 @@ func TestFunctionsFit(t *testing.T) {
 			}
 			at := fset.Position(f.Pos())
 			n := fset.Position(f.End()).Line - at.Line + 1
-			if slices.Contains(tooLong(), path+" "+f.Name.Name) {
-				continue
-			}
 			if reason := strings.Contains(f.Doc.Text(), "Long: "); n > rows && !reason {
 				t.Errorf("%s:%d: %s has %d lines: split it, or say why not after \"Long:\" in its comment",
 					path, at.Line, f.Name.Name, n)

@@ -50,6 +50,8 @@ func TestGroups(t *testing.T) {
 
 // TestWeights compares both ways to add up gradients, with anchors apart from
 // references and without, with the sum over pairs.
+//
+// Long: both ways share the one sum over pairs.
 func TestWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for trial := range 60 {

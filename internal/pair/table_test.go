@@ -12,6 +12,8 @@ import (
 // TestTable compares everything a table tells with the vectors themselves: on
 // the sphere, off it, with a row of zeros among unit rows, and with references
 // apart from the anchors.
+//
+// Long: it goes through one table and its definition, measure by measure.
 func TestTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 10))
 	const n, d = 23, 5
@@ -145,6 +147,8 @@ func TestTable(t *testing.T) {
 
 // TestRows compares norms, unit rows and the gradient through them with the
 // formulas in double precision, at all sizes that float32 has.
+//
+// Long: the gradient's definition needs the norms'.
 func TestRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 11))
 	const n, d = 37, 6

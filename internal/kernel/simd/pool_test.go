@@ -20,6 +20,9 @@ func TestPool(t *testing.T) {
 	})
 }
 
+// checkPool compares a pool, forward and back, with its definition.
+//
+// Long: backward's definition needs what forward's chose.
 func checkPool(t *testing.T, rnd *rand.Rand, n, c int, nans bool) {
 	t.Helper()
 	var intact []func() bool

@@ -31,6 +31,9 @@ func TestTile(t *testing.T) {
 	})
 }
 
+// testTile compares a column of tiles with its definition.
+//
+// Long: the operands' odd layout is what it is about.
 func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mode int) {
 	t.Helper()
 	tr, tc := TileRows(), TileCols()
