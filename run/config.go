@@ -47,7 +47,7 @@ type DataConfig struct {
 	Fit          string `yaml:"fit" help:"how images are made square: stretch, cover (cut out the middle); empty: cover for colour images"`
 	Shorter      int    `yaml:"shorter" help:"with cover, the length of the shorter side before cutting; 0: size"`
 	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong"`
-	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet; empty: the pretrained network's, else unit"`
+	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet, clip; empty: the pretrained network's, else unit"`
 	Chroma       string `yaml:"chroma" help:"how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for the network of an .onnx file, else repeat"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
 	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
@@ -56,14 +56,14 @@ type DataConfig struct {
 
 // NetworkConfig describes the network.
 type NetworkConfig struct {
-	Name       string   `yaml:"name" help:"mnist, conv4, resnet18, resnet34, resnet50, mobilenet_v2, mlp, linear; empty: chosen from the data"`
+	Name       string   `yaml:"name" help:"a network by name: conv4, resnet50, mobilenet_v2, vit_small_patch16 and others, which a wrong name lists; empty: chosen from the data"`
 	Dim        int      `yaml:"dim" help:"length of the embedding; 0, of an .onnx file: its features as they are"`
 	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
 	Pretrained string   `yaml:"pretrained" help:"file of weights to start from: .safetensors, or .pth as PyTorch saves it; or .onnx, which brings its network with it"`
 	Cut        string   `yaml:"cut" help:"of an .onnx file: the node or tensor that the network ends with; empty: before the classifier"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
-	Multiple   float64  `yaml:"multiple" help:"width multiplier of mobilenet_v2; 0: 1"`
+	Multiple   float64  `yaml:"multiple" help:"width multiplier of MobileNet v1 and v2 and of residual networks; 0: 1"`
 	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
 	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
 	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained"`
