@@ -140,3 +140,40 @@ func TestProblemsOfONNX(t *testing.T) {
 		}
 	}
 }
+
+// A network known by name runs with the weights of a file, without a head; what
+// it lacks is an error.
+func TestPretrainedByName(t *testing.T) {
+	spec, err := nn.Network("mobilenet_v3_small", nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, NoHead: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(spec, nn.Options{Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := net.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	weights := filepath.Join(dir, nn.WeightsFile)
+	m, err := Pretrained("mobilenet_v3_small", weights, DataConfig{Size: 48, Pixels: "imagenet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Whole(newBlobs(3, 2, 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := m.Embed(t.Context(), p); err != nil || e.X.Cols != spec.OutDim() || e.X.Rows != 6 {
+		t.Errorf("%v", err)
+	}
+	prepared, err := m.Preparation()
+	if err != nil || prepared.Pixels != "imagenet" || prepared.Mean[0] != 0.485 || prepared.Fit != "cover" {
+		t.Errorf("%+v, %v", prepared, err)
+	}
+	if _, err := Pretrained("mobilenet_v2", weights, DataConfig{Size: 48}); err == nil ||
+		!strings.Contains(err.Error(), "mobilenet_v2") {
+		t.Errorf("of another network: %v", err)
+	}
+}

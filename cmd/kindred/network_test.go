@@ -168,7 +168,7 @@ func TestNetworkMistakes(t *testing.T) {
 		{"missing --run", exitUsage, []string{"embed", "--data", "d", "--out", "x.npy"}},
 		{"made for images", exitFailure, []string{"network", "show", filepath.Join("..", "..", "nn", "onnxnet",
 			"testdata",
-			"vit_fused.onnx"), "--size", "32"}},
+			"dense.onnx"), "--size", "32"}},
 	} {
 		code, _, stderr := runArgs(t, c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) {

@@ -274,17 +274,31 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Networks that are convolutions to the end take images of another size; others
-// say what holds them.
+// Networks that are convolutions to the end take images of another size, and
+// transformers do with other position embeddings; others say what holds them.
 func TestSizes(t *testing.T) {
-	for name, want := range map[string]string{"residual": "", "next": "", "dense": "4.weight",
-		"vit_fused": "pos_embed"} {
+	for name, want := range map[string]string{"residual": "", "next": "", "vit_fused": "", "dense": "3.weight"} {
 		net, err := Read(filepath.Join("testdata", name+".onnx"), Options{Size: 48})
-		switch {
-		case want == "" && (err != nil || net.Spec.Input != nn.Shape{H: 48, W: 48, C: 3}):
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), "not of 48") || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || net.Spec.Input != (nn.Shape{H: 48, W: 48, C: 3}) {
 			t.Errorf("%s: %v", name, err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), "not of 48")):
+			continue
+		}
+		made, err := nn.New(net.Spec, nn.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := made.SetState(net.Weights); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		notes := strings.Join(net.Notes, "\n")
+		if strings.Contains(notes, "resampled") != (name == "vit_fused") {
+			t.Errorf("%s: notes %s", name, notes)
 		}
 	}
 }

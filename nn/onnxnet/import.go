@@ -107,33 +107,33 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	}
 	if opt.Size != 0 && (f.h != opt.Size || f.w != opt.Size) {
 		net.Spec.Input.H, net.Spec.Input.W = opt.Size, opt.Size
-		if err := net.fits(); err != nil {
+		if err := net.resize(); err != nil {
 			return nil, fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)
 		}
 	}
 	return net, nil
 }
 
-// fits checks that the weights whose shape goes with the size of images have it.
-func (net *Network) fits() error {
-	if err := net.Spec.Check(); err != nil {
+// resize makes weights for the size of images that the description has by now:
+// position embeddings are resampled, others must not go with the size.
+func (net *Network) resize() error {
+	made, err := nn.New(net.Spec, nn.Options{})
+	if err != nil {
 		return err
 	}
-	infos, err := net.Spec.Shapes()
-	for _, l := range infos {
-		name, inputs := l.Path+".weight", l.In.Len()
-		switch l.Kind {
-		case nn.Positions:
-			name, inputs = l.Path, l.In.H*l.In.W
-		case nn.Dense:
-		default:
-			continue
-		}
-		if t := net.Weights.Tensor(name); t == nil || t.Shape[1] != inputs {
-			return fmt.Errorf("layer %s (%s) goes with that size: it would have %d inputs", l.Path, l.Kind, inputs)
-		}
+	report, err := made.Import(net.Weights, nn.ImportOptions{Rename: func(name string) string { return name }})
+	if err != nil {
+		return err
 	}
-	return err
+	if !report.Complete() {
+		return errors.New(report.String())
+	}
+	if len(report.Adapted) > 0 {
+		net.note("position embeddings were resampled for images of %d x %d: %s", net.Spec.Input.H, net.Spec.Input.W,
+			strings.Join(report.Adapted, ", "))
+		net.Weights = made.State()
+	}
+	return nil
 }
 
 // findImage returns the one input that is an image.
