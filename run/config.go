@@ -63,7 +63,7 @@ type NetworkConfig struct {
 	Cut        string   `yaml:"cut" help:"of an .onnx file: the node or tensor that the network ends with; empty: before the classifier"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
-	Multiple   float64  `yaml:"multiple" help:"width multiplier of MobileNet v1 and v2 and of residual networks; 0: 1"`
+	Multiple   float64  `yaml:"multiple" help:"width multiplier of resnet*, mobilenet_*, efficientnet_b0, convnext_tiny; 0: 1"`
 	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
 	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
 	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained"`
