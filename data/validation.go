@@ -28,7 +28,7 @@ func (s *Selected) validate(rule string, seed uint64) error {
 	}
 	reason := ""
 	if kind == "classes" {
-		if held := heldOutClasses(ids, members, f, seed); held != nil {
+		if held := heldOutClasses(ids, members, f, seed); held != nil && s.labelsWithout(held) > 1 {
 			s.cut(held)
 			s.ValidationGallery = s.Validation
 			s.ValidationSplit = rule
@@ -49,6 +49,18 @@ func (s *Selected) validate(rule string, seed uint64) error {
 	s.ValidationWhy = fmt.Sprintf("%s of the training part, %s %% of each class of three or more, are kept for "+
 		"validation%s", inImages(s.Validation.Len()), percent(arg), reason)
 	return nil
+}
+
+// labelsWithout counts the labels to train with that stay when the samples at the
+// marked positions go.
+func (s *Selected) labelsWithout(held map[int]bool) int {
+	left := map[int64]bool{}
+	for pos, y := range s.Train.Label {
+		if !held[pos] {
+			left[y] = true
+		}
+	}
+	return len(left)
 }
 
 // newValidation is the generator that a validation part is drawn with.

@@ -19,6 +19,17 @@ func (s *Spec) Body() (*Spec, error) {
 	return &body, nil
 }
 
+// Head returns the name of the embedding layer, the dense layer that Body leaves
+// out; "" if there is none.
+func (s *Spec) Head() string {
+	for _, l := range s.Layers[headAt(s.Layers):] {
+		if l.Kind == Dense {
+			return l.Name
+		}
+	}
+	return ""
+}
+
 // headAt returns the number of layers before the head.
 func headAt(layers []Layer) int {
 	n := len(layers)

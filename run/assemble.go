@@ -26,8 +26,10 @@ type trainer struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
+	begin     Start            // where the network starts
 	own       *onnxnet.Network // of a file that brings one
 	imported  *nn.ImportReport // of pretrained weights
+	mineOpen  bool             // the positives are for the features to decide
 	memory    MemoryPlan
 	options   objective.Options
 	objective *objective.Objective
@@ -56,14 +58,18 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if p := t.cfg.problems(); len(p) > 0 {
 		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
 	}
+	d, err := t.openData(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.choose(ctx, d); err != nil {
+		return err
+	}
 	o, err := objective.Parse(t.cfg.Mine, t.cfg.Loss)
 	if err != nil {
 		return err
 	}
-	if t.own, err = t.cfg.readOwn(); err != nil {
-		return err
-	}
-	if err := t.selectSamples(ctx, &o); err != nil {
+	if err := t.selectSamples(d, &o); err != nil {
 		return err
 	}
 	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
@@ -83,19 +89,22 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if t.scored, err = newScored(t.sel, &t.cfg); err != nil {
 		return err
 	}
-	return t.learn(o)
+	return t.learn(ctx, o)
 }
 
-// selectSamples opens the data set and says what is trained and scored on.
-func (t *trainer) selectSamples(ctx context.Context, o *objective.Options) error {
-	d := t.opts.Dataset
-	var err error
-	if d == nil {
-		if d, err = OpenData(ctx, t.cfg.Data, t.opts.Home, t.opts.Formats...); err != nil {
-			return err
-		}
-		t.opened = d
+// openData opens the data set, unless it was given.
+func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
+	if t.opts.Dataset != nil {
+		return t.opts.Dataset, nil
 	}
+	d, err := OpenData(ctx, t.cfg.Data, t.opts.Home, t.opts.Formats...)
+	t.opened = d
+	return d, err
+}
+
+// selectSamples says what is trained and scored on.
+func (t *trainer) selectSamples(d *data.Dataset, o *objective.Options) error {
+	var err error
 	if t.opts.Resume && t.cfg.Data.Split == "" {
 		t.cfg.Data.Split = begunSplit(t.opts.Dir)
 	}
@@ -108,7 +117,7 @@ func (t *trainer) selectSamples(ctx context.Context, o *objective.Options) error
 	if t.from, err = newPopulation(t.sel.Train, o.Rule); err != nil {
 		return err
 	}
-	t.notes = t.from.notes()
+	t.notes = append(t.notes, t.from.notes()...)
 	if t.from.classes < 2 {
 		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart",
 			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
@@ -120,12 +129,14 @@ func (t *trainer) selectSamples(ctx context.Context, o *objective.Options) error
 		}
 		t.notes = append(t.notes, notes...)
 	}
+	_, set := t.cfg.Mine["positives"]
+	t.mineOpen = !set
 	t.cfg.resolve(d, o)
 	return nil
 }
 
 // learn makes what learns: the network, the objective and the optimizer.
-func (t *trainer) learn(o objective.Options) error {
+func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	h, w, c := t.feed.shape()
 	spec, err := networkSpec(&t.cfg, t.own, h, w, c)
 	if err != nil {
@@ -137,7 +148,10 @@ func (t *trainer) learn(o objective.Options) error {
 	if err := t.memory.check(); err != nil {
 		return err
 	}
-	if t.net, t.imported, err = newNetwork(&t.cfg, t.own, spec); err != nil {
+	if t.net, t.imported, err = newNetwork(&t.cfg, t.own, t.begin.Path, spec); err != nil {
+		return err
+	}
+	if err := t.prepare(ctx, &o); err != nil {
 		return err
 	}
 	o.Classes, o.Relate = t.from.given, t.from.relate

@@ -42,8 +42,8 @@ func (c *contents) blank() bool {
 // checkpoint; keptName what is in snapshotDir.
 var (
 	resultName = regexp.MustCompile(
-		`^(metrics\.csv|timing\.csv|model\.safetensors|model\.json|report\.html|(seen_|train_|gallery_)?(embeddings\.npy|labels\.csv))$`)
-	keptName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train)_(embeddings\.npy|labels\.csv)$`)
+		`^(metrics\.csv|timing\.csv|model\.safetensors|model\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|labels\.csv))$`)
+	keptName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
 )
 
 // look lists a folder, but for the names in own.

@@ -9,7 +9,8 @@ type Config struct {
 	Network NetworkConfig `yaml:"network"`
 	Sample  SampleConfig  `yaml:"sample"`
 	// Mine and Loss are read by objective.Parse, which knows the keys of every
-	// loss.
+	// loss. Without a name the loss is triplet, or, from a pretrained start and if
+	// nothing else of it is set either, multisimilarity.
 	Mine  Section     `yaml:"mine"`
 	Loss  Section     `yaml:"loss"`
 	Train TrainConfig `yaml:"train"`
@@ -46,9 +47,10 @@ type DataConfig struct {
 	TestLimit    int    `yaml:"test_limit" help:"use only the first n test samples of each fine class; 0: all"`
 	Fit          string `yaml:"fit" help:"how images are made square: stretch, cover (cut out the middle); empty: cover for colour images"`
 	Shorter      int    `yaml:"shorter" help:"with cover, the length of the shorter side before cutting; 0: size"`
-	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong"`
+	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong; empty: none, from a pretrained start light"`
 	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet, clip; empty: the pretrained network's, else unit"`
-	Chroma       string `yaml:"chroma" help:"how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for the network of an .onnx file, else repeat"`
+	Chroma       string `yaml:"chroma" help:"how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a pretrained network, else repeat"`
+	Validation   string `yaml:"validation" help:"what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1; empty: none, from a pretrained start classes:0.2"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
 	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
 	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`
@@ -57,17 +59,18 @@ type DataConfig struct {
 // NetworkConfig describes the network.
 type NetworkConfig struct {
 	Name       string   `yaml:"name" help:"a network by name: conv4, resnet50, mobilenet_v2, vit_small_patch16 and others, which a wrong name lists; empty: chosen from the data"`
-	Dim        int      `yaml:"dim" help:"length of the embedding; 0, of an .onnx file: its features as they are"`
+	Dim        int      `yaml:"dim" help:"length of the embedding; 0: 128, or the features of a pretrained network as they are"`
 	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
-	Pretrained string   `yaml:"pretrained" help:"file of weights to start from: .safetensors, or .pth as PyTorch saves it; or .onnx, which brings its network with it"`
+	Pretrained string   `yaml:"pretrained" help:"weights to start from: a name of 'kindred weights list', a file (.safetensors, .pth as PyTorch saves it, or .onnx, which brings its network with it) or none; empty: for photographs, if network.name is not set, what is in the weights folder or can be fetched, else none"`
 	Cut        string   `yaml:"cut" help:"of an .onnx file: the node or tensor that the network ends with; empty: before the classifier"`
+	Head       string   `yaml:"head" help:"how the embedding layer starts: random, pca (the principal components of the training samples' features); empty: pca from a pretrained start, where there are enough of both, else random"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
 	Multiple   float64  `yaml:"multiple" help:"width multiplier of resnet*, mobilenet_*, efficientnet_b0, convnext_tiny; 0: 1"`
 	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
 	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
 	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained"`
-	FrozenNorm bool     `yaml:"frozen_norm" help:"batch norm keeps its running statistics fixed in training"`
+	FrozenNorm Switch   `yaml:"frozen_norm" help:"batch norm keeps its running statistics fixed in training; auto: from a pretrained start"`
 }
 
 // SampleConfig describes batches of Classes x PerClass samples, or hierarchical
@@ -85,10 +88,11 @@ type SampleConfig struct {
 type TrainConfig struct {
 	Epochs      int       `yaml:"epochs" help:"passes over the training set"`
 	Optimizer   string    `yaml:"optimizer" help:"adam, adamw, sgd"`
-	LR          float64   `yaml:"lr" help:"learning rate"`
+	LR          float64   `yaml:"lr" help:"learning rate; 0: 0.001, from a pretrained start 0.0001"`
 	LossLR      float64   `yaml:"loss_lr" help:"learning rate of the loss's own parameters; 0: the loss's default, else lr"`
 	Momentum    float64   `yaml:"momentum" help:"momentum of sgd"`
 	WeightDecay float64   `yaml:"weight_decay" help:"weight decay"`
+	Depth       float64   `yaml:"depth" help:"factor for the learning rate of the first layer, with equal steps up to 1 for the last; 0: 1, from a pretrained start 0.1"`
 	Clip        float64   `yaml:"clip" help:"largest norm of the gradient; 0: no limit"`
 	Schedule    string    `yaml:"schedule" help:"constant, step, cosine"`
 	Steps       []int     `yaml:"steps" help:"schedule step: epochs after which the rate is multiplied by gamma"`
@@ -96,6 +100,8 @@ type TrainConfig struct {
 	Warmup      float64   `yaml:"warmup" help:"epochs over which the rate grows linearly at the start"`
 	Groups      GroupList `yaml:"groups" help:"learning rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]"`
 	Seed        uint64    `yaml:"seed" help:"seed for everything random"`
+	Best        string    `yaml:"best" help:"keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the last; empty: validation_map@r if there is a validation part"`
+	Patience    int       `yaml:"patience" help:"with best, end after so many evaluations without a better one; 0: never, from a pretrained start 3"`
 	Checkpoint  int       `yaml:"checkpoint" help:"also write the checkpoint every n steps; 0: only after each epoch"`
 }
 
@@ -123,13 +129,12 @@ type EvalConfig struct {
 // Default returns the configuration of a run for which nothing is set.
 func Default() Config {
 	return Config{
-		Data:    DataConfig{Augment: "none"},
-		Network: NetworkConfig{Dim: 128, Normalize: Auto},
+		Network: NetworkConfig{Normalize: Auto, FrozenNorm: Auto},
 		Sample:  SampleConfig{Name: balanced},
 		Mine:    Section{},
-		Loss:    Section{"name": "triplet"},
+		Loss:    Section{},
 		Train: TrainConfig{
-			Epochs: 10, Optimizer: "adam", LR: 0.001, Momentum: 0.9,
+			Epochs: 10, Optimizer: "adam", Momentum: 0.9,
 			Schedule: "constant", Gamma: 0.1, Seed: 1,
 		},
 		Eval: EvalConfig{Recall: []int{1, 5, 10}, Every: 1, Distance: "euclidean", Batch: 256},

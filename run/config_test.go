@@ -26,7 +26,8 @@ func TestParseContract(t *testing.T) {
 	}
 	want := Default()
 	want.Data.Name, want.Data.Size, want.Data.Label, want.Data.Fine = "mnist", 28, "parity", "digit"
-	want.Data.TrainClasses, want.Data.TestClasses = "0-5", "6-9"
+	want.Data.TrainClasses, want.Data.TestClasses, want.Data.Augment = "0-5", "6-9", "none"
+	want.Train.LR = 0.001
 	want.Network.Name, want.Network.Dim, want.Network.Normalize = "mnist", 2, Off
 	want.Sample = SampleConfig{Name: "balanced", Classes: 2, PerClass: 64}
 	want.Mine = Section{"positives": "easy", "negatives": "facenet"}
@@ -75,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		{"mine: {positives: esy}", nil, []string{"run.yaml:1", "mine.positives", `did you mean "easy"?`}},
 		{"train: {lr: fast}", nil, []string{"run.yaml:1", "train.lr", `"fast" is not a number`}},
 		{"train: {lr: .nan}", nil, []string{"train.lr", "not a number"}},
-		{"train: {lr: 0}", nil, []string{"run.yaml:1", "train.lr", "not positive"}},
+		{"train: {lr: -1}", nil, []string{"run.yaml:1", "train.lr", "negative"}},
 		{"train: {epochs: 1.5}", nil, []string{"train.epochs", `"1.5" is not a whole number`}},
 		{"train: {epochs: 2147483648}", nil,
 			[]string{"train.epochs", "2147483648 is beyond what is possible: -2147483648 to 2147483647"}},
@@ -191,13 +192,13 @@ func TestName(t *testing.T) {
 	}
 	t.Chdir(inner)
 	for _, c := range []struct{ name, path, want string }{
-		{"mnist", "", "mnist-triplet"},
-		{"", "photos/", "photos-triplet"},
-		{"", "a/b.csv", "b.csv-triplet"},
-		{"", ".", "x-triplet"},
-		{"", "..", "shoes-triplet"},
-		{"", "../", "shoes-triplet"},
-		{"", string(filepath.Separator), "data-triplet"},
+		{"mnist", "", "mnist"},
+		{"", "photos/", "photos"},
+		{"", "a/b.csv", "b.csv"},
+		{"", ".", "x"},
+		{"", "..", "shoes"},
+		{"", "../", "shoes"},
+		{"", string(filepath.Separator), "data"},
 	} {
 		cfg := Default()
 		cfg.Data.Name, cfg.Data.Path = c.name, c.path

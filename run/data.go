@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // OpenData opens the data set that cfg names, until ctx ends. home is the data
@@ -23,23 +24,41 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 		Outside: cfg.Outside})
 }
 
+// validationMetric is what the best epoch is chosen by unless the user says. It
+// moves where Recall@1, of classes that are few and far apart, stays near 1.
+var validationMetric = eval.Metric{Kind: eval.MAPAtR}
+
 // selectData applies the label rule, the split and the limits of cfg, and notes in
 // it what the split came to.
 func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 	c := &cfg.Data
 	sel, err := d.Select(data.Selection{
 		Label: c.Label, Fine: c.Fine, Split: c.Split,
-		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Seed: cfg.Train.Seed,
+		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Seed: cfg.Train.Seed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.Split = sel.Split
+	c.Split, c.Validation = sel.Split, sel.ValidationSplit
+	if cfg.Train.Best == "" {
+		cfg.Train.Best = lastEpoch
+		if sel.Validation != nil {
+			cfg.Train.Best = fmt.Sprintf("%v_%v", ValidationSet, validationMetric)
+		}
+	}
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
 		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
 	}
 	shared := sel.Query == sel.Gallery
+	own := sel.ValidationGallery == sel.Validation
 	sel.Train = limit(sel.Train, c.TrainLimit)
+	if sel.Validation != nil {
+		sel.Validation = limit(sel.Validation, c.TrainLimit)
+		sel.ValidationGallery = sel.Train
+		if own {
+			sel.ValidationGallery = sel.Validation
+		}
+	}
 	sel.Query = limit(sel.Query, c.TestLimit)
 	if sel.Seen != nil {
 		sel.Seen = limit(sel.Seen, c.TestLimit)

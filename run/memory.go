@@ -100,7 +100,7 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	if err != nil {
 		return MemoryPlan{}, err
 	}
-	batch, dim := int64(p.batch), int64(cfg.Network.Dim)
+	batch, dim := int64(p.batch), int64(p.spec.OutDim())
 	eval := min(int64(cfg.Eval.Batch), int64(p.largest))
 	var proxies, queue, pairs int64
 	for _, o := range append([]objective.Options{*p.objective}, furtherLosses(p.objective)...) {

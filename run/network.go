@@ -17,7 +17,7 @@ func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, err
 	}
 	spec, err := nn.Network(n.Name, nn.NetworkOptions{
 		Input: nn.Shape{H: h, W: w, C: ch}, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
-		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout,
+		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
@@ -27,13 +27,13 @@ func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, err
 
 // newNetwork makes the network that spec describes, as cfg says to start it.
 // The report says how pretrained weights fit, nil without any.
-func newNetwork(cfg *Config, own *onnxnet.Network, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
+func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
 	n := &cfg.Network
-	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm})
+	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm == On})
 	if err != nil {
 		return nil, nil, err
 	}
-	if n.Pretrained == "" {
+	if !n.pretrained() {
 		return net, nil, nil
 	}
 	if own != nil {
@@ -43,7 +43,7 @@ func newNetwork(cfg *Config, own *onnxnet.Network, spec *nn.Spec) (*nn.Net, *nn.
 		}
 		return net, report, err
 	}
-	report, err := importWeights(net, n.Pretrained)
+	report, err := importWeights(net, path)
 	return net, report, err
 }
 

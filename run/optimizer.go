@@ -41,6 +41,7 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 	for _, g := range cfg.Groups {
 		o.Groups = append(o.Groups, optim.Group{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
 	}
+	o.Groups = append(o.Groups, byDepth(cfg.Depth, net.Params())...)
 	all, own := train.Params(net, obj), obj.Params()
 	for i, p := range own {
 		rate := cfg.LR

@@ -21,12 +21,16 @@ const (
 // own tells whether the file of weights brings a network of its own.
 func (n *NetworkConfig) own() bool { return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx") }
 
-// readOwn imports the network of a file that brings one, nil if it brings none.
-func (c *Config) readOwn() (*onnxnet.Network, error) {
+// pretrained tells whether the network starts from weights.
+func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != noWeights }
+
+// readOwn imports the network of a file that brings one, for images of the given
+// side; nil if it brings none.
+func (c *Config) readOwn(size int) (*onnxnet.Network, error) {
 	if !c.Network.own() {
 		return nil, nil
 	}
-	net, err := onnxnet.Read(c.Network.Pretrained, onnxnet.Options{Cut: c.Network.Cut, Size: c.Data.Size})
+	net, err := onnxnet.Read(c.Network.Pretrained, onnxnet.Options{Cut: c.Network.Cut, Size: size})
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}
@@ -87,7 +91,7 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	if !cfg.Network.own() {
 		return nil, nil, fmt.Errorf("%s: a network is read from files of ONNX (.onnx)", path)
 	}
-	own, err := cfg.readOwn()
+	own, err := cfg.readOwn(cfg.Data.Size)
 	if err != nil {
 		return nil, nil, err
 	}

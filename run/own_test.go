@@ -125,7 +125,7 @@ func TestProblemsOfONNX(t *testing.T) {
 	}{
 		{NetworkConfig{Name: "resnet18", Dim: 5, Pretrained: "x.onnx"}, "brings its own network"},
 		{NetworkConfig{Name: "resnet18", Dim: 5, Cut: "pool"}, "only for a network.pretrained"},
-		{NetworkConfig{Name: "resnet18"}, "0 is less than 1"},
+		{NetworkConfig{Name: "resnet18", Dim: -1}, "-1 is less than 0"},
 		{NetworkConfig{Pretrained: "x.ONNX"}, ""},
 	} {
 		cfg := Default()

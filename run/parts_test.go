@@ -189,11 +189,12 @@ func TestHistoryToTheLetter(t *testing.T) {
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	res := &Result{History: history, Params: 9, Wait: 0.5, Took: 1234567 * time.Microsecond}
+	res := &Result{History: history, Scores: history[1].Metrics, Epoch: 2, Params: 9, Wait: 0.5,
+		Took: 1234567 * time.Microsecond}
 	res.History[1].Warning = "idle"
 	s := res.Summary("d")
 	want2 := Summary{
-		Dir: "d", Epochs: 2, Steps: 4, Parameters: 9, Seconds: 1.235, WaitedForData: 0.5,
+		Dir: "d", Epoch: 2, Epochs: 2, Steps: 4, Parameters: 9, Seconds: 1.235, WaitedForData: 0.5,
 		Metrics:  map[string]float64{"test_recall@1": 0.125, "test_label_recall@1": 1},
 		Warnings: []string{"epoch 2: idle"},
 	}
@@ -247,7 +248,7 @@ func TestRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nn, _, err := newNetwork(&c, nil, spec)
+		nn, _, err := newNetwork(&c, nil, "", spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +334,7 @@ func secondStep(t *testing.T, cfg TrainConfig) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, _, err := newNetwork(&c, nil, spec)
+	net, _, err := newNetwork(&c, nil, "", spec)
 	if err != nil {
 		t.Fatal(err)
 	}

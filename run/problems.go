@@ -48,11 +48,9 @@ func (c *Config) problems() []problem {
 	bad(c.Network.own() && c.Network.Name != "", "network.name",
 		"%s brings its own network: leave the name out", c.Network.Pretrained)
 	bad(!c.Network.own() && c.Network.Cut != "", "network.cut", "only for a network.pretrained that is a file of ONNX")
-	least := 1
-	if c.Network.own() {
-		least = 0
-	}
-	atLeast("network.dim", c.Network.Dim, least)
+	atLeast("network.dim", c.Network.Dim, 0)
+	bad(!slices.Contains([]string{"", "random", "pca"}, c.Network.Head), "network.head", "%q is neither random nor pca",
+		c.Network.Head)
 	atLeast("network.width", c.Network.Width, 0)
 	notNegative("network.multiple", c.Network.Multiple)
 	share("network.dropout", c.Network.Dropout)
@@ -72,7 +70,10 @@ func (c *Config) problems() []problem {
 		c.Train.Optimizer, suggest(c.Train.Optimizer, optimizers), strings.Join(optimizers, ", "))
 	bad(!slices.Contains(schedules, c.Train.Schedule), "train.schedule", "unknown schedule %q%s; there are %s",
 		c.Train.Schedule, suggest(c.Train.Schedule, schedules), strings.Join(schedules, ", "))
-	positive("train.lr", c.Train.LR)
+	notNegative("train.lr", c.Train.LR)
+	notNegative("train.depth", c.Train.Depth)
+	bad(c.Train.Depth > 1, "train.depth", "%v is more than 1", c.Train.Depth)
+	atLeast("train.patience", c.Train.Patience, 0)
 	notNegative("train.loss_lr", c.Train.LossLR)
 	share("train.momentum", c.Train.Momentum)
 	notNegative("train.weight_decay", c.Train.WeightDecay)

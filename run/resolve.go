@@ -31,9 +31,12 @@ func (c *Config) resolve(d *data.Dataset, o *objective.Options) {
 		}
 	}
 	c.Data.Pixels = cmp.Or(c.Data.Pixels, "unit")
+	if !c.Network.pretrained() {
+		c.Network.Dim = cmp.Or(c.Network.Dim, 128)
+	}
 	if c.Network.Normalize == Auto {
 		c.Network.Normalize = On
-		if c.Network.Dim < 4 && !(c.Network.Dim == 0 && c.Network.own()) {
+		if c.Network.Dim > 0 && c.Network.Dim < 4 {
 			c.Network.Normalize = Off
 		}
 	}

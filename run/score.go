@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
@@ -26,6 +27,13 @@ func scoredSets(sel *data.Selected, cfg *Config) []*scored {
 	sets := []*scored{{set: TestSet, query: sel.Query}}
 	if sel.Gallery != sel.Query {
 		sets[0].gallery = sel.Gallery
+	}
+	if v := sel.Validation; v != nil {
+		s := &scored{set: ValidationSet, query: v}
+		if sel.ValidationGallery != v {
+			s.gallery = sel.ValidationGallery
+		}
+		sets = append(sets, s)
 	}
 	if sel.Seen != nil {
 		sets = append(sets, &scored{set: SeenSet, query: sel.Seen})
@@ -132,6 +140,9 @@ func (s *scored) score(ctx context.Context, net *nn.Net, cfg *Config, metrics ma
 	var out []train.Metric
 	for c, name := range names {
 		wanted := metrics[name]
+		if s.set == ValidationSet && !slices.Contains(wanted, validationMetric) {
+			wanted = append(slices.Clone(wanted), validationMetric)
+		}
 		one := eval.Set{X: q.X, Labels: q.Labels[c : c+1]}
 		var gallery *eval.Set
 		if g != nil {

@@ -11,16 +11,18 @@ type Set int
 
 // The sets.
 const (
-	TestSet    Set = iota // the queries of the test split
-	SeenSet               // test samples of the classes that were trained on
-	TrainSet              // training samples, as many as eval.train asks for
-	GallerySet            // the gallery of the test split, where it is not the queries
+	TestSet       Set = iota // the queries of the test split
+	SeenSet                  // test samples of the classes that were trained on
+	TrainSet                 // training samples, as many as eval.train asks for
+	GallerySet               // the gallery of the test split, where it is not the queries
+	ValidationSet            // training samples held back to choose the best epoch by
 )
 
-var setNames = [...]string{TestSet: "test", SeenSet: "seen", TrainSet: "train", GallerySet: "gallery"}
+var setNames = [...]string{TestSet: "test", SeenSet: "seen", TrainSet: "train", GallerySet: "gallery",
+	ValidationSet: "validation"}
 
 // Sets lists all sets.
-func Sets() []Set { return []Set{TestSet, SeenSet, TrainSet, GallerySet} }
+func Sets() []Set { return []Set{TestSet, SeenSet, TrainSet, GallerySet, ValidationSet} }
 
 // ParseSet returns the set with a name.
 func ParseSet(name string) (Set, error) {

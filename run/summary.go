@@ -9,14 +9,18 @@ import (
 
 // Summary is the result of a run as one JSON document.
 type Summary struct {
-	Dir            string             `json:"dir,omitempty"`
-	Epochs         int                `json:"epochs"`
-	Steps          int                `json:"steps"`
-	Parameters     int                `json:"parameters"`
-	Loss           float64            `json:"loss"` // mean of the last epoch
-	ActiveShare    float64            `json:"active_share"`
-	NoPositive     int                `json:"anchors_without_positive"` // of the last epoch
-	Metrics        map[string]float64 `json:"metrics"`                  // of the last epoch
+	Dir         string  `json:"dir,omitempty"`
+	Epochs      int     `json:"epochs"`
+	Steps       int     `json:"steps"`
+	Parameters  int     `json:"parameters"`
+	Loss        float64 `json:"loss"` // mean of the last epoch
+	ActiveShare float64 `json:"active_share"`
+	NoPositive  int     `json:"anchors_without_positive"` // of the last epoch
+	// Metrics are of the network that the run ended with, that after Epoch, and
+	// Untrained of a pretrained one before training.
+	Epoch          int                `json:"epoch"`
+	Metrics        map[string]float64 `json:"metrics"`
+	Untrained      map[string]float64 `json:"untrained,omitempty"`
 	Seconds        float64            `json:"seconds"`
 	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
 	TrainingLabels string             `json:"training_labels,omitempty"`
@@ -31,8 +35,9 @@ type Summary struct {
 func (r *Result) Summary(dir string) Summary {
 	last := r.Last()
 	s := Summary{
-		Dir: dir, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(), ActiveShare: last.ActiveShare(),
-		NoPositive: last.NoPositive, Metrics: map[string]float64{}, Seconds: math.Round(r.Took.Seconds()*1000) / 1000,
+		Dir: dir, Epoch: r.Epoch, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(),
+		ActiveShare: last.ActiveShare(),
+		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Seconds: math.Round(r.Took.Seconds()*1000) / 1000,
 		WaitedForData:  r.Wait,
 		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
 	}
@@ -42,8 +47,14 @@ func (r *Result) Summary(dir string) Summary {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("epoch %d: %s", e.Epoch, e.Warning))
 		}
 	}
-	for _, m := range last.Metrics {
+	for _, m := range r.Scores {
 		s.Metrics[m.Key()] = m.Value
+	}
+	if len(r.Untrained) > 0 {
+		s.Untrained = map[string]float64{}
+	}
+	for _, m := range r.Untrained {
+		s.Untrained[m.Key()] = m.Value
 	}
 	return s
 }

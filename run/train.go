@@ -39,6 +39,9 @@ type Options struct {
 	Home string
 	// Formats of files of features, beside those of package embedding.
 	Formats embedding.Formats
+	// Weights, if set, finds pretrained networks by name. Without it
+	// network.pretrained takes files alone, and photographs start from scratch.
+	Weights func(ctx context.Context, name string) (Start, error)
 	// Dataset, if set, is used instead of opening what the configuration names, and
 	// is not closed.
 	Dataset *data.Dataset
@@ -78,6 +81,11 @@ type Result struct {
 	Wait   float64
 	Took   time.Duration
 	Notes  []string // see Setup
+	// Epoch is the one whose network this is: the last, or the best with
+	// train.best; 0 is the network before training. Scores are its own, Untrained
+	// those before training, if the run started from a pretrained network.
+	Epoch             int
+	Scores, Untrained []train.Metric
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
 }
@@ -154,7 +162,8 @@ func (t *trainer) loop() train.Config {
 	return train.Config{
 		Network: t.net, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs,
-		Eval: t.evaluate, Every: t.cfg.Eval.Every, Untrained: t.cfg.Eval.Keep, Between: t.cfg.Train.Checkpoint,
+		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.best(),
+		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
 		Warn:    func(s *train.Sums) string { return idle(s, &t.options) },
 		Observe: t.opts.Observe,
@@ -242,7 +251,8 @@ func (t *trainer) failed(err error) error {
 // finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
 	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
-		Wait: t.feed.stats().WaitShare(), Notes: t.notes}
+		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
+		Untrained: trained.Untrained}
 	for _, p := range t.net.Params() {
 		if p.Grad != nil {
 			res.Params += len(p.Value)
@@ -271,7 +281,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		if err := t.folder.writeEmbeddings(s.set.prefix(), s.q); err != nil {
 			return nil, err
 		}
-		if s.g != nil {
+		if s.g != nil && s.set == TestSet {
 			if err := t.folder.writeEmbeddings(GallerySet.prefix(), s.g); err != nil {
 				return nil, err
 			}

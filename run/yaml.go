@@ -58,11 +58,14 @@ func (c *Config) clone() Config {
 	if out.Mine == nil {
 		out.Mine = Section{}
 	}
+	if out.Loss == nil {
+		out.Loss = Section{}
+	}
 	return out
 }
 
 // Name returns the name of a run with this configuration: the data set and the
-// loss. A path that does not end in a name, such as . or .., gives the name of
+// loss, if one is named. A path that does not end in a name, such as . or .., gives the name of
 // the folder it leads to.
 func (c *Config) Name() string {
 	name := c.Data.Name

@@ -92,7 +92,7 @@ func (t *Trainer) restoreBest(c *Checkpoint) error {
 			t.best = append(t.best, x)
 		}
 	}
-	if c.Best.Epoch < 1 || c.Best.Epoch > c.Epoch || c.Best.Since < 0 {
+	if c.Best.Epoch < 0 || c.Best.Epoch > c.Epoch || c.Best.Since < 0 {
 		return fmt.Errorf("state: the best epoch is %d of %d, %d evaluations ago", c.Best.Epoch, c.Epoch, c.Best.Since)
 	}
 	// They are as many as the network's and the loss's, and fit where those do.

@@ -45,6 +45,9 @@ type Checkpoint struct {
 	Objective objective.State `json:"objective"`
 	Network   uint64          `json:"network"` // training passes so far
 
+	// Untrained are the scores before the first step, with Config.Untrained.
+	Untrained []Metric `json:"untrained,omitempty"`
+
 	Best *Kept `json:"best,omitempty"` // with Config.Best
 	// Final holds the scores of the network that the run ended with, with
 	// Config.Best.

@@ -15,8 +15,12 @@ import (
 // loop runs the epochs that are left.
 func (t *Trainer) loop(ctx context.Context) error {
 	if t.cfg.Untrained && t.cfg.Eval != nil && t.state.Epoch == 0 && t.state.Step == 0 {
-		if _, err := t.cfg.Eval(ctx, 0, false); err != nil {
-			return t.stopped(err)
+		var err error
+		if t.state.Untrained, err = t.score(ctx, 0, false); err != nil {
+			return err
+		}
+		if err := t.judge(&Epoch{Metrics: t.state.Untrained}); err != nil {
+			return err
 		}
 	}
 	for t.state.Epoch < t.cfg.Epochs && !t.exhausted() {

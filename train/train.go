@@ -34,7 +34,7 @@ type Config struct {
 	Eval func(ctx context.Context, epoch int, last bool) ([]Metric, error)
 	// Every is after how many epochs to score; default 1. The last one is scored
 	// in any case. Untrained scores also before the first step, as epoch 0, which
-	// has no row: it is for what Eval itself keeps.
+	// has no row; Best may choose it.
 	Every     int
 	Untrained bool
 	// Best keeps the best epoch's network; the zero value the last one's.
@@ -65,6 +65,8 @@ type Result struct {
 	// with Config.Best. Metrics are its scores.
 	Epoch   int
 	Metrics []Metric
+	// Untrained are the scores before the first step, with Config.Untrained.
+	Untrained []Metric
 }
 
 // Trainer is a run that is set up. It is used once.
@@ -148,7 +150,7 @@ func (c *Config) check() error {
 }
 
 func (t *Trainer) result() *Result {
-	r := &Result{History: t.state.History, Epoch: t.state.Epoch}
+	r := &Result{History: t.state.History, Epoch: t.state.Epoch, Untrained: t.state.Untrained}
 	if t.cfg.Best.on() {
 		r.Epoch, r.Metrics = t.state.Best.Epoch, t.state.Final
 	} else if n := len(r.History); n > 0 {

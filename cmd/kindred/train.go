@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/download"
 	"github.com/kindred-ml/kindred/internal/progress"
+	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run"
@@ -28,6 +30,8 @@ type trainFlags struct {
 	force                 bool
 	printConfig           bool
 	outside               bool
+	weightsDir            string
+	offline               bool
 }
 
 func newTrain(a *app) *cobra.Command {
@@ -69,6 +73,9 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
 	fs.BoolVar(&f.force, "force", false,
 		"replace the run in the folder of --out: its files are removed, others are kept")
+	fs.StringVar(&f.weightsDir, "weights-dir", "",
+		"folder with pretrained networks; default $"+weights.EnvHome+", else one in the user's cache")
+	fs.BoolVar(&f.offline, "offline", false, "do not fetch pretrained networks: use those in the weights folder")
 	fs.BoolVar(&f.printConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
 }
@@ -84,7 +91,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	bar := progress.New(a.err, "")
 	opts := run.Options{
 		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir), Formats: formats(),
-		Begin: a.announce(bar, f.out == "" && f.resume == ""), Observe: bar.Observe,
+		Weights: a.findWeights(f), Begin: a.announce(bar, f.out == "" && f.resume == ""), Observe: bar.Observe,
 	}
 	if opts.Resume {
 		opts.Dir = f.resume
@@ -106,6 +113,41 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		return a.printJSON(res.Summary(res.Dir))
 	}
 	return printRun(a, res, res.Dir)
+}
+
+// findWeights finds pretrained networks for a run: by name, or the one that
+// photographs start from if none is named.
+func (a *app) findWeights(f *trainFlags) func(context.Context, string) (run.Start, error) {
+	return func(ctx context.Context, name string) (run.Start, error) {
+		home, err := weights.Home(f.weightsDir)
+		if err != nil {
+			return run.Start{}, err
+		}
+		cached := true
+		var e weights.Entry
+		if name == "" {
+			e, cached = weights.Start(home)
+		} else if e, err = weights.Find(name); err != nil {
+			return run.Start{}, err
+		} else {
+			cached = e.Cached(home)
+		}
+		s := run.Start{Name: e.Name, Path: e.Path(home), Network: e.Network, Size: e.Size, Pixels: string(e.Pixels)}
+		if cached {
+			return s, nil
+		}
+		m := a.newMeter(e.Name, bytesUnit)
+		defer m.close()
+		g := weights.Getter{Home: home, Offline: f.offline, Client: download.Client{Progress: m.show},
+			Progress: func(line string) {
+				m.close()
+				fmt.Fprintln(a.err, line)
+			}}
+		if _, err := g.Get(ctx, e.Name); err != nil {
+			return run.Start{}, err
+		}
+		return s, nil
+	}
 }
 
 // goOn is the command that continues the run in dir.
@@ -191,8 +233,19 @@ func writeRunReport(ctx context.Context, dir, home string, seed uint64) error {
 
 func printRun(a *app, res *run.Result, dir string) error {
 	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, m := range res.Last().Metrics {
-		fmt.Fprintf(tw, "%s\t%.4f\n", m.Key(), m.Value)
+	before := map[string]float64{}
+	for _, m := range res.Untrained {
+		before[m.Key()] = m.Value
+	}
+	if len(before) > 0 {
+		fmt.Fprintf(tw, "\tepoch %d\tbefore training\n", res.Epoch)
+	}
+	for _, m := range res.Scores {
+		fmt.Fprintf(tw, "%s\t%.4f", m.Key(), m.Value)
+		if v, ok := before[m.Key()]; ok {
+			fmt.Fprintf(tw, "\t%.4f", v)
+		}
+		fmt.Fprintln(tw)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

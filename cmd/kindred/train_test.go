@@ -64,7 +64,7 @@ func program(t *testing.T, line string) (out, errOut string) {
 
 func TestTrainSaysWhereItWrites(t *testing.T) {
 	featureSet(t)
-	for _, dir := range []string{"runs/features.npy-triplet", "runs/features.npy-triplet-2"} {
+	for _, dir := range []string{"runs/features.npy", "runs/features.npy-2"} {
 		if out, said := program(t, short); !strings.Contains(said, "run folder: "+dir+"\n") ||
 			!strings.HasSuffix(out, dir+"\n") {
 			t.Errorf("printed %q and said %q", out, said)

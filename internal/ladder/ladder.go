@@ -160,7 +160,8 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
 				"internal/pair mine loss objective sample mat nn nn/optim nn/onnxnet format/torchfile data " +
-				"data/imaging eval eval/rank eval/cluster embedding train github.com/goccy/go-yaml"},
+				"data/imaging eval eval/rank eval/cluster eval/diagnose embedding train format/safetensors " +
+				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"internal/progress", "a run's progress on a terminal",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}

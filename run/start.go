@@ -1,0 +1,365 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/train"
+
+	dense "github.com/kindred-ml/kindred/mat"
+)
+
+// Start is a network to start from.
+type Start struct {
+	// Name is what it is called, and Path where its weights are.
+	Name, Path string
+	// Network is what they are for, as nn.Network names it; "" for a file that
+	// brings its own network.
+	Network string
+	// Size is the side in pixels of the images it was trained on, and Pixels the
+	// range of their values, as data.pixels names it; 0 and "" if unknown.
+	Size   int
+	Pixels string
+	// Note, if not empty, tells a user what was done to have it.
+	Note string
+}
+
+// noWeights is the value of network.pretrained that refuses any.
+const noWeights = "none"
+
+// lastEpoch is the value of train.best that keeps the last epoch.
+const lastEpoch = "none"
+
+// best is which epoch is kept.
+func (c *Config) best() train.Best {
+	if c.Train.Best == lastEpoch {
+		return train.Best{}
+	}
+	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
+}
+
+// choose decides what the network starts from, and by which recipe it is trained,
+// where the configuration leaves that open. What a resumed run began with stands
+// in its configuration.
+func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
+	n := &t.cfg.Network
+	if n.Pretrained == "" && n.Name == "" && t.opts.Weights != nil && !t.opts.Resume && photographs(ctx, d) {
+		p, err := t.opts.Weights(ctx, "")
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			n.Pretrained = noWeights
+			t.note("photographs are trained from scratch, which ends well behind a pretrained start: %v; "+
+				"network.pretrained=%s asks for this", err, noWeights)
+		default:
+			n.Pretrained, t.begin = p.Name, p
+			t.note("starts from the pretrained network %s (network.pretrained=%s starts from scratch)", p.Name,
+				noWeights)
+		}
+	}
+	if n.pretrained() && t.begin.Path == "" {
+		if err := t.find(ctx); err != nil {
+			return err
+		}
+	}
+	if t.begin.Note != "" {
+		t.note("%s", t.begin.Note)
+	}
+	if err := t.readOwn(ctx, d); err != nil {
+		return err
+	}
+	if n.pretrained() && t.own == nil {
+		n.Name = cmp.Or(n.Name, t.begin.Network)
+		t.cfg.Data.Pixels = cmp.Or(t.cfg.Data.Pixels, t.begin.Pixels)
+		if !t.opts.Resume {
+			t.cfg.Data.Chroma = cmp.Or(t.cfg.Data.Chroma, smoothChroma)
+		}
+		if t.begin.Size > 0 && d.Features == nil {
+			t.cfg.Data.Size = cmp.Or(t.cfg.Data.Size, enough(ctx, d, t.begin.Size))
+			t.cfg.Data.Channels = cmp.Or(t.cfg.Data.Channels, 3)
+		}
+	}
+	t.cfg.recipe(t.opts.Resume)
+	return nil
+}
+
+// find looks for the weights that the configuration names: a file, or a name that
+// Options.Weights knows.
+func (t *trainer) find(ctx context.Context) error {
+	name := t.cfg.Network.Pretrained
+	if filepath.Ext(name) != "" || strings.ContainsRune(name, filepath.Separator) || t.opts.Weights == nil {
+		t.begin = Start{Name: name, Path: name}
+		return nil
+	}
+	var err error
+	if t.begin, err = t.opts.Weights(ctx, name); err != nil {
+		return fmt.Errorf("network.pretrained: %w", err)
+	}
+	return nil
+}
+
+// Losses that are trained with if none is named.
+const (
+	scratchLoss = "triplet"
+	tunedLoss   = "multisimilarity"
+)
+
+// recipe fills in what differs between training from scratch and from pretrained
+// weights. docs/design/finetune.md has the measurements.
+//
+// What a run that is resumed leaves open it was begun without: it is of an earlier
+// version.
+func (c *Config) recipe(resumed bool) {
+	d, n, t := &c.Data, &c.Network, &c.Train
+	if !n.pretrained() || resumed {
+		d.Augment, d.Validation = cmp.Or(d.Augment, "none"), cmp.Or(d.Validation, "none")
+		t.LR, t.Depth = cmp.Or(t.LR, 1e-3), cmp.Or(t.Depth, 1)
+	} else {
+		d.Augment, d.Validation = cmp.Or(d.Augment, "light"), cmp.Or(d.Validation, "classes:0.2")
+		t.LR, t.Depth = cmp.Or(t.LR, 1e-4), cmp.Or(t.Depth, 0.1)
+		t.Patience = cmp.Or(t.Patience, 3)
+	}
+	if c.Loss["name"] == nil {
+		l := scratchLoss
+		if n.pretrained() && len(c.Loss) == 0 {
+			l = tunedLoss
+		}
+		c.Loss["name"] = l
+	}
+	if n.FrozenNorm == Auto {
+		n.FrozenNorm = Off
+		if n.pretrained() && !resumed {
+			n.FrozenNorm = On
+		}
+	}
+}
+
+// photographs tells whether the samples are colour images of more than thumbnail
+// size.
+func photographs(ctx context.Context, d *data.Dataset) bool {
+	side, channels := usualShape(ctx, d)
+	return channels == 3 && side >= 64
+}
+
+// looked is how many images usualShape decodes.
+const looked = 24
+
+// usualShape is the median of the shorter sides of some images, and their channels:
+// 3 if one of them has so many.
+func usualShape(ctx context.Context, d *data.Dataset) (side, channels int) {
+	if d.Features != nil || d.Source == nil {
+		return 0, 0
+	}
+	if w, h, c := d.Source.Shape(); w > 0 && h > 0 {
+		return min(w, h), c
+	}
+	var sides []int
+	var img imaging.Image
+	var dec imaging.Decoder
+	for k := range looked {
+		if d.Source.Read(ctx, k*d.Len()/looked, &img, &dec) != nil { // said where it is trained on
+			continue
+		}
+		sides, channels = append(sides, min(img.W, img.H)), max(channels, img.C)
+	}
+	if len(sides) == 0 {
+		return 0, 0
+	}
+	slices.Sort(sides)
+	return sides[len(sides)/2], channels
+}
+
+// readOwn imports the network of a file that brings one, at its own image size or
+// at what is enough for the photographs.
+func (t *trainer) readOwn(ctx context.Context, d *data.Dataset) (err error) {
+	size := t.cfg.Data.Size
+	if t.own, err = t.cfg.readOwn(size); err != nil || t.own == nil || size > 0 {
+		return err
+	}
+	if s := enough(ctx, d, t.own.Spec.Input.H); s < t.own.Spec.Input.H {
+		if smaller, err := t.cfg.readOwn(s); err == nil { // some networks run at one size alone
+			t.own = smaller
+		}
+	}
+	return nil
+}
+
+// enough is the side of the images that a pretrained network of the given size is
+// trained with: its own, or that of the photographs in steps of 32 pixels if they
+// are smaller, as nothing is gained by blowing them up.
+func enough(ctx context.Context, d *data.Dataset, own int) int {
+	side, _ := usualShape(ctx, d)
+	if side == 0 {
+		return own
+	}
+	return min(own, max(64, (side+8)/32*32))
+}
+
+// prepare decides, by the features that training starts from, what the
+// configuration leaves open: which positives to train with, and the start of the
+// embedding layer.
+func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
+	if !t.cfg.Network.pretrained() || t.opts.Resume {
+		return nil
+	}
+	open := t.mineOpen
+	head := t.cfg.Network.Dim > 0 && t.cfg.Network.Head != "random"
+	if !open && !head {
+		return nil
+	}
+	x, labels, err := t.features(ctx)
+	if err != nil {
+		return err
+	}
+	if head {
+		if err := t.startHead(x); err != nil {
+			return err
+		}
+	}
+	if !open {
+		return nil
+	}
+	unit(x)
+	k, err := diagnose.CountKinds(ctx, x, labels, diagnose.KindsOptions{Seed: t.cfg.Train.Seed})
+	if err != nil {
+		return err
+	}
+	why := "a label is one kind of thing"
+	if k.Coarse() {
+		o.Mine.Positives = mine.EasyPositive
+		why = "labels are coarse, and easy positives keep the kinds within them apart"
+	} else if o.Mine.Positives == mine.EasyPositive {
+		o.Mine.Positives = mine.RandomPositive
+	}
+	t.cfg.Mine["positives"] = o.Mine.Positives.String()
+	t.note("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
+	return nil
+}
+
+// features are those of the training samples before training, with their labels.
+func (t *trainer) features(ctx context.Context) (*dense.Dense, []int64, error) {
+	spec, err := t.net.Spec().Body()
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := nn.New(spec, nn.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	state := t.net.State()
+	state.Tensors = slices.DeleteFunc(state.Tensors,
+		func(x safetensors.Tensor) bool { return body.Param(x.Name) == nil })
+	if err := body.SetState(state); err != nil {
+		return nil, nil, err
+	}
+	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := embed(ctx, body, feed, t.cfg.Eval.Batch)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.X, pick(t.sel.Train.Label, e.Pos), nil
+}
+
+// unit divides rows by their length.
+func unit(x *dense.Dense) {
+	for i := range x.Rows {
+		row := x.Row(i)
+		var sum float64
+		for _, v := range row {
+			sum += float64(v) * float64(v)
+		}
+		if sum == 0 {
+			continue
+		}
+		for j := range row {
+			row[j] = float32(float64(row[j]) / math.Sqrt(sum))
+		}
+	}
+}
+
+// startHead makes the embedding layer project onto the directions that hold most
+// of the features' length, so that training starts from what the features know.
+func (t *trainer) startHead(x *dense.Dense) error {
+	n := &t.cfg.Network
+	layer := t.net.Spec().Head()
+	w := t.net.Param(layer + ".weight")
+	if w == nil || min(x.Rows, x.Cols) < n.Dim || len(w.Value) != n.Dim*x.Cols {
+		if n.Head == "pca" {
+			return fmt.Errorf("network.head: %d principal components cannot be had from %d samples of %d features",
+				n.Dim, x.Rows, x.Cols)
+		}
+		n.Head = "random"
+		return nil
+	}
+	n.Head = "pca"
+	axes, err := principal(x, n.Dim)
+	if err != nil {
+		return err
+	}
+	copy(w.Value, axes) // features come in the engine's order, as the weights lie there
+	if b := t.net.Param(layer + ".bias"); b != nil {
+		clear(b.Value)
+	}
+	return nil
+}
+
+// principal returns the k eigenvectors of X'X with the largest eigenvalues, one
+// after the other. The rows are not centred: cosines are about the origin.
+func principal(x *dense.Dense, k int) ([]float32, error) {
+	c := mat.NewSymDense(x.Cols, nil)
+	row := mat.NewVecDense(x.Cols, nil)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			row.SetVec(j, float64(v))
+		}
+		c.SymRankOne(c, 1, row)
+	}
+	var e mat.EigenSym
+	if !e.Factorize(c, true) {
+		return nil, errors.New("network.head: the features have no principal components")
+	}
+	var v mat.Dense
+	e.VectorsTo(&v)
+	var out []float32
+	for j := range k {
+		col := x.Cols - 1 - j
+		for i := range x.Cols {
+			out = append(out, float32(v.At(i, col)))
+		}
+	}
+	return out, nil
+}
+
+// byDepth scales rates from first at the first layer to 1 at the last, in equal
+// ratios. A layer's weight and bias, and a norm behind it, are steps of their own:
+// there are enough of them for that to make no difference.
+func byDepth(first float64, params []*nn.Param) []optim.Group {
+	if first == 0 || first == 1 || len(params) < 2 {
+		return nil
+	}
+	var out []optim.Group
+	for i, p := range params {
+		out = append(out, optim.Group{Prefix: p.Name, Scale: math.Pow(first, 1-float64(i)/float64(len(params)-1))})
+	}
+	return out
+}

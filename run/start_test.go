@@ -1,0 +1,284 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// photos is a data set of colour images of the given side: classes differ in hue.
+func photos(classes, each, side int) *data.Dataset {
+	var images pictures
+	var names, labels []string
+	for c := range classes {
+		for i := range each {
+			img := imaging.NewImage(side, side, 3)
+			for k := range img.Pix {
+				img.Pix[k] = uint8(17*c*(k%3+1) + 5*i + k*31%64)
+			}
+			images, labels = append(images, img), append(labels, string(rune('a'+c)))
+			names = append(names, fmt.Sprint(len(names)))
+		}
+	}
+	d, err := data.New("photos", names, labels, images)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// pictures are a source of images in memory.
+type pictures []*imaging.Image
+
+func (p pictures) Shape() (w, h, c int) { return p[0].W, p[0].H, p[0].C }
+
+func (p pictures) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
+	dst.W, dst.H, dst.C, dst.Pix = p[i].W, p[i].H, p[i].C, append(dst.Pix[:0], p[i].Pix...)
+	return nil
+}
+
+// TestStart: who is asked for a pretrained network, and what follows from one.
+func TestStart(t *testing.T) {
+	asked := 0
+	given := func(context.Context, string) (Start, error) {
+		asked++
+		return Start{}, errors.New("no network")
+	}
+	grey := newBlobs(4, 12, 16)
+	for name, c := range map[string]struct {
+		d       *data.Dataset
+		change  func(*Config)
+		weights func(context.Context, string) (Start, error)
+		asked   int
+	}{
+		"photographs":                {photos(4, 6, 64), func(*Config) {}, given, 1},
+		"photographs, nobody to ask": {photos(4, 6, 64), func(*Config) {}, nil, 0},
+		"thumbnails":                 {photos(4, 6, 32), func(*Config) {}, given, 0},
+		"grey":                       {grey, func(*Config) {}, given, 0},
+		"a network that is named":    {photos(4, 6, 64), func(c *Config) { c.Network.Name = "conv4" }, given, 0},
+		"pretrained weights are refused": {photos(4, 6, 64), func(c *Config) { c.Network.Pretrained = "none" }, given,
+			0},
+	} {
+		asked = 0
+		cfg := Default()
+		c.change(&cfg)
+		cfg.Sample.Classes, cfg.Sample.PerClass = 2, 2
+		tr, err := newTrainer(t.Context(), cfg, Options{Dataset: c.d, Weights: c.weights})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if asked != c.asked {
+			t.Errorf("%s: asked %d times, want %d", name, asked, c.asked)
+		}
+		r := tr.cfg
+		if r.Network.pretrained() || r.Train.LR != 1e-3 || r.Network.Dim != 128 || r.Data.Augment != "none" ||
+			r.Data.Validation != "none" || r.Loss["name"] != "triplet" || r.Train.Best != "none" {
+			t.Errorf("%s: resolved to %+v", name, r)
+		}
+		said := strings.Contains(strings.Join(tr.notes, "\n"), "trained from scratch")
+		if said != (c.asked > 0) {
+			t.Errorf("%s: notes %q", name, tr.notes)
+		}
+		tr.close()
+	}
+}
+
+// started trains a small network and returns its weights as a start.
+func started(t *testing.T, side int) func(context.Context, string) (Start, error) {
+	t.Helper()
+	dir := t.TempDir()
+	spec, err := nn.Network("conv4",
+		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Width: 16, NoHead: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(spec, nn.Options{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := net.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return func(_ context.Context, name string) (Start, error) {
+		if name != "" && name != "small" {
+			return Start{}, errors.New("unknown weights " + name)
+		}
+		return Start{Name: "small", Path: filepath.Join(dir, nn.WeightsFile), Network: "conv4", Size: side,
+			Pixels: "imagenet"}, nil
+	}
+}
+
+// TestPretrainedRecipe: what a run on photographs resolves to, that it ends with the
+// best epoch, never behind what it began with, and that resuming gives the same.
+func TestPretrainedRecipe(t *testing.T) {
+	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64), Dir: filepath.Join(t.TempDir(), "a")}
+	cfg := Default()
+	cfg.Network.Width, cfg.Train.Epochs = 16, 3
+	cfg.Eval.Recall = []int{1}
+	res, err := Train(t.Context(), cfg, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := res.Config
+	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 0 || r.Data.Size != 64 ||
+		r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 1e-4 || r.Train.Depth != 0.1 ||
+		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "classes:0.2" ||
+		r.Train.Best != "validation_map@r" || r.Train.Patience != 3 || r.Mine["positives"] == nil {
+		t.Errorf("resolved to %+v", r)
+	}
+	before, err := value(res.Untrained, "validation_map@r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := value(res.Scores, "validation_map@r")
+	if err != nil || after < before {
+		t.Errorf("ended at %v, began at %v: %v", after, before, err)
+	}
+	m, err := Load(opts.Dir)
+	if err != nil || m.Net.Dim() != res.Net.Dim() {
+		t.Errorf("loaded %v", err)
+	}
+	again := opts
+	again.Resume, again.Weights = true, opts.Weights
+	same, err := Train(t.Context(), configOf(t, opts.Dir), again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := value(same.Scores, "validation_map@r"); err != nil || v != after || same.Epoch != res.Epoch ||
+		len(same.Untrained) != len(res.Untrained) {
+		t.Errorf("resumed: %v of epoch %d, want %v of %d: %v", v, same.Epoch, after, res.Epoch, err)
+	}
+}
+
+// TestHead: an embedding layer in front of pretrained features begins as their
+// principal components, and loses little of the distances between them.
+func TestHead(t *testing.T) {
+	cfg := Default()
+	cfg.Network.Width, cfg.Network.Dim, cfg.Network.Normalize, cfg.Data.Validation = 16, 12, Off, "none"
+	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
+	tr, err := newTrainer(t.Context(), cfg, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	if tr.cfg.Network.Head != "pca" {
+		t.Errorf("the head is %q", tr.cfg.Network.Head)
+	}
+	x, _, err := tr.features(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := newFeed(tr.sel.Train, tr.cfg.Data, 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := embed(t.Context(), tr.net, plain, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.X.Cols != 12 {
+		t.Fatalf("%d values", e.X.Cols)
+	}
+	for i := range x.Rows {
+		full, kept := norm(x.Row(i)), norm(e.X.Row(i))
+		if kept > full*1.001 || kept < full*0.9 {
+			t.Fatalf("row %d has length %v in front of the head and %v behind it", i, full, kept)
+		}
+	}
+	cfg.Network.Dim, cfg.Network.Head = 100000, "pca"
+	if _, err := newTrainer(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
+		t.Errorf("too many components: %v", err)
+	}
+}
+
+// configOf is the configuration in a run folder.
+func configOf(t *testing.T, dir string) Config {
+	t.Helper()
+	f, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := f.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// value is the metric with a key.
+func value(metrics []train.Metric, key string) (float64, error) {
+	e := train.Epoch{Metrics: metrics}
+	return e.Metric(key)
+}
+
+func norm(v []float32) float64 {
+	var s float64
+	for _, x := range v {
+		s += float64(x) * float64(x)
+	}
+	return math.Sqrt(s)
+}
+
+// TestPrincipal: the axes are orthonormal, the first along the longest direction.
+func TestPrincipal(t *testing.T) {
+	x := mat.New(40, 5)
+	for i := range x.Rows {
+		for j := range x.Row(i) {
+			x.Row(i)[j] = float32(math.Sin(float64(i*7+j*j*3))) * float32(5-j)
+		}
+	}
+	axes, err := principal(x, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spread []float64
+	for a := range 3 {
+		for b := range 3 {
+			var dot float64
+			for k := range 5 {
+				dot += float64(axes[a*5+k]) * float64(axes[b*5+k])
+			}
+			want := 0.0
+			if a == b {
+				want = 1
+			}
+			if math.Abs(dot-want) > 1e-5 {
+				t.Errorf("axes %d and %d: %v", a, b, dot)
+			}
+		}
+		var s float64
+		for i := range x.Rows {
+			var p float64
+			for k := range 5 {
+				p += float64(axes[a*5+k]) * float64(x.Row(i)[k])
+			}
+			s += p * p
+		}
+		spread = append(spread, s)
+	}
+	if !(spread[0] >= spread[1] && spread[1] >= spread[2]) {
+		t.Errorf("spread along the axes: %v", spread)
+	}
+}
+
+// TestByDepth: rates grow from the first parameter to the last.
+func TestByDepth(t *testing.T) {
+	params := []*nn.Param{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+	g := byDepth(0.01, params)
+	if len(g) != 3 || math.Abs(g[0].Scale-0.01) > 1e-12 || math.Abs(g[1].Scale-0.1) > 1e-12 || g[2].Scale != 1 {
+		t.Errorf("%+v", g)
+	}
+	if byDepth(1, params) != nil || byDepth(0, params) != nil || byDepth(0.1, params[:1]) != nil {
+		t.Error("groups where there is nothing to scale")
+	}
+}
