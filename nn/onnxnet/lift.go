@@ -163,7 +163,7 @@ func (l *lifter) sequence(from, to *value, f form) (*stretch, error) {
 // step lifts the next layers of a stretch: what takes the most operators first.
 func (l *lifter) step(s *stretch) error {
 	for _, try := range []func(*stretch) (bool, error){
-		l.attention, l.activation, l.normalization, l.mean, l.movement, l.tokens,
+		l.attention, l.generalizedMean, l.activation, l.normalization, l.mean, l.movement, l.tokens,
 	} {
 		if done, err := try(s); done || err != nil {
 			return err

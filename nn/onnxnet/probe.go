@@ -253,6 +253,67 @@ func (l *lifter) mean(s *stretch) (bool, error) {
 	return false, nil
 }
 
+// generalizedMean lifts (mean of max(x, eps)^p over positions)^(1/p).
+func (l *lifter) generalizedMean(s *stretch) (bool, error) {
+	if s.i+4 >= len(s.chain) || !s.form.settled() || s.form.positions() == 1 {
+		return false, nil
+	}
+	least, power := s.chain[s.i+1].by, s.chain[s.i+2].by
+	eps, ok := lowerBound(least)
+	p, isPower := exponent(power)
+	if !ok || !isPower || !(p > 0) {
+		return false, nil
+	}
+	for j := s.i + 4; j < len(s.chain); j++ {
+		root, isPower := exponent(s.chain[j].by)
+		if !isPower {
+			continue
+		}
+		inner, err := l.sequence(s.chain[s.i+2], s.chain[j-1], s.form)
+		if err != nil || math.Abs(root*p-1) > 1e-5 || len(inner.layers) != 1 ||
+			inner.layers[0].Kind != nn.GlobalAvgPool || inner.layers[0].At != 0 {
+			return false, nil
+		}
+		made := &layer{Layer: nn.Layer{Kind: nn.GEMPool, Eps: eps}, from: power, hint: hintOf([]*node{power})}
+		made.set("", []int{1}, []float32{float32(p)})
+		s.i = j
+		s.add(made, inner.form)
+		return true, nil
+	}
+	return false, nil
+}
+
+// lowerBound returns the positive number below which a node lets no value.
+func lowerBound(n *node) (float64, bool) {
+	in := make([]*array, len(n.in))
+	for i, v := range n.in {
+		if v != nil {
+			in[i] = v.known
+		}
+	}
+	switch {
+	case n.Op == "Clip" && len(n.sources()) == 1:
+		lo, hi, err := bounds(n, in)
+		return exact(float32(lo)), err == nil && lo > 0 && (math.IsInf(hi, 1) || hi >= math.MaxFloat32)
+	case n.Op == "Max" && len(in) == 2:
+		for _, a := range in {
+			if a != nil && a.len() == 1 {
+				return exact(float32(a.at(0))), a.at(0) > 0
+			}
+		}
+	}
+	return 0, false
+}
+
+// exponent returns the number that a node raises its input to.
+func exponent(n *node) (float64, bool) {
+	if n.Op != "Pow" || len(n.in) != 2 || n.in[0] == nil || n.in[0].known != nil || n.in[1] == nil ||
+		n.in[1].known == nil || n.in[1].known.len() != 1 {
+		return 0, false
+	}
+	return n.in[1].known.at(0), true
+}
+
 // snap replaces weights that were computed from values by the constants of the
 // region that they come from, which are exact.
 func snap(made *layer, nodes []*node) {
