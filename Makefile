@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test race lint cross peer bench bench-page bench-check gen assembly checkgen fmt release
+.PHONY: help build demo browser test race lint cross peer bench bench-page bench-check gen assembly checkgen fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -20,11 +20,21 @@ build:
 demo: build
 	bin/kindred reproduce mnist --seeds 1 --out reports/mnist
 
+# What internal/browser opens the pages in, from Debian, with letters to write them
+# in. Where it cannot be installed that test is skipped, and says so.
+BROWSER_PACKAGES = chromium fonts-dejavu-core
+
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update >/dev/null && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(BROWSER_PACKAGES) >/dev/null; } || \
+		echo 'no chromium: the pages are not opened in a browser'
+
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
 KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
 
-test: lint cross checkgen
+test: lint cross checkgen browser
 	$(GO) test -timeout 25m ./...
 	KINDRED_ISA=avx2 $(GO) test -count=1 -short $(KERNEL_USERS)
 	KINDRED_ISA=go $(GO) test -count=1 -short $(KERNEL_USERS)

@@ -207,7 +207,7 @@ func tripletFigures(d Diagnosis, low float64) []Figure {
 	for _, n := range d.Triplets {
 		title := n.Name
 		if d.Name != "" {
-			title = d.Name + ": " + n.Name
+			title = shortRunes(d.Name, 24) + ": " + n.Name
 		}
 		r := Range{low - 0.02, 1.02}
 		for _, v := range slices.Concat(n.AP, n.AN) {

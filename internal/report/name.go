@@ -34,6 +34,16 @@ func shortPath(s string) namedText {
 	return n
 }
 
+// shortRunes takes as much out of the middle of s as it must to be no longer than
+// n runes.
+func shortRunes(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:(n+1)/2]) + "…" + string(r[len(r)-(n-1)/2:])
+}
+
 // numbers are a number with what belongs on its line: its unit, its spread.
 var numbers = regexp.MustCompile(`(\d) ((?:ms|s|min|h|nats|MB|MiB|GB|GiB|seeds|x)\b|[%×±]) ?(\d)?`)
 

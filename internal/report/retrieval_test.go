@@ -94,7 +94,7 @@ func TestRetrievalTexts(t *testing.T) {
 	}
 	s := string(html)
 	for _, want := range []string{`title="birds/a/very_long_name_of_a_photo_0001.jpg"`, "<span>very_long_name_of_a_photo_</span><span>0001.jpg</span>",
-		"distance 0.5", "<b>✓</b>&nbsp;tern", "<b>✗</b>&nbsp;gull", `data-full="../b.jpg"`, `class="pic plain"`} {
+		"distance 0.5", `<b>✓</b><span class="name" title="tern">`, `<b>✗</b><span class="name" title="gull">`, `data-full="../b.jpg"`, `class="pic plain"`} {
 		if !strings.Contains(s, want) {
 			t.Errorf("the page lacks %s", want)
 		}

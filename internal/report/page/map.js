@@ -12,6 +12,12 @@
   const bytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
   const floats = text => new Float32Array(bytes(text).buffer);
   const ints = text => new Int32Array(bytes(text).buffer);
+  // short shows a name whose middle is left out where there is no room for it.
+  const short = (text, props = {}) => {
+    const letters = [...text], cut = letters.length > 14 ? letters.length - 8 : letters.length;
+    return el("span", { className: "name", ...props }, ...[letters.slice(0, cut), letters.slice(cut)].filter(p => p.length).
+      map(p => el("span", { textContent: p.join("") })));
+  };
   const clamp = (x, lo, hi) => Math.min(Math.max(x, lo), hi);
   const number = n => n.toLocaleString("en");
   // rgb turns a CSS colour that is computed, or #rrggbb, into three numbers.
@@ -297,7 +303,7 @@
         mark.innerHTML = `<path d="${marks[c.shapes[k]]}"/>`;
         mark.style.fill = c.colours[k];
         const row = el("button", { type: "button", title: c.names[k], onclick: () => { lit = -1; picked.delete(k) || picked.add(k); refresh(); keepFocus(k); } },
-          mark, el("span", { textContent: c.names[k] }), el("small", { textContent: number(tally[k]) }));
+          mark, short(c.names[k]), el("small", { textContent: number(tally[k]) }));
         row.dataset.k = k;
         row.setAttribute("aria-pressed", picked.has(k));
         row.onpointerenter = e => { if (e.pointerType === "mouse") { lit = k; recolour(); } };
@@ -321,7 +327,7 @@
         const middle = axis => mine.map(i => place[2 * i + axis]).sort((a, b) => a - b)[mine.length >> 1];
         return mine.length ? [{ x: middle(0), y: middle(1), name: c.names[k] }] : [];
       });
-      tags.replaceChildren(...anchors.map(a => a.tag = el("span", { textContent: a.name })));
+      tags.replaceChildren(...anchors.map(a => a.tag = short(a.name)));
     };
     const placeTags = () => {
       const taken = [];
