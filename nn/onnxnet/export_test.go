@@ -190,3 +190,37 @@ func TestPreparationInWords(t *testing.T) {
 		}
 	}
 }
+
+// Every network known by name comes back from its ONNX file with the same values.
+func TestNamedNetworksComeBack(t *testing.T) {
+	for _, spec := range named(t) {
+		net, err := nn.New(spec, nn.Options{Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := trained(net); err != nil {
+			t.Fatal(err)
+		}
+		back, err := Import(written(t, net.Spec(), net.State(), Preparation{Pixels: "unit"}), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", spec.Name, err)
+			continue
+		}
+		again, err := nn.New(back.Spec, nn.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.SetState(back.Weights); err != nil {
+			t.Errorf("%s: %v", spec.Name, err)
+			continue
+		}
+		x := images(spec.Input, 2, 3)
+		want := append([]float32(nil), net.Infer(x, 2).Data...)
+		for i, v := range again.Infer(x, 2).Data {
+			if math.Abs(float64(v-want[i])) > 1e-5 {
+				t.Errorf("%s: value %d is %g, was %g", spec.Name, i, v, want[i])
+				break
+			}
+		}
+	}
+}
