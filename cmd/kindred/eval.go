@@ -31,7 +31,8 @@ type evalFlags struct {
 	batch                  int
 	bootstrap, worst       int
 	perClass               bool
-	format, out            string
+	format                 string
+	outDir
 }
 
 func newEval(a *app) *cobra.Command {
@@ -74,7 +75,7 @@ nmi and ami use the arithmetic mean of the entropies.`,
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
-	fs.StringVar(&f.out, "out", "", "folder for eval.json, eval.csv, eval.md and classes.csv")
+	f.add(cmd, "folder for eval.json, eval.csv, eval.md and classes.csv")
 	return cmd
 }
 
@@ -82,6 +83,11 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	cfg, err := f.config(a)
 	if err != nil {
 		return usageError{err}
+	}
+	if f.dir != "" {
+		if err := f.settle("", "eval.json", "eval.csv", "eval.md"); err != nil {
+			return err
+		}
 	}
 	if f.assignments != "" {
 		if cfg.Assignments, err = formats().ReadAssignments(f.assignments); err != nil {
@@ -143,10 +149,10 @@ func (f *evalFlags) loadGallery(q *embedding.Table) (*embedding.Table, error) {
 
 // writeFiles writes the report in all its forms to the folder of --out.
 func (f *evalFlags) writeFiles(rep *eval.Report) error {
-	if f.out == "" {
+	if f.dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
 		return err
 	}
 	files := map[string]func(io.Writer) error{
@@ -157,7 +163,7 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 		files["classes.csv"] = rep.WriteClassesCSV
 	}
 	for name, write := range files {
-		if err := atomic.WriteFile(filepath.Join(f.out, name), write); err != nil {
+		if err := atomic.WriteFile(filepath.Join(f.dir, name), write); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ func TestResultsAreNotOverwritten(t *testing.T) {
 		"map.html":        {"map", "--embeddings", e, "--labels", l, "--method", "pca"},
 		"neighbours.html": {"neighbours", "--embeddings", e, "--labels", l},
 		"diagnosis.html":  {"diagnose", run},
+		"eval.json":       {"eval", "--embeddings", e, "--labels", l, "--metrics", "recall@1"},
 		"index.html":      {"theory", "noise", "--restarts", "1", "--draws", "2", "--per-class", "1"},
 	} {
 		out := filepath.Join(dir, page)

@@ -29,9 +29,6 @@ type Diagnosis struct {
 	// Clusters and NMI are the normalised mutual information at each number
 	// of clusters.
 	Clusters, NMI []float64
-	// Map of the embedding in the plane, optional; Neighbours, too.
-	Map        *Scatter
-	Neighbours []Retrieval
 }
 
 // Measure is a number that says something about collapse.
@@ -105,14 +102,6 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 	}
 	add("Verdict", verdicts...)
 	add("Measures", measures(ds)...)
-	add("Map", figures(ds, "", func(d Diagnosis) []Figure {
-		if d.Map == nil {
-			return nil
-		}
-		m := *d.Map
-		m.Title = cmp.Or(m.Title, d.Name)
-		return []Figure{m}
-	})...)
 	low := lowestSimilarity(ds)
 	if len(ds) == 1 { // one model needs no name in every figure
 		ds = []Diagnosis{ds[0]}
@@ -125,16 +114,6 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that only few "+
 		"directions are used.", spectrumFigure)...)
 	add("Clusters", clusters(ds)...)
-	var rows []Block
-	for _, d := range ds {
-		for _, r := range d.Neighbours {
-			if len(ds) > 1 {
-				r.Caption = d.Name + ": " + r.Caption
-			}
-			rows = append(rows, r)
-		}
-	}
-	add("Neighbours", rows...)
 	return out
 }
 

@@ -15,7 +15,7 @@ type Retrieval struct {
 	Caption string
 	Rows    []Query
 	// Side is the size of a thumbnail in pixels; 0 chooses the largest of
-	// thumbSides whose pictures together fit thumbBudget on a page, and 120 in
+	// thumbSides whose pictures together fit thumbBudget on a page, and 96 in
 	// a figure. Smaller pictures are enlarged by whole pixels when shown.
 	Side int
 }
@@ -77,7 +77,7 @@ const (
 // side is that of a thumbnail in a figure, in CSS pixels.
 func (q Retrieval) side() int {
 	if q.Side <= 0 {
-		return 120
+		return 96
 	}
 	return min(q.Side, 512)
 }

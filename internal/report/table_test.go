@@ -105,7 +105,6 @@ func TestDiagnosisSections(t *testing.T) {
 		Spectra:  []NamedValues{{"all", []float64{3, 1}}},
 		Triplets: []NamedTriplets{{"easy", []float64{0.5, 1.7}, []float64{0.1, math.NaN()}}},
 		Clusters: []float64{10, 20}, NMI: []float64{0.5, 0.6},
-		Map: &Scatter{X: []float64{1}, Y: []float64{2}},
 	}
 	for i := range 40 {
 		full.Classes = append(full.Classes,
