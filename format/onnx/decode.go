@@ -287,12 +287,15 @@ func (p *parsed) graph(msg []byte) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	for i, e := range outside {
 		if e.location != "" {
 			p.outside[&g.Initializers[i]] = e
 		}
 	}
-	return err
+	return nil
 }
 
 func (p *parsed) node(msg []byte, n *Node) error {

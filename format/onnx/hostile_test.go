@@ -68,6 +68,8 @@ func TestHostileModels(t *testing.T) {
 		{"outside, nowhere", "does not name", tensor(1, 1, 2, 1, 14, 1)},
 		{"outside, in memory", `the file "w.bin" beside the model`,
 			tensor(1, 1, 2, 1, 14, 1, 13, message(1, "location", 2, "w.bin"))},
+		{"a tensor that goes wrong behind its location", "another kind",
+			tensor(1, 1, 2, 1, 14, 1, 13, message(1, "location", 2, "w.bin"), 13, 1.0)},
 		{"outside, a bad offset", `offset "-4"`, tensor(1, 1, 2, 1, 14, 1, 13, message(1, "offset", 2, "-4"))},
 	} {
 		_, err := Parse(c.data)
