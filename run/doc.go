@@ -15,8 +15,7 @@
 //
 //	m, err := run.Load("runs/photos")
 //	d, err := data.Open(ctx, "more-photos", data.OpenOptions{})
-//	p, err := run.Whole(d)
-//	e, err := m.Embed(ctx, p) // e.X has a row for each photograph
+//	e, err := m.Embed(ctx, d.All()) // e.X has a row for each photograph
 //
 // Open gives the rest of what is in a folder: a Folder is the one owner of its
 // files' names. docs/training.md is the page for users, docs/design/train.md gives

@@ -32,10 +32,7 @@ func TestEarlierRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Whole(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := d.All()
 	e, err := m.Embed(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)

@@ -87,11 +87,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer d.Close()
-	part, err := run.Whole(d)
-	if err != nil {
-		log.Fatal(err)
-	}
-	e, err := model.Embed(ctx, part)
+	e, err := model.Embed(ctx, d.All())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -43,10 +43,7 @@ func TestGallery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Whole(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := d.All()
 	all, err := m.Embed(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)

@@ -144,15 +144,6 @@ func sameFolders(t *testing.T, want, got string) {
 	}
 }
 
-func mustWhole(t *testing.T, dim int) *data.Part {
-	t.Helper()
-	p, err := Whole(newFeatures(2, 4, dim))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func checkpointPath(dir string) string { return (&Folder{dir: dir}).checkpointPath() }
 
 func write(t testing.TB, path, text string) {

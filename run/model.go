@@ -45,20 +45,3 @@ func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	e.LeftOut = p.Data.Unread(f.stats())
 	return e, nil
 }
-
-// Whole returns all samples of a data set as one part, with its usual labels.
-func Whole(d *data.Dataset) (*data.Part, error) {
-	fine, err := d.Column("fine")
-	if err != nil {
-		return nil, err
-	}
-	label, err := d.Column("")
-	if err != nil {
-		return nil, err
-	}
-	p := &data.Part{Data: d, Label: label.IDs, Fine: fine.IDs, LabelClasses: label.Classes, FineClasses: fine.Classes}
-	for i := range d.Len() {
-		p.Index = append(p.Index, i)
-	}
-	return p, nil
-}

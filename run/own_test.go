@@ -69,10 +69,7 @@ func TestTrainingFromONNX(t *testing.T) {
 			t.Errorf("%s was not kept", p.Name)
 		}
 	}
-	p, err := Whole(newBlobs(4, 12, 16))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newBlobs(4, 12, 16).All()
 	if e, err := m.Embed(t.Context(), p); err != nil || e.X.Cols != 5 || e.X.Rows != 48 {
 		t.Errorf("%v", err)
 	}
@@ -81,10 +78,7 @@ func TestTrainingFromONNX(t *testing.T) {
 // Without training, the features are those before the classifier, at any size.
 func TestImport(t *testing.T) {
 	path := tiny(t)
-	p, err := Whole(newBlobs(3, 2, 16))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newBlobs(3, 2, 16).All()
 	for _, c := range []struct {
 		size, dim int
 		cut       string
@@ -161,10 +155,7 @@ func TestPretrainedByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Whole(newBlobs(3, 2, 16))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newBlobs(3, 2, 16).All()
 	if e, err := m.Embed(t.Context(), p); err != nil || e.X.Cols != spec.OutDim() || e.X.Rows != 6 {
 		t.Errorf("%v", err)
 	}

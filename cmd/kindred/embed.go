@@ -16,6 +16,7 @@ import (
 )
 
 type embedFlags struct {
+	in io.Reader // standard input
 	modelFlags
 	data, dataDir, dataLabels, out, labels string
 	outside                                bool
@@ -34,13 +35,18 @@ the classifier are taken, or one known by name (kindred weights list). The
 name of the file says its format: .parquet, .csv, .npz and .safetensors hold each
 sample's number (id), path and labels beside its embedding; of a .npy file the
 paths and labels go to a CSV file beside it, E.labels.csv for E.npy, unless --labels
-names another.`,
+names another. --data takes folders with and without classes, single files and
+archives, and with - a list of files, one a line, from standard input.`,
 		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.parquet
   kindred embed --network model.onnx --data photos/ --out F.parquet
   kindred embed --run runs/photos --data more-photos/ --out E.npy
+  find photos -newer last -name '*.jpg' | kindred embed --run runs/photos --data - --out new.parquet
   kindred eval --embeddings E.npy`,
 		Args: exactArgs(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runEmbed(cmd.Context(), a, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.in = cmd.InOrStdin()
+			return runEmbed(cmd.Context(), a, &f)
+		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.data, "data", "",
@@ -82,17 +88,12 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	if err != nil {
 		return err
 	}
-	d, err := run.OpenData(ctx, run.DataConfig{Path: f.data, Labels: f.dataLabels, Crop: m.Config.Data.Crop,
-		Outside: f.outside}, dataHome(f.dataDir), formats()...)
+	d, err := f.open(ctx, m.Config.Data.Crop)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	p, err := run.Whole(d)
-	if err != nil {
-		return err
-	}
-	e, err := m.Embed(ctx, p)
+	e, err := m.Embed(ctx, d.All())
 	if err != nil {
 		return err
 	}
@@ -112,6 +113,20 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	a.sayLeftOut(e.LeftOut)
 	return a.sayEmbedded(f.out, labels, e)
+}
+
+// open opens what is embedded: a data set, with or without labels, or for - the
+// files that standard input lists.
+func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error) {
+	if f.data != "-" {
+		return data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Labels: f.dataLabels,
+			Formats: formats(), Crop: crop, Outside: f.outside, Unlabelled: true})
+	}
+	paths, err := data.ReadPaths(f.in)
+	if err != nil {
+		return nil, fmt.Errorf("the list of files on standard input: %w", err)
+	}
+	return data.OpenFiles(ctx, paths)
 }
 
 // sayEmbedded tells what was written.

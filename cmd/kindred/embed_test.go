@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,5 +123,47 @@ func TestEmbedWritesWhatTheNameSays(t *testing.T) {
 		if code, _, stderr := runArgs(t, args...); code != exitUsage || !strings.Contains(stderr, c.says) {
 			t.Errorf("%v: status %d, %s", c.args, code, stderr)
 		}
+	}
+}
+
+// embed takes folders without classes, single files and lists of files.
+func TestEmbedWithoutLabels(t *testing.T) {
+	dir, tmp := photos(t), t.TempDir()
+	program(t, "train --data "+dir+" --out "+tmp+"/run --set train.epochs=1 --set network.name=mlp --set network.width=8 "+
+		"--set data.split=images:0.3")
+	one := filepath.Join(dir, "c0")
+	files, err := filepath.Glob(filepath.Join(one, "*.png"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	rows := func(what, list string) int {
+		t.Helper()
+		out := filepath.Join(tmp, "E.csv")
+		var errOut strings.Builder
+		cmd := newRoot(&app{out: io.Discard, err: &errOut, raw: io.Discard})
+		cmd.SetIn(strings.NewReader(list))
+		cmd.SetArgs([]string{"embed", "--run", tmp + "/run", "--data", what, "--out", out})
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatalf("%s: %v\n%s", what, err, errOut.String())
+		}
+		table, err := embedding.Read(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range table.Columns {
+			if c.Name == "label" {
+				t.Errorf("%s: labels from nowhere: %+v", what, c)
+			}
+		}
+		return table.X.Rows
+	}
+	if n := rows(one, ""); n != len(files) {
+		t.Errorf("a flat folder: %d rows of %d files", n, len(files))
+	}
+	if n := rows(files[0], ""); n != 1 {
+		t.Errorf("a file: %d rows", n)
+	}
+	if n := rows("-", strings.Join(files[:2], "\n")+"\n"); n != 2 {
+		t.Errorf("a list of two: %d rows", n)
 	}
 }

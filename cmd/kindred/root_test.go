@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/mat"
 )
 
 // runArgs runs one command line as main would.
@@ -96,5 +101,44 @@ func TestMemoryFlagIsTheLimitOfOneCommandLine(t *testing.T) {
 	}
 	if code, _, errOut := runArgs(t, "try", "--memory", "16MiB"); code != exitOK || seen != 16<<20 {
 		t.Errorf("status %d, limit %d, stderr %q", code, seen, errOut)
+	}
+}
+
+// program runs one command line that must succeed.
+func program(t *testing.T, line string) (out, errOut string) {
+	t.Helper()
+	code, out, errOut := runArgs(t, strings.Fields(line)...)
+	if code != exitOK {
+		t.Fatalf("kindred %s: status %d\n%s", line, code, errOut)
+	}
+	return out, errOut
+}
+
+// featureSet goes to an empty folder and writes features.npy, of four classes of
+// ten samples, with labels.csv.
+func featureSet(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := mat.New(40, 6)
+	labels := "label,split\n"
+	for i := range x.Rows {
+		for j := range x.Cols {
+			x.Row(i)[j] = float32(i%4*j) + rng.Float32()
+		}
+		labels += fmt.Sprintf("%c,%s\n", 'a'+i%4, []string{"train", "test"}[i/20])
+	}
+	f, err := os.Create("features.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := embedding.WriteNPY(f, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("labels.csv", []byte(labels), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,53 +13,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/lock"
-	"github.com/kindred-ml/kindred/mat"
 )
-
-// featureSet goes to an empty folder and writes features.npy, of four classes of
-// ten samples, with labels.csv.
-func featureSet(t *testing.T) {
-	t.Helper()
-	t.Chdir(t.TempDir())
-	rng := rand.New(rand.NewPCG(1, 1))
-	x := mat.New(40, 6)
-	labels := "label,split\n"
-	for i := range x.Rows {
-		for j := range x.Cols {
-			x.Row(i)[j] = float32(i%4*j) + rng.Float32()
-		}
-		labels += fmt.Sprintf("%c,%s\n", 'a'+i%4, []string{"train", "test"}[i/20])
-	}
-	f, err := os.Create("features.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := embedding.WriteNPY(f, x); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("labels.csv", []byte(labels), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // short is a run of milliseconds; append to it.
 const short = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 --set " +
 	"train.epochs=2 "
-
-// program runs one command line that must succeed.
-func program(t *testing.T, line string) (out, errOut string) {
-	t.Helper()
-	code, out, errOut := runArgs(t, strings.Fields(line)...)
-	if code != exitOK {
-		t.Fatalf("kindred %s: status %d\n%s", line, code, errOut)
-	}
-	return out, errOut
-}
 
 func TestTrainSaysWhereItWrites(t *testing.T) {
 	featureSet(t)
