@@ -129,7 +129,8 @@ func TestEmbedWritesWhatTheNameSays(t *testing.T) {
 // embed takes folders without classes, single files and lists of files.
 func TestEmbedWithoutLabels(t *testing.T) {
 	dir, tmp := photos(t), t.TempDir()
-	program(t, "train --data "+dir+" --out "+tmp+"/run --set train.epochs=1 --set network.name=mlp --set network.width=8 "+
+	program(t, "train --data "+dir+" --out "+tmp+"/run --set train.epochs=1 --set network.name=mlp --set "+
+		"network.width=8 "+
 		"--set data.split=images:0.3")
 	one := filepath.Join(dir, "c0")
 	files, err := filepath.Glob(filepath.Join(one, "*.png"))
