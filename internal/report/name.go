@@ -3,6 +3,7 @@ package report
 import (
 	"path"
 	"regexp"
+	"strings"
 )
 
 // namedText is a name in two parts: where there is no room for both, the page
@@ -52,7 +53,7 @@ var equals = regexp.MustCompile(` ([=<>≤≥]|<=|>=) ([-−+]?\d)`)
 
 // unbroken keeps a number on one line with what belongs to it.
 func unbroken(s string) string {
-	s = equals.ReplaceAllString(s, nbsp+"$1"+nbsp+"$2")
+	s = strings.ReplaceAll(equals.ReplaceAllString(s, nbsp+"$1"+nbsp+"$2"), ", %", ","+nbsp+"%")
 	return numbers.ReplaceAllStringFunc(s, func(m string) string {
 		part := numbers.FindStringSubmatch(m)
 		out := part[1] + nbsp + part[2]

@@ -171,6 +171,7 @@ func TestUnbroken(t *testing.T) {
 		"took 4 min 05 s in all":   "took 4\u00a0min\u00a005\u00a0s in all",
 		"65.8 ± 0.4":               "65.8\u00a0±\u00a00.4",
 		"fails from s = 8, in 14":  "fails from s\u00a0=\u00a08, in 14",
+		"recall@1, %":              "recall@1,\u00a0%",
 		"12 % of 3 sets":           "12\u00a0% of 3 sets",
 		"8 seeds, plain text here": "8\u00a0seeds, plain text here",
 	} {

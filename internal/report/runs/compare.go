@@ -157,6 +157,11 @@ func (c *Comparison) Scores() []report.Table {
 		if label != "" {
 			t.Caption += ", by " + label
 		}
+		sizes := c.sizes(set)
+		if sizes {
+			items := c.Groups[0].Runs[0].items()
+			t.Columns = append(t.Columns, report.Column{Name: items}, report.Column{Name: "classes"})
+		}
 		var here, rest []string
 		for _, m := range metrics {
 			s, l, name := splitMetric(m)
@@ -171,6 +176,9 @@ func (c *Comparison) Scores() []report.Table {
 		}
 		for _, g := range c.Groups {
 			row := report.Row{Cells: []report.Cell{report.Name(g.label())}}
+			if sizes {
+				row.Cells = append(row.Cells, g.sizes[set].cells()...)
+			}
 			for _, m := range here {
 				vs, digits := g.last(m), 4
 				if percent(m) {
@@ -201,16 +209,22 @@ func splitMetric(m string) (set, label, name string) {
 
 // measured says what a set is and, where all groups kept the same, its size.
 func (c *Comparison) measured(set string) string {
-	first, ok := c.Groups[0].sizes[set]
-	for _, g := range c.Groups {
-		if g.sizes[set] != first {
-			ok = false
-		}
-	}
-	if !ok {
+	first, known := c.Groups[0].sizes[set]
+	if !known || c.sizes(set) {
 		return about(set)
 	}
 	return fmt.Sprintf("%s, %d %s of %d classes", about(set), first.items, c.Groups[0].Runs[0].items(), first.classes)
+}
+
+// sizes says whether the groups' sets are of different sizes, so that each has to
+// be told.
+func (c *Comparison) sizes(set string) bool {
+	for _, g := range c.Groups {
+		if g.sizes[set] != c.Groups[0].sizes[set] {
+			return true
+		}
+	}
+	return false
 }
 
 // items is what a run's samples are called.

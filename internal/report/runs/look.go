@@ -261,6 +261,14 @@ func (p *photos) root(r *Run) string {
 // size is how many items and classes a set has.
 type size struct{ items, classes int }
 
+// cells are the size as a part of a table's row, blank where it is not known.
+func (s size) cells() []report.Cell {
+	if s == (size{}) {
+		return []report.Cell{report.Blank(), report.Blank()}
+	}
+	return []report.Cell{report.Num(float64(s.items), 0), report.Num(float64(s.classes), 0)}
+}
+
 // about says what a set of samples is.
 func about(set string) string {
 	switch set {

@@ -107,6 +107,22 @@ func TestLook(t *testing.T) {
 	if strings.Count(before, "✗") == 0 || strings.Count(after, "✗") >= strings.Count(before, "✗") {
 		t.Errorf("%d wrong neighbours before and %d after", strings.Count(before, "✗"), strings.Count(after, "✗"))
 	}
+	// Beside a run with another test set, each tells the size of its own.
+	other := folder(t, "other", strings.Replace(config, "epochs: 3", "epochs: 5", 1),
+		"epoch,loss,test_recall@1\n1,2,0.2\n")
+	keep(t, other+"/", names[:12], 1)
+	second, err := Load(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := Compare([]*Run{r, second})
+	if err := both.Look(context.Background(), View{}); err != nil {
+		t.Fatal(err)
+	}
+	s := both.Scores()[0].String()
+	if !strings.Contains(s, "images") || !strings.Contains(s, "looked      18        3") {
+		t.Errorf("runs with different test sets:\n%s", s)
+	}
 	// Where the data set is gone, the page is made without photos.
 	if err := os.RemoveAll(data); err != nil {
 		t.Fatal(err)
