@@ -48,7 +48,7 @@ func start(t *testing.T) *chrome {
 		"disable-sync", "enable-unsafe-swiftshader", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 15*time.Minute)
 	t.Cleanup(stop)
 	ctx, stopBrowser := chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(stopBrowser)
@@ -133,7 +133,7 @@ func eval[T any](c *chrome, expression string) T {
 // until waits for an expression to be true.
 func (c *chrome) until(expression string) {
 	c.t.Helper()
-	for range 100 {
+	for range 300 { // half a minute: CI may be busy
 		if eval[bool](c, "!!("+expression+")") {
 			return
 		}
