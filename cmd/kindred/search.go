@@ -396,7 +396,7 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 		}
 		rows.Rows = append(rows.Rows, q)
 	}
-	rows.Caption = fmt.Sprintf("%d photos (left) and those nearest to them", len(found))
+	rows.Caption = fmt.Sprintf("%d photos, each before those nearest to it", len(found))
 	out := report.Page{
 		Title: "Photos and those nearest to them",
 		Lead: fmt.Sprintf("%d photos looked up among %d by %s distance between the embeddings that %s "+

@@ -119,7 +119,7 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 			out.Worst.Rows, out.WorstItems = append(out.Worst.Rows, row), append(out.WorstItems, items)
 		}
 	}
-	out.Random.Caption = fmt.Sprintf("%d random queries (left) and their nearest neighbours", n)
+	out.Random.Caption = fmt.Sprintf("%d random queries (first) and their nearest neighbours", n)
 	out.Worst.Caption = fmt.Sprintf("The %d worst queries: the nearest item of the same label stands at rank %d to %d",
 		n, worst[n-1].first, worst[0].first)
 	return out, nil

@@ -189,7 +189,7 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.run.Dir(), err)
 		}
-		pair.Random.Caption = fmt.Sprintf("%s: %d random queries of the %s (left) and their nearest neighbours.", when,
+		pair.Random.Caption = fmt.Sprintf("%s: %d random queries of the %s (first) and their nearest neighbours.", when,
 			len(pair.Random.Rows), about(k.set.String()))
 		if named {
 			pair.Random.Caption = k.group.Name + ". " + pair.Random.Caption

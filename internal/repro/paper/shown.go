@@ -143,7 +143,7 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 		if err != nil {
 			return err
 		}
-		pair.Random.Caption = arm + ": a query (left) and its nearest neighbours among the test samples, first seed."
+		pair.Random.Caption = arm + ": a query (first) and its nearest neighbours among the test samples, first seed."
 		s.Blocks = append(s.Blocks, pair.Random)
 		shown.add(fmt.Sprintf("%s%d", queriesFigure, i+1), pair.Random.Caption, pair.Random)
 	}
