@@ -22,6 +22,7 @@ type Workspace struct {
 	moments []chunkMoments
 	partial []float32 // gradients of the filters, by part
 	source  []float32 // padded input
+	packed  []float32 // panels of a band of the gradient
 	product product
 	packer  packer
 	weights weightTask

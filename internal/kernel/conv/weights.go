@@ -53,7 +53,17 @@ func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bo
 			t.padded = ws.source
 			t.do(phasePad, s.N, len(ws.source))
 		}
-		t.do(phaseSum, l.parts*l.groups, s.N*l.outH*l.outW*l.depth*kg)
+		work := s.N * l.outH * l.outW * l.depth * kg
+		if l.shared() {
+			ws.packed = par.Grow(ws.packed, l.panelsLen())
+			t.panels = ws.packed
+			for t.band = range l.count {
+				t.do(phasePack, l.packs(), work/l.count)
+				t.do(phaseSum, l.groups, work/l.count)
+			}
+		} else {
+			t.do(phaseSum, l.parts*l.groups, work)
+		}
 		t.do(phaseAdd, (kg+addCols-1)/addCols, kg*l.depth*l.parts)
 	}
 	ws.weights = weightTask{}
@@ -73,6 +83,9 @@ type weightLayout struct {
 	bands         int // of an image
 	count         int // bands in all
 	rowOff, toOff []int64
+	packRows      bool                    // the rows of a tile are copied to lie side by side
+	packCols      bool                    // so are the columns of a panel
+	tileOff       [simd.MaxTileRows]int64 // of the rows of a packed tile
 }
 
 func (ws *Workspace) weightLayout(g geometry) *weightLayout {
@@ -90,7 +103,12 @@ func (ws *Workspace) weightLayout(g geometry) *weightLayout {
 
 func newWeightLayout(g geometry) *weightLayout {
 	l := &weightLayout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), depth: g.depth()}
-	if !g.depthwise {
+	l.packRows = g.taps == 1 && g.tapsW == 1 && !g.depthwise
+	for i := range l.tileOff {
+		l.tileOff[i] = 4 * int64(min(i, l.tr-1))
+	}
+	l.packCols = !g.depthwise && (g.dstCol > l.tc || g.cols%(l.tc/2) != 0)
+	if !g.depthwise && !l.packRows {
 		l.spread(256)
 	}
 	size := band
@@ -125,6 +143,30 @@ func newWeightLayout(g geometry) *weightLayout {
 	return l
 }
 
+// shared tells whether the groups of rows read panels that are packed once for
+// all of them, band by band.
+func (l *weightLayout) shared() bool { return l.groups > 1 && l.packCols }
+
+// positions is the number of a whole band's.
+func (l *weightLayout) positions() int { return l.images * l.rows * l.outW }
+
+// panelsLen is the room for a band's panels: [panel][positions][tc].
+func (l *weightLayout) panelsLen() int { return (l.cols + l.tc - 1) / l.tc * l.tc * l.positions() }
+
+// packPositions is about how many positions a chunk of phasePack takes.
+const packPositions = 128
+
+func (l *weightLayout) packs() int { return (l.positions() + packPositions - 1) / packPositions }
+
+// tileWide is the room for a row of a packed tile.
+func (l *weightLayout) tileWide() int { return (l.tr + 7) / 8 * 8 }
+
+// extent returns the images and the rows of positions of a band.
+func (l *weightLayout) extent(b int) (n0, images, p0, rows int) {
+	n0, p0 = b/l.bands*l.images, b%l.bands*l.rows
+	return n0, min(l.images, l.n-n0), p0, min(l.rows, l.outH-p0)
+}
+
 func (l *weightLayout) slabH() int {
 	if l.whole {
 		return (l.outH-1)*l.strideH + l.taps
@@ -143,9 +185,10 @@ func (l *weightLayout) imageLen() int {
 type phase int
 
 const (
-	phasePad phase = iota // copy an image of the input with its padding
-	phaseSum              // sum a part of the positions for a group of rows
-	phaseAdd              // add the parts, transposed, to some filters
+	phasePad  phase = iota // copy an image of the input with its padding
+	phasePack              // copy some positions of a band into panels
+	phaseSum               // sum a part of the positions for a group of rows
+	phaseAdd               // add the parts, transposed, to some filters
 )
 
 // addCols is the number of filters that a chunk of phaseAdd takes.
@@ -159,6 +202,8 @@ type weightTask struct {
 	padded      []float32 // the whole input with padding, if whole
 	partial     []float32 // [part][depth][cols]
 	scratch     *par.Scratch
+	band        int       // at work, where panels are shared
+	panels      []float32 // of that band
 }
 
 func (t *weightTask) do(p phase, n, work int) {
@@ -177,37 +222,63 @@ func (t *weightTask) Run(chunk int) {
 	switch t.phase {
 	case phasePad:
 		t.fill(t.padded[chunk*t.imageLen():(chunk+1)*t.imageLen()], t.src, chunk, 0, t.outH)
+	case phasePack:
+		_, images, _, rows := t.extent(t.band)
+		from := chunk * packPositions
+		t.pack(t.panels, t.band, from, min(from+packPositions, images*rows*t.outW))
 	case phaseSum:
-		t.sum(chunk/t.groups, chunk%t.groups)
+		if t.shared() {
+			t.sum(t.band, t.band+1, t.band > 0, t.partial, chunk)
+			return
+		}
+		part := chunk / t.groups
+		first, end := part*t.count/t.parts, (part+1)*t.count/t.parts
+		t.sum(first, end, false, t.partial[part*t.depth*t.cols:], chunk%t.groups)
 	case phaseAdd:
 		t.collect(chunk*addCols, min((chunk+1)*addCols, t.cols))
 	}
 }
 
-// sum adds up the products of a part of the bands.
-func (t *weightTask) sum(part, group int) {
-	first, end := part*t.count/t.parts, (part+1)*t.count/t.parts
+// gradient returns dy from a band's first position on.
+func (t *weightTask) gradient(b int) []float32 {
+	n0, _, p0, _ := t.extent(b)
+	return t.dy[(n0*t.outH+p0)*t.outW*t.dstCol+t.dst:]
+}
+
+// pack copies positions from..to-1 of a band into panels.
+func (t *weightTask) pack(panels []float32, b, from, to int) {
+	g, size := t.gradient(b), t.positions()*t.tc
+	for i := from; i < to; i++ {
+		row := g[i*t.dstCol:][:t.cols]
+		for j := 0; j < t.cols; j += t.tc {
+			line := panels[j/t.tc*size+i*t.tc:][:t.tc]
+			clear(line[copy(line, row[j:]):])
+		}
+	}
+}
+
+// sum adds up the products of some bands for a group of rows; with add to what to
+// holds.
+func (t *weightTask) sum(first, end int, add bool, to []float32, group int) {
 	row0 := group * t.groupRows
-	rows := min(t.groupRows, t.depth-row0)
-	var slab, narrow []float32
+	var slab, panels, tiles []float32
 	if t.copied && !t.whole {
 		slab = t.scratch.Get(t.images * t.imageLen())
 		defer t.scratch.Put(slab)
 	}
-	// Tiles read whole registers of dy.
-	padCols := t.cols%(t.tc/2) != 0 && !t.geometry.depthwise
-	wide := (t.cols + t.tc - 1) / t.tc * t.tc
-	if padCols {
-		narrow = t.scratch.Get(t.images * t.rows * t.outW * wide)
-		defer t.scratch.Put(narrow)
+	if panels = t.panels; t.packCols && !t.shared() {
+		panels = t.scratch.Get(t.panelsLen())
+		defer t.scratch.Put(panels)
 	}
-	to := t.partial[part*t.depth*t.cols:]
+	if t.packRows {
+		tiles = t.scratch.Get((t.groupRows + t.tr - 1) / t.tr * t.tileWide() * t.positions())
+		defer t.scratch.Put(tiles)
+	}
 	if t.geometry.depthwise {
 		clear(to[:t.depth*t.cols])
 	}
 	for b := first; b < end; b++ {
-		n0, p0 := b/t.bands*t.images, b%t.bands*t.rows
-		images, bandRows := min(t.images, t.n-n0), min(t.rows, t.outH-p0)
+		n0, images, p0, bandRows := t.extent(b)
 		var a []float32
 		switch {
 		case t.whole:
@@ -220,32 +291,24 @@ func (t *weightTask) sum(part, group int) {
 		default:
 			a = t.src[((n0*t.srcH+p0*t.strideH+t.offH)*t.srcW+t.offW)*t.srcC:]
 		}
-		g := t.dy[(n0*t.outH+p0)*t.outW*t.dstCol+t.dst:]
+		g := t.gradient(b)
 		if t.geometry.depthwise {
 			t.sumDepthwise(a, g, to, images, bandRows)
 			continue
 		}
-		step := t.dstCol
-		if padCols {
-			for i := range images * bandRows * t.outW {
-				copy(narrow[i*wide:i*wide+t.cols], g[i*t.dstCol:])
-				clear(narrow[i*wide+t.cols : (i+1)*wide])
+		panel, step := t.tc, t.dstCol
+		if t.packCols {
+			if !t.shared() {
+				t.pack(panels, b, 0, images*bandRows*t.outW)
 			}
-			g, step = narrow, wide
+			g, panel, step = panels, t.positions()*t.tc, t.tc
 		}
-		line := t.strideH * t.slabW * t.pixel
-		tile := simd.Tile{
-			A: unsafe.Pointer(&a[0]), AOff: &t.rowOff[row0], COff: &t.toOff[row0],
-			AStep: 4 * t.strideW * t.pixel, BStep: 4 * step,
-			ARun:   4 * (line - t.outW*t.strideW*t.pixel),
-			ABlock: 4 * (t.imageLen() - bandRows*line),
-			Inner:  t.outW, Outer: bandRows, Blocks: images,
-			AOffTile: 8 * t.tr, COffTile: 8 * t.tr, Rows: rows,
-		}
+		tile := t.tile(a, tiles, images, bandRows, row0)
+		tile.BStep = 4 * step
 		for j := 0; j < t.cols; j += t.tc {
 			tile.Cols = min(t.tc, t.cols-j)
-			tile.B, tile.C = unsafe.Pointer(&g[j]), unsafe.Pointer(&to[j])
-			if b > first {
+			tile.B, tile.C = unsafe.Pointer(&g[j/t.tc*panel]), unsafe.Pointer(&to[j])
+			if add || b > first {
 				tile.Add = tile.C
 			}
 			tile.Run()
@@ -253,17 +316,50 @@ func (t *weightTask) sum(part, group int) {
 	}
 }
 
-// collect adds the parts of filters k0..k1-1 to their gradient.
-func (t *weightTask) collect(k0, k1 int) {
-	size := t.depth * t.cols
-	for k := k0; k < k1; k++ {
-		out := t.dw[k*t.depth : (k+1)*t.depth]
-		for i := range out {
-			v := t.partial[i*t.cols+k]
-			for part := 1; part < t.parts; part++ {
-				v += t.partial[part*size+i*t.cols+k]
+// tile describes the rows of a group over a band: as they lie in a, or copied to
+// tiles, position by position.
+func (t *weightTask) tile(a, tiles []float32, images, bandRows, row0 int) simd.Tile {
+	line := t.strideH * t.slabW * t.pixel
+	tile := simd.Tile{
+		A: unsafe.Pointer(&a[0]), AOff: &t.rowOff[row0], COff: &t.toOff[row0],
+		AStep:  4 * t.strideW * t.pixel,
+		ARun:   4 * (line - t.outW*t.strideW*t.pixel),
+		ABlock: 4 * (t.imageLen() - bandRows*line),
+		Inner:  t.outW, Outer: bandRows, Blocks: images,
+		AOffTile: 8 * t.tr, COffTile: 8 * t.tr, Rows: min(t.groupRows, t.depth-row0),
+	}
+	if !t.packRows {
+		return tile
+	}
+	wide, positions := t.tileWide(), images*bandRows*t.outW
+	i := 0
+	for n := range images {
+		for p := range bandRows {
+			for q := range t.outW {
+				x := a[n*t.imageLen()+p*line+q*t.strideW*t.pixel+row0:][:tile.Rows]
+				for r := 0; r < len(x); r += t.tr {
+					copy(tiles[r/t.tr*wide*positions+i*wide:][:t.tr], x[r:])
+				}
+				i++
 			}
-			out[i] += v
 		}
 	}
+	tile.A, tile.AOff, tile.AOffTile = unsafe.Pointer(&tiles[0]), &t.tileOff[0], 0
+	tile.AStep, tile.ARun, tile.ABlock, tile.ATile = 4*wide, 0, 0, 4*wide*positions
+	tile.Inner, tile.Outer, tile.Blocks = positions, 1, 1
+	return tile
+}
+
+// collect adds the parts of filters k0..k1-1 to their gradient.
+func (t *weightTask) collect(k0, k1 int) {
+	size, n := t.depth*t.cols, (k1-k0)*t.depth
+	rows := t.scratch.Get(2 * n)
+	defer t.scratch.Put(rows)
+	sum, part := rows[:n], rows[n:]
+	simd.Transpose(sum, t.depth, t.partial[k0:], t.cols, t.depth, k1-k0)
+	for p := 1; p < t.parts; p++ {
+		simd.Transpose(part, t.depth, t.partial[p*size+k0:], t.cols, t.depth, k1-k0)
+		simd.Axpy(1, part, sum)
+	}
+	simd.Axpy(1, sum, t.dw[k0*t.depth:k1*t.depth])
 }
