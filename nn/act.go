@@ -137,8 +137,6 @@ func (a activation) back(dx, dy, x []float32) {
 // by itself.
 func (a activation) inPlace() func(y []float32) {
 	switch a {
-	case relu6:
-		return func(y []float32) { relu6.apply(y, y) }
 	case silu:
 		return func(y []float32) { silu.apply(y, y) }
 	case hardSwish:

@@ -45,7 +45,7 @@ func (s *convStep) join(n *node, w, b *Param) {
 
 // init fixes the epilogue once the compiler has decided what it holds.
 func (s *convStep) init() {
-	s.epi.ReLU, s.epi.Act = s.act == relu, s.act.inPlace()
+	s.epi.ReLU, s.epi.ReLU6, s.epi.Act = s.act == relu, s.act == relu6, s.act.inPlace()
 	switch {
 	case s.norm != nil:
 		s.epi.Scale, s.epi.Shift = s.norm.scale, s.norm.shift

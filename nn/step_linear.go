@@ -35,7 +35,7 @@ func newLinearStep(n *node, in *tensorRef, w, b *Param) *linearStep {
 
 // init fixes the epilogue once the compiler has decided what it holds.
 func (s *linearStep) init() {
-	s.epi.ReLU, s.epi.Act = s.act == relu, s.act.inPlace()
+	s.epi.ReLU, s.epi.ReLU6, s.epi.Act = s.act == relu, s.act == relu6, s.act.inPlace()
 	switch {
 	case s.gamma != nil && s.b != nil:
 		s.shift = make([]float32, s.shape.K)

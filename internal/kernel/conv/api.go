@@ -85,10 +85,22 @@ type Epilogue struct {
 	Scale, Shift []float32 // per output channel; nil means 1 and 0
 	Residual     []float32 // as large as the output; nil means none
 	ReLU         bool      // act(v) = max(v, 0), else v
+	ReLU6        bool      // act(v) = min(max(v, 0), 6)
 	Moments      *Moments  // if set, receives the moments of what is stored in y
 	// Act, if not nil, changes values of y in place, any number at a time, while
 	// they are in cache. It is called from several goroutines.
 	Act func(y []float32)
+}
+
+// relu is the rectifier as simd.Tile has it.
+func (e *Epilogue) relu() int {
+	switch {
+	case e.ReLU6:
+		return 6
+	case e.ReLU:
+		return 1
+	}
+	return 0
 }
 
 // Moments holds, per output channel, the mean and the population variance

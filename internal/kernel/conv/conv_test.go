@@ -113,7 +113,7 @@ func checkShape(t *testing.T, rnd *rand.Rand, ws *Workspace, s *Shape, mode int)
 		wantX.add(i, dy[k], w[j])
 		wantW.add(j, dy[k], x[i])
 	})
-	e := &Epilogue{ReLU: mode&8 != 0}
+	e := &Epilogue{ReLU: mode&8 != 0, ReLU6: mode&64 != 0}
 	if mode&1 != 0 {
 		e.Scale = normals(rnd, s.K)
 	}
@@ -144,8 +144,11 @@ func checkShape(t *testing.T, rnd *rand.Rand, ws *Workspace, s *Shape, mode int)
 		if e.Residual != nil {
 			z.add(i, e.Residual[i], 1)
 		}
-		if e.ReLU {
+		if e.ReLU || e.ReLU6 {
 			z.value[i] = max(z.value[i], 0)
+		}
+		if e.ReLU6 {
+			z.value[i] = min(z.value[i], 6)
 		}
 		if e.Act != nil {
 			z.value[i] /= -2
@@ -228,7 +231,7 @@ func TestShapes(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(8, 8))
 		ws := &Workspace{}
 		for i := range shapes {
-			modes := []int{0, 3, 16, 15, 4, 24, 59}
+			modes := []int{0, 3, 16, 15, 4, 24, 59, 67}
 			if _, _, ny := shapes[i].Len(); ny*shapes[i].C/shapes[i].Groups > 1e5 {
 				modes = []int{47, 16} // the definition takes its time
 			}
@@ -254,7 +257,7 @@ func FuzzConv(f *testing.F) {
 		if s.Check() != nil {
 			t.Skip()
 		}
-		checkShape(t, rand.New(rand.NewPCG(seed, 0)), &Workspace{}, s, int(mode%64))
+		checkShape(t, rand.New(rand.NewPCG(seed, 0)), &Workspace{}, s, int(mode%128))
 	})
 }
 

@@ -58,8 +58,11 @@ func (s *product) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 // row itself.
 func (s *product) finish(at int, x []float32) {
 	act := simd.Linear()
-	if s.relu {
+	switch s.relu {
+	case 1:
 		act = simd.ReLU()
+	case 6:
+		act = simd.ReLU6()
 	}
 	y := s.dst[at : at+len(x)]
 	switch {
@@ -69,7 +72,7 @@ func (s *product) finish(at int, x []float32) {
 		simd.AddClamp(y, x, s.add[at:at+len(y)], act)
 	case s.scale != nil:
 		simd.ScaleShift(y, x, s.scale, s.shift, act)
-	case s.relu || &x[0] != &y[0]:
+	case s.relu != 0 || &x[0] != &y[0]:
 		simd.Clamp(y, x, act)
 	}
 }
@@ -77,7 +80,7 @@ func (s *product) finish(at int, x []float32) {
 func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) {
 	l := ws.layout(s.allChannels(s.forward(0)))
 	task := &ws.product
-	*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.ReLU, act: e.Act, scratch: &ws.scratch}
+	*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch}
 	taps := s.R * s.S
 	ws.panels = par.Grow(ws.panels, taps*s.C)
 	simd.Transpose(ws.panels, s.C, w, taps, s.C, taps)

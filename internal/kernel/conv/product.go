@@ -179,7 +179,7 @@ type product struct {
 	src, dst, add []float32 // add: nil, or laid out as dst
 	panels        []float32 // [panel][taps][tapsW][chans][tc]
 	scale, shift  []float32 // nil, or padded to whole panels
-	relu          bool
+	relu          int       // as simd.Tile has it
 	act           func(y []float32)
 	moments       []chunkMoments // of each chunk, or nil
 	backAdd       bool           // depthwise: add to dst
@@ -239,9 +239,7 @@ func (s *product) Run(chunk int) {
 		Inner: s.tapsW * s.chans, Outer: s.taps, Blocks: 1,
 		ARun: 4 * (s.slabW*s.pixel - s.tapsW*s.chans),
 	}
-	if s.relu {
-		t.ReLU = 1
-	}
+	t.ReLU = s.relu
 	panels := (s.cols + s.tc - 1) / s.tc
 	first, end := part*panels/s.split, (part+1)*panels/s.split
 	depth := s.depth() * s.tc

@@ -131,10 +131,14 @@ added:
 	VADDPS     Y6, Y0, Y0
 
 noadd0:
-	CMPQ   160(AX), $0x00
-	JEQ    linear0
-	VXORPS Y7, Y7, Y7
-	VMAXPS Y0, Y7, Y0
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VXORPS       Y7, Y7, Y7
+	VMAXPS       Y0, Y7, Y0
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Y7
+	VMINPS       Y0, Y7, Y0
 
 linear0:
 	VMOVUPS    (R9), Y6
@@ -149,10 +153,14 @@ linear0:
 	VADDPS     Y6, Y1, Y1
 
 noadd1:
-	CMPQ   160(AX), $0x00
-	JEQ    linear1
-	VXORPS Y7, Y7, Y7
-	VMAXPS Y1, Y7, Y1
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VXORPS       Y7, Y7, Y7
+	VMAXPS       Y1, Y7, Y1
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Y7
+	VMINPS       Y1, Y7, Y1
 
 linear1:
 	VMOVUPS    (R9), Y6
@@ -167,10 +175,14 @@ linear1:
 	VADDPS     Y6, Y2, Y2
 
 noadd2:
-	CMPQ   160(AX), $0x00
-	JEQ    linear2
-	VXORPS Y7, Y7, Y7
-	VMAXPS Y2, Y7, Y2
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VXORPS       Y7, Y7, Y7
+	VMAXPS       Y2, Y7, Y2
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Y7
+	VMINPS       Y2, Y7, Y2
 
 linear2:
 	VMOVUPS    (R9), Y6
@@ -185,10 +197,14 @@ linear2:
 	VADDPS     Y6, Y3, Y3
 
 noadd3:
-	CMPQ   160(AX), $0x00
-	JEQ    linear3
-	VXORPS Y7, Y7, Y7
-	VMAXPS Y3, Y7, Y3
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VXORPS       Y7, Y7, Y7
+	VMAXPS       Y3, Y7, Y3
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Y7
+	VMINPS       Y3, Y7, Y3
 
 linear3:
 	VMOVUPS    (R9), Y6
@@ -203,10 +219,14 @@ linear3:
 	VADDPS     Y6, Y4, Y4
 
 noadd4:
-	CMPQ   160(AX), $0x00
-	JEQ    linear4
-	VXORPS Y7, Y7, Y7
-	VMAXPS Y4, Y7, Y4
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VXORPS       Y7, Y7, Y7
+	VMAXPS       Y4, Y7, Y4
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Y7
+	VMINPS       Y4, Y7, Y4
 
 linear4:
 	VMOVUPS    (R9), Y6
@@ -221,10 +241,14 @@ linear4:
 	VADDPS     Y6, Y5, Y5
 
 noadd5:
-	CMPQ   160(AX), $0x00
-	JEQ    linear5
-	VXORPS Y7, Y7, Y7
-	VMAXPS Y5, Y7, Y5
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VXORPS       Y7, Y7, Y7
+	VMAXPS       Y5, Y7, Y5
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Y7
+	VMINPS       Y5, Y7, Y5
 
 linear5:
 	VMOVUPS    (R9), Y6
@@ -247,6 +271,9 @@ next:
 end:
 	VZEROUPPER
 	RET
+
+DATA f32_40c00000<>+0(SB)/4, $0x40c00000
+GLOBL f32_40c00000<>(SB), RODATA|NOPTR, $4
 
 // func tile2AVX2(t *byte)
 // Requires: AVX, FMA3
@@ -418,11 +445,16 @@ added:
 	VADDPS     Y13, Y1, Y1
 
 noadd0:
-	CMPQ   160(AX), $0x00
-	JEQ    linear0
-	VXORPS Y14, Y14, Y14
-	VMAXPS Y0, Y14, Y0
-	VMAXPS Y1, Y14, Y1
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VXORPS       Y14, Y14, Y14
+	VMAXPS       Y0, Y14, Y0
+	VMAXPS       Y1, Y14, Y1
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Y14
+	VMINPS       Y0, Y14, Y0
+	VMINPS       Y1, Y14, Y1
 
 linear0:
 	VMOVUPS    (R9), Y12
@@ -442,11 +474,16 @@ linear0:
 	VADDPS     Y13, Y3, Y3
 
 noadd1:
-	CMPQ   160(AX), $0x00
-	JEQ    linear1
-	VXORPS Y14, Y14, Y14
-	VMAXPS Y2, Y14, Y2
-	VMAXPS Y3, Y14, Y3
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VXORPS       Y14, Y14, Y14
+	VMAXPS       Y2, Y14, Y2
+	VMAXPS       Y3, Y14, Y3
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Y14
+	VMINPS       Y2, Y14, Y2
+	VMINPS       Y3, Y14, Y3
 
 linear1:
 	VMOVUPS    (R9), Y12
@@ -466,11 +503,16 @@ linear1:
 	VADDPS     Y13, Y5, Y5
 
 noadd2:
-	CMPQ   160(AX), $0x00
-	JEQ    linear2
-	VXORPS Y14, Y14, Y14
-	VMAXPS Y4, Y14, Y4
-	VMAXPS Y5, Y14, Y5
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VXORPS       Y14, Y14, Y14
+	VMAXPS       Y4, Y14, Y4
+	VMAXPS       Y5, Y14, Y5
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Y14
+	VMINPS       Y4, Y14, Y4
+	VMINPS       Y5, Y14, Y5
 
 linear2:
 	VMOVUPS    (R9), Y12
@@ -490,11 +532,16 @@ linear2:
 	VADDPS     Y13, Y7, Y7
 
 noadd3:
-	CMPQ   160(AX), $0x00
-	JEQ    linear3
-	VXORPS Y14, Y14, Y14
-	VMAXPS Y6, Y14, Y6
-	VMAXPS Y7, Y14, Y7
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VXORPS       Y14, Y14, Y14
+	VMAXPS       Y6, Y14, Y6
+	VMAXPS       Y7, Y14, Y7
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Y14
+	VMINPS       Y6, Y14, Y6
+	VMINPS       Y7, Y14, Y7
 
 linear3:
 	VMOVUPS    (R9), Y12
@@ -514,11 +561,16 @@ linear3:
 	VADDPS     Y13, Y9, Y9
 
 noadd4:
-	CMPQ   160(AX), $0x00
-	JEQ    linear4
-	VXORPS Y14, Y14, Y14
-	VMAXPS Y8, Y14, Y8
-	VMAXPS Y9, Y14, Y9
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VXORPS       Y14, Y14, Y14
+	VMAXPS       Y8, Y14, Y8
+	VMAXPS       Y9, Y14, Y9
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Y14
+	VMINPS       Y8, Y14, Y8
+	VMINPS       Y9, Y14, Y9
 
 linear4:
 	VMOVUPS    (R9), Y12
@@ -538,11 +590,16 @@ linear4:
 	VADDPS     Y13, Y11, Y11
 
 noadd5:
-	CMPQ   160(AX), $0x00
-	JEQ    linear5
-	VXORPS Y14, Y14, Y14
-	VMAXPS Y10, Y14, Y10
-	VMAXPS Y11, Y14, Y11
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VXORPS       Y14, Y14, Y14
+	VMAXPS       Y10, Y14, Y10
+	VMAXPS       Y11, Y14, Y11
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Y14
+	VMINPS       Y10, Y14, Y10
+	VMINPS       Y11, Y14, Y11
 
 linear5:
 	VMOVUPS    (R9), Y12
@@ -4499,10 +4556,14 @@ added:
 	VADDPS    Z14, Z0, Z0
 
 noadd0:
-	CMPQ   160(AX), $0x00
-	JEQ    linear0
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z0, Z15, Z0
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z0, Z15, Z0
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z0, Z15, Z0
 
 linear0:
 	VMOVUPS   Z0, K1, (DX)(R15*1)
@@ -4515,10 +4576,14 @@ linear0:
 	VADDPS    Z14, Z1, Z1
 
 noadd1:
-	CMPQ   160(AX), $0x00
-	JEQ    linear1
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z1, Z15, Z1
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z1, Z15, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z1, Z15, Z1
 
 linear1:
 	VMOVUPS   Z1, K1, (DX)(R15*1)
@@ -4531,10 +4596,14 @@ linear1:
 	VADDPS    Z14, Z2, Z2
 
 noadd2:
-	CMPQ   160(AX), $0x00
-	JEQ    linear2
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z2, Z15, Z2
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z2, Z15, Z2
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z2, Z15, Z2
 
 linear2:
 	VMOVUPS   Z2, K1, (DX)(R15*1)
@@ -4547,10 +4616,14 @@ linear2:
 	VADDPS    Z14, Z3, Z3
 
 noadd3:
-	CMPQ   160(AX), $0x00
-	JEQ    linear3
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z3, Z15, Z3
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z3, Z15, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z3, Z15, Z3
 
 linear3:
 	VMOVUPS   Z3, K1, (DX)(R15*1)
@@ -4563,10 +4636,14 @@ linear3:
 	VADDPS    Z14, Z4, Z4
 
 noadd4:
-	CMPQ   160(AX), $0x00
-	JEQ    linear4
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z4, Z15, Z4
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z4, Z15, Z4
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z4, Z15, Z4
 
 linear4:
 	VMOVUPS   Z4, K1, (DX)(R15*1)
@@ -4579,10 +4656,14 @@ linear4:
 	VADDPS    Z14, Z5, Z5
 
 noadd5:
-	CMPQ   160(AX), $0x00
-	JEQ    linear5
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z5, Z15, Z5
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z5, Z15, Z5
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z5, Z15, Z5
 
 linear5:
 	VMOVUPS   Z5, K1, (DX)(R15*1)
@@ -4595,10 +4676,14 @@ linear5:
 	VADDPS    Z14, Z6, Z6
 
 noadd6:
-	CMPQ   160(AX), $0x00
-	JEQ    linear6
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z6, Z15, Z6
+	CMPQ         160(AX), $0x00
+	JEQ          linear6
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z6, Z15, Z6
+	CMPQ         160(AX), $0x06
+	JNE          linear6
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z6, Z15, Z6
 
 linear6:
 	VMOVUPS   Z6, K1, (DX)(R15*1)
@@ -4611,10 +4696,14 @@ linear6:
 	VADDPS    Z14, Z7, Z7
 
 noadd7:
-	CMPQ   160(AX), $0x00
-	JEQ    linear7
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z7, Z15, Z7
+	CMPQ         160(AX), $0x00
+	JEQ          linear7
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z7, Z15, Z7
+	CMPQ         160(AX), $0x06
+	JNE          linear7
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z7, Z15, Z7
 
 linear7:
 	VMOVUPS   Z7, K1, (DX)(R15*1)
@@ -4627,10 +4716,14 @@ linear7:
 	VADDPS    Z14, Z8, Z8
 
 noadd8:
-	CMPQ   160(AX), $0x00
-	JEQ    linear8
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z8, Z15, Z8
+	CMPQ         160(AX), $0x00
+	JEQ          linear8
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z8, Z15, Z8
+	CMPQ         160(AX), $0x06
+	JNE          linear8
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z8, Z15, Z8
 
 linear8:
 	VMOVUPS   Z8, K1, (DX)(R15*1)
@@ -4643,10 +4736,14 @@ linear8:
 	VADDPS    Z14, Z9, Z9
 
 noadd9:
-	CMPQ   160(AX), $0x00
-	JEQ    linear9
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z9, Z15, Z9
+	CMPQ         160(AX), $0x00
+	JEQ          linear9
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z9, Z15, Z9
+	CMPQ         160(AX), $0x06
+	JNE          linear9
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z9, Z15, Z9
 
 linear9:
 	VMOVUPS   Z9, K1, (DX)(R15*1)
@@ -4659,10 +4756,14 @@ linear9:
 	VADDPS    Z14, Z10, Z10
 
 noadd10:
-	CMPQ   160(AX), $0x00
-	JEQ    linear10
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z10, Z15, Z10
+	CMPQ         160(AX), $0x00
+	JEQ          linear10
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z10, Z15, Z10
+	CMPQ         160(AX), $0x06
+	JNE          linear10
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z10, Z15, Z10
 
 linear10:
 	VMOVUPS   Z10, K1, (DX)(R15*1)
@@ -4675,10 +4776,14 @@ linear10:
 	VADDPS    Z14, Z11, Z11
 
 noadd11:
-	CMPQ   160(AX), $0x00
-	JEQ    linear11
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z11, Z15, Z11
+	CMPQ         160(AX), $0x00
+	JEQ          linear11
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z11, Z15, Z11
+	CMPQ         160(AX), $0x06
+	JNE          linear11
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z11, Z15, Z11
 
 linear11:
 	VMOVUPS   Z11, K1, (DX)(R15*1)
@@ -4691,10 +4796,14 @@ linear11:
 	VADDPS    Z14, Z12, Z12
 
 noadd12:
-	CMPQ   160(AX), $0x00
-	JEQ    linear12
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z12, Z15, Z12
+	CMPQ         160(AX), $0x00
+	JEQ          linear12
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z12, Z15, Z12
+	CMPQ         160(AX), $0x06
+	JNE          linear12
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z12, Z15, Z12
 
 linear12:
 	VMOVUPS   Z12, K1, (DX)(R15*1)
@@ -4707,10 +4816,14 @@ linear12:
 	VADDPS    Z14, Z13, Z13
 
 noadd13:
-	CMPQ   160(AX), $0x00
-	JEQ    linear13
-	VPXORD Z15, Z15, Z15
-	VMAXPS Z13, Z15, Z13
+	CMPQ         160(AX), $0x00
+	JEQ          linear13
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z13, Z15, Z13
+	CMPQ         160(AX), $0x06
+	JNE          linear13
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z13, Z15, Z13
 
 linear13:
 	VMOVUPS Z13, K1, (DX)(R15*1)
@@ -5024,11 +5137,16 @@ added:
 	VADDPS    Z29, Z1, Z1
 
 noadd0:
-	CMPQ   160(AX), $0x00
-	JEQ    linear0
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z0, Z30, Z0
-	VMAXPS Z1, Z30, Z1
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z0, Z30, Z0
+	VMAXPS       Z1, Z30, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z0, Z30, Z0
+	VMINPS       Z1, Z30, Z1
 
 linear0:
 	VMOVUPS   Z0, K1, (DX)(R15*1)
@@ -5044,11 +5162,16 @@ linear0:
 	VADDPS    Z29, Z3, Z3
 
 noadd1:
-	CMPQ   160(AX), $0x00
-	JEQ    linear1
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z2, Z30, Z2
-	VMAXPS Z3, Z30, Z3
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z2, Z30, Z2
+	VMAXPS       Z3, Z30, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z2, Z30, Z2
+	VMINPS       Z3, Z30, Z3
 
 linear1:
 	VMOVUPS   Z2, K1, (DX)(R15*1)
@@ -5064,11 +5187,16 @@ linear1:
 	VADDPS    Z29, Z5, Z5
 
 noadd2:
-	CMPQ   160(AX), $0x00
-	JEQ    linear2
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z4, Z30, Z4
-	VMAXPS Z5, Z30, Z5
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z4, Z30, Z4
+	VMAXPS       Z5, Z30, Z5
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z4, Z30, Z4
+	VMINPS       Z5, Z30, Z5
 
 linear2:
 	VMOVUPS   Z4, K1, (DX)(R15*1)
@@ -5084,11 +5212,16 @@ linear2:
 	VADDPS    Z29, Z7, Z7
 
 noadd3:
-	CMPQ   160(AX), $0x00
-	JEQ    linear3
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z6, Z30, Z6
-	VMAXPS Z7, Z30, Z7
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z6, Z30, Z6
+	VMAXPS       Z7, Z30, Z7
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z6, Z30, Z6
+	VMINPS       Z7, Z30, Z7
 
 linear3:
 	VMOVUPS   Z6, K1, (DX)(R15*1)
@@ -5104,11 +5237,16 @@ linear3:
 	VADDPS    Z29, Z9, Z9
 
 noadd4:
-	CMPQ   160(AX), $0x00
-	JEQ    linear4
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z8, Z30, Z8
-	VMAXPS Z9, Z30, Z9
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z8, Z30, Z8
+	VMAXPS       Z9, Z30, Z9
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z8, Z30, Z8
+	VMINPS       Z9, Z30, Z9
 
 linear4:
 	VMOVUPS   Z8, K1, (DX)(R15*1)
@@ -5124,11 +5262,16 @@ linear4:
 	VADDPS    Z29, Z11, Z11
 
 noadd5:
-	CMPQ   160(AX), $0x00
-	JEQ    linear5
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z10, Z30, Z10
-	VMAXPS Z11, Z30, Z11
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z10, Z30, Z10
+	VMAXPS       Z11, Z30, Z11
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z10, Z30, Z10
+	VMINPS       Z11, Z30, Z11
 
 linear5:
 	VMOVUPS   Z10, K1, (DX)(R15*1)
@@ -5144,11 +5287,16 @@ linear5:
 	VADDPS    Z29, Z13, Z13
 
 noadd6:
-	CMPQ   160(AX), $0x00
-	JEQ    linear6
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z12, Z30, Z12
-	VMAXPS Z13, Z30, Z13
+	CMPQ         160(AX), $0x00
+	JEQ          linear6
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z12, Z30, Z12
+	VMAXPS       Z13, Z30, Z13
+	CMPQ         160(AX), $0x06
+	JNE          linear6
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z12, Z30, Z12
+	VMINPS       Z13, Z30, Z13
 
 linear6:
 	VMOVUPS   Z12, K1, (DX)(R15*1)
@@ -5164,11 +5312,16 @@ linear6:
 	VADDPS    Z29, Z15, Z15
 
 noadd7:
-	CMPQ   160(AX), $0x00
-	JEQ    linear7
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z14, Z30, Z14
-	VMAXPS Z15, Z30, Z15
+	CMPQ         160(AX), $0x00
+	JEQ          linear7
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z14, Z30, Z14
+	VMAXPS       Z15, Z30, Z15
+	CMPQ         160(AX), $0x06
+	JNE          linear7
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z14, Z30, Z14
+	VMINPS       Z15, Z30, Z15
 
 linear7:
 	VMOVUPS   Z14, K1, (DX)(R15*1)
@@ -5184,11 +5337,16 @@ linear7:
 	VADDPS    Z29, Z17, Z17
 
 noadd8:
-	CMPQ   160(AX), $0x00
-	JEQ    linear8
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z16, Z30, Z16
-	VMAXPS Z17, Z30, Z17
+	CMPQ         160(AX), $0x00
+	JEQ          linear8
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z16, Z30, Z16
+	VMAXPS       Z17, Z30, Z17
+	CMPQ         160(AX), $0x06
+	JNE          linear8
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z16, Z30, Z16
+	VMINPS       Z17, Z30, Z17
 
 linear8:
 	VMOVUPS   Z16, K1, (DX)(R15*1)
@@ -5204,11 +5362,16 @@ linear8:
 	VADDPS    Z29, Z19, Z19
 
 noadd9:
-	CMPQ   160(AX), $0x00
-	JEQ    linear9
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z18, Z30, Z18
-	VMAXPS Z19, Z30, Z19
+	CMPQ         160(AX), $0x00
+	JEQ          linear9
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z18, Z30, Z18
+	VMAXPS       Z19, Z30, Z19
+	CMPQ         160(AX), $0x06
+	JNE          linear9
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z18, Z30, Z18
+	VMINPS       Z19, Z30, Z19
 
 linear9:
 	VMOVUPS   Z18, K1, (DX)(R15*1)
@@ -5224,11 +5387,16 @@ linear9:
 	VADDPS    Z29, Z21, Z21
 
 noadd10:
-	CMPQ   160(AX), $0x00
-	JEQ    linear10
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z20, Z30, Z20
-	VMAXPS Z21, Z30, Z21
+	CMPQ         160(AX), $0x00
+	JEQ          linear10
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z20, Z30, Z20
+	VMAXPS       Z21, Z30, Z21
+	CMPQ         160(AX), $0x06
+	JNE          linear10
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z20, Z30, Z20
+	VMINPS       Z21, Z30, Z21
 
 linear10:
 	VMOVUPS   Z20, K1, (DX)(R15*1)
@@ -5244,11 +5412,16 @@ linear10:
 	VADDPS    Z29, Z23, Z23
 
 noadd11:
-	CMPQ   160(AX), $0x00
-	JEQ    linear11
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z22, Z30, Z22
-	VMAXPS Z23, Z30, Z23
+	CMPQ         160(AX), $0x00
+	JEQ          linear11
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z22, Z30, Z22
+	VMAXPS       Z23, Z30, Z23
+	CMPQ         160(AX), $0x06
+	JNE          linear11
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z22, Z30, Z22
+	VMINPS       Z23, Z30, Z23
 
 linear11:
 	VMOVUPS   Z22, K1, (DX)(R15*1)
@@ -5264,11 +5437,16 @@ linear11:
 	VADDPS    Z29, Z25, Z25
 
 noadd12:
-	CMPQ   160(AX), $0x00
-	JEQ    linear12
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z24, Z30, Z24
-	VMAXPS Z25, Z30, Z25
+	CMPQ         160(AX), $0x00
+	JEQ          linear12
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z24, Z30, Z24
+	VMAXPS       Z25, Z30, Z25
+	CMPQ         160(AX), $0x06
+	JNE          linear12
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z24, Z30, Z24
+	VMINPS       Z25, Z30, Z25
 
 linear12:
 	VMOVUPS   Z24, K1, (DX)(R15*1)
@@ -5284,11 +5462,16 @@ linear12:
 	VADDPS    Z29, Z27, Z27
 
 noadd13:
-	CMPQ   160(AX), $0x00
-	JEQ    linear13
-	VPXORD Z30, Z30, Z30
-	VMAXPS Z26, Z30, Z26
-	VMAXPS Z27, Z30, Z27
+	CMPQ         160(AX), $0x00
+	JEQ          linear13
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z26, Z30, Z26
+	VMAXPS       Z27, Z30, Z27
+	CMPQ         160(AX), $0x06
+	JNE          linear13
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z26, Z30, Z26
+	VMINPS       Z27, Z30, Z27
 
 linear13:
 	VMOVUPS Z26, K1, (DX)(R15*1)

@@ -55,7 +55,7 @@ type Tile struct {
 	AOffTile, COffTile   int
 	Rows                 int
 	Scale, Shift, RowAdd *float32 // nil, or one value a column (TileCols of them), or one a row
-	ReLU                 int      // 1: act(v) = max(v, 0)
+	ReLU                 int      // 1: act(v) = max(v, 0); 6: min(max(v, 0), 6)
 	maskBits             uint64
 	maskVec              *int32
 	rowDone              int // bytes of RowAdd used so far
@@ -117,6 +117,9 @@ func (t *Tile) runGeneric() {
 				}
 				if t.ReLU != 0 {
 					v = max(v, 0)
+				}
+				if t.ReLU == 6 {
+					v = min(v, 6)
 				}
 				*val(c, off+4*j) = v
 			}

@@ -15,6 +15,13 @@ var numbers = map[uint32]Mem{}
 
 // number returns a register with f in every lane.
 func (v isa) number(f float32) reg.VecVirtual {
+	r := v.vec()
+	VBROADCASTSS(numberData(f), r)
+	return r
+}
+
+// numberData is where a constant lies.
+func numberData(f float32) Mem {
 	bits := math.Float32bits(f)
 	m, ok := numbers[bits]
 	if !ok {
@@ -22,9 +29,7 @@ func (v isa) number(f float32) reg.VecVirtual {
 		DATA(0, U32(bits))
 		numbers[bits] = m
 	}
-	r := v.vec()
-	VBROADCASTSS(m, r)
-	return r
+	return m
 }
 
 // expOf returns exp(x) and changes x: expBody without the ends of the range, x

@@ -271,6 +271,12 @@ func (k *tileKernel) store() {
 			// The second operand is returned if one is NaN: keep NaN.
 			VMAXPS(k.acc(i, j), k.bc, k.acc(i, j))
 		}
+		CMPQ(field(tReLU), U8(6))
+		JNE(LabelRef(skip))
+		VBROADCASTSS(numberData(6), k.bc)
+		for j := range k.b {
+			VMINPS(k.acc(i, j), k.bc, k.acc(i, j))
+		}
 		Label(skip)
 		for j := range k.b {
 			if k.v.wide() {
