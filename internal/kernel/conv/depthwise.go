@@ -29,6 +29,11 @@ func (s *product) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 		W: unsafe.Pointer(&s.panels[0]), N: s.outW, C: 4 * c, Taps: s.taps, TapsW: s.tapsW,
 		XStep: 4 * s.strideW * s.pixel, XRow: 4 * s.slabW * s.pixel, YStep: 4 * s.dstCol,
 	}
+	// What follows the sums is the kernel's, but for what is added.
+	finished := s.scale != nil && s.add == nil
+	if finished {
+		d.Scale, d.Shift, d.Act = &s.scale[0], &s.shift[0], s.bounds()
+	}
 	var line []float32
 	if s.backAdd {
 		line = s.scratch.Get(s.outW * c)
@@ -49,21 +54,28 @@ func (s *product) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 			}
 			d.Y = unsafe.Pointer(&s.dst[at])
 			d.Forward()
-			s.finish(at, s.dst[at:at+s.outW*c])
+			if !finished {
+				s.finish(at, s.dst[at:at+s.outW*c])
+			}
 		}
 	}
+}
+
+// bounds is the rectifier.
+func (s *product) bounds() simd.Bounds {
+	switch s.relu {
+	case 1:
+		return simd.ReLU()
+	case 6:
+		return simd.ReLU6()
+	}
+	return simd.Linear()
 }
 
 // finish stores a row of the output, x, with the epilogue applied. x may be the
 // row itself.
 func (s *product) finish(at int, x []float32) {
-	act := simd.Linear()
-	switch s.relu {
-	case 1:
-		act = simd.ReLU()
-	case 6:
-		act = simd.ReLU6()
-	}
+	act := s.bounds()
 	y := s.dst[at : at+len(x)]
 	switch {
 	case s.add != nil && s.scale != nil:

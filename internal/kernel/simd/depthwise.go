@@ -8,7 +8,7 @@ import "unsafe"
 //
 //	X + i*XStep + r*XRow + (t*C + c)
 //
-// Its result lies at Y + i*YStep + c, and the tap's weight at
+// Positions are a whole number of pixels apart. Its result lies at Y + i*YStep + c, and the tap's weight at
 // W + (r*TapsW + t)*C + c. C and the steps are in bytes; a value has four.
 type Depthwise struct {
 	X, W, Y     unsafe.Pointer
@@ -16,6 +16,10 @@ type Depthwise struct {
 	Taps, TapsW int
 	XStep, XRow int
 	YStep       int
+	// Forward's results are multiplied by Scale, Shift is added and Act applied,
+	// unless Scale is nil. Each has a value a channel.
+	Scale, Shift *float32
+	Act          Bounds
 }
 
 // Forward sets Y to the sums over taps of X times W.
@@ -30,6 +34,9 @@ func (d *Depthwise) Forward() {
 				for t := range d.TapsW {
 					s += *val(d.X, i*d.XStep+r*d.XRow+t*d.C+c) * *val(d.W, (r*d.TapsW+t)*d.C+c)
 				}
+			}
+			if d.Scale != nil {
+				s = d.Act.apply(float32(s**at(d.Scale, c)) + *at(d.Shift, c))
 			}
 			*val(d.Y, i*d.YStep+c) = s
 		}

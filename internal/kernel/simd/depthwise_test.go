@@ -11,8 +11,8 @@ func TestDepthwise(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(15, 15))
 		for c := 1; c < 75; c++ {
-			for n := 1; n < 5; n++ {
-				for _, taps := range [][2]int{{1, 1}, {3, 3}, {2, 5}} {
+			for _, n := range []int{1, 2, 3, 4, 5, 9} {
+				for _, taps := range [][2]int{{1, 1}, {3, 3}, {2, 5}, {2, 2}, {1, 4}, {5, 5}, {3, 7}, {2, 3}, {1, 6}} {
 					checkDepthwise(t, rnd, n, c, taps[0], taps[1], 1+rnd.IntN(3))
 				}
 			}
@@ -47,6 +47,11 @@ func checkDepthwise(t *testing.T, rnd *rand.Rand, n, c, taps, tapsW, stride int)
 			}
 		}
 	}
+	scale, shift := normals(rnd, c), normals(rnd, c)
+	finished := n%2 == 1
+	if finished {
+		d.Scale, d.Shift, d.Act = &scale[0], &shift[0], []Bounds{Linear(), ReLU(), {-1, 1}}[c%3]
+	}
 	d.Forward()
 	for i := range n {
 		for ch := range c + 2 {
@@ -62,6 +67,16 @@ func checkDepthwise(t *testing.T, rnd *rand.Rand, n, c, taps, tapsW, stride int)
 				for s := range tapsW {
 					v := at(i, r, s, ch) * float64(w[(r*tapsW+s)*c+ch])
 					want, size = want+v, size+math.Abs(v)
+				}
+			}
+			if finished {
+				want = want*float64(scale[ch]) + float64(shift[ch])
+				size = size*math.Abs(float64(scale[ch])) + math.Abs(float64(shift[ch]))
+				if want < float64(d.Act.Lo) {
+					want = float64(d.Act.Lo)
+				}
+				if want > float64(d.Act.Hi) {
+					want = float64(d.Act.Hi)
 				}
 			}
 			if math.Abs(float64(y[k])-want) > 1e-6*size {
@@ -86,5 +101,9 @@ func TestDepthwiseLayout(t *testing.T) {
 		if off != uintptr(8*i) {
 			t.Errorf("field %d is at byte %d", i, off)
 		}
+	}
+	if unsafe.Offsetof(d.Scale) != 80 || unsafe.Offsetof(d.Shift) != 88 || unsafe.Offsetof(d.Act) != 96 ||
+		unsafe.Offsetof(d.Act.Hi) != 4 {
+		t.Error("the last fields lie elsewhere")
 	}
 }

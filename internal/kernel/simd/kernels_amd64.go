@@ -162,6 +162,66 @@ func depthwiseAVX2(d *byte)
 //go:noescape
 func depthwiseWeightsAVX2(d *byte)
 
+// depthwise1by1AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise1by1AVX2(d *byte)
+
+// depthwise2by1AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise2by1AVX2(d *byte)
+
+// depthwise3by1AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise3by1AVX2(d *byte)
+
+// depthwise4by1AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise4by1AVX2(d *byte)
+
+// depthwise5by1AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise5by1AVX2(d *byte)
+
+// depthwise7by1AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise7by1AVX2(d *byte)
+
+// depthwise3by2AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise3by2AVX2(d *byte)
+
+// depthwise5by2AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise5by2AVX2(d *byte)
+
+// depthwise7by2AVX2 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise7by2AVX2(d *byte)
+
+// depthwiseWeights3AVX2 is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights3AVX2(d *byte)
+
+// depthwiseWeights5AVX2 is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights5AVX2(d *byte)
+
+// depthwiseWeights7AVX2 is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights7AVX2(d *byte)
+
 // maxTapAVX2 is MaxTap's kernel.
 //
 //go:noescape
@@ -354,6 +414,66 @@ func depthwiseAVX512(d *byte)
 //
 //go:noescape
 func depthwiseWeightsAVX512(d *byte)
+
+// depthwise1by1AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise1by1AVX512(d *byte)
+
+// depthwise2by1AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise2by1AVX512(d *byte)
+
+// depthwise3by1AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise3by1AVX512(d *byte)
+
+// depthwise4by1AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise4by1AVX512(d *byte)
+
+// depthwise5by1AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise5by1AVX512(d *byte)
+
+// depthwise7by1AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise7by1AVX512(d *byte)
+
+// depthwise3by2AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise3by2AVX512(d *byte)
+
+// depthwise5by2AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise5by2AVX512(d *byte)
+
+// depthwise7by2AVX512 is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise7by2AVX512(d *byte)
+
+// depthwiseWeights3AVX512 is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights3AVX512(d *byte)
+
+// depthwiseWeights5AVX512 is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights5AVX512(d *byte)
+
+// depthwiseWeights7AVX512 is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights7AVX512(d *byte)
 
 // maxTapAVX512 is MaxTap's kernel.
 //

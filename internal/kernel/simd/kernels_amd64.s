@@ -3385,6 +3385,3625 @@ done:
 	VZEROUPPER
 	RET
 
+// func depthwise1by1AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise1by1AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise2by1AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise2by1AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VFMADD231PS  Y6, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VFMADD231PS  Y6, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VFMADD231PS  Y6, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y3
+	VFMADD231PS  Y3, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y7
+	VFMADD231PS  Y7, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VFMADD231PS  Y7, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFMADD231PS  Y7, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VFMADD231PS  Y7, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y4
+	VFMADD231PS  Y4, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise3by1AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise3by1AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y5, Y0
+	VFMADD231PS  Y7, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VFMADD231PS  Y7, Y5, Y1
+	VFMADD231PS  Y7, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VFMADD231PS  Y7, Y5, Y2
+	VFMADD231PS  Y7, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y6, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y3
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y6, Y1
+	VFMADD231PS  Y8, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y2
+	VFMADD231PS  Y8, Y6, Y3
+	VFMADD231PS  Y8, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y7, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y4
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y4, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise4by1AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise4by1AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y7
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y8
+	VFMADD231PS  Y8, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y8
+	VFMADD231PS  Y8, Y5, Y0
+	VFMADD231PS  Y8, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VFMADD231PS  Y8, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y8
+	VFMADD231PS  Y8, Y7, Y0
+	VFMADD231PS  Y8, Y6, Y1
+	VFMADD231PS  Y8, Y5, Y2
+	VFMADD231PS  Y8, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y7, Y1
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y7, Y2
+	VFMADD231PS  Y4, Y6, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y7, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y3
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y5
+	VFMADD231PS  Y5, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y9
+	VFMADD231PS  Y9, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y9
+	VFMADD231PS  Y9, Y6, Y1
+	VFMADD231PS  Y9, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y9
+	VFMADD231PS  Y9, Y7, Y1
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VFMADD231PS  Y9, Y7, Y2
+	VFMADD231PS  Y9, Y6, Y3
+	VFMADD231PS  Y9, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y8, Y2
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y8, Y3
+	VFMADD231PS  Y5, Y7, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y8, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y4
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y6
+	VFMADD231PS  Y6, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y4, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y5, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise5by1AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise5by1AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y8
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y5, Y0
+	VFMADD231PS  Y9, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y6, Y0
+	VFMADD231PS  Y9, Y5, Y1
+	VFMADD231PS  Y9, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y7, Y0
+	VFMADD231PS  Y9, Y6, Y1
+	VFMADD231PS  Y9, Y5, Y2
+	VFMADD231PS  Y9, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y4, Y7, Y1
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y8, Y1
+	VFMADD231PS  Y4, Y7, Y2
+	VFMADD231PS  Y4, Y6, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y8, Y2
+	VFMADD231PS  Y4, Y7, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y8, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y3
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y6
+	VFMADD231PS  Y6, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y9
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y6, Y1
+	VFMADD231PS  Y10, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y7, Y1
+	VFMADD231PS  Y10, Y6, Y2
+	VFMADD231PS  Y10, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y7, Y2
+	VFMADD231PS  Y10, Y6, Y3
+	VFMADD231PS  Y10, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y9, Y1
+	VFMADD231PS  Y5, Y8, Y2
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y9, Y2
+	VFMADD231PS  Y5, Y8, Y3
+	VFMADD231PS  Y5, Y7, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y9, Y3
+	VFMADD231PS  Y5, Y8, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y9, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y4
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y7
+	VFMADD231PS  Y7, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y4, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y6, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise7by1AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise7by1AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y8
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y9
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y10
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y5, Y0
+	VFMADD231PS  Y11, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y6, Y0
+	VFMADD231PS  Y11, Y5, Y1
+	VFMADD231PS  Y11, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y7, Y0
+	VFMADD231PS  Y11, Y6, Y1
+	VFMADD231PS  Y11, Y5, Y2
+	VFMADD231PS  Y11, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y4, Y7, Y1
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y9, Y0
+	VFMADD231PS  Y4, Y8, Y1
+	VFMADD231PS  Y4, Y7, Y2
+	VFMADD231PS  Y4, Y6, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y10, Y0
+	VFMADD231PS  Y4, Y9, Y1
+	VFMADD231PS  Y4, Y8, Y2
+	VFMADD231PS  Y4, Y7, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y10, Y1
+	VFMADD231PS  Y4, Y9, Y2
+	VFMADD231PS  Y4, Y8, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y10, Y2
+	VFMADD231PS  Y4, Y9, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y10, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y3
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y7
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y8
+	VFMADD231PS  Y8, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y6, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y9
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y10
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y11
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y6, Y1
+	VFMADD231PS  Y12, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y7, Y1
+	VFMADD231PS  Y12, Y6, Y2
+	VFMADD231PS  Y12, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y8, Y1
+	VFMADD231PS  Y12, Y7, Y2
+	VFMADD231PS  Y12, Y6, Y3
+	VFMADD231PS  Y12, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y9, Y1
+	VFMADD231PS  Y5, Y8, Y2
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y10, Y1
+	VFMADD231PS  Y5, Y9, Y2
+	VFMADD231PS  Y5, Y8, Y3
+	VFMADD231PS  Y5, Y7, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y11, Y1
+	VFMADD231PS  Y5, Y10, Y2
+	VFMADD231PS  Y5, Y9, Y3
+	VFMADD231PS  Y5, Y8, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y11, Y2
+	VFMADD231PS  Y5, Y10, Y3
+	VFMADD231PS  Y5, Y9, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y11, Y3
+	VFMADD231PS  Y5, Y10, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y11, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y4
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y9
+	VFMADD231PS  Y9, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y4, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y6, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y7, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y8, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise3by2AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise3by2AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y5, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VFMADD231PS  Y7, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y5, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VFMADD231PS  Y7, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y5, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFMADD231PS  Y7, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y6, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y3
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y6, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VFMADD231PS  Y8, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y6, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y2
+	VFMADD231PS  Y8, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y6, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y3
+	VFMADD231PS  Y8, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y7, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y4
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y4, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise5by2AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise5by2AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y8
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y5, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y6, Y0
+	VFMADD231PS  Y9, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y7, Y0
+	VFMADD231PS  Y9, Y5, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VFMADD231PS  Y9, Y6, Y1
+	VFMADD231PS  Y9, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y7, Y1
+	VFMADD231PS  Y9, Y5, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y7, Y2
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y8, Y2
+	VFMADD231PS  Y4, Y6, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y7, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y8, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y3
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y6
+	VFMADD231PS  Y6, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y9
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y6, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y7, Y1
+	VFMADD231PS  Y10, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y6, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y1
+	VFMADD231PS  Y10, Y7, Y2
+	VFMADD231PS  Y10, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y6, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y2
+	VFMADD231PS  Y10, Y7, Y3
+	VFMADD231PS  Y10, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y8, Y3
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y9, Y3
+	VFMADD231PS  Y5, Y7, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y8, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y9, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y4
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y7
+	VFMADD231PS  Y7, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y4, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y6, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise7by2AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwise7by2AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y8
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y9
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y10
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y5, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y6, Y0
+	VFMADD231PS  Y11, Y4, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y7, Y0
+	VFMADD231PS  Y11, Y5, Y1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y8, Y0
+	VFMADD231PS  Y11, Y6, Y1
+	VFMADD231PS  Y11, Y4, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y9, Y0
+	VFMADD231PS  Y11, Y7, Y1
+	VFMADD231PS  Y11, Y5, Y2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VFMADD231PS  Y11, Y8, Y1
+	VFMADD231PS  Y11, Y6, Y2
+	VFMADD231PS  Y11, Y4, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y9, Y1
+	VFMADD231PS  Y4, Y7, Y2
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y10, Y1
+	VFMADD231PS  Y4, Y8, Y2
+	VFMADD231PS  Y4, Y6, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y9, Y2
+	VFMADD231PS  Y4, Y7, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y10, Y2
+	VFMADD231PS  Y4, Y8, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y9, Y3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y4
+	VFMADD231PS  Y4, Y10, Y3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y5
+	VBROADCASTSS 96(AX), Y6
+	VBROADCASTSS 100(AX), Y7
+	VFMADD213PS  Y5, Y4, Y0
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VFMADD213PS  Y5, Y4, Y1
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VFMADD213PS  Y5, Y4, Y2
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+
+full_gplain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Y3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Y1
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y2
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y3
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Y7
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Y8
+	VFMADD231PS  Y8, Y1, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y6, Y0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y1
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS 96(AX), Y3
+	VBROADCASTSS 100(AX), Y4
+	VFMADD213PS  Y2, Y1, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+
+full_splain:
+	VMOVUPS Y0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x20, CX
+	SUBQ $0x20, DX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         16(AX), SI
+	ADDQ         CX, SI
+	MOVQ         24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y9
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y10
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y11
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y6, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y7, Y1
+	VFMADD231PS  Y12, Y5, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y8, Y1
+	VFMADD231PS  Y12, Y6, Y2
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y9, Y1
+	VFMADD231PS  Y12, Y7, Y2
+	VFMADD231PS  Y12, Y5, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y10, Y1
+	VFMADD231PS  Y12, Y8, Y2
+	VFMADD231PS  Y12, Y6, Y3
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y12
+	VFMADD231PS  Y12, Y11, Y1
+	VFMADD231PS  Y12, Y9, Y2
+	VFMADD231PS  Y12, Y7, Y3
+	VFMADD231PS  Y12, Y5, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y10, Y2
+	VFMADD231PS  Y5, Y8, Y3
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y11, Y2
+	VFMADD231PS  Y5, Y9, Y3
+	VFMADD231PS  Y5, Y7, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y10, Y3
+	VFMADD231PS  Y5, Y8, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y11, Y3
+	VFMADD231PS  Y5, Y9, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y10, Y4
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y5
+	VFMADD231PS  Y5, Y11, Y4
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y5
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y6
+	VBROADCASTSS 96(AX), Y7
+	VBROADCASTSS 100(AX), Y8
+	VFMADD213PS  Y6, Y5, Y1
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VFMADD213PS  Y6, Y5, Y2
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VFMADD213PS  Y6, Y5, Y3
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VFMADD213PS  Y6, Y5, Y4
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+
+tail_gplain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y2, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y3, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	VMASKMOVPS Y4, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	SUBQ       $0x04, DI
+	JMP        tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VXORPS Y1, Y1, Y1
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMASKMOVPS   (R9), Y0, Y2
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y3
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y4
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y5
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y6
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y7
+	ADDQ         BX, R9
+	VMASKMOVPS   (R9), Y0, Y8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMASKMOVPS   (R11), Y0, Y9
+	VFMADD231PS  Y9, Y2, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y4, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y5, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y6, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y7, Y1
+	ADDQ         BX, R11
+	VMASKMOVPS   (R11), Y0, Y2
+	VFMADD231PS  Y2, Y8, Y1
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y2
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMASKMOVPS   (R8), Y0, Y3
+	VBROADCASTSS 96(AX), Y4
+	VBROADCASTSS 100(AX), Y5
+	VFMADD213PS  Y3, Y2, Y1
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+
+tail_splain:
+	VMASKMOVPS Y1, Y0, (SI)
+	ADDQ       72(AX), SI
+	ADDQ       56(AX), DX
+	DECQ       DI
+	JMP        tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeights3AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwiseWeights3AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 8(AX), DI
+	ADDQ CX, DI
+	MOVQ 40(AX), R8
+
+full_row:
+	MOVQ    DI, R9
+	VMOVUPS (R9), Y0
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y4
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y5
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y6
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y7
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y8
+	ADDQ    BX, R9
+	MOVQ    16(AX), R10
+	ADDQ    CX, R10
+	MOVQ    SI, R9
+	MOVQ    24(AX), R11
+
+full_position:
+	VMOVUPS     (R10), Y9
+	MOVQ        R9, R12
+	MOVQ        R12, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y9, Y0
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y9, Y1
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y9, Y2
+	ADDQ        64(AX), R12
+	MOVQ        R12, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y9, Y3
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y9, Y4
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y9, Y5
+	ADDQ        64(AX), R12
+	VMOVUPS     (R12), Y10
+	VFMADD231PS Y10, Y9, Y6
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	VFMADD231PS Y10, Y9, Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	VFMADD231PS Y10, Y9, Y8
+	ADDQ        56(AX), R9
+	ADDQ        72(AX), R10
+	DECQ        R11
+	JNE         full_position
+	VMOVUPS     Y0, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y1, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y2, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y3, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y4, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y5, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y6, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y7, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y8, (DI)
+	ADDQ        BX, DI
+	ADDQ        64(AX), SI
+	ADDQ        64(AX), SI
+	ADDQ        64(AX), SI
+	SUBQ        $0x03, R8
+	JNE         full_row
+	ADDQ        $0x20, CX
+	SUBQ        $0x20, DX
+	JMP         full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         8(AX), SI
+	ADDQ         CX, SI
+	MOVQ         40(AX), DI
+
+tail_row:
+	MOVQ       SI, R8
+	VMASKMOVPS (R8), Y0, Y1
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y2
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y3
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y4
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y5
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y6
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y7
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y8
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y9
+	ADDQ       BX, R8
+	MOVQ       16(AX), R9
+	ADDQ       CX, R9
+	MOVQ       DX, R8
+	MOVQ       24(AX), R10
+
+tail_position:
+	VMASKMOVPS  (R9), Y0, Y10
+	MOVQ        R8, R11
+	MOVQ        R11, R12
+	VMASKMOVPS  (R12), Y0, Y11
+	VFMADD231PS Y11, Y10, Y1
+	ADDQ        BX, R12
+	VMASKMOVPS  (R12), Y0, Y11
+	VFMADD231PS Y11, Y10, Y2
+	ADDQ        BX, R12
+	VMASKMOVPS  (R12), Y0, Y11
+	VFMADD231PS Y11, Y10, Y3
+	ADDQ        64(AX), R11
+	MOVQ        R11, R12
+	VMASKMOVPS  (R12), Y0, Y11
+	VFMADD231PS Y11, Y10, Y4
+	ADDQ        BX, R12
+	VMASKMOVPS  (R12), Y0, Y11
+	VFMADD231PS Y11, Y10, Y5
+	ADDQ        BX, R12
+	VMASKMOVPS  (R12), Y0, Y11
+	VFMADD231PS Y11, Y10, Y6
+	ADDQ        64(AX), R11
+	VMASKMOVPS  (R11), Y0, Y11
+	VFMADD231PS Y11, Y10, Y7
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y11
+	VFMADD231PS Y11, Y10, Y8
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y11
+	VFMADD231PS Y11, Y10, Y9
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
+	JNE         tail_position
+	VMASKMOVPS  Y1, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y2, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y3, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y4, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y5, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y6, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y7, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y8, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y9, Y0, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	SUBQ        $0x03, DI
+	JNE         tail_row
+
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeights5AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwiseWeights5AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 8(AX), DI
+	ADDQ CX, DI
+	MOVQ 40(AX), R8
+
+full_row:
+	MOVQ    DI, R9
+	VMOVUPS (R9), Y0
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y4
+	ADDQ    BX, R9
+	MOVQ    16(AX), R10
+	ADDQ    CX, R10
+	MOVQ    SI, R9
+	MOVQ    24(AX), R11
+
+full_position:
+	VMOVUPS     (R10), Y5
+	MOVQ        R9, R12
+	VMOVUPS     (R12), Y6
+	VFMADD231PS Y6, Y5, Y0
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y6
+	VFMADD231PS Y6, Y5, Y1
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y6
+	VFMADD231PS Y6, Y5, Y2
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y6
+	VFMADD231PS Y6, Y5, Y3
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y6
+	VFMADD231PS Y6, Y5, Y4
+	ADDQ        56(AX), R9
+	ADDQ        72(AX), R10
+	DECQ        R11
+	JNE         full_position
+	VMOVUPS     Y0, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y1, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y2, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y3, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y4, (DI)
+	ADDQ        BX, DI
+	ADDQ        64(AX), SI
+	SUBQ        $0x01, R8
+	JNE         full_row
+	ADDQ        $0x20, CX
+	SUBQ        $0x20, DX
+	JMP         full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         8(AX), SI
+	ADDQ         CX, SI
+	MOVQ         40(AX), DI
+
+tail_row:
+	MOVQ       SI, R8
+	VMASKMOVPS (R8), Y0, Y1
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y2
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y3
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y4
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y5
+	ADDQ       BX, R8
+	MOVQ       16(AX), R9
+	ADDQ       CX, R9
+	MOVQ       DX, R8
+	MOVQ       24(AX), R10
+
+tail_position:
+	VMASKMOVPS  (R9), Y0, Y6
+	MOVQ        R8, R11
+	VMASKMOVPS  (R11), Y0, Y7
+	VFMADD231PS Y7, Y6, Y1
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y7
+	VFMADD231PS Y7, Y6, Y2
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y7
+	VFMADD231PS Y7, Y6, Y3
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y7
+	VFMADD231PS Y7, Y6, Y4
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y7
+	VFMADD231PS Y7, Y6, Y5
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
+	JNE         tail_position
+	VMASKMOVPS  Y1, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y2, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y3, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y4, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y5, Y0, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
+	JNE         tail_row
+
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeights7AVX2(d *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·depthwiseWeights7AVX2(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x20
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 8(AX), DI
+	ADDQ CX, DI
+	MOVQ 40(AX), R8
+
+full_row:
+	MOVQ    DI, R9
+	VMOVUPS (R9), Y0
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y4
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y5
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y6
+	ADDQ    BX, R9
+	MOVQ    16(AX), R10
+	ADDQ    CX, R10
+	MOVQ    SI, R9
+	MOVQ    24(AX), R11
+
+full_position:
+	VMOVUPS     (R10), Y7
+	MOVQ        R9, R12
+	VMOVUPS     (R12), Y8
+	VFMADD231PS Y8, Y7, Y0
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	VFMADD231PS Y8, Y7, Y1
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	VFMADD231PS Y8, Y7, Y2
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	VFMADD231PS Y8, Y7, Y3
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	VFMADD231PS Y8, Y7, Y4
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	VFMADD231PS Y8, Y7, Y5
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	VFMADD231PS Y8, Y7, Y6
+	ADDQ        56(AX), R9
+	ADDQ        72(AX), R10
+	DECQ        R11
+	JNE         full_position
+	VMOVUPS     Y0, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y1, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y2, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y3, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y4, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y5, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Y6, (DI)
+	ADDQ        BX, DI
+	ADDQ        64(AX), SI
+	SUBQ        $0x01, R8
+	JNE         full_row
+	ADDQ        $0x20, CX
+	SUBQ        $0x20, DX
+	JMP         full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	MOVQ         (AX), DX
+	ADDQ         CX, DX
+	MOVQ         8(AX), SI
+	ADDQ         CX, SI
+	MOVQ         40(AX), DI
+
+tail_row:
+	MOVQ       SI, R8
+	VMASKMOVPS (R8), Y0, Y1
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y2
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y3
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y4
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y5
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y6
+	ADDQ       BX, R8
+	VMASKMOVPS (R8), Y0, Y7
+	ADDQ       BX, R8
+	MOVQ       16(AX), R9
+	ADDQ       CX, R9
+	MOVQ       DX, R8
+	MOVQ       24(AX), R10
+
+tail_position:
+	VMASKMOVPS  (R9), Y0, Y8
+	MOVQ        R8, R11
+	VMASKMOVPS  (R11), Y0, Y9
+	VFMADD231PS Y9, Y8, Y1
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y9
+	VFMADD231PS Y9, Y8, Y2
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y9
+	VFMADD231PS Y9, Y8, Y3
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y9
+	VFMADD231PS Y9, Y8, Y4
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y9
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y9
+	VFMADD231PS Y9, Y8, Y6
+	ADDQ        BX, R11
+	VMASKMOVPS  (R11), Y0, Y9
+	VFMADD231PS Y9, Y8, Y7
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
+	JNE         tail_position
+	VMASKMOVPS  Y1, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y2, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y3, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y4, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y5, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y6, Y0, (SI)
+	ADDQ        BX, SI
+	VMASKMOVPS  Y7, Y0, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
+	JNE         tail_row
+
+done:
+	VZEROUPPER
+	RET
+
 // func maxTapAVX2(n int, c int, step int, x *float32, y *float32, idx *uint8, tap int)
 // Requires: AVX, AVX2
 TEXT ·maxTapAVX2(SB), NOSPLIT, $0-56
@@ -8125,6 +11744,3625 @@ tail_position:
 	JNE         tail_tap
 	ADDQ        64(AX), DX
 	DECQ        DI
+	JNE         tail_row
+
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise1by1AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise1by1AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z12
+	VBROADCASTSS 100(AX), Z13
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z6, Z6, Z6
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z5
+	VFMADD231PS  Z5, Z4, Z6
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z12
+	VBROADCASTSS 100(AX), Z13
+	VFMADD213PS  Z5, Z4, Z6
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+
+full_splain:
+	VMOVUPS Z6, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z1
+	VFMADD231PS  Z1, Z0, Z7
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z1
+	VFMADD231PS  Z1, Z0, Z8
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z1
+	VFMADD231PS  Z1, Z0, Z9
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z1
+	VFMADD231PS  Z1, Z0, Z10
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z7
+	VMAXPS       Z7, Z2, Z7
+	VMINPS       Z7, Z3, Z7
+	VFMADD213PS  Z1, Z0, Z8
+	VMAXPS       Z8, Z2, Z8
+	VMINPS       Z8, Z3, Z8
+	VFMADD213PS  Z1, Z0, Z9
+	VMAXPS       Z9, Z2, Z9
+	VMINPS       Z9, Z3, Z9
+	VFMADD213PS  Z1, Z0, Z10
+	VMAXPS       Z10, Z2, Z10
+	VMINPS       Z10, Z3, Z10
+
+tail_gplain:
+	VMOVUPS Z7, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z8, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z9, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z10, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z11, Z11, Z11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z1
+	VFMADD231PS  Z1, Z0, Z11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z11
+	VMAXPS       Z11, Z2, Z11
+	VMINPS       Z11, Z3, Z11
+
+tail_splain:
+	VMOVUPS Z11, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise2by1AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise2by1AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z6
+	VFMADD231PS  Z6, Z5, Z0
+	VFMADD231PS  Z6, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z6
+	VFMADD231PS  Z6, Z5, Z1
+	VFMADD231PS  Z6, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z6
+	VFMADD231PS  Z6, Z5, Z2
+	VFMADD231PS  Z6, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z13
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z13, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z13, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z13, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z13, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z7, Z7, Z7
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z6
+	VFMADD231PS  Z6, Z4, Z7
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z7
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z13
+	VFMADD213PS  Z5, Z4, Z7
+	VMAXPS       Z7, Z6, Z7
+	VMINPS       Z7, Z13, Z7
+
+full_splain:
+	VMOVUPS Z7, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z2
+	VFMADD231PS  Z2, Z0, Z8
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z2
+	VFMADD231PS  Z2, Z1, Z8
+	VFMADD231PS  Z2, Z0, Z9
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z2
+	VFMADD231PS  Z2, Z1, Z9
+	VFMADD231PS  Z2, Z0, Z10
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z2
+	VFMADD231PS  Z2, Z1, Z10
+	VFMADD231PS  Z2, Z0, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z8
+	VMAXPS       Z8, Z2, Z8
+	VMINPS       Z8, Z3, Z8
+	VFMADD213PS  Z1, Z0, Z9
+	VMAXPS       Z9, Z2, Z9
+	VMINPS       Z9, Z3, Z9
+	VFMADD213PS  Z1, Z0, Z10
+	VMAXPS       Z10, Z2, Z10
+	VMINPS       Z10, Z3, Z10
+	VFMADD213PS  Z1, Z0, Z11
+	VMAXPS       Z11, Z2, Z11
+	VMINPS       Z11, Z3, Z11
+
+tail_gplain:
+	VMOVUPS Z8, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z9, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z10, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z11, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z12, Z12, Z12
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z2
+	VFMADD231PS  Z2, Z0, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z12
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z12
+	VMAXPS       Z12, Z2, Z12
+	VMINPS       Z12, Z3, Z12
+
+tail_splain:
+	VMOVUPS Z12, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise3by1AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise3by1AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z5, Z0
+	VFMADD231PS  Z7, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VFMADD231PS  Z7, Z5, Z1
+	VFMADD231PS  Z7, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VFMADD231PS  Z7, Z5, Z2
+	VFMADD231PS  Z7, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z8, Z8, Z8
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z4, Z8
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z8
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z8
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z8
+	VMAXPS       Z8, Z6, Z8
+	VMINPS       Z8, Z7, Z8
+
+full_splain:
+	VMOVUPS Z8, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z0, Z9
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z1, Z9
+	VFMADD231PS  Z3, Z0, Z10
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z2, Z9
+	VFMADD231PS  Z3, Z1, Z10
+	VFMADD231PS  Z3, Z0, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z2, Z10
+	VFMADD231PS  Z3, Z1, Z11
+	VFMADD231PS  Z3, Z0, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z11
+	VFMADD231PS  Z0, Z1, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z12
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z9
+	VMAXPS       Z9, Z2, Z9
+	VMINPS       Z9, Z3, Z9
+	VFMADD213PS  Z1, Z0, Z10
+	VMAXPS       Z10, Z2, Z10
+	VMINPS       Z10, Z3, Z10
+	VFMADD213PS  Z1, Z0, Z11
+	VMAXPS       Z11, Z2, Z11
+	VMINPS       Z11, Z3, Z11
+	VFMADD213PS  Z1, Z0, Z12
+	VMAXPS       Z12, Z2, Z12
+	VMINPS       Z12, Z3, Z12
+
+tail_gplain:
+	VMOVUPS Z9, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z10, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z11, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z12, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z13, Z13, Z13
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z0, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z13
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z13
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z3, Z13
+
+tail_splain:
+	VMOVUPS Z13, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise4by1AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise4by1AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z8
+	VFMADD231PS  Z8, Z5, Z0
+	VFMADD231PS  Z8, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z8
+	VFMADD231PS  Z8, Z7, Z0
+	VFMADD231PS  Z8, Z6, Z1
+	VFMADD231PS  Z8, Z5, Z2
+	VFMADD231PS  Z8, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z1
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z2
+	VFMADD231PS  Z4, Z6, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z9, Z9, Z9
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z8
+	VFMADD231PS  Z8, Z4, Z9
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z9
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z9
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z9
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z9
+	VMAXPS       Z9, Z6, Z9
+	VMINPS       Z9, Z7, Z9
+
+full_splain:
+	VMOVUPS Z9, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z4
+	VFMADD231PS  Z4, Z0, Z10
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z4
+	VFMADD231PS  Z4, Z1, Z10
+	VFMADD231PS  Z4, Z0, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z4
+	VFMADD231PS  Z4, Z2, Z10
+	VFMADD231PS  Z4, Z1, Z11
+	VFMADD231PS  Z4, Z0, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z4
+	VFMADD231PS  Z4, Z3, Z10
+	VFMADD231PS  Z4, Z2, Z11
+	VFMADD231PS  Z4, Z1, Z12
+	VFMADD231PS  Z4, Z0, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z11
+	VFMADD231PS  Z0, Z2, Z12
+	VFMADD231PS  Z0, Z1, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z12
+	VFMADD231PS  Z0, Z2, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z13
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z10
+	VMAXPS       Z10, Z2, Z10
+	VMINPS       Z10, Z3, Z10
+	VFMADD213PS  Z1, Z0, Z11
+	VMAXPS       Z11, Z2, Z11
+	VMINPS       Z11, Z3, Z11
+	VFMADD213PS  Z1, Z0, Z12
+	VMAXPS       Z12, Z2, Z12
+	VMINPS       Z12, Z3, Z12
+	VFMADD213PS  Z1, Z0, Z13
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z3, Z13
+
+tail_gplain:
+	VMOVUPS Z10, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z11, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z12, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z13, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z14, Z14, Z14
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z4
+	VFMADD231PS  Z4, Z0, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z14
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z14
+	VMAXPS       Z14, Z2, Z14
+	VMINPS       Z14, Z3, Z14
+
+tail_splain:
+	VMOVUPS Z14, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise5by1AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise5by1AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z5, Z0
+	VFMADD231PS  Z9, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z6, Z0
+	VFMADD231PS  Z9, Z5, Z1
+	VFMADD231PS  Z9, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z7, Z0
+	VFMADD231PS  Z9, Z6, Z1
+	VFMADD231PS  Z9, Z5, Z2
+	VFMADD231PS  Z9, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z0
+	VFMADD231PS  Z4, Z7, Z1
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z1
+	VFMADD231PS  Z4, Z7, Z2
+	VFMADD231PS  Z4, Z6, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z2
+	VFMADD231PS  Z4, Z7, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z10, Z10, Z10
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z4, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z10
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z10
+	VMAXPS       Z10, Z6, Z10
+	VMINPS       Z10, Z7, Z10
+
+full_splain:
+	VMOVUPS Z10, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z0, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z1, Z11
+	VFMADD231PS  Z5, Z0, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z2, Z11
+	VFMADD231PS  Z5, Z1, Z12
+	VFMADD231PS  Z5, Z0, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z3, Z11
+	VFMADD231PS  Z5, Z2, Z12
+	VFMADD231PS  Z5, Z1, Z13
+	VFMADD231PS  Z5, Z0, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z11
+	VFMADD231PS  Z0, Z3, Z12
+	VFMADD231PS  Z0, Z2, Z13
+	VFMADD231PS  Z0, Z1, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z12
+	VFMADD231PS  Z0, Z3, Z13
+	VFMADD231PS  Z0, Z2, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z13
+	VFMADD231PS  Z0, Z3, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z14
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z11
+	VMAXPS       Z11, Z2, Z11
+	VMINPS       Z11, Z3, Z11
+	VFMADD213PS  Z1, Z0, Z12
+	VMAXPS       Z12, Z2, Z12
+	VMINPS       Z12, Z3, Z12
+	VFMADD213PS  Z1, Z0, Z13
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z3, Z13
+	VFMADD213PS  Z1, Z0, Z14
+	VMAXPS       Z14, Z2, Z14
+	VMINPS       Z14, Z3, Z14
+
+tail_gplain:
+	VMOVUPS Z11, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z12, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z13, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z14, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z15, Z15, Z15
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z0, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z15
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z15
+	VMAXPS       Z15, Z2, Z15
+	VMINPS       Z15, Z3, Z15
+
+tail_splain:
+	VMOVUPS Z15, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise7by1AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise7by1AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z9
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z10
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z5, Z0
+	VFMADD231PS  Z11, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z6, Z0
+	VFMADD231PS  Z11, Z5, Z1
+	VFMADD231PS  Z11, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z7, Z0
+	VFMADD231PS  Z11, Z6, Z1
+	VFMADD231PS  Z11, Z5, Z2
+	VFMADD231PS  Z11, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z0
+	VFMADD231PS  Z4, Z7, Z1
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z9, Z0
+	VFMADD231PS  Z4, Z8, Z1
+	VFMADD231PS  Z4, Z7, Z2
+	VFMADD231PS  Z4, Z6, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z0
+	VFMADD231PS  Z4, Z9, Z1
+	VFMADD231PS  Z4, Z8, Z2
+	VFMADD231PS  Z4, Z7, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z1
+	VFMADD231PS  Z4, Z9, Z2
+	VFMADD231PS  Z4, Z8, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z2
+	VFMADD231PS  Z4, Z9, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z12, Z12, Z12
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z9
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z10
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z4, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z9, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z12
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z12
+	VMAXPS       Z12, Z6, Z12
+	VMINPS       Z12, Z7, Z12
+
+full_splain:
+	VMOVUPS Z12, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z5
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z0, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z1, Z13
+	VFMADD231PS  Z7, Z0, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z2, Z13
+	VFMADD231PS  Z7, Z1, Z14
+	VFMADD231PS  Z7, Z0, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z3, Z13
+	VFMADD231PS  Z7, Z2, Z14
+	VFMADD231PS  Z7, Z1, Z15
+	VFMADD231PS  Z7, Z0, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z13
+	VFMADD231PS  Z0, Z3, Z14
+	VFMADD231PS  Z0, Z2, Z15
+	VFMADD231PS  Z0, Z1, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z5, Z13
+	VFMADD231PS  Z0, Z4, Z14
+	VFMADD231PS  Z0, Z3, Z15
+	VFMADD231PS  Z0, Z2, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z13
+	VFMADD231PS  Z0, Z5, Z14
+	VFMADD231PS  Z0, Z4, Z15
+	VFMADD231PS  Z0, Z3, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z14
+	VFMADD231PS  Z0, Z5, Z15
+	VFMADD231PS  Z0, Z4, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z15
+	VFMADD231PS  Z0, Z5, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z16
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z13
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z3, Z13
+	VFMADD213PS  Z1, Z0, Z14
+	VMAXPS       Z14, Z2, Z14
+	VMINPS       Z14, Z3, Z14
+	VFMADD213PS  Z1, Z0, Z15
+	VMAXPS       Z15, Z2, Z15
+	VMINPS       Z15, Z3, Z15
+	VFMADD213PS  Z1, Z0, Z16
+	VMAXPS       Z16, Z2, Z16
+	VMINPS       Z16, Z3, Z16
+
+tail_gplain:
+	VMOVUPS Z13, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z14, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z15, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z16, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z17, Z17, Z17
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z5
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z0, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z5, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z17
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z17
+	VMAXPS       Z17, Z2, Z17
+	VMINPS       Z17, Z3, Z17
+
+tail_splain:
+	VMOVUPS Z17, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise3by2AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise3by2AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z5, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VFMADD231PS  Z7, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z5, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VFMADD231PS  Z7, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z5, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	VFMADD231PS  Z7, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z8, Z8, Z8
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z7
+	VFMADD231PS  Z7, Z4, Z8
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z8
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z8
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z8
+	VMAXPS       Z8, Z6, Z8
+	VMINPS       Z8, Z7, Z8
+
+full_splain:
+	VMOVUPS Z8, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z0, Z9
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z1, Z9
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z2, Z9
+	VFMADD231PS  Z3, Z0, Z10
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z1, Z10
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z2, Z10
+	VFMADD231PS  Z3, Z0, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z1, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z2, Z11
+	VFMADD231PS  Z3, Z0, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z12
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z9
+	VMAXPS       Z9, Z2, Z9
+	VMINPS       Z9, Z3, Z9
+	VFMADD213PS  Z1, Z0, Z10
+	VMAXPS       Z10, Z2, Z10
+	VMINPS       Z10, Z3, Z10
+	VFMADD213PS  Z1, Z0, Z11
+	VMAXPS       Z11, Z2, Z11
+	VMINPS       Z11, Z3, Z11
+	VFMADD213PS  Z1, Z0, Z12
+	VMAXPS       Z12, Z2, Z12
+	VMINPS       Z12, Z3, Z12
+
+tail_gplain:
+	VMOVUPS Z9, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z10, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z11, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z12, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z13, Z13, Z13
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z3
+	VFMADD231PS  Z3, Z0, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z13
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z13
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z3, Z13
+
+tail_splain:
+	VMOVUPS Z13, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise5by2AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise5by2AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z5, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z6, Z0
+	VFMADD231PS  Z9, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z7, Z0
+	VFMADD231PS  Z9, Z5, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VFMADD231PS  Z9, Z6, Z1
+	VFMADD231PS  Z9, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z7, Z1
+	VFMADD231PS  Z9, Z5, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VFMADD231PS  Z9, Z6, Z2
+	VFMADD231PS  Z9, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z2
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z2
+	VFMADD231PS  Z4, Z6, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z10, Z10, Z10
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z9
+	VFMADD231PS  Z9, Z4, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z10
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z10
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z10
+	VMAXPS       Z10, Z6, Z10
+	VMINPS       Z10, Z7, Z10
+
+full_splain:
+	VMOVUPS Z10, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z0, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z1, Z11
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z2, Z11
+	VFMADD231PS  Z5, Z0, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z3, Z11
+	VFMADD231PS  Z5, Z1, Z12
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z4, Z11
+	VFMADD231PS  Z5, Z2, Z12
+	VFMADD231PS  Z5, Z0, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z3, Z12
+	VFMADD231PS  Z5, Z1, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z4, Z12
+	VFMADD231PS  Z5, Z2, Z13
+	VFMADD231PS  Z5, Z0, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z13
+	VFMADD231PS  Z0, Z1, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z13
+	VFMADD231PS  Z0, Z2, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z14
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z11
+	VMAXPS       Z11, Z2, Z11
+	VMINPS       Z11, Z3, Z11
+	VFMADD213PS  Z1, Z0, Z12
+	VMAXPS       Z12, Z2, Z12
+	VMINPS       Z12, Z3, Z12
+	VFMADD213PS  Z1, Z0, Z13
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z3, Z13
+	VFMADD213PS  Z1, Z0, Z14
+	VMAXPS       Z14, Z2, Z14
+	VMINPS       Z14, Z3, Z14
+
+tail_gplain:
+	VMOVUPS Z11, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z12, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z13, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z14, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z15, Z15, Z15
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z5
+	VFMADD231PS  Z5, Z0, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z15
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z15
+	VMAXPS       Z15, Z2, Z15
+	VMINPS       Z15, Z3, Z15
+
+tail_splain:
+	VMOVUPS Z15, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwise7by2AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwise7by2AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 16(AX), DI
+	ADDQ CX, DI
+	MOVQ 24(AX), R8
+
+full_group:
+	CMPQ   R8, $0x04
+	JLT    full_single
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_grow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z9
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z10
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z4, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z5, Z0
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z6, Z0
+	VFMADD231PS  Z11, Z4, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z7, Z0
+	VFMADD231PS  Z11, Z5, Z1
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z8, Z0
+	VFMADD231PS  Z11, Z6, Z1
+	VFMADD231PS  Z11, Z4, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z9, Z0
+	VFMADD231PS  Z11, Z7, Z1
+	VFMADD231PS  Z11, Z5, Z2
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z10, Z0
+	VFMADD231PS  Z11, Z8, Z1
+	VFMADD231PS  Z11, Z6, Z2
+	VFMADD231PS  Z11, Z4, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z9, Z1
+	VFMADD231PS  Z4, Z7, Z2
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z1
+	VFMADD231PS  Z4, Z8, Z2
+	VFMADD231PS  Z4, Z6, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z9, Z2
+	VFMADD231PS  Z4, Z7, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z2
+	VFMADD231PS  Z4, Z8, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z9, Z3
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z3
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_grow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_gplain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z0
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VFMADD213PS  Z5, Z4, Z1
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VFMADD213PS  Z5, Z4, Z2
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+
+full_gplain:
+	VMOVUPS Z0, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z1, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z2, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	VMOVUPS Z3, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	SUBQ    $0x04, R8
+	JMP     full_group
+
+full_single:
+	TESTQ  R8, R8
+	JEQ    full_end
+	VPXORD Z12, Z12, Z12
+	MOVQ   8(AX), R10
+	ADDQ   CX, R10
+	MOVQ   SI, R9
+	MOVQ   40(AX), R11
+
+full_srow:
+	VMOVUPS      (R10), Z4
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z5
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z6
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z7
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z8
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z9
+	ADDQ         BX, R10
+	VMOVUPS      (R10), Z10
+	ADDQ         BX, R10
+	MOVQ         R9, R12
+	VMOVUPS      (R12), Z11
+	VFMADD231PS  Z11, Z4, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z5, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z6, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z7, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z8, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z9, Z12
+	ADDQ         BX, R12
+	VMOVUPS      (R12), Z4
+	VFMADD231PS  Z4, Z10, Z12
+	ADDQ         BX, R12
+	ADDQ         64(AX), R9
+	DECQ         R11
+	JNE          full_srow
+	MOVQ         80(AX), R9
+	TESTQ        R9, R9
+	JEQ          full_splain
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z4
+	MOVQ         88(AX), R9
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z5
+	VBROADCASTSS 96(AX), Z6
+	VBROADCASTSS 100(AX), Z7
+	VFMADD213PS  Z5, Z4, Z12
+	VMAXPS       Z12, Z6, Z12
+	VMINPS       Z12, Z7, Z12
+
+full_splain:
+	VMOVUPS Z12, (DI)
+	ADDQ    72(AX), DI
+	ADDQ    56(AX), SI
+	DECQ    R8
+	JMP     full_single
+
+full_end:
+	ADDQ $0x40, CX
+	SUBQ $0x40, DX
+	JMP  full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  16(AX), SI
+	ADDQ  CX, SI
+	MOVQ  24(AX), DI
+
+tail_group:
+	CMPQ   DI, $0x04
+	JLT    tail_single
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_grow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z5
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z0, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z1, Z13
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z2, Z13
+	VFMADD231PS  Z7, Z0, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z3, Z13
+	VFMADD231PS  Z7, Z1, Z14
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z4, Z13
+	VFMADD231PS  Z7, Z2, Z14
+	VFMADD231PS  Z7, Z0, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z5, Z13
+	VFMADD231PS  Z7, Z3, Z14
+	VFMADD231PS  Z7, Z1, Z15
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z6, Z13
+	VFMADD231PS  Z7, Z4, Z14
+	VFMADD231PS  Z7, Z2, Z15
+	VFMADD231PS  Z7, Z0, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z5, Z14
+	VFMADD231PS  Z0, Z3, Z15
+	VFMADD231PS  Z0, Z1, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z14
+	VFMADD231PS  Z0, Z4, Z15
+	VFMADD231PS  Z0, Z2, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z5, Z15
+	VFMADD231PS  Z0, Z3, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z15
+	VFMADD231PS  Z0, Z4, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z5, Z16
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z16
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_gplain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z13
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z3, Z13
+	VFMADD213PS  Z1, Z0, Z14
+	VMAXPS       Z14, Z2, Z14
+	VMINPS       Z14, Z3, Z14
+	VFMADD213PS  Z1, Z0, Z15
+	VMAXPS       Z15, Z2, Z15
+	VMINPS       Z15, Z3, Z15
+	VFMADD213PS  Z1, Z0, Z16
+	VMAXPS       Z16, Z2, Z16
+	VMINPS       Z16, Z3, Z16
+
+tail_gplain:
+	VMOVUPS Z13, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z14, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z15, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z16, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
+	JMP     tail_group
+
+tail_single:
+	TESTQ  DI, DI
+	JEQ    tail_end
+	VPXORD Z17, Z17, Z17
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
+
+tail_srow:
+	VMOVUPS.Z    (R9), K1, Z0
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z1
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z2
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z3
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z4
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z5
+	ADDQ         BX, R9
+	VMOVUPS.Z    (R9), K1, Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS.Z    (R11), K1, Z7
+	VFMADD231PS  Z7, Z0, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z1, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z2, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z3, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z4, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z5, Z17
+	ADDQ         BX, R11
+	VMOVUPS.Z    (R11), K1, Z0
+	VFMADD231PS  Z0, Z6, Z17
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          tail_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          tail_splain
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z0
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS.Z    (R8), K1, Z1
+	VBROADCASTSS 96(AX), Z2
+	VBROADCASTSS 100(AX), Z3
+	VFMADD213PS  Z1, Z0, Z17
+	VMAXPS       Z17, Z2, Z17
+	VMINPS       Z17, Z3, Z17
+
+tail_splain:
+	VMOVUPS Z17, K1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
+	JMP     tail_single
+
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeights3AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseWeights3AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 8(AX), DI
+	ADDQ CX, DI
+	MOVQ 40(AX), R8
+
+full_row:
+	MOVQ    DI, R9
+	VMOVUPS (R9), Z0
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z4
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z5
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z6
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z7
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z8
+	ADDQ    BX, R9
+	MOVQ    16(AX), R10
+	ADDQ    CX, R10
+	MOVQ    SI, R9
+	MOVQ    24(AX), R11
+
+full_position:
+	VMOVUPS     (R10), Z9
+	MOVQ        R9, R12
+	MOVQ        R12, R13
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z9, Z0
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z9, Z1
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z9, Z2
+	ADDQ        64(AX), R12
+	MOVQ        R12, R13
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z9, Z3
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z9, Z4
+	ADDQ        BX, R13
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z9, Z5
+	ADDQ        64(AX), R12
+	VMOVUPS     (R12), Z10
+	VFMADD231PS Z10, Z9, Z6
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z10
+	VFMADD231PS Z10, Z9, Z7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z10
+	VFMADD231PS Z10, Z9, Z8
+	ADDQ        56(AX), R9
+	ADDQ        72(AX), R10
+	DECQ        R11
+	JNE         full_position
+	VMOVUPS     Z0, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z1, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z2, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z3, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z4, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z5, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z6, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z7, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z8, (DI)
+	ADDQ        BX, DI
+	ADDQ        64(AX), SI
+	ADDQ        64(AX), SI
+	ADDQ        64(AX), SI
+	SUBQ        $0x03, R8
+	JNE         full_row
+	ADDQ        $0x40, CX
+	SUBQ        $0x40, DX
+	JMP         full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  8(AX), SI
+	ADDQ  CX, SI
+	MOVQ  40(AX), DI
+
+tail_row:
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Z0
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z1
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z2
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z3
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z4
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z5
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z6
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z7
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z8
+	ADDQ      BX, R8
+	MOVQ      16(AX), R9
+	ADDQ      CX, R9
+	MOVQ      DX, R8
+	MOVQ      24(AX), R10
+
+tail_position:
+	VMOVUPS.Z   (R9), K1, Z9
+	MOVQ        R8, R11
+	MOVQ        R11, R12
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z9, Z0
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z9, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z9, Z2
+	ADDQ        64(AX), R11
+	MOVQ        R11, R12
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z9, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z9, Z4
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z9, Z5
+	ADDQ        64(AX), R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VFMADD231PS Z10, Z9, Z6
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VFMADD231PS Z10, Z9, Z7
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z10
+	VFMADD231PS Z10, Z9, Z8
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
+	JNE         tail_position
+	VMOVUPS     Z0, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z1, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z2, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z3, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z4, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z5, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z6, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z7, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z8, K1, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	SUBQ        $0x03, DI
+	JNE         tail_row
+
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeights5AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseWeights5AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 8(AX), DI
+	ADDQ CX, DI
+	MOVQ 40(AX), R8
+
+full_row:
+	MOVQ    DI, R9
+	VMOVUPS (R9), Z0
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z4
+	ADDQ    BX, R9
+	MOVQ    16(AX), R10
+	ADDQ    CX, R10
+	MOVQ    SI, R9
+	MOVQ    24(AX), R11
+
+full_position:
+	VMOVUPS     (R10), Z5
+	MOVQ        R9, R12
+	VMOVUPS     (R12), Z6
+	VFMADD231PS Z6, Z5, Z0
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z6
+	VFMADD231PS Z6, Z5, Z1
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z6
+	VFMADD231PS Z6, Z5, Z2
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z6
+	VFMADD231PS Z6, Z5, Z3
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z6
+	VFMADD231PS Z6, Z5, Z4
+	ADDQ        56(AX), R9
+	ADDQ        72(AX), R10
+	DECQ        R11
+	JNE         full_position
+	VMOVUPS     Z0, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z1, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z2, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z3, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z4, (DI)
+	ADDQ        BX, DI
+	ADDQ        64(AX), SI
+	SUBQ        $0x01, R8
+	JNE         full_row
+	ADDQ        $0x40, CX
+	SUBQ        $0x40, DX
+	JMP         full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  8(AX), SI
+	ADDQ  CX, SI
+	MOVQ  40(AX), DI
+
+tail_row:
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Z0
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z1
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z2
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z3
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z4
+	ADDQ      BX, R8
+	MOVQ      16(AX), R9
+	ADDQ      CX, R9
+	MOVQ      DX, R8
+	MOVQ      24(AX), R10
+
+tail_position:
+	VMOVUPS.Z   (R9), K1, Z5
+	MOVQ        R8, R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VFMADD231PS Z6, Z5, Z0
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VFMADD231PS Z6, Z5, Z1
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VFMADD231PS Z6, Z5, Z2
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VFMADD231PS Z6, Z5, Z3
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z6
+	VFMADD231PS Z6, Z5, Z4
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
+	JNE         tail_position
+	VMOVUPS     Z0, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z1, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z2, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z3, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z4, K1, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
+	JNE         tail_row
+
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseWeights7AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseWeights7AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+	MOVQ BX, DX
+
+full:
+	CMPQ DX, $0x40
+	JLT  tail
+	MOVQ (AX), SI
+	ADDQ CX, SI
+	MOVQ 8(AX), DI
+	ADDQ CX, DI
+	MOVQ 40(AX), R8
+
+full_row:
+	MOVQ    DI, R9
+	VMOVUPS (R9), Z0
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z4
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z5
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z6
+	ADDQ    BX, R9
+	MOVQ    16(AX), R10
+	ADDQ    CX, R10
+	MOVQ    SI, R9
+	MOVQ    24(AX), R11
+
+full_position:
+	VMOVUPS     (R10), Z7
+	MOVQ        R9, R12
+	VMOVUPS     (R12), Z8
+	VFMADD231PS Z8, Z7, Z0
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z8
+	VFMADD231PS Z8, Z7, Z1
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z8
+	VFMADD231PS Z8, Z7, Z2
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z8
+	VFMADD231PS Z8, Z7, Z3
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z8
+	VFMADD231PS Z8, Z7, Z4
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z8
+	VFMADD231PS Z8, Z7, Z5
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z8
+	VFMADD231PS Z8, Z7, Z6
+	ADDQ        56(AX), R9
+	ADDQ        72(AX), R10
+	DECQ        R11
+	JNE         full_position
+	VMOVUPS     Z0, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z1, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z2, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z3, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z4, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z5, (DI)
+	ADDQ        BX, DI
+	VMOVUPS     Z6, (DI)
+	ADDQ        BX, DI
+	ADDQ        64(AX), SI
+	SUBQ        $0x01, R8
+	JNE         full_row
+	ADDQ        $0x40, CX
+	SUBQ        $0x40, DX
+	JMP         full
+
+tail:
+	TESTQ DX, DX
+	JEQ   done
+	SHRQ  $0x02, DX
+	MOVQ  $-1, SI
+	BZHIQ DX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), DX
+	ADDQ  CX, DX
+	MOVQ  8(AX), SI
+	ADDQ  CX, SI
+	MOVQ  40(AX), DI
+
+tail_row:
+	MOVQ      SI, R8
+	VMOVUPS.Z (R8), K1, Z0
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z1
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z2
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z3
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z4
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z5
+	ADDQ      BX, R8
+	VMOVUPS.Z (R8), K1, Z6
+	ADDQ      BX, R8
+	MOVQ      16(AX), R9
+	ADDQ      CX, R9
+	MOVQ      DX, R8
+	MOVQ      24(AX), R10
+
+tail_position:
+	VMOVUPS.Z   (R9), K1, Z7
+	MOVQ        R8, R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VFMADD231PS Z8, Z7, Z0
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VFMADD231PS Z8, Z7, Z1
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VFMADD231PS Z8, Z7, Z2
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VFMADD231PS Z8, Z7, Z3
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VFMADD231PS Z8, Z7, Z4
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VFMADD231PS Z8, Z7, Z5
+	ADDQ        BX, R11
+	VMOVUPS.Z   (R11), K1, Z8
+	VFMADD231PS Z8, Z7, Z6
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
+	JNE         tail_position
+	VMOVUPS     Z0, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z1, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z2, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z3, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z4, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z5, K1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z6, K1, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
 	JNE         tail_row
 
 done:

@@ -48,27 +48,3 @@ func FMAPeak(n int) int {
 func transpose8(dst *float32, dstStep int, src *float32, srcStep, n int) {
 	transposeAVX2(dst, dstStep, src, srcStep, n)
 }
-
-func (d *Depthwise) run() bool {
-	switch active {
-	case AVX512:
-		depthwiseAVX512((*byte)(unsafe.Pointer(d)))
-	case AVX2:
-		depthwiseAVX2((*byte)(unsafe.Pointer(d)))
-	default:
-		return false
-	}
-	return true
-}
-
-func (d *Depthwise) runWeights() bool {
-	switch active {
-	case AVX512:
-		depthwiseWeightsAVX512((*byte)(unsafe.Pointer(d)))
-	case AVX2:
-		depthwiseWeightsAVX2((*byte)(unsafe.Pointer(d)))
-	default:
-		return false
-	}
-	return true
-}

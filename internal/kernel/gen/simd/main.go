@@ -22,6 +22,12 @@ func main() {
 		}
 		depthwise(v, false)
 		depthwise(v, true)
+		for _, s := range depthShapes {
+			depthwiseRow(v, s[0], s[1])
+		}
+		depthwiseWeightsRow(v, 3, 3)
+		depthwiseWeightsRow(v, 5, 1)
+		depthwiseWeightsRow(v, 7, 1)
 		maxTap(v)
 		layerNorm(v)
 		layerNormGrad(v)

@@ -1,0 +1,119 @@
+//go:build !noasm
+
+package simd
+
+import "unsafe"
+
+// kernels are those of Depthwise: one for each width of filters and step that has
+// its own, and one for all others.
+func (d *Depthwise) run() bool {
+	p := (*byte)(unsafe.Pointer(d))
+	switch active {
+	case AVX512:
+		d.forwardAVX512(p)
+	case AVX2:
+		d.forwardAVX2(p)
+	default:
+		return false
+	}
+	return true
+}
+
+// shape is the width of the filters and the step in pixels, as two digits, 0 if
+// they have no kernel of their own.
+func (d *Depthwise) shape() int {
+	if step := d.XStep / d.C; d.TapsW < 8 && step < 3 {
+		return 10*d.TapsW + step
+	}
+	return 0
+}
+
+func (d *Depthwise) forwardAVX512(p *byte) {
+	switch d.shape() {
+	case 11:
+		depthwise1by1AVX512(p)
+	case 21:
+		depthwise2by1AVX512(p)
+	case 31:
+		depthwise3by1AVX512(p)
+	case 41:
+		depthwise4by1AVX512(p)
+	case 51:
+		depthwise5by1AVX512(p)
+	case 71:
+		depthwise7by1AVX512(p)
+	case 32:
+		depthwise3by2AVX512(p)
+	case 52:
+		depthwise5by2AVX512(p)
+	case 72:
+		depthwise7by2AVX512(p)
+	default:
+		depthwiseAVX512(p)
+		d.finish()
+	}
+}
+
+func (d *Depthwise) forwardAVX2(p *byte) {
+	switch d.shape() {
+	case 11:
+		depthwise1by1AVX2(p)
+	case 21:
+		depthwise2by1AVX2(p)
+	case 31:
+		depthwise3by1AVX2(p)
+	case 41:
+		depthwise4by1AVX2(p)
+	case 51:
+		depthwise5by1AVX2(p)
+	case 71:
+		depthwise7by1AVX2(p)
+	case 32:
+		depthwise3by2AVX2(p)
+	case 52:
+		depthwise5by2AVX2(p)
+	case 72:
+		depthwise7by2AVX2(p)
+	default:
+		depthwiseAVX2(p)
+		d.finish()
+	}
+}
+
+// finish applies what follows the sums where the kernel does not.
+func (d *Depthwise) finish() {
+	if d.Scale == nil {
+		return
+	}
+	c := d.C / 4
+	scale, shift := unsafe.Slice(d.Scale, c), unsafe.Slice(d.Shift, c)
+	for i := range d.N {
+		y := unsafe.Slice((*float32)(unsafe.Add(d.Y, i*d.YStep)), c)
+		ScaleShift(y, y, scale, shift, d.Act)
+	}
+}
+
+func (d *Depthwise) runWeights() bool {
+	p := (*byte)(unsafe.Pointer(d))
+	switch {
+	case active == AVX512 && d.TapsW == 3 && d.Taps == 3:
+		depthwiseWeights3AVX512(p)
+	case active == AVX512 && d.TapsW == 5:
+		depthwiseWeights5AVX512(p)
+	case active == AVX512 && d.TapsW == 7:
+		depthwiseWeights7AVX512(p)
+	case active == AVX512:
+		depthwiseWeightsAVX512(p)
+	case active == AVX2 && d.TapsW == 3 && d.Taps == 3:
+		depthwiseWeights3AVX2(p)
+	case active == AVX2 && d.TapsW == 5:
+		depthwiseWeights5AVX2(p)
+	case active == AVX2 && d.TapsW == 7:
+		depthwiseWeights7AVX2(p)
+	case active == AVX2:
+		depthwiseWeightsAVX2(p)
+	default:
+		return false
+	}
+	return true
+}
