@@ -103,7 +103,7 @@ func (ws *Workspace) weightLayout(g geometry) *weightLayout {
 
 func newWeightLayout(g geometry) *weightLayout {
 	l := &weightLayout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), depth: g.depth()}
-	l.packRows = g.taps == 1 && g.tapsW == 1 && !g.depthwise
+	l.packRows = g.taps == 1 && g.tapsW == 1 && !g.depthwise && crowded(l.strideW*l.pixel, band)
 	for i := range l.tileOff {
 		l.tileOff[i] = 4 * int64(min(i, l.tr-1))
 	}
@@ -115,6 +115,10 @@ func newWeightLayout(g geometry) *weightLayout {
 	if l.depth*g.cols > partialMax && !g.depthwise {
 		l.whole = l.copied
 		l.parts, size = 1, 8*band
+		if g.n == 1 && g.srcW == 1 {
+			// Rows of a plain product: its panels stay in the second-level cache.
+			size = 2 * band
+		}
 		l.groupRows = max(1, (l.depth/wantChunks+l.tr-1)/l.tr) * l.tr
 	} else {
 		l.groupRows = l.depth
@@ -141,6 +145,17 @@ func newWeightLayout(g geometry) *weightLayout {
 		l.toOff[i] = 4 * int64(j*g.cols)
 	}
 	return l
+}
+
+// crowded tells whether a line from each of n rows, step values apart, is more
+// than half of what a first-level cache of 64 sets of 8 lines holds of them.
+func crowded(step, n int) bool {
+	const line, sets, ways = 16, 64, 8
+	used := sets
+	for s := step; s%line == 0 && used > 1 && s/line%2 == 0; s /= 2 {
+		used /= 2
+	}
+	return 2*n > used*ways
 }
 
 // shared tells whether the groups of rows read panels that are packed once for
