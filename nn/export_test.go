@@ -1,14 +1,21 @@
 package nn
 
-// Activations returns what each step of the last Forward has made, by the name
-// of its first layer. Values are those of the engine's buffers, valid until the
-// next call of any kind.
-func (e *Net) Activations() map[string][]float32 {
-	m := map[string][]float32{}
-	for _, s := range e.train.steps {
-		m[s.label()] = s.output().x.data
+import "github.com/kindred-ml/kindred/mat"
+
+// ForwardSeen is Forward that passes on what each step makes, by the name of its
+// first layer. Values are those of the engine's buffers, which later steps may
+// use again.
+func (e *Net) ForwardSeen(x []float32, n int, seen func(label string, values []float32)) *mat.Dense {
+	p := &e.train
+	e.bind(p, n)
+	p.in.x.data = x
+	for _, s := range p.steps {
+		s.forward(e, n)
+		seen(s.label(), s.output().x.data)
 	}
-	return m
+	e.images, e.input, e.ready = n, x, true
+	e.stepCount++
+	return mat.Of(n, e.Dim(), p.out.x.data)
 }
 
 // Steps returns the labels of the steps that training and evaluation are compiled

@@ -138,6 +138,21 @@ func normGradKernel(t *rowTask, _, lo, hi int) {
 	simd.NormGrad(t.span(t.y, lo, hi), t.span(t.dy, lo, hi), t.span(t.x, lo, hi), t.a, t.d, t.b, t.c, t.inAct.bounds())
 }
 
+// normSumsOfKernel sums dy and dy*(x - c), dy taken as 0 where act is flat at
+// a*x + b.
+func normSumsOfKernel(t *rowTask, chunk, lo, hi int) {
+	s1, s2 := t.sums(chunk)
+	simd.NormSumsOf(s1, s2, t.span(t.dy, lo, hi), t.span(t.x, lo, hi), t.c, t.a, t.b, t.act.bounds())
+}
+
+// normGradOfKernel: y = norm.p*dy + norm.q*(x - c) + norm.r, with the same dy. y may
+// be x.
+func normGradOfKernel(t *rowTask, _, lo, hi int) {
+	s := t.norm
+	simd.NormGradOf(t.span(t.y, lo, hi), t.span(t.dy, lo, hi), t.span(t.x, lo, hi), s.p, s.q, s.r, t.c, t.a, t.b,
+		t.act.bounds())
+}
+
 // columnSumKernel sums dy.
 func columnSumKernel(t *rowTask, chunk, lo, hi int) {
 	s1, s2 := t.sums(chunk)

@@ -67,7 +67,7 @@ func (s *normStep) planBackward(p *planner) {
 		return
 	}
 	p.touch(s.in.x, s.out.g)
-	if s.act != identity && !s.act.curved() || s.pooled {
+	if s.act != identity && !s.act.curved() && !s.fromInput() || s.pooled {
 		p.touch(s.out.x)
 	}
 	if s.res != nil && s.res.needs {
@@ -175,6 +175,10 @@ func (s *normStep) backward(e *Net, n int) {
 	}
 	r.dy, r.y, r.x, r.c, r.act = s.out.g.data, s.out.x.data, s.in.x.data, s.mean, s.act
 	r.a, r.b = s.scale, s.shift
+	if s.fromInput() {
+		s.backwardOf(e, rows)
+		return
+	}
 	r.sum(rows, s.cols, normSumsKernel, s.s1, s.s2)
 	s.gradients(rows)
 	if s.res != nil && s.accumulate {
@@ -193,6 +197,35 @@ func (s *normStep) backward(e *Net, n int) {
 		r.inAct = s.source.act
 	}
 	r.each(rows, s.cols, normGradKernel)
+	s.unspill(r, rows)
+}
+
+// fromInput tells whether backward finds out from x alone where the activation is
+// flat: it then need not read y, nor write the masked gradient that a residual
+// would want.
+func (s *normStep) fromInput() bool {
+	return s.act != identity && !s.act.curved() && !s.pooled && s.res == nil &&
+		(s.source == nil || s.source.act == identity)
+}
+
+// backwardOf is backward where fromInput holds.
+func (s *normStep) backwardOf(e *Net, rows int) {
+	r := &e.rows
+	r.sum(rows, s.cols, normSumsOfKernel, s.s1, s.s2)
+	s.gradients(rows)
+	if !s.in.needs {
+		return
+	}
+	r.y, r.norm = s.in.g.data, s
+	if s.spill != nil {
+		r.y = s.spill.data
+	}
+	r.each(rows, s.cols, normGradOfKernel)
+	s.unspill(r, rows)
+}
+
+// unspill adds a gradient that had to be computed apart.
+func (s *normStep) unspill(r *rowTask, rows int) {
 	if s.spill != nil {
 		r.y, r.x = s.in.g.data, s.spill.data
 		r.each(rows, s.cols, addToKernel)

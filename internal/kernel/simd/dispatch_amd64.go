@@ -136,6 +136,30 @@ func normSumsLinear(rows, cols, stride int, dy, x, c, sum, dot *float32) bool {
 	return true
 }
 
+func normGradOf(rows, cols int, dx, dy, x, p, q, r, c, a, b *float32, lo, hi float32) bool {
+	switch active {
+	case AVX512:
+		normGradOfAVX512(rows, cols, dx, dy, x, p, q, r, c, a, b, lo, hi)
+	case AVX2:
+		normGradOfAVX2(rows, cols, dx, dy, x, p, q, r, c, a, b, lo, hi)
+	default:
+		return false
+	}
+	return true
+}
+
+func normSumsOf(rows, cols, stride int, dy, x, c, a, b, sum, dot *float32, lo, hi float32) bool {
+	switch active {
+	case AVX512:
+		normSumsOfAVX512(rows, cols, stride, dy, x, c, a, b, sum, dot, lo, hi)
+	case AVX2:
+		normSumsOfAVX2(rows, cols, stride, dy, x, c, a, b, sum, dot, lo, hi)
+	default:
+		return false
+	}
+	return true
+}
+
 func axpy(rows, cols int, y, x *float32, a float32) bool {
 	switch active {
 	case AVX512:

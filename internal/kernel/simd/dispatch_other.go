@@ -28,6 +28,14 @@ func normSums(rows, cols, stride int, dy, y, x, c, sum, dot *float32, lo, hi flo
 
 func normSumsLinear(rows, cols, stride int, dy, x, c, sum, dot *float32) bool { return false }
 
+func normGradOf(rows, cols int, dx, dy, x, p, q, r, c, a, b *float32, lo, hi float32) bool {
+	return false
+}
+
+func normSumsOf(rows, cols, stride int, dy, x, c, a, b, sum, dot *float32, lo, hi float32) bool {
+	return false
+}
+
 func axpy(rows, cols int, y, x *float32, a float32) bool { return false }
 
 func scale(rows, cols int, y, x *float32, a float32) bool { return false }

@@ -72,6 +72,16 @@ func normSumsAVX2(rows int, cols int, stride int, dy *float32, y *float32, x *fl
 //go:noescape
 func normSumsLinearAVX2(rows int, cols int, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
 
+// normGradOfAVX2 is dx = p*dy + q*(x - c) + r, dy taken as 0 where a*x + b is at a bound.
+//
+//go:noescape
+func normGradOfAVX2(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, a *float32, b *float32, lo float32, hi float32)
+
+// normSumsOfAVX2 sums dy and dy*(x - c) down columns, dy taken as 0 where a*x + b is at a bound.
+//
+//go:noescape
+func normSumsOfAVX2(rows int, cols int, stride int, dy *float32, x *float32, c *float32, a *float32, b *float32, sum *float32, dot *float32, lo float32, hi float32)
+
 // axpyAVX2 is y += a*x.
 //
 //go:noescape
@@ -324,6 +334,16 @@ func normSumsAVX512(rows int, cols int, stride int, dy *float32, y *float32, x *
 //
 //go:noescape
 func normSumsLinearAVX512(rows int, cols int, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
+
+// normGradOfAVX512 is dx = p*dy + q*(x - c) + r, dy taken as 0 where a*x + b is at a bound.
+//
+//go:noescape
+func normGradOfAVX512(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, a *float32, b *float32, lo float32, hi float32)
+
+// normSumsOfAVX512 sums dy and dy*(x - c) down columns, dy taken as 0 where a*x + b is at a bound.
+//
+//go:noescape
+func normSumsOfAVX512(rows int, cols int, stride int, dy *float32, x *float32, c *float32, a *float32, b *float32, sum *float32, dot *float32, lo float32, hi float32)
 
 // axpyAVX512 is y += a*x.
 //

@@ -1593,6 +1593,273 @@ done:
 	VZEROUPPER
 	RET
 
+// func normGradOfAVX2(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normGradOfAVX2(SB), NOSPLIT, $0-96
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         dx+16(FP), DX
+	MOVQ         dy+24(FP), BX
+	MOVQ         x+32(FP), SI
+	MOVQ         p+40(FP), DI
+	MOVQ         q+48(FP), R8
+	MOVQ         r+56(FP), R9
+	MOVQ         c+64(FP), R10
+	MOVQ         a+72(FP), R11
+	MOVQ         b+80(FP), R12
+	VBROADCASTSS lo+88(FP), Y0
+	VBROADCASTSS hi+92(FP), Y1
+
+row:
+	XORQ R13, R13
+	MOVQ CX, R14
+
+full:
+	CMPQ        R14, $0x20
+	JLT         tail
+	VMOVUPS     (SI)(R13*1), Y2
+	VMOVUPS     (R12)(R13*1), Y3
+	VMOVUPS     (R9)(R13*1), Y4
+	VMOVUPS     (R11)(R13*1), Y5
+	VFMADD231PS Y2, Y5, Y3
+	VMOVUPS     (BX)(R13*1), Y5
+	VCMPPS      $0x16, Y0, Y3, Y6
+	VANDPS      Y6, Y5, Y5
+	VCMPPS      $0x19, Y1, Y3, Y3
+	VANDPS      Y3, Y5, Y5
+	VMOVUPS     (R10)(R13*1), Y3
+	VSUBPS      Y3, Y2, Y2
+	VMOVUPS     (R8)(R13*1), Y3
+	VFMADD231PS Y3, Y2, Y4
+	VMOVUPS     (DI)(R13*1), Y2
+	VFMADD231PS Y5, Y2, Y4
+	VMOVUPS     Y4, (DX)(R13*1)
+	ADDQ        $0x20, R13
+	SUBQ        $0x20, R14
+	JMP         full
+
+tail:
+	TESTQ        R14, R14
+	JEQ          next
+	SHRQ         $0x02, R14
+	VMOVD        R14, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VMASKMOVPS   (SI)(R13*1), Y2, Y3
+	VMASKMOVPS   (R12)(R13*1), Y2, Y4
+	VMASKMOVPS   (R9)(R13*1), Y2, Y5
+	VMASKMOVPS   (R11)(R13*1), Y2, Y6
+	VFMADD231PS  Y3, Y6, Y4
+	VMASKMOVPS   (BX)(R13*1), Y2, Y6
+	VCMPPS       $0x16, Y0, Y4, Y7
+	VANDPS       Y7, Y6, Y6
+	VCMPPS       $0x19, Y1, Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VMASKMOVPS   (R10)(R13*1), Y2, Y4
+	VSUBPS       Y4, Y3, Y3
+	VMASKMOVPS   (R8)(R13*1), Y2, Y4
+	VFMADD231PS  Y4, Y3, Y5
+	VMASKMOVPS   (DI)(R13*1), Y2, Y3
+	VFMADD231PS  Y6, Y3, Y5
+	VMASKMOVPS   Y5, Y2, (DX)(R13*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func normSumsOfAVX2(rows int, cols int, stride int, dy *float32, x *float32, c *float32, a *float32, b *float32, sum *float32, dot *float32, lo float32, hi float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normSumsOfAVX2(SB), NOSPLIT, $0-88
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), AX
+	SHLQ         $0x02, AX
+	MOVQ         dy+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         c+40(FP), BX
+	MOVQ         a+48(FP), SI
+	MOVQ         b+56(FP), DI
+	VBROADCASTSS lo+80(FP), Y0
+	VBROADCASTSS hi+84(FP), Y1
+	MOVQ         stride+16(FP), R8
+	SHLQ         $0x02, R8
+	XORQ         R9, R9
+
+wide:
+	CMPQ   AX, $0x00000080
+	JLT    narrow
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	LEAQ   (CX)(R9*1), R10
+	LEAQ   (DX)(R9*1), R11
+	LEAQ   (BX)(R9*1), R12
+	LEAQ   (SI)(R9*1), R13
+	LEAQ   (DI)(R9*1), R14
+	MOVQ   rows+0(FP), R15
+
+widerow:
+	VMOVUPS     (R11), Y10
+	VMOVUPS     (R14), Y11
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y10, Y12, Y11
+	VMOVUPS     (R10), Y12
+	VCMPPS      $0x16, Y0, Y11, Y13
+	VANDPS      Y13, Y12, Y12
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y12, Y12
+	VMOVUPS     (R12), Y11
+	VSUBPS      Y11, Y10, Y10
+	VADDPS      Y12, Y2, Y2
+	VFMADD231PS Y10, Y12, Y3
+	VMOVUPS     32(R11), Y10
+	VMOVUPS     32(R14), Y11
+	VMOVUPS     32(R13), Y12
+	VFMADD231PS Y10, Y12, Y11
+	VMOVUPS     32(R10), Y12
+	VCMPPS      $0x16, Y0, Y11, Y13
+	VANDPS      Y13, Y12, Y12
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y12, Y12
+	VMOVUPS     32(R12), Y11
+	VSUBPS      Y11, Y10, Y10
+	VADDPS      Y12, Y4, Y4
+	VFMADD231PS Y10, Y12, Y5
+	VMOVUPS     64(R11), Y10
+	VMOVUPS     64(R14), Y11
+	VMOVUPS     64(R13), Y12
+	VFMADD231PS Y10, Y12, Y11
+	VMOVUPS     64(R10), Y12
+	VCMPPS      $0x16, Y0, Y11, Y13
+	VANDPS      Y13, Y12, Y12
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y12, Y12
+	VMOVUPS     64(R12), Y11
+	VSUBPS      Y11, Y10, Y10
+	VADDPS      Y12, Y6, Y6
+	VFMADD231PS Y10, Y12, Y7
+	VMOVUPS     96(R11), Y10
+	VMOVUPS     96(R14), Y11
+	VMOVUPS     96(R13), Y12
+	VFMADD231PS Y10, Y12, Y11
+	VMOVUPS     96(R10), Y12
+	VCMPPS      $0x16, Y0, Y11, Y13
+	VANDPS      Y13, Y12, Y12
+	VCMPPS      $0x19, Y1, Y11, Y11
+	VANDPS      Y11, Y12, Y12
+	VMOVUPS     96(R12), Y11
+	VSUBPS      Y11, Y10, Y10
+	VADDPS      Y12, Y8, Y8
+	VFMADD231PS Y10, Y12, Y9
+	ADDQ        R8, R10
+	ADDQ        R8, R11
+	DECQ        R15
+	JNE         widerow
+	MOVQ        sum+64(FP), R10
+	VMOVUPS     Y2, (R10)(R9*1)
+	VMOVUPS     Y4, 32(R10)(R9*1)
+	VMOVUPS     Y6, 64(R10)(R9*1)
+	VMOVUPS     Y8, 96(R10)(R9*1)
+	MOVQ        dot+72(FP), R10
+	VMOVUPS     Y3, (R10)(R9*1)
+	VMOVUPS     Y5, 32(R10)(R9*1)
+	VMOVUPS     Y7, 64(R10)(R9*1)
+	VMOVUPS     Y9, 96(R10)(R9*1)
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000080, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x20
+	JLT    tail
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	LEAQ   (CX)(R9*1), R10
+	LEAQ   (DX)(R9*1), R11
+	LEAQ   (BX)(R9*1), R12
+	LEAQ   (SI)(R9*1), R13
+	LEAQ   (DI)(R9*1), R14
+	MOVQ   rows+0(FP), R15
+
+narrowrow:
+	VMOVUPS     (R11), Y4
+	VMOVUPS     (R14), Y5
+	VMOVUPS     (R13), Y6
+	VFMADD231PS Y4, Y6, Y5
+	VMOVUPS     (R10), Y6
+	VCMPPS      $0x16, Y0, Y5, Y7
+	VANDPS      Y7, Y6, Y6
+	VCMPPS      $0x19, Y1, Y5, Y5
+	VANDPS      Y5, Y6, Y6
+	VMOVUPS     (R12), Y5
+	VSUBPS      Y5, Y4, Y4
+	VADDPS      Y6, Y2, Y2
+	VFMADD231PS Y4, Y6, Y3
+	ADDQ        R8, R10
+	ADDQ        R8, R11
+	DECQ        R15
+	JNE         narrowrow
+	MOVQ        sum+64(FP), R10
+	VMOVUPS     Y2, (R10)(R9*1)
+	MOVQ        dot+72(FP), R10
+	VMOVUPS     Y3, (R10)(R9*1)
+	ADDQ        $0x20, R9
+	SUBQ        $0x20, AX
+	JMP         narrow
+
+tail:
+	TESTQ        AX, AX
+	JEQ          done
+	SHRQ         $0x02, AX
+	VMOVD        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	LEAQ         (CX)(R9*1), AX
+	LEAQ         (DX)(R9*1), CX
+	LEAQ         (BX)(R9*1), DX
+	LEAQ         (SI)(R9*1), BX
+	LEAQ         (DI)(R9*1), SI
+	MOVQ         rows+0(FP), DI
+
+tailrow:
+	VMASKMOVPS  (CX), Y2, Y5
+	VMASKMOVPS  (SI), Y2, Y6
+	VMASKMOVPS  (BX), Y2, Y7
+	VFMADD231PS Y5, Y7, Y6
+	VMASKMOVPS  (AX), Y2, Y7
+	VCMPPS      $0x16, Y0, Y6, Y8
+	VANDPS      Y8, Y7, Y7
+	VCMPPS      $0x19, Y1, Y6, Y6
+	VANDPS      Y6, Y7, Y7
+	VMASKMOVPS  (DX), Y2, Y6
+	VSUBPS      Y6, Y5, Y5
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS Y5, Y7, Y4
+	ADDQ        R8, AX
+	ADDQ        R8, CX
+	DECQ        DI
+	JNE         tailrow
+	MOVQ        sum+64(FP), AX
+	VMASKMOVPS  Y3, Y2, (AX)(R9*1)
+	MOVQ        dot+72(FP), AX
+	VMASKMOVPS  Y4, Y2, (AX)(R9*1)
+
+done:
+	VZEROUPPER
+	RET
+
 // func axpyAVX2(rows int, cols int, y *float32, x *float32, a float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·axpyAVX2(SB), NOSPLIT, $0-36
@@ -10079,6 +10346,273 @@ tailrow:
 	VMOVUPS     Z13, K1, (AX)(DI*1)
 	MOVQ        dot+56(FP), AX
 	VMOVUPS     Z14, K1, (AX)(DI*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func normGradOfAVX512(rows int, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, a *float32, b *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normGradOfAVX512(SB), NOSPLIT, $0-96
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         dx+16(FP), DX
+	MOVQ         dy+24(FP), BX
+	MOVQ         x+32(FP), SI
+	MOVQ         p+40(FP), DI
+	MOVQ         q+48(FP), R8
+	MOVQ         r+56(FP), R9
+	MOVQ         c+64(FP), R10
+	MOVQ         a+72(FP), R11
+	MOVQ         b+80(FP), R12
+	VBROADCASTSS lo+88(FP), Z0
+	VBROADCASTSS hi+92(FP), Z1
+
+row:
+	XORQ R13, R13
+	MOVQ CX, R14
+
+full:
+	CMPQ        R14, $0x40
+	JLT         tail
+	VMOVUPS     (SI)(R13*1), Z2
+	VMOVUPS     (R12)(R13*1), Z3
+	VMOVUPS     (R9)(R13*1), Z4
+	VMOVUPS     (R11)(R13*1), Z5
+	VFMADD231PS Z2, Z5, Z3
+	VMOVUPS     (BX)(R13*1), Z5
+	VCMPPS      $0x16, Z0, Z3, K1
+	VMOVAPS.Z   Z5, K1, Z5
+	VCMPPS      $0x19, Z1, Z3, K1
+	VMOVAPS.Z   Z5, K1, Z5
+	VMOVUPS     (R10)(R13*1), Z3
+	VSUBPS      Z3, Z2, Z2
+	VMOVUPS     (R8)(R13*1), Z3
+	VFMADD231PS Z3, Z2, Z4
+	VMOVUPS     (DI)(R13*1), Z2
+	VFMADD231PS Z5, Z2, Z4
+	VMOVUPS     Z4, (DX)(R13*1)
+	ADDQ        $0x40, R13
+	SUBQ        $0x40, R14
+	JMP         full
+
+tail:
+	TESTQ       R14, R14
+	JEQ         next
+	SHRQ        $0x02, R14
+	MOVQ        $-1, R15
+	BZHIQ       R14, R15, R15
+	KMOVW       R15, K1
+	VMOVUPS.Z   (SI)(R13*1), K1, Z2
+	VMOVUPS.Z   (R12)(R13*1), K1, Z3
+	VMOVUPS.Z   (R9)(R13*1), K1, Z4
+	VMOVUPS.Z   (R11)(R13*1), K1, Z5
+	VFMADD231PS Z2, Z5, Z3
+	VMOVUPS.Z   (BX)(R13*1), K1, Z5
+	VCMPPS      $0x16, Z0, Z3, K2
+	VMOVAPS.Z   Z5, K2, Z5
+	VCMPPS      $0x19, Z1, Z3, K2
+	VMOVAPS.Z   Z5, K2, Z5
+	VMOVUPS.Z   (R10)(R13*1), K1, Z3
+	VSUBPS      Z3, Z2, Z2
+	VMOVUPS.Z   (R8)(R13*1), K1, Z3
+	VFMADD231PS Z3, Z2, Z4
+	VMOVUPS.Z   (DI)(R13*1), K1, Z2
+	VFMADD231PS Z5, Z2, Z4
+	VMOVUPS     Z4, K1, (DX)(R13*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func normSumsOfAVX512(rows int, cols int, stride int, dy *float32, x *float32, c *float32, a *float32, b *float32, sum *float32, dot *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normSumsOfAVX512(SB), NOSPLIT, $0-88
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), AX
+	SHLQ         $0x02, AX
+	MOVQ         dy+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         c+40(FP), BX
+	MOVQ         a+48(FP), SI
+	MOVQ         b+56(FP), DI
+	VBROADCASTSS lo+80(FP), Z0
+	VBROADCASTSS hi+84(FP), Z1
+	MOVQ         stride+16(FP), R8
+	SHLQ         $0x02, R8
+	XORQ         R9, R9
+
+wide:
+	CMPQ   AX, $0x00000100
+	JLT    narrow
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	LEAQ   (CX)(R9*1), R10
+	LEAQ   (DX)(R9*1), R11
+	LEAQ   (BX)(R9*1), R12
+	LEAQ   (SI)(R9*1), R13
+	LEAQ   (DI)(R9*1), R14
+	MOVQ   rows+0(FP), R15
+
+widerow:
+	VMOVUPS     (R11), Z10
+	VMOVUPS     (R14), Z11
+	VMOVUPS     (R13), Z12
+	VFMADD231PS Z10, Z12, Z11
+	VMOVUPS     (R10), Z12
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VMOVUPS     (R12), Z11
+	VSUBPS      Z11, Z10, Z10
+	VADDPS      Z12, Z2, Z2
+	VFMADD231PS Z10, Z12, Z3
+	VMOVUPS     64(R11), Z10
+	VMOVUPS     64(R14), Z11
+	VMOVUPS     64(R13), Z12
+	VFMADD231PS Z10, Z12, Z11
+	VMOVUPS     64(R10), Z12
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VMOVUPS     64(R12), Z11
+	VSUBPS      Z11, Z10, Z10
+	VADDPS      Z12, Z4, Z4
+	VFMADD231PS Z10, Z12, Z5
+	VMOVUPS     128(R11), Z10
+	VMOVUPS     128(R14), Z11
+	VMOVUPS     128(R13), Z12
+	VFMADD231PS Z10, Z12, Z11
+	VMOVUPS     128(R10), Z12
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VMOVUPS     128(R12), Z11
+	VSUBPS      Z11, Z10, Z10
+	VADDPS      Z12, Z6, Z6
+	VFMADD231PS Z10, Z12, Z7
+	VMOVUPS     192(R11), Z10
+	VMOVUPS     192(R14), Z11
+	VMOVUPS     192(R13), Z12
+	VFMADD231PS Z10, Z12, Z11
+	VMOVUPS     192(R10), Z12
+	VCMPPS      $0x16, Z0, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VCMPPS      $0x19, Z1, Z11, K1
+	VMOVAPS.Z   Z12, K1, Z12
+	VMOVUPS     192(R12), Z11
+	VSUBPS      Z11, Z10, Z10
+	VADDPS      Z12, Z8, Z8
+	VFMADD231PS Z10, Z12, Z9
+	ADDQ        R8, R10
+	ADDQ        R8, R11
+	DECQ        R15
+	JNE         widerow
+	MOVQ        sum+64(FP), R10
+	VMOVUPS     Z2, (R10)(R9*1)
+	VMOVUPS     Z4, 64(R10)(R9*1)
+	VMOVUPS     Z6, 128(R10)(R9*1)
+	VMOVUPS     Z8, 192(R10)(R9*1)
+	MOVQ        dot+72(FP), R10
+	VMOVUPS     Z3, (R10)(R9*1)
+	VMOVUPS     Z5, 64(R10)(R9*1)
+	VMOVUPS     Z7, 128(R10)(R9*1)
+	VMOVUPS     Z9, 192(R10)(R9*1)
+	ADDQ        $0x00000100, R9
+	SUBQ        $0x00000100, AX
+	JMP         wide
+
+narrow:
+	CMPQ   AX, $0x40
+	JLT    tail
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	LEAQ   (CX)(R9*1), R10
+	LEAQ   (DX)(R9*1), R11
+	LEAQ   (BX)(R9*1), R12
+	LEAQ   (SI)(R9*1), R13
+	LEAQ   (DI)(R9*1), R14
+	MOVQ   rows+0(FP), R15
+
+narrowrow:
+	VMOVUPS     (R11), Z2
+	VMOVUPS     (R14), Z3
+	VMOVUPS     (R13), Z4
+	VFMADD231PS Z2, Z4, Z3
+	VMOVUPS     (R10), Z4
+	VCMPPS      $0x16, Z0, Z3, K1
+	VMOVAPS.Z   Z4, K1, Z4
+	VCMPPS      $0x19, Z1, Z3, K1
+	VMOVAPS.Z   Z4, K1, Z4
+	VMOVUPS     (R12), Z3
+	VSUBPS      Z3, Z2, Z2
+	VADDPS      Z4, Z13, Z13
+	VFMADD231PS Z2, Z4, Z14
+	ADDQ        R8, R10
+	ADDQ        R8, R11
+	DECQ        R15
+	JNE         narrowrow
+	MOVQ        sum+64(FP), R10
+	VMOVUPS     Z13, (R10)(R9*1)
+	MOVQ        dot+72(FP), R10
+	VMOVUPS     Z14, (R10)(R9*1)
+	ADDQ        $0x40, R9
+	SUBQ        $0x40, AX
+	JMP         narrow
+
+tail:
+	TESTQ  AX, AX
+	JEQ    done
+	SHRQ   $0x02, AX
+	MOVQ   $-1, R10
+	BZHIQ  AX, R10, R10
+	KMOVW  R10, K1
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	LEAQ   (CX)(R9*1), AX
+	LEAQ   (DX)(R9*1), CX
+	LEAQ   (BX)(R9*1), DX
+	LEAQ   (SI)(R9*1), BX
+	LEAQ   (DI)(R9*1), SI
+	MOVQ   rows+0(FP), DI
+
+tailrow:
+	VMOVUPS.Z   (CX), K1, Z2
+	VMOVUPS.Z   (SI), K1, Z3
+	VMOVUPS.Z   (BX), K1, Z4
+	VFMADD231PS Z2, Z4, Z3
+	VMOVUPS.Z   (AX), K1, Z4
+	VCMPPS      $0x16, Z0, Z3, K2
+	VMOVAPS.Z   Z4, K2, Z4
+	VCMPPS      $0x19, Z1, Z3, K2
+	VMOVAPS.Z   Z4, K2, Z4
+	VMOVUPS.Z   (DX), K1, Z3
+	VSUBPS      Z3, Z2, Z2
+	VADDPS      Z4, Z15, Z15
+	VFMADD231PS Z2, Z4, Z16
+	ADDQ        R8, AX
+	ADDQ        R8, CX
+	DECQ        DI
+	JNE         tailrow
+	MOVQ        sum+64(FP), AX
+	VMOVUPS     Z15, K1, (AX)(R9*1)
+	MOVQ        dot+72(FP), AX
+	VMOVUPS     Z16, K1, (AX)(R9*1)
 
 done:
 	VZEROUPPER

@@ -168,3 +168,45 @@ func NormSums(sum, dot, dy, y, x, c []float32, act Bounds) {
 		dot[j] += dy[i] * (x[i] - c[j])
 	}
 }
+
+// NormGradOf is NormGrad where dy is still the gradient of y = act(a*x + b): it is
+// taken as 0 where act is flat. Nothing else is flat.
+func NormGradOf(dx, dy, x, p, q, r, c, a, b []float32, act Bounds) {
+	cols := len(p)
+	rows := rowsOf(len(dx), cols, []int{len(dy), len(x)}, len(q), len(r), len(c), len(a), len(b))
+	if rows == 0 || normGradOf(rows, cols, &dx[0], &dy[0], &x[0], &p[0], &q[0], &r[0], &c[0], &a[0], &b[0], act.Lo,
+		act.Hi) {
+		return
+	}
+	for i := 0; i < len(dx); i += cols {
+		dx, dy, x := dx[i:i+cols], dy[i:i+cols], x[i:i+cols]
+		for j, v := range x {
+			g := dy[j]
+			if act.flat(a[j]*v + b[j]) {
+				g = 0
+			}
+			dx[j] = p[j]*g + q[j]*(v-c[j]) + r[j]
+		}
+	}
+}
+
+// NormSumsOf sets sum and dot to the column sums of g and g*(x - c), where g is
+// dy, or 0 where act is flat at a*x + b.
+func NormSumsOf(sum, dot, dy, x, c, a, b []float32, act Bounds) {
+	cols := len(sum)
+	rows := rowsOf(len(dy), cols, []int{len(x)}, len(dot), len(c), len(a), len(b))
+	clear(sum)
+	clear(dot)
+	if rows == 0 || normSumsOf(rows, cols, cols, &dy[0], &x[0], &c[0], &a[0], &b[0], &sum[0], &dot[0], act.Lo,
+		act.Hi) {
+		return
+	}
+	for i, g := range dy {
+		j := i % cols
+		if act.flat(a[j]*x[i] + b[j]) {
+			g = 0
+		}
+		sum[j] += g
+		dot[j] += g * (x[i] - c[j])
+	}
+}

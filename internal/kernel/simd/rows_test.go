@@ -3,6 +3,7 @@ package simd
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -95,6 +96,26 @@ var rowCases = []struct {
 				e.m[0] = 0
 			}
 			return e.m, [2]float64{e.m[0], e.m[0] * (e.m[2] - e.v[0])}
+		}},
+	{"NormGradOf", func(o *operands) {
+		NormGradOf(o.m[0], o.m[1], o.m[2], o.v[0], o.v[1], o.v[2], o.v[3], slices.Repeat([]float32{2}, len(o.v[0])),
+			slices.Repeat([]float32{0.5}, len(o.v[0])), o.act)
+	},
+		func(e element) (m [4]float64, s [2]float64) {
+			g := e.m[1]
+			if e.flat(2*e.m[2] + 0.5) {
+				g = 0
+			}
+			e.m[0] = e.v[0]*g + e.v[1]*(e.m[2]-e.v[3]) + e.v[2]
+			return e.m, s
+		}},
+	{"NormSumsOf", func(o *operands) { NormSumsOf(o.sum[0], o.sum[1], o.m[0], o.m[1], o.v[0], o.v[1], o.v[2], o.act) },
+		func(e element) (m [4]float64, s [2]float64) {
+			g := e.m[0]
+			if e.flat(float64(float32(e.v[1]*e.m[1] + e.v[2]))) {
+				g = 0
+			}
+			return e.m, [2]float64{g, g * (e.m[1] - e.v[0])}
 		}},
 	{"Axpy", func(o *operands) { Axpy(-1.5, o.m[1], o.m[0]) },
 		func(e element) (m [4]float64, s [2]float64) {

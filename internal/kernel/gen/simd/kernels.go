@@ -84,6 +84,27 @@ func linearKernels() []rowKernel {
 			func(l lanes, m, v, s, sum regs) {
 				addDot(l, l.load(m["dy"]), m, v, sum)
 			}},
+		{"normGradOf", "is dx = p*dy + q*(x - c) + r, dy taken as 0 where a*x + b is at a bound.", "dx dy x",
+			"p q r c a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+				x, z, r := l.load(m["x"]), l.load(v["b"]), l.load(v["r"])
+				VFMADD231PS(x, l.load(v["a"]), z)
+				g := l.load(m["dy"])
+				l.unlessFlat(g, z, s["lo"], s["hi"])
+				VSUBPS(l.load(v["c"]), x, x)
+				VFMADD231PS(l.load(v["q"]), x, r)
+				VFMADD231PS(g, l.load(v["p"]), r)
+				l.store(r, m["dx"])
+			}},
+		{"normSumsOf", "sums dy and dy*(x - c) down columns, dy taken as 0 where a*x + b is at a bound.", "dy x",
+			"c a b", "lo hi", "sum dot", func(l lanes, m, v, s, sum regs) {
+				x, z := l.load(m["x"]), l.load(v["b"])
+				VFMADD231PS(x, l.load(v["a"]), z)
+				g := l.load(m["dy"])
+				l.unlessFlat(g, z, s["lo"], s["hi"])
+				VSUBPS(l.load(v["c"]), x, x)
+				VADDPS(g, sum["sum"], sum["sum"])
+				VFMADD231PS(x, g, sum["dot"])
+			}},
 		{"axpy", "is y += a*x.", "y x", "", "a", "", func(l lanes, m, v, s, _ regs) {
 			r := l.load(m["y"])
 			VFMADD231PS(l.load(m["x"]), s["a"], r)
