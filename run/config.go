@@ -58,7 +58,7 @@ type DataConfig struct {
 
 // NetworkConfig describes the network.
 type NetworkConfig struct {
-	Name       string   `yaml:"name" help:"a network by name: conv4, resnet50, mobilenet_v2, vit_small_patch16 and others, which a wrong name lists; empty: chosen from the data"`
+	Name       string   `yaml:"name" help:"a network by name: conv4, resnet50, mobilenet_v2, vit_s16 and others, which a wrong name lists; empty: chosen from the data"`
 	Dim        int      `yaml:"dim" help:"length of the embedding; 0: 128, or the features of a pretrained network as they are"`
 	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
 	Pretrained string   `yaml:"pretrained" help:"weights to start from: a name of 'kindred weights list', a file (.safetensors, .pth as PyTorch saves it, or .onnx, which brings its network with it) or none; empty: for photographs, if network.name is not set, what is in the weights folder or can be fetched, else none"`

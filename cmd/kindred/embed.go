@@ -40,7 +40,7 @@ archives, and with - a list of files, one a line, from standard input.`,
 		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.parquet
   kindred embed --network model.onnx --data photos/ --out F.parquet
   kindred embed --run runs/photos --data more-photos/ --out E.npy
-  find photos -newer last -name '*.jpg' | kindred embed --run runs/photos --data - --out new.parquet
+  find photos/ -name '*.jpg' | kindred embed --run runs/photos --data - --out new.parquet
   kindred eval --embeddings E.npy`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -66,7 +66,7 @@ Methods:
   tsne-exact  t-SNE over all pairs: time and memory grow with the square of the rows
   pca         the two directions of largest variance`,
 		Example: `  kindred map --embeddings E.npy --labels Y.npy --out map
-  kindred map --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --columns label --perplexity 50 --out map`,
+  kindred map --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --columns label --perplexity 50 --out map-50`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

@@ -31,7 +31,7 @@ which the runs differ from each other and from the defaults. Runs that differ on
 in train.seed are shown as one, with mean and standard deviation. The tables of
 scores are also printed.`,
 		Example: `  kindred report runs/eps runs/random --out report
-  kindred report runs/eps-seed* runs/random-seed* --out report`,
+  kindred report runs/eps-seed* runs/random-seed* --out seeds`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("missing argument RUN: the folder of a run")

@@ -1,5 +1,7 @@
 package weights
 
+import "cmp"
+
 // Entry is a pretrained network.
 type Entry struct {
 	// Name is what it is asked for by.
@@ -73,12 +75,12 @@ func convolutional() []Entry {
 			SHA256: "0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a", Top1: 76.130},
 		{Name: "convnext_tiny", File: "convnext_tiny-983f1562.pth", Bytes: 114_419_221, Exact: true,
 			SHA256: "983f1562536e84ff750a1576fb08e54de751dbf2e17c0d8a4a13704341fdcd3d", Top1: 82.520, Shorter: 236},
-		{Name: "vit_base_patch16", File: "vit_b_16-c867db91.pth", Bytes: 346_328_529, Exact: true,
+		{Name: "vit_base_patch16", Network: "vit_b16", File: "vit_b_16-c867db91.pth", Bytes: 346_328_529, Exact: true,
 			SHA256: "c867db91d3e12c6cbadabb610d73c24a546bf82d8c03a9fea34f43a712ddb0e9", Top1: 81.072},
 	}
 	for i := range list {
 		e := &list[i]
-		e.Network, e.URL = e.Name, torchvision+e.File
+		e.Network, e.URL = cmp.Or(e.Network, e.Name), torchvision+e.File
 		e.Trained, e.Measured = imagenet1k, ByItself
 		e.License, e.Home = "BSD-3-Clause", home
 		e.Size, e.Pixels = 224, "imagenet"
@@ -92,7 +94,7 @@ func convolutional() []Entry {
 func transformers() []Entry {
 	return []Entry{
 		{
-			Name: "vit_tiny_patch16", Network: "vit_tiny_patch16",
+			Name: "vit_tiny_patch16", Network: "vit_t16",
 			URL: "https://huggingface.co/timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k/resolve/main/" +
 				"model.safetensors",
 			File: "vit_tiny_patch16_224.augreg_in21k_ft_in1k.safetensors", Bytes: 22_900_000,
@@ -101,7 +103,7 @@ func transformers() []Entry {
 			Home: "https://huggingface.co/timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k",
 		},
 		{
-			Name: "dino_vits16", Network: "vit_small_patch16",
+			Name: "dino_vits16", Network: "vit_s16",
 			URL:  "https://dl.fbaipublicfiles.com/dino/dino_deitsmall16_pretrain/dino_deitsmall16_pretrain.pth",
 			File: "dino_deitsmall16_pretrain.pth", Bytes: 86_700_000,
 			Trained: "ImageNet-1k, without labels (DINO)", Top1: 74.5, Measured: ByNearest,
@@ -109,7 +111,7 @@ func transformers() []Entry {
 			Home: "https://github.com/facebookresearch/dino",
 		},
 		{
-			Name: "dinov2_vits14", Network: "dinov2_vits14",
+			Name: "dinov2_vits14", Network: "vit_s14",
 			URL:  "https://dl.fbaipublicfiles.com/dinov2/dinov2_vits14/dinov2_vits14_pretrain.pth",
 			File: "dinov2_vits14_pretrain.pth", Bytes: 88_283_115, Exact: true,
 			SHA256:  "b938bf1bc15cd2ec0feacfe3a1bb553fe8ea9ca46a7e1d8d00217f29aef60cd9",
