@@ -230,23 +230,53 @@ func TestMisuse(t *testing.T) {
 	panics("backward after evaluation", func() { net.Backward(g) })
 }
 
-// TestMemory holds the bound for a ResNet-50 step of 16 images: below 4 GiB for
-// buffers, weights, gradients and Adam's moments together.
+// TestMemory holds the bounds for training steps, with buffers, weights, gradients
+// and Adam's moments together: ResNet-50 with 16 images below 4 GiB, ViT-S/16 with
+// 32 below 3 GiB.
 func TestMemory(t *testing.T) {
-	spec, err := nn.Network("resnet50", nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}})
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		name     string
+		n, bound int
+	}{{"resnet50", 16, 4 << 30}, {"vit_s16", 32, 3 << 30}} {
+		spec, err := nn.Network(c.name, nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, err := nn.New(spec, nn.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := c.n * net.ArenaBytes()
+		for _, p := range net.Params() {
+			total += 16 * len(p.Value)
+		}
+		t.Logf("%s, %d images: %.2f GiB", c.name, c.n, float64(total)/(1<<30))
+		if total > c.bound {
+			t.Errorf("%s: %d bytes", c.name, total)
+		}
 	}
-	net, err := nn.New(spec, nn.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := 16 * net.ArenaBytes()
-	for _, p := range net.Params() {
-		total += 16 * len(p.Value)
-	}
-	t.Logf("%.2f GiB", float64(total)/(1<<30))
-	if total > 4<<30 {
-		t.Errorf("%d bytes", total)
+}
+
+// TestDiagnoseNamesTheLayer: in a transformer and in a network that squeezes and
+// excites, the layer whose products overflow is named.
+func TestDiagnoseNamesTheLayer(t *testing.T) {
+	for _, c := range []struct{ network, param, layer string }{
+		{"vit_s14", "blocks.1.attn.qkv.weight", "blocks.1.attn.qkv"},
+		{"vit_s14", "blocks.0.norm2.weight", "blocks.0.norm2"},
+		{"vit_s14", "pos_embed", "blocks.0.norm1"},
+		{"mobilenet_v3_small", "features.4.block.2.fc1.weight", "features.4.block.2.fc1"},
+		{"efficientnet_b0", "features.2.0.block.0.0.weight", "features.2.0.block.0.0"},
+	} {
+		net, x, _ := setupNarrow(t, c.network, 32, 2)
+		if err := net.Diagnose(x, 2); err != nil {
+			t.Fatal(err)
+		}
+		for i := range net.Param(c.param).Value {
+			net.Param(c.param).Value[i] = 3e38
+		}
+		err := net.Diagnose(x, 2)
+		if !errors.Is(err, nn.ErrNotFinite) || !strings.Contains(err.Error(), "layer "+c.layer+" makes") {
+			t.Errorf("%s with a huge %s: %v", c.network, c.param, err)
+		}
 	}
 }
