@@ -35,7 +35,8 @@ const pickleGrowth = 64
 
 // wrappers are the keys under which checkpoints keep the state dict, in the
 // order in which they are tried.
-var wrappers = [...]string{"state_dict", "model_state_dict", "model", "net", "network", "ema_state_dict"}
+var wrappers = [...]string{"state_dict", "model_state_dict", "model", "net", "network", "ema_state_dict", "teacher",
+	"student"}
 
 // Read returns the tensors of the state dict in the file, under its names and
 // in its order. If the file holds a checkpoint with the state dict under one of

@@ -28,7 +28,7 @@ func want() map[string][]float32 {
 }
 
 func TestRead(t *testing.T) {
-	for _, name := range []string{"state.pth", "checkpoint.pth", "parameters.pth", "legacy.pth"} {
+	for _, name := range []string{"state.pth", "checkpoint.pth", "teacher.pth", "parameters.pth", "legacy.pth"} {
 		f, err := Read(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -17,6 +17,7 @@ state = collections.OrderedDict([
 ])
 torch.save(state, f"{folder}/state.pth")
 torch.save({"epoch": 3, "note": "x" * 300, "state_dict": state, "optimizer": {"lr": 0.1, "groups": [(1, 2), None, True]}}, f"{folder}/checkpoint.pth")
+torch.save({"student": {"scalar": torch.tensor(0.0)}, "teacher": state}, f"{folder}/teacher.pth")
 torch.save({k: torch.nn.Parameter(v) for k, v in state.items() if v.is_floating_point()}, f"{folder}/parameters.pth")
 torch.save(state, f"{folder}/legacy.pth", _use_new_zipfile_serialization=False)
 torch.save(torch.nn.Linear(3, 2), f"{folder}/module.pth")
