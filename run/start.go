@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
@@ -36,8 +37,6 @@ type Start struct {
 	// range of their values, as data.pixels names it; 0 and "" if unknown.
 	Size   int
 	Pixels string
-	// Note, if not empty, tells a user what was done to have it.
-	Note string
 }
 
 // noWeights is the value of network.pretrained that refuses any.
@@ -78,9 +77,6 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 		if err := t.find(ctx); err != nil {
 			return err
 		}
-	}
-	if t.begin.Note != "" {
-		t.note("%s", t.begin.Note)
 	}
 	if err := t.readOwn(ctx, d); err != nil {
 		return err
@@ -236,8 +232,7 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 	if !open {
 		return nil
 	}
-	unit(x)
-	k, err := diagnose.CountKinds(ctx, x, labels, diagnose.KindsOptions{Seed: t.cfg.Train.Seed})
+	k, err := diagnose.CountKinds(ctx, rank.Normalized(x), labels, diagnose.KindsOptions{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return err
 	}
@@ -278,23 +273,6 @@ func (t *trainer) features(ctx context.Context) (*dense.Dense, []int64, error) {
 		return nil, nil, err
 	}
 	return e.X, pick(t.sel.Train.Label, e.Pos), nil
-}
-
-// unit divides rows by their length.
-func unit(x *dense.Dense) {
-	for i := range x.Rows {
-		row := x.Row(i)
-		var sum float64
-		for _, v := range row {
-			sum += float64(v) * float64(v)
-		}
-		if sum == 0 {
-			continue
-		}
-		for j := range row {
-			row[j] = float32(float64(row[j]) / math.Sqrt(sum))
-		}
-	}
 }
 
 // startHead makes the embedding layer project onto the directions that hold most
