@@ -26,6 +26,7 @@ type trainer struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
+	usual     *shape           // of the images, once they were looked at
 	begin     Start            // where the network starts
 	own       *onnxnet.Network // of a file that brings one
 	imported  *nn.ImportReport // of pretrained weights

@@ -26,7 +26,7 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 
 // validationMetric is what the best epoch is chosen by unless the user says. It
 // moves where Recall@1, of classes that are few and far apart, stays near 1.
-var validationMetric = eval.Metric{Kind: eval.MAPAtR}
+const validationMetric = eval.MAPAtR
 
 // selectData applies the label rule, the split and the limits of cfg, and notes in
 // it what the split came to.
@@ -43,7 +43,7 @@ func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 	if cfg.Train.Best == "" {
 		cfg.Train.Best = lastEpoch
 		if sel.Validation != nil {
-			cfg.Train.Best = fmt.Sprintf("%v_%v", ValidationSet, validationMetric)
+			cfg.Train.Best = fmt.Sprintf("%v_%v", ValidationSet, eval.Metric{Kind: validationMetric})
 		}
 	}
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {

@@ -79,13 +79,8 @@ func (p *configParser) mapping(file, section string, n ast.Node, visit func(wher
 	if n.Type() == ast.CommentType {
 		return
 	}
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
+	values, ok := entries(n)
+	if !ok {
 		what := "the configuration"
 		if section != "" {
 			what = "section " + section
@@ -283,13 +278,8 @@ func decodeList(v reflect.Value, n ast.Node) error {
 }
 
 func decodeStruct(v reflect.Value, n ast.Node) error {
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
+	values, ok := entries(n)
+	if !ok {
 		return errors.New("want {key: value, ...}")
 	}
 	for _, e := range values {
@@ -306,6 +296,18 @@ func decodeStruct(v reflect.Value, n ast.Node) error {
 		}
 	}
 	return nil
+}
+
+// entries returns those of a mapping, which is a node of another type if it has one
+// alone.
+func entries(n ast.Node) ([]*ast.MappingValueNode, bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
 }
 
 // scalar returns the text of a single value as it was written.

@@ -140,8 +140,8 @@ func (s *scored) score(ctx context.Context, net *nn.Net, cfg *Config, metrics ma
 	var out []train.Metric
 	for c, name := range names {
 		wanted := metrics[name]
-		if s.set == ValidationSet && !slices.Contains(wanted, validationMetric) {
-			wanted = append(slices.Clone(wanted), validationMetric)
+		if m := (eval.Metric{Kind: validationMetric}); s.set == ValidationSet && !slices.Contains(wanted, m) {
+			wanted = append(slices.Clone(wanted), m)
 		}
 		one := eval.Set{X: q.X, Labels: q.Labels[c : c+1]}
 		var gallery *eval.Set

@@ -58,7 +58,7 @@ func (c *Config) best() train.Best {
 // in its configuration.
 func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 	n := &t.cfg.Network
-	if n.Pretrained == "" && n.Name == "" && t.opts.Weights != nil && !t.opts.Resume && photographs(ctx, d) {
+	if n.Pretrained == "" && n.Name == "" && t.opts.Weights != nil && !t.opts.Resume && t.photographs(ctx, d) {
 		p, err := t.opts.Weights(ctx, "")
 		switch {
 		case ctx.Err() != nil:
@@ -88,7 +88,7 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 			t.cfg.Data.Chroma = cmp.Or(t.cfg.Data.Chroma, smoothChroma)
 		}
 		if t.begin.Size > 0 && d.Features == nil {
-			t.cfg.Data.Size = cmp.Or(t.cfg.Data.Size, enough(ctx, d, t.begin.Size))
+			t.cfg.Data.Size = cmp.Or(t.cfg.Data.Size, t.enough(ctx, d, t.begin.Size))
 			t.cfg.Data.Channels = cmp.Or(t.cfg.Data.Channels, 3)
 		}
 	}
@@ -149,23 +149,35 @@ func (c *Config) recipe(resumed bool) {
 
 // photographs tells whether the samples are colour images of more than thumbnail
 // size.
-func photographs(ctx context.Context, d *data.Dataset) bool {
-	side, channels := usualShape(ctx, d)
-	return channels == 3 && side >= 64
+func (t *trainer) photographs(ctx context.Context, d *data.Dataset) bool {
+	u := t.usualShape(ctx, d)
+	return u.channels == 3 && u.side >= 64
 }
 
-// looked is how many images usualShape decodes.
+// shape is what some images are like: the median of their shorter sides, and 3
+// channels if one of them has so many; the zero value if there are none.
+type shape struct{ side, channels int }
+
+// usualShape is the shape of the samples, for which some are read the first time.
+func (t *trainer) usualShape(ctx context.Context, d *data.Dataset) shape {
+	if t.usual == nil {
+		u := lookAt(ctx, d)
+		t.usual = &u
+	}
+	return *t.usual
+}
+
+// looked is how many images lookAt decodes.
 const looked = 24
 
-// usualShape is the median of the shorter sides of some images, and their channels:
-// 3 if one of them has so many.
-func usualShape(ctx context.Context, d *data.Dataset) (side, channels int) {
+func lookAt(ctx context.Context, d *data.Dataset) shape {
 	if d.Features != nil || d.Source == nil {
-		return 0, 0
+		return shape{}
 	}
 	if w, h, c := d.Source.Shape(); w > 0 && h > 0 {
-		return min(w, h), c
+		return shape{min(w, h), c}
 	}
+	channels := 0
 	var sides []int
 	var img imaging.Image
 	var dec imaging.Decoder
@@ -176,10 +188,10 @@ func usualShape(ctx context.Context, d *data.Dataset) (side, channels int) {
 		sides, channels = append(sides, min(img.W, img.H)), max(channels, img.C)
 	}
 	if len(sides) == 0 {
-		return 0, 0
+		return shape{}
 	}
 	slices.Sort(sides)
-	return sides[len(sides)/2], channels
+	return shape{sides[len(sides)/2], channels}
 }
 
 // readOwn imports the network of a file that brings one, at its own image size or
@@ -189,7 +201,7 @@ func (t *trainer) readOwn(ctx context.Context, d *data.Dataset) (err error) {
 	if t.own, err = t.cfg.readOwn(size); err != nil || t.own == nil || size > 0 {
 		return err
 	}
-	if s := enough(ctx, d, t.own.Spec.Input.H); s < t.own.Spec.Input.H {
+	if s := t.enough(ctx, d, t.own.Spec.Input.H); s < t.own.Spec.Input.H {
 		if smaller, err := t.cfg.readOwn(s); err == nil { // some networks run at one size alone
 			t.own = smaller
 		}
@@ -200,8 +212,8 @@ func (t *trainer) readOwn(ctx context.Context, d *data.Dataset) (err error) {
 // enough is the side of the images that a pretrained network of the given size is
 // trained with: its own, or that of the photographs in steps of 32 pixels if they
 // are smaller, as nothing is gained by blowing them up.
-func enough(ctx context.Context, d *data.Dataset, own int) int {
-	side, _ := usualShape(ctx, d)
+func (t *trainer) enough(ctx context.Context, d *data.Dataset, own int) int {
+	side := t.usualShape(ctx, d).side
 	if side == 0 {
 		return own
 	}

@@ -282,3 +282,33 @@ func TestByDepth(t *testing.T) {
 		t.Error("groups where there is nothing to scale")
 	}
 }
+
+// counted are pictures whose shape only reading shows.
+type counted struct {
+	pictures
+	reads *int
+}
+
+func (c counted) Shape() (w, h, channels int) { return 0, 0, 0 }
+
+func (c counted) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
+	*c.reads++
+	return c.pictures.Read(ctx, i, dst, dec)
+}
+
+// What the images are like is asked twice and looked at once.
+func TestStartLooksAtImagesOnce(t *testing.T) {
+	reads := 0
+	d := photos(4, 12, 96)
+	d.Source = counted{d.Source.(pictures), &reads}
+	tr := &trainer{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
+		return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
+	}}}
+	if err := tr.choose(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 96 || reads != looked {
+		t.Errorf("starts from %q at %d pixels; %d images were read, want %d", tr.cfg.Network.Pretrained,
+			tr.cfg.Data.Size, reads, looked)
+	}
+}
