@@ -1,0 +1,352 @@
+package index
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/lock"
+)
+
+// Config describes a new index.
+type Config struct {
+	// Dim is the length of the vectors, 1 to 65536.
+	Dim int
+	// Distance orders the neighbours; the default is rank.Euclidean.
+	Distance rank.Distance
+	// Network is what made the vectors, if that is known. Its files belong into
+	// NetworkDir.
+	Network Network
+}
+
+// Options say how to open an index.
+type Options struct {
+	// ReadOnly opens it beside a process that writes, as it is at that moment:
+	// later changes are not seen. Add, Remove and Compact are errors.
+	ReadOnly bool
+}
+
+// Index is an open index. Its methods may be called from any number of goroutines.
+type Index struct {
+	dir      string
+	dim      int
+	readOnly bool
+	files    atomic.Files // tests put faults into it
+	held     *lock.Held   // nil if readOnly
+	w        *writer      // nil if readOnly
+
+	mu     sync.Mutex
+	view   *view // the newest
+	closed bool
+}
+
+// ErrReadOnly is the error of a change to an index that was opened for reading.
+var ErrReadOnly = errors.New("the index is open for reading only")
+
+// ErrClosed is the error of a call after Close.
+var ErrClosed = errors.New("the index is closed")
+
+// NetworkDir is the folder in an index for the network that made its vectors: what
+// run.Load reads. It is not there where the network is not known.
+func NetworkDir(dir string) string { return filepath.Join(dir, "network") }
+
+// Create makes the folder of an empty index and opens it. A folder that is there
+// already must not hold an index.
+func Create(dir string, cfg Config) (*Index, error) {
+	if cfg.Dim < 1 || cfg.Dim > maxDim {
+		return nil, inputf("an index of vectors of dimension %d: want 1 to %d", cfg.Dim, maxDim)
+	}
+	if err := cfg.Distance.Check(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	held, err := lock.Folder(dir)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{dir: dir, held: held}
+	if err := x.begin(cfg); err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	return x.open()
+}
+
+// begin writes the files of an empty index.
+func (x *Index) begin(cfg Config) error {
+	if _, err := os.Lstat(filepath.Join(x.dir, manifestFile)); err == nil {
+		return fmt.Errorf("%s holds an index already: %w", x.dir, fs.ErrExist)
+	}
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return err
+	}
+	m := &manifest{Version: formatVersion, Index: hex.EncodeToString(id[:]), Generation: 1, Dim: cfg.Dim,
+		Distance: cfg.Distance, Network: cfg.Network, Columns: []Column{}, Segments: []segmentRef{}, Next: 2}
+	m.Log = logName(1)
+	l, err := createLog(filepath.Join(x.dir, m.Log), m.Index, x.files.Fault)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.write(x.files, x.dir), l.close())
+}
+
+func logName(n uint64) string { return fmt.Sprintf("%06d.log", n) }
+
+// Open opens the index in a folder. For writing, the error is a *lock.HeldError if
+// another process does that.
+func Open(dir string, opt Options) (*Index, error) {
+	x := &Index{dir: dir, readOnly: opt.ReadOnly}
+	if !opt.ReadOnly {
+		if _, err := readManifest(dir); err != nil { // before a lock is made in some other folder
+			return nil, err
+		}
+		held, err := lock.Folder(dir)
+		if err != nil {
+			return nil, err
+		}
+		x.held = held
+	}
+	return x.open()
+}
+
+// open reads what the folder holds.
+func (x *Index) open() (*Index, error) {
+	err := x.load()
+	if err != nil {
+		if x.held != nil {
+			err = errors.Join(err, x.held.Release())
+		}
+		return nil, err
+	}
+	return x, nil
+}
+
+// Close waits for changes that have begun, and frees what the index holds. Searches
+// that have begun end with an error.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil
+	}
+	x.closed = true
+	x.mu.Unlock()
+	var err error
+	if x.w != nil {
+		err = x.w.stop()
+	}
+	x.mu.Lock()
+	v := x.view
+	x.view = nil
+	x.mu.Unlock()
+	v.release()
+	if x.held != nil {
+		err = errors.Join(err, x.held.Release())
+	}
+	return err
+}
+
+// Dir is the folder of the index.
+func (x *Index) Dir() string { return x.dir }
+
+// acquire returns the newest view, to be released.
+func (x *Index) acquire() (*view, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed || x.view == nil {
+		return nil, ErrClosed
+	}
+	x.view.refs.Add(1)
+	return x.view, nil
+}
+
+// publish makes v what later calls see.
+func (x *Index) publish(v *view) {
+	x.mu.Lock()
+	old := x.view
+	x.view = v
+	x.mu.Unlock()
+	if old != nil {
+		old.release()
+	}
+}
+
+// Info is what an index says of itself.
+type Info struct {
+	Version  int           `json:"version"`
+	Items    int           `json:"items"`
+	Dim      int           `json:"dim"`
+	Distance rank.Distance `json:"distance"`
+	Network  Network       `json:"network"`
+	Columns  []Column      `json:"columns"`
+	// Generation grows with every change of what the folder consists of.
+	Generation uint64 `json:"generation"`
+	// Removed items still take up room; Logged ones are in no segment yet.
+	Segments int `json:"segments"`
+	Removed  int `json:"removed"`
+	Logged   int `json:"logged"`
+	// Lists is set if the index was compacted into lists.
+	Lists *Lists `json:"lists,omitempty"`
+}
+
+// Lists says how an index is cut into lists of near items, of which a search that
+// need not be exact reads Probes.
+type Lists struct {
+	Lists  int `json:"lists"`
+	Probes int `json:"probes"`
+	// Recall is the share of the true 10 nearest that Probes lists gave, measured
+	// with Queries items of the index when the lists were made.
+	Recall  float64 `json:"recall"`
+	Queries int     `json:"queries"`
+}
+
+// Info describes the index as it is now; zero after Close.
+func (x *Index) Info() Info {
+	v, err := x.acquire()
+	if err != nil {
+		return Info{}
+	}
+	defer v.release()
+	return v.info()
+}
+
+// Get returns the item with an id; false if there is none.
+func (x *Index) Get(id string) (Entry, bool, error) {
+	v, err := x.acquire()
+	if err != nil {
+		return Entry{}, false, err
+	}
+	defer v.release()
+	return v.get(id)
+}
+
+// All yields every item, as of the moment it begins. After an error it ends.
+func (x *Index) All() iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		v, err := x.acquire()
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		defer v.release()
+		v.each(nil, yield)
+	}
+}
+
+// Existing says what Add does with an item whose id is taken.
+type Existing int
+
+const (
+	// Skip leaves what is there as it is.
+	Skip Existing = iota
+	// Replace puts the new item in its place.
+	Replace
+	// Refuse adds nothing at all; the error is an *ExistsError.
+	Refuse
+)
+
+// ExistsError is the error of an item whose id is taken.
+type ExistsError struct{ ID string }
+
+func (e *ExistsError) Error() string { return fmt.Sprintf("there is an item %q already", e.ID) }
+
+// AddOptions say how to add.
+type AddOptions struct {
+	Existing Existing
+	// Progress, if set, is told how many of the items are written.
+	Progress func(done int)
+}
+
+// Added counts what an Add did.
+type Added struct {
+	Added    int `json:"added"`
+	Replaced int `json:"replaced"`
+	Skipped  int `json:"skipped"`
+}
+
+// Add adds items: all of them or, with an error, none, but for those that are
+// skipped. Once it returns they outlive a loss of power. Of several with one id
+// in a call the last counts under Replace, the first under Skip. The caller may
+// change the entries afterwards.
+//
+// The error is an *InputError if an item cannot be kept, and wraps that of the
+// operating system if the disk is full: then the index stays as it was and goes
+// on.
+func (x *Index) Add(ctx context.Context, entries []Entry, opt AddOptions) (Added, error) {
+	if x.w == nil {
+		return Added{}, ErrReadOnly
+	}
+	for i := range entries {
+		e := &entries[i]
+		if err := checkItem(&e.Item); err != nil {
+			return Added{}, err
+		}
+		if err := checkVector(e.Vector, x.dim, e.ID); err != nil {
+			return Added{}, err
+		}
+	}
+	return x.w.add(ctx, entries, opt)
+}
+
+// Remove removes the items with the given ids and returns how many there were.
+func (x *Index) Remove(ctx context.Context, ids ...string) (int, error) {
+	if x.w == nil {
+		return 0, ErrReadOnly
+	}
+	return x.w.remove(ctx, ids)
+}
+
+// RemoveWhere removes the items that pass a filter and returns how many there were.
+// A nil filter is an error: it would remove all.
+func (x *Index) RemoveWhere(ctx context.Context, f *Filter) (int, error) {
+	if x.w == nil {
+		return 0, ErrReadOnly
+	}
+	if f == nil {
+		return 0, inputf("a removal without a filter")
+	}
+	v, err := x.acquire()
+	if err != nil {
+		return 0, err
+	}
+	ids, err := v.ids(f)
+	v.release()
+	if err != nil {
+		return 0, err
+	}
+	return x.w.remove(ctx, ids)
+}
+
+// removeOrphans removes the files of the folder that the manifest does not name:
+// what killed processes left, and what could not be removed while it was in use.
+func (x *Index) removeOrphans(m *manifest) error {
+	if err := atomic.Clean(x.dir); err != nil {
+		return err
+	}
+	keep := map[string]bool{m.Log: true}
+	for _, s := range m.Segments {
+		keep[s.File], keep[s.Dead] = true, true
+	}
+	entries, err := os.ReadDir(x.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); fileName.MatchString(name) && !keep[name] && !strings.HasPrefix(name, ".") {
+			os.Remove(filepath.Join(x.dir, name)) // another time, if a reader has it open
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/lock"
+)
+
+func create(t testing.TB, cfg Config) *Index {
+	t.Helper()
+	x, err := Create(filepath.Join(t.TempDir(), "x.index"), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func reopen(t testing.TB, x *Index) *Index {
+	t.Helper()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	y, err := Open(x.Dir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { y.Close() })
+	return y
+}
+
+// entries are n items with random vectors and fields.
+func entries(n, dim int, seed uint64) []Entry {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	out := make([]Entry, n)
+	for i := range out {
+		x := make([]float32, dim)
+		for j := range x {
+			x[j] = float32(rng.NormFloat64())
+		}
+		kind := []string{"shoe", "hat", "bag"}[rng.IntN(3)]
+		fields := map[string]Value{"price": Number(float64(rng.IntN(100))), "kind": Text(kind)}
+		if rng.IntN(4) == 0 {
+			delete(fields, "price")
+		}
+		if rng.IntN(2) == 0 {
+			fields["sale"] = Bool(rng.IntN(2) == 0)
+		}
+		out[i] = Entry{Item{ID: fmt.Sprintf("item %05d", i), Path: fmt.Sprintf("p/%d.jpg", i), Fields: fields}, x}
+	}
+	return out
+}
+
+func add(t testing.TB, x *Index, e []Entry, opt AddOptions) Added {
+	t.Helper()
+	a, err := x.Add(context.Background(), e, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAddSearchRemoveReopen(t *testing.T) {
+	x := create(t, Config{Dim: 2, Network: Network{Name: "n", Sum: "s"}})
+	e := []Entry{
+		{Item{ID: "a", Path: "a.jpg", Fields: map[string]Value{"price": Number(3)}}, []float32{0, 0}},
+		{Item{ID: "b", Fields: map[string]Value{"price": Number(30), "sale": Bool(true)}}, []float32{1, 0}},
+		{Item{ID: "c"}, []float32{0, 2}},
+	}
+	if a := add(t, x, e, AddOptions{}); a != (Added{Added: 3}) {
+		t.Errorf("%+v", a)
+	}
+	if a := add(t, x, e[:1], AddOptions{}); a != (Added{Skipped: 1}) {
+		t.Errorf("again: %+v", a)
+	}
+	c := []Entry{{Item{ID: "c"}, []float32{0, 3}}}
+	if a := add(t, x, c, AddOptions{Existing: Replace}); a != (Added{Replaced: 1}) {
+		t.Errorf("replaced: %+v", a)
+	}
+	var exists *ExistsError
+	d := Entry{Item{ID: "d"}, []float32{0, 3}}
+	if _, err := x.Add(t.Context(), []Entry{d, e[0]}, AddOptions{Existing: Refuse}); !errors.As(err, &exists) {
+		t.Errorf("error %v", err)
+	}
+	search := func(filter string) string {
+		t.Helper()
+		f, err := ParseFilter(filter)
+		if filter == "" {
+			f, err = nil, nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := x.Search(t.Context(), Query{Vector: []float32{0, 0}, Filter: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, h := range res.Hits {
+			out = append(out, fmt.Sprintf("%s %g", h.ID, h.Distance))
+		}
+		return strings.Join(out, ", ")
+	}
+	for range 2 {
+		if got := search(""); got != "a 0, b 1, c 3" {
+			t.Error(got)
+		}
+		if got := search("price < 20"); got != "a 0" {
+			t.Error(got)
+		}
+		if got := search("not price < 20"); got != "b 1, c 3" {
+			t.Error(got)
+		}
+		x = reopen(t, x)
+	}
+	if n, err := x.Remove(t.Context(), "a", "x"); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	if _, ok, err := x.Get("a"); ok || err != nil {
+		t.Error("a is still there", err)
+	}
+	x = reopen(t, x)
+	if got := search(""); got != "b 1, c 3" {
+		t.Error(got)
+	}
+	if i := x.Info(); i.Items != 2 || i.Network.Sum != "s" || len(i.Columns) != 2 {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestOneWriter(t *testing.T) {
+	x := create(t, Config{Dim: 1})
+	var held *lock.HeldError
+	if _, err := Open(x.Dir(), Options{}); !errors.As(err, &held) {
+		t.Errorf("a second writer: %v", err)
+	}
+	add(t, x, entries(3, 1, 1), AddOptions{})
+	r, err := Open(x.Dir(), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	add(t, x, []Entry{{Item{ID: "later"}, []float32{1}}}, AddOptions{})
+	if n := r.Info().Items; n != 3 {
+		t.Errorf("%d items", n)
+	}
+	if _, err := r.Remove(t.Context(), "later"); !errors.Is(err, ErrReadOnly) {
+		t.Error(err)
+	}
+	if _, err := Create(x.Dir(), Config{Dim: 1}); err == nil {
+		t.Error("a second index in the folder")
+	}
+	if _, err := Open(t.TempDir(), Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}

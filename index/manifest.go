@@ -1,0 +1,177 @@
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// formatVersion is that of the folder: of the manifest and all files it names.
+const formatVersion = 1
+
+const manifestFile = "MANIFEST"
+
+// Network says which network made the vectors of an index, so that a query is made
+// by the same one. Nothing here is interpreted by this package.
+type Network struct {
+	// Name is for people: the run's, or the network's.
+	Name string `json:"name,omitempty"`
+	// Sum identifies the weights and their description: vectors of networks with
+	// other sums cannot be compared.
+	Sum string `json:"sum,omitempty"`
+	// Preparation says how pictures become its input.
+	Preparation string `json:"preparation,omitempty"`
+}
+
+// manifest is the file MANIFEST: what the index consists of. It is replaced whole;
+// the file that a reader sees names files that are complete.
+type manifest struct {
+	Version    int           `json:"version"`
+	Index      string        `json:"index"` // random, so that files of another are told
+	Generation uint64        `json:"generation"`
+	Dim        int           `json:"dim"`
+	Distance   rank.Distance `json:"distance"`
+	Network    Network       `json:"network"`
+	Columns    []Column      `json:"columns"`
+	Segments   []segmentRef  `json:"segments"`
+	Log        string        `json:"log"`
+	Next       uint64        `json:"next"` // number of the next file
+	Lists      *Lists        `json:"lists,omitempty"`
+}
+
+// segmentRef names the files of a segment.
+type segmentRef struct {
+	File string `json:"file"`
+	Rows int    `json:"rows"`
+	Dead string `json:"dead,omitempty"` // which rows are removed
+}
+
+// fileName are the names that a manifest may give: none leads out of the folder.
+var fileName = regexp.MustCompile(`^[0-9]{1,20}\.(seg|dead|log)$`)
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once, by that package
+
+// encode writes the manifest as JSON, with the checksum of the lines before on the
+// last one.
+func (m *manifest) encode() ([]byte, error) {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, '\n')
+	return fmt.Appendf(text, "crc32c %08x\n", crc32.Checksum(text, castagnoli())), nil
+}
+
+// decodeManifest reads a manifest and checks all that it says by itself.
+func decodeManifest(text []byte) (*manifest, error) {
+	cut := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
+	var sum uint32
+	if _, err := fmt.Sscanf(string(text[cut:]), "crc32c %08x\n", &sum); err != nil || cut == 0 {
+		return nil, errors.New("no manifest of an index, or cut off: its last line holds no checksum")
+	}
+	var version struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(text[:cut], &version); err == nil && version.Version > formatVersion {
+		return nil, fmt.Errorf("format version %d; this program reads up to version %d", version.Version, formatVersion)
+	}
+	if got := crc32.Checksum(text[:cut], castagnoli()); got != sum {
+		return nil, fmt.Errorf("damaged: its checksum is %08x, and it says %08x", got, sum)
+	}
+	m := &manifest{}
+	d := json.NewDecoder(bytes.NewReader(text[:cut]))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	return m, m.check()
+}
+
+func (m *manifest) check() error {
+	if m.Version < 1 {
+		return fmt.Errorf("damaged: version %d", m.Version)
+	}
+	if m.Dim < 1 || m.Dim > maxDim {
+		return fmt.Errorf("damaged: dimension %d", m.Dim)
+	}
+	if err := m.Distance.Check(); err != nil {
+		return fmt.Errorf("damaged: %w", err)
+	}
+	names := []string{m.Log}
+	for _, s := range m.Segments {
+		if s.Rows < 1 {
+			return fmt.Errorf("damaged: segment %q of %d rows", s.File, s.Rows)
+		}
+		names = append(names, s.File)
+		if s.Dead != "" {
+			names = append(names, s.Dead)
+		}
+	}
+	seen := make(map[string]bool)
+	for _, n := range names {
+		if !fileName.MatchString(n) || seen[n] {
+			return fmt.Errorf("damaged: it names the file %q, or names it twice", n)
+		}
+		seen[n] = true
+	}
+	seen = make(map[string]bool)
+	for _, c := range m.Columns {
+		if err := checkColumn(c.Name); err != nil || seen[c.Name] || c.Kind < KindText || c.Kind > KindBool {
+			return fmt.Errorf("damaged: column %q of kind %v", c.Name, c.Kind)
+		}
+		seen[c.Name] = true
+	}
+	if len(m.Columns) > maxColumns {
+		return fmt.Errorf("damaged: %d columns", len(m.Columns))
+	}
+	return nil
+}
+
+// readManifest reads the manifest of a folder.
+func readManifest(dir string) (*manifest, error) {
+	path := filepath.Join(dir, manifestFile)
+	f, err := regular.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, e := os.Stat(dir); e != nil {
+			return nil, e
+		}
+		return nil, fmt.Errorf("%s is not the folder of an index: it holds no %s: %w", dir, manifestFile,
+			fs.ErrNotExist)
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(budget.Reader(path, f))
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// write replaces the manifest of a folder.
+func (m *manifest) write(files atomic.Files, dir string) error {
+	text, err := m.encode()
+	if err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(dir, manifestFile), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}

@@ -1,0 +1,144 @@
+package index
+
+import (
+	"maps"
+	"slices"
+)
+
+// state is the index as its writer knows it. Changes are made to it first and
+// written then; where that fails, rollback undoes them.
+type state struct {
+	dim    int
+	schema *schema
+	parts  []part
+	tail   *tail
+	ids    map[string]int // the rows of the tail that are there
+
+	saved   *state // as it was before the changes under way
+	changed []savedID
+	owned   map[int]bool // parts, len(parts) for the tail, whose bitmap is no view's
+}
+
+// savedID is what ids said of an id.
+type savedID struct {
+	id  string
+	row int // -1: nothing
+}
+
+func newState(m *manifest, parts []part) *state {
+	return &state{dim: m.Dim, schema: newSchema(m.Columns), parts: parts, tail: &tail{dim: m.Dim},
+		ids: make(map[string]int)}
+}
+
+// begin starts changes that commit or rollback ends.
+func (s *state) begin() {
+	s.saved = &state{schema: s.schema, parts: s.parts, tail: s.tail}
+	s.parts, s.tail = slices.Clone(s.parts), s.tail.clone()
+	s.owned, s.changed = make(map[int]bool), s.changed[:0]
+}
+
+func (s *state) commit() { s.saved = nil }
+
+func (s *state) rollback() {
+	s.schema, s.parts, s.tail = s.saved.schema, s.saved.parts, s.saved.tail
+	for _, c := range slices.Backward(s.changed) {
+		if c.row < 0 {
+			delete(s.ids, c.id)
+		} else {
+			s.ids[c.id] = c.row
+		}
+	}
+	s.saved = nil
+}
+
+// find returns where an id is, as view.find does.
+func (s *state) find(id string) (at, row int, ok bool) {
+	if row, ok := s.ids[id]; ok {
+		return len(s.parts), row, true
+	}
+	for i := len(s.parts) - 1; i >= 0; i-- {
+		if r := s.parts[i].seg.find(id); r >= 0 && !s.parts[i].dead.has(r) {
+			return i, r, true
+		}
+	}
+	return 0, 0, false
+}
+
+// kill removes a row.
+func (s *state) kill(at, row int) {
+	tail := at == len(s.parts)
+	if !s.owned[at] {
+		s.owned[at] = true
+		if tail {
+			s.tail.dead = s.tail.dead.with(s.tail.rows(), nil)
+		} else {
+			s.parts[at].dead = s.parts[at].dead.with(s.parts[at].seg.n, nil)
+		}
+	}
+	if tail {
+		if row>>6 >= len(s.tail.dead) {
+			s.tail.dead = s.tail.dead.with(s.tail.rows(), nil)
+		}
+		s.tail.dead.set(row)
+		s.tail.gone++
+		s.set(s.tail.items[row].ID, -1)
+		return
+	}
+	s.parts[at].dead.set(row)
+	s.parts[at].gone++
+}
+
+// set notes the row of an id in the tail, -1 for none.
+func (s *state) set(id string, row int) {
+	old, ok := s.ids[id]
+	if !ok {
+		old = -1
+	}
+	if s.saved != nil {
+		s.changed = append(s.changed, savedID{id, old})
+	}
+	if row < 0 {
+		delete(s.ids, id)
+	} else {
+		s.ids[id] = row
+	}
+}
+
+// put adds an entry to the tail, in place of the one with its id.
+func (s *state) put(e *Entry) error {
+	more, err := s.schema.fits(&e.Item)
+	if err != nil {
+		return err
+	}
+	s.schema = s.schema.grown(more)
+	if at, row, ok := s.find(e.ID); ok {
+		s.kill(at, row)
+	}
+	it := e.Item
+	it.Fields = maps.Clone(it.Fields)
+	maps.DeleteFunc(it.Fields, func(_ string, v Value) bool { return v.kind == None })
+	s.set(e.ID, s.tail.rows())
+	s.tail.items, s.tail.x = append(s.tail.items, it), append(s.tail.x, e.Vector...)
+	return nil
+}
+
+// remove removes an id, and tells whether it was there.
+func (s *state) remove(id string) bool {
+	at, row, ok := s.find(id)
+	if ok {
+		s.kill(at, row)
+	}
+	return ok
+}
+
+// replay applies the operations of a log.
+func (s *state) replay(ops []operation) error {
+	for _, op := range ops {
+		if op.entry == nil {
+			s.remove(op.remove)
+		} else if err := s.put(op.entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
