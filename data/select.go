@@ -29,6 +29,8 @@ type Selection struct {
 	//	classes     classes apart: TrainClasses against TestClasses; where one
 	//	            is not given it is the rest, where both are not, the first
 	//	            half of the classes trains and the second tests
+	//	both:F      classes, and the fraction F of the images of every training
+	//	            class, at random, is held out too: Selected.Seen
 	//	fold:K/N    classes dealt at random into N folds; fold K (1..N) tests
 	//	benchmark   official where the set has a split, else classes: what papers
 	//	            compare. Sets with fewer than four classes: images:0.2
@@ -47,7 +49,7 @@ type Selection struct {
 	//
 	// Selected.ValidationSplit has what it came to.
 	Validation string
-	// Seed determines images:F, fold:K/N and the validation part.
+	// Seed determines images:F, both:F, fold:K/N and the validation part.
 	Seed uint64
 }
 

@@ -175,6 +175,44 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestSelectBoth checks that split both keeps classes apart and, of those that
+// train, images.
+func TestSelectBoth(t *testing.T) {
+	for _, c := range []struct {
+		s                 Selection
+		train, seen, test int
+	}{
+		{Selection{Split: "both:0.2"}, 4 * 8, 4 * 2, 4 * 10},
+		{Selection{Split: "both:0.5", TrainClasses: "1-3"}, 3 * 5, 3 * 5, 5 * 10},
+		{Selection{Split: "both:0.2", TrainClasses: "1-3", TestClasses: "8"}, 3 * 8, 3 * 2, 10},
+	} {
+		s, err := toy(8, 10).Select(c.s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Seen == nil || s.Train.Len() != c.train || s.Seen.Len() != c.seen || s.Query.Len() != c.test {
+			t.Errorf("%+v: %s", c.s, s.Why)
+			continue
+		}
+		if !slices.Equal(classesOf(s.Seen), classesOf(s.Train)) {
+			t.Errorf("%+v: %v train and %v are seen", c.s, classesOf(s.Train), classesOf(s.Seen))
+		}
+		for _, i := range slices.Concat(s.Seen.Index, s.Query.Index) {
+			if slices.Contains(s.Train.Index, i) {
+				t.Errorf("%+v: sample %d trains and tests", c.s, i)
+			}
+		}
+		if s.Query != s.Gallery {
+			t.Errorf("%+v: the gallery is not the queries", c.s)
+		}
+	}
+	for _, bad := range []string{"both", "both:", "both:1", "both:0", "both:NaN"} {
+		if _, err := toy(8, 10).Select(Selection{Split: bad}); err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
 func TestSelectFewClasses(t *testing.T) {
 	s, err := toy(2, 10).Select(Selection{})
 	if err != nil || s.Split != "images:0.2" || s.Train.Len() != 16 || s.Query.Len() != 4 {
@@ -185,7 +223,7 @@ func TestSelectFewClasses(t *testing.T) {
 func TestSelectErrors(t *testing.T) {
 	d := toy(6, 2)
 	for want, s := range map[string]Selection{
-		"unknown split":            {Split: "both"},
+		"unknown split":            {Split: "halves"},
 		"no official split":        {Split: "official"},
 		"between 0 and 1":          {Split: "images:1"},
 		"write fold:K/N":           {Split: "fold:3/2"},
@@ -343,6 +381,11 @@ func TestSelectUsualSplit(t *testing.T) {
 		{12, 5, Selection{Split: "classes"}, "classes", "that training does not see are the test (30 images)"},
 		{12, 5, Selection{Split: "fold:2/3"}, "fold:2/3", "8 classes train (40 images), and 4 classes that training " +
 			"does not see are the test (20 images): fold 2 of 3"},
+		{12, 5, Selection{Split: "both:0.4"}, "both:0.4",
+			"6 classes train (18 images), and 6 classes that training does " +
+				"not see are the test (30 images); 12 images of the classes that train, 40 % of each at random, are " +
+				"held " +
+				"out beside them"},
 		{3, 10, Selection{}, "images:0.2", "as 3 classes are too few to keep any for the test alone"},
 		{3, 10, Selection{Split: "benchmark"}, "images:0.2", "as 3 classes are too few to keep any for the test alone"},
 		{3, 5, Selection{TrainClasses: "1"}, "classes", "1 class trains (5 images), and 2 classes"},

@@ -86,22 +86,21 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 		}
 		return d.Splits, nil
 	case "classes":
-		switch {
-		case s.TrainClasses == "" && s.TestClasses == "":
-			for i := range trainIn {
-				trainIn[i] = i < len(trainIn)/2
-				testIn[i] = !trainIn[i]
-			}
-		case s.TrainClasses == "":
-			for i := range trainIn {
-				trainIn[i] = !testIn[i]
-			}
-		case s.TestClasses == "":
-			for i := range testIn {
-				testIn[i] = !trainIn[i]
+		classesApart(s, trainIn, testIn)
+		return allRoles(d.Len()), nil
+	case "both":
+		f, err := fraction(arg)
+		if err != nil {
+			return nil, fmt.Errorf("split %q: the fraction of the training classes' images to test on %w", split, err)
+		}
+		classesApart(s, trainIn, testIn)
+		roles := heldOutImages(fine, f, s.Seed)
+		for i, id := range fine.IDs {
+			if testIn[id] && !trainIn[id] {
+				roles[i] = Test
 			}
 		}
-		return allRoles(d.Len()), nil
+		return roles, nil
 	case "images":
 		if arg == "" && split == "images" {
 			if d.ImageSplits == nil {
@@ -127,7 +126,28 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 		}
 		return allRoles(d.Len()), nil
 	}
-	return nil, fmt.Errorf("unknown split %q; known: official, images, images:F, classes, fold:K/N, benchmark", split)
+	return nil, fmt.Errorf("unknown split %q; known: official, images, images:F, classes, both:F, "+
+		"fold:K/N, benchmark", split)
+}
+
+// classesApart narrows the sides to the classes of split classes: a list that is
+// not given is the rest of the other; without both the first half trains.
+func classesApart(s Selection, trainIn, testIn []bool) {
+	switch {
+	case s.TrainClasses == "" && s.TestClasses == "":
+		for i := range trainIn {
+			trainIn[i] = i < len(trainIn)/2
+			testIn[i] = !trainIn[i]
+		}
+	case s.TrainClasses == "":
+		for i := range trainIn {
+			trainIn[i] = !testIn[i]
+		}
+	case s.TestClasses == "":
+		for i := range testIn {
+			testIn[i] = !trainIn[i]
+		}
+	}
 }
 
 func allRoles(n int) []Split {

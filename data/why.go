@@ -39,6 +39,10 @@ func (s *Selected) why(reason string) string {
 	if kind == "images" && arg != "" {
 		text += fmt.Sprintf(", %s %% of each class at random", percent(arg))
 	}
+	if s.Seen != nil && kind == "both" {
+		text += fmt.Sprintf("; %s of the classes that train, %s %% of each at random, are held out beside them",
+			inImages(s.Seen.Len()), percent(arg))
+	}
 	if reason != "" {
 		text += ", " + reason
 	}

@@ -40,7 +40,7 @@ type DataConfig struct {
 	Channels     int    `yaml:"channels" help:"1 (grey) or 3 (colour); 0: as in the images"`
 	Label        string `yaml:"label" help:"column or rule to train with: coarse, parity, mod:3, groups:0-4|5-9; empty: the set's own"`
 	Fine         string `yaml:"fine" help:"column to score retrieval by; empty: the set's fine one"`
-	Split        string `yaml:"split" help:"official, images:0.2, classes, fold:1/4, benchmark; empty: the set's own, else images:0.2 or what the sizes of the classes allow"`
+	Split        string `yaml:"split" help:"official, images:0.2, classes, both:0.2, fold:1/4, benchmark; empty: the set's own, else images:0.2 or what the sizes of the classes allow"`
 	TrainClasses string `yaml:"train_classes" help:"fine classes to train on, such as 0-5; empty: all that the split leaves"`
 	TestClasses  string `yaml:"test_classes" help:"fine classes to test on; empty: all that the split leaves"`
 	TrainLimit   int    `yaml:"train_limit" help:"use only the first n training samples of each fine class; 0: all"`

@@ -328,7 +328,7 @@ func values(key string) []string {
 	case "data.channels":
 		list = []string{"1", "3"}
 	case "data.split":
-		list = []string{"official", "images:0.2", "classes", "fold:1/4", "benchmark"}
+		list = []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"}
 	case "network.name":
 		list = nn.Networks()
 	case "network.normalize":

@@ -166,6 +166,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 		return err
 	}
 	bars := map[string]*progress.Bar{}
+	o.Weights = a.findWeights(&trainFlags{})
 	o.Begin = func(arm string, seed uint64, s run.Setup) {
 		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
 		bars[name] = progress.New(a.err, name)

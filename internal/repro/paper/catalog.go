@@ -4,7 +4,7 @@ package paper
 func all() []*Experiment {
 	return []*Experiment{
 		MNIST(), Omniglot(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(), Trimmed(),
-		Extreme(), Cars(), CUB(), SOP(), InShop(),
+		Extreme(), Cars(), CUB(), SOP(), InShop(), Finetune(), FinetuneCoarse(),
 	}
 }
 

@@ -81,7 +81,11 @@ func (out *Outcome) judged(v Verdict) (claims []Checked, sentence string) {
 	if len(claims) == 1 {
 		word = words[0]
 	}
-	sentence = fmt.Sprintf("%d of %d statements of the paper %s", len(claims), len(out.Claims), word)
+	whose := " of the paper"
+	if out.e.Own {
+		whose = ""
+	}
+	sentence = fmt.Sprintf("%d of %d statements%s %s", len(claims), len(out.Claims), whose, word)
 	if out.Data.InsteadOf != "" {
 		sentence += ", on other data than the paper's"
 	}

@@ -24,6 +24,9 @@ type Arm struct {
 	Set  []string // key=value, as kindred train takes them
 	// Baseline names the arm that this one is compared with; empty: none.
 	Baseline string
+	// Untrained, if set, names an arm: this one trains nothing and has the scores
+	// that the runs of that arm start from.
+	Untrained string
 	// Published are the paper's numbers, one per measure, NaN for those it does
 	// not have; nil where it has none at all.
 	Published []float64
@@ -81,6 +84,11 @@ type Experiment struct {
 	// Tuning says on what the settings were chosen that the paper leaves open, and
 	// so how far the scores can be trusted.
 	Tuning string
+	// Own marks an experiment that no paper has: its statements are ours.
+	Own bool
+	// Pretrained marks an experiment that needs a network to start from, named by
+	// network.pretrained.
+	Pretrained bool
 	// Seeds is how many runs of each arm a usual run has; 0 stands for three, the
 	// fewest that can decide a statement.
 	Seeds int
@@ -168,7 +176,13 @@ func (e *Experiment) Config(o Options) (run.Config, error) {
 	if err != nil {
 		return run.Config{}, err
 	}
-	return e.config(&e.Arms[0], o.Seed, set)
+	cfg, err := e.config(&e.Arms[0], o.Seed, set)
+	if err == nil && e.Pretrained && cfg.Network.Pretrained == "" {
+		err = fmt.Errorf("experiment %s starts from a pretrained network: name it by --set network.pretrained=FILE, "+
+			"an "+
+			"ONNX file or weights that 'kindred weights list' has", e.Name)
+	}
+	return cfg, err
 }
 
 // papersSplit divides any data set as papers do: by its own split, or else into

@@ -169,7 +169,10 @@ func TestDirections(t *testing.T) {
 func direction(t *testing.T, name, home, birds string) {
 	e := Find(name)
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Fast: true, Home: home}
-	if !strings.Contains(name, "omniglot") && name != "mnist" && name != "trimmed" {
+	switch {
+	case e.Pretrained:
+		o.Set = []string{"network.pretrained=" + refdata.Path(t, "models", "mobilenet_v1_075_224.onnx")}
+	case !strings.Contains(name, "omniglot") && name != "mnist" && name != "trimmed":
 		o.Set = []string{birds}
 	}
 	out, err := Reproduce(t.Context(), e, o)
@@ -212,6 +215,8 @@ func direction(t *testing.T, name, home, birds string) {
 		}
 	case "cars", "cub", "sop", "inshop":
 		ahead("test_recall@1", "EPHN, second order", "EPHN, first order")
+	case "finetune", "finetune-coarse":
+		ahead("test_recall@4", "MS", "Before training")
 	case "omniglot-train":
 		ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")
 	}

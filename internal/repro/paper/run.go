@@ -37,6 +37,8 @@ type Options struct {
 	// very settings and seed of one that is wanted here is copied, not repeated.
 	Reuse []string
 	Home  string // folder of data sets by name
+	// Weights finds pretrained weights by name, as run.Options has it.
+	Weights func(ctx context.Context, name string) (run.Start, error)
 	// Observe, if set, hears how the run under way is doing.
 	Observe func(arm string, seed uint64, ev train.Event)
 	// Begin, if set, is told what is about to be trained.
@@ -65,16 +67,24 @@ type Run struct {
 	Seed    uint64        `json:"seed"`
 	Folder  string        `json:"folder"` // relative to the experiment's
 	History []train.Epoch `json:"history"`
-	Params  int           `json:"parameters"`
-	Took    time.Duration `json:"took_ns"`
-	Plan    string        `json:"plan"` // the settings asked for, as YAML
+	// Scores are those of the network that the run kept, if that need not be the
+	// last epoch's, and Untrained those that a pretrained network started with.
+	Scores    []train.Metric `json:"scores,omitempty"`
+	Untrained []train.Metric `json:"untrained,omitempty"`
+	Params    int            `json:"parameters"`
+	Took      time.Duration  `json:"took_ns"`
+	Plan      string         `json:"plan"` // the settings asked for, as YAML
 	// From is the run folder that this one was copied from; empty: none.
 	From string `json:"from,omitempty"`
 }
 
-// value returns a measure after the last epoch, in per cent.
+// value returns a measure of the network that was kept, in per cent.
 func (r *Run) value(m Measure) (float64, error) {
-	v, err := r.History[len(r.History)-1].Metric(m.Key)
+	row := r.History[len(r.History)-1]
+	if r.Scores != nil {
+		row.Metrics = r.Scores
+	}
+	v, err := row.Metric(m.Key)
 	if err != nil {
 		return 0, fmt.Errorf("run %s: %w", r.Folder, err)
 	}
@@ -107,6 +117,9 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	for k := range runs {
+		if e.Arms[k%len(e.Arms)].Untrained != "" {
+			continue
+		}
 		g.Go(func() error {
 			if ctx.Err() != nil { // another run has failed
 				return context.Cause(ctx)
@@ -122,7 +135,19 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	for k := range runs {
+		if a := &e.Arms[k%len(e.Arms)]; a.Untrained != "" {
+			runs[k] = runs[k-k%len(e.Arms)+e.arm(a.Untrained)].untrained(a.Name)
+		}
+	}
 	return newOutcome(ctx, e, runs, o, d)
+}
+
+// untrained is what r started from, as a run of the named arm.
+func (r *Run) untrained(arm string) *Run {
+	u := *r
+	u.Arm, u.Scores, u.Took, u.From = arm, r.Untrained, 0, ""
+	return &u
 }
 
 // oneAtATime guards who hears of runs side by side.
@@ -177,7 +202,8 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
 		return nil, err
 	}
-	opts := run.Options{Dir: dir, Resume: run.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home}
+	opts := run.Options{Dir: dir, Resume: run.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home,
+		Weights: o.Weights}
 	if o.Observe != nil {
 		opts.Observe = func(ev train.Event) { o.Observe(a.Name, seed, ev) }
 	}
@@ -188,8 +214,8 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
 	}
-	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Params: res.Params, Took: res.Took,
-		Plan: plan}
+	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Scores: res.Scores,
+		Untrained: res.Untrained, Params: res.Params, Took: res.Took, Plan: plan}
 	return r, writeJSON(filepath.Join(dir, resultFile), r)
 }
 
