@@ -1,6 +1,9 @@
 package data
 
 import (
+	"bytes"
+	"fmt"
+	"image/jpeg"
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -67,6 +70,60 @@ func BenchmarkFromJPEG(b *testing.B) {
 			benchPipeline(b, c.cfg, read, &im)
 		})
 	}
+}
+
+// BenchmarkFromPhotos does it from photos as cameras write them: files of cub100
+// enlarged, with noise, first decoded in full and then no larger than the views of
+// them need.
+func BenchmarkFromPhotos(b *testing.B) {
+	d := open(b, refdata.Path(b, "data", "cub100"))
+	standard := imaging.Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5}
+	for _, width := range []int{1000, 2000, 4000} {
+		var content [][]byte
+		for i := range 4 {
+			content = append(content, photo(b, d, 1000*i, width))
+		}
+		for _, c := range []struct {
+			name string
+			cfg  imaging.Config
+		}{
+			{"resize-128", imaging.Config{Width: 128, Height: 128}},
+			{"resize-224", imaging.Config{Width: 224, Height: 224}},
+			{"crop-flip-224", imaging.Config{Width: 224, Height: 224, Augment: standard}},
+		} {
+			p, err := imaging.NewPipeline(c.cfg)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for name, dec := range map[string]*imaging.Decoder{"full": {}, "shrunk": {Shrink: p.Shrink}} {
+				b.Run(fmt.Sprintf("%d/%s/%s", width, c.name, name), func(b *testing.B) {
+					var im imaging.Image
+					read := func(i int) error { return dec.Decode(b.Context(), &im, content[i%len(content)]) }
+					benchPipeline(b, c.cfg, read, &im)
+				})
+			}
+		}
+	}
+}
+
+// photo is sample i of d as a file of the given width in pixels, three quarters as
+// high.
+func photo(b *testing.B, d *Dataset, i, width int) []byte {
+	var small, large imaging.Image
+	if err := d.Image(b.Context(), i, &small, nil); err != nil {
+		b.Fatal(err)
+	}
+	var r imaging.Resizer
+	r.Resize(&large, &small, imaging.Box{X1: float64(small.W), Y1: float64(small.H)}, width, width*3/4)
+	rng := newRand(uint64(i))
+	for k, v := range large.Pix {
+		large.Pix[k] = uint8(min(max(float64(v)+3*rng.NormFloat64(), 0), 255))
+	}
+	var file bytes.Buffer
+	if err := jpeg.Encode(&file, &large, &jpeg.Options{Quality: 90}); err != nil {
+		b.Fatal(err)
+	}
+	return file.Bytes()
 }
 
 // BenchmarkFromCache does the same from a packed cache of the files at their own

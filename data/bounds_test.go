@@ -1,8 +1,12 @@
 package data
 
 import (
+	"bytes"
 	"fmt"
 	"image"
+	"image/jpeg"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -239,5 +243,33 @@ func TestCacheSides(t *testing.T) {
 	defer c.Close()
 	if w, h, ch := c.Source.Shape(); w != 7 || h != 5 || ch != 1 {
 		t.Errorf("shape %d x %d x %d", w, h, ch)
+	}
+}
+
+// A box is in pixels of the file, so a sample that has one is decoded in full.
+func TestBoxesAreCutFromWholeImages(t *testing.T) {
+	var file bytes.Buffer
+	if err := jpeg.Encode(&file, imaging.NewImage(64, 64, 3), nil); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"a/1.jpg", "b/1.jpg"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), file.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := open(t, dir)
+	d.Boxes = []image.Rectangle{image.Rect(8, 8, 40, 32), {}}
+	dec := imaging.Decoder{Shrink: func(w, h int) int { return 8 }}
+	var im imaging.Image
+	if err := d.Image(t.Context(), 0, &im, &dec); err != nil || im.W != 32 || im.H != 24 {
+		t.Errorf("%d x %d, %v", im.W, im.H, err)
+	}
+	d.Boxes = nil
+	if err := d.Image(t.Context(), 0, &im, &dec); err != nil || im.W != 8 || im.H != 8 {
+		t.Errorf("without boxes: %d x %d, %v", im.W, im.H, err)
 	}
 }

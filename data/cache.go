@@ -132,6 +132,9 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (p
 	if opt.Smooth {
 		fmt.Fprintln(h, "smooth")
 	}
+	if opt.Side > 0 {
+		fmt.Fprintln(h, "shrunk in decoding")
+	}
 	for i, f := range src.list {
 		fmt.Fprintf(h, "%q %s\n", f.name, sums[i])
 		if d.Boxes != nil {
@@ -154,7 +157,14 @@ type packer struct {
 }
 
 func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) error {
-	tools := sync.Pool{New: func() any { return &packer{dec: imaging.Decoder{Smooth: opt.Smooth}} }}
+	whole := imaging.Config{Width: opt.Side, Height: opt.Side}
+	p, err := imaging.NewPipeline(whole)
+	if err != nil {
+		return err
+	}
+	tools := sync.Pool{New: func() any {
+		return &packer{dec: imaging.Decoder{Smooth: opt.Smooth, Shrink: p.Shrink}}
+	}}
 	images, errs := make([]imaging.Image, packChunk), make([]error, packChunk)
 	for lo := 0; lo < d.Len(); lo += packChunk {
 		n := min(packChunk, d.Len()-lo)

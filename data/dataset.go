@@ -82,6 +82,11 @@ func (d *Dataset) Image(ctx context.Context, i int, dst *imaging.Image, dec *ima
 	if dec == nil {
 		dec = new(imaging.Decoder)
 	}
+	if d.Boxes != nil && dec.Shrink != nil { // the box is in pixels of the file
+		shrink := dec.Shrink
+		dec.Shrink = nil
+		defer func() { dec.Shrink = shrink }()
+	}
 	if err := d.Source.Read(ctx, i, dst, dec); err != nil {
 		return err
 	}

@@ -285,7 +285,7 @@ func (l *Loader) prepare(t *slot, pos []int) {
 
 func (s *Stream) work(jobs <-chan job) {
 	var (
-		dec     = imaging.Decoder{Smooth: s.l.cfg.Smooth}
+		dec     = imaging.Decoder{Smooth: s.l.cfg.Smooth, Shrink: s.l.pipeline.Shrink}
 		scratch imaging.Scratch
 		im      imaging.Image
 	)

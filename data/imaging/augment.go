@@ -124,10 +124,7 @@ func (a *Augment) check() error {
 
 // cropBox draws the part of a w x h image that a random resized crop keeps.
 func (a *Augment) cropBox(w, h int, rng *rand.Rand) Box {
-	ratio := a.CropRatio
-	if ratio[1] == 0 {
-		ratio = [2]float64{3. / 4, 4. / 3}
-	}
+	ratio := a.cropRatio()
 	fw, fh := float64(w), float64(h)
 	for range 10 {
 		area := uniform(rng, a.CropArea[0], a.CropArea[1]) * fw * fh
@@ -138,15 +135,38 @@ func (a *Augment) cropBox(w, h int, rng *rand.Rand) Box {
 			return Box{x, y, x + cw, y + ch}
 		}
 	}
-	// No draw fitted: the largest centred box whose ratio is allowed.
-	cw, ch := fw, fh
-	if r := fw / fh; r < ratio[0] {
-		ch = fw / ratio[0]
-	} else if r > ratio[1] {
-		cw = fh * ratio[1]
-	}
+	cw, ch := a.largestCrop(fw, fh)
 	x, y := (fw-cw)/2, (fh-ch)/2
 	return Box{x, y, x + cw, y + ch}
+}
+
+// cropRatio is CropRatio or its default.
+func (a *Augment) cropRatio() [2]float64 {
+	if a.CropRatio[1] == 0 {
+		return [2]float64{3. / 4, 4. / 3}
+	}
+	return a.CropRatio
+}
+
+// largestCrop is the largest box whose ratio is allowed, which is taken, from the
+// centre, where no draw fitted.
+func (a *Augment) largestCrop(w, h float64) (cw, ch float64) {
+	ratio := a.cropRatio()
+	cw, ch = w, h
+	if r := w / h; r < ratio[0] {
+		ch = w / ratio[0]
+	} else if r > ratio[1] {
+		cw = h * ratio[1]
+	}
+	return cw, ch
+}
+
+// smallestCrop returns the least width and the least height that cropBox draws.
+func (a *Augment) smallestCrop(w, h float64) (cw, ch float64) {
+	ratio := a.cropRatio()
+	area := a.CropArea[0] * w * h
+	cw, ch = a.largestCrop(w, h)
+	return min(cw, math.Sqrt(area*ratio[0])), min(ch, math.Sqrt(area/ratio[1]))
 }
 
 func uniform(rng *rand.Rand, lo, hi float64) float64 { return lo + rng.Float64()*(hi-lo) }

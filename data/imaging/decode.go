@@ -34,6 +34,12 @@ type Decoder struct {
 	// with it Pillow, torchvision and TensorFlow: what networks that were trained
 	// there have seen. Otherwise it is repeated.
 	Smooth bool
+	// Shrink, if set, lets JPEG files become smaller while they are decoded, which
+	// takes less time and memory the larger they are. It is told the size of the
+	// picture, upright, and returns by what its sides may be divided: 1, 2, 4 or 8;
+	// see Pipeline.Shrink. Kinds of JPEG that only the standard library reads keep
+	// their size.
+	Shrink func(w, h int) int
 
 	fast fastjpeg.Decoder
 }
@@ -151,10 +157,14 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 		limit = DefaultMaxPixels
 	}
 	if f.name == "JPEG" {
-		d.fast.MaxPixels = int(min(int64(limit), budget.Limit()/fastBytesPerPixel))
-		d.fast.Done, d.fast.Smooth = ctx.Done(), d.Smooth
+		orientation := exifOrientation(b)
+		d.fast.MaxPixels, d.fast.MaxBytes = limit, budget.Limit()
+		d.fast.Done, d.fast.Smooth, d.fast.Shrink = ctx.Done(), d.Smooth, d.Shrink
+		if d.Shrink != nil && orientation >= 5 { // on its side
+			d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
+		}
 		if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
-			dst.orient(exifOrientation(b))
+			dst.orient(orientation)
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -186,10 +196,6 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	}
 	return nil
 }
-
-// fastBytesPerPixel is the memory of the fast JPEG decoder: its planes and the
-// result.
-const fastBytesPerPixel = 6
 
 // decode runs the decoder of a format until it or ctx ends.
 func (d *Decoder) decode(ctx context.Context, f *format, b []byte) (image.Image, error) {

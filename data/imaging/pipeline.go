@@ -142,6 +142,36 @@ func (p *Pipeline) Shape(w, h, c int) (height, width, channels int) {
 	return h, w, c
 }
 
+// spare is how many pixels a side of a picture that was made smaller while it was
+// decoded keeps, at least, for one of the result: the resampling then has what it
+// needs to be as sharp as that of the whole picture.
+const spare = 2
+
+// Shrink returns by what the sides of an image of w x h pixels may be divided while it
+// is decoded, 1, 2, 4 or 8, so that no view that Apply takes of it is left with fewer
+// than two pixels a side for one of the result; see Decoder.Shrink. It depends on the
+// sizes and the configuration alone, so that a view is the same whenever it is taken.
+func (p *Pipeline) Shrink(w, h int) int {
+	if p.cfg.Width == 0 {
+		return 1
+	}
+	fw, fh := float64(w), float64(h)
+	tw, th := float64(p.cfg.Width), float64(p.cfg.Height)
+	scale := min(fw/tw, fh/th) // pixels for one of the result
+	if p.cfg.Shorter > 0 {
+		scale = min(scale, min(fw, fh)/float64(p.cfg.Shorter))
+	}
+	if a := &p.cfg.Augment; a.CropArea[1] > 0 {
+		cw, ch := a.smallestCrop(fw, fh)
+		scale = min(scale, cw/tw, ch/th)
+	}
+	shrink := 1
+	for shrink < 8 && scale >= float64(2*shrink*spare) {
+		shrink *= 2
+	}
+	return shrink
+}
+
 // Apply writes the sample that im becomes to dst, height x width x channels
 // values. im may be changed. rng gives all randomness; nil means none (the
 // evaluation's view of the image). It panics if dst has the wrong length.

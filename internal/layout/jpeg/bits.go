@@ -93,6 +93,32 @@ func (b *bits) signed(size uint) int32 {
 	return v
 }
 
+// bit reads one bit.
+func (b *bits) bit() bool {
+	if b.n < 1 {
+		b.fill()
+	}
+	one := b.acc>>63 != 0
+	b.skip(1)
+	return one
+}
+
+// run reads the length of a run of 1<<size blocks and more.
+func (b *bits) run(size uint) int {
+	v := 1<<size | int(b.acc>>1>>(63-size))
+	b.skip(size)
+	return v
+}
+
+// finish drops the padding at the end of a scan and returns the length of its data; a
+// marker must follow.
+func (b *bits) finish() (used int, ok bool) {
+	if !b.end {
+		b.fillSlowly()
+	}
+	return b.pos, b.end && b.n >= 0 && b.n < 8 && b.pos+1 < len(b.data)
+}
+
 // overrun reports that more bits were used than there are.
 func (b *bits) overrun() bool { return b.n < 0 }
 

@@ -21,39 +21,46 @@ var chroma = func() (t chromaTerms) {
 	return t
 }()
 
-// toRGB converts the planes to interleaved pixels.
-func (d *Decoder) toRGB(pix []uint8) {
+// toRGB converts the planes to interleaved pixels, w x h of them.
+func (d *Decoder) toRGB(pix []uint8, w, h int) {
 	luma, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
-	if d.Smooth && luma.h*luma.v > 1 {
-		p := planes{w: d.w, h: d.h, across: luma.h, down: luma.v, y: luma.plane, cb: cb.plane, cr: cr.plane,
+	if d.Smooth && d.across*d.down > 1 && d.across <= 2 && d.down <= 2 {
+		p := planes{w: w, h: h, across: d.across, down: d.down, y: luma.plane, cb: cb.plane, cr: cr.plane,
 			yStride: luma.stride, cStride: cb.stride}
 		p.smooth(pix, d)
 		return
 	}
-	for y := range d.h {
-		cy := y / luma.v
-		out := pix[y*d.w*3 : (y+1)*d.w*3]
-		yRow := luma.plane[y*luma.stride:][:d.w]
+	for y := range h {
+		cy := y / d.down
+		out := pix[y*w*3 : (y+1)*w*3]
+		yRow := luma.plane[y*luma.stride:][:w]
 		bRow := cb.plane[cy*cb.stride:][:cb.stride]
 		rRow := cr.plane[cy*cr.stride:][:len(bRow)]
-		if luma.h == 1 {
+		switch d.across {
+		case 1:
+			bRow, rRow = bRow[:len(yRow)], rRow[:len(yRow)]
 			for x, v := range yRow {
 				r, g, b := terms(bRow[x], rRow[x])
 				put(out[3*x:], int32(v), r, g, b)
 			}
-			continue
-		}
-		pairs := d.w / 2
-		for x := range pairs {
-			r, g, b := terms(bRow[x], rRow[x])
-			o := out[6*x : 6*x+6 : 6*x+6]
-			v := yRow[2*x : 2*x+2 : 2*x+2]
-			put(o, int32(v[0]), r, g, b)
-			put(o[3:], int32(v[1]), r, g, b)
-		}
-		if d.w&1 == 1 {
-			r, g, b := terms(bRow[pairs], rRow[pairs])
-			put(out[6*pairs:], int32(yRow[d.w-1]), r, g, b)
+		case 2:
+			pairs := w / 2
+			for x := range pairs {
+				r, g, b := terms(bRow[x], rRow[x])
+				o := out[6*x : 6*x+6 : 6*x+6]
+				v := yRow[2*x : 2*x+2 : 2*x+2]
+				put(o, int32(v[0]), r, g, b)
+				put(o[3:], int32(v[1]), r, g, b)
+			}
+			if w&1 == 1 {
+				r, g, b := terms(bRow[pairs], rRow[pairs])
+				put(out[6*pairs:], int32(yRow[w-1]), r, g, b)
+			}
+		default:
+			for x, v := range yRow {
+				r, g, b := terms(bRow[x/d.across], rRow[x/d.across])
+				put(out[3*x:], int32(v), r, g, b)
+			}
 		}
 	}
 }

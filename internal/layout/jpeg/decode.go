@@ -6,15 +6,18 @@ import (
 )
 
 // ErrUnsupported reports a file of another kind, or a damaged one.
-var ErrUnsupported = errors.New("jpeg: not a sequential YCbCr or grey file without faults")
+var ErrUnsupported = errors.New("jpeg: not a YCbCr or grey file of a kind known here and without faults")
 
 // Markers.
 const (
 	sof0 = 0xc0 // baseline
 	sof1 = 0xc1 // extended sequential
+	sof2 = 0xc2 // progressive
 	dht  = 0xc4
 	rst0 = 0xd0
+	rst7 = 0xd7
 	soi  = 0xd8
+	eoi  = 0xd9
 	sos  = 0xda
 	dqt  = 0xdb
 	dri  = 0xdd
@@ -26,34 +29,52 @@ const (
 // maxSide bounds width and height, so that sizes fit in an int anywhere.
 const maxSide = 1 << 15
 
+// maxScans is the largest number of scans. Encoders write about ten; each of them
+// passes over the whole picture, in however few bytes.
+const maxScans = 40
+
 // component is one colour component.
 type component struct {
 	id     uint8
 	h, v   int // sampling factors
 	quant  uint8
 	dc, ac *huffman
+	size   int // side of what a block of 8 x 8 becomes
 	plane  []uint8
 	stride int
 	lastDC int32
+	coeffs []int16 // of progressive files: blocks of 64 in zigzag order
 }
 
 // Decoder keeps tables and buffers between files. It serves one goroutine. The
 // zero value is ready.
 type Decoder struct {
-	// MaxPixels, if not 0, bounds width times height.
+	// MaxPixels, if not 0, bounds width times height, and MaxBytes the memory for
+	// planes, coefficients and pixels.
 	MaxPixels int
+	MaxBytes  int64
+	// Shrink, if not nil, is told the size of a picture and returns by what its sides
+	// shall be divided: 1, 2, 4 or 8.
+	Shrink func(w, h int) int
 	// Done, if not nil, ends a decoding with ErrUnsupported once it is closed.
 	Done <-chan struct{}
 	// Smooth enlarges chroma by interpolation instead of repetition.
 	Smooth bool
 
-	w, h    int
+	w, h    int // of the file
+	shrink  int
+	across  int // pixels of the result for a value of chroma
+	down    int
+	cols    int // units of the interleaved scan
+	rows    int
 	comps   [3]component
 	n       int // number of components
 	quant   [4][64]int32
 	hasQ    [4]bool
 	huff    [2][4]huffman
 	restart int
+	layers  bool // progressive: coefficients come in several scans
+	part    part
 	in      bits
 	block   [64]int32
 	wide    []uint8 // two rows of chroma, enlarged
@@ -61,31 +82,48 @@ type Decoder struct {
 }
 
 // Decode decodes b. grow is called once with the width, height and number of
-// channels (1 or 3) and returns the memory for the interleaved pixels.
+// channels (1 or 3) and returns the memory for the interleaved pixels. The sides of a
+// picture that shrinks are rounded to the nearest.
 func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
 	d.reset()
-	scan, err := d.headers(b)
+	if len(b) < 2 || b[0] != 0xff || b[1] != soi {
+		return ErrUnsupported
+	}
+	at, end, err := d.headers(b, 2)
 	if err != nil {
 		return err
 	}
-	if err := d.scan(b[scan:]); err != nil {
+	if end || !d.plan(len(b)-at) {
+		return ErrUnsupported
+	}
+	if d.layers {
+		err = d.scans(b, at)
+	} else {
+		err = d.scan(b[at:])
+	}
+	if err != nil {
 		return err
 	}
-	pix := grow(d.w, d.h, d.n)
+	w, h := d.reduced(d.w), d.reduced(d.h)
+	pix := grow(w, h, d.n)
 	if d.n == 1 {
 		c := &d.comps[0]
-		for y := range d.h {
-			copy(pix[y*d.w:(y+1)*d.w], c.plane[y*c.stride:])
+		for y := range h {
+			copy(pix[y*w:(y+1)*w], c.plane[y*c.stride:])
 		}
 		return nil
 	}
-	d.toRGB(pix)
+	d.toRGB(pix, w, h)
 	return nil
 }
 
+// reduced is the length of a side in the result.
+func (d *Decoder) reduced(n int) int { return max(1, (n+d.shrink/2)/d.shrink) }
+
 func (d *Decoder) reset() {
-	d.n, d.restart, d.w, d.h = 0, 0, 0, 0
+	d.n, d.restart, d.w, d.h, d.layers = 0, 0, 0, 0, false
 	d.hasQ = [4]bool{}
+	d.block = [64]int32{} // which a file that ended early left as it was
 	for i := range d.huff {
 		for j := range d.huff[i] {
 			d.huff[i][j].ok = false
@@ -93,30 +131,31 @@ func (d *Decoder) reset() {
 	}
 }
 
-// headers reads all up to the scan and returns where its data start.
-func (d *Decoder) headers(b []byte) (scan int, err error) {
-	if len(b) < 4 || b[0] != 0xff || b[1] != soi {
-		return 0, ErrUnsupported
-	}
-	at := 2
+// headers reads all from at up to the next scan and returns where its data start, or
+// end where none comes.
+func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 	for {
 		for at+1 < len(b) && b[at] == 0xff && b[at+1] == 0xff {
 			at++
 		}
+		if at+2 <= len(b) && b[at] == 0xff && b[at+1] == eoi {
+			return at, true, nil
+		}
 		if at+4 > len(b) || b[at] != 0xff {
-			return 0, ErrUnsupported
+			return 0, false, ErrUnsupported
 		}
 		marker := b[at+1]
 		n := int(binary.BigEndian.Uint16(b[at+2:]))
 		if n < 2 || at+2+n > len(b) {
-			return 0, ErrUnsupported
+			return 0, false, ErrUnsupported
 		}
 		seg := b[at+4 : at+2+n]
 		at += 2 + n
 		ok := true
 		switch {
-		case marker == sof0 || marker == sof1:
+		case marker == sof0 || marker == sof1 || marker == sof2:
 			ok = d.frame(seg)
+			d.layers = marker == sof2
 		case marker == dht:
 			ok = d.huffmanTables(seg)
 		case marker == dqt:
@@ -128,9 +167,9 @@ func (d *Decoder) headers(b []byte) (scan int, err error) {
 			}
 		case marker == sos:
 			if !d.scanHeader(seg) {
-				return 0, ErrUnsupported
+				return 0, false, ErrUnsupported
 			}
-			return at, nil
+			return at, false, nil
 		case marker == appE && len(seg) >= 12 && string(seg[:5]) == "Adobe":
 			ok = seg[11] == 1 // YCbCr; anything else is RGB or CMYK
 		case marker >= app0 && marker <= 0xef, marker == com:
@@ -138,7 +177,7 @@ func (d *Decoder) headers(b []byte) (scan int, err error) {
 			ok = false
 		}
 		if !ok {
-			return 0, ErrUnsupported
+			return 0, false, ErrUnsupported
 		}
 	}
 }
@@ -156,7 +195,7 @@ func (d *Decoder) frame(seg []byte) bool {
 	for i := range n {
 		s := seg[6+3*i:]
 		c := &d.comps[i]
-		*c = component{id: s[0], h: int(s[1] >> 4), v: int(s[1] & 15), quant: s[2], plane: c.plane}
+		*c = component{id: s[0], h: int(s[1] >> 4), v: int(s[1] & 15), quant: s[2], plane: c.plane, coeffs: c.coeffs}
 		if c.quant > 3 {
 			return false
 		}
@@ -169,7 +208,8 @@ func (d *Decoder) frame(seg []byte) bool {
 		return true
 	}
 	y, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
-	if cb.h != 1 || cb.v != 1 || cr.h != 1 || cr.v != 1 || y.h < 1 || y.h > 2 || y.v < 1 || y.v > 2 {
+	if cb.h < 1 || cb.v < 1 || cr.h != cb.h || cr.v != cb.v || y.h > 4 || y.v > 4 || y.h < cb.h || y.v < cb.v ||
+		y.h%cb.h != 0 || y.v%cb.v != 0 || y.h*y.v+2*cb.h*cb.v > 10 {
 		return false
 	}
 	if y.id == 'R' && cb.id == 'G' && cr.id == 'B' {
@@ -217,8 +257,12 @@ func (d *Decoder) huffmanTables(seg []byte) bool {
 	return true
 }
 
-// scanHeader requires the one scan of all components at full precision.
+// scanHeader requires the one scan of all components at full precision, or a layer
+// of a progressive file.
 func (d *Decoder) scanHeader(seg []byte) bool {
+	if d.layers {
+		return d.layerHeader(seg)
+	}
 	if d.n == 0 || len(seg) != 4+2*d.n || int(seg[0]) != d.n {
 		return false
 	}
@@ -238,35 +282,79 @@ func (d *Decoder) scanHeader(seg []byte) bool {
 	return tail[0] == 0 && tail[1] == 63 && tail[2] == 0
 }
 
-// scan decodes the coefficients and transforms them into the planes.
-func (d *Decoder) scan(data []byte) error {
-	hmax, vmax := d.comps[0].h, d.comps[0].v
-	cols, rows := (d.w+8*hmax-1)/(8*hmax), (d.h+8*vmax-1)/(8*vmax)
-	// A unit takes at least two bits a block: a header that announces more
+// plan lays out the result and takes memory for it. data is the length of what is left
+// of the file.
+func (d *Decoder) plan(data int) bool {
+	d.shrink = 1
+	if d.Shrink != nil {
+		d.shrink = d.Shrink(d.w, d.h)
+	}
+	luma := &d.comps[0]
+	d.cols, d.rows = (d.w+8*luma.h-1)/(8*luma.h), (d.h+8*luma.v-1)/(8*luma.v)
+	// A block takes at least two bits, one in a layer: a header that announces more
 	// than the data can hold gets no memory.
-	if cols*rows > 4*len(data)+64 {
-		return ErrUnsupported
+	blocks := 4 * data
+	if d.layers {
+		blocks = 8 * data
+	}
+	if d.cols*d.rows > blocks+64 {
+		return false
+	}
+	d.across, d.down = 1, 1
+	for i := range d.n {
+		c := &d.comps[i]
+		c.size = 8 / d.shrink
+		h, v := luma.h/c.h, luma.v/c.v
+		for h%2 == 0 && v%2 == 0 && c.size < 8 { // chroma that need not be enlarged
+			h, v, c.size = h/2, v/2, 2*c.size
+		}
+		d.across, d.down = max(d.across, h), max(d.down, v)
+	}
+	need := int64(d.n) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
+	for i := range d.n {
+		c := &d.comps[i]
+		blocks := int64(d.cols*c.h) * int64(d.rows*c.v)
+		need += blocks * int64(c.size*c.size)
+		if d.layers {
+			need += blocks * 128
+		}
+	}
+	if d.MaxBytes > 0 && need > d.MaxBytes {
+		return false
 	}
 	for i := range d.n {
 		c := &d.comps[i]
-		c.stride = cols * c.h * 8
-		size := c.stride * rows * c.v * 8
+		c.stride = d.cols * c.h * c.size
+		size := c.stride * d.rows * c.v * c.size
 		if cap(c.plane) < size {
 			c.plane = make([]uint8, size)
 		}
 		c.plane = c.plane[:size]
 		c.lastDC = 0
 	}
+	return true
+}
+
+// stopped reports that Done is closed.
+func (d *Decoder) stopped() bool {
+	select {
+	case <-d.Done:
+		return true
+	default:
+		return false
+	}
+}
+
+// scan decodes the coefficients and transforms them into the planes.
+func (d *Decoder) scan(data []byte) error {
 	d.in = bits{data: data}
 	left := d.restart
 	next := byte(rst0)
-	for my := range rows {
-		select {
-		case <-d.Done:
+	for my := range d.rows {
+		if d.stopped() {
 			return ErrUnsupported
-		default:
 		}
-		for mx := range cols {
+		for mx := range d.cols {
 			if d.restart > 0 && left == 0 {
 				if !d.in.restart(next) {
 					return ErrUnsupported
@@ -286,8 +374,8 @@ func (d *Decoder) scan(data []byte) error {
 						if !ok {
 							return ErrUnsupported
 						}
-						at := (my*c.v+v)*8*c.stride + (mx*c.h+h)*8
-						d.transform(c.plane[at:], c.stride, last)
+						at := ((my*c.v+v)*c.stride + mx*c.h + h) * c.size
+						d.transform(c.plane[at:], c.stride, last, c.size)
 					}
 				}
 			}

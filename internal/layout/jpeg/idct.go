@@ -31,11 +31,16 @@ var corner = func() (c [64]uint8) {
 	return c
 }()
 
-// transform adds 128 to the inverse transform of d.block, writes it to the 8 x 8
-// pixels at dst, and clears the block. last is the zigzag index of its last
+// transform adds 128 to the inverse transform of d.block, writes it to the size x
+// size pixels at dst, and clears the block. last is the zigzag index of its last
 // coefficient that is not zero.
-func (d *Decoder) transform(dst []uint8, stride, last int) {
+func (d *Decoder) transform(dst []uint8, stride, last, size int) {
 	b := &d.block
+	if size < 8 {
+		reduced(b, dst, stride, size)
+		clear(b[:])
+		return
+	}
 	if last == 0 {
 		v := clip((b[0]+4)>>3 + 128)
 		b[0] = 0
