@@ -93,7 +93,8 @@ func compareShrunk(t *testing.T, b []byte, shrink int) {
 	}
 	// Chroma that stays smaller than the picture may be coarse.
 	if even := d.across*d.down == 1; even && (worst > 24 || sum/n > 4) || sum/n > 22 {
-		t.Errorf("by %d: differs from the mean of the pixels by up to %.0f levels, %.2f on average", shrink, worst, sum/n)
+		t.Errorf("by %d: differs from the mean of the pixels by up to %.0f levels, %.2f on average", shrink, worst,
+			sum/n)
 	}
 }
 
