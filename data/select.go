@@ -33,7 +33,7 @@ type Selection struct {
 	//	            class, at random, is held out too: Selected.Seen
 	//	fold:K/N    classes dealt at random into N folds; fold K (1..N) tests
 	//	benchmark   official where the set has a split, else classes: what papers
-	//	            compare. Sets with fewer than four classes: images:0.2
+	//	            compare. Sets with fewer than four classes: images:F
 	//
 	// Selected.Split has what "" and benchmark came to.
 	Split string
@@ -46,6 +46,9 @@ type Selection struct {
 	//	            gets images:F
 	//	images:F    the fraction F of the images of every class of three or more,
 	//	            at least one; where there is none, none
+	//	as-test:F   a second test: classes:F where the test is on classes that
+	//	            training does not see, else images:F, of which each is
+	//	            searched among the others where most have one to find
 	//
 	// Selected.ValidationSplit has what it came to.
 	Validation string
@@ -62,8 +65,7 @@ type Selected struct {
 	// them because of TestClasses; else nil.
 	Seen *Part
 	// Validation has what was cut off for validation, nil if nothing was;
-	// ValidationGallery is what it is searched in: itself if it has classes of its
-	// own, else Train.
+	// ValidationGallery is what it is searched in: itself or Train.
 	Validation, ValidationGallery *Part
 	// Split and ValidationSplit are the rules that were applied, for the record:
 	// the same Selection with them gives the same parts.

@@ -368,14 +368,13 @@ func TestSelectUsualSplit(t *testing.T) {
 			"are the test (24 images), 20 % of each class at random, as the set has no split of its own " +
 			"(data.split=classes keeps whole classes for the test)"},
 		{12, 5, Selection{}, "images:0.3", "all 12 classes train (36 images), and other images of the same classes " +
-			"are the test (24 images), 30 % of each class at random, as the set has no split of its own and its " +
+			"are the test (24 images), 30 % of each class at random, as the set has no split of its own, and " +
 			"classes are small: two images are held out of 5, one to find the other (data.split=classes keeps " +
 			"whole classes for the test)"},
 		{12, 4, Selection{}, "images:0.38", "(24 images), 38 % of each class"},
 		{12, 8, Selection{}, "images:0.2", "all 12 classes train (72 images)"},
 		{12, 3, Selection{}, "classes", "6 classes train (18 images), and 6 classes that training does not see are " +
-			"the test (18 images), as half of the classes have 3 images or fewer, too few to hold some out " +
-			"(data.split=images:0.3 does it all the same)"},
+			"the test (18 images), as half of the classes have 3 images or fewer, too few to hold some out"},
 		{12, 5, Selection{Split: "benchmark"}, "classes",
 			"the test (30 images), as papers compare, on classes that training does not see"},
 		{12, 5, Selection{Split: "classes"}, "classes", "that training does not see are the test (30 images)"},
@@ -387,6 +386,10 @@ func TestSelectUsualSplit(t *testing.T) {
 				"held " +
 				"out beside them"},
 		{3, 10, Selection{}, "images:0.2", "as 3 classes are too few to keep any for the test alone"},
+		{3, 5, Selection{}, "images:0.3", "as 3 classes are too few to keep any for the test alone, and classes are " +
+			"small: two images are held out of 5, one to find the other"},
+		{3, 3, Selection{}, "images:0.2", "as 3 classes are too few"},
+		{1, 10, Selection{}, "images:0.2", "as 1 class is too few"},
 		{3, 10, Selection{Split: "benchmark"}, "images:0.2", "as 3 classes are too few to keep any for the test alone"},
 		{3, 5, Selection{TrainClasses: "1"}, "classes", "1 class trains (5 images), and 2 classes"},
 		{3, 5, Selection{TestClasses: "1"}, "classes", "2 classes train"},

@@ -23,25 +23,33 @@ func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 		return "official", "as the set's own split says"
 	case ranged:
 		return "classes", "as listed"
-	case len(fine.Classes) < 4:
-		return "images:0.2", fmt.Sprintf("as %d classes are too few to keep any for the test alone", len(fine.Classes))
-	case s.Split == "benchmark":
+	case s.Split == "benchmark" && len(fine.Classes) >= fewestApart:
 		return "classes", "as papers compare, on classes that training does not see"
 	}
 	typical := typicalSize(fine)
-	if typical < fewestHeldOut {
-		return "classes", fmt.Sprintf("as half of the classes have %d images or fewer, too few to hold some out "+
-			"(data.split=images:0.3 does it all the same)", typical)
+	if typical < fewestHeldOut && len(fine.Classes) >= fewestApart {
+		return "classes", fmt.Sprintf("as half of the classes have %d images or fewer, too few to hold some out",
+			typical)
 	}
 	share := heldOutShare(typical)
 	reason = "as the set has no split of its own"
+	if len(fine.Classes) < fewestApart {
+		reason = fmt.Sprintf("as %s too few to keep any for the test alone",
+			plural(len(fine.Classes), "class is", "classes are"))
+	}
 	if share > usualShare {
-		reason += fmt.Sprintf(" and its classes are small: two images are held out of %d, one to find the other",
+		reason += fmt.Sprintf(", and classes are small: two images are held out of %d, one to find the other",
 			typical)
 	}
-	return "images:" + strconv.FormatFloat(share, 'g', -1, 64),
-		reason + " (data.split=classes keeps whole classes for the test)"
+	if len(fine.Classes) >= fewestApart {
+		reason += " (data.split=classes keeps whole classes for the test)"
+	}
+	return "images:" + strconv.FormatFloat(share, 'g', -1, 64), reason
 }
+
+// fewestApart is the smallest number of classes of which some are kept for the test
+// alone: two that train and two that test.
+const fewestApart = 4
 
 // fewestHeldOut is the smallest class of which two images can be held out, one to
 // find the other by, with two left to train on.
@@ -58,8 +66,11 @@ func typicalSize(c *Column) int {
 }
 
 // heldOutShare is the share of each class's images to hold out: a fifth, or what
-// makes two of a class of the given size.
+// makes two of a class of the given size, if it has them to spare.
 func heldOutShare(size int) float64 {
+	if size < fewestHeldOut {
+		return usualShare
+	}
 	return max(usualShare, math.Ceil(150/float64(size))/100) // what rounds to two: 1.5 and more
 }
 

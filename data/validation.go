@@ -14,8 +14,16 @@ func (s *Selected) validate(rule string, seed uint64) error {
 	}
 	kind, arg, _ := strings.Cut(rule, ":")
 	f, err := fraction(arg)
-	if err != nil || kind != "classes" && kind != "images" {
-		return fmt.Errorf("validation %q: write none, classes:F or images:F, where F lies between 0 and 1", rule)
+	if err != nil || kind != "classes" && kind != "images" && kind != asTest {
+		return fmt.Errorf("validation %q: write none, classes:F, images:F or as-test:F, where F lies between 0 and 1",
+			rule)
+	}
+	alike := false // to a test on images among each other
+	if kind == asTest {
+		kind = "classes"
+		if s.shared() > 0 {
+			kind, alike = "images", s.Query == s.Gallery
+		}
 	}
 	all := s.Train
 	members := make(map[int64][]int)
@@ -31,7 +39,7 @@ func (s *Selected) validate(rule string, seed uint64) error {
 		if held := heldOutClasses(ids, members, f, seed); held != nil && s.labelsWithout(held) > 1 {
 			s.cut(held)
 			s.ValidationGallery = s.Validation
-			s.ValidationSplit = rule
+			s.ValidationSplit = "classes:" + arg
 			s.ValidationWhy = fmt.Sprintf("%s of the training part, with %s, are kept for validation",
 				inClasses(len(s.Validation.classes())), inImages(s.Validation.Len()))
 			return nil
@@ -44,11 +52,31 @@ func (s *Selected) validate(rule string, seed uint64) error {
 		return nil
 	}
 	s.cut(held)
-	s.ValidationGallery = s.Train
-	s.ValidationSplit = "images:" + arg
+	s.ValidationGallery, s.ValidationSplit = s.Train, "images:"+arg
+	if alike && s.Validation.findable() {
+		s.ValidationGallery, s.ValidationSplit = s.Validation, asTest+":"+arg
+	}
 	s.ValidationWhy = fmt.Sprintf("%s of the training part, %s %% of each class of three or more, are kept for "+
 		"validation%s", inImages(s.Validation.Len()), percent(arg), reason)
 	return nil
+}
+
+// asTest is the kind of validation that follows the test.
+const asTest = "as-test"
+
+// findable tells whether most samples of a part have another of their class in it.
+func (p *Part) findable() bool {
+	n := make(map[int64]int)
+	for _, id := range p.Fine {
+		n[id]++
+	}
+	alone := 0
+	for _, of := range n {
+		if of == 1 {
+			alone++
+		}
+	}
+	return 2*alone < p.Len()
 }
 
 // labelsWithout counts the labels to train with that stay when the samples at the

@@ -118,8 +118,53 @@ func TestValidationSeedsAndErrors(t *testing.T) {
 	}
 	for _, bad := range []string{"all", "classes", "classes:0", "classes:1", "images:x", "images:NaN", "fold:1/2"} {
 		if _, err := d.Select(Selection{Validation: bad}); err == nil ||
-			!strings.Contains(err.Error(), "write none, classes:F or images:F") {
+			!strings.Contains(err.Error(), "write none, classes:F, images:F or as-test:F") {
 			t.Errorf("%s: %v", bad, err)
 		}
+	}
+}
+
+// A validation part like the test: on classes of its own where the test is, else on
+// images, among each other where they have one to find.
+func TestValidationAsTest(t *testing.T) {
+	many := sizes(10, 10, 10, 10, 10, 10)
+	for _, c := range []struct {
+		name  string
+		d     *Dataset
+		split string
+		want  string
+		self  bool // searched in itself
+	}{
+		{"other classes", many, "classes", "images:0.2", false}, // three train: too few to keep two apart
+		{"other classes", sizes(9, 9, 9, 9, 9, 9, 9, 9, 9, 9), "classes", "classes:0.2", true},
+		{"other images", many, "images:0.2", "as-test:0.2", true},
+		{"one of each", sizes(5, 5, 5, 5), "images:0.3", "images:0.2", false},
+		{"none", sizes(4, 4, 4, 4), "images:0.38", "none", false},
+	} {
+		s := Selection{Split: c.split, Validation: "as-test:0.2", Seed: 3}
+		got, err := c.d.Select(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := got.Validation; got.ValidationSplit != c.want || (v == nil) != (c.want == "none") ||
+			v != nil && (got.ValidationGallery == v) != c.self {
+			t.Errorf("%s: %s, %+v", c.name, got.ValidationSplit, got.ValidationWhy)
+			continue
+		}
+		if got.Validation == nil {
+			continue
+		}
+		s.Validation = got.ValidationSplit // stands for itself
+		again, err := c.d.Select(s)
+		if err != nil || !slices.Equal(again.Validation.Index, got.Validation.Index) ||
+			(again.ValidationGallery == again.Validation) != c.self {
+			t.Errorf("%s: %s gives other parts, %v", c.name, s.Validation, err)
+		}
+	}
+	d := sizes(6, 6)
+	d.Splits = slices.Repeat([]Split{Train, Train, Train, Train, Query, Gallery}, 2)
+	got, err := d.Select(Selection{Validation: "as-test:0.5"})
+	if err != nil || got.ValidationSplit != "images:0.5" || got.ValidationGallery != got.Train {
+		t.Errorf("a gallery of its own: %+v, %v", got, err)
 	}
 }

@@ -8,13 +8,7 @@ import (
 
 // why says how the samples were divided; reason is usualSplit's.
 func (s *Selected) why(reason string) string {
-	train, test := s.Train.classes(), s.Query.classes()
-	shared := 0
-	for id := range train {
-		if test[id] {
-			shared++
-		}
-	}
+	train, test, shared := s.Train.classes(), s.Query.classes(), s.shared()
 	kind, arg, _ := strings.Cut(s.Split, ":")
 	var text string
 	switch {
@@ -47,6 +41,17 @@ func (s *Selected) why(reason string) string {
 		text += ", " + reason
 	}
 	return text
+}
+
+// shared is the number of classes that both train and test.
+func (s *Selected) shared() int {
+	n, test := 0, s.Query.classes()
+	for id := range s.Train.classes() {
+		if test[id] {
+			n++
+		}
+	}
+	return n
 }
 
 // tested is the number of samples that are searched for or searched in.

@@ -128,7 +128,7 @@ func (c *Config) recipe(resumed bool) {
 		d.Augment, d.Validation = cmp.Or(d.Augment, "none"), cmp.Or(d.Validation, "none")
 		t.LR, t.Depth = cmp.Or(t.LR, 1e-3), cmp.Or(t.Depth, 1)
 	} else {
-		d.Augment, d.Validation = cmp.Or(d.Augment, "light"), cmp.Or(d.Validation, "classes:0.2")
+		d.Augment, d.Validation = cmp.Or(d.Augment, "light"), cmp.Or(d.Validation, "as-test:0.2")
 		t.LR, t.Depth = cmp.Or(t.LR, 1e-4), cmp.Or(t.Depth, 0.1)
 		t.Patience = cmp.Or(t.Patience, 3)
 	}

@@ -132,7 +132,7 @@ func TestPretrainedRecipe(t *testing.T) {
 	r := res.Config
 	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 0 || r.Data.Size != 64 ||
 		r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 1e-4 || r.Train.Depth != 0.1 ||
-		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "classes:0.2" ||
+		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "as-test:0.2" ||
 		r.Train.Best != "validation_map@r" || r.Train.Patience != 3 || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)
 	}
