@@ -32,7 +32,7 @@ browser:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
 
 test: lint cross checkgen browser
 	$(GO) test -timeout 25m ./...
@@ -102,7 +102,7 @@ release:
 
 # gen rewrites the assembly and the generated pages. The generators of assembly
 # are a module of their own.
-GENERATED = simd dot16 pix scan
+GENERATED = simd dot16 pix scan bf16
 ROOT = .
 
 gen: assembly

@@ -12,21 +12,26 @@ import (
 // each shape and is then reused, so that later calls do not allocate. One
 // workspace serves any number of layers in turn, but not two calls at once.
 type Workspace struct {
-	layouts map[layoutKey]*layout
-	summers map[layoutKey]*weightLayout
-	scratch par.Scratch // of chunks at work
-	panels  []float32   // packed filters
-	filters []float32   // the same, transformed
-	wino    winoFilters
-	vectors [2][]float32
-	moments []chunkMoments
-	partial []float32 // gradients of the filters, by part
-	source  []float32 // padded input
-	packed  []float32 // panels of a band of the gradient
-	product product
-	packer  packer
-	weights weightTask
-	plain   Epilogue
+	// BFloat16 has products computed as package bf16 does: operands rounded to
+	// bfloat16, sums in float32. Depthwise convolutions stay in float32.
+	BFloat16 bool
+
+	layouts    map[layoutKey]*layout
+	summers    map[layoutKey]*weightLayout
+	scratch    par.Scratch // of chunks at work
+	panels     []float32   // packed filters
+	filters    []float32   // the same, transformed
+	wino       winoFilters
+	vectors    [2][]float32
+	moments    []chunkMoments
+	partial    []float32 // gradients of the filters, by part
+	source     []float32 // padded input
+	packed     []float32 // panels of a band of the gradient
+	product    product
+	packer     packer
+	halfPacker halfPacker
+	weights    weightTask
+	plain      Epilogue
 }
 
 type layoutKey struct {
@@ -35,6 +40,7 @@ type layoutKey struct {
 }
 
 func (ws *Workspace) layout(g geometry) *layout {
+	g.bfloat16 = ws.BFloat16 && !g.depthwise
 	key := layoutKey{g, simd.Active()}
 	l := ws.layouts[key]
 	if l == nil {

@@ -33,7 +33,7 @@ func BenchmarkConv(b *testing.B) {
 		nx, nw, ny := s.Len()
 		rnd := rand.New(rand.NewPCG(1, 1))
 		x, w, y := normals(rnd, nx), normals(rnd, nw), normals(rnd, ny)
-		ws := &Workspace{}
+		ws, half := &Workspace{}, &Workspace{BFloat16: true}
 		e := &Epilogue{Moments: &Moments{make([]float32, s.K), make([]float32, s.K)}}
 		flop := 2 * float64(ny) * float64(s.R*s.S*s.C/s.Groups)
 		for _, p := range []struct {
@@ -44,6 +44,9 @@ func BenchmarkConv(b *testing.B) {
 			{"moments", func() { Forward(ws, s, x, w, y, e) }},
 			{"data", func() { BackwardData(ws, s, y, w, x, false) }},
 			{"weights", func() { BackwardWeights(ws, s, x, y, w, false) }},
+			{"bf16-forward", func() { Forward(half, s, x, w, y, nil) }},
+			{"bf16-data", func() { BackwardData(half, s, y, w, x, false) }},
+			{"bf16-weights", func() { BackwardWeights(half, s, x, y, w, false) }},
 		} {
 			b.Run(c.name+"/"+p.name, func(b *testing.B) {
 				for b.Loop() {

@@ -97,7 +97,7 @@ func guarded(rnd *rand.Rand, n int) (v []float32, check func(t *testing.T)) {
 func checkShape(t *testing.T, rnd *rand.Rand, ws *Workspace, s *Shape, mode int) {
 	t.Helper()
 	nx, nw, ny := s.Len()
-	x, w, dy := normals(rnd, nx), normals(rnd, nw), normals(rnd, ny)
+	x, w, dy := operands(ws, rnd, nx), operands(ws, rnd, nw), operands(ws, rnd, ny)
 	name := fmt.Sprintf("%+v mode %d", *s, mode)
 
 	z := newSums(make([]float32, ny))
@@ -257,7 +257,9 @@ func FuzzConv(f *testing.F) {
 		if s.Check() != nil {
 			t.Skip()
 		}
-		checkShape(t, rand.New(rand.NewPCG(seed, 0)), &Workspace{}, s, int(mode%128))
+		for _, half := range []bool{false, true} {
+			checkShape(t, rand.New(rand.NewPCG(seed, 0)), &Workspace{BFloat16: half}, s, int(mode%128))
+		}
 	})
 }
 
@@ -266,24 +268,27 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	nx, nw, ny := s.Len()
 	rnd := rand.New(rand.NewPCG(9, 9))
 	x, w, dy := normals(rnd, nx), normals(rnd, nw), normals(rnd, ny)
-	var first [][]float32
-	for _, procs := range []int{1, 2, 5} {
-		old := runtime.GOMAXPROCS(procs)
-		y, dx, dw := make([]float32, ny), make([]float32, nx), make([]float32, nw)
-		m := &Moments{make([]float32, s.K), make([]float32, s.K)}
-		ws := &Workspace{}
-		Forward(ws, s, x, w, y, &Epilogue{Moments: m})
-		BackwardData(ws, s, dy, w, dx, false)
-		BackwardWeights(ws, s, x, dy, dw, false)
-		runtime.GOMAXPROCS(old)
-		all := [][]float32{y, dx, dw, m.Mean, m.Var}
-		if first == nil {
-			first = all
-		}
-		for i, v := range all {
-			for j := range v {
-				if math.Float32bits(v[j]) != math.Float32bits(first[i][j]) {
-					t.Fatalf("GOMAXPROCS %d: result %d differs at %d: %g, with 1 %g", procs, i, j, v[j], first[i][j])
+	for _, half := range []bool{false, true} {
+		var first [][]float32
+		for _, procs := range []int{1, 2, 5} {
+			old := runtime.GOMAXPROCS(procs)
+			y, dx, dw := make([]float32, ny), make([]float32, nx), make([]float32, nw)
+			m := &Moments{make([]float32, s.K), make([]float32, s.K)}
+			ws := &Workspace{BFloat16: half}
+			Forward(ws, s, x, w, y, &Epilogue{Moments: m})
+			BackwardData(ws, s, dy, w, dx, false)
+			BackwardWeights(ws, s, x, dy, dw, false)
+			runtime.GOMAXPROCS(old)
+			all := [][]float32{y, dx, dw, m.Mean, m.Var}
+			if first == nil {
+				first = all
+			}
+			for i, v := range all {
+				for j := range v {
+					if math.Float32bits(v[j]) != math.Float32bits(first[i][j]) {
+						t.Fatalf("GOMAXPROCS %d: result %d differs at %d: %g, with 1 %g", procs, i, j, v[j],
+							first[i][j])
+					}
 				}
 			}
 		}
@@ -291,19 +296,21 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	ws := &Workspace{}
-	rnd := rand.New(rand.NewPCG(10, 10))
-	for _, s := range []*Shape{&shapes[3], &shapes[8], &shapes[12],
-		{N: 16, H: 20, W: 20, C: 32, K: 64, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1, Groups: 1}} {
-		nx, nw, ny := s.Len()
-		x, w, y, dx, dw := normals(rnd, nx), normals(rnd, nw), normals(rnd, ny), normals(rnd, nx), normals(rnd, nw)
-		e := &Epilogue{Shift: normals(rnd, s.K), Moments: &Moments{make([]float32, s.K), make([]float32, s.K)}}
-		if n := testing.AllocsPerRun(20, func() {
-			Forward(ws, s, x, w, y, e)
-			BackwardData(ws, s, y, w, dx, false)
-			BackwardWeights(ws, s, x, y, dw, false)
-		}); n >= 1 {
-			t.Errorf("%+v: %g allocations a step", *s, n)
+	for _, half := range []bool{false, true} {
+		ws := &Workspace{BFloat16: half}
+		rnd := rand.New(rand.NewPCG(10, 10))
+		for _, s := range []*Shape{&shapes[3], &shapes[8], &shapes[12],
+			{N: 16, H: 20, W: 20, C: 32, K: 64, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1, Groups: 1}} {
+			nx, nw, ny := s.Len()
+			x, w, y, dx, dw := normals(rnd, nx), normals(rnd, nw), normals(rnd, ny), normals(rnd, nx), normals(rnd, nw)
+			e := &Epilogue{Shift: normals(rnd, s.K), Moments: &Moments{make([]float32, s.K), make([]float32, s.K)}}
+			if n := testing.AllocsPerRun(20, func() {
+				Forward(ws, s, x, w, y, e)
+				BackwardData(ws, s, y, w, dx, false)
+				BackwardWeights(ws, s, x, y, dw, false)
+			}); n >= 1 {
+				t.Errorf("%+v: %g allocations a step", *s, n)
+			}
 		}
 	}
 }

@@ -29,7 +29,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 		l := ws.layout(s.forward(g))
 		task := &ws.product
 		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch}
-		task.panels = ws.pack(packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
+		task.panels = ws.pack(l, packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
 		if l.wino {
 			task.panels = ws.transformed(l, task.panels)
 			task.scale, task.shift = ws.affine(e, s.K)

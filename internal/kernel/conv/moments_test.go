@@ -22,7 +22,7 @@ func TestMomentsOfSplitChunks(t *testing.T) {
 	if l.split < 2 {
 		t.Fatalf("%d chunks in %d parts: this shape does not split", l.chunks, l.split)
 	}
-	panels := ws.pack(packer{w: w, depth: s.R * s.S * s.C, cols: s.K})
+	panels := ws.pack(l, packer{w: w, depth: s.R * s.S * s.C, cols: s.K})
 	moments := ws.chunkMoments(l)
 	var all sync.WaitGroup
 	for i := range l.chunks * l.split {

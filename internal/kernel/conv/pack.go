@@ -18,7 +18,10 @@ type packer struct {
 }
 
 // pack fills the workspace's panels as told.
-func (ws *Workspace) pack(p packer) []float32 {
+func (ws *Workspace) pack(l *layout, p packer) []float32 {
+	if l.half != nil {
+		return ws.packHalf(l, p)
+	}
 	p.tc = simd.TileCols()
 	n := (p.cols + p.tc - 1) / p.tc
 	ws.panels = par.Grow(ws.panels, n*p.depth*p.tc)

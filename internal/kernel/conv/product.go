@@ -35,6 +35,7 @@ type geometry struct {
 	dstRow, dstCol      int
 	cols                int // output channels, from dst
 	depthwise           bool
+	bfloat16            bool
 }
 
 // window is how a part of the source lies in front of tiles: in place, or copied
@@ -111,12 +112,17 @@ type layout struct {
 	split        int // parts that the panels are dealt to
 	slabH        int // a slab's rows per image
 	aoff, coff   []int64
-	wino         bool // computed by Winograd's transforms
-	width        int  // positions across; with wino, outW is rounded up
+	wino         bool        // computed by Winograd's transforms
+	half         *halfLayout // of bfloat16, or nil
+	width        int         // positions across; with wino, outW is rounded up
 }
 
 func newLayout(g geometry) *layout {
 	l := &layout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), width: g.outW}
+	if g.bfloat16 {
+		l.halfLayout()
+		return l
+	}
 	if g.winograd() {
 		l.winoLayout()
 		return l
@@ -201,6 +207,10 @@ func (s *product) do() {
 func (s *product) Run(chunk int) {
 	part := chunk % s.split
 	chunk /= s.split
+	if s.half != nil {
+		s.halfChunk(chunk, part)
+		return
+	}
 	n0, images, p0, rows := s.extent(chunk)
 
 	var a []float32

@@ -48,20 +48,23 @@ func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bo
 		ws.partial = par.Grow(ws.partial, l.parts*l.depth*kg)
 		*t = weightTask{weightLayout: l, src: x, dy: dy, partial: ws.partial, scratch: &ws.scratch}
 		t.dw = dw[g*kg*l.depth : (g+1)*kg*l.depth]
+		work := s.N * l.outH * l.outW * l.depth * kg
 		if l.whole {
 			ws.source = par.Grow(ws.source, s.N*l.imageLen())
 			t.padded = ws.source
 			t.do(phasePad, s.N, len(ws.source))
 		}
-		work := s.N * l.outH * l.outW * l.depth * kg
-		if l.shared() {
+		switch {
+		case l.half != nil:
+			ws.halfWeights(t, work)
+		case l.shared():
 			ws.packed = par.Grow(ws.packed, l.panelsLen())
 			t.panels = ws.packed
 			for t.band = range l.count {
 				t.do(phasePack, l.packs(), work/l.count)
 				t.do(phaseSum, l.groups, work/l.count)
 			}
-		} else {
+		default:
 			t.do(phaseSum, l.parts*l.groups, work)
 		}
 		t.do(phaseAdd, (kg+addCols-1)/addCols, kg*l.depth*l.parts)
@@ -86,9 +89,11 @@ type weightLayout struct {
 	packRows      bool                    // the rows of a tile are copied to lie side by side
 	packCols      bool                    // so are the columns of a panel
 	tileOff       [simd.MaxTileRows]int64 // of the rows of a packed tile
+	half          *halfSums               // of bfloat16, or nil
 }
 
 func (ws *Workspace) weightLayout(g geometry) *weightLayout {
+	g.bfloat16 = ws.BFloat16 && !g.depthwise
 	key := layoutKey{g, simd.Active()}
 	l := ws.summers[key]
 	if l == nil {
@@ -103,6 +108,10 @@ func (ws *Workspace) weightLayout(g geometry) *weightLayout {
 
 func newWeightLayout(g geometry) *weightLayout {
 	l := &weightLayout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), depth: g.depth()}
+	if g.bfloat16 {
+		l.halfSums()
+		return l
+	}
 	l.packRows = g.taps == 1 && g.tapsW == 1 && !g.depthwise && crowded(l.strideW*l.pixel, band)
 	for i := range l.tileOff {
 		l.tileOff[i] = 4 * int64(min(i, l.tr-1))
@@ -238,10 +247,18 @@ func (t *weightTask) Run(chunk int) {
 	case phasePad:
 		t.fill(t.padded[chunk*t.imageLen():(chunk+1)*t.imageLen()], t.src, chunk, 0, t.outH)
 	case phasePack:
+		if t.half != nil {
+			t.halfPack(chunk)
+			return
+		}
 		_, images, _, rows := t.extent(t.band)
 		from := chunk * packPositions
 		t.pack(t.panels, t.band, from, min(from+packPositions, images*rows*t.outW))
 	case phaseSum:
+		if t.half != nil {
+			t.halfSum(chunk)
+			return
+		}
 		if t.shared() {
 			t.sum(t.band, t.band+1, t.band > 0, t.partial, chunk)
 			return

@@ -1,0 +1,55 @@
+package bf16
+
+import (
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// Level is an instruction set that kernels are written for.
+type Level int
+
+// The levels.
+const (
+	Generic Level = iota // plain Go
+	AVX512               // AVX512_BF16
+	AMX                  // its conversions, and the matrix unit AMX-BF16
+)
+
+// String returns the level's name.
+func (l Level) String() string { return [...]string{"go", "avx512", "amx"}[l] }
+
+// available finds out what the machine has. It asks the kernel for the matrix unit,
+// which makes the frames of signals larger: hence not before the first use.
+var available = sync.OnceValue(func() Level {
+	if strings.EqualFold(os.Getenv("KINDRED_ISA"), "avx512") {
+		return min(detect(), AVX512)
+	}
+	return detect()
+})
+
+// lowered is the level that Force has set, plus one; 0: none.
+var lowered Level
+
+// Active returns the level in use. It is plain Go where package simd's is below
+// AVX-512.
+func Active() Level {
+	if simd.Active() < simd.AVX512 {
+		return Generic
+	}
+	if lowered > 0 {
+		return lowered - 1
+	}
+	return available()
+}
+
+// Force makes kernels use the given level, or the highest one available if that
+// is lower, and returns a function that undoes it. It is for tests: no kernel
+// may run meanwhile.
+func Force(l Level) (restore func()) {
+	old := lowered
+	lowered = min(l, available()) + 1
+	return func() { lowered = old }
+}

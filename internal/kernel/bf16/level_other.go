@@ -1,0 +1,5 @@
+//go:build !amd64 || noasm
+
+package bf16
+
+func detect() Level { return Generic }

@@ -1,0 +1,15 @@
+//go:build !amd64 || noasm
+
+package bf16
+
+func tileMatrix(t *Tile) { t.runGeneric() }
+
+func tileVector(t *Tile) { t.runGeneric() }
+
+func round(*uint16, *float32, int) { panic(noVector) }
+
+func roundSteps(*uint16, int, *float32, int, int, int) { panic(noVector) }
+
+func pairs(*uint32, int, *float32, *float32, int) { panic(noVector) }
+
+const noVector = "bf16: no vector unit"

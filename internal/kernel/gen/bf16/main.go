@@ -1,0 +1,162 @@
+// Command bf16 writes the assembly of internal/kernel/bf16. Run it by `make gen`.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("!noasm")
+	round()
+	roundSteps()
+	pairs()
+	emitTile("tileAVX512", "tileAVX512 computes tiles with VDPBF16PS.", vectorProduct, nil)
+	emitTile("tileAMX", "tileAMX computes tiles on the matrix unit.", matrixProduct, matrixUnit())
+	Generate()
+}
+
+// laneMask sets K1 to the lanes that are left of n values, n below 16.
+func laneMask(n reg.GPPhysical, bits reg.GPPhysical) {
+	MOVQ(U32(0xffff), bits)
+	BZHIQ(n, bits, bits)
+	KMOVW(bits.As32(), reg.K1)
+}
+
+func round() {
+	TEXT("roundAVX512", NOSPLIT, "func(dst *uint16, src *float32, n int)")
+	Pragma("noescape")
+	Doc("roundAVX512 rounds n values.")
+	dst, src, n := reg.RDI, reg.RSI, reg.RCX
+	Load(Param("dst"), dst)
+	Load(Param("src"), src)
+	Load(Param("n"), n)
+	Label("loop")
+	CMPQ(n, U8(16))
+	JLT(LabelRef("tail"))
+	VMOVUPS(Mem{Base: src}, reg.Z0)
+	toHalf(0, 0)
+	VMOVDQU(reg.Y0, Mem{Base: dst})
+	ADDQ(U8(64), src)
+	ADDQ(U8(32), dst)
+	SUBQ(U8(16), n)
+	JMP(LabelRef("loop"))
+	Label("tail")
+	TESTQ(n, n)
+	JEQ(LabelRef("end"))
+	laneMask(n, reg.RAX)
+	VMOVUPS_Z(Mem{Base: src}, reg.K1, reg.Z0)
+	toHalf(0, 0)
+	VMOVDQU16(reg.Y0, reg.K1, Mem{Base: dst})
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// roundSteps emits the kernel that lays rows of values out as steps of 32.
+func roundSteps() {
+	TEXT("roundStepsAVX512", NOSPLIT, "func(dst *uint16, step int, src *float32, srcStep, rows, n int)")
+	Pragma("noescape")
+	Doc("roundStepsAVX512 rounds rows of n values, srcStep bytes apart: each 32 of a row, the last",
+		"filled up with zeros, step bytes behind those before, each row 64 bytes behind the last.")
+	dst, step, src, srcStep, rows := reg.RDI, reg.RDX, reg.RSI, reg.R8, reg.R9
+	n, from, to := reg.RCX, reg.R10, reg.R11
+	Load(Param("dst"), dst)
+	Load(Param("step"), step)
+	Load(Param("src"), src)
+	Load(Param("srcStep"), srcStep)
+	Load(Param("rows"), rows)
+	Load(Param("n"), reg.R12)
+	Label("row")
+	MOVQ(src, from)
+	MOVQ(dst, to)
+	MOVQ(reg.R12, n)
+	Label("loop")
+	CMPQ(n, U8(32))
+	JLT(LabelRef("tail"))
+	VMOVUPS(Mem{Base: from}, reg.Z0)
+	VMOVUPS(Mem{Base: from, Disp: 64}, reg.Z1)
+	toHalf(0, 0)
+	toHalf(1, 1)
+	VMOVDQU(reg.Y0, Mem{Base: to})
+	VMOVDQU(reg.Y1, Mem{Base: to, Disp: 32})
+	ADDQ(U8(64), from)
+	ADDQ(U8(64), from)
+	ADDQ(step, to)
+	SUBQ(U8(32), n)
+	JMP(LabelRef("loop"))
+	Label("tail")
+	TESTQ(n, n)
+	JEQ(LabelRef("next"))
+	MOVQ(U64(0xffffffff), reg.RAX)
+	BZHIQ(n, reg.RAX, reg.RAX)
+	KMOVW(reg.EAX, reg.K1)
+	SHRQ(U8(16), reg.RAX)
+	KMOVW(reg.EAX, reg.K2)
+	VMOVUPS_Z(Mem{Base: from}, reg.K1, reg.Z0)
+	VMOVUPS_Z(Mem{Base: from, Disp: 64}, reg.K2, reg.Z1)
+	toHalf(0, 0)
+	toHalf(1, 1)
+	VMOVDQU(reg.Y0, Mem{Base: to})
+	VMOVDQU(reg.Y1, Mem{Base: to, Disp: 32})
+	Label("next")
+	ADDQ(srcStep, src)
+	ADDQ(U8(64), dst)
+	DECQ(rows)
+	JNE(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// pairs emits the kernel that lays two rows of values side by side.
+func pairs() {
+	TEXT("pairsAVX512", NOSPLIT, "func(dst *uint32, step int, a, b *float32, n int)")
+	Pragma("noescape")
+	Doc("pairsAVX512 rounds n values each of a and b, either of which may be nil for zeros,",
+		"to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.")
+	dst, step, n := reg.RDI, reg.RDX, reg.RCX
+	rows := []reg.GPPhysical{reg.RSI, reg.RBX}
+	Load(Param("dst"), dst)
+	Load(Param("step"), step)
+	Load(Param("a"), rows[0])
+	Load(Param("b"), rows[1])
+	Load(Param("n"), n)
+	v := []reg.VecPhysical{reg.Z0, reg.Z1}
+	half := []reg.VecPhysical{reg.Y0, reg.Y1}
+	body := func(prefix string, masked bool) {
+		for i, row := range rows {
+			name := prefix + []string{"first", "second"}[i]
+			VPXORD(v[i], v[i], v[i])
+			TESTQ(row, row)
+			JEQ(LabelRef(name))
+			if masked {
+				VMOVUPS_Z(Mem{Base: row}, reg.K1, v[i])
+			} else {
+				VMOVUPS(Mem{Base: row}, v[i])
+				ADDQ(U8(64), row)
+			}
+			toHalf(i, i)
+			VPMOVZXWD(half[i], v[i])
+			Label(name)
+		}
+		VPSLLD(U8(16), v[1], v[1])
+		VPORD(v[0], v[1], v[0])
+		VMOVDQU32(v[0], Mem{Base: dst})
+	}
+	Label("loop")
+	CMPQ(n, U8(16))
+	JLT(LabelRef("tail"))
+	body("whole", false)
+	ADDQ(step, dst)
+	SUBQ(U8(16), n)
+	JMP(LabelRef("loop"))
+	Label("tail")
+	TESTQ(n, n)
+	JEQ(LabelRef("end"))
+	laneMask(n, reg.RAX)
+	body("part", true)
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
