@@ -163,16 +163,11 @@ func (w *walker) follow(ctx context.Context, name, path string) error {
 }
 
 func (f folder) read(name string, buf []byte) ([]byte, error) {
-	file, err := regular.Open(f.path(name))
+	file, size, err := regular.OpenSized(f.path(name))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	size := info.Size()
 	if int64(cap(buf)) < size {
 		// A sparse file claims a size too: memory is taken as bytes come.
 		b, err := budget.ReadN(file.Name(), file, size)

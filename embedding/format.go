@@ -160,16 +160,12 @@ func (f Formats) Read(path string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := regular.Open(path)
+	file, size, err := regular.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	t, err := read(format, file, st.Size(), path)
+	t, err := read(format, file, size, path)
 	if err == nil {
 		t.onDisk = true
 	}

@@ -35,16 +35,12 @@ const maxAxes = 64
 
 // ReadNPYFile reads a .npy file with one array, as ReadNPY does.
 func ReadNPYFile(path string) (*Array, error) {
-	f, err := regular.Open(path)
+	f, size, err := regular.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	a, err := ReadNPY(f, st.Size())
+	a, err := ReadNPY(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -17,16 +17,7 @@ import (
 // of the same folder. What it reads of either must be within the limit of package
 // budget. The nodes are brought into an order in which they can be computed.
 func Read(path string) (*Model, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data, err := budget.ReadN(path, f, st.Size())
+	data, err := regular.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

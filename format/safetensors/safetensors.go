@@ -156,16 +156,7 @@ func half(h uint16) float32 {
 // Read parses the file at path, which must be no larger than the limit of package
 // budget.
 func Read(path string) (*File, error) {
-	r, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	st, err := r.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data, err := budget.ReadN(path, r, st.Size())
+	data, err := regular.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

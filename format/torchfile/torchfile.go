@@ -43,16 +43,12 @@ var wrappers = [...]string{"state_dict", "model_state_dict", "model", "net", "ne
 // the usual keys ("state_dict", "model", ...), that is taken; entries that are
 // not tensors are left out.
 func Read(path string) (*safetensors.File, error) {
-	f, err := regular.Open(path)
+	f, size, err := regular.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	t, err := Parse(f, st.Size())
+	t, err := Parse(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -48,7 +48,7 @@ func foundations() []Package {
 		{"internal/lock", "a folder for one process at a time", "golang.org/x/sys"},
 		{"internal/atomic", "files replaced by rename; what killed processes left removed", "internal/lock"},
 		{"internal/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
-		{"internal/regular", "opening of input files, which must be regular ones", ""},
+		{"internal/regular", "opening of input files, which must be regular ones", "internal/budget"},
 		{"internal/columns", "what the columns of a table of embeddings are called", ""},
 		{"internal/download", "files from HTTP servers: resumed, bounded, checked, then renamed",
 			"internal/atomic internal/budget internal/lock internal/regular"},

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // Error says that what stands at a path is not a regular file.
@@ -49,6 +51,31 @@ func Open(path string) (*os.File, error) {
 	// What stands there may change in between: opening does not wait, and the
 	// open file is looked at again.
 	return opened(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noWait, 0) })
+}
+
+// OpenSized is Open, with the size of the file.
+func OpenSized(path string) (*os.File, int64, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// ReadFile reads the regular file at path, which must be no larger than the limit
+// of package budget.
+func ReadFile(path string) ([]byte, error) {
+	f, size, err := OpenSized(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return budget.ReadN(path, f, size)
 }
 
 // OpenIn is Open for a file in a folder; symbolic links that lead out of the

@@ -133,17 +133,13 @@ func (g *Getter) say(format string, args ...any) {
 // where that is not known, whether it can be read as weights.
 func (e *Entry) check(ctx context.Context, path string) (Digest, error) {
 	var d Digest
-	f, err := regular.Open(path)
+	f, size, err := regular.OpenSized(path)
 	if err != nil {
 		return d, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return d, err
-	}
 	name := filepath.Base(path)
-	if d.Bytes = st.Size(); !e.fits(d.Bytes) {
+	if d.Bytes = size; !e.fits(d.Bytes) {
 		about := "about "
 		if e.Exact {
 			about = ""
@@ -151,7 +147,7 @@ func (e *Entry) check(ctx context.Context, path string) (Digest, error) {
 		return d, fmt.Errorf("%s has %d bytes, the official file %s%d", name, d.Bytes, about, e.Bytes)
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, stoppable{ctx, f}); err != nil {
+	if _, err := io.Copy(sum, download.Stoppable(ctx, f)); err != nil {
 		return d, err
 	}
 	d.SHA256 = hex.EncodeToString(sum.Sum(nil))
@@ -169,17 +165,4 @@ func (e *Entry) check(ctx context.Context, path string) (Digest, error) {
 		return d, fmt.Errorf("%s is not a file of weights: %w", name, err)
 	}
 	return d, nil
-}
-
-// stoppable reads until its context ends.
-type stoppable struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (s stoppable) Read(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return s.r.Read(b)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/download"
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
@@ -86,22 +87,9 @@ func writeEntry(ctx context.Context, root *os.Root, name string, r io.Reader) er
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, stoppable{ctx, r}); err != nil {
+	if _, err := io.Copy(w, download.Stoppable(ctx, r)); err != nil {
 		w.Close()
 		return err
 	}
 	return w.Close()
-}
-
-// stoppable reads until its context ends.
-type stoppable struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (s stoppable) Read(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return s.r.Read(b)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
@@ -51,16 +50,7 @@ func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
 func Files(ctx context.Context, paths []string) Reader {
 	r := newReader(largest)
 	return func(i int) (image.Image, error) {
-		f, err := regular.Open(paths[i])
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		st, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		b, err := budget.ReadN(paths[i], f, st.Size())
+		b, err := regular.ReadFile(paths[i])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[i], err)
 		}
