@@ -19,7 +19,7 @@ func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dens
 }
 
 // GemmContext is Gemm with the same bits that looks at ctx before each block of
-// the inner dimension (2048 of it, times up to a million values of B) and, once
+// the inner dimension (2048 of it, times up to a million values of B, four on Intel) and, once
 // ctx is done, returns ctx.Err() with C incomplete. It is for products of more
 // than some 1e10 multiply-adds.
 func GemmContext(ctx context.Context, transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) error {

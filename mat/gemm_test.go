@@ -121,6 +121,23 @@ func TestGemmLarge(t *testing.T) {
 	}
 }
 
+// Blocks are of other sizes on processors with other caches, which must not show.
+func TestGemmSameBitsOnAnyFamily(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 7))
+	a, b := random(rnd, 300, 2500, 0), random(rnd, 2500, 1300, 0)
+	want, got := New(300, 1300), New(300, 1300)
+	restore := simd.ForceFamily(simd.Common)
+	Gemm(false, false, 1, a, b, 0, want)
+	restore()
+	defer simd.ForceFamily(simd.Sapphire)()
+	Gemm(false, false, 1, a, b, 0, got)
+	for i, w := range want.Data {
+		if math.Float32bits(w) != math.Float32bits(got.Data[i]) {
+			t.Fatalf("element %d is %g, with other blocks %g", i, w, got.Data[i])
+		}
+	}
+}
+
 func TestGemmSameBitsOnAnyNumberOfCores(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	a, b := random(rnd, 257, 400, 0), random(rnd, 400, 130, 0)

@@ -15,17 +15,29 @@ const (
 	// costs little; shorter ones would stay in the first but have C read and
 	// written more often (320: 342 GFLOP/s at 2048^3, 1024: 424, 2048: 443).
 	blockK = 2048
-	// blockA bounds the values of A that a chunk goes through again for each
-	// panel: they stay in the second-level cache.
-	blockA = 64 << 10
-	// blockB bounds the values of B that are packed at a time.
-	blockB = 1 << 20
 	// minChunk is the least number of multiply-adds worth handing to another
 	// core.
 	minChunk = 1 << 18
 	// wantChunks is how many chunks even out the cores' speeds.
 	wantChunks = 8
 )
+
+// blocks are sizes that results do not depend on, as large as the processor's caches
+// make best.
+type blocks struct {
+	// a bounds the values of A that a chunk goes through again for each panel: they
+	// stay in the second-level cache.
+	a int
+	// b bounds the values of B that are packed at a time.
+	b int
+}
+
+func blocksFor(f simd.Family) blocks {
+	if f == simd.Sapphire {
+		return blocks{a: 128 << 10, b: 4 << 20}
+	}
+	return blocks{a: 64 << 10, b: 1 << 20}
+}
 
 // product is one blocked matrix product
 //
@@ -47,8 +59,9 @@ type product struct {
 	oneSum         bool            // the inner dimension is not cut into blocks
 	ctx            context.Context // nil, or looked at between blocks
 	tr, tc         int             // size of the tile
-	j0, jn, k0, kn int             // the block of B at hand
-	rows, cols     int             // size of a chunk
+	blocks         blocks
+	j0, jn, k0, kn int // the block of B at hand
+	rows, cols     int // size of a chunk
 	chunksJ        int
 	packing        bool
 	panels         []float32
@@ -79,6 +92,7 @@ func (p *product) run() error {
 		panic("mat: empty inner dimension")
 	}
 	p.tr, p.tc = simd.TileRows(), simd.TileCols()
+	p.blocks = blocksFor(simd.Processor())
 	for j := range p.scale {
 		p.scale[j] = p.alpha
 	}
@@ -87,7 +101,7 @@ func (p *product) run() error {
 		blocks := (p.k + blockK - 1) / blockK
 		kn = (p.k + blocks - 1) / blocks
 	}
-	p.jn = max(p.tc, min(roundUp(p.n, p.tc), blockB/kn/p.tc*p.tc))
+	p.jn = max(p.tc, min(roundUp(p.n, p.tc), p.blocks.b/kn/p.tc*p.tc))
 	p.panels = par.Grow(p.panels, p.jn*kn)
 	for p.j0 = 0; p.j0 < p.n; p.j0 += p.jn {
 		jn := min(p.jn, p.n-p.j0)
@@ -118,12 +132,12 @@ func (p *product) do(chunks, work int) {
 	par.Do(chunks, p)
 }
 
-// grid chooses the size of chunks: rows as blockA allows, but at least wantChunks
+// grid chooses the size of chunks: rows as blocks.a allows, but at least wantChunks
 // in all where the work suffices; of about one size, as cores end together then.
 func (p *product) grid(jn, kn int) {
 	want := min(wantChunks, max(1, p.m*jn*kn/minChunk))
 	tiles, panels := (p.m+p.tr-1)/p.tr, (jn+p.tc-1)/p.tc
-	most := max(1, blockA/kn/p.tr)
+	most := max(1, p.blocks.a/kn/p.tr)
 	each, split := min(most, max(1, tiles/want)), 1
 	if tiles <= most && panels >= 2*want {
 		each, split = tiles, want // few rows, many columns

@@ -530,6 +530,16 @@ func sumAVX512(n int, x *float32) float32
 //go:noescape
 func largestAVX512(n int, x *float32) float32
 
+// tile1FetchAVX512 computes tiles of 14 x 16, asking for what it needs ahead.
+//
+//go:noescape
+func tile1FetchAVX512(t *byte)
+
+// tile2FetchAVX512 computes tiles of 14 x 32, asking for what it needs ahead.
+//
+//go:noescape
+func tile2FetchAVX512(t *byte)
+
 // transposeAVX2 writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.
 //
 //go:noescape

@@ -16876,6 +16876,1217 @@ fold:
 	VZEROUPPER
 	RET
 
+// func tile1FetchAVX512(t *byte)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile1FetchAVX512(SB), NOSPLIT, $0-8
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  16(AX), DX
+	MOVQ  32(AX), BX
+	MOVQ  128(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  40(AX), R8
+	MOVQ  168(AX), R9
+	KMOVW R9, K1
+
+tile:
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       (R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       32(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       40(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       48(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       56(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       64(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       72(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       80(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       88(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       96(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       104(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       CX, R9
+	MOVQ       192(AX), R10
+	MOVQ       R10, 216(AX)
+	MOVQ       8(AX), R10
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+	MOVQ 56(AX), R13
+
+outer:
+	MOVQ 80(AX), R14
+
+inner:
+	VMOVUPS      (R10), Z14
+	MOVQ         (BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z0
+	MOVQ         8(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z1
+	MOVQ         16(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z2
+	MOVQ         24(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z3
+	PREFETCHT0   1536(R10)
+	MOVQ         32(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z4
+	MOVQ         40(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z5
+	MOVQ         48(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z6
+	MOVQ         56(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z7
+	MOVQ         64(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z8
+	MOVQ         72(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z9
+	MOVQ         80(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z10
+	MOVQ         88(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z11
+	MOVQ         96(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z12
+	MOVQ         104(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z15
+	VFMADD231PS  Z14, Z15, Z13
+	ADDQ         R12, R9
+	ADDQ         R13, R10
+	DECQ         R14
+	JNE          inner
+	ADDQ         64(AX), R9
+	ADDQ         72(AX), R10
+	DECQ         R11
+	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
+	MOVQ         136(AX), R9
+	TESTQ        R9, R9
+	JEQ          unscaled
+	VMOVUPS      (R9), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+
+unscaled:
+	VPXORD  Z14, Z14, Z14
+	MOVQ    144(AX), R9
+	TESTQ   R9, R9
+	JEQ     unshifted
+	VMOVUPS (R9), Z14
+
+unshifted:
+	MOVQ   152(AX), R9
+	TESTQ  R9, R9
+	JNE    rowterm
+	VADDPS Z14, Z0, Z0
+	VADDPS Z14, Z1, Z1
+	VADDPS Z14, Z2, Z2
+	VADDPS Z14, Z3, Z3
+	VADDPS Z14, Z4, Z4
+	VADDPS Z14, Z5, Z5
+	VADDPS Z14, Z6, Z6
+	VADDPS Z14, Z7, Z7
+	VADDPS Z14, Z8, Z8
+	VADDPS Z14, Z9, Z9
+	VADDPS Z14, Z10, Z10
+	VADDPS Z14, Z11, Z11
+	VADDPS Z14, Z12, Z12
+	VADDPS Z14, Z13, Z13
+	JMP    added
+
+rowterm:
+	ADDQ         184(AX), R9
+	VBROADCASTSS (R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z0, Z0
+	VBROADCASTSS 4(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z1, Z1
+	VBROADCASTSS 8(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z2, Z2
+	VBROADCASTSS 12(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z3, Z3
+	VBROADCASTSS 16(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z4, Z4
+	VBROADCASTSS 20(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z5, Z5
+	VBROADCASTSS 24(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z6, Z6
+	VBROADCASTSS 28(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z7, Z7
+	VBROADCASTSS 32(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z8, Z8
+	VBROADCASTSS 36(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z9, Z9
+	VBROADCASTSS 40(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z10, Z10
+	VBROADCASTSS 44(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z11, Z11
+	VBROADCASTSS 48(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z12, Z12
+	VBROADCASTSS 52(R9), Z15
+	VADDPS       Z14, Z15, Z16
+	VADDPS       Z16, Z13, Z13
+	ADDQ         $0x38, 184(AX)
+
+added:
+	CMPQ      SI, $0x00
+	JLE       done
+	MOVQ      (R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd0
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z0, Z0
+
+noadd0:
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z0, Z15, Z0
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z0, Z15, Z0
+
+linear0:
+	VMOVUPS   Z0, K1, (DX)(R15*1)
+	CMPQ      SI, $0x01
+	JLE       done
+	MOVQ      8(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd1
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z1, Z1
+
+noadd1:
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z1, Z15, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z1, Z15, Z1
+
+linear1:
+	VMOVUPS   Z1, K1, (DX)(R15*1)
+	CMPQ      SI, $0x02
+	JLE       done
+	MOVQ      16(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd2
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z2, Z2
+
+noadd2:
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z2, Z15, Z2
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z2, Z15, Z2
+
+linear2:
+	VMOVUPS   Z2, K1, (DX)(R15*1)
+	CMPQ      SI, $0x03
+	JLE       done
+	MOVQ      24(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd3
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z3, Z3
+
+noadd3:
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z3, Z15, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z3, Z15, Z3
+
+linear3:
+	VMOVUPS   Z3, K1, (DX)(R15*1)
+	CMPQ      SI, $0x04
+	JLE       done
+	MOVQ      32(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd4
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z4, Z4
+
+noadd4:
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z4, Z15, Z4
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z4, Z15, Z4
+
+linear4:
+	VMOVUPS   Z4, K1, (DX)(R15*1)
+	CMPQ      SI, $0x05
+	JLE       done
+	MOVQ      40(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd5
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z5, Z5
+
+noadd5:
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z5, Z15, Z5
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z5, Z15, Z5
+
+linear5:
+	VMOVUPS   Z5, K1, (DX)(R15*1)
+	CMPQ      SI, $0x06
+	JLE       done
+	MOVQ      48(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd6
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z6, Z6
+
+noadd6:
+	CMPQ         160(AX), $0x00
+	JEQ          linear6
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z6, Z15, Z6
+	CMPQ         160(AX), $0x06
+	JNE          linear6
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z6, Z15, Z6
+
+linear6:
+	VMOVUPS   Z6, K1, (DX)(R15*1)
+	CMPQ      SI, $0x07
+	JLE       done
+	MOVQ      56(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd7
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z7, Z7
+
+noadd7:
+	CMPQ         160(AX), $0x00
+	JEQ          linear7
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z7, Z15, Z7
+	CMPQ         160(AX), $0x06
+	JNE          linear7
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z7, Z15, Z7
+
+linear7:
+	VMOVUPS   Z7, K1, (DX)(R15*1)
+	CMPQ      SI, $0x08
+	JLE       done
+	MOVQ      64(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd8
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z8, Z8
+
+noadd8:
+	CMPQ         160(AX), $0x00
+	JEQ          linear8
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z8, Z15, Z8
+	CMPQ         160(AX), $0x06
+	JNE          linear8
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z8, Z15, Z8
+
+linear8:
+	VMOVUPS   Z8, K1, (DX)(R15*1)
+	CMPQ      SI, $0x09
+	JLE       done
+	MOVQ      72(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd9
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z9, Z9
+
+noadd9:
+	CMPQ         160(AX), $0x00
+	JEQ          linear9
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z9, Z15, Z9
+	CMPQ         160(AX), $0x06
+	JNE          linear9
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z9, Z15, Z9
+
+linear9:
+	VMOVUPS   Z9, K1, (DX)(R15*1)
+	CMPQ      SI, $0x0a
+	JLE       done
+	MOVQ      80(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd10
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z10, Z10
+
+noadd10:
+	CMPQ         160(AX), $0x00
+	JEQ          linear10
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z10, Z15, Z10
+	CMPQ         160(AX), $0x06
+	JNE          linear10
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z10, Z15, Z10
+
+linear10:
+	VMOVUPS   Z10, K1, (DX)(R15*1)
+	CMPQ      SI, $0x0b
+	JLE       done
+	MOVQ      88(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd11
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z11, Z11
+
+noadd11:
+	CMPQ         160(AX), $0x00
+	JEQ          linear11
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z11, Z15, Z11
+	CMPQ         160(AX), $0x06
+	JNE          linear11
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z11, Z15, Z11
+
+linear11:
+	VMOVUPS   Z11, K1, (DX)(R15*1)
+	CMPQ      SI, $0x0c
+	JLE       done
+	MOVQ      96(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd12
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z12, Z12
+
+noadd12:
+	CMPQ         160(AX), $0x00
+	JEQ          linear12
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z12, Z15, Z12
+	CMPQ         160(AX), $0x06
+	JNE          linear12
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z12, Z15, Z12
+
+linear12:
+	VMOVUPS   Z12, K1, (DX)(R15*1)
+	CMPQ      SI, $0x0d
+	JLE       done
+	MOVQ      104(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd13
+	VMOVUPS.Z (DI)(R15*1), K1, Z14
+	VADDPS    Z14, Z13, Z13
+
+noadd13:
+	CMPQ         160(AX), $0x00
+	JEQ          linear13
+	VPXORD       Z15, Z15, Z15
+	VMAXPS       Z13, Z15, Z13
+	CMPQ         160(AX), $0x06
+	JNE          linear13
+	VBROADCASTSS f32_40c00000<>+0(SB), Z15
+	VMINPS       Z13, Z15, Z13
+
+linear13:
+	VMOVUPS Z13, K1, (DX)(R15*1)
+
+done:
+	SUBQ  $0x0e, SI
+	JLE   end
+	ADDQ  96(AX), CX
+	ADDQ  104(AX), DX
+	TESTQ DI, DI
+	JEQ   next
+	ADDQ  104(AX), DI
+
+next:
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), R8
+	JMP  tile
+
+end:
+	VZEROUPPER
+	RET
+
+// func tile2FetchAVX512(t *byte)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile2FetchAVX512(SB), NOSPLIT, $0-8
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  16(AX), DX
+	MOVQ  32(AX), BX
+	MOVQ  128(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  40(AX), R8
+	MOVQ  168(AX), R9
+	KMOVW R9, K1
+	SHRQ  $0x10, R9
+	KMOVW R9, K2
+
+tile:
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	MOVQ       (R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       32(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       40(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       48(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       56(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       64(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       72(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       80(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       88(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       96(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       104(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       CX, R9
+	MOVQ       192(AX), R10
+	MOVQ       R10, 216(AX)
+	MOVQ       8(AX), R10
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+	MOVQ 56(AX), R13
+
+outer:
+	MOVQ 80(AX), R14
+
+inner:
+	VMOVUPS      (R10), Z28
+	VMOVUPS      64(R10), Z29
+	MOVQ         (BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z0
+	VFMADD231PS  Z29, Z30, Z1
+	MOVQ         8(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z2
+	VFMADD231PS  Z29, Z30, Z3
+	MOVQ         16(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z4
+	VFMADD231PS  Z29, Z30, Z5
+	MOVQ         24(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z6
+	VFMADD231PS  Z29, Z30, Z7
+	PREFETCHT0   3072(R10)
+	MOVQ         32(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z8
+	VFMADD231PS  Z29, Z30, Z9
+	MOVQ         40(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z10
+	VFMADD231PS  Z29, Z30, Z11
+	MOVQ         48(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z12
+	VFMADD231PS  Z29, Z30, Z13
+	MOVQ         56(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z14
+	VFMADD231PS  Z29, Z30, Z15
+	PREFETCHT0   3136(R10)
+	MOVQ         64(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z16
+	VFMADD231PS  Z29, Z30, Z17
+	MOVQ         72(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z18
+	VFMADD231PS  Z29, Z30, Z19
+	MOVQ         80(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z20
+	VFMADD231PS  Z29, Z30, Z21
+	MOVQ         88(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z22
+	VFMADD231PS  Z29, Z30, Z23
+	MOVQ         96(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z24
+	VFMADD231PS  Z29, Z30, Z25
+	MOVQ         104(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z30
+	VFMADD231PS  Z28, Z30, Z26
+	VFMADD231PS  Z29, Z30, Z27
+	ADDQ         R12, R9
+	ADDQ         R13, R10
+	DECQ         R14
+	JNE          inner
+	ADDQ         64(AX), R9
+	ADDQ         72(AX), R10
+	DECQ         R11
+	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
+	MOVQ         136(AX), R9
+	TESTQ        R9, R9
+	JEQ          unscaled
+	VMOVUPS      (R9), Z28
+	VMULPS       Z28, Z0, Z0
+	VMULPS       Z28, Z2, Z2
+	VMULPS       Z28, Z4, Z4
+	VMULPS       Z28, Z6, Z6
+	VMULPS       Z28, Z8, Z8
+	VMULPS       Z28, Z10, Z10
+	VMULPS       Z28, Z12, Z12
+	VMULPS       Z28, Z14, Z14
+	VMULPS       Z28, Z16, Z16
+	VMULPS       Z28, Z18, Z18
+	VMULPS       Z28, Z20, Z20
+	VMULPS       Z28, Z22, Z22
+	VMULPS       Z28, Z24, Z24
+	VMULPS       Z28, Z26, Z26
+	VMOVUPS      64(R9), Z29
+	VMULPS       Z29, Z1, Z1
+	VMULPS       Z29, Z3, Z3
+	VMULPS       Z29, Z5, Z5
+	VMULPS       Z29, Z7, Z7
+	VMULPS       Z29, Z9, Z9
+	VMULPS       Z29, Z11, Z11
+	VMULPS       Z29, Z13, Z13
+	VMULPS       Z29, Z15, Z15
+	VMULPS       Z29, Z17, Z17
+	VMULPS       Z29, Z19, Z19
+	VMULPS       Z29, Z21, Z21
+	VMULPS       Z29, Z23, Z23
+	VMULPS       Z29, Z25, Z25
+	VMULPS       Z29, Z27, Z27
+
+unscaled:
+	VPXORD  Z28, Z28, Z28
+	VPXORD  Z29, Z29, Z29
+	MOVQ    144(AX), R9
+	TESTQ   R9, R9
+	JEQ     unshifted
+	VMOVUPS (R9), Z28
+	VMOVUPS 64(R9), Z29
+
+unshifted:
+	MOVQ   152(AX), R9
+	TESTQ  R9, R9
+	JNE    rowterm
+	VADDPS Z28, Z0, Z0
+	VADDPS Z29, Z1, Z1
+	VADDPS Z28, Z2, Z2
+	VADDPS Z29, Z3, Z3
+	VADDPS Z28, Z4, Z4
+	VADDPS Z29, Z5, Z5
+	VADDPS Z28, Z6, Z6
+	VADDPS Z29, Z7, Z7
+	VADDPS Z28, Z8, Z8
+	VADDPS Z29, Z9, Z9
+	VADDPS Z28, Z10, Z10
+	VADDPS Z29, Z11, Z11
+	VADDPS Z28, Z12, Z12
+	VADDPS Z29, Z13, Z13
+	VADDPS Z28, Z14, Z14
+	VADDPS Z29, Z15, Z15
+	VADDPS Z28, Z16, Z16
+	VADDPS Z29, Z17, Z17
+	VADDPS Z28, Z18, Z18
+	VADDPS Z29, Z19, Z19
+	VADDPS Z28, Z20, Z20
+	VADDPS Z29, Z21, Z21
+	VADDPS Z28, Z22, Z22
+	VADDPS Z29, Z23, Z23
+	VADDPS Z28, Z24, Z24
+	VADDPS Z29, Z25, Z25
+	VADDPS Z28, Z26, Z26
+	VADDPS Z29, Z27, Z27
+	JMP    added
+
+rowterm:
+	ADDQ         184(AX), R9
+	VBROADCASTSS (R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z0, Z0
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z1, Z1
+	VBROADCASTSS 4(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z2, Z2
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z3, Z3
+	VBROADCASTSS 8(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z4, Z4
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z5, Z5
+	VBROADCASTSS 12(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z6, Z6
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z7, Z7
+	VBROADCASTSS 16(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z8, Z8
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z9, Z9
+	VBROADCASTSS 20(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z10, Z10
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z11, Z11
+	VBROADCASTSS 24(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z12, Z12
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z13, Z13
+	VBROADCASTSS 28(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z14, Z14
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z15, Z15
+	VBROADCASTSS 32(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z16, Z16
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z17, Z17
+	VBROADCASTSS 36(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z18, Z18
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z19, Z19
+	VBROADCASTSS 40(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z20, Z20
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z21, Z21
+	VBROADCASTSS 44(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z22, Z22
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z23, Z23
+	VBROADCASTSS 48(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z24, Z24
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z25, Z25
+	VBROADCASTSS 52(R9), Z30
+	VADDPS       Z28, Z30, Z31
+	VADDPS       Z31, Z26, Z26
+	VADDPS       Z29, Z30, Z31
+	VADDPS       Z31, Z27, Z27
+	ADDQ         $0x38, 184(AX)
+
+added:
+	CMPQ      SI, $0x00
+	JLE       done
+	MOVQ      (R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd0
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z0, Z0
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z1, Z1
+
+noadd0:
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z0, Z30, Z0
+	VMAXPS       Z1, Z30, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z0, Z30, Z0
+	VMINPS       Z1, Z30, Z1
+
+linear0:
+	VMOVUPS   Z0, K1, (DX)(R15*1)
+	VMOVUPS   Z1, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x01
+	JLE       done
+	MOVQ      8(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd1
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z2, Z2
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z3, Z3
+
+noadd1:
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z2, Z30, Z2
+	VMAXPS       Z3, Z30, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z2, Z30, Z2
+	VMINPS       Z3, Z30, Z3
+
+linear1:
+	VMOVUPS   Z2, K1, (DX)(R15*1)
+	VMOVUPS   Z3, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x02
+	JLE       done
+	MOVQ      16(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd2
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z4, Z4
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z5, Z5
+
+noadd2:
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z4, Z30, Z4
+	VMAXPS       Z5, Z30, Z5
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z4, Z30, Z4
+	VMINPS       Z5, Z30, Z5
+
+linear2:
+	VMOVUPS   Z4, K1, (DX)(R15*1)
+	VMOVUPS   Z5, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x03
+	JLE       done
+	MOVQ      24(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd3
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z6, Z6
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z7, Z7
+
+noadd3:
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z6, Z30, Z6
+	VMAXPS       Z7, Z30, Z7
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z6, Z30, Z6
+	VMINPS       Z7, Z30, Z7
+
+linear3:
+	VMOVUPS   Z6, K1, (DX)(R15*1)
+	VMOVUPS   Z7, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x04
+	JLE       done
+	MOVQ      32(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd4
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z8, Z8
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z9, Z9
+
+noadd4:
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z8, Z30, Z8
+	VMAXPS       Z9, Z30, Z9
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z8, Z30, Z8
+	VMINPS       Z9, Z30, Z9
+
+linear4:
+	VMOVUPS   Z8, K1, (DX)(R15*1)
+	VMOVUPS   Z9, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x05
+	JLE       done
+	MOVQ      40(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd5
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z10, Z10
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z11, Z11
+
+noadd5:
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z10, Z30, Z10
+	VMAXPS       Z11, Z30, Z11
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z10, Z30, Z10
+	VMINPS       Z11, Z30, Z11
+
+linear5:
+	VMOVUPS   Z10, K1, (DX)(R15*1)
+	VMOVUPS   Z11, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x06
+	JLE       done
+	MOVQ      48(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd6
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z12, Z12
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z13, Z13
+
+noadd6:
+	CMPQ         160(AX), $0x00
+	JEQ          linear6
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z12, Z30, Z12
+	VMAXPS       Z13, Z30, Z13
+	CMPQ         160(AX), $0x06
+	JNE          linear6
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z12, Z30, Z12
+	VMINPS       Z13, Z30, Z13
+
+linear6:
+	VMOVUPS   Z12, K1, (DX)(R15*1)
+	VMOVUPS   Z13, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x07
+	JLE       done
+	MOVQ      56(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd7
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z14, Z14
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z15, Z15
+
+noadd7:
+	CMPQ         160(AX), $0x00
+	JEQ          linear7
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z14, Z30, Z14
+	VMAXPS       Z15, Z30, Z15
+	CMPQ         160(AX), $0x06
+	JNE          linear7
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z14, Z30, Z14
+	VMINPS       Z15, Z30, Z15
+
+linear7:
+	VMOVUPS   Z14, K1, (DX)(R15*1)
+	VMOVUPS   Z15, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x08
+	JLE       done
+	MOVQ      64(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd8
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z16, Z16
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z17, Z17
+
+noadd8:
+	CMPQ         160(AX), $0x00
+	JEQ          linear8
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z16, Z30, Z16
+	VMAXPS       Z17, Z30, Z17
+	CMPQ         160(AX), $0x06
+	JNE          linear8
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z16, Z30, Z16
+	VMINPS       Z17, Z30, Z17
+
+linear8:
+	VMOVUPS   Z16, K1, (DX)(R15*1)
+	VMOVUPS   Z17, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x09
+	JLE       done
+	MOVQ      72(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd9
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z18, Z18
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z19, Z19
+
+noadd9:
+	CMPQ         160(AX), $0x00
+	JEQ          linear9
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z18, Z30, Z18
+	VMAXPS       Z19, Z30, Z19
+	CMPQ         160(AX), $0x06
+	JNE          linear9
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z18, Z30, Z18
+	VMINPS       Z19, Z30, Z19
+
+linear9:
+	VMOVUPS   Z18, K1, (DX)(R15*1)
+	VMOVUPS   Z19, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x0a
+	JLE       done
+	MOVQ      80(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd10
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z20, Z20
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z21, Z21
+
+noadd10:
+	CMPQ         160(AX), $0x00
+	JEQ          linear10
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z20, Z30, Z20
+	VMAXPS       Z21, Z30, Z21
+	CMPQ         160(AX), $0x06
+	JNE          linear10
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z20, Z30, Z20
+	VMINPS       Z21, Z30, Z21
+
+linear10:
+	VMOVUPS   Z20, K1, (DX)(R15*1)
+	VMOVUPS   Z21, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x0b
+	JLE       done
+	MOVQ      88(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd11
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z22, Z22
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z23, Z23
+
+noadd11:
+	CMPQ         160(AX), $0x00
+	JEQ          linear11
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z22, Z30, Z22
+	VMAXPS       Z23, Z30, Z23
+	CMPQ         160(AX), $0x06
+	JNE          linear11
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z22, Z30, Z22
+	VMINPS       Z23, Z30, Z23
+
+linear11:
+	VMOVUPS   Z22, K1, (DX)(R15*1)
+	VMOVUPS   Z23, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x0c
+	JLE       done
+	MOVQ      96(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd12
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z24, Z24
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z25, Z25
+
+noadd12:
+	CMPQ         160(AX), $0x00
+	JEQ          linear12
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z24, Z30, Z24
+	VMAXPS       Z25, Z30, Z25
+	CMPQ         160(AX), $0x06
+	JNE          linear12
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z24, Z30, Z24
+	VMINPS       Z25, Z30, Z25
+
+linear12:
+	VMOVUPS   Z24, K1, (DX)(R15*1)
+	VMOVUPS   Z25, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x0d
+	JLE       done
+	MOVQ      104(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd13
+	VMOVUPS.Z (DI)(R15*1), K1, Z28
+	VADDPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z29
+	VADDPS    Z29, Z27, Z27
+
+noadd13:
+	CMPQ         160(AX), $0x00
+	JEQ          linear13
+	VPXORD       Z30, Z30, Z30
+	VMAXPS       Z26, Z30, Z26
+	VMAXPS       Z27, Z30, Z27
+	CMPQ         160(AX), $0x06
+	JNE          linear13
+	VBROADCASTSS f32_40c00000<>+0(SB), Z30
+	VMINPS       Z26, Z30, Z26
+	VMINPS       Z27, Z30, Z27
+
+linear13:
+	VMOVUPS Z26, K1, (DX)(R15*1)
+	VMOVUPS Z27, K2, 64(DX)(R15*1)
+
+done:
+	SUBQ  $0x0e, SI
+	JLE   end
+	ADDQ  96(AX), CX
+	ADDQ  104(AX), DX
+	TESTQ DI, DI
+	JEQ   next
+	ADDQ  104(AX), DI
+
+next:
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), R8
+	JMP  tile
+
+end:
+	VZEROUPPER
+	RET
+
 // func transposeAVX2(dst *float32, dstStep int, src *float32, srcStep int, n int)
 // Requires: AVX
 TEXT ·transposeAVX2(SB), NOSPLIT, $0-40

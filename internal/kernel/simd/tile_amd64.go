@@ -13,9 +13,14 @@ func (t *Tile) run() {
 	switch active {
 	case AVX512:
 		t.maskBits = 1<<t.Cols - 1
-		if t.Cols > 16 {
+		switch fetch := processor == Sapphire; {
+		case fetch && t.Cols > 16:
+			tile2FetchAVX512(p)
+		case fetch:
+			tile1FetchAVX512(p)
+		case t.Cols > 16:
 			tile2AVX512(p)
-		} else {
+		default:
 			tile1AVX512(p)
 		}
 	case AVX2:

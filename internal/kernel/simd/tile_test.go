@@ -20,11 +20,14 @@ func normals(rnd *rand.Rand, n int) []float32 {
 // of the epilogue; and checks that nothing outside C's rows and columns changes.
 func TestTile(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		rnd := rand.New(rand.NewPCG(1, 1))
-		for cols := 1; cols <= TileCols(); cols++ {
-			for _, rows := range []int{1, TileRows() - 1, TileRows(), 2*TileRows() + 1, 3 * TileRows()} {
-				for mode := range 32 {
-					testTile(t, rnd, rows, cols, 1+rnd.IntN(9), 1+rnd.IntN(3), 1+rnd.IntN(2), mode)
+		for _, family := range []Family{Common, Sapphire} {
+			defer ForceFamily(family)()
+			rnd := rand.New(rand.NewPCG(1, 1))
+			for cols := 1; cols <= TileCols(); cols++ {
+				for _, rows := range []int{1, TileRows() - 1, TileRows(), 2*TileRows() + 1, 3 * TileRows()} {
+					for mode := range 32 {
+						testTile(t, rnd, rows, cols, 1+rnd.IntN(9), 1+rnd.IntN(3), 1+rnd.IntN(2), mode)
+					}
 				}
 			}
 		}

@@ -11,8 +11,8 @@ import (
 func main() {
 	ConstraintExpr("!noasm")
 	for _, v := range []isa{avx2, avx512} {
-		emitTile(v, 1)
-		emitTile(v, 2)
+		emitTile(v, 1, false)
+		emitTile(v, 2, false)
 		peak(v)
 		for _, k := range rowKernels() {
 			k.emit(v)
@@ -34,6 +34,8 @@ func main() {
 		expSum(v)
 		folds(v)
 	}
+	emitTile(avx512, 1, true)
+	emitTile(avx512, 2, true)
 	transpose()
 	winoFilter(avx512)
 	winoInput(avx512)

@@ -69,22 +69,33 @@ func tileMasks() []reg.OpmaskPhysical { return []reg.OpmaskPhysical{reg.K1, reg.
 type tileKernel struct {
 	v    isa
 	vecs int
-	b    []reg.VecPhysical // a row of B; after the sum other operands
-	bc   reg.VecPhysical   // a value of A in every lane; then one of RowAdd, or zeros
-	sum  reg.VecPhysical   // Shift and RowAdd of a row
+	// fetch has the kernel ask for the result's lines before the sum and for B's
+	// ahead of it.
+	fetch bool
+	b     []reg.VecPhysical // a row of B; after the sum other operands
+	bc    reg.VecPhysical   // a value of A in every lane; then one of RowAdd, or zeros
+	sum   reg.VecPhysical   // Shift and RowAdd of a row
 }
 
+// ahead is how many rows of B lie between the one in use and the one that fetch asks
+// for: what takes the third-level cache's latency to multiply.
+const ahead = 24
+
 // emitTile emits the kernel.
-func emitTile(v isa, vecs int) {
-	k := tileKernel{v: v, vecs: vecs, b: make([]reg.VecPhysical, vecs)}
+func emitTile(v isa, vecs int, fetch bool) {
+	k := tileKernel{v: v, vecs: vecs, fetch: fetch, b: make([]reg.VecPhysical, vecs)}
 	first := v.rows * vecs // behind the sums
 	for j := range k.b {
 		k.b[j] = v.phys(first + j)
 	}
 	k.bc, k.sum = v.phys(first+vecs), v.phys(first+vecs+1)
-	TEXT(fmt.Sprintf("tile%d%s", vecs, v.suffix), NOSPLIT, "func(t *byte)")
+	name, how := fmt.Sprintf("tile%d%s", vecs, v.suffix), ""
+	if fetch {
+		name, how = fmt.Sprintf("tile%dFetch%s", vecs, v.suffix), ", asking for what it needs ahead"
+	}
+	TEXT(name, NOSPLIT, "func(t *byte)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("tile%d%s computes tiles of %d x %d.", vecs, v.suffix, v.rows, vecs*v.lanes))
+	Doc(fmt.Sprintf("%s computes tiles of %d x %d%s.", name, v.rows, vecs*v.lanes, how))
 	k.begin()
 	Label("tile")
 	k.product()
@@ -143,6 +154,14 @@ func (k *tileKernel) product() {
 			k.v.zero(k.acc(i, j))
 		}
 	}
+	if k.fetch {
+		for i := range k.v.rows {
+			MOVQ(Mem{Base: tileCOff, Disp: 8 * i}, tileRow)
+			for j := range k.vecs {
+				PREFETCHT0(Mem{Base: tileC, Index: tileRow, Scale: 1, Disp: j * k.v.bytes()})
+			}
+		}
+	}
 	MOVQ(tileA, tileSumA)
 	MOVQ(field(tBlocks), tileSumB)
 	MOVQ(tileSumB, field(tBlocksLeft))
@@ -159,6 +178,9 @@ func (k *tileKernel) product() {
 		VMOVUPS(Mem{Base: tileSumB, Disp: j * k.v.bytes()}, k.b[j])
 	}
 	for i := range k.v.rows {
+		if j := i/4 - 1; k.fetch && i%4 == 0 && j >= 0 && j < k.vecs { // between others, one at a time
+			PREFETCHT0(Mem{Base: tileSumB, Disp: (ahead*k.vecs + j) * k.v.bytes()})
+		}
 		MOVQ(Mem{Base: tileAOff, Disp: 8 * i}, tileRow)
 		VBROADCASTSS(Mem{Base: tileSumA, Index: tileRow, Scale: 1}, k.bc)
 		for j := range k.b {
