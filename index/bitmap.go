@@ -1,20 +1,64 @@
 package index
 
-// bitmap is a set of rows. A nil one is empty, whatever the number of rows.
+import "math/bits"
+
+// bitmap is a set of rows of a part.
 type bitmap []uint64
 
 func newBitmap(n int) bitmap { return make(bitmap, (n+63)/64) }
 
-func (b bitmap) has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 != 0 }
-
-func (b bitmap) set(i int) { b[i>>6] |= 1 << (i & 63) }
-
-// with is b and the given rows of n, in memory of its own.
-func (b bitmap) with(n int, rows []int) bitmap {
-	out := newBitmap(n)
-	copy(out, b)
-	for _, r := range rows {
-		out.set(r)
+// full is the set of all n rows.
+func full(n int) bitmap {
+	b := newBitmap(n)
+	for i := range b {
+		b[i] = ^uint64(0)
 	}
-	return out
+	if n%64 != 0 {
+		b[len(b)-1] = 1<<(n%64) - 1
+	}
+	return b
+}
+
+func (b bitmap) has(i int) bool { return b[i>>6]>>(i&63)&1 != 0 }
+func (b bitmap) set(i int)      { b[i>>6] |= 1 << (i & 63) }
+func (b bitmap) clear(i int)    { b[i>>6] &^= 1 << (i & 63) }
+
+func (b bitmap) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// and keeps what is in c too.
+func (b bitmap) and(c bitmap) {
+	for i := range b {
+		b[i] &= c[i]
+	}
+}
+
+// or adds what is in c.
+func (b bitmap) or(c bitmap) {
+	for i := range b {
+		b[i] |= c[i]
+	}
+}
+
+// not makes b what of all is not in it.
+func (b bitmap) not(all bitmap) {
+	for i := range b {
+		b[i] = all[i] &^ b[i]
+	}
+}
+
+// each calls f for the rows in order until it returns false.
+func (b bitmap) each(f func(row int) bool) {
+	for i, w := range b {
+		for ; w != 0; w &= w - 1 {
+			if !f(i*64 + bits.TrailingZeros64(w)) {
+				return
+			}
+		}
+	}
 }

@@ -3,6 +3,9 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
 )
 
 // CompactOptions say how to compact.
@@ -22,11 +25,205 @@ type CompactOptions struct {
 	Progress func(stage string, done float64)
 }
 
-// Compact writes the index anew without what was removed. Searches and changes go
-// on meanwhile.
+// Compact writes the index anew as one segment, without what was removed. Searches
+// and changes go on meanwhile. Without it segments of like size are merged now and
+// then, eight at a time, so that their number stays small.
 func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
-	if x.w == nil {
+	w := x.w
+	switch {
+	case w == nil:
 		return ErrReadOnly
+	case opt.Lists < -1:
+		return inputf("%d lists: want 1 or more, 0 to keep their number, -1 for none", opt.Lists)
+	case opt.Recall < 0 || opt.Recall > 1 || opt.Recall != opt.Recall:
+		return inputf("a recall of %g: want a share from 0 to 1", opt.Recall)
 	}
-	return errors.New("compaction is not there yet")
+	if opt.Recall == 0 {
+		opt.Recall = 0.95
+	}
+	if opt.Progress == nil {
+		opt.Progress = func(string, float64) {}
+	}
+	w.merging.Lock()
+	defer w.merging.Unlock()
+	if _, err := w.ask(&request{ctx: ctx, seal: true}); err != nil {
+		return err
+	}
+	v, err := x.acquire()
+	if err != nil {
+		return err
+	}
+	defer v.release()
+	if len(v.parts) == 0 {
+		return nil
+	}
+	if opt.Lists == 0 && v.m.Lists != nil {
+		opt.Lists = v.m.Lists.Lists
+	}
+	g := &merged{v: v, parts: v.parts, reset: true}
+	var list *listing
+	rows := g.rows()
+	if opt.Lists > 0 {
+		if list, g.lists, err = cut(ctx, v, rows, opt); err != nil {
+			return fmt.Errorf("cutting %d items into %d lists: %w", len(rows.list), opt.Lists, err)
+		}
+	}
+	progress := func(done float64) { opt.Progress("writing", done) }
+	return w.merge(ctx, g, rows, list, progress)
+}
+
+// merged is a segment that takes the place of others.
+type merged struct {
+	v     *view
+	parts []part // that it was made from, of v
+	seg   *segment
+	// reset says that lists takes the place of the manifest's.
+	reset bool
+	lists *Lists
+	list  []rowRef // where its rows were
+}
+
+// rows lists the rows that are there.
+func (g *merged) rows() *viewSource {
+	out := &viewSource{v: g.v}
+	for at, p := range g.v.parts {
+		if slices.ContainsFunc(g.parts, func(q part) bool { return q.seg == p.seg }) {
+			p.live.each(func(r int) bool {
+				out.list = append(out.list, rowRef{int32(at), int32(r)})
+				return true
+			})
+		}
+	}
+	return out
+}
+
+// merge writes rows as a segment and has it put in the place of its parts.
+func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *listing, progress func(float64)) error {
+	if g.list = rows.list; len(rows.list) > 0 {
+		path := filepath.Join(w.x.dir, w.name("seg"))
+		spec := &segmentSpec{dim: g.v.m.Dim, distance: g.v.m.Distance, columns: g.v.schema.list(), source: rows,
+			lists: l, progress: progress}
+		err := guarded(func() error { return writeSegment(ctx, w.x.files, path, spec) })
+		if err == nil {
+			g.seg, err = openSegment(path, g.v.m.Dim, g.v.m.Distance)
+		}
+		if err != nil {
+			return errors.Join(err, w.x.files.Remove(path))
+		}
+	}
+	_, err := w.ask(&request{ctx: ctx, install: g})
+	if err != nil && g.seg != nil {
+		if w.unnamed(g.seg) {
+			err = errors.Join(err, w.x.files.Remove(g.seg.path))
+		}
+		g.seg.file.Close()
+	}
+	return err
+}
+
+// unnamed tells whether the manifest in the folder, for all that is known, does not
+// name a segment.
+func (w *writer) unnamed(s *segment) bool {
+	m, err := readManifest(w.x.dir)
+	return err == nil && !slices.ContainsFunc(m.Segments, func(r segmentRef) bool {
+		return r.File == filepath.Base(s.path)
+	})
+}
+
+// install puts a merged segment in the place of its parts, without the rows that
+// were removed since it was begun.
+func (w *writer) install(g *merged) error {
+	c := w.change()
+	var parts []part
+	now := make(map[int32]part) // by place in g.v.parts
+	for _, p := range w.state.parts {
+		at := slices.IndexFunc(g.v.parts, func(q part) bool { return q.seg == p.seg })
+		if at >= 0 && slices.ContainsFunc(g.parts, func(q part) bool { return q.seg == p.seg }) {
+			now[int32(at)] = p
+		} else {
+			parts = append(parts, p)
+		}
+	}
+	if g.seg != nil {
+		p := part{seg: g.seg, live: slices.Clone(g.seg.all)}
+		for i, ref := range g.list {
+			if old, ok := now[ref.at]; !ok || !old.live.has(int(ref.row)) {
+				p.live.clear(i)
+				p.gone++
+			}
+		}
+		parts = append([]part{p}, parts...)
+	}
+	if g.reset {
+		c.m.Lists = g.lists
+	}
+	parts = c.removals(parts)
+	if err := c.commit(parts); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(parts, func(p part) bool { return p.seg == g.seg }) && g.seg != nil { // all its rows went
+		g.seg.obsolete.Store(true)
+		g.seg.refs.Add(1)
+		defer g.seg.release()
+	}
+	w.state.parts = parts
+	w.publish()
+	c.clean()
+	return nil
+}
+
+// tier is the class of size of a segment.
+func (z *sizes) tier(rows int) int {
+	t := 0
+	for ; rows > 2*z.seal; rows /= z.fan {
+		t++
+	}
+	return t
+}
+
+// mergeSome begins to merge segments of like size, if there are enough of them, or
+// to write one anew of which more than half is gone. Errors are of no consequence:
+// nothing has changed then.
+func (w *writer) mergeSome() {
+	tiers := make(map[int][]part)
+	var chosen []part
+	for _, p := range w.state.parts {
+		if 2*p.gone > p.seg.n && p.seg.lists == nil {
+			chosen = []part{p}
+			break
+		}
+		if p.seg.lists != nil { // that was asked for, and stays
+			continue
+		}
+		t := w.x.sizes.tier(p.seg.n - p.gone)
+		if tiers[t] = append(tiers[t], p); len(tiers[t]) == w.x.sizes.fan {
+			chosen = tiers[t]
+			break
+		}
+	}
+	if chosen == nil || !w.merging.TryLock() {
+		return
+	}
+	v, err := w.x.acquire()
+	if err != nil {
+		w.merging.Unlock()
+		return
+	}
+	w.merges.Add(1)
+	go func() {
+		defer w.merges.Done()
+		defer w.merging.Unlock()
+		defer v.release()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go func() {
+			select {
+			case <-w.halted:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		g := &merged{v: v, parts: chosen}
+		_ = w.merge(ctx, g, g.rows(), nil, nil) // nothing has changed
+	}()
 }

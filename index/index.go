@@ -41,9 +41,11 @@ type Index struct {
 	dir      string
 	dim      int
 	readOnly bool
+	sizes    sizes
 	files    atomic.Files // tests put faults into it
 	held     *lock.Held   // nil if readOnly
 	w        *writer      // nil if readOnly
+	b        batcher
 
 	mu     sync.Mutex
 	view   *view // the newest
@@ -72,11 +74,16 @@ func Create(dir string, cfg Config) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	held, err := lock.Folder(dir)
+	x := &Index{dir: dir, sizes: usualSizes()}
+	return x.create(cfg)
+}
+
+func (x *Index) create(cfg Config) (*Index, error) {
+	held, err := lock.Folder(x.dir)
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{dir: dir, held: held}
+	x.held = held
 	if err := x.begin(cfg); err != nil {
 		return nil, errors.Join(err, held.Release())
 	}
@@ -107,22 +114,22 @@ func logName(n uint64) string { return fmt.Sprintf("%06d.log", n) }
 // Open opens the index in a folder. For writing, the error is a *lock.HeldError if
 // another process does that.
 func Open(dir string, opt Options) (*Index, error) {
-	x := &Index{dir: dir, readOnly: opt.ReadOnly}
-	if !opt.ReadOnly {
-		if _, err := readManifest(dir); err != nil { // before a lock is made in some other folder
-			return nil, err
-		}
-		held, err := lock.Folder(dir)
-		if err != nil {
-			return nil, err
-		}
-		x.held = held
-	}
+	x := &Index{dir: dir, readOnly: opt.ReadOnly, sizes: usualSizes()}
 	return x.open()
 }
 
 // open reads what the folder holds.
 func (x *Index) open() (*Index, error) {
+	if !x.readOnly && x.held == nil {
+		if _, err := readManifest(x.dir); err != nil { // before a lock is made in some other folder
+			return nil, err
+		}
+		held, err := lock.Folder(x.dir)
+		if err != nil {
+			return nil, err
+		}
+		x.held = held
+	}
 	err := x.load()
 	if err != nil {
 		if x.held != nil {
@@ -130,6 +137,7 @@ func (x *Index) open() (*Index, error) {
 		}
 		return nil, err
 	}
+	x.b.answer = x.search
 	return x, nil
 }
 

@@ -1,13 +1,14 @@
 package index
 
 import (
-	"cmp"
 	"context"
-	"math"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/internal/nearest"
 )
 
 // Query is what to search for.
@@ -47,7 +48,9 @@ type Result struct {
 }
 
 // Search finds the items nearest to a vector: fewer than K if there are no more.
-// The error is an *InputError or a *FilterError if the query is at fault.
+// Searches that are asked for while others are answered share the next pass over
+// the vectors. The error is an *InputError or a *FilterError if the query is at
+// fault.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K == 0 {
 		q.K = 10
@@ -55,58 +58,190 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K < 0 {
 		return nil, inputf("the %d nearest items: want at least 1", q.K)
 	}
-	v, err := x.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer v.release()
 	if err := checkVector(q.Vector, x.dim, ""); err != nil {
 		return nil, err
 	}
-	sets, err := v.passing(q.Filter)
-	if err != nil {
-		return nil, err
+	p := &pending{ctx: ctx, q: q, done: make(chan struct{})}
+	x.b.enqueue(p)
+	select {
+	case <-p.done:
+		return p.result, p.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("searching: %w", ctx.Err())
 	}
-	res := &Result{Exact: true, Items: v.live()}
-	for at, set := range sets {
-		for row := range v.rows(at) {
-			if !set.has(row) {
-				continue
-			}
-			e, err := v.entry(at, row)
-			if err != nil {
-				return nil, err
-			}
-			if slices.Contains(q.Exclude, e.ID) {
-				continue
-			}
-			res.Passed++
-			h := Hit{Entry: e, Distance: distance(v.m.Distance, q.Vector, e.Vector)}
-			if !q.Vectors {
-				h.Vector = nil
-			}
-			res.Hits = append(res.Hits, h)
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(res.Hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
-	})
-	res.Hits = res.Hits[:min(q.K, len(res.Hits))]
-	return res, nil
 }
 
-func distance(d rank.Distance, x, y []float32) float64 {
-	switch d {
-	case rank.Cosine:
-		if n := math.Sqrt(dot16.Dot(x, x) * dot16.Dot(y, y)); n > 0 {
-			return 1 - dot16.Dot(x, y)/n
+// pending is a query that somebody waits for.
+type pending struct {
+	ctx  context.Context
+	q    Query
+	done chan struct{}
+
+	// What a pass makes of it.
+	allowed []bitmap
+	passed  int
+	exact   bool
+	found   []place
+	result  *Result
+	err     error
+}
+
+// place is a row of a view and its score.
+type place struct {
+	at, row int32
+	score   float64
+}
+
+// answer finds what queries ask for by one pass, two where lists gave too little.
+func (v *view) answer(ctx context.Context, batch []*pending) error {
+	var asked []*pending
+	for _, p := range batch {
+		if p.err = v.prepare(p); p.err == nil && p.passed > 0 {
+			asked = append(asked, p)
 		}
-		return 1
-	case rank.Dot:
-		return -dot16.Dot(x, y)
 	}
-	return math.Sqrt(dot16.SquaredDistance(x, y))
+	if err := v.pass(ctx, asked); err != nil {
+		return err
+	}
+	asked = slices.DeleteFunc(asked, func(p *pending) bool {
+		return p.exact || len(p.found) >= min(p.q.K, p.passed)
+	})
+	if len(asked) == 0 {
+		return nil
+	}
+	for _, p := range asked {
+		p.q.Exact = true
+	}
+	return v.pass(ctx, asked)
+}
+
+// prepare finds the rows that count.
+func (v *view) prepare(p *pending) (err error) {
+	if p.allowed, err = v.passing(p.q.Filter); err != nil {
+		return err
+	}
+	owned := make([]bool, len(p.allowed))
+	for _, id := range p.q.Exclude {
+		at, row, ok, err := v.find(id)
+		if err != nil {
+			return err
+		}
+		if !ok || !p.allowed[at].has(row) {
+			continue
+		}
+		if !owned[at] {
+			p.allowed[at], owned[at] = slices.Clone(p.allowed[at]), true
+		}
+		p.allowed[at].clear(row)
+	}
+	p.passed, p.found = 0, nil
+	for _, set := range p.allowed {
+		p.passed += set.count()
+	}
+	return nil
+}
+
+// pass looks for what queries ask for.
+func (v *view) pass(ctx context.Context, asked []*pending) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	var parts []nearest.Part
+	var origin []rowRef // of the parts' first rows
+	for at, p := range v.parts {
+		parts = append(parts, nearest.Part{X: p.seg.x, Codes: &p.seg.codes})
+		origin = append(origin, rowRef{int32(at), 0})
+	}
+	t := v.tail
+	for lo := 0; lo < t.rows(); lo += nearest.Block {
+		hi := min(lo+nearest.Block, t.rows())
+		p := nearest.Part{X: t.x[lo*t.dim : hi*t.dim]}
+		if k := lo / nearest.Block; k < len(t.codes) {
+			p.Codes = t.codes[k]
+		}
+		parts, origin = append(parts, p), append(origin, rowRef{int32(len(v.parts)), int32(lo)})
+	}
+	queries := make([]*nearest.Query, len(asked))
+	for i, p := range asked {
+		queries[i] = v.query(p, origin)
+	}
+	err := nearest.Search(ctx, v.m.Distance, v.m.Dim, parts, queries, func(a, b nearest.Found) int {
+		x, y := origin[a.Part], origin[b.Part]
+		return strings.Compare(v.id(int(x.at), int(x.row+a.Row)), v.id(int(y.at), int(y.row+b.Row)))
+	})
+	if err != nil {
+		return err
+	}
+	for i, p := range asked {
+		p.found = p.found[:0]
+		for _, f := range queries[i].Found {
+			o := origin[f.Part]
+			p.found = append(p.found, place{o.at, o.row + f.Row, f.Score})
+		}
+	}
+	return nil
+}
+
+// query is a query for package nearest.
+func (v *view) query(p *pending, origin []rowRef) *nearest.Query {
+	q := &nearest.Query{X: p.q.Vector, K: min(p.q.K, p.passed), Done: func() bool { return p.ctx.Err() != nil }}
+	p.exact = true
+	lists := v.m.Lists
+	for _, o := range origin {
+		set := p.allowed[o.at]
+		var within []nearest.Range
+		if int(o.at) == len(v.parts) {
+			first := int(o.row) / 64 // blocks are whole words
+			set = set[first:min(first+nearest.Block/64, len(set))]
+		} else if s := v.parts[o.at].seg; !p.q.Exact && lists != nil && lists.Probes < len(s.lists)-1 {
+			within, p.exact = s.within(p.q.Vector, lists.Probes), false
+		}
+		q.Allowed, q.Within = append(q.Allowed, set), append(q.Within, within)
+	}
+	return q
+}
+
+// finish makes the result of what was found.
+func (v *view) finish(p *pending) {
+	if p.err != nil {
+		return
+	}
+	p.result = &Result{Exact: p.exact || p.passed == 0, Items: v.live(), Passed: p.passed, Hits: []Hit{}}
+	for _, f := range p.found {
+		e, err := v.entry(int(f.at), int(f.row))
+		if err != nil {
+			p.err = err
+			return
+		}
+		if !p.q.Vectors {
+			e.Vector = nil
+		}
+		value := f.score
+		if v.m.Distance == rank.Euclidean { // the squared distance is what Distance.From takes
+			value = -value
+		}
+		p.result.Hits = append(p.result.Hits, Hit{e, v.m.Distance.From(value)})
+	}
+}
+
+// search answers queries and tells those who wait.
+func (x *Index) search(batch []*pending) {
+	v, err := x.acquire()
+	if err == nil {
+		if e := mapped.Touch(func() { err = v.answer(context.Background(), batch) }); e != nil {
+			err = e
+		}
+	}
+	for _, p := range batch {
+		if p.err == nil && err != nil {
+			p.err = err
+		}
+		if err == nil {
+			v.finish(p)
+		}
+		close(p.done)
+	}
+	if v != nil {
+		v.release()
+	}
 }

@@ -1,17 +1,403 @@
 package index
 
-import "sync/atomic"
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unsafe"
 
-// segment is a file of rows that does not change.
-type segment struct {
-	path string
-	n    int
-	refs atomic.Int64
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/internal/nearest"
+)
+
+// A segment is rows in a file that does not change. All numbers are little-endian.
+//
+//	bytes       content
+//	0 ..        sections, each at a multiple of 64
+//	T           table of contents as JSON: rows, dimension, distance, columns, and of
+//	            each section its name, offset, length and CRC-32C
+//	end - 32    footer:
+//	              0  8  T
+//	              8  8  length of the table
+//	             16  4  CRC-32C of the table and of the footer up to here
+//	             20  4  version, 1
+//	             24  8  magic "kindseg1"
+//
+// The sections of n rows of dimension d:
+//
+//	vectors      n x d float32
+//	ids, paths   n + 1 offsets (uint64) into the section ids.text, paths.text
+//	find         a hash table of row numbers (uint32), ffffffff where it is empty: a
+//	             power of two of them, linear probing from FNV-1a of the id
+//	column.K     values of the K-th column: n float64, NaN for a missing one; n
+//	             bytes, 0 false, 1 true, 2 missing; or n uint32, 0 for a missing
+//	             text, else 1 + its number in column.K.words, which are offsets
+//	             into column.K.words.text
+//	codes        the vectors as 16-bit integers, in panels of 32 rows
+//	scale, half  float32 for each row of the panels; see internal/nearest
+//	space        d float64, the mean; one, the exponent; 3 for each block of 448 rows
+//	lists        first row of each list of near rows, and n behind them (uint32)
+//	centroids    a row of d float32 for each list
+//
+// The last two are there if the segment was cut into lists: its rows are then in
+// their order. codes, scale, half and space follow from vectors, and find from ids.
+const (
+	segmentMagic  = "kindseg1"
+	segmentFooter = 32
+	sectionAlign  = 64
+	emptySlot     = math.MaxUint32
+)
+
+// contents is the table of a segment.
+type contents struct {
+	Rows     int           `json:"rows"`
+	Dim      int           `json:"dim"`
+	Distance rank.Distance `json:"distance"`
+	Columns  []Column      `json:"columns"`
+	Sections []section     `json:"sections"`
 }
 
-func (s *segment) release()                      {}
-func (s *segment) find(string) int               { return -1 }
-func (s *segment) item(row int, sc *schema) Item { return Item{} }
-func (s *segment) vector(row int) []float32      { return nil }
-func (p part) passing(f *Filter) (bitmap, error) { return nil, nil }
-func touch(path string, f func()) error          { f(); return nil }
+type section struct {
+	Name   string `json:"name"`
+	Offset uint64 `json:"offset"`
+	Length uint64 `json:"length"`
+	Sum    uint32 `json:"crc32c"`
+}
+
+// segment is an open segment. What reads it runs within touch.
+type segment struct {
+	path  string
+	file  *mapped.File
+	n, d  int
+	table contents
+
+	x       []float32
+	codes   nearest.Codes
+	ids     texts
+	paths   texts
+	slots   []uint32
+	columns map[string]*column
+	lists   []uint32 // nil without lists
+	centers []float32
+	all     bitmap // of n rows
+
+	refs     atomic.Int64
+	obsolete atomic.Bool // no manifest names it any more
+}
+
+// column is the values of a column in a segment; one of its slices is set.
+type column struct {
+	kind    Kind
+	numbers []float64
+	bools   []byte
+	words   []uint32
+	text    texts
+}
+
+// texts is texts in a row.
+type texts struct {
+	offsets []uint64
+	bytes   []byte
+}
+
+// at returns a text that shares the file's memory: it is for looking, not keeping.
+func (t *texts) at(i int) string {
+	b := t.bytes[t.offsets[i]:t.offsets[i+1]]
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// touch runs what reads a segment.
+func touch(path string, f func()) error {
+	if err := mapped.Touch(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// openSegment opens and checks a segment of rows of dimension d. The checksums of
+// all but the vectors and their codes, which make up most of it, are compared.
+func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
+	f, err := mapped.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("opening a segment: %w", err)
+	}
+	s := &segment{path: path, file: f, d: d}
+	var reason error
+	if err := touch(path, func() { reason = s.open(distance) }); err != nil || reason != nil {
+		f.Close()
+		if reason != nil {
+			err = &DamageError{path, reason.Error()}
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *segment) open(distance rank.Distance) error {
+	if err := s.readTable(); err != nil {
+		return err
+	}
+	t := &s.table
+	if s.n = t.Rows; t.Dim != s.d || t.Distance != distance || s.n < 1 || s.n > math.MaxInt32 {
+		return fmt.Errorf("%d rows of dimension %d by %v distance, in an index of dimension %d by %v distance", t.Rows,
+			t.Dim, t.Distance, s.d, distance)
+	}
+	r := &sectionReader{s: s}
+	n, d := uint64(s.n), uint64(s.d)
+	padded, blocks := uint64(nearest.Padded(s.n)), uint64(nearest.Blocks(s.n))
+	s.x = view32f(r.get("vectors", n*d*4))
+	s.codes.Ints = view16(r.get("codes", 2*uint64(dot16.PackedLen(s.n, s.d, dot16.ColPanel))))
+	s.codes.Scale, s.codes.Half = view32f(r.get("scale", 4*padded)), view32f(r.get("half", 4*padded))
+	space := view64f(r.get("space", 8*(d+1+3*blocks)))
+	s.ids, s.paths = r.texts("ids", s.n), r.texts("paths", s.n)
+	s.slots = view32(r.get("find", 4*uint64(slotCount(s.n))))
+	s.columns = make(map[string]*column)
+	for k, c := range t.Columns {
+		s.columns[c.Name] = r.column(k, c.Kind)
+	}
+	if _, ok := r.find("lists"); ok {
+		s.lists = view32(r.get("lists", 0))
+		s.centers = view32f(r.get("centroids", 4*d*uint64(max(len(s.lists), 1)-1)))
+	}
+	if r.err != nil {
+		return r.err
+	}
+	s.codes.Rows, s.codes.Space = s.n, nearest.Space{Distance: distance, Mean: slices.Clone(space[:d]),
+		Exp: int(space[d])}
+	for e := space[d+1:]; len(e) > 0; e = e[3:] {
+		s.codes.Extents = append(s.codes.Extents, nearest.Extent{Norm: e[0], Loss: e[1], Half: e[2]})
+	}
+	s.all = full(s.n)
+	return s.checkNumbers()
+}
+
+// readTable reads the footer and the table of contents.
+func (s *segment) readTable() error {
+	b := s.file.Bytes
+	le := binary.LittleEndian
+	if len(b) < segmentFooter || string(b[len(b)-8:]) != segmentMagic {
+		return errors.New("no segment of an index, or cut off")
+	}
+	footer := b[len(b)-segmentFooter:]
+	if v := le.Uint32(footer[20:]); v != formatVersion {
+		return fmt.Errorf("version %d; this program reads version %d", v, formatVersion)
+	}
+	at, n, end := le.Uint64(footer), le.Uint64(footer[8:]), uint64(len(b)-segmentFooter)
+	if at > end || n != end-at {
+		return errors.New("the footer does not fit the file")
+	}
+	if crc32.Update(crc32.Checksum(b[at:end], castagnoli()), castagnoli(), footer[:16]) != le.Uint32(footer[16:]) {
+		return errors.New("the checksum of its table is wrong")
+	}
+	if err := json.Unmarshal(b[at:end], &s.table); err != nil {
+		return fmt.Errorf("its table: %w", err)
+	}
+	for _, c := range s.table.Sections {
+		if c.Offset%sectionAlign != 0 || c.Offset > at || c.Length > at-c.Offset {
+			return fmt.Errorf("section %q lies outside the file", c.Name)
+		}
+	}
+	if len(s.table.Columns) > maxColumns {
+		return fmt.Errorf("%d columns", len(s.table.Columns))
+	}
+	return nil
+}
+
+// checkNumbers checks what numbers in sections point at, which the checksums of a
+// file that somebody made do not.
+func (s *segment) checkNumbers() error {
+	if e := s.codes.Exp; e < -2000 || e > 2000 {
+		return fmt.Errorf("exponent %d", e)
+	}
+	for _, r := range s.slots {
+		if r != emptySlot && r >= uint32(s.n) {
+			return fmt.Errorf("its hash table names row %d of %d", r, s.n)
+		}
+	}
+	for name, c := range s.columns {
+		for _, w := range c.words {
+			if int(w) >= len(c.text.offsets) {
+				return fmt.Errorf("column %q names text %d of %d", name, w, len(c.text.offsets)-1)
+			}
+		}
+	}
+	if s.lists == nil {
+		return nil
+	}
+	if len(s.lists) < 2 || s.lists[0] != 0 || s.lists[len(s.lists)-1] != uint32(s.n) || !slices.IsSorted(s.lists) {
+		return errors.New("its lists do not cover its rows")
+	}
+	return nil
+}
+
+// sectionReader takes the sections out of a file and keeps the first error.
+type sectionReader struct {
+	s   *segment
+	err error
+}
+
+func (r *sectionReader) find(name string) (section, bool) {
+	for _, c := range r.s.table.Sections {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return section{}, false
+}
+
+// get returns a section of the given length, 0 for any multiple of 8. Those whose
+// length does not say that they are the bulk of the file have their checksums
+// compared.
+func (r *sectionReader) get(name string, length uint64) []byte {
+	c, ok := r.find(name)
+	switch {
+	case r.err != nil:
+	case !ok:
+		r.err = fmt.Errorf("it has no section %q", name)
+	case length > 0 && c.Length != length || length == 0 && c.Length%4 != 0 && !strings.HasSuffix(name, ".text"):
+		r.err = fmt.Errorf("section %q has %d bytes: want %d", name, c.Length, length)
+	default:
+		b := r.s.file.Bytes[c.Offset : c.Offset+c.Length : c.Offset+c.Length]
+		if name == "vectors" || name == "codes" || crc32.Checksum(b, castagnoli()) == c.Sum {
+			return b
+		}
+		r.err = fmt.Errorf("the checksum of section %q is wrong", name)
+	}
+	return nil
+}
+
+// texts returns n texts, any number of them for -1.
+func (r *sectionReader) texts(name string, n int) texts {
+	t := texts{bytes: r.get(name+".text", 0)}
+	if n >= 0 {
+		t.offsets = view64(r.get(name, 8*uint64(n+1)))
+	} else {
+		t.offsets = view64(r.get(name, 0))
+	}
+	if r.err != nil {
+		return t
+	}
+	last := uint64(0)
+	for _, o := range t.offsets {
+		if o < last || o > uint64(len(t.bytes)) {
+			r.err = fmt.Errorf("section %q points outside its texts", name)
+			return t
+		}
+		last = o
+	}
+	if len(t.offsets) == 0 {
+		r.err = fmt.Errorf("section %q is empty", name)
+	}
+	return t
+}
+
+func (r *sectionReader) column(k int, kind Kind) *column {
+	c := &column{kind: kind}
+	name, n := fmt.Sprintf("column.%d", k), uint64(r.s.n)
+	switch kind {
+	case KindNumber:
+		c.numbers = view64f(r.get(name, 8*n))
+	case KindBool:
+		c.bools = r.get(name, n)
+	case KindText:
+		c.words, c.text = view32(r.get(name, 4*n)), r.texts(name+".words", -1)
+	default:
+		r.err = fmt.Errorf("column %d is of kind %v", k, kind)
+	}
+	return c
+}
+
+func (s *segment) release() {
+	if s.refs.Add(-1) > 0 {
+		return
+	}
+	s.file.Close()
+	if s.obsolete.Load() {
+		os.Remove(s.path) // or at the next start, if a reader elsewhere has it open
+	}
+}
+
+// slotCount is the size of the hash table of n rows.
+func slotCount(n int) int {
+	c := 8
+	for 2*c < 3*n {
+		c *= 2
+	}
+	return c
+}
+
+// hashID is FNV-1a.
+func hashID(id string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * 1099511628211
+	}
+	return h
+}
+
+// find returns the row of an id, -1 if there is none.
+func (s *segment) find(id string) int {
+	mask := uint64(len(s.slots) - 1)
+	at := hashID(id) & mask
+	for range s.slots {
+		r := s.slots[at]
+		if r == emptySlot {
+			return -1
+		}
+		if s.ids.at(int(r)) == id {
+			return int(r)
+		}
+		at = (at + 1) & mask
+	}
+	return -1
+}
+
+func (s *segment) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
+
+// id and item return copies.
+func (s *segment) id(i int) string { return strings.Clone(s.ids.at(i)) }
+
+func (s *segment) item(i int) Item {
+	it := Item{ID: s.id(i), Path: strings.Clone(s.paths.at(i))}
+	for name, c := range s.columns {
+		if v := c.value(i); v.kind != None {
+			if it.Fields == nil {
+				it.Fields = make(map[string]Value)
+			}
+			v.text = strings.Clone(v.text)
+			it.Fields[name] = v
+		}
+	}
+	return it
+}
+
+// value is that of a row; a text shares the file's memory.
+func (c *column) value(i int) Value {
+	switch c.kind {
+	case KindNumber:
+		if v := c.numbers[i]; v == v {
+			return Number(v)
+		}
+	case KindBool:
+		if v := c.bools[i]; v < 2 {
+			return Bool(v == 1)
+		}
+	case KindText:
+		if w := c.words[i]; w > 0 {
+			return Text(c.text.at(int(w) - 1))
+		}
+	}
+	return Value{}
+}

@@ -1,14 +1,10 @@
 package index
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // state is the index as its writer knows it. Changes are made to it first and
 // written then; where that fails, rollback undoes them.
 type state struct {
-	dim    int
 	schema *schema
 	parts  []part
 	tail   *tail
@@ -16,7 +12,7 @@ type state struct {
 
 	saved   *state // as it was before the changes under way
 	changed []savedID
-	owned   map[int]bool // parts, len(parts) for the tail, whose bitmap is no view's
+	owned   []bool // parts, and the tail behind them, whose bitmap no view has
 }
 
 // savedID is what ids said of an id.
@@ -26,15 +22,14 @@ type savedID struct {
 }
 
 func newState(m *manifest, parts []part) *state {
-	return &state{dim: m.Dim, schema: newSchema(m.Columns), parts: parts, tail: &tail{dim: m.Dim},
-		ids: make(map[string]int)}
+	return &state{schema: newSchema(m.Columns), parts: parts, tail: &tail{dim: m.Dim}, ids: make(map[string]int)}
 }
 
 // begin starts changes that commit or rollback ends.
 func (s *state) begin() {
 	s.saved = &state{schema: s.schema, parts: s.parts, tail: s.tail}
 	s.parts, s.tail = slices.Clone(s.parts), s.tail.clone()
-	s.owned, s.changed = make(map[int]bool), s.changed[:0]
+	s.owned, s.changed = make([]bool, len(s.parts)+1), s.changed[:0]
 }
 
 func (s *state) commit() { s.saved = nil }
@@ -56,35 +51,32 @@ func (s *state) find(id string) (at, row int, ok bool) {
 	if row, ok := s.ids[id]; ok {
 		return len(s.parts), row, true
 	}
-	for i := len(s.parts) - 1; i >= 0; i-- {
-		if r := s.parts[i].seg.find(id); r >= 0 && !s.parts[i].dead.has(r) {
-			return i, r, true
-		}
+	return findIn(s.parts, id)
+}
+
+// own gives the part, or the tail, a bitmap that no view shares.
+func (s *state) own(at int) {
+	if s.owned[at] {
+		return
 	}
-	return 0, 0, false
+	s.owned[at] = true
+	if at == len(s.parts) {
+		s.tail.live = slices.Clone(s.tail.live)
+	} else {
+		s.parts[at].live = slices.Clone(s.parts[at].live)
+	}
 }
 
 // kill removes a row.
 func (s *state) kill(at, row int) {
-	tail := at == len(s.parts)
-	if !s.owned[at] {
-		s.owned[at] = true
-		if tail {
-			s.tail.dead = s.tail.dead.with(s.tail.rows(), nil)
-		} else {
-			s.parts[at].dead = s.parts[at].dead.with(s.parts[at].seg.n, nil)
-		}
-	}
-	if tail {
-		if row>>6 >= len(s.tail.dead) {
-			s.tail.dead = s.tail.dead.with(s.tail.rows(), nil)
-		}
-		s.tail.dead.set(row)
+	s.own(at)
+	if at == len(s.parts) {
+		s.tail.live.clear(row)
 		s.tail.gone++
 		s.set(s.tail.items[row].ID, -1)
 		return
 	}
-	s.parts[at].dead.set(row)
+	s.parts[at].live.clear(row)
 	s.parts[at].gone++
 }
 
@@ -94,9 +86,7 @@ func (s *state) set(id string, row int) {
 	if !ok {
 		old = -1
 	}
-	if s.saved != nil {
-		s.changed = append(s.changed, savedID{id, old})
-	}
+	s.changed = append(s.changed, savedID{id, old})
 	if row < 0 {
 		delete(s.ids, id)
 	} else {
@@ -114,11 +104,9 @@ func (s *state) put(e *Entry) error {
 	if at, row, ok := s.find(e.ID); ok {
 		s.kill(at, row)
 	}
-	it := e.Item
-	it.Fields = maps.Clone(it.Fields)
-	maps.DeleteFunc(it.Fields, func(_ string, v Value) bool { return v.kind == None })
+	s.own(len(s.parts))
 	s.set(e.ID, s.tail.rows())
-	s.tail.items, s.tail.x = append(s.tail.items, it), append(s.tail.x, e.Vector...)
+	s.tail.put(e)
 	return nil
 }
 

@@ -1,14 +1,31 @@
 package index
 
 import (
+	"slices"
+	"strings"
 	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/internal/mapped"
 )
 
 // part is a segment as one view sees it.
 type part struct {
 	seg  *segment
-	dead bitmap
-	gone int // rows in dead
+	live bitmap // the rows that are there
+	gone int    // how many are not
+	// dead is the file that says so, "" for none, of noted rows.
+	dead  string
+	noted int
+}
+
+// findIn returns the part and row that hold an id.
+func findIn(parts []part, id string) (at, row int, ok bool) {
+	for i := len(parts) - 1; i >= 0; i-- {
+		if r := parts[i].seg.find(id); r >= 0 && parts[i].live.has(r) {
+			return i, r, true
+		}
+	}
+	return 0, 0, false
 }
 
 // view is the index at one moment. It does not change; whoever uses it holds a
@@ -23,7 +40,7 @@ type view struct {
 
 // newView returns a view with one reference.
 func newView(m *manifest, s *schema, parts []part, t *tail) *view {
-	v := &view{m: m, schema: s, parts: parts, tail: t}
+	v := &view{m: m, schema: s, parts: slices.Clone(parts), tail: t.clone()}
 	v.refs.Store(1)
 	for _, p := range parts {
 		p.seg.refs.Add(1)
@@ -60,16 +77,27 @@ func (v *view) info() Info {
 }
 
 // find returns where an id is: a part, len(parts) for the tail, and a row of it.
-func (v *view) find(id string) (at, row int, ok bool) {
+func (v *view) find(id string) (at, row int, ok bool, err error) {
 	if r := v.tail.find(id); r >= 0 {
-		return len(v.parts), r, true
+		return len(v.parts), r, true, nil
 	}
-	for i := len(v.parts) - 1; i >= 0; i-- {
-		if r := v.parts[i].seg.find(id); r >= 0 && !v.parts[i].dead.has(r) {
-			return i, r, true
-		}
+	err = mapped.Touch(func() { at, row, ok = findIn(v.parts, id) })
+	return at, row, ok, err
+}
+
+// row and id share memory with a part.
+func (v *view) row(at, row int) []float32 {
+	if at == len(v.parts) {
+		return v.tail.row(row)
 	}
-	return 0, 0, false
+	return v.parts[at].seg.row(row)
+}
+
+func (v *view) id(at, row int) string {
+	if at == len(v.parts) {
+		return v.tail.items[row].ID
+	}
+	return v.parts[at].seg.ids.at(row)
 }
 
 // entry returns a copy of a row.
@@ -77,16 +105,15 @@ func (v *view) entry(at, row int) (e Entry, err error) {
 	if at == len(v.parts) {
 		return Entry{v.tail.item(row), v.tail.vector(row)}, nil
 	}
-	err = touch(v.parts[at].seg.path, func() {
-		e = Entry{v.parts[at].seg.item(row, v.schema), v.parts[at].seg.vector(row)}
-	})
+	s := v.parts[at].seg
+	err = touch(s.path, func() { e = Entry{s.item(row), slices.Clone(s.row(row))} })
 	return e, err
 }
 
 func (v *view) get(id string) (Entry, bool, error) {
-	at, row, ok := v.find(id)
+	at, row, ok, err := v.find(id)
 	if !ok {
-		return Entry{}, false, nil
+		return Entry{}, false, err
 	}
 	e, err := v.entry(at, row)
 	return e, err == nil, err
@@ -99,58 +126,53 @@ func (v *view) each(f *Filter, yield func(Entry, error) bool) {
 		yield(Entry{}, err)
 		return
 	}
+	more := true
 	for at, set := range sets {
-		for row := range v.rows(at) {
-			if !set.has(row) {
-				continue
-			}
+		set.each(func(row int) bool {
 			e, err := v.entry(at, row)
-			if !yield(e, err) || err != nil {
-				return
-			}
+			more = yield(e, err) && err == nil
+			return more
+		})
+		if !more {
+			return
 		}
 	}
 }
 
-// rows is the number of rows of a part.
-func (v *view) rows(at int) int {
-	if at == len(v.parts) {
-		return v.tail.rows()
-	}
-	return v.parts[at].seg.n
-}
-
 // ids lists the ids of the items that pass a filter.
 func (v *view) ids(f *Filter) ([]string, error) {
+	sets, err := v.passing(f)
+	if err != nil {
+		return nil, err
+	}
 	var out []string
-	var failed error
-	v.each(f, func(e Entry, err error) bool {
-		failed = err
-		out = append(out, e.ID)
-		return true
+	err = mapped.Touch(func() {
+		for at, set := range sets {
+			set.each(func(row int) bool {
+				out = append(out, strings.Clone(v.id(at, row)))
+				return true
+			})
+		}
 	})
-	return out, failed
+	return out, err
 }
 
 // passing returns for each part, and the tail behind them, the rows that are there
-// and pass the filter.
+// and pass the filter. The sets may be shared: nobody changes them.
 func (v *view) passing(f *Filter) ([]bitmap, error) {
 	if err := f.check(v.schema); err != nil {
 		return nil, err
 	}
 	var out []bitmap
 	for _, p := range v.parts {
-		set, err := p.passing(f)
-		if err != nil {
-			return nil, err
+		set := p.live
+		if f != nil {
+			if err := touch(p.seg.path, func() { set = p.seg.passing(f.root) }); err != nil {
+				return nil, err
+			}
+			set.and(p.live)
 		}
 		out = append(out, set)
 	}
-	set := newBitmap(v.tail.rows())
-	for i := range v.tail.rows() {
-		if !v.tail.dead.has(i) && (f == nil || passes(f.root, func(c string) Value { return v.tail.value(i, c) })) {
-			set.set(i)
-		}
-	}
-	return append(out, set), nil
+	return append(out, v.tail.passing(f)), nil
 }

@@ -2,10 +2,12 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
+	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/internal/mapped"
 )
 
 // writer makes the changes of an index, one batch after another, in one goroutine:
@@ -15,20 +17,37 @@ type writer struct {
 	m     *manifest // as in the folder
 	state *state
 	log   *logFile
+	// broken is why nothing can be written any more, nil while it can.
+	broken error
+	// patience is how many rows the log may hold before the next try to write them
+	// as a segment.
+	patience int
+	next     atomic.Uint64 // number of the next file
 
 	requests chan *request
 	done     chan struct{}
 	mu       sync.RWMutex // guards stopped
 	stopped  bool
+
+	// Merges run beside the writer, one at a time, until halt.
+	merging sync.Mutex
+	merges  sync.WaitGroup
+	halted  chan struct{}
 }
 
-// request is a change that somebody waits for.
+// request is a change that somebody waits for: some entries or ids, or one of the
+// others.
 type request struct {
 	ctx      context.Context
 	entries  []Entry
 	existing Existing
+	progress func(done int)
 	remove   []string
-	reply    chan reply
+
+	seal    bool    // write the log's rows as a segment
+	install *merged // put a segment in the place of others
+
+	reply chan reply
 }
 
 type reply struct {
@@ -37,50 +56,38 @@ type reply struct {
 	err     error
 }
 
-// Bounds of what one write to the log takes together.
+// What one write to the log takes together, at most.
 const (
 	maxTogether      = 512
 	maxTogetherBytes = 64 << 20
 )
 
-// load reads the folder into the index.
-func (x *Index) load() error {
-	m, err := readManifest(x.dir)
-	if err != nil {
-		return err
-	}
-	x.dim = m.Dim
-	s := newState(m, nil)
-	path := filepath.Join(x.dir, m.Log)
-	s.begin()
-	end, frames, err := readLog(path, m.Index, m.Dim, s.replay)
-	if err != nil {
-		return err
-	}
-	s.commit()
-	x.view = newView(m, s.schema, s.parts, s.tail.clone())
-	if x.readOnly {
-		return nil
-	}
-	if err := x.removeOrphans(m); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	l := &logFile{f: f, end: end, frames: frames, fault: x.files.Fault}
-	if err := f.Truncate(end); err != nil { // what was never acknowledged
-		f.Close()
-		return err
-	}
-	x.w = &writer{x: x, m: m, state: s, log: l, requests: make(chan *request), done: make(chan struct{})}
-	go x.w.run()
-	return nil
+// sizes say when rows become a segment. Tests make them small.
+type sizes struct {
+	bulk int // entries that are written as a segment at once, without the log
+	seal int // rows of the log
+	fan  int // segments of like size that are merged
+}
+
+func usualSizes() sizes { return sizes{bulk: 4096, seal: 8192, fan: 8} }
+
+// sealBytes is what the vectors in the log take up at most, about.
+const sealBytes = 64 << 20
+
+// sealAt is how many rows of the log become a segment.
+func (w *writer) sealAt() int { return min(w.x.sizes.seal, max(1, sealBytes/(4*w.m.Dim))) }
+
+func newWriter(x *Index, m *manifest, s *state, l *logFile) *writer {
+	w := &writer{x: x, m: m, state: s, log: l, requests: make(chan *request), done: make(chan struct{})}
+	w.patience = w.sealAt()
+	w.next.Store(m.Next)
+	w.halted = make(chan struct{})
+	go w.run()
+	return w
 }
 
 func (w *writer) add(ctx context.Context, entries []Entry, opt AddOptions) (Added, error) {
-	r, err := w.ask(&request{ctx: ctx, entries: entries, existing: opt.Existing})
+	r, err := w.ask(&request{ctx: ctx, entries: entries, existing: opt.Existing, progress: opt.Progress})
 	if err == nil && opt.Progress != nil {
 		opt.Progress(len(entries))
 	}
@@ -104,7 +111,7 @@ func (w *writer) ask(r *request) (reply, error) {
 	case w.requests <- r:
 	case <-r.ctx.Done():
 		w.mu.RUnlock()
-		return reply{}, r.ctx.Err()
+		return reply{}, fmt.Errorf("waiting for other changes: %w", r.ctx.Err())
 	}
 	w.mu.RUnlock()
 	out := <-r.reply
@@ -113,6 +120,8 @@ func (w *writer) ask(r *request) (reply, error) {
 
 // stop waits for the requests that were accepted.
 func (w *writer) stop() error {
+	close(w.halted)
+	w.merges.Wait()
 	w.mu.Lock()
 	w.stopped = true
 	w.mu.Unlock()
@@ -124,23 +133,44 @@ func (w *writer) stop() error {
 func (w *writer) run() {
 	defer close(w.done)
 	for r := range w.requests {
-		batch := []*request{r}
-		size := r.size()
-	more:
-		for len(batch) < maxTogether && size < maxTogetherBytes {
-			select {
-			case r, ok := <-w.requests:
-				if !ok {
-					break more
-				}
-				batch = append(batch, r)
-				size += r.size()
-			default:
-				break more
-			}
+		for r != nil {
+			r = w.together(r)
 		}
-		w.write(batch)
 	}
+}
+
+// together does a request, with others that are waiting if they are small. It
+// returns one that was taken and is not done.
+func (w *writer) together(r *request) (next *request) {
+	if w.alone(r) {
+		r.reply <- w.do(r)
+		return nil
+	}
+	batch, size := []*request{r}, r.size()
+	for len(batch) < maxTogether && size < maxTogetherBytes && next == nil {
+		select {
+		case r := <-w.requests: // nil when there will be no more
+			switch {
+			case r == nil:
+				w.write(batch)
+				return nil
+			case w.alone(r):
+				next = r
+			default:
+				batch, size = append(batch, r), size+r.size()
+			}
+			continue
+		default:
+		}
+		break
+	}
+	w.write(batch)
+	return next
+}
+
+// alone tells whether a request is one that takes a manifest, not the log.
+func (w *writer) alone(r *request) bool {
+	return r.seal || r.install != nil || len(r.entries) >= w.x.sizes.bulk
 }
 
 // size is about what a request takes in the log.
@@ -152,29 +182,76 @@ func (r *request) size() int {
 	return n
 }
 
-// write does a batch: one frame of the log, one view.
-func (w *writer) write(batch []*request) {
-	w.state.begin()
-	var content []byte
-	replies := make([]reply, len(batch))
-	for i, r := range batch {
-		ops, out := w.plan(r)
-		replies[i] = out
-		for _, op := range ops {
-			content = appendOperation(content, op)
-		}
-	}
-	var err error
-	if len(content) > 0 {
-		if err = w.log.append(content); err != nil {
-			err = fmt.Errorf("nothing was changed: %w", err)
-		}
+// do does a request that takes a manifest.
+func (w *writer) do(r *request) (out reply) {
+	err := r.ctx.Err()
+	if err == nil && w.broken != nil {
+		err = w.refusal()
 	}
 	if err != nil {
-		w.state.rollback()
-	} else {
-		w.state.commit()
-		w.x.publish(newView(w.m, w.state.schema, w.state.parts, w.state.tail.clone()))
+		return reply{err: err}
+	}
+	switch {
+	case r.install != nil:
+		out.err = w.install(r.install)
+	case r.seal:
+		out.err = w.rotate(r.ctx, nil, nil)
+	default:
+		out = w.bulk(r)
+	}
+	return out
+}
+
+func (w *writer) refusal() error {
+	return fmt.Errorf("%s takes no more changes since %w; open it again", w.x.dir, w.broken)
+}
+
+// ready tells whether the log takes a frame. One that broke is replaced by another:
+// what was acknowledged is in memory.
+func (w *writer) ready() error {
+	switch {
+	case w.broken != nil:
+		return w.refusal()
+	case w.log.broken != nil:
+		return w.rotate(context.Background(), nil, nil)
+	}
+	return nil
+}
+
+// guarded runs what looks into segments.
+func guarded(f func() error) error {
+	var err error
+	return errors.Join(mapped.Touch(func() { err = f() }), err)
+}
+
+// write does a batch: one frame of the log, one view.
+func (w *writer) write(batch []*request) {
+	var content []byte
+	replies := make([]reply, len(batch))
+	err := w.ready()
+	if err == nil {
+		w.state.begin()
+		err = guarded(func() error {
+			for i, r := range batch {
+				ops, out := w.plan(r)
+				replies[i] = out
+				for _, op := range ops {
+					content = appendOperation(content, op)
+				}
+			}
+			return nil
+		})
+		if err == nil && len(content) > 0 {
+			if err = w.log.append(content); err != nil {
+				err = fmt.Errorf("nothing was changed: %w", err)
+			}
+		}
+		if err != nil {
+			w.state.rollback()
+		} else if w.state.commit(); len(content) > 0 {
+			w.state.tail.encode(w.m)
+			w.publish()
+		}
 	}
 	for i, r := range batch {
 		if err != nil && replies[i].err == nil {
@@ -182,6 +259,21 @@ func (w *writer) write(batch []*request) {
 		}
 		r.reply <- replies[i]
 	}
+	if err == nil && w.state.tail.rows() >= w.patience {
+		// What is in the log is safe there. On a full disk it stays, for some rows
+		// more.
+		if err := w.rotate(context.Background(), nil, nil); err != nil {
+			w.patience = w.state.tail.rows() + w.sealAt()/4
+		} else {
+			w.patience = w.sealAt()
+			w.mergeSome()
+		}
+	}
+}
+
+// publish makes the state what searches see.
+func (w *writer) publish() {
+	w.x.publish(newView(w.m, w.state.schema, w.state.parts, w.state.tail))
 }
 
 // plan changes the state as a request asks, and returns the operations that say so.
@@ -190,7 +282,7 @@ func (w *writer) plan(r *request) (ops []operation, out reply) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, reply{err: err}
 	}
-	if err := w.refused(r); err != nil {
+	if _, err := w.refused(r); err != nil {
 		return nil, reply{err: err}
 	}
 	for _, id := range r.remove {
@@ -219,20 +311,91 @@ func (w *writer) plan(r *request) (ops []operation, out reply) {
 	return ops, out
 }
 
-// refused is the error of a request that cannot be met as a whole.
-func (w *writer) refused(r *request) error {
+// refused is the error of a request that cannot be met as a whole, else the columns
+// there are with it.
+func (w *writer) refused(r *request) (*schema, error) {
 	s := w.state.schema
 	for i := range r.entries {
 		more, err := s.fits(&r.entries[i].Item)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		s = s.grown(more)
 		if r.existing == Refuse {
 			if _, _, there := w.state.find(r.entries[i].ID); there {
-				return &ExistsError{r.entries[i].ID}
+				return nil, &ExistsError{r.entries[i].ID}
 			}
 		}
 	}
-	return nil
+	return s, nil
+}
+
+// bulk adds many entries as a segment.
+func (w *writer) bulk(r *request) (out reply) {
+	w.state.begin()
+	var source entrySource
+	err := guarded(func() (err error) {
+		s, err := w.refused(r)
+		if err != nil {
+			return err
+		}
+		w.state.schema = s
+		source, out.added = w.chosen(r)
+		return nil
+	})
+	if err == nil && len(source) > 0 {
+		err = w.rotate(r.ctx, source, func(done float64) {
+			if r.progress != nil {
+				r.progress(int(done * float64(len(r.entries))))
+			}
+		})
+		if err != nil {
+			err = fmt.Errorf("nothing was changed: %w", err)
+		}
+	}
+	if err != nil {
+		w.state.rollback()
+		return reply{err: err}
+	}
+	w.state.commit()
+	w.mergeSome()
+	return out
+}
+
+// chosen returns the entries of a request that become rows, and removes those in
+// whose place they come.
+func (w *writer) chosen(r *request) (entrySource, Added) {
+	at := make(map[string]int, len(r.entries)) // places in source
+	var source entrySource
+	var n Added
+	for i := range r.entries {
+		e := &r.entries[i]
+		k, again := at[e.ID]
+		part, row, there := w.state.find(e.ID)
+		switch {
+		case r.existing == Skip && (again || there):
+			n.Skipped++
+			continue
+		case again:
+			n.Replaced++
+			source[k] = e
+			continue
+		case there:
+			n.Replaced++
+			w.state.kill(part, row)
+		default:
+			n.Added++
+		}
+		at[e.ID] = len(source)
+		source = append(source, e)
+	}
+	return source, n
+}
+
+// columnsOf are the columns of a schema, for a manifest.
+func (s *schema) list() []Column { return append([]Column{}, s.columns...) }
+
+// emptied makes the log's rows go: they are among the parts.
+func (s *state) emptied(parts []part) {
+	s.parts, s.tail, s.ids = parts, &tail{dim: s.tail.dim}, make(map[string]int)
 }

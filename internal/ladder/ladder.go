@@ -159,9 +159,13 @@ func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
 			"internal/budget mat loss objective sample nn nn/optim format/safetensors data"},
+		{"internal/mapped", "files read through memory, which may be cut off meanwhile",
+			"internal/budget internal/regular github.com/edsrzf/mmap-go"},
+		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
+			"internal/par internal/mapped internal/kernel/dot16 mat eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
-			"internal/atomic internal/budget internal/lock internal/regular internal/spell internal/kernel/dot16 " +
-				"eval/rank"},
+			"internal/atomic internal/budget internal/lock internal/mapped internal/nearest internal/regular " +
+				"internal/spell internal/kernel/dot16 mat eval/rank eval/cluster"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
 				"internal/pair mine loss objective sample mat nn nn/optim nn/onnxnet format/torchfile data " +

@@ -1,0 +1,43 @@
+package index
+
+import "sync"
+
+// batcher collects the queries that arrive while others are answered, and has them
+// answered together then. Nobody waits for company: a query that comes alone goes at
+// once.
+type batcher struct {
+	answer func([]*pending)
+
+	mu      sync.Mutex
+	waiting []*pending
+	busy    bool
+}
+
+// maxBatch bounds how many queries a pass answers, and so how long it takes.
+const maxBatch = 256
+
+func (b *batcher) enqueue(p *pending) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = append(b.waiting, p)
+	if !b.busy {
+		b.busy = true
+		go b.run()
+	}
+}
+
+func (b *batcher) run() {
+	for {
+		b.mu.Lock()
+		n := min(len(b.waiting), maxBatch)
+		batch := b.waiting[:n:n]
+		b.waiting = b.waiting[n:]
+		if n == 0 {
+			b.busy, b.waiting = false, nil
+			b.mu.Unlock()
+			return
+		}
+		b.mu.Unlock()
+		b.answer(batch)
+	}
+}

@@ -1,0 +1,94 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// A dead file says which rows of a segment were removed, little-endian:
+//
+//	bytes     content
+//	0   8     magic "kinddead"
+//	8   4     rows of the segment
+//	12  4     CRC-32C of the rows' number and what follows
+//	16        a bit for each row that is there, in words of 64, low bits first
+const (
+	deadMagic  = "kinddead"
+	deadHeader = 16
+)
+
+// writeDead writes which of n rows are there.
+func writeDead(files atomic.Files, path string, n int, live bitmap) error {
+	le := binary.LittleEndian
+	b := append([]byte(deadMagic), make([]byte, 8)...)
+	le.PutUint32(b[8:], uint32(n))
+	for _, w := range live {
+		b = le.AppendUint64(b, w)
+	}
+	le.PutUint32(b[12:], deadSum(b))
+	return files.Write(path, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+func deadSum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[8:12], castagnoli()), castagnoli(), b[deadHeader:])
+}
+
+// readDead reads which of n rows are there.
+func readDead(path string, n int) (bitmap, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size := int64(deadHeader + 8*len(newBitmap(n)))
+	b, err := budget.ReadN(path, f, size)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	le := binary.LittleEndian
+	switch {
+	case err != nil || string(b[:8]) != deadMagic:
+		return nil, &DamageError{path, fmt.Sprintf("it is no list of %d bytes of the rows of a segment", size)}
+	case le.Uint32(b[8:]) != uint32(n):
+		return nil, &DamageError{path, fmt.Sprintf("it is of a segment of %d rows: want %d", le.Uint32(b[8:]), n)}
+	case le.Uint32(b[12:]) != deadSum(b):
+		return nil, &DamageError{path, "its checksum is wrong"}
+	}
+	live := bitmap(numbers[uint64](b[deadHeader:]))
+	if live.and(full(n)); len(live) == 0 {
+		return nil, &DamageError{path, "it is empty"}
+	}
+	return live, nil
+}
+
+// load opens the segment that a manifest names, with what was removed from it.
+func (ref segmentRef) load(dir string, m *manifest) (part, error) {
+	s, err := openSegment(filepath.Join(dir, ref.File), m.Dim, m.Distance)
+	if err != nil {
+		return part{}, err
+	}
+	p := part{seg: s, live: s.all, dead: ref.Dead}
+	if s.n != ref.Rows {
+		err = &DamageError{s.path, fmt.Sprintf("it has %d rows, and the manifest says %d", s.n, ref.Rows)}
+	} else if ref.Dead != "" {
+		p.live, err = readDead(filepath.Join(dir, ref.Dead), s.n)
+	}
+	if err != nil {
+		s.file.Close()
+		return part{}, err
+	}
+	p.gone = s.n - p.live.count()
+	p.noted = p.gone
+	return p, nil
+}

@@ -1,0 +1,296 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/nearest"
+)
+
+// small makes segments of few rows.
+func small() sizes { return sizes{bulk: 60, seal: 100, fan: 3} }
+
+func createSmall(t testing.TB, cfg Config) *Index {
+	t.Helper()
+	x, err := (&Index{dir: t.TempDir(), sizes: small()}).create(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+// model is what an index means.
+type model map[string]Entry
+
+func (m model) search(d rank.Distance, q Query) []string {
+	type hit struct {
+		id    string
+		score float64
+	}
+	var hits []hit
+	for id, e := range m {
+		value := func(c string) Value {
+			switch c {
+			case "id":
+				return Text(e.ID)
+			case "path":
+				return textOrMissing(e.Path)
+			}
+			return e.Fields[c]
+		}
+		if q.Filter != nil && !passes(q.Filter.root, value) || slices.Contains(q.Exclude, id) {
+			continue
+		}
+		hits = append(hits, hit{id, nearest.Score(d, q.Vector, e.Vector)})
+	}
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
+	var out []string
+	for _, h := range hits[:min(q.K, len(hits))] {
+		out = append(out, h.id)
+	}
+	return out
+}
+
+// agree compares an index with what it should be.
+func agree(t *testing.T, x *Index, m model, rng *rand.Rand) {
+	t.Helper()
+	n := 0
+	for e, err := range x.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		want, ok := m[e.ID]
+		if !ok || !same(e, want) {
+			t.Fatalf("item %+v: want %+v (%v)", e, want, ok)
+		}
+	}
+	info := x.Info()
+	if n != len(m) || info.Items != n {
+		t.Fatalf("%d items, %d by Info: want %d", n, info.Items, len(m))
+	}
+	for range 3 {
+		q := Query{Vector: make([]float32, x.dim), K: 1 + rng.IntN(30), Exact: true}
+		for j := range q.Vector {
+			q.Vector[j] = float32(rng.NormFloat64())
+		}
+		for id := range m {
+			if len(q.Exclude) == 5 {
+				break
+			}
+			q.Exclude = append(q.Exclude, id)
+		}
+		filters := []string{"", "price < 20", `not kind = "shoe" or sale`, "price is missing", `id < "item 00100"`,
+			`kind in ("hat", "bag") and price >= 90`, `path != "p/7.jpg" and sale != true`, `kind not in ("hat")`}
+		if text := filters[rng.IntN(len(filters))]; text != "" && len(info.Columns) == 3 {
+			f, err := ParseFilter(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Filter = f
+		}
+		res, err := x.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range res.Hits {
+			got = append(got, h.ID)
+		}
+		if want := m.search(info.Distance, q); !slices.Equal(got, want) {
+			t.Fatalf("%v, filter %v, without %q:\n%q, want\n%q", info.Distance, q.Filter, q.Exclude, got, want)
+		}
+	}
+}
+
+func same(a, b Entry) bool {
+	return a.ID == b.ID && a.Path == b.Path && maps.Equal(a.Fields, b.Fields) && slices.Equal(a.Vector, b.Vector)
+}
+
+// An index does what a map does, whatever is done to it in whatever order.
+func TestIndexIsAMap(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 8))
+			x := createSmall(t, Config{Dim: 1 + rng.IntN(20), Distance: rank.Distance(seed % 3)})
+			m := model{}
+			steps := 60
+			if testing.Short() {
+				steps = 25
+			}
+			for range steps {
+				disturb(t, x, m, rng)
+				if rng.IntN(4) == 0 {
+					agree(t, x, m, rng)
+				}
+				if rng.IntN(8) == 0 {
+					y := &Index{dir: x.dir, sizes: small()}
+					if err := x.Close(); err != nil {
+						t.Fatal(err)
+					}
+					var err error
+					if x, err = y.open(); err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { y.Close() })
+				}
+			}
+			agree(t, x, m, rng)
+			r, err := Open(x.dir, Options{ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			agree(t, r, m, rng)
+			if left, _ := filepath.Glob(filepath.Join(x.dir, "*.log")); len(left) != 1 {
+				t.Errorf("logs left: %q", left)
+			}
+		})
+	}
+}
+
+// disturb does something to both.
+func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
+	t.Helper()
+	ctx := context.Background()
+	switch rng.IntN(12) {
+	default:
+		e := entries(1+rng.IntN(2*small().bulk), x.dim, rng.Uint64())
+		for i := range e {
+			e[i].ID = fmt.Sprintf("item %05d", rng.IntN(600))
+		}
+		opt := AddOptions{Existing: Existing(rng.IntN(2))}
+		a, err := x.Add(ctx, e, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want Added
+		for _, e := range e {
+			_, there := m[e.ID]
+			switch {
+			case there && opt.Existing == Skip:
+				want.Skipped++
+				continue
+			case there:
+				want.Replaced++
+			default:
+				want.Added++
+			}
+			m[e.ID] = e
+		}
+		if a != want {
+			t.Fatalf("%+v, want %+v", a, want)
+		}
+	case 0, 1:
+		var ids []string
+		want := 0
+		for range rng.IntN(80) {
+			id := fmt.Sprintf("item %05d", rng.IntN(600))
+			if _, there := m[id]; there && !slices.Contains(ids, id) {
+				want++
+			}
+			ids = append(ids, id)
+		}
+		n, err := x.Remove(ctx, ids...)
+		if err != nil || n != want {
+			t.Fatalf("removed %d, %v: want %d", n, err, want)
+		}
+		for _, id := range ids {
+			delete(m, id)
+		}
+	case 2:
+		if len(x.Info().Columns) < 3 {
+			return
+		}
+		f, err := ParseFilter("price > 80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.RemoveWhere(ctx, f); err != nil {
+			t.Fatal(err)
+		}
+		maps.DeleteFunc(m, func(_ string, e Entry) bool { return e.Fields["price"].Number() > 80 })
+	case 3:
+		opt := CompactOptions{Lists: rng.IntN(12) - 1}
+		if opt.Lists > len(m) {
+			opt.Lists = -1
+		}
+		if err := x.Compact(ctx, opt); err != nil && len(m) >= 12 {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Lists give the recall that was asked for, on rows that have lists, and say so.
+func TestLists(t *testing.T) {
+	for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		x := create(t, Config{Dim: 8, Distance: d})
+		e := entries(9000, 8, 5)
+		rng := rand.New(rand.NewPCG(7, 7))
+		for i := range e { // in clusters
+			c := i % 60
+			for j := range e[i].Vector {
+				e[i].Vector[j] = e[i].Vector[j]*0.3 + float32(math.Sin(float64(c*8+j)*3))
+			}
+		}
+		add(t, x, e, AddOptions{})
+		if err := x.Compact(t.Context(), CompactOptions{Lists: 60, Recall: 0.9}); err != nil {
+			t.Fatal(err)
+		}
+		l := x.Info().Lists
+		if l == nil || l.Recall < 0.9 || l.Probes >= 60 || l.Lists != 60 {
+			t.Fatalf("%+v", l)
+		}
+		x = reopen(t, x)
+		hits, total, inexact := 0, 0, 0
+		for range 200 {
+			q := Query{Vector: e[rng.IntN(len(e))].Vector}
+			got, err := x.Search(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Exact = true
+			want, err := x.Search(t.Context(), q)
+			if err != nil || !want.Exact {
+				t.Fatal(err, want.Exact)
+			}
+			if !got.Exact {
+				inexact++
+			}
+			for _, w := range want.Hits {
+				total++
+				if slices.ContainsFunc(got.Hits, func(h Hit) bool { return h.ID == w.ID }) {
+					hits++
+				}
+			}
+		}
+		if r := float64(hits) / float64(total); r < 0.85 || inexact == 0 {
+			t.Errorf("%v: recall %.3f, %d inexact", d, r, inexact)
+		}
+		// Items that come later are found too, and few that pass a filter all.
+		add(t, x, []Entry{{Item{ID: "new", Fields: map[string]Value{"rare": Bool(true)}}, e[3].Vector}}, AddOptions{})
+		f, err := ParseFilter("rare")
+		if err != nil {
+			t.Fatal(err)
+		}
+		far := slices.Clone(e[3].Vector)
+		for j := range far {
+			far[j] = -far[j]
+		}
+		if res, err := x.Search(t.Context(), Query{Vector: far, Filter: f}); err != nil || len(res.Hits) != 1 {
+			t.Error(res, err)
+		}
+		if err := x.Compact(t.Context(), CompactOptions{Lists: -1}); err != nil || x.Info().Lists != nil {
+			t.Error(err, x.Info().Lists)
+		}
+	}
+}

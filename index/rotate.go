@@ -1,0 +1,180 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// rotate makes the state what the folder's manifest says, with an empty log: it
+// writes the log's rows as a segment, those of more, if any, as another, and which
+// rows of the others are gone. On an error the folder is as it was.
+func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float64)) error {
+	c := w.change()
+	parts := slices.Clone(w.state.parts)
+	t := w.state.tail
+	if t.rows() > t.gone {
+		rows := &tailSource{t: t}
+		t.live.each(func(r int) bool {
+			rows.list = append(rows.list, r)
+			return true
+		})
+		parts = append(parts, c.segment(ctx, rows, nil, nil))
+	}
+	if more != nil {
+		parts = append(parts, c.segment(ctx, more, nil, progress))
+	}
+	parts = c.removals(parts)
+	c.m.Log = c.name("log")
+	var l *logFile
+	if c.err == nil {
+		l, c.err = createLog(filepath.Join(w.x.dir, c.m.Log), c.m.Index, w.x.files.Fault)
+	}
+	if err := c.commit(parts); err != nil {
+		if l != nil {
+			l.close()
+		}
+		return err
+	}
+	w.log.close() // whatever it says: nothing of it is needed any more
+	w.log = l
+	w.state.emptied(parts)
+	w.publish()
+	c.clean()
+	return nil
+}
+
+// tailSource is rows of the log.
+type tailSource struct {
+	t    *tail
+	list []int
+}
+
+func (s *tailSource) rows() int                   { return len(s.list) }
+func (s *tailSource) row(i int) []float32         { return s.t.row(s.list[i]) }
+func (s *tailSource) id(i int) string             { return s.t.items[s.list[i]].ID }
+func (s *tailSource) path(i int) string           { return s.t.items[s.list[i]].Path }
+func (s *tailSource) value(i int, c string) Value { return s.t.items[s.list[i]].Fields[c] }
+
+// change is a new manifest in the making, with the files that it will name. It
+// keeps the first error, after which it does nothing.
+type change struct {
+	w     *writer
+	m     manifest
+	files []string // that were written for it
+	segs  []*segment
+	err   error
+}
+
+// change begins one.
+func (w *writer) change() *change {
+	c := &change{w: w, m: *w.m}
+	c.m.Generation++
+	c.m.Columns = w.state.schema.list()
+	return c
+}
+
+// name is one that no file has had.
+func (w *writer) name(extension string) string {
+	return fmt.Sprintf("%06d.%s", w.next.Add(1)-1, extension)
+}
+
+// name is that of a new file of the change.
+func (c *change) name(extension string) string {
+	name := c.w.name(extension)
+	c.files = append(c.files, name)
+	return name
+}
+
+// segment writes rows as a segment.
+func (c *change) segment(ctx context.Context, rows rowSource, l *listing, progress func(float64)) part {
+	if c.err != nil {
+		return part{}
+	}
+	path := filepath.Join(c.w.x.dir, c.name("seg"))
+	spec := &segmentSpec{dim: c.m.Dim, distance: c.m.Distance, columns: c.m.Columns, source: rows, lists: l,
+		progress: progress}
+	var s *segment
+	if c.err = writeSegment(ctx, c.w.x.files, path, spec); c.err == nil {
+		s, c.err = openSegment(path, c.m.Dim, c.m.Distance)
+	}
+	if c.err != nil {
+		return part{}
+	}
+	c.segs = append(c.segs, s)
+	return part{seg: s, live: s.all}
+}
+
+// removals notes which rows of parts are gone, where no file says so yet. Parts
+// without rows are left out.
+func (c *change) removals(parts []part) []part {
+	if c.err != nil {
+		return nil
+	}
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.gone == p.seg.n })
+	for i := range parts {
+		p := &parts[i]
+		if p.gone == p.noted || c.err != nil {
+			continue
+		}
+		p.dead, p.noted = c.name("dead"), p.gone
+		c.err = writeDead(c.w.x.files, filepath.Join(c.w.x.dir, p.dead), p.seg.n, p.live)
+	}
+	return parts
+}
+
+// commit replaces the manifest by one that names the parts.
+func (c *change) commit(parts []part) error {
+	c.m.Segments, c.m.Next = []segmentRef{}, c.w.next.Load()
+	for _, p := range parts {
+		if c.err == nil {
+			c.m.Segments = append(c.m.Segments, segmentRef{filepath.Base(p.seg.path), p.seg.n, p.dead})
+		}
+	}
+	if c.err == nil {
+		if c.err = c.m.write(c.w.x.files, c.w.x.dir); c.err != nil {
+			// Whether it came through tells the folder, not the error.
+			now, err := readManifest(c.w.x.dir)
+			if err != nil || now.Generation >= c.m.Generation {
+				c.w.broken = c.err
+				return c.err // and all files stay, for either manifest
+			}
+		}
+	}
+	if c.err == nil {
+		m := c.m
+		c.w.m = &m
+		for _, p := range c.w.state.parts {
+			if !slices.ContainsFunc(parts, func(q part) bool { return q.seg == p.seg }) {
+				p.seg.obsolete.Store(true)
+			}
+		}
+		return nil
+	}
+	for _, s := range c.segs {
+		s.file.Close()
+	}
+	for _, name := range c.files {
+		os.Remove(filepath.Join(c.w.x.dir, name))
+	}
+	return c.err
+}
+
+// clean removes the files that the manifest does not name any more. Segments are
+// removed by the last view that has them. That a file cannot be removed harms
+// nothing: it is tried again when the index is opened.
+func (c *change) clean() {
+	keep := map[string]bool{c.m.Log: true}
+	for _, s := range c.m.Segments {
+		keep[s.File], keep[s.Dead] = true, true
+	}
+	entries, _ := os.ReadDir(c.w.x.dir)
+	for _, e := range entries {
+		name := e.Name()
+		if fileName.MatchString(name) && !keep[name] && filepath.Ext(name) != ".seg" {
+			os.Remove(filepath.Join(c.w.x.dir, name))
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package index
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
+	"math"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/nearest"
+)
+
+// rowSource is rows that a segment is written from. Texts may share memory of
+// another segment.
+type rowSource interface {
+	rows() int
+	row(i int) []float32
+	id(i int) string
+	path(i int) string
+	value(i int, column string) Value
+}
+
+// entrySource is rows that somebody adds.
+type entrySource []*Entry
+
+func (s entrySource) rows() int                   { return len(s) }
+func (s entrySource) row(i int) []float32         { return s[i].Vector }
+func (s entrySource) id(i int) string             { return s[i].ID }
+func (s entrySource) path(i int) string           { return s[i].Path }
+func (s entrySource) value(i int, c string) Value { return s[i].Fields[c] }
+
+// viewSource is some rows of a view.
+type viewSource struct {
+	v    *view
+	list []rowRef
+}
+
+// rowRef is a row of a part of a view.
+type rowRef struct{ at, row int32 }
+
+func (s *viewSource) rows() int { return len(s.list) }
+
+func (s *viewSource) row(i int) []float32 { return s.v.row(int(s.list[i].at), int(s.list[i].row)) }
+
+func (s *viewSource) id(i int) string { return s.v.id(int(s.list[i].at), int(s.list[i].row)) }
+
+func (s *viewSource) path(i int) string {
+	at, r := int(s.list[i].at), int(s.list[i].row)
+	if at == len(s.v.parts) {
+		return s.v.tail.items[r].Path
+	}
+	return s.v.parts[at].seg.paths.at(r)
+}
+
+func (s *viewSource) value(i int, name string) Value {
+	at, r := int(s.list[i].at), int(s.list[i].row)
+	if at == len(s.v.parts) {
+		return s.v.tail.items[r].Fields[name]
+	}
+	if c := s.v.parts[at].seg.columns[name]; c != nil {
+		return c.value(r)
+	}
+	return Value{}
+}
+
+// listing cuts a segment into lists: the rows of list k are starts[k] up to
+// starts[k+1].
+type listing struct {
+	starts  []uint32
+	centers []float32
+}
+
+// segmentSpec is a segment to be written.
+type segmentSpec struct {
+	dim      int
+	distance rank.Distance
+	columns  []Column
+	source   rowSource
+	lists    *listing // nil: none
+	progress func(done float64)
+}
+
+// writeSegment writes the file of a segment, whole and durable or not at all.
+func writeSegment(ctx context.Context, files atomic.Files, path string, spec *segmentSpec) error {
+	return files.Write(path, func(out io.Writer) error {
+		w := &segmentWriter{ctx: ctx, spec: spec, w: bufio.NewWriterSize(out, 1<<20), n: spec.source.rows()}
+		w.table = contents{Rows: w.n, Dim: spec.dim, Distance: spec.distance, Columns: []Column{}}
+		if w.n < 1 || w.n > math.MaxInt32 {
+			return fmt.Errorf("a segment of %d items: at most %d", w.n, math.MaxInt32)
+		}
+		w.vectors()
+		w.codes()
+		w.texts("ids", spec.source.id)
+		w.texts("paths", spec.source.path)
+		w.find()
+		for _, c := range spec.columns {
+			w.column(c)
+		}
+		if l := spec.lists; l != nil {
+			w.section("lists", func() { w.write(bytesOf(l.starts)) })
+			w.section("centroids", func() { w.write(bytesOf(l.centers)) })
+		}
+		w.finish()
+		return w.err
+	})
+}
+
+// segmentWriter writes one section after another and keeps the first error, after
+// which it does nothing.
+type segmentWriter struct {
+	ctx   context.Context
+	spec  *segmentSpec
+	w     *bufio.Writer
+	n     int
+	at    uint64
+	sum   uint32
+	table contents
+	err   error
+}
+
+func (w *segmentWriter) write(b []byte) {
+	if w.err != nil {
+		return
+	}
+	if w.err = w.ctx.Err(); w.err == nil {
+		_, w.err = w.w.Write(b)
+	}
+	w.at += uint64(len(b))
+	w.sum = crc32.Update(w.sum, castagnoli(), b)
+}
+
+// section writes what content writes as a section.
+func (w *segmentWriter) section(name string, content func()) {
+	w.write(make([]byte, -w.at%sectionAlign))
+	begin := w.at
+	w.sum = 0
+	content()
+	w.table.Sections = append(w.table.Sections, section{name, begin, w.at - begin, w.sum})
+}
+
+// chunkRows is how many rows are held in memory at a time: whole blocks.
+const chunkRows = 16 * nearest.Block
+
+// chunks yields the vectors, many at a time.
+func (w *segmentWriter) chunks() iter.Seq[[]float32] {
+	return func(yield func([]float32) bool) {
+		d := w.spec.dim
+		var buf []float32
+		for lo := 0; lo < w.n && w.err == nil; lo += chunkRows {
+			if w.err = w.ctx.Err(); w.err != nil {
+				return
+			}
+			buf = buf[:0]
+			for i := lo; i < min(lo+chunkRows, w.n); i++ {
+				buf = append(buf, w.spec.source.row(i)[:d]...)
+			}
+			if !yield(buf) {
+				return
+			}
+		}
+	}
+}
+
+func (w *segmentWriter) vectors() {
+	w.section("vectors", func() {
+		for x := range w.chunks() {
+			w.write(bytesOf(x))
+		}
+	})
+}
+
+// codes writes what the scan reads.
+func (w *segmentWriter) codes() {
+	space := nearest.Fit(w.spec.distance, w.spec.dim, w.chunks())
+	var scale, half []float32
+	numbers := append(append([]float64{}, space.Mean...), float64(space.Exp))
+	w.section("codes", func() {
+		for x := range w.chunks() {
+			c := space.Encode(x)
+			w.write(bytesOf(c.Ints))
+			scale, half = append(scale, c.Scale...), append(half, c.Half...)
+			for _, e := range c.Extents {
+				numbers = append(numbers, e.Norm, e.Loss, e.Half)
+			}
+			if w.spec.progress != nil {
+				w.spec.progress(float64(min(len(scale), w.n)) / float64(w.n))
+			}
+		}
+	})
+	w.section("scale", func() { w.write(bytesOf(scale)) })
+	w.section("half", func() { w.write(bytesOf(half)) })
+	w.section("space", func() { w.write(bytesOf(numbers)) })
+}
+
+// texts writes a text of every row.
+func (w *segmentWriter) texts(name string, text func(i int) string) {
+	offsets := make([]uint64, 1, w.n+1)
+	w.section(name+".text", func() {
+		for i := range w.n {
+			s := text(i)
+			w.write([]byte(s))
+			offsets = append(offsets, offsets[i]+uint64(len(s)))
+		}
+	})
+	w.section(name, func() { w.write(bytesOf(offsets)) })
+}
+
+// find writes the hash table of the ids.
+func (w *segmentWriter) find() {
+	slots := make([]uint32, slotCount(w.n))
+	for i := range slots {
+		slots[i] = emptySlot
+	}
+	mask := uint64(len(slots) - 1)
+	for i := range w.n {
+		at := hashID(w.spec.source.id(i)) & mask
+		for slots[at] != emptySlot {
+			at = (at + 1) & mask
+		}
+		slots[at] = uint32(i)
+	}
+	w.section("find", func() { w.write(bytesOf(slots)) })
+}
+
+// column writes the values of a column, unless all are missing.
+func (w *segmentWriter) column(c Column) {
+	some := false
+	for i := 0; i < w.n && !some; i++ {
+		some = w.spec.source.value(i, c.Name).kind != None
+	}
+	if !some {
+		return
+	}
+	name := fmt.Sprintf("column.%d", len(w.table.Columns))
+	w.table.Columns = append(w.table.Columns, c)
+	value := func(i int) Value { return w.spec.source.value(i, c.Name) }
+	switch c.Kind {
+	case KindNumber:
+		v := make([]float64, w.n)
+		for i := range v {
+			if v[i] = none; value(i).kind != None {
+				v[i] = value(i).number
+			}
+		}
+		w.section(name, func() { w.write(bytesOf(v)) })
+	case KindBool:
+		v := make([]byte, w.n)
+		for i := range v {
+			if v[i] = 2; value(i).kind != None {
+				v[i] = byte(value(i).number)
+			}
+		}
+		w.section(name, func() { w.write(v) })
+	default:
+		w.words(name, value)
+	}
+}
+
+// words writes a column of texts.
+func (w *segmentWriter) words(name string, value func(i int) Value) {
+	numbers, words := make(map[string]uint32), make([]uint32, w.n)
+	var text []byte
+	offsets := []uint64{0}
+	for i := range words {
+		v := value(i)
+		if v.kind == None {
+			continue
+		}
+		k, ok := numbers[v.text]
+		if !ok {
+			k = uint32(len(numbers) + 1)
+			numbers[string([]byte(v.text))] = k // the key outlives what v shares memory with
+			text = append(text, v.text...)
+			offsets = append(offsets, uint64(len(text)))
+		}
+		words[i] = k
+	}
+	w.section(name, func() { w.write(bytesOf(words)) })
+	w.section(name+".words.text", func() { w.write(text) })
+	w.section(name+".words", func() { w.write(bytesOf(offsets)) })
+}
+
+// finish writes the table and the footer.
+func (w *segmentWriter) finish() {
+	table, err := json.Marshal(w.table)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	at := w.at
+	w.write(table)
+	le := binary.LittleEndian
+	footer := le.AppendUint64(nil, at)
+	footer = le.AppendUint64(footer, uint64(len(table)))
+	sum := crc32.Update(crc32.Checksum(table, castagnoli()), castagnoli(), footer)
+	footer = le.AppendUint32(footer, sum)
+	footer = le.AppendUint32(footer, formatVersion)
+	w.write(append(footer, segmentMagic...))
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+}

@@ -1,0 +1,226 @@
+package nearest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// Part is rows to search. X holds them one after another. Without Codes, as few
+// rows that came just now are, every one is scored exactly.
+type Part struct {
+	X     []float32
+	Codes *Codes
+}
+
+// Range is rows Lo..Hi-1 of a part.
+type Range struct{ Lo, Hi int }
+
+// Query is what to look for, and then what was found.
+type Query struct {
+	X []float32
+	K int
+	// Allowed holds, for each part, the rows that count as a set of bits.
+	Allowed [][]uint64
+	// Within, if set, holds ranges of each part that are worth looking at,
+	// ascending. Rows beside them may be looked at too.
+	Within [][]Range
+	// Done, if set, says that nobody waits for the answer any more.
+	Done func() bool
+
+	// Found are the K nearest, fewer if no more count, nearest first.
+	Found []Found
+
+	mu      sync.Mutex
+	list    []candidate
+	floor   atomic.Uint64 // math.Float64bits of a score that K rows are sure to have
+	inverse float64       // of X's length
+}
+
+// Found is a row and its exact score: minus the squared distance, the cosine or the
+// product.
+type Found struct {
+	Part, Row int32
+	Score     float64
+}
+
+// candidate is a row that may be among the nearest, with bounds of its score.
+type candidate struct {
+	low, high float64
+	part, row int32
+}
+
+// Search answers queries by one pass over parts whose rows have dimension d. Those
+// with equal scores are in the order that tie gives. The error is that of ctx, or of
+// a part that could not be read.
+func Search(ctx context.Context, distance rank.Distance, d int, parts []Part, queries []*Query,
+	tie func(a, b Found) int) error {
+	for _, q := range queries {
+		q.inverse = inverseNorm(q.X)
+		q.list = make([]candidate, 0, 2*q.K+64)
+		q.floor.Store(math.Float64bits(math.Inf(-1)))
+	}
+	var tiles sync.Pool // of *tile, kept between the parts
+	for i := range parts {
+		s := &scan{distance: distance, d: d, at: int32(i), part: &parts[i], queries: queries, tiles: &tiles}
+		if err := s.run(ctx); err != nil {
+			return fmt.Errorf("searching part %d of %d: %w", i+1, len(parts), err)
+		}
+	}
+	var fault firstError
+	par.For(len(queries), 1, func(lo, _ int) {
+		fault.note(mapped.Touch(func() { queries[lo].settle(distance, d, parts, tie) }))
+	})
+	return fault.err
+}
+
+// firstError keeps one of the errors of tasks that run together.
+type firstError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *firstError) note(err error) {
+	if err != nil {
+		f.mu.Lock()
+		f.err = cmp.Or(f.err, err)
+		f.mu.Unlock()
+	}
+}
+
+func (q *Query) lowest() float64 { return math.Float64frombits(q.floor.Load()) }
+
+// allows tells whether a row counts.
+func (q *Query) allows(part int32, row int) bool {
+	set := q.Allowed[part]
+	return row>>6 < len(set) && set[row>>6]>>(row&63)&1 != 0
+}
+
+// take is told of a row whose score is between low and high.
+func (q *Query) take(c candidate) {
+	if c.high < q.lowest() {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.list = append(q.list, c)
+	if len(q.list) == cap(q.list) {
+		q.prune()
+	}
+}
+
+// prune raises the floor to the K-th largest lower bound and drops what cannot
+// reach it. Should ties or wide bands leave the list full, it grows.
+func (q *Query) prune() {
+	slices.SortFunc(q.list, func(a, b candidate) int { return cmp.Compare(b.low, a.low) })
+	floor := q.list[q.K-1].low
+	q.floor.Store(math.Float64bits(floor))
+	size := cap(q.list)
+	q.list = slices.DeleteFunc(q.list, func(c candidate) bool { return c.high < floor })
+	if 4*len(q.list) > 3*size {
+		q.list = slices.Grow(q.list, size)
+	}
+}
+
+// settle scores the candidates exactly and keeps the K nearest.
+func (q *Query) settle(distance rank.Distance, d int, parts []Part, tie func(a, b Found) int) {
+	if len(q.list) > q.K {
+		q.prune()
+	}
+	q.Found = make([]Found, len(q.list))
+	for i, c := range q.list {
+		r := int(c.row)
+		q.Found[i] = Found{c.part, c.row, score(distance, q.X, parts[c.part].X[r*d:(r+1)*d], q.inverse)}
+	}
+	slices.SortFunc(q.Found, func(a, b Found) int {
+		if a.Score != b.Score {
+			return cmp.Compare(b.Score, a.Score)
+		}
+		return tie(a, b)
+	})
+	q.Found, q.list = q.Found[:min(q.K, len(q.Found))], nil
+}
+
+// few is the share of a part's rows, as its denominator, up to which scoring the
+// rows that count one by one costs less than the scan of all.
+const few = 32
+
+// scan is the part of a pass that goes over one part.
+type scan struct {
+	distance rank.Distance
+	d        int
+	at       int32
+	part     *Part
+	queries  []*Query
+	tiles    *sync.Pool
+	placed   *placed // those that go over the codes
+}
+
+// run shows the queries the rows of the part.
+func (s *scan) run(ctx context.Context) error {
+	var coded, direct []*Query
+	n := len(s.part.X) / s.d
+	for _, q := range s.queries {
+		if q.Done != nil && q.Done() {
+			continue
+		}
+		count := 0
+		for _, w := range q.Allowed[s.at] {
+			count += bits.OnesCount64(w)
+		}
+		switch {
+		case count == 0:
+		case s.part.Codes == nil || count*few <= n:
+			direct = append(direct, q)
+		default:
+			coded = append(coded, q)
+		}
+	}
+	var fault firstError
+	if len(coded) > 0 {
+		s.placed = s.part.Codes.placeAll(coded)
+		direct = append(direct, s.placed.far...)
+	}
+	err := par.ForContext(ctx, len(direct), 1, func(lo, _ int) {
+		fault.note(mapped.Touch(func() { s.direct(direct[lo]) }))
+	})
+	if err != nil || fault.err != nil || s.placed == nil || len(s.placed.queries) == 0 {
+		return cmp.Or(err, fault.err)
+	}
+	const grain = 4 // blocks
+	lists := s.placed.lists(s.at, Blocks(n))
+	err = par.ForContext(ctx, Blocks(n), grain, func(lo, hi int) {
+		fault.note(mapped.Touch(func() {
+			t := newTile(s)
+			for b := lo; b < hi; b++ {
+				if lists == nil {
+					t.block(b, s.placed.all)
+				} else if len(lists[b]) > 0 {
+					t.block(b, lists[b])
+				}
+			}
+			t.free()
+		}))
+	})
+	return cmp.Or(err, fault.err)
+}
+
+// direct scores every row that counts.
+func (s *scan) direct(q *Query) {
+	for w, word := range q.Allowed[s.at] {
+		for ; word != 0; word &= word - 1 {
+			r := w*64 + bits.TrailingZeros64(word)
+			v := score(s.distance, q.X, s.part.X[r*s.d:(r+1)*s.d], q.inverse)
+			q.take(candidate{v, v, s.at, int32(r)})
+		}
+	}
+}
