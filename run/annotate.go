@@ -138,16 +138,10 @@ func annotateFree(b *bytes.Buffer, section string, m Section) {
 
 // comment writes text above a key, in lines that fit.
 func comment(b *bytes.Buffer, text string) {
-	const width = 96
-	line := ""
-	for _, w := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(w) > width {
-			fmt.Fprintf(b, "  # %s\n", line)
-			line = ""
-		}
-		line = strings.TrimSpace(line + " " + w)
+	if text == "" {
+		return
 	}
-	if line != "" {
+	for _, line := range wrap(text, 96) {
 		fmt.Fprintf(b, "  # %s\n", line)
 	}
 }

@@ -31,6 +31,7 @@ type trainer struct {
 	own       *onnxnet.Network // of a file that brings one
 	imported  *nn.ImportReport // of pretrained weights
 	mineOpen  bool             // the positives are for the features to decide
+	mined     string           // why they are what they are, where no note says it
 	memory    MemoryPlan
 	options   objective.Options
 	objective *objective.Objective
@@ -132,6 +133,9 @@ func (t *trainer) selectSamples(d *data.Dataset, o *objective.Options) error {
 	}
 	_, set := t.cfg.Mine["positives"]
 	t.mineOpen = !set
+	if t.mined = "as usual for this loss"; set {
+		t.mined = "as set"
+	}
 	t.cfg.resolve(d, o)
 	return nil
 }

@@ -14,8 +14,3 @@ func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 	s := t.setup()
 	return &s, nil
 }
-
-// setup is what the run is about to do.
-func (t *trainer) setup() Setup {
-	return Setup{t.opts.Dir, t.cfg, t.imported, t.memory, t.notes}
-}

@@ -255,7 +255,7 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 	} else if o.Mine.Positives == mine.EasyPositive {
 		o.Mine.Positives = mine.RandomPositive
 	}
-	t.cfg.Mine["positives"] = o.Mine.Positives.String()
+	t.cfg.Mine["positives"], t.mined = o.Mine.Positives.String(), ""
 	t.note("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
 	return nil
 }

@@ -53,19 +53,6 @@ type Options struct {
 	files atomic.Files // tests put faults into it
 }
 
-// Setup is what a run is about to do.
-type Setup struct {
-	Dir    string // the run folder
-	Config Config // resolved
-	// Imported says how pretrained weights fit the network; nil if there are none.
-	Imported *nn.ImportReport
-	// Memory is the planned memory of the run.
-	Memory MemoryPlan
-	// Notes are remarks about the run and its training samples that a user should
-	// see.
-	Notes []string
-}
-
 // Result is the outcome of a run.
 type Result struct {
 	Dir     string // the run folder

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/download"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/progress"
+	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/objective"
@@ -89,9 +92,10 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		return err
 	}
 	bar := progress.New(a.err, "")
+	bar.Pace = true
 	opts := run.Options{
 		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir), Formats: formats(),
-		Weights: a.findWeights(f), Begin: a.announce(bar, f.out == "" && f.resume == ""), Observe: bar.Observe,
+		Weights: a.findWeights(f), Begin: a.announce, Observe: bar.Observe,
 	}
 	if opts.Resume {
 		opts.Dir = f.resume
@@ -109,10 +113,22 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		return err
 	}
 	a.sayLeftOut(res.LeftOut)
+	next := f.next(res, opts.Home)
 	if a.json {
-		return a.printJSON(res.Summary(res.Dir))
+		return a.printJSON(trainResult{res.Summary(res.Dir), next})
 	}
-	return printRun(a, res, res.Dir)
+	if err := printRun(a, res, res.Dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "what looks like one of the photos, and the run on a page:\n  %s\n", strings.Join(next, "\n  "))
+	return nil
+}
+
+// trainResult is what kindred train --json prints.
+type trainResult struct {
+	run.Summary
+	// Next are commands that go on from here.
+	Next []string `json:"next"`
 }
 
 // findWeights finds pretrained networks for a run: by name, or the one that
@@ -152,29 +168,54 @@ func (a *app) findWeights(f *trainFlags) func(context.Context, string) (run.Star
 
 // goOn is the command that continues the run in dir.
 func (f *trainFlags) goOn(dir string) string {
-	if strings.HasPrefix(dir, "-") {
-		dir = "./" + dir
-	}
-	words := []string{os.Args[0], "train", "--resume", dir}
+	words := []string{os.Args[0], "train", "--resume", dashed(dir)}
 	if f.dataDir != "" {
 		words = append(words, "--data-dir", f.dataDir)
 	}
 	return commandLine(words...)
 }
 
-// announce says, before the first step, where the run is if the user did not say
-// (sayDir), how pretrained weights fit, and what is worth a remark.
-func (a *app) announce(bar *progress.Bar, sayDir bool) func(run.Setup) {
-	return func(s run.Setup) {
-		if sayDir {
-			fmt.Fprintln(a.err, "run folder:", s.Dir)
+// announce says, before the first step, what is about to be done.
+func (a *app) announce(s run.Setup) { fmt.Fprint(a.err, escape.Text(s.String())) }
+
+// next lists the commands that go on from a run that has ended: what looks like one
+// of its photos, and the run on a page.
+func (f *trainFlags) next(res *run.Result, home string) []string {
+	c := &res.Config.Data
+	what, dir := dashed(cmp.Or(c.Path, c.Name)), dashed(res.Dir)
+	flags := func(words ...string) string {
+		if f.dataDir != "" {
+			words = append(words, "--data-dir", f.dataDir)
 		}
-		if s.Imported != nil {
-			fmt.Fprintf(a.err, "%s: %d tensors loaded (%d of them adapted to the number of channels)\n%s\n",
-				s.Config.Network.Pretrained, len(s.Imported.Loaded), len(s.Imported.Adapted), s.Imported)
-		}
-		bar.Note(s.Notes)
+		return commandLine(append([]string{os.Args[0]}, words...)...)
 	}
+	embeddings := filepath.Join(dir, "embeddings.npy")
+	look := flags("neighbours", "--embeddings", embeddings, "--data", what, "--out", dir+"-neighbours")
+	if res.Test.Part.Data.Features != nil {
+		look = commandLine(os.Args[0], "neighbours", "--embeddings", embeddings, "--out", dir+"-neighbours")
+	}
+	if p := res.Test.Part; p.Data.Features == nil {
+		name := filepath.FromSlash(p.Data.Names[p.Index[0]])
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(photo.Root(what, home), name)
+		}
+		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
+			words := []string{"search", dashed(name), "--run", dir, "--in", what}
+			if c.Outside {
+				words = append(words, "--allow-outside")
+			}
+			look = flags(words...)
+		}
+	}
+	return []string{look, flags("report", dir)}
+}
+
+// dashed is a path that no command takes for a flag.
+func dashed(path string) string {
+	if strings.HasPrefix(path, "-") {
+		return "./" + path
+	}
+	return path
 }
 
 // load reads the configuration of a new run or of the one to resume.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -23,14 +24,12 @@ const short = "train --data features.npy --set network.name=linear --set network
 func TestTrainSaysWhereItWrites(t *testing.T) {
 	featureSet(t)
 	for _, dir := range []string{"runs/features.npy", "runs/features.npy-2"} {
-		if out, said := program(t, short); !strings.Contains(said, "run folder: "+dir+"\n") ||
+		if out, said := program(t, short); !strings.Contains(said, "run folder   "+dir+"\n") ||
 			!strings.HasSuffix(out, dir+"\n") {
 			t.Errorf("printed %q and said %q", out, said)
 		}
 	}
-	if _, said := program(t, short+"--out mine"); strings.Contains(said, "run folder:") {
-		t.Errorf("said %q", said)
-	}
+	program(t, short+"--out mine")
 	code, _, said := runArgs(t, strings.Fields(short+"--out mine")...)
 	if code != exitFailure || !strings.Contains(said, "--resume mine") || !strings.Contains(said, "--force") {
 		t.Errorf("status %d, said %q", code, said)
@@ -69,6 +68,46 @@ func TestResumeWritesThePage(t *testing.T) {
 		t.Error(err)
 	}
 	program(t, "embed --run r --data features.npy --out E.npy")
+}
+
+// A run ends with the two commands that go on from it, and a shell runs them as they
+// stand.
+func TestTrainEndsWithTheNextCommands(t *testing.T) {
+	featureSet(t)
+	dir := "-it's a folder"
+	if err := os.CopyFS(dir, os.DirFS(photos(t))); err != nil {
+		t.Fatal(err)
+	}
+	const small = " --set train.epochs=1 --set network.name=mlp --set network.width=8"
+	for data, does := range map[string]string{"./" + dir: "search", "features.npy": "neighbours"} {
+		args := append([]string{"train", "--data", data, "--out", "-r " + does}, strings.Fields(small)...)
+		code, _, said := runArgs(t, args...)
+		if code != exitOK {
+			t.Fatalf("status %d, %s", code, said)
+		}
+		lines := strings.Split(strings.TrimSpace(said), "\n")
+		next := lines[len(lines)-2:]
+		code, out, said := runArgs(t, append(args, "--force", "--json")...)
+		var doc struct{ Next []string }
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitOK || len(doc.Next) != 2 ||
+			doc.Next[0] != strings.TrimSpace(next[0]) {
+			t.Fatalf("next %q, %v, %s", doc.Next, err, said)
+		}
+		for i, command := range doc.Next {
+			if strings.TrimSpace(next[i]) != command || !strings.HasPrefix(command, os.Args[0]+" ") {
+				t.Errorf("printed %q, want %q", next[i], command)
+			}
+			words, err := exec.Command("sh", "-c", "printf '%s\\n' "+strings.TrimPrefix(command, os.Args[0])).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			words = bytes.TrimSuffix(words, []byte("\n"))
+			code, _, said := runArgs(t, strings.Split(string(words), "\n")...)
+			if want := []string{does, "report"}[i]; code != exitOK || !strings.HasPrefix(string(words), want+"\n") {
+				t.Errorf("%s: status %d, %s", command, code, said)
+			}
+		}
+	}
 }
 
 // TestInterruptedTrainingSaysHowToGoOn stops a process by each signal and runs

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -17,6 +18,9 @@ import (
 // Bar draws a progress bar for each epoch, with images a second, the loss, the
 // share of active tuples and the time left for the whole run.
 type Bar struct {
+	// Pace lets it say, after the first steps, how long an epoch takes.
+	Pace bool
+
 	w        io.Writer
 	name     string
 	plain    bool // no terminal: lines only
@@ -28,6 +32,7 @@ type Bar struct {
 	// first is the first event that moved, to measure the rate from.
 	first      time.Time
 	firstSteps int
+	paced      bool
 }
 
 // The times between two drawings of a bar, and between two lines where there is no
@@ -64,6 +69,7 @@ func (b *Bar) Observe(e train.Event) {
 		}
 	case train.EpochEnd:
 		b.clear()
+		b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
 		b.last = time.Now()
 		fmt.Fprintln(b.w, Line(b.name, e))
 		if e.Row.Warning != "" {
@@ -93,6 +99,9 @@ func (b *Bar) step(e train.Event) {
 		b.first, b.firstSteps, b.loss = time.Now(), done, e.Result.Value
 	}
 	b.loss += 0.05 * (e.Result.Value - b.loss)
+	if moved := done - b.firstSteps; moved >= min(paceSteps, e.Steps-1) && moved > 0 {
+		b.pace(time.Since(b.first)/time.Duration(moved), e)
+	}
 	every := redraw
 	if b.plain {
 		every = logLine
@@ -114,6 +123,35 @@ func (b *Bar) step(e train.Event) {
 	b.bar.Describe(b.head(e) + text)
 	// A bar that cannot be drawn is no reason to stop a run.
 	_ = b.bar.Set(e.Step)
+}
+
+// paceSteps is after how many steps the pace is told.
+const paceSteps = 5
+
+// pace tells, once, what a step of the given length makes of an epoch.
+func (b *Bar) pace(step time.Duration, e train.Event) {
+	if !b.Pace || b.paced {
+		return
+	}
+	b.paced = true
+	b.clear()
+	epoch := step * time.Duration(e.Steps)
+	text := fmt.Sprintf("%san epoch takes about %s of training", b.name, rounded(epoch))
+	if left := e.Epochs - e.Epoch + 1; left > 1 {
+		text += fmt.Sprintf(", the %d to come %s", left, rounded(epoch*time.Duration(left)))
+	}
+	fmt.Fprintln(b.w, text)
+}
+
+// rounded is a duration as people say it: 0.3s, 12s, 3m20s, 1h5m.
+func rounded(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.2gs", max(d.Seconds(), 0.01))
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 func (b *Bar) clear() {

@@ -88,3 +88,36 @@ func TestRemarksAreLines(t *testing.T) {
 		t.Errorf("wrote %q", got)
 	}
 }
+
+// The pace is told once, after the first steps or the first epoch, if it is asked for.
+func TestPace(t *testing.T) {
+	for _, steps := range []int{1, 3, 20} {
+		var out bytes.Buffer
+		b := New(&out, "")
+		b.Pace = true
+		for epoch := 1; epoch <= 3; epoch++ {
+			for step := range steps {
+				b.Observe(train.Event{Stage: train.Stepped, Epoch: epoch, Epochs: 3, Step: step + 1, Steps: steps})
+				told := strings.Contains(out.String(), "an epoch takes about")
+				if want := epoch > 1 || step > 0 && step >= min(paceSteps, steps-1); told != want {
+					t.Errorf("%d steps: told %v after step %d of epoch %d", steps, told, step+1, epoch)
+				}
+			}
+			b.Observe(train.Event{Stage: train.EpochEnd, Epoch: epoch, Epochs: 3, Steps: steps,
+				Row: &train.Epoch{Epoch: epoch, Took: train.Took{Train: time.Duration(steps) * time.Minute}}})
+		}
+		if n := strings.Count(out.String(), "an epoch takes about"); n != 1 {
+			t.Errorf("%d steps: told %d times:\n%s", steps, n, out.String())
+		}
+		const minute = "an epoch takes about 1m0s of training, the 3 to come 3m0s\n"
+		if steps == 1 && !strings.HasPrefix(out.String(), minute) {
+			t.Errorf("told %q", out.String())
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0.01s", 240 * time.Millisecond: "0.24s", 61 * time.Second: "1m1s",
+		2*time.Hour + 5*time.Minute + 3*time.Second: "2h5m"} {
+		if got := rounded(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// Setup is what a run is about to do.
+type Setup struct {
+	Dir    string // the run folder
+	Config Config // resolved
+	// Parts are what the samples are divided into, the training part first, and Why
+	// says in a sentence each how and for what reason.
+	Parts []PartSize
+	Why   []string
+	// Spec describes the network; Imported says how pretrained weights fit it, nil if
+	// there are none.
+	Spec     *nn.Spec
+	Imported *nn.ImportReport
+	// Batch is the number of samples in a batch, Batches that of batches in an epoch.
+	Batch, Batches int
+	// Memory is the planned memory of the run.
+	Memory MemoryPlan
+	// Notes are remarks about the run and its training samples that a user should
+	// see.
+	Notes []string
+
+	data  *data.Dataset
+	mined string // why positives are as they are, where no note says it
+}
+
+// PartSize says how much a part of the samples holds. Name is "training" or that of
+// a Set.
+type PartSize struct {
+	Name             string
+	Samples, Classes int // classes of the fine column
+	Labels           int // to train with
+}
+
+// setup is what the run is about to do.
+func (t *trainer) setup() Setup {
+	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
+		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined}
+	for _, p := range []struct {
+		name string
+		part *data.Part
+	}{
+		{"training", t.sel.Train}, {ValidationSet.String(), t.sel.Validation}, {TestSet.String(), t.sel.Query},
+		{GallerySet.String(), t.sel.Gallery}, {SeenSet.String(), t.sel.Seen},
+	} {
+		if p.part != nil && (p.part != t.sel.Query || p.name == TestSet.String()) {
+			s.Parts = append(s.Parts, PartSize{p.name, p.part.Len(), distinct(p.part.Fine), distinct(p.part.Label)})
+		}
+	}
+	for _, why := range []string{t.sel.Why, t.sel.ValidationWhy} {
+		if why != "" {
+			s.Why = append(s.Why, why)
+		}
+	}
+	return s
+}
+
+// distinct counts the different values.
+func distinct(ids []int64) int {
+	seen := make(map[int64]bool)
+	for _, id := range ids {
+		seen[id] = true
+	}
+	return len(seen)
+}
+
+// String says all of it for people, in lines of at most 100 columns where words
+// allow it. Names of files and classes are in it as they are.
+func (s *Setup) String() string {
+	const label, width = 13, 100
+	var b strings.Builder
+	for _, r := range s.rows() {
+		for i, line := range wrap(r[1], width-label) {
+			head := ""
+			if i == 0 {
+				head = r[0]
+			}
+			fmt.Fprintf(&b, "%-*s%s\n", label, head, line)
+		}
+	}
+	return b.String()
+}
+
+// rows are the lines of String: what, and what of it.
+func (s *Setup) rows() [][2]string {
+	c := &s.Config
+	item := "image"
+	if s.data.Features != nil {
+		item = "row"
+	}
+	out := [][2]string{{"data", fmt.Sprintf("%s: %s", cmp.Or(c.Data.Path, c.Data.Name, s.data.Name),
+		count(s.data.Len(), item))}}
+	for _, p := range s.Parts {
+		text := fmt.Sprintf("%s of %s", count(p.Samples, item), count(p.Classes, "class"))
+		if p.Labels != p.Classes {
+			text += fmt.Sprintf(", under %s", count(p.Labels, "label"))
+		}
+		out = append(out, [2]string{p.Name, text})
+	}
+	for i, why := range s.Why {
+		out = append(out, [2]string{[]string{"division", ""}[min(i, 1)], why})
+	}
+	out = append(out, [2]string{"network", s.network()}, [2]string{"batches", s.batches()},
+		[2]string{"objective", s.objective()}, [2]string{"training", s.training()},
+		[2]string{"memory", "about " + s.Memory.String()})
+	if s.Dir != "" {
+		out = append(out, [2]string{"run folder", s.Dir})
+	}
+	for _, n := range s.Notes {
+		out = append(out, [2]string{"note", n})
+	}
+	return out
+}
+
+// network says what is trained, from which start, on what.
+func (s *Setup) network() string {
+	n, in := &s.Config.Network, s.Spec.Input
+	name := n.Name
+	if n.own() {
+		name = filepath.Base(n.Pretrained)
+	}
+	size := fmt.Sprintf("images of %d x %d x %d", in.H, in.W, in.C)
+	if in.H*in.W == 1 {
+		size = fmt.Sprintf("rows of %d values", in.C)
+	}
+	text := fmt.Sprintf("%s, from %s to embeddings of %d values", name, size, s.Spec.OutDim())
+	if n.Normalize == On {
+		text += " and length 1"
+	}
+	if s.Imported == nil {
+		return text + "; from scratch"
+	}
+	start := "pretrained"
+	if !n.own() {
+		start = "pretrained weights " + n.Pretrained
+	}
+	text += fmt.Sprintf("; %s: %s", start, strings.ReplaceAll(s.Imported.String(), "\n", "; "))
+	if a := len(s.Imported.Adapted); a > 0 {
+		text += fmt.Sprintf("; %s adapted to the number of channels", count(a, "tensor"))
+	}
+	return text
+}
+
+// batches says what they are made of.
+func (s *Setup) batches() string {
+	c := &s.Config.Sample
+	what := count(c.Classes, "class")
+	if c.Name == hierarchical {
+		what = fmt.Sprintf("%s x %d fine ones", count(c.Coarse, "coarse class"), c.Fine)
+	}
+	return fmt.Sprintf("%d in an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
+}
+
+// objective names the loss with its settings, and which tuples it sees.
+func (s *Setup) objective() string {
+	c := &s.Config
+	text := fmt.Sprint(c.Loss["name"])
+	var keys []string
+	for k := range c.Loss {
+		if k != "name" {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		text += fmt.Sprintf(" %s=%v", k, c.Loss[k])
+	}
+	text += fmt.Sprintf("; positives %v, negatives %v", c.Mine["positives"], c.Mine["negatives"])
+	if s.mined != "" {
+		text += " (" + s.mined + ")"
+	}
+	return text
+}
+
+// training says for how long and how fast, and which epoch is kept.
+func (s *Setup) training() string {
+	t := &s.Config.Train
+	kept := s.Config.best()
+	text := count(t.Epochs, "epoch")
+	if kept.Metric != "" && kept.Patience > 0 {
+		text = "up to " + text
+	}
+	text += fmt.Sprintf(", %s, rate %v, seed %d", t.Optimizer, t.LR, t.Seed)
+	if a := s.Config.Data.Augment; a != "none" && s.data.Features == nil {
+		text += fmt.Sprintf(", %s augmentation", a)
+	}
+	if kept.Metric == "" {
+		return text + "; keeps the last epoch"
+	}
+	text += "; keeps the epoch with the best " + kept.Metric
+	if kept.Patience > 0 {
+		text += fmt.Sprintf(", and ends after %s without a better one", count(kept.Patience, "evaluation"))
+	}
+	return text
+}
+
+// count is a number of things: 1 image, 2 classes.
+func count(n int, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "s"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// wrap breaks text between words into lines of at most width bytes, where no word is
+// longer.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(w) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + w)
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+)
+
+// What a run says before its first step: the parts, how they came about, the
+// network with its start, batches, the objective and why, what is kept.
+func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
+	cfg := Default()
+	cfg.Network.Width = 16
+	small, err := Plan(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: started(t, 64),
+		Dir: filepath.Join(t.TempDir(), "a")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []PartSize{{"training", 48, 8, 8}, {"validation", 16, 8, 8}, {"test", 16, 8, 8}}
+	if !slices.Equal(small.Parts, want) || small.Batch != 48 || small.Batches != 1 || len(small.Why) != 2 {
+		t.Errorf("%+v", small)
+	}
+	scratch, features := cfg, cfg
+	scratch.Mine["positives"], scratch.Loss["name"], scratch.Loss["margin"] = "random", "triplet", 0.5
+	scratch.Data.Label, scratch.Data.Split = "mod:2", "classes"
+	other, err := Plan(t.Context(), scratch, Options{Dataset: newBlobs(8, 6, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	features.Mine, features.Loss = Section{}, Section{}
+	rows, err := Plan(t.Context(), features, Options{Dataset: newFeatures(4, 10, 6)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		s    *Setup
+		says []string
+	}{
+		{small, []string{
+			"data         photos: 80 images\ntraining     48 images of 8 classes\n" +
+				"validation   16 images of 8 classes\n" +
+				"test         16 images of 8 classes\ndivision     all 8 classes train (64 images), and other images",
+			" 16 images of the training part, 20 % of each class of three or more, are kept for validation\n",
+			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
+			"batches      1 in an epoch, of up to 48: 8 classes x 6\nobjective    multisimilarity; positives ",
+			"note         mine.positives is ", ": by the pretrained features, ", "training     up to 10 epochs, adam, ",
+			", light augmentation; keeps the epoch with the best validation_map@r, and ends after 3 evaluations ",
+			"memory       about ", "run folder   " + small.Dir + "\n"}},
+		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
+			"4 classes that training does not see are the test (24 images)",
+			"objective    triplet margin=0.5; positives random, negatives facenet (as set)\n", "; from scratch\n",
+			"training     10 epochs, adam, rate 0.001, seed 1; keeps the last epoch\n"}},
+		{rows, []string{"blobs: 40 rows\n", "training     20 rows of 4 classes\n",
+			"network      mlp, from rows of 6 values to ",
+			"; positives easy, negatives facenet (as usual for this loss)\n"}},
+	} {
+		text := c.s.String()
+		for _, line := range strings.Split(text, "\n") {
+			if len(line) > 100 && !strings.Contains(line, c.s.Dir) {
+				t.Errorf("%d columns: %s", len(line), line)
+			}
+		}
+		flat := strings.ReplaceAll(text, "\n"+strings.Repeat(" ", 13), " ")
+		for _, w := range c.says {
+			if !strings.Contains(flat, w) {
+				t.Errorf("no %q in\n%s", w, text)
+			}
+		}
+	}
+	if strings.Contains(other.String(), "run folder") {
+		t.Errorf("nothing is written:\n%s", other)
+	}
+}
+
+// A test split with queries and a gallery, and classes seen.
+func TestSetupOfAGallery(t *testing.T) {
+	d := newBlobs(4, 12, 16)
+	for i := range d.Splits {
+		d.Splits[i] = []data.Split{data.Train, data.Query, data.Gallery}[i%3]
+	}
+	s, err := Plan(t.Context(), Default(), Options{Dataset: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []PartSize{{"training", 16, 4, 4}, {"test", 16, 4, 4}, {"gallery", 16, 4, 4}}; !slices.Equal(s.Parts,
+		want) {
+		t.Errorf("%+v", s.Parts)
+	}
+}
