@@ -102,7 +102,7 @@ release:
 
 # gen rewrites the assembly and the generated pages. The generators of assembly
 # are a module of their own.
-GENERATED = simd dot16 pix scan bf16
+GENERATED = simd dot8 dot16 pix scan bf16
 ROOT = .
 
 gen: assembly

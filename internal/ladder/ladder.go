@@ -63,6 +63,9 @@ func kernels() []Package {
 	return []Package{
 		{"internal/kernel/simd", "float32 kernels: AVX-512, AVX2+FMA, plain Go; dispatch",
 			"github.com/klauspost/cpuid/v2"},
+		{"internal/kernel/amx", "whether the matrix unit may be used", "github.com/klauspost/cpuid/v2"},
+		{"internal/kernel/dot8", "exact dot products of 8-bit rows, and what rounding to these loses",
+			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/dot16", "exact dot products of 16-bit rows, and their filter",
 			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/scan", "kernels over a row of similarities: extremes, thresholds, exponentials",

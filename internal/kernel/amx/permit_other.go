@@ -1,0 +1,5 @@
+//go:build !linux || !amd64 || noasm
+
+package amx
+
+func permitted() bool { return false }
