@@ -72,7 +72,7 @@ func kernels() []Package {
 			"internal/kernel/simd"},
 		{"internal/kernel/pix", "inner loops from 8-bit pixels to normalised float32", "internal/kernel/simd"},
 		{"internal/kernel/bf16", "bfloat16 products: matrix unit (AMX), AVX512_BF16, plain Go with the same rounding",
-			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
+			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/conv", "channels-last convolution, forward and backward, as implicit matrix products",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"internal/kernel/attention", "multi-head attention, forward and backward, in blocks of queries",

@@ -1,8 +1,6 @@
 package bf16
 
 import (
-	"os"
-	"strings"
 	"sync"
 
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
@@ -21,14 +19,8 @@ const (
 // String returns the level's name.
 func (l Level) String() string { return [...]string{"go", "avx512", "amx"}[l] }
 
-// available finds out what the machine has. It asks the kernel for the matrix unit,
-// which makes the frames of signals larger: hence not before the first use.
-var available = sync.OnceValue(func() Level {
-	if strings.EqualFold(os.Getenv("KINDRED_ISA"), "avx512") {
-		return min(detect(), AVX512)
-	}
-	return detect()
-})
+// available finds out what the machine has, not before the first use; see amx.BFloat16.
+var available = sync.OnceValue(detect)
 
 // lowered is the level that Force has set, plus one; 0: none.
 var lowered Level

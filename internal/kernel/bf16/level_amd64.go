@@ -2,14 +2,18 @@
 
 package bf16
 
-import "github.com/klauspost/cpuid/v2"
+import (
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/kindred-ml/kindred/internal/kernel/amx"
+)
 
 func detect() Level {
 	switch {
 	case !cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BF16,
 		cpuid.BMI2):
 		return Generic
-	case !cpuid.CPU.Supports(cpuid.AMXBF16, cpuid.AMXTILE) || !permitted():
+	case !amx.BFloat16():
 		return AVX512
 	}
 	return AMX
