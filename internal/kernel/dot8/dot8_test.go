@@ -180,7 +180,8 @@ func code(x, m []float32, f float32, length float64) ([]int8, Code) {
 func TestRowsThatCannotBeRounded(t *testing.T) {
 	for _, d := range []int{1, 16, 20} {
 		m := make([]float32, d)
-		if q, c := code(make([]float32, d), m, 1, 0); c.Unit != 0 || c.Norm != 0 || c.Loss > 1e-30 || slices.Max(q) != 0 {
+		q, c := code(make([]float32, d), m, 1, 0)
+		if c.Unit != 0 || c.Norm != 0 || c.Loss > 1e-30 || slices.Max(q) != 0 {
 			t.Errorf("zeros: %+v", c)
 		}
 		for _, v := range []float32{math.MaxFloat32, 1e-40, 1e25} {
