@@ -118,6 +118,7 @@ func (c *compiler) emit(i int) {
 	case Dense:
 		d := &denseStep{path: n.path, in: in, w: c.param(n, "weight"), b: c.param(n, "bias")}
 		d.act, last = c.nextAct(i, ReLU, ReLU6)
+		d.init()
 		d.out = c.ref(c.g.nodes[last].out)
 		d.out.needs = in.needs || trainable(d.w) || trainable(d.b)
 		s = d

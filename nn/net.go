@@ -21,6 +21,8 @@ type Options struct {
 	// evaluation does, without updating them. Its weights are still trained unless
 	// frozen by name.
 	FrozenNorm bool
+	// Precision is what products are computed in.
+	Precision Precision
 }
 
 // Net runs and trains one network. Its buffers are allocated on the first call
@@ -77,6 +79,11 @@ type step interface {
 // New creates a network with newly drawn weights. It is an error if the
 // parameters and their gradients exceed the limit of package budget.
 func New(spec *Spec, opt Options) (*Net, error) {
+	precision, err := ParsePrecision(string(opt.Precision))
+	if err != nil {
+		return nil, err
+	}
+	opt.Precision = precision
 	g, err := spec.flatten()
 	if err != nil {
 		return nil, err
@@ -105,6 +112,7 @@ func New(spec *Spec, opt Options) (*Net, error) {
 			p.Grad = make([]float32, len(p.Value))
 		}
 	}
+	e.ws.BFloat16 = opt.Precision == BFloat16
 	e.train = e.compile(g, true)
 	e.eval = e.compile(g, false)
 	return e, nil

@@ -188,6 +188,8 @@ type denseStep struct {
 	w, b       *Param
 	act        activation
 	accumulate bool
+	shape      conv.Shape // in bfloat16 it is a convolution of 1 x 1
+	epi        conv.Epilogue
 
 	x, y, dx, dy, wm, dw mat.Dense // headers, kept so that a step allocates nothing
 }
@@ -220,8 +222,21 @@ func view(m *mat.Dense, rows int, data []float32) *mat.Dense {
 	return m
 }
 
+func (s *denseStep) init() {
+	s.shape = conv.Shape{N: 1, W: 1, C: s.in.shape.Len(), K: s.w.Shape[0], R: 1, S: 1, StrideH: 1, StrideW: 1,
+		Groups: 1}
+	s.epi.ReLU, s.epi.ReLU6 = s.act == relu, s.act == relu6
+	if s.b != nil {
+		s.epi.Shift = s.b.Value
+	}
+}
+
 func (s *denseStep) forward(e *Net, n int) {
 	k := s.out.shape.Len()
+	if s.shape.H = n; e.ws.BFloat16 {
+		conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)
+		return
+	}
 	mat.Gemm(false, true, 1, view(&s.x, n, s.in.x.data), view(&s.wm, k, s.w.Value), 0, view(&s.y, n, s.out.x.data))
 	if s.b != nil || s.act != identity {
 		r := &e.rows
@@ -246,6 +261,15 @@ func (s *denseStep) backward(e *Net, n int) {
 	if trainable(s.b) {
 		r.dy = g
 		r.sum(n, k, columnSumKernel, s.b.Grad, nil)
+	}
+	if e.ws.BFloat16 {
+		if trainable(s.w) {
+			conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, s.w.Grad, false)
+		}
+		if s.in.needs {
+			conv.BackwardData(&e.ws, &s.shape, g, s.w.Value, s.in.g.data, s.accumulate)
+		}
+		return
 	}
 	dy := view(&s.dy, n, g)
 	if trainable(s.w) {

@@ -153,6 +153,10 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	if err := t.memory.check(); err != nil {
 		return err
 	}
+	if t.cfg.Network.Precision == string(nn.BFloat16) && !nn.FastBFloat16() {
+		t.note("network.precision=bfloat16: this processor has no instructions for it (AMX, AVX512_BF16): its " +
+			"rounding is imitated, which is much slower than float32")
+	}
 	if t.net, t.imported, err = newNetwork(&t.cfg, t.own, t.begin.Path, spec); err != nil {
 		return err
 	}

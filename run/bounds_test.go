@@ -33,6 +33,7 @@ func TestBounds(t *testing.T) {
 		"train.depth":        {[]string{"0", "0.1", "1"}, []string{"-1", "1.1"}},
 		"train.patience":     {[]string{"0", "3"}, []string{"-1"}},
 		"network.head":       {[]string{"pca", "random"}, []string{"x"}},
+		"network.precision":  {[]string{"float32", "bfloat16", `""`}, []string{"half"}},
 		"train.loss_lr":      {[]string{"0"}, []string{"-1"}},
 		"train.momentum":     {[]string{"0", "0.99"}, []string{"1", "-0.1"}},
 		"train.weight_decay": {[]string{"0"}, []string{"-1"}},

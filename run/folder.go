@@ -124,7 +124,7 @@ func (f *Folder) Model() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, err := nn.Load(f.dir, nn.Options{})
+	net, err := nn.Load(f.dir, nn.Options{Precision: nn.Precision(cfg.Network.Precision)})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, e := os.Stat(f.checkpointPath()); e == nil {
 			return nil, missing("the run in %s has not finished: continue it with kindred train --resume %s", f.dir,

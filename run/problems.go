@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // problem is what is wrong with the value of a key.
@@ -51,6 +52,9 @@ func (c *Config) problems() []problem {
 	atLeast("network.dim", c.Network.Dim, 0)
 	bad(!slices.Contains([]string{"", "random", "pca"}, c.Network.Head), "network.head", "%q is neither random nor pca",
 		c.Network.Head)
+	if _, err := nn.ParsePrecision(c.Network.Precision); err != nil {
+		bad(true, "network.precision", "%q is neither float32 nor bfloat16", c.Network.Precision)
+	}
 	atLeast("network.width", c.Network.Width, 0)
 	notNegative("network.multiple", c.Network.Multiple)
 	share("network.dropout", c.Network.Dropout)

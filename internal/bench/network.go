@@ -29,17 +29,17 @@ func networkPasses() []networkPass {
 	}
 }
 
-// timed is the case of one of the passes in float32. With bf16 the peer's is in
-// bfloat16.
+// timed is the case of one of the passes, in float32 or bfloat16.
 func (p networkPass) timed(training, bf16 bool) Case {
 	mode, what, title := "infer", "evaluation", fmt.Sprintf("evaluation, batch %d", p.n)
 	if training {
 		mode, what, title = "train", "forward and backward pass in training", "forward and backward"
 	}
 	name := fmt.Sprintf("%s-%d-%s-b%d", p.name, p.side, mode, p.n)
+	precision := nn.Float32
 	if bf16 {
 		name += "-bf16"
-		what, title = what+" in float32, beside the peer in bfloat16,", title+", the peer in bfloat16"
+		what, title, precision = what+" in bfloat16", title+", bfloat16", nn.BFloat16
 	}
 	var net *nn.Net
 	var pixels []float32
@@ -65,7 +65,7 @@ func (p networkPass) timed(training, bf16 bool) Case {
 			if err != nil {
 				return nil, 0, err
 			}
-			if net, err = nn.New(spec, nn.Options{Seed: 1}); err != nil {
+			if net, err = nn.New(spec, nn.Options{Seed: 1, Precision: precision}); err != nil {
 				return nil, 0, err
 			}
 			pixels, grad = uniform(p.n*spec.Input.Len(), 1), mat.New(p.n, net.Dim())

@@ -20,8 +20,7 @@ breaks a network's time down by layer. [docs/design](design) says what limits ea
 
 Times are milliseconds for one run: median (shortest-longest). The ratio is the peer's median over
 kindred's: above 1 kindred is faster. A peer's time in float32 is that of its faster variant, in its default layout or
-with channels last (` + "`-cl`" + `). In cases that end in ` + "`-bf16`" + ` the peer computes in bfloat16, by autocast,
-and kindred in float32, which is all it has.
+with channels last (` + "`-cl`" + `). In cases that end in ` + "`-bf16`" + ` both compute in bfloat16, the peer by autocast.
 `)
 	for _, r := range records {
 		r.section(&b)

@@ -22,6 +22,8 @@ func stepCases() []Case {
 			stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2, unfolded: true}),
 		trainingStep("conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112",
 			stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4}),
+		trainingStep("conv4-40px-step-b112-bf16", "the same in bfloat16",
+			stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4, precision: nn.BFloat16}),
 	}
 	for _, p := range networkPasses() {
 		for _, training := range []bool{false, true} {
@@ -49,6 +51,7 @@ type stepOptions struct {
 	network               string
 	side, n, dim, classes int
 	unfolded              bool // compute the first two convolutions one by one
+	precision             nn.Precision
 }
 
 func newStepper(o stepOptions) (*stepper, error) {
@@ -63,7 +66,7 @@ func newStepper(o stepOptions) (*stepper, error) {
 		spec.Layers = slices.Insert(spec.Layers, 1, nn.Layer{Kind: nn.Dropout})
 	}
 	s := &stepper{labels: make([]int64, o.n), grad: mat.New(o.n, o.dim), pixels: uniform(o.n*o.side*o.side, 1)}
-	if s.net, err = nn.New(spec, nn.Options{Seed: 1}); err != nil {
+	if s.net, err = nn.New(spec, nn.Options{Seed: 1, Precision: o.precision}); err != nil {
 		return nil, err
 	}
 	opts, err := objective.Parse(
@@ -98,6 +101,9 @@ func trainingStep(name, title string, o stepOptions) Case {
 	var s *stepper
 	about := fmt.Sprintf("training step of the %s network on %d grey pictures of %d x %d", o.network, o.n, o.side,
 		o.side)
+	if o.precision == nn.BFloat16 {
+		about += ", in bfloat16"
+	}
 	if o.unfolded {
 		about += ", its two convolutions not computed as one"
 	}

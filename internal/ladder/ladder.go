@@ -105,7 +105,8 @@ func learning() []Package {
 			"internal/budget internal/download internal/regular internal/spell format/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
-				"internal/kernel/conv internal/kernel/attention internal/atomic mat format/safetensors"},
+				"internal/kernel/bf16 internal/kernel/conv internal/kernel/attention internal/atomic mat " +
+				"format/safetensors"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
 			"internal/budget format/onnx format/safetensors nn"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",

@@ -13,7 +13,8 @@ import (
 // workspace serves any number of layers in turn, but not two calls at once.
 type Workspace struct {
 	// BFloat16 has products computed as package bf16 does: operands rounded to
-	// bfloat16, sums in float32. Depthwise convolutions stay in float32.
+	// bfloat16, sums in float32. Depthwise convolutions and those whose outputs sum
+	// fewer than 32 products (of pictures with few channels) stay in float32.
 	BFloat16 bool
 
 	layouts    map[layoutKey]*layout
@@ -40,7 +41,7 @@ type layoutKey struct {
 }
 
 func (ws *Workspace) layout(g geometry) *layout {
-	g.bfloat16 = ws.BFloat16 && !g.depthwise
+	g.bfloat16 = ws.BFloat16 && g.bfloat16
 	key := layoutKey{g, simd.Active()}
 	l := ws.layouts[key]
 	if l == nil {

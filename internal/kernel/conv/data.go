@@ -46,7 +46,8 @@ type backPhase struct {
 func (s *Shape) backward(g int, f backPhase) geometry {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	return geometry{
-		n: s.N, srcH: s.OutH(), srcW: s.OutW(), srcC: s.K, chan0: g * kg, chans: kg,
+		bfloat16: s.rounds(),
+		n:        s.N, srcH: s.OutH(), srcW: s.OutW(), srcC: s.K, chan0: g * kg, chans: kg,
 		taps: f.tapsH, tapsW: f.tapsW, strideH: 1, strideW: 1,
 		offH: (f.a+s.PadH)/s.StrideH - (f.tapsH - 1), offW: (f.b+s.PadW)/s.StrideW - (f.tapsW - 1),
 		outH: (s.H - f.a + s.StrideH - 1) / s.StrideH, outW: (s.W - f.b + s.StrideW - 1) / s.StrideW,

@@ -52,7 +52,8 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 func (s *Shape) forward(g int) geometry {
 	cg, kg, oh, ow := s.C/s.Groups, s.K/s.Groups, s.OutH(), s.OutW()
 	return geometry{
-		n: s.N, srcH: s.H, srcW: s.W, srcC: s.C, chan0: g * cg, chans: cg, taps: s.R, tapsW: s.S,
+		bfloat16: s.rounds(),
+		n:        s.N, srcH: s.H, srcW: s.W, srcC: s.C, chan0: g * cg, chans: cg, taps: s.R, tapsW: s.S,
 		strideH: s.StrideH, strideW: s.StrideW, offH: -s.PadH, offW: -s.PadW,
 		outH: oh, outW: ow, dst: g * kg, dstImage: oh * ow * s.K, dstRow: ow * s.K, dstCol: s.K, cols: kg,
 	}

@@ -12,6 +12,13 @@ import (
 // second-level cache for all panels of filters.
 const halfSlab = 192 << 10
 
+// roundsFrom is the least number of products in a sum that are worth a step of
+// bfloat16. With fewer there is nothing to gain.
+const roundsFrom = bf16.StepDepth
+
+// rounds tells whether s is computed in bfloat16 where the workspace has it.
+func (s *Shape) rounds() bool { return s.R*s.S*(s.C/s.Groups) >= roundsFrom && !s.depthwise() }
+
 // halfLayout is how a geometry's positions lie in front of bfloat16 tiles, whose
 // rows must be equally far apart. A chunk's part of the source is rounded into a slab:
 //

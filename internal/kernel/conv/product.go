@@ -35,7 +35,7 @@ type geometry struct {
 	dstRow, dstCol      int
 	cols                int // output channels, from dst
 	depthwise           bool
-	bfloat16            bool
+	bfloat16            bool // where the workspace has it
 }
 
 // window is how a part of the source lies in front of tiles: in place, or copied

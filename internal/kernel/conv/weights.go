@@ -93,7 +93,7 @@ type weightLayout struct {
 }
 
 func (ws *Workspace) weightLayout(g geometry) *weightLayout {
-	g.bfloat16 = ws.BFloat16 && !g.depthwise
+	g.bfloat16 = ws.BFloat16 && g.bfloat16
 	key := layoutKey{g, simd.Active()}
 	l := ws.summers[key]
 	if l == nil {

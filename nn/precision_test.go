@@ -1,0 +1,101 @@
+package nn_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// distance is the norm of a - b over that of a.
+func distance(a, b []float32) float64 {
+	var d, size float64
+	for i := range a {
+		d += float64(a[i]-b[i]) * float64(a[i]-b[i])
+		size += float64(a[i]) * float64(a[i])
+	}
+	return math.Sqrt(d / max(size, 1e-3))
+}
+
+// passes runs a network forward, in evaluation and back, and returns the embeddings
+// and all gradients.
+func passes(t *testing.T, spec *nn.Spec, precision nn.Precision, n int) map[string][]float32 {
+	t.Helper()
+	net, err := nn.New(spec, nn.Options{Seed: 3, Precision: precision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	x := make([]float32, n*spec.Input.Len())
+	for i := range x {
+		x[i] = float32(rnd.NormFloat64())
+	}
+	g := mat.New(n, net.Dim())
+	for i := range g.Data {
+		g.Data[i] = float32(rnd.NormFloat64())
+	}
+	out := map[string][]float32{"evaluation": slices.Clone(net.Infer(x, n).Data)}
+	out["embeddings"] = slices.Clone(net.Forward(x, n).Data)
+	net.Backward(g)
+	for _, p := range net.Params() {
+		if p.Grad != nil {
+			out[p.Name] = slices.Clone(p.Grad)
+		}
+	}
+	return out
+}
+
+// Every layer, and every way in which they are fused, agrees in bfloat16 with float32
+// to what its rounding explains.
+func TestBFloat16Layers(t *testing.T) {
+	for name, spec := range gradientCases() {
+		t.Run(name, func(t *testing.T) {
+			want, got := passes(t, spec, nn.Float32, 3), passes(t, spec, nn.BFloat16, 3)
+			for what, v := range want {
+				if d := distance(v, got[what]); !(d < 0.1) {
+					t.Errorf("%s differs by %.3g", what, d)
+				}
+			}
+		})
+	}
+}
+
+func TestBFloat16SameBitsOnAnyNumberOfCores(t *testing.T) {
+	spec, err := nn.Network("resnet18", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first map[string][]float32
+	for _, procs := range []int{1, 2, 5} {
+		old := runtime.GOMAXPROCS(procs)
+		got := passes(t, spec, nn.BFloat16, 4)
+		runtime.GOMAXPROCS(old)
+		if first == nil {
+			first = got
+		}
+		for what, v := range first {
+			for i := range v {
+				if math.Float32bits(v[i]) != math.Float32bits(got[what][i]) {
+					t.Fatalf("GOMAXPROCS %d: %s is %g at %d, with 1 %g", procs, what, got[what][i], i, v[i])
+				}
+			}
+		}
+	}
+}
+
+func TestPrecisionNames(t *testing.T) {
+	for name, want := range map[string]nn.Precision{"": nn.Float32, "float32": nn.Float32, "bfloat16": nn.BFloat16} {
+		if got, err := nn.ParsePrecision(name); err != nil || got != want {
+			t.Errorf("%q: %q, %v", name, got, err)
+		}
+	}
+	spec := &nn.Spec{Name: "x", Input: nn.Shape{H: 1, W: 1, C: 2},
+		Layers: []nn.Layer{{Kind: nn.Dense, Name: "a", Out: 2}}}
+	if _, err := nn.New(spec, nn.Options{Precision: "half"}); err == nil {
+		t.Error("an unknown precision passes")
+	}
+}
