@@ -45,6 +45,8 @@ type Net struct {
 	input       []float32
 	ready       bool // Forward has run and Backward may
 	stepCount   uint64
+	first       int  // image of the batch that a pass begins with
+	again       bool // the pass repeats one whose running statistics have been taken
 
 	rows  rowTask
 	ws    conv.Workspace

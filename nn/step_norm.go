@@ -114,7 +114,7 @@ func (s *normStep) forward(e *Net, n int) {
 		if s.source == nil {
 			s.moments(e, rows)
 		}
-		s.track(rows)
+		s.track(rows, !e.again)
 	}
 	r := &e.rows
 	if s.pooled {
@@ -142,9 +142,9 @@ func (s *normStep) moments(e *Net, rows int) {
 	}
 }
 
-// track derives scale and shift from the batch's statistics and moves the
-// running ones.
-func (s *normStep) track(rows int) {
+// track derives scale and shift from the batch's statistics and, if told so, moves
+// the running ones.
+func (s *normStep) track(rows int, move bool) {
 	unbiased := 1.0
 	if rows > 1 {
 		unbiased = float64(rows) / float64(rows-1)
@@ -154,6 +154,9 @@ func (s *normStep) track(rows int) {
 		scale := float64(s.gamma.Value[c]) / math.Sqrt(v+s.eps)
 		s.scale[c] = float32(scale)
 		s.shift[c] = float32(float64(s.beta.Value[c]) - mean*scale)
+		if !move {
+			continue
+		}
 		s.runMean.Value[c] = float32((1-s.momentum)*float64(s.runMean.Value[c]) + s.momentum*mean)
 		s.runVar.Value[c] = float32((1-s.momentum)*float64(s.runVar.Value[c]) + s.momentum*v*unbiased)
 	}

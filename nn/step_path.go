@@ -16,7 +16,9 @@ func newDropPath(n *node, index int) *dropPath {
 }
 
 // draw fixes the current step's key.
-func (d *dropPath) draw(e *Net) { d.key = mix(mix(mix(e.opt.Seed)^e.stepCount) ^ d.index) }
+func (d *dropPath) draw(e *Net) {
+	d.key = mix(mix(mix(e.opt.Seed)^e.stepCount)^d.index) + uint64(e.first)
+}
 
 // factor is what an image's values are multiplied by: 0 or 1/(1-rate).
 func (d *dropPath) factor(image int) float32 {

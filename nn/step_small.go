@@ -184,7 +184,7 @@ func (s *dropoutStep) planBackward(p *planner) {
 }
 
 func (s *dropoutStep) forward(e *Net, n int) {
-	s.key = mix(mix(mix(e.opt.Seed)^e.stepCount) ^ s.index)
+	s.key = mix(mix(mix(e.opt.Seed)^e.stepCount)^s.index) + uint64(e.first*s.in.shape.Len())
 	s.apply(e, n, s.in.x.data, s.out.x.data, false)
 }
 

@@ -20,7 +20,7 @@ type MemoryPlan struct {
 	Network     int64 // values, running statistics and gradients
 	Optimizer   int64 // its moments, of the network's parameters and the loss's
 	Loss        int64 // proxies with their gradients, and the cross-batch memory
-	Activations int64 // of the largest batch, and their gradients
+	Activations int64 // of the largest batch or piece of one, and their gradients
 	Batches     int64 // the samples of those that are prepared, and the epoch's list
 	Pairs       int64 // similarities of a batch, their distances and gradients
 	Embeddings  int64 // of the sets that are scored
@@ -102,6 +102,10 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	}
 	batch, dim := int64(p.batch), int64(p.spec.OutDim())
 	eval := min(int64(cfg.Eval.Batch), int64(p.largest))
+	atOnce, gradients := batch, net.Trained
+	if c := int64(cfg.Train.Chunk); c > 0 && c < batch {
+		atOnce, gradients = c, 2*net.Trained // and their sums over the pieces
+	}
 	var proxies, queue, pairs int64
 	for _, o := range append([]objective.Options{*p.objective}, furtherLosses(p.objective)...) {
 		memory := min(int64(o.Memory), budget.Product(int64(cfg.Train.Epochs), int64(p.batches), batch))
@@ -120,13 +124,13 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	}
 	input := int64(p.spec.Input.Len())
 	return MemoryPlan{
-		Network:   budget.Product(4, budget.Sum(net.Params, net.Trained)),
+		Network:   budget.Product(4, budget.Sum(net.Params, gradients)),
 		Optimizer: budget.Product(4, moments, budget.Sum(net.Trained, proxies)),
 		// with gradients; as kept and laid beside the batch
 		Loss:  budget.Product(4, 2, budget.Sum(proxies, queue)),
 		Pairs: budget.Product(4, pairTables, pairs),
 
-		Activations: budget.Product(4, max(batch, eval), max(net.Image, net.Infer)),
+		Activations: budget.Product(4, max(atOnce, eval), max(net.Image, net.Infer)),
 		Batches: budget.Sum(budget.Product(4, batchesAhead, max(batch, eval), input),
 			budget.Product(8, budget.Sum(3, batch), int64(p.batches))), // the list has a slice and its indices for each
 		Embeddings: budget.Product(4, p.scored, dim),

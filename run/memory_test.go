@@ -43,6 +43,7 @@ func TestMemoryPlanAgainstMeasured(t *testing.T) {
 		{"conv4", 32, []string{"sample.per_class=16"}},
 		{"conv4 with a memory", 20, []string{"sample.per_class=16", "loss.memory=4000", "network.dim=512"}},
 		{"resnet18", 16, []string{"network.name=resnet18", "sample.per_class=4", "train.optimizer=sgd"}},
+		{"conv4 in pieces", 32, []string{"sample.per_class=48", "train.chunk=16"}},
 		{"mlp with proxies", 0, []string{"network.name=mlp", "network.width=2000", "network.dim=256",
 			"loss.name=softtriple", "loss.centers=500", "sample.per_class=16"}},
 	} {

@@ -88,6 +88,7 @@ func (c *Config) problems() []problem {
 		"%v are not epochs in ascending order", c.Train.Steps)
 	positive("train.gamma", c.Train.Gamma)
 	notNegative("train.warmup", c.Train.Warmup)
+	atLeast("train.chunk", c.Train.Chunk, 0)
 	atLeast("train.checkpoint", c.Train.Checkpoint, 0)
 	for _, g := range c.Train.Groups {
 		bad(g.Prefix == "", "train.groups", "a group without a prefix")

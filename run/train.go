@@ -148,7 +148,7 @@ func (t *trainer) start() (*train.Trainer, error) {
 func (t *trainer) loop() train.Config {
 	return train.Config{
 		Network: t.net, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
-		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs,
+		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk,
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},

@@ -133,10 +133,9 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	if err := t.label(b.Pos); err != nil {
 		return objective.Result{}, err
 	}
-	net := t.cfg.Network
-	e := net.Forward(b.X, n)
-	if e.Rows != n {
-		return objective.Result{}, fmt.Errorf("the network made %d embeddings of %d samples", e.Rows, n)
+	e, err := t.forward(b)
+	if err != nil {
+		return objective.Result{}, err
 	}
 	if t.grad == nil || t.grad.Rows != e.Rows {
 		t.grad = mat.New(e.Rows, e.Cols)
@@ -144,17 +143,15 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	// A step is taken whole: what an interrupted run keeps must be between two.
 	r, err := t.cfg.Objective.Step(context.Background(), e, t.batch, t.grad)
 	if err != nil {
-		if d, ok := net.(diagnoser); ok {
-			if d := d.Diagnose(b.X, n); d != nil {
-				err = fmt.Errorf("%w (%w)", err, d)
-			}
+		if d := t.diagnose(b); d != nil {
+			err = fmt.Errorf("%w (%w)", err, d)
 		}
 		return r, err
 	}
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return r, fmt.Errorf("the loss is %v", r.Value)
 	}
-	net.Backward(t.grad)
+	t.backward(n)
 	s := t.cfg.Optimizer.Step()
 	if math.IsNaN(s.GradNorm) || math.IsInf(s.GradNorm, 0) {
 		return r, fmt.Errorf("the gradient is not finite, first in %s", t.badGradient())

@@ -29,6 +29,15 @@ type Config struct {
 
 	Epochs int
 
+	// Chunk, if not 0, is how many samples go through the network at a time, which
+	// must then have the methods of Pieces: memory is that of so many, and of the
+	// samples and embeddings of the batch. A larger batch is embedded piece by piece,
+	// the objective sees all of it, and each piece goes through a second time to send
+	// its gradient back. That is the step of the whole batch, but for rounding,
+	// unless batch norm takes statistics of its own: then they are those of a piece
+	// (ghost batch norm), and the running ones move with each.
+	Chunk int
+
 	// Eval, if set, scores the network after an epoch. last says that these are the
 	// scores that the run ends with.
 	Eval func(ctx context.Context, epoch int, last bool) ([]Metric, error)
@@ -78,6 +87,7 @@ type Trainer struct {
 	samples int // trained on by this process
 	grad    *mat.Dense
 	batch   objective.Batch
+	pieces  pieces
 
 	best   []safetensors.Tensor // of the best epoch, under bestPrefix
 	latest []safetensors.Tensor // of the last epoch, once the network is the best one's
@@ -100,6 +110,13 @@ func New(c Config) (*Trainer, error) {
 	}
 	c.Every = max(c.Every, 1)
 	t := &Trainer{cfg: c}
+	if c.Chunk > 0 {
+		net, ok := c.Network.(Pieces)
+		if !ok {
+			return nil, errors.New("train: Config.Chunk needs a Network with the method ForwardPiece")
+		}
+		t.pieces.net = net
+	}
 	if c.From != nil {
 		if err := t.restore(c.From); err != nil {
 			return nil, fmt.Errorf("%s: %w", cmp.Or(c.From.Name, "the checkpoint"), err)
@@ -141,6 +158,8 @@ func (c *Config) check() error {
 	switch {
 	case c.Epochs < 1:
 		return fmt.Errorf("train: Config.Epochs is %d; at least 1 is needed", c.Epochs)
+	case c.Chunk < 0:
+		return fmt.Errorf("train: Config.Chunk is %d; 0: batches are not cut", c.Chunk)
 	case c.IDs != nil && len(c.IDs) != len(c.Labels):
 		return fmt.Errorf("train: %d labels and %d identities", len(c.Labels), len(c.IDs))
 	case c.Sampler.Batches() < 1:
