@@ -32,6 +32,7 @@ type Workspace struct {
 	packer     packer
 	halfPacker halfPacker
 	weights    weightTask
+	winoSums   winoSums
 	plain      Epilogue
 }
 

@@ -34,6 +34,9 @@ func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bo
 	if len(dy) == 0 {
 		return
 	}
+	if ws.winoWeights(s, x, dy, dw) {
+		return
+	}
 	groups, kg := s.Groups, s.K/s.Groups
 	if s.depthwise() {
 		groups, kg = 1, s.K

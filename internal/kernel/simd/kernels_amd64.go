@@ -559,3 +559,8 @@ func winoInputAVX512(n int, c int, row int, pad int, to int, src *float32, dst *
 //
 //go:noescape
 func winoOutputAVX512(n int, c int, from int, row int, src *float32, dst *float32)
+
+// winoGradientAVX512 transforms patches of the output's gradient.
+//
+//go:noescape
+func winoGradientAVX512(n int, c int, row int, pad int, to int, src *float32, dst *float32)

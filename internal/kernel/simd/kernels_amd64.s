@@ -18453,3 +18453,86 @@ channels:
 	JNE     patch
 	VZEROUPPER
 	RET
+
+// func winoGradientAVX512(n int, c int, row int, pad int, to int, src *float32, dst *float32)
+// Requires: AVX, AVX512F
+TEXT ·winoGradientAVX512(SB), NOSPLIT, $0-56
+	MOVQ   n+0(FP), AX
+	MOVQ   c+8(FP), CX
+	MOVQ   row+16(FP), DX
+	MOVQ   to+32(FP), BX
+	MOVQ   src+40(FP), SI
+	MOVQ   dst+48(FP), DI
+	VPXORD Z0, Z0, Z0
+
+patch:
+	MOVQ CX, R8
+
+channels:
+	LEAQ    (SI)(DX*1), R9
+	VMOVUPS (SI), Z1
+	VMOVUPS (SI)(CX*1), Z2
+	VADDPS  Z2, Z1, Z3
+	VSUBPS  Z2, Z1, Z4
+	VSUBPS  Z2, Z0, Z2
+	VMOVUPS (R9), Z5
+	VMOVUPS (R9)(CX*1), Z6
+	VADDPS  Z6, Z5, Z7
+	VSUBPS  Z6, Z5, Z8
+	VSUBPS  Z6, Z0, Z6
+	VADDPS  Z5, Z1, Z9
+	VSUBPS  Z5, Z1, Z10
+	VSUBPS  Z5, Z0, Z5
+	VADDPS  Z7, Z3, Z11
+	VSUBPS  Z7, Z3, Z12
+	VSUBPS  Z7, Z0, Z7
+	VADDPS  Z8, Z4, Z13
+	VSUBPS  Z8, Z4, Z14
+	VSUBPS  Z8, Z0, Z8
+	VADDPS  Z6, Z2, Z15
+	VSUBPS  Z6, Z2, Z16
+	VSUBPS  Z6, Z0, Z6
+	MOVQ    DI, R9
+	VMOVUPS Z1, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z3, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z4, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z2, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z9, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z11, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z13, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z15, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z10, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z12, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z14, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z16, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z5, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z7, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z8, (R9)
+	ADDQ    BX, R9
+	VMOVUPS Z6, (R9)
+	ADDQ    BX, R9
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, DI
+	SUBQ    $0x40, R8
+	JNE     channels
+	ADDQ    CX, SI
+	MOVQ    pad+24(FP), R8
+	ADDQ    R8, DI
+	DECQ    AX
+	JNE     patch
+	VZEROUPPER
+	RET

@@ -6,7 +6,11 @@ package simd
 //
 //	Y = A' [(G g G') * (B' d B)] A
 //
-// That is 16 multiplications for 36. Patches are two pixels apart. Channels come
+// and of the output's gradient dY the filter's is
+//
+//	dg = G' [(A dY A') * (B' d B)] G
+//
+// summed over patches. That is 16 multiplications for 36. Patches are two pixels apart. Channels come
 // in multiples of 16. There are kernels for AVX-512 only, whose registers they
 // need; HasWinograd says whether they are there, and they panic if not.
 //
@@ -33,6 +37,40 @@ func WinogradFilters(dst, src []float32) {
 func WinogradInput(dst, src []float32, n, c, width, pad, spread int) {
 	_, _ = src[3*width+(2*n+2)*c-1], dst[15*spread+n*(c+pad)-pad-1]
 	winoInput(n, 4*c, 4*width, 4*pad, 4*spread, &src[0], &dst[0])
+}
+
+// WinogradGradient transforms n patches of a row of them, of 2 x 2 pixels of c
+// channels in lines of width values: value k of patch i goes to
+// dst[k*spread+i*(c+pad):].
+func WinogradGradient(dst, src []float32, n, c, width, pad, spread int) {
+	_, _ = src[width+2*n*c-1], dst[15*spread+n*(c+pad)-pad-1]
+	winoGradient(n, 4*c, 4*width, 4*pad, 4*spread, &src[0], &dst[0])
+}
+
+// WinogradTaps makes the nine taps of filters' gradients from their 16 values:
+// value k of n of them is at m[k*n:], and tap t then at m[taps[t]*n:]. What m held
+// is lost.
+func WinogradTaps(m []float32) (taps [9]int) {
+	n := len(m) / 16
+	// contract takes four values to three, which lie in the places of a, b and d.
+	contract := func(a, b, c, d int) {
+		at := func(i int) []float32 { return m[i*n : (i+1)*n] }
+		Scale(at(b), 0.5, at(b))
+		Scale(at(c), 0.5, at(c))
+		for _, end := range [2]int{a, d} {
+			Axpy(1, at(b), at(end))
+			Axpy(1, at(c), at(end))
+		}
+		Axpy(-1, at(c), at(b))
+	}
+	for j := range 4 {
+		contract(j, 4+j, 8+j, 12+j)
+	}
+	for t, i := range [3]int{0, 4, 12} {
+		contract(i, i+1, i+2, i+3)
+		taps[3*t], taps[3*t+1], taps[3*t+2] = i, i+1, i+3
+	}
+	return taps
 }
 
 // WinogradOutput makes two lines of 2n pixels of c channels, one after the

@@ -8,4 +8,6 @@ func winoFilter(n, tap, to int, src, dst *float32) { panic(noVectors) }
 
 func winoInput(n, c, row, pad, to int, src, dst *float32) { panic(noVectors) }
 
+func winoGradient(n, c, row, pad, to int, src, dst *float32) { panic(noVectors) }
+
 func winoOutput(n, c, from, row int, src, dst *float32) { panic(noVectors) }

@@ -62,3 +62,57 @@ func TestWinograd(t *testing.T) {
 		}
 	}
 }
+
+// TestWinogradGradient runs the transforms of the way back to the filters, and the
+// products between them, and compares with the sum they stand for.
+func TestWinogradGradient(t *testing.T) {
+	defer Force(AVX512)()
+	if !HasWinograd() {
+		t.Skip("no AVX-512")
+	}
+	rnd := rand.New(rand.NewPCG(19, 19))
+	for _, c := range []int{16, 32, 48} {
+		for n := 1; n < 6; n++ {
+			const pad = 3
+			k := 64 - c
+			width := 2*n + 2
+			x, dy := normals(rnd, 4*width*c), normals(rnd, 2*2*n*k)
+			spreadX, spreadY := n*(c+pad)+5, n*(k+pad)+7
+			v, vOK := guardedCopy(rnd, 16*spreadX)
+			u, uOK := guardedCopy(rnd, 16*spreadY)
+			WinogradInput(v, x, n, c, width*c, pad, spreadX)
+			WinogradGradient(u, dy, n, k, 2*n*k, pad, spreadY)
+			m := make([]float32, 16*c*k)
+			for e := range 16 {
+				for ch := range c {
+					for j := range k {
+						var sum float64
+						for i := range n {
+							sum += float64(v[e*spreadX+i*(c+pad)+ch]) * float64(u[e*spreadY+i*(k+pad)+j])
+						}
+						m[(e*c+ch)*k+j] = float32(sum)
+					}
+				}
+			}
+			for tap, at := range WinogradTaps(m) {
+				for ch := range c {
+					for j := range k {
+						var want, size float64
+						for p := range 2 {
+							for q := range 2 * n {
+								d := float64(x[((p+tap/3)*width+q+tap%3)*c+ch]) * float64(dy[(p*2*n+q)*k+j])
+								want, size = want+d, size+math.Abs(d)
+							}
+						}
+						if got := float64(m[(at*c+ch)*k+j]); math.Abs(got-want) > 1e-6*(size+1) {
+							t.Fatalf("c %d n %d: tap %d of (%d, %d) is %g, want %g", c, n, tap, ch, j, got, want)
+						}
+					}
+				}
+			}
+			if !vOK() || !uOK() {
+				t.Fatalf("c %d n %d: wrote outside", c, n)
+			}
+		}
+	}
+}

@@ -40,6 +40,7 @@ func main() {
 	winoFilter(avx512)
 	winoInput(avx512)
 	winoOutput(avx512)
+	winoGradient(avx512)
 	Generate()
 	if err := dispatch("../simd"); err != nil {
 		log.Fatal(err)

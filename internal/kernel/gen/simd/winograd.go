@@ -136,6 +136,55 @@ func winoInput(v isa) {
 	RET()
 }
 
+// winoGradient is A y A' of n patches of 2 x 2 pixels, with parameters as winoInput's.
+func winoGradient(v isa) {
+	TEXT("winoGradient"+v.suffix, NOSPLIT, "func("+winoInputParams+")")
+	Pragma("noescape")
+	Doc("winoGradient" + v.suffix + " transforms patches of the output's gradient.")
+	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()),
+		Load(Param("to"), GP64())
+	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
+	zero := v.vec()
+	v.zero(zero)
+	expand := func(a, b reg.VecVirtual) vecs {
+		return vecs{a, plus(v, a, b), sub(v, a, b), sub(v, zero, b)}
+	}
+	Label("patch")
+	MOVQ(c, left)
+	Label("channels")
+	low := GP64()
+	LEAQ(Mem{Base: src, Index: row, Scale: 1}, low)
+	var lines [2]vecs // lines[i]: row i of the patch transformed along the row
+	for i, base := range []reg.Register{src, low} {
+		a, b := v.vec(), v.vec()
+		VMOVUPS(Mem{Base: base}, a)
+		VMOVUPS(Mem{Base: base, Index: c, Scale: 1}, b)
+		lines[i] = expand(a, b)
+	}
+	var out [4]vecs
+	for j := range 4 {
+		out[j] = expand(lines[0][j], lines[1][j])
+	}
+	q := GP64()
+	MOVQ(dst, q)
+	for i := range 4 {
+		for j := range 4 {
+			VMOVUPS(out[j][i], Mem{Base: q})
+			ADDQ(to, q)
+		}
+	}
+	ADDQ(U8(v.bytes()), src)
+	ADDQ(U8(v.bytes()), dst)
+	SUBQ(U8(v.bytes()), left)
+	JNE(LabelRef("channels"))
+	ADDQ(c, src)
+	ADDQ(Load(Param("pad"), GP64()), dst)
+	DECQ(n)
+	JNE(LabelRef("patch"))
+	VZEROUPPER()
+	RET()
+}
+
 // winoOutput is A' m A of n patches: the 16 values are from bytes apart, the
 // two rows of results row bytes.
 func winoOutput(v isa) {
