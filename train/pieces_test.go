@@ -30,7 +30,8 @@ func pictures(t *testing.T, n int, frozenNorm bool) Config {
 		labels[i] = int64(i % 5)
 	}
 	spec := &nn.Spec{Input: nn.Shape{H: side, W: side, C: 3}, Layers: []nn.Layer{
-		{Kind: nn.Conv, Name: "conv1", Out: 16, Kernel: 3, Pad: 1}, {Kind: nn.BatchNorm, Name: "norm1"}, {Kind: nn.ReLU},
+		{Kind: nn.Conv, Name: "conv1", Out: 16, Kernel: 3, Pad: 1}, {Kind: nn.BatchNorm, Name: "norm1"},
+		{Kind: nn.ReLU},
 		{Kind: nn.Residual, Layers: []nn.Layer{
 			{Kind: nn.Conv, Name: "conv2", Out: 16, Kernel: 3, Pad: 1}, {Kind: nn.BatchNorm, Name: "norm2"},
 			{Kind: nn.ReLU}, {Kind: nn.StochasticDepth, Rate: 0.4},
@@ -54,8 +55,8 @@ func pictures(t *testing.T, n int, frozenNorm bool) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Images, so that the rows of x are as the network wants them.
-	return Config{Network: net, Data: Rows{X: x}, Labels: labels, Sampler: draw, Objective: obj, Optimizer: opt, Epochs: 1}
+	return Config{Network: net, Data: Rows{X: x}, Labels: labels, Sampler: draw, Objective: obj, Optimizer: opt,
+		Epochs: 1}
 }
 
 func gradients(net Network) map[string][]float32 {

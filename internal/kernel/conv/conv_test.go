@@ -220,6 +220,9 @@ var shapes = []Shape{
 	{N: 2, H: 12, W: 10, C: 20, K: 20, R: 3, S: 3, StrideH: 2, StrideW: 2, EndH: 1, EndW: 1, Groups: 20},
 	{N: 3, H: 12, W: 9, C: 33, K: 33, R: 5, S: 5, StrideH: 2, StrideW: 2, PadH: 1, PadW: 2, EndH: 1, Groups: 33},
 	{N: 2, H: 10, W: 10, C: 32, K: 32, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, EndH: 3, EndW: 2, Groups: 1},
+	// Enough filters that rows of the gradient are copied tile by tile, some of two taps.
+	{N: 2, H: 7, W: 6, C: 20, K: 260, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1, Groups: 1},
+	{N: 2, H: 9, W: 6, C: 72, K: 258, R: 3, S: 3, StrideH: 2, StrideW: 2, PadH: 1, PadW: 1, Groups: 1},
 	{N: 1, H: 3, W: 2, C: 2, K: 3, R: 5, S: 4, StrideH: 3, StrideW: 1, EndH: 4, EndW: 5, Groups: 1},
 	// Wide depthwise filters.
 	{N: 2, H: 9, W: 7, C: 36, K: 36, R: 5, S: 5, StrideH: 1, StrideW: 1, PadH: 2, PadW: 2, Groups: 36},

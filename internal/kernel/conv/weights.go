@@ -90,6 +90,7 @@ type weightLayout struct {
 	count         int // bands in all
 	rowOff, toOff []int64
 	packRows      bool                    // the rows of a tile are copied to lie side by side
+	packTaps      bool                    // so are they, one tile at a time, each for all panels
 	packCols      bool                    // so are the columns of a panel
 	tileOff       [simd.MaxTileRows]int64 // of the rows of a packed tile
 	half          *halfSums               // of bfloat16, or nil
@@ -116,11 +117,12 @@ func newWeightLayout(g geometry) *weightLayout {
 		return l
 	}
 	l.packRows = g.taps == 1 && g.tapsW == 1 && !g.depthwise && crowded(l.strideW*l.pixel, band)
+	l.packTaps = g.taps*g.tapsW > 1 && !g.depthwise && g.cols >= packPanels*l.tc
 	for i := range l.tileOff {
 		l.tileOff[i] = 4 * int64(min(i, l.tr-1))
 	}
 	l.packCols = !g.depthwise && (g.dstCol > l.tc || g.cols%(l.tc/2) != 0)
-	if !g.depthwise && !l.packRows {
+	if !g.depthwise && !l.packRows && !l.packTaps {
 		l.spread(256)
 	}
 	size := band
@@ -180,6 +182,10 @@ func (l *weightLayout) positions() int { return l.images * l.rows * l.outW }
 // panelsLen is the room for a band's panels: [panel][positions][tc].
 func (l *weightLayout) panelsLen() int { return (l.cols + l.tc - 1) / l.tc * l.tc * l.positions() }
 
+// packPanels is how many panels a tile's rows of several taps must meet to be worth
+// copying: where they lie, each position is on another page.
+const packPanels = 8
+
 // packPositions is about how many positions a chunk of phasePack takes.
 const packPositions = 128
 
@@ -219,7 +225,7 @@ const (
 )
 
 // addCols is the number of filters that a chunk of phaseAdd takes.
-const addCols = 8
+const addCols = 16
 
 // weightTask is the par.Task behind BackwardWeights.
 type weightTask struct {
@@ -305,8 +311,12 @@ func (t *weightTask) sum(first, end int, add bool, to []float32, group int) {
 		panels = t.scratch.Get(t.panelsLen())
 		defer t.scratch.Put(panels)
 	}
-	if t.packRows {
-		tiles = t.scratch.Get((t.groupRows + t.tr - 1) / t.tr * t.tileWide() * t.positions())
+	if t.packRows || t.packTaps {
+		n := t.groupRows
+		if t.packTaps {
+			n = t.tr
+		}
+		tiles = t.scratch.Get((n + t.tr - 1) / t.tr * t.tileWide() * t.positions())
 		defer t.scratch.Put(tiles)
 	}
 	if t.geometry.depthwise {
@@ -338,16 +348,29 @@ func (t *weightTask) sum(first, end int, add bool, to []float32, group int) {
 			}
 			g, panel, step = panels, t.positions()*t.tc, t.tc
 		}
-		tile := t.tile(a, tiles, images, bandRows, row0)
-		tile.BStep = 4 * step
-		for j := 0; j < t.cols; j += t.tc {
-			tile.Cols = min(t.tc, t.cols-j)
-			tile.B, tile.C = unsafe.Pointer(&g[j/t.tc*panel]), unsafe.Pointer(&to[j])
-			if add || b > first {
-				tile.Add = tile.C
+		if t.packTaps {
+			for r := row0; r < min(row0+t.groupRows, t.depth); r += t.tr {
+				tile := t.tapTile(a, tiles, images, bandRows, r)
+				t.panelSums(&tile, g, to, panel, step, add || b > first)
 			}
-			tile.Run()
+			continue
 		}
+		tile := t.tile(a, tiles, images, bandRows, row0)
+		t.panelSums(&tile, g, to, panel, step, add || b > first)
+	}
+}
+
+// panelSums runs a tile over all panels of the gradient, which lie panel values apart
+// and have rows of step values.
+func (t *weightTask) panelSums(tile *simd.Tile, g, to []float32, panel, step int, add bool) {
+	tile.BStep = 4 * step
+	for j := 0; j < t.cols; j += t.tc {
+		tile.Cols = min(t.tc, t.cols-j)
+		tile.B, tile.C = unsafe.Pointer(&g[j/t.tc*panel]), unsafe.Pointer(&to[j])
+		if add {
+			tile.Add = tile.C
+		}
+		tile.Run()
 	}
 }
 
@@ -383,6 +406,41 @@ func (t *weightTask) tile(a, tiles []float32, images, bandRows, row0 int) simd.T
 	tile.AStep, tile.ARun, tile.ABlock, tile.ATile = 4*wide, 0, 0, 4*wide*positions
 	tile.Inner, tile.Outer, tile.Blocks = positions, 1, 1
 	return tile
+}
+
+// tapTile describes one tile of rows, from r on, over a band, copied to tiles position
+// by position. Its rows may be of several taps.
+func (t *weightTask) tapTile(a, tiles []float32, images, bandRows, r int) simd.Tile {
+	line, wide, rows := t.strideH*t.slabW*t.pixel, t.tileWide(), min(t.tr, t.depth-r)
+	type run struct{ to, n, from int }
+	var runs [simd.MaxTileRows]run
+	count := 0
+	for i := 0; i < rows; count++ {
+		n := min(rows-i, t.chans-(r+i)%t.chans)
+		runs[count] = run{i, n, int(t.rowOff[r+i] / 4)}
+		i += n
+	}
+	positions := 0
+	for n := range images {
+		for p := range bandRows {
+			for q := range t.outW {
+				x := a[n*t.imageLen()+p*line+q*t.strideW*t.pixel:]
+				dst := tiles[positions*wide:][:wide]
+				positions++
+				if x := x[runs[0].from:]; wide == 16 && runs[0].n == t.tr && len(x) >= 16 {
+					*(*[16]float32)(dst) = *(*[16]float32)(x) // without a call
+					continue
+				}
+				for _, c := range runs[:count] {
+					copy(dst[c.to:c.to+c.n], x[c.from:])
+				}
+			}
+		}
+	}
+	return simd.Tile{
+		A: unsafe.Pointer(&tiles[0]), AOff: &t.tileOff[0], COff: &t.toOff[r], AStep: 4 * wide,
+		Inner: positions, Outer: 1, Blocks: 1, Rows: rows,
+	}
 }
 
 // collect adds the parts of filters k0..k1-1 to their gradient.

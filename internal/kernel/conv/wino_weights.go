@@ -62,7 +62,8 @@ func (t *winoSums) sum(chunk int, to []float32, add bool) {
 	across, down := t.outW/2, (rows+1)/2
 	patches := images * down * across
 	lda, ldb := t.chans+winoPad, t.cols+winoPad
-	image := t.slabH * t.slabW * t.pixel
+	line := t.slabW * t.chans
+	image := t.slabH * line
 	slab := t.scratch.Get(images*image + 2*t.outW*t.cols)
 	defer t.scratch.Put(slab)
 	pair := slab[images*image:]
@@ -73,10 +74,9 @@ func (t *winoSums) sum(chunk int, to []float32, add bool) {
 		t.fill(slab[i*image:(i+1)*image], t.src, n0+i, p0, t.slabRows(rows))
 		for row := range down {
 			at := (i*down + row) * across
-			simd.WinogradInput(v[at*lda:], slab[i*image+2*row*t.slabW*t.pixel:], across, t.chans, t.slabW*t.chans, winoPad,
-				patches*lda)
-			lines := t.lines(pair, n0+i, p0+2*row)
-			simd.WinogradGradient(u[at*ldb:], lines, across, t.cols, t.outW*t.cols, winoPad, patches*ldb)
+			in, out := slab[i*image+2*row*line:], t.lines(pair, n0+i, p0+2*row)
+			simd.WinogradInput(v[at*lda:], in, across, t.chans, line, winoPad, patches*lda)
+			simd.WinogradGradient(u[at*ldb:], out, across, t.cols, t.outW*t.cols, winoPad, patches*ldb)
 		}
 	}
 
