@@ -37,7 +37,7 @@ func isModule(path string) bool {
 // Packages returns the table, from what imports nothing to the command.
 func Packages() []Package {
 	return slices.Concat(foundations(), kernels(), learning(), pictures(), measuring(), running(), showing(),
-		repository())
+		serving(), repository())
 }
 
 // foundations know nothing of learning.
@@ -217,6 +217,19 @@ func showing() []Package {
 	}
 }
 
+// serving is collections of items behind HTTP.
+func serving() []Package {
+	return []Package{
+		{"store", "what an engine that holds embedded items can do; the contract between servers and engines", ""},
+		{"store/folder", "an index folder as such an engine", "store index"},
+		{"serve/api", "the messages of `kindred serve`", "opt store"},
+		{"serve/client", "a client of `kindred serve`", "store serve/api"},
+		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
+			"internal/atomic internal/budget internal/regular mat data data/imaging eval/rank eval/diagnose projection " +
+				"run store serve/api github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
+	}
+}
+
 // repository is what belongs to the repository more than to the library, and the
 // command.
 func repository() []Package {
@@ -224,6 +237,8 @@ func repository() []Package {
 		{"internal/refdata",
 			"for tests: reference values in the repository, and the optional data beside it",
 			"github.com/sbinet/npyio"},
+		{"internal/storetest", "for tests: a store in memory that can be told to fail, and the checks that every store " +
+			"has to pass", "store"},
 		{"internal/ctxtest", "for tests: a context that is cancelled at its n-th look, which shows without a clock " +
 			"that a computation stops", ""},
 		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",

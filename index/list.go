@@ -1,0 +1,58 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+)
+
+// List returns up to limit items that pass a filter, in the order of their ids,
+// beginning behind the id after; "" is the start. It looks at the ids of all items, so
+// that reading a whole index is a task for All.
+func (x *Index) List(f *Filter, after string, limit int) ([]Entry, error) {
+	if limit < 1 {
+		return nil, inputf("a list of %d items: want at least 1", limit)
+	}
+	v, err := x.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer v.release()
+	sets, err := v.passing(f)
+	if err != nil {
+		return nil, err
+	}
+	type place struct {
+		id      string
+		at, row int
+	}
+	var first []place
+	cut := func() {
+		slices.SortFunc(first, func(a, b place) int { return cmp.Compare(a.id, b.id) })
+		first = first[:min(limit, len(first))]
+	}
+	for at, set := range sets {
+		for row := range v.rows(at) {
+			if !set.has(row) {
+				continue
+			}
+			e, err := v.entry(at, row)
+			if err != nil {
+				return nil, err
+			}
+			if e.ID <= after {
+				continue
+			}
+			if first = append(first, place{e.ID, at, row}); len(first) >= 2*limit+1000 {
+				cut()
+			}
+		}
+	}
+	cut()
+	out := make([]Entry, len(first))
+	for i, p := range first {
+		if out[i], err = v.entry(p.at, p.row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,248 @@
+// Package storetest is for tests: a store in memory that can be told to fail, and
+// the checks that every store has to pass.
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Memory is a store in memory with Euclidean distances. The zero value with a Dim
+// is empty and ready.
+type Memory struct {
+	Dim int
+	// Fault, if set, is called before every method with its name; its error is the
+	// method's.
+	Fault func(method string) error
+
+	mu      sync.RWMutex
+	items   map[string]store.Item
+	version uint64
+}
+
+func (m *Memory) fault(ctx context.Context, method string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if m.Fault != nil {
+		return m.Fault(method)
+	}
+	return nil
+}
+
+// Info implements store.Store.
+func (m *Memory) Info(ctx context.Context) (store.Info, error) {
+	if err := m.fault(ctx, "Info"); err != nil {
+		return store.Info{}, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	kinds := map[string]store.Kind{}
+	for _, it := range m.items {
+		for name, v := range it.Columns {
+			switch v.(type) {
+			case string:
+				kinds[name] = store.Text
+			case bool:
+				kinds[name] = store.Bool
+			default:
+				kinds[name] = store.Number
+			}
+		}
+	}
+	info := store.Info{Items: len(m.items), Dim: m.Dim, Distance: "euclidean", Version: m.version}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		info.Columns = append(info.Columns, store.Column{Name: name, Kind: kinds[name]})
+	}
+	return info, nil
+}
+
+// Search implements store.Store.
+func (m *Memory) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
+	if err := m.fault(ctx, "Search"); err != nil {
+		return nil, err
+	}
+	if len(q.Vector) != m.Dim {
+		return nil, &store.DimensionError{Have: len(q.Vector), Want: m.Dim}
+	}
+	keep, err := parse(q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var hits []store.Hit
+	for _, it := range m.items {
+		if slices.Contains(q.Except, it.ID) || !keep(it) {
+			continue
+		}
+		sum := 0.0
+		for i, v := range it.Vector {
+			d := float64(v) - float64(q.Vector[i])
+			sum += d * d
+		}
+		hits = append(hits, store.Hit{Item: given(it, q.Vectors), Distance: math.Sqrt(sum)})
+	}
+	slices.SortFunc(hits, func(a, b store.Hit) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
+	})
+	return hits[:min(q.K, len(hits))], nil
+}
+
+// given is an item as answers have it.
+func given(it store.Item, vectors bool) store.Item {
+	if !vectors {
+		it.Vector = nil
+	}
+	return it
+}
+
+// Get implements store.Store.
+func (m *Memory) Get(ctx context.Context, id string) (store.Item, error) {
+	if err := m.fault(ctx, "Get"); err != nil {
+		return store.Item{}, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	it, ok := m.items[id]
+	if !ok {
+		return store.Item{}, &store.NotFoundError{ID: id}
+	}
+	return it, nil
+}
+
+// Put implements store.Store.
+func (m *Memory) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
+	if err := m.fault(ctx, "Put"); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := map[string]bool{}
+	for _, it := range items {
+		if err := it.Check(m.Dim); err != nil {
+			return err
+		}
+		if _, ok := m.items[it.ID]; (ok && mode == store.Insert) || seen[it.ID] {
+			return &store.ExistsError{ID: it.ID}
+		}
+		seen[it.ID] = true
+	}
+	if m.items == nil {
+		m.items = map[string]store.Item{}
+	}
+	for _, it := range items {
+		it.Columns, it.Vector = maps.Clone(it.Columns), slices.Clone(it.Vector)
+		m.items[it.ID] = it
+	}
+	m.version++
+	return nil
+}
+
+// Delete implements store.Store.
+func (m *Memory) Delete(ctx context.Context, ids []string) (int, error) {
+	if err := m.fault(ctx, "Delete"); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.items)
+	for _, id := range ids {
+		delete(m.items, id)
+	}
+	m.version++
+	return before - len(m.items), nil
+}
+
+// List implements store.Store.
+func (m *Memory) List(ctx context.Context, p store.Page) ([]store.Item, error) {
+	if err := m.fault(ctx, "List"); err != nil {
+		return nil, err
+	}
+	keep, err := parse(p.Filter)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []store.Item
+	for _, id := range slices.Sorted(maps.Keys(m.items)) {
+		if it := m.items[id]; id > p.After && keep(it) && len(out) < p.Limit {
+			out = append(out, given(it, p.Vectors))
+		}
+	}
+	return out, nil
+}
+
+// All implements store.Store.
+func (m *Memory) All(ctx context.Context) iter.Seq2[store.Item, error] {
+	return func(yield func(store.Item, error) bool) {
+		if err := m.fault(ctx, "All"); err != nil {
+			yield(store.Item{}, err)
+			return
+		}
+		m.mu.RLock()
+		items := slices.Collect(maps.Values(m.items))
+		m.mu.RUnlock()
+		for _, it := range items {
+			if !yield(it, ctx.Err()) {
+				return
+			}
+		}
+	}
+}
+
+// comparison is what the filters of a Memory consist of; "and" joins them.
+var comparison = regexp.MustCompile(`^(\w+) *(=|!=|<|>) *("(?:[^"\\]|\\.)*"|-?[0-9.]+|true|false)$`)
+
+// parse understands the part of the filters' grammar that tests need.
+func parse(filter string) (func(store.Item) bool, error) {
+	if filter == "" {
+		return func(store.Item) bool { return true }, nil
+	}
+	var tests []func(store.Item) bool
+	text := strings.NewReplacer("(", "", ")", "", "`", "").Replace(filter)
+	for part := range strings.SplitSeq(text, " and ") {
+		m := comparison.FindStringSubmatch(strings.TrimSpace(part))
+		if m == nil {
+			return nil, &store.FilterError{Filter: filter, Err: errors.New("want COLUMN = VALUE")}
+		}
+		name, op, text := m[1], m[2], m[3]
+		tests = append(tests, func(it store.Item) bool {
+			v, ok := it.Columns[name]
+			if !ok {
+				return false
+			}
+			a, b := fmt.Sprint(v), text
+			if s, err := strconv.Unquote(text); err == nil {
+				b = s
+			}
+			x, errX := strconv.ParseFloat(a, 64)
+			y, errY := strconv.ParseFloat(b, 64)
+			switch op {
+			case "=":
+				return a == b
+			case "!=":
+				return a != b
+			case "<":
+				return errX == nil && errY == nil && x < y
+			}
+			return errX == nil && errY == nil && x > y
+		})
+	}
+	return func(it store.Item) bool {
+		return !slices.ContainsFunc(tests, func(t func(store.Item) bool) bool { return !t(it) })
+	}, nil
+}

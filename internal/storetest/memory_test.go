@@ -1,0 +1,5 @@
+package storetest
+
+import "testing"
+
+func TestMemory(t *testing.T) { Check(t, &Memory{Dim: 2}) }

@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// anyOrigin stands for the pages of every site.
+const anyOrigin = "*"
+
+// identify returns the name of the request's key, "" where none is needed. A key that
+// was sent is checked even where none is.
+func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
+	if rt.right == Write && s.opt.ReadOnly {
+		return "", forbidden.is("Start the server without --read-only.", "this server changes nothing")
+	}
+	if s.opt.Keys == nil {
+		// Nobody shows a key, so that the browser of somebody who may come here could
+		// be made to write by any page that it has open.
+		if err := s.crossOrigin.Check(r); err != nil && !slices.Contains(s.opt.Origins, anyOrigin) {
+			return "", forbidden.is("Start the server with --origin and the page's origin.",
+				"a page of another site sent this")
+		}
+		return "", nil
+	}
+	if rt.open {
+		return "", nil
+	}
+	header := r.Header.Get("Authorization")
+	scheme, key, _ := strings.Cut(header, " ")
+	if header == "" || !strings.EqualFold(scheme, "Bearer") {
+		return "", unauthorized.is("Send the header: Authorization: Bearer KEY.", "the request has no key")
+	}
+	name, right, ok := s.opt.Keys.find(strings.TrimSpace(key))
+	if !ok {
+		return "", unauthorized.is("Ask the server's owner for a key; 'kindred serve key' makes one.",
+			"the key is not known")
+	}
+	if right < rt.right {
+		return name, forbidden.is("Use a key with the right to write.", "the key %s may only read", name)
+	}
+	return name, nil
+}
+
+// admitOrigin answers the questions that browsers ask for pages of other sites, and
+// refuses requests for another host where only this one is meant.
+func (s *Server) admitOrigin(w http.ResponseWriter, r *http.Request) error {
+	if s.opt.Local && !loopbackHost(r.Host) {
+		return wrongHost.is("Use the address that the server was started with.", "the request is for another host")
+	}
+	if len(s.opt.Origins) == 0 {
+		return nil
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	if origin := r.Header.Get("Origin"); origin != "" && s.allowed(origin) {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, ETag")
+	}
+	return nil
+}
+
+func (s *Server) allowed(origin string) bool {
+	return slices.Contains(s.opt.Origins, anyOrigin) || slices.Contains(s.opt.Origins, origin)
+}
+
+// preflight answers a browser that asks whether a page may send a request.
+func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
+	if !s.allowed(r.Header.Get("Origin")) {
+		s.fail(w, r, forbidden.is("Start the server with --origin and the page's origin.",
+			"pages of this origin may not call the server"))
+		return
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// loopbackHost tells whether a Host header names this machine as itself sees it.
+func loopbackHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(name, "]"), "["), "."))
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"sync"
+	"time"
+)
+
+// account is the memory that bodies and pictures of all requests share. What does
+// not fit is refused at once instead of waited for: requests that hold a part and
+// wait for the rest would stop each other.
+type account struct {
+	mu          sync.Mutex
+	used, limit int64
+}
+
+// take takes n bytes for something, or says why not.
+func (a *account) take(n int64, what string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n > a.limit {
+		return tooLarge.is("Send something smaller, or start the server with a larger --request-memory.",
+			"%s needs %d bytes, and all requests together may have %d", what, n, a.limit)
+	}
+	if n > a.limit-a.used {
+		return overloaded.is("Try again in a moment.", "other requests have the memory that %s needs", what).
+			after(time.Second)
+	}
+	a.used += n
+	return nil
+}
+
+func (a *account) give(n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used -= n
+}
+
+func (a *account) inUse() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used
+}
+
+// loan is what one request has taken.
+type loan struct {
+	from *account
+	n    int64
+}
+
+func (l *loan) take(n int64, what string) error {
+	if err := l.from.take(n, what); err != nil {
+		return err
+	}
+	l.n += n
+	return nil
+}
+
+func (l *loan) end() {
+	l.from.give(l.n)
+	l.n = 0
+}

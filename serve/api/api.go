@@ -1,0 +1,115 @@
+// Package api has the messages of `kindred serve` as Go structs: what package serve
+// writes and package client reads. serve/openapi.json describes them for everyone
+// else, field by field.
+package api
+
+import "github.com/kindred-ml/kindred/store"
+
+// Problem is the body of every answer with a status of 400 or more, in the form of
+// RFC 9457 (application/problem+json).
+type Problem struct {
+	Type   string `json:"type"` // urn:kindred:problem:CODE
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	// Code names the kind of problem and stays the same between versions.
+	Code string `json:"code"`
+	// Detail says what is wrong with this request, Fix what to do about it.
+	Detail string `json:"detail"`
+	Fix    string `json:"fix"`
+	// RequestID is what the server's log calls the request.
+	RequestID string `json:"request_id"`
+}
+
+// Collection describes one of the collections that a server has.
+type Collection struct {
+	Name     string         `json:"name"`
+	Items    int            `json:"items"`
+	Dim      int            `json:"dim"`
+	Distance string         `json:"distance"`
+	Columns  []store.Column `json:"columns"`
+	// Label is the column with the items' classes; "" if there is none.
+	Label   string `json:"label"`
+	Network string `json:"network"`
+	// Uploads says whether pictures can be searched with and added; without it the
+	// server has no network for them, and takes vectors.
+	Uploads  bool   `json:"uploads"`
+	ReadOnly bool   `json:"read_only"`
+	Version  uint64 `json:"version"`
+}
+
+// Limits are those of a server, for clients that want to stay within them.
+type Limits struct {
+	Body   int64 `json:"body_bytes"`
+	Pixels int   `json:"pixels"`
+	Items  int   `json:"items"`
+	K      int   `json:"k"`
+}
+
+// Info is the answer of GET /v1/info. The first collection is the one that is meant
+// where a request names none.
+type Info struct {
+	Version     string       `json:"version"`
+	Collections []Collection `json:"collections"`
+	Limits      Limits       `json:"limits"`
+}
+
+// Search is the body of POST /v1/search and POST /v1/explain: exactly one of Vector
+// and ID. With a picture, the other fields are those of a form.
+type Search struct {
+	Vector []float32 `json:"vector,omitempty"`
+	ID     string    `json:"id,omitempty"`
+	K      int       `json:"k,omitempty"` // default 10
+	Filter string    `json:"filter,omitempty"`
+	// Columns limits the columns of the answer; nil is all.
+	Columns []string `json:"columns,omitempty"`
+	// Vectors asks for the vectors of the query and of what is found.
+	Vectors bool `json:"vectors,omitempty"`
+}
+
+// Found is the answer of POST /v1/search, nearest first.
+type Found struct {
+	Collection string      `json:"collection"`
+	Distance   string      `json:"distance"`
+	Vector     []float32   `json:"vector,omitempty"` // of the query
+	Neighbours []store.Hit `json:"neighbours"`
+}
+
+// Items is the body of POST and PUT /v1/items.
+type Items struct {
+	Items []store.Item `json:"items"`
+}
+
+// Change is the body of PUT /v1/items/ID: what the item becomes. Without a vector it
+// keeps the one that it has.
+type Change struct {
+	Path    string         `json:"path,omitempty"`
+	Columns map[string]any `json:"columns,omitempty"`
+	Vector  []float32      `json:"vector,omitempty"`
+}
+
+// Written is the answer to a write: the ids, in the order of the request.
+type Written struct {
+	IDs []string `json:"ids"`
+}
+
+// IDs is the body of DELETE /v1/items.
+type IDs struct {
+	IDs []string `json:"ids"`
+}
+
+// Deleted is the answer to a removal: how many items there were to remove.
+type Deleted struct {
+	Deleted int `json:"deleted"`
+}
+
+// Listed is the answer of GET /v1/items. Next continues the list as the parameter
+// after; it is "" at the end.
+type Listed struct {
+	Items []store.Item `json:"items"`
+	Next  string       `json:"next"`
+}
+
+// State is the answer of /healthz and /readyz.
+type State struct {
+	Status string `json:"status"`
+}

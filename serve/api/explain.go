@@ -1,0 +1,73 @@
+package api
+
+import (
+	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Explanation is the answer of POST /v1/explain: why these neighbours.
+type Explanation struct {
+	Collection string `json:"collection"`
+	Distance   string `json:"distance"`
+	// Label is the column that the classes are of; "" if there is none.
+	Label string `json:"label"`
+	// Class is that of the item asked with; "" if it has none.
+	Class      string      `json:"class"`
+	Neighbours []store.Hit `json:"neighbours"`
+	// Shares counts the neighbours by class, the largest first.
+	Shares    []Share   `json:"shares"`
+	Distances Distances `json:"distances"`
+	// Neighbourhood is the collapse diagnosis; left out if there is none, which
+	// Notes then explains.
+	Neighbourhood *Neighbourhood `json:"neighbourhood,omitempty"`
+	// Notes say it in sentences.
+	Notes []string `json:"notes"`
+}
+
+// Share is the part of a class in the neighbours.
+type Share struct {
+	Class string  `json:"class"`
+	Count int     `json:"count"`
+	Share float64 `json:"share"`
+	// Nearest and Farthest are distances of its items from the query.
+	Nearest  float64 `json:"nearest"`
+	Farthest float64 `json:"farthest"`
+}
+
+// Distances describes how far the neighbours are.
+type Distances struct {
+	Nearest  float64 `json:"nearest"`
+	Median   float64 `json:"median"`
+	Farthest float64 `json:"farthest"`
+	// Contrast is (Farthest - Nearest) / Farthest: near 0 the neighbours are all
+	// about as far, and their order says little; 0 if all are at distance 0.
+	Contrast float64 `json:"contrast"`
+}
+
+// Neighbourhood is the diagnosis of the items around the query, in the terms of
+// package eval/diagnose: a local look, which `kindred diagnose` has for all items.
+type Neighbourhood struct {
+	Rows    int      `json:"rows"`
+	State   string   `json:"state"`
+	Score   float64  `json:"score"`
+	Text    string   `json:"text"`
+	Reasons []string `json:"reasons"`
+	// Spread is the root mean square distance of the rows from their mean.
+	Spread float64 `json:"spread"`
+	// Compactness is the median of the classes': near 0 a class is a point.
+	Compactness float64 `json:"compactness"`
+	// Recall is the share of rows whose nearest other row is of their class.
+	Recall  float64      `json:"recall"`
+	Classes []LocalClass `json:"classes"`
+}
+
+// LocalClass is one class of the neighbourhood, as diagnose.Class has it.
+type LocalClass struct {
+	Class       string    `json:"class"`
+	Rows        int       `json:"rows"`
+	Intra       float64   `json:"intra"`
+	Other       float64   `json:"other"`
+	Nearest     string    `json:"nearest"`
+	Compactness opt.Float `json:"compactness,omitzero"`
+	Modes       int       `json:"modes"`
+}

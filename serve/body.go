@@ -1,0 +1,234 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// received is the body of a request, whole, and the memory that it may use.
+type received struct {
+	body []byte
+	loan *loan
+}
+
+type bodyKey struct{}
+
+func receivedOf(r *http.Request) *received {
+	v, _ := r.Context().Value(bodyKey{}).(*received)
+	return v
+}
+
+// bodyStep is the room that a body starts with; it doubles.
+const bodyStep = 64 << 10
+
+// readBody reads the body of a request that may have one, within Limits.Body and
+// Limits.Time. Memory is taken as bytes arrive, whatever the header promised.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	// net/http would wait for the rest of a body that is given up, unless the connection
+	// is to be closed.
+	w.Header().Set("Connection", "close")
+	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return nil, badType.is("Send it as it is.", "bodies in the encoding %q are not read", clipped(e, 32))
+	}
+	tooLong := tooLarge.is("Send less at once, or start the server with a larger --max-body.",
+		"the body is longer than the %d bytes allowed", s.limits.Body)
+	if r.ContentLength > s.limits.Body {
+		return nil, tooLong
+	}
+	rc := http.NewResponseController(w)
+	rc.SetReadDeadline(time.Now().Add(s.limits.Time))
+	var body []byte
+	from := io.LimitReader(r.Body, s.limits.Body+1)
+	for {
+		if len(body) == cap(body) {
+			room := min(max(2*cap(body), bodyStep), int(s.limits.Body)+1)
+			if err := l.take(int64(room), "the body"); err != nil {
+				return nil, err
+			}
+			body = slices.Grow(body, room-len(body))
+		}
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case int64(len(body)) > s.limits.Body:
+			return nil, tooLong
+		case errors.Is(err, io.EOF):
+			w.Header().Del("Connection")
+			rc.SetReadDeadline(time.Time{})
+			return body, nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s", s.limits.Time)
+		case err != nil:
+			p := badRequest.is("Send the body whole.", "the body broke off")
+			p.cause = err
+			return nil, p
+		}
+	}
+}
+
+// mediaType returns the type of a request's body and its parameters.
+func mediaType(r *http.Request) (string, map[string]string, error) {
+	t, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return "", nil, badType.is("Send application/json, or multipart/form-data with a picture.",
+			"the header Content-Type is missing or cannot be read")
+	}
+	return t, params, nil
+}
+
+// readJSON reads a body that must be one JSON value with the fields of v alone.
+func readJSON(r *http.Request, v any) error {
+	t, _, err := mediaType(r)
+	if err != nil {
+		return err
+	}
+	if t != "application/json" {
+		return badType.is("Send application/json.", "bodies of the type %s are not read here", clipped(t, 64))
+	}
+	body := receivedOf(r).body
+	const way = "GET /openapi.json describes the body."
+	if !utf8.Valid(body) {
+		return badRequest.is(way, "the body is not UTF-8")
+	}
+	return decodeJSON(body, v, way)
+}
+
+func decodeJSON(body []byte, v any, way string) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		var kind *json.UnmarshalTypeError
+		switch {
+		case errors.Is(err, io.EOF):
+			return badRequest.is(way, "the body is empty")
+		case errors.As(err, &kind):
+			return badRequest.is(way, "byte %d of the JSON: %s is not what %q takes", kind.Offset,
+				clipped(kind.Value, 64), kind.Field)
+		}
+		return badRequest.is(way, "byte %d of the JSON: %s", dec.InputOffset(), clipped(err.Error(), 200))
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return badRequest.is(way, "there is more after the JSON's end")
+	}
+	return nil
+}
+
+// form is a body of the type multipart/form-data: one picture, and values by name.
+type form struct {
+	picture  []byte
+	fileName string // of the picture, as the client calls it
+	values   map[string]string
+}
+
+const (
+	maxParts = 32      // of a form
+	maxValue = 1 << 20 // bytes of a value; pictures may have the whole body
+)
+
+// readForm reads a form with the picture in the field image and values in the given
+// fields. The body is in memory, and its parts are slices of about the same size.
+func readForm(r *http.Request, boundary string, fields ...string) (*form, error) {
+	const way = "Send the picture as the field image of multipart/form-data."
+	f := &form{values: map[string]string{}}
+	rec := receivedOf(r)
+	parts := multipart.NewReader(bytes.NewReader(rec.body), boundary)
+	for n := 0; ; n++ {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, badRequest.is(way, "part %d of the form: %s", n+1, clipped(err.Error(), 200))
+		}
+		if n == maxParts {
+			return nil, badRequest.is(way, "the form has more than %d parts", maxParts)
+		}
+		name := part.FormName()
+		if err := f.take(part, name, rec, fields); err != nil {
+			return nil, err
+		}
+	}
+	if f.picture == nil {
+		return nil, badRequest.is(way, "the form has no picture")
+	}
+	return f, nil
+}
+
+// take reads one part.
+func (f *form) take(part *multipart.Part, name string, rec *received, fields []string) error {
+	const way = "GET /openapi.json describes the form."
+	limit := int64(maxValue)
+	switch {
+	case name == "image":
+		limit = int64(len(rec.body))
+		if f.picture != nil {
+			return badRequest.is(way, "the form has two pictures")
+		}
+		if err := rec.loan.take(limit, "the form"); err != nil {
+			return err
+		}
+	case !slices.Contains(fields, name):
+		return badRequest.is(way, "the form has the unknown field %q", clipped(name, 64))
+	}
+	content, err := io.ReadAll(io.LimitReader(part, limit+1))
+	switch {
+	case err != nil:
+		return badRequest.is(way, "the field %s of the form: %s", name, clipped(err.Error(), 200))
+	case int64(len(content)) > limit:
+		return tooLarge.is(way, "the field %s is longer than %d bytes", name, limit)
+	case name == "image":
+		f.picture, f.fileName = content, part.FileName()
+		if len(content) == 0 {
+			return badPicture.is(way, "the picture is an empty file")
+		}
+		return nil
+	case !utf8.Valid(content):
+		return badRequest.is(way, "the field %s is not UTF-8", name)
+	}
+	if _, twice := f.values[name]; twice {
+		return badRequest.is(way, "the form has the field %s twice", name)
+	}
+	f.values[name] = string(content)
+	return nil
+}
+
+// reply sends v as JSON. Go's encoder writes <, > and & as escapes, so that not even
+// a browser that takes it for a page finds a tag in it.
+func reply(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("writing the answer: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", fmt.Sprint(len(body)))
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	w.WriteHeader(status)
+	_, err = w.Write(body)
+	return ignoreGone(err)
+}
+
+// ignoreGone: a client that leaves before it has its answer is none of the server's
+// failures.
+func ignoreGone(err error) error {
+	if err == nil {
+		return nil
+	}
+	return context.Canceled
+}

@@ -1,0 +1,212 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	_ "image/gif" // with the others, the headers of what imaging decodes
+	_ "image/jpeg"
+	_ "image/png"
+	"sync/atomic"
+	"time"
+
+	_ "golang.org/x/image/bmp"
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Embedder makes vectors of pictures. Network makes one of a trained network.
+type Embedder interface {
+	// Decode reads an image file as the network was trained to see it, within
+	// maxPixels. It is called by many goroutines.
+	Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error)
+	// Embed returns a row for each picture. It is called by one goroutine at a time,
+	// and may change the pictures.
+	Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error)
+}
+
+// pixelBytes is what a decoded pixel takes at most with the decoder's own copies of it,
+// as package imaging counts them for the usual files.
+const pixelBytes = 12
+
+// decode reads a picture that came with a request. What its header announces is
+// checked before anything is decoded, and its memory taken from the request's loan.
+func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {
+	const way = "Send a JPEG, PNG, GIF, WebP, BMP or TIFF file."
+	cfg, _, err := image.DecodeConfig(bytes.NewReader(file))
+	if err != nil {
+		p := badPicture.is(way, "its header cannot be read: %s", clipped(err.Error(), 200))
+		return nil, p
+	}
+	if cfg.Width <= 0 || cfg.Height <= 0 {
+		return nil, badPicture.is(way, "it has %d x %d pixels", cfg.Width, cfg.Height)
+	}
+	if cfg.Width > s.limits.Pixels/cfg.Height {
+		return nil, tooLarge.is("Make it smaller, or start the server with a larger --max-pixels.",
+			"the picture has %d x %d pixels, and %d are allowed", cfg.Width, cfg.Height, s.limits.Pixels)
+	}
+	if err := l.take(int64(cfg.Width)*int64(cfg.Height)*pixelBytes, "the picture"); err != nil {
+		return nil, err
+	}
+	im, err := e.Decode(ctx, file, s.limits.Pixels)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, badPicture.is(way, "%s", clipped(err.Error(), 300))
+	}
+	return im, nil
+}
+
+// embed returns the vector of a picture that came with a request.
+func (s *Server) embed(ctx context.Context, c *collection, file []byte, l *loan) ([]float32, error) {
+	if c.coalescer == nil {
+		return nil, invalid.is("Send a vector or an id; or start the server with a collection that has its network.",
+			"the collection %s has no network to embed pictures with", c.Name)
+	}
+	im, err := s.decode(ctx, c.Embedder, file, l)
+	if err != nil {
+		return nil, err
+	}
+	return c.coalescer.embed(ctx, im)
+}
+
+// maxBatch is the most pictures that are embedded together.
+const maxBatch = 16
+
+// coalescer embeds pictures of requests that come while the network is busy together:
+// nobody waits for a batch to fill, and the busier it gets, the fuller they are.
+type coalescer struct {
+	by      Embedder
+	time    time.Duration // for a batch
+	jobs    chan *job
+	metrics *metrics
+}
+
+// job is a picture on its way to its vector.
+type job struct {
+	picture *imaging.Image
+	state   atomic.Int32 // waiting, taken or left
+	done    chan struct{}
+	vector  []float32
+	err     error
+}
+
+const (
+	waiting int32 = iota
+	taken         // by a batch
+	left          // by its request
+)
+
+func newCoalescer(by Embedder, time time.Duration, m *metrics) *coalescer {
+	return &coalescer{by: by, time: time, jobs: make(chan *job), metrics: m}
+}
+
+// embed returns the picture's vector. When ctx ends it returns at once, unless the
+// picture is just being embedded: its memory is in use until that is done.
+func (c *coalescer) embed(ctx context.Context, im *imaging.Image) ([]float32, error) {
+	j := &job{picture: im, done: make(chan struct{})}
+	select {
+	case c.jobs <- j:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		if j.state.CompareAndSwap(waiting, left) {
+			return nil, ctx.Err()
+		}
+		<-j.done
+	}
+	return j.vector, j.err
+}
+
+// run embeds what comes until ctx ends.
+func (c *coalescer) run(ctx context.Context) {
+	queue := make([]*job, 0, maxBatch)
+	for {
+		queue = queue[:0]
+		select {
+		case j := <-c.jobs:
+			queue = append(queue, j)
+		case <-ctx.Done():
+			return
+		}
+	gather:
+		for len(queue) < maxBatch {
+			select {
+			case j := <-c.jobs:
+				queue = append(queue, j)
+			default:
+				break gather
+			}
+		}
+		c.batch(ctx, queue)
+	}
+}
+
+// batch embeds the jobs that are still wanted.
+func (c *coalescer) batch(ctx context.Context, queue []*job) {
+	var jobs []*job
+	for _, j := range queue {
+		if j.state.CompareAndSwap(waiting, taken) {
+			jobs = append(jobs, j)
+		}
+	}
+	if len(jobs) == 0 {
+		return
+	}
+	c.metrics.batch.Observe(float64(len(jobs)))
+	start := time.Now()
+	err := c.together(ctx, jobs)
+	if err != nil && len(jobs) > 1 {
+		// One of them may be the reason: the others shall not suffer.
+		for _, j := range jobs {
+			j.err = c.together(ctx, []*job{j})
+		}
+	} else {
+		for _, j := range jobs {
+			j.err = err
+		}
+	}
+	c.metrics.embedding.Observe(time.Since(start).Seconds())
+	for _, j := range jobs {
+		close(j.done)
+	}
+}
+
+// together embeds the jobs in one batch. A panic of the network is the error of these.
+func (c *coalescer) together(ctx context.Context, jobs []*job) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.time)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("embedding %d pictures: panic: %v", len(jobs), p)
+		}
+	}()
+	pictures := make([]*imaging.Image, len(jobs))
+	for i, j := range jobs {
+		pictures[i] = j.picture
+	}
+	x, err := c.by.Embed(ctx, pictures)
+	if err != nil {
+		return fmt.Errorf("embedding %d pictures: %w", len(jobs), err)
+	}
+	if x.Rows != len(jobs) {
+		return fmt.Errorf("embedding %d pictures gave %d vectors", len(jobs), x.Rows)
+	}
+	for i, j := range jobs {
+		j.vector = append([]float32(nil), x.Row(i)...)
+		for _, v := range j.vector {
+			if v-v != 0 {
+				return fmt.Errorf("embedding a picture gave a vector with %v in it", v)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package serve
+
+import (
+	_ "embed"
+	"errors"
+	"net/http"
+
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// document is the OpenAPI description of what there is, served as it lies here.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+func (s *Server) document(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := w.Write(openAPI)
+	return ignoreGone(err)
+}
+
+// health answers GET /healthz: the process answers.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	return reply(w, http.StatusOK, api.State{Status: "ok"})
+}
+
+// ready answers GET /readyz: requests are welcome.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if err := s.isReady(r.Context()); err != nil {
+		return notReady.is("Send requests to another server, or try again.", "%v", err).after(readyTimeout)
+	}
+	return reply(w, http.StatusOK, api.State{Status: "ready"})
+}
+
+// measured answers GET /metrics.
+func (s *Server) measured(w http.ResponseWriter, r *http.Request) error {
+	s.metrics.handler.ServeHTTP(w, r)
+	return nil
+}
+
+// info answers GET /v1/info.
+func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+	out := api.Info{Version: s.opt.Version, Limits: api.Limits{Body: s.limits.Body, Pixels: s.limits.Pixels,
+		Items: s.limits.Items, K: s.limits.K}}
+	var errs []error
+	for _, c := range s.collections {
+		info, err := c.Store.Info(r.Context())
+		errs = append(errs, err)
+		columns := info.Columns
+		if columns == nil {
+			columns = []store.Column{}
+		}
+		out.Collections = append(out.Collections, api.Collection{Name: c.Name, Items: info.Items, Dim: info.Dim,
+			Distance: info.Distance, Columns: columns, Label: c.label(&info), Network: info.Network,
+			Uploads: c.Embedder != nil, ReadOnly: info.ReadOnly || s.opt.ReadOnly, Version: info.Version})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
+}
+
+// label is the column of the items' classes, "" if there is none.
+func (c *collection) label(info *store.Info) string {
+	name := c.Label
+	if name == "" {
+		name = "label"
+	}
+	for _, have := range info.Columns {
+		if have.Name == name {
+			return name
+		}
+	}
+	return ""
+}

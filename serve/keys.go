@@ -1,0 +1,141 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// Right is what a key may do. Whoever may write may read.
+type Right int
+
+// The rights.
+const (
+	Read Right = iota
+	Write
+)
+
+// String returns read or write.
+func (r Right) String() string {
+	if r == Write {
+		return "write"
+	}
+	return "read"
+}
+
+// ParseRight reads what String returns.
+func ParseRight(s string) (Right, error) {
+	switch s {
+	case "read":
+		return Read, nil
+	case "write":
+		return Write, nil
+	}
+	return 0, fmt.Errorf("right %q: want read or write", s)
+}
+
+// NewKey makes a key of 256 random bits, and the line for it in a file of keys,
+// which holds only its SHA-256: whoever reads the file cannot use the key.
+func NewKey(name string, right Right) (key, line string, err error) {
+	if !collectionName.MatchString(name) {
+		return "", "", fmt.Errorf("a key cannot be called %q: want letters, digits, dots, dashes and underscores", name)
+	}
+	b := make([]byte, 32)
+	rand.Read(b)
+	key = "kindred_" + base64.RawURLEncoding.EncodeToString(b)
+	sum := sha256.Sum256([]byte(key))
+	return key, fmt.Sprintf("%s %s %s", name, right, hex.EncodeToString(sum[:])), nil
+}
+
+// entry is one line of a file of keys.
+type entry struct {
+	name  string
+	right Right
+	sum   [sha256.Size]byte
+}
+
+// Keys knows the keys of a file and follows its changes: a line a key, its name, its
+// right and the SHA-256 of it, as NewKey writes them; # begins a comment. A changed
+// file that cannot be read leaves the keys as they were, and says so in the log.
+type Keys struct {
+	watched[[]entry]
+}
+
+// maxKeys bounds the bytes of a file of keys.
+const maxKeys = 1 << 20
+
+// OpenKeys reads a file of keys. One without any is an error.
+func OpenKeys(path string) (*Keys, error) {
+	k := &Keys{watched[[]entry]{paths: []string{path}}}
+	k.load = func() ([]entry, error) { return readKeys(path) }
+	if err := k.open(); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+func readKeys(path string) ([]entry, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxKeys+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxKeys {
+		return nil, fmt.Errorf("%s is longer than the %d bytes that a file of keys may have", path, maxKeys)
+	}
+	var keys []entry
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		if len(f) != 3 {
+			return nil, fmt.Errorf("%s:%d: want NAME read|write SHA-256; 'kindred serve key' writes such lines", path, n)
+		}
+		right, err := ParseRight(f[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		e := entry{name: f[0], right: right}
+		if m, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || m != len(e.sum) ||
+			len(f[2]) != 2*len(e.sum) {
+			return nil, fmt.Errorf("%s:%d: the third word is no SHA-256 in hexadecimal: it stands for the key, which "+
+				"does not belong in the file", path, n)
+		}
+		keys = append(keys, e)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s has no keys: 'kindred serve key' makes one", path)
+	}
+	return keys, nil
+}
+
+// find returns whose key it is. The time it takes depends on the number of keys, and
+// neither on which of them it is nor on how much of one was guessed.
+func (k *Keys) find(key string) (name string, right Right, ok bool) {
+	sum := sha256.Sum256([]byte(key))
+	for _, e := range k.get() {
+		if subtle.ConstantTimeCompare(sum[:], e.sum[:]) == 1 {
+			name, right, ok = e.name, e.right, true
+		}
+	}
+	return name, right, ok
+}

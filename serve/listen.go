@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds of what comes before a request's body.
+const (
+	headerTimeout = 10 * time.Second
+	headerBytes   = 32 << 10
+	idleTimeout   = 2 * time.Minute
+)
+
+// Listen listens on a TCP address. No more than connections are open at once; the
+// others wait in the system's queue. 0 is the default of Limits.
+func Listen(address string, connections int) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	l := Limits{Connections: connections}.or()
+	return &limited{Listener: ln, places: make(chan struct{}, l.Connections), closed: make(chan struct{})}, nil
+}
+
+// IsLoopback tells whether only this machine can reach a listener.
+func IsLoopback(ln net.Listener) bool {
+	a, ok := ln.Addr().(*net.TCPAddr)
+	return ok && a.IP.IsLoopback()
+}
+
+// Serve answers requests until ctx ends, with TLS if there is a configuration of it.
+// Then it is not ready any more, takes no new connections, finishes the requests that
+// have begun for up to Limits.Drain, cuts off the rest, and returns nil. It closes the
+// listener, and not the Server.
+func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) error {
+	// What a request still does when the time to finish is over ends with this.
+	work, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	h := &http.Server{
+		Handler:                      s,
+		TLSConfig:                    t,
+		ReadHeaderTimeout:            headerTimeout,
+		ReadTimeout:                  headerTimeout + 3*s.limits.Time, // of bodies that no route reads
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               headerBytes,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send
+		BaseContext:                  func(net.Listener) context.Context { return work },
+	}
+	failed := make(chan error, 1)
+	go func() {
+		if t != nil {
+			failed <- h.ServeTLS(ln, "", "")
+		} else {
+			failed <- h.Serve(ln)
+		}
+	}()
+	select {
+	case err := <-failed:
+		h.Close()
+		return fmt.Errorf("listening on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	s.log.Info("stopping", "drain", s.limits.Drain.String())
+	wait, cancel := context.WithTimeout(work, s.limits.Drain)
+	defer cancel()
+	err := h.Shutdown(wait)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.log.Warn("requests were cut off", "after", s.limits.Drain.String())
+		cut()
+		err = h.Close()
+	}
+	<-failed
+	s.log.Info("stopped")
+	return err
+}
+
+// limited is a listener with a bound on the connections that are open.
+type limited struct {
+	net.Listener
+	places chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Accept waits for a place, then for a connection.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.places <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.places
+		return nil, err
+	}
+	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+}
+
+// Close closes the listener and leaves the connections.
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// placed gives its place back when it is closed.
+type placed struct {
+	net.Conn
+	leave func()
+}
+
+func (c *placed) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

@@ -1,0 +1,393 @@
+package serve
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/projection"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+const (
+	tsneRows   = 5000   // up to which the map is by t-SNE; above that by PCA
+	sampleRows = 50_000 // from which the axes of PCA come
+	mapColumns = 64     // that can colour the map
+	mapClasses = 10_000 // of a column that can
+	idsAtOnce  = 100_000
+	// recompute is the least time between two maps, retry that after a failure.
+	recompute, retry = 10 * time.Second, time.Minute
+)
+
+// projected keeps the map of a collection, and computes it in the background when
+// somebody asks for it and items have changed.
+type projected struct {
+	mu        sync.Mutex
+	now       *plane // nil before the first is done
+	computing bool
+	failure   error
+	next      time.Time // before which none is begun
+}
+
+// plane is a finished map.
+type plane struct {
+	version   uint64
+	method    string
+	explained float64
+	ids       []string
+	points    []float32 // x and y in turn
+	columns   map[string]*painted
+	x, y      [2]float64
+}
+
+// painted is a column with the places of its classes.
+type painted struct {
+	api.MapColumn
+	at map[string]int32
+}
+
+// state returns what there is, and begins a newer map if one is due.
+func (s *Server) state(c *collection, info *store.Info) (now *plane, computing bool, failure error) {
+	p := c.projected
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	due := p.now == nil || p.now.version != info.Version
+	if due && !p.computing && time.Now().After(p.next) && s.background.Err() == nil {
+		p.computing, p.failure = true, nil
+		s.running.Go(func() { s.compute(c) })
+	}
+	return p.now, p.computing, p.failure
+}
+
+// compute makes a map and puts it in place of the one before.
+func (s *Server) compute(c *collection) {
+	start := time.Now()
+	made, err := layOut(s.background, c.Store)
+	p := c.projected
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.computing = false
+	// Maps of what changes all the time shall not take most of the time.
+	p.next = time.Now().Add(max(recompute, 4*time.Since(start)))
+	if err != nil {
+		if s.background.Err() == nil {
+			s.log.Error("the map failed", "collection", c.Name, "error", err)
+		}
+		p.failure, p.next = err, time.Now().Add(retry)
+		return
+	}
+	p.now = made
+	s.log.Info("map computed", "collection", c.Name, "items", len(made.ids), "method", made.method,
+		"seconds", time.Since(start).Seconds())
+}
+
+// layOut places all items of a store in the plane. Beyond sampleRows items it reads
+// them twice: a sample for the axes, then all for their places.
+func layOut(ctx context.Context, st store.Store) (*plane, error) {
+	info, err := st.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &plane{version: info.Version, columns: map[string]*painted{}}
+	stride := max(1, (info.Items+sampleRows-1)/sampleRows)
+	rows := (info.Items + stride - 1) / stride
+	if err := budget.Check("the map", budget.Product(int64(rows), int64(info.Dim), 8)); err != nil {
+		return nil, err
+	}
+	var sample []float32
+	n := 0
+	err = each(ctx, st, func(it *store.Item) {
+		if n%stride == 0 {
+			sample = append(sample, asCompared(it.Vector, info.Distance)...)
+		}
+		n++
+		m.ids = append(m.ids, it.ID)
+		m.colour(it, info.Columns)
+	})
+	if err != nil || n == 0 {
+		m.method = "pca"
+		return m, err
+	}
+	x := mat.Of(len(sample)/info.Dim, info.Dim, sample)
+	switch {
+	case info.Dim == 2 && stride == 1:
+		m.method, m.explained = "plain", 1
+		m.points = sample
+	case n <= tsneRows:
+		err = m.tsne(ctx, x)
+	default:
+		err = m.pca(ctx, x, st, &info, stride)
+	}
+	m.bounds()
+	return m, err
+}
+
+// each calls f for all items.
+func each(ctx context.Context, st store.Store, f func(*store.Item)) error {
+	for it, err := range st.All(ctx) {
+		if err != nil {
+			return err
+		}
+		f(&it)
+	}
+	return ctx.Err()
+}
+
+// asCompared is a vector as the distance sees it: of length 1 for the cosine.
+func asCompared(v []float32, distance string) []float32 {
+	if distance != "cosine" {
+		return v
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return v
+	}
+	out := slices.Clone(v)
+	for i := range out {
+		out[i] = float32(float64(out[i]) / math.Sqrt(sum))
+	}
+	return out
+}
+
+func (m *plane) tsne(ctx context.Context, x *mat.Dense) error {
+	m.method = "tsne"
+	t, err := projection.TSNE{Seed: 1}.Run(ctx, x)
+	if err != nil {
+		return err
+	}
+	m.points = make([]float32, 0, 2*len(t.X))
+	for i := range t.X {
+		m.points = append(m.points, float32(t.X[i]), float32(t.Y[i]))
+	}
+	return nil
+}
+
+// pca places all items along the axes of the sample x.
+func (m *plane) pca(ctx context.Context, x *mat.Dense, st store.Store, info *store.Info, stride int) error {
+	m.method = "pca"
+	c, err := projection.PCA(ctx, x, 2)
+	if err != nil {
+		return err
+	}
+	m.explained = c.Explained[0] + c.Explained[1]
+	if stride == 1 {
+		for i := range x.Rows {
+			m.points = append(m.points, c.Scores.Row(i)...)
+		}
+		return nil
+	}
+	mean, axes := axesOf(x, c.Scores)
+	m.points = make([]float32, 0, 2*len(m.ids))
+	m.ids, m.columns = m.ids[:0], map[string]*painted{} // those of the second reading
+	return each(ctx, st, func(it *store.Item) {
+		var at [2]float64
+		for i, v := range asCompared(it.Vector, info.Distance) {
+			d := float64(v) - mean[i]
+			at[0] += d * axes[0][i]
+			at[1] += d * axes[1][i]
+		}
+		m.points = append(m.points, float32(at[0]), float32(at[1]))
+		m.ids = append(m.ids, it.ID)
+		m.colour(it, info.Columns)
+	})
+}
+
+// axesOf finds the mean and the two axes from rows and their scores s_j: the scores
+// are orthogonal to each other, so that axis j is X'^T s_j / |s_j|^2, with X' centred.
+func axesOf(x, scores *mat.Dense) (mean []float64, axes [2][]float64) {
+	mean = make([]float64, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			mean[j] += float64(v) / float64(x.Rows)
+		}
+	}
+	for a := range axes {
+		axes[a] = make([]float64, x.Cols)
+		length := 0.0
+		for i := range x.Rows {
+			s := float64(scores.Row(i)[a])
+			length += s * s
+			for j, v := range x.Row(i) {
+				axes[a][j] += s * (float64(v) - mean[j])
+			}
+		}
+		for j := range axes[a] {
+			if length > 0 {
+				axes[a][j] /= length
+			}
+		}
+	}
+	return mean, axes
+}
+
+// bounds finds the least and the largest coordinates.
+func (m *plane) bounds() {
+	for i := 0; i+1 < len(m.points); i += 2 {
+		x, y := float64(m.points[i]), float64(m.points[i+1])
+		if i == 0 {
+			m.x, m.y = [2]float64{x, x}, [2]float64{y, y}
+		}
+		m.x = [2]float64{min(m.x[0], x), max(m.x[1], x)}
+		m.y = [2]float64{min(m.y[0], y), max(m.y[1], y)}
+	}
+}
+
+// colour keeps the values of the item whose id came last.
+func (m *plane) colour(it *store.Item, columns []store.Column) {
+	at := len(m.ids) - 1
+	for _, c := range columns[:min(len(columns), mapColumns)] {
+		v, ok := it.Columns[c.Name]
+		if !ok {
+			continue
+		}
+		col := m.columns[c.Name]
+		if col == nil {
+			col = &painted{api.MapColumn{Name: c.Name, Kind: string(c.Kind)}, map[string]int32{}}
+			m.columns[c.Name] = col
+		}
+		if number, is := v.(float64); is {
+			col.Numbers = append(col.Numbers, make([]*float64, at-len(col.Numbers))...)
+			col.Numbers = append(col.Numbers, &number)
+			continue
+		}
+		text := fmt.Sprint(v)
+		class, known := col.at[text]
+		switch {
+		case known:
+		case len(col.Classes) < mapClasses:
+			class = int32(len(col.Classes))
+			col.at[text], col.Classes = class, append(col.Classes, text)
+		default:
+			continue
+		}
+		for len(col.Of) < at {
+			col.Of = append(col.Of, -1)
+		}
+		col.Of = append(col.Of, class)
+	}
+}
+
+// mapState answers GET /v1/map.
+func (s *Server) mapState(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.named(r)
+	if err != nil {
+		return err
+	}
+	info, err := c.Store.Info(r.Context())
+	if err != nil {
+		return err
+	}
+	now, computing, failure := s.state(c, &info)
+	out := api.Map{Collection: c.Name, State: "computing"}
+	switch {
+	case now != nil:
+		out.State, out.Version, out.Items, out.Stale = "ready", now.version, len(now.ids), now.version != info.Version
+		out.Method, out.Explained, out.X, out.Y = now.method, now.explained, now.x, now.y
+	case !computing && failure != nil:
+		out.State, out.Error = "failed", failure.Error()
+	}
+	return reply(w, http.StatusOK, out)
+}
+
+// wanted returns the map that a request is about.
+func (s *Server) wanted(r *http.Request) (*plane, error) {
+	c, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	const way = "GET /v1/map tells the version of the map that there is."
+	version, err := strconv.ParseUint(r.URL.Query().Get("version"), 10, 64)
+	if err != nil {
+		return nil, badRequest.is(way, "the parameter version is missing or no whole number")
+	}
+	c.projected.mu.Lock()
+	defer c.projected.mu.Unlock()
+	if now := c.projected.now; now != nil && now.version == version {
+		return now, nil
+	}
+	return nil, outdated.is(way, "there is no map of version %d", version)
+}
+
+// mapPoints answers GET /v1/map/points: x and y of every item as float32, the lowest
+// byte first.
+func (s *Server) mapPoints(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.wanted(r)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Length", strconv.Itoa(4*len(m.points)))
+	h.Set("Cache-Control", "private, max-age=3600")
+	w.WriteHeader(http.StatusOK)
+	var b [32 << 10]byte
+	for at := 0; at < len(m.points); {
+		n := min(len(b)/4, len(m.points)-at)
+		for i, v := range m.points[at : at+n] {
+			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
+		}
+		if _, err := w.Write(b[:4*n]); err != nil {
+			return ignoreGone(err)
+		}
+		at += n
+	}
+	return nil
+}
+
+// mapIDs answers GET /v1/map/ids.
+func (s *Server) mapIDs(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.wanted(r)
+	if err != nil {
+		return err
+	}
+	from, count := 0, idsAtOnce
+	for name, v := range map[string]*int{"from": &from, "count": &count} {
+		if text := r.URL.Query().Get(name); text != "" {
+			if *v, err = strconv.Atoi(text); err != nil || *v < 0 {
+				return badRequest.is("GET /openapi.json describes the parameters.", "%s has to be a whole number", name)
+			}
+		}
+	}
+	from = min(from, len(m.ids))
+	ids := m.ids[from : from+min(count, idsAtOnce, len(m.ids)-from)]
+	if ids == nil {
+		ids = []string{}
+	}
+	return reply(w, http.StatusOK, api.MapIDs{IDs: ids})
+}
+
+// mapColumn answers GET /v1/map/column.
+func (s *Server) mapColumn(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.wanted(r)
+	if err != nil {
+		return err
+	}
+	name := r.URL.Query().Get("name")
+	col := m.columns[name]
+	if col == nil {
+		return notFound.is("GET /v1/info lists the columns.", "no item of the map has a column %q", clipped(name, 64))
+	}
+	out := col.MapColumn // whose last items may lack the column
+	n := len(m.ids)
+	if out.Numbers != nil {
+		out.Numbers = append(slices.Clip(out.Numbers), make([]*float64, n-len(out.Numbers))...)
+	} else {
+		out.Of = slices.Clip(out.Of)
+		for len(out.Of) < n {
+			out.Of = append(out.Of, -1)
+		}
+	}
+	return reply(w, http.StatusOK, out)
+}

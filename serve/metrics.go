@@ -1,0 +1,83 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are those of one server, in a registry of its own.
+type metrics struct {
+	handler   http.Handler
+	requests  *prometheus.CounterVec   // by route and status
+	seconds   *prometheus.HistogramVec // by route
+	problems  *prometheus.CounterVec   // by code
+	panics    prometheus.Counter
+	inFlight  prometheus.Gauge
+	written   *prometheus.CounterVec // by collection
+	removed   *prometheus.CounterVec
+	batch     prometheus.Histogram
+	embedding prometheus.Histogram
+	search    prometheus.Histogram
+}
+
+// buckets of times in seconds, from half a millisecond to half a minute.
+var timeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+
+func newMetrics(s *Server) *metrics {
+	reg := prometheus.NewRegistry()
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kindred_" + name, Help: help}, labels)
+		reg.MustRegister(c)
+		return c
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "kindred_" + name, Help: help, Buckets: buckets})
+		reg.MustRegister(h)
+		return h
+	}
+	m := &metrics{
+		requests: counter("http_requests_total", "Requests answered.", "route", "status"),
+		problems: counter("problems_total", "Requests refused or failed.", "code"),
+		written:  counter("items_written_total", "Items added or replaced.", "collection"),
+		removed:  counter("items_removed_total", "Items removed.", "collection"),
+		batch: histogram("embedding_batch_pictures", "Pictures that were embedded together.",
+			[]float64{1, 2, 4, 8, maxBatch}),
+		embedding: histogram("embedding_seconds", "Time for a batch of pictures.", timeBuckets),
+		search:    histogram("search_seconds", "Time for a search, without embedding.", timeBuckets),
+		panics:    prometheus.NewCounter(prometheus.CounterOpts{Name: "kindred_panics_total", Help: "Defects met."}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "kindred_http_in_flight",
+			Help: "Requests that are not answered yet."}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kindred_http_request_seconds",
+			Help: "Time until a request was answered.", Buckets: timeBuckets}, []string{"route"}),
+	}
+	reg.MustRegister(m.panics, m.inFlight, m.seconds, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kindred_request_memory_bytes",
+			Help: "Memory that bodies and pictures of requests have taken."},
+			func() float64 { return float64(s.memory.inUse()) }))
+	for _, c := range s.opt.Collections {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kindred_items", Help: "Items.",
+			ConstLabels: prometheus.Labels{"collection": c.Name}}, func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+			defer cancel()
+			info, err := c.Store.Info(ctx)
+			if err != nil {
+				return -1
+			}
+			return float64(info.Items)
+		}))
+	}
+	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	return m
+}
+
+// searching measures from now to when its result is called.
+func (m *metrics) searching() func() {
+	start := time.Now()
+	return func() { m.search.Observe(time.Since(start).Seconds()) }
+}

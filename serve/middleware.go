@@ -1,0 +1,301 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// requestID is what clients may call their requests: nothing that would look like
+// something else in a log.
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// recorder notes what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// writeTimeout is how long an answer may take to be taken by its client.
+const writeTimeout = time.Minute
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+		// Without a deadline (a ResponseWriter of tests has none) there is no harm.
+		http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// visit is what is known of a request beside what it says itself.
+type visit struct {
+	id    string
+	who   string // the name of its key, "" without
+	route string // the pattern that it met
+	cause error  // why it failed
+}
+
+type visitKey struct{}
+
+// visitOf returns the visit of a request, which outermost began.
+func visitOf(r *http.Request) *visit {
+	v, _ := r.Context().Value(visitKey{}).(*visit)
+	if v == nil {
+		return &visit{}
+	}
+	return v
+}
+
+// outermost gives requests their ids, measures and logs them, and turns a panic into
+// an answer.
+func (s *Server) outermost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		v := &visit{id: r.Header.Get("X-Request-Id")}
+		if !requestID.MatchString(v.id) {
+			b := make([]byte, 8)
+			rand.Read(b)
+			v.id = hex.EncodeToString(b)
+		}
+		rec := &recorder{ResponseWriter: w}
+		h := rec.Header()
+		h.Set("X-Request-Id", v.id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+		s.metrics.inFlight.Inc()
+		defer func() {
+			s.metrics.inFlight.Dec()
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler { //nolint:errorlint // it is this value that net/http looks for
+					panic(p)
+				}
+				s.metrics.panics.Inc()
+				s.log.Error("panic", "request_id", v.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				v.cause = fmt.Errorf("panic: %v", p)
+				if rec.status == 0 {
+					internal.is("Please report this as a defect of kindred.", "the server failed").write(rec, v.id)
+				}
+			}
+			s.finish(r, rec, v, time.Since(start))
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// finish logs and counts an answer.
+func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Duration) {
+	status := rec.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	routeName := v.route
+	if routeName == "" {
+		routeName = "none"
+	}
+	s.metrics.requests.WithLabelValues(routeName, strconv.Itoa(status)).Inc()
+	s.metrics.seconds.WithLabelValues(routeName).Observe(took.Seconds())
+	level := slog.LevelInfo
+	switch {
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelError
+	case v.route == "GET /healthz" || v.route == "GET /readyz" || v.route == "GET /metrics":
+		level = slog.LevelDebug // they come every few seconds
+	}
+	if !s.log.Enabled(r.Context(), level) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("request_id", v.id), slog.String("method", clipped(r.Method, 16)),
+		slog.String("path", clipped(r.URL.Path, 256)), slog.String("route", routeName), slog.Int("status", status),
+		slog.Int64("bytes", rec.bytes), slog.Float64("ms", float64(took.Microseconds())/1000),
+		slog.String("remote", r.RemoteAddr)}
+	if v.who != "" {
+		attrs = append(attrs, slog.String("key", v.who))
+	}
+	if v.cause != nil {
+		attrs = append(attrs, slog.String("error", clipped(v.cause.Error(), 1024)))
+	}
+	s.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// clipped bounds what a request can put into a line of the log.
+func clipped(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}
+
+// fail answers with an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	v := visitOf(r)
+	v.cause = p.cause
+	if v.cause == nil {
+		v.cause = p
+	}
+	s.metrics.problems.WithLabelValues(p.code).Inc()
+	if rec, ok := w.(*recorder); ok && rec.status != 0 {
+		return // something was answered already: the connection will tell
+	}
+	p.write(w, v.id)
+}
+
+// guarded sends a request to its route. It sees to what is the same for all of them:
+// paths as they have to be written, problems instead of net/http's own texts.
+func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
+	if err := s.admitOrigin(w, r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		s.preflight(w, r)
+		return
+	}
+	if p := r.URL.EscapedPath(); p != cleaned(p) {
+		s.fail(w, r, badRequest.is("Write the path without dots, empty parts and backslashes; within an id write / as %2F.",
+			"the path is not in its shortest form"))
+		return
+	}
+	h, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		visitOf(r).route = pattern
+		s.mux.ServeHTTP(w, r) // sets the path's values
+		return
+	}
+	if s.opt.Page != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		!strings.HasPrefix(r.URL.Path, "/v1/") {
+		visitOf(r).route = "page"
+		s.opt.Page.ServeHTTP(w, r)
+		return
+	}
+	// What the mux would say, without its text.
+	var quiet silent
+	h.ServeHTTP(&quiet, r)
+	if quiet.status == http.StatusMethodNotAllowed {
+		allow := quiet.Header().Get("Allow")
+		w.Header().Set("Allow", allow)
+		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "%s is not done here", clipped(r.Method, 16)))
+		return
+	}
+	s.fail(w, r, notFound.is("GET /openapi.json describes what there is.", "there is nothing at this address"))
+}
+
+// cleaned is an escaped path as it has to be written.
+func cleaned(p string) string {
+	if p == "" || p[0] != '/' || strings.ContainsRune(p, '\\') {
+		return ""
+	}
+	c := path.Clean(p)
+	if strings.HasSuffix(p, "/") && c != "/" {
+		c += "/"
+	}
+	return c
+}
+
+// silent takes an answer for its header.
+type silent struct {
+	header http.Header
+	status int
+}
+
+func (q *silent) Header() http.Header {
+	if q.header == nil {
+		q.header = http.Header{}
+	}
+	return q.header
+}
+func (q *silent) Write(b []byte) (int, error) { return len(b), nil }
+func (q *silent) WriteHeader(status int)      { q.status = status }
+
+// admitted lets a request to its handler that may be there and for which there is
+// room: first who it is, then how often, then its body, and only with the whole body
+// here a place among those that are worked on, so that slow senders keep nobody out.
+func (s *Server) admitted(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := sender(r.RemoteAddr)
+		name, err := s.identify(r, rt)
+		if err == nil && name != "" {
+			who = "key " + name
+		}
+		visitOf(r).who = name
+		if !rt.open {
+			if wait := s.senders.take(who, time.Now()); wait > 0 {
+				s.fail(w, r, tooMany.is("Wait as long as Retry-After says.", "more than %g requests a second",
+					s.limits.Rate).after(wait))
+				return
+			}
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		l := &loan{from: s.memory}
+		defer l.end()
+		var body []byte
+		if rt.body {
+			if body, err = s.readBody(w, r, l); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), s.limits.Time)
+		defer cancel()
+		if !rt.open {
+			if err := s.place(ctx); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			defer func() { <-s.working }()
+		}
+		ctx = context.WithValue(ctx, bodyKey{}, &received{body: body, loan: l})
+		if err := rt.handle(w, r.WithContext(ctx)); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// maxWait is how long a request waits for a place.
+const maxWait = 5 * time.Second
+
+// place waits for a place among the requests that are worked on.
+func (s *Server) place(ctx context.Context) error {
+	select {
+	case s.working <- struct{}{}:
+		return nil
+	default:
+	}
+	t := time.NewTimer(maxWait)
+	defer t.Stop()
+	select {
+	case s.working <- struct{}{}:
+		return nil
+	case <-t.C:
+		return overloaded.is("Try again as Retry-After says.", "%d requests are being worked on, and this one waited "+
+			"%s for a place", s.limits.Concurrent, maxWait).after(time.Second)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

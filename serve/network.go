@@ -1,0 +1,58 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Network returns the embedder of a run's network: it prepares pictures as
+// run.Model.Embed does, to the same bits. The model belongs to it from then on.
+func Network(m *run.Model) Embedder {
+	n := &network{model: m}
+	n.decoders.New = func() any { return &imaging.Decoder{Smooth: m.Config.Data.Chroma == "smooth"} }
+	return n
+}
+
+type network struct {
+	model    *run.Model
+	decoders sync.Pool
+}
+
+func (n *network) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+	dec := n.decoders.Get().(*imaging.Decoder)
+	dec.MaxPixels = maxPixels
+	im := new(imaging.Image)
+	if err := dec.Decode(ctx, im, file); err != nil {
+		return nil, err // a decoder that failed is not used again
+	}
+	n.decoders.Put(dec)
+	return im, nil
+}
+
+func (n *network) Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error) {
+	d := &data.Dataset{Name: "uploads", Layout: "memory", Source: inMemory(pictures)}
+	for i := range pictures {
+		d.Names = append(d.Names, fmt.Sprint("upload ", i))
+	}
+	e, err := n.model.Embed(ctx, d.All())
+	if err != nil {
+		return nil, err
+	}
+	return e.X, nil
+}
+
+// inMemory is a data.Source of decoded pictures.
+type inMemory []*imaging.Image
+
+func (p inMemory) Shape() (w, h, c int) { return 0, 0, 0 }
+
+func (p inMemory) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
+	dst.CopyFrom(p[i])
+	return nil
+}

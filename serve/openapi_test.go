@@ -1,0 +1,321 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// TestDocumentHasEveryRoute: the document and the table have the same routes.
+func TestDocumentHasEveryRoute(t *testing.T) {
+	c, s := newContract(t), newServer(t, Options{})
+	have := map[string]bool{}
+	for _, rt := range s.table() {
+		have[rt.pattern] = true
+	}
+	for path, item := range c.doc.Paths.Map() {
+		for method := range item.Operations() {
+			if !have[method+" "+path] {
+				t.Errorf("the document has %s %s, the table does not", method, path)
+			}
+			delete(have, method+" "+path)
+		}
+	}
+	for pattern := range have {
+		t.Errorf("the table has %s, the document does not", pattern)
+	}
+	if !strings.HasPrefix(c.doc.OpenAPI, "3.1") {
+		t.Errorf("OpenAPI %s", c.doc.OpenAPI)
+	}
+}
+
+// TestEveryAnswer brings about every answer that the document has, of every route,
+// and holds each to its schema.
+func TestEveryAnswer(t *testing.T) {
+	c := newContract(t)
+	usual(t, c)
+	refused(t, c)
+	failing(t, c)
+	var missing []string
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				if name := fmt.Sprintf("%s %s %s", method, path, status); !c.seen[name] {
+					missing = append(missing, name)
+				}
+			}
+		}
+	}
+	slices.Sort(missing)
+	for _, name := range missing {
+		t.Errorf("the document has the answer %s, which nothing brought about", name)
+	}
+	if len(c.seen) < 100 {
+		t.Errorf("only %d answers seen: %v", len(c.seen), slices.Sorted(maps.Keys(c.seen)))
+	}
+}
+
+// usual uses a server as it is meant to be used, and makes the mistakes that each
+// route answers by itself.
+//
+// Long: a list of requests, one after the other.
+func usual(t *testing.T, contract *contract) {
+	dir := t.TempDir()
+	photo := filepath.Join(dir, "photo.png")
+	if err := os.WriteFile(photo, pngOf(t, plain(300, 200, red)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	odd := filepath.Join(dir, "broken.png")
+	if err := os.WriteFile(odd, pngOf(t, plain(30, 20, red))[:60], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	things := filled(t, 20)
+	err := things.Put(t.Context(), []store.Item{{ID: "photo", Path: photo, Vector: []float32{1, 0, 0}},
+		{ID: "odd", Path: odd, Vector: []float32{1, 0, 0}}}, store.Insert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, Options{Limits: Limits{Body: 1 << 20, Items: 100},
+		Collections: []Collection{{Name: "things", Store: things, Embedder: &colours{}, Folders: []string{dir}},
+			{Name: "vectors", Store: &storetest.Memory{Dim: 3}}}})
+	do := &caller{t: t, s: s, contract: contract}
+	v := map[string]any{"vector": []float32{1, 0, 0}}
+	item := map[string]any{"items": []any{map[string]any{"id": "new", "vector": []float32{1, 2, 3}}}}
+
+	for _, target := range []string{"/healthz", "/readyz", "/openapi.json", "/metrics", "/v1/info", "/v1/items",
+		"/v1/items?limit=2&after=blue%2F001&vectors=true&filter=label+%3D+%22red%22", "/v1/items/red%2F001", "/v1/map",
+		"/v1/items/photo/picture", "/v1/items/photo/thumbnail?size=64"} {
+		do.get(target).want(t, 200)
+	}
+	for _, ask := range []string{"/v1/search", "/v1/explain"} {
+		do.json("POST", ask, v).want(t, 200)
+		do.json("POST", ask, map[string]any{"id": "red/001", "k": 3, "filter": `price < 10 and label = "red"`,
+			"columns": []string{"label"}, "vectors": true}).want(t, 200)
+		do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "k", "5", "columns", "label,price").want(t, 200)
+		do.json("POST", ask, map[string]any{"id": "nothing"}).want(t, 404, "not_found")
+		do.json("POST", ask+"?collection=other", v).want(t, 404, "not_found")
+		do.do("POST", ask, "application/json", []byte(`{"vector":`)).want(t, 400, "bad_request")
+		do.do("POST", ask, "text/plain", []byte(`hello`)).want(t, 415, "unsupported_media_type")
+		do.do("POST", ask, "application/json", make([]byte, 2<<20)).want(t, 413, "too_large")
+		do.json("POST", ask, map[string]any{"vector": []float32{1}}).want(t, 422, "invalid")
+		do.json("POST", ask, map[string]any{"id": "red/001", "filter": "price <"}).want(t, 422, "invalid")
+		do.form("POST", ask, []byte("no picture")).want(t, 422, "bad_picture")
+		do.form("POST", ask+"?collection=vectors", jpegOf(t, plain(40, 40, blue))).want(t, 422, "invalid")
+	}
+	do.json("POST", "/v1/items", item).want(t, 201)
+	do.json("POST", "/v1/items", item).want(t, 409, "conflict")
+	do.json("PUT", "/v1/items", item).want(t, 200)
+	do.form("POST", "/v1/items", pngOf(t, plain(9, 9, green)), "columns", `{"label":"green"}`).want(t, 201)
+	do.form("PUT", "/v1/items/mine", pngOf(t, plain(9, 9, green))).want(t, 200)
+	do.json("PUT", "/v1/items/mine", api.Change{Columns: map[string]any{"price": 3}}).want(t, 200)
+	for _, write := range [][2]string{{"POST", "/v1/items"}, {"PUT", "/v1/items"}, {"PUT", "/v1/items/x"},
+		{"DELETE", "/v1/items"}} {
+		do.json(write[0], write[1]+"?collection=other", item).want(t, 404, "not_found")
+		do.do(write[0], write[1], "application/json", []byte(`[`)).want(t, 400, "bad_request")
+		do.do(write[0], write[1], "text/plain", []byte(`hello`)).want(t, 415, "unsupported_media_type")
+		do.do(write[0], write[1], "application/json", make([]byte, 2<<20)).want(t, 413, "too_large")
+	}
+	do.json("PUT", "/v1/items/nothing", map[string]any{}).want(t, 404, "not_found")
+	do.json("PUT", "/v1/items/mine", map[string]any{"vector": []int{1}}).want(t, 422, "invalid")
+	do.json("POST", "/v1/items", api.Items{}).want(t, 422, "invalid")
+	do.json("PUT", "/v1/items", api.Items{}).want(t, 422, "invalid")
+	do.do("DELETE", "/v1/items", "", nil).want(t, 422, "invalid")
+	do.json("DELETE", "/v1/items?id=mine", api.IDs{IDs: []string{"new", "nothing"}}).want(t, 200)
+	do.do("DELETE", "/v1/items/red%2F019", "", nil).want(t, 200)
+	do.do("DELETE", "/v1/items/red%2F019", "", nil).want(t, 404, "not_found")
+
+	do.get("/v1/items?limit=x").want(t, 400, "bad_request")
+	do.get("/v1/items?filter=what").want(t, 422, "invalid")
+	for _, target := range []string{"/v1/items?collection=other", "/v1/items/nothing", "/v1/items/red%2F001/picture",
+		"/v1/items/odd/picture", "/v1/items/red%2F001/thumbnail", "/v1/map?collection=other",
+		"/v1/map/points?collection=other", "/v1/map/ids?collection=other", "/v1/map/column?collection=other"} {
+		if target == "/v1/items/odd/picture" {
+			do.get(target).want(t, 200) // its header is whole
+			continue
+		}
+		do.get(target).want(t, 404, "not_found")
+	}
+	do.get("/v1/items/odd/thumbnail").want(t, 422, "bad_picture")
+	do.get("/v1/items/photo/thumbnail?size=1").want(t, 400, "bad_request")
+	for _, what := range []string{"picture", "thumbnail"} {
+		tag := do.get("/v1/items/photo/"+what).want(t, 200).Header.Get("Etag")
+		again := *do
+		again.header = http.Header{"If-None-Match": {tag}}
+		again.get("/v1/items/photo/"+what).want(t, 304)
+	}
+	m := ready(t, do, "things")
+	for _, target := range []string{"points", "ids", "column?name=label", "column?name=price", "column?name=sold"} {
+		sep := "?"
+		if strings.Contains(target, "?") {
+			sep = "&"
+		}
+		do.get("/v1/map/"+target).want(t, 400, "bad_request")
+		do.get("/v1/map/"+target+sep+"version=999").want(t, 410, "outdated")
+		do.get(fmt.Sprintf("/v1/map/%s%sversion=%d", target, sep, m.Version)).want(t, 200)
+	}
+}
+
+// ready waits for the map of a collection.
+func ready(t *testing.T, do *caller, collection string) api.Map {
+	t.Helper()
+	for range 1000 {
+		var m api.Map
+		do.get("/v1/map?collection="+collection).want(t, 200).into(t, &m)
+		if m.State == "ready" {
+			return m
+		}
+		if m.State == "failed" {
+			t.Fatal(m.Error)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("no map")
+	return api.Map{}
+}
+
+// everyRoute calls f for every route with a request that it takes.
+func everyRoute(s *Server, f func(method, target, kind string, body []byte, rt route)) {
+	targets := map[string]string{"{id}": "red%2F001"}
+	for _, rt := range s.table() {
+		method, path, _ := strings.Cut(rt.pattern, " ")
+		for name, value := range targets {
+			path = strings.ReplaceAll(path, name, value)
+		}
+		kind, body := "", []byte(nil)
+		switch {
+		case strings.HasSuffix(path, "/search"), strings.HasSuffix(path, "/explain"):
+			kind, body = "application/json", []byte(`{"vector":[1,0,0]}`)
+		case rt.pattern == "DELETE /v1/items":
+			kind, body = "application/json", []byte(`{"ids":["red/001"]}`)
+		case rt.pattern == "PUT /v1/items/{id}":
+			kind, body = "application/json", []byte(`{"vector":[1,0,0]}`)
+		case rt.body:
+			kind, body = "application/json", []byte(`{"items":[{"id":"red/001","vector":[1,0,0]}]}`)
+		}
+		f(method, path, kind, body, rt)
+	}
+}
+
+// refused meets every answer that keeps a request from its handler.
+func refused(t *testing.T, contract *contract) {
+	keyFile, readKey, _ := keyFile(t)
+	keys, err := OpenKeys(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, Options{Keys: keys, Local: true})
+	do := &caller{t: t, s: s, contract: contract}
+	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+		if !rt.open {
+			do.do(method, target, kind, body).want(t, 401, "unauthorized")
+		}
+		if rt.right == Write {
+			reader := &caller{t: t, s: s, contract: contract, key: readKey}
+			reader.do(method, target, kind, body).want(t, 403, "forbidden")
+		}
+		other := &caller{t: t, s: s, contract: contract, header: http.Header{"Host": {"kindred.example"}}}
+		other.do(method, target, kind, body).want(t, 421, "wrong_host")
+	})
+	open := newServer(t, Options{})
+	foreign := &caller{t: t, s: open, contract: contract, header: http.Header{"Sec-Fetch-Site": {"cross-site"}}}
+	everyRoute(open, func(method, target, kind string, body []byte, rt route) {
+		if method != "GET" {
+			foreign.do(method, target, kind, body).want(t, 403, "forbidden")
+		}
+	})
+	everyRoute(open, func(method, target, kind string, body []byte, rt route) {
+		if rt.open {
+			return
+		}
+		slow := newServer(t, Options{Limits: Limits{Rate: 1e-9, Burst: 1}})
+		do := &caller{t: t, s: slow, contract: contract}
+		do.do(method, target, kind, body)
+		if a := do.do(method, target, kind, body).want(t, 429, "rate_limited"); a.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+	})
+}
+
+// failing meets the answers of a server that has too much to do, or whose store fails.
+func failing(t *testing.T, contract *contract) {
+	m := filled(t, 3)
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}},
+		Limits: Limits{Concurrent: 1, Time: 30 * time.Millisecond}})
+	do := &caller{t: t, s: s, contract: contract}
+	s.working <- struct{}{} // somebody takes the only place
+	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+		if !rt.open {
+			if a := do.do(method, target, kind, body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
+				t.Errorf("%s %s: %d", method, target, a.StatusCode)
+			}
+		}
+	})
+	<-s.working
+
+	s = newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
+	do = &caller{t: t, s: s, contract: contract}
+	m.Fault = func(string) error { return errors.New("the engine is on fire") }
+	do.get("/readyz").want(t, 503, "not_ready")
+	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+		if rt.open || strings.HasPrefix(target, "/v1/map/") || target == "/metrics" {
+			return // they ask no store
+		}
+		a := do.do(method, target, kind, body).want(t, 500, "internal")
+		if strings.Contains(string(a.body), "fire") {
+			t.Errorf("%s %s tells strangers what went wrong inside: %s", method, target, a.body)
+		}
+	})
+	m.Fault = func(method string) error {
+		if method == "Put" || method == "Delete" {
+			return fmt.Errorf("writing a segment: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+		}
+		return nil
+	}
+	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+		if rt.right == Write {
+			do.do(method, target, kind, body).want(t, 507, "disk_full")
+		} else if !strings.HasPrefix(target, "/v1/map/") && !strings.Contains(target, "picture") &&
+			!strings.Contains(target, "thumbnail") {
+			do.do(method, target, kind, body).want(t, 200) // reading goes on
+		}
+	})
+	m.Fault = nil
+	slowly(t, contract)
+}
+
+// slowly sends bodies that do not arrive in time.
+func slowly(t *testing.T, contract *contract) {
+	s := newServer(t, Options{Limits: Limits{Time: 50 * time.Millisecond}})
+	address := start(t, s)
+	everyRoute(s, func(method, target, kind string, _ []byte, rt route) {
+		if !rt.body {
+			return
+		}
+		status, header, body := drip(t, address, method, target, kind)
+		if status != 408 {
+			t.Fatalf("%s %s: %d %s", method, target, status, body)
+		}
+		r, err := http.NewRequest(method, "http://"+address+target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contract.check(t, s, r, nil, &http.Response{StatusCode: status, Header: header}, body)
+		var p api.Problem
+		if err := json.Unmarshal(body, &p); err != nil || p.Code != "timeout" {
+			t.Errorf("%s: %v", body, err)
+		}
+	})
+}

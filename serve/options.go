@@ -1,0 +1,131 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Options say what a Server serves, and to whom. Collections is required.
+type Options struct {
+	// Collections have different names. The first is meant where a request names none.
+	Collections []Collection
+	// Keys are asked for; nil lets everyone who can connect read and write.
+	Keys *Keys
+	// Local refuses requests for another host than this machine's loopback names.
+	// Without keys it keeps pages of other sites, whose names may be made to lead
+	// here, from using the reader's browser as their hand.
+	Local bool
+	// Origins are those of pages that may call the server from a browser (CORS):
+	// https://shop.example, or * for all.
+	Origins []string
+	// ReadOnly refuses everything that would change a collection.
+	ReadOnly bool
+	Limits   Limits
+	// Log gets a line for every request, and what goes wrong; nil: none.
+	Log *slog.Logger
+	// Page answers GET of what is not below /v1/ and has no other meaning; nil:
+	// nothing does. Its files are given to everyone, with keys and without.
+	Page http.Handler
+	// Version is the program's, for /v1/info.
+	Version string
+}
+
+// Collection is items that are searched together.
+type Collection struct {
+	// Name is what requests call it: letters, digits, dots, dashes and underscores.
+	Name  string
+	Store store.Store
+	// Embedder makes vectors of pictures; nil: the collection takes vectors only.
+	Embedder Embedder
+	// Folders hold the pictures that may be shown, of items whose paths lead there.
+	Folders []string
+	// Uploads is the folder, then one of Folders, that keeps the pictures that are
+	// added; "": they are embedded and forgotten.
+	Uploads string
+	// Label is the column of the items' classes; "": the column label, if there is
+	// one.
+	Label string
+}
+
+// Limits bound what requests may cost. Zero values stand for the defaults.
+type Limits struct {
+	Body        int64         // bytes of a request's body; default 32 MiB
+	Pixels      int           // of a picture; default 40 million
+	Items       int           // written, removed or listed by one request; default 1000
+	K           int           // neighbours; default 1000
+	Rate        float64       // requests a second for each key, or address without one; default 50; below 0: no limit
+	Burst       int           // requests at once before Rate counts; default 2 x Rate
+	Concurrent  int           // requests being worked on; default 64
+	Connections int           // open at once; default 1024
+	Memory      int64         // bytes of bodies and pictures of all requests; default half of the memory limit
+	Time        time.Duration // for a request's body to arrive, and again for the work on it; default 30 s
+	Drain       time.Duration // for requests under way when the server stops; default 20 s
+}
+
+// or fills in the defaults.
+func (l Limits) or() Limits {
+	def(&l.Body, 32<<20)
+	def(&l.Pixels, 40_000_000)
+	def(&l.Items, 1000)
+	def(&l.K, 1000)
+	def(&l.Rate, 50)
+	def(&l.Burst, max(1, int(2*l.Rate)))
+	def(&l.Concurrent, 64)
+	def(&l.Connections, 1024)
+	def(&l.Memory, budget.Limit()/2)
+	def(&l.Time, 30*time.Second)
+	def(&l.Drain, 20*time.Second)
+	return l
+}
+
+func def[T comparable](v *T, standard T) {
+	var zero T
+	if *v == zero {
+		*v = standard
+	}
+}
+
+func (l *Limits) check() error {
+	for _, n := range []struct {
+		what  string
+		value int64
+	}{
+		{"Body", l.Body}, {"Pixels", int64(l.Pixels)}, {"Items", int64(l.Items)}, {"K", int64(l.K)},
+		{"Burst", int64(l.Burst)}, {"Concurrent", int64(l.Concurrent)}, {"Connections", int64(l.Connections)},
+		{"Memory", l.Memory}, {"Time", int64(l.Time)}, {"Drain", int64(l.Drain)},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("limit %s is %d: want more than 0, or 0 for the default", n.what, n.value)
+		}
+	}
+	return nil
+}
+
+var collectionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+func (o *Options) check() error {
+	if len(o.Collections) == 0 {
+		return errors.New("no collection to serve")
+	}
+	seen := map[string]bool{}
+	for _, c := range o.Collections {
+		switch {
+		case !collectionName.MatchString(c.Name):
+			return fmt.Errorf("a collection cannot be called %q: want letters, digits, dots, dashes and underscores",
+				c.Name)
+		case seen[c.Name]:
+			return fmt.Errorf("two collections are called %s", c.Name)
+		case c.Store == nil:
+			return fmt.Errorf("collection %s has no store", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	return o.Limits.check()
+}

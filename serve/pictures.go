@@ -1,0 +1,250 @@
+package serve
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// openPicture opens the picture of an item: a regular file in one of the collection's
+// folders, to which no link from there leads outside, and an image by its content.
+// The path is the item's, never the request's.
+func (c *collection) openPicture(it *store.Item) (f *os.File, cfg image.Config, format string, err error) {
+	none := notFound.is("GET /v1/items tells which items have a path.", "the item %q has no picture here", it.ID)
+	if it.Path == "" {
+		return nil, cfg, "", none
+	}
+	for _, folder := range c.Folders {
+		rel, ok := below(folder, it.Path)
+		if !ok {
+			continue
+		}
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			continue
+		}
+		f, err := regular.OpenIn(root, rel)
+		root.Close()
+		if err != nil {
+			continue
+		}
+		if cfg, format, err = image.DecodeConfig(f); err == nil {
+			_, err = f.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			f.Close()
+			continue
+		}
+		return f, cfg, format, nil
+	}
+	return nil, cfg, "", none
+}
+
+// pictureHeader is what all answers with pictures have.
+func pictureHeader(h http.Header, tag string) {
+	h.Set("Cache-Control", "private, max-age=3600")
+	h.Set("Etag", tag)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+}
+
+// picture answers GET /v1/items/{id}/picture with the file as it is.
+func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
+	f, tag, format, _, err := s.opened(r)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	pictureHeader(h, tag)
+	h.Set("Content-Type", "image/"+format)
+	for _, name := range []string{"Range", "If-Range", "If-Match", "If-Unmodified-Since"} {
+		r.Header.Del(name) // pictures come whole
+	}
+	http.ServeContent(w, r, "", info.ModTime(), f)
+	return nil
+}
+
+// opened opens the picture of the item that a request names, with a tag that changes
+// when the file does.
+func (s *Server) opened(r *http.Request) (f *os.File, tag, format string, cfg image.Config, err error) {
+	c, err := s.named(r)
+	if err != nil {
+		return nil, "", "", cfg, err
+	}
+	it, err := c.Store.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, "", "", cfg, err
+	}
+	f, cfg, format, err = c.openPicture(&it)
+	if err != nil {
+		return nil, "", "", cfg, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, "", "", cfg, err
+	}
+	sum := fnv.New128a()
+	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", info.Size(), info.ModTime().UnixNano())
+	return f, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, format, cfg, nil
+}
+
+// Sides of thumbnails in pixels.
+const (
+	minThumbnail     = 16
+	defaultThumbnail = 192
+	maxThumbnail     = 1024
+)
+
+// thumbnail answers GET /v1/items/{id}/thumbnail with a JPEG whose longer side has
+// size pixels, or as many as the picture has.
+func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
+	size := defaultThumbnail
+	if text := r.URL.Query().Get("size"); text != "" {
+		var err error
+		if size, err = strconv.Atoi(text); err != nil || size < minThumbnail || size > maxThumbnail {
+			return badRequest.is("GET /openapi.json describes the parameters.", "size has to be a whole number from %d to %d",
+				minThumbnail, maxThumbnail)
+		}
+	}
+	f, tag, _, cfg, err := s.opened(r)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tag = tag[:len(tag)-1] + "-" + strconv.Itoa(size) + `"`
+	if r.Header.Get("If-None-Match") == tag {
+		pictureHeader(w.Header(), tag)
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	small := s.thumbnails.get(tag)
+	if small == nil {
+		if small, err = s.shrink(r.Context(), f, cfg, size, receivedOf(r).loan); err != nil {
+			return err
+		}
+		s.thumbnails.put(tag, small)
+	}
+	h := w.Header()
+	pictureHeader(h, tag)
+	h.Set("Content-Type", "image/jpeg")
+	h.Set("Content-Length", strconv.Itoa(len(small)))
+	w.WriteHeader(http.StatusOK)
+	_, err = w.Write(small)
+	return ignoreGone(err)
+}
+
+// shrink reads a picture and writes it small.
+func (s *Server) shrink(ctx context.Context, f *os.File, cfg image.Config, size int, l *loan) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	const way = "GET its picture instead."
+	if cfg.Width <= 0 || cfg.Height <= 0 || cfg.Width > s.limits.Pixels/cfg.Height {
+		return nil, invalid.is(way, "the picture has %d x %d pixels, and %d are allowed", cfg.Width, cfg.Height,
+			s.limits.Pixels)
+	}
+	need := info.Size() + int64(cfg.Width)*int64(cfg.Height)*pixelBytes
+	if err := l.take(need, "the picture"); err != nil {
+		return nil, err
+	}
+	file, err := io.ReadAll(io.LimitReader(f, info.Size()))
+	if err != nil {
+		return nil, err
+	}
+	dec := imaging.Decoder{MaxPixels: s.limits.Pixels}
+	var im imaging.Image
+	if err := dec.Decode(ctx, &im, file); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, badPicture.is(way, "%s", clipped(err.Error(), 300))
+	}
+	var small imaging.Image
+	var by imaging.Resizer
+	scale := min(1, float64(size)/float64(max(im.W, im.H)))
+	width, height := max(1, int(float64(im.W)*scale+0.5)), max(1, int(float64(im.H)*scale+0.5))
+	by.Resize(&small, &im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, width, height)
+	var out bytes.Buffer
+	err = jpeg.Encode(&out, standard(&small), &jpeg.Options{Quality: 82})
+	return out.Bytes(), err
+}
+
+// standard is an image of a type that the JPEG encoder has a quick way for.
+func standard(im *imaging.Image) image.Image {
+	if im.C == 1 {
+		return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: im.Bounds()}
+	}
+	out := image.NewRGBA(im.Bounds())
+	for i := range im.W * im.H {
+		p := im.Pix[3*i:]
+		out.SetRGBA(i%im.W, i/im.W, color.RGBA{p[0], p[1], p[2], 255})
+	}
+	return out
+}
+
+// thumbnailBytes bounds the thumbnails that are kept.
+const thumbnailBytes = 64 << 20
+
+// thumbnails keeps those that were shown last.
+type thumbnails struct {
+	mu    sync.Mutex
+	bytes int
+	order *list.List // of *kept, the last shown first
+	at    map[string]*list.Element
+}
+
+type keptThumbnail struct {
+	tag  string
+	file []byte
+}
+
+func newThumbnails() *thumbnails {
+	return &thumbnails{order: list.New(), at: map[string]*list.Element{}}
+}
+
+func (t *thumbnails) get(tag string) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.at[tag]
+	if e == nil {
+		return nil
+	}
+	t.order.MoveToFront(e)
+	return e.Value.(*keptThumbnail).file
+}
+
+func (t *thumbnails) put(tag string, file []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.at[tag] != nil {
+		return
+	}
+	t.at[tag] = t.order.PushFront(&keptThumbnail{tag, file})
+	for t.bytes += len(file); t.bytes > thumbnailBytes; {
+		e := t.order.Back()
+		old := t.order.Remove(e).(*keptThumbnail)
+		delete(t.at, old.tag)
+		t.bytes -= len(old.file)
+	}
+}

@@ -1,0 +1,132 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// kind is one kind of problem: its code, which stays the same between versions, the
+// status that goes with it, and its title.
+type kind struct {
+	code   string
+	status int
+	title  string
+}
+
+var (
+	badRequest   = kind{"bad_request", http.StatusBadRequest, "The request cannot be understood"}
+	unauthorized = kind{"unauthorized", http.StatusUnauthorized, "A key is needed"}
+	forbidden    = kind{"forbidden", http.StatusForbidden, "Not allowed"}
+	notFound     = kind{"not_found", http.StatusNotFound, "There is nothing here"}
+	badMethod    = kind{"method_not_allowed", http.StatusMethodNotAllowed, "Not done with this method"}
+	slowBody     = kind{"timeout", http.StatusRequestTimeout, "The request arrived too slowly"}
+	conflict     = kind{"conflict", http.StatusConflict, "That is there already"}
+	outdated     = kind{"outdated", http.StatusGone, "That has been replaced"}
+	tooLarge     = kind{"too_large", http.StatusRequestEntityTooLarge, "Larger than allowed"}
+	badType      = kind{"unsupported_media_type", http.StatusUnsupportedMediaType, "Not a type that is read here"}
+	wrongHost    = kind{"wrong_host", http.StatusMisdirectedRequest, "Not this server's name"}
+	invalid      = kind{"invalid", http.StatusUnprocessableEntity, "Understood, but not possible"}
+	badPicture   = kind{"bad_picture", http.StatusUnprocessableEntity, "The picture cannot be read"}
+	tooMany      = kind{"rate_limited", http.StatusTooManyRequests, "Too many requests"}
+	internal     = kind{"internal", http.StatusInternalServerError, "The server failed"}
+	overloaded   = kind{"overloaded", http.StatusServiceUnavailable, "Too much to do"}
+	notReady     = kind{"not_ready", http.StatusServiceUnavailable, "Not ready"}
+	late         = kind{"late", http.StatusServiceUnavailable, "Not done in time"}
+	full         = kind{"disk_full", http.StatusInsufficientStorage, "No room to write"}
+)
+
+// problem is an error with its answer.
+type problem struct {
+	kind
+	detail, fix string
+	retry       time.Duration // after which it may go better; 0: it will not
+	cause       error         // for the log
+}
+
+func (p *problem) Error() string { return p.detail }
+func (p *problem) Unwrap() error { return p.cause }
+
+// is makes a problem of a kind: detail is a sentence without its full stop, fix what
+// to do.
+func (k kind) is(fix, detail string, args ...any) *problem {
+	return &problem{kind: k, detail: fmt.Sprintf(detail, args...), fix: fix}
+}
+
+func (p *problem) after(d time.Duration) *problem {
+	p.retry = d
+	return p
+}
+
+// problemOf is the one place where errors become answers.
+func problemOf(err error) *problem {
+	var (
+		p         *problem
+		missing   *store.NotFoundError
+		exists    *store.ExistsError
+		dimension *store.DimensionError
+		filter    *store.FilterError
+		item      *store.ItemError
+	)
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &missing):
+		p = notFound.is("GET /v1/items lists the ids.", "%v", missing)
+	case errors.As(err, &exists):
+		p = conflict.is("PUT replaces an item.", "%v", exists)
+	case errors.As(err, &dimension):
+		p = invalid.is("Send vectors that the network of the collection made; GET /v1/info tells their length.",
+			"%v", dimension)
+	case errors.As(err, &filter):
+		p = invalid.is(`Filters look like: price < 20 and category = "shoe".`, "%v", filter)
+	case errors.As(err, &item):
+		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
+	case errors.Is(err, store.ErrReadOnly):
+		p = forbidden.is("Write where the index is kept, or start the server without --read-only.",
+			"the collection is read-only")
+	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		p = full.is("Make room on the server's disk and send it again; nothing of it was written.",
+			"the disk of the server is full").after(time.Minute)
+	case errors.Is(err, context.DeadlineExceeded):
+		p = late.is("Try again, or ask for less at once.", "the server did not get it done in time").after(time.Second)
+	case errors.Is(err, context.Canceled):
+		p = overloaded.is("Try again.", "the request was given up").after(time.Second)
+	default:
+		p = internal.is("The server's log has more under the request's id.", "the server could not do it")
+	}
+	p.cause = err
+	return p
+}
+
+// write sends the problem.
+func (p *problem) write(w http.ResponseWriter, requestID string) {
+	h := w.Header()
+	for _, name := range []string{"Etag", "Last-Modified", "Cache-Control", "Content-Disposition"} {
+		h.Del(name) // of the answer that there would have been
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	if p.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((p.retry+time.Second-1)/time.Second)))
+	}
+	if p.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="kindred"`)
+	}
+	body, err := json.Marshal(api.Problem{Type: "urn:kindred:problem:" + p.code, Title: p.title, Status: p.status,
+		Code: p.code, Detail: p.detail, Fix: p.fix, RequestID: requestID})
+	if err != nil {
+		body = []byte("{}") // strings and a number can always be written
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.status)
+	w.Write(body)
+}

@@ -1,0 +1,93 @@
+package serve
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// maxBuckets bounds the buckets; those who come when there are as many, all of them
+// in use, share one.
+const maxBuckets = 10_000
+
+// buckets limits requests by who sends them: a bucket of tokens for each key or
+// address, filled at one rate.
+type buckets struct {
+	rate  rate.Limit
+	burst int
+
+	mu     sync.Mutex
+	of     map[string]*rate.Limiter
+	others *rate.Limiter
+	swept  time.Time
+}
+
+func newBuckets(perSecond float64, burst int) *buckets {
+	b := &buckets{rate: rate.Limit(perSecond), burst: burst, of: map[string]*rate.Limiter{}}
+	if perSecond < 0 {
+		b.rate = rate.Inf
+	}
+	b.others = rate.NewLimiter(b.rate, b.burst)
+	return b
+}
+
+// take takes a token of who's bucket. If there is none it returns how long one takes.
+func (b *buckets) take(who string, now time.Time) (wait time.Duration) {
+	if b.rate == rate.Inf {
+		return 0
+	}
+	r := b.bucket(who, now).ReserveN(now, 1)
+	if wait = r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+func (b *buckets) bucket(who string, now time.Time) *rate.Limiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.of[who]
+	if l != nil {
+		return l
+	}
+	if len(b.of) >= maxBuckets {
+		b.sweep(now)
+	}
+	if len(b.of) >= maxBuckets {
+		return b.others
+	}
+	l = rate.NewLimiter(b.rate, b.burst)
+	b.of[who] = l
+	return l
+}
+
+// sweep forgets full buckets, which are as good as new ones, at most once a second.
+func (b *buckets) sweep(now time.Time) {
+	if now.Sub(b.swept) < time.Second {
+		return
+	}
+	b.swept = now
+	for who, l := range b.of {
+		if l.TokensAt(now) >= float64(b.burst) {
+			delete(b.of, who)
+		}
+	}
+}
+
+// sender is what an address is counted as: IPv4 as it is, IPv6 by the network of 64
+// bits that one customer has at least.
+func sender(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	ip := at.Addr().Unmap()
+	if ip.Is6() {
+		if p, err := ip.WithZone("").Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return ip.String()
+}

@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// defaultK is how many neighbours are found if nothing is said.
+const defaultK = 10
+
+// asked is a search, read and checked.
+type asked struct {
+	api.Search
+	collection *collection
+	info       store.Info
+	item       *store.Item // that is asked with, if it is one
+}
+
+// query is the search for k items.
+func (a *asked) query(k int) store.Query {
+	q := store.Query{Vector: a.Vector, K: k, Filter: a.Filter, Vectors: a.Vectors}
+	if a.item != nil {
+		q.Except = []string{a.item.ID}
+	}
+	return q
+}
+
+// ask reads a search: JSON, or a form with a picture.
+func (s *Server) ask(r *http.Request) (*asked, error) {
+	c, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	a := &asked{collection: c}
+	t, params, err := mediaType(r)
+	if err != nil {
+		return nil, err
+	}
+	var picture []byte
+	if t == "multipart/form-data" {
+		if picture, err = a.readForm(r, params["boundary"]); err != nil {
+			return nil, err
+		}
+	} else if err := readJSON(r, &a.Search); err != nil {
+		return nil, err
+	}
+	if err := s.checkSearch(a, picture != nil); err != nil {
+		return nil, err
+	}
+	if a.info, err = c.Store.Info(r.Context()); err != nil {
+		return nil, err
+	}
+	switch {
+	case picture != nil:
+		a.Vector, err = s.embed(r.Context(), c, picture, receivedOf(r).loan)
+	case a.ID != "":
+		var it store.Item
+		if it, err = c.Store.Get(r.Context(), a.ID); err == nil {
+			a.item, a.Vector = &it, it.Vector
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Vector) != a.info.Dim {
+		return nil, &store.DimensionError{Have: len(a.Vector), Want: a.info.Dim}
+	}
+	return a, nil
+}
+
+// readForm reads a search with a picture.
+func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err error) {
+	f, err := readForm(r, boundary, "k", "filter", "columns", "vectors")
+	if err != nil {
+		return nil, err
+	}
+	a.Filter = f.values["filter"]
+	if text, ok := f.values["columns"]; ok {
+		a.Columns = []string{}
+		for name := range strings.SplitSeq(text, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				a.Columns = append(a.Columns, name)
+			}
+		}
+	}
+	if text, ok := f.values["k"]; ok {
+		if a.K, err = strconv.Atoi(text); err != nil {
+			return nil, badRequest.is("Send a whole number.", "k is %q", clipped(text, 32))
+		}
+		if a.K == 0 {
+			a.K = -1 // said, other than left out
+		}
+	}
+	if text, ok := f.values["vectors"]; ok {
+		if a.Vectors, err = strconv.ParseBool(text); err != nil {
+			return nil, badRequest.is("Send true or false.", "vectors is %q", clipped(text, 32))
+		}
+	}
+	return f.picture, nil
+}
+
+func (s *Server) checkSearch(a *asked, picture bool) error {
+	const way = "GET /openapi.json describes what a search has."
+	switch {
+	case picture:
+	case a.Vector != nil && a.ID != "":
+		return invalid.is(way, "the search has both a vector and an id")
+	case a.Vector == nil && a.ID == "":
+		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id")
+	}
+	if a.K == 0 {
+		a.K = min(defaultK, s.limits.K)
+	}
+	if a.K < 1 || a.K > s.limits.K {
+		return invalid.is(way, "k has to be from 1 to %d", s.limits.K)
+	}
+	return nil
+}
+
+// search answers POST /v1/search.
+func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
+	a, err := s.ask(r)
+	if err != nil {
+		return err
+	}
+	hits, err := s.nearest(r.Context(), a, a.query(a.K))
+	if err != nil {
+		return err
+	}
+	found := api.Found{Collection: a.collection.Name, Distance: a.info.Distance, Neighbours: a.shown(hits)}
+	if a.Vectors {
+		found.Vector = a.Vector
+	}
+	return reply(w, http.StatusOK, found)
+}
+
+// nearest searches and measures.
+func (s *Server) nearest(ctx context.Context, a *asked, q store.Query) ([]store.Hit, error) {
+	timer := s.metrics.searching()
+	defer timer()
+	hits, err := a.collection.Store.Search(ctx, q)
+	if hits == nil {
+		hits = []store.Hit{}
+	}
+	return hits, err
+}
+
+// shown are the hits with the columns that were asked for.
+func (a *asked) shown(hits []store.Hit) []store.Hit {
+	for i := range hits {
+		hits[i].Columns = chosen(hits[i].Columns, a.Columns)
+		if !a.Vectors {
+			hits[i].Vector = nil
+		}
+	}
+	return hits
+}
+
+// chosen are the columns with the given names; nil names are all.
+func chosen(columns map[string]any, names []string) map[string]any {
+	if names == nil || len(columns) == 0 {
+		return columns
+	}
+	out := map[string]any{}
+	for _, n := range names {
+		if v, ok := columns[n]; ok {
+			out[n] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Server answers requests. It is an http.Handler; Serve also listens.
+type Server struct {
+	opt         Options
+	limits      Limits
+	log         *slog.Logger
+	metrics     *metrics
+	collections []*collection
+	memory      *account
+	working     chan struct{} // a place for every request being worked on
+	senders     *buckets
+	crossOrigin *http.CrossOriginProtection
+	mux         *http.ServeMux
+	handler     http.Handler
+	draining    atomic.Bool
+	thumbnails  *thumbnails
+
+	// What works in the background lives until Close.
+	background context.Context
+	stop       context.CancelFunc
+	running    sync.WaitGroup
+}
+
+// collection is a Collection with what the server keeps of it.
+type collection struct {
+	Collection
+	coalescer *coalescer // nil without an Embedder
+	projected *projected
+}
+
+// New returns a server of the options' collections. Close ends it.
+func New(opt Options) (*Server, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	s := &Server{opt: opt, limits: opt.Limits.or(), log: opt.Log}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if opt.Keys != nil {
+		opt.Keys.log = s.log
+	}
+	s.crossOrigin = http.NewCrossOriginProtection()
+	for _, origin := range opt.Origins {
+		if origin == anyOrigin {
+			continue
+		}
+		if err := s.crossOrigin.AddTrustedOrigin(origin); err != nil {
+			return nil, err
+		}
+	}
+	s.memory = &account{limit: s.limits.Memory}
+	s.working = make(chan struct{}, s.limits.Concurrent)
+	s.senders = newBuckets(s.limits.Rate, s.limits.Burst)
+	s.thumbnails = newThumbnails()
+	s.background, s.stop = context.WithCancel(context.Background())
+	s.metrics = newMetrics(s)
+	for _, c := range opt.Collections {
+		own := &collection{Collection: c, projected: &projected{}}
+		if c.Embedder != nil {
+			own.coalescer = newCoalescer(c.Embedder, s.limits.Time, s.metrics)
+			s.running.Go(func() { own.coalescer.run(s.background) })
+		}
+		s.collections = append(s.collections, own)
+	}
+	s.mux = s.routes()
+	s.handler = s.outermost(http.HandlerFunc(s.guarded))
+	return s, nil
+}
+
+// Close ends what works in the background. It closes no store.
+func (s *Server) Close() error {
+	s.stop()
+	s.running.Wait()
+	return nil
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// handle answers a request that may be answered, or says why not.
+type handle func(w http.ResponseWriter, r *http.Request) error
+
+// route is one line of the table of all there is.
+type route struct {
+	pattern string
+	right   Right
+	open    bool // to those without a key
+	body    bool // is read
+	handle  handle
+}
+
+// table lists all routes. The OpenAPI document has the same; a test compares them.
+func (s *Server) table() []route {
+	return []route{
+		{"GET /healthz", Read, true, false, s.health},
+		{"GET /readyz", Read, true, false, s.ready},
+		{"GET /openapi.json", Read, true, false, s.document},
+		{"GET /metrics", Read, false, false, s.measured},
+		{"GET /v1/info", Read, false, false, s.info},
+		{"POST /v1/search", Read, false, true, s.search},
+		{"POST /v1/explain", Read, false, true, s.explain},
+		{"GET /v1/items", Read, false, false, s.list},
+		{"POST /v1/items", Write, false, true, s.add},
+		{"PUT /v1/items", Write, false, true, s.put},
+		{"DELETE /v1/items", Write, false, true, s.remove},
+		{"GET /v1/items/{id}", Read, false, false, s.get},
+		{"PUT /v1/items/{id}", Write, false, true, s.change},
+		{"DELETE /v1/items/{id}", Write, false, false, s.removeOne},
+		{"GET /v1/items/{id}/picture", Read, false, false, s.picture},
+		{"GET /v1/items/{id}/thumbnail", Read, false, false, s.thumbnail},
+		{"GET /v1/map", Read, false, false, s.mapState},
+		{"GET /v1/map/points", Read, false, false, s.mapPoints},
+		{"GET /v1/map/ids", Read, false, false, s.mapIDs},
+		{"GET /v1/map/column", Read, false, false, s.mapColumn},
+	}
+}
+
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range s.table() {
+		mux.Handle(rt.pattern, s.admitted(rt))
+	}
+	return mux
+}
+
+// named returns the collection that a request means.
+func (s *Server) named(r *http.Request) (*collection, error) {
+	values := r.URL.Query()["collection"]
+	if len(values) == 0 {
+		return s.collections[0], nil
+	}
+	i := slices.IndexFunc(s.collections, func(c *collection) bool { return c.Name == values[0] })
+	if i < 0 {
+		return nil, notFound.is("GET /v1/info lists the collections.", "there is no collection %q", values[0])
+	}
+	return s.collections[i], nil
+}
+
+// writable returns the collection that a request means, if it may be changed.
+func (s *Server) writable(r *http.Request) (*collection, store.Info, error) {
+	c, err := s.named(r)
+	if err != nil {
+		return nil, store.Info{}, err
+	}
+	info, err := c.Store.Info(r.Context())
+	if err == nil && (s.opt.ReadOnly || info.ReadOnly) {
+		err = store.ErrReadOnly
+	}
+	return c, info, err
+}
+
+// readyTimeout is how long a collection has to say that it is there.
+const readyTimeout = 2 * time.Second
+
+// isReady says why requests should go to another server, nil if they need not.
+func (s *Server) isReady(ctx context.Context) error {
+	if s.draining.Load() {
+		return errors.New("the server is stopping")
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	for _, c := range s.collections {
+		if _, err := c.Store.Info(ctx); err != nil {
+			s.log.Error("a collection does not answer", "collection", c.Name, "error", err)
+			return errors.New("the collection " + c.Name + " does not answer")
+		}
+	}
+	return nil
+}

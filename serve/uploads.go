@@ -1,0 +1,83 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+)
+
+// upload is the file of a picture that came with a request.
+type upload struct {
+	path string
+	made bool // by this request
+}
+
+// unkeep removes the file of an item that was not written after all; not one that the
+// item names all the same, because another request has written it meanwhile.
+func (c *collection) unkeep(ctx context.Context, id string, u *upload) error {
+	if !u.made {
+		return nil
+	}
+	if it, err := c.Store.Get(context.WithoutCancel(ctx), id); err == nil && it.Path == u.path {
+		return nil
+	}
+	return os.Remove(u.path)
+}
+
+// keep writes the picture of an item into the collection's folder of uploads; nil
+// without one. Its name follows from the id and the content, and has nothing of what
+// the client calls either.
+func (c *collection) keep(id string, picture []byte) (*upload, error) {
+	if c.Uploads == "" {
+		return nil, nil
+	}
+	of, what := sha256.Sum256([]byte(id)), sha256.Sum256(picture)
+	u := &upload{path: filepath.Join(c.Uploads, hex.EncodeToString(of[:12])+"-"+hex.EncodeToString(what[:12]))}
+	if _, err := os.Lstat(u.path); err == nil {
+		return u, nil // the same picture of the same item
+	}
+	if err := os.MkdirAll(c.Uploads, 0o777); err != nil {
+		return nil, err
+	}
+	err := atomic.WriteFile(u.path, func(w io.Writer) error {
+		_, err := w.Write(picture)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	u.made = true
+	return u, nil
+}
+
+// forget removes files that no item names any more, if they are uploads: whatever
+// else a path names is not the server's.
+func (s *Server) forget(c *collection, paths ...string) {
+	for _, p := range paths {
+		if c.Uploads == "" || filepath.Dir(p) != filepath.Clean(c.Uploads) {
+			continue
+		}
+		if err := os.Remove(p); err != nil && !os.IsNotExist(err) {
+			s.log.Warn("the picture of a removed item stays", "file", p, "error", err)
+		}
+	}
+}
+
+// below returns path relative to a folder, if it leads there.
+func below(folder, path string) (string, bool) {
+	if !filepath.IsAbs(path) {
+		return path, filepath.IsLocal(path)
+	}
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(abs, path)
+	return rel, err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, "..")
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what an item may hold.
+const (
+	MaxID      = 512     // bytes of an id or the name of a column
+	MaxText    = 1 << 16 // bytes of a path or a text
+	MaxColumns = 256     // columns of an item
+)
+
+// Check returns a *DimensionError or an *ItemError if the item cannot be written to
+// a store whose vectors have dim numbers: what every engine would refuse, or would
+// take and then not give back as it was.
+func (it *Item) Check(dim int) error {
+	if len(it.Vector) != dim {
+		return &DimensionError{Have: len(it.Vector), Want: dim}
+	}
+	if err := it.check(); err != nil {
+		return &ItemError{ID: it.ID, Err: err}
+	}
+	return nil
+}
+
+func (it *Item) check() error {
+	if err := checkName("its id", it.ID); err != nil {
+		return err
+	}
+	if err := checkText("its path", it.Path); err != nil {
+		return err
+	}
+	for i, v := range it.Vector {
+		if v != v || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("number %d of its vector is %g", i, v)
+		}
+	}
+	if len(it.Columns) > MaxColumns {
+		return fmt.Errorf("%d columns: at most %d are possible", len(it.Columns), MaxColumns)
+	}
+	for _, name := range slices.Sorted(maps.Keys(it.Columns)) {
+		if err := checkName("the name of a column", name); err != nil {
+			return err
+		}
+		switch v := it.Columns[name].(type) {
+		case string:
+			if err := checkText("column "+name, v); err != nil {
+				return err
+			}
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("column %s is %g", name, v)
+			}
+		case bool:
+		default:
+			return fmt.Errorf("column %s is neither text, a number nor true or false", name)
+		}
+	}
+	return nil
+}
+
+func checkName(what, s string) error {
+	switch {
+	case s == "":
+		return errors.New(what + " is empty")
+	case len(s) > MaxID:
+		return fmt.Errorf("%s has %d bytes: at most %d are possible", what, len(s), MaxID)
+	case !utf8.ValidString(s):
+		return errors.New(what + " is not UTF-8")
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return fmt.Errorf("%s has the control character %U", what, r)
+		}
+	}
+	return nil
+}
+
+func checkText(what, s string) error {
+	if len(s) > MaxText {
+		return fmt.Errorf("%s has %d bytes: at most %d are possible", what, len(s), MaxText)
+	}
+	if !utf8.ValidString(s) {
+		return errors.New(what + " is not UTF-8")
+	}
+	return nil
+}

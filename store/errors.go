@@ -1,0 +1,49 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// NotFoundError says that there is no item with an id.
+type NotFoundError struct{ ID string }
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no item %q", e.ID) }
+
+// ExistsError says that there is an item with an id already.
+type ExistsError struct{ ID string }
+
+func (e *ExistsError) Error() string { return fmt.Sprintf("there is an item %q already", e.ID) }
+
+// DimensionError says that a vector is not as long as the store's.
+type DimensionError struct{ Have, Want int }
+
+func (e *DimensionError) Error() string {
+	return fmt.Sprintf("a vector of %d numbers, and those of the store have %d", e.Have, e.Want)
+}
+
+// FilterError says what is wrong with a filter.
+type FilterError struct {
+	Filter string
+	Err    error
+}
+
+func (e *FilterError) Error() string { return fmt.Sprintf("filter %q: %v", e.Filter, e.Err) }
+func (e *FilterError) Unwrap() error { return e.Err }
+
+// ItemError says what is wrong with an item that shall be written.
+type ItemError struct {
+	ID  string
+	Err error
+}
+
+func (e *ItemError) Error() string { return fmt.Sprintf("item %q: %v", e.ID, e.Err) }
+func (e *ItemError) Unwrap() error { return e.Err }
+
+var (
+	// ErrReadOnly is the error of a write to a store that takes none.
+	ErrReadOnly = errors.New("the store is read-only")
+	// ErrFull says that there is no room for a write, and that nothing of it was
+	// written; reading goes on.
+	ErrFull = errors.New("the disk is full")
+)

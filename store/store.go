@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"iter"
+)
+
+// Item is one thing in a store.
+type Item struct {
+	// ID tells items apart: UTF-8 of 1 to 512 bytes without control characters.
+	ID string `json:"id"`
+	// Path is where the item's picture is, "" if it has none or it is not known.
+	Path string `json:"path,omitempty"`
+	// Columns are the item's values by name: strings, float64s and bools. A column
+	// that an item lacks matches no comparison of a filter.
+	Columns map[string]any `json:"columns,omitempty"`
+	// Vector is the embedding. Answers leave it out unless it was asked for.
+	Vector []float32 `json:"vector,omitempty"`
+}
+
+// Hit is an item found, with its distance from the query in the store's metric.
+type Hit struct {
+	Item
+	Distance float64 `json:"distance"`
+}
+
+// Query asks for the K items nearest to Vector.
+type Query struct {
+	Vector []float32
+	K      int
+	// Filter limits what is found; "" is everything. docs/index.md has the grammar:
+	// price < 20 and category = "shoe".
+	Filter string
+	// Except are ids that are not found: of the item that is asked with, say.
+	Except []string
+	// Vectors returns the hits with their vectors.
+	Vectors bool
+}
+
+// Page asks for items in the order of their ids.
+type Page struct {
+	After   string // the id that the page before ended with; "" is the start
+	Limit   int    // at least 1
+	Filter  string
+	Vectors bool
+}
+
+// Mode says what Put does with an id that is there already.
+type Mode int
+
+const (
+	Replace Mode = iota // it gets the new item in place of the old one
+	Insert              // nothing of the call is written, and the error is a *ExistsError
+)
+
+// Kind is the type of a column.
+type Kind string
+
+// The kinds of columns.
+const (
+	Text   Kind = "text"
+	Number Kind = "number"
+	Bool   Kind = "bool"
+)
+
+// Column is a column that items have.
+type Column struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+}
+
+// Info describes a store.
+type Info struct {
+	Items int
+	Dim   int // length of the vectors
+	// Distance is euclidean, cosine (1 - the cosine of the angle) or dot (minus the
+	// product): smaller is nearer.
+	Distance string
+	Columns  []Column // by name
+	Network  string   // what made the embeddings, for people; "" if it is not known
+	// Version changes with every write, so that what was computed from the store can
+	// be told to be of an earlier state.
+	Version  uint64
+	ReadOnly bool
+}
+
+// Store holds embedded items. Its methods are safe for concurrent use and stop when
+// their context ends. What Put and Delete have returned from without an error
+// survives a crash.
+type Store interface {
+	Info(ctx context.Context) (Info, error)
+	// Search returns up to q.K hits, nearest first; equal distances by id.
+	Search(ctx context.Context, q Query) ([]Hit, error)
+	// Get returns an item with its vector, or a *NotFoundError.
+	Get(ctx context.Context, id string) (Item, error)
+	// Put writes all items or none. Items with a vector of another length are a
+	// *DimensionError.
+	Put(ctx context.Context, items []Item, mode Mode) error
+	// Delete removes items and returns how many of the ids were there.
+	Delete(ctx context.Context, ids []string) (int, error)
+	// List returns a page of items; one shorter than its limit is the last.
+	List(ctx context.Context, p Page) ([]Item, error)
+	// All yields every item with its vector, as of the moment it begins, in an order
+	// of the store's own. After an error it ends.
+	All(ctx context.Context) iter.Seq2[Item, error]
+}
