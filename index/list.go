@@ -3,6 +3,9 @@ package index
 import (
 	"cmp"
 	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/mapped"
 )
 
 // List returns up to limit items that pass a filter, in the order of their ids,
@@ -30,22 +33,21 @@ func (x *Index) List(f *Filter, after string, limit int) ([]Entry, error) {
 		slices.SortFunc(first, func(a, b place) int { return cmp.Compare(a.id, b.id) })
 		first = first[:min(limit, len(first))]
 	}
-	for at, set := range sets {
-		for row := range v.rows(at) {
-			if !set.has(row) {
-				continue
-			}
-			e, err := v.entry(at, row)
-			if err != nil {
-				return nil, err
-			}
-			if e.ID <= after {
-				continue
-			}
-			if first = append(first, place{e.ID, at, row}); len(first) >= 2*limit+1000 {
-				cut()
-			}
+	err = mapped.Touch(func() {
+		for at, set := range sets {
+			set.each(func(row int) bool {
+				if id := v.id(at, row); id > after {
+					first = append(first, place{strings.Clone(id), at, row})
+				}
+				if len(first) >= 2*limit+1000 {
+					cut()
+				}
+				return true
+			})
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	cut()
 	out := make([]Entry, len(first))
