@@ -71,7 +71,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			rc.SetReadDeadline(time.Time{})
 			return body, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s", s.limits.Time)
+			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s",
+				s.limits.Time)
 		case err != nil:
 			p := badRequest.is("Send the body whole.", "the body broke off")
 			p.cause = err

@@ -122,17 +122,20 @@ func notes(e *api.Explanation) []string {
 		if i := slices.IndexFunc(e.Shares, func(s api.Share) bool { return s.Class == e.Class }); i >= 0 {
 			same = e.Shares[i].Count
 		}
-		out = append(out, fmt.Sprintf("%d of %d neighbours are of the class of the item asked with, %s.", same, n, e.Class))
+		out = append(out, fmt.Sprintf("%d of %d neighbours are of the class of the item asked with, %s.", same, n,
+			e.Class))
 	default:
-		out = append(out, fmt.Sprintf("%d of %d neighbours are of one class, %s.", e.Shares[0].Count, n, e.Shares[0].Class))
+		out = append(out, fmt.Sprintf("%d of %d neighbours are of one class, %s.", e.Shares[0].Count, n,
+			e.Shares[0].Class))
 	}
 	switch d := e.Distances; {
 	case n < 2 && d.Farthest == 0:
 	case d.Farthest == 0:
 		out = append(out, "All neighbours are at distance 0: their order says nothing.")
 	case d.Farthest > 0 && d.Contrast < littleContrast:
-		out = append(out, fmt.Sprintf("The farthest neighbour is only %.0f %% farther than the nearest: their order says "+
-			"little.", 100*(d.Farthest/max(d.Nearest, 1e-300)-1)))
+		out = append(out,
+			fmt.Sprintf("The farthest neighbour is only %.0f %% farther than the nearest: their order says "+
+				"little.", 100*(d.Farthest/max(d.Nearest, 1e-300)-1)))
 	}
 	return out
 }

@@ -100,6 +100,11 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 		}
 		return err
 	}
+	for i := range items {
+		if err := c.mayHave(r.Context(), &items[i]); kept == nil && err != nil {
+			return err
+		}
+	}
 	if err := s.store(r.Context(), c, items, mode, kept); err != nil {
 		return err
 	}
@@ -232,6 +237,9 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
 		if kept != nil {
 			err = errors.Join(err, c.unkeep(r.Context(), it.ID, kept))
 		}
+		return err
+	}
+	if err := c.mayHave(r.Context(), &it); kept == nil && err != nil {
 		return err
 	}
 	if err := s.store(r.Context(), c, []store.Item{it}, store.Replace, kept); err != nil {

@@ -105,7 +105,8 @@ func readKeys(path string) ([]entry, error) {
 			continue
 		}
 		if len(f) != 3 {
-			return nil, fmt.Errorf("%s:%d: want NAME read|write SHA-256; 'kindred serve key' writes such lines", path, n)
+			return nil, fmt.Errorf("%s:%d: want NAME read|write SHA-256; 'kindred serve key' writes such lines", path,
+				n)
 		}
 		right, err := ParseRight(f[1])
 		if err != nil {

@@ -62,7 +62,8 @@ func drip(t testing.TB, address, method, target, kind string) (int, http.Header,
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n{", method, target,
+	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n{", method,
+		target,
 		kind)
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -88,7 +89,8 @@ func keyFile(t testing.TB) (path, read, write string) {
 		t.Fatal(err)
 	}
 	path = filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(path, []byte("# keys\n"+readLine+"\n\n"+writeLine+" # of the importer\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("# keys\n"+readLine+"\n\n"+writeLine+" # of the importer\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path, read, write

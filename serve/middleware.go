@@ -175,8 +175,9 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p := r.URL.EscapedPath(); p != cleaned(p) {
-		s.fail(w, r, badRequest.is("Write the path without dots, empty parts and backslashes; within an id write / as %2F.",
-			"the path is not in its shortest form"))
+		s.fail(w, r,
+			badRequest.is("Write the path without dots, empty parts and backslashes; within an id write / as %2F.",
+				"the path is not in its shortest form"))
 		return
 	}
 	h, pattern := s.mux.Handler(r)

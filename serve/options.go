@@ -44,10 +44,12 @@ type Collection struct {
 	Store store.Store
 	// Embedder makes vectors of pictures; nil: the collection takes vectors only.
 	Embedder Embedder
-	// Folders hold the pictures that may be shown, of items whose paths lead there.
+	// Folders hold the pictures that may be shown, and that requests may name as an
+	// item's path. Without any, pictures are shown wherever the items' paths lead, as
+	// whoever keeps the store wrote them, and requests may give an item no new path.
 	Folders []string
-	// Uploads is the folder, then one of Folders, that keeps the pictures that are
-	// added; "": they are embedded and forgotten.
+	// Uploads is the folder for the pictures that are added, which may be shown too; "":
+	// they are embedded and forgotten.
 	Uploads string
 	// Label is the column of the items' classes; "": the column label, if there is
 	// one.

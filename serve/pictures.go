@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 
@@ -21,17 +22,43 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// openPicture opens the picture of an item: a regular file in one of the collection's
-// folders, to which no link from there leads outside, and an image by its content.
-// The path is the item's, never the request's.
+// openPicture opens the picture of an item: a regular file that is an image by its
+// content, in one of the collection's folders if it has any. The path is the item's,
+// never the request's.
 func (c *collection) openPicture(it *store.Item) (f *os.File, cfg image.Config, format string, err error) {
 	none := notFound.is("GET /v1/items tells which items have a path.", "the item %q has no picture here", it.ID)
 	if it.Path == "" {
 		return nil, cfg, "", none
 	}
-	for _, folder := range c.Folders {
-		rel, ok := below(folder, it.Path)
-		if !ok {
+	if f = c.openFile(it.Path); f == nil {
+		return nil, cfg, "", none
+	}
+	if cfg, format, err = image.DecodeConfig(f); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, cfg, "", none
+	}
+	return f, cfg, format, nil
+}
+
+// openFile opens the file at an item's path, nil if it may not be shown. No link leads
+// out of the folders.
+func (c *collection) openFile(path string) *os.File {
+	if len(c.Folders) == 0 {
+		f, err := regular.Open(path)
+		if err != nil || !filepath.IsAbs(path) {
+			if err == nil {
+				f.Close()
+			}
+			return nil
+		}
+		return f
+	}
+	for _, folder := range append([]string{c.Uploads}, c.Folders...) {
+		rel, ok := below(folder, path)
+		if folder == "" || !ok {
 			continue
 		}
 		root, err := os.OpenRoot(folder)
@@ -40,19 +67,30 @@ func (c *collection) openPicture(it *store.Item) (f *os.File, cfg image.Config, 
 		}
 		f, err := regular.OpenIn(root, rel)
 		root.Close()
-		if err != nil {
-			continue
+		if err == nil {
+			return f
 		}
-		if cfg, format, err = image.DecodeConfig(f); err == nil {
-			_, err = f.Seek(0, io.SeekStart)
-		}
-		if err != nil {
-			f.Close()
-			continue
-		}
-		return f, cfg, format, nil
 	}
-	return nil, cfg, "", none
+	return nil
+}
+
+// mayHave says why requests may not give an item its path: what is shown of an item is
+// what its path leads to, and without this whoever may write could read every picture
+// of this machine.
+func (c *collection) mayHave(ctx context.Context, it *store.Item) error {
+	if it.Path == "" {
+		return nil
+	}
+	for _, folder := range c.Folders {
+		if _, ok := below(folder, filepath.Clean(it.Path)); ok {
+			return nil
+		}
+	}
+	if old, err := c.Store.Get(ctx, it.ID); err == nil && old.Path == it.Path {
+		return nil // as it is
+	}
+	return forbidden.is("Leave the path out, send the picture, or start the server with --pictures and its folder.",
+		"the item %q cannot be given this path over HTTP", it.ID)
 }
 
 // pictureHeader is what all answers with pictures have.
@@ -122,7 +160,8 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 	if text := r.URL.Query().Get("size"); text != "" {
 		var err error
 		if size, err = strconv.Atoi(text); err != nil || size < minThumbnail || size > maxThumbnail {
-			return badRequest.is("GET /openapi.json describes the parameters.", "size has to be a whole number from %d to %d",
+			return badRequest.is("GET /openapi.json describes the parameters.",
+				"size has to be a whole number from %d to %d",
 				minThumbnail, maxThumbnail)
 		}
 	}

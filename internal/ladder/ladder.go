@@ -225,8 +225,9 @@ func serving() []Package {
 		{"serve/api", "the messages of `kindred serve`", "opt store"},
 		{"serve/client", "a client of `kindred serve`", "store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
-			"internal/atomic internal/budget internal/regular mat data data/imaging eval/rank eval/diagnose projection " +
-				"run store serve/api github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
+			"internal/atomic internal/budget internal/regular mat data data/imaging eval/rank eval/diagnose " +
+				"projection run store serve/api github.com/prometheus/client_golang golang.org/x/image " +
+				"golang.org/x/time"},
 	}
 }
 
@@ -237,8 +238,9 @@ func repository() []Package {
 		{"internal/refdata",
 			"for tests: reference values in the repository, and the optional data beside it",
 			"github.com/sbinet/npyio"},
-		{"internal/storetest", "for tests: a store in memory that can be told to fail, and the checks that every store " +
-			"has to pass", "store"},
+		{"internal/storetest",
+			"for tests: a store in memory that can be told to fail, and the checks that every " +
+				"store has to pass", "store"},
 		{"internal/ctxtest", "for tests: a context that is cancelled at its n-th look, which shows without a clock " +
 			"that a computation stops", ""},
 		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",

@@ -9,8 +9,6 @@ import (
 )
 
 // Check holds an empty store of Euclidean vectors of 2 numbers to the contract.
-//
-// Long: the methods one after the other, on the same items.
 func Check(t *testing.T, s store.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -141,7 +139,8 @@ func checkErrors(t *testing.T, s store.Store) {
 	}
 	var wrong *store.FilterError
 	for _, filter := range []string{"price <", "= 3", "\x00"} {
-		if _, err := s.Search(ctx, store.Query{Vector: []float32{1, 1}, K: 1, Filter: filter}); !errors.As(err, &wrong) {
+		if _, err := s.Search(ctx, store.Query{Vector: []float32{1, 1}, K: 1, Filter: filter}); !errors.As(err,
+			&wrong) {
 			t.Errorf("filter %q: %v", filter, err)
 		}
 		if _, err := s.List(ctx, store.Page{Limit: 1, Filter: filter}); !errors.As(err, &wrong) {

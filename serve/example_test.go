@@ -1,0 +1,34 @@
+package serve_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/serve"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// A server is an http.Handler.
+func Example() {
+	shoes := &storetest.Memory{Dim: 2} // or folder.New(x) of an index
+	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "shoes", Store: shoes}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	items := []store.Item{{ID: "boot", Vector: []float32{1, 0}}, {ID: "sandal", Vector: []float32{0, 1}}}
+	if err := shoes.Put(context.Background(), items, store.Insert); err != nil {
+		log.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "/v1/search", strings.NewReader(`{"vector": [0.9, 0.1], "k": 1}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	fmt.Println(w.Code, w.Body)
+	// Output:
+	// 200 {"collection":"shoes","distance":"euclidean","neighbours":[{"id":"boot","distance":0.141421374149721}]}
+}

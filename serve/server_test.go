@@ -1,0 +1,553 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+func TestSearchFindsKin(t *testing.T) {
+	do := &caller{t: t, s: newServer(t, Options{})}
+	var f api.Found
+	do.form("POST", "/v1/search", jpegOf(t, plain(50, 30, green)), "k", "3").want(t, 200).into(t, &f)
+	if len(f.Neighbours) != 3 || f.Neighbours[0].ID != "green/000" || f.Neighbours[0].Columns["label"] != "green" ||
+		f.Neighbours[0].Vector != nil || f.Vector != nil {
+		t.Errorf("%+v", f)
+	}
+	f = api.Found{}
+	do.json("POST", "/v1/search", api.Search{ID: "red/003", K: 2, Filter: `label = "blue"`, Columns: []string{"price"},
+		Vectors: true}).want(t, 200).into(t, &f)
+	if len(f.Neighbours) != 2 || !strings.HasPrefix(f.Neighbours[0].ID, "blue/") || len(f.Vector) != 3 ||
+		len(f.Neighbours[0].Vector) != 3 || len(f.Neighbours[0].Columns) != 1 {
+		t.Errorf("%+v", f)
+	}
+	f = api.Found{}
+	do.json("POST", "/v1/search", api.Search{ID: "red/003"}).want(t, 200).into(t, &f)
+	if len(f.Neighbours) != 10 || slices.ContainsFunc(f.Neighbours,
+		func(h store.Hit) bool { return h.ID == "red/003" }) {
+		t.Errorf("an item that is asked with is found, or not ten: %+v", f)
+	}
+}
+
+// TestCoalescing: pictures that come while the network is busy are embedded together,
+// and one that it fails on does not spoil the others.
+func TestCoalescing(t *testing.T) {
+	var mu sync.Mutex
+	var sizes []int
+	first := make(chan struct{})
+	e := &colours{before: func(n int) error {
+		mu.Lock()
+		sizes = append(sizes, n)
+		wait := len(sizes) == 1
+		mu.Unlock()
+		if wait {
+			<-first
+		}
+		return nil
+	}}
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}}})
+	do := &caller{t: t, s: s}
+	picture := pngOf(t, plain(8, 8, red))
+	var wg sync.WaitGroup
+	send := func() {
+		wg.Go(func() { do.form("POST", "/v1/search", picture).want(t, 200) })
+	}
+	send()
+	waitFor(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(sizes) == 1 })
+	for range 9 {
+		send()
+	}
+	waitFor(t, func() bool { return s.memory.inUse() > 9*8*8*pixelBytes && len(s.working) == 10 })
+	time.Sleep(50 * time.Millisecond) // all of them at the coalescer
+	close(first)
+	wg.Wait()
+	if !slices.Equal(sizes, []int{1, 9}) {
+		t.Errorf("batches of %v", sizes)
+	}
+	bad := errors.New("an odd picture")
+	e.before = func(n int) error {
+		if n > 1 {
+			return bad
+		}
+		return nil
+	}
+	for range 5 {
+		send()
+	}
+	wg.Wait()
+	e.before = func(int) error { panic("a defect") }
+	do.form("POST", "/v1/search", picture).want(t, 500, "internal")
+}
+
+func waitFor(t testing.TB, f func() bool) {
+	t.Helper()
+	for range 2000 {
+		if f() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("it did not happen")
+}
+
+// TestGracefulStop: what has begun is finished, what comes then is not taken, and what
+// takes too long is cut off.
+func TestGracefulStop(t *testing.T) {
+	began, finish := make(chan struct{}, 4), make(chan struct{})
+	m := filled(t, 2)
+	m.Fault = func(method string) error {
+		if method == "Search" {
+			began <- struct{}{}
+			<-finish
+		}
+		return nil
+	}
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
+	ln, err := Listen("127.0.0.1:0", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Serve(ctx, ln, nil) }()
+	url := "http://" + ln.Addr().String()
+	answered := make(chan int, 1)
+	go func() {
+		res, err := http.Post(url+"/v1/search", "application/json", strings.NewReader(`{"vector":[1,2,3]}`))
+		if err != nil {
+			answered <- 0
+			return
+		}
+		res.Body.Close()
+		answered <- res.StatusCode
+	}()
+	<-began
+	cancel()
+	waitFor(t, func() bool { return s.draining.Load() })
+	(&caller{t: t, s: s}).get("/readyz").want(t, 503, "not_ready")
+	waitFor(t, func() bool {
+		_, err := http.Get(url + "/healthz")
+		return err != nil
+	})
+	close(finish)
+	if status := <-answered; status != 200 {
+		t.Errorf("the request under way was answered with %d", status)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStopCutsOff(t *testing.T) {
+	s := newServer(t, Options{Limits: Limits{Drain: 100 * time.Millisecond}})
+	ln, err := Listen("127.0.0.1:0", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Serve(ctx, ln, nil) }()
+	body, more := io.Pipe()
+	defer more.Close()
+	go http.Post("http://"+ln.Addr().String()+"/v1/search", "application/json", body)
+	if _, err := more.Write([]byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a client that goes on keeps the server from stopping")
+	}
+}
+
+// TestConnections: no more are open than allowed, and those that wait are served.
+func TestConnections(t *testing.T) {
+	s := newServer(t, Options{Limits: Limits{Connections: 4}})
+	address := start(t, s)
+	var wg sync.WaitGroup
+	for range 40 {
+		wg.Go(func() {
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			res, err := client.Get("http://" + address + "/v1/info")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			res.Body.Close()
+		})
+	}
+	wg.Wait()
+}
+
+// TestUploads: a picture that is added is kept, shown, replaced and removed with its
+// item, under a name that has nothing of what the client says.
+func TestUploads(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "uploads")
+	m := &storetest.Memory{Dim: 3}
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m, Embedder: &colours{},
+		Uploads: dir}}})
+	do := &caller{t: t, s: s}
+	files := func(want int) {
+		t.Helper()
+		list, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if len(list) != want {
+			t.Errorf("%d files, want %d", len(list), want)
+		}
+		for _, f := range list {
+			if strings.ContainsAny(f.Name(), "./<") {
+				t.Errorf("file %s", f.Name())
+			}
+		}
+	}
+	first, second := pngOf(t, plain(300, 100, red)), pngOf(t, plain(10, 10, blue))
+	do.form("POST", "/v1/items", first, "id", "../../<b>").want(t, 201)
+	files(1)
+	do.form("POST", "/v1/items", first, "id", "../../<b>").want(t, 409, "conflict")
+	do.form("POST", "/v1/items", second, "id", "../../<b>").want(t, 409, "conflict")
+	files(1)
+	const at = "/v1/items/..%2F..%2F%3Cb%3E"
+	if a := do.get(at+"/picture").want(t, 200); !bytes.Equal(a.body, first) ||
+		a.Header.Get("Content-Type") != "image/png" {
+		t.Error("another picture came back")
+	}
+	do.form("PUT", at, second).want(t, 200)
+	files(1)
+	if a := do.get(at+"/picture").want(t, 200); !bytes.Equal(a.body, second) {
+		t.Error("the picture was not replaced")
+	}
+	do.json("PUT", at, api.Change{Columns: map[string]any{"a": 1}}).want(t, 200)
+	do.get(at+"/picture").want(t, 200)
+	do.do("DELETE", at, "", nil).want(t, 200)
+	files(0)
+	m.Fault = func(method string) error {
+		if method == "Put" {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	do.form("POST", "/v1/items", first).want(t, 507, "disk_full")
+	files(0)
+}
+
+// TestPictures: no request reads a file that the items do not name, and none gives an
+// item a path that it may not have.
+func TestPictures(t *testing.T) {
+	dir := t.TempDir()
+	secret, shown := filepath.Join(dir, "secret"), filepath.Join(dir, "shown")
+	for _, d := range []string{secret, shown} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d, "a.png"), pngOf(t, plain(20, 10, red)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(shown, "notes.txt"), []byte("no picture"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(secret, "a.png"), filepath.Join(shown, "link.png")); err != nil {
+		t.Log(err)
+	}
+	paths := map[string]string{"ok": filepath.Join(shown, "a.png"), "relative": "a.png",
+		"secret": filepath.Join(secret, "a.png"), "up": filepath.Join(shown, "..", "secret", "a.png"),
+		"up2":  "../secret/a.png",
+		"link": filepath.Join(shown, "link.png"), "text": filepath.Join(shown, "notes.txt"), "folder": shown,
+		"missing": filepath.Join(shown, "b.png")}
+	for _, folders := range [][]string{{shown}, nil} {
+		m := &storetest.Memory{Dim: 3}
+		for id, path := range paths {
+			if err := m.Put(t.Context(), []store.Item{{ID: id, Path: path, Vector: []float32{1, 2, 3}}},
+				store.Insert); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m, Folders: folders}}})
+		do := &caller{t: t, s: s}
+		for id := range paths {
+			want := 404
+			switch {
+			case id == "ok", id == "relative" && folders != nil, folders == nil && (id == "secret" || id == "up" ||
+				id == "link"):
+				want = 200
+			}
+			for _, what := range []string{"picture", "thumbnail"} {
+				if a := do.get("/v1/items/" + id + "/" + what); a.StatusCode != want {
+					t.Errorf("%s of %s with folders %v: %d, want %d", what, id, folders, a.StatusCode, want)
+				}
+			}
+		}
+		for path, want := range map[string]int{filepath.Join(secret, "a.png"): 403, "/etc/passwd": 403,
+			filepath.Join(shown, "..", "secret", "a.png"): 403, filepath.Join(shown, "a.png"): 200} {
+			if folders == nil {
+				want = 403
+			}
+			item := store.Item{ID: "new", Path: path, Vector: []float32{1, 2, 3}}
+			do.json("PUT", "/v1/items", api.Items{Items: []store.Item{item}}).want(t, want)
+			do.json("PUT", "/v1/items/new", api.Change{Path: path, Vector: item.Vector}).want(t, want)
+		}
+		same := store.Item{ID: "secret", Path: paths["secret"], Vector: []float32{3, 2, 1}}
+		do.json("PUT", "/v1/items", api.Items{Items: []store.Item{same}}).want(t, 200) // as it was
+	}
+}
+
+func TestExplain(t *testing.T) {
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: filled(t, 60),
+		Embedder: &colours{}}}})}
+	var e api.Explanation
+	do.json("POST", "/v1/explain", api.Search{ID: "red/003", K: 5}).want(t, 200).into(t, &e)
+	if e.Class != "red" || e.Label != "label" || len(e.Neighbours) != 5 || len(e.Shares) != 1 ||
+		e.Shares[0].Share != 1 ||
+		e.Neighbourhood == nil || len(e.Neighbourhood.Classes) < 2 || len(e.Notes) < 2 ||
+		e.Neighbours[0].Vector != nil {
+		t.Errorf("%+v", e)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	// All classes are points: that is what it has to say.
+	m := &storetest.Memory{Dim: 3}
+	var items []store.Item
+	for i := range 120 {
+		v := []float32{0, 0, 0}
+		for j := range v {
+			v[j] = 1e-5 * float32(rng.NormFloat64())
+		}
+		v[i%2]++
+		items = append(items, store.Item{ID: fmt.Sprint(i), Vector: v, Columns: map[string]any{"kind": i%2 == 0}})
+	}
+	if err := m.Put(t.Context(), items, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	do.s = newServer(t, Options{Collections: []Collection{{Name: "points", Store: m, Label: "kind"}}})
+	e = api.Explanation{}
+	do.json("POST", "/v1/explain", api.Search{ID: "4"}).want(t, 200).into(t, &e)
+	if e.Neighbourhood == nil || e.Neighbourhood.State != "collapsed" || e.Neighbourhood.Compactness > 0.01 {
+		t.Errorf("a collapsed neighbourhood: %+v, notes %q", e.Neighbourhood, e.Notes)
+	}
+	// Without classes there is no diagnosis, and it says so.
+	do.s = newServer(t, Options{Collections: []Collection{{Name: "points", Store: m}}})
+	e = api.Explanation{}
+	do.json("POST", "/v1/explain", api.Search{ID: "4"}).want(t, 200).into(t, &e)
+	if e.Neighbourhood != nil || !strings.Contains(strings.Join(e.Notes, " "), "Without a column of classes") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestMap: a map has a point for every item, is computed anew when items change, and
+// PCA's axes place items as PCA itself does.
+func TestMap(t *testing.T) {
+	m := filled(t, 30)
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
+	do := &caller{t: t, s: s}
+	state := ready(t, do, "things")
+	if state.Items != 90 || state.Method != "tsne" || state.Stale || state.X[0] >= state.X[1] {
+		t.Errorf("%+v", state)
+	}
+	version := fmt.Sprintf("version=%d", state.Version)
+	if n := len(do.get("/v1/map/points?"+version).want(t, 200).body); n != 90*8 {
+		t.Errorf("%d bytes of points", n)
+	}
+	var ids api.MapIDs
+	do.get("/v1/map/ids?from=80&"+version).want(t, 200).into(t, &ids)
+	if len(ids.IDs) != 10 {
+		t.Errorf("%d ids from the 80th on", len(ids.IDs))
+	}
+	do.get("/v1/map/ids?count=90&"+version).want(t, 200).into(t, &ids)
+	var label, price api.MapColumn
+	do.get("/v1/map/column?name=label&"+version).want(t, 200).into(t, &label)
+	do.get("/v1/map/column?name=price&"+version).want(t, 200).into(t, &price)
+	for i, id := range ids.IDs {
+		if class := label.Classes[label.Of[i]]; !strings.HasPrefix(id, class+"/") {
+			t.Errorf("point %d is of %s, and of the class %s", i, id, class)
+		}
+		if want := fmt.Sprintf("/%03.0f", *price.Numbers[i]); !strings.HasSuffix(id, want) {
+			t.Errorf("point %d is of %s, and has the price %s", i, id, want)
+		}
+	}
+	do.json("PUT", "/v1/items", api.Items{Items: []store.Item{{ID: "new", Vector: []float32{1, 1, 1}}}}).want(t, 200)
+	do.get("/v1/map").want(t, 200).into(t, &state)
+	if !state.Stale {
+		t.Error("a map of an earlier state does not say so")
+	}
+}
+
+func TestAxes(t *testing.T) {
+	m := filled(t, 30)
+	info, err := m.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all, sampled plane
+	var rows []float32
+	var ids []string
+	if err := each(t.Context(), m, func(it *store.Item) {
+		rows, ids = append(rows, it.Vector...), append(ids, it.ID)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	x := mat.Of(len(ids), 3, rows)
+	all.ids = ids
+	if err := all.pca(t.Context(), x, m, &info, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := sampled.pca(t.Context(), x, m, &info, 2); err != nil { // every row, by the axes
+		t.Fatal(err)
+	}
+	at := map[string][]float32{}
+	for i, id := range sampled.ids {
+		at[id] = sampled.points[2*i : 2*i+2]
+	}
+	for i, id := range ids {
+		for j, v := range all.points[2*i : 2*i+2] {
+			if math.Abs(float64(v-at[id][j])) > 1e-5 {
+				t.Errorf("%s is at %v by its score, at %v by the axes", id, all.points[2*i:2*i+2], at[id])
+			}
+		}
+	}
+}
+
+// TestLog: every request is a line of JSON with its id, which is the client's if it
+// has a form that cannot be mistaken.
+func TestLog(t *testing.T) {
+	var b lockedBuffer
+	s := newServer(t, Options{Log: slog.New(slog.NewJSONHandler(&b, nil))})
+	for sent, kept := range map[string]bool{"abc-1": true, "": false, "a b": false, "a\nb": false, strings.Repeat("x",
+		65): false} {
+		b.Reset()
+		do := &caller{t: t, s: s, header: http.Header{"X-Request-Id": {sent}}}
+		a := do.get("/v1/items/nothing\u202e").want(t, 404)
+		id := a.Header.Get("X-Request-Id")
+		if (id == sent) != kept || !requestID.MatchString(id) {
+			t.Errorf("id %q of %q", id, sent)
+		}
+		var line struct {
+			Level     string `json:"level"`
+			RequestID string `json:"request_id"`
+			Status    int    `json:"status"`
+			Route     string `json:"route"`
+			Error     string `json:"error"`
+		}
+		if err := json.Unmarshal([]byte(b.String()), &line); err != nil {
+			t.Fatalf("%v in %q", err, b.String())
+		}
+		if line.RequestID != id || line.Status != 404 || line.Route != "GET /v1/items/{id}" || line.Level != "INFO" ||
+			line.Error == "" {
+			t.Errorf("%+v", line)
+		}
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
+func (l *lockedBuffer) Reset()         { l.mu.Lock(); defer l.mu.Unlock(); l.b.Reset() }
+
+// TestPage: a page has what no route has, and nothing below /v1/.
+func TestPage(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page of "+r.URL.Path) })
+	do := &caller{t: t, s: newServer(t, Options{Page: page})}
+	for path, want := range map[string]string{"/": "page of /", "/assets/app.js": "page of /assets/app.js"} {
+		if a := do.get(path).want(t, 200); string(a.body) != want {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	do.get("/v1/nothing").want(t, 404, "not_found")
+	do.do("POST", "/", "", nil).want(t, 404, "not_found")
+	do.do("POST", "/v1/info", "", nil).want(t, 405, "method_not_allowed")
+	do.get("/healthz").want(t, 200)
+}
+
+func TestBadOptions(t *testing.T) {
+	m := &storetest.Memory{Dim: 1}
+	for want, opt := range map[string]Options{
+		"no collection":     {},
+		"cannot be called":  {Collections: []Collection{{Name: "a/b", Store: m}}},
+		"two collections":   {Collections: []Collection{{Name: "a", Store: m}, {Name: "a", Store: m}}},
+		"has no store":      {Collections: []Collection{{Name: "a"}}},
+		"limit K is -1":     {Collections: []Collection{{Name: "a", Store: m}}, Limits: Limits{K: -1}},
+		"limit Time is -10": {Collections: []Collection{{Name: "a", Store: m}}, Limits: Limits{Time: -10}},
+	} {
+		if _, err := New(opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestThumbnail: it is as small as asked for, upright in shape, and never larger than
+// the picture.
+func TestThumbnail(t *testing.T) {
+	dir := t.TempDir()
+	m := &storetest.Memory{Dim: 3}
+	for id, im := range map[string][]byte{"wide": jpegOf(t, plain(400, 100, red)), "grey": pngOf(t, plain(20, 20,
+		color.White))} {
+		path := filepath.Join(dir, id)
+		if err := os.WriteFile(path, im, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Put(t.Context(), []store.Item{{ID: id, Path: path, Vector: []float32{1, 2, 3}}},
+			store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "a", Store: m}}})}
+	for target, want := range map[string][2]int{"wide/thumbnail?size=100": {100, 25}, "wide/thumbnail": {192, 48},
+		"grey/thumbnail?size=64": {20, 20}} {
+		for range 2 { // made, then kept
+			a := do.get("/v1/items/"+target).want(t, 200)
+			if w, h := sizeOf(t, a.body); w != want[0] || h != want[1] {
+				t.Errorf("%s has %d x %d pixels", target, w, h)
+			}
+		}
+	}
+	th := newThumbnails()
+	for i := range 300 {
+		th.put(fmt.Sprint(i), make([]byte, 1<<20))
+	}
+	if th.bytes > thumbnailBytes || len(th.at) != th.order.Len() || th.get("299") == nil || th.get("0") != nil {
+		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.at))
+	}
+}
+
+func sizeOf(t *testing.T, file []byte) (w, h int) {
+	t.Helper()
+	im, err := jpeg.Decode(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im.Bounds().Dx(), im.Bounds().Dy()
+}
