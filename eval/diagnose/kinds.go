@@ -100,10 +100,7 @@ func CountKinds(ctx context.Context, x *mat.Dense, labels []int64, opt KindsOpti
 			rng.Shuffle(len(r), func(a, b int) { r[a], r[b] = r[b], r[a] })
 			r = r[:opt.Rows]
 		}
-		class := mat.New(len(r), x.Cols)
-		for i, from := range r {
-			copy(class.Row(i), x.Row(from))
-		}
+		class := gather(x, r, make([]float64, x.Cols), 1)
 		s, err := cluster.SigClust(ctx, class, cluster.SigClustConfig{Draws: kindDraws, Seed: opt.Seed})
 		if err != nil {
 			return nil, fmt.Errorf("kinds in class %d: %w", y, err)

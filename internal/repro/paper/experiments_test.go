@@ -215,7 +215,7 @@ func direction(t *testing.T, name, home, birds string) {
 		}
 	case "cars", "cub", "sop", "inshop":
 		ahead("test_recall@1", "EPHN, second order", "EPHN, first order")
-	case "finetune", "finetune-coarse":
+	case "finetune", "finetune-coarse", "finetune-mixed":
 		ahead("test_recall@4", "MS", "Before training")
 	case "omniglot-train":
 		ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")
