@@ -20,8 +20,8 @@
 // result exactly. A score is the nearness of a pair, the larger the nearer: exact
 // in float64 (scorer), or approximate, with a band within which the exact one must
 // lie. The space is where approximate scores live: rows shifted and scaled so that
-// neither 16-bit integers nor float32 lose much of them. A side is a range of rows
-// made ready for it, as integers where the machine multiplies those fast. A tile is
+// neither integers nor float32 lose much of them. A side is a range of rows
+// made ready for it, as integers of 8 or 16 bits where the machine multiplies those fast. A tile is
 // the block x block scores of two sides' blocks; the runner goes over the tiles and
 // shows a sink the pairs it asks for. There are two: shortlists, which keep the
 // candidates for the k nearest above a floor that k items are sure to reach, and

@@ -1,7 +1,6 @@
 package rank
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,8 +62,8 @@ func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt O
 	n := queries.Rows
 	sp := newSpace(newScorer(queries, g, opt.Distance))
 	memory := opt.memory()
-	r := newRunner(sp, same, memory/2)
-	perQuery := int64(shortlistLen(k)*candidateBytes + 64)
+	r := newRunner(sp, same, memory/2, opt.begin)
+	perQuery := int64(shortlistLen(k)*candidateBytes + 4*k + 88)
 	cuts := groups(n, memory/2, func(int) int64 { return perQuery })
 	out := &Neighbours{K: k, Row: make([]int32, n*k), Value: make([]float64, n*k)}
 	for c, lo := range cuts[:len(cuts)-1] {
@@ -104,40 +103,73 @@ func shortlistLen(k int) int { return 2*k + 64 }
 type shortlists struct {
 	k     int
 	lists [][]candidate
-	floor []float64 // at least k items are sure to reach this score
+	lows  [][]float32 // the k largest lower bounds, as a heap with the least on top
+	floor []float64   // the least of them: at least k items are sure to reach it
 }
 
 func newShortlists(k, n int) *shortlists {
-	s := &shortlists{k: k, lists: make([][]candidate, n), floor: slices.Repeat([]float64{math.Inf(-1)}, n)}
+	s := &shortlists{k: k, lists: make([][]candidate, n), lows: make([][]float32, n),
+		floor: slices.Repeat([]float64{math.Inf(-1)}, n)}
 	size := shortlistLen(k)
-	store := make([]candidate, n*size)
+	store, lows := make([]candidate, n*size), make([]float32, n*k)
 	for i := range s.lists {
 		s.lists[i] = store[i*size : i*size : (i+1)*size]
+		s.lows[i] = lows[i*k : i*k : (i+1)*k]
 	}
 	return s
 }
 
 func (s *shortlists) lowest(i int) float64 { return s.floor[i] }
 
-func (s *shortlists) take(i, j int, approx, band float64) {
-	high := above(approx + band)
-	if float64(high) < s.floor[i] {
-		return
+func (s *shortlists) take(i, j int, approx, band float64, coarse bool) (again bool) {
+	if approx+band < s.floor[i] || coarse {
+		return approx+band >= s.floor[i]
 	}
-	s.lists[i] = append(s.lists[i], candidate{below(approx - band), high, int32(j)})
+	low := below(approx - band)
+	s.lists[i] = append(s.lists[i], candidate{low, above(approx + band), int32(j)})
+	s.raise(i, low)
 	if n := len(s.lists[i]); n == cap(s.lists[i]) {
 		s.prune(i)
 	}
+	return false
 }
 
-// prune raises the floor to the k-th largest lower bound and drops what cannot
-// reach it. Should ties or wide bands leave the list full, it grows.
+// raise takes a lower bound into the k largest.
+func (s *shortlists) raise(i int, low float32) {
+	h := s.lows[i]
+	if len(h) < s.k {
+		h = append(h, low)
+		s.lows[i] = h
+		if len(h) == s.k {
+			slices.Sort(h)
+			s.floor[i] = float64(h[0])
+		}
+		return
+	}
+	if low <= h[0] {
+		return
+	}
+	at := 0
+	for {
+		next := 2*at + 1
+		if next+1 < len(h) && h[next+1] < h[next] {
+			next++
+		}
+		if next >= len(h) || low <= h[next] {
+			break
+		}
+		h[at] = h[next]
+		at = next
+	}
+	h[at] = low
+	s.floor[i] = float64(h[0])
+}
+
+// prune drops what cannot reach the floor. Should ties or wide bands leave the list
+// full, it grows.
 func (s *shortlists) prune(i int) {
-	list := s.lists[i]
-	slices.SortFunc(list, func(a, b candidate) int { return cmp.Compare(b.low, a.low) })
-	floor := list[s.k-1].low
-	s.floor[i] = float64(floor)
-	s.lists[i] = slices.DeleteFunc(list, func(c candidate) bool { return c.high < floor })
+	floor := s.floor[i]
+	s.lists[i] = slices.DeleteFunc(s.lists[i], func(c candidate) bool { return float64(c.high) < floor })
 }
 
 // above returns a float32 that is at least x.

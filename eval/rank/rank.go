@@ -31,6 +31,8 @@ type Options struct {
 	// Progress, if set, is called from time to time, from one goroutine at a time,
 	// with the share of the work done, 0 to 1.
 	Progress func(done float64)
+
+	begin precision // of the tiles; tests set it
 }
 
 // Query holds what the ranking of one query says about one column of labels.

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -205,7 +206,8 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 							{}, {First: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, First: true}, {Depth: 1000},
 						} {
 							opt.Distance = dist
-							eachEngine(t, func(engine string) {
+							eachEngine(t, func(engine string, begin precision) {
+								opt.begin = begin
 								what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist,
 									opt.Depth, opt.First, gallery != nil)
 								compare(t, what, collect(t, q, gallery, opt), cut(full, opt))
@@ -218,14 +220,18 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 	}
 }
 
-// eachEngine runs f with integer tiles, where the machine has them, and with
-// float32 tiles.
-func eachEngine(t *testing.T, f func(name string)) {
+// eachEngine runs f with the tiles that the machine chooses, with all integer tiles
+// that it has, and with float32 tiles.
+func eachEngine(t *testing.T, f func(name string, begin precision)) {
 	t.Helper()
-	f("default")
+	f("default", automatic)
+	if dot8.Fast() {
+		f("8 bits", int8s)
+		f("16 bits", int16s)
+	}
 	restore := simd.Force(simd.AVX2)
 	defer restore()
-	f("without VNNI")
+	f("without VNNI", automatic)
 }
 
 func compare(t *testing.T, what string, got, want [][]answer) {
@@ -252,7 +258,8 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 		wantSame, wantSeparate := cut(same, opt), cut(separate, opt)
 		for _, memory := range []int64{0, 1 << 20, 1 << 17, 1} {
 			opt.Memory = memory
-			eachEngine(t, func(engine string) {
+			eachEngine(t, func(engine string, begin precision) {
+				opt.begin = begin
 				what := fmt.Sprintf("%s, memory %d, depth %d, first %v", engine, memory, opt.Depth, opt.First)
 				compare(t, what, collect(t, q, nil, opt), wantSame)
 				compare(t, what+", separate", collect(t, q, &g, opt), wantSeparate)

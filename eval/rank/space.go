@@ -3,74 +3,120 @@ package rank
 import (
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/kernel/dot8"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 )
 
 // space is where approximate scores live. A row x becomes u with
 //
-//	Euclidean: u = (x - mean of the gallery) / 2^e, half = ||u||^2 / 2
-//	Cosine:    u = x / ||x||,                       half = 0
-//	Dot:       u = x / 2^e,                         half = 0
+//	Euclidean: u = x / 2^e - m,   half = ||u||^2 / 2
+//	Cosine:    u = x / ||x|| - m, half = -u.m - ||m||^2 / 2
+//	Dot:       u = x / 2^e - m,   half = -u.m - ||m||^2 / 2
 //
-// and the score of a pair is u.v - half_u - half_v: for Euclidean that is
-// -||x-y||^2 / 2^(2e+1). The shift by the mean spares the product cancellation;
-// 2^e brings the longest row to a length of at most 1, so that float32 neither
-// overflows nor, for rows of like length, underflows. Exact scores are brought
-// here by a power of two, which changes no comparison.
+// where m is the mean of the gallery's rows, scaled likewise, and the score of a pair is
+// u.v - half_u - half_v: for Euclidean that is -||x-y||^2 / 2^(2e+1). The shift by the
+// mean spares the product cancellation, and the integers what all rows have in common;
+// 2^e brings the longest row to a length of at most 1, so that float32 neither overflows
+// nor, for rows of like length, underflows. Exact scores are brought here by a power of
+// two, which changes no comparison.
 type space struct {
 	*scorer
-	mean []float64
-	inv  float64 // 2^-e
-	unit float64 // factor of exact scores
+	m      []float32
+	length float64 // of m
+	inv    float64 // 2^-e
+	unit   float64 // factor of exact scores
 }
 
 func newSpace(s *scorer) *space {
-	sp := &space{scorer: s, mean: make([]float64, s.g.Cols), inv: 1, unit: 1}
-	if s.dist == Euclidean {
-		sp.mean = columnMeans(s.g)
+	sp := &space{scorer: s, m: make([]float32, s.g.Cols), inv: 1, unit: 1}
+	mean := columnMeans(s.g, s.gInv)
+	if s.dist != Cosine {
+		most := longest(s.g, mean)
+		if s.q != s.g {
+			most = max(most, longest(s.q, mean))
+		}
+		if most > 0 {
+			_, e := math.Frexp(math.Sqrt(most))
+			sp.inv = math.Ldexp(1, -e)
+		}
+		sp.unit = sp.inv * sp.inv
+		if s.dist == Euclidean {
+			sp.unit /= 2
+		}
 	}
-	if s.dist == Cosine {
-		return sp
+	var sum float64
+	for j, v := range mean {
+		sp.m[j] = float32(v * sp.inv)
+		sum += float64(sp.m[j]) * float64(sp.m[j])
 	}
-	longest := sp.longest(s.g)
-	if s.q != s.g {
-		longest = max(longest, sp.longest(s.q))
-	}
-	if longest > 0 {
-		_, e := math.Frexp(math.Sqrt(longest))
-		sp.inv = math.Ldexp(1, -e)
-	}
-	sp.unit = sp.inv * sp.inv
-	if s.dist == Euclidean {
-		sp.unit /= 2
-	}
+	sp.length = math.Sqrt(sum)
 	return sp
 }
 
 // exact is the float64 score of a pair in this space.
 func (s *space) exact(i, j int) float64 { return s.score(i, j) * s.unit }
 
+// factor is what row i of a set is multiplied by; inv holds the reciprocal norms for
+// Cosine.
+func (s *space) factor(inv []float64, i int) float64 {
+	if s.dist == Cosine {
+		return inv[i]
+	}
+	return s.inv
+}
+
 // place writes u of a row of m; inv holds the reciprocal norms for Cosine.
 func (s *space) place(u []float64, m *mat.Dense, inv []float64, i int) {
-	f := s.inv
-	if s.dist == Cosine {
-		f = inv[i]
-	}
+	f := s.factor(inv, i)
 	for j, v := range m.Row(i) {
-		u[j] = (float64(v) - s.mean[j]) * f
+		u[j] = float64(v)*f - float64(s.m[j])
 	}
 }
 
+// half is what a row takes off its scores, from the square of its u and the product of
+// u with m.
+func (s *space) half(square, dot float64) float64 {
+	if s.dist == Euclidean {
+		return square / 2
+	}
+	return -dot - s.length*s.length/2
+}
+
+// near is the score of a pair in float32, with a bound of its error: that of a sum of
+// products of these lengths. Rows that float32 cannot hold are scored exactly.
+func (s *space) near(i, j int) (score, band float64) {
+	x, y := s.q.Row(i), s.g.Row(j)
+	// What becomes subnormal on the way loses less than this.
+	const tiny = 1e-30
+	switch s.dist {
+	case Euclidean:
+		v := float64(dot8.SquaredDistance(x, y))
+		score, band = -v*s.unit, (dot8.Error(len(x))*v+tiny)*s.unit
+	case Cosine:
+		f := s.qInv[i] * s.gInv[j]
+		score, band = float64(simd.Dot(x, y))*f, dot8.Error(len(x))*1.001+tiny*f
+	default:
+		score = float64(simd.Dot(x, y)) * s.unit
+		reach := 1.001 + s.length // of any row, before the shift
+		band = dot8.Error(len(x))*reach*reach + tiny*s.unit
+	}
+	if !(math.Abs(score)+band <= math.MaxFloat64) {
+		return s.exact(i, j), 0
+	}
+	return score, band
+}
+
 // longest returns the largest squared length of a row after the shift.
-func (s *space) longest(m *mat.Dense) float64 {
+func longest(m *mat.Dense, mean []float64) float64 {
 	const grain = 256
 	part := make([]float64, (m.Rows+grain-1)/grain)
 	par.For(m.Rows, grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			var sum float64
 			for j, v := range m.Row(i) {
-				d := float64(v) - s.mean[j]
+				d := float64(v) - mean[j]
 				sum += d * d
 			}
 			part[lo/grain] = max(part[lo/grain], sum)
@@ -83,14 +129,20 @@ func (s *space) longest(m *mat.Dense) float64 {
 	return l
 }
 
-func columnMeans(m *mat.Dense) []float64 {
+// columnMeans is the mean of the rows of m, each multiplied by its entry of factors if
+// there are any.
+func columnMeans(m *mat.Dense, factors []float64) []float64 {
 	const grain = 1024
 	parts := make([][]float64, (m.Rows+grain-1)/grain)
 	par.For(m.Rows, grain, func(lo, hi int) {
 		sum := make([]float64, m.Cols)
 		for i := lo; i < hi; i++ {
+			f := 1.0
+			if factors != nil {
+				f = factors[i]
+			}
 			for j, v := range m.Row(i) {
-				sum[j] += float64(v)
+				sum[j] += float64(v) * f
 			}
 		}
 		parts[lo/grain] = sum

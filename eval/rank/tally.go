@@ -134,7 +134,7 @@ func (t *tally) lowest(i int) float64 {
 }
 
 // take puts gallery row j among the marks of query i.
-func (t *tally) take(i, j int, approx, band float64) {
+func (t *tally) take(i, j int, approx, band float64, coarse bool) (again bool) {
 	from := t.start[i]
 	m := int(t.alive[i])
 	k := m // j is nearer than marks[k:]
@@ -146,19 +146,23 @@ func (t *tally) take(i, j int, approx, band float64) {
 		}
 	}
 	if k > 0 && t.score[from+k-1] <= approx+band {
+		if coarse {
+			return true
+		}
 		it := item{t.sp.exact(t.lo+i, j), int32(j)}
 		for k > 0 && compareItems(it, item{t.score[from+k-1], t.row[from+k-1]}) < 0 {
 			k--
 		}
 	}
 	if k == m {
-		return
+		return false
 	}
 	t.ahead[from+k]++
 	t.before[i]++
 	if depth := t.p.opt.Depth; depth > 0 && int(t.before[i]) >= depth {
 		t.drop(i)
 	}
+	return false
 }
 
 // drop gives up the marks of query i that have too many items ahead of them.

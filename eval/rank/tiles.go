@@ -5,8 +5,10 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -17,8 +19,10 @@ type sink interface {
 	// lowest is the exact score below which query i has no use for an item;
 	// +Inf if it needs none. It never falls.
 	lowest(i int) float64
-	// take is told of gallery row j whose exact score is within band of approx.
-	take(i, j int, approx, band float64)
+	// take is told of gallery row j whose exact score is within band of approx. If
+	// the score is coarse and leaves something open, it may be asked again with a
+	// finer one.
+	take(i, j int, approx, band float64, coarse bool) (again bool)
 }
 
 // runner goes over the tiles of block x block approximate scores of all pairs of
@@ -29,7 +33,7 @@ type sink interface {
 type runner struct {
 	sp      *space
 	same    bool // a query is no item of its own ranking
-	ints    bool
+	kept    precision
 	span    int // rows of a side
 	buffers sync.Pool
 	// progress is told the share of the range that is done.
@@ -41,10 +45,14 @@ type runner struct {
 }
 
 // newRunner makes a runner whose sides take up at most the given bytes.
-func newRunner(sp *space, same bool, memory int64) *runner {
-	r := &runner{sp: sp, same: same, ints: dot16.Fast(), progress: func(float64) {}}
+func newRunner(sp *space, same bool, memory int64, begin precision) *runner {
+	if begin == automatic {
+		begin = coarsest(sp.g.Cols)
+	}
+	r := &runner{sp: sp, same: same, kept: begin, progress: func(float64) {}}
 	r.buffers.New = func() any { return newBuffer() }
-	perSide := int(memory/2) / sideBytes(sp.g.Cols, r.ints)
+	// As integers of 16 bits, which they become if 8 turn out to be too few.
+	perSide := int(memory/2) / sideBytes(sp.g.Cols, min(r.kept, int16s))
 	r.span = max(block, perSide/block*block)
 	return r
 }
@@ -77,17 +85,21 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 	}
 	for qlo := lo; qlo < hi; qlo += r.span {
 		qhi := min(qlo+r.span, hi)
-		rows := r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, dot16.RowPanel, r.ints)
+		rows := r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
 		first := 0
 		if both {
 			first = qlo
 		}
 		for glo := first; glo < n; glo += r.span {
-			cols := r.sp.pack(r.sp.g, r.sp.gInv, glo, min(glo+r.span, n), dot16.ColPanel, r.ints)
+			ghi := min(glo+r.span, n)
+			cols := r.sp.pack(r.sp.g, r.sp.gInv, glo, ghi, true, r.kept)
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
-			const batch = 64 // tiles between reports of progress
 			for len(tiles) > 0 {
-				k := min(batch, len(tiles))
+				k := 64 // tiles between reports of progress
+				if r.kept == int8s {
+					k = 16 // and before 8 bits are found to be too few
+				}
+				k = min(k, len(tiles))
 				t := &tileTask{r: r, rows: rows, cols: cols, tiles: tiles[:k], both: both}
 				if err := par.ForContext(ctx, k, 1, func(i, _ int) { t.run(i) }); err != nil {
 					return err
@@ -95,11 +107,24 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 				tiles = tiles[k:]
 				done += k
 				r.progress(float64(done) / float64(total))
+				if r.kept == int8s && done > total/settling && t.again.Load() > int64(k*block*block/tooMany) {
+					r.kept = int16s
+					rows = r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
+					cols = r.sp.pack(r.sp.g, r.sp.gInv, glo, ghi, true, r.kept)
+				}
 			}
 		}
 	}
 	return nil
 }
+
+// Integers of 8 bits give way to 16 where more than one pair in tooMany asks for a
+// finer score, after one tile in settling: in the first tiles nobody knows yet what to
+// look for. Results do not depend on it.
+const (
+	tooMany  = 16
+	settling = 16
+)
 
 // tile is a block of rows and a block of columns.
 type tile struct{ i, j int }
@@ -135,11 +160,14 @@ type buffer struct {
 	dense    *mat.Dense // products as floats
 }
 
+// mostRows is the number of rows of the larger panel.
+const mostRows = max(dot8.RowPanel, dot16.RowPanel)
+
 func newBuffer() *buffer {
 	return &buffer{
-		products: make([]int32, dot16.RowPanel*block),
-		scores:   make([]float32, dot16.RowPanel*block),
-		mask:     make([]uint32, dot16.RowPanel*block/16),
+		products: make([]int32, mostRows*block),
+		scores:   make([]float32, mostRows*block),
+		mask:     make([]uint32, mostRows*block/16),
 		rowLo:    make([]float32, block),
 		bandRow:  make([]float64, block),
 		bandCol:  make([]float64, block),
@@ -153,6 +181,7 @@ type tileTask struct {
 	rows, cols *side
 	tiles      []tile
 	both       bool
+	again      atomic.Int64 // pairs that took a finer score
 }
 
 // run computes one tile: scores of its pairs panel by panel, then the counts of
@@ -170,13 +199,14 @@ func (k *tileTask) run(chunk int) {
 	}
 	width := (j1 - j0 + dot16.ColPanel - 1) / dot16.ColPanel * dot16.ColPanel
 	b.cols.Scale, b.cols.Half, b.cols.Lo = k.cols.scale[j0:j0+width], k.cols.half[j0:j0+width], b.cols.Lo[:width]
-	if !k.r.ints {
+	kept := k.rows.kept
+	if kept == float32s {
 		k.product(b, i0, i1, j0, j1)
 	}
-	words := width / 16
-	for p := i0; p < i1; p += dot16.RowPanel {
-		end := min(p+dot16.RowPanel, i1)
-		if k.r.ints {
+	words, panel := width/16, kept.panel()
+	for p := i0; p < i1; p += panel {
+		end := min(p+panel, i1)
+		if kept != float32s {
 			k.strip(b, p, j0, width)
 		}
 		any := uint32(0)
@@ -184,7 +214,7 @@ func (k *tileTask) run(chunk int) {
 			mask := b.mask[(i-p)*words : (i-p+1)*words]
 			row := dot16.Row{Scale: k.rows.scale[i], Half: k.rows.half[i], Lo: b.rowLo[i-i0]}
 			scores := b.scores[(i-p)*width : (i-p+1)*width]
-			if k.r.ints {
+			if kept != float32s {
 				dot16.Filter(scores, mask, b.products[(i-p)*width:(i-p+1)*width], row, &b.cols)
 			} else {
 				filterFloats(scores, mask, b.dense.Row(i-i0), row, &b.cols)
@@ -209,7 +239,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	lock := k.lock(tl.i, k.rows)
 	lock.Lock()
 	for i := i0; i < i1; i++ {
-		b.bandRow[i-i0] = k.rows.band(i, k.cols.blocks[tl.j])
+		b.bandRow[i-i0] = k.rows.band(i, k.cols.blocks[tl.j], k.r.sp)
 		low := k.r.sink.lowest(k.rows.lo + i - k.r.lo)
 		b.rowLo[i-i0] = below(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
 		wanted = wanted || b.rowLo[i-i0] < inf
@@ -225,7 +255,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	lock = k.lock(tl.j, k.cols)
 	lock.Lock()
 	for j := j0; j < j1; j++ {
-		b.bandCol[j-j0] = k.cols.band(j, k.rows.blocks[tl.i])
+		b.bandCol[j-j0] = k.cols.band(j, k.rows.blocks[tl.i], k.r.sp)
 		b.cols.Lo[j-j0] = below(k.r.sink.lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
 		wanted = wanted || b.cols.Lo[j-j0] < inf
 	}
@@ -251,10 +281,19 @@ func (k *tileTask) lock(b int, s *side) *sync.Mutex {
 
 // strip multiplies one panel of rows with the columns of a tile.
 func (k *tileTask) strip(b *buffer, p, j0, width int) {
-	pairs := dot16.Pairs(k.r.sp.g.Cols)
-	x := k.rows.ints[p*2*pairs : (p+dot16.RowPanel)*2*pairs]
+	d := k.r.sp.g.Cols
+	if k.rows.kept == int8s {
+		const panel = dot8.RowPanel
+		depth := dot8.Depth(d)
+		dot8.Strip(b.products[:panel*width], k.rows.bytes[p*depth:(p+panel)*depth], k.rows.bias[p:p+panel],
+			k.cols.raised[j0*depth:(j0+width)*depth], depth)
+		return
+	}
+	const panel = dot16.RowPanel
+	pairs := dot16.Pairs(d)
+	x := k.rows.ints[p*2*pairs : (p+panel)*2*pairs]
 	y := k.cols.ints[j0*2*pairs : (j0+width)*2*pairs]
-	dot16.Strip(b.products[:dot16.RowPanel*width], x, y, pairs)
+	dot16.Strip(b.products[:panel*width], x, y, pairs)
 }
 
 // product multiplies the whole tile in float32.
@@ -283,7 +322,7 @@ func filterFloats(v []float32, mask []uint32, products []float32, row dot16.Row,
 
 // count counts the pairs of a panel that passed the filter.
 func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror bool) {
-	s, lo := k.r.sink, k.r.lo
+	lo := k.r.lo
 	lock := k.lock(tl.i, k.rows)
 	lock.Lock()
 	defer lock.Unlock()
@@ -304,11 +343,21 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 				score := float64(b.scores[(i-p)*width+j]) - float64(k.rows.half[i])
 				switch {
 				case bit >= 16:
-					s.take(col-lo, row, score, b.bandCol[j])
+					k.show(col-lo, row, score, b.bandCol[j])
 				case row != col || !k.r.same:
-					s.take(row-lo, col, score, b.bandRow[i-i0])
+					k.show(row-lo, col, score, b.bandRow[i-i0])
 				}
 			}
 		}
+	}
+}
+
+// show tells the sink of gallery row j for query i of the range, with a finer score if
+// it asks for that.
+func (k *tileTask) show(i, j int, score, band float64) {
+	if s := k.r.sink; s.take(i, j, score, band, k.rows.kept == int8s) {
+		score, band = k.r.sp.near(k.r.lo+i, j)
+		s.take(i, j, score, band, false)
+		k.again.Add(1)
 	}
 }

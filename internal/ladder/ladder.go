@@ -145,9 +145,10 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/spell internal/par internal/kernel/dot16 mat"},
+			"internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 mat"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
-			"internal/spell internal/par internal/kernel/dot16 mat gonum.org/v1/gonum"},
+			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
+				"gonum.org/v1/gonum"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
 			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
 		{"eval/diagnose", "collapse diagnosis",

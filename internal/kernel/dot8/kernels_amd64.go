@@ -24,7 +24,7 @@ func placeAVX512(w *float32, x *float32, m *float32, f float32, blocks int, sums
 //go:noescape
 func quantizeAVX512(q *int8, w *float32, s float32, unit float32, blocks int, lost *[16]float32, sum *[16]int32)
 
-// squaredDistanceAVX512 sums the squares of 32*blocks differences by lane.
+// squaredDistanceAVX512 sums the squares of 32*blocks differences.
 //
 //go:noescape
-func squaredDistanceAVX512(x *float32, y *float32, blocks int, sums *[32]float32)
+func squaredDistanceAVX512(x *float32, y *float32, blocks int) float32

@@ -452,28 +452,35 @@ block:
 	VZEROUPPER
 	RET
 
-// func squaredDistanceAVX512(x *float32, y *float32, blocks int, sums *[32]float32)
-// Requires: AVX, AVX512F
-TEXT ·squaredDistanceAVX512(SB), NOSPLIT, $0-32
+// func squaredDistanceAVX512(x *float32, y *float32, blocks int) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·squaredDistanceAVX512(SB), NOSPLIT, $0-28
 	MOVQ   x+0(FP), AX
 	MOVQ   y+8(FP), CX
 	MOVQ   blocks+16(FP), DX
-	MOVQ   sums+24(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
 block:
-	VMOVUPS     (AX), Z2
-	VSUBPS      (CX), Z2, Z2
-	VFMADD231PS Z2, Z2, Z0
-	VMOVUPS     64(AX), Z2
-	VSUBPS      64(CX), Z2, Z2
-	VFMADD231PS Z2, Z2, Z1
-	SUBQ        $-128, AX
-	SUBQ        $-128, CX
-	DECQ        DX
-	JNE         block
-	VMOVUPS     Z0, (BX)
-	VMOVUPS     Z1, 64(BX)
+	VMOVUPS       (AX), Z2
+	VSUBPS        (CX), Z2, Z2
+	VFMADD231PS   Z2, Z2, Z0
+	VMOVUPS       64(AX), Z2
+	VSUBPS        64(CX), Z2, Z2
+	VFMADD231PS   Z2, Z2, Z1
+	SUBQ          $-128, AX
+	SUBQ          $-128, CX
+	DECQ          DX
+	JNE           block
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	MOVSS         X0, ret+24(FP)
 	VZEROUPPER
 	RET

@@ -47,10 +47,9 @@ func quantize(q []int8, w []float32, s, unit float32, lost *[16]float32, sum *[1
 	quantizeGeneric(q, w, s, unit, lost, sum)
 }
 
-func squaredDistance(x, y []float32, sums *[32]float32) {
+func squaredDistance(x, y []float32) float32 {
 	if Fast() {
-		squaredDistanceAVX512(&x[0], &y[0], len(x)/32, sums)
-		return
+		return squaredDistanceAVX512(&x[0], &y[0], len(x)/32)
 	}
-	squaredDistanceGeneric(x, y, sums)
+	return squaredDistanceGeneric(x, y)
 }

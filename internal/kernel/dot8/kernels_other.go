@@ -16,4 +16,4 @@ func quantize(q []int8, w []float32, s, unit float32, lost *[16]float32, sum *[1
 	quantizeGeneric(q, w, s, unit, lost, sum)
 }
 
-func squaredDistance(x, y []float32, sums *[32]float32) { squaredDistanceGeneric(x, y, sums) }
+func squaredDistance(x, y []float32) float32 { return squaredDistanceGeneric(x, y) }

@@ -4,24 +4,27 @@ package dot8
 // Error(len(x)) of the sum itself, if that is no smaller than 1e-30. y must be at least
 // as long as x. Bits depend on the machine.
 func SquaredDistance(x, y []float32) float32 {
-	var sums [32]float32
 	n := len(x) &^ 31
 	y = y[:len(x)]
+	var sum float32
 	if n > 0 {
-		squaredDistance(x[:n], y[:n], &sums)
+		sum = squaredDistance(x[:n], y[:n])
 	}
-	squaredDistanceGeneric(x[n:], y[n:], &sums)
-	for i := range 16 {
-		sums[i] += sums[i+16]
+	if n < len(x) {
+		sum += squaredDistanceGeneric(x[n:], y[n:])
 	}
-	return total(sums[:16])
+	return sum
 }
 
-func squaredDistanceGeneric(x, y []float32, sums *[32]float32) {
+// squaredDistanceGeneric adds in eight lanes, which shortens the chain that each sum
+// waits for.
+func squaredDistanceGeneric(x, y []float32) float32 {
+	var sums [8]float32
 	for i, v := range x {
 		e := v - y[i]
-		sums[i%32] += e * e
+		sums[i%8] += e * e
 	}
+	return sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
 }
 
 // Error is the relative error of a sum of d products in float32, added in any order: of

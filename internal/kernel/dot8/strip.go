@@ -12,6 +12,13 @@ const (
 // MaxDim is the largest number of coordinates whose products cannot leave 32 bits.
 const MaxDim = 1 << 17
 
+// fewest is the number of coordinates from which on products of 8 bits cost less than
+// what they leave open.
+const fewest = 48
+
+// Worth tells whether it is worth multiplying rows of d coordinates by this package.
+func Worth(d int) bool { return Fast() && d >= fewest && d <= MaxDim }
+
 // step is how many coordinates the kernel takes at a time: packed rows are as long as
 // a whole number of steps.
 const step = 64

@@ -267,14 +267,13 @@ func quantize() {
 
 // squaredDistance emits a sum of squared differences in float32.
 func squaredDistance() {
-	TEXT("squaredDistanceAVX512", NOSPLIT, "func(x, y *float32, blocks int, sums *[32]float32)")
+	TEXT("squaredDistanceAVX512", NOSPLIT, "func(x, y *float32, blocks int) float32")
 	Pragma("noescape")
-	Doc("squaredDistanceAVX512 sums the squares of 32*blocks differences by lane.")
+	Doc("squaredDistanceAVX512 sums the squares of 32*blocks differences.")
 	x := Load(Param("x"), GP64())
 	y := Load(Param("y"), GP64())
 	n := Load(Param("blocks"), GP64())
-	sums := Load(Param("sums"), GP64())
-	acc := []reg.VecVirtual{ZMM(), ZMM()}
+	acc := []reg.VecPhysical{reg.Z0, reg.Z1}
 	for _, a := range acc {
 		VPXORD(a, a, a)
 	}
@@ -289,9 +288,16 @@ func squaredDistance() {
 	SUBQ(I8(-128), y)
 	DECQ(n)
 	JNE(LabelRef("block"))
-	for i, a := range acc {
-		VMOVUPS(a, Mem{Base: sums, Disp: 64 * i})
-	}
+	VADDPS(reg.Z1, reg.Z0, reg.Z0)
+	VEXTRACTF64X4(U8(1), reg.Z0, reg.Y1)
+	VADDPS(reg.Y1, reg.Y0, reg.Y0)
+	VEXTRACTF128(U8(1), reg.Y0, reg.X1)
+	VADDPS(reg.X1, reg.X0, reg.X0)
+	VMOVHLPS(reg.X0, reg.X0, reg.X1)
+	VADDPS(reg.X1, reg.X0, reg.X0)
+	VMOVSHDUP(reg.X0, reg.X1)
+	VADDSS(reg.X1, reg.X0, reg.X0)
+	Store(reg.X0, ReturnIndex(0))
 	VZEROUPPER()
 	RET()
 }
