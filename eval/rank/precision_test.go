@@ -2,6 +2,7 @@ package rank
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -70,6 +71,7 @@ func TestBandsHold(t *testing.T) {
 			for _, dist := range []Distance{Euclidean, Cosine, Dot} {
 				sp := newSpace(newScorer(x, x, dist))
 				for _, kept := range []precision{float32s, int16s, int8s} {
+					what := fmt.Sprintf("%s, d %d, %v, precision %d", name, d, dist, kept)
 					rows, cols := sp.pack(x, sp.qInv, 0, 60, false, kept), sp.pack(x, sp.gInv, 0, 60, true, kept)
 					k := tileTask{r: newRunner(sp, true, 1, kept), rows: rows, cols: cols}
 					b := newBuffer()
@@ -87,16 +89,16 @@ func TestBandsHold(t *testing.T) {
 								if kept == float32s {
 									v = float64(b.dense.Row(i)[j])
 								} else {
-									v = float64(b.products[(i-p)*64+j]) * float64(rows.scale[i]) * float64(cols.scale[j])
+									v = float64(b.products[(i-p)*64+j])
+									v *= float64(rows.scale[i]) * float64(cols.scale[j])
 								}
 								v -= float64(rows.half[i]) + float64(cols.half[j])
 								if e := math.Abs(v - sp.exact(i, j)); !(e <= band) {
-									t.Fatalf("%s, d %d, %v, precision %d: %d, %d off by %g, band %g", name, d, dist, kept,
-										i, j, e, band)
+									t.Fatalf("%s: %d, %d off by %g, band %g", what, i, j, e, band)
 								}
-								if s, near := sp.near(i, j); !(math.Abs(s-sp.exact(i, j)) <= near) {
-									t.Fatalf("%s, d %d, %v: %d, %d in float32 off by %g, band %g", name, d, dist, i, j,
-										s-sp.exact(i, j), near)
+								s, near := sp.near(i, j)
+								if e := math.Abs(s - sp.exact(i, j)); !(e <= near) {
+									t.Fatalf("%s: %d, %d in float32 off by %g, band %g", what, i, j, e, near)
 								}
 							}
 						}
