@@ -112,18 +112,11 @@ func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 
 // cacheKey hashes all that the content of the cache depends on.
 func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (packed.Key, error) {
-	sums := make([]string, len(src.list))
-	room := sync.Pool{New: func() any { return new([]byte) }}
-	par.For(len(sums), 64, func(lo, hi int) {
-		buf := room.Get().(*[]byte)
-		defer room.Put(buf)
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			var err error
-			if sums[i], *buf, err = src.list[i].tree.digest(src.list[i].name, *buf); err != nil {
-				sums[i] = "unreadable" // which decoding it will say
-			}
-		}
-	})
+	all := make([]int, len(src.list))
+	for i := range all {
+		all[i] = i
+	}
+	sums := src.digests(ctx, all)
 	if err := ctx.Err(); err != nil {
 		return packed.Key{}, err
 	}

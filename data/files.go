@@ -8,8 +8,10 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // files is a Source of image files.
@@ -37,6 +39,27 @@ func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagin
 		return fmt.Errorf("%s: %w", path.Join(at.tree.where(), at.name), err)
 	}
 	return nil
+}
+
+// unreadable is the digest of a file that cannot be read, as decoding it will say.
+const unreadable = "unreadable"
+
+// digests tells the content of the files of some samples, until ctx ends.
+func (f *files) digests(ctx context.Context, index []int) []string {
+	sums := make([]string, len(index))
+	room := sync.Pool{New: func() any { return new([]byte) }}
+	par.For(len(sums), 64, func(lo, hi int) {
+		buf := room.Get().(*[]byte)
+		defer room.Put(buf)
+		for k := lo; k < hi && ctx.Err() == nil; k++ {
+			at := f.list[index[k]]
+			var err error
+			if sums[k], *buf, err = at.tree.digest(at.name, *buf); err != nil {
+				sums[k] = unreadable
+			}
+		}
+	})
+	return sums
 }
 
 // Close closes the archives that the files are in.

@@ -1,6 +1,58 @@
 package data
 
-import "image"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"image"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// A Digest tells the pixels of a sample from any others. That of a sample that
+// cannot be read is the zero value.
+type Digest [sha256.Size]byte
+
+// Digests returns the digests of the samples of the part, in order: of image files
+// that of their content, with the box that is cut out; of other sources that of
+// the pixels.
+func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
+	d := p.Data
+	if d.Source == nil {
+		return nil, fmt.Errorf("data set %s has features and no images", d.Name)
+	}
+	out := make([]Digest, p.Len())
+	if f, ok := d.Source.(*files); ok {
+		for k, sum := range f.digests(ctx, p.Index) {
+			if sum == unreadable {
+				continue
+			}
+			h := sha256.New()
+			fmt.Fprintln(h, "file", sum)
+			if d.Boxes != nil {
+				fmt.Fprintln(h, d.Boxes[p.Index[k]])
+			}
+			out[k] = Digest(h.Sum(nil))
+		}
+		return out, ctx.Err()
+	}
+	par.For(len(out), 64, func(lo, hi int) {
+		var img imaging.Image
+		var dec imaging.Decoder
+		for k := lo; k < hi && ctx.Err() == nil; k++ {
+			if d.Image(ctx, p.Index[k], &img, &dec) != nil {
+				continue
+			}
+			h := sha256.New()
+			binary.Write(h, binary.LittleEndian, [3]int64{int64(img.W), int64(img.H), int64(img.C)})
+			h.Write(img.Pix)
+			out[k] = Digest(h.Sum(nil))
+		}
+	})
+	return out, ctx.Err()
+}
 
 // Identities says which samples of the part are the same picture: it returns a
 // number for each position, equal if name and box are equal. A sample is a row

@@ -19,6 +19,28 @@ func (s *Spec) Body() (*Spec, error) {
 	return &body, nil
 }
 
+// Tail returns what Body leaves out as a network of its own, whose input is what
+// the body makes. A network without a head has none.
+func (s *Spec) Tail() (*Spec, error) {
+	body, err := s.Body()
+	if err != nil {
+		return nil, err
+	}
+	g, err := body.flatten()
+	if err != nil {
+		return nil, err
+	}
+	v := g.values[g.out]
+	tail := Spec{Name: s.Name, Input: v.shape, Layers: slices.Clone(s.Layers[len(body.Layers):])}
+	if v.flat && v.shape.H*v.shape.W > 1 {
+		tail.Layers = append([]Layer{{Kind: Flatten}}, tail.Layers...)
+	}
+	if err := tail.Check(); err != nil {
+		return nil, fmt.Errorf("the head by itself: %w", err)
+	}
+	return &tail, nil
+}
+
 // Head returns the name of the embedding layer, the dense layer that Body leaves
 // out; "" if there is none.
 func (s *Spec) Head() string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -66,5 +67,71 @@ func TestBodyAndHead(t *testing.T) {
 		{Kind: nn.Dense, Name: "fc", Out: 2}}}
 	if _, err := only.Body(); err == nil || !strings.Contains(err.Error(), "without its head") {
 		t.Errorf("nothing but a head: error %v", err)
+	}
+}
+
+// TestParts: the two halves of a network make of an image, alone or in any batch, the bits
+// that the whole makes, and training the head by itself gives the gradients that
+// the whole gives a head behind a frozen body.
+func TestParts(t *testing.T) {
+	for _, name := range []string{"resnet18", "mobilenet_v1", "mobilenet_v2", "mobilenet_v3_small", "conv4",
+		"convnext_tiny", "vit_t16", "mnist"} {
+		o := nn.NetworkOptions{Input: nn.Shape{H: 48, W: 48, C: 3}, Dim: 7, Normalize: true, HeadNorm: true,
+			Multiple: 1. / 8, Depth: 2}
+		if name == "conv4" {
+			o.Width = 16
+		}
+		spec, err := nn.Network(name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := nn.New(spec, nn.Options{Seed: 4, FreezeBody: true, FrozenNorm: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := whole.Body()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		head, err := whole.Tail()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, p := range whole.Params() {
+			b, h := body.Param(p.Name), head.Param(p.Name)
+			if b == nil && h == nil || b != nil && b != p || h != nil && h != p || b != nil && p.Grad != nil ||
+				h != nil && !p.Buffer && p.Grad == nil {
+				t.Fatalf("%s: %s is neither the body's, frozen, nor the head's, trained", name, p.Name)
+			}
+		}
+		const n = 21
+		x := hashValues(name, n*spec.Input.Len())
+		want := slices.Clone(whole.Infer(x, n).Data)
+		features := slices.Clone(body.Infer(x, n).Data)
+		if got := head.Infer(features, n).Data; !slices.Equal(got, want) {
+			t.Errorf("%s: the halves make other embeddings", name)
+		}
+		for _, size := range []int{1, 2, 16} {
+			for lo := 0; lo < n; lo += size {
+				hi := min(lo+size, n)
+				got := body.Infer(x[lo*spec.Input.Len():hi*spec.Input.Len()], hi-lo).Data
+				if !slices.Equal(got, features[lo*body.Dim():hi*body.Dim()]) {
+					t.Fatalf("%s: images %d to %d have other features in a batch of their own", name, lo, hi-1)
+				}
+			}
+		}
+		gradients := func(net *nn.Net, x []float32) []float32 {
+			net.Forward(x, n)
+			net.Backward(mat.Of(n, 7, hashValues("objective", n*7)))
+			var out []float32
+			for _, p := range net.Params() {
+				out = append(out, p.Grad...)
+			}
+			return out
+		}
+		a, b := gradients(whole, x), gradients(head, features)
+		if len(a) != len(b) || !(relative(b, a) < 1e-5) {
+			t.Errorf("%s: the head's gradients differ by %g of their norm", name, relative(b, a))
+		}
 	}
 }

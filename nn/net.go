@@ -17,6 +17,8 @@ type Options struct {
 	// Freeze lists prefixes of parameter names ("layer1", "conv1.weight") that
 	// training leaves unchanged. A prefix ends at a dot in the name.
 	Freeze []string
+	// FreezeBody leaves all but the head unchanged; see Spec.Body.
+	FreezeBody bool
 	// FrozenNorm makes training use the running statistics of batch norm, as
 	// evaluation does, without updating them. Its weights are still trained unless
 	// frozen by name.
@@ -93,12 +95,37 @@ func New(spec *Spec, opt Options) (*Net, error) {
 	if err := g.memory().check(spec.Name); err != nil {
 		return nil, err
 	}
+	e := newNet(spec, opt, g, nil)
+	if err := e.freeze(opt.Freeze); err != nil {
+		return nil, err
+	}
+	for _, p := range e.params[:e.bodyParams] {
+		p.Frozen = p.Frozen || opt.FreezeBody && !p.Buffer
+	}
+	for _, p := range e.params {
+		if !p.Frozen && !p.Buffer {
+			p.Grad = make([]float32, len(p.Value))
+		}
+	}
+	e.train = e.compile(g, true)
+	e.eval = e.compile(g, false)
+	return e, nil
+}
+
+// newNet lists the parameters: those of another network where it has them, else
+// newly drawn ones.
+func newNet(spec *Spec, opt Options, g *graph, others map[string]*Param) *Net {
 	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}
+	e.ws.BFloat16 = opt.Precision == BFloat16
 	head := headAt(spec.Layers)
 	for i := range g.nodes {
 		for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {
-			p.Value = make([]float32, p.len())
-			p.draw(opt.Seed)
+			if q := others[p.Name]; q != nil {
+				p = q
+			} else {
+				p.Value = make([]float32, p.len())
+				p.draw(opt.Seed)
+			}
 			e.params = append(e.params, p)
 			e.byName[p.Name] = p
 			if g.nodes[i].top < head {
@@ -106,18 +133,30 @@ func New(spec *Spec, opt Options) (*Net, error) {
 			}
 		}
 	}
-	if err := e.freeze(opt.Freeze); err != nil {
+	return e
+}
+
+// Body returns the network without its head (see Spec.Body), for evaluation. It
+// shares the parameters of e.
+func (e *Net) Body() (*Net, error) { return e.part(e.spec.Body()) }
+
+// Tail returns the head as a network of its own (see Spec.Tail): given what Body
+// makes of an image it makes what e makes. It shares the parameters of e and their
+// gradients, so that training it trains e.
+func (e *Net) Tail() (*Net, error) { return e.part(e.spec.Tail()) }
+
+// part is a network of some of the layers of e.
+func (e *Net) part(spec *Spec, err error) (*Net, error) {
+	if err != nil {
 		return nil, err
 	}
-	for _, p := range e.params {
-		if !p.Frozen && !p.Buffer {
-			p.Grad = make([]float32, len(p.Value))
-		}
+	g, err := spec.flatten()
+	if err != nil {
+		return nil, err
 	}
-	e.ws.BFloat16 = opt.Precision == BFloat16
-	e.train = e.compile(g, true)
-	e.eval = e.compile(g, false)
-	return e, nil
+	n := newNet(spec, e.opt, g, e.byName)
+	n.train, n.eval = n.compile(g, true), n.compile(g, false)
+	return n, nil
 }
 
 // freeze marks the parameters with the given prefixes.

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // trainer holds the parts of a run. It is the store of the loop's checkpoints.
@@ -27,6 +28,8 @@ type trainer struct {
 	scored    []*scored
 	net       *nn.Net
 	usual     *shape           // of the images, once they were looked at
+	trained   train.Network    // net, or the half of it that is not frozen
+	features  *features        // of a frozen body
 	begin     Start            // where the network starts
 	own       *onnxnet.Network // of a file that brings one
 	imported  *nn.ImportReport // of pretrained weights
@@ -143,6 +146,9 @@ func (t *trainer) selectSamples(d *data.Dataset, o *objective.Options) error {
 // learn makes what learns: the network, the objective and the optimizer.
 func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	h, w, c := t.feed.shape()
+	if err := t.cfg.frozenDim(t.own, h, w, c); err != nil {
+		return err
+	}
 	spec, err := networkSpec(&t.cfg, t.own, h, w, c)
 	if err != nil {
 		return err
@@ -160,6 +166,9 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	if t.net, t.imported, err = newNetwork(&t.cfg, t.own, t.begin.Path, spec); err != nil {
 		return err
 	}
+	if err := t.freeze(); err != nil {
+		return err
+	}
 	if err := t.prepare(ctx, &o); err != nil {
 		return err
 	}
@@ -170,7 +179,7 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	if t.objective, err = objective.New(o); err != nil {
 		return err
 	}
-	t.optimizer, err = newOptimizer(&t.cfg.Train, t.sampler.Batches(), t.net, t.objective)
+	t.optimizer, err = newOptimizer(&t.cfg.Train, t.sampler.Batches(), t.trained, t.objective)
 	return err
 }
 

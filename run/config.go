@@ -47,7 +47,8 @@ type DataConfig struct {
 	TestLimit    int    `yaml:"test_limit" help:"use only the first n test samples of each fine class; 0: all"`
 	Fit          string `yaml:"fit" help:"how images are made square: stretch, cover (cut out the middle); empty: cover for colour images"`
 	Shorter      int    `yaml:"shorter" help:"with cover, the length of the shorter side before cutting; 0: size"`
-	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong; empty: none, from a pretrained start light"`
+	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong; empty: none, from a pretrained start light unless its body is frozen"`
+	Views        int    `yaml:"views" help:"with network.freeze=body, augmented views of each training image, whose features are kept; 0: 4, without augmentation none"`
 	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet, clip; empty: the pretrained network's, else unit"`
 	Chroma       string `yaml:"chroma" help:"how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a pretrained network, else repeat"`
 	Validation   string `yaml:"validation" help:"what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1, or as-test:0.2, classes if the test is on classes that do not train and else images; empty: none, from a pretrained start as-test:0.2"`
@@ -59,17 +60,17 @@ type DataConfig struct {
 // NetworkConfig describes the network.
 type NetworkConfig struct {
 	Name       string   `yaml:"name" help:"a network by name: conv4, resnet50, mobilenet_v2, vit_s16 and others, which a wrong name lists; empty: chosen from the data"`
-	Dim        int      `yaml:"dim" help:"length of the embedding; 0: 128, or the features of a pretrained network as they are"`
+	Dim        int      `yaml:"dim" help:"length of the embedding; 0: 128, or the features of a pretrained network as they are; on a frozen body as many as it has features"`
 	Normalize  Switch   `yaml:"normalize" help:"divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions"`
 	Pretrained string   `yaml:"pretrained" help:"weights to start from: a name of 'kindred weights list', a file (.safetensors, .pth as PyTorch saves it, or .onnx, which brings its network with it) or none; empty: for photographs, if network.name is not set, what is in the weights folder or can be fetched, else none"`
 	Cut        string   `yaml:"cut" help:"of an .onnx file: the node or tensor that the network ends with; empty: before the classifier"`
-	Head       string   `yaml:"head" help:"how the embedding layer starts: random, pca (the principal components of the training samples' features); empty: pca from a pretrained start, where there are enough of both, else random"`
+	Head       string   `yaml:"head" help:"how the embedding layer starts: random, pca (the principal components of the training samples' features), identity (the features themselves); empty: identity on a frozen body whose features are as many as the embedding has values, pca from a pretrained start, where there are enough of both, else random"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
 	Multiple   float64  `yaml:"multiple" help:"width multiplier of resnet*, mobilenet_*, efficientnet_b0, convnext_tiny; 0: 1"`
 	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
 	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
-	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained"`
+	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained; body: all before the embedding layer, whose features are then computed once and kept"`
 	Precision  string   `yaml:"precision" help:"arithmetic of convolutions, dense and linear layers: float32, bfloat16 (faster on processors with AMX or AVX512_BF16, to two or three digits); empty: float32"`
 	FrozenNorm Switch   `yaml:"frozen_norm" help:"batch norm keeps its running statistics fixed in training; auto: from a pretrained start"`
 }
@@ -89,11 +90,11 @@ type SampleConfig struct {
 type TrainConfig struct {
 	Epochs      int       `yaml:"epochs" help:"passes over the training set"`
 	Optimizer   string    `yaml:"optimizer" help:"adam, adamw, sgd"`
-	LR          float64   `yaml:"lr" help:"learning rate; 0: 0.001, from a pretrained start 0.0001"`
+	LR          float64   `yaml:"lr" help:"learning rate; 0: 0.001, from a pretrained start 0.0001, of a head on a frozen one 0.0003"`
 	LossLR      float64   `yaml:"loss_lr" help:"learning rate of the loss's own parameters; 0: the loss's default, else lr"`
 	Momentum    float64   `yaml:"momentum" help:"momentum of sgd"`
 	WeightDecay float64   `yaml:"weight_decay" help:"weight decay"`
-	Depth       float64   `yaml:"depth" help:"factor for the learning rate of the first layer, with equal steps up to 1 for the last; 0: 1, from a pretrained start 0.1"`
+	Depth       float64   `yaml:"depth" help:"factor for the learning rate of the first layer, with equal steps up to 1 for the last; 0: 1, from a pretrained start 0.1 unless its body is frozen"`
 	Clip        float64   `yaml:"clip" help:"largest norm of the gradient; 0: no limit"`
 	Schedule    string    `yaml:"schedule" help:"constant, step, cosine"`
 	Steps       []int     `yaml:"steps" help:"schedule step: epochs after which the rate is multiplied by gamma"`

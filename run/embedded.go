@@ -9,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -25,7 +24,7 @@ type Embedded struct {
 
 // embed computes the embeddings of a whole part. Samples left out as unreadable
 // have no row.
-func embed(ctx context.Context, net *nn.Net, f *feed, batch int) (*Embedded, error) {
+func embed(ctx context.Context, net train.Network, f *feed, batch int) (*Embedded, error) {
 	x, pos, err := train.Embed(ctx, net, f.data, f.part.Len(), batch)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type MemoryPlan struct {
 	Batches     int64 // the samples of those that are prepared, and the epoch's list
 	Pairs       int64 // similarities of a batch, their distances and gradients
 	Embeddings  int64 // of the sets that are scored
+	Features    int64 // of a frozen body, with their file
 }
 
 // memoryPart is a part of a plan with the name under which it is shown.
@@ -37,6 +38,7 @@ func (p MemoryPlan) parts() []memoryPart {
 	parts := []memoryPart{
 		{"network", p.Network}, {"loss", p.Loss}, {"optimizer", p.Optimizer}, {"activations", p.Activations},
 		{"batches", p.Batches}, {"pairs", p.Pairs}, {"embeddings", p.Embeddings},
+		{"features", p.Features},
 	}
 	slices.SortStableFunc(parts, func(a, b memoryPart) int {
 		switch {
@@ -52,7 +54,8 @@ func (p MemoryPlan) parts() []memoryPart {
 
 // Total is the sum of the parts.
 func (p MemoryPlan) Total() int64 {
-	return budget.Sum(p.Network, p.Optimizer, p.Loss, p.Activations, p.Batches, p.Pairs, p.Embeddings)
+	return budget.Sum(p.Network, p.Optimizer, p.Loss, p.Activations, p.Batches, p.Pairs, p.Embeddings,
+		p.Features)
 }
 
 // String shows the total and the largest parts: 1.2 GiB (activations 1 GiB,
@@ -91,6 +94,7 @@ type planned struct {
 	batches   int   // of an epoch
 	scored    int64 // samples that are embedded for evaluations
 	largest   int   // of them, the samples of the largest set
+	samples   int   // to train on
 }
 
 // planMemory plans the memory of a run. The error is that of the network's
@@ -123,7 +127,15 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 		moments = 1
 	}
 	input := int64(p.spec.Input.Len())
+	frozen, err := p.frozen(cfg)
+	if err != nil {
+		return MemoryPlan{}, err
+	}
+	if cfg.Network.frozenBody() {
+		net.Image = 0 // nothing goes back through it
+	}
 	return MemoryPlan{
+		Features:  frozen,
 		Network:   budget.Product(4, budget.Sum(net.Params, gradients)),
 		Optimizer: budget.Product(4, moments, budget.Sum(net.Trained, proxies)),
 		// with gradients; as kept and laid beside the batch
@@ -135,6 +147,22 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 			budget.Product(8, budget.Sum(3, batch), int64(p.batches))), // the list has a slice and its indices for each
 		Embeddings: budget.Product(4, p.scored, dim),
 	}, nil
+}
+
+// frozen is the memory of a frozen body's features: the rows, and those of one view
+// as they are read and written.
+func (p *planned) frozen(cfg *Config) (int64, error) {
+	if !cfg.Network.frozenBody() {
+		return 0, nil
+	}
+	body, err := p.spec.Body()
+	if err != nil {
+		return 0, err
+	}
+	views := int64(max(cfg.Data.Views, 1))
+	rows := budget.Sum(budget.Product(views, int64(p.samples)), p.scored)
+	once := budget.Product(3, budget.Sum(int64(p.samples), p.scored))
+	return budget.Product(4, int64(body.OutDim()), budget.Sum(rows, once)), nil
 }
 
 // heldPairs is how many pairs of a batch and its references are held at a time:
@@ -160,7 +188,7 @@ func furtherLosses(o *objective.Options) []objective.Options {
 func (t *trainer) plan(spec *nn.Spec, o *objective.Options) (MemoryPlan, error) {
 	p := planned{
 		spec: spec, objective: o, classes: t.from.classes,
-		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(),
+		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(), samples: t.from.part.Len(),
 	}
 	for _, s := range t.scored {
 		for _, part := range []int{s.query.Len(), galleryLen(s)} {

@@ -235,7 +235,7 @@ func TestMemoryPlanShowsItsLargestParts(t *testing.T) {
 		t.Errorf("total %d", p.Total())
 	}
 	if got := (MemoryPlan{}).String(); got != "0 B (network 0 B, loss 0 B, optimizer 0 B, activations 0 B, batches 0 "+
-		"B, pairs 0 B, embeddings 0 B)" {
+		"B, pairs 0 B, embeddings 0 B, features 0 B)" {
 		t.Errorf("an empty plan: %q", got)
 	}
 	if got := (MemoryPlan{Pairs: math.MaxInt64, Loss: 1}).Total(); got != math.MaxInt64 {

@@ -29,8 +29,8 @@ func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, err
 // The report says how pretrained weights fit, nil without any.
 func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
 	n := &cfg.Network
-	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.Freeze, FrozenNorm: n.FrozenNorm == On,
-		Precision: nn.Precision(n.Precision)})
+	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(), FreezeBody: n.frozenBody(),
+		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -44,14 +44,16 @@ func (c *Config) problems() []problem {
 	if _, err := imaging.ParseNormalization(c.Data.Pixels); err != nil {
 		bad(true, "data.pixels", "%v", err)
 	}
+	atLeast("data.views", c.Data.Views, 0)
+	bad(c.Data.Views > 0 && !c.Network.frozenBody(), "data.views", "only with network.freeze=%s", wholeBody)
 	atLeast("data.train_limit", c.Data.TrainLimit, 0)
 	atLeast("data.test_limit", c.Data.TestLimit, 0)
 	bad(c.Network.own() && c.Network.Name != "", "network.name",
 		"%s brings its own network: leave the name out", c.Network.Pretrained)
 	bad(!c.Network.own() && c.Network.Cut != "", "network.cut", "only for a network.pretrained that is a file of ONNX")
 	atLeast("network.dim", c.Network.Dim, 0)
-	bad(!slices.Contains([]string{"", "random", "pca"}, c.Network.Head), "network.head", "%q is neither random nor pca",
-		c.Network.Head)
+	bad(!slices.Contains([]string{"", randomHead, pcaHead, identityHead}, c.Network.Head), "network.head",
+		"%q is none of %s, %s, %s", c.Network.Head, randomHead, pcaHead, identityHead)
 	if _, err := nn.ParsePrecision(c.Network.Precision); err != nil {
 		bad(true, "network.precision", "%q is neither float32 nor bfloat16", c.Network.Precision)
 	}

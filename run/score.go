@@ -9,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -106,7 +105,7 @@ func samePartition(a, b []int64) bool {
 }
 
 // embedAll computes the embeddings of a set and keeps them.
-func (s *scored) embedAll(ctx context.Context, net *nn.Net, batch int) (err error) {
+func (s *scored) embedAll(ctx context.Context, net train.Network, batch int) (err error) {
 	if s.q, err = embed(ctx, net, s.qfeed, batch); err != nil || s.gallery == nil {
 		return err
 	}
@@ -115,8 +114,8 @@ func (s *scored) embedAll(ctx context.Context, net *nn.Net, batch int) (err erro
 }
 
 // score embeds a set and measures it.
-func (s *scored) score(ctx context.Context, net *nn.Net, cfg *Config, metrics map[string][]eval.Metric) ([]train.Metric,
-	error) {
+func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metrics map[string][]eval.Metric) (
+	[]train.Metric, error) {
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -117,6 +116,19 @@ const (
 	tunedLoss   = "multisimilarity"
 )
 
+// What a head on a frozen body is trained with if nothing is said.
+const (
+	headRate   = 3e-4
+	usualViews = 4
+)
+
+// Values of network.head.
+const (
+	randomHead   = "random"
+	pcaHead      = "pca"
+	identityHead = "identity"
+)
+
 // recipe fills in what differs between training from scratch and from pretrained
 // weights. docs/design/finetune.md has the measurements.
 //
@@ -128,9 +140,17 @@ func (c *Config) recipe(resumed bool) {
 		d.Augment, d.Validation = cmp.Or(d.Augment, "none"), cmp.Or(d.Validation, "none")
 		t.LR, t.Depth = cmp.Or(t.LR, 1e-3), cmp.Or(t.Depth, 1)
 	} else {
+		rate, depth := 1e-4, 0.1
+		if n.frozenBody() {
+			rate, depth = headRate, 1
+			d.Augment = cmp.Or(d.Augment, "none")
+		}
 		d.Augment, d.Validation = cmp.Or(d.Augment, "light"), cmp.Or(d.Validation, "as-test:0.2")
-		t.LR, t.Depth = cmp.Or(t.LR, 1e-4), cmp.Or(t.Depth, 0.1)
+		t.LR, t.Depth = cmp.Or(t.LR, rate), cmp.Or(t.Depth, depth)
 		t.Patience = cmp.Or(t.Patience, 3)
+	}
+	if n.frozenBody() && d.Augment != "none" {
+		d.Views = cmp.Or(d.Views, usualViews)
 	}
 	if c.Loss["name"] == nil {
 		l := scratchLoss
@@ -141,7 +161,7 @@ func (c *Config) recipe(resumed bool) {
 	}
 	if n.FrozenNorm == Auto {
 		n.FrozenNorm = Off
-		if n.pretrained() && !resumed {
+		if n.pretrained() && !resumed && !n.frozenBody() { // whose norms are never anything else
 			n.FrozenNorm = On
 		}
 	}
@@ -224,15 +244,23 @@ func (t *trainer) enough(ctx context.Context, d *data.Dataset, own int) int {
 // configuration leaves open: which positives to train with, and the start of the
 // embedding layer.
 func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
-	if !t.cfg.Network.pretrained() || t.opts.Resume {
+	if t.opts.Resume {
+		return nil
+	}
+	if t.cfg.Network.Head == identityHead {
+		if err := t.identityHead(); err != nil {
+			return err
+		}
+	}
+	if !t.cfg.Network.pretrained() {
 		return nil
 	}
 	open := t.mineOpen
-	head := t.cfg.Network.Dim > 0 && t.cfg.Network.Head != "random"
+	head := t.cfg.Network.Dim > 0 && (t.cfg.Network.Head == "" || t.cfg.Network.Head == pcaHead)
 	if !open && !head {
 		return nil
 	}
-	x, labels, err := t.features(ctx)
+	x, labels, err := t.startFeatures(ctx)
 	if err != nil {
 		return err
 	}
@@ -260,23 +288,17 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 	return nil
 }
 
-// features are those of the training samples before training, with their labels.
-func (t *trainer) features(ctx context.Context) (*dense.Dense, []int64, error) {
-	spec, err := t.net.Spec().Body()
-	if err != nil {
-		return nil, nil, err
-	}
-	body, err := nn.New(spec, nn.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	state := t.net.State()
-	state.Tensors = slices.DeleteFunc(state.Tensors,
-		func(x safetensors.Tensor) bool { return body.Param(x.Name) == nil })
-	if err := body.SetState(state); err != nil {
-		return nil, nil, err
-	}
+// startFeatures are those of the training samples before training, with their labels.
+func (t *trainer) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.features != nil {
+		x, pos, err := t.features.all(ctx, feed)
+		return x, pick(t.sel.Train.Label, pos), err
+	}
+	body, err := t.net.Body()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -287,6 +309,25 @@ func (t *trainer) features(ctx context.Context) (*dense.Dense, []int64, error) {
 	return e.X, pick(t.sel.Train.Label, e.Pos), nil
 }
 
+// identityHead makes the embedding layer pass the features on.
+func (t *trainer) identityHead() error {
+	layer := t.net.Spec().Head()
+	w := t.net.Param(layer + ".weight")
+	n := t.cfg.Network.Dim
+	if w == nil || len(w.Value) != n*n {
+		return fmt.Errorf("network.head: %s needs as many values as there are features; leave network.dim out, or "+
+			"choose %s", identityHead, pcaHead)
+	}
+	clear(w.Value)
+	for i := range n {
+		w.Value[i*n+i] = 1
+	}
+	if b := t.net.Param(layer + ".bias"); b != nil {
+		clear(b.Value)
+	}
+	return nil
+}
+
 // startHead makes the embedding layer project onto the directions that hold most
 // of the features' length, so that training starts from what the features know.
 func (t *trainer) startHead(x *dense.Dense) error {
@@ -294,14 +335,14 @@ func (t *trainer) startHead(x *dense.Dense) error {
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	if w == nil || min(x.Rows, x.Cols) < n.Dim || len(w.Value) != n.Dim*x.Cols {
-		if n.Head == "pca" {
+		if n.Head == pcaHead {
 			return fmt.Errorf("network.head: %d principal components cannot be had from %d samples of %d features",
 				n.Dim, x.Rows, x.Cols)
 		}
-		n.Head = "random"
+		n.Head = randomHead
 		return nil
 	}
-	n.Head = "pca"
+	n.Head = pcaHead
 	axes, err := principal(x, n.Dim)
 	if err != nil {
 		return err

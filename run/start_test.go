@@ -174,7 +174,7 @@ func TestHead(t *testing.T) {
 	if tr.cfg.Network.Head != "pca" {
 		t.Errorf("the head is %q", tr.cfg.Network.Head)
 	}
-	x, _, err := tr.features(t.Context())
+	x, _, err := tr.startFeatures(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

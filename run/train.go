@@ -45,6 +45,9 @@ type Options struct {
 	// Dataset, if set, is used instead of opening what the configuration names, and
 	// is not closed.
 	Dataset *data.Dataset
+	// Features, if set, hears how many of the features of a frozen network are
+	// computed (network.freeze=body).
+	Features func(done, total int)
 	// Begin, if set, is told what is about to be trained.
 	Begin func(Setup)
 	// Observe, if set, hears how it goes; see train.Config.
@@ -103,7 +106,7 @@ func Train(ctx context.Context, cfg Config, opts Options) (*Result, error) {
 		return nil, err
 	}
 	defer t.close()
-	loop, err := t.start()
+	loop, err := t.start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +118,7 @@ func Train(ctx context.Context, cfg Config, opts Options) (*Result, error) {
 }
 
 // start takes the run folder and brings the run to where it goes on.
-func (t *trainer) start() (*train.Trainer, error) {
+func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	c := t.loop()
 	if t.opts.Dir != "" {
 		if err := t.open(); err != nil {
@@ -137,6 +140,9 @@ func (t *trainer) start() (*train.Trainer, error) {
 			return nil, err
 		}
 	}
+	if err := t.fillFeatures(ctx); err != nil {
+		return nil, err
+	}
 	t.began = time.Now()
 	if t.opts.Begin != nil {
 		t.opts.Begin(t.setup())
@@ -147,7 +153,7 @@ func (t *trainer) start() (*train.Trainer, error) {
 // loop describes the run to package train.
 func (t *trainer) loop() train.Config {
 	return train.Config{
-		Network: t.net, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
+		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk,
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
@@ -192,7 +198,7 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 	}
 	var out []train.Metric
 	for _, s := range t.scored {
-		m, err := s.score(ctx, t.net, &t.cfg, metrics)
+		m, err := s.score(ctx, t.trained, &t.cfg, metrics)
 		if err != nil {
 			return nil, t.unscored(epoch, err)
 		}
@@ -252,7 +258,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	}
 	for _, s := range t.scored {
 		if s.q == nil { // resumed after the last epoch
-			if err := s.embedAll(ctx, t.net, t.cfg.Eval.Batch); err != nil {
+			if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
 				return nil, t.stoppedAfter(err)
 			}
 		}

@@ -159,6 +159,7 @@ var commands = []func(*app) *cobra.Command{
 	newData,
 	newWeights,
 	newNetwork,
+	newCache,
 	newEval,
 	newDiagnose,
 	newLoss,

@@ -93,9 +93,11 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	}
 	bar := progress.New(a.err, "")
 	bar.Pace = true
+	m := a.newMeter("features", countUnit)
+	defer m.close()
 	opts := run.Options{
 		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: dataHome(f.dataDir), Formats: formats(),
-		Weights: a.findWeights(f), Begin: a.announce, Observe: bar.Observe,
+		Weights: a.findWeights(f), Begin: a.announce(m), Observe: bar.Observe, Features: m.count,
 	}
 	if opts.Resume {
 		opts.Dir = f.resume
@@ -175,8 +177,14 @@ func (f *trainFlags) goOn(dir string) string {
 	return commandLine(words...)
 }
 
-// announce says, before the first step, what is about to be done.
-func (a *app) announce(s run.Setup) { fmt.Fprint(a.err, escape.Text(s.String())) }
+// announce says, before the first step, what is about to be done. m is the meter of
+// what came before.
+func (a *app) announce(m *meter) func(run.Setup) {
+	return func(s run.Setup) {
+		m.close()
+		fmt.Fprint(a.err, escape.Text(s.String()))
+	}
+}
 
 // next lists the commands that go on from a run that has ended: what looks like one
 // of its photos, and the run on a page.

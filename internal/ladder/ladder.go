@@ -125,6 +125,8 @@ func pictures() []Package {
 		{"internal/layout/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
 		{"internal/layout/idx", "the idx format of MNIST and its kin", "internal/budget internal/regular"},
 		{"internal/layout/matfile", "MATLAB 5 files, as annotations come in", "internal/budget"},
+		{"internal/layout/rows", "rows of numbers kept in a file, each under the digest of what it was computed from",
+			"internal/atomic format/safetensors"},
 		{"internal/layout/packed", "decoded images in one memory-mapped file",
 			"internal/budget internal/regular internal/atomic github.com/edsrzf/mmap-go"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
@@ -173,9 +175,9 @@ func running() []Package {
 				"internal/spell internal/kernel/dot16 mat eval/rank eval/cluster"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
-				"internal/pair mine loss objective sample mat nn nn/optim nn/onnxnet format/torchfile data " +
-				"data/imaging eval eval/rank eval/cluster eval/diagnose embedding train format/safetensors " +
-				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
+				"internal/pair internal/layout/rows mine loss objective sample mat nn nn/optim nn/onnxnet " +
+				"format/torchfile data data/imaging eval eval/rank eval/cluster eval/diagnose embedding train " +
+				"format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"internal/progress", "a run's progress on a terminal",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}

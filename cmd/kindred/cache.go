@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// cached is one kind of what training keeps so as not to compute it again.
+type cached struct {
+	Name  string `json:"name"`
+	Dir   string `json:"dir"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+	end   string // of the names of its files
+}
+
+// caches lists the kinds.
+func caches() ([]cached, error) {
+	features, err1 := run.FeatureHome()
+	images, err2 := data.CacheHome()
+	return []cached{{Name: "features", Dir: features, end: ".safetensors"}, {Name: "images", Dir: images,
+		end: ".pack"}}, errors.Join(err1, err2)
+}
+
+// files lists the cache's files.
+func (c *cached) files() ([]string, error) {
+	entries, err := os.ReadDir(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var out []string
+	c.Files, c.Bytes = 0, 0
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), c.end) {
+			continue // not one of ours, or gone in the meantime
+		}
+		out = append(out, filepath.Join(c.Dir, e.Name()))
+		c.Files, c.Bytes = c.Files+1, c.Bytes+info.Size()
+	}
+	return out, nil
+}
+
+func newCache(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cache",
+		Short: "Show and remove what training keeps so as not to compute it again",
+		Long: `Training keeps decoded images (data.cache) and the features of frozen networks
+(network.freeze=body) in the user's cache folder. All of it can be removed at any
+time and is made again when it is needed.`,
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "list",
+		Short: "Show what is kept, where, and how large it is",
+		Args:  exactArgs(),
+		RunE:  func(*cobra.Command, []string) error { return a.listCaches() },
+	}, &cobra.Command{
+		Use:       "drop features|images",
+		Short:     "Remove what is kept",
+		Args:      exactArgs("features or images"),
+		ValidArgs: []string{"features", "images"},
+		RunE:      func(_ *cobra.Command, args []string) error { return a.dropCache(args[0]) },
+	})
+	return cmd
+}
+
+func (a *app) listCaches() error {
+	all, err := caches()
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if _, err := all[i].files(); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"caches": all})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KIND\tFILES\tSIZE\tFOLDER")
+	for _, c := range all {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", c.Name, c.Files, budget.Format(c.Bytes), c.Dir)
+	}
+	return w.Flush()
+}
+
+func (a *app) dropCache(name string) error {
+	all, err := caches()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	at, err := spell.Index("cache", name, names)
+	if err != nil {
+		return usageError{err}
+	}
+	c := all[at]
+	files, err := c.files()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(c)
+	}
+	_, err = fmt.Fprintf(a.out, "%s: %d files, %s, removed from %s\n", c.Name, c.Files, budget.Format(c.Bytes), c.Dir)
+	return err
+}
