@@ -11,8 +11,25 @@ import (
 type buf struct {
 	size     int
 	from, to int
-	off      int // per image, in the arena
+	off      int  // per image, in the arena
+	full     bool // something that touches it takes only float32
+	half     bool // the values are bfloat16, two to a float32 of data
 	data     []float32
+}
+
+// floats is the room for n images, and used what is used of it.
+func (b *buf) floats(n int) int {
+	if b.half {
+		return (b.size + 1) / 2 * n
+	}
+	return b.size * n
+}
+
+func (b *buf) used(n int) int {
+	if b.half {
+		return (b.size*n + 1) / 2
+	}
+	return b.size * n
 }
 
 // tensorRef is an activation as the engine sees it: its values x and their
@@ -27,8 +44,9 @@ type tensorRef struct {
 // planner assigns times to buffers. Time counts the forward steps, then the
 // backward steps.
 type planner struct {
-	now  int
-	bufs []*buf
+	now    int
+	narrow bool // the step that is planned takes bfloat16
+	bufs   []*buf
 }
 
 func (p *planner) newBuf(size int) *buf {
@@ -42,6 +60,7 @@ func (p *planner) touch(bufs ...*buf) {
 	for _, b := range bufs {
 		if b != nil {
 			b.from, b.to = min(b.from, p.now), max(b.to, p.now)
+			b.full = b.full || !p.narrow
 		}
 	}
 }
@@ -64,15 +83,18 @@ const align = 16
 // lowest offset that is free during its life, and returns the arena's size per
 // image.
 func (p *planner) place() int {
+	for _, b := range p.bufs {
+		b.half = b.to >= 0 && !b.full
+	}
 	order := slices.Clone(p.bufs)
-	slices.SortStableFunc(order, func(a, b *buf) int { return cmp.Compare(b.size, a.size) })
+	slices.SortStableFunc(order, func(a, b *buf) int { return cmp.Compare(b.floats(1), a.floats(1)) })
 	var placed []*buf
 	total := 0
 	for _, b := range order {
 		if b.to < 0 {
 			continue
 		}
-		size := roundUp(b.size)
+		size := roundUp(b.floats(1))
 		off := 0
 		for _, q := range placed { // sorted by offset
 			if q.from > b.to || q.to < b.from {
@@ -81,7 +103,7 @@ func (p *planner) place() int {
 			if off+size <= q.off {
 				break
 			}
-			off = max(off, q.off+roundUp(q.size))
+			off = max(off, q.off+roundUp(q.floats(1)))
 		}
 		b.off = off
 		total = max(total, off+size)
@@ -98,7 +120,7 @@ func roundUp(n int) int { return (n + align - 1) / align * align }
 func (p *planner) bind(arena []float32, capacity, n int) {
 	for _, b := range p.bufs {
 		if b.to >= 0 {
-			b.data = arena[b.off*capacity:][:b.size*n]
+			b.data = arena[b.off*capacity:][:b.used(n)]
 		}
 	}
 }

@@ -28,11 +28,14 @@ func (e *Net) compile(g *graph, training bool) plan {
 		}
 	}
 	p := plan{steps: c.steps, in: in, out: c.refs[g.out], eval: !training}
+	narrow := c.e.opt.Precision == BFloat16
 	for _, s := range p.steps {
+		p.planner.begin(s, narrow, training)
 		s.planForward(&p.planner)
 		p.planner.now++
 	}
 	p.planner.now--
+	p.planner.narrow = false
 	p.planner.touch(p.out.x)
 	if training {
 		p.planner.now++
@@ -40,6 +43,7 @@ func (e *Net) compile(g *graph, training bool) plan {
 			p.planner.gradient(p.out)
 		}
 		for i := len(p.steps) - 1; i >= 0; i-- {
+			p.planner.begin(p.steps[i], narrow, training)
 			p.steps[i].planBackward(&p.planner)
 			p.planner.now++
 		}

@@ -37,7 +37,7 @@ func (e *Net) Diagnose(x []float32, n int) error {
 	for _, s := range e.train.steps {
 		s.forward(e, n)
 		out := s.output()
-		if i, v := notFinite(out.x.data); i >= 0 {
+		if i, v := notFinite(out.x.values(n * out.shape.Len())); i >= 0 {
 			return fmt.Errorf("layer %s makes %v (image %d of the batch, output %s): %w", s.label(), v,
 				i/out.shape.Len(), out.shape, ErrNotFinite)
 		}

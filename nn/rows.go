@@ -31,6 +31,7 @@ type rowTask struct {
 	keep          float64
 	scale         float32
 	accumulate    bool
+	half          halfOperands
 	keepIndex     bool // of a pool, for the way back
 	scratch       par.Scratch
 }

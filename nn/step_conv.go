@@ -102,6 +102,18 @@ func weightCost(forward int64, grad []float32, in *tensorRef) (f, b int64) {
 	return forward, b
 }
 
+// takesHalf: bfloat16 products read and write bfloat16; what masks its output's gradient
+// does not.
+func (s *convStep) takesHalf(training bool) bool {
+	return s.shape.Rounds() && (!training || s.act == identity || s.feeds != nil)
+}
+
+// halves tells the convolution what is bfloat16.
+func (s *convStep) halves() {
+	s.shape.Half = conv.Halves{X: isHalf(s.in.x), DX: isHalf(s.in.g), Y: isHalf(s.out.x), DY: isHalf(s.out.g)}
+	s.epi.HalfResidual = s.res != nil && isHalf(s.res.x)
+}
+
 func (s *convStep) planForward(p *planner) {
 	s.out.x = p.newBuf(s.out.shape.Len())
 	p.touch(s.in.x, s.out.x)
@@ -134,6 +146,7 @@ func (s *convStep) forward(e *Net, n int) {
 		s.epi.Residual = s.res.x.data
 	}
 	s.shape.N = n
+	s.halves()
 	w, _ := s.weight()
 	conv.Forward(&e.ws, &s.shape, s.in.x.data, w, s.out.x.data, &s.epi)
 }
@@ -148,7 +161,7 @@ func (s *convStep) backward(e *Net, n int) {
 		r.dy, r.y, r.act = g, s.out.x.data, s.act
 		r.each(len(g)/cols, cols, maskKernel)
 	}
-	s.biasGradient(r, g)
+	s.biasGradient(r, n*s.out.shape.H*s.out.shape.W)
 	s.shape.N = n
 	w, dw := s.weight()
 	if dw != nil {
@@ -163,7 +176,7 @@ func (s *convStep) backward(e *Net, n int) {
 }
 
 // biasGradient sums the gradient over images and positions.
-func (s *convStep) biasGradient(r *rowTask, g []float32) {
+func (s *convStep) biasGradient(r *rowTask, rows int) {
 	var sum []float32
 	switch {
 	case s.chain != nil && s.chain.trainable():
@@ -177,8 +190,12 @@ func (s *convStep) biasGradient(r *rowTask, g []float32) {
 		clear(sum) // the norm subtracts the mean, and with it the bias
 		return
 	}
-	r.dy = g
-	r.sum(len(g)/s.shape.K, s.shape.K, columnSumKernel, sum, nil)
+	r.dy = s.out.g.data
+	kernel := columnSumKernel
+	if s.out.g.half {
+		r.x, r.half, kernel = nil, halfOperands{dy: true}, halfColumnSumKernel
+	}
+	r.sum(rows, s.shape.K, kernel, sum, nil)
 }
 
 // denseStep is a fully connected layer with bias and activation.

@@ -54,6 +54,12 @@ func (s *normStep) label() string      { return s.path }
 func (s *normStep) output() *tensorRef { return s.out }
 func (s *normStep) cost() (f, b int64) { return 0, 0 }
 
+// takesHalf: in training, where a convolution makes the input; in evaluation the norm is
+// part of it.
+func (s *normStep) takesHalf(training bool) bool {
+	return training && s.source != nil && !s.pooled && !s.act.curved()
+}
+
 func (s *normStep) planForward(p *planner) {
 	s.out.x = p.newBuf(s.out.shape.Len())
 	p.touch(s.in.x, s.out.x)
@@ -127,6 +133,11 @@ func (s *normStep) forward(e *Net, n int) {
 	if s.res != nil {
 		r.res = s.res.x.data
 	}
+	r.half = halfOperands{x: s.in.x.half, y: s.out.x.half, res: s.res != nil && s.res.x.half}
+	if r.half.any() {
+		r.each(rows, s.cols, halfNormKernel)
+		return
+	}
 	r.each(rows, s.cols, normKernel)
 }
 
@@ -178,15 +189,18 @@ func (s *normStep) backward(e *Net, n int) {
 	}
 	r.dy, r.y, r.x, r.c, r.act = s.out.g.data, s.out.x.data, s.in.x.data, s.mean, s.act
 	r.a, r.b = s.scale, s.shift
+	r.half = halfOperands{x: s.in.x.half, y: s.out.x.half, dy: s.out.g.half}
+	k := s.kernels(r.half.any() || isHalf(s.in.g) || s.accumulate && s.res.g.half)
 	if s.fromInput() {
-		s.backwardOf(e, rows)
+		s.backwardOf(e, rows, k)
 		return
 	}
-	r.sum(rows, s.cols, normSumsKernel, s.s1, s.s2)
+	r.sum(rows, s.cols, k.sums, s.s1, s.s2)
 	s.gradients(rows)
 	if s.res != nil && s.accumulate {
 		r.y, r.x = s.res.g.data, s.out.g.data
-		r.each(rows, s.cols, addToKernel)
+		r.half = halfOperands{y: s.res.g.half, x: s.out.g.half}
+		r.each(rows, s.cols, k.addTo)
 	}
 	if !s.in.needs {
 		return
@@ -199,7 +213,8 @@ func (s *normStep) backward(e *Net, n int) {
 	if s.source != nil {
 		r.inAct = s.source.act
 	}
-	r.each(rows, s.cols, normGradKernel)
+	r.half = halfOperands{x: s.in.x.half, y: s.in.g.half, dy: s.out.g.half}
+	r.each(rows, s.cols, k.grad)
 	s.unspill(r, rows)
 }
 
@@ -212,9 +227,9 @@ func (s *normStep) fromInput() bool {
 }
 
 // backwardOf is backward where fromInput holds.
-func (s *normStep) backwardOf(e *Net, rows int) {
+func (s *normStep) backwardOf(e *Net, rows int, k normKernels) {
 	r := &e.rows
-	r.sum(rows, s.cols, normSumsOfKernel, s.s1, s.s2)
+	r.sum(rows, s.cols, k.sumsOf, s.s1, s.s2)
 	s.gradients(rows)
 	if !s.in.needs {
 		return
@@ -223,7 +238,8 @@ func (s *normStep) backwardOf(e *Net, rows int) {
 	if s.spill != nil {
 		r.y = s.spill.data
 	}
-	r.each(rows, s.cols, normGradOfKernel)
+	r.half.y = s.in.g.half
+	r.each(rows, s.cols, k.gradOf)
 	s.unspill(r, rows)
 }
 

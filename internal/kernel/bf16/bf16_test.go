@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -95,6 +96,17 @@ func TestConversions(t *testing.T) {
 					t.Fatalf("%g becomes %#x, want %#x", v, dst[i+1], FromFloat(v))
 				}
 			}
+			back := make([]float32, n+1)
+			back[n] = 7
+			Widen(back[:n], dst[1:n+1])
+			for i := range n {
+				if math.Float32bits(back[i]) != uint32(dst[i+1])<<16 {
+					t.Fatalf("%#x becomes %g", dst[i+1], back[i])
+				}
+			}
+			if back[n] != 7 {
+				t.Fatalf("%d values: wrote outside", n)
+			}
 			checkSteps(t, a, n)
 			for mode := range 3 {
 				checkPairs(t, a, b, n, mode)
@@ -114,7 +126,16 @@ func checkSteps(t *testing.T, src []float32, n int) {
 	for i := range dst {
 		dst[i] = 7
 	}
+	halves := make([]uint16, len(src))
+	Round(halves, src)
 	RoundSteps(dst, step, src, n/2, rows, n)
+	again := make([]uint16, len(dst))
+	for i := range again {
+		again[i] = 7
+	}
+	if CopySteps(again, step, halves, n/2, rows, n); !slices.Equal(dst, again) {
+		t.Fatalf("%d values: copied otherwise than rounded", n)
+	}
 	for i, got := range dst {
 		row := i % step / 32
 		if i%step >= 32*rows {
@@ -147,7 +168,19 @@ func checkPairs(t *testing.T, a, b []float32, n, mode int) {
 	if mode == 2 {
 		b = nil
 	}
+	again := slices.Clone(dst)
 	Pairs(dst, step, a, b, n)
+	halves := func(v []float32) []uint16 {
+		if v == nil {
+			return nil
+		}
+		h := make([]uint16, len(v))
+		Round(h, v)
+		return h
+	}
+	if PairHalves(again, step, halves(a), halves(b), n); !slices.Equal(dst, again) {
+		t.Fatalf("%d pairs, mode %d: halves are laid out otherwise", n, mode)
+	}
 	for i, got := range dst {
 		var want uint32
 		at := i/step*16 + i%step

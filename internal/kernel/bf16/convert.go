@@ -105,3 +105,67 @@ func Pairs(dst []uint32, step int, a, b []float32, n int) {
 		}
 	}
 }
+
+// Widen sets dst to the values of src.
+func Widen(dst []float32, src []uint16) {
+	if len(dst) != len(src) {
+		panic(fmt.Sprintf("bf16: %d values for %d", len(src), len(dst)))
+	}
+	if len(src) == 0 {
+		return
+	}
+	if Active() >= AVX512 {
+		widen(&dst[0], &src[0], len(src))
+		return
+	}
+	for i, h := range src {
+		dst[i] = ToFloat(h)
+	}
+}
+
+// CopySteps is RoundSteps of values that are bfloat16.
+func CopySteps(dst []uint16, step int, src []uint16, srcStep, rows, n int) {
+	if rows <= 0 || n <= 0 {
+		return
+	}
+	_, _ = src[(rows-1)*srcStep+n-1], dst[(n-1)/32*step+32*rows-1]
+	if Active() >= AVX512 {
+		copySteps(&dst[0], 2*step, &src[0], 2*srcStep, rows, n)
+		return
+	}
+	for i := range rows {
+		for j := range (n + 31) / 32 * 32 {
+			to := &dst[j/32*step+32*i+j%32]
+			if *to = 0; j < n {
+				*to = src[i*srcStep+j]
+			}
+		}
+	}
+}
+
+// PairHalves is Pairs of values that are bfloat16.
+func PairHalves(dst []uint32, step int, a, b []uint16, n int) {
+	if a != nil && len(a) < n || b != nil && len(b) < n {
+		panic(fmt.Sprintf("bf16: rows of %d and %d values for %d pairs", len(a), len(b), n))
+	}
+	if n <= 0 {
+		return
+	}
+	_ = dst[(n-1)/16*step+15]
+	if Active() >= AVX512 {
+		pairHalves(&dst[0], 4*step, unsafe.SliceData(a), unsafe.SliceData(b), n)
+		return
+	}
+	for j := 0; j < n; j += 16 {
+		to := dst[j/16*step:][:16]
+		for i := range to {
+			to[i] = 0
+			if a != nil && j+i < n {
+				to[i] = uint32(a[j+i])
+			}
+			if b != nil && j+i < n {
+				to[i] |= uint32(b[j+i]) << 16
+			}
+		}
+	}
+}

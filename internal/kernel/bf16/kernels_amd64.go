@@ -9,17 +9,34 @@ package bf16
 //go:noescape
 func roundAVX512(dst *uint16, src *float32, n int)
 
-// roundStepsAVX512 rounds rows of n values, srcStep bytes apart: each 32 of a row, the last
-// filled up with zeros, step bytes behind those before, each row 64 bytes behind the last.
+// widenAVX512 turns n values into float32.
+//
+//go:noescape
+func widenAVX512(dst *float32, src *uint16, n int)
+
+// roundStepsAVX512 rounds rows of n values, srcStep bytes apart: each 32 of a row, the last filled up
+// with zeros, step bytes behind those before, each row 64 bytes behind the last.
 //
 //go:noescape
 func roundStepsAVX512(dst *uint16, step int, src *float32, srcStep int, rows int, n int)
+
+// copyStepsAVX512 copies rows of n values, srcStep bytes apart: each 32 of a row, the last filled up
+// with zeros, step bytes behind those before, each row 64 bytes behind the last.
+//
+//go:noescape
+func copyStepsAVX512(dst *uint16, step int, src *uint16, srcStep int, rows int, n int)
 
 // pairsAVX512 rounds n values each of a and b, either of which may be nil for zeros,
 // to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.
 //
 //go:noescape
 func pairsAVX512(dst *uint32, step int, a *float32, b *float32, n int)
+
+// pairHalvesAVX512 lays n values each of a and b, either of which may be nil for zeros,
+// to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.
+//
+//go:noescape
+func pairHalvesAVX512(dst *uint32, step int, a *uint16, b *uint16, n int)
 
 // tileAVX512 computes tiles with VDPBF16PS.
 //

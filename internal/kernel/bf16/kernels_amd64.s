@@ -46,6 +46,38 @@ end:
 	VZEROUPPER
 	RET
 
+// func widenAVX512(dst *float32, src *uint16, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·widenAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	CMPQ      CX, $0x10
+	JLT       tail
+	VPMOVZXWD (SI), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $0x20, SI
+	ADDQ      $0x40, DI
+	SUBQ      $0x10, CX
+	JMP       loop
+
+tail:
+	TESTQ       CX, CX
+	JEQ         end
+	MOVQ        $0x0000ffff, AX
+	BZHIQ       CX, AX, AX
+	KMOVW       AX, K1
+	VPMOVZXWD.Z (SI), K1, Z0
+	VPSLLD      $0x10, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+end:
+	VZEROUPPER
+	RET
+
 // func roundStepsAVX512(dst *uint16, step int, src *float32, srcStep int, rows int, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·roundStepsAVX512(SB), NOSPLIT, $0-48
@@ -110,6 +142,48 @@ tail:
 	BYTE      $0xc9
 	VMOVDQU   Y0, (R11)
 	VMOVDQU   Y1, 32(R11)
+
+next:
+	ADDQ R8, SI
+	ADDQ $0x40, DI
+	DECQ R9
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func copyStepsAVX512(dst *uint16, step int, src *uint16, srcStep int, rows int, n int)
+// Requires: AVX, AVX512BW, BMI2
+TEXT ·copyStepsAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ step+8(FP), DX
+	MOVQ src+16(FP), SI
+	MOVQ srcStep+24(FP), R8
+	MOVQ rows+32(FP), R9
+	MOVQ n+40(FP), R12
+
+row:
+	MOVQ SI, R10
+	MOVQ DI, R11
+	MOVQ R12, CX
+
+loop:
+	CMPQ      CX, $0x20
+	JLT       tail
+	VMOVDQU16 (R10), Z0
+	VMOVDQU16 Z0, (R11)
+	ADDQ      $0x40, R10
+	ADDQ      DX, R11
+	SUBQ      $0x20, CX
+	JMP       loop
+
+tail:
+	TESTQ       CX, CX
+	JEQ         next
+	MOVQ        $0x00000000ffffffff, AX
+	BZHIQ       CX, AX, AX
+	KMOVD       AX, K1
+	VMOVDQU16.Z (R10), K1, Z0
+	VMOVDQU16   Z0, (R11)
 
 next:
 	ADDQ R8, SI
@@ -196,6 +270,65 @@ partfirst:
 	BYTE      $0x72
 	BYTE      $0xc9
 	VPMOVZXWD Y1, Z1
+
+partsecond:
+	VPSLLD    $0x10, Z1, Z1
+	VPORD     Z0, Z1, Z0
+	VMOVDQU32 Z0, (DI)
+
+end:
+	VZEROUPPER
+	RET
+
+// func pairHalvesAVX512(dst *uint32, step int, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·pairHalvesAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ step+8(FP), DX
+	MOVQ a+16(FP), SI
+	MOVQ b+24(FP), BX
+	MOVQ n+32(FP), CX
+
+loop:
+	CMPQ      CX, $0x10
+	JLT       tail
+	VPXORD    Z0, Z0, Z0
+	TESTQ     SI, SI
+	JEQ       wholefirst
+	VPMOVZXWD (SI), Z0
+	ADDQ      $0x20, SI
+
+wholefirst:
+	VPXORD    Z1, Z1, Z1
+	TESTQ     BX, BX
+	JEQ       wholesecond
+	VPMOVZXWD (BX), Z1
+	ADDQ      $0x20, BX
+
+wholesecond:
+	VPSLLD    $0x10, Z1, Z1
+	VPORD     Z0, Z1, Z0
+	VMOVDQU32 Z0, (DI)
+	ADDQ      DX, DI
+	SUBQ      $0x10, CX
+	JMP       loop
+
+tail:
+	TESTQ       CX, CX
+	JEQ         end
+	MOVQ        $0x0000ffff, AX
+	BZHIQ       CX, AX, AX
+	KMOVW       AX, K1
+	VPXORD      Z0, Z0, Z0
+	TESTQ       SI, SI
+	JEQ         partfirst
+	VPMOVZXWD.Z (SI), K1, Z0
+
+partfirst:
+	VPXORD      Z1, Z1, Z1
+	TESTQ       BX, BX
+	JEQ         partsecond
+	VPMOVZXWD.Z (BX), K1, Z1
 
 partsecond:
 	VPSLLD    $0x10, Z1, Z1

@@ -92,6 +92,7 @@ func (ws *Workspace) chunkMoments(l *layout) []chunkMoments {
 type Epilogue struct {
 	Scale, Shift []float32 // per output channel; nil means 1 and 0
 	Residual     []float32 // as large as the output; nil means none
+	HalfResidual bool      // Residual is bfloat16, as Halves has it
 	ReLU         bool      // act(v) = max(v, 0), else v
 	ReLU6        bool      // act(v) = min(max(v, 0), 6)
 	Moments      *Moments  // if set, receives the moments of what is stored in y
@@ -122,24 +123,36 @@ func (s *Shape) Len() (x, w, y int) {
 	return s.N * s.H * s.W * s.C, s.K * s.R * s.S * (s.C / s.Groups), s.N * s.OutH() * s.OutW() * s.K
 }
 
-func (s *Shape) mustFit(x, w, y []float32) {
+func (s *Shape) mustFit(x []float32, halfX bool, w, y []float32, halfY bool) {
 	if err := s.Check(); err != nil {
 		panic(err.Error())
 	}
 	nx, nw, ny := s.Len()
-	if len(x) != nx || len(w) != nw || len(y) != ny {
+	if len(x) != held(nx, halfX) || len(w) != nw || len(y) != held(ny, halfY) {
 		panic(fmt.Sprintf("conv: input, filters, output of %d, %d, %d values; the shape %+v has %d, %d, %d",
 			len(x), len(w), len(y), *s, nx, nw, ny))
 	}
+	if (halfX || halfY) && !s.Rounds() {
+		panic(fmt.Sprintf("conv: bfloat16 activations of %+v, which is computed in float32", *s))
+	}
 }
 
-func (e *Epilogue) mustFit(k, ny int) {
+// held is the number of float32 that hold n values.
+func held(n int, half bool) int {
+	if half {
+		return (n + 1) / 2
+	}
+	return n
+}
+
+func (e *Epilogue) mustFit(s *Shape) {
+	k := s.K
 	for _, v := range [][]float32{e.Scale, e.Shift} {
 		if v != nil && len(v) != k {
 			panic(fmt.Sprintf("conv: epilogue of %d values for %d channels", len(v), k))
 		}
 	}
-	if e.Residual != nil && len(e.Residual) != ny {
+	if _, _, ny := s.Len(); e.Residual != nil && len(e.Residual) != held(ny, e.HalfResidual) {
 		panic(fmt.Sprintf("conv: residual of %d values for an output of %d", len(e.Residual), ny))
 	}
 	if m := e.Moments; m != nil && (len(m.Mean) != k || len(m.Var) != k) {

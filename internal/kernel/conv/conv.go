@@ -12,7 +12,12 @@ type Shape struct {
 	PadH, PadW       int // zeros added on both sides
 	EndH, EndW       int // and beside those at the bottom and on the right alone
 	Groups           int // at least 1; divides C and K
+	Half             Halves
 }
+
+// Halves says which activations and gradients of a convolution are bfloat16, two to a
+// float32 of the slices that hold them. They may be where Rounds holds.
+type Halves struct{ X, DX, Y, DY bool }
 
 // OutH is the height of the output.
 func (s *Shape) OutH() int { return (s.H+2*s.PadH+s.EndH-s.R)/s.StrideH + 1 }

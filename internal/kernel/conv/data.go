@@ -10,7 +10,7 @@ package conv
 // Inputs whose row and column have the same remainder by the strides meet the
 // same taps, so each such phase is itself a convolution of dy with stride 1.
 func BackwardData(ws *Workspace, s *Shape, dy, w, dx []float32, accumulate bool) {
-	s.mustFit(dx, w, dy)
+	s.mustFit(dx, s.Half.DX, w, dy, s.Half.DY)
 	if len(dx) == 0 {
 		return
 	}
@@ -46,7 +46,7 @@ type backPhase struct {
 func (s *Shape) backward(g int, f backPhase) geometry {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	return geometry{
-		bfloat16: s.rounds(),
+		bfloat16: s.Rounds(),
 		n:        s.N, srcH: s.OutH(), srcW: s.OutW(), srcC: s.K, chan0: g * kg, chans: kg,
 		taps: f.tapsH, tapsW: f.tapsW, strideH: 1, strideW: 1,
 		offH: (f.a+s.PadH)/s.StrideH - (f.tapsH - 1), offW: (f.b+s.PadW)/s.StrideW - (f.tapsW - 1),
@@ -59,7 +59,8 @@ func (s *Shape) backward(g int, f backPhase) geometry {
 func (ws *Workspace) groupData(s *Shape, g int, f backPhase, dy, w, dx []float32, accumulate bool) {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	task := &ws.product
-	*task = product{layout: ws.layout(s.backward(g, f)), src: dy, dst: dx, scratch: &ws.scratch}
+	*task = product{layout: ws.layout(s.backward(g, f)), src: dy, dst: dx, scratch: &ws.scratch,
+		srcHalf: s.Half.DY, dstHalf: s.Half.DX, addHalf: s.Half.DX}
 	if accumulate {
 		task.add = dx
 	}

@@ -11,11 +11,11 @@ package conv
 // may be the epilogue's Residual. It panics if a slice does not have the size
 // that the shape says.
 func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
-	s.mustFit(x, w, y)
+	s.mustFit(x, s.Half.X, w, y, s.Half.Y)
 	if e == nil {
 		e = &ws.plain
 	}
-	e.mustFit(s.K, len(y))
+	e.mustFit(s)
 	if len(y) == 0 {
 		return
 	}
@@ -28,7 +28,8 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	for g := range s.Groups {
 		l := ws.layout(s.forward(g))
 		task := &ws.product
-		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch}
+		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch,
+			srcHalf: s.Half.X, dstHalf: s.Half.Y, addHalf: e.HalfResidual}
 		task.panels = ws.pack(l, packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
 		if l.wino {
 			task.panels = ws.transformed(l, task.panels)
@@ -52,7 +53,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 func (s *Shape) forward(g int) geometry {
 	cg, kg, oh, ow := s.C/s.Groups, s.K/s.Groups, s.OutH(), s.OutW()
 	return geometry{
-		bfloat16: s.rounds(),
+		bfloat16: s.Rounds(),
 		n:        s.N, srcH: s.H, srcW: s.W, srcC: s.C, chan0: g * cg, chans: cg, taps: s.R, tapsW: s.S,
 		strideH: s.StrideH, strideW: s.StrideW, offH: -s.PadH, offW: -s.PadW,
 		outH: oh, outW: ow, dst: g * kg, dstImage: oh * ow * s.K, dstRow: ow * s.K, dstCol: s.K, cols: kg,

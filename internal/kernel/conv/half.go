@@ -16,8 +16,8 @@ const halfSlab = 192 << 10
 // bfloat16. With fewer there is nothing to gain.
 const roundsFrom = bf16.StepDepth
 
-// rounds tells whether s is computed in bfloat16 where the workspace has it.
-func (s *Shape) rounds() bool { return s.R*s.S*(s.C/s.Groups) >= roundsFrom && !s.depthwise() }
+// Rounds tells whether s is computed in bfloat16 where the workspace has it.
+func (s *Shape) Rounds() bool { return s.R*s.S*(s.C/s.Groups) >= roundsFrom && !s.depthwise() }
 
 // halfLayout is how a geometry's positions lie in front of bfloat16 tiles, whose
 // rows must be equally far apart. A chunk's part of the source is rounded into a slab:
@@ -165,13 +165,8 @@ func (s *product) halfChunk(chunk, part int) {
 	}
 	buf := s.scratch.Get((slabs*h.slabLen+1)/2 + bf16.SumLen)
 	defer s.scratch.Put(buf)
-	sums, slab := buf[:bf16.SumLen], bf16.View(buf[bf16.SumLen:])
-	t := bf16.Tile{
-		KOff: &h.koff[0], COff: &h.coff[0], Steps: h.steps, AStep: h.aStep, ATile: h.aTile, BTile: 1024 * h.steps,
-		Rows: s.halfPositions(rows), ReLU: s.relu,
-	}
+	slab := bf16.View(buf[bf16.SumLen:])
 	if h.pointwise {
-		t.Rows = images * rows * s.outW
 		s.packPositions(slab, n0, images, p0, rows)
 	} else {
 		for i := range images {
@@ -181,8 +176,41 @@ func (s *product) halfChunk(chunk, part int) {
 	base := s.geometry.dst + n0*s.dstImage + p0*s.dstRow
 	panels := (s.cols + bf16.BlockCols - 1) / bf16.BlockCols
 	first, end := part*panels/s.split, (part+1)*panels/s.split
-	for j := first; j < end; j++ {
-		col := j * bf16.BlockCols
+	from, to := first*bf16.BlockCols, min(end*bf16.BlockCols, s.cols)
+	if !s.dstHalf || s.act == nil && s.moments == nil {
+		s.halfPanels(slab, buf[:bf16.SumLen], base, slabs, images, rows, from, to)
+		s.activate(base, images, rows, from, to)
+		s.measure(chunk, base, from, to)
+		return
+	}
+	// What looks at results or changes them does so before they are rounded. Those of a
+	// chunk lie without gaps on the way forward.
+	wide := *s
+	wide.dst = s.scratch.Get(images * rows * s.width * s.dstCol)
+	defer s.scratch.Put(wide.dst)
+	wide.dstHalf = false
+	wide.addBase = base
+	wide.halfPanels(slab, buf[:bf16.SumLen], 0, slabs, images, rows, from, to)
+	wide.activate(0, images, rows, from, to)
+	wide.measure(chunk, 0, from, to)
+	out := bf16.View(s.dst)[base:]
+	for i := 0; i < images*rows*s.width*s.dstCol; i += s.dstCol {
+		bf16.Round(out[i+from:i+to], wide.dst[i+from:i+to])
+	}
+}
+
+// halfPanels multiplies a chunk's slabs by the panels of columns from..to-1. The
+// chunk's results begin at base.
+func (s *product) halfPanels(slab []uint16, sums []float32, base, slabs, images, rows, from, to int) {
+	h := s.half
+	t := bf16.Tile{
+		KOff: &h.koff[0], COff: &h.coff[0], Steps: h.steps, AStep: h.aStep, ATile: h.aTile, BTile: 1024 * h.steps,
+		Rows: s.halfPositions(rows), ReLU: s.relu, HalfC: s.dstHalf, HalfAdd: s.addHalf,
+	}
+	if h.pointwise {
+		t.Rows = images * rows * s.outW
+	}
+	for col := from; col < to; col += bf16.BlockCols {
 		t.Cols = min(bf16.BlockCols, s.cols-col)
 		t.B = unsafe.Pointer(&s.panels[col*16*h.steps])
 		if s.scale != nil {
@@ -193,16 +221,21 @@ func (s *product) halfChunk(chunk, part int) {
 		}
 		for i := range slabs {
 			at := base + col + i*s.dstImage
-			t.A, t.C = unsafe.Pointer(&slab[i*h.slabLen]), unsafe.Pointer(&s.dst[at])
+			t.A, t.C = unsafe.Pointer(&slab[i*h.slabLen]), value(s.dst, s.dstHalf, at)
 			if s.add != nil {
-				t.Add = unsafe.Pointer(&s.add[at])
+				t.Add = value(s.add, s.addHalf, s.addBase+at)
 			}
 			t.Run(sums)
 		}
 	}
-	from, to := first*bf16.BlockCols, min(end*bf16.BlockCols, s.cols)
-	s.activate(base, images, rows, from, to)
-	s.measure(chunk, base, from, to)
+}
+
+// value points to the i-th value of v.
+func value(v []float32, half bool, i int) unsafe.Pointer {
+	if half {
+		return unsafe.Pointer(&bf16.View(v)[i])
+	}
+	return unsafe.Pointer(&v[i])
 }
 
 // packPositions rounds the positions of a chunk into tiles.
@@ -212,7 +245,12 @@ func (s *product) packPositions(slab []uint16, n0, images, p0, rows int) {
 	put := func(from, count int) { // positions, step apart
 		for count > 0 {
 			k := min(count, 16-at%16)
-			bf16.RoundSteps(slab[at/16*tile+at%16*32:], 512, s.src[from:], step, k, s.chans)
+			to := slab[at/16*tile+at%16*32:]
+			if s.srcHalf {
+				bf16.CopySteps(to, 512, bf16.View(s.src)[from:], step, k, s.chans)
+			} else {
+				bf16.RoundSteps(to, 512, s.src[from:], step, k, s.chans)
+			}
 			at, from, count = at+k, from+k*step, count-k
 		}
 	}
@@ -261,16 +299,25 @@ func (s *product) fillLines(slab []uint16, n, p0, rows int) {
 		if left == right {
 			continue
 		}
-		from := s.src[((n*s.srcH+h)*s.srcW+left+s.offW)*s.srcC:]
+		from := ((n*s.srcH+h)*s.srcW + left + s.offW) * s.srcC
 		if s.chans == s.srcC {
-			bf16.Round(row[left*s.chans:right*s.chans], from[:(right-left)*s.chans])
+			s.values(row[left*s.chans:right*s.chans], from)
 			continue
 		}
 		for v := range right - left {
-			bf16.Round(row[(left+v)*s.chans:][:s.chans], from[v*s.srcC+s.chan0:][:s.chans])
+			s.values(row[(left+v)*s.chans:][:s.chans], from+v*s.srcC+s.chan0)
 		}
 	}
 	clear(slab[s.strideH*lines*line:][:s.half.run+32])
+}
+
+// values sets to to the source's values from the from-th on.
+func (s *product) values(to []uint16, from int) {
+	if s.srcHalf {
+		copy(to, bf16.View(s.src)[from:])
+		return
+	}
+	bf16.Round(to, s.src[from:from+len(to)])
 }
 
 // halfPacker writes filters as the panels that bfloat16 tiles read. It is a par.Task

@@ -221,18 +221,14 @@ func (t *weightTask) halfOperands(input, gradient []float32, band, image, from, 
 		for phase := range h.downs * h.alsos {
 			for i := range 16 {
 				at := 32*b + 2*i
-				x0 := p.input(at, phase/h.alsos, phase%h.alsos, runs[:h.rows])
-				x1 := p.input(at+1, phase/h.alsos, phase%h.alsos, runs[h.rows:2*h.rows])
-				bf16.Pairs(bf16.Words(pairs[i*wide:]), 16, x0, x1, h.rows)
+				p.inputPair(bf16.Words(pairs[i*wide:]), at, phase/h.alsos, phase%h.alsos, runs)
 			}
 			to := input[((image*h.downs*h.alsos+phase)*h.rows*h.length+32*b)/2:]
 			simd.Transpose(to, h.length/2, pairs, wide, 16, h.rows)
 		}
 		if b < h.steps {
 			for i := range 16 {
-				at := 32*b + 2*i
-				to := bf16.Words(gradient[((image*h.steps+b)*16+i)*16:])
-				bf16.Pairs(to, 256*len(h.koff), p.gradient(at), p.gradient(at+1), t.cols)
+				p.gradientPair(bf16.Words(gradient[((image*h.steps+b)*16+i)*16:]), 32*b+2*i)
 			}
 		}
 	}
@@ -255,41 +251,93 @@ func (p *positions) place(i int) (n, line, q int) {
 	return p.n0 + p.image, line, q
 }
 
-// gradient returns that of the output at position i, nil where there is none.
-func (p *positions) gradient(i int) []float32 {
+// gradientPair lays the output's gradients at positions i and i+1 side by side.
+func (p *positions) gradientPair(to []uint32, i int) {
+	t := p.t
+	step := 256 * len(t.half.koff)
+	a, b := p.gradient(i), p.gradient(i+1)
+	if t.dyHalf {
+		v := bf16.View(t.dy)
+		bf16.PairHalves(to, step, from(v, a, t.cols), from(v, b, t.cols), t.cols)
+		return
+	}
+	bf16.Pairs(to, step, from(t.dy, a, t.cols), from(t.dy, b, t.cols), t.cols)
+}
+
+// from cuts n values out of v, from the i-th on; nil if i is negative.
+func from[T any](v []T, i, n int) []T {
+	if i < 0 {
+		return nil
+	}
+	return v[i : i+n]
+}
+
+// gradient returns where that of the output at position i begins, -1 where there is
+// none.
+func (p *positions) gradient(i int) int {
 	n, line, q := p.place(i)
 	t := p.t
 	if q >= t.outW || line >= p.rows || n >= p.n0+p.images {
-		return nil
+		return -1
 	}
-	return t.dy[((n*t.outH+p.p0+line)*t.outW+q)*t.dstCol+t.dst:][:t.cols]
+	return ((n*t.outH+p.p0+line)*t.outW+q)*t.dstCol + t.dst
 }
 
-// input returns the input's values at position i of a phase, nil for zeros. A run that
-// leaves the image is put together in buf.
-func (p *positions) input(i, down, also int, buf []float32) []float32 {
-	n, line, q := p.place(i)
+// inputPair lays the input's values at positions i and i+1 of a phase side by side.
+func (p *positions) inputPair(to []uint32, i, down, also int, buf []float32) {
 	t, h := p.t, p.t.half
-	if n >= p.n0+p.images {
+	y0, x0 := p.pixel(i, down, also)
+	y1, x1 := p.pixel(i+1, down, also)
+	switch {
+	case h.runs:
+		bf16.Pairs(to, 16, p.run(y0, x0, buf[:h.rows]), p.run(y1, x1, buf[h.rows:2*h.rows]), h.rows)
+	case t.srcHalf:
+		v := bf16.View(t.src)
+		bf16.PairHalves(to, 16, from(v, p.channels(y0, x0), t.chans), from(v, p.channels(y1, x1), t.chans), t.chans)
+	default:
+		bf16.Pairs(to, 16, from(t.src, p.channels(y0, x0), t.chans), from(t.src, p.channels(y1, x1), t.chans), t.chans)
+	}
+}
+
+// pixel is the line, counted through all images, and the column of the input at
+// position i of a phase; the line is -1 where there are zeros.
+func (p *positions) pixel(i, down, also int) (y, x int) {
+	n, line, q := p.place(i)
+	t := p.t
+	y, x = (p.p0+line)*t.strideH+down+t.offH, q*t.strideW+also+t.offW
+	if n >= p.n0+p.images || y < 0 || y >= t.srcH || line*t.strideH+down >= (p.rows-1)*t.strideH+t.taps {
+		return -1, x
+	}
+	return n*t.srcH + y, x
+}
+
+// channels is where those of a pixel begin, -1 for zeros.
+func (p *positions) channels(y, x int) int {
+	if y < 0 || x < 0 || x >= p.t.srcW {
+		return -1
+	}
+	return (y*p.t.srcW+x)*p.t.srcC + p.t.chan0
+}
+
+// run returns the values of a run, nil for zeros. One that leaves the image, or is not
+// float32, is put together in buf.
+func (p *positions) run(y, x int, buf []float32) []float32 {
+	t := p.t
+	if y < 0 {
 		return nil
 	}
-	y, x := (p.p0+line)*t.strideH+down+t.offH, q*t.strideW+also+t.offW
-	if y < 0 || y >= t.srcH || line*t.strideH+down >= (p.rows-1)*t.strideH+t.taps {
-		return nil
-	}
-	at := ((n*t.srcH+y)*t.srcW + x) * t.srcC
-	if !h.runs {
-		if x < 0 || x >= t.srcW {
-			return nil
-		}
-		return t.src[at+t.chan0:][:t.chans]
-	}
-	if t.chans == t.srcC && x >= 0 && x+t.tapsW <= t.srcW {
-		return t.src[at:][:h.rows]
+	at := (y*t.srcW + x) * t.srcC
+	if t.chans == t.srcC && x >= 0 && x+t.tapsW <= t.srcW && !t.srcHalf {
+		return t.src[at:][:len(buf)]
 	}
 	clear(buf)
 	for v := max(0, -x); v < min(t.tapsW, t.srcW-x); v++ {
-		copy(buf[v*t.chans:(v+1)*t.chans], t.src[at+v*t.srcC+t.chan0:])
+		to, i := buf[v*t.chans:(v+1)*t.chans], at+v*t.srcC+t.chan0
+		if t.srcHalf {
+			bf16.Widen(to, bf16.View(t.src)[i:i+t.chans])
+		} else {
+			copy(to, t.src[i:])
+		}
 	}
 	return buf
 }

@@ -182,14 +182,16 @@ func (l *layout) extent(chunk int) (n0, images, p0, rows int) {
 // par.Task over chunks of positions times parts of the panels.
 type product struct {
 	*layout
-	src, dst, add []float32 // add: nil, or laid out as dst
-	panels        []float32 // [panel][taps][tapsW][chans][tc]
-	scale, shift  []float32 // nil, or padded to whole panels
-	relu          int       // as simd.Tile has it
-	act           func(y []float32)
-	moments       []chunkMoments // of each chunk, or nil
-	backAdd       bool           // depthwise: add to dst
-	scratch       *par.Scratch
+	src, dst, add             []float32 // add: nil, or laid out as dst
+	srcHalf, dstHalf, addHalf bool      // they are bfloat16
+	addBase                   int       // values before those of add that belong to dst's first
+	panels                    []float32 // [panel][taps][tapsW][chans][tc]
+	scale, shift              []float32 // nil, or padded to whole panels
+	relu                      int       // as simd.Tile has it
+	act                       func(y []float32)
+	moments                   []chunkMoments // of each chunk, or nil
+	backAdd                   bool           // depthwise: add to dst
+	scratch                   *par.Scratch
 }
 
 func (s *product) do() {

@@ -27,14 +27,14 @@ const (
 // they lie; it is cut into a number of parts that depends on the shape alone,
 // added in order.
 func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bool) {
-	s.mustFit(x, dw, dy)
+	s.mustFit(x, s.Half.X, dw, dy, s.Half.DY)
 	if !accumulate {
 		clear(dw)
 	}
 	if len(dy) == 0 {
 		return
 	}
-	if ws.winoWeights(s, x, dy, dw) {
+	if !ws.BFloat16 && ws.winoWeights(s, x, dy, dw) {
 		return
 	}
 	groups, kg := s.Groups, s.K/s.Groups
@@ -49,7 +49,8 @@ func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bo
 		l := ws.weightLayout(geo)
 		t := &ws.weights
 		ws.partial = par.Grow(ws.partial, l.parts*l.depth*kg)
-		*t = weightTask{weightLayout: l, src: x, dy: dy, partial: ws.partial, scratch: &ws.scratch}
+		*t = weightTask{weightLayout: l, src: x, dy: dy, partial: ws.partial, scratch: &ws.scratch,
+			srcHalf: s.Half.X, dyHalf: s.Half.DY}
 		t.dw = dw[g*kg*l.depth : (g+1)*kg*l.depth]
 		work := s.N * l.outH * l.outW * l.depth * kg
 		if l.whole {
@@ -231,6 +232,8 @@ const addCols = 16
 type weightTask struct {
 	*weightLayout
 	phase       phase
+	srcHalf     bool // src is bfloat16
+	dyHalf      bool
 	src, dy, dw []float32
 	padded      []float32 // the whole input with padding, if whole
 	partial     []float32 // [part][depth][cols]

@@ -10,8 +10,11 @@ import (
 func main() {
 	ConstraintExpr("!noasm")
 	round()
-	roundSteps()
-	pairs()
+	widen()
+	steps32(false)
+	steps32(true)
+	pairs(false)
+	pairs(true)
 	emitTile("tileAVX512", "tileAVX512 computes tiles with VDPBF16PS.", vectorProduct, nil)
 	emitTile("tileAMX", "tileAMX computes tiles on the matrix unit.", matrixProduct, matrixUnit())
 	Generate()
@@ -54,35 +57,89 @@ func round() {
 	RET()
 }
 
-// roundSteps emits the kernel that lays rows of values out as steps of 32.
-func roundSteps() {
-	TEXT("roundStepsAVX512", NOSPLIT, "func(dst *uint16, step int, src *float32, srcStep, rows, n int)")
+func widen() {
+	TEXT("widenAVX512", NOSPLIT, "func(dst *float32, src *uint16, n int)")
 	Pragma("noescape")
-	Doc("roundStepsAVX512 rounds rows of n values, srcStep bytes apart: each 32 of a row, the last",
-		"filled up with zeros, step bytes behind those before, each row 64 bytes behind the last.")
+	Doc("widenAVX512 turns n values into float32.")
+	dst, src, n := reg.RDI, reg.RSI, reg.RCX
+	Load(Param("dst"), dst)
+	Load(Param("src"), src)
+	Load(Param("n"), n)
+	Label("loop")
+	CMPQ(n, U8(16))
+	JLT(LabelRef("tail"))
+	VPMOVZXWD(Mem{Base: src}, reg.Z0)
+	VPSLLD(U8(16), reg.Z0, reg.Z0)
+	VMOVUPS(reg.Z0, Mem{Base: dst})
+	ADDQ(U8(32), src)
+	ADDQ(U8(64), dst)
+	SUBQ(U8(16), n)
+	JMP(LabelRef("loop"))
+	Label("tail")
+	TESTQ(n, n)
+	JEQ(LabelRef("end"))
+	laneMask(n, reg.RAX)
+	VPMOVZXWD_Z(Mem{Base: src}, reg.K1, reg.Z0)
+	VPSLLD(U8(16), reg.Z0, reg.Z0)
+	VMOVUPS(reg.Z0, reg.K1, Mem{Base: dst})
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// steps32 emits the kernel that lays rows of values out as steps of 32; half: of
+// values that are bfloat16 already.
+func steps32(half bool) {
+	name, from, doc := "roundStepsAVX512", "float32", "roundStepsAVX512 rounds rows"
+	if half {
+		name, from, doc = "copyStepsAVX512", "uint16", "copyStepsAVX512 copies rows"
+	}
+	TEXT(name, NOSPLIT, "func(dst *uint16, step int, src *"+from+", srcStep, rows, n int)")
+	Pragma("noescape")
+	Doc(doc+" of n values, srcStep bytes apart: each 32 of a row, the last filled up",
+		"with zeros, step bytes behind those before, each row 64 bytes behind the last.")
 	dst, step, src, srcStep, rows := reg.RDI, reg.RDX, reg.RSI, reg.R8, reg.R9
-	n, from, to := reg.RCX, reg.R10, reg.R11
+	n, at, to := reg.RCX, reg.R10, reg.R11
 	Load(Param("dst"), dst)
 	Load(Param("step"), step)
 	Load(Param("src"), src)
 	Load(Param("srcStep"), srcStep)
 	Load(Param("rows"), rows)
 	Load(Param("n"), reg.R12)
+	put := func(masked bool) {
+		switch {
+		case half && masked:
+			VMOVDQU16_Z(Mem{Base: at}, reg.K1, reg.Z0)
+		case half:
+			VMOVDQU16(Mem{Base: at}, reg.Z0)
+		case masked:
+			VMOVUPS_Z(Mem{Base: at}, reg.K1, reg.Z0)
+			VMOVUPS_Z(Mem{Base: at, Disp: 64}, reg.K2, reg.Z1)
+		default:
+			VMOVUPS(Mem{Base: at}, reg.Z0)
+			VMOVUPS(Mem{Base: at, Disp: 64}, reg.Z1)
+		}
+		if half {
+			VMOVDQU16(reg.Z0, Mem{Base: to})
+			return
+		}
+		toHalf(0, 0)
+		toHalf(1, 1)
+		VMOVDQU(reg.Y0, Mem{Base: to})
+		VMOVDQU(reg.Y1, Mem{Base: to, Disp: 32})
+	}
 	Label("row")
-	MOVQ(src, from)
+	MOVQ(src, at)
 	MOVQ(dst, to)
 	MOVQ(reg.R12, n)
 	Label("loop")
 	CMPQ(n, U8(32))
 	JLT(LabelRef("tail"))
-	VMOVUPS(Mem{Base: from}, reg.Z0)
-	VMOVUPS(Mem{Base: from, Disp: 64}, reg.Z1)
-	toHalf(0, 0)
-	toHalf(1, 1)
-	VMOVDQU(reg.Y0, Mem{Base: to})
-	VMOVDQU(reg.Y1, Mem{Base: to, Disp: 32})
-	ADDQ(U8(64), from)
-	ADDQ(U8(64), from)
+	put(false)
+	ADDQ(U8(64), at)
+	if !half {
+		ADDQ(U8(64), at)
+	}
 	ADDQ(step, to)
 	SUBQ(U8(32), n)
 	JMP(LabelRef("loop"))
@@ -91,15 +148,14 @@ func roundSteps() {
 	JEQ(LabelRef("next"))
 	MOVQ(U64(0xffffffff), reg.RAX)
 	BZHIQ(n, reg.RAX, reg.RAX)
-	KMOVW(reg.EAX, reg.K1)
-	SHRQ(U8(16), reg.RAX)
-	KMOVW(reg.EAX, reg.K2)
-	VMOVUPS_Z(Mem{Base: from}, reg.K1, reg.Z0)
-	VMOVUPS_Z(Mem{Base: from, Disp: 64}, reg.K2, reg.Z1)
-	toHalf(0, 0)
-	toHalf(1, 1)
-	VMOVDQU(reg.Y0, Mem{Base: to})
-	VMOVDQU(reg.Y1, Mem{Base: to, Disp: 32})
+	if half {
+		KMOVD(reg.EAX, reg.K1)
+	} else {
+		KMOVW(reg.EAX, reg.K1)
+		SHRQ(U8(16), reg.RAX)
+		KMOVW(reg.EAX, reg.K2)
+	}
+	put(true)
 	Label("next")
 	ADDQ(srcStep, src)
 	ADDQ(U8(64), dst)
@@ -109,11 +165,16 @@ func roundSteps() {
 	RET()
 }
 
-// pairs emits the kernel that lays two rows of values side by side.
-func pairs() {
-	TEXT("pairsAVX512", NOSPLIT, "func(dst *uint32, step int, a, b *float32, n int)")
+// pairs emits the kernel that lays two rows of values side by side; isHalf: of values
+// that are bfloat16 already.
+func pairs(isHalf bool) {
+	name, from, verb := "pairsAVX512", "float32", "rounds"
+	if isHalf {
+		name, from, verb = "pairHalvesAVX512", "uint16", "lays"
+	}
+	TEXT(name, NOSPLIT, "func(dst *uint32, step int, a, b *"+from+", n int)")
 	Pragma("noescape")
-	Doc("pairsAVX512 rounds n values each of a and b, either of which may be nil for zeros,",
+	Doc(name+" "+verb+" n values each of a and b, either of which may be nil for zeros,",
 		"to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.")
 	dst, step, n := reg.RDI, reg.RDX, reg.RCX
 	rows := []reg.GPPhysical{reg.RSI, reg.RBX}
@@ -130,14 +191,22 @@ func pairs() {
 			VPXORD(v[i], v[i], v[i])
 			TESTQ(row, row)
 			JEQ(LabelRef(name))
-			if masked {
+			switch {
+			case isHalf && masked:
+				VPMOVZXWD_Z(Mem{Base: row}, reg.K1, v[i])
+			case isHalf:
+				VPMOVZXWD(Mem{Base: row}, v[i])
+				ADDQ(U8(32), row)
+			case masked:
 				VMOVUPS_Z(Mem{Base: row}, reg.K1, v[i])
-			} else {
+			default:
 				VMOVUPS(Mem{Base: row}, v[i])
 				ADDQ(U8(64), row)
 			}
-			toHalf(i, i)
-			VPMOVZXWD(half[i], v[i])
+			if !isHalf {
+				toHalf(i, i)
+				VPMOVZXWD(half[i], v[i])
+			}
 			Label(name)
 		}
 		VPSLLD(U8(16), v[1], v[1])
