@@ -2,6 +2,7 @@
 #
 #   docker build -t kindred .
 #   docker run --rm -v "$PWD:/work" -w /work kindred train --data photos/
+#   docker run --rm -v "$PWD:/work" -w /work -p 7700:7700 kindred serve photos.index --listen 0.0.0.0:7700 --keys keys.txt
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -72,7 +72,7 @@ func newMetrics(s *Server) *metrics {
 			return float64(info.Items)
 		}))
 	}
-	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m
 }
 

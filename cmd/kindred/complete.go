@@ -51,6 +51,11 @@ func flagCompletions() map[string]completion {
 		// Names of columns and samples' sets are those of a file yet to be read.
 		"columns": cobra.NoFileCompletions, "column": cobra.NoFileCompletions, "label": cobra.NoFileCompletions,
 		"fine": cobra.NoFileCompletions, "samples": cobra.NoFileCompletions, "processor": cobra.NoFileCompletions,
+		"pictures": folders, "uploads": folders, "origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions,
+		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
+		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
+		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
+		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
 		"memory": words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"),
 	}
 }
@@ -62,7 +67,7 @@ func argumentCompletions() map[string]completion {
 		"kindred weights get": one(knownWeights), "kindred network show": one(anyNetwork),
 		"kindred reproduce": one(experiments),
 		"kindred report":    runFolders, "kindred diagnose": runsOrFiles, "kindred man": one(folders),
-		"kindred search": anyFile,
+		"kindred search": anyFile, "kindred serve": folders,
 	}
 }
 

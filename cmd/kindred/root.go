@@ -170,6 +170,7 @@ var commands = []func(*app) *cobra.Command{
 	newMap,
 	newNeighbours,
 	newSearch,
+	newServe,
 	newReport,
 	newTheory,
 	newMan,

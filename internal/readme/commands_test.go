@@ -83,6 +83,9 @@ var rules = []rule{
 	on(`python3 `, rule{skip: true, why: "needs PyTorch or Pillow and ../shared; the script must exist"}),
 	on(`^kindred data get `, rule{add: " --offline", fails: "the official file has",
 		why: "the stand-in is not the official file, and no network is used"}),
+	on(`^kindred serve key `, rule{}),
+	on(`^kindred serve `, rule{skip: true, why: "listens until it is stopped; a test of the command serves, and sends " +
+		"the requests of docs/serve.md"}),
 	on(`^kindred init photos/$`, rule{add: " --force", why: "the stand-ins have a run.yaml for other commands"}),
 	on(`^kindred weights get `, rule{add: " --offline", fails: "the network is not to be used",
 		why: "no network is used"}),

@@ -1,0 +1,412 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/serve"
+	"github.com/kindred-ml/kindred/store/folder"
+)
+
+// serveEnv begins the names of the environment variables that stand for flags.
+const serveEnv = "KINDRED_SERVE_"
+
+type serveFlags struct {
+	listen, keys, cert, key string
+	origins, pictures       []string
+	uploads, label          string
+	readOnly                bool
+	withoutKeys, toAll      bool
+	limits                  serve.Limits
+	body, memory            sizeFlag
+	logFormat, logLevel     string
+}
+
+// sizeFlag is a size such as 32MiB.
+type sizeFlag struct{ bytes *int64 }
+
+func (f sizeFlag) String() string {
+	if f.bytes == nil || *f.bytes == 0 {
+		return ""
+	}
+	return budget.Format(*f.bytes)
+}
+func (f sizeFlag) Type() string { return "size" }
+func (f sizeFlag) Set(text string) (err error) {
+	*f.bytes, err = budget.Parse(text)
+	return err
+}
+
+func newServe(a *app) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve INDEX...",
+		Short: "Search an index, and change it, over HTTP",
+		Long: `serve answers over HTTP what lies near a picture, an item or a vector in one index
+or several, explains it, and adds, changes and removes items. GET /openapi.json
+describes everything; docs/serve.md has examples. Pictures can be searched with and
+added if the index has its network.
+
+It listens on this machine alone unless --listen says otherwise, and then wants keys
+(--keys; 'kindred serve key' makes them): without any, it has to be told both
+--without-keys and --open-to-network. Without --tls-cert, keys and pictures can be
+read on their way: put it behind a proxy that encrypts, or give it a certificate.
+
+It logs to standard error, a line of JSON for each request unless that is a terminal.
+The first signal to stop lets requests that have begun finish (--drain) and ends with
+status 0. Every flag can be set by an environment variable instead, --max-body by
+` + serveEnv + `MAX_BODY, and INDEX by ` + serveEnv + `INDEX; flags go before.`,
+		Example: `  kindred serve photos.index
+  kindred serve photos.index --listen 0.0.0.0:7700 --keys keys.txt --tls-cert cert.pem --tls-key key.pem`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			if err := fromEnvironment(cmd.LocalFlags(), os.LookupEnv); err != nil {
+				return err
+			}
+			if env := os.Getenv(serveEnv + "INDEX"); len(dirs) == 0 && env != "" {
+				dirs = []string{env}
+			}
+			if len(dirs) == 0 {
+				return usagef("missing argument INDEX: what to serve; 'kindred index create' makes one")
+			}
+			return runServe(cmd.Context(), a, &f, dirs)
+		},
+	}
+	f.add(cmd.Flags())
+	cmd.AddCommand(newServeKey(a))
+	return cmd
+}
+
+func (f *serveFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 takes a free one")
+	fs.StringVar(&f.keys, "keys", "", "file of keys; it is read again when it changes")
+	fs.StringVar(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is read again when it changes")
+	fs.StringVar(&f.key, "tls-key", "", "private key of the certificate (PEM)")
+	fs.StringArrayVar(&f.origins, "origin", nil,
+		"origin of web pages that may call the server, such as https://shop.example; may come several times, * is all")
+	fs.BoolVar(&f.readOnly, "read-only", false, "change nothing, and leave the index free for a program that does")
+	fs.StringArrayVar(&f.pictures, "pictures", nil,
+		"show only pictures in this folder, and let items be given paths in it; may come several times")
+	fs.StringVar(&f.uploads, "uploads", "", "folder for pictures that are added; default uploads in the index")
+	fs.StringVar(&f.label, "label", "", "column of the items' classes, for explanations (default label)")
+	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: everyone may read and write")
+	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: other machines as well")
+	l := &f.limits
+	l.Body, l.Pixels, l.Items, l.K, l.Rate = 32<<20, 40_000_000, 1000, 1000, 50
+	l.Concurrent, l.Connections, l.Time, l.Drain = 64, 1024, 30*time.Second, 20*time.Second
+	f.body.bytes, f.memory.bytes = &l.Body, &l.Memory
+	fs.Var(f.body, "max-body", "largest body of a request")
+	fs.IntVar(&l.Pixels, "max-pixels", l.Pixels, "most pixels of a picture")
+	fs.IntVar(&l.Items, "max-items", l.Items, "most items written, removed or listed by a request")
+	fs.IntVar(&l.K, "max-k", l.K, "most neighbours found by a request")
+	fs.Float64Var(&l.Rate, "rate", l.Rate, "requests a second for each key, or address without one; -1: no limit")
+	fs.IntVar(&l.Burst, "burst", 0, "requests at once before --rate counts (default twice the rate)")
+	fs.IntVar(&l.Concurrent, "concurrent", l.Concurrent, "most requests worked on at once; others wait")
+	fs.IntVar(&l.Connections, "connections", l.Connections, "most connections open at once")
+	fs.Var(f.memory, "request-memory",
+		"most memory for bodies and pictures of all requests (default half of the memory limit)")
+	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time for a body to arrive, and for the work on a request")
+	fs.DurationVar(&l.Drain, "drain", l.Drain, "longest time to finish requests when stopping")
+	fs.StringVar(&f.logFormat, "log-format", "", "json or text (default text on a terminal, else json)")
+	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+}
+
+// fromEnvironment sets the flags that the command line does not.
+func fromEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
+	fs.VisitAll(func(flag *pflag.Flag) {
+		name := serveEnv + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		if v, ok := lookup(name); ok && !flag.Changed && flag.Name != "help" {
+			if e := fs.Set(flag.Name, v); e != nil {
+				err = cmp.Or(err, error(usagef("%s: %v", name, e)))
+			}
+		}
+	})
+	return err
+}
+
+func (f *serveFlags) logger(a *app) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, usagef("--log-level %q: want debug, info, warn or error", f.logLevel)
+	}
+	format := f.logFormat
+	if format == "" && !a.onTerminal() {
+		format = "json"
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	switch format {
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.err, opt)), nil
+	case "", "text":
+		return slog.New(slog.NewTextHandler(a.err, opt)), nil
+	}
+	return nil, usagef("--log-format %q: want json or text", f.logFormat)
+}
+
+// check refuses flags that contradict each other.
+func (f *serveFlags) check(dirs []string) error {
+	switch {
+	case (f.cert == "") != (f.key == ""):
+		return usagef("--tls-cert and --tls-key go together")
+	case f.keys != "" && (f.withoutKeys || f.toAll):
+		return usagef("--keys, or --without-keys and --open-to-network")
+	case f.uploads != "" && len(dirs) > 1:
+		return usagef("--uploads is for one index; without it each has its own folder")
+	}
+	return nil
+}
+
+func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err error) {
+	if err := f.check(dirs); err != nil {
+		return err
+	}
+	log, err := f.logger(a)
+	if err != nil {
+		return err
+	}
+	opt := serve.Options{Origins: f.origins, ReadOnly: f.readOnly, Limits: f.limits, Log: log}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		opt.Version = newVersion(info).Version
+	}
+	if f.keys != "" {
+		if opt.Keys, err = serve.OpenKeys(f.keys); err != nil {
+			return err
+		}
+	}
+	var secure *tls.Config
+	if f.cert != "" {
+		if secure, err = serve.TLS(f.cert, f.key, log); err != nil {
+			return err
+		}
+	}
+	ln, err := f.bind(opt.Keys != nil)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	opt.Local = opt.Keys == nil && serve.IsLoopback(ln)
+	for _, dir := range dirs {
+		c, x, err := f.collection(dir)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if e := x.Close(); err == nil {
+				err = e
+			}
+		}()
+		opt.Collections = append(opt.Collections, c)
+	}
+	s, err := serve.New(opt)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := a.tellServing(ctx, log, ln, secure != nil, &opt); err != nil {
+		return err
+	}
+	return s.Serve(ctx, ln, secure)
+}
+
+// bind listens. Where other machines can come, it asks for keys, or to be told twice
+// that none are wanted.
+func (f *serveFlags) bind(keys bool) (net.Listener, error) {
+	ln, err := serve.Listen(f.listen, f.limits.Connections)
+	if err != nil {
+		return nil, err
+	}
+	if !keys && !serve.IsLoopback(ln) && !(f.withoutKeys && f.toAll) {
+		ln.Close()
+		return nil, usagef("--listen %s: other machines could read and change everything. Give --keys FILE ('kindred "+
+			"serve key' makes keys), or, if everyone shall do that, both --without-keys and --open-to-network",
+			f.listen)
+	}
+	return ln, nil
+}
+
+// collection opens an index with its network, if it has one.
+func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, error) {
+	c := serve.Collection{Name: collectionName(dir), Folders: f.pictures, Label: f.label}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return c, nil, err
+	}
+	x, err := index.Open(dir, index.Options{ReadOnly: f.readOnly})
+	if err != nil {
+		var held *lock.HeldError
+		if errors.As(err, &held) {
+			err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
+		}
+		return c, nil, err
+	}
+	c.Store = folder.New(x, f.readOnly)
+	if !f.readOnly {
+		c.Uploads = cmp.Or(f.uploads, filepath.Join(abs, "uploads"))
+		if c.Uploads, err = filepath.Abs(c.Uploads); err != nil {
+			return c, nil, errors.Join(err, x.Close())
+		}
+	}
+	m, err := run.Load(index.NetworkDir(dir))
+	switch {
+	case err == nil:
+		if have, want := m.Net.Spec().OutDim(), x.Info().Dim; have != want {
+			err = fmt.Errorf("%s: its network makes vectors of %d numbers, and it holds some of %d", dir, have, want)
+			return c, nil, errors.Join(err, x.Close())
+		}
+		c.Embedder = serve.Network(m)
+	case !noNetwork(dir):
+		return c, nil, errors.Join(err, x.Close())
+	}
+	return c, x, nil
+}
+
+// noNetwork tells whether an index has no network at all.
+func noNetwork(dir string) bool {
+	_, err := os.Stat(index.NetworkDir(dir))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// collectionName is what requests call the index in a folder: its name without the
+// ending .index, and without what names there do not have.
+func collectionName(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, strings.TrimSuffix(filepath.Base(abs), ".index"))
+	if name == "" || name[0] == '.' || name[0] == '-' {
+		name = "_" + name
+	}
+	return name[:min(len(name), 100)]
+}
+
+// serving is what kindred serve --json prints when it listens.
+type serving struct {
+	URL         string   `json:"url"`
+	Collections []string `json:"collections"`
+}
+
+// tellServing says where the server listens, and what to do next.
+func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener, secure bool,
+	opt *serve.Options) error {
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	out := serving{URL: scheme + "://" + ln.Addr().String()}
+	var items []string
+	uploads := false
+	for _, c := range opt.Collections {
+		info, err := c.Store.Info(ctx)
+		if err != nil {
+			return err
+		}
+		out.Collections = append(out.Collections, c.Name)
+		items = append(items, fmt.Sprintf("%s (%d items)", c.Name, info.Items))
+		uploads = uploads || c.Embedder != nil
+	}
+	next := "curl " + out.URL + "/v1/info"
+	if uploads {
+		next = "curl -F image=@photo.jpg " + out.URL + "/v1/search"
+	}
+	if opt.Keys != nil {
+		next = strings.Replace(next, "curl ", `curl -H "Authorization: Bearer $KEY" `, 1)
+	}
+	log.Info("listening", "url", out.URL, "collections", out.Collections, "keys", opt.Keys != nil, "next", next)
+	if opt.Keys != nil && !secure && !serve.IsLoopback(ln) {
+		log.Warn("keys can be read on their way: use --tls-cert, or a proxy that encrypts")
+	}
+	if opt.Keys == nil && !opt.Local {
+		log.Warn("everyone who can reach this address may read and write")
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	_, err := fmt.Fprintf(a.out, "serving %s at %s\nnext: %s\n", strings.Join(items, ", "), out.URL, next)
+	return err
+}
+
+func newServeKey(a *app) *cobra.Command {
+	var name, may, file string
+	cmd := &cobra.Command{
+		Use:   "key --name NAME --file FILE",
+		Short: "Make a key for a server",
+		Long: `key makes a random key, appends a line for it to a file of keys, which holds only
+its SHA-256, and prints the key: once, for it is kept nowhere. To take it back,
+remove its line. A server that runs reads the file again by itself.`,
+		Example: `  kindred serve key --name phone --may read --file keys.txt`,
+		Args:    exactArgs(),
+		RunE: func(*cobra.Command, []string) error {
+			if name == "" || file == "" {
+				return usagef("missing --name or --file")
+			}
+			right, err := serve.ParseRight(may)
+			if err != nil {
+				return usageError{err}
+			}
+			key, line, err := serve.NewKey(name, right)
+			if err != nil {
+				return usageError{err}
+			}
+			if err := appendLine(file, line); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]string{"key": key, "name": name, "right": may, "file": file})
+			}
+			fmt.Fprintf(a.err, "added to %s; the key, which is kept nowhere else:\n", escape.Name(file))
+			_, err = fmt.Fprintln(a.out, key)
+			return err
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&name, "name", "", "what the log calls whoever has the key")
+	fs.StringVar(&may, "may", "read", "read, or write, which includes reading")
+	fs.StringVar(&file, "file", "", "file of keys; created if missing, for its owner alone")
+	return cmd
+}
+
+// appendLine appends a line to a file that only its owner can read.
+func appendLine(file, line string) (err error) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if st, err := f.Stat(); err == nil && st.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, st.Size()-1); err == nil && last[0] != '\n' {
+			line = "\n" + line
+		}
+	}
+	if _, err := io.WriteString(f, line+"\n"); err != nil {
+		return err
+	}
+	return f.Sync()
+}

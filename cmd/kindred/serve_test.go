@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/serve/client"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// photoIndex makes an index of the photos of a run of one epoch, with its network.
+func photoIndex(t *testing.T) (dir string, photos []string) {
+	t.Helper()
+	base := t.TempDir()
+	for _, name := range shapes(t, filepath.Join(base, "photos"), 2, 2, 4) {
+		photos = append(photos, filepath.Join(base, "photos", name))
+	}
+	runs := filepath.Join(base, "run")
+	if code, _, errOut := runArgs(t, "train", "--data", filepath.Join(base, "photos"), "--set", "train.epochs=1",
+		"--set", "data.size=16", "--set", "network.pretrained=none", "--out", runs); code != exitOK {
+		t.Fatal(errOut)
+	}
+	m, err := run.Load(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := data.OpenFiles(t.Context(), photos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := m.Embed(t.Context(), d.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(base, "photos.index")
+	x, err := index.Create(dir, index.Config{Dim: e.X.Cols})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var entries []index.Entry
+	for i, pos := range e.Pos {
+		name := d.Names[pos]
+		entries = append(entries, index.Entry{Item: index.Item{ID: fmt.Sprint(i), Path: name,
+			Fields: map[string]index.Value{"label": index.Text(filepath.Base(filepath.Dir(name))),
+				"price": index.Number(float64(i))}}, Vector: e.X.Row(i)})
+	}
+	if _, err := x.Add(t.Context(), entries, index.AddOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(index.NetworkDir(dir), os.DirFS(runs)); err != nil {
+		t.Fatal(err)
+	}
+	return dir, photos
+}
+
+// served runs kindred serve until the test ends, and returns what it says of itself.
+func served(t *testing.T, args ...string) (s serving, stop func() (code int, log string)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	var log safeBuffer
+	done := make(chan int, 1)
+	go func() {
+		code := execute(ctx, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...), in, &log)
+		in.Close()
+		done <- code
+	}()
+	if err := json.NewDecoder(bufio.NewReader(out)).Decode(&s); err != nil {
+		t.Fatalf("%v; the log: %s", err, log.String())
+	}
+	stop = sync.OnceValues(func() (int, string) {
+		cancel()
+		return <-done, log.String()
+	})
+	t.Cleanup(func() { stop() })
+	return s, stop
+}
+
+// safeBuffer is a buffer that several goroutines write to.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+func (s *safeBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return s.b.String() }
+
+// TestServe serves an index with its network: a photo finds itself, one that is added
+// outlives the server, and the curl commands of docs/serve.md work.
+func TestServe(t *testing.T) {
+	dir, photos := photoIndex(t)
+	s, stop := served(t, dir)
+	c, err := client.New(s.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	photo, err := os.ReadFile(photos[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The same bits as when it was embedded: distance 0.
+	found, err := c.SearchPicture(t.Context(), photo, api.Search{K: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := found.Neighbours[0]; n.ID != "3" || n.Distance != 0 {
+		t.Errorf("a photo of the index finds %+v", n)
+	}
+	if file, err := c.Picture(t.Context(), "3"); err != nil || !bytes.Equal(file, photo) {
+		t.Errorf("its picture: %v", err)
+	}
+	if _, err := c.PutPicture(t.Context(), "cat/3.jpg", photo, map[string]any{"label": "cat"}); err != nil {
+		t.Fatal(err)
+	}
+	documentedCurl(t, s.URL, photos[0])
+	code, log := stop()
+	if code != exitOK || !strings.Contains(log, `"msg":"stopped"`) {
+		t.Errorf("status %d: %s", code, log)
+	}
+	for line := range strings.Lines(log) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a line of the log that is no JSON: %s", line)
+		}
+	}
+	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if _, ok, err := x.Get("cat/3.jpg"); !ok {
+		t.Errorf("what was added is gone: %v", err)
+	}
+}
+
+// documentedCurl runs the curl commands of the page.
+func documentedCurl(t *testing.T, url, photo string) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Log("the commands of docs/serve.md are not run: ", err)
+		return
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "serve.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^curl .*$`).FindAllString(string(page), -1)
+	if len(lines) < 10 {
+		t.Fatalf("only %d commands", len(lines))
+	}
+	info, err := http.Get(url + "/v1/info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer info.Body.Close()
+	var in api.Info
+	if err := json.NewDecoder(info.Body).Decode(&in); err != nil {
+		t.Fatal(err)
+	}
+	vector := "[0" + strings.Repeat(",0.1", in.Collections[0].Dim-1) + "]"
+	for _, line := range lines {
+		line = strings.NewReplacer("http://127.0.0.1:7700", url, "photo.jpg", photo, "[0.1, 0.7, 0.2]", vector,
+			`category = "shoe"`, `label = "c0"`, "curl ", "curl -sS --fail-with-body ").Replace(line)
+		cmd := exec.Command("sh", "-c", line)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", line, err, out)
+		}
+	}
+}
+
+// TestServeRefuses: other machines come in only with keys, or when that was said
+// twice.
+func TestServeRefuses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "i")
+	x, err := index.Create(dir, index.Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"serve"}, exitUsage, "missing argument INDEX"},
+		{[]string{"serve", dir, "--listen", "0.0.0.0:0"}, exitUsage, "other machines could"},
+		{[]string{"serve", dir, "--listen", ":0", "--without-keys"}, exitUsage, "other machines could"},
+		{[]string{"serve", dir, "--listen", "[::]:0", "--open-to-network"}, exitUsage, "other machines could"},
+		{[]string{"serve", dir, "--tls-cert", "x"}, exitUsage, "go together"},
+		{[]string{"serve", dir, "--keys", "x", "--without-keys"}, exitUsage, "--keys, or"},
+		{[]string{"serve", dir, "--keys", filepath.Join(dir, "nothing")}, exitFailure, "nothing"},
+		{[]string{"serve", dir, "--log-level", "loud"}, exitUsage, "--log-level"},
+		{[]string{"serve", dir, "--max-k", "-1"}, exitFailure, "limit K"},
+		{[]string{"serve", dir, "--max-body", "x"}, exitUsage, "max-body"},
+		{[]string{"serve", filepath.Join(dir, "no")}, exitFailure, "no"},
+		{[]string{"serve", "key", "--name", "a"}, exitUsage, "--file"},
+		{[]string{"serve", "key", "--name", "a b", "--file", dir + "k"}, exitUsage, "cannot be called"},
+		{[]string{"serve", "key", "--name", "a", "--may", "own", "--file", dir + "k"}, exitUsage, "own"},
+	} {
+		if code, _, errOut := runArgs(t, c.args...); code != c.code || !strings.Contains(errOut, c.says) {
+			t.Errorf("%q: status %d, %s", c.args, code, errOut)
+		}
+	}
+	_, stop := served(t, dir, "--listen", "0.0.0.0:0", "--without-keys", "--open-to-network")
+	if code, log := stop(); code != exitOK || !strings.Contains(log, "everyone who can reach") {
+		t.Errorf("status %d: %s", code, log)
+	}
+}
+
+// TestServeKeys makes keys and uses them, with settings from the environment.
+func TestServeKeys(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "i")
+	x, err := index.Create(dir, index.Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	keys := filepath.Join(t.TempDir(), "keys")
+	made := map[string]string{}
+	for _, may := range []string{"read", "write"} {
+		code, out, errOut := runArgs(t, "serve", "key", "--name", may+"er", "--may", may, "--file", keys)
+		if code != exitOK {
+			t.Fatal(errOut)
+		}
+		made[may] = strings.TrimSpace(out)
+	}
+	if info, err := os.Stat(keys); err != nil || info.Mode().Perm()&0o077 != 0 && filepath.Separator == '/' {
+		t.Errorf("others can read the keys: %v %v", info.Mode(), err)
+	}
+	t.Setenv(serveEnv+"KEYS", keys)
+	t.Setenv(serveEnv+"INDEX", dir)
+	t.Setenv(serveEnv+"MAX_K", "3")
+	s, _ := served(t)
+	item := []store.Item{{ID: "a", Vector: []float32{1, 2}}}
+	for _, key := range []string{"", made["read"], made["write"]} {
+		c, err := client.New(s.URL, client.Options{Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := c.Info(t.Context())
+		if (err == nil) != (key != "") {
+			t.Errorf("reading with the key %q: %v", key, err)
+		}
+		if err == nil && in.Limits.K != 3 {
+			t.Errorf("limits %+v", in.Limits)
+		}
+		if err := c.Put(t.Context(), item); (err == nil) != (key == made["write"]) {
+			t.Errorf("writing with the key %q: %v", key, err)
+		}
+	}
+	t.Setenv(serveEnv+"MAX_K", "many")
+	if code, _, errOut := runArgs(t, "serve"); code != exitUsage || !strings.Contains(errOut, serveEnv+"MAX_K") {
+		t.Errorf("status %d: %s", code, errOut)
+	}
+}
+
+func TestCollectionNames(t *testing.T) {
+	for dir, want := range map[string]string{"photos.index": "photos", "a b/ä.index": "_", "../x/": "x",
+		".hidden":                "_.hidden",
+		strings.Repeat("a", 200): strings.Repeat("a", 100)} {
+		if have := collectionName(dir); have != want {
+			t.Errorf("%s is called %s, want %s", dir, have, want)
+		}
+	}
+}
