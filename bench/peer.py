@@ -276,7 +276,7 @@ CASES = {
 for tail, last in (("", False), ("-cl", True)):
     CASES["mnist-step-b128" + tail] = lambda l=last: mnist_step(l)
     CASES["conv4-40px-step-b112" + tail] = lambda l=last: training_step(conv4_net(), torch.rand(112, 1, 40, 40), torch.arange(112) % 4, l)
-for mkn in ((2048, 2048, 2048), (70000, 288, 64), (44800, 576, 64)):
+for mkn in ((2048, 2048, 2048), (4096, 4096, 4096), (70000, 288, 64), (44800, 576, 64)):
     CASES["gemm-%dx%dx%d" % mkn] = lambda s=mkn: gemm(*s)
 for name, fn in (("triplet", triplet_loss), ("margin", margin_loss), ("ms", ms_loss)):
     for n, dim, classes in ((128, 128, 16), (512, 128, 64), (2048, 512, 256)):

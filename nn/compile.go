@@ -1,12 +1,15 @@
 package nn
 
+import "github.com/kindred-ml/kindred/internal/kernel/conv"
+
 // compile turns the graph into steps. Layers that follow each other are fused
 // where nothing else reads what flows between them:
 //
 //	both:       conv + conv (see chain)
 //	training:   conv|dense + relu;  batch norm + residual + relu;
 //	            batch norm + relu + 2 x 2 maximum pool
-//	evaluation: conv + batch norm + residual + relu;  dense + relu
+//	evaluation: conv + batch norm + residual + relu;  dense + relu;
+//	            such a depthwise convolution + such a pointwise one
 func (e *Net) compile(g *graph, training bool) plan {
 	g = g.without(func(n *node) bool { return n.layer.Kind == StochasticDepth && (!training || n.layer.Rate == 0) })
 	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)),
@@ -230,7 +233,27 @@ func (c *compiler) conv(i int) (step, int) {
 		c.feeders[j] = s
 	}
 	s.init()
+	if j, ok := c.next(last, Conv); ok && c.pairs(s, j) {
+		c.done[j] = true
+		c.refs[c.g.nodes[last].out] = s.out
+		point, last := c.conv(j)
+		p := point.(*convStep)
+		p.before, p.path = s, s.path+"+"+p.path
+		return p, last
+	}
 	return s, last
+}
+
+// pairs tells whether s, a convolution in evaluation, is depthwise and followed by a
+// pointwise one, node j: they are one step, in float32.
+func (c *compiler) pairs(s *convStep, j int) bool {
+	if c.training || c.e.opt.Precision != Float32 || s.chain != nil || s.res != nil {
+		return false
+	}
+	if k, ok := c.next(j, Conv); ok && c.joinable(j, k) {
+		return false
+	}
+	return conv.IsPair(&s.shape, &newConvStep(&c.g.nodes[j], s.out, nil, nil).shape)
 }
 
 // linear makes the step of the linear node i with the scale, the residual and,

@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/mat"
@@ -136,5 +137,33 @@ func TestLayerRanges(t *testing.T) {
 		if err := spec.Check(); (err == nil) != ok {
 			t.Errorf("a maximum over %d x %d: %v", kernel, kernel, err)
 		}
+	}
+}
+
+// TestDepthwiseWithPointwise: in evaluation a depthwise convolution is one step with
+// the pointwise one behind it, in float32, and what lies between them takes no memory.
+func TestDepthwiseWithPointwise(t *testing.T) {
+	layers := func(precision nn.Precision) (infer, pairs int) {
+		spec, err := nn.Network("mobilenet_v1", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8,
+			Multiple: 0.25, Stem: nn.StemLarge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, err := nn.New(spec, nn.Options{Seed: 1, Precision: precision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p nn.Profile
+		net.SetProfile(&p)
+		for _, l := range p.Infer {
+			if strings.Contains(l.Layer, "conv_dw+") {
+				pairs++
+			}
+		}
+		return len(p.Infer), pairs
+	}
+	whole, none := layers(nn.BFloat16)
+	if fused, pairs := layers(nn.Float32); pairs != 13 || none != 0 || fused != whole-13 {
+		t.Errorf("%d pairs, in bfloat16 %d; %d and %d steps", pairs, none, fused, whole)
 	}
 }

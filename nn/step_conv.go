@@ -22,6 +22,10 @@ type convStep struct {
 	res   *tensorRef // evaluation: added before the activation
 	feeds *normStep  // training: takes the statistics, and masks by act in its backward pass
 
+	// before, in evaluation, is the depthwise convolution that this pointwise one reads,
+	// computed with it; its result is nowhere.
+	before *convStep
+
 	accumulate bool
 }
 
@@ -87,7 +91,12 @@ func (s *convStep) output() *tensorRef { return s.out }
 
 func (s *convStep) cost() (f, b int64) {
 	w, grad := s.weight()
-	return weightCost(int64(s.out.shape.Len())*int64(len(w)/s.shape.K), grad, s.in)
+	f, b = weightCost(int64(s.out.shape.Len())*int64(len(w)/s.shape.K), grad, s.in)
+	if s.before != nil {
+		more, _ := s.before.cost()
+		f += more
+	}
+	return f, b
 }
 
 // weightCost counts the products of forward, and those of backward: as many
@@ -116,10 +125,18 @@ func (s *convStep) halves() {
 
 func (s *convStep) planForward(p *planner) {
 	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
+	p.touch(s.source().x, s.out.x)
 	if s.res != nil {
 		p.touch(s.res.x)
 	}
+}
+
+// source is what the step reads.
+func (s *convStep) source() *tensorRef {
+	if s.before != nil {
+		return s.before.in
+	}
+	return s.in
 }
 
 func (s *convStep) planBackward(p *planner) {
@@ -139,16 +156,26 @@ func (s *convStep) forward(e *Net, n int) {
 	if s.chain != nil {
 		s.chain.combine()
 	}
-	if s.norm != nil {
-		s.norm.fold(s.bias())
-	}
 	if s.res != nil {
 		s.epi.Residual = s.res.x.data
 	}
-	s.shape.N = n
-	s.halves()
+	s.fold(n)
 	w, _ := s.weight()
+	if d := s.before; d != nil {
+		d.fold(n)
+		conv.ForwardPair(&e.ws, &d.shape, &s.shape, d.in.x.data, d.w.Value, w, s.out.x.data, &d.epi, &s.epi)
+		return
+	}
+	s.halves()
 	conv.Forward(&e.ws, &s.shape, s.in.x.data, w, s.out.x.data, &s.epi)
+}
+
+// fold brings the step up to date with its parameters and the number of images.
+func (s *convStep) fold(n int) {
+	if s.norm != nil {
+		s.norm.fold(s.bias())
+	}
+	s.shape.N = n
 }
 
 func (s *convStep) backward(e *Net, n int) {

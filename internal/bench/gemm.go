@@ -7,9 +7,9 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// products are the matrix products that are timed: one large and square, and the
+// products are the matrix products that are timed: large and square ones, and the
 // tall and narrow ones that convolutions make.
-var products = [][3]int{{2048, 2048, 2048}, {70000, 288, 64}, {44800, 576, 64}}
+var products = [][3]int{{2048, 2048, 2048}, {4096, 4096, 4096}, {70000, 288, 64}, {44800, 576, 64}}
 
 func gemmCases() []Case {
 	var cases []Case

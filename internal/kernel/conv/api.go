@@ -23,12 +23,14 @@ type Workspace struct {
 	panels     []float32   // packed filters
 	filters    []float32   // the same, transformed
 	wino       winoFilters
-	vectors    [2][]float32
+	vectors    [4][]float32
 	moments    []chunkMoments
 	partial    []float32 // gradients of the filters, by part
 	source     []float32 // padded input
 	packed     []float32 // panels of a band of the gradient
 	product    product
+	feeder     product // of a pair, and how it lies
+	between    layout
 	packer     packer
 	halfPacker halfPacker
 	weights    weightTask

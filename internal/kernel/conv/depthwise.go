@@ -93,9 +93,8 @@ func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) 
 	l := ws.layout(s.allChannels(s.forward(0)))
 	task := &ws.product
 	*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch}
-	taps := s.R * s.S
-	ws.panels = par.Grow(ws.panels, taps*s.C)
-	simd.Transpose(ws.panels, s.C, w, taps, s.C, taps)
+	ws.panels = par.Grow(ws.panels, s.R*s.S*s.C)
+	s.tapMajor(ws.panels, w)
 	task.panels = ws.panels
 	task.scale, task.shift = ws.affine(e, s.K)
 	if e.Moments != nil {
@@ -105,6 +104,12 @@ func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) 
 	if e.Moments != nil {
 		merge(task.moments, e.Moments, 0)
 	}
+}
+
+// tapMajor lays a depthwise convolution's filters out as its kernel reads them.
+func (s *Shape) tapMajor(to, w []float32) {
+	taps := s.R * s.S
+	simd.Transpose(to, s.C, w, taps, s.C, taps)
 }
 
 // affine returns scale and shift for finish: both or neither.

@@ -36,6 +36,7 @@ type geometry struct {
 	cols                int // output channels, from dst
 	depthwise           bool
 	bfloat16            bool // where the workspace has it
+	fed                 bool // another product writes the slabs
 }
 
 // window is how a part of the source lies in front of tiles: in place, or copied
@@ -50,7 +51,7 @@ type window struct {
 func newWindow(g geometry) window {
 	inside := g.offH >= 0 && g.offW >= 0 &&
 		g.offH+(g.outH-1)*g.strideH+g.taps <= g.srcH && g.offW+(g.outW-1)*g.strideW+g.tapsW <= g.srcW
-	if inside && g.chans == g.srcC {
+	if inside && g.chans == g.srcC && !g.fed {
 		return window{g, false, g.srcW, g.srcC}
 	}
 	return window{g, true, (g.outW-1)*g.strideW + g.tapsW, g.chans}
@@ -192,6 +193,7 @@ type product struct {
 	moments                   []chunkMoments // of each chunk, or nil
 	backAdd                   bool           // depthwise: add to dst
 	scratch                   *par.Scratch
+	before                    *product // fills the slabs, if the layout is fed
 }
 
 func (s *product) do() {
@@ -220,6 +222,10 @@ func (s *product) Run(chunk int) {
 		a = s.scratch.Get(s.images * s.slabH * s.slabW * s.pixel)
 		defer s.scratch.Put(a)
 		for i := range images {
+			if s.before != nil {
+				s.before.feed(a[i*s.slabH*s.slabW*s.pixel:], n0+i, p0, rows)
+				continue
+			}
 			s.fill(a[i*s.slabH*s.slabW*s.pixel:], s.src, n0+i, p0, s.slabRows(rows))
 		}
 	} else {

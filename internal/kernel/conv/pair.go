@@ -1,0 +1,78 @@
+package conv
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// ForwardPair computes a depthwise convolution and the pointwise one that reads it,
+// with their epilogues, in float32, to the bits of two calls of Forward. What lies between them is
+// made a chunk at a time and stays in the cache. It panics as Forward does, if the
+// shapes are not such or do not fit each other, or if the first epilogue asks for
+// moments or has a residual.
+func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed, ep *Epilogue) {
+	nx, nd, between := depth.Len()
+	from, np, ny := point.Len()
+	if !IsPair(depth, point) || between != from || point.C != depth.K || ed.Moments != nil || ed.Residual != nil ||
+		len(x) != nx || len(wd) != nd || len(wp) != np || len(y) != ny {
+		panic(fmt.Sprintf("conv: %d, %d, %d and %d values for the pair %+v and %+v", len(x), len(wd), len(wp), len(y),
+			*depth, *point))
+	}
+	ed.mustFit(depth)
+	ep.mustFit(point)
+	if len(y) == 0 {
+		return
+	}
+	g := point.forward(0)
+	g.fed, g.bfloat16 = true, false
+	l := ws.layout(g)
+	ws.between = *ws.layout(depth.allChannels(depth.forward(0)))
+	d := &ws.between
+	d.dst, d.dstImage, d.dstRow, d.dstCol = 0, 0, l.slabW*l.pixel, l.pixel
+	ws.filters = par.Grow(ws.filters, depth.R*depth.S*depth.C)
+	depth.tapMajor(ws.filters, wd)
+	ws.feeder = product{layout: d, src: x, relu: ed.relu(), act: ed.Act, scratch: &ws.scratch, panels: ws.filters,
+		scale: ws.filled(2, ed.Scale, 1, depth.K), shift: ws.filled(3, ed.Shift, 0, depth.K)}
+
+	task := &ws.product
+	*task = product{layout: l, dst: y, add: ep.Residual, relu: ep.relu(), act: ep.Act, scratch: &ws.scratch,
+		before: &ws.feeder}
+	task.panels = ws.pack(l, packer{w: wp, depth: point.C, cols: point.K})
+	task.scale, task.shift = ws.padded(0, ep.Scale, 0, point.K), ws.padded(1, ep.Shift, 0, point.K)
+	if ep.Moments != nil {
+		task.moments = ws.chunkMoments(l)
+	}
+	task.do()
+	if ep.Moments != nil {
+		merge(task.moments, ep.Moments, 0)
+	}
+	ws.product, ws.feeder = product{}, product{}
+}
+
+// pointwise tells whether s is a linear map at each position.
+func (s *Shape) pointwise() bool {
+	return s.R == 1 && s.S == 1 && s.StrideH == 1 && s.StrideW == 1 && s.Groups == 1 &&
+		s.PadH+s.PadW+s.EndH+s.EndW == 0
+}
+
+// IsPair tells whether ForwardPair takes the two shapes.
+func IsPair(depth, point *Shape) bool { return depth.depthwise() && point.pointwise() }
+
+// feed computes rows p0.. of an image of a depthwise convolution to the slab of the
+// product that reads it.
+func (s *product) feed(to []float32, n, p0, rows int) {
+	t := *s
+	t.dst = to
+	a := s.src
+	if s.copied {
+		slab := s.scratch.Get(((rows-1)*s.strideH + s.taps) * s.slabW * s.pixel)
+		defer s.scratch.Put(slab)
+		s.fill(slab, s.src, n, p0, rows)
+		a = slab
+	} else {
+		a = a[((n*s.srcH+p0*s.strideH+s.offH)*s.srcW+s.offW)*s.srcC:]
+	}
+	t.depthwiseRows(a, 0, n, 1, p0, rows)
+	t.activate(0, 1, rows, 0, s.cols)
+}
