@@ -117,6 +117,7 @@ func New(spec *Spec, opt Options) (*Net, error) {
 func newNet(spec *Spec, opt Options, g *graph, others map[string]*Param) *Net {
 	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}
 	e.ws.BFloat16 = opt.Precision == BFloat16
+	e.heads.BFloat16 = e.ws.BFloat16
 	head := headAt(spec.Layers)
 	for i := range g.nodes {
 		for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {

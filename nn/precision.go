@@ -14,13 +14,13 @@ const (
 	// Float32 rounds products and sums to float32: the zero value, and what "float32"
 	// also names.
 	Float32 Precision = ""
-	// BFloat16 rounds the operands of convolutions, of dense and linear layers to
-	// bfloat16, forward and back, and sums their products in float32: two to three
-	// significant digits for several times the speed where the processor has
-	// instructions for it (AMX, AVX512_BF16). Without them the same rounding is done
-	// slowly; see FastBFloat16. Activations and their gradients are kept in bfloat16
-	// between convolutions, and between them and batch norms. Depthwise convolutions, and those whose outputs sum fewer
-	// than 32 products, stay in float32.
+	// BFloat16 rounds the operands of convolutions, of dense and linear layers and of
+	// attention's products to bfloat16, forward and back, and sums their products in
+	// float32: two to three significant digits for several times the speed where the
+	// processor has instructions for it (AMX, AVX512_BF16). Without them the same
+	// rounding is done slowly; see FastBFloat16. Activations and their gradients are kept
+	// in bfloat16 between convolutions, and between them and batch norms. Depthwise
+	// convolutions, and those whose outputs sum fewer than 32 products, stay in float32.
 	BFloat16 Precision = "bfloat16"
 )
 

@@ -71,7 +71,7 @@ type NetworkConfig struct {
 	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
 	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
 	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained; body: all before the embedding layer, whose features are then computed once and kept"`
-	Precision  string   `yaml:"precision" help:"arithmetic of convolutions, dense and linear layers: float32, bfloat16 (faster on processors with AMX or AVX512_BF16, to two or three digits); empty: float32"`
+	Precision  string   `yaml:"precision" help:"arithmetic of convolutions, dense and linear layers and attention: float32, bfloat16 (faster on processors with AMX or AVX512_BF16, to two or three digits); empty: float32"`
 	FrozenNorm Switch   `yaml:"frozen_norm" help:"batch norm keeps its running statistics fixed in training; auto: from a pretrained start"`
 }
 

@@ -76,7 +76,7 @@ func kernels() []Package {
 		{"internal/kernel/conv", "channels-last convolution, forward and backward, as implicit matrix products",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"internal/kernel/attention", "multi-head attention, forward and backward, in blocks of queries",
-			"internal/par internal/kernel/simd"},
+			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
 			"internal/par internal/kernel/simd"},
 	}

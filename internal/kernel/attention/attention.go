@@ -26,6 +26,10 @@ func (s *Shape) Len() (qkv, out, logs int) {
 // Workspace holds the buffers of attention's passes. The zero value is ready for
 // use; one serves any number of shapes in turn, but not two calls at once.
 type Workspace struct {
+	// BFloat16 has products computed as package bf16 does: operands rounded to
+	// bfloat16, sums in float32.
+	BFloat16 bool
+
 	scratch par.Scratch
 	task    task
 	shape   Shape
@@ -40,6 +44,7 @@ type task struct {
 	Shape
 	ws              *Workspace
 	back            bool
+	half            halfTables // in bfloat16
 	qkv, out, logs  []float32
 	dout, dqkv      []float32
 	tr, tc          int
@@ -84,7 +89,7 @@ func (ws *Workspace) prepare(s *Shape, qkv, out, logs []float32) {
 		panic(fmt.Sprintf("attention: %d, %d and %d values for %+v", len(qkv), len(out), len(logs), *s))
 	}
 	t := &ws.task
-	if level := simd.Active(); ws.shape != *s || ws.level != level {
+	if level := simd.Active(); ws.shape != *s || ws.level != level || ws.BFloat16 != (t.half.block > 0) {
 		ws.shape, ws.level = *s, level
 		*t = task{Shape: *s, ws: ws, tr: simd.TileRows(), tc: simd.TileCols(), width: s.Heads * s.Dim}
 		t.in = 3 * t.width
@@ -98,6 +103,9 @@ func (ws *Workspace) prepare(s *Shape, qkv, out, logs []float32) {
 		for i := range t.tr {
 			t.column[i], t.packed[i], t.byScore[i] = 4*int64(i), 4*int64(i*s.Dim), 4*int64(i*t.row)
 			t.byOut[i], t.byIn[i] = 4*int64(i*t.width), 4*int64(i*t.in)
+		}
+		if ws.BFloat16 {
+			t.halfTables()
 		}
 	}
 	t.back, t.qkv, t.out, t.logs = false, qkv, out, logs
@@ -114,9 +122,14 @@ func (t *task) Run(chunk int) {
 	// First values of the head's queries, keys and values, and of its output.
 	q, o := n*t.T*t.in+h*t.Dim, n*t.T*t.width+h*t.Dim
 	k, v := q+t.width, q+2*t.width
-	if t.back {
+	switch {
+	case t.ws.BFloat16 && t.back:
+		t.halfBackward(n, h, q, k, v, o)
+	case t.ws.BFloat16:
+		t.halfForward(n, h, q, k, v, o)
+	case t.back:
 		t.backward(n, h, q, k, v, o)
-		return
+	default:
+		t.forward(n, h, q, k, v, o)
 	}
-	t.forward(n, h, q, k, v, o)
 }
