@@ -1,0 +1,233 @@
+package pgvector
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/folder"
+)
+
+// script serves PostgreSQL with pgvector, compiled to WebAssembly, on a free port, one
+// connection at a time.
+const script = `
+import { PGlite } from '@electric-sql/pglite'
+import { vector } from '@electric-sql/pglite-pgvector'
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
+const db = await PGlite.create({ extensions: { vector } })
+const port = Number(process.env.PORT)
+const server = new PGLiteSocketServer({ db, port, host: '127.0.0.1' })
+await server.start()
+console.log('ready')
+`
+
+// database is the address of a PostgreSQL with pgvector: $KINDRED_PGVECTOR, else one
+// that node runs for the test, with the npm packages @electric-sql/pglite,
+// pglite-pgvector and pglite-socket installed in the
+// folder $KINDRED_PGLITE.
+func database(t *testing.T) string {
+	t.Helper()
+	if url := os.Getenv("KINDRED_PGVECTOR"); url != "" {
+		return url
+	}
+	modules := os.Getenv("KINDRED_PGLITE")
+	if modules == "" {
+		t.Skip("neither KINDRED_PGVECTOR, the address of a PostgreSQL with pgvector, nor KINDRED_PGLITE, " +
+			"a folder with the npm packages @electric-sql/pglite, pglite-pgvector and pglite-socket, is set")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node: ", err)
+	}
+	main := filepath.Join(modules, fmt.Sprintf("kindred-%d.mjs", os.Getpid()))
+	if err := os.WriteFile(main, []byte(script), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	port := fmt.Sprint(20_000 + rand.IntN(20_000))
+	cmd := exec.Command(node, main)
+	cmd.Dir, cmd.Env = modules, append(os.Environ(), "PORT="+port)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		os.Remove(main)
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("the database does not start: %q, %v", line, err)
+	}
+	return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
+		"default_query_exec_mode=cache_describe" // all connections share one session and its statements
+}
+
+// alone is how long the database takes to notice that its one connection was closed.
+const alone = 500 * time.Millisecond
+
+// TestStore holds the driver to the contract, and its answers to those of an index
+// folder with the same items.
+func TestStore(t *testing.T) {
+	url := database(t)
+	ctx := t.Context()
+	s, err := Create(ctx, url, "contract", Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Check(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(alone)
+	if _, err := Create(ctx, url, "contract", Config{Dim: 2}); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("made twice: %v", err)
+	}
+	time.Sleep(alone)
+	if _, err := Open(ctx, url, "nothing"); err == nil {
+		t.Error("a store that is not there was opened")
+	}
+	time.Sleep(alone)
+	again, err := Open(ctx, url, "contract")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := again.Info(ctx); err != nil || info.Items != 2 || info.Dim != 2 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	again.Close()
+	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
+		time.Sleep(alone)
+		same(t, url, cfg)
+	}
+}
+
+// same compares searches with filters of all kinds in a table and in a folder.
+func same(t *testing.T, url string, cfg index.Config) {
+	t.Helper()
+	ctx := t.Context()
+	cfg.Dim = 16
+	x, err := index.Create(filepath.Join(t.TempDir(), "index"), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	name := "same_" + cfg.Distance.String()
+	table, err := Create(ctx, url, name, Config{Dim: cfg.Dim, Distance: cfg.Distance.String(), HNSW: false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	files := folder.New(x, false)
+	rng := rand.New(rand.NewPCG(1, 1))
+	var items []store.Item
+	for i := range 500 {
+		it := store.Item{ID: fmt.Sprintf("item '%d' \\ \"ü\"", i), Vector: make([]float32, cfg.Dim),
+			Columns: map[string]any{}}
+		for j := range it.Vector {
+			it.Vector[j] = float32(rng.NormFloat64())
+		}
+		if i%3 > 0 {
+			it.Columns["price"] = float64(i) / 4
+		}
+		if i%5 > 0 {
+			it.Columns["odd name'\""] = []string{"Zoë", "a", "B", "", "100"}[i%5]
+		}
+		if i%2 == 0 {
+			it.Columns["sold"], it.Path = i%4 == 0, fmt.Sprint("p", i)
+		}
+		items = append(items, it)
+	}
+	for _, s := range []store.Store{files, table} {
+		if err := s.Put(ctx, items, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, filter := range []string{"", "price < 20", "price != 20", "not price < 20", "sold", "not sold",
+		"sold != true",
+		"`odd name'\"` > \"B\"", "`odd name'\"` in (\"a\", \"Zoë\")", "`odd name'\"` not in (\"a\")",
+		"price is missing",
+		"price is not missing and (sold or price >= 100)", "id > \"item '3\"", "path is missing", "path = \"p4\"",
+		"price in (1, 1.25, 5)", "sold = false"} {
+		q := store.Query{Vector: items[7].Vector, K: 40, Filter: filter, Except: []string{items[7].ID}}
+		want, err := files.Search(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := table.Search(ctx, q)
+		if err != nil {
+			t.Errorf("%s: %v", filter, err)
+			continue
+		}
+		ids := func(hits []store.Hit) (out []string) {
+			for _, h := range hits {
+				out = append(out, h.ID)
+			}
+			return out
+		}
+		if !slices.Equal(ids(have), ids(want)) {
+			t.Errorf("%s, filter %q:\n%q\nwant\n%q", name, filter, ids(have), ids(want))
+		}
+		for i := range min(len(have), len(want)) {
+			if d := have[i].Distance - want[i].Distance; d > 1e-5 || d < -1e-5 {
+				t.Errorf("%s: distance %v, want %v", name, have[i].Distance, want[i].Distance)
+			}
+		}
+	}
+	for _, it := range items[:20] {
+		if back, err := table.Get(ctx, it.ID); err != nil || !slices.Equal(back.Vector, it.Vector) {
+			t.Errorf("%s came back otherwise: %v", it.ID, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, name := range []string{"", "A", "a b", `a"; drop table x`, strings.Repeat("a", 60)} {
+		if _, err := Create(t.Context(), "postgres://127.0.0.1:1/x", name, Config{Dim: 2}); err == nil ||
+			!strings.Contains(err.Error(), "cannot be called") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, c := range []Config{{}, {Dim: 5000}, {Dim: 2, Distance: "taxi"}} {
+		if _, err := Create(t.Context(), "postgres://127.0.0.1:1/x", "a", c); err == nil ||
+			!strings.Contains(err.Error(), "want 1 to 2000") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestFilterText: values and names from outside are arguments, never text.
+func TestFilterText(t *testing.T) {
+	w := &where{}
+	text, err := w.condition("`x'; drop table y --` = \"'; drop table z\" and id != \"'\"")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "drop") || len(w.args) != 3 {
+		t.Errorf("%s with %q", text, w.args)
+	}
+}
+
+func TestLiterals(t *testing.T) {
+	v := []float32{0, -1.5, 1e-30, 3.4028235e38, 0.1}
+	back, err := vectorOf(literal(v))
+	if err != nil || !slices.Equal(back, v) {
+		t.Errorf("%v came back as %v, %v", v, back, err)
+	}
+	if _, err := vectorOf("[x]"); err == nil {
+		t.Error("a vector of letters")
+	}
+}
