@@ -21,6 +21,9 @@ func (e *Net) compile(g *graph, training bool) plan {
 		if n.layer.is(Residual, Multiply) {
 			c.readers[n.short]++
 		}
+		for _, p := range n.parts[min(1, len(n.parts)):] { // in is the first of them
+			c.readers[p]++
+		}
 	}
 	c.readers[g.out]++ // the caller
 	in := c.ref(0)
@@ -147,7 +150,7 @@ func (c *compiler) emit(i int) {
 		s = &actStep{path: n.path, in: in, out: c.ref(n.out), act: actOf(n.layer.Kind)}
 	case MaxPool, AvgPool:
 		s = &poolStep{path: n.path, in: in, out: c.ref(n.out), kernel: n.layer.Kernel, stride: stride(n.layer),
-			pad: n.layer.Pad, padEnd: n.layer.PadEnd, average: n.layer.Kind == AvgPool}
+			pad: n.layer.Pad, padEnd: n.layer.PadEnd, average: n.layer.Kind == AvgPool, within: n.layer.NoPad}
 	case GlobalAvgPool:
 		s = &globalPoolStep{path: n.path, in: in, out: c.ref(n.out), from: n.layer.At}
 	case GEMPool:
@@ -158,6 +161,10 @@ func (c *compiler) emit(i int) {
 		m := &mulStep{path: n.path, in: in, short: c.ref(n.short), out: c.ref(n.out)}
 		m.out.needs = m.short.needs
 		s = m
+	case Concat:
+		s = newConcatStep(c, n)
+	case Channels, Shuffle:
+		s = newPickStep(n, in, c.ref(n.out))
 	case StochasticDepth:
 		if j, ok := c.nextResidual(i); ok {
 			c.done[j] = true
@@ -287,7 +294,7 @@ func (c *compiler) joinable(i, j int) bool {
 	a, b := c.g.nodes[i].layer, c.g.nodes[j].layer
 	in, mid, out := c.g.values[c.g.nodes[i].in].shape, c.g.values[c.g.nodes[i].out].shape,
 		c.g.values[c.g.nodes[j].out].shape
-	if stride(a) != 1 || b.Pad+b.PadEnd != 0 || groups(a, in) != 1 || groups(b, mid) != 1 {
+	if a.KernelW+b.KernelW != 0 || stride(a) != 1 || b.Pad+b.PadEnd != 0 || groups(a, in) != 1 || groups(b, mid) != 1 {
 		return false
 	}
 	size := a.Kernel + b.Kernel - 1

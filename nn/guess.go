@@ -117,6 +117,8 @@ func candidates(f *safetensors.File) []candidate {
 				o.Stem = StemSmall
 			}
 			add(64, "resnet18", "resnet34", "resnet50")
+		case is("conv1_7x7_s2"):
+			add(64, "bn_inception")
 		case is("features.0.0", "conv_stem", "stem.0", "downsample_layers.0.0", "embeddings.patch_embeddings"):
 			add(96, "convnext_tiny")
 			add(32, "mobilenet_v1")

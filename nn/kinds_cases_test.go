@@ -92,6 +92,39 @@ func productCases() map[string]*nn.Spec {
 	}
 }
 
+// branchCases join branches side by side, several of which start from one value.
+func branchCases() map[string]*nn.Spec {
+	relu := kind(nn.ReLU)
+	join := func(branches ...nn.Layer) nn.Layer { return branch(nn.Concat, "j", branches...) }
+	of := func(layers ...nn.Layer) nn.Layer { return nn.Layer{Kind: nn.Sequential, Layers: layers} }
+	one := func(name string, out int) nn.Layer { return nn.Layer{Kind: nn.Conv, Name: name, Out: out, Kernel: 1} }
+	pool := nn.Layer{Kind: nn.AvgPool, Kernel: 3, Stride: 1, Pad: 1}
+	half := func(at int) nn.Layer { return nn.Layer{Kind: nn.Channels, At: at, Out: 2} }
+	mix := nn.Layer{Kind: nn.Shuffle, Groups: 2}
+	wide := nn.Layer{Kind: nn.Conv, Name: "w", Out: 3, Kernel: 1, KernelW: 5, PadW: 2}
+	tall := nn.Layer{Kind: nn.Conv, Name: "t", Out: 2, Kernel: 3, KernelW: 1, Pad: 1, NoBias: true}
+	down := nn.Layer{Kind: nn.Conv, Name: "d", Out: 2, Kernel: 3, KernelW: 2, Pad: 1, Stride: 2, PadEnd: 1}
+	return map[string]*nn.Spec{
+		"concat of inception": caseTo(5, 4, 3, conv3("x", 4), batchNorm("xn"), relu,
+			join(of(one("a", 3), batchNorm("an"), relu), of(one("b", 2), relu, conv3("c", 3), batchNorm("cn"), relu),
+				of(pool, one("p", 2)))),
+		"concat of dense blocks": caseTo(4, 4, 2, conv3("x", 3), join(of(), of(batchNorm("an"), relu, conv3("a", 2))),
+			branch(nn.Concat, "k", of(), of(batchNorm("bn"), relu, conv3("b", 3))), batchNorm("en"), relu),
+		"concat of halves, shuffled": caseTo(4, 3, 2, conv3("x", 4), batchNorm("xn"), relu,
+			join(half(0), of(half(2), one("a", 2), batchNorm("an"), relu)), mix, conv3("y", 3)),
+		"concat of the input itself": caseTo(3, 3, 2, join(of(), of(), one("a", 2), kind(nn.Sigmoid)), relu),
+		"concat of activations":      caseTo(3, 3, 2, conv3("x", 3), join(relu, kind(nn.SiLU), of())),
+		"concat of a sum": caseTo(3, 3, 2, conv3("x", 3),
+			join(branch(nn.Residual, "r", conv3("a", 3)), branch(nn.Multiply, "m", relu)), relu),
+		"concat of vectors": caseOf(3, 3, 2, join(kind(nn.GlobalAvgPool), of(conv3("c", 3), kind(nn.GlobalAvgPool))),
+			dense("b", 2)),
+		"concat of dropped branches": caseTo(3, 3, 2, conv3("x", 3), join(of(deep(0.5)), of(deep(0)))),
+		"channels and shuffle": caseTo(3, 2, 6, mix, nn.Layer{Kind: nn.Shuffle, Groups: 3},
+			nn.Layer{Kind: nn.Channels, At: 1, Out: 4}, conv3("c", 2)),
+		"kernels that are not square": caseTo(5, 6, 2, wide, batchNorm("wn"), relu, tall, relu, down),
+	}
+}
+
 // imageCases are paddings at the end alone, and pools.
 func imageCases() map[string]*nn.Spec {
 	same := func(name string, out, kernel, groups int) nn.Layer { // TensorFlow's, at stride 2
@@ -105,7 +138,10 @@ func imageCases() map[string]*nn.Spec {
 		"conv same":      caseTo(6, 8, 2, same("c", 5, 3, 0), batchNorm("n"), kind(nn.ReLU6)),
 		"depthwise same": caseTo(6, 8, 3, same("a", 3, 3, 0), batchNorm("an"), same("c", 3, 5, -1), batchNorm("n")),
 		"depthwise wide": caseTo(7, 8, 3, nn.Layer{Kind: nn.Conv, Name: "a", Out: 3, Kernel: 7, Pad: 3, Groups: -1}),
-		"pools same":     caseTo(6, 7, 2, conv3("c", 3), maxEnd, avgEnd),
+		"mean of what lies within": caseTo(5, 6, 2, conv3("c", 3),
+			nn.Layer{Kind: nn.AvgPool, Kernel: 3, Stride: 2, Pad: 1, NoPad: true}, kind(nn.ReLU),
+			nn.Layer{Kind: nn.AvgPool, Kernel: 3, Stride: 1, PadEnd: 1, NoPad: true}),
+		"pools same": caseTo(6, 7, 2, conv3("c", 3), maxEnd, avgEnd),
 		"halves, ceiling": caseTo(7, 5, 2, conv3("c", 3), batchNorm("n"), kind(nn.ReLU),
 			nn.Layer{Kind: nn.MaxPool, Kernel: 2, PadEnd: 1}),
 		"mean from":       caseOf(3, 4, 2, conv3("c", 3), nn.Layer{Kind: nn.GlobalAvgPool, At: 2}, dense("b", 2)),

@@ -5,7 +5,7 @@ type Kind string
 
 // The kinds of layers. Names and defaults are PyTorch's.
 const (
-	Conv      Kind = "conv"       // Out filters of Kernel x Kernel; Stride, Pad, PadEnd, Groups, NoBias
+	Conv      Kind = "conv"       // Out filters of Kernel x Kernel or KernelW; Stride, Pad, PadEnd, Groups, NoBias
 	Dense     Kind = "dense"      // Out values, each a weighted sum of all inputs; NoBias
 	Linear    Kind = "linear"     // Out values at each position, each a weighted sum of its channels; NoBias
 	Attention Kind = "attention"  // Heads; channels are queries, keys, values: softmax(q k'/sqrt(d)) v, C/3 channels
@@ -23,7 +23,7 @@ const (
 	QuickGELU   Kind = "quick_gelu"   // x sigmoid(1.702 x)
 
 	MaxPool       Kind = "max_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (never the maximum)
-	AvgPool       Kind = "avg_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (counted as zeros)
+	AvgPool       Kind = "avg_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (counted as zeros; NoPad: left out)
 	GlobalAvgPool Kind = "global_avg_pool" // the mean over all positions from At on: 1 x 1 x C
 	GEMPool       Kind = "gem_pool"        // (mean of max(x, Eps)^p over positions)^(1/p); Start of p (default 3)
 	Flatten       Kind = "flatten"         // to a vector; on disk in PyTorch's order, channel first
@@ -37,6 +37,10 @@ const (
 	Sequential Kind = "sequential" // Layers, one after the other
 	Residual   Kind = "residual"   // Layers(x) + Shortcut(x); no Shortcut is x itself
 	Multiply   Kind = "multiply"   // Layers(x) Shortcut(x); Layers may make 1 x 1 x C: squeeze and excite
+	Concat     Kind = "concat"     // what each of Layers makes of x, channels side by side; a sequential of nothing is x
+
+	Channels Kind = "channels" // Out channels from channel At on
+	Shuffle  Kind = "shuffle"  // channel i of Groups g becomes channel (i mod C/g) g + i div (C/g)
 
 	Dropout         Kind = "dropout"          // zero with probability Rate, else x/(1-Rate); training only
 	StochasticDepth Kind = "stochastic_depth" // the same for all values of an image at once
@@ -47,7 +51,7 @@ func kinds() []Kind {
 	return []Kind{Conv, Dense, Linear, Attention, BatchNorm, LayerNorm,
 		ReLU, ReLU6, SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU,
 		MaxPool, AvgPool, GlobalAvgPool, GEMPool, Flatten, Tokens, TakeToken, Positions, Scale, Shift,
-		Sequential, Residual, Multiply, Dropout, StochasticDepth, L2Normalize}
+		Sequential, Residual, Multiply, Concat, Channels, Shuffle, Dropout, StochasticDepth, L2Normalize}
 }
 
 // Layer is a node of a network's description. Fields that do not belong to its
@@ -59,14 +63,17 @@ func kinds() []Kind {
 type Layer struct {
 	Kind     Kind    `json:"kind"`
 	Name     string  `json:"name,omitempty"`
-	Out      int     `json:"out,omitempty"`      // filters, outputs of a dense or linear layer, tokens
+	Out      int     `json:"out,omitempty"`      // filters, outputs of a dense or linear layer, tokens, channels
 	Kernel   int     `json:"kernel,omitempty"`   // height and width
+	KernelW  int     `json:"kernel_w,omitempty"` // width of a convolution's filters where it is not Kernel
+	PadW     int     `json:"pad_w,omitempty"`    // on the left and right, with KernelW; Pad is at the top and bottom then
 	Stride   int     `json:"stride,omitempty"`   // 0: 1 for convolutions, Kernel for pools
 	Pad      int     `json:"pad,omitempty"`      // on all four sides
 	PadEnd   int     `json:"pad_end,omitempty"`  // beside Pad, at the bottom and on the right alone
-	Groups   int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise)
+	NoPad    bool    `json:"no_pad,omitempty"`   // of avg_pool: padding does not count
+	Groups   int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise, convolutions)
 	Heads    int     `json:"heads,omitempty"`    // of attention; 0: 1
-	At       int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool
+	At       int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool; a channel: channels
 	NoBias   bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
 	Init     Init    `json:"init,omitempty"`     // how weights start
 	Start    float64 `json:"start,omitempty"`    // the value that all of a parameter start from

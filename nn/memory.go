@@ -89,7 +89,7 @@ func (l *Layer) weights(in value) (learnable, buffers int64) {
 	}
 	switch l.Kind {
 	case Conv:
-		w := budget.Product(int64(l.Out), int64(s.C/groups(l, s)), int64(l.Kernel), int64(l.Kernel))
+		w := budget.Product(int64(l.Out), int64(s.C/groups(l, s)), int64(l.Kernel), int64(l.kernelW()))
 		return budget.Sum(w, bias), 0
 	case Dense:
 		return budget.Sum(budget.Product(int64(l.Out), int64(s.Len())), bias), 0

@@ -81,12 +81,26 @@ func (r *naive) layer(l nn.Layer, prefix string, batch []image) []image {
 			}
 		}
 		return out
+	case nn.Concat:
+		return r.concat(l, prefix, batch)
 	case nn.BatchNorm:
 		return r.norm(l, prefix, batch)
 	}
 	out := make([]image, len(batch))
 	for i := range batch {
 		out[i] = r.single(l, prefix, &batch[i])
+	}
+	return out
+}
+
+// concat puts the branches' channels one after the other.
+func (r *naive) concat(l nn.Layer, prefix string, batch []image) []image {
+	out := make([]image, len(batch))
+	for _, branch := range l.Layers {
+		for i, y := range r.sequence([]nn.Layer{branch}, prefix, batch) {
+			o := &out[i]
+			o.c, o.h, o.w, o.v = o.c+y.c, y.h, y.w, append(o.v, y.v...)
+		}
 	}
 	return out
 }
@@ -104,6 +118,10 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 		}
 	}
 	positions := func(n int) int { return (n+2*l.Pad+l.PadEnd-l.Kernel)/stride + 1 }
+	kernelW, padW := l.Kernel, l.Pad
+	if l.KernelW > 0 {
+		kernelW, padW = l.KernelW, l.PadW
+	}
 	own := r.weights[strings.TrimSuffix(prefix, ".")]
 	switch l.Kind {
 	case nn.Conv:
@@ -112,7 +130,7 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 			groups = x.c
 		}
 		cg, kg := x.c/groups, l.Out/groups
-		y := newImage(l.Out, positions(x.h), positions(x.w))
+		y := newImage(l.Out, positions(x.h), (x.w+2*padW+l.PadEnd-kernelW)/stride+1)
 		for k := range y.c {
 			for p := range y.h {
 				for q := range y.w {
@@ -122,9 +140,9 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 					}
 					for c := range cg {
 						for i := range l.Kernel {
-							for j := range l.Kernel {
-								sum += w[((k*cg+c)*l.Kernel+i)*l.Kernel+j] * x.at(k/kg*cg+c, p*stride+i-l.Pad,
-									q*stride+j-l.Pad)
+							for j := range kernelW {
+								sum += w[((k*cg+c)*l.Kernel+i)*kernelW+j] * x.at(k/kg*cg+c, p*stride+i-l.Pad,
+									q*stride+j-padW)
 							}
 						}
 					}
@@ -149,21 +167,35 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 		for c := range y.c {
 			for p := range y.h {
 				for q := range y.w {
-					best, sum := math.Inf(-1), 0.0
+					best, sum, within := math.Inf(-1), 0.0, 0
 					for i := range l.Kernel {
 						for j := range l.Kernel {
 							h, w := p*stride+i-l.Pad, q*stride+j-l.Pad
 							sum += x.at(c, h, w)
 							if h >= 0 && w >= 0 && h < x.h && w < x.w {
 								best = max(best, x.at(c, h, w))
+								within++
 							}
 						}
 					}
 					if l.Kind == nn.AvgPool {
-						best = sum / float64(l.Kernel*l.Kernel)
+						if best = sum / float64(l.Kernel*l.Kernel); l.NoPad {
+							best = sum / float64(within)
+						}
 					}
 					y.v[(c*y.h+p)*y.w+q] = best
 				}
+			}
+		}
+		return y
+	case nn.Channels:
+		return image{l.Out, x.h, x.w, x.v[l.At*x.h*x.w : (l.At+l.Out)*x.h*x.w]}
+	case nn.Shuffle: // group after group becomes one of each group after the other
+		y := image{c: x.c, h: x.h, w: x.w}
+		for i := range x.c / l.Groups {
+			for g := range l.Groups {
+				at := (g*(x.c/l.Groups) + i) * x.h * x.w
+				y.v = append(y.v, x.v[at:at+x.h*x.w]...)
 			}
 		}
 		return y

@@ -16,7 +16,7 @@ type NetworkOptions struct {
 	Normalize bool    // L2-normalise the embedding
 	HeadNorm  bool    // batch norm on the embedding, before normalisation
 	Width     int     // conv4: filters (0: 64); mlp: hidden units (0: 512); transformers: channels
-	Multiple  float64 // resnet*, mobilenet_*, efficientnet_b0, convnext_tiny: width multiplier; 0: 1
+	Multiple  float64 // resnet*, mobilenet_*, efficientnet_b0, convnext_tiny, bn_inception: width multiplier; 0: 1
 	Stem      Stem    // of residual networks, mobilenet_* and efficientnet_b0
 	Pool      Pool    // of all but mnist, conv4, mlp and linear
 	Dropout   float64 // before the embedding layer; 0: none
@@ -79,6 +79,7 @@ func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 func Networks() []string {
 	return []string{"mnist", "conv4", "mlp", "linear", "resnet18", "resnet34", "resnet50",
 		"mobilenet_v1", "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny",
+		"bn_inception",
 		"vit_t16", "vit_s16", "vit_b16", "vit_t14", "vit_s14", "vit_b14", "clip_vit_b32", "clip_vit_b16"}
 }
 
@@ -101,6 +102,9 @@ func Networks() []string {
 //     "classifier.1" giving the embedding.
 //   - convnext_tiny: Liu et al. 2022, as torchvision builds it, with
 //     "classifier.2" giving the embedding.
+//   - bn_inception: Ioffe and Szegedy 2015, GoogLeNet with batch norm, as the Caffe
+//     model that the literature on retrieval uses, with the names it has in PyTorch,
+//     "last_linear" giving the embedding.
 //   - vit_t16, vit_s16, vit_b16: transformers of 192, 384 and 768 channels on
 //     patches of 16 x 16 (Dosovitskiy et al. 2021), with timm's names, "head"
 //     giving the embedding of the class token; also DINO's. vit_t14, vit_s14,
@@ -143,6 +147,8 @@ func Network(name string, o NetworkOptions) (*Spec, error) {
 		layers = efficientNetLayers(o)
 	case "convnext_tiny":
 		layers = convNeXtLayers(o)
+	case "bn_inception":
+		layers = inceptionLayers(o)
 	default:
 		t, ok := transformerOf(name, o)
 		if !ok {

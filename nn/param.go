@@ -112,8 +112,9 @@ func newParams(n *node, in value) []*Param {
 	switch l.Kind {
 	case Conv:
 		g := groups(l, s)
-		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C / g, l.Kernel, l.Kernel}, 4)
-		return weightAndBias(w, n, l.Kernel*l.Kernel*s.C/g, l.Kernel*l.Kernel*l.Out/g)
+		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C / g, l.Kernel, l.kernelW()}, 4)
+		area := l.Kernel * l.kernelW()
+		return weightAndBias(w, n, area*s.C/g, area*l.Out/g)
 	case Dense:
 		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C, s.H, s.W}, 4)
 		w.Shape = []int{l.Out, s.Len()}

@@ -99,6 +99,7 @@ func TestAgainstPyTorch(t *testing.T) {
 		{"mobilenet_v3_large", 5, 96, nn.NetworkOptions{Multiple: 0.25}},
 		{"efficientnet_b0", 6, 64, nn.NetworkOptions{Multiple: 0.25}},
 		{"convnext_tiny", 6, 64, nn.NetworkOptions{Multiple: 1. / 8}},
+		{"bn_inception", 6, 96, nn.NetworkOptions{Multiple: 1. / 8}},
 		{"vit_s14", 5, 56, vit}, {"clip_vit_b32", 7, 96, clip},
 	} {
 		t.Run(c.network, func(t *testing.T) {

@@ -24,6 +24,8 @@ type rowTask struct {
 	layer         *layerNormStep
 	tokens        *tokensStep
 	drop          *dropPath
+	concat        *concatStep
+	pick          *pickStep
 	positions     int // of a global pool
 	first         int // of them that counts
 	channels      int

@@ -26,8 +26,9 @@ type node struct {
 	path    string // for messages
 	prefix  string // of parameter names, with the dot
 	in, out int
-	top     int // the network's layer that it belongs to
-	short   int // Residual and Multiply: the value added to in, or multiplied with it
+	top     int   // the network's layer that it belongs to
+	short   int   // Residual and Multiply: the value added to in, or multiplied with it
+	parts   []int // Concat: the values side by side, of which in is the first
 }
 
 // maxLayers bounds the layers of a network, sequences and shortcuts counted too.
@@ -84,7 +85,7 @@ func (s *Spec) Shapes() ([]LayerInfo, error) {
 			l.MACs = budget.Product(2, int64(in.H*in.W), int64(out.Len()))
 		case Conv:
 			l.MACs = budget.Product(int64(out.Len()), int64(in.C/groups(n.layer, in)), int64(n.layer.Kernel),
-				int64(n.layer.Kernel))
+				int64(n.layer.kernelW()))
 		case Dense:
 			l.MACs = int64(n.layer.Out) * int64(in.Len())
 		}
@@ -165,6 +166,8 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 	switch l.Kind {
 	case Sequential:
 		return g.sequence(l.Layers, inner, in)
+	case Concat:
+		return g.concat(l, path, inner, in)
 	case Residual, Multiply:
 		short, err := g.sequence(l.Shortcut, inner, in)
 		if err != nil {
@@ -205,6 +208,37 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 	return g.emit(node{layer: l, path: path, prefix: inner, in: in}, v), nil
 }
 
+// concat appends branches that start from value in, and what puts them side by
+// side.
+func (g *graph) concat(l *Layer, path, inner string, in int) (int, error) {
+	n := node{layer: l, path: path}
+	var v value
+	for i := range l.Layers {
+		out, err := g.add(&l.Layers[i], inner, in)
+		if err != nil {
+			return 0, err
+		}
+		b := g.values[out]
+		if i == 0 {
+			n.in, v = out, b
+		} else if a, s := v.shape, b.shape; a.H != s.H || a.W != s.W || v.grid != b.grid {
+			return 0, fmt.Errorf("layer %s (%s): its branches make %d x %d and %d x %d positions", path, l.Kind, a.H, a.W,
+				s.H, s.W)
+		} else {
+			v.shape.C += s.C
+		}
+		if b.flat && b.shape.H*b.shape.W > 1 {
+			return 0, fmt.Errorf("layer %s (%s): a branch makes the flattened values of %s", path, l.Kind, b.shape)
+		}
+		v.flat = v.flat && b.flat
+		n.parts = append(n.parts, out)
+	}
+	if v.shape.C > 1<<24 || v.shape.Len() > math.MaxInt32 {
+		return 0, fmt.Errorf("layer %s (%s): its output %s is too large", path, l.Kind, v.shape)
+	}
+	return g.emit(n, v), nil
+}
+
 // without returns the graph without some nodes, which pass their input on.
 func (g *graph) without(skip func(n *node) bool) *graph {
 	short := *g
@@ -215,6 +249,12 @@ func (g *graph) without(skip func(n *node) bool) *graph {
 	}
 	for _, n := range g.nodes {
 		n.in, n.short = as[n.in], as[n.short]
+		for i, p := range n.parts {
+			if i == 0 {
+				n.parts = slices.Clone(n.parts)
+			}
+			n.parts[i] = as[p]
+		}
 		if skip(&n) {
 			as[n.out] = n.in
 			continue
@@ -243,10 +283,18 @@ func (l *Layer) check() error {
 	const large = 1 << 20
 	window, pool := l.is(Conv, MaxPool, AvgPool), l.is(MaxPool, AvgPool)
 	switch {
-	case l.is(Conv, Dense, Linear, Tokens) && (l.Out < 1 || l.Out > large):
+	case l.is(Conv, Dense, Linear, Tokens, Channels) && (l.Out < 1 || l.Out > large):
 		return fmt.Errorf("out = %d; it must be in 1..%d", l.Out, large)
 	case window && (l.Kernel < 1 || l.Kernel > large):
 		return fmt.Errorf("kernel = %d; it must be in 1..%d", l.Kernel, large)
+	case l.KernelW < 0 || l.KernelW > large:
+		return fmt.Errorf("kernel_w = %d; it must be in 0..%d", l.KernelW, large)
+	case l.PadW < 0 || l.PadW > large || l.PadW > 0 && l.KernelW == 0:
+		return fmt.Errorf("pad_w = %d; it must be in 0..%d, and goes with kernel_w", l.PadW, large)
+	case l.Kind == Concat && len(l.Layers) == 0:
+		return errors.New("it has no branches")
+	case l.Kind == Shuffle && l.Groups < 1:
+		return fmt.Errorf("groups = %d; it must be positive", l.Groups)
 	case l.Stride < 0 || l.Stride > large:
 		return fmt.Errorf("stride = %d; it must be in 1..%d", l.Stride, large)
 	case l.Pad < 0 || l.Pad > large:
@@ -285,21 +333,24 @@ func (l *Layer) alien() error {
 			errs = append(errs, fmt.Errorf("%s means nothing here", name))
 		}
 	}
-	field("out", l.Out != 0, Conv, Dense, Linear, Tokens)
+	field("out", l.Out != 0, Conv, Dense, Linear, Tokens, Channels)
 	field("kernel", l.Kernel != 0, Conv, MaxPool, AvgPool)
+	field("kernel_w", l.KernelW != 0, Conv)
+	field("pad_w", l.PadW != 0, Conv)
 	field("stride", l.Stride != 0, Conv, MaxPool, AvgPool)
 	field("pad", l.Pad != 0, Conv, MaxPool, AvgPool)
 	field("pad_end", l.PadEnd != 0, Conv, MaxPool, AvgPool)
-	field("groups", l.Groups != 0, Conv)
+	field("no_pad", l.NoPad, AvgPool)
+	field("groups", l.Groups != 0, Conv, Shuffle)
 	field("heads", l.Heads != 0, Attention)
-	field("at", l.At != 0, Tokens, TakeToken, GlobalAvgPool)
+	field("at", l.At != 0, Tokens, TakeToken, GlobalAvgPool, Channels)
 	field("no_bias", l.NoBias, Conv, Dense, Linear)
 	field("init", l.Init != "", Conv, Dense, Linear)
 	field("start", l.Start != 0, Scale, Shift, GEMPool)
 	field("momentum", l.Momentum != 0, BatchNorm)
 	field("eps", l.Eps != 0, BatchNorm, LayerNorm, GEMPool)
 	field("rate", l.Rate != 0, Dropout, StochasticDepth)
-	field("layers", l.Layers != nil, Sequential, Residual, Multiply)
+	field("layers", l.Layers != nil, Sequential, Residual, Multiply, Concat)
 	field("shortcut", l.Shortcut != nil, Residual, Multiply)
 	return errors.Join(errs...)
 }
@@ -307,6 +358,9 @@ func (l *Layer) alien() error {
 // outValue infers what a plain layer makes of its input.
 func outValue(l *Layer, in value) (value, error) {
 	s := in.shape
+	if in.flat && s.H*s.W > 1 && l.is(Channels, Shuffle) {
+		return value{}, fmt.Errorf("it needs channels, but its input was flattened to %d values", s.Len())
+	}
 	if in.flat && l.is(Conv, Linear, Attention, MaxPool, AvgPool, GlobalAvgPool, GEMPool, Tokens, TakeToken,
 		Positions) {
 		return value{}, fmt.Errorf("it needs an image, but its input was flattened to %d values", s.Len())
@@ -325,6 +379,17 @@ func outValue(l *Layer, in value) (value, error) {
 	case MaxPool, AvgPool:
 		h, w, err := windows(l, s)
 		return value{shape: Shape{h, w, s.C}}, err
+	case Channels:
+		if l.At+l.Out > s.C {
+			return value{}, fmt.Errorf("channels %d to %d, but its input has %d", l.At, l.At+l.Out-1, s.C)
+		}
+		in.shape.C = l.Out
+		return in, nil
+	case Shuffle:
+		if s.C%l.Groups != 0 {
+			return value{}, fmt.Errorf("%d groups do not divide %d channels", l.Groups, s.C)
+		}
+		return in, nil
 	case Linear:
 		in.shape.C = l.Out
 		return in, nil
@@ -365,8 +430,8 @@ func outValue(l *Layer, in value) (value, error) {
 
 // windows counts the positions of a kernel on its padded input.
 func windows(l *Layer, s Shape) (h, w int, err error) {
-	pad := 2*l.Pad + l.PadEnd
-	if l.Kernel > s.H+pad || l.Kernel > s.W+pad {
+	padH, padW := 2*l.Pad+l.PadEnd, 2*l.padW()+l.PadEnd
+	if l.Kernel > s.H+padH || l.kernelW() > s.W+padW {
 		padded := ""
 		switch {
 		case l.PadEnd > 0:
@@ -375,10 +440,26 @@ func windows(l *Layer, s Shape) (h, w int, err error) {
 			padded = fmt.Sprintf(" padded by %d", l.Pad)
 		}
 		return 0, 0, fmt.Errorf("its %d x %d kernel is larger than its %d x %d input%s",
-			l.Kernel, l.Kernel, s.H, s.W, padded)
+			l.Kernel, l.kernelW(), s.H, s.W, padded)
 	}
 	st := stride(l)
-	return (s.H+pad-l.Kernel)/st + 1, (s.W+pad-l.Kernel)/st + 1, nil
+	return (s.H+padH-l.Kernel)/st + 1, (s.W+padW-l.kernelW())/st + 1, nil
+}
+
+// kernelW is the width of a window.
+func (l *Layer) kernelW() int {
+	if l.KernelW > 0 {
+		return l.KernelW
+	}
+	return l.Kernel
+}
+
+// padW is the padding on the left and right.
+func (l *Layer) padW() int {
+	if l.KernelW > 0 {
+		return l.PadW
+	}
+	return l.Pad
 }
 
 func heads(l *Layer) int { return max(l.Heads, 1) }

@@ -32,8 +32,8 @@ type convStep struct {
 func newConvStep(n *node, in *tensorRef, w, b *Param) *convStep {
 	l := n.layer
 	return &convStep{path: n.path, in: in, w: w, b: b, shape: conv.Shape{
-		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.Kernel,
-		StrideH: stride(l), StrideW: stride(l), PadH: l.Pad, PadW: l.Pad,
+		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.kernelW(),
+		StrideH: stride(l), StrideW: stride(l), PadH: l.Pad, PadW: l.padW(),
 		EndH: l.PadEnd, EndW: l.PadEnd, Groups: groups(l, in.shape),
 	}}
 }

@@ -13,6 +13,7 @@ type poolStep struct {
 	kernel, stride, pad int
 	padEnd              int
 	average             bool
+	within              bool // the mean is of what lies within the image
 	accumulate          bool
 	idx                 []uint8 // of each output: where in the kernel its maximum is
 }
@@ -139,11 +140,19 @@ func maxPoolKernel(t *rowTask, _, lo, hi int) {
 	}
 }
 
+// share is the weight of a position in the mean of a window, of which so many rows
+// and columns lie within the image.
+func (s *poolStep) share(rows, cols int) float32 {
+	if s.within {
+		return 1 / float32(rows*cols)
+	}
+	return 1 / float32(s.kernel*s.kernel)
+}
+
 func avgPoolKernel(t *rowTask, _, lo, hi int) {
 	s := t.pool
 	in, out := s.in.shape, s.out.shape
 	c := out.C
-	scale := 1 / float32(s.kernel*s.kernel)
 	for row := lo; row < hi; row++ {
 		img, p := row/out.H, row%out.H
 		r0, r1, h0 := s.window(p, in.H)
@@ -151,6 +160,7 @@ func avgPoolKernel(t *rowTask, _, lo, hi int) {
 			s0, s1, w0 := s.window(q, in.W)
 			y := t.y[(row*out.W+q)*c:][:c]
 			clear(y)
+			scale := s.share(r1-r0, s1-s0)
 			for r := r0; r < r1; r++ {
 				for k := s0; k < s1; k++ {
 					x := t.x[((img*in.H+h0+r-r0)*in.W+w0+k-s0)*c:][:c]
@@ -171,7 +181,6 @@ func poolGradKernel(t *rowTask, _, lo, hi int) {
 	s := t.pool
 	in, out := s.in.shape, s.out.shape
 	c := out.C
-	scale := 1 / float32(s.kernel*s.kernel)
 	for img := lo; img < hi; img++ {
 		dx := t.y[img*in.Len():][:in.Len()]
 		if !s.accumulate {
@@ -184,6 +193,7 @@ func poolGradKernel(t *rowTask, _, lo, hi int) {
 				o := ((img*out.H+p)*out.W + q) * c
 				dy := t.dy[o : o+c]
 				if s.average {
+					scale := s.share(r1-r0, s1-s0)
 					for r := r0; r < r1; r++ {
 						for k := s0; k < s1; k++ {
 							d := dx[((h0+r-r0)*in.W+w0+k-s0)*c:][:c]

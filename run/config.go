@@ -67,7 +67,7 @@ type NetworkConfig struct {
 	Head       string   `yaml:"head" help:"how the embedding layer starts: random, pca (the principal components of the training samples' features), identity (the features themselves); empty: identity on a frozen body whose features are as many as the embedding has values, pca from a pretrained start, where there are enough of both, else random"`
 	HeadNorm   bool     `yaml:"head_norm" help:"batch norm on the embedding"`
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
-	Multiple   float64  `yaml:"multiple" help:"width multiplier of resnet*, mobilenet_*, efficientnet_b0, convnext_tiny; 0: 1"`
+	Multiple   float64  `yaml:"multiple" help:"width multiplier of resnet*, mobilenet_*, efficientnet_b0, convnext_tiny, bn_inception; 0: 1"`
 	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
 	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
 	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained; body: all before the embedding layer, whose features are then computed once and kept"`

@@ -199,6 +199,23 @@ func (e *exporter) layer(l *nn.Layer, prefix string, x wire) (wire, error) {
 		return e.join(l, inner, at, x)
 	case nn.Dropout, nn.StochasticDepth:
 		return x, nil
+	case nn.Concat:
+		return e.concat(l, inner, at, x)
+	case nn.Channels:
+		if x.rep == asVector && x.h*x.w == 1 || x.rep == asTokens {
+			x.name = e.node(at, "Slice", []string{x.name, e.ints(l.At), e.ints(l.At + l.Out), e.ints(-1)})
+		} else {
+			x = e.bring(x, asImage, at)
+			x.name = e.node(at, "Slice", []string{x.name, e.ints(l.At), e.ints(l.At + l.Out), e.ints(1)})
+		}
+		x.c = l.Out
+		return x, nil
+	case nn.Shuffle:
+		x = e.bring(x, asImage, at)
+		x.name = e.node(at, "Reshape", []string{x.name, e.ints(0, l.Groups, x.c/l.Groups, x.h*x.w)})
+		x.name = e.node(at, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1, 3))
+		x.name = e.node(at, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
+		return x, nil
 	case nn.Conv, nn.MaxPool, nn.AvgPool:
 		x, err = e.windowed(l, inner, at, e.bring(x, asImage, at))
 	case nn.Dense, nn.Linear:
@@ -284,21 +301,47 @@ func (e *exporter) join(l *nn.Layer, inner, at string, x wire) (wire, error) {
 	return b, nil
 }
 
+// concat writes branches side by side.
+func (e *exporter) concat(l *nn.Layer, inner, at string, x wire) (wire, error) {
+	var parts []string
+	var all wire
+	for i := range l.Layers {
+		y, err := e.layer(&l.Layers[i], inner, x)
+		if err != nil {
+			return x, err
+		}
+		y = e.bring(y, asImage, at)
+		parts = append(parts, y.name)
+		y.c += all.c
+		all = y
+	}
+	all.name = e.node(at, "Concat", parts, intAttr("axis", 1))
+	return all, nil
+}
+
 func (e *exporter) windowed(l *nn.Layer, inner, at string, x wire) (wire, error) {
 	stride := max(l.Stride, 1)
 	if l.Stride == 0 && l.Kind != nn.Conv {
 		stride = l.Kernel
 	}
-	end := l.Pad + l.PadEnd
-	x.h, x.w = (x.h+l.Pad+end-l.Kernel)/stride+1, (x.w+l.Pad+end-l.Kernel)/stride+1
-	attrs := []onnx.Attr{intsAttr("kernel_shape", l.Kernel, l.Kernel), intsAttr("pads", l.Pad, l.Pad, end, end),
+	wide, side := l.Kernel, l.Pad // width of the kernel, padding on the left
+	if l.KernelW > 0 {
+		wide, side = l.KernelW, l.PadW
+	}
+	bottom, right := l.Pad+l.PadEnd, side+l.PadEnd
+	x.h, x.w = (x.h+l.Pad+bottom-l.Kernel)/stride+1, (x.w+side+right-wide)/stride+1
+	attrs := []onnx.Attr{intsAttr("kernel_shape", l.Kernel, wide), intsAttr("pads", l.Pad, side, bottom, right),
 		intsAttr("strides", stride, stride)}
+	counted := 1
+	if l.NoPad {
+		counted = 0
+	}
 	switch l.Kind {
 	case nn.MaxPool:
 		x.name = e.node(at, "MaxPool", []string{x.name}, attrs...)
 		return x, nil
 	case nn.AvgPool:
-		x.name = e.node(at, "AveragePool", []string{x.name}, append(attrs, intAttr("count_include_pad", 1))...)
+		x.name = e.node(at, "AveragePool", []string{x.name}, append(attrs, intAttr("count_include_pad", counted))...)
 		return x, nil
 	}
 	groups := max(l.Groups, 1)

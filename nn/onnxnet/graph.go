@@ -15,7 +15,8 @@ type graph struct {
 	values map[string]*value
 	nodes  []*node // that depend on the image
 	image  *value
-	used   int64 // bytes of the constants that were computed
+	joins  map[string]*onnx.Node // by axis and inputs; see grown
+	used   int64                 // bytes of the constants that were computed
 }
 
 // node is an operator with its inputs; those left out are nil.
@@ -73,6 +74,9 @@ func newGraph(m *onnx.Model, image *onnx.Value, shape []int) (*graph, error) {
 // which nothing can be said makes values without a shape; it is an error only if
 // the network needs it.
 func (g *graph) add(from *onnx.Node) error {
+	if from.Op == "Concat" && !foreign(from) {
+		from = g.grown(from)
+	}
 	n := &node{Node: from}
 	var in []*array
 	depends := false
@@ -122,6 +126,40 @@ func (g *graph) add(from *onnx.Node) error {
 	}
 	g.define(n, nil, shapes)
 	return nil
+}
+
+// grown writes a Concat that begins with all that an earlier one joined as one that
+// adds to it: a dense block joins everything that came before again and again. One
+// of a single input joins nothing.
+func (g *graph) grown(n *onnx.Node) *onnx.Node {
+	const most = 256 // inputs of one that is looked at
+	if len(n.Inputs) == 1 {
+		same := *n
+		same.Op, same.Attrs = "Identity", nil
+		return &same
+	}
+	if len(n.Inputs) > most || len(n.Outputs) != 1 {
+		return n
+	}
+	a := attrs{node: n}
+	keys := []string{fmt.Sprint(a.int("axis", 0))}
+	for _, in := range n.Inputs {
+		keys = append(keys, fmt.Sprintf("%s %q", keys[len(keys)-1], in))
+	}
+	if g.joins == nil {
+		g.joins = map[string]*onnx.Node{}
+	}
+	made := n
+	for k := len(n.Inputs) - 1; k > 1; k-- {
+		if before := g.joins[keys[k]]; before != nil {
+			short := *n
+			short.Inputs = append([]string{before.Outputs[0]}, n.Inputs[k:]...)
+			made = &short
+			break
+		}
+	}
+	g.joins[keys[len(n.Inputs)]] = n
+	return made
 }
 
 // shapes is infer for a node whose inputs all have a shape; else it is nil.

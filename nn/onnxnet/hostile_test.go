@@ -134,9 +134,12 @@ func TestWhatNetworksDoNotHave(t *testing.T) {
 		{"dilation", func(b *builder) *onnx.Model {
 			return b.end(b.node("Conv", []string{"x", b.floats(4, 3, 3, 3)}, "dilations", []int64{2, 2}))
 		}, []string{"(Conv)", "dilations [2 2]"}},
-		{"a kernel that is not square", func(b *builder) *onnx.Model {
-			return b.end(b.node("Conv", []string{"x", b.floats(4, 3, 1, 3)}))
-		}, []string{"(Conv)", "square"}},
+		{"a pool that is not square", func(b *builder) *onnx.Model {
+			return b.end(b.node("MaxPool", []string{"x"}, "kernel_shape", []int64{1, 3}))
+		}, []string{"(MaxPool)", "square"}},
+		{"strides that differ", func(b *builder) *onnx.Model {
+			return b.end(b.node("Conv", []string{"x", b.floats(4, 3, 3, 3)}, "strides", []int64{1, 2}))
+		}, []string{"(Conv)", "strides [1 2]"}},
 		{"filters of other channels", func(b *builder) *onnx.Model {
 			return b.end(b.node("Conv", []string{"x", b.floats(4, 2, 3, 3)}))
 		}, []string{"(Conv)", "for 3 channels"}},
@@ -149,8 +152,22 @@ func TestWhatNetworksDoNotHave(t *testing.T) {
 		{"branches side by side", func(b *builder) *onnx.Model {
 			p, q := b.node("Conv", []string{"x", b.floats(4, 3, 1, 1)}), b.node("Conv", []string{"x", b.floats(4, 3, 1,
 				1)})
-			return b.end(b.node("Concat", []string{p, q}, "axis", 1))
-		}, []string{`node "n2" (Concat)`, "sums and gates"}},
+			return b.end(b.node("Concat", []string{p, q}, "axis", 2))
+		}, []string{`node "n2" (Concat)`, "not the channels"}},
+		{"branches with a constant", func(b *builder) *onnx.Model {
+			return b.end(b.node("Concat", []string{b.node("Relu", []string{"x"}), b.floats(1, 2, 8, 8)}, "axis", 1))
+		}, []string{"(Concat)"}},
+		{"branches of other sizes", func(b *builder) *onnx.Model {
+			p := b.node("Conv", []string{"x", b.floats(4, 3, 3, 3)})
+			return b.end(b.node("Concat", []string{p, "x"}, "axis", 1))
+		}, []string{"(Concat)"}},
+		{"branches of branches", func(b *builder) *onnx.Model {
+			v, u := "x", b.node("Conv", []string{"x", b.floats(3, 3, 1, 1)})
+			for range 60 { // each needs the two before it
+				v, u = u, b.node("Add", []string{b.node("Relu", []string{u}), b.node("Sigmoid", []string{v})})
+			}
+			return b.end(u)
+		}, []string{"20000 layers"}},
 		{"a leaky activation", func(b *builder) *onnx.Model { return b.end(b.node("LeakyRelu", []string{"x"})) },
 			[]string{"(LeakyRelu)"}},
 		{"a mask in attention", func(b *builder) *onnx.Model {
@@ -170,9 +187,10 @@ func TestWhatNetworksDoNotHave(t *testing.T) {
 			return b.end(b.node("Mul", []string{v, b.floats(3, 1, 1)}))
 		}, []string{"(Mul)", "padded"}},
 		{"means without the padding", func(b *builder) *onnx.Model {
-			return b.end(b.node("AveragePool", []string{"x"}, "kernel_shape", []int64{3, 3}, "pads", []int64{1, 1, 1,
+			v := b.node("Pad", []string{"x", b.ints(0, 0, 1, 1, 0, 0, 1, 1)})
+			return b.end(b.node("AveragePool", []string{v}, "kernel_shape", []int64{3, 3}, "pads", []int64{1, 1, 1,
 				1}))
-		}, []string{"(AveragePool)", "count_include_pad"}},
+		}, []string{"(AveragePool)", "count all or none"}},
 		{"a shape that does not fit", func(b *builder) *onnx.Model {
 			return b.model(b.node("Reshape", []string{"x",
 				b.ints(1, 7, -1)}))

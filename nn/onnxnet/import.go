@@ -94,6 +94,9 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 		return nil, err
 	}
 	layers, f2, err := net.cut(s, whole, err)
+	if n := shared(layers, map[*node]bool{}); n > 0 && err == nil {
+		net.note("%d layers with weights are used by several branches: each has weights of its own from here on", n)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +115,19 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 		}
 	}
 	return net, nil
+}
+
+// shared counts layers with weights that stand for a node that another one stands for.
+func shared(layers []*layer, seen map[*node]bool) int {
+	n := 0
+	for _, l := range layers {
+		if l.weighted() && seen[l.from] {
+			n++
+		}
+		seen[l.from] = true
+		n += shared(l.shortcut, seen) + shared(l.layers, seen)
+	}
+	return n
 }
 
 // resize makes weights for the size of images that the description has by now:

@@ -74,6 +74,16 @@ func TestModelsOfPyTorch(t *testing.T) {
 		"fixed":           "conv tokens positions " + block + " " + block + " layer_norm take_token",
 		"clip": "conv tokens positions layer_norm " + strings.ReplaceAll(block+" "+block, "gelu", "quick_gelu") +
 			" layer_norm take_token dense l2_normalize",
+		"inception": "conv relu concat(sequential(conv relu) sequential(conv relu concat(conv conv)) " +
+			"sequential(conv relu conv conv) sequential(avg_pool conv relu)) relu concat(sequential(conv relu) " +
+			"sequential(conv relu conv relu) max_pool) avg_pool global_avg_pool",
+		"densenet": "conv relu concat(sequential sequential(batch_norm relu conv)) " +
+			strings.Repeat("concat(sequential sequential(batch_norm relu conv)) ", 3) +
+			"batch_norm relu conv avg_pool " +
+			strings.Repeat("concat(sequential sequential(batch_norm relu conv)) ", 3) + "batch_norm relu global_avg_pool",
+		"shufflenet": "conv relu concat(sequential(conv conv relu) sequential(conv relu conv conv relu)) shuffle " +
+			strings.Repeat("concat(channels sequential(channels conv relu conv conv relu)) shuffle ", 2) +
+			"conv relu global_avg_pool",
 	} {
 		t.Run(name, func(t *testing.T) {
 			net, f := imported(t, name, Options{})

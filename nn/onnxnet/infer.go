@@ -166,14 +166,17 @@ func matMulShape(x, y []int) ([]int, error) {
 	return shape, err
 }
 
-// window is what a convolution or pool does along both axes: one kernel, stride
-// and padding for both, end more at the bottom and on the right.
+// window is what a convolution or pool does along both axes, with one stride.
 type window struct {
-	kernel, stride int
-	pad            [4]int // top, left, bottom, right
-	h, w           int    // positions
-	ceil           [2]int // what ceil_mode adds at the end
+	kernel [2]int // height, width
+	stride int
+	pad    [4]int // top, left, bottom, right
+	h, w   int    // positions
+	ceil   [2]int // what ceil_mode adds at the end
 }
+
+// square tells whether kernel and padding are the same along both axes.
+func (w *window) square() bool { return w.kernel[0] == w.kernel[1] }
 
 // window reads a node's geometry, with padding by name resolved for the size of
 // its input.
@@ -215,10 +218,10 @@ func (g *graph) window(n *node) (w window, err error) {
 			return w, fmt.Errorf("dilations %d: networks here have none", dilations)
 		}
 	}
-	if kernel[0] != kernel[1] || strides[0] != strides[1] {
-		return w, fmt.Errorf("kernel %d with strides %d: networks here have square ones", kernel, strides)
+	if strides[0] != strides[1] {
+		return w, fmt.Errorf("strides %d: networks here have the same along both axes", strides)
 	}
-	w.kernel, w.stride = int(kernel[0]), int(strides[0])
+	w.kernel, w.stride = [2]int{int(kernel[0]), int(kernel[1])}, int(strides[0])
 	for i, v := range pads {
 		w.pad[i] = int(v)
 	}
@@ -230,7 +233,7 @@ func (g *graph) window(n *node) (w window, err error) {
 		case "VALID":
 			w.pad[i], w.pad[2+i] = 0, 0
 		case "SAME_UPPER", "SAME_LOWER":
-			total := max(0, ((size+w.stride-1)/w.stride-1)*w.stride+w.kernel-size)
+			total := max(0, ((size+w.stride-1)/w.stride-1)*w.stride+w.kernel[i]-size)
 			w.pad[i], w.pad[2+i] = total/2, total-total/2
 			if auto == "SAME_LOWER" {
 				w.pad[i], w.pad[2+i] = w.pad[2+i], w.pad[i]
@@ -238,9 +241,9 @@ func (g *graph) window(n *node) (w window, err error) {
 		default:
 			return w, fmt.Errorf("auto_pad %q is not known", auto)
 		}
-		room := size + w.pad[i] + w.pad[2+i] - w.kernel
+		room := size + w.pad[i] + w.pad[2+i] - w.kernel[i]
 		if room < 0 {
-			return w, fmt.Errorf("its kernel of %d is larger than its input of %d", w.kernel, x)
+			return w, fmt.Errorf("its kernel of %d is larger than its input of %d", w.kernel[i], x)
 		}
 		*out[i] = room/w.stride + 1
 		if ceil && room%w.stride != 0 && *out[i]*w.stride < size+w.pad[i] {

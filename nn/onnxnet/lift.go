@@ -18,6 +18,7 @@ type lifter struct {
 	depth map[*value]int
 	order map[*node]int
 	nest  int
+	steps int // that were lifted
 }
 
 func newLifter(g *graph) *lifter {
@@ -124,8 +125,12 @@ type stretch struct {
 	marks  []mark
 }
 
-// maxNest bounds sums within sums.
-const maxNest = 100
+// maxNest bounds sums within sums, maxSteps the layers that are lifted: what several
+// branches need is lifted for each.
+const (
+	maxNest  = 100
+	maxSteps = 20_000
+)
 
 // sequence lifts what computes to from from, which lies as f says. On an error
 // the stretch holds what was lifted.
@@ -143,6 +148,10 @@ func (l *lifter) sequence(from, to *value, f form) (*stretch, error) {
 		return s, err
 	}
 	for s.i+1 < len(s.chain) {
+		if l.steps++; l.steps > maxSteps {
+			return s, fmt.Errorf("its branches need each other's values so often that it would take more than %d layers",
+				maxSteps)
+		}
 		s.marks = append(s.marks, mark{s.chain[s.i], len(s.layers), s.form})
 		next := s.chain[s.i+1]
 		if next.shape == nil {
@@ -190,12 +199,95 @@ func (s *stretch) last() *layer {
 	return s.layers[len(s.layers)-1]
 }
 
+// maxBranches bounds the branches of one Concat.
+const maxBranches = 1024
+
+// sideBySide lifts a Concat of the channels of branches.
+func (l *lifter) sideBySide(s *stretch, n *node) error {
+	to := s.chain[s.i+1]
+	if len(n.in) > maxBranches {
+		return fmt.Errorf("it joins %d branches; at most %d are read", len(n.in), maxBranches)
+	}
+	for _, v := range n.in {
+		if v == nil || v.known != nil {
+			return fmt.Errorf("it joins constants with what is computed: %w", errNoOperator)
+		}
+	}
+	made, f, err := l.branches(s.chain[s.i], n.in, s.form)
+	if err != nil {
+		return err
+	}
+	// The axis must be that of the channels.
+	a := attrs{node: n.Node}
+	x := to.shape
+	axis, err := axisOf(a.int("axis", 0), len(x))
+	if err := errors.Join(err, a.err); err != nil {
+		return err
+	}
+	before, after := product(x[:axis]), product(x[axis+1:])
+	if product(x) != f.len() || x[axis] != f.c || f.first && before != 1 || !f.first && after != 1 ||
+		before*after != f.positions() {
+		return fmt.Errorf("it joins along axis %d of %d, not the channels of %s", axis, x, f)
+	}
+	made.from = n
+	s.i++
+	s.add(made, f)
+	return nil
+}
+
+// branches lifts what computes each of to from from. Neighbours that begin with the
+// same layers are one branch that divides behind them.
+func (l *lifter) branches(from *value, to []*value, start form) (*layer, form, error) {
+	made := &layer{Layer: nn.Layer{Kind: nn.Concat}}
+	var f form
+	for i := 0; i < len(to); {
+		at, n := to[i], 1
+		for i+n < len(to) {
+			c := l.common(at, to[i+n])
+			if c == nil || c == from || l.depth[c] <= l.depth[from] {
+				break
+			}
+			at, n = c, n+1
+		}
+		branch, err := l.sequence(from, at, start)
+		if err != nil {
+			return nil, f, err
+		}
+		b := branch.form
+		if !b.settled() {
+			return nil, f, errors.New("a branch of it begins or ends with padding or a part of the positions")
+		}
+		if n > 1 {
+			inner, g, err := l.branches(at, to[i:i+n], b)
+			if err != nil {
+				return nil, f, err
+			}
+			branch.layers, b = append(branch.layers, inner), g
+		}
+		if i > 0 && (b.h != f.h || b.w != f.w || b.first != f.first && b.positions() > 1) {
+			return nil, f, fmt.Errorf("its branches make %s and %s", f, b)
+		}
+		b.c += f.c
+		f = b
+		if len(branch.layers) == 1 {
+			made.layers = append(made.layers, branch.layers[0])
+		} else {
+			made.layers = append(made.layers, &layer{Layer: nn.Layer{Kind: nn.Sequential}, layers: branch.layers})
+		}
+		i += n
+	}
+	return made, f, nil
+}
+
 // join lifts a sum or a product of two branches.
 func (l *lifter) join(s *stretch, n *node) error {
 	if !s.form.settled() {
 		return errors.New("its branches start with padding or a part of the positions, which layers here do not")
 	}
 	d := s.chain[s.i]
+	if n.Op == "Concat" {
+		return l.sideBySide(s, n)
+	}
 	if n.Op != "Add" && n.Op != "Mul" && n.Op != "Sum" || len(n.in) != 2 {
 		return fmt.Errorf("it joins branches: networks here are sequences, sums and gates: %w", errNoOperator)
 	}

@@ -42,7 +42,7 @@ const maxMoves = 12
 
 // movement lifts the longest run of operators that only move values, where the
 // result is positions and channels again: the same in another order, one
-// position, or all but the first ones.
+// position, all but the first ones, a part of the channels, or these shuffled.
 func (l *lifter) movement(s *stretch) (bool, error) {
 	far := l.reach(s, maxMoves, moves)
 	if far == s.i {
@@ -73,6 +73,9 @@ func (l *lifter) movement(s *stretch) (bool, error) {
 // moveTo tells what movement of an image of form f takes its values from the
 // given offsets: the layer, if it takes one, and the form behind it.
 func moveTo(f form, from []int64) (*layer, form, bool) {
+	if made, to, ok := moveChannels(f, from); ok {
+		return made, to, true
+	}
 	if f.c == 0 || len(from) == 0 || len(from)%f.c != 0 {
 		return nil, f, false
 	}
@@ -98,6 +101,44 @@ func moveTo(f form, from []int64) (*layer, form, bool) {
 		}
 	}
 	return nil, f, false
+}
+
+// moveChannels tells what part of the channels, or order of all, a movement takes at
+// every position.
+func moveChannels(f form, from []int64) (*layer, form, bool) {
+	n := f.positions()
+	if n == 0 || f.c < 2 || !f.settled() || len(from) == 0 || len(from)%n != 0 || len(from) > f.len() {
+		return nil, f, false
+	}
+	to := f
+	to.c = len(from) / n
+	channels := make([]int, to.c)
+	for c := range channels {
+		_, channels[c] = f.place(int(from[to.offset(0, c)]))
+	}
+	for i, o := range from {
+		p, c := to.place(i)
+		if o != int64(f.offset(p, channels[c])) {
+			return nil, f, false
+		}
+	}
+	part := to.c < f.c
+	for c, k := range channels {
+		part = part && k == channels[0]+c
+	}
+	if part {
+		return &layer{Layer: nn.Layer{Kind: nn.Channels, At: channels[0], Out: to.c}}, to, true
+	}
+	if to.c != f.c || channels[1] < 2 || f.c%channels[1] != 0 {
+		return nil, f, false
+	}
+	groups := f.c / channels[1]
+	for c, k := range channels {
+		if k != c%groups*(f.c/groups)+c/groups {
+			return nil, f, false
+		}
+	}
+	return &layer{Layer: nn.Layer{Kind: nn.Shuffle, Groups: groups}}, to, true
 }
 
 // ordered tells whether from lists the positions of f from p0 on, with all

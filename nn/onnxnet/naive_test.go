@@ -99,6 +99,33 @@ func (n *naive) layer(l *nn.Layer, prefix string, x picture) picture {
 			}
 		}
 		return y
+	case nn.Concat:
+		var y picture
+		for i := range l.Layers {
+			b := n.layer(&l.Layers[i], inner, x)
+			joined := newPicture(b.h, b.w, y.c+b.c)
+			for p := range b.h * b.w {
+				copy(joined.v[p*joined.c:], y.v[p*y.c:][:y.c])
+				copy(joined.v[p*joined.c+y.c:], b.v[p*b.c:][:b.c])
+			}
+			y = joined
+		}
+		return y
+	case nn.Channels, nn.Shuffle:
+		y := newPicture(x.h, x.w, x.c)
+		if l.Kind == nn.Channels {
+			y = newPicture(x.h, x.w, l.Out)
+		}
+		for p := range x.h * x.w {
+			for c := range y.c {
+				from := l.At + c
+				if l.Kind == nn.Shuffle {
+					from = c%l.Groups*(x.c/l.Groups) + c/l.Groups
+				}
+				y.v[p*y.c+c] = x.v[p*x.c+from]
+			}
+		}
+		return y
 	case nn.Conv:
 		return n.conv(l, weight, bias, x)
 	case nn.MaxPool, nn.AvgPool:
@@ -227,8 +254,11 @@ func (n *naive) conv(l *nn.Layer, weight, bias string, x picture) picture {
 	if l.Groups == -1 {
 		groups = x.c
 	}
-	size := func(n int) int { return (n+2*l.Pad+l.PadEnd-l.Kernel)/stride + 1 }
-	y := newPicture(size(x.h), size(x.w), l.Out)
+	wide, side := l.Kernel, l.Pad
+	if l.KernelW > 0 {
+		wide, side = l.KernelW, l.PadW
+	}
+	y := newPicture((x.h+2*l.Pad+l.PadEnd-l.Kernel)/stride+1, (x.w+2*side+l.PadEnd-wide)/stride+1, l.Out)
 	in, out := x.c/groups, l.Out/groups
 	for i := range y.h {
 		for j := range y.w {
@@ -239,10 +269,10 @@ func (n *naive) conv(l *nn.Layer, weight, bias string, x picture) picture {
 				}
 				for c := range in {
 					for r := range l.Kernel {
-						for s := range l.Kernel {
-							p, q := i*stride-l.Pad+r, j*stride-l.Pad+s
+						for s := range wide {
+							p, q := i*stride-l.Pad+r, j*stride-side+s
 							if p >= 0 && p < x.h && q >= 0 && q < x.w {
-								sum += w[((o*in+c)*l.Kernel+r)*l.Kernel+s] * x.at(p, q, o/out*in+c)
+								sum += w[((o*in+c)*l.Kernel+r)*wide+s] * x.at(p, q, o/out*in+c)
 							}
 						}
 					}
@@ -264,17 +294,21 @@ func pooled(l *nn.Layer, x picture) picture {
 	for i := range y.h {
 		for j := range y.w {
 			for c := range x.c {
-				sum, most := 0.0, math.Inf(-1)
+				sum, most, within := 0.0, math.Inf(-1), 0
 				for r := range l.Kernel {
 					for s := range l.Kernel {
 						p, q := i*stride-l.Pad+r, j*stride-l.Pad+s
 						if p >= 0 && p < x.h && q >= 0 && q < x.w {
-							sum += x.at(p, q, c) / float64(l.Kernel*l.Kernel)
+							within++
+							sum += x.at(p, q, c)
 							most = max(most, x.at(p, q, c))
 						}
 					}
 				}
-				y.v[(i*y.w+j)*y.c+c] = sum
+				y.v[(i*y.w+j)*y.c+c] = sum / float64(l.Kernel*l.Kernel)
+				if l.NoPad {
+					y.v[(i*y.w+j)*y.c+c] = sum / float64(within)
+				}
 				if l.Kind == nn.MaxPool {
 					y.v[(i*y.w+j)*y.c+c] = most
 				}

@@ -113,17 +113,23 @@ func (l *lifter) pad(s *stretch, n *node) error {
 	return nil
 }
 
-// geometry adds a Pad that came before to a window, and returns the padding as
-// layers have it: pad on all sides, end more at the bottom and on the right.
-func geometry(w window, f form) (pad, end int, err error) {
+// geometry adds a Pad that came before to a window, and sets the layer's kernel and
+// padding: end more at the bottom and on the right.
+func geometry(l *layer, w window, f form) error {
 	top, left, bottom, right := w.pad[0]+f.pad[0], w.pad[1]+f.pad[1], w.pad[2]+f.pad[2], w.pad[3]+f.pad[3]
 	bottom, right = bottom+w.ceil[0], right+w.ceil[1]
-	if top != left || bottom != right || bottom < top {
-		return 0, 0, fmt.Errorf("padded by %d, %d, %d and %d at the top, left, bottom and right: "+
-			"layers here have the same at the top and on the left, and at least as much at the bottom and on the right",
-			top, left, bottom, right)
+	l.Kernel, l.Pad, l.PadEnd = w.kernel[0], top, bottom-top
+	uneven := !w.square() || top != left
+	if uneven && l.Kind == nn.Conv {
+		l.KernelW, l.PadW, uneven = w.kernel[1], left, false
 	}
-	return top, bottom - top, nil
+	if uneven || bottom-top != right-left || bottom < top {
+		return fmt.Errorf("a kernel of %d padded by %d, %d, %d and %d at the top, left, bottom and right: "+
+			"layers here have at least as much at the bottom and on the right, by as much on both, and pools are square "+
+			"with the same at the top and on the left",
+			w.kernel, top, left, bottom, right)
+	}
+	return nil
 }
 
 func (l *lifter) conv(s *stretch, n *node) error {
@@ -145,14 +151,14 @@ func (l *lifter) conv(s *stretch, n *node) error {
 	}
 	out := w.shape[0]
 	if groups < 1 || groups > 1<<20 || w.shape[1]*int(groups) != s.form.c || out < 1 || out%int(groups) != 0 ||
-		w.shape[2] != win.kernel || w.shape[3] != win.kernel {
+		w.shape[2] != win.kernel[0] || w.shape[3] != win.kernel[1] {
 		return fmt.Errorf("filters of %d in %d groups for %d channels", w.shape, groups, s.form.c)
 	}
-	made := &layer{Layer: nn.Layer{Kind: nn.Conv, Out: out, Kernel: win.kernel}, from: n, hint: n.Inputs[1]}
+	made := &layer{Layer: nn.Layer{Kind: nn.Conv, Out: out}, from: n, hint: n.Inputs[1]}
 	if win.stride > 1 {
 		made.Stride = win.stride
 	}
-	if made.Pad, made.PadEnd, err = geometry(win, s.form); err != nil {
+	if err := geometry(made, win, s.form); err != nil {
 		return err
 	}
 	switch {
@@ -192,8 +198,8 @@ func (l *lifter) pool(s *stretch, n *node) error {
 	if err != nil {
 		return err
 	}
-	made := &layer{Layer: nn.Layer{Kind: nn.MaxPool, Kernel: win.kernel, Stride: win.stride}, from: n}
-	if made.Pad, made.PadEnd, err = geometry(win, s.form); err != nil {
+	made := &layer{Layer: nn.Layer{Kind: nn.MaxPool, Stride: win.stride}, from: n}
+	if err := geometry(made, win, s.form); err != nil {
 		return err
 	}
 	if n.Op == "MaxPool" && s.form.pad != [4]int{} && !positive(s.last()) {
@@ -202,9 +208,11 @@ func (l *lifter) pool(s *stretch, n *node) error {
 	}
 	if n.Op == "AveragePool" {
 		made.Kind = nn.AvgPool
-		inner := win.pad != [4]int{} || win.ceil != [2]int{}
-		if inner && (a.int("count_include_pad", 0) == 0 || win.ceil != [2]int{}) {
-			return errors.New("its means leave padding out (count_include_pad 0), those here count it as zeros")
+		// What ceil_mode adds is never counted; what a Pad has added always is.
+		none := win.pad == [4]int{} && win.ceil == [2]int{}
+		made.NoPad = !none && (a.int("count_include_pad", 0) == 0 || win.pad == [4]int{})
+		if made.NoPad && s.form.pad != [4]int{} || !none && !made.NoPad && win.ceil != [2]int{} {
+			return errors.New("its means count some of the padding and not all: those here count all or none")
 		}
 	}
 	if a.err != nil {

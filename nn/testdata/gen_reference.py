@@ -191,6 +191,61 @@ class Transformer(torch.nn.Module):
         return self.head(self.norm(x)[:, 0])
 
 
+class BNInception(torch.nn.Module):
+    """BN-Inception, its modules by the filters of their branches, narrowed."""
+
+    MODULES = (("3a", 64, 64, 64, 64, 96, 32), ("3b", 64, 64, 96, 64, 96, 64), ("3c", 0, 128, 160, 64, 96, 0),
+               ("4a", 224, 64, 96, 96, 128, 128), ("4b", 192, 96, 128, 96, 128, 128),
+               ("4c", 160, 128, 160, 128, 160, 128), ("4d", 96, 128, 192, 160, 192, 128),
+               ("4e", 0, 128, 192, 192, 256, 0), ("5a", 352, 192, 320, 160, 224, 128),
+               ("5b", 352, 192, 320, 192, 224, 128))
+
+    def __init__(self, divide, dim):
+        super().__init__()
+        self.divide, c = divide, 3
+        c = self.conv("conv1_7x7_s2", c, 64, 7)
+        c = self.conv("conv2_3x3", self.conv("conv2_3x3_reduce", c, 64, 1), 192, 3)
+        for name, one, reduce, three, double, twin, pool in self.MODULES:
+            at, out = "inception_%s_" % name, 0
+            if one:
+                out += self.conv(at + "1x1", c, one, 1)
+            out += self.conv(at + "3x3", self.conv(at + "3x3_reduce", c, reduce, 1), three, 3)
+            wide = self.conv(at + "double_3x3_reduce", c, double, 1)
+            out += self.conv(at + "double_3x3_2", self.conv(at + "double_3x3_1", wide, twin, 3), twin, 3)
+            c = out + (self.conv(at + "pool_proj", c, pool, 1) if pool else c)
+        self.last_linear = torch.nn.Linear(c, dim)
+
+    def conv(self, name, c, out, kernel):
+        out //= self.divide
+        setattr(self, name, torch.nn.Conv2d(c, out, kernel, padding=kernel // 2))
+        setattr(self, name + "_bn", torch.nn.BatchNorm2d(out))
+        return out
+
+    def run(self, name, x, stride=1):
+        conv = getattr(self, name)
+        conv.stride = (stride, stride)
+        return torch.relu(getattr(self, name + "_bn")(conv(x)))
+
+    def forward(self, x):
+        F = torch.nn.functional
+        halve = lambda v: F.max_pool2d(v, 3, 2, ceil_mode=True)
+        x = halve(self.run("conv1_7x7_s2", x, 2))
+        x = halve(self.run("conv2_3x3", self.run("conv2_3x3_reduce", x)))
+        for name, one, _, _, _, _, pool in self.MODULES:
+            at, step = "inception_%s_" % name, 1 if pool else 2
+            parts = [self.run(at + "1x1", x)] if one else []
+            parts.append(self.run(at + "3x3", self.run(at + "3x3_reduce", x), step))
+            y = self.run(at + "double_3x3_1", self.run(at + "double_3x3_reduce", x))
+            parts.append(self.run(at + "double_3x3_2", y, step))
+            if not pool:
+                parts.append(halve(x))
+            else:
+                p = F.max_pool2d(x, 3, 1, 1) if name == "5b" else F.avg_pool2d(x, 3, 1, 1)
+                parts.append(self.run(at + "pool_proj", p))
+            x = torch.cat(parts, 1)
+        return self.last_linear(x.mean((2, 3)))
+
+
 def references():
     """Functions that write the network they are named after to a path."""
     blocks = lambda ends: {f"layer{i}.{j}": f"layer{i}.{j}.{e}" for i in (1, 2, 3, 4) for j, e in enumerate(ends)}
@@ -231,6 +286,9 @@ def references():
         stages = [config(12, 24, 3), config(24, 48, 3), config(48, 96, 9), config(96, None, 3)]
         make(path, models.ConvNeXt(stages, 0, num_classes=6), 3, 64, {"features.1.2": "features.1.2.block.5"}, 64)
 
+    def bn_inception(path):
+        make(path, BNInception(8, 6), 3, 96, {"inception_4c_1x1": "inception_4c_1x1"}, 24)
+
     def vit_s14(path):
         make(path, Transformer(24, 3, 4, 14, 56, 2, False, 5), 3, 56, {"blocks.1.attn.qkv": "blocks.1.attn.qkv"}, 128)
 
@@ -257,7 +315,7 @@ def references():
         torch.save({"state_dict": {"module." + n: torch.tensor(v, dtype=torch.float32) for n, v in state.items()}}, path)
 
     return (tiny, positions, resnet18, resnet50, mobilenet_v2, mobilenet_v1, mobilenet_v3_small, mobilenet_v3_large, efficientnet_b0,
-            convnext_tiny, vit_s14, clip_vit_b32)
+            convnext_tiny, bn_inception, vit_s14, clip_vit_b32)
 
 
 def main(folder, *names):

@@ -278,6 +278,69 @@ def write_last():
     save("last.safetensors", {"x": x, "features": kept["features"], "output": y})
 
 
+class Side(nn.Module):
+    """Branches side by side, with what follows each of them."""
+
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        return torch.cat([b(x) for b in self.branches], 1)
+
+
+class Dense(nn.Module):
+    """Layers that each see all that came before, joined anew for each."""
+
+    def __init__(self, c, grow, n):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.BatchNorm2d(c + i * grow), nn.ReLU(), nn.Conv2d(c + i * grow, grow, 3, 1, 1, bias=False))
+            for i in range(n))
+
+    def forward(self, x):
+        seen = [x]
+        for layer in self.layers:
+            seen.append(layer(torch.cat(seen, 1)))
+        return torch.cat(seen, 1)
+
+
+class Shuffle(nn.Module):
+    """ShuffleNet v2's unit: one half of the channels passes, both are interleaved."""
+
+    def __init__(self, c, down):
+        super().__init__()
+        half = c if down else c // 2
+        self.a = nn.Sequential(
+            nn.Conv2d(c, c, 3, 2, 1, groups=c, bias=False), nn.BatchNorm2d(c), conv(c, c, 1)) if down else None
+        self.b = nn.Sequential(conv(half, half, 1), nn.Conv2d(half, half, 3, 2 if down else 1, 1, groups=half),
+                               nn.BatchNorm2d(half), conv(half, half, 1))
+
+    def forward(self, x):
+        p, q = (self.a(x), x) if self.a else x.chunk(2, 1)
+        y = torch.cat((p, self.b(q)), 1)
+        n, c, h, w = y.shape
+        return y.view(n, 2, c // 2, h, w).transpose(1, 2).reshape(n, c, h, w)
+
+
+def write_branches(head):
+    write("inception", Net(nn.Sequential(
+        conv(3, 6, s=2),
+        Side(conv(6, 3, 1), nn.Sequential(conv(6, 4, 1), Side(nn.Conv2d(4, 3, (1, 3), 1, (0, 1)),
+                                                              nn.Conv2d(4, 3, (3, 1), 1, (1, 0), bias=False))),
+             nn.Sequential(conv(6, 4, 1), nn.Conv2d(4, 4, (1, 7), 1, (0, 3)), nn.Conv2d(4, 5, (7, 1), 1, (3, 0))),
+             nn.Sequential(nn.AvgPool2d(3, 1, 1, count_include_pad=False), conv(6, 2, 1))),
+        nn.ReLU(),
+        Side(conv(16, 5, 3, 2), nn.Sequential(conv(16, 4, 1), conv(4, 6, 3, 2)), nn.MaxPool2d(3, 2, 1)),
+        nn.AvgPool2d(3, 2, ceil_mode=True, count_include_pad=False)), 27), size=15, head=head)
+    write("densenet", Net(nn.Sequential(
+        conv(3, 6, s=2), Dense(6, 4, 4), nn.BatchNorm2d(22), nn.ReLU(), nn.Conv2d(22, 8, 1, bias=False),
+        nn.AvgPool2d(2), Dense(8, 4, 3), nn.BatchNorm2d(20), nn.ReLU()), 20), head=head)
+    write("shufflenet", Net(nn.Sequential(
+        conv(3, 6, s=2), Shuffle(6, True), Shuffle(12, False), Shuffle(12, False), conv(12, 9, 1)), 9,
+        pool=Fn(lambda x: x.mean([2, 3]))), head=head)
+
+
 def main():
     write_last()
     head = lambda m: m.head
@@ -313,6 +376,7 @@ def main():
     write("vit_torchvision", torchvision.models.VisionTransformer(16, 4, 1, 2, 12, 24, num_classes=5),
           head=lambda m: m.heads)
     write("fixed", Transformer(lambda d: Fused(d, 3), nn.GELU()), head=head, dynamic=False)
+    write_branches(head)
     write("resize", nn.Sequential(nn.Conv2d(3, 4, 3), Fn(lambda x: F.interpolate(x, scale_factor=2)), nn.Flatten()), size=8)
 
 
