@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/kindred-ml/kindred/internal/spell"
@@ -69,9 +70,11 @@ const (
 	// PoolGEM is the generalised mean with a trained power (Radenovic et al. 2018);
 	// transformers do not have it.
 	PoolGEM Pool = "gem"
+	// PoolClass is a transformer's class token.
+	PoolClass Pool = "cls"
 )
 
-func pools() []Pool { return []Pool{PoolDefault, PoolMean, PoolGEM} }
+func pools() []Pool { return []Pool{PoolDefault, PoolMean, PoolGEM, PoolClass} }
 
 func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 
@@ -119,6 +122,9 @@ func Network(name string, o NetworkOptions) (*Spec, error) {
 	}
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("network %s: %w", name, err)
+	}
+	if _, ok := transformerOf(name, o); o.Pool == PoolClass && !ok && slices.Contains(Networks(), name) {
+		return nil, fmt.Errorf("network %s: pool %q: it has no class token", name, o.Pool)
 	}
 	var layers []Layer
 	switch name {

@@ -69,6 +69,11 @@ type NetworkConfig struct {
 	Width      int      `yaml:"width" help:"filters of conv4 (0: 64), hidden units of mlp (0: 512)"`
 	Multiple   float64  `yaml:"multiple" help:"width multiplier of resnet*, mobilenet_*, efficientnet_b0, convnext_tiny, bn_inception; 0: 1"`
 	Stem       string   `yaml:"stem" help:"stem of residual networks: large, small; empty: chosen from the image size"`
+	Pool       string   `yaml:"pool" help:"how positions become one vector: mean, gem (generalised mean of a trained power; not transformers), cls (a transformer's class token); empty: the network's own"`
+	Patch      int      `yaml:"patch" help:"side in pixels of a transformer's patches; 0: by its name"`
+	Registers  int      `yaml:"registers" help:"tokens of a transformer beside the class token"`
+	Resample   string   `yaml:"resample" help:"how pretrained position embeddings are made to fit data.size: timm, dino; empty: timm"`
+	DropPath   float64  `yaml:"drop_path" help:"probability with which the last block's branches are left out of an image in training (stochastic depth), growing to that from 0 at the first; transformers, convnext_tiny, efficientnet_b0"`
 	Dropout    float64  `yaml:"dropout" help:"share of values dropped before the embedding layer"`
 	Freeze     []string `yaml:"freeze" help:"prefixes of the names of parameters that are not trained; body: all before the embedding layer, whose features are then computed once and kept"`
 	Precision  string   `yaml:"precision" help:"arithmetic of convolutions, dense and linear layers and attention: float32, bfloat16 (faster on processors with AMX or AVX512_BF16, to two or three digits); empty: float32"`

@@ -80,8 +80,9 @@ func (c *Config) frozenDim(own *onnxnet.Network, h, w, ch int) error {
 	if h*w == 1 {
 		return fmt.Errorf("network.freeze=%s: ready features have no body before them", wholeBody)
 	}
-	spec, err := networkSpec(&Config{Network: NetworkConfig{Name: n.Name, Pretrained: n.Pretrained, Width: n.Width,
-		Multiple: n.Multiple, Stem: n.Stem}}, own, h, w, ch)
+	bare := *c
+	bare.Network.Dim, bare.Network.Normalize, bare.Network.HeadNorm = 0, Off, false
+	spec, err := networkSpec(&bare, own, h, w, ch)
 	if err != nil {
 		return err
 	}

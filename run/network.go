@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
@@ -15,14 +16,61 @@ func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, err
 	if own != nil {
 		return ownSpec(cfg, own, h, w, ch)
 	}
-	spec, err := nn.Network(n.Name, nn.NetworkOptions{
-		Input: nn.Shape{H: h, W: w, C: ch}, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
-		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
-	})
+	input := nn.Shape{H: h, W: w, C: ch}
+	spec, err := n.spec(input)
 	if err != nil {
 		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
 	}
+	for _, k := range n.shaping() {
+		if !k.set {
+			continue
+		}
+		without := *n
+		k.clear(&without)
+		if other, err := without.spec(input); err == nil && reflect.DeepEqual(other, spec) && !k.same {
+			return nil, fmt.Errorf("%s: network %s has nothing of the kind", k.key, n.Name)
+		}
+	}
 	return spec, nil
+}
+
+// spec is the network by name.
+func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
+	return nn.Network(n.Name, nn.NetworkOptions{
+		Input: input, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
+		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
+		Pool: nn.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath,
+	})
+}
+
+// shapingKey is a key that only some networks have a use for.
+type shapingKey struct {
+	key   string
+	set   bool
+	same  bool // the value is one that networks have anyway
+	clear func(*NetworkConfig)
+}
+
+func (n *NetworkConfig) shaping() []shapingKey {
+	usual := n.Pool == string(nn.PoolMean) || n.Pool == string(nn.PoolClass)
+	return []shapingKey{
+		{"network.pool", n.Pool != "", usual, func(n *NetworkConfig) { n.Pool = "" }},
+		{"network.patch", n.Patch != 0, true, func(n *NetworkConfig) { n.Patch = 0 }},
+		{"network.registers", n.Registers != 0, false, func(n *NetworkConfig) { n.Registers = 0 }},
+		{"network.drop_path", n.DropPath != 0, false, func(n *NetworkConfig) { n.DropPath = 0 }},
+	}
+}
+
+// timmPositions is the value of network.resample for timm's way, which is the usual
+// one.
+const timmPositions = "timm"
+
+// positions is how tables of position embeddings are made to fit.
+func (n *NetworkConfig) positions() nn.Resample {
+	if n.Resample == timmPositions {
+		return nn.ResampleTimm
+	}
+	return nn.Resample(n.Resample)
 }
 
 // newNetwork makes the network that spec describes, as cfg says to start it.
@@ -44,18 +92,18 @@ func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (
 		}
 		return net, report, err
 	}
-	report, err := importWeights(net, path)
+	report, err := importWeights(net, path, n.positions())
 	return net, report, err
 }
 
 // importWeights starts the network from a file of weights. What the file lacks,
 // such as the embedding layer, keeps its fresh values.
-func importWeights(net *nn.Net, path string) (*nn.ImportReport, error) {
+func importWeights(net *nn.Net, path string, how nn.Resample) (*nn.ImportReport, error) {
 	f, err := torchfile.ReadWeights(path)
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}
-	report, err := net.Import(f, nn.ImportOptions{AdaptInput: true})
+	report, err := net.Import(f, nn.ImportOptions{AdaptInput: true, Positions: how})
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
 	}

@@ -130,7 +130,7 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := importWeights(net, weights)
+	report, err := importWeights(net, weights, nn.ResampleTimm)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,16 @@ func (c *Config) problems() []problem {
 	if _, err := nn.ParsePrecision(c.Network.Precision); err != nil {
 		bad(true, "network.precision", "%q is neither float32 nor bfloat16", c.Network.Precision)
 	}
+	for _, k := range c.Network.shaping() {
+		bad(c.Network.own() && k.set, k.key, "only for networks by name: %s brings its own", c.Network.Pretrained)
+	}
+	bad(!slices.Contains([]string{"", timmPositions, string(nn.ResampleDINO)}, c.Network.Resample), "network.resample",
+		"%q is neither %s nor %s", c.Network.Resample, timmPositions, nn.ResampleDINO)
+	bad(!slices.Contains([]string{"", string(nn.PoolMean), string(nn.PoolGEM), string(nn.PoolClass)}, c.Network.Pool),
+		"network.pool", "%q is none of %s, %s, %s", c.Network.Pool, nn.PoolMean, nn.PoolGEM, nn.PoolClass)
+	atLeast("network.patch", c.Network.Patch, 0)
+	atLeast("network.registers", c.Network.Registers, 0)
+	share("network.drop_path", c.Network.DropPath)
 	atLeast("network.width", c.Network.Width, 0)
 	notNegative("network.multiple", c.Network.Multiple)
 	share("network.dropout", c.Network.Dropout)

@@ -14,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/format/torchfile"
-	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -41,7 +40,7 @@ func (f *networkFlags) add(cmd *cobra.Command) {
 
 // open returns the network that --network names: of a file of ONNX, of a run's
 // folder, or known by name, with weights in the weights folder.
-func (f *networkFlags) open() (*run.Model, []string, error) {
+func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit}
 	if strings.EqualFold(filepath.Ext(f.network), ".onnx") {
 		return run.Import(f.network, f.cut, d)
@@ -61,22 +60,22 @@ func (f *networkFlags) open() (*run.Model, []string, error) {
 		return nil, nil, fmt.Errorf("%s holds weights and no network: train with network.name and "+
 			"network.pretrained, or give a file of ONNX, which brings both", f.network)
 	}
-	e, unknown := weights.Find(f.network)
-	if unknown != nil {
-		return nil, nil, fmt.Errorf("%s: no such file or folder, and %w", f.network, unknown)
-	}
-	home, err := weights.Home(f.weightsDir)
+	w, err := a.weightsIn(f.weightsDir)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !e.Cached(home) {
-		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s", e.Name, home, e.Name)
+	e, here, unknown := w.find(f.network)
+	if unknown != nil {
+		return nil, nil, fmt.Errorf("%s: no such file or folder, and %w", f.network, unknown)
+	}
+	if !here {
+		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s", e.Name, w.home, e.Name)
 	}
 	d.Size, d.Pixels = cmp.Or(d.Size, e.Size), cmp.Or(d.Pixels, e.Pixels)
 	if f.size == 0 {
 		d.Shorter = cmp.Or(d.Shorter, e.Shorter)
 	}
-	m, err := run.Pretrained(e.Network, e.Path(home), d)
+	m, err := run.Pretrained(e.Network, e.Path(w.home), d)
 	return m, nil, err
 }
 
@@ -102,7 +101,7 @@ func (f *modelFlags) model(a *app) (*run.Model, error) {
 		}
 		return run.Load(f.run)
 	}
-	m, notes, err := f.open()
+	m, notes, err := f.open(a)
 	for _, n := range notes {
 		fmt.Fprintln(a.err, "kindred: "+n)
 	}
@@ -181,7 +180,7 @@ type shownPreparation struct {
 
 func (a *app) showNetwork(f *networkFlags) error {
 	var s shownNetwork
-	spec, err := f.describe(&s)
+	spec, err := f.describe(a, &s)
 	if err != nil {
 		return err
 	}
@@ -233,12 +232,12 @@ func counted(n int64) string {
 
 // describe finds the description of what is to be shown: a name may stand for a
 // network without weights.
-func (f *networkFlags) describe(s *shownNetwork) (*nn.Spec, error) {
+func (f *networkFlags) describe(a *app, s *shownNetwork) (*nn.Spec, error) {
 	if _, err := os.Stat(f.network); err != nil && slices.Contains(nn.Networks(), f.network) {
 		in := nn.Shape{H: cmp.Or(f.size, 224), W: cmp.Or(f.size, 224), C: 3}
 		return nn.Network(f.network, nn.NetworkOptions{Input: in})
 	}
-	m, notes, err := f.open()
+	m, notes, err := f.open(a)
 	if err != nil {
 		return nil, err
 	}

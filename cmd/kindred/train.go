@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/download"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/report/photo"
@@ -131,41 +130,6 @@ type trainResult struct {
 	run.Summary
 	// Next are commands that go on from here.
 	Next []string `json:"next"`
-}
-
-// findWeights finds pretrained networks for a run: by name, or the one that
-// photographs start from if none is named.
-func (a *app) findWeights(f *trainFlags) func(context.Context, string) (run.Start, error) {
-	return func(ctx context.Context, name string) (run.Start, error) {
-		home, err := weights.Home(f.weightsDir)
-		if err != nil {
-			return run.Start{}, err
-		}
-		cached := true
-		var e weights.Entry
-		if name == "" {
-			e, cached = weights.Start(home)
-		} else if e, err = weights.Find(name); err != nil {
-			return run.Start{}, err
-		} else {
-			cached = e.Cached(home)
-		}
-		s := run.Start{Name: e.Name, Path: e.Path(home), Network: e.Network, Size: e.Size, Pixels: string(e.Pixels)}
-		if cached {
-			return s, nil
-		}
-		m := a.newMeter(e.Name, bytesUnit)
-		defer m.close()
-		g := weights.Getter{Home: home, Offline: f.offline, Client: download.Client{Progress: m.show},
-			Progress: func(line string) {
-				m.close()
-				fmt.Fprintln(a.err, line)
-			}}
-		if _, err := g.Get(ctx, e.Name); err != nil {
-			return run.Start{}, err
-		}
-		return s, nil
-	}
 }
 
 // goOn is the command that continues the run in dir.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/download"
 	"github.com/kindred-ml/kindred/internal/weights"
 )
 
@@ -95,21 +94,15 @@ here already is compared again, and fetched if it differs.`,
   kindred weights get resnet50 --from https://mirror.example/weights/`,
 		Args: exactArgs("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			home, err := weights.Home(*dir)
+			w, err := a.weightsIn(*dir)
 			if err != nil {
 				return err
 			}
-			if _, err := weights.Find(args[0]); err != nil {
+			if _, _, err := w.find(args[0]); err != nil {
 				return usageError{err}
 			}
-			m := a.newMeter(args[0], bytesUnit)
-			g := weights.Getter{Home: home, From: from, Offline: offline, Client: download.Client{Progress: m.show},
-				Progress: func(line string) {
-					m.close()
-					fmt.Fprintln(a.err, line)
-				}}
-			r, err := g.Get(cmd.Context(), args[0])
-			m.close()
+			w.from, w.offline = from, offline
+			r, err := w.get(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

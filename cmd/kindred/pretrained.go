@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/download"
+	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// weightsFolder is the folder with pretrained networks, and how to get more.
+type weightsFolder struct {
+	a       *app
+	home    string
+	from    string // address to fetch from instead of the official one
+	offline bool
+}
+
+// weightsIn is the folder that a flag gives, or the usual one.
+func (a *app) weightsIn(flag string) (*weightsFolder, error) {
+	home, err := weights.Home(flag)
+	return &weightsFolder{a: a, home: home}, err
+}
+
+// find returns the weights called name, or those that photographs start from if
+// there is no name, and whether their file is in the folder.
+func (w *weightsFolder) find(name string) (e weights.Entry, here bool, err error) {
+	if name == "" {
+		e, here = weights.Start(w.home)
+		return e, here, nil
+	}
+	e, err = weights.Find(name)
+	return e, err == nil && e.Cached(w.home), err
+}
+
+// get fetches the weights called name, or checks those that are here, and shows how
+// it goes.
+func (w *weightsFolder) get(ctx context.Context, name string) (*weights.Result, error) {
+	m := w.a.newMeter(name, bytesUnit)
+	defer m.close()
+	g := weights.Getter{Home: w.home, From: w.from, Offline: w.offline, Client: download.Client{Progress: m.show},
+		Progress: func(line string) {
+			m.close()
+			fmt.Fprintln(w.a.err, line)
+		}}
+	return g.Get(ctx, name)
+}
+
+// findWeights finds pretrained networks for a run: by name, or the one that
+// photographs start from if none is named.
+func (a *app) findWeights(f *trainFlags) func(context.Context, string) (run.Start, error) {
+	return func(ctx context.Context, name string) (run.Start, error) {
+		w, err := a.weightsIn(f.weightsDir)
+		if err != nil {
+			return run.Start{}, err
+		}
+		w.offline = f.offline
+		e, here, err := w.find(name)
+		if err == nil && !here {
+			_, err = w.get(ctx, e.Name)
+		}
+		if err != nil {
+			return run.Start{}, err
+		}
+		return run.Start{Name: e.Name, Path: e.Path(w.home), Network: e.Network, Size: e.Size, Pixels: e.Pixels}, nil
+	}
+}
