@@ -38,7 +38,7 @@ func parseLegacy(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if err := budget.Check("torch file: its pickles", budget.Product(end, pickleGrowth)); err != nil {
 		return nil, err
 	}
-	machine, err := unpickle(programs[2], persistent)
+	machine, err := unpickle(programs[2], findClass, persistent)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
@@ -48,7 +48,7 @@ func parseLegacy(r io.ReaderAt, size int64) (*safetensors.File, error) {
 		return nil, errors.New("torch file: written on a machine that is not little-endian")
 	}
 	used := map[string]*storage{} // by key
-	top, err := unpickle(programs[3], func(id any) (any, error) {
+	top, err := unpickle(programs[3], findClass, func(id any) (any, error) {
 		v, err := persistent(id)
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func parseLegacy(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
-	keys, err := unpickle(programs[4], persistent)
+	keys, err := unpickle(programs[4], findClass, persistent)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}

@@ -1,11 +1,13 @@
 // Package torchfile reads the tensors of state dicts written by PyTorch's
 // torch.save (.pth, .pt): a zip archive of a pickle, which names the tensors,
 // and their values; or, before PyTorch 1.6, several pickles in a row and the
-// values after them.
+// values after them. Of a TorchScript program (torch.jit.save), as CLIP is
+// published, it reads the tensors of the modules, without the code.
 //
 // Unpickling in Python can run any code. Here nothing runs: the pickle may use
 // the few instructions that tensors in dictionaries need, and name only the
-// classes of tensors, parameters and ordered dictionaries; anything else is an
+// classes of tensors, parameters and ordered dictionaries, or a program's modules,
+// which become their attributes; anything else is an
 // error that says what was found. Sizes are checked against the file's before
 // memory is allocated.
 package torchfile
@@ -74,9 +76,6 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 		}
 		a.entries[inner] = f
 	}
-	if a.entries["constants.pkl"] != nil {
-		return nil, errors.New("torch file: this is a TorchScript program; save model.state_dict() instead")
-	}
 	if order, err := a.read("byteorder"); err == nil && string(order) != "little" {
 		return nil, fmt.Errorf("torch file: byte order %q; only little is supported", order)
 	}
@@ -91,9 +90,19 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if err := budget.Check("torch file: its pickle", budget.Product(int64(len(program)), pickleGrowth)); err != nil {
 		return nil, err
 	}
-	top, err := unpickle(program, persistent)
+	classes := findClass
+	if a.entries["constants.pkl"] != nil {
+		classes = findInScript
+	}
+	top, err := unpickle(program, classes, persistent)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
+	}
+	if m, ok := top.(*module); ok {
+		left := len(program) // no object takes less than an instruction
+		if top, err = m.flatten("", 0, &left); err != nil {
+			return nil, fmt.Errorf("torch file: %w", err)
+		}
 	}
 	return a.collect(top)
 }

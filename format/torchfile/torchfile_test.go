@@ -85,7 +85,7 @@ func TestReadWeights(t *testing.T) {
 }
 
 // archived makes a file with the given pickle and storages.
-func archived(t testing.TB, program string, storages map[string]string) []byte {
+func archived(t testing.TB, program string, storages map[string]string, more ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -97,6 +97,9 @@ func archived(t testing.TB, program string, storages map[string]string) []byte {
 		fmt.Fprint(w, content)
 	}
 	put("data.pkl", program)
+	for _, name := range more {
+		put(name, "")
+	}
 	for k, v := range storages {
 		put("data/"+k, v)
 	}

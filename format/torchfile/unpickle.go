@@ -26,10 +26,11 @@ type tensor struct {
 	size, stride []int
 }
 
-// unpickle runs the program over the known classes; load resolves its storages.
+// unpickle runs the program over the classes that are known; load resolves its storages.
 // The library panics on some malformed programs (bytes as a dictionary's key, for
 // one); that becomes an error here.
-func unpickle(program []byte, load func(id any) (any, error)) (top any, err error) {
+func unpickle(program []byte, classes func(module, name string) (any, error), load func(id any) (any, error)) (top any,
+	err error) {
 	if _, err := scan(program); err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func unpickle(program []byte, load func(id any) (any, error)) (top any, err erro
 		}
 	}()
 	u := pickle.NewUnpickler(bytes.NewReader(program))
-	u.FindClass = findClass
+	u.FindClass = classes
 	u.PersistentLoad = load
 	top, err = u.Load()
 	if err != nil {

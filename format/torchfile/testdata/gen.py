@@ -23,3 +23,32 @@ torch.save(state, f"{folder}/legacy.pth", _use_new_zipfile_serialization=False)
 torch.save(torch.nn.Linear(3, 2), f"{folder}/module.pth")
 torch.save(torch.zeros(2), f"{folder}/tensor.pth")
 torch.save({"a": 1}, f"{folder}/numbers.pth")
+
+
+class Inner(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj, self.sides = torch.nn.Parameter(torch.arange(6.).reshape(2, 3) / 8), [3, 4]
+        self.register_buffer("view", torch.arange(6.).reshape(2, 3).t())
+
+    def forward(self, x):
+        return x @ self.view + self.sides[0]
+
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.visual = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 2), torch.nn.BatchNorm2d(2), torch.nn.ReLU())
+        self.inner, self.scale = Inner(), torch.nn.Parameter(torch.tensor(2.5))
+
+    def forward(self, x):
+        return self.visual(x) * self.scale
+
+
+program = Outer().eval()
+with torch.no_grad():
+    for p in program.visual.parameters():
+        p.copy_(torch.arange(p.numel()).reshape(p.shape) / 4)
+program.inner.half()
+torch.jit.script(program).save(f"{folder}/scripted.pt")
+torch.jit.trace(program, torch.zeros(1, 1, 4, 4)).save(f"{folder}/traced.pt")
