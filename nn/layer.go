@@ -23,7 +23,7 @@ const (
 	QuickGELU   Kind = "quick_gelu"   // x sigmoid(1.702 x)
 
 	MaxPool       Kind = "max_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (never the maximum)
-	AvgPool       Kind = "avg_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (counted as zeros; NoPad: left out)
+	AvgPool       Kind = "avg_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (zeros; NoPad: left out)
 	GlobalAvgPool Kind = "global_avg_pool" // the mean over all positions from At on: 1 x 1 x C
 	GEMPool       Kind = "gem_pool"        // (mean of max(x, Eps)^p over positions)^(1/p); Start of p (default 3)
 	Flatten       Kind = "flatten"         // to a vector; on disk in PyTorch's order, channel first
@@ -37,7 +37,7 @@ const (
 	Sequential Kind = "sequential" // Layers, one after the other
 	Residual   Kind = "residual"   // Layers(x) + Shortcut(x); no Shortcut is x itself
 	Multiply   Kind = "multiply"   // Layers(x) Shortcut(x); Layers may make 1 x 1 x C: squeeze and excite
-	Concat     Kind = "concat"     // what each of Layers makes of x, channels side by side; a sequential of nothing is x
+	Concat     Kind = "concat"     // what each of Layers makes of x, side by side; a sequential of nothing is x
 
 	Channels Kind = "channels" // Out channels from channel At on
 	Shuffle  Kind = "shuffle"  // channel i of Groups g becomes channel (i mod C/g) g + i div (C/g)

@@ -222,8 +222,8 @@ func (g *graph) concat(l *Layer, path, inner string, in int) (int, error) {
 		if i == 0 {
 			n.in, v = out, b
 		} else if a, s := v.shape, b.shape; a.H != s.H || a.W != s.W || v.grid != b.grid {
-			return 0, fmt.Errorf("layer %s (%s): its branches make %d x %d and %d x %d positions", path, l.Kind, a.H, a.W,
-				s.H, s.W)
+			return 0, fmt.Errorf("layer %s (%s): its branches make %d x %d and %d x %d positions", path, l.Kind, a.H,
+				a.W, s.H, s.W)
 		} else {
 			v.shape.C += s.C
 		}

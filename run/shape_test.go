@@ -87,8 +87,8 @@ func TestResampledPositions(t *testing.T) {
 	dir := t.TempDir()
 	small := func(side int) *nn.Net {
 		t.Helper()
-		spec, err := nn.Network("vit_t16", nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Width: 24, Depth: 12,
-			Heads: 1, NoHead: true})
+		spec, err := nn.Network("vit_t16", nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Width: 24,
+			Depth: 12, Heads: 1, NoHead: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,8 @@ func TestResampledPositions(t *testing.T) {
 		t.Fatal(err)
 	}
 	weights := func(context.Context, string) (Start, error) {
-		return Start{Name: "small", Path: dir + "/" + nn.WeightsFile, Network: "vit_t16", Size: 96, Pixels: "imagenet"}, nil
+		return Start{Name: "small", Path: dir + "/" + nn.WeightsFile, Network: "vit_t16", Size: 96,
+			Pixels: "imagenet"}, nil
 	}
 	tables := map[string][]float32{}
 	for _, how := range []string{"", "timm", "dino"} {

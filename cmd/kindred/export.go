@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 type exportFlags struct {
@@ -192,17 +193,26 @@ func cardOfRun(b *strings.Builder, dir string, cfg *run.Config) error {
 	fmt.Fprintf(b, "- loss: `%s`, tuples: `%s`\n", loss, mine)
 	fmt.Fprintf(b, "- %s, rate %g, epochs: %d, seed %d\n\n", cfg.Train.Optimizer, cfg.Train.LR, cfg.Train.Epochs,
 		cfg.Train.Seed)
-	h, err := folder.History()
-	if err != nil {
-		return err
+	scores, which := []train.Metric(nil), "after the last epoch"
+	if c, err := folder.Checkpoint(); err == nil && c.Best != nil && c.Final != nil {
+		scores, which = c.Final, fmt.Sprintf("after epoch %d, which was kept", c.Best.Epoch)
 	}
-	fmt.Fprintf(b, "## Scores\n\nOn the run's test samples, after the last epoch.\n\n| measure | value |\n|---|---:|\n")
-	for _, name := range h.Metrics() {
-		v, err := h.Last(name)
+	fmt.Fprintf(b, "## Scores\n\nOn the run's test samples, %s.\n\n| measure | value |\n|---|---:|\n", which)
+	for _, m := range scores {
+		fmt.Fprintf(b, "| %s | %.4g |\n", m.Key(), m.Value)
+	}
+	if scores == nil {
+		h, err := folder.History()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b, "| %s | %.4g |\n", name, v)
+		for _, name := range h.Metrics() {
+			v, err := h.Last(name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(b, "| %s | %.4g |\n", name, v)
+		}
 	}
 	fmt.Fprintln(b)
 	return nil

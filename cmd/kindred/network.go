@@ -69,7 +69,8 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 		return nil, nil, fmt.Errorf("%s: no such file or folder, and %w", f.network, unknown)
 	}
 	if !here {
-		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s", e.Name, w.home, e.Name)
+		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s", e.Name, w.home,
+			e.Name)
 	}
 	d.Size, d.Pixels = cmp.Or(d.Size, e.Size), cmp.Or(d.Pixels, e.Pixels)
 	if f.size == 0 {

@@ -92,6 +92,16 @@ func TestExport(t *testing.T) {
 		t.Errorf("a second card: status %d, %s", code, stderr)
 	}
 	must(t, "export", "--run", at("run"), "--out", at("card/model.safetensors"), "--force")
+
+	// Where the last epoch is not the one that was kept, the card tells of the other.
+	must(t, "train", "--data", dir, "--out", at("best"), "--set", "train.epochs=2", "--set", "data.size=16",
+		"--set", "data.split=images:0.3", "--set", "network.width=8", "--set", "train.best=test_recall@1",
+		"--set", "network.pretrained=none")
+	must(t, "export", "--run", at("best"), "--out", at("best-card/model.safetensors"))
+	card, err = os.ReadFile(at("best-card/README.md"))
+	if err != nil || !strings.Contains(string(card), ", which was kept.") {
+		t.Errorf("%v\n%s", err, card)
+	}
 }
 
 // Networks of files, runs and names are listed, and files of weights.

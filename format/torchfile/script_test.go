@@ -63,7 +63,8 @@ func TestHostileScript(t *testing.T) {
 		"a mark on nothing": "ctorch.jit._pickle\nbuild_intlist\n)R.",
 	} {
 		data := scripted(t, program)
-		if _, err := Parse(bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Parse(bytes.NewReader(data), int64(len(data)))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

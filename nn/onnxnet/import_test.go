@@ -80,7 +80,8 @@ func TestModelsOfPyTorch(t *testing.T) {
 		"densenet": "conv relu concat(sequential sequential(batch_norm relu conv)) " +
 			strings.Repeat("concat(sequential sequential(batch_norm relu conv)) ", 3) +
 			"batch_norm relu conv avg_pool " +
-			strings.Repeat("concat(sequential sequential(batch_norm relu conv)) ", 3) + "batch_norm relu global_avg_pool",
+			strings.Repeat("concat(sequential sequential(batch_norm relu conv)) ", 3) +
+			"batch_norm relu global_avg_pool",
 		"shufflenet": "conv relu concat(sequential(conv conv relu) sequential(conv relu conv conv relu)) shuffle " +
 			strings.Repeat("concat(channels sequential(channels conv relu conv conv relu)) shuffle ", 2) +
 			"conv relu global_avg_pool",

@@ -149,8 +149,8 @@ func (l *lifter) sequence(from, to *value, f form) (*stretch, error) {
 	}
 	for s.i+1 < len(s.chain) {
 		if l.steps++; l.steps > maxSteps {
-			return s, fmt.Errorf("its branches need each other's values so often that it would take more than %d layers",
-				maxSteps)
+			return s, fmt.Errorf("its branches need each other's values so often that it would take more than %d "+
+				"layers", maxSteps)
 		}
 		s.marks = append(s.marks, mark{s.chain[s.i], len(s.layers), s.form})
 		next := s.chain[s.i+1]

@@ -125,8 +125,8 @@ func geometry(l *layer, w window, f form) error {
 	}
 	if uneven || bottom-top != right-left || bottom < top {
 		return fmt.Errorf("a kernel of %d padded by %d, %d, %d and %d at the top, left, bottom and right: "+
-			"layers here have at least as much at the bottom and on the right, by as much on both, and pools are square "+
-			"with the same at the top and on the left",
+			"layers here have at least as much at the bottom and on the right, by as much on both, and pools are "+
+			"square with the same at the top and on the left",
 			w.kernel, top, left, bottom, right)
 	}
 	return nil
