@@ -242,9 +242,7 @@ func (l *lloyd) update(ctx context.Context) error {
 			}
 			clear(sum)
 			for _, i := range members {
-				for j, v := range l.x.Row(int(i)) {
-					sum[j] += float64(v)
-				}
+				dot16.Accumulate(sum, l.x.Row(int(i)))
 			}
 			c := l.centroids.Row(k)
 			for j, v := range sum {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -58,9 +59,7 @@ func columnMeans(x *mat.Dense) []float64 {
 	par.For(x.Rows, grain, func(lo, hi int) {
 		sum := make([]float64, x.Cols)
 		for i := lo; i < hi; i++ {
-			for j, v := range x.Row(i) {
-				sum[j] += float64(v)
-			}
+			dot16.Accumulate(sum, x.Row(i))
 		}
 		parts[lo/grain] = sum
 	})

@@ -3,8 +3,6 @@ package rank
 import (
 	"context"
 	"slices"
-
-	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
 // problem is one ranking task with the gallery indexed by label.
@@ -66,11 +64,7 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	memory := p.opt.memory()
 	sp := newSpace(p.scorer)
 	// One half of the memory is for marks, one for packed rows.
-	begin := p.opt.begin
-	if begin == automatic && dot16.Fast() && p.opt.Depth == 0 && !p.opt.First {
-		begin = int16s // of so many marks, 8 bits leave most pairs open
-	}
-	r := newRunner(sp, p.same, memory/2, begin)
+	r := newRunner(sp, p.same, memory/2, p.opt.begin)
 	cuts := groups(p.q.X.Rows, memory/2, func(i int) int64 { return int64(p.marks(i))*markBytes + queryBytes })
 	for g, lo := range cuts[:len(cuts)-1] {
 		hi := cuts[g+1]

@@ -24,17 +24,6 @@ const (
 	int8s
 )
 
-// coarsest is the precision that scores of d coordinates begin with.
-func coarsest(d int) precision {
-	switch {
-	case dot8.Worth(d):
-		return int8s
-	case dot16.Fast():
-		return int16s
-	}
-	return float32s
-}
-
 // panel is the number of rows that are multiplied at a time.
 func (p precision) panel() int {
 	if p == int8s {

@@ -3,6 +3,7 @@ package rank
 import (
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/internal/par"
@@ -137,12 +138,12 @@ func columnMeans(m *mat.Dense, factors []float64) []float64 {
 	par.For(m.Rows, grain, func(lo, hi int) {
 		sum := make([]float64, m.Cols)
 		for i := lo; i < hi; i++ {
-			f := 1.0
-			if factors != nil {
-				f = factors[i]
+			if factors == nil {
+				dot16.Accumulate(sum, m.Row(i))
+				continue
 			}
 			for j, v := range m.Row(i) {
-				sum[j] += float64(v) * f
+				sum[j] += float64(v) * factors[i]
 			}
 		}
 		parts[lo/grain] = sum

@@ -34,7 +34,8 @@ type runner struct {
 	sp      *space
 	same    bool // a query is no item of its own ranking
 	kept    precision
-	span    int // rows of a side
+	coarser bool // 8 bits may be tried
+	span    int  // rows of a side
 	buffers sync.Pool
 	// progress is told the share of the range that is done.
 	progress func(done float64)
@@ -46,12 +47,15 @@ type runner struct {
 
 // newRunner makes a runner whose sides take up at most the given bytes.
 func newRunner(sp *space, same bool, memory int64, begin precision) *runner {
-	if begin == automatic {
-		begin = coarsest(sp.g.Cols)
-	}
 	r := &runner{sp: sp, same: same, kept: begin, progress: func(float64) {}}
+	if begin == automatic {
+		r.kept = float32s
+		if dot16.Fast() {
+			r.kept, r.coarser = int16s, dot8.Worth(sp.g.Cols)
+		}
+	}
 	r.buffers.New = func() any { return newBuffer() }
-	// As integers of 16 bits, which they become if 8 turn out to be too few.
+	// As integers of 16 bits, even if 8 turn out to be enough.
 	perSide := int(memory/2) / sideBytes(sp.g.Cols, min(r.kept, int16s))
 	r.span = max(block, perSide/block*block)
 	return r
@@ -96,8 +100,8 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			for len(tiles) > 0 {
 				k := 64 // tiles between reports of progress
-				if r.kept == int8s {
-					k = 16 // and before 8 bits are found to be too few
+				if r.coarser || r.kept == int8s {
+					k = 16 // and between decisions
 				}
 				k = min(k, len(tiles))
 				t := &tileTask{r: r, rows: rows, cols: cols, tiles: tiles[:k], both: both}
@@ -107,8 +111,7 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 				tiles = tiles[k:]
 				done += k
 				r.progress(float64(done) / float64(total))
-				if r.kept == int8s && done > total/settling && t.again.Load() > int64(k*block*block/tooMany) {
-					r.kept = int16s
+				if r.decide(t) && len(tiles) > 0 {
 					rows = r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
 					cols = r.sp.pack(r.sp.g, r.sp.gInv, glo, ghi, true, r.kept)
 				}
@@ -118,13 +121,22 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 	return nil
 }
 
-// Integers of 8 bits give way to 16 where more than one pair in tooMany asks for a
-// finer score, after one tile in settling: in the first tiles nobody knows yet what to
-// look for. Results do not depend on it.
-const (
-	tooMany  = 16
-	settling = 16
-)
+// decide tells whether the tiles after t are better computed at another precision: in 8
+// bits once so few pairs are of interest that those which 8 bits leave open will be few,
+// and in 16 for good where they are not. It changes no result.
+func (r *runner) decide(t *tileTask) (changed bool) {
+	pairs := int64(len(t.tiles) * block * block)
+	switch {
+	case r.coarser && r.kept == int16s && t.shown.Load() < pairs/64:
+		r.kept = int8s
+	case r.kept == int8s && t.again.Load() > pairs/16:
+		r.kept = int16s
+	default:
+		return false
+	}
+	r.coarser = false
+	return true
+}
 
 // tile is a block of rows and a block of columns.
 type tile struct{ i, j int }
@@ -181,7 +193,8 @@ type tileTask struct {
 	rows, cols *side
 	tiles      []tile
 	both       bool
-	again      atomic.Int64 // pairs that took a finer score
+	shown      atomic.Int64 // pairs that passed the filter
+	again      atomic.Int64 // and those that took a finer score
 }
 
 // run computes one tile: scores of its pairs panel by panel, then the counts of
@@ -333,9 +346,11 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 		defer lock.Unlock()
 	}
 	words := width / 16
+	shown, again := 0, 0
 	for i := p; i < end; i++ {
 		mask := b.mask[(i-p)*words : (i-p+1)*words]
 		for w, m := range mask {
+			shown += bits.OnesCount32(m)
 			for ; m != 0; m &= m - 1 {
 				bit := bits.TrailingZeros32(m)
 				j := w*16 + bit%16
@@ -343,21 +358,24 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 				score := float64(b.scores[(i-p)*width+j]) - float64(k.rows.half[i])
 				switch {
 				case bit >= 16:
-					k.show(col-lo, row, score, b.bandCol[j])
+					again += k.show(col-lo, row, score, b.bandCol[j])
 				case row != col || !k.r.same:
-					k.show(row-lo, col, score, b.bandRow[i-i0])
+					again += k.show(row-lo, col, score, b.bandRow[i-i0])
 				}
 			}
 		}
 	}
+	k.shown.Add(int64(shown))
+	k.again.Add(int64(again))
 }
 
-// show tells the sink of gallery row j for query i of the range, with a finer score if
-// it asks for that.
-func (k *tileTask) show(i, j int, score, band float64) {
+// show tells the sink of gallery row j for query i of the range, and again with a finer
+// score if it asks for that.
+func (k *tileTask) show(i, j int, score, band float64) (again int) {
 	if s := k.r.sink; s.take(i, j, score, band, k.rows.kept == int8s) {
 		score, band = k.r.sp.near(k.r.lo+i, j)
 		s.take(i, j, score, band, false)
-		k.again.Add(1)
+		return 1
 	}
+	return 0
 }

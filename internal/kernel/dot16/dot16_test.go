@@ -175,6 +175,22 @@ func TestExactSumsHaveTheSameBitsOnEveryMachine(t *testing.T) {
 	}
 }
 
+func TestAccumulate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	for n := range 200 {
+		x, got := make([]float32, n), make([]float64, n+1)
+		for i := range x {
+			x[i], got[i] = float32(rng.NormFloat64()*1e3), rng.NormFloat64()
+		}
+		want := slices.Clone(got)
+		Accumulate(got, x)
+		accumulateGeneric(want, x)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d values: %v, want %v", n, got, want)
+		}
+	}
+}
+
 func TestBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, n := range []int{16, 64, 448} {

@@ -31,6 +31,23 @@ func Dot(x, y []float32) float64 {
 	return total(&sum)
 }
 
+// Accumulate adds x[i] to sum[i], with the same bits on every machine. sum must be at
+// least as long as x.
+func Accumulate(sum []float64, x []float32) {
+	n := len(x) &^ 15
+	sum = sum[:len(x)]
+	if n > 0 {
+		accumulate(sum[:n], x[:n])
+	}
+	accumulateGeneric(sum[n:], x[n:])
+}
+
+func accumulateGeneric(sum []float64, x []float32) {
+	for i, v := range x {
+		sum[i] += float64(v)
+	}
+}
+
 func total(sum *[16]float64) float64 {
 	for half := 8; half > 0; half /= 2 {
 		for i := range half {

@@ -28,3 +28,8 @@ func squaredDistanceAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
 //
 //go:noescape
 func dotAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+
+// accumulateAVX512 adds 16*blocks values of x to those of sum.
+//
+//go:noescape
+func accumulateAVX512(sum *float64, x *float32, blocks int)

@@ -291,3 +291,24 @@ block:
 	VMOVUPD   Z1, 64(BX)
 	VZEROUPPER
 	RET
+
+// func accumulateAVX512(sum *float64, x *float32, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·accumulateAVX512(SB), NOSPLIT, $0-24
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ blocks+16(FP), DX
+
+block:
+	VCVTPS2PD (CX), Z0
+	VADDPD    (AX), Z0, Z0
+	VMOVUPD   Z0, (AX)
+	VCVTPS2PD 32(CX), Z0
+	VADDPD    64(AX), Z0, Z0
+	VMOVUPD   Z0, 64(AX)
+	ADDQ      $0x40, CX
+	SUBQ      $-128, AX
+	DECQ      DX
+	JNE       block
+	VZEROUPPER
+	RET

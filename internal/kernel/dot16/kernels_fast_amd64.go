@@ -56,3 +56,11 @@ func dot(x, y []float32, sum *[16]float64) {
 	}
 	dotGeneric(x, y, sum)
 }
+
+func accumulate(sum []float64, x []float32) {
+	if Fast() {
+		accumulateAVX512(&sum[0], &x[0], len(x)/16)
+		return
+	}
+	accumulateGeneric(sum, x)
+}

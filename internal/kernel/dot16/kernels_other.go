@@ -19,3 +19,5 @@ func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, t
 func squaredDistance(x, y []float32, sum *[16]float64) { squaredDistanceGeneric(x, y, sum) }
 
 func dot(x, y []float32, sum *[16]float64) { dotGeneric(x, y, sum) }
+
+func accumulate(sum []float64, x []float32) { accumulateGeneric(sum, x) }

@@ -35,7 +35,31 @@ func main() {
 		VMULPD(x, y, x) // exact: 24-bit factors
 		VADDPD(x, acc, acc)
 	})
+	accumulate()
 	Generate()
+}
+
+// accumulate emits the sum of float32 values onto float64 ones.
+func accumulate() {
+	TEXT("accumulateAVX512", NOSPLIT, "func(sum *float64, x *float32, blocks int)")
+	Pragma("noescape")
+	Doc("accumulateAVX512 adds 16*blocks values of x to those of sum.")
+	sum := Load(Param("sum"), GP64())
+	x := Load(Param("x"), GP64())
+	n := Load(Param("blocks"), GP64())
+	Label("block")
+	for i := range 2 {
+		v := ZMM()
+		VCVTPS2PD(Mem{Base: x, Disp: 32 * i}, v)
+		VADDPD(Mem{Base: sum, Disp: 64 * i}, v, v)
+		VMOVUPD(v, Mem{Base: sum, Disp: 64 * i})
+	}
+	ADDQ(Imm(64), x)
+	SUBQ(I8(-128), sum)
+	DECQ(n)
+	JNE(LabelRef("block"))
+	VZEROUPPER()
+	RET()
 }
 
 // strip emits the product of one panel of 14 rows with any number of panels of
