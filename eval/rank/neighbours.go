@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -62,7 +63,11 @@ func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt O
 	n := queries.Rows
 	sp := newSpace(newScorer(queries, g, opt.Distance))
 	memory := opt.memory()
-	r := newRunner(sp, same, memory/2, opt.begin)
+	begin := opt.begin
+	if begin == automatic && dot8.Worth(g.Cols) {
+		begin = int8s // after the first k items few pairs are of interest
+	}
+	r := newRunner(sp, same, memory/2, begin)
 	perQuery := int64(shortlistLen(k)*candidateBytes + 4*k + 88)
 	cuts := groups(n, memory/2, func(int) int64 { return perQuery })
 	out := &Neighbours{K: k, Row: make([]int32, n*k), Value: make([]float64, n*k)}

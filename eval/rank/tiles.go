@@ -45,7 +45,8 @@ type runner struct {
 	locks  []sync.Mutex
 }
 
-// newRunner makes a runner whose sides take up at most the given bytes.
+// newRunner makes a runner whose sides take up at most the given bytes. Its tiles begin
+// with the given precision; automatic is for sinks that first ask for most pairs.
 func newRunner(sp *space, same bool, memory int64, begin precision) *runner {
 	r := &runner{sp: sp, same: same, kept: begin, progress: func(float64) {}}
 	if begin == automatic {
