@@ -97,6 +97,9 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 		}
 		for glo := first; glo < n; glo += r.span {
 			ghi := min(glo+r.span, n)
+			if rows.kept != r.kept { // decided after the last tile of the span before
+				rows = r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
+			}
 			cols := r.sp.pack(r.sp.g, r.sp.gInv, glo, ghi, true, r.kept)
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			for len(tiles) > 0 {
@@ -112,7 +115,7 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 				tiles = tiles[k:]
 				done += k
 				r.progress(float64(done) / float64(total))
-				if r.decide(t) && len(tiles) > 0 {
+				if r.decide(t, done > total/16) && len(tiles) > 0 {
 					rows = r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
 					cols = r.sp.pack(r.sp.g, r.sp.gInv, glo, ghi, true, r.kept)
 				}
@@ -124,13 +127,14 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 
 // decide tells whether the tiles after t are better computed at another precision: in 8
 // bits once so few pairs are of interest that those which 8 bits leave open will be few,
-// and in 16 for good where they are not. It changes no result.
-func (r *runner) decide(t *tileTask) (changed bool) {
+// and in 16 for good where they are not, except among the first tiles, in which most
+// pairs are of interest. It changes no result.
+func (r *runner) decide(t *tileTask, settled bool) (changed bool) {
 	pairs := int64(len(t.tiles) * block * block)
 	switch {
 	case r.coarser && r.kept == int16s && t.shown.Load() < pairs/64:
 		r.kept = int8s
-	case r.kept == int8s && t.again.Load() > pairs/16:
+	case r.kept == int8s && settled && t.again.Load() > pairs/16:
 		r.kept = int16s
 	default:
 		return false
