@@ -81,6 +81,7 @@ func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt O
 		err := par.ForContext(ctx, hi-lo, 16, func(a, b int) {
 			for i := a; i < b; i++ {
 				at := (lo + i) * k
+				l.prune(i)
 				l.settle(sp, lo+i, l.lists[i], out.Row[at:at+k], out.Value[at:at+k])
 			}
 		})
