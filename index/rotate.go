@@ -14,6 +14,22 @@ import (
 func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float64)) error {
 	c := w.change()
 	parts := slices.Clone(w.state.parts)
+	if more != nil {
+		parts = append(parts, c.segment(ctx, more, nil, progress))
+	}
+	old := w.log
+	if err := w.settle(ctx, c, parts); err != nil {
+		return err
+	}
+	old.close() // whatever it says: nothing of it is needed any more
+	w.publish()
+	c.clean()
+	return nil
+}
+
+// settle writes the log's rows as a segment behind the parts and makes them the
+// index, with an empty log.
+func (w *writer) settle(ctx context.Context, c *change, parts []part) error {
 	t := w.state.tail
 	if t.rows() > t.gone {
 		rows := &tailSource{t: t}
@@ -22,9 +38,6 @@ func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float
 			return true
 		})
 		parts = append(parts, c.segment(ctx, rows, nil, nil))
-	}
-	if more != nil {
-		parts = append(parts, c.segment(ctx, more, nil, progress))
 	}
 	parts = c.removals(parts)
 	c.m.Log = c.name("log")
@@ -38,11 +51,8 @@ func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float
 		}
 		return err
 	}
-	w.log.close() // whatever it says: nothing of it is needed any more
 	w.log = l
 	w.state.emptied(parts)
-	w.publish()
-	c.clean()
 	return nil
 }
 

@@ -48,9 +48,11 @@ import (
 //	space        d float64, the mean; one, the exponent; 3 for each block of 448 rows
 //	lists        first row of each list of near rows, and n behind them (uint32)
 //	centroids    a row of d float32 for each list
+//	sums         CRC-32C of each block of 448 vectors (uint32)
 //
-// The last two are there if the segment was cut into lists: its rows are then in
-// their order. codes, scale, half and space follow from vectors, and find from ids.
+// Lists and centroids are there if the segment was cut into lists: its rows are then
+// in their order. codes, scale, half, space and sums follow from vectors, and find
+// from ids.
 const (
 	segmentMagic  = "kindseg1"
 	segmentFooter = 32
@@ -87,6 +89,7 @@ type segment struct {
 	paths   texts
 	slots   []uint32
 	columns map[string]*column
+	sums    []uint32 // of the vectors, block by block
 	lists   []uint32 // nil without lists
 	centers []float32
 	all     bitmap // of n rows
@@ -127,60 +130,93 @@ func touch(path string, f func()) error {
 // openSegment opens and checks a segment of rows of dimension d. The checksums of
 // all but the vectors and their codes, which make up most of it, are compared.
 func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
-	f, err := mapped.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	} else if err != nil {
-		return nil, fmt.Errorf("opening a segment: %w", err)
+	s, bad, err := salvage(path, d, distance)
+	if err == nil && len(bad) > 0 {
+		s.file.Close()
+		err = &DamageError{path, bad[0]}
 	}
-	s := &segment{path: path, file: f, d: d}
-	var reason error
-	if err := touch(path, func() { reason = s.open(distance) }); err != nil || reason != nil {
-		f.Close()
-		if reason != nil {
-			err = &DamageError{path, reason.Error()}
-		}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *segment) open(distance rank.Distance) error {
+// salvage is openSegment for a segment that may be damaged: bad says which of those
+// sections are that follow from others, which leaves the segment unfit for searches
+// but not for being written anew.
+func salvage(path string, d int, distance rank.Distance) (s *segment, bad []string, err error) {
+	f, err := mapped.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	} else if err != nil {
+		return nil, nil, fmt.Errorf("opening a segment: %w", err)
+	}
+	s = &segment{path: path, file: f, d: d}
+	var reason error
+	if err := touch(path, func() { bad, reason = s.open(distance) }); err != nil || reason != nil {
+		f.Close()
+		if reason != nil {
+			err = &DamageError{path, reason.Error()}
+		}
+		return nil, nil, err
+	}
+	return s, bad, nil
+}
+
+func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	if err := s.readTable(); err != nil {
-		return err
+		return nil, err
 	}
 	t := &s.table
 	if s.n = t.Rows; t.Dim != s.d || t.Distance != distance || s.n < 1 || s.n > math.MaxInt32 {
-		return fmt.Errorf("%d rows of dimension %d by %v distance, in an index of dimension %d by %v distance", t.Rows,
-			t.Dim, t.Distance, s.d, distance)
+		return nil, fmt.Errorf("%d rows of dimension %d by %v distance, in an index of dimension %d by %v distance",
+			t.Rows, t.Dim, t.Distance, s.d, distance)
 	}
 	r := &sectionReader{s: s}
 	n, d := uint64(s.n), uint64(s.d)
 	padded, blocks := uint64(nearest.Padded(s.n)), uint64(nearest.Blocks(s.n))
 	s.x = view32f(r.get("vectors", n*d*4))
-	s.codes.Ints = view16(r.get("codes", 2*uint64(dot16.PackedLen(s.n, s.d, dot16.ColPanel))))
-	s.codes.Scale, s.codes.Half = view32f(r.get("scale", 4*padded)), view32f(r.get("half", 4*padded))
-	space := view64f(r.get("space", 8*(d+1+3*blocks)))
 	s.ids, s.paths = r.texts("ids", s.n), r.texts("paths", s.n)
-	s.slots = view32(r.get("find", 4*uint64(slotCount(s.n))))
 	s.columns = make(map[string]*column)
 	for k, c := range t.Columns {
 		s.columns[c.Name] = r.column(k, c.Kind)
 	}
+	if r.err == nil {
+		r.err = s.checkColumns()
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	s.all = full(s.n)
+	// The rest follows from what was read.
+	s.sums = view32(r.get("sums", 4*blocks))
+	bad = r.excuse(bad)
+	s.codes.Ints = view16(r.get("codes", 2*uint64(dot16.PackedLen(s.n, s.d, dot16.ColPanel))))
+	s.codes.Scale, s.codes.Half = view32f(r.get("scale", 4*padded)), view32f(r.get("half", 4*padded))
+	space := view64f(r.get("space", 8*(d+1+3*blocks)))
+	s.slots = view32(r.get("find", 4*uint64(slotCount(s.n))))
 	if _, ok := r.find("lists"); ok {
 		s.lists = view32(r.get("lists", 0))
 		s.centers = view32f(r.get("centroids", 4*d*uint64(max(len(s.lists), 1)-1)))
 	}
+	if r.err == nil {
+		s.codes.Rows, s.codes.Space = s.n, nearest.Space{Distance: distance, Mean: slices.Clone(space[:d]),
+			Exp: int(space[d])}
+		for e := space[d+1:]; len(e) > 0; e = e[3:] {
+			s.codes.Extents = append(s.codes.Extents, nearest.Extent{Norm: e[0], Loss: e[1], Half: e[2]})
+		}
+		r.err = s.checkNumbers()
+	}
+	return r.excuse(bad), nil
+}
+
+// excuse makes the error one of the reasons why a segment is unfit for searches.
+func (r *sectionReader) excuse(bad []string) []string {
 	if r.err != nil {
-		return r.err
+		bad = append(bad, r.err.Error())
+		r.err = nil
 	}
-	s.codes.Rows, s.codes.Space = s.n, nearest.Space{Distance: distance, Mean: slices.Clone(space[:d]),
-		Exp: int(space[d])}
-	for e := space[d+1:]; len(e) > 0; e = e[3:] {
-		s.codes.Extents = append(s.codes.Extents, nearest.Extent{Norm: e[0], Loss: e[1], Half: e[2]})
-	}
-	s.all = full(s.n)
-	return s.checkNumbers()
+	return bad
 }
 
 // readTable reads the footer and the table of contents.
@@ -226,18 +262,23 @@ func (s *segment) checkNumbers() error {
 			return fmt.Errorf("its hash table names row %d of %d", r, s.n)
 		}
 	}
+	if s.lists == nil {
+		return nil
+	}
+	if len(s.lists) < 2 || s.lists[0] != 0 || s.lists[len(s.lists)-1] != uint32(s.n) || !slices.IsSorted(s.lists) {
+		return errors.New("its lists do not cover its rows")
+	}
+	return nil
+}
+
+// checkColumns is checkNumbers for the texts of columns.
+func (s *segment) checkColumns() error {
 	for name, c := range s.columns {
 		for _, w := range c.words {
 			if int(w) >= len(c.text.offsets) {
 				return fmt.Errorf("column %q names text %d of %d", name, w, len(c.text.offsets)-1)
 			}
 		}
-	}
-	if s.lists == nil {
-		return nil
-	}
-	if len(s.lists) < 2 || s.lists[0] != 0 || s.lists[len(s.lists)-1] != uint32(s.n) || !slices.IsSorted(s.lists) {
-		return errors.New("its lists do not cover its rows")
 	}
 	return nil
 }
@@ -349,6 +390,13 @@ func hashID(id string) uint64 {
 
 // find returns the row of an id, -1 if there is none.
 func (s *segment) find(id string) int {
+	if s.slots == nil { // of a damaged segment
+		for r := range s.n {
+			if s.ids.at(r) == id {
+				return r
+			}
+		}
+	}
 	mask := uint64(len(s.slots) - 1)
 	at := hashID(id) & mask
 	for range s.slots {

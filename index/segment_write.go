@@ -168,11 +168,17 @@ func (w *segmentWriter) chunks() iter.Seq[[]float32] {
 }
 
 func (w *segmentWriter) vectors() {
+	var sums []uint32
 	w.section("vectors", func() {
 		for x := range w.chunks() {
 			w.write(bytesOf(x))
+			for lo := 0; lo < len(x); lo += nearest.Block * w.spec.dim {
+				block := x[lo:min(lo+nearest.Block*w.spec.dim, len(x))]
+				sums = append(sums, crc32.Checksum(bytesOf(block), castagnoli()))
+			}
 		}
 	})
+	w.section("sums", func() { w.write(bytesOf(sums)) })
 }
 
 // codes writes what the scan reads.

@@ -170,6 +170,7 @@ var commands = []func(*app) *cobra.Command{
 	newMap,
 	newNeighbours,
 	newSearch,
+	newIndex,
 	newServe,
 	newReport,
 	newTheory,

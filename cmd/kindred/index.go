@@ -1,0 +1,302 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/escape"
+)
+
+func newIndex(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "index", Short: "Keep embedded items in a folder and search them",
+		Long: `An index is a folder that holds items (an id, a path, any columns), their
+embeddings, and the network that made them. What is added to it is on the disk
+when a command ends; several programs can search it while one changes it.
+docs/index.md has its files and the grammar of filters.`}
+	cmd.AddCommand(newIndexCreate(a), newIndexAdd(a), newIndexRemove(a), newIndexInfo(a), newIndexCheck(a),
+		newIndexCompact(a), newIndexSearch(a))
+	return cmd
+}
+
+// change opens an index for writing, calls f and closes it.
+func changeIndex(dir string, f func(*index.Index) error) (err error) {
+	x, err := index.Open(dir, index.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, x.Close()) }()
+	return f(x)
+}
+
+func newIndexRemove(a *app) *cobra.Command {
+	var filter string
+	cmd := &cobra.Command{
+		Use:   "remove INDEX ID... | INDEX --filter TEXT",
+		Short: "Remove items by their ids, or all that pass a filter",
+		Long: `remove removes the items with the given ids, or all that pass a filter, from an
+index. Files of photos stay where they are. The room that removed items take up is
+freed as segments are merged, at the latest by kindred index compact.`,
+		Example: `  kindred index remove photos.index c0/1.png c0/2.png
+  kindred index remove photos.index --filter 'label = "cat" and price is missing'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("missing argument INDEX")
+			case len(args) == 1 && filter == "":
+				return usagef("missing ID, or --filter: what to remove")
+			case len(args) > 1 && filter != "":
+				return usagef("give ids or --filter, not both")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return changeIndex(args[0], func(x *index.Index) error {
+				return a.removeItems(cmd.Context(), x, args[1:], filter)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&filter, "filter", "", "remove all items that pass: "+filterHelp)
+	return cmd
+}
+
+const filterHelp = `such as 'price < 20 and category = "shoe"'`
+
+// parseFilter reads the text of a flag; nil for none.
+func parseFilter(text string) (*index.Filter, error) {
+	if text == "" {
+		return nil, nil
+	}
+	f, err := index.ParseFilter(text)
+	if err != nil {
+		err = usageError{err}
+	}
+	return f, err
+}
+
+func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, filter string) error {
+	f, err := parseFilter(filter)
+	if err != nil {
+		return err
+	}
+	var n int
+	if f != nil {
+		n, err = x.RemoveWhere(ctx, f)
+	} else {
+		n, err = x.Remove(ctx, ids...)
+	}
+	if err != nil {
+		return err
+	}
+	left := x.Info().Items
+	if a.json {
+		return a.printJSON(map[string]any{"index": x.Dir(), "removed": n, "items": left})
+	}
+	_, err = fmt.Fprintf(a.out, "%s: removed %d, %d items are left\n", x.Dir(), n, left)
+	return err
+}
+
+// indexInfo is the JSON of 'kindred index info'.
+type indexInfo struct {
+	Index string `json:"index"`
+	index.Info
+	Bytes int64 `json:"bytes"`
+}
+
+func newIndexInfo(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info INDEX",
+		Short: "Say what an index holds",
+		Args:  exactArgs("index"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			x, err := index.Open(args[0], index.Options{ReadOnly: true})
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			i := indexInfo{Index: args[0], Info: x.Info()}
+			if i.Bytes, err = folderBytes(args[0]); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(i)
+			}
+			return a.printIndexInfo(&i)
+		},
+	}
+}
+
+// folderBytes adds up the files of a folder and its folders.
+func folderBytes(dir string) (int64, error) {
+	var n int64
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			more, err := folderBytes(dir + string(os.PathSeparator) + e.Name())
+			if err != nil {
+				return 0, err
+			}
+			n += more
+		} else if info, err := e.Info(); err == nil { // else it has just gone
+			n += info.Size()
+		}
+	}
+	return n, nil
+}
+
+func (a *app) printIndexInfo(i *indexInfo) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "items\t%d\n", i.Items)
+	fmt.Fprintf(w, "vectors\tof %d numbers, by %v distance\n", i.Dim, i.Distance)
+	fmt.Fprintf(w, "network\t%s\n", cmp.Or(i.Network.Name, "unknown"))
+	if i.Network.Preparation != "" {
+		fmt.Fprintf(w, "pictures\t%s\n", i.Network.Preparation)
+	}
+	for _, c := range i.Columns {
+		fmt.Fprintf(w, "column %s\t%v\n", c.Name, c.Kind)
+	}
+	if l := i.Lists; l != nil {
+		fmt.Fprintf(w, "lists\t%d, of which a search reads %d: recall@10 %.3f, by %d queries\n", l.Lists, l.Probes,
+			l.Recall, l.Queries)
+	}
+	fmt.Fprintf(w, "on disk\t%s in %d segments, %d items in the log, %d removed\n", budget.Format(i.Bytes),
+		i.Segments, i.Logged, i.Removed)
+	return w.Flush()
+}
+
+func newIndexCompact(a *app) *cobra.Command {
+	var opt index.CompactOptions
+	var exact bool
+	cmd := &cobra.Command{
+		Use:   "compact INDEX",
+		Short: "Write an index anew without what was removed, on request in lists",
+		Long: `compact writes an index anew as one segment. --lists N cuts it into lists of near
+items by k-means, and measures how many of the lists a search has to read for the
+recall that --recall asks for. From some million items on, searches are then many
+times faster, and no longer exact unless they ask for it (--exact). Other programs
+can search meanwhile.`,
+		Example: `  kindred index compact photos.index
+  kindred index compact photos.index --lists 4 --recall 0.99
+  kindred index compact photos.index --no-lists`,
+		Args: exactArgs("index"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case opt.Lists < 0 || exact && opt.Lists > 0:
+				return usagef("--lists %d: want at least 1, and not --no-lists with it", opt.Lists)
+			case exact:
+				opt.Lists = -1
+			}
+			if err := between("recall", opt.Recall, 0, 1); err != nil {
+				return err
+			}
+			return changeIndex(args[0], func(x *index.Index) error { return a.compact(cmd.Context(), x, opt) })
+		},
+	}
+	fs := cmd.Flags()
+	fs.IntVar(&opt.Lists, "lists", 0, "number of lists; about the square root of the number of items is a good one; "+
+		"0: as before")
+	fs.BoolVar(&exact, "no-lists", false, "make an index that was cut into lists one that is always searched exactly")
+	fs.Float64Var(&opt.Recall, "recall", 0.95, "share of the true 10 nearest that a search in lists is to find")
+	return cmd
+}
+
+func (a *app) compact(ctx context.Context, x *index.Index, opt index.CompactOptions) error {
+	m := a.newMeter("compacting", func(n int64) string { return fmt.Sprintf("%d %%", n/10) })
+	opt.Progress = func(stage string, done float64) { m.stage(stage, int(1000*done), 1000) }
+	opt.Seed = a.seed
+	err := x.Compact(ctx, opt)
+	m.close()
+	if err != nil {
+		return err
+	}
+	i := indexInfo{Index: x.Dir(), Info: x.Info()}
+	if i.Bytes, err = folderBytes(x.Dir()); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(i)
+	}
+	return a.printIndexInfo(&i)
+}
+
+func newIndexCheck(a *app) *cobra.Command {
+	var repair bool
+	cmd := &cobra.Command{
+		Use:   "check INDEX",
+		Short: "Read all of an index and compare its checksums",
+		Long: `check reads every file of an index, compares the checksums, and looks whether
+every item has a vector and is found by its id. It exits with status 1 if something
+is wrong. It changes nothing, unless --repair asks for it: then what can be made
+again is made again, and what is lost, which check says beforehand, is left out.`,
+		Args: exactArgs("index"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m := a.newMeter("checking", bytesUnit)
+			res, err := index.Check(cmd.Context(), args[0], index.CheckOptions{Repair: repair, Progress: m.show})
+			m.close()
+			if err != nil {
+				return err
+			}
+			return a.printCheck(args[0], res, repair)
+		},
+	}
+	cmd.Flags().BoolVar(&repair, "repair", false, "mend what can be mended, and leave out what is lost")
+	return cmd
+}
+
+func (a *app) printCheck(dir string, res *index.Checked, repair bool) error {
+	bad := len(res.Problems) > 0
+	if a.json {
+		if err := a.printJSON(struct {
+			Index string `json:"index"`
+			*index.Checked
+		}{dir, res}); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range res.Problems {
+			fmt.Fprintf(a.out, "%s: %s; %s\n", p.File, p.Reason, p.Consequence)
+		}
+		if !bad {
+			fmt.Fprintf(a.out, "%s: %d items in %s, all as they were written\n", dir, res.Items,
+				budget.Format(res.Bytes))
+		}
+	}
+	switch {
+	case bad && repair:
+		fmt.Fprintf(a.err, "%s is mended: %d items\n", escape.Name(dir), res.Items)
+	case bad:
+		return fmt.Errorf("%s: %d problems; --repair mends what can be mended", dir, len(res.Problems))
+	}
+	return nil
+}
+
+// fieldsText writes an item's fields for people, in the order of the columns.
+func fieldsText(columns []index.Column, fields map[string]index.Value) string {
+	var out []string
+	for _, c := range columns {
+		v := fields[c.Name]
+		if v.Kind() == index.None {
+			continue
+		}
+		text := v.String()
+		if v.Kind() == index.KindText && strings.ContainsAny(text, " =\"") {
+			quoted, err := json.Marshal(text)
+			if err == nil {
+				text = string(quoted)
+			}
+		}
+		out = append(out, c.Name+"="+text)
+	}
+	return strings.Join(out, " ")
+}

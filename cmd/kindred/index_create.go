@@ -1,0 +1,312 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// itemFlags say what is added to an index.
+type itemFlags struct {
+	photos             photoFlags
+	embeddings, labels string
+	columns, prefix    string
+	update             bool
+}
+
+func (f *itemFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	f.photos.add(cmd)
+	fs.StringVar(&f.embeddings, "embeddings", "", "instead of embedding photos: embeddings that the same network made ("+
+		strings.Join(formats().Extensions(), ", ")+"); --data may say where their photos are")
+	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it, if any")
+	fs.StringVar(&f.columns, "columns", "", "file of further columns (.csv or .parquet) with a column id or path that "+
+		"holds the items' ids")
+	fs.StringVar(&f.prefix, "prefix", "", "what the ids begin with, before the photos' names")
+}
+
+func (f *itemFlags) check() error {
+	switch {
+	case f.photos.data == "" && f.embeddings == "":
+		return usagef("missing --data, or --embeddings: what to add")
+	case f.embeddings == "" && f.labels != "":
+		return usagef("--labels goes with --embeddings")
+	}
+	return nil
+}
+
+type indexCreateFlags struct {
+	modelFlags
+	itemFlags
+	out, distance string
+}
+
+func newIndexCreate(a *app) *cobra.Command {
+	var f indexCreateFlags
+	cmd := &cobra.Command{
+		Use:   "create --run DIR --data PHOTOS --out INDEX",
+		Short: "Make an index of photos, or of embeddings",
+		Long: `create makes the folder of an index, copies the network into it, embeds the photos
+of --data and adds them. With --embeddings it takes embeddings from a file instead;
+then --run or --network may be left out, and photos cannot be searched by.
+
+An item's id is its name below --data, or the column id of --embeddings. Classes
+become the columns label and coarse. --columns adds others: numbers and true or
+false where all values of a column are written so, texts otherwise.
+
+Photos are on the disk after every thousand or so. What was interrupted goes on with
+kindred index add.`,
+		Example: `  kindred index create --run runs/photos --data photos/ --out photos.index
+  kindred index create --embeddings E.parquet --out E.index`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd.Context(), &f) },
+	}
+	cmd.Flags().StringVar(&f.out, "out", "", "folder of the index to make")
+	cmd.Flags().StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
+	f.modelFlags.add(cmd)
+	f.itemFlags.add(cmd)
+	return cmd
+}
+
+// createIndex makes an index and fills it.
+func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) {
+	if f.out == "" {
+		return usagef("missing --out: the folder of the index")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.run+f.network == "" && f.embeddings == "" {
+		return usagef("missing --run, or --network: what embeds the photos")
+	}
+	cfg := index.Config{}
+	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
+		return usageError{err}
+	}
+	if _, err := os.Lstat(filepath.Join(f.out, "MANIFEST")); err == nil {
+		return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
+	}
+	s, err := f.open(ctx, a, func() (*run.Model, error) {
+		if f.run+f.network == "" {
+			return nil, nil
+		}
+		return f.model(a)
+	})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if m := s.model; m != nil {
+		cfg.Dim = m.Net.Spec().OutDim()
+		if cfg.Network, err = saveNetwork(m, f.out, cmp.Or(f.run, f.network)); err != nil {
+			return err
+		}
+	} else {
+		cfg.Dim = s.table.X.Cols
+	}
+	x, err := index.Create(f.out, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, x.Close()) }()
+	return a.fill(ctx, x, s, &f.itemFlags)
+}
+
+// saveNetwork puts the network into the folder of an index.
+func saveNetwork(m *run.Model, dir, name string) (index.Network, error) {
+	to := index.NetworkDir(dir)
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return index.Network{}, err
+	}
+	if err := m.Save(to); err != nil {
+		return index.Network{}, err
+	}
+	sum := sha256.New()
+	for _, file := range []string{"model.json", "model.safetensors"} {
+		f, err := regular.Open(filepath.Join(to, file))
+		if err != nil {
+			return index.Network{}, err
+		}
+		_, err = io.Copy(sum, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return index.Network{}, err
+		}
+	}
+	n := index.Network{Name: name, Sum: hex.EncodeToString(sum.Sum(nil))}
+	p, err := m.Preparation()
+	if err != nil {
+		return index.Network{}, err
+	}
+	if in := m.Net.Spec().Input; in.H*in.W > 1 {
+		n.Preparation = fmt.Sprintf("%d x %d, pixels %s, fit %s", in.H, in.W, p.Pixels, p.Fit)
+		if p.Shorter > 0 {
+			n.Preparation += fmt.Sprintf(" after the shorter side is %d", p.Shorter)
+		}
+	}
+	return n, nil
+}
+
+// indexAdded is the JSON of 'kindred index create' and 'add'.
+type indexAdded struct {
+	Index string `json:"index"`
+	index.Added
+	Items   int            `json:"items"`
+	LeftOut []data.LeftOut `json:"left_out,omitempty"`
+}
+
+// fill adds the items of a source and tells of it.
+func (a *app) fill(ctx context.Context, x *index.Index, s *itemSource, f *itemFlags) error {
+	d := &adder{a: a, x: x, update: f.update, prefix: f.prefix, columns: s.columns}
+	var left []data.LeftOut
+	var err error
+	if s.table != nil {
+		err = d.table(ctx, s.table, s.root)
+	} else {
+		left, err = d.photos(ctx, s.model, s.set, s.root)
+	}
+	if errors.Is(err, context.Canceled) {
+		where := fmt.Sprintf("%d items are in %s", x.Info().Items, x.Dir())
+		words := []string{"kindred", "index", "add", x.Dir()}
+		for _, g := range [][2]string{{"data", f.photos.data}, {"embeddings", f.embeddings}, {"labels", f.labels},
+			{"columns", f.columns}, {"prefix", f.prefix}} {
+			if g[1] != "" {
+				words = append(words, "--"+g[0], g[1])
+			}
+		}
+		return resumable{err, where, commandLine(words...)}
+	}
+	if err != nil {
+		return err
+	}
+	a.sayLeftOut(left)
+	d.sayMatched()
+	res := indexAdded{x.Dir(), d.done, x.Info().Items, left}
+	if a.json {
+		return a.printJSON(res)
+	}
+	_, err = fmt.Fprintf(a.out, "%s: %d items, %d added, %d replaced, %d skipped because they were there\n", x.Dir(),
+		res.Items, res.Added.Added, res.Replaced, res.Skipped)
+	return err
+}
+
+// itemSource is where items come from: photos and a network, or a table.
+type itemSource struct {
+	model   *run.Model
+	set     *data.Dataset    // nil without photos
+	table   *embedding.Table // nil without embeddings
+	root    string           // of the photos
+	columns *columnFile
+}
+
+func (s *itemSource) close() {
+	if s.set != nil {
+		s.set.Close()
+	}
+}
+
+// open opens what is to be added. model returns the network, nil if there is none.
+func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error)) (s *itemSource, err error) {
+	s = &itemSource{}
+	if s.columns, err = readColumns(f.columns); err != nil {
+		return nil, err
+	}
+	if s.model, err = model(); err != nil {
+		return nil, err
+	}
+	if f.photos.data != "" {
+		s.root = f.photos.root()
+	}
+	if f.embeddings != "" {
+		t, err := formats().Load(f.embeddings, f.labels, nil)
+		if errors.Is(err, fs.ErrNotExist) && f.labels == "" {
+			t, err = formats().Read(f.embeddings)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case t.X == nil:
+			return nil, fmt.Errorf("%s holds labels but no embeddings", f.embeddings)
+		case s.model != nil && s.model.Net.Spec().OutDim() != t.X.Cols:
+			return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network makes %d: another one made them",
+				f.embeddings, t.X.Cols, s.model.Net.Spec().OutDim())
+		}
+		s.table = t
+		return s, nil
+	}
+	if s.model == nil {
+		return nil, fmt.Errorf("the index has no network, so that photos cannot be embedded: add --embeddings")
+	}
+	s.model.Config.Data.SkipCorrupt = true // they are named
+	s.set, err = data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
+		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
+	if err != nil {
+		return nil, err
+	}
+	if s.set.Len() == 1 && s.set.Names[0] == filepath.ToSlash(f.photos.data) {
+		s.root = "" // --data is the photo
+	}
+	fmt.Fprintf(a.err, "%d photos in %s\n", s.set.Len(), escape.Name(f.photos.data))
+	return s, nil
+}
+
+func newIndexAdd(a *app) *cobra.Command {
+	var f itemFlags
+	cmd := &cobra.Command{
+		Use:   "add INDEX --data PHOTOS | INDEX --embeddings FILE",
+		Short: "Add photos or embeddings to an index",
+		Long: `add embeds photos with the network of the index and adds them, or adds embeddings
+that the same network made. Items whose ids are there already are skipped, photos
+among them without being embedded again, unless --update replaces them.`,
+		Example: `  kindred index add photos.index --data more-photos/ --prefix more/
+  kindred index add photos.index --data photos/ --update`,
+		Args: exactArgs("index"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return changeIndex(args[0], func(x *index.Index) error {
+				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return indexModel(x) })
+				if err != nil {
+					return err
+				}
+				defer s.close()
+				return a.fill(cmd.Context(), x, s, &f)
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.update, "update", false, "replace items whose ids are there already")
+	return cmd
+}
+
+// indexModel loads the network of an index, nil if it has none.
+func indexModel(x *index.Index) (*run.Model, error) {
+	dir := index.NetworkDir(x.Dir())
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Sum == "" {
+		return nil, nil
+	}
+	m, err := run.Load(dir)
+	if err == nil && m.Net.Spec().OutDim() != x.Info().Dim {
+		err = fmt.Errorf("%s makes embeddings of %d numbers, and the index holds %d: it is another network", dir,
+			m.Net.Spec().OutDim(), x.Info().Dim)
+	}
+	return m, err
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/search"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// indexQuery says what an index is asked for.
+type indexQuery struct {
+	photos  []string
+	ids     []string
+	vectors string
+	filter  string
+	k       int
+	exact   bool
+}
+
+func (f *indexQuery) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringArrayVar(&f.ids, "id", nil, "look up an item of the index; may be repeated")
+	fs.StringVar(&f.vectors, "vector", "", "look up the embeddings in a file, by the network of the index ("+
+		strings.Join(formats().Extensions(), ", ")+")")
+	fs.StringVar(&f.filter, "filter", "", "find only items that pass: "+filterHelp)
+	fs.BoolVar(&f.exact, "exact", false, "look at all lists of an index that was cut into lists")
+}
+
+func newIndexSearch(a *app) *cobra.Command {
+	var f indexQuery
+	cmd := &cobra.Command{
+		Use:   "search INDEX [PHOTO...]",
+		Short: "Find the items nearest to photos, to items or to embeddings",
+		Long: `search prints the items of an index that are nearest to photos, which it embeds with
+the index's own network, to items of the index (--id), or to embeddings (--vector). A
+photo that is itself in the index, or a copy of which is, is left out of its own
+answer, and so is the item of --id. --filter is applied before ranking.`,
+		Example: `  kindred index search photos.index photo.jpg
+  kindred index search photos.index --id c0/1.png --neighbours 5 --json
+  kindred index search photos.index photo.jpg --filter 'label != "cat"'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("missing argument INDEX")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.photos = args[1:]
+			return a.searchIndex(cmd.Context(), args[0], &f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().IntVar(&f.k, "neighbours", 10, "items to find for each")
+	return cmd
+}
+
+// indexAnswers is the JSON of 'kindred index search'.
+type indexAnswers struct {
+	Index    string         `json:"index"`
+	Queries  []indexAnswer  `json:"queries"`
+	Items    int            `json:"items"`
+	Distance rank.Distance  `json:"distance"`
+	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
+}
+
+type indexAnswer struct {
+	Query string `json:"query"`
+	// Itself are the items that are the query, and left out.
+	Itself     []string    `json:"itself,omitempty"`
+	Passed     int         `json:"passed"` // the filter
+	Exact      bool        `json:"exact"`
+	Neighbours []indexItem `json:"neighbours"`
+}
+
+type indexItem struct {
+	index.Item
+	Label    string  `json:"label"` // "" if it is not known
+	Distance float64 `json:"distance"`
+}
+
+// asked is one thing to look up: a photo, if it has a path, an item, if it has an
+// id, or a vector.
+type asked struct {
+	name, path, id string
+	vector         []float32
+}
+
+func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error {
+	if len(f.photos)+len(f.ids) == 0 && f.vectors == "" {
+		return usagef("missing PHOTO, --id or --vector: what to look up")
+	}
+	if err := atLeast("neighbours", f.k, 1); err != nil {
+		return err
+	}
+	filter, err := parseFilter(f.filter)
+	if err != nil {
+		return err
+	}
+	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	info := x.Info()
+	res := indexAnswers{Index: dir, Items: info.Items, Distance: info.Distance}
+	list, left, err := f.collect(ctx, x)
+	if err != nil {
+		return err
+	}
+	res.LeftOut = left
+	a.sayLeftOut(left)
+	res.Queries = make([]indexAnswer, len(list))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(64) // what is asked together is answered together
+	for i := range list {
+		g.Go(func() (err error) {
+			res.Queries[i], err = lookUp(ctx, x, &list[i], f, filter)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		var wrong *index.FilterError
+		if errors.As(err, &wrong) {
+			err = usageError{err}
+		}
+		return err
+	}
+	if a.json {
+		return a.printJSON(res)
+	}
+	return a.printAnswers(&res, info.Columns)
+}
+
+// collect embeds and reads what is looked up.
+func (f *indexQuery) collect(ctx context.Context, x *index.Index) (list []asked, left []data.LeftOut, err error) {
+	if len(f.photos) > 0 {
+		m, err := indexModel(x)
+		if err == nil && m == nil {
+			err = fmt.Errorf("%s has no network, so that photos cannot be embedded: ask with --id or --vector", x.Dir())
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		m.Config.Data.SkipCorrupt = true // they are named, and the others answered
+		photos, err := openQueries(ctx, m, f.photos)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer photos.close()
+		for i := range photos.table.Rows() {
+			p := photos.path(i)
+			list = append(list, asked{name: p, path: p, vector: photos.table.X.Row(i)})
+		}
+		left = photos.left
+	}
+	for _, id := range f.ids {
+		e, ok, err := x.Get(id)
+		if err == nil && !ok {
+			err = fmt.Errorf("%s has no item %q", x.Dir(), id)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, asked{name: id, id: id, vector: e.Vector})
+	}
+	if f.vectors == "" {
+		return list, left, nil
+	}
+	t, err := formats().Read(f.vectors)
+	if err == nil && (t.X == nil || t.X.Cols != x.Info().Dim) {
+		err = fmt.Errorf("%s holds no embeddings of %d numbers, as the index does", f.vectors, x.Info().Dim)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range t.X.Rows {
+		list = append(list, asked{name: fmt.Sprintf("%s, row %d", f.vectors, i+1), vector: t.X.Row(i)})
+	}
+	return list, left, nil
+}
+
+// spareItems is how many items more than wanted are asked for at first, for those
+// that turn out to be the photo.
+const spareItems = 8
+
+// lookUp answers one query.
+func lookUp(ctx context.Context, x *index.Index, q *asked, f *indexQuery, filter *index.Filter) (indexAnswer, error) {
+	out := indexAnswer{Query: q.name, Neighbours: []indexItem{}}
+	iq := index.Query{Vector: q.vector, K: f.k, Filter: filter, Exact: f.exact}
+	if q.id != "" {
+		iq.Exclude = []string{q.id}
+		out.Itself = iq.Exclude
+	}
+	if q.path == "" {
+		res, err := x.Search(ctx, iq)
+		if err != nil {
+			return out, err
+		}
+		out.Passed, out.Exact = res.Passed, res.Exact
+		for _, h := range res.Hits {
+			out.Neighbours = append(out.Neighbours, newIndexItem(h))
+		}
+		return out, nil
+	}
+	// Where many items are the photo itself, more of them are asked for.
+	for wide := spareItems; ; wide *= 8 {
+		iq.K, iq.Vectors = f.k+wide, true
+		res, err := x.Search(ctx, iq)
+		if err != nil {
+			return out, err
+		}
+		out.Passed, out.Exact = res.Passed, res.Exact
+		kept, itself, err := withoutItself(ctx, q, res.Hits, f.k, x.Info().Distance)
+		if err != nil {
+			return out, err
+		}
+		if len(kept) < f.k && len(res.Hits) == iq.K {
+			continue
+		}
+		for _, k := range itself {
+			out.Itself = append(out.Itself, res.Hits[k].ID)
+		}
+		for _, k := range kept {
+			out.Neighbours = append(out.Neighbours, newIndexItem(res.Hits[k]))
+		}
+		return out, nil
+	}
+}
+
+// withoutItself tells which hits are not the photo that was asked with, and which
+// are.
+func withoutItself(ctx context.Context, q *asked, hits []index.Hit, k int, d rank.Distance) (kept []int32,
+	itself []int, err error) {
+	if len(hits) == 0 {
+		return nil, nil, nil
+	}
+	gallery := mat.New(len(hits), len(q.vector))
+	for i, h := range hits {
+		copy(gallery.Row(i), h.Vector)
+	}
+	found, err := search.Nearest(ctx,
+		search.Set{X: mat.Of(1, len(q.vector), q.vector), Path: func(int) string { return q.path }},
+		search.Set{X: gallery, Path: func(i int) string { return hits[i].Path }}, k, rank.Options{Distance: d})
+	if err != nil {
+		return nil, nil, err
+	}
+	return found[0].Row, found[0].Self, nil
+}
+
+func newIndexItem(h index.Hit) indexItem {
+	return indexItem{Item: h.Item, Label: h.Fields["label"].String(), Distance: h.Distance}
+}
+
+// printAnswers writes the answers for a terminal.
+func (a *app) printAnswers(res *indexAnswers, columns []index.Column) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for i, q := range res.Queries {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, q.Query)
+		if len(q.Itself) > 0 {
+			fmt.Fprintf(w, "itself in the index, and left out: %s\n", strings.Join(q.Itself, ", "))
+		}
+		for k, n := range q.Neighbours {
+			fmt.Fprintf(w, "%3d\t%.4g\t%s\t%s\n", k+1, n.Distance, cmp.Or(n.Path, n.ID), fieldsText(columns, n.Fields))
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/run"
+)
+
+// kindredJSON runs a command with --json and reads its document.
+func kindredJSON(t *testing.T, into any, args ...string) {
+	t.Helper()
+	code, stdout, stderr := runArgs(t, append(args, "--json")...)
+	if code != exitOK {
+		t.Fatalf("%v: status %d\n%s", args, code, stderr)
+	}
+	if err := json.Unmarshal([]byte(stdout), into); err != nil {
+		t.Fatalf("%v: %v: %s", args, err, stdout)
+	}
+}
+
+func TestIndexOfPhotos(t *testing.T) {
+	dir, runDir := searchRun(t)
+	home := t.TempDir()
+	ix, columns := filepath.Join(home, "photos.index"), filepath.Join(home, "items.csv")
+	text := "id,price,tag,sale\nc0/1.png,3.5,007,true\nc0/2.png,30,008,false\nc1/1.png,4,009,\n"
+	if err := os.WriteFile(columns, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var added indexAdded
+	kindredJSON(t, &added, "index", "create", "--run", runDir, "--data", dir, "--out", ix, "--columns", columns)
+	if added.Added.Added != 18 || added.Items != 18 {
+		t.Fatalf("%+v", added)
+	}
+	kindredJSON(t, &added, "index", "add", ix, "--data", dir)
+	if added.Skipped != 18 || added.Added.Added != 0 {
+		t.Errorf("again: %+v", added)
+	}
+	// The folder alone is enough, and says what kindred search does of the photos.
+	one := filepath.Join(dir, "c0", "1.png")
+	want, _ := searchFor(t, one, "--run", runDir, "--in", dir, "--neighbours", "5")
+	if err := os.RemoveAll(runDir); err != nil {
+		t.Fatal(err)
+	}
+	var got indexAnswers
+	kindredJSON(t, &got, "index", "search", ix, one, "--neighbours", "5")
+	q := got.Queries[0]
+	if len(q.Neighbours) != 5 || len(q.Itself) != 1 || q.Itself[0] != "c0/1.png" || !q.Exact {
+		t.Fatalf("%+v", q)
+	}
+	for i, n := range want.Queries[0].Neighbours {
+		if g := q.Neighbours[i]; g.Path != n.Path || g.Label != n.Label || g.Distance != n.Distance {
+			t.Errorf("neighbour %d: %+v, want %+v", i, g, n)
+		}
+	}
+	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/1.png", "--filter", `price < 20 and not sale`)
+	if q := got.Queries[0]; len(q.Neighbours) != 1 || q.Neighbours[0].ID != "c1/1.png" || q.Passed != 1 ||
+		q.Neighbours[0].Fields["tag"].Text() != "009" {
+		t.Errorf("%+v", q)
+	}
+	code, _, stderr := runArgs(t, "index", "search", ix, "--id", "c0/1.png", "--filter", `prise < 20`)
+	if code != exitUsage || !strings.Contains(stderr, `column 1: no column called prise (did you mean "price"?)`) {
+		t.Errorf("status %d: %s", code, stderr)
+	}
+	// The same names in another folder are other photos.
+	other := photos(t)
+	code, _, stderr = runArgs(t, "index", "add", ix, "--data", other)
+	if code != exitFailure || !strings.Contains(stderr, "--prefix") {
+		t.Errorf("status %d: %s", code, stderr)
+	}
+	kindredJSON(t, &added, "index", "add", ix, "--data", other, "--prefix", "other/")
+	if added.Items != 36 {
+		t.Errorf("%+v", added)
+	}
+	var removed struct{ Removed, Items int }
+	kindredJSON(t, &removed, "index", "remove", ix, "--filter", `label = "c2"`)
+	if removed.Removed != 12 || removed.Items != 24 {
+		t.Errorf("%+v", removed)
+	}
+	kindredJSON(t, &removed, "index", "remove", ix, "c0/1.png", "nothing")
+	if removed.Removed != 1 {
+		t.Errorf("%+v", removed)
+	}
+	var info indexInfo
+	kindredJSON(t, &info, "index", "compact", ix)
+	if info.Items != 23 || info.Segments != 1 || info.Removed != 0 || info.Network.Sum == "" || len(info.Columns) != 4 {
+		t.Errorf("%+v", info)
+	}
+	if code, stdout, stderr := runArgs(t, "index", "check", ix); code != exitOK || !strings.Contains(stdout, "23 items") {
+		t.Errorf("status %d: %s%s", code, stdout, stderr)
+	}
+	if code, stdout, _ := runArgs(t, "index", "info", ix); code != exitOK || !strings.Contains(stdout, "column price") {
+		t.Errorf("status %d: %s", code, stdout)
+	}
+}
+
+func TestIndexOfEmbeddings(t *testing.T) {
+	home := t.TempDir()
+	e, ix := filepath.Join(home, "E.csv"), filepath.Join(home, "E.index")
+	text := "id,label,embedding_0,embedding_1\na,x,0,0\nb,y,1,0\nc,x,0,3\n"
+	if err := os.WriteFile(e, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var added indexAdded
+	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--out", ix)
+	var got indexAnswers
+	kindredJSON(t, &got, "index", "search", ix, "--vector", e, "--neighbours", "2")
+	if len(got.Queries) != 3 || got.Queries[0].Neighbours[1].ID != "b" || got.Queries[0].Neighbours[1].Distance != 1 {
+		t.Errorf("%+v", got)
+	}
+	for _, c := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitFailure, "has no network", []string{"search", ix, "photo.jpg"}},
+		{exitFailure, `no item "z"`, []string{"search", ix, "--id", "z"}},
+		{exitUsage, "what to look up", []string{"search", ix}},
+		{exitUsage, "column 9", []string{"search", ix, "--id", "a", "--filter", "label = x"}},
+		{exitFailure, "an index already", []string{"create", "--embeddings", e, "--out", ix}},
+		{exitFailure, "not the folder of an index", []string{"info", home}},
+		{exitUsage, "--data, or --embeddings", []string{"add", ix}},
+		{exitFailure, "so that photos cannot be embedded", []string{"add", ix, "--data", home}},
+		{exitUsage, "ids or --filter", []string{"remove", ix, "a", "--filter", `id = "b"`}},
+	} {
+		if code, _, stderr := runArgs(t, append([]string{"index"}, c.args...)...); code != c.code ||
+			!strings.Contains(stderr, c.says) {
+			t.Errorf("%v: status %d: %s", c.args, code, stderr)
+		}
+	}
+}
+
+// A model that was saved is read again as it was, whatever it came from.
+func TestIndexKeepsTheNetwork(t *testing.T) {
+	_, runDir := searchRun(t)
+	m, err := run.Load(runDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	n, err := saveNetwork(m, dir, "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := run.Load(filepath.Join(dir, "network"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := saveNetwork(back, t.TempDir(), "r")
+	if err != nil || again != n || string(back.Config.YAML()) != string(m.Config.YAML()) {
+		t.Errorf("%+v, %+v, %v", n, again, err)
+	}
+}

@@ -1,0 +1,347 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/nearest"
+)
+
+// CheckOptions say what Check does.
+type CheckOptions struct {
+	// Repair mends what is wrong. The index must not be open for writing meanwhile.
+	Repair bool
+	// Progress, if set, is told how many of the bytes are read.
+	Progress func(done, total int64)
+}
+
+// Checked is what Check found.
+type Checked struct {
+	Items    int       `json:"items"` // that are there, after a repair if one was asked for
+	Segments int       `json:"segments"`
+	Bytes    int64     `json:"bytes"`
+	Problems []Problem `json:"problems"`
+}
+
+// Problem is a file that is not as it was written.
+type Problem struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+	// Consequence says what a repair makes of it.
+	Consequence string `json:"consequence"`
+	// Lost is how many items a repair leaves out, as far as that is known.
+	Lost int `json:"lost"`
+}
+
+// Check reads all of the index in a folder, compares all checksums, and looks whether
+// every item is found by its id and no id is there twice. Without Repair it changes
+// nothing, and an index that is open elsewhere is read as it is at that moment. The
+// error is that of a folder without a readable manifest, which nothing can mend.
+func Check(ctx context.Context, dir string, opt CheckOptions) (*Checked, error) {
+	if opt.Repair {
+		if _, err := readManifest(dir); err != nil {
+			return nil, err
+		}
+		held, err := lock.Folder(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer held.Release()
+	}
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{ctx: ctx, dir: dir, m: m, opt: opt, out: &Checked{Problems: []Problem{}}, ids: make(map[string]bool)}
+	defer c.close()
+	if err := c.read(); err != nil {
+		return nil, fmt.Errorf("checking %s: %w", dir, err)
+	}
+	if !opt.Repair || len(c.out.Problems) == 0 {
+		return c.out, nil
+	}
+	return c.out, c.repair()
+}
+
+// checker checks an index. What is sound, or can be saved, is in parts and tail.
+type checker struct {
+	ctx   context.Context
+	dir   string
+	m     *manifest
+	opt   CheckOptions
+	out   *Checked
+	total int64
+
+	state *state
+	ids   map[string]bool // of the rows seen, the newest first
+	// remake are parts whose segment has to be written anew.
+	remake map[*segment]bool
+	open   []*segment
+}
+
+func (c *checker) close() {
+	for _, s := range c.open {
+		s.file.Close()
+	}
+}
+
+func (c *checker) problem(file string, lost int, consequence, format string, args ...any) {
+	c.out.Problems = append(c.out.Problems, Problem{file, fmt.Sprintf(format, args...), consequence, lost})
+}
+
+// read reads all files.
+func (c *checker) read() error {
+	names := []string{c.m.Log}
+	for _, r := range c.m.Segments {
+		names = append(names, r.File)
+	}
+	for _, n := range names {
+		if st, err := os.Stat(filepath.Join(c.dir, n)); err == nil {
+			c.total += st.Size()
+		}
+	}
+	c.remake = make(map[*segment]bool)
+	c.out.Segments = len(c.m.Segments)
+	var parts []part
+	for _, ref := range c.m.Segments {
+		p, err := c.segment(ref)
+		if err != nil {
+			return err
+		}
+		if p.seg != nil {
+			parts = append(parts, p)
+		}
+	}
+	c.state = newState(c.m, parts)
+	if err := c.log(); err != nil {
+		return err
+	}
+	return guarded(func() error {
+		c.duplicates()
+		return nil
+	})
+}
+
+// done adds to the progress.
+func (c *checker) done(n int64) error {
+	c.out.Bytes += n
+	if c.opt.Progress != nil {
+		c.opt.Progress(c.out.Bytes, c.total)
+	}
+	return c.ctx.Err()
+}
+
+// segment reads one segment with what was removed from it.
+func (c *checker) segment(ref segmentRef) (part, error) {
+	path := filepath.Join(c.dir, ref.File)
+	s, bad, err := salvage(path, c.m.Dim, c.m.Distance)
+	if err != nil {
+		c.problem(ref.File, ref.Rows, "its items are lost", "%v", err)
+		return part{}, c.ctx.Err()
+	}
+	c.open = append(c.open, s)
+	p := part{seg: s, live: s.all, dead: ref.Dead}
+	if s.n != ref.Rows {
+		c.problem(ref.File, 0, "the manifest is corrected", "it has %d rows, and the manifest says %d", s.n, ref.Rows)
+	}
+	if ref.Dead != "" {
+		if p.live, err = readDead(filepath.Join(c.dir, ref.Dead), s.n); err != nil {
+			c.problem(ref.Dead, 0, "items that were removed come back", "%v", err)
+			p.live, p.dead = s.all, ""
+		}
+	}
+	lost := newBitmap(s.n)
+	err = guarded(func() error {
+		bad = append(bad, s.checkSections(lost)...)
+		if len(bad) == 0 {
+			bad = s.checkFind()
+		}
+		return nil
+	})
+	if err != nil {
+		c.problem(ref.File, ref.Rows, "its items are lost", "%v", err)
+		return part{}, c.ctx.Err()
+	}
+	n := 0
+	lost.each(func(r int) bool {
+		if p.live.has(r) {
+			n++
+		}
+		return true
+	})
+	for _, reason := range bad {
+		c.remake[s] = true
+		what := "it is made again"
+		if n > 0 {
+			what = fmt.Sprintf("%d items are lost", n)
+		}
+		c.problem(ref.File, n, what, "%s", reason)
+	}
+	if n > 0 {
+		p.live = slices.Clone(p.live)
+		lost.each(func(r int) bool {
+			p.live.clear(r)
+			return true
+		})
+	}
+	p.gone = s.n - p.live.count()
+	return p, c.done(int64(len(s.file.Bytes)))
+}
+
+const (
+	sectionDiffers = "the checksum of section %s is wrong"
+	vectorsDiffer  = "the checksum of section vectors is wrong"
+)
+
+// checkSections compares the checksums of all sections of which none has been
+// compared, and notes the rows whose vectors are lost.
+func (s *segment) checkSections(lost bitmap) (bad []string) {
+	for _, t := range s.table.Sections {
+		if t.Name != "vectors" && t.Name != "codes" {
+			continue
+		}
+		if crc32.Checksum(s.file.Bytes[t.Offset:t.Offset+t.Length], castagnoli()) != t.Sum {
+			bad = append(bad, fmt.Sprintf(sectionDiffers, t.Name))
+		}
+	}
+	if s.sums == nil && len(bad) > 0 && bad[0] == vectorsDiffer {
+		copy(lost, s.all) // nobody knows which
+	}
+	for b, sum := range s.sums {
+		lo, hi := b*nearest.Block, min((b+1)*nearest.Block, s.n)
+		if crc32.Checksum(bytesOf(s.x[lo*s.d:hi*s.d]), castagnoli()) != sum {
+			for r := lo; r < hi; r++ {
+				lost.set(r)
+			}
+		}
+	}
+	for r := range s.n {
+		if !lost.has(r) && (checkVector(s.row(r), s.d, "x") != nil || checkID(s.ids.at(r)) != nil) {
+			bad = append(bad, fmt.Sprintf("row %d holds no item", r))
+			lost.set(r)
+		}
+	}
+	return bad
+}
+
+// checkFind looks whether every row is found by its id.
+func (s *segment) checkFind() []string {
+	for r := range s.n {
+		if s.find(s.ids.at(r)) != r {
+			return []string{fmt.Sprintf("row %d is not found by its id", r)}
+		}
+	}
+	return nil
+}
+
+// log reads the log.
+func (c *checker) log() error {
+	path := filepath.Join(c.dir, c.m.Log)
+	c.state.begin()
+	_, _, err := readLog(path, c.m.Index, c.m.Dim, func(ops []operation) error {
+		return guarded(func() error { return c.state.replay(ops) })
+	})
+	var damage *DamageError
+	switch {
+	case errors.As(err, &damage):
+		c.problem(c.m.Log, 0, "what was added or removed there and later, up to the next segment, is lost", "%s",
+			damage.Reason)
+	case errors.Is(err, fs.ErrNotExist):
+		c.problem(c.m.Log, 0, "what was added or removed last is lost", "it is missing")
+	case err != nil:
+		return err
+	}
+	c.state.commit()
+	if st, err := os.Stat(path); err == nil {
+		return c.done(st.Size())
+	}
+	return nil
+}
+
+// duplicates finds ids that are there twice, of which the newest counts, and counts
+// the items.
+func (c *checker) duplicates() {
+	twice := ""
+	n := 0
+	see := func(id string) bool {
+		if c.ids[id] {
+			twice = id
+			n++
+			return false
+		}
+		c.ids[string([]byte(id))] = true
+		return true
+	}
+	t := c.state.tail
+	for i := t.rows() - 1; i >= 0; i-- {
+		if t.live.has(i) {
+			see(t.items[i].ID)
+		}
+	}
+	for k := len(c.state.parts) - 1; k >= 0; k-- {
+		p := &c.state.parts[k]
+		live := slices.Clone(p.live)
+		p.live.each(func(r int) bool {
+			if !see(p.seg.ids.at(r)) {
+				live.clear(r)
+				p.gone++
+			}
+			return true
+		})
+		p.live = live
+	}
+	if n > 0 {
+		c.problem(manifestFile, 0, "the newest of each counts", "%d ids are there twice, %q among them", n, twice)
+	}
+	c.out.Items = len(c.ids)
+}
+
+// repair writes a manifest of what is sound, and anew what is not.
+func (c *checker) repair() error {
+	x := &Index{dir: c.dir, sizes: usualSizes()}
+	w := &writer{x: x, m: c.m, state: c.state}
+	w.next.Store(c.m.Next)
+	for i := range c.state.parts {
+		p := &c.state.parts[i]
+		p.noted = -1 // write which rows are gone
+		if p.gone == 0 {
+			p.noted, p.dead = 0, ""
+		}
+	}
+	ch := w.change()
+	parts := slices.Clone(c.state.parts)
+	for i, p := range parts {
+		if !c.remake[p.seg] || p.gone == p.seg.n {
+			continue
+		}
+		rows := &viewSource{v: &view{parts: parts[i : i+1], tail: &tail{dim: c.m.Dim}}}
+		p.live.each(func(r int) bool {
+			rows.list = append(rows.list, rowRef{0, int32(r)})
+			return true
+		})
+		var anew part
+		if err := guarded(func() error {
+			anew = ch.segment(c.ctx, rows, nil, nil)
+			return ch.err
+		}); err != nil {
+			return err
+		}
+		c.open = append(c.open, anew.seg)
+		parts[i] = anew
+	}
+	if !slices.ContainsFunc(parts, func(p part) bool { return p.seg.lists != nil }) {
+		ch.m.Lists = nil
+	}
+	if err := w.settle(c.ctx, ch, parts); err != nil {
+		return err
+	}
+	defer w.log.close()
+	return x.removeOrphans(w.m)
+}

@@ -1,0 +1,21 @@
+package run
+
+import (
+	"io"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+)
+
+// Save writes the model into an existing folder, from which Load reads it: the
+// configuration and the network, nothing of the training.
+func (m *Model) Save(dir string) error {
+	f := &Folder{dir: dir}
+	err := atomic.WriteFile(f.ConfigPath(), func(w io.Writer) error {
+		_, err := w.Write(m.Config.YAML())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return m.Net.Save(dir)
+}
