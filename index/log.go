@@ -264,14 +264,13 @@ func (l *logFile) append(content []byte) error {
 	if err == nil {
 		_, err = l.f.WriteAt(b, l.end)
 	}
+	if err == nil {
+		err = l.sync()
+	}
 	if err != nil { // a full disk: what did arrive is taken off again
 		if e := errors.Join(l.f.Truncate(l.end), l.sync()); e != nil {
 			l.broken = err
 		}
-		return err
-	}
-	if err := l.sync(); err != nil { // nobody knows what is on the disk
-		l.broken = err
 		return err
 	}
 	l.end += int64(len(b))

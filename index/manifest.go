@@ -87,8 +87,9 @@ func decodeManifest(text []byte) (*manifest, error) {
 	if err := json.Unmarshal(text[:cut], &version); err == nil && version.Version > formatVersion {
 		return nil, fmt.Errorf("format version %d; this program reads up to version %d", version.Version, formatVersion)
 	}
-	if got := crc32.Checksum(text[:cut], castagnoli()); got != sum {
-		return nil, fmt.Errorf("damaged: its checksum is %08x, and it says %08x", got, sum)
+	want := fmt.Sprintf("crc32c %08x\n", crc32.Checksum(text[:cut], castagnoli()))
+	if last := string(text[cut:]); last != want {
+		return nil, fmt.Errorf("damaged: its last line is %q: want %q", last, want)
 	}
 	m := &manifest{}
 	d := json.NewDecoder(bytes.NewReader(text[:cut]))

@@ -35,8 +35,8 @@ type itemFlags struct {
 func (f *itemFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.photos.add(cmd)
-	fs.StringVar(&f.embeddings, "embeddings", "", "instead of embedding photos: embeddings that the same network made ("+
-		strings.Join(formats().Extensions(), ", ")+"); --data may say where their photos are")
+	fs.StringVar(&f.embeddings, "embeddings", "", "instead of embedding photos: embeddings that the same network made "+
+		"("+strings.Join(formats().Extensions(), ", ")+"); --data may say where their photos are")
 	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it, if any")
 	fs.StringVar(&f.columns, "columns", "", "file of further columns (.csv or .parquet) with a column id or path that "+
 		"holds the items' ids")

@@ -89,7 +89,8 @@ func TestIndexOfPhotos(t *testing.T) {
 	if info.Items != 23 || info.Segments != 1 || info.Removed != 0 || info.Network.Sum == "" || len(info.Columns) != 4 {
 		t.Errorf("%+v", info)
 	}
-	if code, stdout, stderr := runArgs(t, "index", "check", ix); code != exitOK || !strings.Contains(stdout, "23 items") {
+	code, stdout, stderr := runArgs(t, "index", "check", ix)
+	if code != exitOK || !strings.Contains(stdout, "23 items") {
 		t.Errorf("status %d: %s%s", code, stdout, stderr)
 	}
 	if code, stdout, _ := runArgs(t, "index", "info", ix); code != exitOK || !strings.Contains(stdout, "column price") {
