@@ -13,13 +13,14 @@ type account struct {
 	used, limit int64
 }
 
-// take takes n bytes for something, or says why not.
-func (a *account) take(n int64, what string) error {
+// take takes n bytes for something, besides those that the request has taken, or says
+// why not.
+func (a *account) take(n, taken int64, what string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if n > a.limit {
+	if n > a.limit-taken {
 		return tooLarge.is("Send something smaller, or start the server with a larger --request-memory.",
-			"%s needs %d bytes, and all requests together may have %d", what, n, a.limit)
+			"%s needs %d bytes, and all requests together may have %d", what, n+taken, a.limit)
 	}
 	if n > a.limit-a.used {
 		return overloaded.is("Try again in a moment.", "other requests have the memory that %s needs", what).
@@ -48,11 +49,17 @@ type loan struct {
 }
 
 func (l *loan) take(n int64, what string) error {
-	if err := l.from.take(n, what); err != nil {
+	if err := l.from.take(n, l.n, what); err != nil {
 		return err
 	}
 	l.n += n
 	return nil
+}
+
+// give gives a part back before the end.
+func (l *loan) give(n int64) {
+	l.from.give(n)
+	l.n -= n
 }
 
 func (l *loan) end() {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // received is the body of a request, whole, and the memory that it may use.
@@ -59,7 +61,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			if err := l.take(int64(room), "the body"); err != nil {
 				return nil, err
 			}
-			body = slices.Grow(body, room-len(body))
+			old := cap(body)
+			body = append(make([]byte, 0, room), body...)
+			l.give(int64(old)) // which nobody has any more
 		}
 		n, err := from.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
@@ -100,12 +104,49 @@ func readJSON(r *http.Request, v any) error {
 	if t != "application/json" {
 		return badType.is("Send application/json.", "bodies of the type %s are not read here", clipped(t, 64))
 	}
-	body := receivedOf(r).body
+	rec := receivedOf(r)
 	const way = "GET /openapi.json describes the body."
-	if !utf8.Valid(body) {
+	if !utf8.Valid(rec.body) {
 		return badRequest.is(way, "the body is not UTF-8")
 	}
-	return decodeJSON(body, v, way)
+	if err := rec.loan.take(jsonGrowth*int64(len(rec.body)), "what the body holds"); err != nil {
+		return err
+	}
+	return decodeJSON(rec.body, v, way)
+}
+
+// jsonGrowth is how many times larger than its text a JSON value is in memory at most,
+// about: short names of columns are the worst. Items, of which the shortest has two
+// bytes, are counted while they are read.
+const jsonGrowth = 8
+
+// someItems reads items until there are more than a request may have.
+type someItems struct {
+	limit int
+	items []store.Item
+}
+
+// UnmarshalJSON reads a list.
+func (s *someItems) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+		return &json.UnmarshalTypeError{Value: "something else", Field: "items"}
+	}
+	for dec.More() {
+		if len(s.items) == s.limit {
+			return tooLarge.is("Send them in several requests.", "more than the %d items allowed at once", s.limit)
+		}
+		var it store.Item
+		if err := dec.Decode(&it); err != nil {
+			return err
+		}
+		s.items = append(s.items, it)
+	}
+	return nil
 }
 
 func decodeJSON(body []byte, v any, way string) error {
@@ -113,7 +154,10 @@ func decodeJSON(body []byte, v any, way string) error {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
 		var kind *json.UnmarshalTypeError
+		var refused *problem
 		switch {
+		case errors.As(err, &refused):
+			return refused
 		case errors.Is(err, io.EOF):
 			return badRequest.is(way, "the body is empty")
 		case errors.As(err, &kind):

@@ -415,3 +415,24 @@ func TestMarkupStaysText(t *testing.T) {
 		t.Errorf("the class came back as %q", it.Columns["label"])
 	}
 }
+
+// TestManySmallItems: what is small as text and large in memory is refused before it
+// is.
+func TestManySmallItems(t *testing.T) {
+	s := newServer(t, Options{Limits: Limits{Memory: 256 << 20}})
+	do := &caller{t: t, s: s}
+	body := []byte(`{"items":[` + strings.Repeat("{},", 4<<20) + `{}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do.do("PUT", "/v1/items", "application/json", body).want(t, 413, "too_large")
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 {
+		t.Errorf("%d MiB for a body of %d", n, len(body)>>20)
+	}
+	small := newServer(t, Options{Limits: Limits{Memory: 1 << 20}})
+	do.s = small
+	do.do("PUT", "/v1/items", "application/json", body[:600<<10]).want(t, 413, "too_large")
+	if n := small.memory.inUse(); n != 0 {
+		t.Errorf("%d bytes of the account are still taken", n)
+	}
+}

@@ -88,11 +88,14 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 		}
 		items, kept = []store.Item{it}, u
 	} else {
-		var body api.Items
+		var body struct { // api.Items
+			Items someItems `json:"items"`
+		}
+		body.Items.limit = s.limits.Items
 		if err := readJSON(r, &body); err != nil {
 			return err
 		}
-		items = body.Items
+		items = body.Items.items
 	}
 	if err := s.checkItems(items, info.Dim); err != nil {
 		if kept != nil {
@@ -140,10 +143,6 @@ func (s *Server) checkItems(items []store.Item, dim int) error {
 	const way = `Send {"items": [{"id": "...", "vector": [...]}]}; GET /openapi.json describes it.`
 	if len(items) == 0 {
 		return invalid.is(way, "there are no items in the request")
-	}
-	if len(items) > s.limits.Items {
-		return tooLarge.is("Send them in several requests.", "%d items, and %d are allowed at once", len(items),
-			s.limits.Items)
 	}
 	seen := map[string]bool{}
 	for i := range items {
