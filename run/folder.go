@@ -184,7 +184,8 @@ func readEmbeddings(embeddings, labels string) (*embedding.Table, error) {
 	return embedding.Formats{}.Label(t, labels)
 }
 
-// Snapshot is what a run kept of an evaluation, with eval.keep.
+// Snapshot is what a run kept of an evaluation: of each with eval.keep, else of the
+// test set as a pretrained network embeds it before training.
 type Snapshot struct {
 	Epoch int // 0: before training
 	Set   Set
@@ -203,8 +204,7 @@ func (s Snapshot) Embeddings() (*embedding.Table, error) {
 // snapshotName matches the files of embeddings in snapshotDir.
 var snapshotName = regexp.MustCompile(`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(embeddingsEnd) + `$`)
 
-// Snapshots lists what the run kept of a set, by epoch; nothing without
-// eval.keep.
+// Snapshots lists what the run kept of a set, by epoch; see Snapshot.
 func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 	entries, err := os.ReadDir(f.path(snapshotDir))
 	if errors.Is(err, fs.ErrNotExist) {

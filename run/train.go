@@ -203,7 +203,8 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 			return nil, t.unscored(epoch, err)
 		}
 		out = append(out, m...)
-		if t.cfg.Eval.Keep && t.folder != nil {
+		before := epoch == 0 && s.set == TestSet // to show beside what came of it
+		if (t.cfg.Eval.Keep || before) && t.folder != nil {
 			if err := t.folder.writeSnapshot(epoch, s.set, s.q); err != nil {
 				return nil, err
 			}

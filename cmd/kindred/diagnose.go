@@ -110,7 +110,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
-		named = append(named, namedDiagnosis{shortName(arg), f.measured(arg), r})
+		named = append(named, namedDiagnosis{shortName(arg), f.about(arg), r})
 	}
 	if f.dir != "" {
 		if err := writeDiagnoses(f.dir, named); err != nil {
@@ -140,14 +140,14 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 // namedDiagnosis is the diagnosis of one argument.
 type namedDiagnosis struct {
 	Name string `json:"name"`
-	set  string // of a run's samples; "" for a file
+	set  string // of a run's samples, or the file
 	*diagnose.Result
 }
 
-// measured names the set of samples that is read of an argument, if that is a run.
-func (f *diagnoseFlags) measured(arg string) string {
+// about names what is read of an argument: a set of a run's samples, or a file.
+func (f *diagnoseFlags) about(arg string) string {
 	if st, err := os.Stat(arg); err != nil || !st.IsDir() {
-		return ""
+		return filepath.Base(arg) + ", "
 	}
 	return map[string]string{"test": "the test set, ", "seen": "test samples of the training classes, ",
 		"train": "the training set, "}[f.set]

@@ -218,6 +218,11 @@ func planNeighbours(f *mapFlags, rows int) error {
 func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float64) (report.Map, error) {
 	m := maps.Of(set, x, y)
 	m.File = "map"
+	about := fmt.Sprintf("%d items from %s", set.X.Rows, measured(f.embeddings))
+	for _, c := range m.Columns {
+		about += fmt.Sprintf(", %d classes by %s", len(c.Names), c.Name)
+	}
+	m.Caption = strings.TrimSpace(about + ". " + m.Caption)
 	if f.method == "pca" {
 		m.XName, m.YName = "component 1", "component 2"
 	}

@@ -185,7 +185,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		item.FirstRight = pair.FirstRight[i]
 		res.Worst = append(res.Worst, item)
 	}
-	page := neighboursPage(pair, set.X.Rows, f.distance, res.Column)
+	about := fmt.Sprintf("%d items of %d classes from %s", set.X.Rows, classesOf(labels), measured(f.embeddings))
+	page := neighboursPage(pair, about, f.distance, res.Column)
 	for _, w := range []struct {
 		name  string
 		write func(path string) error
@@ -207,12 +208,25 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	return err
 }
 
-// neighboursPage shows the queries chosen among rows items.
-func neighboursPage(pair *retrieval.Pair, rows int, distance, column string) report.Page {
+// classesOf counts the labels that differ.
+func classesOf(labels []int64) int {
+	seen := map[int64]bool{}
+	for _, y := range labels {
+		seen[y] = true
+	}
+	return len(seen)
+}
+
+// neighboursPage shows the queries chosen among items, of which about says what
+// they are.
+func neighboursPage(pair *retrieval.Pair, about, distance, column string) report.Page {
+	for _, rows := range []*report.Retrieval{&pair.Random, &pair.Worst} {
+		rows.Caption += ", among " + about
+	}
 	return report.Page{
 		Title: "Queries and their nearest neighbours",
-		Lead: fmt.Sprintf("%d items ranked by %s distance. A neighbour is right if it has the same %s as the query.",
-			rows, distance, column),
+		Lead: fmt.Sprintf("%s, ranked by %s distance. A neighbour is right if it has the same %s as the query.",
+			about, distance, column),
 		Sections: []report.Section{
 			{Title: "Random queries", Blocks: []report.Block{pair.Random}},
 			{Title: "Worst queries", Blocks: []report.Block{pair.Worst}},

@@ -106,7 +106,7 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 		for _, r := range g.Runs {
 			rg.Runs = append(rg.Runs, r.Dir())
 			for _, m := range r.Metrics() {
-				if v, err := r.Last(m); err == nil && !math.IsInf(v, 0) {
+				if v, err := r.Score(m); err == nil && !math.IsInf(v, 0) {
 					rg.Metrics[m] = append(rg.Metrics[m], v)
 				}
 			}

@@ -1,8 +1,10 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -24,17 +27,18 @@ func TestPages(t *testing.T) {
 			for _, scheme := range []string{"light", "dark"} {
 				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
 					c.t = t
-					c.open(pages[name], width, scheme)
+					c.open(pages[name](), width, scheme)
 					legible(c, width)
+					c.contains("the page", c.text("main"), measured[name]...)
 					c.quiet()
 					c.shot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
 				})
 			}
 		}
 	}
-	for name, use := range map[string]func(c *chrome, pages map[string]string){
+	for name, use := range map[string]func(c *chrome, pages map[string]func() string){
 		"map": useMap, "mapWithoutWebGL": useMapWithoutWebGL, "neighbours": useNeighbours, "table": useTable,
-		"spectrum": useSpectrum, "curves": useCurves, "film": useFilm,
+		"spectrum": useSpectrum, "curves": useCurves, "film": useFilm, "touch": useTouch,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.t = t
@@ -42,6 +46,19 @@ func TestPages(t *testing.T) {
 			c.quiet()
 		})
 	}
+}
+
+// measured is what tables and figures of a page say of the samples they are about.
+var measured = map[string][]string{
+	"map":        {"6000 items from the test set of run a run with a", "100 classes by label, 7 classes by coarse"},
+	"neighbours": {"60 random queries (first)", "among 6000 items of 100 classes from the test set of run a run"},
+	"diagnosis":  {"The test set, 6000 items of 100 classes in 24 dimensions", "500 anchors"},
+	"diagnoses":  {"plane: the test set, 600 items of 10 classes in 2 dimensions", "200 anchors"},
+	"report":     {"Test set, 6000 images of 100 classes", "neighbours in the test set, 6000 images of 100 classes"},
+	"reproduce":  {"digits 0-5: 180 images of 6 classes, the seen set; digits 6-9: 120 images of 4 classes, the test set"},
+	"search":     {"2 photos looked up among 60"},
+	"noise":      {"2 classes of 6 points in 2 dimensions"},
+	"live":       {"200 anchors among 6000 samples of the test set"},
 }
 
 // legible checks what holds for every page.
@@ -133,8 +150,8 @@ func (c *chrome) contains(what, text string, wants ...string) {
 	}
 }
 
-func useMap(c *chrome, pages map[string]string) {
-	c.open(pages["map"], 1300, "light")
+func useMap(c *chrome, pages map[string]func() string) {
+	c.open(pages["map"](), 1300, "light")
 	c.until(`document.querySelector(".map canvas")`)
 	c.do(chromedp.Sleep(500 * time.Millisecond))
 	painted := eval[int](c, `(() => { const c = document.querySelector(".map canvas");
@@ -202,25 +219,125 @@ func useMap(c *chrome, pages map[string]string) {
 	c.shot("use-map-column")
 }
 
+// fingers puts fingers on the screen, moves or, where there are none, lifts them.
+func (c *chrome) fingers(kind input.DispatchTouchEventType, at ...place) {
+	c.t.Helper()
+	points := []*input.TouchPoint{}
+	for i, p := range at {
+		id := float64(i + 1)
+		points = append(points, &input.TouchPoint{X: p.X, Y: p.Y, ID: &id})
+	}
+	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, tab, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points})
+		return chromedp.Void{}, err
+	})
+}
+
+// tap touches a place of the screen.
+func (c *chrome) tap(p place) {
+	c.t.Helper()
+	c.fingers(input.DispatchTouchEventTypeTouchStart, p)
+	c.fingers(input.DispatchTouchEventTypeTouchEnd)
+	c.do(chromedp.Sleep(500 * time.Millisecond)) // two in a hurry are a double tap
+}
+
+// drag draws fingers over the screen, each along its own way.
+func (c *chrome) drag(ways ...[]place) {
+	c.t.Helper()
+	for step := range ways[0] {
+		var at []place
+		for _, w := range ways {
+			at = append(at, w[step])
+		}
+		kind := input.DispatchTouchEventTypeTouchMove
+		if step == 0 {
+			kind = input.DispatchTouchEventTypeTouchStart
+		}
+		c.fingers(kind, at...)
+	}
+	c.fingers(input.DispatchTouchEventTypeTouchEnd)
+	c.do(chromedp.Sleep(200 * time.Millisecond)) // a frame is drawn
+}
+
+// A phone: a tap shows the photo, one finger moves the map, two zoom it, and the
+// page stays where it is.
+func useTouch(c *chrome, pages map[string]func() string) {
+	c.touch(true)
+	defer c.touch(false)
+	c.open(pages["map"](), 400, "light")
+	c.until(`document.querySelector(".map canvas")`)
+	c.do(chromedp.Sleep(500 * time.Millisecond))
+	p := c.middle(".map canvas")
+	c.tap(p)
+	c.until(`document.querySelector(".card.pinned .photo")`)
+	c.contains("the card", c.text(".map .card"), "/photo_", "group ")
+	c.shot("use-touch-card")
+	if free := eval[bool](c, `(() => { const card = document.querySelector(".map .card").getBoundingClientRect(),
+		ring = document.querySelector(".map .ring").getBoundingClientRect(), tools = document.querySelector(".map .tools").getBoundingClientRect();
+		const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+		return apart(card, ring) && apart(card, tools) && card.height < 160; })()`); !free {
+		c.t.Error("the card covers its item, the tools or half of the map")
+	}
+	// The ring is around the item that was tapped.
+	ring := func() place {
+		return eval[place](c, `(() => { const b = document.querySelector(".map .ring").getBoundingClientRect();
+			return {X: b.left + b.width / 2, Y: b.top + b.height / 2}; })()`)
+	}
+	before := ring()
+	if math.Hypot(before.X-p.X, before.Y-p.Y) > 27 {
+		c.t.Errorf("a tap at %v chose the item at %v", p, before)
+	}
+	c.drag([]place{{p.X - 90, p.Y - 30}, {p.X - 70, p.Y - 30}, {p.X - 40, p.Y - 20}, {p.X - 20, p.Y - 10}})
+	moved := ring()
+	if math.Abs(moved.X-before.X-70) > 2 || math.Abs(moved.Y-before.Y-20) > 2 {
+		c.t.Errorf("a finger moved by 70, 20 moved the map from %v to %v", before, moved)
+	}
+	p.Y += 70 // beside the card
+	// Two fingers from 80 to 160 apart double the distance of the ring from their middle.
+	c.drag([]place{{p.X - 40, p.Y}, {p.X - 50, p.Y}, {p.X - 80, p.Y}}, []place{{p.X + 40, p.Y}, {p.X + 50, p.Y}, {p.X + 80, p.Y}})
+	zoomed := ring()
+	if math.Abs((zoomed.X-p.X)-2*(moved.X-p.X)) > 3 || math.Abs((zoomed.Y-p.Y)-2*(moved.Y-p.Y)) > 3 {
+		c.t.Errorf("fingers twice as far apart around %v moved the item from %v to %v", p, moved, zoomed)
+	}
+	c.tap(c.middle(".card.pinned button"))
+	c.until(`document.querySelector(".card").hidden`)
+	// The lasso, by one finger.
+	c.tap(c.middle(".map .tools button:nth-child(3)"))
+	c.tap(c.middle(".map .tools button:last-child"))
+	p = c.middle(".map canvas")
+	scrolled := eval[float64](c, `scrollY`)
+	c.drag([]place{{p.X - 60, p.Y - 60}, {p.X + 60, p.Y - 60}, {p.X + 60, p.Y + 60}, {p.X - 60, p.Y + 60}, {p.X - 60, p.Y}})
+	c.until(`/^[\d,]+ of 6,000 items$/.test(document.querySelector(".map output").textContent)`)
+	if now := eval[float64](c, `scrollY`); now != scrolled {
+		c.t.Errorf("the page has scrolled from %g to %g", scrolled, now)
+	}
+	c.shot("use-touch-lasso")
+	// A curve's values, too, are a tap away.
+	c.open(pages["report"](), 400, "dark")
+	c.tap(c.middle(".draw[data-chart] svg"))
+	c.until(`!document.querySelector(".tip").hidden`)
+	c.contains("the tip", c.text(".tip"), "epoch ")
+}
+
 // Without WebGL, and without any script, the picture inside is there.
-func useMapWithoutWebGL(c *chrome, pages map[string]string) {
+func useMapWithoutWebGL(c *chrome, pages map[string]func() string) {
 	c.scripts(false)
-	c.open(pages["map"], 400, "dark")
+	c.open(pages["map"](), 400, "dark")
 	c.shot("use-map-without-scripts")
 	c.scripts(true)
-	c.open(pages["map"]+"?flat", 1300, "light")
+	c.open(pages["map"]()+"?flat", 1300, "light")
 	c.until(`document.querySelector(".still").naturalWidth > 500`)
 	if n := eval[int](c, `document.querySelectorAll(".map canvas, .map .panel").length`); n > 0 {
 		c.t.Error("a map without WebGL has controls")
 	}
 }
 
-func useNeighbours(c *chrome, pages map[string]string) {
-	st, err := os.Stat(pages["neighbours"])
+func useNeighbours(c *chrome, pages map[string]func() string) {
+	st, err := os.Stat(pages["neighbours"]())
 	if err != nil || st.Size() > 5_000_000 {
 		c.t.Errorf("the page of 60 queries takes %d bytes (%v)", st.Size(), err)
 	}
-	c.open(pages["neighbours"], 1300, "light")
+	c.open(pages["neighbours"](), 1300, "light")
 	if side := eval[float64](c, `document.querySelector(".found img").getBoundingClientRect().width`); side < 140 {
 		c.t.Errorf("pictures of %g pixels", side)
 	}
@@ -239,8 +356,8 @@ func useNeighbours(c *chrome, pages map[string]string) {
 	c.until(`!document.querySelector("dialog.viewer[open]")`)
 }
 
-func useTable(c *chrome, pages map[string]string) {
-	c.open(pages["diagnosis"], 400, "light")
+func useTable(c *chrome, pages map[string]func() string) {
+	c.open(pages["diagnosis"](), 400, "light")
 	const table = `[...document.querySelectorAll(".box[data-sort]")].find(b => b.querySelectorAll("tbody tr").length === 100)`
 	column := func(k int) []float64 {
 		return eval[[]float64](c, fmt.Sprintf(`[...%s.querySelectorAll("tbody tr")].filter(r => !r.hidden).map(r => +r.cells[%d].dataset.v)`, table, k))
@@ -265,8 +382,8 @@ func useTable(c *chrome, pages map[string]string) {
 	c.shot("use-table")
 }
 
-func useSpectrum(c *chrome, pages map[string]string) {
-	c.open(pages["diagnosis"], 1300, "dark")
+func useSpectrum(c *chrome, pages map[string]func() string) {
+	c.open(pages["diagnosis"](), 1300, "dark")
 	c.do(chromedp.SendKeys(chromedp.CSS(`input[placeholder^="Find one of"]`), "no. 042"))
 	c.until(`document.querySelector(".pointed .over")`)
 	c.contains("the tip", c.text(".tip"), "no. 042", "rank ")
@@ -275,8 +392,8 @@ func useSpectrum(c *chrome, pages map[string]string) {
 	}
 }
 
-func useCurves(c *chrome, pages map[string]string) {
-	c.open(pages["report"], 1300, "light")
+func useCurves(c *chrome, pages map[string]func() string) {
+	c.open(pages["report"](), 1300, "light")
 	p := c.middle(".draw[data-chart] svg")
 	c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X, p.Y)
 	c.contains("the tip", c.text(".tip"), "epoch ")
@@ -288,8 +405,8 @@ func useCurves(c *chrome, pages map[string]string) {
 	c.shot("use-curves")
 }
 
-func useFilm(c *chrome, pages map[string]string) {
-	c.open(pages["live"], 400, "dark")
+func useFilm(c *chrome, pages map[string]func() string) {
+	c.open(pages["live"](), 400, "dark")
 	for _, part := range []string{"button", "input", "output"} {
 		if right := eval[float64](c, fmt.Sprintf(`document.querySelector(".controls %s").getBoundingClientRect().right`, part)); right > 400 {
 			c.t.Errorf("%s ends at %g", part, right)

@@ -107,6 +107,15 @@ func (c *chrome) scripts(on bool) {
 	})
 }
 
+// touch turns fingers on or off.
+func (c *chrome) touch(on bool) {
+	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, tab, emulation.SetTouchEmulationEnabled,
+			emulation.SetTouchEmulationEnabledParams{Enabled: on, MaxTouchPoints: 5})
+		return chromedp.Void{}, err
+	})
+}
+
 // open shows a file in a window of the given width, light or dark.
 func (c *chrome) open(path string, width int64, scheme string) {
 	c.t.Helper()

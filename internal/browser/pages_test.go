@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
@@ -167,8 +168,8 @@ func digits(t *testing.T, home string) {
 	}
 }
 
-// made are the pages of one run of the test, by name.
-func made(t *testing.T) map[string]string {
+// made are the pages by name; each is made when it is first asked for.
+func made(t *testing.T) map[string]func() string {
 	t.Helper()
 	dir := t.TempDir()
 	run := kindred(t, dir)
@@ -181,33 +182,38 @@ func made(t *testing.T) map[string]string {
 	one := filepath.Join("runs", long)
 	e, l := filepath.Join(one, "embeddings.npy"), filepath.Join(one, "labels.csv")
 	digits(t, filepath.Join(dir, "home"))
+	train := sync.OnceFunc(func() {
+		run("train", "--data", set, "--out", "trained", "--set", "train.epochs=1", "--set", "data.size=24",
+			"--set", "data.train_limit=4", "--set", "data.test_limit=4")
+	})
 
-	run("map", "--embeddings", e, "--labels", l, "--columns", "label,coarse", "--method", "pca", "--data", set,
-		"--out", "map")
-	run("neighbours", "--embeddings", e, "--labels", l, "--data", set, "--queries", "60", "--out", "neighbours")
-	run("diagnose", one, "--label", "label", "--anchors", "500", "--out", "diagnosis")
-	run("diagnose", one, filepath.Join("runs", "plane"), "--label", "label", "--anchors", "200",
-		"--out", "diagnoses")
-	run("report", one, "--out", "report")
-	run("train", "--data", set, "--out", "trained", "--set", "train.epochs=1", "--set", "data.size=24",
-		"--set", "data.train_limit=4", "--set", "data.test_limit=4")
-	run("search", filepath.Join(set, filepath.FromSlash(names[0])), filepath.Join(set, filepath.FromSlash(names[70])),
-		"--run", "trained", "--in", filepath.Join(set, className(0)), "--out", "search")
-	run("report", one, filepath.Join("runs", "plane"), "--out", "reports")
-	run("reproduce", "mnist", "--fast", "--data-dir", filepath.Join(dir, "home"), "--out", "reproduce")
-	run("theory", "noise", "--restarts", "1", "--draws", "50", "--out", "noise")
-	run("theory", "isometry", "--sets", "20", "--searches", "2", "--steps", "3", "--out", "isometry")
-	run("theory", "field", "--loss", "first,second", "--gamma", "0.2,0.8", "--p", "0,0.4", "--out", "field")
-	run("theory", "live", "--run", one, "--anchors", "200", "--out", "live")
-	pages := map[string]string{}
-	for name, path := range map[string]string{
-		"map": "map/map.html", "neighbours": "neighbours/neighbours.html", "diagnosis": "diagnosis/diagnosis.html",
-		"diagnoses": "diagnoses/diagnosis.html", "report": "report/report.html", "reports": "reports/report.html",
-		"reproduce": "reproduce/report.html", "noise": "noise/index.html", "isometry": "isometry/index.html",
-		"field": "field/index.html", "live": "live/index.html",
-		"trained": "trained/report.html", "search": "search/search.html",
-	} {
-		pages[name] = filepath.Join(dir, filepath.FromSlash(path))
+	pages := map[string]func() string{}
+	page := func(name, path string, args ...string) {
+		pages[name] = sync.OnceValue(func() string {
+			if name == "search" || name == "trained" {
+				train()
+			}
+			if len(args) > 0 {
+				run(append(args, "--out", name)...)
+			}
+			return filepath.Join(dir, name, filepath.FromSlash(path))
+		})
 	}
+	page("map", "map.html", "map", "--embeddings", e, "--labels", l, "--columns", "label,coarse", "--method", "pca",
+		"--data", set)
+	page("neighbours", "neighbours.html", "neighbours", "--embeddings", e, "--labels", l, "--data", set, "--queries", "60")
+	page("diagnosis", "diagnosis.html", "diagnose", one, "--label", "label", "--anchors", "500")
+	page("diagnoses", "diagnosis.html", "diagnose", one, filepath.Join("runs", "plane"), "--label", "label",
+		"--anchors", "200")
+	page("report", "report.html", "report", one)
+	page("reports", "report.html", "report", one, filepath.Join("runs", "plane"))
+	page("trained", "report.html")
+	page("search", "search.html", "search", filepath.Join(set, filepath.FromSlash(names[0])),
+		filepath.Join(set, filepath.FromSlash(names[70])), "--run", "trained", "--in", filepath.Join(set, className(0)))
+	page("reproduce", "report.html", "reproduce", "mnist", "--fast", "--data-dir", filepath.Join(dir, "home"))
+	page("noise", "index.html", "theory", "noise", "--restarts", "1", "--draws", "50")
+	page("isometry", "index.html", "theory", "isometry", "--sets", "20", "--searches", "2", "--steps", "3")
+	page("field", "index.html", "theory", "field", "--loss", "first,second", "--gamma", "0.2,0.8", "--p", "0,0.4")
+	page("live", "index.html", "theory", "live", "--run", one, "--anchors", "200")
 	return pages
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Text is plain text; blank lines separate paragraphs, and a paragraph whose
@@ -160,9 +159,6 @@ func (f Figures) html(r *renderer) (template.HTML, error) {
 	return r.execute("figures", data)
 }
 
-// longHeading is how many letters make a heading a name that is shortened.
-const longHeading = 24
-
 func (t Table) html(r *renderer) (template.HTML, error) {
 	if err := t.check(); err != nil {
 		return "", err
@@ -196,8 +192,7 @@ func (t Table) html(r *renderer) (template.HTML, error) {
 		r.use("table.js")
 	}
 	for k, c := range t.Columns {
-		named := utf8.RuneCountInString(c.Name) > longHeading
-		data.Heads = append(data.Heads, cell{Text: c.Name, Class: t.class(k), Named: named})
+		data.Heads = append(data.Heads, cell{Text: c.Name, Class: t.class(k), Named: c.Named})
 	}
 	if t.grouped() {
 		for _, c := range t.Columns {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Diagnosis is what is known about one embedding's collapse, for
@@ -101,20 +104,65 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 		}
 	}
 	add("Verdict", verdicts...)
+	about := measuredOn(ds)
 	add("Measures", measures(ds)...)
 	low := lowestSimilarity(ds)
 	if len(ds) == 1 { // one model needs no name in every figure
 		ds = []Diagnosis{ds[0]}
 		ds[0].Name = ""
 	}
-	add("Triplets", figures(ds, "Each mark is one anchor. Below the diagonal its positive is nearer than its "+
+	add("Triplets", figures(ds, about+anchors(ds)+"Each mark is one anchor. Below the diagonal its positive is nearer than its "+
 		"negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.",
 		func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
 	add("Classes", classes(ds)...)
-	add("Spectrum", figures(ds, "Singular values of the centred embeddings. A steep fall means that only few "+
+	add("Spectrum", figures(ds, about+"Singular values of the centred embeddings. A steep fall means that only few "+
 		"directions are used.", spectrumFigure)...)
 	add("Clusters", clusters(ds)...)
 	return out
+}
+
+// measuredOn says which set each model was measured on.
+func measuredOn(ds []Diagnosis) string {
+	out := ""
+	for _, d := range ds {
+		if d.About == "" {
+			continue
+		}
+		if len(ds) > 1 {
+			out += d.Name + ": "
+		}
+		out += strings.TrimSuffix(d.About, ".") + ". "
+	}
+	if len(ds) > 1 {
+		return out
+	}
+	return capital(out)
+}
+
+// capital is a sentence with its first letter as one begins.
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// anchors says how many anchors the triplets are of, where that is the same for all.
+func anchors(ds []Diagnosis) string {
+	n := -1
+	for _, d := range ds {
+		for _, t := range d.Triplets {
+			if n >= 0 && n != len(t.AP) {
+				return ""
+			}
+			n = len(t.AP)
+		}
+	}
+	if n < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d anchors. ", n)
 }
 
 func figures(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Block {
@@ -132,11 +180,11 @@ func figures(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Bloc
 
 // measures is the table of measures by model, and what they mean.
 func measures(ds []Diagnosis) []Block {
-	t := Table{Columns: []Column{{Name: "measure"}}}
+	t := Table{Caption: strings.TrimSpace(measuredOn(ds)), Columns: []Column{{Name: "measure"}}}
 	var names []string
 	meaning := map[string]Measure{}
 	for _, d := range ds {
-		t.Columns = append(t.Columns, Column{Name: d.Name})
+		t.Columns = append(t.Columns, Column{Name: d.Name, Named: true})
 		for _, m := range d.Measures {
 			if _, ok := meaning[m.Name]; !ok {
 				names = append(names, m.Name)
@@ -216,7 +264,7 @@ func spectrumFigure(d Diagnosis) []Figure {
 // classes shows each model's classes: a scatter of their sizes against their
 // distances, and a table of the worst.
 func classes(ds []Diagnosis) []Block {
-	blocks := figures(ds, "One mark per class. Above the dashed line the nearest other class is farther away than "+
+	blocks := figures(ds, measuredOn(ds)+"One mark per class. Above the dashed line the nearest other class is farther away than "+
 		"the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
 		if len(d.Classes) == 0 {
 			return nil
@@ -249,13 +297,17 @@ func classes(ds []Diagnosis) []Block {
 
 func classTable(d Diagnosis) Table {
 	sorted := slices.Clone(d.Classes)
+	about := measuredOn([]Diagnosis{d})
+	if d.Name != "" {
+		about = strings.TrimSpace(d.Name + ": " + d.About)
+	}
 	// Worst first: least room to the nearest class for its own extent. Classes
 	// without a compactness (all points equal, a single class) come last.
 	slices.SortStableFunc(sorted, func(a, b ClassDiagnosis) int {
 		return cmp.Compare(b.compactness(), a.compactness())
 	})
 	t := Table{
-		Caption: d.Name,
+		Caption: about,
 		Columns: []Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"},
 			{Name: "to nearest class"},
 			{Name: "compactness"}, {Name: "modes"}, {Name: "effective rank"}, {Name: "R@1, %"}},
@@ -287,6 +339,6 @@ func clusters(ds []Diagnosis) []Block {
 		return nil
 	}
 	return []Block{Figures{Items: []Captioned{{Figure: l}},
-		Caption: "Normalised mutual information of the clusters with the labels. If it still grows beyond one " +
+		Caption: measuredOn(ds) + "Normalised mutual information of the clusters with the labels. If it still grows beyond one " +
 			"cluster per class, classes consist of several groups."}}
 }

@@ -275,8 +275,8 @@ func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 	if r.Vertical {
 		x := tx(r.At)
 		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
-		label.YAlign = draw.YTop
-		at := vg.Point{X: x + 3, Y: c.Max.Y - 2}
+		label.YAlign = draw.YBottom
+		at := vg.Point{X: x + 3, Y: c.Min.Y + 2}         // where scores, which rise, are not
 		if label.Width(oneLine(r.Name)) > c.Max.X-at.X { // no room to the right
 			at.X, label.XAlign = x-3, draw.XRight
 		}

@@ -25,6 +25,8 @@ type Column struct {
 	Name, Group string
 	// Best marks the best of the column's measured cells (not the Paper ones).
 	Best Best
+	// Named says that Name is one from outside, as of a run: shortened like a Name.
+	Named bool
 }
 
 // Best says which value of a column is to be marked.

@@ -101,7 +101,8 @@
     };
     svg.addEventListener("pointermove", point);
     svg.addEventListener("pointerdown", point);
-    svg.addEventListener("pointerleave", clear);
+    // A finger leaves what it has tapped; the values stay until another place is.
+    svg.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") clear(); });
     svg.addEventListener("blur", clear);
     let at = -1;
     svg.addEventListener("keydown", e => {

@@ -369,7 +369,7 @@
       if (i < 0) return;
       card.classList.toggle("pinned", pinned);
       const labels = el("dl", {}, ...columns.map(c => el("div", {}, el("dt", { textContent: c.name }), el("dd", { textContent: className(c, i) }))));
-      card.replaceChildren(...photoOf(i, pinned ? 224 : 144), ...(names ? [el("p", { textContent: names[i] })] : [el("p", { textContent: `row ${i * data.step}` })]), labels);
+      card.replaceChildren(...photoOf(i, stage.clientWidth < 500 ? 108 : pinned ? 224 : 144), ...(names ? [el("p", { textContent: names[i] })] : [el("p", { textContent: `row ${i * data.step}` })]), labels);
       if (pinned) card.append(tool("×", "Close the card", () => { pinned = false; showCard(-1); canvas.focus(); }));
       placeCard();
     };
@@ -378,6 +378,7 @@
       const [px, py] = toScreen(place[2 * current], place[2 * current + 1]);
       ring.style.transform = `translate(${px}px, ${py}px)`;
       const w = stage.clientWidth, h = stage.clientHeight;
+      card.classList.toggle("up", py > h * 0.52); // on a phone
       let x = px + 16, y = py + 16;
       if (x + card.offsetWidth > w) x = px - 16 - card.offsetWidth;
       if (y + card.offsetHeight > h) y = py - 16 - card.offsetHeight;
@@ -400,6 +401,7 @@
     const down = new Map();
     let path = null, moved = 0, spread = 0;
     const local = e => { const b = canvas.getBoundingClientRect(); return [e.clientX - b.left, e.clientY - b.top]; };
+    const apart = () => { const [a, b] = [...down.values()]; return Math.hypot(a[0] - b[0], a[1] - b[1]); };
     const setLasso = on => {
       lasso = on;
       lassoButton.setAttribute("aria-pressed", on);
@@ -411,7 +413,7 @@
       down.set(e.pointerId, local(e));
       moved = 0;
       path = down.size === 1 && (lasso || e.shiftKey) ? [local(e)] : null;
-      spread = 0;
+      spread = down.size === 2 ? apart() : 0;
       drawPath();
     });
     canvas.addEventListener("pointermove", e => {
@@ -426,7 +428,7 @@
       if (path) { path.push([px, py]); drawPath(); return; }
       if (down.size === 2) {
         const [a, b] = [...down.values()];
-        const wide = Math.hypot(a[0] - b[0], a[1] - b[1]);
+        const wide = apart();
         if (spread) zoomBy(wide / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
         spread = wide;
       }
@@ -443,7 +445,7 @@
         if (!chosen.includes(1)) chosen = null;
         setLasso(false);
         refresh();
-      } else if (moved < 6 && e.type === "pointerup") {
+      } else if (moved < (e.pointerType === "mouse" ? 6 : 14) && e.type === "pointerup") { // fingers tremble
         const i = nearest(...local(e), e.pointerType === "mouse" ? 14 : 26);
         pinned = i >= 0;
         showCard(i);

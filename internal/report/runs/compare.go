@@ -125,6 +125,17 @@ func (c *Comparison) Metrics() []string {
 	return out
 }
 
+// scores collects what the networks that the runs ended with scored.
+func (g *Group) scores(column string) []float64 {
+	var out []float64
+	for _, r := range g.Runs {
+		if v, err := r.Score(column); err == nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // last collects the runs' last values of a column.
 func (g *Group) last(column string) []float64 {
 	var out []float64
@@ -180,23 +191,48 @@ func (c *Comparison) Scores() []report.Table {
 				row.Cells = append(row.Cells, g.sizes[set].cells()...)
 			}
 			for _, m := range here {
-				vs, digits := g.last(m), 4
-				if percent(m) {
-					digits = 1
-					for i := range vs {
-						vs[i] *= 100
-					}
-				}
-				row.Cells = append(row.Cells, report.Samples(vs, digits))
+				row.Cells = append(row.Cells, scoreCell(m, g.scores(m)))
 			}
 			t.Rows = append(t.Rows, row)
 		}
-		if len(c.Groups) > 1 {
+		if before, ok := c.untrained(here); ok && !sizes {
+			t.Rows = append(t.Rows, before)
+		}
+		if len(t.Rows) > 1 {
 			t.Note = "A marked number is the highest of its column; that is no test of a difference."
 		}
 		out, metrics = append(out, t), rest
 	}
 	return append(out, c.times())
+}
+
+// scoreCell is a cell of scores of a column.
+func scoreCell(column string, values []float64) report.Cell {
+	if !percent(column) {
+		return report.Samples(values, 4)
+	}
+	for i := range values {
+		values[i] *= 100
+	}
+	return report.Samples(values, 1)
+}
+
+// untrained is the row of scores before training, of a single run that has them.
+func (c *Comparison) untrained(columns []string) (row report.Row, ok bool) {
+	if len(c.Groups) != 1 || len(c.Groups[0].Runs) != 1 {
+		return row, false
+	}
+	row.Cells = []report.Cell{report.T("before training")}
+	for _, m := range columns {
+		v, has := c.Groups[0].Runs[0].kept.untrained[m]
+		if !has {
+			row.Cells = append(row.Cells, report.Blank())
+			continue
+		}
+		ok = true
+		row.Cells = append(row.Cells, scoreCell(m, []float64{v}))
+	}
+	return row, ok
 }
 
 // splitMetric cuts "test_label_recall@1" into the set that was scored, "test", the
@@ -236,34 +272,6 @@ func (r *Run) items() string {
 	return "images"
 }
 
-// best is the column by which an epoch is the best: Recall@1 of the validation
-// set, else of the first set that was scored; "" if there is none.
-func (c *Comparison) best() string {
-	best := ""
-	for _, m := range c.Metrics() {
-		if !strings.HasSuffix(m, "_recall@1") {
-			continue
-		}
-		if strings.HasPrefix(m, "val_") {
-			return m
-		}
-		best = cmp.Or(best, m)
-	}
-	return best
-}
-
-// bestEpoch is the first epoch with a run's highest value of a column; 0 if none
-// has one.
-func (r *Run) bestEpoch(column string) float64 {
-	at, top := 0.0, math.Inf(-1)
-	for i, v := range r.Values[column] {
-		if v > top && i < len(r.Values["epoch"]) {
-			at, top = r.Values["epoch"][i], v
-		}
-	}
-	return at
-}
-
 // label is the group's name with its number of seeds.
 func (g *Group) label() string {
 	if len(g.Runs) > 1 {
@@ -279,13 +287,12 @@ func (c *Comparison) times() report.Table {
 		Columns: []report.Column{{Name: "run"}, {Name: "epochs"}, {Name: "best epoch"}, {Name: "loss"}, {Name: "time"}},
 		Note:    "Scores and loss are those of the last epoch.",
 	}
-	best := c.best()
-	if best != "" {
-		set, label, name := splitMetric(best)
-		if label != "" {
-			name += " by " + label
-		}
-		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s on the %s.", name, about(set))
+	best, kept := c.best()
+	if kept {
+		t.Note = fmt.Sprintf("Scores are those of the network that was kept, of the best epoch: the one with the highest "+
+			"%s; 0 is before training. The loss is that of the last epoch.", named(best))
+	} else if best != "" {
+		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s.", named(best))
 	}
 	for i := range c.Groups {
 		g := &c.Groups[i]
@@ -293,7 +300,7 @@ func (c *Comparison) times() report.Table {
 		var epochs []float64
 		for _, r := range g.Runs {
 			seconds += r.Seconds / float64(len(g.Runs))
-			if e := r.bestEpoch(best); e > 0 {
+			if e := r.best(best); e >= 0 {
 				epochs = append(epochs, e)
 			}
 		}
@@ -314,7 +321,7 @@ func (c *Comparison) times() report.Table {
 func (c *Comparison) differences() report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "setting"}}}
 	for _, g := range c.Groups {
-		t.Columns = append(t.Columns, report.Column{Name: g.Name})
+		t.Columns = append(t.Columns, report.Column{Name: g.Name, Named: true})
 	}
 	for _, k := range c.Differ {
 		row := report.Row{Cells: []report.Cell{report.T(k)}}
@@ -326,22 +333,25 @@ func (c *Comparison) differences() report.Table {
 	return t
 }
 
-// curves draws a column over the epochs, a line per group.
-func (c *Comparison) curves(column, title string, value func(r *Run, i int) float64) (report.Lines, bool) {
+// curves draws a column over the epochs, a line per group: value is that of a run's
+// i-th row, before the one before training, NaN if there is none.
+func (c *Comparison) curves(column, title string, before func(r *Run) float64,
+	value func(r *Run, i int) float64) (report.Lines, bool) {
 	l := report.Lines{Axes: report.Axes{Title: title, X: "epoch", WholeX: true}, Marks: true}
 	for _, g := range c.Groups {
 		var values [][]float64
 		var x []float64
 		for _, r := range g.Runs {
-			epochs := r.Values["epoch"]
+			epochs := append([]float64{0}, r.Values["epoch"]...)
 			if len(epochs) > len(x) {
 				x = epochs
 			}
 			vs := make([]float64, len(epochs))
-			for i := range vs {
-				vs[i] = math.NaN()
+			vs[0] = before(r)
+			for i := range vs[1:] {
+				vs[1+i] = math.NaN()
 				if i < len(r.Values[column]) {
-					vs[i] = value(r, i)
+					vs[1+i] = value(r, i)
 				}
 			}
 			values = append(values, vs)
@@ -368,33 +378,44 @@ func (c *Comparison) curves(column, title string, value func(r *Run, i int) floa
 // figures draws Recall@1 of every set, the loss and the share of active tuples.
 func (c *Comparison) figures() []report.Captioned {
 	var out []report.Captioned
-	best := c.best()
-	add := func(column, title, caption string, value func(r *Run, i int) float64) {
-		l, ok := c.curves(column, title, value)
+	best, kept := c.best()
+	mark := "best"
+	if kept {
+		mark = "kept"
+	}
+	none := func(*Run) float64 { return math.NaN() }
+	add := func(column, title, caption string, before func(r *Run) float64, value func(r *Run, i int) float64) {
+		l, ok := c.curves(column, title, before, value)
 		if !ok {
 			return
 		}
-		if only := c.Groups[0].Runs[0]; column == best && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
-			if e := only.bestEpoch(best); e > 0 {
-				l.Refs = append(l.Refs, report.Ref{Name: fmt.Sprintf("best: %.0f", e), At: e, Vertical: true})
+		only := c.Groups[0].Runs[0]
+		if (column == best || kept && percent(column)) && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
+			if e := only.best(best); e >= 0 {
+				l.Refs = append(l.Refs, report.Ref{Name: fmt.Sprintf("%s: %.0f", mark, e), At: e, Vertical: true})
 			}
 		}
 		out = append(out, report.Captioned{Figure: l, Caption: caption})
 	}
 	for _, m := range c.Metrics() {
-		if strings.HasSuffix(m, "recall@1") {
-			set, label, name := splitMetric(m)
-			if label != "" {
-				name += " by " + label
-			}
-			add(m, set+" "+name+", %", capital(name)+" on the "+c.measured(set)+".",
-				func(r *Run, i int) float64 { return 100 * r.Values[m][i] })
+		if !strings.HasSuffix(m, "recall@1") && !(kept && m == best) {
+			continue
 		}
+		set, label, name := splitMetric(m)
+		if label != "" {
+			name += " by " + label
+		}
+		add(m, set+" "+name+", %", capital(name)+" on the "+c.measured(set)+".", func(r *Run) float64 {
+			if v, ok := r.kept.untrained[m]; ok {
+				return 100 * v
+			}
+			return math.NaN()
+		}, func(r *Run, i int) float64 { return 100 * r.Values[m][i] })
 	}
-	add("loss", "loss", "Mean loss of the epoch's batches, on the training set.",
+	add("loss", "loss", "Mean loss of the epoch's batches, on the training set.", none,
 		func(r *Run, i int) float64 { return r.Values["loss"][i] })
 	add("active", "active tuples, %", "Tuples of the epoch's batches from which there was something to learn, on the "+
-		"training set.", func(r *Run, i int) float64 {
+		"training set.", none, func(r *Run, i int) float64 {
 		if t := r.Values["tuples"]; i < len(t) && t[i] > 0 {
 			return 100 * r.Values["active"][i] / t[i]
 		}
@@ -478,7 +499,11 @@ func (r *Run) summary() string {
 		parts = append(parts, "trained on "+filepath.Base(from))
 	}
 	if e, err := r.Last("epoch"); err == nil {
-		parts = append(parts, fmt.Sprintf("%.0f epochs", e))
+		word := "epochs"
+		if e == 1 {
+			word = "epoch"
+		}
+		parts = append(parts, fmt.Sprintf("%.0f %s", e, word))
 	}
 	return capital(strings.Join(parts, ", ")) + "."
 }

@@ -17,6 +17,8 @@ type Run struct {
 	*run.Table
 	// Seconds is how long the run took; NaN if unknown.
 	Seconds float64
+
+	kept outcome
 }
 
 // Load reads a run's folder. The configuration and the table of the epochs must be
@@ -33,6 +35,7 @@ func Load(dir string) (*Run, error) {
 	if r.Table, err = f.History(); err != nil {
 		return nil, err
 	}
+	r.kept = outcomeOf(r)
 	times, err := f.Timing()
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil

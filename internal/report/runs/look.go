@@ -85,7 +85,7 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 			c.views = append(c.views, s)
 		}
 	}
-	s := report.Section{Title: "Neighbours, before and after training"}
+	s := report.Section{}
 	for _, k := range kept[run.TestSet] {
 		rows, err := k.neighbours(ctx, v, &p, len(c.Groups) > 1)
 		if err != nil {
@@ -93,7 +93,11 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 		}
 		s.Blocks = append(s.Blocks, rows...)
 	}
-	if len(s.Blocks) > 0 {
+	if n := len(s.Blocks); n > 0 {
+		s.Title = "Neighbours after training"
+		if n > len(kept[run.TestSet]) {
+			s.Title = "Neighbours, before and after training"
+		}
 		c.views = append(c.views, s)
 	}
 	return nil
@@ -189,8 +193,8 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.run.Dir(), err)
 		}
-		pair.Random.Caption = fmt.Sprintf("%s: %d random queries of the %s (first) and their nearest neighbours.", when,
-			len(pair.Random.Rows), about(k.set.String()))
+		pair.Random.Caption = fmt.Sprintf("%s: %d random queries (first) and their nearest neighbours in the %s, %d %s of "+
+			"%d classes.", when, len(pair.Random.Rows), about(k.set.String()), t.X.Rows, k.run.items(), len(names[0]))
 		if named {
 			pair.Random.Caption = k.group.Name + ". " + pair.Random.Caption
 		}
@@ -274,8 +278,6 @@ func about(set string) string {
 	switch set {
 	case "seen":
 		return "test samples of the training classes"
-	case "val":
-		return "validation set"
 	}
 	return set + " set"
 }

@@ -142,7 +142,8 @@ func TestCompareGroupsSeeds(t *testing.T) {
 			t.Errorf("no %q on the page", want)
 		}
 	}
-	l, ok := c.curves("test_recall@1", "t", func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
+	l, ok := c.curves("test_recall@1", "t", func(*Run) float64 { return math.NaN() },
+		func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
 	if !ok || len(l.Curves) != 2 || math.Abs(l.Curves[0].Y[1]-0.65) > 1e-12 || len(l.Curves[0].Low) != 2 ||
 		len(l.Curves[1].Low) != 0 {
 		t.Errorf("curves %+v", l.Curves)
@@ -155,7 +156,8 @@ func TestCompareOneRunAndUnequalLengths(t *testing.T) {
 		t.Errorf("title %q, %v", p.Title, err)
 	}
 	c := Compare([]*Run{load(t, "x", "easy", 1, 0.4, 0.5, 0.6), load(t, "y", "easy", 2, 0.2)})
-	l, _ := c.curves("test_recall@1", "t", func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
+	l, _ := c.curves("test_recall@1", "t", func(*Run) float64 { return math.NaN() },
+		func(r *Run, i int) float64 { return r.Values["test_recall@1"][i] })
 	if got := fmt.Sprintf("%.2f", l.Curves[0].Y); got != "[0.30 0.50 0.60]" {
 		t.Errorf("mean of runs of unequal length %s", got)
 	}

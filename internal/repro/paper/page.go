@@ -1,13 +1,17 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/maps"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // Names of the files in an experiment's folder.
@@ -59,6 +63,9 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	if out.Data.InsteadOf != "" {
 		table.Title = "Our numbers"
 	}
+	if tested := out.tested(); tested != "" {
+		table.Blocks = append(table.Blocks, report.Text(tested))
+	}
 	table.Blocks = append(table.Blocks, out.verdictBlocks()...)
 	p.Sections = append(p.Sections, table)
 	if len(shown.Sections) > 1 {
@@ -70,6 +77,31 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
 	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
 	return p, figures.Figures, nil
+}
+
+// tested says what the measures are of, by their groups: how many images of how many
+// classes, as the first run that kept them has them.
+func (out *Outcome) tested() string {
+	var parts []string
+	for _, m := range out.e.Measures {
+		set, err := run.ParseSet(strings.SplitN(m.Key, "_", 2)[0])
+		if err != nil || len(out.Arms) == 0 {
+			continue
+		}
+		l, err := kept(out.runFolder(out.Arms[0].Name), set)
+		if err != nil {
+			continue
+		}
+		if l, err = l.Select("label"); err != nil {
+			continue
+		}
+		_, names := maps.Classes(&l.Columns[0])
+		part := fmt.Sprintf("%s: %d images of %d classes, the %s set", cmp.Or(m.Group, m.Name), l.X.Rows, len(names), set)
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // curvesFigure is the name of the figure that every experiment has.

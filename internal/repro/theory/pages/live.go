@@ -54,12 +54,16 @@ type LiveResult struct {
 	Output
 	Loss    string      `json:"loss"`
 	Anchors int         `json:"anchors"`
+	Samples int         `json:"samples"` // that the anchors were drawn from
 	Frames  []LiveFrame `json:"frames"`
+
+	set string // of the run's samples; "" for files
 }
 
 // snapshot is one checkpoint's embeddings and labels.
 type snapshot struct {
 	name, path string
+	set        string // of the run's samples; "" for files
 	read       func() (*embedding.Table, error)
 }
 
@@ -74,7 +78,7 @@ func (o LiveOptions) snapshots() ([]snapshot, error) {
 	var out []snapshot
 	for _, e := range o.Embeddings {
 		name := strings.TrimSuffix(filepath.Base(e), filepath.Ext(e))
-		out = append(out, snapshot{name, e, func() (*embedding.Table, error) { return o.open(e) }})
+		out = append(out, snapshot{name, e, "", func() (*embedding.Table, error) { return o.open(e) }})
 	}
 	return out, nil
 }
@@ -109,12 +113,13 @@ func (o LiveOptions) kept() ([]snapshot, error) {
 		return nil, fmt.Errorf("%s holds no snapshots: train with --set eval.keep=true", o.Run)
 	}
 	var out []snapshot
-	for _, s := range sets[cmp.Or(o.Set, names[0])] {
-		out = append(out, snapshot{fmt.Sprint("epoch ", s.Epoch), s.Path(), s.Embeddings})
+	set := cmp.Or(o.Set, names[0])
+	for _, s := range sets[set] {
+		out = append(out, snapshot{fmt.Sprint("epoch ", s.Epoch), s.Path(), set, s.Embeddings})
 	}
 	if len(out) < 2 {
-		return nil, fmt.Errorf("%s holds %d snapshots of the set %q; there are the sets %s", o.Run, len(out), o.Set,
-			strings.Join(names, ", "))
+		return nil, fmt.Errorf("%s holds %d snapshots of the set %q; there are the sets %s (a film needs a run with "+
+			"--set eval.keep=true)", o.Run, len(out), o.Set, strings.Join(names, ", "))
 	}
 	return out, nil
 }
@@ -161,7 +166,7 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 	if err != nil {
 		return nil, err
 	}
-	r := &LiveResult{Loss: l.Name}
+	r := &LiveResult{Loss: l.Name, set: snaps[0].set}
 	f := following{o: o, loss: l, config: field.Config{Entangle: o.Entangle}, result: r, first: snaps[0].path}
 	for k, s := range snaps {
 		if err := f.add(ctx, s); err != nil {
@@ -243,7 +248,7 @@ func (f *following) add(ctx context.Context, s snapshot) error {
 			scatter.AP[i], scatter.AN[i], scatter.Gamma[i]})
 	}
 	f.scatters = append(f.scatters, scatter)
-	r.Anchors = len(scatter.Anchor)
+	r.Anchors, r.Samples = len(scatter.Anchor), x.Rows
 	r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP),
 		AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
 	return nil
@@ -287,7 +292,11 @@ func mean(x []float64) float64 {
 }
 
 func livePage(r *LiveResult, frames []report.Frame) report.Page {
-	t := report.Table{Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"}, {Name: "mean S_ap"},
+	about := fmt.Sprintf("%d anchors among %d samples", r.Anchors, r.Samples)
+	if r.set != "" {
+		about += " of the " + r.set + " set"
+	}
+	t := report.Table{Caption: about, Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"}, {Name: "mean S_ap"},
 		{Name: "mean S_an"}, {Name: "mean γ"},
 		{Name: "bottom right", Group: "moved until the next (%)"},
 		{Name: "top right", Group: "moved until the next (%)"},
@@ -314,7 +323,7 @@ func livePage(r *LiveResult, frames []report.Frame) report.Page {
 				"anchor would be recognised. The arrows show where one step of the loss (" + r.Loss +
 				") moves triplets from each place, with the checkpoint's mean γ. A cloud that moves to the upper " +
 				"right corner is a collapse."),
-				report.Steps{Frames: frames, Caption: "Use the slider, or press play. All checkpoints show the same " +
+				report.Steps{Frames: frames, Caption: "The " + about + ". Use the slider, or press play. All checkpoints show the same " +
 					"part of the diagram, the part that contains the triplets."}}},
 			{Title: "As numbers", Blocks: []report.Block{t}},
 		}, Footer: "kindred theory live"}

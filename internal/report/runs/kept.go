@@ -1,0 +1,130 @@
+package runs
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/run"
+)
+
+// outcome is which epoch's network a run ended with, and what that scored.
+type outcome struct {
+	// metric is the score by which the epoch was chosen; "" if the run kept its last.
+	metric string
+	epoch  float64
+	// scores are those of the network kept, untrained those before training, by
+	// column of metrics.csv; keys are in the order in which they were measured.
+	scores, untrained map[string]float64
+	keys              []string
+}
+
+// outcomeOf reads what training recorded in its checkpoint. Where that is not there
+// any more, the epoch follows from the metric of the configuration and the table,
+// by the rule that training goes by: of equal scores the first counts.
+func outcomeOf(r *Run) outcome {
+	var o outcome
+	if c, err := r.Checkpoint(); err == nil {
+		o.scores, o.untrained = map[string]float64{}, map[string]float64{}
+		for _, m := range c.Untrained {
+			o.untrained[m.Key()] = m.Value
+		}
+		for _, m := range c.Final {
+			o.keys = append(o.keys, m.Key())
+			o.scores[m.Key()] = m.Value
+		}
+		if c.Best != nil {
+			o.metric, o.epoch = c.Best.Metric, float64(c.Best.Epoch)
+		}
+		return o
+	}
+	metric := r.setting("train.best")
+	if e := r.bestEpoch(metric); e > 0 {
+		o.metric, o.epoch = metric, e
+	}
+	return o
+}
+
+// Score is what the network that the run ended with scored; an error if it has no
+// such score.
+func (r *Run) Score(column string) (float64, error) {
+	if v, ok := r.kept.scores[column]; ok {
+		return v, nil
+	}
+	if r.kept.metric != "" {
+		if at := slices.Index(r.Values["epoch"], r.kept.epoch); at >= 0 && at < len(r.Values[column]) &&
+			!math.IsNaN(r.Values[column][at]) {
+			return r.Values[column][at], nil
+		}
+	}
+	return r.Last(column)
+}
+
+// Metrics lists the scores of epochs, and those that only the network kept has.
+func (r *Run) Metrics() []string {
+	out := r.Table.Metrics()
+	for _, k := range r.kept.keys {
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// bestEpoch is the first epoch with a run's highest value of a column; 0 if none
+// has one.
+func (r *Run) bestEpoch(column string) float64 {
+	at, top := 0.0, math.Inf(-1)
+	for i, v := range r.Values[column] {
+		if v > top && i < len(r.Values["epoch"]) {
+			at, top = r.Values["epoch"][i], v
+		}
+	}
+	return at
+}
+
+// best is the epoch that a run kept, or, if it kept its last, the one with the
+// highest value of a column; -1 if neither is known.
+func (r *Run) best(column string) float64 {
+	if r.kept.metric != "" {
+		return r.kept.epoch
+	}
+	if e := r.bestEpoch(column); e > 0 {
+		return e
+	}
+	return -1
+}
+
+// best is the column by which an epoch is the best: that by which the runs kept
+// one, else Recall@1 of the validation set, else of the first set that was scored;
+// "" if there is none. kept says whether it is the first of these.
+func (c *Comparison) best() (column string, kept bool) {
+	for _, g := range c.Groups {
+		for _, r := range g.Runs {
+			if r.kept.metric != "" {
+				return r.kept.metric, true
+			}
+		}
+	}
+	for _, m := range c.Metrics() {
+		if !strings.HasSuffix(m, "_recall@1") {
+			continue
+		}
+		if strings.HasPrefix(m, run.ValidationSet.String()+"_") {
+			return m, false
+		}
+		if column == "" {
+			column = m
+		}
+	}
+	return column, false
+}
+
+// named is a metric as a sentence has it: "recall@1 by coarse on the test set".
+func named(column string) string {
+	set, label, name := splitMetric(column)
+	if label != "" {
+		name += " by " + label
+	}
+	return name + " on the " + about(set)
+}
