@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser test race lint cross peer bench bench-page bench-check gen assembly checkgen fmt release
+.PHONY: help build demo browser test race lint cross peer bench bench-page bench-check gen assembly checkgen recording fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -11,6 +11,7 @@ help:
 	@echo 'make bench-page  the same, and write the figures into docs/bench.md and README'
 	@echo 'make bench-check BASE=main  fail if the Go benchmarks have become slower than at a git ref'
 	@echo 'make gen    regenerate assembly and generated docs'
+	@echo 'make recording  film the three commands of README, on 2,000 photos of clothes or on PHOTOS=DIR PHOTO=FILE'
 	@echo 'make fmt    gofmt'
 	@echo 'make release VERSION=v1.2.3  binaries for six systems, manual pages, completions, checksums into dist/'
 
@@ -93,6 +94,16 @@ bench-page: build peer
 # be set. It takes minutes of a machine that does nothing else, and is no part of CI.
 bench-check:
 	@.ci/bench-check $(BASE)
+
+# recording runs what README tells to type, and writes what it looked like. Take it on
+# a machine that does nothing else: its times are in it.
+RECORDING_PACKAGES = dataset-fashion-mnist
+PHOTOS =
+PHOTO =
+recording: build
+	@[ -n "$(PHOTOS)" ] || dpkg -s $(RECORDING_PACKAGES) >/dev/null 2>&1 || \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(RECORDING_PACKAGES) >/dev/null
+	$(GO) run ./docs/recording -photos "$(PHOTOS)" -photo "$(PHOTO)"
 
 fmt:
 	gofmt -w .

@@ -255,6 +255,8 @@ func repository() []Package {
 		{"internal/ladder", "this table", ""},
 		{"internal/bench",
 			"the timed cases of `kindred bench`, the peer beside them, docs/bench.md from their records", "*"},
+		{"docs/recording", "films README's three commands with what they print and find", "internal/atomic internal/escape " +
+			"internal/layout/idx internal/report golang.org/x/image"},
 		{"docs/gen", "writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
 			"records, the tables of pretrained networks and of packages",
 			"internal/atomic internal/ladder internal/weights internal/bench mine objective"},

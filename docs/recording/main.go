@@ -1,0 +1,140 @@
+// Command recording runs the three commands of README on a folder of photos and
+// writes what they print, when they print it, and what they find as a film: one SVG
+// file that a page shows as a picture.
+//
+//	go run ./docs/recording -kindred bin/kindred -photos DIR -out docs/recording.svg
+//
+// Without -photos the folder is 2,000 photos of clothes, 200 of each of ten classes,
+// from Fashion-MNIST (MIT licence) as Debian's package dataset-fashion-mnist has it.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+)
+
+func main() {
+	kindred := flag.String("kindred", "bin/kindred", "the program")
+	photos := flag.String("photos", "", "folder of photos, one folder a class; default: clothes")
+	photo := flag.String("photo", "", "the photo that is looked for; default: one that is not in the folder")
+	out := flag.String("out", "docs/recording.svg", "file to write")
+	flag.Parse()
+	if err := record(*kindred, *photos, *photo, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "recording:", err)
+		os.Exit(1)
+	}
+}
+
+// commands are those of README; a test compares them.
+var commands = []string{
+	"kindred train --data photos/ --out runs/photos",
+	"kindred search photo.jpg --run runs/photos --in photos/ --out found",
+	"kindred report runs/photos",
+}
+
+func record(kindred, photos, photo, out string) error {
+	dir, err := os.MkdirTemp("", "recording")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if photos == "" {
+		err = clothes(dir)
+	} else {
+		err = copied(dir, photos, photo)
+	}
+	if err != nil {
+		return err
+	}
+	bin, err := filepath.Abs(kindred)
+	if err != nil {
+		return err
+	}
+	var s session
+	for _, c := range commands {
+		done, err := watch(dir, bin, c)
+		if err != nil {
+			return err
+		}
+		s.commands = append(s.commands, done)
+	}
+	if s.sheet, err = sheet(filepath.Join(dir, "found", "search.png")); err != nil {
+		return err
+	}
+	return atomic.WriteFile(out, func(w io.Writer) error { return s.write(w) })
+}
+
+// copied puts the user's photos where the commands look for them.
+func copied(dir, photos, photo string) error {
+	if photo == "" {
+		return errors.New("missing -photo: the one that is looked for")
+	}
+	if err := os.CopyFS(filepath.Join(dir, "photos"), os.DirFS(photos)); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(photo)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "photo.jpg"), b, 0o666)
+}
+
+// session is what was seen.
+type session struct {
+	commands []command
+	sheet    []byte // what the search found, as JPEG
+}
+
+// command is a command line with what it printed.
+type command struct {
+	line   string
+	output []printed
+	took   time.Duration
+}
+
+// printed is a line of output and when it came.
+type printed struct {
+	after time.Duration
+	text  string
+}
+
+// watch runs a command and notes each line of what it prints.
+func watch(dir, kindred, line string) (command, error) {
+	words := strings.Fields(line)
+	cmd := exec.Command(kindred, words[1:]...)
+	cmd.Dir = dir
+	read, write, err := os.Pipe()
+	if err != nil {
+		return command{}, err
+	}
+	defer read.Close()
+	cmd.Stdout, cmd.Stderr = write, write
+	start := time.Now()
+	err = cmd.Start()
+	write.Close()
+	if err != nil {
+		return command{}, err
+	}
+	c := command{line: line}
+	lines := bufio.NewScanner(read)
+	for lines.Scan() {
+		text := strings.ReplaceAll(lines.Text(), dir+string(filepath.Separator), "")
+		c.output = append(c.output, printed{time.Since(start), text})
+		fmt.Println(text)
+	}
+	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
+		return c, fmt.Errorf("%s: %w", line, err)
+	}
+	c.took = time.Since(start)
+	return c, nil
+}
