@@ -35,7 +35,8 @@ func TestFilm(t *testing.T) {
 		t.Fatal(err)
 	}
 	svg := b.String()
-	for _, want := range []string{"$ kindred train", "&lt;script&gt;", "(1 min 10 s)", "1 min 12 s in all", "translateY(-"} {
+	for _, want := range []string{"$ kindred train", "&lt;script&gt;", "(1 min 10 s)", "1 min 12 s in all",
+		"translateY(-"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %q in %s", want, svg)
 		}

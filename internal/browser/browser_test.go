@@ -55,10 +55,11 @@ var measured = map[string][]string{
 	"diagnosis":  {"The test set, 6000 items of 100 classes in 24 dimensions", "500 anchors"},
 	"diagnoses":  {"plane: the test set, 600 items of 10 classes in 2 dimensions", "200 anchors"},
 	"report":     {"Test set, 6000 images of 100 classes", "neighbours in the test set, 6000 images of 100 classes"},
-	"reproduce":  {"digits 0-5: 180 images of 6 classes, the seen set; digits 6-9: 120 images of 4 classes, the test set"},
-	"search":     {"2 photos looked up among 60"},
-	"noise":      {"2 classes of 6 points in 2 dimensions"},
-	"live":       {"200 anchors among 6000 samples of the test set"},
+	"reproduce": {"digits 0-5: 180 images of 6 classes, the seen set",
+		"digits 6-9: 120 images of 4 classes, the test set"},
+	"search": {"2 photos looked up among 60"},
+	"noise":  {"2 classes of 6 points in 2 dimensions"},
+	"live":   {"200 anchors among 6000 samples of the test set"},
 }
 
 // legible checks what holds for every page.
@@ -228,7 +229,8 @@ func (c *chrome) fingers(kind input.DispatchTouchEventType, at ...place) {
 		points = append(points, &input.TouchPoint{X: p.X, Y: p.Y, ID: &id})
 	}
 	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, tab, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points})
+		_, err := cdp.Call(ctx, tab, input.DispatchTouchEvent,
+			input.DispatchTouchEventParams{Type: kind, TouchPoints: points})
 		return chromedp.Void{}, err
 	})
 }
@@ -294,7 +296,8 @@ func useTouch(c *chrome, pages map[string]func() string) {
 	}
 	p.Y += 70 // beside the card
 	// Two fingers from 80 to 160 apart double the distance of the ring from their middle.
-	c.drag([]place{{p.X - 40, p.Y}, {p.X - 50, p.Y}, {p.X - 80, p.Y}}, []place{{p.X + 40, p.Y}, {p.X + 50, p.Y}, {p.X + 80, p.Y}})
+	c.drag([]place{{p.X - 40, p.Y}, {p.X - 50, p.Y}, {p.X - 80, p.Y}},
+		[]place{{p.X + 40, p.Y}, {p.X + 50, p.Y}, {p.X + 80, p.Y}})
 	zoomed := ring()
 	if math.Abs((zoomed.X-p.X)-2*(moved.X-p.X)) > 3 || math.Abs((zoomed.Y-p.Y)-2*(moved.Y-p.Y)) > 3 {
 		c.t.Errorf("fingers twice as far apart around %v moved the item from %v to %v", p, moved, zoomed)
@@ -306,7 +309,8 @@ func useTouch(c *chrome, pages map[string]func() string) {
 	c.tap(c.middle(".map .tools button:last-child"))
 	p = c.middle(".map canvas")
 	scrolled := eval[float64](c, `scrollY`)
-	c.drag([]place{{p.X - 60, p.Y - 60}, {p.X + 60, p.Y - 60}, {p.X + 60, p.Y + 60}, {p.X - 60, p.Y + 60}, {p.X - 60, p.Y}})
+	c.drag([]place{{p.X - 60, p.Y - 60}, {p.X + 60, p.Y - 60}, {p.X + 60, p.Y + 60}, {p.X - 60, p.Y + 60},
+		{p.X - 60, p.Y}})
 	c.until(`/^[\d,]+ of 6,000 items$/.test(document.querySelector(".map output").textContent)`)
 	if now := eval[float64](c, `scrollY`); now != scrolled {
 		c.t.Errorf("the page has scrolled from %g to %g", scrolled, now)

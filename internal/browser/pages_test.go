@@ -201,7 +201,8 @@ func made(t *testing.T) map[string]func() string {
 	}
 	page("map", "map.html", "map", "--embeddings", e, "--labels", l, "--columns", "label,coarse", "--method", "pca",
 		"--data", set)
-	page("neighbours", "neighbours.html", "neighbours", "--embeddings", e, "--labels", l, "--data", set, "--queries", "60")
+	page("neighbours", "neighbours.html", "neighbours", "--embeddings", e, "--labels", l, "--data", set,
+		"--queries", "60")
 	page("diagnosis", "diagnosis.html", "diagnose", one, "--label", "label", "--anchors", "500")
 	page("diagnoses", "diagnosis.html", "diagnose", one, filepath.Join("runs", "plane"), "--label", "label",
 		"--anchors", "200")

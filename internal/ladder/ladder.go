@@ -186,8 +186,9 @@ func running() []Package {
 // showing is what people look at: reports, and the papers.
 func showing() []Package {
 	return []Package{
+		{"internal/webmap", "the map of items that pages share, as a script and a style sheet", ""},
 		{"internal/report", "figures and self-contained HTML from plain structs",
-			"internal/escape internal/atomic gonum.org/v1/plot golang.org/x/image"},
+			"internal/escape internal/atomic internal/webmap gonum.org/v1/plot golang.org/x/image"},
 		{"internal/search", "the nearest photos of a gallery, without the one that is asked with",
 			"internal/regular mat eval/rank"},
 		{"internal/report/photo", "the pictures of items, read for the pages",
@@ -255,8 +256,8 @@ func repository() []Package {
 		{"internal/ladder", "this table", ""},
 		{"internal/bench",
 			"the timed cases of `kindred bench`, the peer beside them, docs/bench.md from their records", "*"},
-		{"docs/recording", "films README's three commands with what they print and find", "internal/atomic internal/escape " +
-			"internal/layout/idx internal/report golang.org/x/image"},
+		{"docs/recording", "films README's three commands with what they print and find",
+			"internal/atomic internal/escape internal/layout/idx internal/report golang.org/x/image"},
 		{"docs/gen", "writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
 			"records, the tables of pretrained networks and of packages",
 			"internal/atomic internal/ladder internal/weights internal/bench mine objective"},

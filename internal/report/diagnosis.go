@@ -111,7 +111,8 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 		ds = []Diagnosis{ds[0]}
 		ds[0].Name = ""
 	}
-	add("Triplets", figures(ds, about+anchors(ds)+"Each mark is one anchor. Below the diagonal its positive is nearer than its "+
+	add("Triplets", figures(ds, about+anchors(ds)+"Each mark is one anchor. Below the diagonal its positive is "+
+		"nearer than its "+
 		"negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.",
 		func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
 	add("Classes", classes(ds)...)
@@ -264,7 +265,8 @@ func spectrumFigure(d Diagnosis) []Figure {
 // classes shows each model's classes: a scatter of their sizes against their
 // distances, and a table of the worst.
 func classes(ds []Diagnosis) []Block {
-	blocks := figures(ds, measuredOn(ds)+"One mark per class. Above the dashed line the nearest other class is farther away than "+
+	blocks := figures(ds, measuredOn(ds)+"One mark per class. Above the dashed line the nearest other class is farther "+
+		"away than "+
 		"the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
 		if len(d.Classes) == 0 {
 			return nil
@@ -339,6 +341,7 @@ func clusters(ds []Diagnosis) []Block {
 		return nil
 	}
 	return []Block{Figures{Items: []Captioned{{Figure: l}},
-		Caption: measuredOn(ds) + "Normalised mutual information of the clusters with the labels. If it still grows beyond one " +
+		Caption: measuredOn(ds) + "Normalised mutual information of the clusters with the labels. If it still grows " +
+			"beyond one " +
 			"cluster per class, classes consist of several groups."}}
 }

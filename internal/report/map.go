@@ -83,10 +83,13 @@ func (m Map) Scatter(column int) Scatter {
 	return s
 }
 
+// mapsScript finds the maps of a page and has them built.
+const mapsScript = "maps.js"
+
 // labelledClasses is how many classes may carry their names on a map.
 const labelledClasses = 12
 
-// mapData is what map.js reads.
+// mapData is what maps.js reads.
 type mapData struct {
 	At      string      `json:"at"` // x and y in turn, float32, little-endian, base64
 	Names   []string    `json:"names"`
@@ -158,7 +161,7 @@ func (m Map) html(r *renderer) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	r.use("map.js")
+	r.use(mapsScript)
 	return r.execute("map", struct {
 		Title, Caption, Alt string
 		Still               template.URL

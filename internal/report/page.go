@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/webmap"
 )
 
 // Page is a self-contained HTML document: no network, light and dark, readable
@@ -87,7 +88,7 @@ func (p Page) HTML() ([]byte, error) {
 		Scripts  []template.JS
 		Sections []section
 		Contents bool
-	}{Page: p, CSS: template.CSS(css)}
+	}{Page: p, CSS: template.CSS(webmap.Style + string(css))}
 	for i, s := range p.Sections {
 		out := section{ID: fmt.Sprintf("s%d", i+1), Title: s.Title}
 		for _, b := range s.Blocks {
@@ -104,6 +105,9 @@ func (p Page) HTML() ([]byte, error) {
 		js, err := pageFiles.ReadFile("page/" + name)
 		if err != nil {
 			return nil, fmt.Errorf("report: %w", err)
+		}
+		if name == mapsScript {
+			data.Scripts = append(data.Scripts, template.JS(webmap.Script))
 		}
 		data.Scripts = append(data.Scripts, template.JS(js))
 	}

@@ -289,8 +289,8 @@ func (c *Comparison) times() report.Table {
 	}
 	best, kept := c.best()
 	if kept {
-		t.Note = fmt.Sprintf("Scores are those of the network that was kept, of the best epoch: the one with the highest "+
-			"%s; 0 is before training. The loss is that of the last epoch.", named(best))
+		t.Note = fmt.Sprintf("Scores are those of the network that was kept, of the best epoch: the one with the "+
+			"highest %s; 0 is before training. The loss is that of the last epoch.", named(best))
 	} else if best != "" {
 		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s.", named(best))
 	}

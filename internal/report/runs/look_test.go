@@ -89,9 +89,11 @@ func TestLook(t *testing.T) {
 		"how the map is made":     "Test set: all 18 images, by t-SNE",
 		"photos in the map":       `id="thumbs1">{"side":96`,
 		"the way to whole photos": `"folder":"../../`,
-		"rows before":             "Before training: 6 random queries (first) and their nearest neighbours in the test set, 18 images of 3 classes.",
-		"rows after":              "After training: 6 random queries (first) and their nearest neighbours in the test set, 18 images of 3 classes.",
-		"what the run is":         "Network conv4, loss triplet, trained on",
+		"rows before": "Before training: 6 random queries (first) and their nearest neighbours in the " +
+			"test set, 18 images of 3 classes.",
+		"rows after": "After training: 6 random queries (first) and their nearest neighbours in the " +
+			"test set, 18 images of 3 classes.",
+		"what the run is": "Network conv4, loss triplet, trained on",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %s: %s", what, want)

@@ -96,7 +96,8 @@ func (out *Outcome) tested() string {
 			continue
 		}
 		_, names := maps.Classes(&l.Columns[0])
-		part := fmt.Sprintf("%s: %d images of %d classes, the %s set", cmp.Or(m.Group, m.Name), l.X.Rows, len(names), set)
+		part := fmt.Sprintf("%s: %d images of %d classes, the %s set", cmp.Or(m.Group, m.Name), l.X.Rows, len(names),
+			set)
 		if !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}

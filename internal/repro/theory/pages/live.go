@@ -296,8 +296,8 @@ func livePage(r *LiveResult, frames []report.Frame) report.Page {
 	if r.set != "" {
 		about += " of the " + r.set + " set"
 	}
-	t := report.Table{Caption: about, Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"}, {Name: "mean S_ap"},
-		{Name: "mean S_an"}, {Name: "mean γ"},
+	t := report.Table{Caption: about, Columns: []report.Column{{Name: "checkpoint"}, {Name: "right (%)"},
+		{Name: "mean S_ap"}, {Name: "mean S_an"}, {Name: "mean γ"},
 		{Name: "bottom right", Group: "moved until the next (%)"},
 		{Name: "top right", Group: "moved until the next (%)"},
 		{Name: "bottom left", Group: "moved until the next (%)"}, {Name: "top left", Group: "moved until the next (%)"},
@@ -323,8 +323,8 @@ func livePage(r *LiveResult, frames []report.Frame) report.Page {
 				"anchor would be recognised. The arrows show where one step of the loss (" + r.Loss +
 				") moves triplets from each place, with the checkpoint's mean γ. A cloud that moves to the upper " +
 				"right corner is a collapse."),
-				report.Steps{Frames: frames, Caption: "The " + about + ". Use the slider, or press play. All checkpoints show the same " +
-					"part of the diagram, the part that contains the triplets."}}},
+				report.Steps{Frames: frames, Caption: "The " + about + ". Use the slider, or press play. All " +
+					"checkpoints show the same part of the diagram, the part that contains the triplets."}}},
 			{Title: "As numbers", Blocks: []report.Block{t}},
 		}, Footer: "kindred theory live"}
 }

@@ -1,17 +1,25 @@
 "use strict";
 // Maps: points drawn by WebGL, with hover cards, a legend to search and filter,
-// a lasso and the chosen items as CSV. The picture inside the figure stays where
-// a browser has no WebGL or runs no script.
-{
+// a lasso and the chosen items as CSV. The picture inside the figure, if there is
+// one, stays where a browser has no WebGL.
+//
+// kindredMap.build(figure, data) makes a map of a figure with a .stage in it. data:
+//   place    x and y of the items in turn, a Float32Array; NaN: not shown
+//   names    of the items, or null
+//   columns  of labels: { name, names, colours, shapes, of } with the class of each
+//            item in of, an Int32Array, -1: none; or { name, fetch } with a function
+//            that promises the rest, called when the column is first chosen
+//   step     the items are every step-th row
+//   file     name of the CSV without its ending
+//   photo    photo(i, room, pinned) gives what a card shows of item i: elements
+//   more     more(i) gives what a card that is kept open has besides: elements
+const kindredMap = (() => {
   // --- small helpers ---
   const el = (tag, props = {}, ...children) => {
     const e = Object.assign(document.createElement(tag), props);
     e.append(...children);
     return e;
   };
-  const bytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
-  const floats = text => new Float32Array(bytes(text).buffer);
-  const ints = text => new Int32Array(bytes(text).buffer);
   // short shows a name whose middle is left out where there is no room for it.
   const short = (text, props = {}) => {
     const letters = [...text], cut = letters.length > 14 ? letters.length - 8 : letters.length;
@@ -130,11 +138,10 @@
   })();
 
   // --- one map ---
-  const build = figure => {
-    const data = JSON.parse(figure.querySelector("script").textContent);
-    const place = floats(data.at), n = place.length / 2;
-    const columns = data.columns.map(c => ({ ...c, of: ints(c.of) }));
-    const names = data.names;
+  const build = (figure, data) => {
+    const { place, columns, names } = data, n = place.length / 2;
+    const load = async c => { if (!c.of) Object.assign(c, await c.fetch()); };
+    const loaded = () => columns.filter(c => c.of);
     const shown = i => place[2 * i] === place[2 * i] && place[2 * i + 1] === place[2 * i + 1];
 
     // The page's parts.
@@ -161,7 +168,7 @@
       tool("All", "Show the whole map", () => reset()), lassoButton);
     const stage = figure.querySelector(".stage");
     const still = stage.querySelector(".still");
-    const choose = el("select", { onchange: () => { column = +choose.value; picked.clear(); refresh(); } },
+    const choose = el("select", { onchange: async () => { await load(columns[choose.value]); column = +choose.value; picked.clear(); refresh(); } },
       ...columns.map((c, i) => el("option", { value: i, textContent: c.name })));
     const find = el("input", { type: "search", placeholder: names ? "Find a class or a file" : "Find a class", oninput: () => { search(); refresh(); } });
     find.setAttribute("aria-label", find.placeholder);
@@ -204,7 +211,7 @@
         const base = (n > 20000 ? 1.3 : n > 5000 ? 1.9 : n > 500 ? 2.6 : 3.6) * Math.sqrt(size);
         view.radius = clamp(base * Math.pow(view.scale / home.scale, 0.4), 1, 9) * ratio;
         cloud.draw(canvas, { ...view, scale: view.scale * ratio }, sequence.length);
-        still.hidden = !painter.lost();
+        if (still) still.hidden = !painter.lost();
         placeCard();
         placeTags();
       });
@@ -250,9 +257,9 @@
       found = null;
       if (!text) return;
       lower = lower || names && names.map(s => s.toLowerCase());
-      const classes = columns.map(c => c.names.map(s => s.toLowerCase().includes(text)));
+      const here = loaded(), classes = here.map(c => c.names.map(s => s.toLowerCase().includes(text)));
       found = new Uint8Array(n);
-      for (let i = 0; i < n; i++) found[i] = lower && lower[i].includes(text) || columns.some((c, k) => classes[k][c.of[i]]) ? 1 : 0;
+      for (let i = 0; i < n; i++) found[i] = lower && lower[i].includes(text) || here.some((c, k) => classes[k][c.of[i]]) ? 1 : 0;
     };
     const counted = i => shown(i) && (!found || found[i]) && (!chosen || chosen[i]);
     const isLit = i => lit >= 0 ? shown(i) && ofClass(i) === lit : counted(i) && (!picked.size || picked.has(ofClass(i)));
@@ -322,8 +329,9 @@
       const c = columns[column];
       const only = picked.size ? [...picked] : c ? [...c.names.keys()] : [];
       if (lit >= 0) return;
+      const some = mixed.subarray(0, 30000); // they are mixed: the medians are those of all
       anchors = only.length > labelled ? [] : only.flatMap(k => {
-        const mine = [...mixed].filter(i => bright[i] && c.of[i] === k);
+        const mine = [...some].filter(i => bright[i] && c.of[i] === k);
         const middle = axis => mine.map(i => place[2 * i + axis]).sort((a, b) => a - b)[mine.length >> 1];
         return mine.length ? [{ x: middle(0), y: middle(1), name: c.names[k] }] : [];
       });
@@ -341,36 +349,14 @@
     };
 
     // The card of an item.
-    const photos = data.photos && JSON.parse(document.getElementById(data.photos).textContent);
-    const sheets = [];
-    const sheetURL = s => sheets[s] = sheets[s] || URL.createObjectURL(new Blob([bytes(photos.sheets[s])], { type: photos.type }));
-    const sizes = photos ? bytes(photos.sizes) : null;
-    const photoOf = (i, room) => {
-      const box = el("div", { className: "photo" });
-      const [w, h] = sizes ? [sizes[2 * i], sizes[2 * i + 1]] : [0, 0];
-      if (!w) return [];
-      const { side, across } = photos, cells = across * across;
-      const at = i % cells, k = room / Math.max(w, h);
-      Object.assign(box.style, {
-        width: `${w * k}px`, height: `${h * k}px`, backgroundImage: `url(${sheetURL(Math.floor(i / cells))})`,
-        backgroundSize: `${side * across * k}px`, backgroundPosition: `${-(at % across) * side * k}px ${-Math.floor(at / across) * side * k}px`,
-      });
-      if (k >= 3) box.style.imageRendering = "pixelated";
-      if (pinned && names && data.folder) {
-        const whole = new Image();
-        whole.onload = () => box.replaceWith(el("div", { className: "photo" }, whole));
-        whole.src = data.folder + names[i].split("/").map(encodeURIComponent).join("/");
-      }
-      return [box];
-    };
     const showCard = i => {
       current = i;
       ring.hidden = card.hidden = i < 0;
       if (i < 0) return;
       card.classList.toggle("pinned", pinned);
-      const labels = el("dl", {}, ...columns.map(c => el("div", {}, el("dt", { textContent: c.name }), el("dd", { textContent: className(c, i) }))));
-      card.replaceChildren(...photoOf(i, stage.clientWidth < 500 ? 108 : pinned ? 224 : 144), ...(names ? [el("p", { textContent: names[i] })] : [el("p", { textContent: `row ${i * data.step}` })]), labels);
-      if (pinned) card.append(tool("×", "Close the card", () => { pinned = false; showCard(-1); canvas.focus(); }));
+      const labels = el("dl", {}, ...loaded().map(c => el("div", {}, el("dt", { textContent: c.name }), el("dd", { textContent: className(c, i) }))));
+      card.replaceChildren(...data.photo(i, stage.clientWidth < 500 ? 108 : pinned ? 224 : 144, pinned), ...(names ? [el("p", { textContent: names[i] })] : [el("p", { textContent: `row ${i * data.step}` })]), labels);
+      if (pinned) card.append(...(data.more ? data.more(i) : []), tool("×", "Close the card", () => { pinned = false; showCard(-1); canvas.focus(); }));
       placeCard();
     };
     const placeCard = () => {
@@ -476,7 +462,8 @@
       draw();
     });
 
-    const saveCSV = () => {
+    const saveCSV = async () => {
+      await Promise.all(columns.map(load));
       const quote = s => /[",\r\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
       const head = ["row", ...(names ? ["path"] : []), "x", "y", ...columns.map(c => c.name)];
       const rows = [head.map(quote).join()];
@@ -516,11 +503,5 @@
     }
     return odd;
   };
-  // A map is built when it comes near the screen: a page may hold many.
-  if (painter) {
-    const watch = new IntersectionObserver(seen => {
-      for (const s of seen) if (s.isIntersecting) { watch.unobserve(s.target); build(s.target); }
-    }, { rootMargin: "400px" });
-    for (const figure of document.querySelectorAll("figure.map")) watch.observe(figure);
-  }
-}
+  return { works: painter !== null, build, el };
+})();
