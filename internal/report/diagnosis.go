@@ -265,8 +265,8 @@ func spectrumFigure(d Diagnosis) []Figure {
 // classes shows each model's classes: a scatter of their sizes against their
 // distances, and a table of the worst.
 func classes(ds []Diagnosis) []Block {
-	blocks := figures(ds, measuredOn(ds)+"One mark per class. Above the dashed line the nearest other class is farther "+
-		"away than "+
+	blocks := figures(ds, measuredOn(ds)+"One mark per class. Above the dashed line the nearest other class is "+
+		"farther away than "+
 		"the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
 		if len(d.Classes) == 0 {
 			return nil

@@ -194,7 +194,8 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 			return fmt.Errorf("%s: %w", k.run.Dir(), err)
 		}
 		pair.Random.Caption = fmt.Sprintf("%s: %d random queries (first) and their nearest neighbours in the %s, "+
-			"%d %s of %d classes.", when, len(pair.Random.Rows), about(k.set.String()), t.X.Rows, k.run.items(), len(names[0]))
+			"%d %s of %d classes.", when, len(pair.Random.Rows), about(k.set.String()), t.X.Rows, k.run.items(),
+			len(names[0]))
 		if named {
 			pair.Random.Caption = k.group.Name + ". " + pair.Random.Caption
 		}

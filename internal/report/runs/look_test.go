@@ -61,6 +61,9 @@ func keep(t *testing.T, stem string, names []string, spread float32) {
 	}
 }
 
+// TestLook sees maps and neighbours on the page of a run, and of two.
+//
+// Long: one run is looked at with its data set, beside another run, and without it.
 func TestLook(t *testing.T) {
 	data, names := birds(t)
 	config := fmt.Sprintf("data: {path: %q}\nnetwork: {name: conv4}\ntrain: {epochs: 3, seed: 1}\n"+

@@ -35,8 +35,8 @@ func noiseCollapses(r *NoiseResult, o NoiseOptions, diam report.Figure, pictures
 			"every class shrinks to one point as soon as labels are sometimes wrong, p < 1. Without noise, p = " +
 			"1, the triplet and margin losses allow a class any width up to a limit. With easy positives (EPS) " +
 			"classes stay wide."),
-		one(diam, fmt.Sprintf("Widest class at the best minimum found, against p: %d classes of %d points in %d dimensions.",
-			r.Classes, r.PerClass, r.Dim)),
+		one(diam, fmt.Sprintf("Widest class at the best minimum found, against p: %d classes of %d points in %d "+
+			"dimensions.", r.Classes, r.PerClass, r.Dim)),
 		report.Verdict{Text: fmt.Sprintf("Of %d minima at p < 1, %d are collapsed (below 1e-3 of the margin) and "+
 			"%d keep wide classes.", len(r.Minima)-len(noiseLosses), collapsed, wide),
 			Reasons: []string{fmt.Sprintf("%d classes of %d points in %d dimensions, %d restarts each", r.Classes,
