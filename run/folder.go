@@ -134,7 +134,7 @@ func (f *Folder) Model() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{cfg, net}, nil
+	return &Model{Config: cfg, Net: net}, nil
 }
 
 // Checkpoint reads what the run goes on from.

@@ -137,6 +137,41 @@ func TestFrozenEvaluation(t *testing.T) {
 	}
 }
 
+// TestFrozenAndEmbed: what Embed keeps of a network is found by training on it, and
+// is the same as without.
+func TestFrozenAndEmbed(t *testing.T) {
+	cacheAt(t, t.TempDir())
+	home, err := FeatureHome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("..", "nn", "onnxnet", "testdata", "residual.onnx")
+	d := photos(8, 10, 64)
+	m, _, err := Import(path, "", DataConfig{Pixels: "imagenet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := m.Embed(t.Context(), d.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Cache = home
+	for range 2 {
+		kept, err := m.Embed(t.Context(), d.All())
+		if err != nil || !slices.Equal(kept.X.Data, plain.X.Data) || !slices.Equal(kept.Pos, plain.Pos) {
+			t.Fatalf("with a cache: %v", err)
+		}
+	}
+	cfg := frozenConfig(t, "network.pretrained="+path, "network.width=0", "data.augment=none", "data.pixels=imagenet")
+	res, err := Train(t.Context(), cfg, Options{Dataset: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := said(res.Notes, "frozen body"); !strings.Contains(n, " 0 computed") {
+		t.Errorf("found: %q", n)
+	}
+}
+
 // TestFrozenResume: a run that was interrupted in the middle of an epoch ends with
 // the same bytes, and without its cache too.
 func TestFrozenResume(t *testing.T) {

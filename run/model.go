@@ -12,6 +12,10 @@ import (
 type Model struct {
 	Config Config
 	Net    *nn.Net
+	// Cache, if set, is a folder (see FeatureHome) in which Embed keeps what the
+	// network makes of each image, and finds what it, or training on it as a frozen
+	// body, has made before.
+	Cache string
 }
 
 // Load reads the network of the run in dir.
@@ -38,7 +42,13 @@ func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	if err := checkEmbedding(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
 		return nil, err
 	}
-	e, err := embed(ctx, m.Net, f, m.Config.Eval.Batch)
+	e := &Embedded{Part: p}
+	if m.Cache != "" && f.loader != nil {
+		kept := &features{body: m.Net, cfg: m.Config.Data, batch: m.Config.Eval.Batch, dir: m.Cache}
+		e.X, e.Pos, err = kept.all(ctx, f)
+	} else {
+		e, err = embed(ctx, m.Net, f, m.Config.Eval.Batch)
+	}
 	if err != nil {
 		return nil, err
 	}

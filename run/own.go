@@ -107,7 +107,7 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	if err := net.SetState(own.Weights); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &Model{cfg, net}, notes, nil
+	return &Model{Config: cfg, Net: net}, notes, nil
 }
 
 // Pretrained returns a network known to package nn by name with the weights of a
@@ -137,7 +137,7 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	if len(report.Missing)+len(report.MisShaped) > 0 {
 		return nil, fmt.Errorf("%s does not fit network %s: %s", weights, network, report)
 	}
-	return &Model{cfg, net}, nil
+	return &Model{Config: cfg, Net: net}, nil
 }
 
 // Preparation says how a picture becomes the network's input, for a model that is

@@ -47,3 +47,31 @@ func TestCache(t *testing.T) {
 		t.Errorf("status %d\n%s", code, errOut)
 	}
 }
+
+// TestEmbedKeep: what embed keeps is found by the next, with the same result.
+func TestEmbedKeep(t *testing.T) {
+	home, dir := t.TempDir(), photos(t)
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, home)
+	}
+	model, out := filepath.Join("..", "..", "nn", "onnxnet", "testdata", "residual.onnx"), t.TempDir()
+	embed := func(name string, more ...string) string {
+		t.Helper()
+		path := filepath.Join(out, name)
+		must(t, append([]string{"embed", "--network", model, "--data", dir, "--out", path}, more...)...)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	want := embed("a.npy")
+	for _, name := range []string{"b.npy", "c.npy"} {
+		if embed(name, "--keep") != want {
+			t.Errorf("%s differs", name)
+		}
+	}
+	if out := must(t, "cache", "drop", "features"); !strings.Contains(out, "1 files") {
+		t.Errorf("kept: %s", out)
+	}
+}

@@ -19,7 +19,7 @@ type embedFlags struct {
 	in io.Reader // standard input
 	modelFlags
 	data, dataDir, dataLabels, out, labels string
-	outside                                bool
+	outside, keep                          bool
 }
 
 func newEmbed(a *app) *cobra.Command {
@@ -59,6 +59,8 @@ archives, and with - a list of files, one a line, from standard input.`,
 	fs.StringVar(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
 		"embeddings, NAME.labels.csv for NAME.npy")
 	addOutside(cmd, &f.outside)
+	fs.BoolVar(&f.keep, "keep", false, "keep what the network makes of each image, and take what is kept: training "+
+		"with network.freeze=body shares it (kindred cache)")
 	f.add(cmd)
 	return cmd
 }
@@ -87,6 +89,11 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	m, err := f.model(a)
 	if err != nil {
 		return err
+	}
+	if f.keep {
+		if m.Cache, err = run.FeatureHome(); err != nil {
+			return err
+		}
 	}
 	d, err := f.open(ctx, m.Config.Data.Crop)
 	if err != nil {
