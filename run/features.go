@@ -1,0 +1,363 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/layout/rows"
+	dense "github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// FeatureHome returns the folder in which the features of frozen networks are
+// kept: kindred/features in the user's cache folder.
+func FeatureHome() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no place for a cache of features: %w", err)
+	}
+	return filepath.Join(dir, "kindred", "features"), nil
+}
+
+// features are those that a frozen body makes: of every image as it is evaluated
+// and, of images that are trained on, in some augmented views. Each is computed
+// once, when it is first asked for, and kept in a file for other runs.
+//
+// What is kept of an image is found by the content of its file. All else that the
+// numbers depend on is part of the file's key: the body's description and weights,
+// how images are prepared and, lest another program or processor gave other last
+// bits, what the body makes of a fixed input.
+type features struct {
+	body     *nn.Net
+	cfg      DataConfig
+	seed     uint64
+	batch    int
+	dir      string // where files are kept; "": nowhere
+	progress func(done, total int)
+
+	key     rows.Key // of the body; zero until it is asked for
+	digests map[*data.Part][]data.Digest
+	views   map[int]*view
+	filled  map[filling][]rows.Key
+	refused []string // what was wrong with files
+
+	computed int // features
+	found    int
+	took     time.Duration
+}
+
+// filling is a view of the samples of a part.
+type filling struct {
+	part *data.Part
+	view int
+}
+
+// plain is the number of the view of evaluation; the augmented ones are 0, 1, 2...
+const plain = -1
+
+// view is one view of the images: the features that are there.
+type view struct {
+	of   rows.Key
+	path string
+	rows map[rows.Key][]float32
+}
+
+// preparation is all of a configuration that a view depends on.
+type preparation struct {
+	Version        int
+	Size, Channels int
+	Fit            string
+	Shorter        int
+	Pixels, Chroma string
+	Augment        string
+	Seed           uint64
+	View           int
+}
+
+// preparationVersion goes up when images come out of their preparation with other
+// values than before.
+const preparationVersion = 1
+
+// identify computes the key of the body.
+func (f *features) identify() error {
+	if f.key != (rows.Key{}) {
+		return nil
+	}
+	spec := *f.body.Spec()
+	spec.Name, spec.Meta = "", nil
+	text, err := spec.JSON()
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	h.Write(text)
+	if err := f.body.State().Write(h); err != nil {
+		return err
+	}
+	probe := make([]float32, spec.Input.Len())
+	for i := range probe {
+		probe[i] = float32(math.Sin(float64(i)))
+	}
+	binary.Write(h, binary.LittleEndian, f.body.Infer(probe, 1).Data)
+	f.key = rows.Key(h.Sum(nil))
+	return nil
+}
+
+// view returns a view of the images of a data set, with what is kept of it.
+func (f *features) view(d *data.Dataset, number int) (*view, error) {
+	if v := f.views[number]; v != nil {
+		return v, nil
+	}
+	if err := f.identify(); err != nil {
+		return nil, err
+	}
+	p := preparation{Version: preparationVersion, Size: f.cfg.Size, Channels: f.cfg.Channels, Fit: f.cfg.Fit,
+		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number}
+	if number != plain {
+		p.Augment, p.Seed = f.cfg.Augment, f.seed
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{of: rows.Key(sha256.Sum256(append(f.key[:], text...))), rows: map[rows.Key][]float32{}}
+	if f.dir != "" {
+		v.path = filepath.Join(f.dir, fmt.Sprintf("%s-%s.safetensors", filepath.Base(d.Name),
+			hex.EncodeToString(v.of[:6])))
+		kept, err := rows.Load(v.path, v.of, f.body.Dim())
+		if err != nil {
+			f.refused = append(f.refused, err.Error())
+		} else if kept != nil {
+			v.rows = kept
+		}
+	}
+	if f.views == nil {
+		f.views = map[int]*view{}
+	}
+	f.views[number] = v
+	return v, nil
+}
+
+// keys returns the keys of a part's samples in a view, zero for those that cannot
+// be read. What is drawn at random for an augmented view follows from a sample's
+// number in its data set, which is therefore part of the key.
+func (f *features) keys(ctx context.Context, p *data.Part, number int) ([]rows.Key, error) {
+	if f.digests[p] == nil {
+		d, err := p.Digests(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if f.digests == nil {
+			f.digests = map[*data.Part][]data.Digest{}
+		}
+		f.digests[p] = d
+	}
+	out := make([]rows.Key, p.Len())
+	for i, d := range f.digests[p] {
+		if d != (data.Digest{}) {
+			out[i] = rows.Key(d)
+		}
+		if number != plain {
+			out[i] = sha256.Sum256(binary.LittleEndian.AppendUint64(d[:], uint64(p.Index[i])))
+		}
+	}
+	return out, nil
+}
+
+// fill computes what a view lacks of the features of a feed's samples, and returns
+// their keys. Interrupted, it keeps what it has.
+func (f *features) fill(ctx context.Context, from *feed, number int) (*view, []rows.Key, error) {
+	v, err := f.view(from.part.Data, number)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole := filling{from.part, number}
+	if keys := f.filled[whole]; keys != nil {
+		return v, keys, nil
+	}
+	keys, err := f.keys(ctx, from.part, number)
+	if err != nil {
+		return nil, nil, err
+	}
+	var lacking []int
+	seen := map[rows.Key]bool{}
+	for i, k := range keys {
+		if v.rows[k] == nil && !seen[k] {
+			seen[k] = k != rows.Key{}
+			lacking = append(lacking, i)
+		}
+	}
+	begun := time.Now()
+	made, err := f.compute(ctx, from, max(number, 0), lacking, keys)
+	delete(made, rows.Key{})
+	f.computed, f.found, f.took = f.computed+len(made), f.found+len(keys)-len(lacking), f.took+time.Since(begun)
+	maps.Copy(v.rows, made)
+	if v.path != "" && len(made) > 0 {
+		if e := f.keep(v, made); e != nil {
+			f.refused = append(f.refused, e.Error())
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.filled == nil {
+		f.filled = map[filling][]rows.Key{}
+	}
+	f.filled[whole] = keys
+	return v, keys, nil
+}
+
+func (f *features) keep(v *view, made map[rows.Key][]float32) error {
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+		return err
+	}
+	return rows.Save(v.path, v.of, f.body.Dim(), made)
+}
+
+// compute runs the body over the samples at the given positions.
+func (f *features) compute(ctx context.Context, from *feed, epoch int, pos []int, keys []rows.Key) (
+	map[rows.Key][]float32, error) {
+	made := make(map[rows.Key][]float32, len(pos))
+	done := 0
+	for b, err := range train.Images(from.loader).Epoch(ctx, epoch, slices.Collect(slices.Chunk(pos, f.batch))) {
+		if err != nil {
+			return made, err
+		}
+		if len(b.Pos) > 0 {
+			y := f.body.Infer(b.X, len(b.Pos))
+			for i, p := range b.Pos {
+				made[keys[p]] = slices.Clone(y.Row(i))
+			}
+		}
+		if done += f.batch; f.progress != nil {
+			f.progress(min(done, len(pos)), len(pos))
+		}
+	}
+	return made, nil
+}
+
+// all returns the features of a feed's samples in the view of evaluation: row i is
+// that of position pos[i].
+func (f *features) all(ctx context.Context, from *feed) (x *dense.Dense, pos []int, err error) {
+	v, keys, err := f.fill(ctx, from, plain)
+	if err != nil {
+		return nil, nil, err
+	}
+	x = dense.New(len(keys), f.body.Dim())
+	for i, k := range keys {
+		if row := v.rows[k]; row != nil {
+			copy(x.Row(len(pos)), row)
+			pos = append(pos, i)
+		}
+	}
+	return x.RowRange(0, len(pos)), pos, nil
+}
+
+// of gives a feed's features in place of its images: in the view of evaluation or,
+// with views > 0, in one of so many augmented ones, drawn for each epoch and sample.
+func (f *features) of(from *feed, views int) *feed {
+	out := *from
+	out.data = &featureData{f, from, views}
+	return &out
+}
+
+// featureData is train.Data: features are vectors.
+type featureData struct {
+	of    *features
+	from  *feed
+	views int // 0: the view of evaluation
+}
+
+// Epoch gathers the features of each batch. Samples that cannot be read have none.
+func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
+	return func(yield func(train.Batch, error) bool) {
+		views, keys, err := d.fill(ctx)
+		if err != nil {
+			yield(train.Batch{}, err)
+			return
+		}
+		var b train.Batch
+		for _, pos := range batches {
+			if err := ctx.Err(); err != nil {
+				yield(train.Batch{}, err)
+				return
+			}
+			b.X, b.Pos = b.X[:0], b.Pos[:0]
+			for _, p := range pos {
+				k := d.draw(epoch, p, len(views))
+				if row := views[k].rows[keys[k][p]]; row != nil {
+					b.X, b.Pos = append(b.X, row...), append(b.Pos, p)
+				}
+			}
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// draw chooses the view of a sample in an epoch.
+func (d *featureData) draw(epoch, pos, views int) int {
+	if views == 1 {
+		return 0
+	}
+	h := sha256.New()
+	binary.Write(h, binary.LittleEndian, [3]uint64{d.of.seed, uint64(epoch), uint64(pos)})
+	return int(binary.LittleEndian.Uint64(h.Sum(nil)) % uint64(views))
+}
+
+// fill makes sure that all views are there.
+func (d *featureData) fill(ctx context.Context) ([]*view, [][]rows.Key, error) {
+	numbers := []int{plain}
+	if d.views > 0 {
+		numbers = make([]int, d.views)
+		for i := range numbers {
+			numbers[i] = i
+		}
+	}
+	views, keys := make([]*view, len(numbers)), make([][]rows.Key, len(numbers))
+	for i, number := range numbers {
+		var err error
+		if views[i], keys[i], err = d.of.fill(ctx, d.from, number); err != nil {
+			return nil, nil, err
+		}
+	}
+	return views, keys, nil
+}
+
+// note says what the features came to.
+func (f *features) note() string {
+	var size int64
+	files := 0
+	for _, v := range f.views {
+		if st, err := os.Stat(v.path); err == nil {
+			size += st.Size()
+			files++
+		}
+	}
+	text := fmt.Sprintf("frozen body: of its features, %d computed in %v", f.computed,
+		f.took.Round(100*time.Millisecond))
+	if s := f.took.Seconds(); f.computed > 0 && s > 0 {
+		text += fmt.Sprintf(" (%.0f a second)", float64(f.computed)/s)
+	}
+	text += fmt.Sprintf(", %d found", f.found)
+	if files == 0 {
+		return text + "; none are kept"
+	}
+	return fmt.Sprintf("%s; %s are kept in %s ('kindred cache drop features' removes them)", text, budget.Format(size),
+		f.dir)
+}
