@@ -11,9 +11,9 @@
 // by their values, attention and class tokens by where each value comes from, so
 // that another order or spelling of the operators makes no difference. What is
 // left are convolutions, weighted sums, pools, sums of branches and gates, which
-// must be those that nn describes: square kernels, no dilation, no branches that
-// are joined side by side. Anything else is an error that names the node, its
-// operator and the way out.
+// must be those that nn describes: one stride along both axes, no dilation,
+// branches that are added, multiplied or joined by their channels. Anything else
+// is an error that names the node, its operator and the way out.
 //
 // The classifier is left out unless asked for: see [Options].
 package onnxnet

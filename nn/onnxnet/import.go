@@ -59,7 +59,7 @@ func Read(path string, opt Options) (*Network, error) {
 
 // Import turns a model into a network. What it cannot be is an error that names
 // the node, its operator and the way out: operators that networks here do not
-// have, branches that are neither sums nor gates, several images.
+// have, branches that are no sums, gates or channels side by side, several images.
 func Import(m *onnx.Model, opt Options) (*Network, error) {
 	net, err := convert(m, opt)
 	if err != nil {
