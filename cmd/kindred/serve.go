@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -23,7 +22,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/lock"
-	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/store/folder"
 )
@@ -266,24 +264,14 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 			return c, nil, errors.Join(err, x.Close())
 		}
 	}
-	m, err := run.Load(index.NetworkDir(dir))
-	switch {
-	case err == nil:
-		if have, want := m.Net.Spec().OutDim(), x.Info().Dim; have != want {
-			err = fmt.Errorf("%s: its network makes vectors of %d numbers, and it holds some of %d", dir, have, want)
-			return c, nil, errors.Join(err, x.Close())
-		}
-		c.Embedder = serve.Network(m)
-	case !noNetwork(dir):
+	m, err := indexModel(x)
+	if err != nil {
 		return c, nil, errors.Join(err, x.Close())
 	}
+	if m != nil {
+		c.Embedder = serve.Network(m)
+	}
 	return c, x, nil
-}
-
-// noNetwork tells whether an index has no network at all.
-func noNetwork(dir string) bool {
-	_, err := os.Stat(index.NetworkDir(dir))
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // collectionName is what requests call the index in a folder: its name without the
