@@ -87,6 +87,59 @@ func TestBFloat16SameBitsOnAnyNumberOfCores(t *testing.T) {
 	}
 }
 
+// A step in bfloat16 allocates nothing once its buffers are there.
+func TestBFloat16NoAllocation(t *testing.T) {
+	if !nn.FastBFloat16() {
+		t.Skip("the machine has no instructions for bfloat16")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	spec, err := nn.Network("resnet50", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(spec, nn.Options{Seed: 1, Precision: nn.BFloat16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 4
+	x, g := make([]float32, n*spec.Input.Len()), mat.New(n, net.Dim())
+	if allocs := testing.AllocsPerRun(10, func() {
+		net.Forward(x, n)
+		net.Backward(g)
+		net.Infer(x, n)
+	}); allocs > 0 {
+		t.Errorf("%g allocations", allocs)
+	}
+}
+
+// The body and the head apart give what the whole network gives.
+func TestBFloat16Parts(t *testing.T) {
+	spec, err := nn.Network("resnet18", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := nn.New(spec, nn.Options{Seed: 1, Precision: nn.BFloat16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := whole.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail, err := whole.Tail()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, 2*spec.Input.Len())
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i)))
+	}
+	want := slices.Clone(whole.Infer(x, 2).Data)
+	if d := distance(want, tail.Infer(body.Infer(x, 2).Data, 2).Data); !(d < 0.02) {
+		t.Errorf("the parts differ by %.3g", d)
+	}
+}
+
 func TestPrecisionNames(t *testing.T) {
 	for name, want := range map[string]nn.Precision{"": nn.Float32, "float32": nn.Float32, "bfloat16": nn.BFloat16} {
 		if got, err := nn.ParsePrecision(name); err != nil || got != want {
