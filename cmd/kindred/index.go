@@ -45,8 +45,8 @@ func newIndexRemove(a *app) *cobra.Command {
 		Long: `remove removes the items with the given ids, or all that pass a filter, from an
 index. Files of photos stay where they are. The room that removed items take up is
 freed as segments are merged, at the latest by kindred index compact.`,
-		Example: `  kindred index remove photos.index c0/1.png c0/2.png
-  kindred index remove photos.index --filter 'label = "cat" and price is missing'`,
+		Example: `  kindred index remove photos.index cat/1.jpg cat/2.jpg
+  kindred index remove photos.index --filter 'label = "cat" or path is missing'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:

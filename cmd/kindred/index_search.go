@@ -47,7 +47,7 @@ the index's own network, to items of the index (--id), or to embeddings (--vecto
 photo that is itself in the index, or a copy of which is, is left out of its own
 answer, and so is the item of --id. --filter is applied before ranking.`,
 		Example: `  kindred index search photos.index photo.jpg
-  kindred index search photos.index --id c0/1.png --neighbours 5 --json
+  kindred index search photos.index --id cat/00.jpg --neighbours 5 --json
   kindred index search photos.index photo.jpg --filter 'label != "cat"'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,11 @@ func TestIndexOfPhotos(t *testing.T) {
 		if g := q.Neighbours[i]; g.Path != n.Path || g.Label != n.Label || g.Distance != n.Distance {
 			t.Errorf("neighbour %d: %+v, want %+v", i, g, n)
 		}
+	}
+	var alias indexAnswers
+	kindredJSON(t, &alias, "search", one, "--index", ix, "--neighbours", "5")
+	if fmt.Sprintf("%+v", alias) != fmt.Sprintf("%+v", got) {
+		t.Errorf("kindred search --index finds %+v", alias)
 	}
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/1.png", "--filter", `price < 20 and not sale`)
 	if q := got.Queries[0]; len(q.Neighbours) != 1 || q.Neighbours[0].ID != "c1/1.png" || q.Passed != 1 ||

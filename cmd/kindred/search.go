@@ -29,6 +29,8 @@ type searchFlags struct {
 	modelFlags
 	outDir
 	in, embeddings, labels, column string
+	index                          string
+	query                          indexQuery // of index
 	dataDir, distance              string
 	k, scratch                     int
 	outside                        bool
@@ -73,7 +75,8 @@ was not trained here (--network), and prints the photos of a gallery that are
 nearest to each. The gallery is what --in names: a folder of photos, with or without
 folders for classes, a manifest, an archive or a data set by name. --embeddings is a
 file that kindred embed wrote with the same network: then the gallery is not embedded
-again, and --in only says where its photos are.
+again, and --in only says where its photos are. --index INDEX does what kindred index
+search does.
 
 A photo that is itself in the gallery, or a copy of which is, is left out of its own
 answer. Photos that cannot be read are named; the others are answered.
@@ -89,9 +92,20 @@ answer. Photos that cannot be read are named; the others are answered.
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, photos []string) error { return runSearch(cmd.Context(), a, &f, photos) },
+		RunE: func(cmd *cobra.Command, photos []string) error {
+			if f.index == "" {
+				return runSearch(cmd.Context(), a, &f, photos)
+			}
+			if f.by()+f.in+f.embeddings+f.dir != "" {
+				return usagef("--index says all of network and gallery: --run, --network, --in, --embeddings and " +
+					"--out go without it")
+			}
+			f.query.photos, f.query.k = photos, f.k
+			return a.searchIndex(cmd.Context(), f.index, &f.query)
+		},
 	}
 	fs := cmd.Flags()
+	fs.StringVar(&f.index, "index", "", "instead of a network and a gallery: an index (kindred index search)")
 	fs.StringVar(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name")
 	fs.StringVar(&f.embeddings, "embeddings", "",
 		"embeddings of the gallery by the same network ("+strings.Join(formats().Extensions(), ", ")+")")

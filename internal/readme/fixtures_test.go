@@ -72,6 +72,7 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 			"../runs/photos",
 		"kindred train --data mnist --set data.test_classes=6-9 --set data.train_classes=0-5 --set network.dim=4 " +
 			"--set train.epochs=2 --set eval.keep=true --set eval.train=60 --out ../runs/mnist",
+		"kindred index create --run ../runs/photos --data photos/ --out ../runs/photos.index",
 	} {
 		cmd := exec.Command("sh", "-c", c)
 		cmd.Dir, cmd.Env = w.base, w.env
@@ -100,6 +101,11 @@ func (w *workspace) folder(t *testing.T, p page) string {
 		}
 	}
 	for _, c := range p.commands {
+		const name = "photos.index"
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil && strings.Contains(c.text, name) &&
+			!slices.Contains(made, name) {
+			copyTree(t, filepath.Join(w.runs, name), filepath.Join(dir, name))
+		}
 		for _, m := range runName.FindAllStringSubmatch(c.text, -1) {
 			names := []string{m[1]}
 			if m[2] != "" {
