@@ -75,7 +75,8 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 	}
 	if len(f.names) == 0 && len(f.loose) > 0 {
 		return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its own, "+
-			"or list them in a manifest", t.where(), len(f.loose))
+			"or list them in a manifest (kindred search and kindred embed take them as they are)", t.where(),
+			len(f.loose))
 	}
 	if len(f.names) == 0 {
 		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(),

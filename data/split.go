@@ -28,8 +28,8 @@ func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 	}
 	typical := typicalSize(fine)
 	if typical < fewestHeldOut && len(fine.Classes) >= fewestApart {
-		return "classes", fmt.Sprintf("as half of the classes have %d images or fewer, too few to hold some out",
-			typical)
+		return "classes", fmt.Sprintf("as half of the classes have %s or fewer, too few to hold some out",
+			inImages(typical))
 	}
 	share := heldOutShare(typical)
 	reason = "as the set has no split of its own"

@@ -124,8 +124,8 @@ func (t *trainer) selectSamples(d *data.Dataset, o *objective.Options) error {
 	}
 	t.notes = append(t.notes, t.from.notes()...)
 	if t.from.classes < 2 {
-		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart",
-			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]))
+		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart%s",
+			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]), lookUp(d))
 	}
 	if t.own != nil {
 		notes, err := t.cfg.adopt(t.own)

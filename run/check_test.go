@@ -1,13 +1,15 @@
 package run
 
 import (
-	"github.com/kindred-ml/kindred/train"
+	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // A metric that the labels do not allow ends a run before its first step, with
@@ -81,5 +83,46 @@ func TestDefaultRecallOfAFewTestImages(t *testing.T) {
 	d := newBlobs(2, 8, 16)
 	if _, err := Train(t.Context(), cfg, Options{Dataset: d}); err != nil {
 		t.Error(err)
+	}
+}
+
+// What labels do not allow ends with what photos allow without them.
+func TestWithoutTrainingPhotosCanBeLookedUp(t *testing.T) {
+	const way = "photos can be looked up without training: kindred search PHOTO --in FOLDER"
+	for name, d := range map[string]*data.Dataset{
+		"one class": photos(1, 12, 16), "one image of each class": photos(8, 1, 16),
+		"too few images": photos(3, 3, 16),
+	} {
+		cfg := Default()
+		if _, err := Plan(t.Context(), cfg, Options{Dataset: d}); err == nil || !strings.Contains(err.Error(), way) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	rows := newFeatures(1, 12, 4)
+	_, err := Plan(t.Context(), Default(), Options{Dataset: rows})
+	if err == nil || strings.Contains(err.Error(), way) {
+		t.Errorf("features: %v", err)
+	}
+}
+
+// Folders of two, three and five images a class, and of two and three classes, train
+// and are scored as they are.
+func TestSmallClassesTrain(t *testing.T) {
+	for _, c := range [][2]int{{8, 2}, {8, 3}, {3, 5}, {2, 4}} {
+		cfg := Default()
+		cfg.Network.Width, cfg.Network.Dim, cfg.Train.Epochs = 4, 8, 1
+		for _, weights := range []func(context.Context, string) (Start, error){nil, started(t, 64)} {
+			if weights != nil {
+				cfg.Network.Width, cfg.Network.Dim = 16, 0
+			}
+			res, err := Train(t.Context(), cfg, Options{Dataset: photos(c[0], c[1], 64), Weights: weights})
+			if err != nil {
+				t.Errorf("%d classes of %d: %v", c[0], c[1], err)
+				continue
+			}
+			if v, err := value(res.Scores, "test_recall@1"); err != nil || math.IsNaN(v) {
+				t.Errorf("%d classes of %d: %v %v", c[0], c[1], v, err)
+			}
+		}
 	}
 }

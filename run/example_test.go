@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -14,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -100,6 +102,54 @@ func Example() {
 	// Output:
 	// 20 embeddings of 8 numbers
 	// Recall@1 above 0.8: true
+}
+
+// ExampleSaved writes a network down, as a program does that made or trained one by
+// itself, with what its input is; kindred embed --network FOLDER does the rest of it.
+func ExampleSaved() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "kindred")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	photos, folder := filepath.Join(dir, "photos"), filepath.Join(dir, "network")
+	if err := errors.Join(draw(photos, 3), os.Mkdir(folder, 0o777)); err != nil {
+		log.Fatal(err)
+	}
+
+	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Width: 8, Dim: 16})
+	if err != nil {
+		log.Fatal(err)
+	}
+	spec.Meta = map[string]string{"pixels": "symmetric"} // values from -1 to 1
+	net, err := nn.New(spec, nn.Options{Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := net.Save(folder); err != nil {
+		log.Fatal(err)
+	}
+
+	model, notes, err := run.Saved(folder, run.DataConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	d, err := data.Open(ctx, photos, data.OpenOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	e, err := model.Embed(ctx, d.All())
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := model.Config.Data
+	fmt.Println(c.Size, c.Channels, c.Pixels, notes)
+	fmt.Printf("%d embeddings of %d numbers\n", e.X.Rows, e.X.Cols)
+	// Output:
+	// 32 3 symmetric []
+	// 12 embeddings of 16 numbers
 }
 
 // ExampleOpen reads what a run left in its folder.

@@ -27,12 +27,20 @@ func checkMetrics(sel *data.Selected, cfg *Config) error {
 	}
 	for _, s := range scoredSets(sel, cfg) {
 		if err := s.check(cfg, metrics); err != nil {
-			return fmt.Errorf("the %s samples cannot be scored: %w\nask for other metrics (eval.recall, "+
-				"eval.metrics), another column (data.fine) or more samples (data.split, data.test_limit, eval.train)",
-				s.set, err)
+			return fmt.Errorf("the %s samples cannot be scored: %w\nthey came about so: %s\nask for other metrics "+
+				"(eval.recall, eval.metrics), another column (data.fine) or more samples (data.split, "+
+				"data.test_limit, eval.train)%s", s.set, err, sel.Why, lookUp(sel.Train.Data))
 		}
 	}
 	return nil
+}
+
+// lookUp names what can be done with photos whose labels do not allow training.
+func lookUp(d *data.Dataset) string {
+	if d.Source == nil {
+		return ""
+	}
+	return "; photos can be looked up without training: kindred search PHOTO --in FOLDER"
 }
 
 // check looks at the labels of one set. With a k beyond all others Recall@k would

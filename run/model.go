@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // Model is the network of a finished run, with how its input is prepared.
@@ -16,6 +18,8 @@ type Model struct {
 	// network makes of each image, and finds what it, or training on it as a frozen
 	// body, has made before.
 	Cache string
+	// Progress, if set, hears from Embed how many of all samples are done.
+	Progress func(done, total int)
 }
 
 // Load reads the network of the run in dir.
@@ -44,9 +48,13 @@ func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	}
 	e := &Embedded{Part: p}
 	if m.Cache != "" && f.loader != nil {
-		kept := &features{body: m.Net, cfg: m.Config.Data, batch: m.Config.Eval.Batch, dir: m.Cache}
+		kept := &features{body: m.Net, cfg: m.Config.Data, batch: m.Config.Eval.Batch, dir: m.Cache,
+			progress: m.Progress}
 		e.X, e.Pos, err = kept.all(ctx, f)
 	} else {
+		if m.Progress != nil {
+			f.data = watched{f.data, func(done int) { m.Progress(done, p.Len()) }}
+		}
 		e, err = embed(ctx, m.Net, f, m.Config.Eval.Batch)
 	}
 	if err != nil {
@@ -54,4 +62,24 @@ func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	}
 	e.LeftOut = p.Data.Unread(f.stats())
 	return e, nil
+}
+
+// watched tells how many samples were asked for and used.
+type watched struct {
+	train.Data
+	tell func(done int)
+}
+
+// Epoch is that of Data; a batch is done when the next is asked for.
+func (w watched) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
+	return func(yield func(train.Batch, error) bool) {
+		done, n := 0, 0
+		for b, err := range w.Data.Epoch(ctx, epoch, batches) {
+			if !yield(b, err) {
+				return
+			}
+			done, n = done+len(batches[n]), n+1
+			w.tell(done)
+		}
+	}
 }

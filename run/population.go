@@ -177,7 +177,7 @@ func checkPairs(cfg *Config, o *objective.Options, p *population) error {
 	switch {
 	case p.single == p.classes:
 		return fmt.Errorf("each of the %d training classes has one picture only: no sample has a positive; label "+
-			"more, or use a loss with proxies", p.classes)
+			"more, or use a loss with proxies%s", p.classes, lookUp(p.part.Data))
 	case c.Name == balanced && c.Classes == 1 && o.Memory == 0:
 		return fmt.Errorf("sample.classes: in a batch of one class no sample has a negative; take 2 or more, or " +
 			"loss.memory")

@@ -66,7 +66,8 @@ archives, and with - a list of files, one a line, from standard input.`,
 }
 
 func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
-	for _, g := range [][2]string{{f.run + f.network, "--run"}, {f.data, "--data"}, {f.out, "--out"}} {
+	for _, g := range [][2]string{{f.run + f.network, "--run DIR, or --network NAME or FILE of one that was not trained " +
+		"here (kindred weights list)"}, {f.data, "--data"}, {f.out, "--out"}} {
 		if g[0] == "" {
 			return usagef("missing %s", g[1])
 		}
@@ -86,7 +87,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	if o, l := isStdout(f.out), isStdout(labels); o && l || a.json && (o || l) {
 		return usagef("only one of --out, --labels and --json can go to standard output")
 	}
-	m, err := f.model(a)
+	m, err := f.model(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	defer d.Close()
-	e, err := m.Embed(ctx, d.All())
+	e, err := a.embed(ctx, m, d.All())
 	if err != nil {
 		return err
 	}
@@ -120,6 +121,14 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	a.sayLeftOut(e.LeftOut)
 	return a.sayEmbedded(f.out, labels, e)
+}
+
+// embed is m.Embed with a line that says how far it is.
+func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
+	meter := a.newMeter("embedding", countUnit)
+	defer meter.close()
+	m.Progress = meter.count
+	return m.Embed(ctx, p)
 }
 
 // open opens what is embedded: a data set, with or without labels, or for - the

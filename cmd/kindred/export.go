@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ file of ONNX, cut before its classifier, or one known by name (kindred weights l
 		Example: `  kindred export --run runs/photos --out photos.onnx
   kindred export --run runs/photos --out photos/model.safetensors`,
 		Args: exactArgs(),
-		RunE: func(*cobra.Command, []string) error { return runExport(a, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd.Context(), a, &f) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "", "file to write (.onnx, .safetensors)")
@@ -52,7 +53,7 @@ file of ONNX, cut before its classifier, or one known by name (kindred weights l
 	return cmd
 }
 
-func runExport(a *app, f *exportFlags) error {
+func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if f.run+f.network == "" {
 		return usagef("missing --run")
 	}
@@ -60,7 +61,7 @@ func runExport(a *app, f *exportFlags) error {
 	if ext != ".onnx" && ext != ".safetensors" {
 		return usagef("--out %q: want the name of a file that ends in .onnx or .safetensors", f.out)
 	}
-	m, err := f.model(a)
+	m, err := f.model(ctx, a)
 	if err != nil {
 		return err
 	}

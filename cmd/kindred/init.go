@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/layout/inspect"
 	"github.com/kindred-ml/kindred/run"
@@ -49,6 +48,7 @@ their defaults and their meaning. Edit it and train.`,
 	fs.StringArrayVar(&f.train.set, "set", nil, "set a key, as in kindred train: section.key=value; may be repeated")
 	fs.StringVar(&f.train.dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	f.train.addWeights(cmd)
 	addOutside(cmd, &f.train.outside)
 	return cmd
 }
@@ -84,7 +84,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 		}
 		suit(&cfg.Data, seen.Images)
 	}
-	plan, err := run.Plan(cmd.Context(), cfg, run.Options{Dataset: d})
+	plan, err := run.Plan(cmd.Context(), cfg, run.Options{Dataset: d, Weights: a.findWeights(&f.train)})
 	if err != nil {
 		return err
 	}
@@ -137,11 +137,7 @@ func (f *initFlags) next() string {
 	if isStdout(file) {
 		file = "run.yaml"
 	}
-	words := []string{"kindred", "train", "-c", file}
-	if f.train.dataDir != "" {
-		words = append(words, "--data-dir", f.train.dataDir)
-	}
-	return commandLine(words...)
+	return commandLine(append([]string{"kindred", "train", "-c", file}, f.train.folders()...)...)
 }
 
 // introduction is the comment at the head of the file, without its marks.
@@ -151,10 +147,11 @@ func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string 
 	for _, l := range describe(seen) {
 		lines = append(lines, "  "+l)
 	}
-	for _, n := range plan.Notes {
-		lines = append(lines, "  "+escape.Text(n))
+	lines = append(lines, "", "What training makes of them:", "")
+	for _, l := range strings.Split(strings.TrimSpace(plan.String()), "\n") {
+		lines = append(lines, "  "+escape.Text(l))
 	}
-	return append(lines, "", fmt.Sprintf("The run takes about %s of memory.", budget.Format(plan.Memory.Total())), "",
+	return append(lines, "",
 		"The keys that matter most come first in every section. Those with a # before them are at",
 		"their defaults: take the # away to set them. Paths are seen from where kindred train runs.")
 }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +67,39 @@ func TestInit(t *testing.T) {
 	}
 	if out, _ = program(t, "init photos --out -"); !strings.HasPrefix(out, "# Settings of a training run") {
 		t.Errorf("on standard output:\n%s", out)
+	}
+}
+
+// For photographs init settles on the pretrained start that train takes, of which
+// there is only a file here that holds none.
+func TestInitTakesThePretrainedStart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for c := range 4 {
+		for i := range 5 {
+			im := image.NewNRGBA(image.Rect(0, 0, 70, 70))
+			for k := range im.Pix {
+				im.Pix[k] = uint8(k%4*60 + 9*c + i)
+			}
+			var b bytes.Buffer
+			if err := png.Encode(&b, im); err != nil {
+				t.Fatal(err)
+			}
+			put(t, filepath.Join("photos", fmt.Sprint(c), fmt.Sprintf("%d.png", i)), b.Bytes())
+		}
+	}
+	home := t.TempDir()
+	e := emptyStart(t, home)
+	code, _, errOut := runArgs(t, "init", "photos", "--weights-dir", home)
+	if code != exitFailure || !strings.Contains(errOut, "network.pretrained: ") ||
+		!strings.Contains(errOut, e.Path(home)) {
+		t.Errorf("status %d, %s", code, errOut)
+	}
+	out, _ := program(t, "init photos --out - --set network.pretrained=none --weights-dir "+home)
+	for _, want := range []string{"#   training     12 images of 4 classes\n",
+		"#   objective    triplet; positives easy", "  pretrained: none\n", "#   kindred train -c run.yaml --weights-dir " + home + "\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 }
 

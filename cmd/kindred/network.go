@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/format/torchfile"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -38,8 +40,9 @@ func (f *networkFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.weightsDir, "weights-dir", "", "the weights folder; see kindred weights")
 }
 
-// open returns the network that --network names: of a file of ONNX, of a run's
-// folder, or known by name, with weights in the weights folder.
+// open returns the network that --network names: of a file of ONNX, of the folder
+// of a run or of a saved network, or known by name, with weights in the weights
+// folder.
 func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit}
 	if strings.EqualFold(filepath.Ext(f.network), ".onnx") {
@@ -50,6 +53,8 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	}
 	st, err := os.Stat(f.network)
 	switch {
+	case err == nil && (st.IsDir() && !hasConfig(f.network) || isSaved(f.network)):
+		return run.Saved(f.network, d)
 	case err == nil && st.IsDir():
 		if d != (run.DataConfig{}) {
 			return nil, nil, usagef("--size, --shorter, --pixels and --fit are the run's own")
@@ -80,6 +85,22 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	return m, nil, err
 }
 
+// isSaved tells whether a path is one of the files that a network is saved in.
+func isSaved(path string) bool {
+	name := filepath.Base(path)
+	return name == nn.WeightsFile || name == nn.SpecFile
+}
+
+// hasConfig tells whether a folder is a run's, rather than a network's alone.
+func hasConfig(dir string) bool {
+	f, err := run.Open(dir)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(f.ConfigPath())
+	return err == nil
+}
+
 // modelFlags say which network is used: that of a run, or another.
 type modelFlags struct {
 	networkFlags
@@ -89,12 +110,13 @@ type modelFlags struct {
 // add adds the flags.
 func (f *modelFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.run, "run", "", "folder of a finished run")
-	cmd.Flags().StringVar(&f.network, "network", "", "instead of a run: a file of ONNX, or a network by name")
+	cmd.Flags().StringVar(&f.network, "network", "", "instead of a run: a file of ONNX, a network that was "+
+		"saved (model.safetensors with model.json), or one by name")
 	f.networkFlags.add(cmd)
 }
 
 // model loads the network, and says what was decided about one from a file.
-func (f *modelFlags) model(a *app) (*run.Model, error) {
+func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 	if f.run != "" {
 		if f.network != "" || f.cut+f.pixels+f.fit != "" || f.size+f.shorter != 0 {
 			return nil, usagef("--run says all of the network: --network, --cut, --size, --shorter, " +
@@ -102,9 +124,18 @@ func (f *modelFlags) model(a *app) (*run.Model, error) {
 		}
 		return run.Load(f.run)
 	}
+	if f.network == "" {
+		s, err := a.findWeights(&trainFlags{weightsDir: f.weightsDir})(ctx, "")
+		if err != nil {
+			return nil, fmt.Errorf("neither --run nor --network says which network compares the photos, and %w", err)
+		}
+		f.network = s.Name
+		fmt.Fprintf(a.err, "compared by the pretrained network %s; --run DIR takes one that was trained for them\n",
+			s.Name)
+	}
 	m, notes, err := f.open(a)
 	for _, n := range notes {
-		fmt.Fprintln(a.err, "kindred: "+n)
+		fmt.Fprintln(a.err, "kindred: "+escape.Text(n))
 	}
 	return m, err
 }

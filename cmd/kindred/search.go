@@ -68,11 +68,12 @@ type searchedItem struct {
 func newSearch(a *app) *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
-		Use:   "search PHOTO... --run DIR --in PATH | --embeddings FILE",
+		Use:   "search PHOTO... [--run DIR] --in PATH | --embeddings FILE",
 		Short: "Find the photos that look most like others",
 		Long: `search embeds the photos it is given with the network of a run, or with one that
-was not trained here (--network), and prints the photos of a gallery that are
-nearest to each. The gallery is what --in names: a folder of photos, with or without
+was not trained here (--network; without either, the pretrained one that kindred
+train starts from), and prints the photos of a gallery that are nearest to each. The
+gallery is what --in names: a folder of photos, with or without
 folders for classes, a manifest, an archive or a data set by name. --embeddings is a
 file that kindred embed wrote with the same network: then the gallery is not embedded
 again, and --in only says where its photos are. --index INDEX does what kindred index
@@ -83,6 +84,7 @@ answer. Photos that cannot be read are named; the others are answered.
 
 --out DIR writes the photos with their neighbours as search.html and search.png.`,
 		Example: `  kindred search photo.jpg --run runs/photos --in photos/
+  kindred search photo.jpg --in photos/
   kindred search more/ --run runs/photos --in photos/ --neighbours 5 --out found
   kindred embed --run runs/photos --data photos/ --out photos.parquet
   kindred search photo.jpg --run runs/photos --embeddings photos.parquet --in photos/ --json`,
@@ -115,7 +117,8 @@ answer. Photos that cannot be read are named; the others are answered.
 	fs.StringVar(&f.dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
-	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
+	fs.StringVar(&f.distance, "distance", "",
+		"euclidean, cosine or dot; default: euclidean for a run, cosine for another network")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
@@ -126,8 +129,6 @@ answer. Photos that cannot be read are named; the others are answered.
 // options checks the flags and returns how to rank.
 func (f *searchFlags) options() (opt rank.Options, err error) {
 	switch {
-	case f.by() == "":
-		return opt, usagef("missing --run, or --network")
 	case f.in == "" && f.embeddings == "":
 		return opt, usagef("missing --in, or --embeddings: where to look")
 	case f.embeddings == "" && (f.labels != "" || f.column != ""):
@@ -137,7 +138,11 @@ func (f *searchFlags) options() (opt rank.Options, err error) {
 		return opt, err
 	}
 	opt.Memory = int64(f.scratch) << 20
-	if opt.Distance, err = rank.ParseDistance(f.distance); err != nil {
+	usual := rank.Euclidean
+	if f.run == "" {
+		usual = rank.Cosine // the length of features that nothing was trained for says little
+	}
+	if opt.Distance, err = rank.ParseDistance(cmp.Or(f.distance, usual.String())); err != nil {
 		err = usageError{err}
 	}
 	return opt, err
@@ -153,12 +158,12 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 			return err
 		}
 	}
-	m, err := f.model(a)
+	m, err := f.model(ctx, a)
 	if err != nil {
 		return err
 	}
 	m.Config.Data.SkipCorrupt = true // they are named, and the others answered
-	queries, err := openQueries(ctx, m, paths)
+	queries, err := openQueries(ctx, a, m, paths)
 	if err != nil {
 		return err
 	}
@@ -267,17 +272,17 @@ func (s *photoSet) label(i int) string {
 }
 
 // openQueries embeds the photos at the given paths.
-func openQueries(ctx context.Context, m *run.Model, paths []string) (*photoSet, error) {
+func openQueries(ctx context.Context, a *app, m *run.Model, paths []string) (*photoSet, error) {
 	d, err := data.OpenFiles(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
-	return embedPhotos(ctx, m, d, "")
+	return a.embedPhotos(ctx, m, d, "")
 }
 
 // embedPhotos embeds all photos of a set, whose names are paths below root.
-func embedPhotos(ctx context.Context, m *run.Model, d *data.Dataset, root string) (*photoSet, error) {
-	e, err := m.Embed(ctx, d.All())
+func (a *app) embedPhotos(ctx context.Context, m *run.Model, d *data.Dataset, root string) (*photoSet, error) {
+	e, err := a.embed(ctx, m, d.All())
 	if err == nil && e.X.Rows == 0 {
 		err = fmt.Errorf("none of %d photos can be read", d.Len())
 		for _, l := range e.LeftOut {
@@ -317,7 +322,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 		return &photoSet{table: t, data: d, root: root}, nil
 	}
 	fmt.Fprintf(a.err, "embedding %d photos of %s\n", d.Len(), escape.Name(f.in))
-	return embedPhotos(ctx, m, d, root)
+	return a.embedPhotos(ctx, m, d, root)
 }
 
 // read reads the embeddings of the gallery with one column of labels, if there is

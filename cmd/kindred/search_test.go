@@ -9,7 +9,10 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // searchRun trains a little on photos and returns their folder and the run's.
@@ -96,6 +99,64 @@ func TestSearch(t *testing.T) {
 	if len(more.Queries) != 6 || len(more.Queries[0].Neighbours) != 17 ||
 		more.Queries[0].Neighbours[0].Distance < -1e-6 {
 		t.Errorf("%d queries, the first with %+v", len(more.Queries), more.Queries[0].Neighbours)
+	}
+}
+
+// Without a run or a network search takes the one that training starts from.
+func TestSearchWithoutARun(t *testing.T) {
+	home, dir := t.TempDir(), photos(t)
+	t.Setenv(weights.EnvHome, home)
+	e := emptyStart(t, home)
+	code, _, stderr := runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir)
+	const says = "compared by the pretrained network "
+	if code != exitFailure || !strings.Contains(stderr, says+e.Name+"; --run DIR takes") ||
+		!strings.Contains(stderr, e.Path(home)) {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+}
+
+// emptyStart writes a file of zeros in the place of the weights that training on
+// photographs starts from.
+func emptyStart(t *testing.T, home string) weights.Entry {
+	t.Helper()
+	e, _ := weights.Start(home)
+	put(t, e.Path(home), nil)
+	if err := os.Truncate(e.Path(home), e.Bytes); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// What a program saved with package nn embeds and searches like a run, by its folder
+// and by its files.
+func TestSearchAndEmbedWithASavedNetwork(t *testing.T) {
+	dir, saved := photos(t), t.TempDir()
+	spec, err := nn.Network("mlp", nn.NetworkOptions{Input: nn.Shape{H: 8, W: 8, C: 1}, Width: 4, Dim: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(spec, nn.Options{})
+	if err == nil {
+		err = net.Save(saved)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for i, of := range []string{saved, filepath.Join(saved, nn.WeightsFile), filepath.Join(saved, nn.SpecFile)} {
+		out := filepath.Join(t.TempDir(), "E.csv")
+		code, _, stderr := runArgs(t, "embed", "--network", of, "--data", dir, "--out", out)
+		text, err := os.ReadFile(out)
+		if code != exitOK || err != nil || !strings.Contains(stderr, "unit is assumed") {
+			t.Fatalf("%s: status %d, %v, %s", of, code, err, stderr)
+		}
+		if said = append(said, string(text)); said[i] != said[0] || strings.Count(said[0], "\n") != 19 {
+			t.Errorf("%s: other embeddings", of)
+		}
+	}
+	res, _ := searchFor(t, filepath.Join(dir, "c0", "1.png"), "--network", saved, "--pixels", "inverted", "--in", dir)
+	if len(res.Queries) != 1 || len(res.Queries[0].Neighbours) != 10 || res.Distance != rank.Cosine {
+		t.Errorf("%+v", res)
 	}
 }
 
@@ -221,7 +282,6 @@ func TestSearchInEmbeddings(t *testing.T) {
 func TestSearchUsage(t *testing.T) {
 	for want, args := range map[string]string{
 		"missing argument PHOTO":       "--run r --in d",
-		"missing --run":                "a.jpg --in d",
 		"missing --in, or --embedding": "a.jpg --run r",
 		"go with --embeddings":         "a.jpg --run r --in d --labels y.csv",
 		"--neighbours 0":               "a.jpg --run r --in d --neighbours 0",

@@ -75,11 +75,17 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
 	fs.BoolVar(&f.force, "force", false,
 		"replace the run in the folder of --out: its files are removed, others are kept")
-	fs.StringVar(&f.weightsDir, "weights-dir", "",
-		"folder with pretrained networks; default $"+weights.EnvHome+", else one in the user's cache")
-	fs.BoolVar(&f.offline, "offline", false, "do not fetch pretrained networks: use those in the weights folder")
+	f.addWeights(cmd)
 	fs.BoolVar(&f.printConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
+}
+
+// addWeights adds the flags that say where pretrained networks are.
+func (f *trainFlags) addWeights(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.weightsDir, "weights-dir", "",
+		"folder with pretrained networks; default $"+weights.EnvHome+", else one in the user's cache")
+	cmd.Flags().BoolVar(&f.offline, "offline", false,
+		"do not fetch pretrained networks: use those in the weights folder")
 }
 
 func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
@@ -135,10 +141,18 @@ type trainResult struct {
 // goOn is the command that continues the run in dir.
 func (f *trainFlags) goOn(dir string) string {
 	words := []string{os.Args[0], "train", "--resume", dashed(dir)}
-	if f.dataDir != "" {
-		words = append(words, "--data-dir", f.dataDir)
+	return commandLine(append(words, f.folders()...)...)
+}
+
+// folders are the flags that say where data sets and pretrained networks are, as
+// they were given.
+func (f *trainFlags) folders() (words []string) {
+	for _, g := range [][2]string{{"--data-dir", f.dataDir}, {"--weights-dir", f.weightsDir}} {
+		if g[1] != "" {
+			words = append(words, g[0], g[1])
+		}
 	}
-	return commandLine(words...)
+	return words
 }
 
 // announce says, before the first step, what is about to be done. m is the meter of

@@ -1,0 +1,60 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// Saved returns the network that nn.Net.Save wrote: path is the folder or one of the
+// two files in it. data says how images are prepared, as for Import; what it leaves
+// open is the size and the channels of the network's input and, from the remarks of
+// its description (nn.Spec.Meta), under "pixels", "fit" and "shorter", what
+// DataConfig says under these names. What nobody says is in notes, for the user. It
+// is an error that wraps fs.ErrNotExist if there is no such network.
+func Saved(path string, data DataConfig) (m *Model, notes []string, err error) {
+	dir := path
+	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {
+		dir = filepath.Dir(path)
+	}
+	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%s holds no network, which is a %s and a %s: %w", dir, nn.SpecFile,
+			nn.WeightsFile, fs.ErrNotExist)
+	}
+	net, err := nn.Load(dir, nn.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	in, meta := net.Spec().Input, net.Spec().Meta
+	cfg := Default()
+	cfg.Data = data
+	if in.H*in.W == 1 { // ready features
+		return &Model{Config: cfg, Net: net}, nil, nil
+	}
+	d := &cfg.Data
+	if in.H != in.W || d.Size != 0 && d.Size != in.H || d.Channels != 0 && d.Channels != in.C {
+		return nil, nil, fmt.Errorf("the network in %s takes images of %s, and they are prepared square, of data.size "+
+			"%d and data.channels %d (0: as the network says)", dir, in, d.Size, d.Channels)
+	}
+	d.Size, d.Channels = in.H, in.C
+	d.Pixels, d.Fit = cmp.Or(d.Pixels, meta["pixels"]), cmp.Or(d.Fit, meta["fit"], fitFor(in.C))
+	if s := meta["shorter"]; s != "" && d.Shorter == 0 {
+		if _, err := fmt.Sscan(s, &d.Shorter); err != nil {
+			return nil, nil, fmt.Errorf("%s: meta: shorter is %q and no number of pixels", dir, s)
+		}
+	}
+	if d.Pixels == "" {
+		d.Pixels = "unit"
+		notes = append(notes, fmt.Sprintf("%s does not say what range of pixel values the network takes (meta: "+
+			"pixels): unit is assumed", filepath.Join(dir, nn.SpecFile)))
+	}
+	for _, p := range cfg.problems() {
+		return nil, nil, fmt.Errorf("%s: %s: %s", dir, p.key, p.text)
+	}
+	return &Model{Config: cfg, Net: net}, notes, nil
+}
