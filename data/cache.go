@@ -177,7 +177,7 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 			im := &images[k]
 			if errs[k] != nil {
 				if !opt.SkipCorrupt {
-					return errs[k]
+					return asUnreadable(errs[k])
 				}
 				im = new(imaging.Image)
 			}

@@ -369,6 +369,21 @@ func (s *Stream) Next() (*Batch, error) {
 	return &t.batch, nil
 }
 
+// Unreadable is the error of a sample that cannot be read, which SkipCorrupt would
+// leave out.
+type Unreadable struct{ Err error }
+
+func (u *Unreadable) Error() string { return u.Err.Error() }
+func (u *Unreadable) Unwrap() error { return u.Err }
+
+// asUnreadable marks an error that is a sample's, and not an interruption.
+func asUnreadable(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &Unreadable{err}
+}
+
 // finish drops or reports the samples that failed and fills in the labels.
 func (s *Stream) finish(t *slot) error {
 	b, p := &t.batch, s.l.part
@@ -376,7 +391,7 @@ func (s *Stream) finish(t *slot) error {
 	for k, err := range t.errs {
 		if err != nil {
 			if !s.l.cfg.SkipCorrupt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-				return err
+				return asUnreadable(err)
 			}
 			s.l.skip(p.Index[t.pos[k]], err)
 			continue

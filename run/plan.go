@@ -8,7 +8,7 @@ import "context"
 func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 	t, err := newTrainer(ctx, cfg, opts)
 	if err != nil {
-		return nil, err
+		return nil, skippable(err)
 	}
 	defer t.close()
 	s := t.setup()

@@ -100,7 +100,8 @@ func (s *Stopped) Where() string { return s.Dir + " " + s.Stopped.Where() }
 // Train trains as cfg says. If ctx ends, the run stops after the current step,
 // writes its checkpoint and returns a *Stopped, so that it can be resumed. On any
 // other error the last good checkpoint is kept.
-func Train(ctx context.Context, cfg Config, opts Options) (*Result, error) {
+func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err error) {
+	defer func() { err = skippable(err) }()
 	t, err := newTrainer(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
@@ -110,11 +111,19 @@ func Train(ctx context.Context, cfg Config, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := loop.Run(ctx)
+	trained, err := loop.Run(ctx)
 	if err != nil {
 		return nil, t.failed(err)
 	}
-	return t.finish(ctx, res)
+	return t.finish(ctx, trained)
+}
+
+// skippable names the way out where a sample cannot be read.
+func skippable(err error) error {
+	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
+		return fmt.Errorf("%w\ndata.skip_corrupt=true leaves out what cannot be read, and names it at the end", err)
+	}
+	return err
 }
 
 // start takes the run folder and brings the run to where it goes on.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ type embedFlags struct {
 	in io.Reader // standard input
 	modelFlags
 	data, dataDir, dataLabels, out, labels string
-	outside, keep                          bool
+	outside, keep, skip                    bool
 }
 
 func newEmbed(a *app) *cobra.Command {
@@ -61,13 +62,14 @@ archives, and with - a list of files, one a line, from standard input.`,
 	addOutside(cmd, &f.outside)
 	fs.BoolVar(&f.keep, "keep", false, "keep what the network makes of each image, and take what is kept: training "+
 		"with network.freeze=body shares it (kindred cache)")
+	fs.BoolVar(&f.skip, "skip-corrupt", false, "leave out images that cannot be read; they are counted and named")
 	f.add(cmd)
 	return cmd
 }
 
 func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
-	for _, g := range [][2]string{{f.run + f.network, "--run DIR, or --network NAME or FILE of one that was not trained " +
-		"here (kindred weights list)"}, {f.data, "--data"}, {f.out, "--out"}} {
+	for _, g := range [][2]string{{f.run + f.network, "--run DIR, or --network NAME or FILE of one that was not " +
+		"trained here (kindred weights list)"}, {f.data, "--data"}, {f.out, "--out"}} {
 		if g[0] == "" {
 			return usagef("missing %s", g[1])
 		}
@@ -101,8 +103,11 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	defer d.Close()
+	m.Config.Data.SkipCorrupt = m.Config.Data.SkipCorrupt || f.skip
 	e, err := a.embed(ctx, m, d.All())
-	if err != nil {
+	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
+		return fmt.Errorf("%w\n--skip-corrupt leaves out what cannot be read, and names it at the end", err)
+	} else if err != nil {
 		return err
 	}
 	table := e.Table()

@@ -56,6 +56,41 @@ func TestLeftOutIsSaid(t *testing.T) {
 	sayLeftOut(t, dir, []string{"embed", "--run", run, "--data", dir, "--out", out})
 }
 
+// A picture that cannot be read ends training and embedding with its name and with
+// what leaves it out.
+func TestUnreadablePicturesNameTheWayOut(t *testing.T) {
+	dir, run, out := photos(t), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "E.csv")
+	train := []string{"train", "--data", dir, "--out", run, "--set", "train.epochs=1", "--set", "network.name=mlp",
+		"--set", "network.width=8", "--set", "sample.batches=3"}
+	if code, _, stderr := runArgs(t, train...); code != exitOK {
+		t.Fatal(stderr)
+	}
+	cut := filepath.Join(dir, "c1", "cut.png")
+	put(t, cut, []byte("\x89PNG\r\n\x1a\n"))
+	embed := []string{"embed", "--run", run, "--data", dir, "--out", out}
+	for _, c := range []struct {
+		args []string
+		way  string
+		with []string
+	}{
+		{embed, "--skip-corrupt", []string{"--skip-corrupt"}},
+		{append(train, "--force"), "data.skip_corrupt=true", []string{"--set", "data.skip_corrupt=true"}},
+		{append(train, "--force", "--set", "data.cache=true"), "data.skip_corrupt=true",
+			[]string{"--set", "data.skip_corrupt=true"}},
+	} {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		code, _, stderr := runArgs(t, c.args...)
+		if code != exitFailure || !strings.Contains(stderr, cut+": ") ||
+			!strings.Contains(stderr, "\n"+c.way+" leaves") {
+			t.Errorf("%v: status %d, %s", c.args, code, stderr)
+		}
+		code, _, stderr = runArgs(t, append(c.args, c.with...)...)
+		if code != exitOK || !strings.Contains(stderr, "cut.png") {
+			t.Errorf("%v %v: status %d, %s", c.args, c.with, code, stderr)
+		}
+	}
+}
+
 func sayLeftOut(t *testing.T, dir string, args []string) {
 	t.Helper()
 	code, stdout, stderr := runArgs(t, append(args, "--json")...)
