@@ -50,7 +50,9 @@ func set(values map[*Param][]float32) {
 	}
 }
 
-// Save writes the weights and the description into an existing folder.
+// Save writes the weights and the description into an existing folder. Of networks
+// for images, Spec.Meta can say under "pixels", "fit" and "shorter" how these are
+// prepared, which package run and kindred embed --network read.
 func (e *Net) Save(dir string) error {
 	return e.SaveWith(func(name string, content func(io.Writer) error) error {
 		return atomic.WriteFile(filepath.Join(dir, name), content)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,8 +15,13 @@ import (
 func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width = 16
+	heard := ""
 	small, err := Plan(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: started(t, 64),
-		Dir: filepath.Join(t.TempDir(), "a")})
+		Dir:      filepath.Join(t.TempDir(), "a"),
+		Features: func(done, total int) { heard += fmt.Sprintln(done, total) }})
+	if heard != "48 48\n" {
+		t.Errorf("heard %q before", heard)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

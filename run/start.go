@@ -302,6 +302,9 @@ func (t *trainer) startFeatures(ctx context.Context) (*dense.Dense, []int64, err
 	if err != nil {
 		return nil, nil, err
 	}
+	if t.opts.Features != nil {
+		feed.data = watched{feed.data, func(done int) { t.opts.Features(done, feed.part.Len()) }}
+	}
 	e, err := embed(ctx, body, feed, t.cfg.Eval.Batch)
 	if err != nil {
 		return nil, nil, err

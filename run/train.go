@@ -45,8 +45,9 @@ type Options struct {
 	// Dataset, if set, is used instead of opening what the configuration names, and
 	// is not closed.
 	Dataset *data.Dataset
-	// Features, if set, hears how many of the features of a frozen network are
-	// computed (network.freeze=body).
+	// Features, if set, hears before Begin how many of the features are computed by
+	// which a pretrained start decides, or with which a frozen network trains
+	// (network.freeze=body).
 	Features func(done, total int)
 	// Begin, if set, is told what is about to be trained.
 	Begin func(Setup)

@@ -84,7 +84,10 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 		}
 		suit(&cfg.Data, seen.Images)
 	}
-	plan, err := run.Plan(cmd.Context(), cfg, run.Options{Dataset: d, Weights: a.findWeights(&f.train)})
+	m := a.newMeter("features", countUnit)
+	plan, err := run.Plan(cmd.Context(), cfg,
+		run.Options{Dataset: d, Weights: a.findWeights(&f.train), Features: m.count})
+	m.close()
 	if err != nil {
 		return err
 	}
