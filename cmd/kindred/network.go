@@ -52,14 +52,19 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 		return nil, nil, usagef("--cut goes with a file of ONNX, and %s is none", f.network)
 	}
 	st, err := os.Stat(f.network)
+	dir := f.network
+	if isSaved(dir) {
+		dir = filepath.Dir(dir)
+	}
 	switch {
-	case err == nil && (st.IsDir() && !hasConfig(f.network) || isSaved(f.network)):
-		return run.Saved(f.network, d)
-	case err == nil && st.IsDir():
+	case err == nil && (st.IsDir() || dir != f.network):
+		if !hasConfig(dir) {
+			return run.Saved(dir, d)
+		}
 		if d != (run.DataConfig{}) {
 			return nil, nil, usagef("--size, --shorter, --pixels and --fit are the run's own")
 		}
-		m, err := run.Load(f.network)
+		m, err := run.Load(dir)
 		return m, nil, err
 	case err == nil:
 		return nil, nil, fmt.Errorf("%s holds weights and no network: train with network.name and "+
