@@ -63,6 +63,14 @@ func (t *trainer) setup() Setup {
 			s.Why = append(s.Why, why)
 		}
 	}
+	for _, l := range []struct {
+		key string
+		n   int
+	}{{"train_limit", t.cfg.Data.TrainLimit}, {"test_limit", t.cfg.Data.TestLimit}} {
+		if l.n > 0 {
+			s.Why = append(s.Why, fmt.Sprintf("data.%s takes the first %d of each class", l.key, l.n))
+		}
+	}
 	return s
 }
 

@@ -87,12 +87,17 @@ func TestSetupOfAGallery(t *testing.T) {
 	for i := range d.Splits {
 		d.Splits[i] = []data.Split{data.Train, data.Query, data.Gallery}[i%3]
 	}
-	s, err := Plan(t.Context(), Default(), Options{Dataset: d})
+	cfg := Default()
+	cfg.Data.TestLimit = 3
+	s, err := Plan(t.Context(), cfg, Options{Dataset: d})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []PartSize{{"training", 16, 4, 4}, {"test", 16, 4, 4}, {"gallery", 16, 4, 4}}; !slices.Equal(s.Parts,
+	if want := []PartSize{{"training", 16, 4, 4}, {"test", 12, 4, 4}, {"gallery", 16, 4, 4}}; !slices.Equal(s.Parts,
 		want) {
 		t.Errorf("%+v", s.Parts)
+	}
+	if want := "data.test_limit takes the first 3 of each class"; !slices.Contains(s.Why, want) {
+		t.Errorf("%q", s.Why)
 	}
 }
