@@ -108,7 +108,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		if f.run+f.network == "" {
 			return nil, nil
 		}
-		return f.model(a)
+		return f.model(ctx, a)
 	})
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error 
 	defer x.Close()
 	info := x.Info()
 	res := indexAnswers{Index: dir, Items: info.Items, Distance: info.Distance}
-	list, left, err := f.collect(ctx, x)
+	list, left, err := f.collect(ctx, a, x)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,8 @@ func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error 
 }
 
 // collect embeds and reads what is looked up.
-func (f *indexQuery) collect(ctx context.Context, x *index.Index) (list []asked, left []data.LeftOut, err error) {
+func (f *indexQuery) collect(ctx context.Context, a *app, x *index.Index) (list []asked, left []data.LeftOut,
+	err error) {
 	if len(f.photos) > 0 {
 		m, err := indexModel(x)
 		if err == nil && m == nil {
@@ -153,7 +154,7 @@ func (f *indexQuery) collect(ctx context.Context, x *index.Index) (list []asked,
 			return nil, nil, err
 		}
 		m.Config.Data.SkipCorrupt = true // they are named, and the others answered
-		photos, err := openQueries(ctx, m, f.photos)
+		photos, err := openQueries(ctx, a, m, f.photos)
 		if err != nil {
 			return nil, nil, err
 		}
