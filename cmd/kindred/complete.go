@@ -56,6 +56,8 @@ func flagCompletions() map[string]completion {
 		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
 		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
 		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
+		"create out": folders, "prefix": cobra.NoFileCompletions, "filter": cobra.NoFileCompletions,
+		"id": cobra.NoFileCompletions, "vector": cobra.NoFileCompletions,
 		"memory": words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"),
 	}
 }
@@ -67,7 +69,10 @@ func argumentCompletions() map[string]completion {
 		"kindred weights get": one(knownWeights), "kindred network show": one(anyNetwork),
 		"kindred reproduce": one(experiments),
 		"kindred report":    runFolders, "kindred diagnose": runsOrFiles, "kindred man": one(folders),
-		"kindred search": anyFile, "kindred serve": folders,
+		"kindred search":       anyFile,
+		"kindred index search": anyFile, "kindred index add": one(folders), "kindred index remove": one(folders),
+		"kindred index info": one(folders), "kindred index compact": one(folders), "kindred index check": one(folders),
+		"kindred serve": folders,
 	}
 }
 
