@@ -54,6 +54,7 @@ func flagCompletions() map[string]completion {
 		"pictures": folders, "uploads": folders, "origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions,
 		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
 		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
+		"store": cobra.NoFileCompletions, "to": cobra.NoFileCompletions,
 		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
 		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
 		"create out": folders, "prefix": cobra.NoFileCompletions, "filter": cobra.NoFileCompletions,
@@ -72,7 +73,7 @@ func argumentCompletions() map[string]completion {
 		"kindred search":       anyFile,
 		"kindred index search": anyFile, "kindred index add": one(folders), "kindred index remove": one(folders),
 		"kindred index info": one(folders), "kindred index compact": one(folders), "kindred index check": one(folders),
-		"kindred serve": folders,
+		"kindred serve": folders, "kindred index push": one(folders),
 	}
 }
 

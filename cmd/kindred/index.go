@@ -23,7 +23,7 @@ embeddings, and the network that made them. What is added to it is on the disk
 when a command ends; several programs can search it while one changes it.
 docs/index.md has its files and the grammar of filters.`}
 	cmd.AddCommand(newIndexCreate(a), newIndexAdd(a), newIndexRemove(a), newIndexInfo(a), newIndexCheck(a),
-		newIndexCompact(a), newIndexSearch(a))
+		newIndexCompact(a), newIndexSearch(a), newIndexPush(a))
 	return cmd
 }
 

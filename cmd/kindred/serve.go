@@ -22,6 +22,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/store/folder"
 )
@@ -32,6 +33,8 @@ const serveEnv = "KINDRED_SERVE_"
 type serveFlags struct {
 	listen, keys, cert, key string
 	origins, pictures       []string
+	stores                  []string
+	run                     string
 	uploads, label          string
 	readOnly                bool
 	withoutKeys, toAll      bool
@@ -58,12 +61,13 @@ func (f sizeFlag) Set(text string) (err error) {
 func newServe(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve INDEX...",
+		Use:   "serve INDEX... | --store URL",
 		Short: "Search an index, and change it, over HTTP",
 		Long: `serve answers over HTTP what lies near a picture, an item or a vector in one index
 or several, explains it, and adds, changes and removes items. GET /openapi.json
 describes everything; docs/serve.md has examples. Pictures can be searched with and
-added if the index has its network.
+added if the index has its network. --store serves what 'kindred index push' has put into a
+database, any number of servers at once, with the network of --run.
 
 It listens on this machine alone unless --listen says otherwise, and then wants keys
 (--keys; 'kindred serve key' makes them): without any, it has to be told both
@@ -84,8 +88,8 @@ status 0. Every flag can be set by an environment variable instead, --max-body b
 			if env := os.Getenv(serveEnv + "INDEX"); len(dirs) == 0 && env != "" {
 				dirs = []string{env}
 			}
-			if len(dirs) == 0 {
-				return usagef("missing argument INDEX: what to serve; 'kindred index create' makes one")
+			if len(dirs)+len(f.stores) == 0 {
+				return usagef("missing argument INDEX, or --store: what to serve; 'kindred index create' makes one")
 			}
 			return runServe(cmd.Context(), a, &f, dirs)
 		},
@@ -100,6 +104,9 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.keys, "keys", "", "file of keys; it is read again when it changes")
 	fs.StringVar(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is read again when it changes")
 	fs.StringVar(&f.key, "tls-key", "", "private key of the certificate (PEM)")
+	fs.StringArrayVar(&f.stores, "store", nil,
+		"serve a table of a database with pgvector: "+storeForm+"; may come several times")
+	fs.StringVar(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures")
 	fs.StringArrayVar(&f.origins, "origin", nil,
 		"origin of web pages that may call the server, such as https://shop.example; may come several times, * is all")
 	fs.BoolVar(&f.readOnly, "read-only", false, "change nothing, and leave the index free for a program that does")
@@ -168,7 +175,9 @@ func (f *serveFlags) check(dirs []string) error {
 		return usagef("--tls-cert and --tls-key go together")
 	case f.keys != "" && (f.withoutKeys || f.toAll):
 		return usagef("--keys, or --without-keys and --open-to-network")
-	case f.uploads != "" && len(dirs) > 1:
+	case f.run != "" && len(f.stores) == 0:
+		return usagef("--run goes with --store; an index has its network")
+	case f.uploads != "" && len(dirs)+len(f.stores) > 1:
 		return usagef("--uploads is for one index; without it each has its own folder")
 	}
 	return nil
@@ -213,6 +222,14 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 				err = e
 			}
 		}()
+		opt.Collections = append(opt.Collections, c)
+	}
+	for _, url := range f.stores {
+		c, closer, err := f.table(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer closer.Close()
 		opt.Collections = append(opt.Collections, c)
 	}
 	s, err := serve.New(opt)
@@ -272,6 +289,32 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 		c.Embedder = serve.Network(m)
 	}
 	return c, x, nil
+}
+
+// table opens a store of a database with the network of --run.
+func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, io.Closer, error) {
+	st, name, err := openStore(ctx, url)
+	if err != nil {
+		return serve.Collection{}, nil, err
+	}
+	c := serve.Collection{Name: name, Store: st, Folders: f.pictures, Label: f.label, Uploads: f.uploads}
+	if f.run == "" {
+		return c, st, nil
+	}
+	info, err := st.Info(ctx)
+	var m *run.Model
+	if err == nil {
+		m, err = run.Load(f.run)
+	}
+	if err == nil && m.Net.Spec().OutDim() != info.Dim {
+		err = fmt.Errorf("%s makes vectors of %d numbers, and %s holds some of %d: it is another network", f.run,
+			m.Net.Spec().OutDim(), name, info.Dim)
+	}
+	if err != nil {
+		return c, nil, errors.Join(err, st.Close())
+	}
+	c.Embedder = serve.Network(m)
+	return c, st, nil
 }
 
 // collectionName is what requests call the index in a folder: its name without the

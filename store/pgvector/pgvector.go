@@ -12,6 +12,7 @@
 package pgvector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,20 +82,63 @@ func connect(ctx context.Context, url, name string) (*Store, error) {
 // Create makes an empty store in the database at a URL. One that is there already is an
 // error.
 func Create(ctx context.Context, url, name string, cfg Config) (*Store, error) {
-	if cfg.Distance == "" {
-		cfg.Distance = "euclidean"
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
-	n, ok := near(cfg.Distance)
-	if !ok || cfg.Dim < 1 || cfg.Dim > maxDim {
-		return nil, fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot",
-			cfg.Dim,
-			cfg.Distance, maxDim)
+	return connected(ctx, url, name, func(s *Store) error { return s.create(ctx, cfg) })
+}
+
+// Open opens a store in the database at a URL.
+func Open(ctx context.Context, url, name string) (*Store, error) {
+	return connected(ctx, url, name, func(s *Store) error { return s.open(ctx) })
+}
+
+// Ensure opens a store, or makes it if it is not there. One of another length of vector
+// or another distance is an error.
+func Ensure(ctx context.Context, url, name string, cfg Config) (*Store, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
+	return connected(ctx, url, name, func(s *Store) error {
+		err := s.open(ctx)
+		var db *pgconn.PgError
+		if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &db) && db.Code == "42P01" { // undefined_table: all stores
+			return s.create(ctx, cfg)
+		}
+		if err == nil && (s.dim != cfg.Dim || s.distance != cfg.Distance) {
+			err = fmt.Errorf("the store %s holds vectors of %d numbers by %s distance, not of %d by %s", name, s.dim,
+				s.distance, cfg.Dim, cfg.Distance)
+		}
+		return err
+	})
+}
+
+// check fills in the default and refuses what pgvector cannot hold.
+func (c *Config) check() error {
+	c.Distance = cmp.Or(c.Distance, "euclidean")
+	if _, ok := near(c.Distance); !ok || c.Dim < 1 || c.Dim > maxDim {
+		return fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot", c.Dim,
+			c.Distance, maxDim)
+	}
+	return nil
+}
+
+// connected connects, and closes the connections if what f does fails.
+func connected(ctx context.Context, url, name string, f func(*Store) error) (*Store, error) {
 	s, err := connect(ctx, url, name)
 	if err != nil {
 		return nil, err
 	}
+	if err := f(s); err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) create(ctx context.Context, cfg Config) error {
 	s.dim, s.distance = cfg.Dim, cfg.Distance
+	n, _ := near(cfg.Distance)
 	statements := []string{
 		"CREATE EXTENSION IF NOT EXISTS vector",
 		"CREATE TABLE IF NOT EXISTS kindred_stores (name text PRIMARY KEY, dim int NOT NULL, distance text NOT NULL, " +
@@ -105,36 +149,28 @@ func Create(ctx context.Context, url, name string, cfg Config) (*Store, error) {
 	if cfg.HNSW {
 		statements = append(statements, fmt.Sprintf("CREATE INDEX ON %s USING hnsw (embedding %s)", s.table, n.class))
 	}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, text := range statements {
 			if _, err := tx.Exec(ctx, text); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, "INSERT INTO kindred_stores VALUES ($1, $2, $3, $4, '{}', 1)", name, cfg.Dim,
+		_, err := tx.Exec(ctx, "INSERT INTO kindred_stores VALUES ($1, $2, $3, $4, '{}', 1)", s.name, cfg.Dim,
 			cfg.Distance, cfg.Network)
 		return err
 	})
 	if err != nil {
-		s.pool.Close()
-		return nil, fmt.Errorf("making the store %s: %w", name, err)
+		return fmt.Errorf("making the store %s: %w", s.name, err)
 	}
-	return s, nil
+	return nil
 }
 
-// Open opens a store in the database at a URL.
-func Open(ctx context.Context, url, name string) (*Store, error) {
-	s, err := connect(ctx, url, name)
-	if err != nil {
-		return nil, err
+func (s *Store) open(ctx context.Context) error {
+	row := s.pool.QueryRow(ctx, "SELECT dim, distance FROM kindred_stores WHERE name = $1", s.name)
+	if err := row.Scan(&s.dim, &s.distance); err != nil {
+		return fmt.Errorf("opening the store %s: %w", s.name, err)
 	}
-	err = s.pool.QueryRow(ctx, "SELECT dim, distance FROM kindred_stores WHERE name = $1", name).Scan(&s.dim,
-		&s.distance)
-	if err != nil {
-		s.pool.Close()
-		return nil, fmt.Errorf("opening the store %s: %w", name, err)
-	}
-	return s, nil
+	return nil
 }
 
 // Close closes the connections.

@@ -1,11 +1,8 @@
 package pgvector
 
 import (
-	"bufio"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,70 +16,13 @@ import (
 	"github.com/kindred-ml/kindred/store/folder"
 )
 
-// script serves PostgreSQL with pgvector, compiled to WebAssembly, on a free port, one
-// connection at a time.
-const script = `
-import { PGlite } from '@electric-sql/pglite'
-import { vector } from '@electric-sql/pglite-pgvector'
-import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
-const db = await PGlite.create({ extensions: { vector } })
-const port = Number(process.env.PORT)
-const server = new PGLiteSocketServer({ db, port, host: '127.0.0.1' })
-await server.start()
-console.log('ready')
-`
-
-// database is the address of a PostgreSQL with pgvector: $KINDRED_PGVECTOR, else one
-// that node runs for the test, with the npm packages @electric-sql/pglite,
-// pglite-pgvector and pglite-socket installed in the
-// folder $KINDRED_PGLITE.
-func database(t *testing.T) string {
-	t.Helper()
-	if url := os.Getenv("KINDRED_PGVECTOR"); url != "" {
-		return url
-	}
-	modules := os.Getenv("KINDRED_PGLITE")
-	if modules == "" {
-		t.Skip("neither KINDRED_PGVECTOR, the address of a PostgreSQL with pgvector, nor KINDRED_PGLITE, " +
-			"a folder with the npm packages @electric-sql/pglite, pglite-pgvector and pglite-socket, is set")
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("no node: ", err)
-	}
-	main := filepath.Join(modules, fmt.Sprintf("kindred-%d.mjs", os.Getpid()))
-	if err := os.WriteFile(main, []byte(script), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	port := fmt.Sprint(20_000 + rand.IntN(20_000))
-	cmd := exec.Command(node, main)
-	cmd.Dir, cmd.Env = modules, append(os.Environ(), "PORT="+port)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-		os.Remove(main)
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("the database does not start: %q, %v", line, err)
-	}
-	return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
-		"default_query_exec_mode=cache_describe" // all connections share one session and its statements
-}
-
 // alone is how long the database takes to notice that its one connection was closed.
 const alone = 500 * time.Millisecond
 
 // TestStore holds the driver to the contract, and its answers to those of an index
 // folder with the same items.
 func TestStore(t *testing.T) {
-	url := database(t)
+	url := storetest.Database(t)
 	ctx := t.Context()
 	s, err := Create(ctx, url, "contract", Config{Dim: 2})
 	if err != nil {

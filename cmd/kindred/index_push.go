@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/folder"
+	"github.com/kindred-ml/kindred/store/pgvector"
+)
+
+// storeForm is how a table of a database is named.
+const storeForm = "postgres://USER@HOST/DATABASE#TABLE"
+
+// splitStore takes the table's name from the address of a store.
+func splitStore(url string) (database, name string, err error) {
+	database, name, ok := strings.Cut(url, "#")
+	if !ok || name == "" || !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return "", "", usagef("an address of a store that is none: want %s", storeForm) // it may hold a password
+	}
+	return database, name, nil
+}
+
+// openStore opens the store at an address.
+func openStore(ctx context.Context, url string) (*pgvector.Store, string, error) {
+	database, name, err := splitStore(url)
+	if err != nil {
+		return nil, "", err
+	}
+	st, err := pgvector.Open(ctx, database, name)
+	return st, name, err
+}
+
+// pushFlags are those of kindred index push.
+type pushFlags struct {
+	to    string
+	hnsw  bool
+	batch int
+}
+
+func newIndexPush(a *app) *cobra.Command {
+	var f pushFlags
+	cmd := &cobra.Command{
+		Use:   "push INDEX --to URL",
+		Short: "Copy an index into a database with pgvector",
+		Long: `push copies all items of an index, with their columns and vectors to the same bits, into
+a table of a PostgreSQL database that has the extension pgvector, where 'kindred serve
+--store URL' finds them. The table is made if it is not there; one of another length of
+vector or another distance is an error before the first item. A push that was interrupted
+can be started again: items that are there already are written again. Items that the
+index does not have stay. The network is not copied.`,
+		Example: `  kindred index push photos.index --to 'postgres://me@127.0.0.1/shop#photos' --hnsw`,
+		Args:    exactArgs("index"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.to == "" {
+				return usagef("missing --to: want %s", storeForm)
+			}
+			if err := atLeast("batch", f.batch, 1); err != nil {
+				return err
+			}
+			return a.push(cmd.Context(), args[0], &f)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.to, "to", "", "table to copy into: "+storeForm)
+	fs.BoolVar(&f.hnsw, "hnsw", false, "give a new table an index for approximate search")
+	fs.IntVar(&f.batch, "batch", 500, "items written at a time")
+	return cmd
+}
+
+func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
+	database, name, err := splitStore(f.to)
+	if err != nil {
+		return err
+	}
+	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, x.Close()) }()
+	in := x.Info()
+	to, err := pgvector.Ensure(ctx, database, name, pgvector.Config{Dim: in.Dim, Distance: in.Distance.String(),
+		Network: in.Network.Name, HNSW: f.hnsw})
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	m := a.newMeter("pushing", func(n int64) string { return fmt.Sprint(n) })
+	defer m.close()
+	done := 0
+	var batch []store.Item
+	write := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		if err := to.Put(ctx, batch, store.Replace); err != nil {
+			return fmt.Errorf("%w; %d items are there: the same command goes on", err, done)
+		}
+		done += len(batch)
+		batch = batch[:0]
+		m.show(int64(done), int64(in.Items))
+		return nil
+	}
+	for it, err := range folder.New(x, true).All(ctx) {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, it); len(batch) == f.batch {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	m.close()
+	if a.json {
+		return a.printJSON(map[string]any{"index": dir, "store": name, "pushed": done})
+	}
+	_, err = fmt.Fprintf(a.out, "%s: %d items are in %s\n", escape.Name(dir), done, name)
+	return err
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/serve/client"
+)
+
+// TestPush copies an index into a database twice, which changes nothing the second
+// time, and serves it from there.
+func TestPush(t *testing.T) {
+	url := storetest.Database(t) + "#things"
+	dir := filepath.Join(t.TempDir(), "i")
+	x, err := index.Create(dir, index.Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []index.Entry
+	for i := range 25 {
+		entries = append(entries, index.Entry{Item: index.Item{ID: fmt.Sprint(i),
+			Fields: map[string]index.Value{"price": index.Number(float64(i))}}, Vector: []float32{float32(i), 0.1}})
+	}
+	if _, err := x.Add(t.Context(), entries, index.AddOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const alone = 500 * time.Millisecond // the database takes one connection at a time
+	for range 2 {
+		code, out, errOut := runArgs(t, "index", "push", dir, "--to", url, "--batch", "10")
+		if code != exitOK || !strings.Contains(out, "25 items are in things") {
+			t.Fatal(code, out, errOut)
+		}
+		time.Sleep(alone)
+	}
+	s, stop := served(t, "--store", url)
+	c, err := client.New(s.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := c.Search(t.Context(), api.Search{ID: "7", K: 2, Filter: "price > 7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Neighbours) != 2 || found.Neighbours[0].ID != "8" || found.Neighbours[0].Distance != 1 {
+		t.Errorf("%+v", found)
+	}
+	info, err := c.Info(t.Context())
+	if err != nil || info.Collections[0].Items != 25 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	stop()
+	time.Sleep(alone)
+	other := filepath.Join(t.TempDir(), "o")
+	if x, err = index.Create(other, index.Config{Dim: 3}); err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
+	if code, _, errOut := runArgs(t, "index", "push", other, "--to", url); code != exitFailure ||
+		!strings.Contains(errOut, "holds vectors of 2 numbers") {
+		t.Errorf("another length: status %d, %s", code, errOut)
+	}
+}
+
+func TestStoreAddresses(t *testing.T) {
+	for _, url := range []string{"", "x", "postgres://host/db", "http://host#a", "#a"} {
+		if _, _, err := splitStore(url); err == nil {
+			t.Errorf("%q was taken", url)
+		}
+	}
+	if code, _, errOut := runArgs(t, "serve", "--store", "postgres://me:secret@host/db"); code != exitUsage ||
+		strings.Contains(errOut, "secret") {
+		t.Errorf("status %d: %s", code, errOut)
+	}
+}
