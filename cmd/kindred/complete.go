@@ -54,7 +54,7 @@ func flagCompletions() map[string]completion {
 		"pictures": folders, "uploads": folders, "origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions,
 		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
 		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
-		"store": cobra.NoFileCompletions, "to": cobra.NoFileCompletions,
+		"store": cobra.NoFileCompletions, "to": cobra.NoFileCompletions, "index": folders,
 		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
 		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
 		"create out": folders, "prefix": cobra.NoFileCompletions, "filter": cobra.NoFileCompletions,
