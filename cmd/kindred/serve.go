@@ -24,6 +24,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve"
+	"github.com/kindred-ml/kindred/serve/page"
 	"github.com/kindred-ml/kindred/store/folder"
 )
 
@@ -191,7 +192,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	if err != nil {
 		return err
 	}
-	opt := serve.Options{Origins: f.origins, ReadOnly: f.readOnly, Limits: f.limits, Log: log}
+	opt := serve.Options{Origins: f.origins, ReadOnly: f.readOnly, Limits: f.limits, Log: log, Page: page.Handler()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		opt.Version = newVersion(info).Version
 	}

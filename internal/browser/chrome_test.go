@@ -116,17 +116,20 @@ func (c *chrome) touch(on bool) {
 	})
 }
 
-// open shows a file in a window of the given width, light or dark.
+// open shows a file or an address in a window of the given width, light or dark.
 func (c *chrome) open(path string, width int64, scheme string) {
 	c.t.Helper()
 	c.mu.Lock()
 	c.messages = nil
 	c.mu.Unlock()
+	if filepath.IsAbs(path) {
+		path = "file://" + path
+	}
 	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 		return chromedp.Void{}, err
-	}, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path))
+	}, chromedp.EmulateViewport(width, 900), chromedp.Navigate(path))
 }
 
 // eval runs an expression, which may be a promise, and decodes what it gives.

@@ -234,6 +234,7 @@ func serving() []Package {
 			"internal/atomic internal/budget internal/regular mat data data/imaging eval/rank eval/diagnose " +
 				"projection run store serve/api github.com/prometheus/client_golang golang.org/x/image " +
 				"golang.org/x/time"},
+		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare", "internal/webmap"},
 	}
 }
 

@@ -1,0 +1,243 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve"
+	"github.com/kindred-ml/kindred/serve/page"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// meanColour embeds a picture by its mean colour.
+type meanColour struct{}
+
+func (meanColour) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+	im := new(imaging.Image)
+	return im, (&imaging.Decoder{MaxPixels: maxPixels}).Decode(ctx, im, file)
+}
+
+func (meanColour) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dense, error) {
+	x := mat.New(len(pictures), 3)
+	for i, im := range pictures {
+		im.SetChannels(3)
+		for p, v := range im.Pix {
+			x.Row(i)[p%3] += float32(v) / float32(len(im.Pix)/3) / 255
+		}
+	}
+	return x, nil
+}
+
+// served starts a server of the photos as two networks see them: one by their
+// colours, and one to which a class is a point.
+func served(t *testing.T) (address string, photo string) {
+	t.Helper()
+	dir := t.TempDir()
+	names := photos(t, dir)[:8*perClass] // the last class is called <script>
+	colours, points := &storetest.Memory{Dim: 3}, &storetest.Memory{Dim: 3}
+	var seen, collapsed []store.Item
+	for i, n := range names {
+		k := i / perClass
+		it := store.Item{ID: n, Path: filepath.Join(dir, filepath.FromSlash(n)),
+			Columns: map[string]any{"label": className(k), "price": float64(i % perClass), "sold": i%2 == 0}}
+		it.Vector = []float32{0.47 + 0.001*float32(i%perClass), float32(40+2*k) / 255, float32(200-2*k) / 255}
+		seen = append(seen, it)
+		it.Vector = []float32{float32(k % 2), float32(k / 2 % 2), float32(k/4) + 1e-6*float32(i%perClass)}
+		collapsed = append(collapsed, it)
+	}
+	for m, items := range map[*storetest.Memory][]store.Item{colours: seen, points: collapsed} {
+		if err := m.Put(t.Context(), items, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
+		Collections: []serve.Collection{
+			{Name: "colours", Store: colours, Embedder: meanColour{}, Folders: []string{dir}},
+			{Name: "points", Store: points, Embedder: meanColour{}, Folders: []string{dir}},
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	listening := httptest.NewServer(s)
+	t.Cleanup(listening.Close)
+	return listening.URL + "/", filepath.Join(dir, filepath.FromSlash(names[3*perClass]))
+}
+
+// TestServe uses the page of the server as a reader does.
+func TestServe(t *testing.T) {
+	c := start(t)
+	address, photo := served(t)
+	id := className(2) + "/photo_0125.jpg"
+	of := func(query string) string {
+		return address + "?" + strings.ReplaceAll(strings.ReplaceAll(query, " ", "%20"), "/", "%2F")
+	}
+	for name, query := range map[string]string{"serve": "id=" + id, "serve-two": "versus=points&id=" + id} {
+		for _, width := range []int64{1300, 400} {
+			for _, scheme := range []string{"light", "dark"} {
+				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
+					c.t = t
+					c.open(of(query), width, scheme)
+					c.until(`document.querySelectorAll(".hit").length >= 20`)
+					c.click("#showMap")
+					c.until(`document.querySelector("#mapPlace canvas")`)
+					legible(c, width)
+					named(c)
+					c.quiet()
+					c.shot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+				})
+			}
+		}
+	}
+	t.Run("photo", func(t *testing.T) { c.t = t; usePhoto(c, address, photo); c.quiet() })
+	t.Run("compare", func(t *testing.T) { c.t = t; useCompare(c, of("versus=points&id="+id)); c.quiet() })
+	t.Run("map", func(t *testing.T) { c.t = t; useServedMap(c, of("id="+id)); c.quiet() })
+	t.Run("mistakes", func(t *testing.T) {
+		c.t = t
+		c.open(of("filter=price <&id="+id), 400, "light")
+		c.until(`!document.querySelector("#error").hidden`)
+		c.contains("the error", c.text("#error"), "filter")
+	})
+}
+
+// named checks that whatever can be used has a name for those who hear the page.
+func named(c *chrome) {
+	c.t.Helper()
+	if nameless := eval[[]string](c, `[...document.querySelectorAll("button, input, select, summary, [tabindex='0']")].
+		filter(e => e.checkVisibility() && !(e.getAttribute("aria-label") || e.innerText?.trim() || e.labels?.[0]?.innerText.trim() || e.title)).
+		map(e => e.outerHTML.slice(0, 100))`); len(nameless) > 0 {
+		c.t.Errorf("without a name: %q", nameless)
+	}
+}
+
+// hits are the ids of what was found.
+func hits(c *chrome) []string {
+	c.t.Helper()
+	return eval[[]string](c, `[...document.querySelectorAll(".list:first-child .hit")].map(h => h.dataset.id)`)
+}
+
+// usePhoto uploads a photo, reads its neighbours, filters, crops, walks and goes back.
+func usePhoto(c *chrome, address, photo string) {
+	c.open(address, 1300, "light")
+	c.until(`document.querySelector("#about").textContent.includes("480 items in colours")`)
+	c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{photo}))
+	c.until(`document.querySelectorAll(".hit").length === 20 && document.querySelector(".hit img").naturalWidth > 0`)
+	whole := hits(c)
+	if !strings.HasPrefix(whole[0], className(3)) {
+		c.t.Errorf("the nearest is %s", whole[0])
+	}
+	c.contains("the page", c.text("#found"), "20 neighbours among 480 items", "similarity 0.9", "distance 0.")
+	// A part of it, and back to the whole.
+	p := c.middle("#shown")
+	c.mouse(input.DispatchMouseEventTypeMousePressed, p.X-30, p.Y-25)
+	c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X, p.Y)
+	c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X+20, p.Y+10)
+	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X+20, p.Y+10)
+	c.until(`!document.querySelector("#part").hidden && history.state.photo === 1`)
+	c.until(`document.querySelectorAll(".hit").length === 20`)
+	c.shot("use-serve-crop")
+	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	c.until(`document.querySelector("#part").hidden && history.state.photo === 0`)
+	// Cheap ones only.
+	c.do(chromedp.SendKeys(chromedp.CSS("#filter"), "price < 10"+kb.Enter))
+	c.until(`document.querySelector("#status").textContent.includes("those with price < 10")`)
+	prices := eval[[]float64](c, `[...document.querySelectorAll(".hits dd:nth-of-type(2)")].map(d => +d.textContent)`)
+	if len(prices) != 20 || slices.Max(prices) >= 10 {
+		c.t.Errorf("prices %v", prices)
+	}
+	// From neighbour to neighbour by keys, and Back to the photo.
+	cheap := hits(c)
+	c.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	c.key(kb.ArrowRight)
+	c.key(kb.ArrowRight)
+	c.key(kb.Enter)
+	c.until(`new URLSearchParams(location.search).get("id")`)
+	if now := eval[string](c, `new URLSearchParams(location.search).get("id")`); now != cheap[1] {
+		c.t.Errorf("walked to %s, want %s", now, cheap[1])
+	}
+	c.until(`document.querySelector(".hit") && document.querySelector("#of").innerText.includes("price")`)
+	if slices.Contains(hits(c), cheap[1]) {
+		c.t.Error("an item is among its own neighbours")
+	}
+	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	c.until(`history.state.photo === 0 && document.querySelectorAll(".hit").length === 20`)
+	c.until(fmt.Sprintf(`document.querySelector(".hit").dataset.id === %q`, cheap[0]))
+	// Pasted and dropped.
+	for i, event := range []string{`new ClipboardEvent("paste", { clipboardData: d })`,
+		`new DragEvent("drop", { dataTransfer: d })`} {
+		c.do(chromedp.Evaluate[chromedp.Void](`{ const k = document.createElement("canvas"); k.width = k.height = 40;
+			k.getContext("2d").fillRect(0, 0, 40, 40);
+			k.toBlob(b => { const d = new DataTransfer(); d.items.add(new File([b], "p.png", { type: "image/png" })); dispatchEvent(` +
+			event + `); }); }`))
+		c.until(fmt.Sprintf(`history.state.photo === %d && document.querySelectorAll(".hit").length === 20`, i+2))
+	}
+}
+
+// useCompare sees that one network collapses what the other keeps apart.
+func useCompare(c *chrome, address string) {
+	c.open(address, 1300, "dark")
+	c.until(`document.querySelectorAll(".list .verdict").length === 2`)
+	c.contains("the page", c.text("#lists"), "colours", "points")
+	if eval[int](c, `document.querySelectorAll(".list:nth-child(2) .verdict.collapsed").length`) != 1 {
+		c.t.Errorf("the second network is not said to collapse: %s", c.text(".list:nth-child(2) .verdict"))
+	}
+	c.contains("the status", c.text("#status"), "are found by both")
+}
+
+// useServedMap lassoes on the map of all items, and walks from it.
+func useServedMap(c *chrome, address string) {
+	c.open(address, 1300, "light")
+	c.until(`document.querySelector(".hit")`)
+	c.click("#showMap")
+	c.until(`document.querySelector("#mapPlace canvas")`)
+	c.until(`document.querySelector(".map output").textContent === "480 items"`)
+	if n := eval[int](c, `document.querySelectorAll(".legend button").length`); n != 8 {
+		c.t.Errorf("%d classes in the legend", n)
+	}
+	c.do(chromedp.Evaluate[chromedp.Void](`window.saved = null; { const make = URL.createObjectURL;
+		URL.createObjectURL = b => { if (b.type === "text/csv") b.text().then(s => window.saved = s); return make(b); }; }`))
+	c.click(".tools button:last-child")
+	p := c.middle(".map canvas")
+	box := eval[place](c, `(() => { const b = document.querySelector(".map canvas").getBoundingClientRect();
+		return {X: b.width / 2 - 4, Y: b.height / 2 - 4}; })()`)
+	for i, d := range []place{{-box.X, -box.Y}, {0, -box.Y}, {0, box.Y}, {-box.X, box.Y}, {-box.X, 0}} {
+		kind := input.DispatchMouseEventTypeMouseMoved
+		if i == 0 {
+			kind = input.DispatchMouseEventTypeMousePressed
+		}
+		c.mouse(kind, p.X+d.X, p.Y+d.Y)
+	}
+	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X-box.X, p.Y)
+	c.until(`/^\d+ of 480 items$/.test(document.querySelector(".map output").textContent)`)
+	c.click(".map .status button:last-child")
+	c.until(`window.saved`)
+	csv := eval[string](c, `window.saved`)
+	chosen := eval[int](c, `parseInt(document.querySelector(".map output").textContent)`)
+	c.contains("the CSV", csv, "row,path,x,y,label,price,sold\n", "/photo_")
+	if n := strings.Count(csv, "\n"); n != chosen+1 {
+		c.t.Errorf("%d lines of CSV for %d items", n, chosen)
+	}
+	// A number colours it in ranges.
+	c.do(chromedp.Evaluate[chromedp.Void](`{ const s = document.querySelector(".map select"); s.value = 1; s.dispatchEvent(new Event("change")); }`))
+	c.until(`document.querySelectorAll(".legend button").length === 9`)
+	c.shot("use-serve-map")
+	c.do(chromedp.Focus(chromedp.CSS(".map canvas")))
+	c.key("n")
+	c.key(kb.Enter)
+	c.until(`document.querySelector(".card.pinned .button-search")`)
+	at := eval[string](c, `document.querySelector(".card.pinned p").textContent`)
+	c.click(".card.pinned .button-search")
+	c.until(fmt.Sprintf(`new URLSearchParams(location.search).get("id") === %q`, at))
+}

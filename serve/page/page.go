@@ -1,0 +1,68 @@
+// Package page is the page of kindred serve: a photo is dropped, pasted or taken,
+// cropped, and looked up; from neighbour to neighbour one walks on; filters, a map of
+// all items and a second collection beside the first are there.
+//
+//	s, err := serve.New(serve.Options{Collections: collections, Page: page.Handler()})
+//
+// It is plain HTML, CSS and JavaScript that is embedded in the program, loads nothing
+// from elsewhere and speaks the server's own API, as any other client does. What it
+// shows of items it writes as text, never as markup.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/webmap"
+)
+
+//go:embed index.html
+var index string
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// policy lets the page load its own files alone, and no other page frame it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// asset is a file of the page.
+type asset struct{ kind, text string }
+
+// Handler serves the page at / and its files beside it. It takes GET and HEAD, and
+// answers 404 to what it does not have.
+func Handler() http.Handler {
+	assets := map[string]asset{
+		"/":         {"text/html; charset=utf-8", index},
+		"/page.css": {"text/css; charset=utf-8", webmap.Style + style},
+		"/page.js":  {"text/javascript; charset=utf-8", script},
+		"/map.js":   {"text/javascript; charset=utf-8", webmap.Script},
+	}
+	tags := map[string]string{}
+	for path, a := range assets {
+		sum := sha256.Sum256([]byte(a.text))
+		tags[path] = `"` + hex.EncodeToString(sum[:8]) + `"`
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a, ok := assets[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", a.kind)
+		h.Set("ETag", tags[r.URL.Path])
+		h.Set("Cache-Control", "no-cache") // asked again, and mostly answered by the tag
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader([]byte(a.text)))
+	})
+}

@@ -1,0 +1,398 @@
+"use strict";
+// The page of kindred serve. What is shown is in the address and the history's state,
+// so that Back walks back: an item by its id, a photo of the reader's by its number
+// among those that this page holds in memory.
+{
+  const el = kindredMap.el;
+  const $ = id => document.getElementById(id);
+  const number = n => n.toLocaleString("en");
+  const short = v => typeof v === "number" ? +v.toPrecision(4) + "" : String(v);
+
+  // --- the server ---
+  let key = sessionStorage.getItem("kindred-key") || "";
+  const askKey = () => new Promise(done => {
+    const box = $("keyDialog");
+    box.onclose = () => { key = $("key").value.trim(); sessionStorage.setItem("kindred-key", key); done(); };
+    $("key").value = "";
+    box.showModal();
+  });
+  // ask gets an answer, or throws what the server says is wrong and how to mend it.
+  const ask = async (path, options = {}) => {
+    for (let tries = 0; ; tries++) {
+      const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
+      const answer = await fetch(path, { ...options, headers });
+      if (answer.ok) return answer;
+      if (answer.status === 401 && tries < 3) { await askKey(); continue; }
+      const p = await answer.json().catch(() => ({}));
+      throw Object.assign(new Error([p.detail || `the server answered ${answer.status}`, p.fix].filter(Boolean).join(". ")), { status: answer.status });
+    }
+  };
+  const of = (path, collection, more = {}) => `${path}?${new URLSearchParams({ collection, ...more })}`;
+  const item = (id, what, collection) => of(`v1/items/${encodeURIComponent(id)}${what}`, collection);
+  // show puts a picture into an img. With a key it cannot fetch by itself.
+  const show = async (img, address) => {
+    if (!key) { img.src = address; return; }
+    try { img.src = URL.createObjectURL(await (await ask(address)).blob()); } catch { img.dispatchEvent(new Event("error")); }
+  };
+
+  // --- what is looked at ---
+  const photos = []; // { blob, crop }: crop in shares of the photo, or null
+  let info = null, state = {};
+  const collectionOf = name => info.collections.find(c => c.name === name);
+  const read = () => {
+    const q = new URLSearchParams(location.search), photo = history.state?.photo;
+    const known = name => info.collections.some(c => c.name === name) ? name : "";
+    return {
+      collection: known(q.get("collection")) || info.collections[0].name, versus: known(q.get("versus")), id: q.get("id") ?? "",
+      filter: q.get("filter") ?? "", k: q.get("k") ?? "20", photo: photos[photo] ? photo : undefined,
+    };
+  };
+  const address = s => {
+    const q = new URLSearchParams();
+    for (const name of ["collection", "versus", "id", "filter"]) if (s[name]) q.set(name, s[name]);
+    if (s.collection === info.collections[0].name) q.delete("collection");
+    if (s.k !== "20") q.set("k", s.k);
+    return `${location.pathname}${q.size ? `?${q}` : ""}`;
+  };
+  const go = change => {
+    state = { ...state, ...change };
+    history.pushState({ photo: state.photo }, "", address(state));
+    refresh();
+  };
+  addEventListener("popstate", () => { state = read(); refresh(); });
+  const walk = id => go({ id, photo: undefined });
+  const lookFor = blob => { photos.push({ blob, crop: null }); go({ id: "", photo: photos.length - 1 }); };
+
+  // --- photos: dropped, pasted, chosen, taken ---
+  const take = files => {
+    const f = [...files].find(f => f.type.startsWith("image/"));
+    f ? lookFor(f) : fail(new Error("that is no picture"));
+  };
+  for (const input of [$("file"), $("camera")]) {
+    input.addEventListener("change", () => { if (input.files.length) take(input.files); input.value = ""; });
+    input.closest(".button").addEventListener("keydown", e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); input.click(); } });
+  }
+  addEventListener("paste", e => { if (e.clipboardData?.files.length) { e.preventDefault(); take(e.clipboardData.files); } });
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    addEventListener(kind, e => {
+      e.preventDefault();
+      $("drop").classList.toggle("over", kind === "dragover");
+      if (kind === "drop" && e.dataTransfer.files.length) take(e.dataTransfer.files);
+    });
+  }
+  $("byId").addEventListener("submit", e => { e.preventDefault(); if ($("id").value.trim()) walk($("id").value.trim()); });
+
+  // --- the part of a photo that is looked for ---
+  let drawn = null; // where a drag over the photo began, and where it is
+  const place = crop => {
+    $("part").hidden = !crop;
+    $("whole").hidden = !crop;
+    if (!crop) return;
+    const [w, h] = [$("shown").clientWidth, $("shown").clientHeight];
+    Object.assign($("part").style, { left: `${crop.x * w}px`, top: `${crop.y * h}px`, width: `${crop.w * w}px`, height: `${crop.h * h}px` });
+  };
+  const clamp = (x, lo, hi) => Math.min(Math.max(x, lo), hi);
+  const at = e => { const b = $("shown").getBoundingClientRect(); return [clamp((e.clientX - b.left) / b.width, 0, 1), clamp((e.clientY - b.top) / b.height, 0, 1)]; };
+  const between = ([ax, ay], [bx, by]) => ({ x: Math.min(ax, bx), y: Math.min(ay, by), w: Math.abs(ax - bx), h: Math.abs(ay - by) });
+  // crop looks for a part; a step of its own in the history.
+  const crop = part => { photos.push({ blob: photos[state.photo].blob, crop: part }); go({ photo: photos.length - 1 }); };
+  $("crop").addEventListener("pointerdown", e => {
+    if (state.photo === undefined) return;
+    e.preventDefault();
+    $("crop").focus();
+    $("crop").setPointerCapture(e.pointerId);
+    drawn = { from: at(e) };
+  });
+  $("crop").addEventListener("pointermove", e => { if (drawn) { drawn.part = between(drawn.from, at(e)); place(drawn.part); } });
+  $("crop").addEventListener("pointerup", () => {
+    const part = drawn?.part;
+    drawn = null;
+    if (part && part.w > 0.03 && part.h > 0.03) crop(part); else if (state.photo !== undefined) place(photos[state.photo].crop);
+  });
+  $("crop").addEventListener("pointercancel", () => { drawn = null; });
+  $("whole").addEventListener("click", () => crop(null));
+  let settle = 0; // a moment after the last key the part is looked for
+  $("crop").addEventListener("keydown", e => {
+    const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key] ?? [0, 0];
+    if (state.photo === undefined || !(dx || dy || e.key === "Escape")) return;
+    e.preventDefault();
+    e.stopPropagation();
+    if (e.key === "Escape") { if (photos[state.photo].crop) crop(null); return; }
+    const c = { ...(drawn?.part ?? photos[state.photo].crop ?? { x: 0.2, y: 0.2, w: 0.6, h: 0.6 }) }, by = 0.04;
+    if (e.shiftKey) {
+      c.w = clamp(c.w + by * dx, 0.08, 1 - c.x);
+      c.h = clamp(c.h + by * dy, 0.08, 1 - c.y);
+    } else {
+      c.x = clamp(c.x + by * dx, 0, 1 - c.w);
+      c.y = clamp(c.y + by * dy, 0, 1 - c.h);
+    }
+    drawn = { part: c };
+    place(c);
+    clearTimeout(settle);
+    settle = setTimeout(() => { drawn = null; crop(c); }, 700);
+  });
+  addEventListener("resize", () => { if (state.photo !== undefined) place(photos[state.photo].crop); });
+  // An item's own picture can be cropped too: it becomes a photo of the reader's.
+  $("cut").addEventListener("click", async () => {
+    try { lookFor(await (await ask(item(state.id, "/picture", state.collection))).blob()); $("crop").focus(); } catch (e) { fail(e); }
+  });
+  const cut = async ({ blob, crop }) => {
+    if (!crop) return blob;
+    const whole = await createImageBitmap(blob);
+    const canvas = el("canvas", { width: Math.max(1, Math.round(crop.w * whole.width)), height: Math.max(1, Math.round(crop.h * whole.height)) });
+    canvas.getContext("2d").drawImage(whole, -crop.x * whole.width, -crop.y * whole.height);
+    return new Promise(done => canvas.toBlob(done, "image/jpeg", 0.92));
+  };
+
+  // --- searching ---
+  const body = async (s, collection) => {
+    let photo = s.photo !== undefined ? await cut(photos[s.photo]) : null;
+    if (!photo && collection !== s.collection) {
+      // The other collection may know the item; if not, its picture is looked up.
+      const there = await ask(item(s.id, "", collection)).then(() => true, e => { if (e.status !== 404) throw e; });
+      if (!there) photo = await (await ask(item(s.id, "/picture", s.collection))).blob();
+    }
+    if (!photo) return { body: JSON.stringify({ id: s.id, k: +s.k, ...(s.filter && { filter: s.filter }) }), headers: { "Content-Type": "application/json" } };
+    const form = new FormData();
+    form.set("image", photo, "photo");
+    form.set("k", s.k);
+    if (s.filter) form.set("filter", s.filter);
+    return { body: form };
+  };
+  const find = async (s, collection, why) =>
+    (await ask(of(why ? "v1/explain" : "v1/search", collection), { method: "POST", ...await body(s, collection) })).json();
+
+  const fail = e => {
+    $("error").textContent = e.message;
+    $("error").hidden = false;
+  };
+  let asked = 0;
+  const refresh = async () => {
+    const turn = ++asked, s = state;
+    $("error").hidden = true;
+    $("collection").value = s.collection;
+    $("versus").value = s.versus;
+    $("filter").value = s.filter;
+    $("k").value = s.k;
+    describe();
+    query(s);
+    if (!s.id && s.photo === undefined) {
+      $("lists").replaceChildren();
+      $("status").textContent = "";
+      return;
+    }
+    $("status").textContent = "Looking …";
+    const names = [s.collection, ...(s.versus && s.versus !== s.collection ? [s.versus] : [])];
+    try {
+      const answers = await Promise.all(names.map(n => find(s, n, names.length > 1 || why)));
+      if (turn !== asked) return;
+      const sets = answers.map(a => new Set(a.neighbours.map(h => h.id)));
+      $("lists").classList.toggle("two", names.length > 1);
+      $("lists").replaceChildren(...answers.map((a, i) => list(a, names.length > 1, id => names.length > 1 && sets[1 - i].has(id))));
+      const n = answers[0].neighbours.length;
+      $("status").textContent = `${number(n)} neighbour${n === 1 ? "" : "s"} among ${number(collectionOf(s.collection).items)} items` +
+        (s.filter ? `, those with ${s.filter}` : "") + (names.length > 1 ? `; ${[...sets[0]].filter(id => sets[1].has(id)).length} are found by both (framed)` : "");
+    } catch (e) {
+      if (turn !== asked) return;
+      $("lists").replaceChildren();
+      $("status").textContent = "";
+      fail(e);
+    }
+  };
+  // query shows what is looked up.
+  let shownOf = "";
+  const query = async s => {
+    const photo = photos[s.photo];
+    $("query").hidden = !photo && !s.id;
+    $("cut").hidden = true;
+    place(null);
+    const what = photo ? `photo ${s.photo}` : `${s.collection} ${s.id}`;
+    if (what === shownOf) { if (photo) place(photo.crop); return; }
+    shownOf = what;
+    const img = $("shown");
+    img.alt = photo ? "your photo" : s.id;
+    img.onload = () => { if (photo) place(photo.crop); };
+    img.onerror = () => { img.removeAttribute("src"); img.alt = "no picture"; };
+    $("of").replaceChildren(photo ? "Your photo. Draw over it to look for a part of it." : el("h2", { textContent: s.id }));
+    if (photo) { img.src = URL.createObjectURL(photo.blob); return; }
+    if (!s.id) return;
+    show(img, item(s.id, "/picture", s.collection));
+    try {
+      const it = await (await ask(item(s.id, "", s.collection))).json();
+      if (what !== shownOf) return;
+      $("of").replaceChildren(el("h2", { textContent: (it.path || it.id).split("/").slice(-2).join("/"), title: it.path || it.id }), columns(it.columns));
+      $("cut").hidden = !it.path || !collectionOf(s.collection).uploads;
+    } catch { /* the search says it */ }
+  };
+  // columns lists values; a click asks for items with the same.
+  const columns = values => el("dl", { className: "cols" }, ...Object.entries(values ?? {}).flatMap(([name, v]) => {
+    const b = el("button", { type: "button", textContent: short(v), title: `${v}: only items with this ${name}`, onclick: () => narrow(name, "=", v) });
+    return [el("dt", { textContent: name }), el("dd", {}, b)];
+  }));
+  const similarity = (distance, kind) => kind === "cosine" ? 1 - distance : kind === "dot" ? -distance : 1 / (1 + distance);
+  const list = (answer, named, both) => {
+    const box = el("div", { className: "list" });
+    if (named) {
+      const c = collectionOf(answer.collection);
+      box.append(el("h2", { textContent: `${answer.collection}${c.network ? ` (${c.network})` : ""}` }));
+    }
+    if (answer.neighbourhood || answer.notes) {
+      const hood = answer.neighbourhood;
+      const said = el("div", { className: `verdict ${hood?.state.includes("collapsed") ? "collapsed" : hood?.state ?? ""}` });
+      if (hood) said.append(el("b", { textContent: hood.text }));
+      said.append(el("ul", {}, ...(answer.notes ?? []).map(n => el("li", { textContent: n }))));
+      box.append(said);
+    }
+    const hits = el("ul", { className: "hits" });
+    for (const [i, h] of answer.neighbours.entries()) {
+      const like = short(+similarity(h.distance, answer.distance).toFixed(3)), far = short(h.distance);
+      const frame = el("span", { className: "thumb" });
+      const img = el("img", { alt: "", loading: "lazy", decoding: "async", onerror: () => frame.replaceChildren("no picture") });
+      frame.append(img);
+      show(img, item(h.id, "/thumbnail", answer.collection));
+      const name = (h.path || h.id).split("/").slice(-2).join("/");
+      const hit = el("button", { type: "button", className: "hit", title: `${h.path || h.id}: look for what is near it`, onclick: () => walk(h.id) }, frame,
+        el("b", { textContent: `similarity ${like}` }), el("small", { textContent: `distance ${far}` }), el("small", { textContent: name }));
+      hit.setAttribute("aria-label", `${i + 1}: ${name}, similarity ${like}, distance ${far}${both(h.id) ? ", found by both" : ""}`);
+      hit.dataset.id = h.id;
+      hits.append(el("li", { className: both(h.id) ? "both" : "" }, hit, columns(h.columns)));
+    }
+    if (!answer.neighbours.length) box.append(el("p", { textContent: "Nothing fits." }));
+    box.append(hits);
+    if (!answer.notes) box.append(el("button", { type: "button", textContent: "Why these?", onclick: () => { why = true; refresh(); } }));
+    return box;
+  };
+  let why = false;
+
+  // --- filters ---
+  const literal = v => typeof v === "string" ? `"${v.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"` : String(v);
+  const narrow = (name, op, v) => {
+    const term = `${/^[A-Za-z_][\w.-]*$/.test(name) ? name : `\`${name}\``} ${op} ${literal(v)}`;
+    go({ filter: state.filter && !state.filter.includes(term) ? `(${state.filter}) and ${term}` : term });
+  };
+  $("filters").addEventListener("submit", e => { e.preventDefault(); go({ filter: $("filter").value.trim(), k: $("k").value }); });
+  $("k").addEventListener("change", () => go({ k: $("k").value }));
+  $("add").addEventListener("click", () => {
+    const column = collectionOf(state.collection).columns.find(c => c.name === $("column").value), text = $("value").value.trim();
+    if (!column || !text) return;
+    narrow(column.name, $("op").value, column.kind === "text" ? text : column.kind === "bool" ? text === "true" : +text);
+  });
+
+  // --- collections ---
+  const describe = () => {
+    const c = collectionOf(state.collection);
+    $("about").textContent = `${number(c.items)} items in ${c.name}${c.network ? `, embedded by ${c.network}` : ""}`;
+    $("drop").querySelectorAll("label.button, p b").forEach(b => { b.hidden = !c.uploads; });
+    $("column").replaceChildren(...c.columns.map(x => el("option", { textContent: x.name })));
+    $("builder").hidden = !c.columns.length;
+    if (mapOf && mapOf !== c.name) closeMap();
+  };
+  $("collection").addEventListener("change", () => go({ collection: $("collection").value }));
+  $("versus").addEventListener("change", () => go({ versus: $("versus").value }));
+
+  // --- the map ---
+  const petroff = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"];
+  const ramp = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
+  const spun = i => { // hues apart by the golden angle
+    const h = i * 0.61803398875 % 1 * 6, v = 0.62 + 0.11 * (i % 3);
+    return "#" + [5, 3, 1].map(n => { const k = (n + h) % 6; return Math.round(255 * (v - 0.75 * v * Math.max(0, Math.min(k, 4 - k, 1)))).toString(16).padStart(2, "0"); }).join("");
+  };
+  const looks = n => ({
+    colours: Array.from({ length: n }, (_, i) => n > 50 ? spun(i) : petroff[i % 10]),
+    shapes: Array.from({ length: n }, (_, i) => n > 50 ? i % 5 : Math.floor(i / 10)),
+  });
+  // classed turns a column into classes: numbers into nine ranges.
+  const classed = c => {
+    if (c.kind !== "number") return { names: c.classes, ...looks(c.classes.length), of: Int32Array.from(c.of) };
+    let [lo, hi] = [Infinity, -Infinity];
+    for (const v of c.numbers) if (v !== null) { lo = Math.min(lo, v); hi = Math.max(hi, v); }
+    const n = hi > lo ? ramp.length : 1, edge = i => short(lo + (hi - lo) * i / n);
+    return {
+      names: Array.from({ length: n }, (_, i) => n > 1 ? `${edge(i)} to ${edge(i + 1)}` : short(lo)), colours: ramp.slice(0, n), shapes: Array(n).fill(0),
+      of: Int32Array.from(c.numbers, v => v === null ? -1 : hi > lo ? Math.min(n - 1, Math.floor(n * (v - lo) / (hi - lo))) : 0),
+    };
+  };
+  const wait = ms => new Promise(done => setTimeout(done, ms));
+  let mapOf = "";
+  const closeMap = () => {
+    mapOf = "";
+    $("mapPlace").replaceChildren();
+    $("mapStatus").textContent = "";
+    $("showMap").textContent = "Show the map of all items";
+    $("showMap").setAttribute("aria-expanded", "false");
+  };
+  const openMap = async () => {
+    const name = mapOf = state.collection, here = () => mapOf === name;
+    $("showMap").textContent = "Hide the map";
+    $("showMap").setAttribute("aria-expanded", "true");
+    let m;
+    for (;;) {
+      m = await (await ask(of("v1/map", name))).json();
+      if (!here() || m.state !== "computing") break;
+      $("mapStatus").textContent = "The map is being computed …";
+      await wait(700);
+    }
+    if (!here()) return;
+    if (m.state === "failed") throw new Error(m.error || "the map could not be computed");
+    const version = m.version;
+    const place = new Float32Array(await (await ask(of("v1/map/points", name, { version }))).arrayBuffer()), ids = [];
+    while (ids.length < m.items) {
+      const part = (await (await ask(of("v1/map/ids", name, { version, from: ids.length }))).json()).ids;
+      if (!part.length) break;
+      for (const id of part) ids.push(id);
+    }
+    const c = collectionOf(name);
+    const all = c.columns.map(x => ({
+      name: x.name, fetch: async () => classed(await (await ask(of("v1/map/column", name, { version, name: x.name }))).json()),
+    }));
+    all.sort((a, b) => (b.name === c.label) - (a.name === c.label));
+    if (all.length) Object.assign(all[0], await all[0].fetch());
+    if (!here()) return;
+    const figure = el("figure", { className: "map" }, el("div", { className: "stage" }));
+    $("mapPlace").replaceChildren(figure);
+    if (!kindredMap.works) throw new Error("this browser has no WebGL2, which the map needs");
+    kindredMap.build(figure, {
+      place, names: ids, columns: all, step: 1, file: name,
+      photo: (i, room) => {
+        const img = el("img", { alt: "", onerror: () => img.remove() });
+        img.style.maxHeight = `${room}px`;
+        show(img, item(ids[i], "/thumbnail", name));
+        return [el("div", { className: "photo" }, img)];
+      },
+      more: i => [el("button", { type: "button", className: "button-search", textContent: "Look for what is near", onclick: () => { walk(ids[i]); scrollTo({ top: 0 }); } })],
+    });
+    const how = { tsne: "by t-SNE, in which only neighbourhood means something", pca: `the two directions of largest variance, ${Math.round(100 * m.explained)} % of it`, plain: "the two dimensions of the embedding" }[m.method] ?? m.method;
+    $("mapStatus").textContent = `${number(ids.length)} items, ${how}${m.stale ? "; items were written since" : ""}.`;
+  };
+  $("showMap").addEventListener("click", async () => {
+    if (mapOf) { closeMap(); return; }
+    try { await openMap(); } catch (e) { closeMap(); $("mapStatus").textContent = e.message; }
+  });
+
+  // --- keys ---
+  addEventListener("keydown", e => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea, canvas, dialog, #crop")) return;
+    const hits = [...document.querySelectorAll(".hit")], i = hits.indexOf(document.activeElement);
+    const row = hits.length ? Math.max(1, hits.findIndex(h => h.offsetTop > hits[0].offsetTop)) : 1;
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: row, ArrowUp: -row }[e.key];
+    if (by && hits.length) {
+      e.preventDefault();
+      hits[i < 0 ? 0 : clamp(i + by, 0, hits.length - 1)].focus();
+    } else if (e.key === "/") { e.preventDefault(); $("filter").focus(); }
+    else if (e.key === "o") $("file").click();
+    else if (e.key === "m") $("showMap").click();
+    else if (e.key === "Backspace") { e.preventDefault(); history.back(); }
+  });
+
+  (async () => {
+    try {
+      info = await (await ask("v1/info")).json();
+      const options = () => info.collections.map(c => el("option", { value: c.name, textContent: c.name }));
+      $("collection").replaceChildren(...options());
+      $("versus").replaceChildren(el("option", { value: "", textContent: "nothing" }), ...options());
+      $("collectionLabel").hidden = $("versusLabel").hidden = info.collections.length < 2;
+      state = read();
+      refresh();
+    } catch (e) { fail(e); }
+  })();
+}
