@@ -105,7 +105,7 @@ func smallAdds(t *testing.T, x *Index, v []float32) float64 {
 			for n := 0; time.Since(begun) < 5*time.Second; n++ {
 				y := slices.Clone(v)
 				for j := range y {
-					y[j] += 1000 + rng.Float32() // far from what is searched for
+					y[j] += float32(rng.NormFloat64())
 				}
 				e := []Entry{{Item{ID: fmt.Sprintf("one %d-%d", c, n)}, y}}
 				if _, err := x.Add(context.Background(), e, AddOptions{}); err != nil {
