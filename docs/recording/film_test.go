@@ -72,6 +72,9 @@ func TestRecording(t *testing.T) {
 			t.Errorf("%s is not in README and in the recording", c)
 		}
 	}
+	if strings.Contains(string(svg), os.TempDir()) {
+		t.Error("the recording names a folder of the machine that it was made on")
+	}
 	if !strings.Contains(string(svg), "data:image/jpeg") {
 		t.Error("the recording does not show what was found")
 	}

@@ -111,7 +111,8 @@ type printed struct {
 // watch runs a command and notes each line of what it prints.
 func watch(dir, kindred, line string) (command, error) {
 	words := strings.Fields(line)
-	cmd := exec.Command(kindred, words[1:]...)
+	cmd := exec.Command(kindred)
+	cmd.Args = words // it tells how to call it as it was called
 	cmd.Dir = dir
 	read, write, err := os.Pipe()
 	if err != nil {
