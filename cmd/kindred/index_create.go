@@ -75,7 +75,7 @@ false where all values of a column are written so, texts otherwise.
 Photos are on the disk after every thousand or so. What was interrupted goes on with
 kindred index add.`,
 		Example: `  kindred index create --run runs/photos --data photos/ --out photos.index
-  kindred index create --embeddings E.parquet --out E.index`,
+  kindred index create --embeddings E.npy --out E.index`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd.Context(), &f) },
 	}
