@@ -20,21 +20,9 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (*feed, er
 	if p.Data.Features != nil {
 		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
 	}
-	pixels, err := imaging.ParseNormalization(cfg.Pixels)
+	img, err := cfg.images(augment)
 	if err != nil {
 		return nil, err
-	}
-	img := imaging.Config{Width: cfg.Size, Height: cfg.Size, Channels: cfg.Channels, Normalize: pixels,
-		Shorter: cfg.Shorter}
-	if cfg.Fit == "cover" {
-		img.Fit = imaging.Cover
-	}
-	if augment {
-		a, err := imaging.ParseAugment(cfg.Augment)
-		if err != nil {
-			return nil, err
-		}
-		img.Augment = a
 	}
 	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, SkipCorrupt: cfg.SkipCorrupt,
 		Smooth: cfg.Chroma == smoothChroma})
@@ -42,6 +30,26 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (*feed, er
 		return nil, err
 	}
 	return &feed{data: train.Images(l), part: p, loader: l}, nil
+}
+
+// images says how images are prepared.
+func (c *DataConfig) images(augment bool) (imaging.Config, error) {
+	pixels, err := imaging.ParseNormalization(c.Pixels)
+	if err != nil {
+		return imaging.Config{}, err
+	}
+	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
+	if c.Fit == "cover" {
+		img.Fit = imaging.Cover
+	}
+	if augment {
+		a, err := imaging.ParseAugment(c.Augment)
+		if err != nil {
+			return imaging.Config{}, err
+		}
+		img.Augment = a
+	}
+	return img, nil
 }
 
 // shape is the shape of a sample; a row of features is 1 x 1 x n.

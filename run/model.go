@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -29,6 +30,20 @@ func Load(dir string) (*Model, error) {
 		return nil, err
 	}
 	return f.Model()
+}
+
+// Decoder returns a decoder of pictures that come from elsewhere than a data set,
+// which Embed prepares to the same bits as those of files.
+func (m *Model) Decoder() (*imaging.Decoder, error) {
+	img, err := m.Config.Data.images(false)
+	if err != nil {
+		return nil, err
+	}
+	p, err := imaging.NewPipeline(img)
+	if err != nil {
+		return nil, err
+	}
+	return &imaging.Decoder{Smooth: m.Config.Data.Chroma == smoothChroma, Shrink: p.Shrink}, nil
 }
 
 // Embed computes the embeddings of the samples of p, which are converted to the

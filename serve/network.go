@@ -13,19 +13,21 @@ import (
 
 // Network returns the embedder of a run's network: it prepares pictures as
 // run.Model.Embed does, to the same bits. The model belongs to it from then on.
-func Network(m *run.Model) Embedder {
-	n := &network{model: m}
-	n.decoders.New = func() any { return &imaging.Decoder{Smooth: m.Config.Data.Chroma == "smooth"} }
-	return n
-}
+func Network(m *run.Model) Embedder { return &network{model: m} }
 
 type network struct {
 	model    *run.Model
-	decoders sync.Pool
+	decoders sync.Pool // of *imaging.Decoder
 }
 
 func (n *network) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
-	dec := n.decoders.Get().(*imaging.Decoder)
+	dec, ok := n.decoders.Get().(*imaging.Decoder)
+	if !ok {
+		var err error
+		if dec, err = n.model.Decoder(); err != nil {
+			return nil, err
+		}
+	}
 	dec.MaxPixels = maxPixels
 	im := new(imaging.Image)
 	if err := dec.Decode(ctx, im, file); err != nil {
