@@ -74,6 +74,9 @@ func Create(dir string, cfg Config) (*Index, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
+	if err := atomic.SyncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
+		return nil, err
+	}
 	x := &Index{dir: dir, sizes: usualSizes()}
 	return x.create(cfg)
 }

@@ -415,11 +415,16 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 		}
 		rows.Rows = append(rows.Rows, q)
 	}
-	rows.Caption = fmt.Sprintf("%d photos, each before those nearest to it", len(found))
+	searched := "1 photo"
+	rows.Caption = "The photo, before those nearest to it"
+	if len(found) != 1 {
+		searched = fmt.Sprintf("%d photos", len(found))
+		rows.Caption = searched + ", each before those nearest to it"
+	}
 	out := report.Page{
 		Title: "Photos and those nearest to them",
-		Lead: fmt.Sprintf("%d photos looked up among %d by %s distance between the embeddings that %s "+
-			"makes. A photo that is itself among them is left out of its answer.", len(found), s.gallery.table.Rows(),
+		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s "+
+			"makes. A photo that is itself among them is left out of its answer.", searched, s.gallery.table.Rows(),
 			s.distance, s.f.by()),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}

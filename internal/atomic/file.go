@@ -101,7 +101,7 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	f.Close() // synced: nothing is left that could fail
-	return syncFolder(filepath.Dir(target))
+	return SyncFolder(filepath.Dir(target))
 }
 
 // Rename gives a whole and synced file in the same folder the name path, in place of
@@ -110,7 +110,7 @@ func Rename(from, path string) error {
 	if err := os.Rename(from, path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
 // into writes to what is there, unreplaced.

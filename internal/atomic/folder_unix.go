@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// syncFolder makes the names in a folder outlive a loss of power, where the file
+// SyncFolder makes the names in a folder outlive a loss of power, where the file
 // system can do that and the folder may be read.
-func syncFolder(dir string) error {
+func SyncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if errors.Is(err, os.ErrPermission) {
 		return nil

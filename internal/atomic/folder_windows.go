@@ -1,4 +1,4 @@
 package atomic
 
-// syncFolder does nothing: Windows syncs no folders.
-func syncFolder(string) error { return nil }
+// SyncFolder does nothing: Windows syncs no folders.
+func SyncFolder(string) error { return nil }
