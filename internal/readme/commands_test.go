@@ -90,6 +90,9 @@ var rules = []rule{
 	on(`^kindred init photos/$`, rule{add: " --force", why: "the stand-ins have a run.yaml for other commands"}),
 	on(`^kindred weights get `, rule{add: " --offline", fails: "the network is not to be used",
 		why: "no network is used"}),
+	on(`^kindred search \S+ --in \S+$`, rule{skip: true, why: "needs a pretrained network, which is fetched; " +
+		"TestSearchWithoutARun has one"}),
+	on(`^kindred reproduce .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights"}),
 	on(`^kindred train .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights that is fetched"}),
 	on(`^kindred train .*--data omniglot\b`,
 		rule{add: " --set train.epochs=1 --set sample.batches=2 --set data.test_limit=2",

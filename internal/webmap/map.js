@@ -7,7 +7,7 @@
 //   place    x and y of the items in turn, a Float32Array; NaN: not shown
 //   names    of the items, or null
 //   columns  of labels: { name, names, colours, shapes, of } with the class of each
-//            item in of, an Int32Array, -1: none; or { name, fetch } with a function
+//            item in of, an Int32Array, -1: none; or { name, read } with a function
 //            that promises the rest, called when the column is first chosen
 //   step     the items are every step-th row
 //   file     name of the CSV without its ending
@@ -140,7 +140,7 @@ const kindredMap = (() => {
   // --- one map ---
   const build = (figure, data) => {
     const { place, columns, names } = data, n = place.length / 2;
-    const load = async c => { if (!c.of) Object.assign(c, await c.fetch()); };
+    const load = async c => { if (!c.of) Object.assign(c, await c.read()); };
     const loaded = () => columns.filter(c => c.of);
     const shown = i => place[2 * i] === place[2 * i] && place[2 * i + 1] === place[2 * i + 1];
 

@@ -343,10 +343,10 @@
     }
     const c = collectionOf(name);
     const all = c.columns.map(x => ({
-      name: x.name, fetch: async () => classed(await (await ask(of("v1/map/column", name, { version, name: x.name }))).json()),
+      name: x.name, read: async () => classed(await (await ask(of("v1/map/column", name, { version, name: x.name }))).json()),
     }));
     all.sort((a, b) => (b.name === c.label) - (a.name === c.label));
-    if (all.length) Object.assign(all[0], await all[0].fetch());
+    if (all.length) Object.assign(all[0], await all[0].read());
     if (!here()) return;
     const figure = el("figure", { className: "map" }, el("div", { className: "stage" }));
     $("mapPlace").replaceChildren(figure);
