@@ -52,9 +52,22 @@ func move(prefix byte, tile int, base, step reg.GPPhysical, disp int) {
 	code(0x4b, 0x84|byte(tile)<<3, byte(s&7)<<3|byte(b&7), byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
 }
 
+// Zero is TILEZERO.
+func Zero(tile int) {
+	vex(0, 0, 0, 3)
+	code(0x49, 0xc0|byte(tile)<<3)
+}
+
 // DotSignedUnsigned is TDPBSUD: adds to the 32-bit sums of acc the products of the
 // signed bytes of a's rows with the unsigned ones of b's columns.
 func DotSignedUnsigned(acc, a, b int) {
 	vex(0, 0, b, 2)
 	code(0x5e, 0xc0|byte(acc)<<3|byte(a))
+}
+
+// DotBFloat16 is TDPBF16PS: adds to the float32 sums of acc the products of pairs of
+// bfloat16 in a's rows and b's columns.
+func DotBFloat16(acc, a, b int) {
+	vex(0, 0, b, 2)
+	code(0x5c, 0xc0|byte(acc)<<3|byte(a))
 }

@@ -4,7 +4,6 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // Instructions that neither avo nor Go's assembler knows, byte by byte. Their
@@ -33,31 +32,3 @@ func toHalf(src, dst int) { evex(2, 0x72, dst, 0, src) }
 // dotPairs is VDPBF16PS: adds to each of acc's values the products of a's and b's
 // pairs.
 func dotPairs(acc, a, b int) { evex(2, 0x52, acc, a, b) }
-
-// tileMove is TILELOADD or TILESTORED: rows of a tile at base, step apart.
-func tileMove(prefix byte, tile int, base, step reg.GPPhysical, disp int) {
-	b, s := int(base.PhysicalIndex()), int(step.PhysicalIndex())
-	code(0xc4, 0x82|byte(^s>>3&1)<<6|byte(^b>>3&1)<<5, 0x78|prefix, 0x4b,
-		0x84|byte(tile)<<3, byte(s&7)<<3|byte(b&7),
-		byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
-}
-
-func tileLoad(tile int, base, step reg.GPPhysical, disp int)  { tileMove(3, tile, base, step, disp) }
-func tileStore(tile int, base, step reg.GPPhysical, disp int) { tileMove(2, tile, base, step, disp) }
-
-// tileZero is TILEZERO.
-func tileZero(tile int) { code(0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3) }
-
-// tileDot is TDPBF16PS: adds to acc the products of rows of a and columns of b.
-func tileDot(acc, a, b int) {
-	code(0xc4, 0xe2, byte(^b&15)<<3|2, 0x5c, 0xc0|byte(acc)<<3|byte(a))
-}
-
-// tileConfig is LDTILECFG from the address in r.
-func tileConfig(r reg.GPPhysical) {
-	i := int(r.PhysicalIndex())
-	code(0xc4, 0xc2|byte(^i>>3&1)<<5, 0x78, 0x49, byte(i&7))
-}
-
-// tileRelease is TILERELEASE.
-func tileRelease() { code(0xc4, 0xe2, 0x78, 0x49, 0xc0) }

@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/amx"
 )
 
 // Byte offsets of the fields of bf16.Tile; its test compares them with the
@@ -85,7 +87,7 @@ func emitTile(name, doc string, product func(), config func()) {
 	SUBQ(U8(32), tileRows)
 	JG(LabelRef("block"))
 	if config != nil {
-		tileRelease()
+		amx.Release()
 	}
 	VZEROUPPER()
 	RET()
@@ -183,7 +185,7 @@ func matrixUnit() func() {
 	DATA(56, U64(0))
 	return func() {
 		LEAQ(config, row)
-		tileConfig(row)
+		amx.Configure(row)
 	}
 }
 
@@ -214,7 +216,7 @@ func matrixProduct() {
 func matrixLoop(rows, cols int) {
 	for i := range rows {
 		for j := range cols {
-			tileZero(2*i + j)
+			amx.Zero(2*i + j)
 		}
 	}
 	loop := fmt.Sprintf("loop%d%d", rows, cols)
@@ -224,20 +226,20 @@ func matrixLoop(rows, cols int) {
 	if cols == 2 {
 		LEAQ(Mem{Base: tileB, Index: second, Scale: 1}, off)
 	}
-	tileLoad(4, row, tileStep, 0)
-	tileLoad(6, tileB, line, 0)
-	tileDot(0, 4, 6)
+	amx.Load(4, row, tileStep, 0)
+	amx.Load(6, tileB, line, 0)
+	amx.DotBFloat16(0, 4, 6)
 	if cols == 2 {
-		tileLoad(7, off, line, 0)
-		tileDot(1, 4, 7)
+		amx.Load(7, off, line, 0)
+		amx.DotBFloat16(1, 4, 7)
 	}
 	if rows == 2 {
 		MOVQ(field(tATile), row2)
 		ADDQ(row, row2)
-		tileLoad(5, row2, tileStep, 0)
-		tileDot(2, 5, 6)
+		amx.Load(5, row2, tileStep, 0)
+		amx.DotBFloat16(2, 5, 6)
 		if cols == 2 {
-			tileDot(3, 5, 7)
+			amx.DotBFloat16(3, 5, 7)
 		}
 	}
 	ADDQ(U8(8), tileKOff)
@@ -248,7 +250,7 @@ func matrixLoop(rows, cols int) {
 	MOVQ(U32(128), row)
 	for i := range rows {
 		for j := range cols {
-			tileStore(2*i+j, sum, row, 2048*i+64*j)
+			amx.Store(2*i+j, sum, row, 2048*i+64*j)
 		}
 	}
 }
