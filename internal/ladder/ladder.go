@@ -127,8 +127,10 @@ func pictures() []Package {
 		{"internal/layout/matfile", "MATLAB 5 files, as annotations come in", "internal/budget"},
 		{"internal/layout/rows", "rows of numbers kept in a file, each under the digest of what it was computed from",
 			"internal/atomic format/safetensors"},
+		{"internal/mapped", "files read through memory, which may be cut off meanwhile",
+			"internal/budget internal/regular github.com/edsrzf/mmap-go"},
 		{"internal/layout/packed", "decoded images in one memory-mapped file",
-			"internal/budget internal/regular internal/atomic github.com/edsrzf/mmap-go"},
+			"internal/budget internal/regular internal/atomic internal/mapped github.com/edsrzf/mmap-go"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
 			"internal/budget internal/spell internal/layout/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
@@ -166,8 +168,6 @@ func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
 			"internal/budget mat loss objective sample nn nn/optim format/safetensors data"},
-		{"internal/mapped", "files read through memory, which may be cut off meanwhile",
-			"internal/budget internal/regular github.com/edsrzf/mmap-go"},
 		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/par internal/mapped internal/kernel/dot16 mat eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"runtime/debug"
 
 	"github.com/edsrzf/mmap-go"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/mapped"
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
@@ -54,7 +54,7 @@ func (p *File) open() error {
 	le := binary.LittleEndian
 	end := uint64(len(p.m))
 	var footer [footerSize]byte
-	if err := p.touch(func() { copy(footer[:], p.m[end-footerSize:]) }); err != nil {
+	if err := mapped.Touch(func() { copy(footer[:], p.m[end-footerSize:]) }); err != nil {
 		return err
 	}
 	if string(footer[56:]) != magic {
@@ -71,7 +71,7 @@ func (p *File) open() error {
 		return err
 	}
 	p.index = make([]byte, n*entrySize)
-	if err := p.touch(func() { copy(p.index, p.m[start:]) }); err != nil {
+	if err := mapped.Touch(func() { copy(p.index, p.m[start:]) }); err != nil {
 		return err
 	}
 	sum := crc32.Checksum(p.index, castagnoli())
@@ -124,7 +124,7 @@ func (p *File) Read(i int, pix []uint8) error {
 		return fmt.Errorf("%s: %w", p.path, os.ErrClosed)
 	}
 	var sum uint32
-	if err := p.touch(func() {
+	if err := mapped.Touch(func() {
 		copy(pix, p.m[e.at:])
 		sum = crc32.Checksum(pix, castagnoli())
 	}); err != nil {
@@ -134,23 +134,6 @@ func (p *File) Read(i int, pix []uint8) error {
 		return fmt.Errorf("%s: image %d is damaged: its checksum is wrong; without this file it is made again", p.path,
 			i)
 	}
-	return nil
-}
-
-// touch runs f, which touches mapped memory. A page that is gone, because the
-// file was cut off or the disk fails, is a fault that ends a Go program unless
-// it is made a panic, and is caught, here.
-func (p *File) touch(f func()) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		r := recover()
-		if _, fault := r.(interface{ Addr() uintptr }); fault {
-			err = errors.New("the file was cut off, or could not be read, while it was in use")
-		} else if r != nil {
-			panic(r)
-		}
-	}()
-	f()
 	return nil
 }
 
