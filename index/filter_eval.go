@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,10 +12,7 @@ func (f *Filter) check(s *schema) error {
 	if f == nil {
 		return nil
 	}
-	if err := f.checkNode(f.root, s); err != nil {
-		return err
-	}
-	return nil
+	return f.checkNode(f.root, s)
 }
 
 func (f *Filter) checkNode(n node, s *schema) error {
@@ -84,7 +82,7 @@ func (t *test) holds(v Value) bool {
 	}
 	order := strings.Compare(v.text, t.values[0].text)
 	if v.kind != KindText {
-		order = compare(v.number, t.values[0].number)
+		order = cmp.Compare(v.number, t.values[0].number)
 	}
 	return t.ordered(order)
 }
@@ -104,16 +102,6 @@ func (t *test) ordered(order int) bool {
 		return order > 0
 	}
 	return order >= 0
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // passes tells whether an item passes, given its values by column.

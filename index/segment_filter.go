@@ -1,5 +1,7 @@
 package index
 
+import "cmp"
+
 // passing returns the rows of a segment that pass a part of a filter, those that
 // were removed among them, in memory of its own.
 func (s *segment) passing(n node) bitmap {
@@ -55,7 +57,7 @@ func (s *segment) tested(t *test) bitmap {
 		}
 	case c.numbers != nil && len(t.values) == 1 && t.op <= opAtLeast:
 		for i, v := range c.numbers {
-			if v == v && t.ordered(compare(v, t.values[0].number)) {
+			if v == v && t.ordered(cmp.Compare(v, t.values[0].number)) {
 				out.set(i)
 			}
 		}

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -54,10 +55,7 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		if c := compare(coarse[a], coarse[b]); c != 0 {
-			return c
-		}
-		return compare(fine[a], fine[b])
+		return cmp.Or(cmp.Compare(coarse[a], coarse[b]), cmp.Compare(fine[a], fine[b]))
 	})
 	most := 0 // fine classes of a coarse one
 	for k, i := range order {
@@ -106,16 +104,6 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 		h.batches = max(all, ceilDiv(len(coarse), h.BatchSize()))
 	}
 	return h, nil
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Batches returns the number of batches in an epoch.
