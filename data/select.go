@@ -52,7 +52,19 @@ type Selection struct {
 	//
 	// Selected.ValidationSplit has what it came to.
 	Validation string
-	// Seed determines images:F, both:F, fold:K/N and the validation part.
+	// Fold puts a part of the training part in the place of the test, so that
+	// settings can be chosen without a look at the test:
+	//
+	//	""          the test is the test
+	//	K/N         fold K (1..N) of the training part's classes, dealt at random: of
+	//	            its labels where the test has none of them (alphabets of which
+	//	            none trains), else of its fine classes, those of each label alike
+	//	images:K/N  fold K of the images of every class
+	//
+	// The other folds train. Every fold must have two classes, and two labels must
+	// stay without it.
+	Fold string
+	// Seed determines images:F, both:F, fold:K/N, Fold and the validation part.
 	Seed uint64
 }
 
@@ -137,5 +149,10 @@ func (d *Dataset) Select(s Selection) (*Selected, error) {
 			s.TestClasses)
 	}
 	out.Why = out.why(reason)
+	if s.Fold != "" {
+		if err := out.fold(s.Fold, s.Seed); err != nil {
+			return nil, fmt.Errorf("data set %s: %w", d.Name, err)
+		}
+	}
 	return out, out.validate(s.Validation, s.Seed)
 }

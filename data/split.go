@@ -126,9 +126,8 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 		}
 		return heldOutImages(fine, f, s.Seed), nil
 	case "fold":
-		var k, n int
-		if c, err := fmt.Sscanf(arg, "%d/%d", &k, &n); err != nil || c != 2 || n < 2 || k < 1 || k > n ||
-			fmt.Sprintf("%d/%d", k, n) != arg {
+		k, n, ok := parseFold(arg)
+		if !ok {
 			return nil, fmt.Errorf("split %q: write fold:K/N with 1 <= K <= N and N >= 2", split)
 		}
 		for i, f := range folds(len(fine.Classes), n, s.Seed) {

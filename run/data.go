@@ -34,7 +34,8 @@ func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 	c := &cfg.Data
 	sel, err := d.Select(data.Selection{
 		Label: c.Label, Fine: c.Fine, Split: c.Split,
-		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Seed: cfg.Train.Seed,
+		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,
+		Seed: cfg.Train.Seed,
 	})
 	if err != nil {
 		return nil, err

@@ -178,6 +178,9 @@ func running() []Package {
 				"internal/pair internal/layout/rows mine loss objective sample mat nn nn/optim nn/onnxnet " +
 				"format/torchfile data data/imaging eval eval/rank eval/cluster eval/diagnose embedding train " +
 				"format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
+			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext data embedding train " +
+				"run github.com/goccy/go-yaml"},
 		{"internal/progress", "a run's progress on a terminal",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}

@@ -1,0 +1,150 @@
+package data
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// parseFold reads K/N with 1 <= K <= N and N >= 2.
+func parseFold(text string) (k, n int, ok bool) {
+	c, err := fmt.Sscanf(text, "%d/%d", &k, &n)
+	ok = err == nil && c == 2 && n >= 2 && k >= 1 && k <= n && fmt.Sprintf("%d/%d", k, n) == text
+	return k, n, ok
+}
+
+// fold puts a fold of the training part in the place of the test. What was the
+// test before is in neither part, so that settings can be chosen by the scores of
+// the folds.
+func (s *Selected) fold(rule string, seed uint64) error {
+	kind, arg, named := strings.Cut(rule, ":")
+	if !named {
+		kind, arg = "", rule
+	}
+	k, n, ok := parseFold(arg)
+	if !ok || named && kind != "images" {
+		return fmt.Errorf("fold %q: write K/N, a fold of classes, or images:K/N, with 1 <= K <= N and N >= 2", rule)
+	}
+	unit := "classes"
+	var of []int // the fold of every position
+	switch {
+	case kind == "images":
+		unit, of = "images of every class", s.dealImages(n, seed)
+	case s.labelsShared():
+		of = s.dealClasses(n, seed)
+	default:
+		unit, of = "labels", dealt(s.Train.Label, nil, n, seed)
+	}
+	if err := s.checkFolds(of, n, unit); err != nil {
+		return fmt.Errorf("fold %q of the training part, by %s: %w", rule, unit, err)
+	}
+	var train, test []int
+	for pos, f := range of {
+		if f == k-1 {
+			test = append(test, pos)
+		} else {
+			train = append(train, pos)
+		}
+	}
+	all := s.Train
+	s.Train, s.Query, s.Seen = all.Subset(train), all.Subset(test), nil
+	s.Gallery = s.Query
+	s.Why = fmt.Sprintf("fold %d of %d of the training part, dealt by %s, stands in for the test (%s of %s), which "+
+		"is not used; the rest trains (%s of %s)", k, n, unit, inImages(s.Query.Len()),
+		inClasses(len(s.Query.classes())), inImages(s.Train.Len()), inClasses(len(s.Train.classes())))
+	return nil
+}
+
+// labelsShared tells whether the test has labels that are trained with, as where
+// digits are trained by their parity: then what training does not see are classes
+// and not labels.
+func (s *Selected) labelsShared() bool {
+	trained := map[int64]bool{}
+	for _, y := range s.Train.Label {
+		trained[y] = true
+	}
+	return slices.ContainsFunc(s.Query.Label, func(y int64) bool { return trained[y] })
+}
+
+// dealClasses deals fine classes, those of a label among the folds alike.
+func (s *Selected) dealClasses(n int, seed uint64) []int {
+	label := map[int64]int64{}
+	for pos, id := range s.Train.Fine {
+		label[id] = s.Train.Label[pos]
+	}
+	return dealt(s.Train.Fine, label, n, seed)
+}
+
+// dealt deals the different values at random into n folds whose sizes differ by at
+// most one, those with the same mark after each other.
+func dealt(values []int64, mark map[int64]int64, n int, seed uint64) []int {
+	ids := slices.Clone(values)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	rng := rand.New(rand.NewPCG(seed, 0xf01dc1a55))
+	rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	slices.SortStableFunc(ids, func(a, b int64) int { return int(mark[a] - mark[b]) })
+	in := make(map[int64]int, len(ids))
+	for i, id := range ids {
+		in[id] = i % n
+	}
+	of := make([]int, len(values))
+	for pos, id := range values {
+		of[pos] = in[id]
+	}
+	return of
+}
+
+// dealImages deals the images of every class.
+func (s *Selected) dealImages(n int, seed uint64) []int {
+	members := map[int64][]int{}
+	var ids []int64
+	for pos, id := range s.Train.Fine {
+		if members[id] == nil {
+			ids = append(ids, id)
+		}
+		members[id] = append(members[id], pos)
+	}
+	rng := rand.New(rand.NewPCG(seed, 0xf01d1a6e))
+	of := make([]int, s.Train.Len())
+	next := 0
+	for _, id := range ids {
+		m := members[id]
+		for _, k := range rng.Perm(len(m)) {
+			of[m[k]] = next % n
+			next++
+		}
+	}
+	return of
+}
+
+// checkFolds says why the folds are no good to choose settings by: in a fold of one
+// class every neighbour is right, whatever the network.
+func (s *Selected) checkFolds(of []int, n int, unit string) error {
+	for f := range n {
+		classes, pairs := map[int64]int{}, 0
+		rest := map[int64]bool{}
+		for pos, g := range of {
+			if g != f {
+				rest[s.Train.Label[pos]] = true
+				continue
+			}
+			if classes[s.Train.Fine[pos]]++; classes[s.Train.Fine[pos]] == 2 {
+				pairs++
+			}
+		}
+		have := inClasses(len(s.Train.classes()))
+		switch {
+		case len(classes) < 2:
+			return fmt.Errorf("fold %d has %s, and needs two or more, as else every neighbour is right; there are %s "+
+				"in all: take fewer folds", f+1, inClasses(len(classes)), have)
+		case pairs == 0:
+			return fmt.Errorf("fold %d has no class with two images, one to find the other by: take fewer folds", f+1)
+		case len(rest) < 2:
+			return fmt.Errorf("without fold %d there is one label left to train with, and two are needed; there are "+
+				"%s in all", f+1, have)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Job is a piece of a sweep's work: train one run to an epoch. Jobs of the same
+// name are the same run, continued: a runner that finds its folder goes on from the
+// checkpoint there, and one that does not trains it from the start, which gives the
+// same bits.
+type Job struct {
+	// Name is that of the run, and the path of its folder below the runner's, with
+	// slashes.
+	Name string `json:"name"`
+	// Config is the whole configuration as YAML.
+	Config string `json:"config"`
+	// Until is the epoch to stop after, from 1 to the configuration's train.epochs.
+	Until int `json:"until"`
+	// Metric is the one whose values are wanted, as a column of metrics.csv.
+	Metric string `json:"metric"`
+}
+
+// Result is what a job came to.
+type Result struct {
+	Epochs int     `json:"epochs"` // that the run has done
+	Scores []Score `json:"scores"` // of the metric, by epoch
+	// Metrics are all scores of the last epoch that was scored.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// Failed says why these settings cannot be trained: the loss is not finite, or no
+	// batch can be made. It is a result like others: the settings are bad.
+	Failed string `json:"failed,omitempty"`
+	// Seconds is how long the run has trained and been scored up to this epoch.
+	Seconds float64 `json:"seconds"`
+}
+
+// Score is a metric's value after an epoch.
+type Score struct {
+	Epoch int     `json:"epoch"`
+	Value float64 `json:"value"`
+}
+
+// Runner does jobs, several at a time and in any order: Local in this process. An
+// error, unlike Result.Failed, ends the sweep.
+type Runner interface {
+	Run(ctx context.Context, j Job) (Result, error)
+}
+
+// Local runs jobs in this process. Dir is the folder of the run folders; the other
+// fields are those of run.Options.
+type Local struct {
+	Dir     string
+	Home    string
+	Formats embedding.Formats
+	Weights func(ctx context.Context, name string) (run.Start, error)
+	Dataset *data.Dataset
+	// Observe, if set, hears how the run of that name goes; several at a time may call.
+	Observe func(name string, e train.Event)
+}
+
+// Run does a job. A run that was stopped, or killed, goes on where it was.
+func (l Local) Run(ctx context.Context, j Job) (Result, error) {
+	dir := filepath.Join(l.Dir, filepath.FromSlash(j.Name))
+	cfg, err := run.Parse(j.Name, []byte(j.Config))
+	if err != nil {
+		return Result{Failed: err.Error()}, nil
+	}
+	if r, err := kept(dir, j); err == nil && r.Epochs >= j.Until && j.Until < cfg.Train.Epochs {
+		return r, nil
+	}
+	ctx, pause := context.WithCancel(ctx)
+	defer pause()
+	began, paused := false, false
+	_, err = run.Train(ctx, cfg, run.Options{Dir: dir, Resume: run.Begun(dir), Home: l.Home, Formats: l.Formats,
+		Weights: l.Weights, Dataset: l.Dataset, Begin: func(run.Setup) { began = true },
+		Observe: func(e train.Event) {
+			if e.Stage == train.EpochEnd && e.Row.Epoch == j.Until && j.Until < cfg.Train.Epochs {
+				paused = true
+				pause()
+			}
+			if l.Observe != nil {
+				l.Observe(j.Name, e)
+			}
+		}})
+	var step *train.StepError
+	var file *fs.PathError
+	var held *lock.HeldError
+	switch {
+	case err == nil || paused && errors.Is(err, context.Canceled):
+		return kept(dir, j)
+	case ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &held):
+		return Result{}, err
+	case !began || errors.As(err, &step):
+		r, _ := kept(dir, j) // nothing, of a run that never began
+		r.Failed = err.Error()
+		return r, nil
+	}
+	return Result{}, err
+}
+
+// kept reads what the run in dir has come to, up to the job's epoch.
+func kept(dir string, j Job) (Result, error) {
+	f, err := run.Open(dir)
+	if err != nil {
+		return Result{}, err
+	}
+	h, err := f.History()
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Metrics: map[string]float64{}}
+	for i, e := range h.Values["epoch"] {
+		if int(e) > j.Until {
+			break
+		}
+		r.Epochs = int(e)
+		if values := h.Values[j.Metric]; values != nil && !math.IsNaN(values[i]) {
+			r.Scores = append(r.Scores, Score{int(e), values[i]})
+		}
+		for _, m := range h.Metrics() {
+			if v := h.Values[m][i]; !math.IsNaN(v) {
+				r.Metrics[m] = v
+			}
+		}
+	}
+	if t, err := f.Timing(); err == nil {
+		for i, e := range t.Values["epoch"] {
+			if int(e) <= j.Until {
+				r.Seconds += t.Values["train_seconds"][i] + t.Values["eval_seconds"][i]
+			}
+		}
+	}
+	return r, nil
+}
