@@ -87,7 +87,7 @@ func kernels() []Package {
 func learning() []Package {
 	return []Package{
 		{"internal/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
-			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat"},
+			"internal/par internal/kernel/scan internal/kernel/simd internal/kernel/bf16 internal/spell mat"},
 		{"opt", "numbers that a configuration may leave out", ""},
 		{"mine", "positive x negative policies: a pair batch in, tuples out",
 			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},

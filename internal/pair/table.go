@@ -17,6 +17,7 @@ type Table struct {
 	loaded bool
 	s      mat.Dense
 	gram   gram
+	split  split
 	block  mat.Dense // the loaded anchors
 }
 
@@ -29,17 +30,31 @@ func (t *Table) Load(lo, hi int) {
 	}
 	t.lo, t.hi, t.loaded = lo, hi, true
 	m := t.R.E.Rows
-	t.s.Rows, t.s.Cols, t.s.Stride = hi-lo, m, m
-	t.s.Data = resize(t.s.Data, (hi-lo)*m)
+	t.s.Rows, t.s.Cols, t.s.Stride = hi-lo, m, stride(m)
+	t.s.Data = resize(t.s.Data, (hi-lo)*t.s.Stride)
 	if hi == lo {
 		return
 	}
 	if t.square() {
-		t.gram.run(t.A.E, &t.s)
+		if splits(t.A) {
+			t.split.run(t.A.E, &t.s)
+		} else {
+			t.gram.run(t.A.E, &t.s)
+		}
 		return
 	}
 	t.block = rows(t.A.E, lo, hi)
 	mat.Gemm(false, true, 1, &t.block, t.R.E, 0, &t.s)
+}
+
+// stride returns how far apart rows of n similarities lie. The lines of a column
+// kilobytes apart would fight for a few sets of the first-level cache, so long rows
+// are an odd number of lines apart.
+func stride(n int) int {
+	if n < 256 {
+		return n
+	}
+	return (n+15)/16*16 | 16
 }
 
 // square reports whether all anchors are loaded and are all references.
