@@ -18,8 +18,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
-// formatVersion is that of the folder: of the manifest and all files it names.
-const formatVersion = 1
+// formatVersion is that of the folder: of the manifest and all files it names, some of
+// which may be older.
+const formatVersion = 2
 
 const manifestFile = "MANIFEST"
 

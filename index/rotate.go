@@ -81,6 +81,7 @@ type change struct {
 // change begins one.
 func (w *writer) change() *change {
 	c := &change{w: w, m: *w.m}
+	c.m.Version = formatVersion
 	c.m.Generation++
 	c.m.Columns = w.state.schema.list()
 	return c

@@ -79,6 +79,7 @@ type pending struct {
 
 	// What a pass makes of it.
 	allowed []bitmap
+	counts  []int // of allowed
 	passed  int
 	exact   bool
 	found   []place
@@ -120,6 +121,7 @@ func (v *view) prepare(p *pending) (err error) {
 	if p.allowed, err = v.passing(p.q.Filter); err != nil {
 		return err
 	}
+	p.counts = v.counts(p.q.Filter, p.allowed)
 	owned := make([]bool, len(p.allowed))
 	for _, id := range p.q.Exclude {
 		at, row, ok, err := v.find(id)
@@ -133,12 +135,29 @@ func (v *view) prepare(p *pending) (err error) {
 			p.allowed[at], owned[at] = slices.Clone(p.allowed[at]), true
 		}
 		p.allowed[at].clear(row)
+		p.counts[at]--
 	}
 	p.passed, p.found = 0, nil
-	for _, set := range p.allowed {
-		p.passed += set.count()
+	for _, n := range p.counts {
+		p.passed += n
 	}
 	return nil
+}
+
+// counts are the sizes of the sets that passing returned for a filter.
+func (v *view) counts(f *Filter, sets []bitmap) []int {
+	out := make([]int, len(sets))
+	for at, set := range sets {
+		switch {
+		case f != nil:
+			out[at] = set.count()
+		case at < len(v.parts):
+			out[at] = v.parts[at].seg.n - v.parts[at].gone
+		default:
+			out[at] = v.tail.rows() - v.tail.gone
+		}
+	}
+	return out
 }
 
 // pass looks for what queries ask for.
@@ -188,15 +207,16 @@ func (v *view) query(p *pending, origin []rowRef) *nearest.Query {
 	p.exact = true
 	lists := v.m.Lists
 	for _, o := range origin {
-		set := p.allowed[o.at]
+		set, count := p.allowed[o.at], p.counts[o.at]
 		var within []nearest.Range
 		if int(o.at) == len(v.parts) {
 			first := int(o.row) / 64 // blocks are whole words
 			set = set[first:min(first+nearest.Block/64, len(set))]
+			count = set.count()
 		} else if s := v.parts[o.at].seg; !p.q.Exact && lists != nil && lists.Probes < len(s.lists)-1 {
 			within, p.exact = s.within(p.q.Vector, lists.Probes), false
 		}
-		q.Allowed, q.Within = append(q.Allowed, set), append(q.Within, within)
+		q.Allowed, q.Counts, q.Within = append(q.Allowed, set), append(q.Counts, count), append(q.Within, within)
 	}
 	return q
 }

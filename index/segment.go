@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/mapped"
 	"github.com/kindred-ml/kindred/internal/nearest"
 )
@@ -30,7 +29,7 @@ import (
 //	              0  8  T
 //	              8  8  length of the table
 //	             16  4  CRC-32C of the table and of the footer up to here
-//	             20  4  version, 1
+//	             20  4  version, 2
 //	             24  8  magic "kindseg1"
 //
 // The sections of n rows of dimension d:
@@ -43,16 +42,21 @@ import (
 //	             bytes, 0 false, 1 true, 2 missing; or n uint32, 0 for a missing
 //	             text, else 1 + its number in column.K.words, which are offsets
 //	             into column.K.words.text
-//	codes        the vectors as 16-bit integers, in panels of 32 rows
-//	scale, half  float32 for each row of the panels; see internal/nearest
-//	space        d float64, the mean; one, the exponent; 3 for each block of 448 rows
+//	codes        the vectors as 8-bit integers, 16-bit ones if d < 48 or d > 2^17, in
+//	             panels of 32 rows
+//	scale, half, slack
+//	             float32 for each row of the panels; see internal/nearest
+//	space        d float64, the center; one, the exponent
 //	lists        first row of each list of near rows, and n behind them (uint32)
 //	centroids    a row of d float32 for each list
 //	sums         CRC-32C of each block of 448 vectors (uint32)
 //
 // Lists and centroids are there if the segment was cut into lists: its rows are then
-// in their order. codes, scale, half, space and sums follow from vectors, and find
-// from ids.
+// in their order. codes, scale, half, slack, space and sums follow from vectors, and
+// find from ids.
+//
+// Version 1 had other codes, always of 16 bits. They are not read: the vectors are
+// coded in memory as such a segment is opened.
 const (
 	segmentMagic  = "kindseg1"
 	segmentFooter = 32
@@ -82,6 +86,7 @@ type segment struct {
 	file  *mapped.File
 	n, d  int
 	table contents
+	older bool // of version 1
 
 	x       []float32
 	codes   nearest.Codes
@@ -174,7 +179,7 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	r := &sectionReader{s: s}
 	n, d := uint64(s.n), uint64(s.d)
-	padded, blocks := uint64(nearest.Padded(s.n)), uint64(nearest.Blocks(s.n))
+	blocks := uint64(nearest.Blocks(s.n))
 	s.x = view32f(r.get("vectors", n*d*4))
 	s.ids, s.paths = r.texts("ids", s.n), r.texts("paths", s.n)
 	s.columns = make(map[string]*column)
@@ -191,23 +196,39 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	// The rest follows from what was read.
 	s.sums = view32(r.get("sums", 4*blocks))
 	bad = r.excuse(bad)
-	s.codes.Ints = view16(r.get("codes", 2*uint64(dot16.PackedLen(s.n, s.d, dot16.ColPanel))))
-	s.codes.Scale, s.codes.Half = view32f(r.get("scale", 4*padded)), view32f(r.get("half", 4*padded))
-	space := view64f(r.get("space", 8*(d+1+3*blocks)))
+	if !s.older {
+		s.readCodes(r)
+	}
 	s.slots = view32(r.get("find", 4*uint64(slotCount(s.n))))
 	if _, ok := r.find("lists"); ok {
 		s.lists = view32(r.get("lists", 0))
 		s.centers = view32f(r.get("centroids", 4*d*uint64(max(len(s.lists), 1)-1)))
 	}
 	if r.err == nil {
-		s.codes.Rows, s.codes.Space = s.n, nearest.Space{Distance: distance, Mean: slices.Clone(space[:d]),
-			Exp: int(space[d])}
-		for e := space[d+1:]; len(e) > 0; e = e[3:] {
-			s.codes.Extents = append(s.codes.Extents, nearest.Extent{Norm: e[0], Loss: e[1], Half: e[2]})
-		}
 		r.err = s.checkNumbers()
 	}
+	if r.err == nil && s.older {
+		s.codes = *nearest.Encode(distance, s.x, s.d)
+	}
 	return r.excuse(bad), nil
+}
+
+// readCodes reads what the scan goes over.
+func (s *segment) readCodes(r *sectionReader) {
+	code := r.get("codes", uint64(nearest.CodeBytes(s.n, s.d)))
+	if nearest.Wide(s.d) {
+		s.codes.Ints = view16(code)
+	} else {
+		s.codes.Bytes = code
+	}
+	padded := 4 * uint64(nearest.Padded(s.n))
+	s.codes.Scale, s.codes.Half = view32f(r.get("scale", padded)), view32f(r.get("half", padded))
+	s.codes.Slack = view32f(r.get("slack", padded))
+	space := view64f(r.get("space", 8*uint64(s.d+1)))
+	if r.err == nil {
+		s.codes.Rows = s.n
+		s.codes.Space = nearest.Space{Distance: s.table.Distance, Center: slices.Clone(space[:s.d]), Exp: int(space[s.d])}
+	}
 }
 
 // excuse makes the error one of the reasons why a segment is unfit for searches.
@@ -227,9 +248,11 @@ func (s *segment) readTable() error {
 		return errors.New("no segment of an index, or cut off")
 	}
 	footer := b[len(b)-segmentFooter:]
-	if v := le.Uint32(footer[20:]); v != formatVersion {
-		return fmt.Errorf("version %d; this program reads version %d", v, formatVersion)
+	v := le.Uint32(footer[20:])
+	if v < 1 || v > formatVersion {
+		return fmt.Errorf("version %d; this program reads up to version %d", v, formatVersion)
 	}
+	s.older = v == 1
 	at, n, end := le.Uint64(footer), le.Uint64(footer[8:]), uint64(len(b)-segmentFooter)
 	if at > end || n != end-at {
 		return errors.New("the footer does not fit the file")

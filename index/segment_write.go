@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -183,17 +184,14 @@ func (w *segmentWriter) vectors() {
 
 // codes writes what the scan reads.
 func (w *segmentWriter) codes() {
-	space := nearest.Fit(w.spec.distance, w.spec.dim, w.chunks())
-	var scale, half []float32
-	numbers := append(append([]float64{}, space.Mean...), float64(space.Exp))
+	space := nearest.Fit(w.spec.distance, w.spec.dim, w.n, w.spec.source.row)
+	var scale, half, slack []float32
 	w.section("codes", func() {
 		for x := range w.chunks() {
 			c := space.Encode(x)
+			w.write(c.Bytes)
 			w.write(bytesOf(c.Ints))
-			scale, half = append(scale, c.Scale...), append(half, c.Half...)
-			for _, e := range c.Extents {
-				numbers = append(numbers, e.Norm, e.Loss, e.Half)
-			}
+			scale, half, slack = append(scale, c.Scale...), append(half, c.Half...), append(slack, c.Slack...)
 			if w.spec.progress != nil {
 				w.spec.progress(float64(min(len(scale), w.n)) / float64(w.n))
 			}
@@ -201,7 +199,8 @@ func (w *segmentWriter) codes() {
 	})
 	w.section("scale", func() { w.write(bytesOf(scale)) })
 	w.section("half", func() { w.write(bytesOf(half)) })
-	w.section("space", func() { w.write(bytesOf(numbers)) })
+	w.section("slack", func() { w.write(bytesOf(slack)) })
+	w.section("space", func() { w.write(bytesOf(append(slices.Clone(space.Center), float64(space.Exp)))) })
 }
 
 // texts writes a text of every row.

@@ -1,164 +1,250 @@
 package nearest
 
 import (
-	"iter"
 	"math"
+	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/par"
 )
 
-// Block is the number of rows that are scored together: whole panels of the kernel.
+// Block is the number of rows that are scored together: whole panels of either kernel.
 const Block = 448
 
-// Space is where approximate scores of a part live; see the package comment.
+// panel is the number of rows in a panel of codes, of either kind.
+const panel = dot8.ColPanel
+
+// fewest is the number of coordinates from which on rows are coded in 8 bits. Below it
+// they fill up no more than one step of that kernel.
+const fewest = 48
+
+// Space is where codes of a part live; see the package comment.
 type Space struct {
 	Distance rank.Distance
-	Mean     []float64 // of dimension, zeros but for Euclidean
+	Center   []float64 // of dimension
 	Exp      int       // rows are divided by 2^Exp; 0 for Cosine
 }
 
-// Extent holds the largest values of a block's rows.
-type Extent struct {
-	Norm float64 // length in the space
-	Loss float64 // length of what rounding took
-	Half float64
-}
-
-// Codes are the rows of a part, rounded. Only Ints takes up much room.
+// Codes are the rows of a part, rounded. Only Bytes or Ints take up much room.
 type Codes struct {
 	Space
 	Rows int
-	// Ints holds panels of dot16.ColPanel rows; Scale, the length of a unit, and
-	// Half belong to the same rows, those that fill up the last panel included.
-	Ints        []int16
-	Scale, Half []float32
-	Extents     []Extent // one for each block
+	// Bytes are panels of dot8, Ints those of dot16: one of them, as Wide says.
+	Bytes []uint8
+	Ints  []int16
+	// Scale is the length of a unit of each row, Half what it takes off its scores, and
+	// Slack bounds what rounding took of it and its length: the largest of loss_u and
+	// ||u|| times a constant. All have values for the rows that fill up the last panel.
+	Scale, Half, Slack []float32
+}
+
+// Wide tells whether rows of dimension d are coded in 16 bits.
+func Wide(d int) bool { return d < fewest || d > dot8.MaxDim }
+
+// share is about what rounding takes of the length of a row: the constant in Slack.
+func share(d int) float64 {
+	if Wide(d) {
+		return 0x1p-14
+	}
+	return 0x1p-7
 }
 
 // Padded is the number of rows that n rows take up in whole panels.
-func Padded(n int) int { return (n + dot16.ColPanel - 1) / dot16.ColPanel * dot16.ColPanel }
+func Padded(n int) int { return (n + panel - 1) / panel * panel }
+
+// CodeBytes is the size of the codes of n rows of dimension d.
+func CodeBytes(n, d int) int {
+	if Wide(d) {
+		return 2 * dot16.PackedLen(n, d, panel)
+	}
+	return dot8.PackedLen(n, d, panel)
+}
 
 // Blocks is the number of blocks of n rows.
 func Blocks(n int) int { return (n + Block - 1) / Block }
 
+// SampleRows is how many rows Fit wants to see.
+const SampleRows = 101
+
 // Encode codes rows of dimension d, one after another in x, which must be finite, in
 // the space that fits them.
 func Encode(distance rank.Distance, x []float32, d int) *Codes {
-	s := Fit(distance, d, func(yield func([]float32) bool) { yield(x) })
+	n := len(x) / d
+	s := Fit(distance, d, n, func(r int) []float32 { return x[r*d : (r+1)*d] })
 	return s.Encode(x)
 }
+
+// Rows of these lengths in a space, and beyond, are coded as zeros with a loss as large
+// as they are. No query is nearly as long as the longest.
+const (
+	shortest = 0x1p-100
+	longest  = 0x1p60
+	farAway  = 0x1p40
+)
 
 // Encode codes rows in a space that Fit made for them, or for them and others. The
 // same rows give the same codes on any machine.
 func (s *Space) Encode(x []float32) *Codes {
-	d := len(s.Mean)
+	d := len(s.Center)
 	n := len(x) / d
-	c := &Codes{Space: *s, Rows: n, Ints: make([]int16, dot16.PackedLen(n, d, dot16.ColPanel)),
-		Scale: make([]float32, Padded(n)), Half: make([]float32, Padded(n)), Extents: make([]Extent, Blocks(n))}
+	padded := Padded(n)
+	c := &Codes{Space: *s, Rows: n, Scale: make([]float32, padded), Half: make([]float32, padded),
+		Slack: make([]float32, padded)}
+	if Wide(d) {
+		c.Ints = make([]int16, dot16.PackedLen(n, d, panel))
+	} else {
+		c.Bytes = make([]uint8, dot8.PackedLen(n, d, panel))
+	}
 	// A block is whole panels, so blocks do not share storage.
 	par.For(n, Block, func(lo, hi int) {
-		u, q := make([]float64, d), make([]int16, d)
-		e := &c.Extents[lo/Block]
+		u, round := make([]float64, d), newRounder(d)
 		for r := lo; r < hi; r++ {
-			norm, half := c.place(u, x[r*d:(r+1)*d])
-			unit, loss := dot16.Quantize(q, u)
-			dot16.Pack(c.Ints, dot16.ColPanel, r, q)
-			c.Scale[r], c.Half[r] = float32(unit), float32(half)
-			*e = Extent{max(e.Norm, norm), max(e.Loss, loss), max(e.Half, half)}
+			norm, half := s.place(u, x[r*d:(r+1)*d])
+			q := round.row(u, norm)
+			if c.Ints != nil {
+				dot16.Pack(c.Ints, panel, r, round.ints)
+			} else {
+				dot8.PackColumn(c.Bytes, r, round.bytes)
+			}
+			c.Scale[r], c.Half[r], c.Slack[r] = float32(q.unit), float32(half), above(max(q.loss, norm*share(d)))
 		}
 	})
-	for r := n; r < len(c.Half); r++ {
+	for r := n; r < padded; r++ {
 		c.Half[r] = float32(math.Inf(1)) // what fills up scores -Inf
 	}
 	return c
 }
 
-// Fit chooses the space of rows of dimension d, which chunks yields, twice.
-func Fit(distance rank.Distance, d int, chunks iter.Seq[[]float32]) Space {
-	s := Space{Distance: distance, Mean: make([]float64, d)}
+// rounder rounds places to integers, of one kind.
+type rounder struct {
+	ints  []int16 // of a wide row
+	bytes []int8
+	w     []float32
+	zero  []float32
+}
+
+func newRounder(d int) *rounder {
+	if Wide(d) {
+		return &rounder{ints: make([]int16, d)}
+	}
+	return &rounder{bytes: make([]int8, dot8.Depth(d)), w: make([]float32, d), zero: make([]float32, d)}
+}
+
+// rounded says what rounding came to: u is about unit times integers that add up to
+// sum, and loss is at least the length of the difference.
+type rounded struct {
+	unit, loss float64
+	sum        int32
+}
+
+// row rounds u, whose length is norm.
+func (w *rounder) row(u []float64, norm float64) rounded {
+	if norm < shortest || norm >= longest {
+		clear(w.ints)
+		clear(w.bytes)
+		return rounded{loss: norm}
+	}
+	if w.ints != nil {
+		unit, loss := dot16.Quantize(w.ints, u)
+		return rounded{unit: unit, loss: loss}
+	}
+	for j, v := range u {
+		w.w[j] = float32(v)
+	}
+	c := dot8.Quantize(w.bytes, w.w, dot8.Place(w.w, w.w, w.zero, 1), 0)
+	return rounded{float64(c.Unit), c.Loss, c.Sum}
+}
+
+// Fit chooses the space of n rows of dimension d by SampleRows of them: the center is
+// the median of each coordinate, and the scale brings their median length to about 1.
+// Some rows far from all others thus change neither.
+func Fit(distance rank.Distance, d, n int, row func(r int) []float32) Space {
+	s := Space{Distance: distance, Center: make([]float64, d)}
+	m := min(n, SampleRows)
+	if m == 0 {
+		return s
+	}
+	sample, u := make([]float64, m*d), make([]float64, d)
+	for i := range m {
+		s.place(sample[i*d:(i+1)*d], row(i*n/m)) // about zero still
+	}
+	values := make([]float64, m)
+	median := func() float64 {
+		slices.Sort(values)
+		return values[m/2]
+	}
+	for j := range d {
+		for i := range m {
+			values[i] = sample[i*d+j]
+		}
+		s.Center[j] = median()
+	}
 	if distance == rank.Cosine {
 		return s
 	}
-	if distance == rank.Euclidean {
-		n := 0
-		for x := range chunks {
-			n += len(x) / d
-			for _, sum := range overRows(x, d, func(sum []float64, row []float32) {
-				for j, v := range row {
-					sum[j] += float64(v)
-				}
-			}) {
-				for j, v := range sum {
-					s.Mean[j] += v
-				}
-			}
-		}
-		for j := range s.Mean {
-			s.Mean[j] /= float64(max(n, 1))
-		}
+	for i := range m {
+		s.place(u, row(i*n/m))
+		values[i] = math.Sqrt(square(u))
 	}
-	var longest float64
-	for x := range chunks {
-		for _, part := range overRows(x, d, func(part []float64, row []float32) {
-			var sum float64
-			for j, v := range row {
-				e := float64(v) - s.Mean[j]
-				sum += e * e
-			}
-			part[0] = max(part[0], sum)
-		}) {
-			longest = max(longest, part[0])
-		}
+	if length := median(); length > 0 {
+		_, s.Exp = math.Frexp(length)
 	}
-	if longest > 0 {
-		_, s.Exp = math.Frexp(math.Sqrt(longest))
+	if distance == rank.Dot {
+		for j := range s.Center {
+			s.Center[j] = math.Ldexp(s.Center[j], -s.Exp)
+		}
 	}
 	return s
 }
 
-// overRows runs f on all rows, on d values for every thousand or so of them.
-func overRows(x []float32, d int, f func(part []float64, row []float32)) [][]float64 {
-	const grain = 1024
-	n := len(x) / d
-	parts := make([][]float64, (n+grain-1)/grain)
-	par.For(n, grain, func(lo, hi int) {
-		part := make([]float64, d)
-		for r := lo; r < hi; r++ {
-			f(part, x[r*d:(r+1)*d])
-		}
-		parts[lo/grain] = part
-	})
-	return parts
-}
-
-// place writes a row's place in the space to u and returns its length and half.
+// place writes a row's place in the space to u and returns its length, or longest if
+// that is less, and its half.
 func (s *Space) place(u []float64, x []float32) (norm, half float64) {
-	f := math.Ldexp(1, -s.Exp)
-	if s.Distance == rank.Cosine {
-		f = inverseNorm(x)
-	}
-	var sum float64
-	for j, v := range x {
-		u[j] = (float64(v) - s.Mean[j]) * f
-		sum += float64(u[j] * u[j])
-	}
-	if s.Distance == rank.Euclidean {
-		half = sum / 2
-	}
-	return math.Sqrt(sum), half
-}
-
-// unit is the factor that brings exact scores into the space.
-func (s *Space) unit() float64 {
+	f, scaled := math.Ldexp(1, -s.Exp), 1.0
 	switch s.Distance {
 	case rank.Euclidean:
-		return math.Ldexp(1, -2*s.Exp-1)
+		f, scaled = 1, f // x - c is exact more often than multiples of both
 	case rank.Cosine:
-		return 1
+		f = inverseNorm(x)
 	}
-	return math.Ldexp(1, -2*s.Exp)
+	for j, v := range x {
+		u[j] = (float64(float64(v)*f) - s.Center[j]) * scaled
+	}
+	sum := min(square(u), longest*longest)
+	switch {
+	case s.Distance == rank.Euclidean: // a row that is nearer than it is gets too large a score
+		half = sum / 2
+	case sum == longest*longest:
+		return longest, math.Inf(-1) // the score is +Inf
+	}
+	return math.Sqrt(sum), half - roundings*half
+}
+
+func square(u []float64) float64 {
+	var sum float64
+	for _, v := range u {
+		sum += float64(v * v)
+	}
+	return sum
+}
+
+// roundings bounds, as a share of products, halves and differences, what their rounding
+// to float32 comes to.
+const roundings = 0x1p-20
+
+// above is a float32 that is at least x.
+func above(x float64) float32 { return -below(-x) }
+
+// below is a float32 that is at most x, and finite.
+func below(x float64) float32 {
+	x = min(max(x, -math.MaxFloat32), math.MaxFloat32)
+	f := float32(x)
+	if float64(f) > x {
+		f = math.Nextafter32(f, float32(math.Inf(-1)))
+	}
+	return f
 }
 
 // inverseNorm is 1/||x||, 0 for a row of zeros, as package rank has it.

@@ -6,16 +6,23 @@
 // each with the rows that count. Out: for each query its nearest rows with float64
 // scores. One pass over the parts serves all queries.
 //
-// A part's codes live in a Space of its own, where a row x is
+// A part's codes live in a Space of its own, with a center c and a scale 2^e, where a
+// row x is u and a query q is v:
 //
-//	Euclidean: u = (x - mean of the part) / 2^e, half = ||u||^2 / 2
-//	Cosine:    u = x / ||x||,                    half = 0
-//	Dot:       u = x / 2^e,                      half = 0
+//	Euclidean: u = (x - c) / 2^e,     v = (q - c) / 2^e,  v.u - ||u||^2/2 = (||v||^2 - ||q-x||^2/4^e) / 2
+//	Cosine:    u = x / ||x|| - c,     v = q / ||q||,      v.u = cosine - v.c
+//	Dot:       u = x / 2^e - c,       v = q / ||q||,      v.u = q.x / (||q|| 2^e) - v.c
 //
-// and the score of a pair is u.v - half_u - half_v. Codes are u rounded to 16-bit
-// integers; how far a score made of them can be from the exact one is a band that
-// Cauchy and Schwarz give. Every row whose band reaches the floor, a score that K
-// rows are sure to have, is a candidate, and is settled in float64. Machines
-// without fast products of 16-bit integers compute the same in float32 from the
-// rows themselves.
+// Codes are u rounded to 8-bit integers, to 16 bits where rows have so few coordinates
+// that the product costs no less in 8. How far a product of codes can be from v.u is
+// bounded, by Cauchy and Schwarz, by
+//
+//	loss_v ||u|| + (||v|| + loss_v) loss_u
+//
+// where a loss is the length of what rounding took. Every row whose bound lets it be
+// among the nearest is scored in float64, which tells what the next ones have to reach.
+// Each row has a unit and a bound of its own, and the space is that of the middle of
+// the rows, so that some far from all others widen the bounds of none but themselves.
+// Machines without fast products of small integers compute the same in float32 from
+// the rows themselves.
 package nearest

@@ -41,7 +41,9 @@ func naive(distance rank.Distance, d int, parts []Part, q *Query) []Found {
 }
 
 // random makes rows of several natures: spread, far from zero, in steps with many
-// duplicates, of lengths from tiny to large, rows of zeros.
+// duplicates, of coordinates and of lengths from tiny to large, rows of zeros.
+const natures = 6
+
 func random(rng *rand.Rand, n, d, nature int) []float32 {
 	x := make([]float32, n*d)
 	for i := range x {
@@ -52,8 +54,12 @@ func random(rng *rand.Rand, n, d, nature int) []float32 {
 			x[i] = float32(1000 + v)
 		case 2:
 			x[i] = float32(rng.IntN(2))
-		default:
+		case 3:
 			x[i] = float32(v * math.Pow(10, float64(i/d%40-20)))
+		case 4:
+			x[i] = float32(v * math.Pow(10, float64(i/d%76-38)))
+		default:
+			x[i] = float32(v * math.Pow(10, float64(i%d%60-30)))
 		}
 	}
 	if n > 3 {
@@ -73,8 +79,11 @@ func TestSearchIsExact(t *testing.T) {
 
 func testSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for trial := range 60 {
-		d, nature := 1+rng.IntN(40), rng.IntN(4)
+	for trial := range 120 {
+		d, nature := 1+rng.IntN(40), rng.IntN(natures)
+		if trial%2 == 1 {
+			d += 47 // coded in 8 bits
+		}
 		distance := rank.Distance(trial % 3)
 		var parts []Part
 		for _, n := range []int{1, 37, Block, 2*Block + 5, 3}[:1+rng.IntN(5)] {
@@ -86,10 +95,10 @@ func testSearch(t *testing.T) {
 		}
 		var queries []*Query
 		for range 1 + rng.IntN(40) {
-			q := &Query{X: random(rng, 1, d, rng.IntN(4)), K: 1 + rng.IntN(30)}
+			q := &Query{X: random(rng, 1, d, rng.IntN(natures)), K: 1 + rng.IntN(30)}
 			if rng.IntN(10) == 0 {
 				for j := range q.X {
-					q.X[j] *= 1e18 // far away from all
+					q.X[j] *= 1e8 // far away from all
 				}
 			}
 			share := rng.IntN(3)
@@ -114,6 +123,45 @@ func testSearch(t *testing.T) {
 			if want := naive(distance, d, parts, q); !slices.Equal(q.Found, want) {
 				t.Fatalf("trial %d, %v, d %d, nature %d, query %d of %d:\n%v\nwant\n%v", trial, distance, d, nature, i,
 					len(queries), q.Found, want)
+			}
+		}
+	}
+}
+
+// Rows far from all others must not make the others' codes coarse, nor theirs those of
+// queries that are far out themselves.
+func TestOutliersAreNoBurden(t *testing.T) {
+	const n, d = 20 * Block, 64
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, far := range []float64{1, 1e3, 1e9} {
+		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+			x := random(rng, n, d, 0)
+			for r := range n {
+				for j := range d {
+					switch {
+					case r%3 == 0 && distance == rank.Euclidean:
+						x[r*d+j] *= float32(far)
+					case r%3 != 0 && distance == rank.Cosine:
+						x[r*d+j] += 5 // most have a direction in common, some do not
+					}
+				}
+			}
+			parts := []Part{{X: x, Codes: Encode(distance, x, d)}}
+			for r := range 9 {
+				v := slices.Clone(x[r*d : (r+1)*d])
+				for j := range v {
+					v[j] *= 1 + 0.1*float32(rng.NormFloat64())
+				}
+				q := &Query{X: v, K: 5, Allowed: [][]uint64{all(n)}}
+				if err := Search(t.Context(), distance, d, parts, []*Query{q}, byRow); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(q.Found, naive(distance, d, parts, q)) {
+					t.Errorf("%v, far %g, query %d: wrong", distance, far, r)
+				}
+				if s := q.Scored.Load(); s > n/6 {
+					t.Errorf("%v, far %g, query %d: %d of %d rows scored exactly", distance, far, r, s, n)
+				}
 			}
 		}
 	}

@@ -29,20 +29,24 @@ type Range struct{ Lo, Hi int }
 type Query struct {
 	X []float32
 	K int
-	// Allowed holds, for each part, the rows that count as a set of bits.
+	// Allowed holds, for each part, the rows that count as a set of bits, and Counts, if
+	// set, how many they are.
 	Allowed [][]uint64
+	Counts  []int
 	// Within, if set, holds ranges of each part that are worth looking at,
 	// ascending. Rows beside them may be looked at too.
 	Within [][]Range
 	// Done, if set, says that nobody waits for the answer any more.
 	Done func() bool
 
-	// Found are the K nearest, fewer if no more count, nearest first.
-	Found []Found
+	// Found are the K nearest, fewer if no more count, nearest first, and Scored is how
+	// many rows were scored exactly.
+	Found  []Found
+	Scored atomic.Int64
 
 	mu      sync.Mutex
-	list    []candidate
-	floor   atomic.Uint64 // math.Float64bits of a score that K rows are sure to have
+	list    []Found       // what may be among the nearest
+	floor   atomic.Uint64 // math.Float64bits of a score that K rows have
 	inverse float64       // of X's length
 }
 
@@ -53,12 +57,6 @@ type Found struct {
 	Score     float64
 }
 
-// candidate is a row that may be among the nearest, with bounds of its score.
-type candidate struct {
-	low, high float64
-	part, row int32
-}
-
 // Search answers queries by one pass over parts whose rows have dimension d. Those
 // with equal scores are in the order that tie gives. The error is that of ctx, or of
 // a part that could not be read.
@@ -66,7 +64,7 @@ func Search(ctx context.Context, distance rank.Distance, d int, parts []Part, qu
 	tie func(a, b Found) int) error {
 	for _, q := range queries {
 		q.inverse = inverseNorm(q.X)
-		q.list = make([]candidate, 0, 2*q.K+64)
+		q.list = make([]Found, 0, q.K+max(16, q.K/2))
 		q.floor.Store(math.Float64bits(math.Inf(-1)))
 	}
 	var tiles sync.Pool // of *tile, kept between the parts
@@ -78,7 +76,7 @@ func Search(ctx context.Context, distance rank.Distance, d int, parts []Part, qu
 	}
 	var fault firstError
 	par.For(len(queries), 1, func(lo, _ int) {
-		fault.note(mapped.Touch(func() { queries[lo].settle(distance, d, parts, tie) }))
+		fault.note(mapped.Touch(func() { queries[lo].settle(tie) }))
 	})
 	return fault.err
 }
@@ -99,48 +97,56 @@ func (f *firstError) note(err error) {
 
 func (q *Query) lowest() float64 { return math.Float64frombits(q.floor.Load()) }
 
+// count is the number of rows of a part that count.
+func (q *Query) count(part int32) int {
+	if q.Counts != nil {
+		return q.Counts[part]
+	}
+	n := 0
+	for _, w := range q.Allowed[part] {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // allows tells whether a row counts.
 func (q *Query) allows(part int32, row int) bool {
 	set := q.Allowed[part]
 	return row>>6 < len(set) && set[row>>6]>>(row&63)&1 != 0
 }
 
-// take is told of a row whose score is between low and high.
-func (q *Query) take(c candidate) {
-	if c.high < q.lowest() {
+// take is told of a row and its score.
+func (q *Query) take(f Found) {
+	if f.Score < q.lowest() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.list = append(q.list, c)
+	q.list = append(q.list, f)
 	if len(q.list) == cap(q.list) {
 		q.prune()
 	}
 }
 
-// prune raises the floor to the K-th largest lower bound and drops what cannot
-// reach it. Should ties or wide bands leave the list full, it grows.
+// prune raises the floor to the K-th largest score and drops what does not reach it.
+// Should ties leave the list full, it grows.
 func (q *Query) prune() {
-	slices.SortFunc(q.list, func(a, b candidate) int { return cmp.Compare(b.low, a.low) })
-	floor := q.list[q.K-1].low
+	slices.SortFunc(q.list, func(a, b Found) int { return cmp.Compare(b.Score, a.Score) })
+	floor := q.list[q.K-1].Score
 	q.floor.Store(math.Float64bits(floor))
 	size := cap(q.list)
-	q.list = slices.DeleteFunc(q.list, func(c candidate) bool { return c.high < floor })
+	q.list = slices.DeleteFunc(q.list, func(f Found) bool { return f.Score < floor })
 	if 4*len(q.list) > 3*size {
 		q.list = slices.Grow(q.list, size)
 	}
 }
 
-// settle scores the candidates exactly and keeps the K nearest.
-func (q *Query) settle(distance rank.Distance, d int, parts []Part, tie func(a, b Found) int) {
+// settle keeps the K nearest.
+func (q *Query) settle(tie func(a, b Found) int) {
 	if len(q.list) > q.K {
 		q.prune()
 	}
-	q.Found = make([]Found, len(q.list))
-	for i, c := range q.list {
-		r := int(c.row)
-		q.Found[i] = Found{c.part, c.row, score(distance, q.X, parts[c.part].X[r*d:(r+1)*d], q.inverse)}
-	}
+	q.Found = q.list
 	slices.SortFunc(q.Found, func(a, b Found) int {
 		if a.Score != b.Score {
 			return cmp.Compare(b.Score, a.Score)
@@ -173,10 +179,7 @@ func (s *scan) run(ctx context.Context) error {
 		if q.Done != nil && q.Done() {
 			continue
 		}
-		count := 0
-		for _, w := range q.Allowed[s.at] {
-			count += bits.OnesCount64(w)
-		}
+		count := q.count(s.at)
 		switch {
 		case count == 0:
 		case s.part.Codes == nil || count*few <= n:
@@ -193,7 +196,7 @@ func (s *scan) run(ctx context.Context) error {
 	err := par.ForContext(ctx, len(direct), 1, func(lo, _ int) {
 		fault.note(mapped.Touch(func() { s.direct(direct[lo]) }))
 	})
-	if err != nil || fault.err != nil || s.placed == nil || len(s.placed.queries) == 0 {
+	if err != nil || fault.err != nil || s.placed == nil || len(s.placed.spots) == 0 {
 		return cmp.Or(err, fault.err)
 	}
 	const grain = 4 // blocks
@@ -219,8 +222,13 @@ func (s *scan) direct(q *Query) {
 	for w, word := range q.Allowed[s.at] {
 		for ; word != 0; word &= word - 1 {
 			r := w*64 + bits.TrailingZeros64(word)
-			v := score(s.distance, q.X, s.part.X[r*s.d:(r+1)*s.d], q.inverse)
-			q.take(candidate{v, v, s.at, int32(r)})
+			s.score(q, r)
 		}
 	}
+}
+
+// score shows a query a row.
+func (s *scan) score(q *Query, r int) {
+	q.Scored.Add(1)
+	q.take(Found{s.at, int32(r), score(s.distance, q.X, s.part.X[r*s.d:(r+1)*s.d], q.inverse)})
 }
