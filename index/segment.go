@@ -227,7 +227,8 @@ func (s *segment) readCodes(r *sectionReader) {
 	space := view64f(r.get("space", 8*uint64(s.d+1)))
 	if r.err == nil {
 		s.codes.Rows = s.n
-		s.codes.Space = nearest.Space{Distance: s.table.Distance, Center: slices.Clone(space[:s.d]), Exp: int(space[s.d])}
+		s.codes.Space = nearest.Space{Distance: s.table.Distance, Center: slices.Clone(space[:s.d]),
+			Exp: int(space[s.d])}
 	}
 }
 
