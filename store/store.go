@@ -78,6 +78,9 @@ type Info struct {
 	Distance string
 	Columns  []Column // by name
 	Network  string   // what made the embeddings, for people; "" if it is not known
+	// Loss is what the engine does not keep of vectors, for people; "" if they come back
+	// to the same bits.
+	Loss string
 	// Version changes with every write, so that what was computed from the store can
 	// be told to be of an earlier state.
 	Version  uint64

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,35 +11,12 @@ import (
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/store/folder"
-	"github.com/kindred-ml/kindred/store/pgvector"
 )
-
-// storeForm is how a table of a database is named.
-const storeForm = "postgres://USER@HOST/DATABASE#TABLE"
-
-// splitStore takes the table's name from the address of a store.
-func splitStore(url string) (database, name string, err error) {
-	database, name, ok := strings.Cut(url, "#")
-	if !ok || name == "" || !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
-		return "", "", usagef("an address of a store that is none: want %s", storeForm) // it may hold a password
-	}
-	return database, name, nil
-}
-
-// openStore opens the store at an address.
-func openStore(ctx context.Context, url string) (*pgvector.Store, string, error) {
-	database, name, err := splitStore(url)
-	if err != nil {
-		return nil, "", err
-	}
-	st, err := pgvector.Open(ctx, database, name)
-	return st, name, err
-}
 
 // pushFlags are those of kindred index push.
 type pushFlags struct {
+	storeFlags
 	to    string
-	hnsw  bool
 	batch int
 }
 
@@ -68,15 +44,14 @@ index does not have stay. The network is not copied.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.to, "to", "", "table to copy into: "+storeForm)
-	fs.BoolVar(&f.hnsw, "hnsw", false, "give a new table an index for approximate search")
+	fs.StringVar(&f.to, "to", "", "store to copy into: "+storeForm)
 	fs.IntVar(&f.batch, "batch", 500, "items written at a time")
+	f.storeFlags.add(cmd)
 	return cmd
 }
 
 func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
-	database, name, err := splitStore(f.to)
-	if err != nil {
+	if _, _, err := splitStore(f.to); err != nil {
 		return err
 	}
 	x, err := index.Open(dir, index.Options{ReadOnly: true})
@@ -85,8 +60,7 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 	}
 	defer func() { err = cmp.Or(err, x.Close()) }()
 	in := x.Info()
-	to, err := pgvector.Ensure(ctx, database, name, pgvector.Config{Dim: in.Dim, Distance: in.Distance.String(),
-		Network: in.Network.Name, HNSW: f.hnsw})
+	to, err := f.ensure(ctx, a, f.to, in.Dim, in.Distance.String(), in.Network.Name)
 	if err != nil {
 		return err
 	}
@@ -122,8 +96,8 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 	}
 	m.close()
 	if a.json {
-		return a.printJSON(map[string]any{"index": dir, "store": name, "pushed": done})
+		return a.printJSON(map[string]any{"index": dir, "store": to.name, "pushed": done})
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d items are in %s\n", escape.Name(dir), done, name)
+	_, err = fmt.Fprintf(a.out, "%s: %d items are in %s\n", escape.Name(dir), done, to.name)
 	return err
 }

@@ -106,7 +106,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is read again when it changes")
 	fs.StringVar(&f.key, "tls-key", "", "private key of the certificate (PEM)")
 	fs.StringArrayVar(&f.stores, "store", nil,
-		"serve a table of a database with pgvector: "+storeForm+"; may come several times")
+		"serve a store of a database: "+storeForm+"; may come several times")
 	fs.StringVar(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures")
 	fs.StringArrayVar(&f.origins, "origin", nil,
 		"origin of web pages that may call the server, such as https://shop.example; may come several times, * is all")
@@ -294,11 +294,11 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 
 // table opens a store of a database with the network of --run.
 func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, io.Closer, error) {
-	st, name, err := openStore(ctx, url)
+	st, err := openStore(ctx, url)
 	if err != nil {
 		return serve.Collection{}, nil, err
 	}
-	c := serve.Collection{Name: name, Store: st, Folders: f.pictures, Label: f.label, Uploads: f.uploads}
+	c := serve.Collection{Name: st.name, Store: st, Folders: f.pictures, Label: f.label, Uploads: f.uploads}
 	if f.run == "" {
 		return c, st, nil
 	}
@@ -309,7 +309,7 @@ func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, i
 	}
 	if err == nil && m.Net.Spec().OutDim() != info.Dim {
 		err = fmt.Errorf("%s makes vectors of %d numbers, and %s holds some of %d: it is another network", f.run,
-			m.Net.Spec().OutDim(), name, info.Dim)
+			m.Net.Spec().OutDim(), st.name, info.Dim)
 	}
 	if err != nil {
 		return c, nil, errors.Join(err, st.Close())

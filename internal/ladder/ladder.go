@@ -229,8 +229,11 @@ func serving() []Package {
 	return []Package{
 		{"store", "what an engine that holds embedded items can do; the contract between servers and engines", ""},
 		{"store/folder", "an index folder as such an engine", "store index"},
+		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
+			"store github.com/google/uuid"},
+		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
-			"store index github.com/jackc/pgx/v5"},
+			"store index internal/storename github.com/jackc/pgx/v5"},
 		{"serve/api", "the messages of `kindred serve`", "opt store"},
 		{"serve/client", "a client of `kindred serve`", "store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",

@@ -64,5 +64,6 @@ func Database(t *testing.T) string {
 		t.Fatalf("the database does not start: %q, %v", line, err)
 	}
 	return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
-		"default_query_exec_mode=cache_describe" // all connections share one session and its statements
+		"default_query_exec_mode=cache_describe&kindred_copy=off" // all connections share one session and its
+	// statements, and the socket loses its place in a COPY
 }

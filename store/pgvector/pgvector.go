@@ -1,25 +1,29 @@
 // Package pgvector is a table of PostgreSQL with the extension pgvector as a
 // store.Store.
 //
-//	s, err := pgvector.Create(ctx, "postgres://127.0.0.1/photos", "photos", pgvector.Config{Dim: 128})
+//	s, err := pgvector.Create(ctx, "postgres://127.0.0.1/photos", "photos", store.Config{Dim: 128})
 //	s, err := pgvector.Open(ctx, "postgres://127.0.0.1/photos", "photos")
 //
 // A store is a table with a row for each item: id, path, columns (jsonb) and embedding
-// (vector, in float32 as it came), and a line of the table kindred_stores with what
-// Info tells. Any number of processes can use it at once. Searches read the whole table
-// and are exact unless Config.HNSW has made an index. What Put has returned from is
-// committed.
+// (vector, in float32 as it came, or halfvec, in float16), and a line of the table
+// kindred_stores with what Info tells. Any number of processes can use it at once.
+// Searches read the whole table and are exact unless Config.HNSW has made an index. What
+// Put has returned from is committed.
+//
+// The URL's parameters are libpq's and settings of the session: hnsw.ef_search=200 has a
+// search in the graph weigh 200 candidates (default 40). New items go in by COPY, unless
+// kindred_copy=off says that something in between does not carry it.
 package pgvector
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
-	"regexp"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,18 +32,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/store"
 )
-
-// Config describes a new store.
-type Config struct {
-	Dim int // length of the vectors, 1 to 2000
-	// Distance is euclidean, the default, cosine or dot.
-	Distance string
-	Network  string // what makes the embeddings, for people
-	// HNSW makes an index for approximate search.
-	HNSW bool
-}
 
 // Store is an open store.
 type Store struct {
@@ -48,41 +43,71 @@ type Store struct {
 	table    string // quoted
 	dim      int
 	distance string
+	kind     string // of the column of vectors: vector or halfvec
+	copies   bool   // new items go in by COPY
 }
 
-// nearness is what pgvector calls a distance: its operator and its class for HNSW.
-type nearness struct{ operator, class string }
-
-func near(distance string) (nearness, bool) {
-	n, ok := map[string]nearness{"euclidean": {"<->", "vector_l2_ops"}, "cosine": {"<=>", "vector_cosine_ops"},
-		"dot": {"<#>", "vector_ip_ops"}}[distance]
-	return n, ok
+// near returns what pgvector calls a distance: its operator, and the name of its class for
+// HNSW between the type's and _ops.
+func near(distance string) (operator, ops string) {
+	switch distance {
+	case "cosine":
+		return "<=>", "cosine"
+	case "dot":
+		return "<#>", "ip"
+	}
+	return "<->", "l2"
 }
 
-// maxDim is the longest vector that pgvector's HNSW takes.
-const maxDim = 2000
+// The longest vectors that pgvector keeps, and has graphs of.
+const (
+	maxDim     = 16000
+	maxHNSW    = 2000
+	maxHalfDim = 4000 // of a graph of halfvec
+)
 
-var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,50}$`)
+// checked fills in the defaults and refuses what pgvector cannot hold.
+func checked(name string, cfg *store.Config) error {
+	most := maxDim
+	switch {
+	case cfg.HNSW && cfg.Half:
+		most = maxHalfDim
+	case cfg.HNSW:
+		most = maxHNSW
+	}
+	return cfg.Check(name, most)
+}
+
+// noCopy is the option of a URL that has items written without COPY.
+const noCopy = "kindred_copy"
 
 func connect(ctx context.Context, url, name string) (*Store, error) {
-	if !tableName.MatchString(name) {
-		return nil, fmt.Errorf("a store cannot be called %q: want small letters, digits and underscores", name)
-	}
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, err
+	}
+	params := cfg.ConnConfig.RuntimeParams
+	copies := params[noCopy] != "off"
+	delete(params, noCopy)
+	// A filter is looked at after a graph found what is near: it goes on until enough of
+	// that passes. The setting is one of the extension's, which may not be loaded yet.
+	if _, told := params["hnsw.iterative_scan"]; !told {
+		cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+			_, err := c.Exec(ctx, "SET hnsw.iterative_scan = strict_order")
+			return err
+		}
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{pool: pool, name: name, table: pgx.Identifier{"kindred_" + name}.Sanitize()}, nil
+	return &Store{pool: pool, name: name, table: pgx.Identifier{"kindred_" + name}.Sanitize(), copies: copies}, nil
 }
 
 // Create makes an empty store in the database at a URL. One that is there already is an
 // error.
-func Create(ctx context.Context, url, name string, cfg Config) (*Store, error) {
-	if err := cfg.check(); err != nil {
+func Create(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
+	if err := checked(name, &cfg); err != nil {
 		return nil, err
 	}
 	return connected(ctx, url, name, func(s *Store) error { return s.create(ctx, cfg) })
@@ -90,13 +115,16 @@ func Create(ctx context.Context, url, name string, cfg Config) (*Store, error) {
 
 // Open opens a store in the database at a URL.
 func Open(ctx context.Context, url, name string) (*Store, error) {
+	if err := store.CheckName(name); err != nil {
+		return nil, err
+	}
 	return connected(ctx, url, name, func(s *Store) error { return s.open(ctx) })
 }
 
 // Ensure opens a store, or makes it if it is not there. One of another length of vector
 // or another distance is an error.
-func Ensure(ctx context.Context, url, name string, cfg Config) (*Store, error) {
-	if err := cfg.check(); err != nil {
+func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
+	if err := checked(name, &cfg); err != nil {
 		return nil, err
 	}
 	return connected(ctx, url, name, func(s *Store) error {
@@ -105,22 +133,11 @@ func Ensure(ctx context.Context, url, name string, cfg Config) (*Store, error) {
 		if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &db) && db.Code == "42P01" { // undefined_table: all stores
 			return s.create(ctx, cfg)
 		}
-		if err == nil && (s.dim != cfg.Dim || s.distance != cfg.Distance) {
-			err = fmt.Errorf("the store %s holds vectors of %d numbers by %s distance, not of %d by %s", name, s.dim,
-				s.distance, cfg.Dim, cfg.Distance)
+		if err == nil {
+			err = cfg.Fits(name, s.dim, s.distance)
 		}
 		return err
 	})
-}
-
-// check fills in the default and refuses what pgvector cannot hold.
-func (c *Config) check() error {
-	c.Distance = cmp.Or(c.Distance, "euclidean")
-	if _, ok := near(c.Distance); !ok || c.Dim < 1 || c.Dim > maxDim {
-		return fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot", c.Dim,
-			c.Distance, maxDim)
-	}
-	return nil
 }
 
 // connected connects, and closes the connections if what f does fails.
@@ -136,18 +153,23 @@ func connected(ctx context.Context, url, name string, f func(*Store) error) (*St
 	return s, nil
 }
 
-func (s *Store) create(ctx context.Context, cfg Config) error {
-	s.dim, s.distance = cfg.Dim, cfg.Distance
-	n, _ := near(cfg.Distance)
+func (s *Store) create(ctx context.Context, cfg store.Config) error {
+	s.dim, s.distance, s.kind = cfg.Dim, cfg.Distance, "vector"
+	if cfg.Half {
+		s.kind = "halfvec"
+	}
+	_, ops := near(cfg.Distance)
 	statements := []string{
 		"CREATE EXTENSION IF NOT EXISTS vector",
 		"CREATE TABLE IF NOT EXISTS kindred_stores (name text PRIMARY KEY, dim int NOT NULL, distance text NOT NULL, " +
 			"network text NOT NULL, columns jsonb NOT NULL, version bigint NOT NULL)",
 		fmt.Sprintf(`CREATE TABLE %s (id text COLLATE "C" PRIMARY KEY, path text NOT NULL, columns jsonb NOT NULL, `+
-			"embedding vector(%d) NOT NULL)", s.table, cfg.Dim),
+			"embedding %s(%d) NOT NULL)", s.table, s.kind, cfg.Dim),
 	}
 	if cfg.HNSW {
-		statements = append(statements, fmt.Sprintf("CREATE INDEX ON %s USING hnsw (embedding %s)", s.table, n.class))
+		statements = append(statements, fmt.Sprintf(
+			"CREATE INDEX ON %s USING hnsw (embedding %s_%s_ops) WITH (m = %d, ef_construction = %d)", s.table, s.kind,
+			ops, cfg.Links, cfg.Build))
 	}
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, text := range statements {
@@ -166,8 +188,11 @@ func (s *Store) create(ctx context.Context, cfg Config) error {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	row := s.pool.QueryRow(ctx, "SELECT dim, distance FROM kindred_stores WHERE name = $1", s.name)
-	if err := row.Scan(&s.dim, &s.distance); err != nil {
+	// The type stands where the table was made: halfvec(128), say.
+	row := s.pool.QueryRow(ctx, "SELECT dim, distance, (SELECT split_part(format_type(atttypid, atttypmod), '(', 1) "+
+		"FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'embedding') FROM kindred_stores "+
+		"WHERE name = $1", s.name, s.table)
+	if err := row.Scan(&s.dim, &s.distance, &s.kind); err != nil {
 		return fmt.Errorf("opening the store %s: %w", s.name, err)
 	}
 	return nil
@@ -182,6 +207,9 @@ func (s *Store) Close() error {
 // Info implements store.Store.
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	in := store.Info{Dim: s.dim, Distance: s.distance}
+	if s.kind == "halfvec" {
+		in.Loss = store.HalfLoss
+	}
 	var columns map[string]store.Kind
 	err := s.pool.QueryRow(ctx,
 		"SELECT network, columns, version, (SELECT count(*) FROM "+s.table+") FROM kindred_stores "+
@@ -189,7 +217,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		in.Columns = append(in.Columns, store.Column{Name: name, Kind: columns[name]})
 	}
-	return in, err
+	return in, failure(err)
 }
 
 // literal writes a vector as pgvector reads it, to the same bits.
@@ -251,9 +279,9 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	if len(q.Vector) != s.dim {
 		return nil, &store.DimensionError{Have: len(q.Vector), Want: s.dim}
 	}
-	n, _ := near(s.distance)
+	operator, _ := near(s.distance)
 	w := &where{}
-	v := w.arg(literal(q.Vector)) + "::vector"
+	v := w.arg(literal(q.Vector)) + "::" + s.kind
 	condition, err := w.condition(q.Filter)
 	if err != nil {
 		return nil, err
@@ -264,12 +292,12 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	// The inner query is the one that an index can answer; the outer one orders equal
 	// distances.
 	text := fmt.Sprintf("SELECT * FROM (SELECT %s, embedding %s %s AS distance FROM %s WHERE %s "+
-		"ORDER BY embedding %s %s LIMIT %s) nearest ORDER BY distance, id", itemColumns, n.operator, v, s.table,
-		condition, n.operator, v,
+		"ORDER BY embedding %s %s LIMIT %s) nearest ORDER BY distance, id", itemColumns, operator, v, s.table,
+		condition, operator, v,
 		w.arg(q.K))
 	rows, err := s.pool.Query(ctx, text, w.args...)
 	if err != nil {
-		return nil, err
+		return nil, failure(err)
 	}
 	defer rows.Close()
 	hits := []store.Hit{}
@@ -280,7 +308,7 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 		}
 		hits = append(hits, h)
 	}
-	return hits, rows.Err()
+	return hits, failure(rows.Err())
 }
 
 // Get implements store.Store.
@@ -289,7 +317,7 @@ func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = &store.NotFoundError{ID: id}
 	}
-	return it, err
+	return it, failure(err)
 }
 
 // Put implements store.Store.
@@ -301,6 +329,11 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 		if err := it.Check(s.dim); err != nil {
 			return err
 		}
+		if s.kind == "halfvec" {
+			if err := it.CheckHalf(); err != nil {
+				return err
+			}
+		}
 		text, err := json.Marshal(it.Columns)
 		if err != nil {
 			return &store.ItemError{ID: it.ID, Err: err}
@@ -311,45 +344,63 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 		rows.ids, rows.paths = append(rows.ids, it.ID), append(rows.paths, it.Path)
 		rows.columns, rows.vectors = append(rows.columns, string(text)), append(rows.vectors, literal(it.Vector))
 		for name, v := range it.Columns {
-			columns[name] = kindOf(v)
+			columns[name] = storename.Kind(v)
 		}
 	}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.put(ctx, tx, rows, columns, mode) })
-	return failure(err)
+	put := func(copies bool) error {
+		return failure(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			return s.put(ctx, tx, rows, columns, mode, copies)
+		}))
+	}
+	err := put(s.copies)
+	var exists *store.ExistsError
+	if mode == store.Replace && errors.As(err, &exists) { // somebody else wrote it meanwhile, or it is there twice
+		err = put(false)
+	}
+	return err
 }
 
 // arrays are items, column by column.
 type arrays struct{ ids, paths, columns, vectors []string }
 
-func kindOf(v any) store.Kind {
-	switch v.(type) {
-	case bool:
-		return store.Bool
-	case float64:
-		return store.Number
-	}
-	return store.Text
-}
-
-// put writes all rows with one statement, which takes them as four arrays.
-func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *arrays, columns map[string]store.Kind,
-	mode store.Mode) error {
-	then := ""
-	if mode == store.Replace {
-		then = " ON CONFLICT (id) DO UPDATE SET path = EXCLUDED.path, columns = EXCLUDED.columns, " +
-			"embedding = EXCLUDED.embedding"
-	} else {
-		var id string
-		err := tx.QueryRow(ctx, "SELECT id FROM "+s.table+" WHERE id = ANY($1) ORDER BY 1 LIMIT 1", rows.ids).Scan(&id)
-		if err == nil {
-			return &store.ExistsError{ID: id}
-		} else if !errors.Is(err, pgx.ErrNoRows) {
-			return err
+// text is the rows as COPY reads them.
+func (a *arrays) text() string {
+	var b strings.Builder
+	escape := strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`)
+	for i := range a.ids {
+		for j, v := range []string{a.ids[i], a.paths[i], a.columns[i], a.vectors[i]} {
+			escape.WriteString(&b, v)
+			b.WriteByte("\t\t\t\n"[j])
 		}
 	}
-	_, err := tx.Exec(ctx, "INSERT INTO "+s.table+" SELECT id, path, columns::jsonb, embedding::vector FROM "+
-		"unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS incoming(id, path, columns, embedding)"+then,
-		rows.ids, rows.paths, rows.columns, rows.vectors)
+	return b.String()
+}
+
+// put writes all rows: by COPY if that is wanted and none of the ids is there, else by one
+// statement, which takes them as four arrays.
+func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *arrays, columns map[string]store.Kind,
+	mode store.Mode, copies bool) error {
+	var id string
+	err := tx.QueryRow(ctx, "SELECT id FROM "+s.table+" WHERE id = ANY($1) ORDER BY 1 LIMIT 1", rows.ids).Scan(&id)
+	fresh := errors.Is(err, pgx.ErrNoRows)
+	switch {
+	case err != nil && !fresh:
+		return err
+	case !fresh && mode == store.Insert:
+		return &store.ExistsError{ID: id}
+	case fresh && copies:
+		_, err = tx.Conn().PgConn().CopyFrom(ctx, strings.NewReader(rows.text()),
+			"COPY "+s.table+" (id, path, columns, embedding) FROM STDIN")
+	default:
+		then := ""
+		if mode == store.Replace {
+			then = " ON CONFLICT (id) DO UPDATE SET path = EXCLUDED.path, columns = EXCLUDED.columns, " +
+				"embedding = EXCLUDED.embedding"
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO "+s.table+" SELECT id, path, columns::jsonb, embedding::"+s.kind+" FROM "+
+			"unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS incoming(id, path, columns, embedding)"+then,
+			rows.ids, rows.paths, rows.columns, rows.vectors)
+	}
 	if err != nil {
 		return err
 	}
@@ -367,10 +418,24 @@ func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *arrays, columns map[st
 // failure is an error of the database as the contract has it.
 func failure(err error) error {
 	var db *pgconn.PgError
-	if !errors.As(err, &db) {
+	var net net.Error
+	var connect *pgconn.ConnectError
+	switch {
+	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &db):
+	case errors.As(err, &net), errors.As(err, &connect), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		pgconn.SafeToRetry(err):
+		return &store.UnavailableError{Err: err}
+	default:
 		return err
 	}
 	switch {
+	case slices.Contains([]string{"08", "40"}, db.Code[:min(2, len(db.Code))]), strings.HasPrefix(db.Code, "57P"),
+		db.Code == "53300":
+		// The connection broke, another transaction was in the way, the server stops or
+		// starts, too many connections.
+		return &store.UnavailableError{Err: err}
 	case db.Code == "53100": // disk_full
 		return errors.Join(store.ErrFull, err)
 	case db.Code == "25006": // read_only_sql_transaction
@@ -408,7 +473,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 		itemColumns,
 		s.table, after, condition, w.arg(p.Limit)), w.args...)
 	if err != nil {
-		return nil, err
+		return nil, failure(err)
 	}
 	defer rows.Close()
 	var out []store.Item
@@ -419,7 +484,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 		}
 		out = append(out, it)
 	}
-	return out, rows.Err()
+	return out, failure(rows.Err())
 }
 
 // All implements store.Store.
@@ -427,7 +492,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		rows, err := s.pool.Query(ctx, "SELECT "+itemColumns+" FROM "+s.table)
 		if err != nil {
-			yield(store.Item{}, err)
+			yield(store.Item{}, failure(err))
 			return
 		}
 		defer rows.Close()
@@ -438,7 +503,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(store.Item{}, err)
+			yield(store.Item{}, failure(err))
 		}
 	}
 }

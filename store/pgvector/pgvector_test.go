@@ -1,7 +1,9 @@
 package pgvector
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -24,7 +26,7 @@ const alone = 500 * time.Millisecond
 func TestStore(t *testing.T) {
 	url := storetest.Database(t)
 	ctx := t.Context()
-	s, err := Create(ctx, url, "contract", Config{Dim: 2})
+	s, err := Create(ctx, url, "contract", store.Config{Dim: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,8 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(alone)
-	if _, err := Create(ctx, url, "contract", Config{Dim: 2}); err == nil || !strings.Contains(err.Error(), "exists") {
+	_, err = Create(ctx, url, "contract", store.Config{Dim: 2})
+	if err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("made twice: %v", err)
 	}
 	time.Sleep(alone)
@@ -49,9 +52,45 @@ func TestStore(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	again.Close()
+	time.Sleep(alone)
+	half(t, url)
 	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
 		time.Sleep(alone)
 		same(t, url, cfg)
+	}
+}
+
+// half holds a table of float16 with a graph to what it says it loses.
+func half(t *testing.T, url string) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := Create(ctx, url, "half", store.Config{Dim: 3, Half: true, HNSW: true, Links: 8, Build: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	vectors := [][]float32{{0.1, -65504, 1e-9}, {1, 2, 3}}
+	for i, v := range vectors {
+		if err := s.Put(ctx, []store.Item{{ID: fmt.Sprint(i), Vector: v}}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	it, err := s.Get(ctx, "0")
+	if err != nil || math.Abs(float64(it.Vector[0])-0.1) > 0.1*0.0005 || it.Vector[0] == 0.1 ||
+		it.Vector[1] != -65504 || it.Vector[2] != 0 {
+		t.Errorf("%v came back as %v, %v", vectors[0], it.Vector, err)
+	}
+	hits, err := s.Search(ctx, store.Query{Vector: []float32{1, 2, 3}, K: 2})
+	if err != nil || len(hits) != 2 || hits[0].ID != "1" || hits[0].Distance != 0 {
+		t.Errorf("%+v, %v", hits, err)
+	}
+	var wrong *store.ItemError
+	err = s.Put(ctx, []store.Item{{ID: "far", Vector: []float32{1, 1e5, 0}}}, store.Replace)
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "65504") {
+		t.Errorf("a number beyond float16: %v", err)
+	}
+	if info, err := s.Info(ctx); err != nil || info.Loss == "" {
+		t.Errorf("nothing is lost: %+v, %v", info, err)
 	}
 }
 
@@ -66,7 +105,7 @@ func same(t *testing.T, url string, cfg index.Config) {
 	}
 	defer x.Close()
 	name := "same_" + cfg.Distance.String()
-	table, err := Create(ctx, url, name, Config{Dim: cfg.Dim, Distance: cfg.Distance.String(), HNSW: false})
+	table, err := Create(ctx, url, name, store.Config{Dim: cfg.Dim, Distance: cfg.Distance.String(), HNSW: false})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,14 +175,14 @@ func same(t *testing.T, url string, cfg index.Config) {
 
 func TestNames(t *testing.T) {
 	for _, name := range []string{"", "A", "a b", `a"; drop table x`, strings.Repeat("a", 60)} {
-		if _, err := Create(t.Context(), "postgres://127.0.0.1:1/x", name, Config{Dim: 2}); err == nil ||
+		if _, err := Create(t.Context(), "postgres://127.0.0.1:1/x", name, store.Config{Dim: 2}); err == nil ||
 			!strings.Contains(err.Error(), "cannot be called") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for _, c := range []Config{{}, {Dim: 5000}, {Dim: 2, Distance: "taxi"}} {
+	for _, c := range []store.Config{{}, {Dim: 5000, HNSW: true}, {Dim: 2, Distance: "taxi"}} {
 		if _, err := Create(t.Context(), "postgres://127.0.0.1:1/x", "a", c); err == nil ||
-			!strings.Contains(err.Error(), "want 1 to 2000") {
+			!strings.Contains(err.Error(), ", and euclidean, cosine or dot") {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

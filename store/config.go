@@ -1,0 +1,81 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+)
+
+// Config describes a new store of an engine.
+type Config struct {
+	Dim int // length of the vectors, at least 1
+	// Distance is euclidean, the default, cosine or dot.
+	Distance string
+	Network  string // what makes the embeddings, for people
+	// HNSW makes a graph of near items (Malkov and Yashunin, 2016), by which searches
+	// are fast and approximate. Without it they look at every item and are exact.
+	HNSW bool
+	// Links is how many neighbours an item of the graph has, and Build how many
+	// candidates are weighed for them; M and ef_construction of the paper. Default 16
+	// and 64 for Build. More of either finds more of the true neighbours, and takes
+	// longer to write.
+	Links, Build int
+	// Half keeps vectors in float16, half as large. Info.Loss says what that costs.
+	Half bool
+}
+
+var storeName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,50}$`)
+
+// Check fills in the defaults, and refuses a name and a description that an engine
+// whose vectors have at most maxDim numbers cannot have.
+func (c *Config) Check(name string, maxDim int) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	c.Distance = cmp.Or(c.Distance, "euclidean")
+	c.Links, c.Build = cmp.Or(c.Links, 16), cmp.Or(c.Build, 64)
+	switch {
+	case !slices.Contains([]string{"euclidean", "cosine", "dot"}, c.Distance) || c.Dim < 1 || c.Dim > maxDim:
+		return fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot", c.Dim,
+			c.Distance, maxDim)
+	case c.Links < 2 || c.Links > 100 || c.Build < 2*c.Links || c.Build > 1000:
+		return fmt.Errorf("a graph of %d links, built from %d candidates: want 2 to 100, and twice that to 1000",
+			c.Links, c.Build)
+	}
+	return nil
+}
+
+// CheckName refuses a name of a store that some engine cannot have.
+func CheckName(name string) error {
+	if !storeName.MatchString(name) {
+		return fmt.Errorf("a store cannot be called %q: want small letters, digits and underscores", name)
+	}
+	return nil
+}
+
+// Fits returns an error if a store that is there holds other vectors, or orders them
+// otherwise, than the config says.
+func (c *Config) Fits(name string, dim int, distance string) error {
+	if dim != c.Dim || distance != c.Distance {
+		return fmt.Errorf("the store %s holds vectors of %d numbers by %s distance, not of %d by %s", name, dim,
+			distance, c.Dim, c.Distance)
+	}
+	return nil
+}
+
+// HalfLoss is the Info.Loss of engines that keep vectors in float16.
+const HalfLoss = "numbers are kept in float16: 11 bits of them, which is an error of up to 0.05 %, and what is " +
+	"smaller than 6e-8 is 0"
+
+// CheckHalf returns an *ItemError if the vector has a number beyond float16's 65504.
+func (it *Item) CheckHalf() error {
+	for i, v := range it.Vector {
+		if math.Abs(float64(v)) > 65504 {
+			return &ItemError{ID: it.ID,
+				Err: fmt.Errorf("number %d of its vector is %g, beyond the 65504 of float16", i, v)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// UnavailableError says that the engine was not reached, or could not answer just now,
+// as when one of its machines died. The same call can succeed later.
+type UnavailableError struct{ Err error }
+
+func (e *UnavailableError) Error() string { return e.Err.Error() }
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// Patient is a store whose calls are made again, at growing intervals of up to 2 s,
+// while they fail with an *UnavailableError, for up to patience from the first failure.
+// A call that failed may have been done: Delete counts what was left for the last
+// attempt, and Put with Insert, for which that matters more, is made once. All is begun
+// again until its first item.
+func Patient(s Store, patience time.Duration) Store { return &patient{s, patience} }
+
+type patient struct {
+	s        Store
+	patience time.Duration
+}
+
+// try calls f until it succeeds, fails for good, or patience is at its end.
+func (p *patient) try(ctx context.Context, f func() error) error {
+	var since time.Time
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := f()
+		var gone *UnavailableError
+		if !errors.As(err, &gone) || ctx.Err() != nil {
+			return err
+		}
+		if since.IsZero() {
+			since = time.Now()
+		} else if tried := time.Since(since); tried >= p.patience {
+			return fmt.Errorf("tried for %v: %w", tried.Round(time.Second), err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// tried is try of a call that returns something.
+func tried[T any](ctx context.Context, p *patient, f func() (T, error)) (out T, err error) {
+	err = p.try(ctx, func() (err error) {
+		out, err = f()
+		return err
+	})
+	return out, err
+}
+
+func (p *patient) Info(ctx context.Context) (Info, error) {
+	return tried(ctx, p, func() (Info, error) { return p.s.Info(ctx) })
+}
+
+func (p *patient) Search(ctx context.Context, q Query) ([]Hit, error) {
+	return tried(ctx, p, func() ([]Hit, error) { return p.s.Search(ctx, q) })
+}
+
+func (p *patient) Get(ctx context.Context, id string) (Item, error) {
+	return tried(ctx, p, func() (Item, error) { return p.s.Get(ctx, id) })
+}
+
+func (p *patient) Put(ctx context.Context, items []Item, mode Mode) error {
+	if mode == Insert {
+		return p.s.Put(ctx, items, mode)
+	}
+	return p.try(ctx, func() error { return p.s.Put(ctx, items, mode) })
+}
+
+func (p *patient) Delete(ctx context.Context, ids []string) (int, error) {
+	return tried(ctx, p, func() (int, error) { return p.s.Delete(ctx, ids) })
+}
+
+func (p *patient) List(ctx context.Context, page Page) ([]Item, error) {
+	return tried(ctx, p, func() ([]Item, error) { return p.s.List(ctx, page) })
+}
+
+func (p *patient) All(ctx context.Context) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		begun, stopped := false, false
+		err := p.try(ctx, func() error {
+			for it, err := range p.s.All(ctx) {
+				if err != nil && !begun {
+					return err
+				}
+				begun = true
+				if !yield(it, err) || err != nil {
+					stopped = true
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			yield(Item{}, err)
+		}
+	}
+}
