@@ -19,7 +19,7 @@ func randomDense(rng *rand.Rand, r, c int) *mat.Dense {
 
 // eachLevel runs f with every instruction set this machine has.
 func eachLevel(t *testing.T, f func(t *testing.T)) {
-	for _, l := range []simd.Level{simd.Generic, simd.AVX2, simd.AVX512} {
+	for _, l := range []simd.Level{simd.Generic, simd.NEON, simd.AVX2, simd.AVX512} {
 		restore := simd.Force(l)
 		if simd.Active() == l {
 			t.Run(l.String(), f)

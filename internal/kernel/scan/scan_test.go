@@ -10,7 +10,7 @@ import (
 )
 
 func eachLevel(t *testing.T, f func(t *testing.T)) {
-	for _, l := range []simd.Level{simd.Generic, simd.AVX2, simd.AVX512} {
+	for _, l := range []simd.Level{simd.Generic, simd.NEON, simd.AVX2, simd.AVX512} {
 		restore := simd.Force(l)
 		if simd.Active() == l {
 			t.Run(l.String(), f)

@@ -8,14 +8,16 @@ import (
 // Level is an instruction set that kernels are written for.
 type Level int
 
-// The levels, each including those before it.
+// The levels. Every processor has the first; one for arm64 the second, one for amd64
+// up to two of the others, AVX512 never without AVX2.
 const (
 	Generic Level = iota // plain Go
+	NEON                 // arm64's vectors of 128 bits
 	AVX2                 // AVX2 and FMA3
 	AVX512               // AVX-512 F, BW, DQ and VL
 )
 
-var names = [...]string{"go", "avx2", "avx512"}
+var names = [...]string{"go", "neon", "avx2", "avx512"}
 
 // String returns the level's name as KINDRED_ISA has it.
 func (l Level) String() string { return names[l] }
@@ -27,10 +29,21 @@ var active = choose(detect(), os.Getenv("KINDRED_ISA"))
 func choose(best Level, name string) Level {
 	for l, n := range names {
 		if strings.EqualFold(name, n) {
-			return min(best, Level(l))
+			return lower(best, Level(l))
 		}
 	}
 	return best
+}
+
+// lower returns the highest level up to l of a processor whose highest is best.
+func lower(best, l Level) Level {
+	switch {
+	case l >= best:
+		return best
+	case best == AVX512 && l == AVX2:
+		return AVX2
+	}
+	return Generic
 }
 
 // Active returns the level in use.
@@ -41,6 +54,6 @@ func Active() Level { return active }
 // may run meanwhile.
 func Force(l Level) (restore func()) {
 	old := active
-	active = min(l, detect())
+	active = lower(detect(), l)
 	return func() { active = old }
 }

@@ -5,10 +5,11 @@ import "testing"
 // eachLevel runs f at every level this machine has.
 func eachLevel(t *testing.T, f func(t *testing.T)) {
 	for l := Generic; l <= detect(); l++ {
-		t.Run(l.String(), func(t *testing.T) {
-			defer Force(l)()
-			f(t)
-		})
+		restore := Force(l)
+		if Active() == l {
+			t.Run(l.String(), f)
+		}
+		restore()
 	}
 }
 
@@ -36,6 +37,8 @@ func TestChoose(t *testing.T) {
 	}{
 		{AVX512, "", AVX512}, {AVX512, "avx2", AVX2}, {AVX512, "GO", Generic},
 		{AVX2, "avx512", AVX2}, {AVX2, "sse", AVX2}, {Generic, "avx2", Generic},
+		{NEON, "", NEON}, {NEON, "go", Generic}, {NEON, "neon", NEON}, {NEON, "avx2", NEON}, {AVX512, "neon", Generic},
+		{AVX2, "neon", Generic},
 	} {
 		if got := choose(c.best, c.name); got != c.want {
 			t.Errorf("choose(%v, %q) = %v, want %v", c.best, c.name, got, c.want)

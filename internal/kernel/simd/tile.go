@@ -25,8 +25,8 @@ import "unsafe"
 // within it, and offsets in AOff of rows past the end must point to readable
 // memory.
 //
-// The kernels find the fields by their offsets, which a test compares, and keep in
-// registers (internal/kernel/gen/simd/tile.go):
+// The kernels find the fields by their offsets, which a test compares. Those of amd64 keep
+// in registers (internal/kernel/gen/simd/tile.go; neon_tile.go beside it has arm64's):
 //
 //	AX          the Tile
 //	CX DX DI    A, C and Add of this row of tiles
@@ -66,10 +66,10 @@ type Tile struct {
 }
 
 // TileRows and TileCols are the size of the tile at the active level.
-func TileRows() int { return [...]int{2, 6, 14}[active] }
+func TileRows() int { return [...]int{2, 6, 6, 14}[active] }
 
 // TileCols is the number of columns of a full tile at the active level.
-func TileCols() int { return [...]int{4, 16, 32}[active] }
+func TileCols() int { return [...]int{4, 16, 16, 32}[active] }
 
 // The largest tile of any level, to size tables with.
 const (

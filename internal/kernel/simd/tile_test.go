@@ -43,6 +43,7 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mo
 	padded := (rows + tr - 1) / tr * tr
 	const guard = 7777
 	ldc := cols + 3
+	step := 1 + rnd.IntN(2) // between A's values; a kernel may read those that follow each other together
 	a := normals(rnd, 400)
 	b := normals(rnd, blocks*(outer*(inner*tc+5)+2)+tc)
 	c, add := make([]float32, rows*ldc+8), normals(rnd, rows*ldc+8)
@@ -60,7 +61,7 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mo
 	}
 	tl := Tile{
 		A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]),
-		AOff: &aoff[0], COff: &coff[0], AStep: 8, BStep: 4 * tc, ARun: 12, BRun: 20,
+		AOff: &aoff[0], COff: &coff[0], AStep: 4 * step, BStep: 4 * tc, ARun: 12, BRun: 20,
 		Inner: inner, Outer: outer, Blocks: blocks, ABlock: 28, BBlock: 8, AOffTile: 8 * tr, COffTile: 8 * tr,
 		Rows: rows, Cols: cols,
 	}
@@ -89,7 +90,7 @@ func testTile(t *testing.T, rnd *rand.Rand, rows, cols, inner, outer, blocks, mo
 			var sum, size float64
 			for o := range outer * blocks {
 				for k := range inner {
-					x, y := a[int(aoff[i])/4+o*(2*inner+3)+o/outer*7+2*k], b[o*(inner*tc+5)+o/outer*2+k*tc+j]
+					x, y := a[int(aoff[i])/4+o*(step*inner+3)+o/outer*7+step*k], b[o*(inner*tc+5)+o/outer*2+k*tc+j]
 					p := float64(x) * float64(y)
 					sum, size = sum+p, size+math.Abs(p)
 				}

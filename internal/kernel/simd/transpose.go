@@ -9,7 +9,7 @@ func Transpose(dst []float32, dstStride int, src []float32, srcStride, rows, col
 	}
 	_, _ = src[(rows-1)*srcStride+cols-1], dst[(cols-1)*dstStride+rows-1]
 	i := 0
-	if c8 := cols &^ 7; active >= AVX2 && c8 > 0 {
+	if c8 := cols &^ 7; active != Generic && c8 > 0 {
 		for ; i+8 <= rows; i += 8 {
 			transpose8(&dst[i], 4*dstStride, &src[i*srcStride], 4*srcStride, c8/8)
 			if c8 < cols {

@@ -81,6 +81,12 @@ func (k *Func) LoadWords(v V, w [4]uint32) {
 	k.Op("ldr", v.Q(), At(constantsBase, 16*at))
 }
 
+// LoadNumber loads every lane of a register with a value.
+func (k *Func) LoadNumber(v V, x float32) {
+	w := math.Float32bits(x)
+	k.LoadWords(v, [4]uint32{w, w, w, w})
+}
+
 // Word returns a new register with an integer in every lane.
 func (k *Func) Word(w uint32) V { return k.Words([4]uint32{w, w, w, w}) }
 

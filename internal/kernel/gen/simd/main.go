@@ -6,6 +6,8 @@ import (
 	"log"
 
 	. "github.com/mmcloughlin/avo/build"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
 )
 
 func main() {
@@ -42,7 +44,20 @@ func main() {
 	winoOutput(avx512)
 	winoGradient(avx512)
 	Generate()
-	if err := dispatch("../simd"); err != nil {
+	if err := dispatch("../simd", map[string]bool{}); err != nil {
 		log.Fatal(err)
 	}
+	if err := armKernels().Write("../simd"); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// armKernels writes the kernels for arm64.
+func armKernels() *neon.File {
+	f := neon.New("simd")
+	emitArmTile(f, 2)
+	emitArmTile(f, 4)
+	armPeak(f)
+	armTranspose(f)
+	return f
 }

@@ -39,6 +39,7 @@ const (
 	tABlock
 	tBBlock
 	tBlocksLeft
+	tCols
 )
 
 // The registers of the tile kernels; the comment of simd.Tile has the same table.
