@@ -69,12 +69,21 @@ type Scratch struct {
 	all    []int32
 	dPos   []float32
 	dNeg   []float32 // distances of the negatives, ascending by index
-	v      []float32 // nearness of all references, -Inf where not negative
-	c      float32   // D² = c - 2v
-	have   bool      // v is this anchor's
+	v      []float32 // nearness or similarities of all references, -Inf where not negative
+	c      float32   // D² = c - 2v, if nearness
+	have   content   // of v
 	idx    []int32
 	weight []float32
 }
+
+// content says what of this anchor's a Scratch holds.
+type content uint8
+
+const (
+	nothing content = iota
+	nearness
+	similarities
+)
 
 // Table is a batch compared pair by pair, a block of anchors at a time, as package
 // objective lays it out.
@@ -111,7 +120,7 @@ func (m *Miner) Begin(t *Table, step uint64) {
 func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
-	s.have = false
+	s.have = nothing
 	rng := newStream(m.cfg.Seed, m.step, uint64(i))
 	s.all = t.Groups.Positives(i, s.all)
 	s.dPos = grow(s.dPos, len(s.all))
@@ -172,8 +181,7 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 		if t.NegativeCount(i) == 0 {
 			return
 		}
-		t.Similarities(i, s.v)
-		s.have = false
+		m.similarities(i, s)
 		hardest, _ := scan.MaxBelow(s.v, inf)
 		limit := hardest + float32(m.cfg.Epsilon.Or(0.1))
 		t.Values(pair.Similarity, i, s.all, s.dPos)
@@ -193,7 +201,7 @@ func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
 	}
 	m.t.Values(pair.Similarity, i, s.all, s.dPos)
 	limit := s.dPos[argmin(s.dPos)] - float32(m.cfg.Epsilon.Or(0.1))
-	m.t.Similarities(i, s.v)
+	m.similarities(i, s)
 	s.idx = scan.Between(s.v, limit, inf, s.idx)
 	switch len(s.idx) {
 	case 0:
@@ -207,9 +215,17 @@ func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
 
 // nearness loads s.v.
 func (m *Miner) nearness(i int, s *Scratch) {
-	if !s.have {
+	if s.have != nearness {
 		s.c = m.t.Nearness(i, s.v)
-		s.have = true
+		s.have = nearness
+	}
+}
+
+// similarities loads s.v.
+func (m *Miner) similarities(i int, s *Scratch) {
+	if s.have != similarities {
+		m.t.Similarities(i, s.v)
+		s.have = similarities
 	}
 }
 

@@ -39,8 +39,8 @@ func (r *Rows) Set(x *mat.Dense, normalize bool) error {
 	r.Sq = resize(r.Sq, x.Rows)
 	r.E = x
 	if normalize {
-		r.unit.Rows, r.unit.Cols, r.unit.Stride = x.Rows, x.Cols, x.Cols
-		r.unit.Data = resize(r.unit.Data, x.Rows*x.Cols)
+		r.unit.Rows, r.unit.Cols, r.unit.Stride = x.Rows, x.Cols, stride(x.Cols)
+		r.unit.Data = resize(r.unit.Data, x.Rows*r.unit.Stride)
 		r.E = &r.unit
 	}
 	r.set.r = r

@@ -37,6 +37,8 @@ type Weights struct {
 	dA, dR *mat.Dense
 	fresh  bool // dA and dR hold nothing yet
 
+	bands int // of columns, in Gradient
+
 	// The loaded anchors: their rows of dA and of E, and their dense weights.
 	blockA, blockE, block mat.Dense
 
@@ -369,12 +371,36 @@ func (c *columnSum) Run(chunk int) {
 func (w *Weights) Gradient() {
 	n, m := w.t.A.E.Rows, w.t.Refs()
 	w.sortByColumn(n, m)
+	w.bands = 1
+	if m*w.t.R.E.Cols > nearValues {
+		w.bands = (w.t.R.E.Cols + bandCols - 1) / bandCols
+	}
 	w.rowTask.w = w
-	par.Do(chunks(n), &w.rowTask)
+	par.Do(chunks(n)*w.bands, &w.rowTask)
 	if w.dR != nil {
 		w.colTask.w = w
-		par.Do(chunks(m), &w.colTask)
+		par.Do(chunks(m)*w.bands, &w.colTask)
 	}
+}
+
+const (
+	// nearValues is the number of values of the references up to which all of them
+	// stay in the second-level cache while entries pick rows.
+	nearValues = 256 << 10
+	// bandCols is the width of the bands of columns that larger ones are done in, one
+	// after another.
+	bandCols = 128
+)
+
+// band returns the chunk of rows that a task of Gradient is for, of n chunks, and the
+// columns lo..hi-1.
+func (w *Weights) band(task, n int) (chunk, lo, hi int) {
+	cols := w.t.R.E.Cols
+	if w.bands == 1 {
+		return task, 0, cols
+	}
+	lo = task / n * bandCols
+	return task % n, lo, min(lo+bandCols, cols)
 }
 
 // sortByColumn lists the entries of each reference, anchors ascending.
@@ -417,22 +443,24 @@ func (w *Weights) sortByColumn(n, m int) {
 // anchor, and, where the references are the anchors, as a reference.
 type applyRows struct{ w *Weights }
 
-func (t *applyRows) Run(chunk int) {
+func (t *applyRows) Run(task int) {
 	w := t.w
+	n := w.t.A.E.Rows
+	chunk, lo, hi := w.band(task, chunks(n))
 	e := &w.chunk[chunk]
 	from := int32(0)
-	for i := chunk * grain; i < min((chunk+1)*grain, w.t.A.E.Rows); i++ {
-		out, self := w.dA.Row(i), w.t.A.E.Row(i)
+	for i := chunk * grain; i < min((chunk+1)*grain, n); i++ {
+		out, self := w.dA.Row(i)[lo:hi], w.t.A.E.Row(i)[lo:hi]
 		if w.fresh {
 			clear(out)
 		}
 		sum := w.sumA[i]
 		end := e.end[i-chunk*grain]
-		sum += add(out, self, w.t.R.E, e.ref[from:end], e.c[from:end])
+		sum += add(out, self, w.t.R.E, lo, e.ref[from:end], e.c[from:end])
 		from = end
 		if w.dR == nil {
-			lo, hi := w.colStart[i], w.colStart[i+1]
-			sum += w.sumR[i] + add(out, self, w.t.A.E, w.colRow[lo:hi], w.colC[lo:hi])
+			first, last := w.colStart[i], w.colStart[i+1]
+			sum += w.sumR[i] + add(out, self, w.t.A.E, lo, w.colRow[first:last], w.colC[first:last])
 		}
 		if w.measure != Similarity {
 			simd.Axpy(float32(-sum), self, out)
@@ -443,34 +471,40 @@ func (t *applyRows) Run(chunk int) {
 // applyCols finishes the gradient of references that are not anchors.
 type applyCols struct{ w *Weights }
 
-func (t *applyCols) Run(chunk int) {
+func (t *applyCols) Run(task int) {
 	w := t.w
-	for j := chunk * grain; j < min((chunk+1)*grain, w.t.Refs()); j++ {
-		out, self := w.dR.Row(j), w.t.R.E.Row(j)
+	m := w.t.Refs()
+	chunk, lo, hi := w.band(task, chunks(m))
+	for j := chunk * grain; j < min((chunk+1)*grain, m); j++ {
+		out, self := w.dR.Row(j)[lo:hi], w.t.R.E.Row(j)[lo:hi]
 		if w.fresh {
 			clear(out)
 		}
-		lo, hi := w.colStart[j], w.colStart[j+1]
-		sum := w.sumR[j] + add(out, self, w.t.A.E, w.colRow[lo:hi], w.colC[lo:hi])
+		first, last := w.colStart[j], w.colStart[j+1]
+		sum := w.sumR[j] + add(out, self, w.t.A.E, lo, w.colRow[first:last], w.colC[first:last])
 		if w.measure != Similarity {
 			simd.Axpy(float32(-sum), self, out)
 		}
 	}
 }
 
-// add adds c[k] times row idx[k] of others to out and returns the sum of c. A
-// near pair, its index complemented, adds c[k] (other - self) and is not part
-// of the sum.
-func add(out, self []float32, others *mat.Dense, idx []int32, c []float32) (sum float64) {
-	for k, j := range idx {
-		if j >= 0 {
-			simd.Axpy(c[k], others.Row(int(j)), out)
-			sum += float64(c[k])
-			continue
+// add adds c[k] times row idx[k] of others, from column lo on, to out and returns
+// the sum of c. A near pair, its index complemented, adds c[k] (other - self) and is
+// not part of the sum.
+func add(out, self []float32, others *mat.Dense, lo int, idx []int32, c []float32) (sum float64) {
+	for len(idx) > 0 {
+		far := 0
+		for far < len(idx) && idx[far] >= 0 {
+			sum += float64(c[far])
+			far++
 		}
-		other := others.Row(int(^j))
-		for d, x := range self {
-			out[d] += c[k] * (other[d] - x)
+		simd.AddRows(out, c[:far], idx[:far], others.Data[lo:], others.Stride)
+		if idx, c = idx[far:], c[far:]; len(idx) > 0 {
+			other := others.Row(int(^idx[0]))[lo:]
+			for d, x := range self {
+				out[d] += c[0] * (other[d] - x)
+			}
+			idx, c = idx[1:], c[1:]
 		}
 	}
 	return sum

@@ -267,6 +267,18 @@ func sumAVX2(n int, x *float32) float32
 //go:noescape
 func largestAVX2(n int, x *float32) float32
 
+// addRows8AVX2 adds c[k] times row idx[k] of x, k below n, to the 64 values of y;
+// stride is in bytes, n is positive.
+//
+//go:noescape
+func addRows8AVX2(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
+
+// addRows1AVX2 adds c[k] times row idx[k] of x, k below n, to the 8 values of y;
+// stride is in bytes, n is positive.
+//
+//go:noescape
+func addRows1AVX2(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
+
 // tile1AVX512 computes tiles of 14 x 16.
 //
 //go:noescape
@@ -529,6 +541,18 @@ func sumAVX512(n int, x *float32) float32
 //
 //go:noescape
 func largestAVX512(n int, x *float32) float32
+
+// addRows8AVX512 adds c[k] times row idx[k] of x, k below n, to the 128 values of y;
+// stride is in bytes, n is positive.
+//
+//go:noescape
+func addRows8AVX512(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
+
+// addRows1AVX512 adds c[k] times row idx[k] of x, k below n, to the 16 values of y;
+// stride is in bytes, n is positive.
+//
+//go:noescape
+func addRows1AVX512(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
 
 // tile1FetchAVX512 computes tiles of 14 x 16, asking for what it needs ahead.
 //

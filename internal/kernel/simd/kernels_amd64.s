@@ -8243,6 +8243,75 @@ fold:
 	VZEROUPPER
 	RET
 
+// func addRows8AVX2(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·addRows8AVX2(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	MOVQ    idx+24(FP), BX
+	MOVQ    c+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	XORQ    R9, R9
+
+row:
+	MOVLQSX      (BX)(R9*4), R8
+	IMULQ        DX, R8
+	VBROADCASTSS (SI)(R9*4), Y8
+	VFMADD231PS  (CX)(R8*1), Y8, Y0
+	VFMADD231PS  32(CX)(R8*1), Y8, Y1
+	VFMADD231PS  64(CX)(R8*1), Y8, Y2
+	VFMADD231PS  96(CX)(R8*1), Y8, Y3
+	VFMADD231PS  128(CX)(R8*1), Y8, Y4
+	VFMADD231PS  160(CX)(R8*1), Y8, Y5
+	VFMADD231PS  192(CX)(R8*1), Y8, Y6
+	VFMADD231PS  224(CX)(R8*1), Y8, Y7
+	INCQ         R9
+	CMPQ         R9, DI
+	JLT          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y5, 160(AX)
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func addRows1AVX2(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·addRows1AVX2(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	MOVQ    idx+24(FP), BX
+	MOVQ    c+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VMOVUPS (AX), Y0
+	XORQ    R9, R9
+
+row:
+	MOVLQSX      (BX)(R9*4), R8
+	IMULQ        DX, R8
+	VBROADCASTSS (SI)(R9*4), Y1
+	VFMADD231PS  (CX)(R8*1), Y1, Y0
+	INCQ         R9
+	CMPQ         R9, DI
+	JLT          row
+	VMOVUPS      Y0, (AX)
+	VZEROUPPER
+	RET
+
 // func tile1AVX512(t *byte)
 // Requires: AVX, AVX512F
 TEXT ·tile1AVX512(SB), NOSPLIT, $0-8
@@ -16873,6 +16942,75 @@ fold:
 	VMOVSHDUP     X0, X1
 	VMAXPS        X0, X1, X0
 	MOVSS         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func addRows8AVX512(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·addRows8AVX512(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	MOVQ    idx+24(FP), BX
+	MOVQ    c+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	XORQ    R9, R9
+
+row:
+	MOVLQSX      (BX)(R9*4), R8
+	IMULQ        DX, R8
+	VBROADCASTSS (SI)(R9*4), Z8
+	VFMADD231PS  (CX)(R8*1), Z8, Z0
+	VFMADD231PS  64(CX)(R8*1), Z8, Z1
+	VFMADD231PS  128(CX)(R8*1), Z8, Z2
+	VFMADD231PS  192(CX)(R8*1), Z8, Z3
+	VFMADD231PS  256(CX)(R8*1), Z8, Z4
+	VFMADD231PS  320(CX)(R8*1), Z8, Z5
+	VFMADD231PS  384(CX)(R8*1), Z8, Z6
+	VFMADD231PS  448(CX)(R8*1), Z8, Z7
+	INCQ         R9
+	CMPQ         R9, DI
+	JLT          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z5, 320(AX)
+	VMOVUPS      Z6, 384(AX)
+	VMOVUPS      Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func addRows1AVX512(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·addRows1AVX512(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	MOVQ    idx+24(FP), BX
+	MOVQ    c+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VMOVUPS (AX), Z0
+	XORQ    R9, R9
+
+row:
+	MOVLQSX      (BX)(R9*4), R8
+	IMULQ        DX, R8
+	VBROADCASTSS (SI)(R9*4), Z1
+	VFMADD231PS  (CX)(R8*1), Z1, Z0
+	INCQ         R9
+	CMPQ         R9, DI
+	JLT          row
+	VMOVUPS      Z0, (AX)
 	VZEROUPPER
 	RET
 

@@ -35,6 +35,8 @@ func main() {
 		layerNormGrad(v)
 		expSum(v)
 		folds(v)
+		addRows(v, 8)
+		addRows(v, 1)
 	}
 	emitTile(avx512, 1, true)
 	emitTile(avx512, 2, true)
