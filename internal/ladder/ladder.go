@@ -158,6 +158,8 @@ func measuring() []Package {
 		{"eval/diagnose", "collapse diagnosis",
 			"internal/escape internal/spell internal/par internal/kernel/dot16 mat opt eval eval/rank eval/cluster " +
 				"gonum.org/v1/gonum"},
+		{"discover", "the kinds of things inside the classes of an embedding",
+			"internal/spell mat eval/rank"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/spell internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
 	}

@@ -1,0 +1,195 @@
+package discover
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// cloud is what samples of one normal cloud look like, divided as the rows are.
+type cloud struct {
+	p    float64
+	mean []float64 // silhouettes of the draws by number of groups
+	// dim is the effective dimension of the rows: (sum of variances)^2 / sum of
+	// their squares, along the principal axes.
+	dim float64
+}
+
+const (
+	// drawn is the most rows that are compared with draws.
+	drawn = 400
+	// few is the effective dimension below which slices of one cloud are as compact
+	// as clouds of their own, so that BIC does not end; the silhouette then decides.
+	few = 4
+	// slack keeps divisions that all draws agree on from being infinitely surprising.
+	slack = 0.002
+)
+
+// newCloud compares rows with a cloud; nil if there is nothing to divide.
+func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*cloud, error) {
+	if y.Rows < fewest {
+		return nil, nil
+	}
+	if y.Rows > drawn {
+		at := rng.Perm(y.Rows)[:drawn]
+		slices.Sort(at)
+		y = gather(y, at)
+	}
+	c := centred(y)
+	dim := effective(c)
+	if dim == 0 {
+		return nil, nil // all rows are equal
+	}
+	most := opt.most(y.Rows)
+	all := make([][]float64, opt.Draws+1)
+	var err error
+	if all[0], err = curve(ctx, y, most); err != nil {
+		return nil, err
+	}
+	// A combination of the centred rows with normal weights has their covariance.
+	weights, draw := mat.New(y.Rows, y.Rows), mat.New(y.Rows, y.Cols)
+	scale := float32(1 / math.Sqrt(float64(y.Rows-1)))
+	for k := range opt.Draws {
+		for i := range weights.Data {
+			weights.Data[i] = float32(rng.NormFloat64())
+		}
+		mat.Gemm(false, false, scale, weights, c, 0, draw)
+		if all[k+1], err = curve(ctx, draw, most); err != nil {
+			return nil, err
+		}
+	}
+	out := &cloud{mean: make([]float64, most+1), dim: dim}
+	top := make([]float64, len(all))
+	for i := range top {
+		top[i] = math.Inf(-1)
+	}
+	for k := 2; k <= most; k++ {
+		var sum, squares float64
+		for _, s := range all {
+			sum += s[k]
+			squares += s[k] * s[k]
+		}
+		n := float64(len(all))
+		m := sum / n
+		sd := math.Sqrt(max(squares/n-m*m, 0)) + slack
+		out.mean[k] = (sum - all[0][k]) / max(n-1, 1)
+		for i, s := range all {
+			top[i] = max(top[i], (s[k]-m)/sd)
+		}
+	}
+	for _, t := range top {
+		if t >= top[0] {
+			out.p += 1 / float64(len(top))
+		}
+	}
+	return out, nil
+}
+
+// curve is the silhouettes of the divisions of y.
+func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
+	d := squared(y)
+	merges, err := ward(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return silhouettes(ctx, distances(y), merges, most)
+}
+
+// count is the number of groups to cut an agglomeration into.
+func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []merge, most int) (int, error) {
+	if c.dim >= few {
+		return bic(merges, y.Rows, most, c.dim), nil
+	}
+	most = min(most, len(c.mean)-1)
+	s, err := silhouettes(ctx, distances(y), merges, most)
+	if err != nil {
+		return 0, err
+	}
+	best := 2
+	for k := 2; k <= most; k++ {
+		if s[k]-c.mean[k] > s[best]-c.mean[best] {
+			best = k
+		}
+	}
+	return best, nil
+}
+
+// bic is the number of groups, at least 2, with the largest
+//
+//	-n p log(W / (n p)) - k (p + 1) log n
+//
+// W being the sum of squared distances from the groups' means and p the effective
+// dimension: Schwarz's criterion for k equal spherical clouds, as X-means has it
+// (Pelleg and Moore 2000).
+func bic(merges []merge, n, most int, p float64) int {
+	best, top := 2, math.Inf(-1)
+	var within float64
+	for i, m := range merges {
+		if k := n - i; k <= most && k >= 2 {
+			w := max(within/(float64(n)*p), math.SmallestNonzeroFloat64)
+			score := -float64(n)*p*math.Log(w) - float64(k)*(p+1)*math.Log(float64(n))
+			if score >= top { // from many groups to few
+				best, top = k, score
+			}
+		}
+		within += m.height / 2
+	}
+	return best
+}
+
+// centred returns the rows less their mean.
+func centred(x *mat.Dense) *mat.Dense {
+	mean := make([]float64, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			mean[j] += float64(v) / float64(x.Rows)
+		}
+	}
+	out := mat.New(x.Rows, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			out.Row(i)[j] = float32(float64(v) - mean[j])
+		}
+	}
+	return out
+}
+
+// effective is the effective dimension of centred rows, 0 if they are all equal. The
+// sums of eigenvalues and of their squares are the trace of the products of the rows
+// and the sum of the squares of these products.
+func effective(c *mat.Dense) float64 {
+	g := mat.New(c.Rows, c.Rows)
+	mat.Gemm(false, true, 1, c, c, 0, g)
+	var trace, squares float64
+	for i := range g.Rows {
+		trace += float64(g.At(i, i))
+		for _, v := range g.Row(i) {
+			squares += float64(v) * float64(v)
+		}
+	}
+	if squares == 0 {
+		return 0
+	}
+	return trace * trace / squares
+}
+
+// gather copies rows.
+func gather(x *mat.Dense, rows []int) *mat.Dense {
+	out := mat.New(len(rows), x.Cols)
+	for k, i := range rows {
+		copy(out.Row(k), x.Row(i))
+	}
+	return out
+}
+
+// distances returns the distances between all rows of x, n x n.
+func distances(x *mat.Dense) *mat.Dense {
+	d := squared(x)
+	for i, v := range d.Data {
+		d.Data[i] = float32(math.Sqrt(float64(v)))
+	}
+	return d
+}

@@ -1,0 +1,227 @@
+package discover
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// dense finds groups as HDBSCAN does (Campello, Moulavi and Sander 2013): rows are
+// joined in the order of their mutual reachability distance, the largest of their
+// distance and of those to their neighbours-th nearest rows; a group counts from
+// least rows on, and of nested groups those are taken that together last longest
+// over the falling density. d has distances, n x n. Rows that belong to none get
+// that of the nearest row that does. One group for all comes out as one.
+func dense(ctx context.Context, d *mat.Dense, neighbours, least int) ([]int, error) {
+	n := d.Rows
+	edges, err := spanning(ctx, d, core(d, neighbours))
+	if err != nil {
+		return nil, err
+	}
+	t := condense(edges, n, least)
+	group := make([]int, n)
+	for i := range group {
+		group[i] = -1
+	}
+	chosen := 0
+	t.choose(0)
+	var mark func(c int)
+	mark = func(c int) {
+		if !t.nodes[c].taken {
+			for _, k := range t.nodes[c].children {
+				mark(k)
+			}
+			return
+		}
+		for _, i := range t.nodes[c].rows {
+			group[i] = chosen
+		}
+		chosen++
+	}
+	mark(0)
+	if chosen == 0 {
+		return make([]int, n), nil
+	}
+	adopt(d, group)
+	return renumber(group), nil
+}
+
+// core is the distance of every row to its k-th nearest.
+func core(d *mat.Dense, k int) []float32 {
+	out := make([]float32, d.Rows)
+	row := make([]float32, d.Cols)
+	for i := range out {
+		copy(row, d.Row(i))
+		slices.Sort(row)
+		out[i] = row[min(k, len(row)-1)] // row[0] is its own
+	}
+	return out
+}
+
+// spanning is the least spanning tree of the mutual reachability, by Prim, as
+// merges in order of their height.
+func spanning(ctx context.Context, d *mat.Dense, core []float32) ([]merge, error) {
+	n := d.Rows
+	best, from := make([]float32, n), make([]int, n)
+	in := make([]bool, n)
+	for i := range best {
+		best[i] = float32(math.Inf(1))
+	}
+	var out []merge
+	at := 0
+	for range n - 1 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		in[at] = true
+		next := -1
+		for j, v := range d.Row(at) {
+			if in[j] {
+				continue
+			}
+			if r := max(v, core[at], core[j]); r < best[j] {
+				best[j], from[j] = r, at
+			}
+			if next < 0 || best[j] < best[next] {
+				next = j
+			}
+		}
+		out = append(out, merge{from[next], next, float64(best[next])})
+		at = next
+	}
+	slices.SortStableFunc(out, func(a, b merge) int {
+		switch {
+		case a.height < b.height:
+			return -1
+		case a.height > b.height:
+			return 1
+		}
+		return 0
+	})
+	return out, nil
+}
+
+// tree is a hierarchy of groups of enough rows; node 0 is all.
+type tree struct{ nodes []node }
+
+type node struct {
+	rows      []int
+	children  []int
+	stability float64 // the sum over its rows of the density at which they leave less that at which it arises
+	taken     bool
+}
+
+// condense makes the hierarchy from the edges of the spanning tree.
+func condense(edges []merge, n, least int) *tree {
+	type part struct {
+		rows        []int
+		left, right *part
+		height      float64 // at which left and right meet
+	}
+	root := make([]int, n)
+	parts := make([]*part, n)
+	for i := range root {
+		root[i], parts[i] = i, &part{rows: []int{i}}
+	}
+	find := func(i int) int {
+		for root[i] != i {
+			root[i] = root[root[i]]
+			i = root[i]
+		}
+		return i
+	}
+	top := parts[0]
+	for _, e := range edges {
+		a, b := find(e.a), find(e.b)
+		p := &part{left: parts[a], right: parts[b], height: e.height}
+		p.rows = slices.Concat(p.left.rows, p.right.rows)
+		root[b], parts[a], top = a, p, p
+	}
+	t := &tree{}
+	density := func(height float64) float64 { return 1 / max(height, 1e-12) }
+	var walk func(p *part, birth float64) int
+	walk = func(p *part, birth float64) int {
+		id := len(t.nodes)
+		t.nodes = append(t.nodes, node{rows: p.rows})
+		stability := 0.0
+		for p.left != nil {
+			now := density(p.height)
+			l, r := len(p.left.rows) >= least, len(p.right.rows) >= least
+			if l && r {
+				stability += float64(len(p.rows)) * (now - birth)
+				a := walk(p.left, now)
+				b := walk(p.right, now)
+				t.nodes[id].children = []int{a, b}
+				break
+			}
+			if !l && !r {
+				stability += float64(len(p.rows)) * (now - birth)
+				break
+			}
+			stay, leave := p.left, p.right
+			if r {
+				stay, leave = leave, stay
+			}
+			stability += float64(len(leave.rows)) * (now - birth)
+			p = stay
+		}
+		t.nodes[id].stability = stability
+		return id
+	}
+	birth := 0.0
+	if top.left != nil {
+		birth = density(top.height)
+	}
+	walk(top, birth)
+	return t
+}
+
+// choose takes the groups at or below c that last longest, and returns how long
+// that is. The group of all is taken only if it has no parts.
+func (t *tree) choose(c int) float64 {
+	n := &t.nodes[c]
+	if len(n.children) == 0 {
+		n.taken = true
+		return n.stability
+	}
+	var below float64
+	for _, k := range n.children {
+		below += t.choose(k)
+	}
+	if c != 0 && n.stability >= below {
+		n.taken = true
+		return n.stability
+	}
+	return below
+}
+
+// adopt gives rows without a group that of the nearest row with one.
+func adopt(d *mat.Dense, group []int) {
+	was := slices.Clone(group)
+	for i, g := range was {
+		if g >= 0 {
+			continue
+		}
+		near := float32(math.Inf(1))
+		for j, v := range d.Row(i) {
+			if was[j] >= 0 && (v < near || group[i] < 0) {
+				near, group[i] = v, was[j]
+			}
+		}
+	}
+}
+
+// renumber numbers groups in the order of their first rows.
+func renumber(group []int) []int {
+	number := map[int]int{}
+	out := make([]int, len(group))
+	for i, g := range group {
+		if _, ok := number[g]; !ok {
+			number[g] = len(number)
+		}
+		out[i] = number[g]
+	}
+	return out
+}

@@ -1,0 +1,373 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Method is a way to divide a class.
+type Method int
+
+const (
+	// Ward joins the rows by Ward's criterion, and cuts where a mixture of equal
+	// clouds explains them best (BIC) or, in fewer than four effective dimensions,
+	// where the silhouette exceeds that of one cloud most.
+	Ward Method = iota
+	// Density takes the groups that last longest while the density rises that counts
+	// as dense (HDBSCAN).
+	Density
+)
+
+var methodNames = [...]string{"ward", "density"}
+
+// ParseMethod returns the method with a name.
+func ParseMethod(name string) (Method, error) {
+	k, err := spell.Index("method", name, methodNames[:])
+	return Method(k), err
+}
+
+// String returns the method's name.
+func (m Method) String() string { return spell.Name("Method", int(m), methodNames[:]) }
+
+// Options say how to look. The zero value is the default.
+type Options struct {
+	Method Method
+	// Level is the probability of an error that a class is allowed to be divided
+	// with; default 0.05. 1 divides every class.
+	Level float64
+	// Draws is the number of clouds that each class is compared with; default 39.
+	Draws int
+	// Least is the fewest rows of a kind that Density looks for, and the fewest
+	// that Ward counts on average; default 4 or, for Density, a fiftieth of the class
+	// and at least 5.
+	Least int
+	// Most is the largest number of kinds in a class; default 150.
+	Most int
+	// Rows is the most rows of a class that are divided, drawn at random; the others
+	// get the kind of the nearest of these. Default 1000: time and memory grow with
+	// its square.
+	Rows int
+	// Resamples is how often four fifths of the rows are divided again, for the
+	// stability; default 10, -1 for none.
+	Resamples int
+	// Shown is the number of a kind's most different members to list; default 4.
+	Shown int
+	Seed  uint64
+	// Progress, if set, is called after every class.
+	Progress func(done, total int)
+}
+
+// Result is what Find found.
+type Result struct {
+	// Classes are in the order of their labels.
+	Classes []Class
+	// Kind is a finer label for each row: the number of its kind, counted over all
+	// classes in their order.
+	Kind []int64
+}
+
+// Class is a class with its kinds.
+type Class struct {
+	Label int64
+	// Kinds are its kinds, the largest first; one if it is not told from one cloud.
+	Kinds []Kind
+	// P is the probability of a silhouette as high among samples of one normal cloud
+	// with the rows' covariance; 1 where there are too few rows to tell.
+	P float64
+	// Silhouette is that of the division, between -1 and 1; 0 of one kind.
+	Silhouette float64
+	// Stability is the mean of the kinds', by their sizes.
+	Stability float64
+}
+
+// Kind is a group of rows of a class.
+type Kind struct {
+	// Rows are its members in ascending order.
+	Rows []int
+	// Exemplar is the member with the least sum of distances to the others.
+	Exemplar int
+	// Different are the members that differ most: each the farthest from the
+	// exemplar and from those before it.
+	Different []int
+	// Stability is how well the kind comes back when a fifth of the rows is left
+	// out: the mean of the largest Jaccard coefficients with a kind of the new
+	// division (Hennig 2007). Below 0.6 there is little to rely on. 1 for a class of
+	// one kind, 0 if it was not measured.
+	Stability float64
+}
+
+// fewest is the number of rows from which a class is divided.
+const fewest = 8
+
+// Find divides the classes of x (n x d, a label for each row) into kinds.
+// Distances are Euclidean between the rows as given; for cosines give rows of
+// length 1 (rank.Normalized).
+//
+// Each class is first asked whether it is more than one cloud. The statistic is the
+// largest silhouette over all divisions, in standard deviations from those of
+// samples of a normal cloud with the covariance of the rows; P is its rank among
+// theirs. Where P is at most Level, the class is divided.
+//
+// Labels other in number than rows, rows that are not finite and options out of
+// range are errors. Classes of fewer than eight rows and of equal rows have one
+// kind. The seed fixes the result to the bit. It checks ctx between steps of
+// milliseconds.
+func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Result, error) {
+	if x == nil || x.Rows != len(labels) {
+		return nil, errors.New("discover: as many labels as rows are needed")
+	}
+	if err := opt.settle(); err != nil {
+		return nil, err
+	}
+	if err := rank.Finite(x, "embeddings"); err != nil {
+		return nil, err
+	}
+	rows := map[int64][]int{}
+	var classes []int64
+	for i, y := range labels {
+		if rows[y] == nil {
+			classes = append(classes, y)
+		}
+		rows[y] = append(rows[y], i)
+	}
+	slices.Sort(classes)
+	res := &Result{Kind: make([]int64, x.Rows)}
+	var next int64
+	for k, y := range classes {
+		c, err := divide(ctx, x, rows[y], opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
+		if err != nil {
+			return nil, fmt.Errorf("kinds in class %d: %w", y, err)
+		}
+		c.Label = y
+		for _, kind := range c.Kinds {
+			for _, i := range kind.Rows {
+				res.Kind[i] = next
+			}
+			next++
+		}
+		res.Classes = append(res.Classes, *c)
+		if opt.Progress != nil {
+			opt.Progress(k+1, len(classes))
+		}
+	}
+	return res, nil
+}
+
+// settle fills in defaults.
+func (o *Options) settle() error {
+	if o.Level < 0 || o.Level > 1 || o.Draws < 0 || o.Least < 0 || o.Most < 0 || o.Resamples < -1 || o.Shown < 0 ||
+		o.Rows < 0 || o.Rows > 0 && o.Rows < fewest || o.Method != Ward && o.Method != Density {
+		return fmt.Errorf("discover: options out of range: level %g, draws %d, least %d, most %d, rows %d, resamples %d, "+
+			"shown %d, method %d", o.Level, o.Draws, o.Least, o.Most, o.Rows, o.Resamples, o.Shown, int(o.Method))
+	}
+	for _, d := range []struct {
+		of    *int
+		usual int
+	}{{&o.Draws, 39}, {&o.Most, 150}, {&o.Rows, 1000}, {&o.Resamples, 10}, {&o.Shown, 4}} {
+		if *d.of == 0 {
+			*d.of = d.usual
+		}
+	}
+	if o.Level == 0 {
+		o.Level = 0.05
+	}
+	return nil
+}
+
+// divide divides the class of the given rows.
+func divide(ctx context.Context, x *mat.Dense, rows []int, opt Options, rng *rand.Rand) (*Class, error) {
+	sample := rows
+	if len(rows) > opt.Rows {
+		sample = slices.Clone(rows)
+		rng.Shuffle(len(sample), func(a, b int) { sample[a], sample[b] = sample[b], sample[a] })
+		sample = sample[:opt.Rows]
+		slices.Sort(sample)
+	}
+	y := gather(x, sample)
+	c := &Class{P: 1}
+	group := make([]int, len(sample))
+	cloud, err := newCloud(ctx, y, opt, rng)
+	if err != nil {
+		return nil, err
+	}
+	if cloud != nil {
+		c.P = cloud.p
+		if c.P <= opt.Level {
+			if group, err = opt.groups(ctx, y, cloud); err != nil {
+				return nil, err
+			}
+		}
+	}
+	d := distances(y)
+	n := 1 + slices.Max(group)
+	stability := slices.Repeat([]float64{1}, n)
+	if n > 1 {
+		c.Silhouette = meanSilhouette(d, group, n)
+		if stability, err = opt.stability(ctx, y, group, n, rng); err != nil {
+			return nil, err
+		}
+	}
+	members := spread(x, rows, sample, group, n)
+	for g := range n {
+		k := Kind{Rows: members[g], Stability: stability[g]}
+		k.Exemplar, k.Different = shown(d, sample, group, g, opt.Shown)
+		c.Kinds = append(c.Kinds, k)
+		c.Stability += stability[g] * float64(len(k.Rows)) / float64(len(rows))
+	}
+	slices.SortStableFunc(c.Kinds, func(a, b Kind) int { return len(b.Rows) - len(a.Rows) })
+	return c, nil
+}
+
+// groups divides rows that are known to be more than one cloud.
+func (o *Options) groups(ctx context.Context, y *mat.Dense, c *cloud) ([]int, error) {
+	if o.Method == Density {
+		least := o.Least
+		if least == 0 {
+			least = max(5, y.Rows/50)
+		}
+		return dense(ctx, distances(y), max(3, least/2), least)
+	}
+	merges, err := ward(ctx, squared(y))
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.count(ctx, y, merges, o.most(y.Rows))
+	if err != nil {
+		return nil, err
+	}
+	return cut(merges, y.Rows, k), nil
+}
+
+// again divides rows into k groups, as groups did.
+func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error) {
+	if o.Method == Density {
+		return o.groups(ctx, y, nil)
+	}
+	merges, err := ward(ctx, squared(y))
+	if err != nil {
+		return nil, err
+	}
+	return cut(merges, y.Rows, k), nil
+}
+
+// most is the largest number of groups of n rows.
+func (o *Options) most(n int) int {
+	least := o.Least
+	if least == 0 {
+		least = 4
+	}
+	return max(2, min(o.Most, n/least))
+}
+
+// stability is Kind.Stability of every group.
+func (o *Options) stability(ctx context.Context, y *mat.Dense, group []int, n int, rng *rand.Rand) ([]float64, error) {
+	out := make([]float64, n)
+	seen := make([]float64, n)
+	for range o.Resamples {
+		at := rng.Perm(y.Rows)[:y.Rows*4/5]
+		slices.Sort(at)
+		now, err := o.again(ctx, gather(y, at), n)
+		if err != nil {
+			return nil, err
+		}
+		m := 1 + slices.Max(now)
+		both := make([]float64, n*m)
+		was, is := make([]float64, n), make([]float64, m)
+		for k, i := range at {
+			both[group[i]*m+now[k]]++
+			was[group[i]]++
+			is[now[k]]++
+		}
+		for g := range n {
+			if was[g] == 0 {
+				continue
+			}
+			best := 0.0
+			for h := range m {
+				best = max(best, both[g*m+h]/(was[g]+is[h]-both[g*m+h]))
+			}
+			out[g] += best
+			seen[g]++
+		}
+	}
+	for g := range out {
+		out[g] /= max(seen[g], 1)
+	}
+	return out, nil
+}
+
+// spread gives every row the group of the nearest row of the sample, and returns
+// the members of each group.
+func spread(x *mat.Dense, rows, sample, group []int, n int) [][]int {
+	out := make([][]int, n)
+	if len(rows) == len(sample) {
+		for k, i := range rows {
+			out[group[k]] = append(out[group[k]], i)
+		}
+		return out
+	}
+	const block = 256
+	s := gather(x, sample)
+	for lo := 0; lo < len(rows); lo += block {
+		some := rows[lo:min(lo+block, len(rows))]
+		d := mat.New(len(some), s.Rows)
+		mat.SquaredDistances(gather(x, some), s, d)
+		for k, i := range some {
+			near := 0
+			for j, v := range d.Row(k) {
+				if v < d.Row(k)[near] {
+					near = j
+				}
+			}
+			out[group[near]] = append(out[group[near]], i)
+		}
+	}
+	return out
+}
+
+// shown finds the exemplar of group g and its most different members.
+func shown(d *mat.Dense, sample, group []int, g, most int) (exemplar int, different []int) {
+	var in []int
+	for k, h := range group {
+		if h == g {
+			in = append(in, k)
+		}
+	}
+	best, least := in[0], -1.0
+	for _, k := range in {
+		var sum float64
+		for _, j := range in {
+			sum += float64(d.Row(k)[j])
+		}
+		if least < 0 || sum < least {
+			best, least = k, sum
+		}
+	}
+	far := make([]float32, len(in)) // from those taken
+	for j, k := range in {
+		far[j] = d.Row(best)[k]
+	}
+	for range most {
+		at := 0
+		for j := range far {
+			if far[j] > far[at] {
+				at = j
+			}
+		}
+		if far[at] == 0 {
+			break // only copies are left
+		}
+		different = append(different, sample[in[at]])
+		for j, k := range in {
+			far[j] = min(far[j], d.Row(in[at])[k])
+		}
+	}
+	return sample[best], different
+}
