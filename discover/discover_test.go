@@ -69,8 +69,8 @@ func TestFind(t *testing.T) {
 		}
 		got := r.Classes[1]
 		if len(got.Kinds) != 5 || got.P > 0.05 || got.Stability < 0.9 {
-			t.Errorf("%v in %d dimensions: five clouds have %d kinds, p %g, stability %g", c.method, c.d, len(got.Kinds),
-				got.P, got.Stability)
+			t.Errorf("%v in %d dimensions: five clouds have %d kinds, p %g, stability %g", c.method, c.d,
+				len(got.Kinds), got.P, got.Stability)
 		}
 		var want, have []int64
 		for i := range 120 {
