@@ -165,7 +165,8 @@ func (o *Options) settle() error {
 	if o.Level < 0 || o.Level > 1 || o.Draws < 0 || o.Least < 0 || o.Most < 0 || o.Resamples < -1 || o.Shown < 0 ||
 		o.Rows < 0 || o.Rows > 0 && o.Rows < fewest || o.Method != Ward && o.Method != Density {
 		return fmt.Errorf("discover: options out of range: level %g, draws %d, least %d, most %d, rows %d, "+
-			"resamples %d, shown %d, method %d", o.Level, o.Draws, o.Least, o.Most, o.Rows, o.Resamples, o.Shown, int(o.Method))
+			"resamples %d, shown %d, method %d", o.Level, o.Draws, o.Least, o.Most, o.Rows,
+			o.Resamples, o.Shown, int(o.Method))
 	}
 	for _, d := range []struct {
 		of    *int
