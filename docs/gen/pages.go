@@ -84,20 +84,25 @@ func pages(root string) (map[string][]byte, error) {
 }
 
 // figures adds the page of timings, README with its table of them, the page on the
-// architecture with the table of packages, and that on pretrained weights with
-// theirs.
+// architecture with the table of packages, that on kernels with the counts of their
+// instructions, and that on pretrained weights with theirs.
 func figures(root string, files map[string][]byte) error {
 	records, err := bench.Records(filepath.Join(root, "docs", "bench"))
 	if err != nil {
 		return err
 	}
 	files["bench.md"] = bench.Page(records)
+	counts, err := loops(root)
+	if err != nil {
+		return err
+	}
 	for _, part := range []struct {
 		file, from string // file by its path from docs
 		content    []byte
 	}{
 		{"../README.md", "docs/bench", bench.Ratios(records)},
 		{"design/architecture.md", "internal/ladder", packages()},
+		{"design/kernels.md", "internal/kernel", counts},
 		{"weights.md", "internal/weights", pretrained()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))

@@ -1,5 +1,6 @@
-// Package dot16 computes dot products of rows of 16-bit integers, exactly, at
-// twice the rate of float32, on processors with AVX-512 VNNI. A float row is
+// Package dot16 computes dot products of rows of 16-bit integers, exactly: at
+// twice the rate of float32 on processors with AVX-512 VNNI, at the same rate with
+// NEON, whose scores are then compared 16 at a time. A float row is
 // rounded to integers scaled so that no sum of products can leave 32 bits; what
 // the rounding lost is kept as a bound, so that a caller can tell which
 // comparisons of products are certain and recompute the others: by Dot and

@@ -4,32 +4,32 @@
 
 package dot16
 
-// stripVNNI computes a strip of 14 rows by 32*panels columns of dot products.
+// stripVector computes a strip of 14 rows by 32*panels columns of dot products.
 //
 //go:noescape
-func stripVNNI(c *int32, a *int16, b *int16, pairs int, panels int)
+func stripVector(c *int32, a *int16, b *int16, pairs int, panels int)
 
-// filterAVX512 scores and compares 16*blocks columns of one row.
+// filterVector scores and compares 16*blocks columns of one row.
 //
 //go:noescape
-func filterAVX512(v *float32, c *int32, scale *float32, half *float32, colLo *float32, rowScale float32, rowHalf float32, rowLo float32, mask *uint32, blocks int)
+func filterVector(v *float32, c *int32, scale *float32, half *float32, colLo *float32, rowScale float32, rowHalf float32, rowLo float32, mask *uint32, blocks int)
 
-// bestAVX512 scores 16*blocks columns of one row and updates its best two.
+// bestVector scores 16*blocks columns of one row and updates its best two.
 //
 //go:noescape
-func bestAVX512(v *float32, c *int32, scale *float32, half *float32, rowScale float32, base int32, top *byte, blocks int)
+func bestVector(v *float32, c *int32, scale *float32, half *float32, rowScale float32, base int32, top *byte, blocks int)
 
-// squaredDistanceAVX512 sums the squares of 16*blocks differences.
+// squaredDistanceVector sums the squares of 16*blocks differences.
 //
 //go:noescape
-func squaredDistanceAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+func squaredDistanceVector(x *float32, y *float32, blocks int, sum *[16]float64)
 
-// dotAVX512 sums 16*blocks products.
+// dotVector sums 16*blocks products.
 //
 //go:noescape
-func dotAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+func dotVector(x *float32, y *float32, blocks int, sum *[16]float64)
 
-// accumulateAVX512 adds 16*blocks values of x to those of sum.
+// accumulateVector adds 16*blocks values of x to those of sum.
 //
 //go:noescape
-func accumulateAVX512(sum *float64, x *float32, blocks int)
+func accumulateVector(sum *float64, x *float32, blocks int)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func stripVNNI(c *int32, a *int16, b *int16, pairs int, panels int)
+// func stripVector(c *int32, a *int16, b *int16, pairs int, panels int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·stripVNNI(SB), NOSPLIT, $0-40
+TEXT ·stripVector(SB), NOSPLIT, $0-40
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -144,9 +144,9 @@ pair:
 	VZEROUPPER
 	RET
 
-// func filterAVX512(v *float32, c *int32, scale *float32, half *float32, colLo *float32, rowScale float32, rowHalf float32, rowLo float32, mask *uint32, blocks int)
+// func filterVector(v *float32, c *int32, scale *float32, half *float32, colLo *float32, rowScale float32, rowHalf float32, rowLo float32, mask *uint32, blocks int)
 // Requires: AVX, AVX512BW, AVX512F
-TEXT ·filterAVX512(SB), NOSPLIT, $0-72
+TEXT ·filterVector(SB), NOSPLIT, $0-72
 	MOVQ         v+0(FP), AX
 	MOVQ         c+8(FP), CX
 	MOVQ         scale+16(FP), DX
@@ -176,9 +176,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func bestAVX512(v *float32, c *int32, scale *float32, half *float32, rowScale float32, base int32, top *byte, blocks int)
+// func bestVector(v *float32, c *int32, scale *float32, half *float32, rowScale float32, base int32, top *byte, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·bestAVX512(SB), NOSPLIT, $0-56
+TEXT ·bestVector(SB), NOSPLIT, $0-56
 	MOVQ         v+0(FP), AX
 	MOVQ         c+8(FP), CX
 	MOVQ         scale+16(FP), DX
@@ -234,9 +234,9 @@ DATA lanes<>+56(SB)/4, $0x0000000e
 DATA lanes<>+60(SB)/4, $0x0000000f
 GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
-// func squaredDistanceAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+// func squaredDistanceVector(x *float32, y *float32, blocks int, sum *[16]float64)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·squaredDistanceAVX512(SB), NOSPLIT, $0-32
+TEXT ·squaredDistanceVector(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   y+8(FP), CX
 	MOVQ   blocks+16(FP), DX
@@ -264,9 +264,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func dotAVX512(x *float32, y *float32, blocks int, sum *[16]float64)
+// func dotVector(x *float32, y *float32, blocks int, sum *[16]float64)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·dotAVX512(SB), NOSPLIT, $0-32
+TEXT ·dotVector(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   y+8(FP), CX
 	MOVQ   blocks+16(FP), DX
@@ -292,9 +292,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func accumulateAVX512(sum *float64, x *float32, blocks int)
+// func accumulateVector(sum *float64, x *float32, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·accumulateAVX512(SB), NOSPLIT, $0-24
+TEXT ·accumulateVector(SB), NOSPLIT, $0-24
 	MOVQ sum+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ blocks+16(FP), DX

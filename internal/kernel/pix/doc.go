@@ -1,5 +1,5 @@
 // Package pix holds the inner loops of image preparation, from 8-bit pixels to
-// normalised float32: AVX2 where the processor has it, plain Go elsewhere. The
+// normalised float32: AVX2 or NEON where the processor has them, plain Go elsewhere. The
 // plain loops define what the kernels compute, up to the rounding of fused
 // multiply-adds.
 package pix

@@ -4,22 +4,22 @@
 
 package pix
 
-// gatherAVX2 computes n pixels, each the weighted sum of taps consecutive ones.
+// gatherVector computes n pixels, each the weighted sum of taps consecutive ones.
 //
 //go:noescape
-func gatherAVX2(dst *float32, src *uint8, first *int32, weights *float32, n int, taps int)
+func gatherVector(dst *float32, src *uint8, first *int32, weights *float32, n int, taps int)
 
-// blendAVX2 computes 16*blocks values, each the weighted sum of taps rows, clamped, scaled and shifted.
+// blendVector computes 16*blocks values, each the weighted sum of taps rows, clamped, scaled and shifted.
 //
 //go:noescape
-func blendAVX2(dst *float32, src *float32, stride int, weights *float32, taps int, a *float32, b *float32, blocks int, high float32)
+func blendVector(dst *float32, src *float32, stride int, weights *float32, taps int, a *float32, b *float32, blocks int, high float32)
 
-// affineAVX2 converts 16*blocks bytes, scaled and shifted.
+// affineVector converts 16*blocks bytes, scaled and shifted.
 //
 //go:noescape
-func affineAVX2(dst *float32, src *uint8, a *float32, b *float32, blocks int)
+func affineVector(dst *float32, src *uint8, a *float32, b *float32, blocks int)
 
-// colorsAVX2 maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.
+// colorsVector maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.
 //
 //go:noescape
-func colorsAVX2(dst *float32, src *float32, m *float32, n int, high float32)
+func colorsVector(dst *float32, src *float32, m *float32, n int, high float32)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gatherAVX2(dst *float32, src *uint8, first *int32, weights *float32, n int, taps int)
+// func gatherVector(dst *float32, src *uint8, first *int32, weights *float32, n int, taps int)
 // Requires: AVX, FMA3
-TEXT ·gatherAVX2(SB), NOSPLIT, $0-48
+TEXT ·gatherVector(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ first+16(FP), DX
@@ -36,9 +36,9 @@ tap:
 	JNE          pixel
 	RET
 
-// func blendAVX2(dst *float32, src *float32, stride int, weights *float32, taps int, a *float32, b *float32, blocks int, high float32)
+// func blendVector(dst *float32, src *float32, stride int, weights *float32, taps int, a *float32, b *float32, blocks int, high float32)
 // Requires: AVX, FMA3
-TEXT ·blendAVX2(SB), NOSPLIT, $0-68
+TEXT ·blendVector(SB), NOSPLIT, $0-68
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -85,9 +85,9 @@ tap:
 	VZEROUPPER
 	RET
 
-// func affineAVX2(dst *float32, src *uint8, a *float32, b *float32, blocks int)
+// func affineVector(dst *float32, src *uint8, a *float32, b *float32, blocks int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·affineAVX2(SB), NOSPLIT, $0-40
+TEXT ·affineVector(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -114,9 +114,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func colorsAVX2(dst *float32, src *float32, m *float32, n int, high float32)
+// func colorsVector(dst *float32, src *float32, m *float32, n int, high float32)
 // Requires: AVX, FMA3
-TEXT ·colorsAVX2(SB), NOSPLIT, $0-36
+TEXT ·colorsVector(SB), NOSPLIT, $0-36
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         m+16(FP), DX

@@ -2,6 +2,8 @@
 package main
 
 import (
+	"log"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -25,25 +27,28 @@ func main() {
 	strip()
 	filter()
 	best()
-	exact("squaredDistanceAVX512", "squaredDistanceAVX512 sums the squares of 16*blocks differences.",
+	exact("squaredDistanceVector", "squaredDistanceVector sums the squares of 16*blocks differences.",
 		func(x, y, acc reg.VecVirtual) {
 			VSUBPD(y, x, x)
 			VMULPD(x, x, x)
 			VADDPD(x, acc, acc)
 		})
-	exact("dotAVX512", "dotAVX512 sums 16*blocks products.", func(x, y, acc reg.VecVirtual) {
+	exact("dotVector", "dotVector sums 16*blocks products.", func(x, y, acc reg.VecVirtual) {
 		VMULPD(x, y, x) // exact: 24-bit factors
 		VADDPD(x, acc, acc)
 	})
 	accumulate()
 	Generate()
+	if err := armKernels().Write("../dot16"); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // accumulate emits the sum of float32 values onto float64 ones.
 func accumulate() {
-	TEXT("accumulateAVX512", NOSPLIT, "func(sum *float64, x *float32, blocks int)")
+	TEXT("accumulateVector", NOSPLIT, "func(sum *float64, x *float32, blocks int)")
 	Pragma("noescape")
-	Doc("accumulateAVX512 adds 16*blocks values of x to those of sum.")
+	Doc("accumulateVector adds 16*blocks values of x to those of sum.")
 	sum := Load(Param("sum"), GP64())
 	x := Load(Param("x"), GP64())
 	n := Load(Param("blocks"), GP64())
@@ -66,9 +71,9 @@ func accumulate() {
 // 32 columns. 28 of the 32 registers accumulate, two hold a step of the column
 // panel and two broadcast pairs of the row panel.
 func strip() {
-	TEXT("stripVNNI", NOSPLIT, "func(c *int32, a, b *int16, pairs, panels int)")
+	TEXT("stripVector", NOSPLIT, "func(c *int32, a, b *int16, pairs, panels int)")
 	Pragma("noescape")
-	Doc("stripVNNI computes a strip of 14 rows by 32*panels columns of dot products.")
+	Doc("stripVector computes a strip of 14 rows by 32*panels columns of dot products.")
 	c := Load(Param("c"), GP64())
 	a := Load(Param("a"), GP64())
 	b := Load(Param("b"), GP64())
@@ -118,10 +123,10 @@ func strip() {
 // filter emits the comparison of one row of scores with its own threshold and
 // with those of the columns.
 func filter() {
-	TEXT("filterAVX512", NOSPLIT, "func(v *float32, c *int32, scale, half, colLo *float32, rowScale, rowHalf, rowLo "+
+	TEXT("filterVector", NOSPLIT, "func(v *float32, c *int32, scale, half, colLo *float32, rowScale, rowHalf, rowLo "+
 		"float32, mask *uint32, blocks int)")
 	Pragma("noescape")
-	Doc("filterAVX512 scores and compares 16*blocks columns of one row.")
+	Doc("filterVector scores and compares 16*blocks columns of one row.")
 	v := Load(Param("v"), GP64())
 	c := Load(Param("c"), GP64())
 	scale := Load(Param("scale"), GP64())
@@ -197,10 +202,10 @@ func exact(name, doc string, add func(x, y, acc reg.VecVirtual)) {
 
 // best emits the scoring of one row and the running best two scores of each lane.
 func best() {
-	TEXT("bestAVX512", NOSPLIT,
+	TEXT("bestVector", NOSPLIT,
 		"func(v *float32, c *int32, scale, half *float32, rowScale float32, base int32, top *byte, blocks int)")
 	Pragma("noescape")
-	Doc("bestAVX512 scores 16*blocks columns of one row and updates its best two.")
+	Doc("bestVector scores 16*blocks columns of one row and updates its best two.")
 	v := Load(Param("v"), GP64())
 	c := Load(Param("c"), GP64())
 	scale := Load(Param("scale"), GP64())

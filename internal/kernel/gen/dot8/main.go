@@ -2,6 +2,8 @@
 package main
 
 import (
+	"log"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -27,6 +29,9 @@ func main() {
 	quantize()
 	squaredDistance()
 	Generate()
+	if err := armKernels().Write("../dot8"); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // stripTiles emits the product on the matrix unit: two tiles of rows by two of columns,

@@ -51,7 +51,6 @@ func (k *Func) layout() {
 		k.argBytes = (k.argBytes + 7) &^ 7
 		place("ret", t.Results.List[0].Type)
 	}
-	k.argBytes = (k.argBytes + 7) &^ 7
 }
 
 func (k *Func) arg(name string) (arg, string) {

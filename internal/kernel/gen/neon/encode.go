@@ -41,6 +41,7 @@ const (
 	unaryFloat                 // two of one arrangement, floats
 	halve                      // the result's lanes are half as long; also of pairs: twice
 	pairs                      // the result's lanes are twice as long, half as many
+	longFloat                  // the same, of one half of the operand, floats
 	across                     // the result is a scalar
 	permute                    // three of one arrangement
 	leftShift                  // two of one arrangement and a constant
@@ -95,6 +96,8 @@ var instructions = map[string]instruction{
 	"fcvtzs": {unaryFloat, 0x0ea1b800}, "fcvtas": {unaryFloat, 0x0e21c800}, "scvtf": {unaryFloat, 0x0e21d800},
 	"ucvtf": {unaryFloat, 0x2e21d800}, "frecpe": {unaryFloat, 0x0ea1d800}, "frsqrte": {unaryFloat, 0x2ea1d800},
 
+	"fcvtl": {longFloat, 0x0e217800},
+
 	"xtn": {halve, 0x0e212800}, "sqxtn": {halve, 0x0e214800}, "uqxtn": {halve, 0x2e214800},
 	"sqxtun": {halve, 0x2e212800}, "saddlp": {pairs, 0x0e202800}, "uaddlp": {pairs, 0x2e202800},
 	"sadalp": {pairs, 0x0e206800}, "uadalp": {pairs, 0x2e206800},
@@ -114,8 +117,8 @@ var instructions = map[string]instruction{
 	"uqshrn": {shortShift, 0x2f009400}, "sqshrun": {shortShift, 0x2f008400}, "sqrshrun": {shortShift, 0x2f008c00},
 
 	"sdot": {fixed, 0x4e809400}, "udot": {fixed, 0x6e809400}, "usdot": {fixed, 0x4e809c00},
-	"smmla": {fixed, 0x4e80a400}, "bfdot": {fixed, 0x6e40fc00}, "bfmmla": {fixed, 0x6e40ec00},
-	"bfmlalb": {fixed, 0x2ec0fc00}, "bfmlalt": {fixed, 0x6ec0fc00},
+	"smmla": {fixed, 0x4e80a400}, "usmmla": {fixed, 0x4e80ac00}, "bfdot": {fixed, 0x6e40fc00},
+	"bfmmla": {fixed, 0x6e40ec00}, "bfmlalb": {fixed, 0x2ec0fc00}, "bfmlalt": {fixed, 0x6ec0fc00},
 }
 
 // limits are the shortest and the longest lanes of the result, as log2 of their bytes,
@@ -160,7 +163,7 @@ func encode(name string, o []Operand) (uint32, error) {
 		base, high = strings.TrimSuffix(name, "2"), 1
 		in = instructions[base]
 		switch in.form {
-		case lengthen, widen, halve, longShift, shortShift:
+		case lengthen, widen, halve, longFloat, longShift, shortShift:
 			ok = true
 		}
 	}
@@ -226,6 +229,9 @@ func (in instruction) encode(name string, high uint32, o []Operand) (uint32, err
 	case halve:
 		ok = two && ns == ds+1 && nq == 1 && dq == high
 		w |= high<<30 | ds<<22
+	case longFloat:
+		ok = two && ds == 3 && ns == 2 && nq == high
+		w |= high<<30 | (ns-1)<<22
 	case pairs:
 		ok = two && ds == ns+1 && dq == nq
 		w |= nq<<30 | ns<<22

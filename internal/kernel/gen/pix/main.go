@@ -2,6 +2,8 @@
 package main
 
 import (
+	"log"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -14,6 +16,9 @@ func main() {
 	affine()
 	colors()
 	Generate()
+	if err := armKernels().Write("../pix"); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func param(name string) Mem {
@@ -28,9 +33,9 @@ func param(name string) Mem {
 // with the byte after it and stored with a fourth value, which the next store
 // covers.
 func gather() {
-	TEXT("gatherAVX2", NOSPLIT, "func(dst *float32, src *uint8, first *int32, weights *float32, n, taps int)")
+	TEXT("gatherVector", NOSPLIT, "func(dst *float32, src *uint8, first *int32, weights *float32, n, taps int)")
 	Pragma("noescape")
-	Doc("gatherAVX2 computes n pixels, each the weighted sum of taps consecutive ones.")
+	Doc("gatherVector computes n pixels, each the weighted sum of taps consecutive ones.")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
 	first := Load(Param("first"), GP64())
@@ -63,10 +68,10 @@ func gather() {
 
 // blend emits the vertical pass and the normalization, 16 columns at a time.
 func blend() {
-	TEXT("blendAVX2", NOSPLIT,
+	TEXT("blendVector", NOSPLIT,
 		"func(dst, src *float32, stride int, weights *float32, taps int, a, b *float32, blocks int, high float32)")
 	Pragma("noescape")
-	Doc("blendAVX2 computes 16*blocks values, each the weighted sum of taps rows, clamped, scaled and shifted.")
+	Doc("blendVector computes 16*blocks values, each the weighted sum of taps rows, clamped, scaled and shifted.")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
 	stride := Load(Param("stride"), GP64())
@@ -116,9 +121,9 @@ func blend() {
 
 // affine emits the conversion of bytes, 16 at a time.
 func affine() {
-	TEXT("affineAVX2", NOSPLIT, "func(dst *float32, src *uint8, a, b *float32, blocks int)")
+	TEXT("affineVector", NOSPLIT, "func(dst *float32, src *uint8, a, b *float32, blocks int)")
 	Pragma("noescape")
-	Doc("affineAVX2 converts 16*blocks bytes, scaled and shifted.")
+	Doc("affineVector converts 16*blocks bytes, scaled and shifted.")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
 	a := Load(Param("a"), GP64())
@@ -146,9 +151,9 @@ func affine() {
 // colors emits the linear map of three-channel pixels. A pixel is stored with a
 // fourth value, which the next store covers.
 func colors() {
-	TEXT("colorsAVX2", NOSPLIT, "func(dst, src, m *float32, n int, high float32)")
+	TEXT("colorsVector", NOSPLIT, "func(dst, src, m *float32, n int, high float32)")
 	Pragma("noescape")
-	Doc("colorsAVX2 maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.")
+	Doc("colorsVector maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
 	m := Load(Param("m"), GP64())

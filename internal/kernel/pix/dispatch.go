@@ -1,37 +1,37 @@
-//go:build !noasm
+//go:build (amd64 || arm64) && !noasm
 
 package pix
 
 import "github.com/kindred-ml/kindred/internal/kernel/simd"
 
 func gather(dst *float32, src *uint8, first *int32, weights *float32, n, taps int) bool {
-	if simd.Active() < simd.AVX2 {
+	if simd.Active() == simd.Generic {
 		return false
 	}
-	gatherAVX2(dst, src, first, weights, n, taps)
+	gatherVector(dst, src, first, weights, n, taps)
 	return true
 }
 
 func blend(dst, src *float32, stride int, weights *float32, taps int, a, b *float32, blocks int, high float32) bool {
-	if simd.Active() < simd.AVX2 {
+	if simd.Active() == simd.Generic {
 		return false
 	}
-	blendAVX2(dst, src, stride, weights, taps, a, b, blocks, high)
+	blendVector(dst, src, stride, weights, taps, a, b, blocks, high)
 	return true
 }
 
 func affine(dst *float32, src *uint8, a, b *float32, blocks int) bool {
-	if simd.Active() < simd.AVX2 {
+	if simd.Active() == simd.Generic {
 		return false
 	}
-	affineAVX2(dst, src, a, b, blocks)
+	affineVector(dst, src, a, b, blocks)
 	return true
 }
 
 func colors(dst, src, m *float32, n int, high float32) bool {
-	if simd.Active() < simd.AVX2 {
+	if simd.Active() == simd.Generic {
 		return false
 	}
-	colorsAVX2(dst, src, m, n, high)
+	colorsVector(dst, src, m, n, high)
 	return true
 }

@@ -1,4 +1,4 @@
-//go:build !noasm
+//go:build (amd64 || arm64) && !noasm
 
 package dot16
 
@@ -13,12 +13,12 @@ import (
 // Fast tells whether the machine has the instructions that make this package
 // worth using, and simd's choice of level does not forbid them.
 func Fast() bool {
-	return simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)
+	return simd.Active() == simd.NEON || simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)
 }
 
 func strip(c []int32, a, b []int16, pairs, panels int) {
 	if Fast() {
-		stripVNNI(&c[0], &a[0], &b[0], pairs, panels)
+		stripVector(&c[0], &a[0], &b[0], pairs, panels)
 		return
 	}
 	stripGeneric(c, a, b, pairs, panels)
@@ -26,7 +26,7 @@ func strip(c []int32, a, b []int16, pairs, panels int) {
 
 func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 	if Fast() {
-		filterAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], &cols.Lo[0], row.Scale, row.Half, row.Lo, &mask[0],
+		filterVector(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], &cols.Lo[0], row.Scale, row.Half, row.Lo, &mask[0],
 			len(mask))
 		return
 	}
@@ -35,7 +35,7 @@ func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 
 func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, top *Top) {
 	if Fast() {
-		bestAVX512(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], rowScale, base, (*byte)(unsafe.Pointer(top)), len(c)/16)
+		bestVector(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], rowScale, base, (*byte)(unsafe.Pointer(top)), len(c)/16)
 		return
 	}
 	bestGeneric(v, c, rowScale, cols, base, top)
@@ -43,7 +43,7 @@ func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, t
 
 func squaredDistance(x, y []float32, sum *[16]float64) {
 	if Fast() {
-		squaredDistanceAVX512(&x[0], &y[0], len(x)/16, sum)
+		squaredDistanceVector(&x[0], &y[0], len(x)/16, sum)
 		return
 	}
 	squaredDistanceGeneric(x, y, sum)
@@ -51,7 +51,7 @@ func squaredDistance(x, y []float32, sum *[16]float64) {
 
 func dot(x, y []float32, sum *[16]float64) {
 	if Fast() {
-		dotAVX512(&x[0], &y[0], len(x)/16, sum)
+		dotVector(&x[0], &y[0], len(x)/16, sum)
 		return
 	}
 	dotGeneric(x, y, sum)
@@ -59,7 +59,7 @@ func dot(x, y []float32, sum *[16]float64) {
 
 func accumulate(sum []float64, x []float32) {
 	if Fast() {
-		accumulateAVX512(&sum[0], &x[0], len(x)/16)
+		accumulateVector(&sum[0], &x[0], len(x)/16)
 		return
 	}
 	accumulateGeneric(sum, x)

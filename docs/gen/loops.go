@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// innerLoops are the loops of arm64 kernels in which their time goes.
+var innerLoops = []struct {
+	pkg, function, label, block string
+}{
+	{"dot16", "stripVector", "pair", "14 rows by 8 columns, 2 coordinates"},
+	{"dot16", "filterVector", "block", "16 scores"},
+	{"dot16", "bestVector", "block", "16 scores"},
+	{"dot16", "dotVector", "block", "16 products in float64"},
+	{"dot8", "stripDot", "step", "8 rows by 8 columns, 64 coordinates"},
+	{"dot8", "stripMatrix", "step", "the same"},
+	{"dot8", "squaredDistanceNEON", "block", "32 coordinates"},
+	{"pix", "gatherVector", "tap", "a pixel"},
+	{"pix", "blendVector", "tap", "16 columns of a row"},
+	{"pix", "affineVector", "block", "16 bytes"},
+	{"pix", "colorsVector", "pixel", "a pixel"},
+}
+
+// products is how many products an instruction adds to its sums.
+var products = map[string]int{
+	"fmla": 4, "fmls": 4, "smlal": 4, "smlal2": 4, "sdot": 16, "usmmla": 32,
+}
+
+// loops is the table of innerLoops, counted in the assembly.
+func loops(root string) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("| kernel | a block | instructions | of them multiply-adds | products an instruction |\n" +
+		"|---|---|---|---|---|\n")
+	for _, l := range innerLoops {
+		text, err := os.ReadFile(filepath.Join(root, "internal", "kernel", l.pkg, "kernels_arm64.s"))
+		if err != nil {
+			return nil, err
+		}
+		all, adds, sum, err := count(string(text), l.function, l.label)
+		if err != nil {
+			return nil, fmt.Errorf("internal/kernel/%s/kernels_arm64.s: %w", l.pkg, err)
+		}
+		fmt.Fprintf(&b, "| `%s` %s | %s | %d | %d: %d %% | %.1f |\n", l.pkg, l.function, l.block, all, adds,
+			(200*adds+all)/(2*all), float64(sum)/float64(all))
+	}
+	return b.Bytes(), nil
+}
+
+// count returns the instructions of a loop, those among them that multiply and add, and
+// the products of these. The loop is what lies between a label and the branch to it.
+func count(text, function, label string) (all, adds, sum int, err error) {
+	_, text, _ = strings.Cut(text, "\nTEXT ·"+function+"(SB)")
+	text, _, _ = strings.Cut(text, "\nTEXT ")
+	_, text, ok := strings.Cut(text, "\n"+label+":\n")
+	if !ok {
+		return 0, 0, 0, fmt.Errorf("no loop %s in a function %s", label, function)
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "\t") { // another label
+			continue
+		}
+		all++
+		_, notation, _ := strings.Cut(line, "// ")
+		name, operands, _ := strings.Cut(notation, " ")
+		if n := products[name]; n > 0 {
+			adds++
+			if strings.Contains(operands, ".2d") {
+				n /= 2
+			}
+			sum += n
+		}
+		if fields := strings.Fields(strings.ReplaceAll(line, ",", " ")); slices.Contains(fields[1:], label) {
+			return all, adds, sum, nil
+		}
+	}
+	return 0, 0, 0, fmt.Errorf("nothing branches back to %s of %s", label, function)
+}
