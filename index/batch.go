@@ -1,6 +1,9 @@
 package index
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+)
 
 // batcher collects the queries that arrive while others are answered, and has them
 // answered together then. Nobody waits for company: a query that comes alone goes at
@@ -39,5 +42,6 @@ func (b *batcher) run() {
 		}
 		b.mu.Unlock()
 		b.answer(batch)
+		runtime.Gosched() // those who have their answer may ask again for the next pass
 	}
 }

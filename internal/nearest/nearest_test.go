@@ -195,13 +195,13 @@ func TestWithin(t *testing.T) {
 }
 
 func TestSearchStops(t *testing.T) {
-	x := random(rand.New(rand.NewPCG(5, 6)), 40*Block, 3, 0)
+	x := random(rand.New(rand.NewPCG(5, 6)), 100*Block, 3, 0)
 	parts := []Part{{X: x, Codes: Encode(rank.Dot, x, 3)}}
 	ctxtest.Stops(t, 5, func(ctx context.Context) error {
-		q := &Query{X: x[:3], K: 5, Allowed: [][]uint64{all(40 * Block)}}
+		q := &Query{X: x[:3], K: 5, Allowed: [][]uint64{all(100 * Block)}}
 		return Search(ctx, rank.Dot, 3, parts, []*Query{q}, byRow)
 	})
-	gone := &Query{X: x[:3], K: 5, Allowed: [][]uint64{all(40 * Block)}, Done: func() bool { return true }}
+	gone := &Query{X: x[:3], K: 5, Allowed: [][]uint64{all(100 * Block)}, Done: func() bool { return true }}
 	if err := Search(t.Context(), rank.Dot, 3, parts, []*Query{gone}, byRow); err != nil || len(gone.Found) > 0 {
 		t.Error(err, gone.Found)
 	}

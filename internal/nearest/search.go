@@ -199,18 +199,12 @@ func (s *scan) run(ctx context.Context) error {
 	if err != nil || fault.err != nil || s.placed == nil || len(s.placed.spots) == 0 {
 		return cmp.Or(err, fault.err)
 	}
-	const grain = 4 // blocks
+	const grain = 16 // blocks
 	lists := s.placed.lists(s.at, Blocks(n))
 	err = par.ForContext(ctx, Blocks(n), grain, func(lo, hi int) {
 		fault.note(mapped.Touch(func() {
 			t := newTile(s)
-			for b := lo; b < hi; b++ {
-				if lists == nil {
-					t.block(b, s.placed.all)
-				} else if len(lists[b]) > 0 {
-					t.block(b, lists[b])
-				}
-			}
+			t.blocks(lo, hi, lists)
 			t.free()
 		}))
 	})

@@ -48,6 +48,7 @@ type tile struct {
 	mask     []uint32
 	panels   panels
 	low      []float32 // what each row grants
+	ahead    []uint8   // codes of the next block that nobody has asked memory for
 	rows     *mat.Dense
 	dense    *mat.Dense
 	u        []float64
@@ -72,6 +73,30 @@ func (t *tile) free() {
 	t.tiles.Put(t)
 }
 
+// blocks scores blocks lo..hi-1 for the queries that look at them: those of lists, all
+// if that is nil.
+func (t *tile) blocks(lo, hi int, lists [][]int) {
+	for b := lo; b < hi; b++ {
+		which := t.placed.all
+		if lists != nil {
+			which = lists[b]
+		}
+		if len(which) > 0 {
+			t.ahead = nil
+			if b+1 < hi && (lists == nil || len(lists[b+1]) > 0) {
+				t.ahead = t.c.bytesOf(b + 1)
+			}
+			t.block(b, which)
+		}
+	}
+}
+
+// bytesOf are the 8-bit codes of a block, if there are any.
+func (c *Codes) bytesOf(b int) []uint8 {
+	depth := dot8.Depth(len(c.Center))
+	return c.Bytes[min(b*Block*depth, len(c.Bytes)):min((b+1)*Block*depth, len(c.Bytes))]
+}
+
 // block scores one block for some of the queries.
 func (t *tile) block(b int, which []int) {
 	lo, hi := b*Block, min((b+1)*Block, t.c.Rows)
@@ -93,6 +118,7 @@ func (t *tile) block(b int, which []int) {
 		packed = &t.panels
 		packed.pack(p, which)
 	}
+	share := (len(t.ahead)/len(which) + 63) &^ 63
 	for r := 0; r < len(which); r += p.kernel.rows() {
 		end := min(r+p.kernel.rows(), len(which))
 		products := t.products[:p.kernel.rows()*width]
@@ -102,6 +128,10 @@ func (t *tile) block(b int, which []int) {
 			s := &p.spots[i]
 			row := dot16.Row{Scale: s.scale, Half: s.look(s.query.lowest()), Lo: float32(math.Inf(1))}
 			dot16.Filter(t.scores[:width], t.mask[:width/16], products[k*width:(k+1)*width], row, &cols)
+			// Memory brings the next block while this one is compared.
+			n := min(share, len(t.ahead))
+			dot8.Fetch(t.ahead[:n])
+			t.ahead = t.ahead[n:]
 			t.show(b, i)
 		}
 	}

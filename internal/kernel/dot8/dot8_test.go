@@ -1,6 +1,7 @@
 package dot8
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -232,5 +233,16 @@ func TestSquaredDistance(t *testing.T) {
 		if math.Abs(got-want) > Error(d)*want {
 			t.Errorf("d %d in plain Go: %g, want %g", d, got, want)
 		}
+	}
+}
+
+// Fetch changes nothing and takes any length.
+func TestFetch(t *testing.T) {
+	b := make([]uint8, 300)
+	for n := range b {
+		Fetch(b[:n])
+	}
+	if !bytes.Equal(b, make([]uint8, 300)) {
+		t.Error("it wrote")
 	}
 }

@@ -28,3 +28,8 @@ func quantizeAVX512(q *int8, w *float32, s float32, unit float32, blocks int, lo
 //
 //go:noescape
 func squaredDistanceAVX512(x *float32, y *float32, blocks int) float32
+
+// fetchLines asks for lines of 64 bytes, without waiting for them.
+//
+//go:noescape
+func fetchLines(b *uint8, lines int)

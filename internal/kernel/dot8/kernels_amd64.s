@@ -484,3 +484,16 @@ block:
 	MOVSS         X0, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// func fetchLines(b *uint8, lines int)
+// Requires: MMX+
+TEXT ·fetchLines(SB), NOSPLIT, $0-16
+	MOVQ b+0(FP), AX
+	MOVQ lines+8(FP), CX
+
+line:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNE        line
+	RET

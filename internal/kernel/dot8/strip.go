@@ -77,6 +77,11 @@ func Strip(c []int32, a []int8, bias []int32, b []uint8, depth int) {
 	strip(c, a, bias, b, depth/step, panels)
 }
 
+// Fetch asks for columns that will be multiplied soon, in whole lines of 64 bytes, so
+// that they come from memory while other work goes on. It may be of memory that is no
+// longer mapped.
+func Fetch(b []uint8) { fetch(b) }
+
 // stripGeneric is what Strip means.
 func stripGeneric(c []int32, a []int8, bias []int32, b []uint8, steps, panels int) {
 	stride := panels * ColPanel

@@ -28,6 +28,7 @@ func main() {
 	place()
 	quantize()
 	squaredDistance()
+	fetch()
 	Generate()
 	if err := armKernels().Write("../dot8"); err != nil {
 		log.Fatal(err)
@@ -304,5 +305,20 @@ func squaredDistance() {
 	VADDSS(reg.X1, reg.X0, reg.X0)
 	Store(reg.X0, ReturnIndex(0))
 	VZEROUPPER()
+	RET()
+}
+
+// fetch emits prefetches of lines of 64 bytes into the second-level cache.
+func fetch() {
+	TEXT("fetchLines", NOSPLIT, "func(b *uint8, lines int)")
+	Pragma("noescape")
+	Doc("fetchLines asks for lines of 64 bytes, without waiting for them.")
+	b := Load(Param("b"), GP64())
+	n := Load(Param("lines"), GP64())
+	Label("line")
+	PREFETCHT1(Mem{Base: b})
+	ADDQ(U8(64), b)
+	DECQ(n)
+	JNE(LabelRef("line"))
 	RET()
 }

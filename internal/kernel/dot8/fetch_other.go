@@ -1,0 +1,5 @@
+//go:build !amd64 || noasm
+
+package dot8
+
+func fetch([]uint8) {}
