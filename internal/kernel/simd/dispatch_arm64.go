@@ -4,92 +4,286 @@
 
 package simd
 
-func scaleShift(rows, cols int, y, x, a, b *float32, lo, hi float32) bool { return false }
-
-func scaleShiftAdd(rows, cols int, y, x, z, a, b *float32, lo, hi float32) bool { return false }
-
-func shift(rows, cols int, y, x, b *float32, lo, hi float32) bool { return false }
-
-func clamp(rows, cols int, y, x *float32, lo, hi float32) bool { return false }
-
-func addClamp(rows, cols int, y, x, z *float32, lo, hi float32) bool { return false }
-
-func mask(rows, cols int, dy, y *float32, lo, hi float32) bool { return false }
-
-func normGrad(rows, cols int, dx, dy, x, p, q, r, c *float32, lo, hi float32) bool { return false }
-
-func columnSums(rows, cols, stride int, x, sum *float32) bool { return false }
-
-func columnMoments(rows, cols, stride int, x, c, sum, sq *float32) bool { return false }
-
-func normSums(rows, cols, stride int, dy, y, x, c, sum, dot *float32, lo, hi float32) bool {
-	return false
+func scaleShift(rows, cols int, y, x, a, b *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	scaleShiftNEON(rows, cols, y, x, a, b, lo, hi)
+	return true
 }
 
-func normSumsLinear(rows, cols, stride int, dy, x, c, sum, dot *float32) bool { return false }
+func scaleShiftAdd(rows, cols int, y, x, z, a, b *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	scaleShiftAddNEON(rows, cols, y, x, z, a, b, lo, hi)
+	return true
+}
+
+func shift(rows, cols int, y, x, b *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	shiftNEON(rows, cols, y, x, b, lo, hi)
+	return true
+}
+
+func clamp(rows, cols int, y, x *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	clampNEON(rows, cols, y, x, lo, hi)
+	return true
+}
+
+func addClamp(rows, cols int, y, x, z *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	addClampNEON(rows, cols, y, x, z, lo, hi)
+	return true
+}
+
+func mask(rows, cols int, dy, y *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	maskNEON(rows, cols, dy, y, lo, hi)
+	return true
+}
+
+func normGrad(rows, cols int, dx, dy, x, p, q, r, c *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	normGradNEON(rows, cols, dx, dy, x, p, q, r, c, lo, hi)
+	return true
+}
+
+func columnSums(rows, cols, stride int, x, sum *float32) bool {
+	if active == Generic {
+		return false
+	}
+	columnSumsNEON(rows, cols, stride, x, sum)
+	return true
+}
+
+func columnMoments(rows, cols, stride int, x, c, sum, sq *float32) bool {
+	if active == Generic {
+		return false
+	}
+	columnMomentsNEON(rows, cols, stride, x, c, sum, sq)
+	return true
+}
+
+func normSums(rows, cols, stride int, dy, y, x, c, sum, dot *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	normSumsNEON(rows, cols, stride, dy, y, x, c, sum, dot, lo, hi)
+	return true
+}
+
+func normSumsLinear(rows, cols, stride int, dy, x, c, sum, dot *float32) bool {
+	if active == Generic {
+		return false
+	}
+	normSumsLinearNEON(rows, cols, stride, dy, x, c, sum, dot)
+	return true
+}
 
 func normGradOf(rows, cols int, dx, dy, x, p, q, r, c, a, b *float32, lo, hi float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	normGradOfNEON(rows, cols, dx, dy, x, p, q, r, c, a, b, lo, hi)
+	return true
 }
 
 func normSumsOf(rows, cols, stride int, dy, x, c, a, b, sum, dot *float32, lo, hi float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	normSumsOfNEON(rows, cols, stride, dy, x, c, a, b, sum, dot, lo, hi)
+	return true
 }
 
-func axpy(rows, cols int, y, x *float32, a float32) bool { return false }
+func axpy(rows, cols int, y, x *float32, a float32) bool {
+	if active == Generic {
+		return false
+	}
+	axpyNEON(rows, cols, y, x, a)
+	return true
+}
 
-func scale(rows, cols int, y, x *float32, a float32) bool { return false }
+func scale(rows, cols int, y, x *float32, a float32) bool {
+	if active == Generic {
+		return false
+	}
+	scaleNEON(rows, cols, y, x, a)
+	return true
+}
 
 func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	expNEON(rows, cols, y, x, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one)
+	return true
 }
 
 func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, root, eps, step float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	adamNEON(rows, cols, w, grad, mean, sq, decay, shrink, b1, b2, root, eps, step)
+	return true
 }
 
-func gate(rows, cols int, y, x *float32, a, b float32) bool { return false }
+func gate(rows, cols int, y, x *float32, a, b float32) bool {
+	if active == Generic {
+		return false
+	}
+	gateNEON(rows, cols, y, x, a, b)
+	return true
+}
 
-func gateGrad(rows, cols int, dx, dy, x *float32, a, b float32) bool { return false }
+func gateGrad(rows, cols int, dx, dy, x *float32, a, b float32) bool {
+	if active == Generic {
+		return false
+	}
+	gateGradNEON(rows, cols, dx, dy, x, a, b)
+	return true
+}
 
-func gelu(rows, cols int, y, x *float32) bool { return false }
+func gelu(rows, cols int, y, x *float32) bool {
+	if active == Generic {
+		return false
+	}
+	geluNEON(rows, cols, y, x)
+	return true
+}
 
-func geluGrad(rows, cols int, dx, dy, x *float32) bool { return false }
+func geluGrad(rows, cols int, dx, dy, x *float32) bool {
+	if active == Generic {
+		return false
+	}
+	geluGradNEON(rows, cols, dx, dy, x)
+	return true
+}
 
-func softmaxGrad(rows, cols int, s, dp *float32, less, dot float32) bool { return false }
+func softmaxGrad(rows, cols int, s, dp *float32, less, dot float32) bool {
+	if active == Generic {
+		return false
+	}
+	softmaxGradNEON(rows, cols, s, dp, less, dot)
+	return true
+}
 
-func hardSwish(rows, cols int, y, x *float32) bool { return false }
+func hardSwish(rows, cols int, y, x *float32) bool {
+	if active == Generic {
+		return false
+	}
+	hardSwishNEON(rows, cols, y, x)
+	return true
+}
 
-func hardSwishGrad(rows, cols int, dx, dy, x *float32) bool { return false }
+func hardSwishGrad(rows, cols int, dx, dy, x *float32) bool {
+	if active == Generic {
+		return false
+	}
+	hardSwishGradNEON(rows, cols, dx, dy, x)
+	return true
+}
 
-func maxPool(n, c int, idx *uint8, x0, x1, y *float32) bool { return false }
+func maxPool(n, c int, idx *uint8, x0, x1, y *float32) bool {
+	if active == Generic {
+		return false
+	}
+	maxPoolNEON(n, c, idx, x0, x1, y)
+	return true
+}
 
-func maxPoolGrad(n, c int, idx *uint8, x0, x1, dy *float32) bool { return false }
+func maxPoolGrad(n, c int, idx *uint8, x0, x1, dy *float32) bool {
+	if active == Generic {
+		return false
+	}
+	maxPoolGradNEON(n, c, idx, x0, x1, dy)
+	return true
+}
 
-func normMaxPool(n, c int, idx *uint8, x0, x1, y, a, b *float32, lo, hi float32) bool { return false }
+func normMaxPool(n, c int, idx *uint8, x0, x1, y, a, b *float32, lo, hi float32) bool {
+	if active == Generic {
+		return false
+	}
+	normMaxPoolNEON(n, c, idx, x0, x1, y, a, b, lo, hi)
+	return true
+}
 
 func normMaxPoolSums(n, c int, idx *uint8, x0, x1, dy, y, mean, sum, dot *float32, lo, hi float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	normMaxPoolSumsNEON(n, c, idx, x0, x1, dy, y, mean, sum, dot, lo, hi)
+	return true
 }
 
 func normMaxPoolGrad(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32, lo, hi, inLo, inHi float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	normMaxPoolGradNEON(n, c, idx, x0, x1, dy, y, p, q, r, mean, lo, hi, inLo, inHi)
+	return true
 }
 
-func maxTap(n, c, step int, x, y *float32, idx *uint8, tap int) bool { return false }
+func maxTap(n, c, step int, x, y *float32, idx *uint8, tap int) bool {
+	if active == Generic {
+		return false
+	}
+	maxTapNEON(n, c, step, x, y, idx, tap)
+	return true
+}
 
 func layerNorm(rows, cols int, y, x, gamma, beta, stats *float32, eps, share float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	layerNormNEON(rows, cols, y, x, gamma, beta, stats, eps, share)
+	return true
 }
 
 func layerNormGrad(rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float32, share, keep float32) bool {
-	return false
+	if active == Generic {
+		return false
+	}
+	layerNormGradNEON(rows, cols, dx, dy, x, gamma, stats, dgamma, dbeta, share, keep)
+	return true
 }
 
-func expSum(n int, y, x *float32, less float32) (float32, bool) { return 0, false }
+func expSum(n int, y, x *float32, less float32) (float32, bool) {
+	if active == Generic {
+		return 0, false
+	}
+	return expSumNEON(n, y, x, less), true
+}
 
-func dot(n int, x, y *float32) (float32, bool) { return 0, false }
+func dot(n int, x, y *float32) (float32, bool) {
+	if active == Generic {
+		return 0, false
+	}
+	return dotNEON(n, x, y), true
+}
 
-func sum(n int, x *float32) (float32, bool) { return 0, false }
+func sum(n int, x *float32) (float32, bool) {
+	if active == Generic {
+		return 0, false
+	}
+	return sumNEON(n, x), true
+}
 
-func largest(n int, x *float32) (float32, bool) { return 0, false }
+func largest(n int, x *float32) (float32, bool) {
+	if active == Generic {
+		return 0, false
+	}
+	return largestNEON(n, x), true
+}

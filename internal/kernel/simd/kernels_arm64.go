@@ -19,6 +19,256 @@ func tile4NEON(t *byte)
 //go:noescape
 func peakNEON(n int)
 
+// scaleShiftNEON is y = clamp(a*x + b).
+//
+//go:noescape
+func scaleShiftNEON(rows, cols int, y *float32, x *float32, a *float32, b *float32, lo float32, hi float32)
+
+// scaleShiftAddNEON is y = clamp(a*x + b + z).
+//
+//go:noescape
+func scaleShiftAddNEON(rows, cols int, y *float32, x *float32, z *float32, a *float32, b *float32, lo float32, hi float32)
+
+// shiftNEON is y = clamp(x + b).
+//
+//go:noescape
+func shiftNEON(rows, cols int, y *float32, x *float32, b *float32, lo float32, hi float32)
+
+// clampNEON is y = clamp(x).
+//
+//go:noescape
+func clampNEON(rows, cols int, y *float32, x *float32, lo float32, hi float32)
+
+// addClampNEON is y = clamp(x + z).
+//
+//go:noescape
+func addClampNEON(rows, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
+
+// maskNEON clears dy where y is at a bound.
+//
+//go:noescape
+func maskNEON(rows, cols int, dy *float32, y *float32, lo float32, hi float32)
+
+// normGradNEON is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.
+//
+//go:noescape
+func normGradNEON(rows, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, lo float32, hi float32)
+
+// columnSumsNEON sums columns.
+//
+//go:noescape
+func columnSumsNEON(rows, cols, stride int, x *float32, sum *float32)
+
+// columnMomentsNEON sums x - c and its square down columns.
+//
+//go:noescape
+func columnMomentsNEON(rows, cols, stride int, x *float32, c *float32, sum *float32, sq *float32)
+
+// normSumsNEON clears dy where y is at a bound and sums dy and dy*(x - c) down columns.
+//
+//go:noescape
+func normSumsNEON(rows, cols, stride int, dy *float32, y *float32, x *float32, c *float32, sum *float32, dot *float32, lo float32, hi float32)
+
+// normSumsLinearNEON sums dy and dy*(x - c) down columns.
+//
+//go:noescape
+func normSumsLinearNEON(rows, cols, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
+
+// normGradOfNEON is dx = p*dy + q*(x - c) + r, dy taken as 0 where a*x + b is at a bound.
+//
+//go:noescape
+func normGradOfNEON(rows, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, a *float32, b *float32, lo float32, hi float32)
+
+// normSumsOfNEON sums dy and dy*(x - c) down columns, dy taken as 0 where a*x + b is at a bound.
+//
+//go:noescape
+func normSumsOfNEON(rows, cols, stride int, dy *float32, x *float32, c *float32, a *float32, b *float32, sum *float32, dot *float32, lo float32, hi float32)
+
+// axpyNEON is y += a*x.
+//
+//go:noescape
+func axpyNEON(rows, cols int, y *float32, x *float32, a float32)
+
+// scaleNEON is y = a*x.
+//
+//go:noescape
+func scaleNEON(rows, cols int, y *float32, x *float32, a float32)
+
+// expNEON is y = exp(x).
+//
+//go:noescape
+func expNEON(rows, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
+
+// adamNEON is a step of Adam.
+//
+//go:noescape
+func adamNEON(rows, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+
+// gateNEON is y = x*sigmoid(a*x + b*x^3).
+//
+//go:noescape
+func gateNEON(rows, cols int, y *float32, x *float32, a float32, b float32)
+
+// gateGradNEON is gate's way back.
+//
+//go:noescape
+func gateGradNEON(rows, cols int, dx *float32, dy *float32, x *float32, a float32, b float32)
+
+// geluNEON is y = x times the normal distribution function of x.
+//
+//go:noescape
+func geluNEON(rows, cols int, y *float32, x *float32)
+
+// geluGradNEON is gelu's way back.
+//
+//go:noescape
+func geluGradNEON(rows, cols int, dx *float32, dy *float32, x *float32)
+
+// softmaxGradNEON is s = exp(s - less), dp = s*(dp - dot).
+//
+//go:noescape
+func softmaxGradNEON(rows, cols int, s *float32, dp *float32, less float32, dot float32)
+
+// hardSwishNEON is y = x*min(max(x + 3, 0), 6)/6.
+//
+//go:noescape
+func hardSwishNEON(rows, cols int, y *float32, x *float32)
+
+// hardSwishGradNEON is hardSwish's way back.
+//
+//go:noescape
+func hardSwishGradNEON(rows, cols int, dx *float32, dy *float32, x *float32)
+
+// maxPoolNEON keeps the largest of each window.
+//
+//go:noescape
+func maxPoolNEON(n, c int, idx *uint8, x0, x1, y *float32)
+
+// maxPoolGradNEON gives dy to the largest of each window and 0 to the others.
+//
+//go:noescape
+func maxPoolGradNEON(n, c int, idx *uint8, x0, x1, dy *float32)
+
+// normMaxPoolNEON keeps the largest of each window's clamp(a*x + b).
+//
+//go:noescape
+func normMaxPoolNEON(n, c int, idx *uint8, x0, x1, y, a, b *float32, lo, hi float32)
+
+// normMaxPoolSumsNEON adds up dy and dy*(x - c), x each window's largest.
+//
+//go:noescape
+func normMaxPoolSumsNEON(n, c int, idx *uint8, x0, x1, dy, y, mean, sum, dot *float32, lo, hi float32)
+
+// normMaxPoolGradNEON is NormGrad in place, dy given to each window's largest.
+//
+//go:noescape
+func normMaxPoolGradNEON(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32, lo, hi, inLo, inHi float32)
+
+// depthwise1by1NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise1by1NEON(d *byte)
+
+// depthwise2by1NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise2by1NEON(d *byte)
+
+// depthwise3by1NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise3by1NEON(d *byte)
+
+// depthwise4by1NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise4by1NEON(d *byte)
+
+// depthwise5by1NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise5by1NEON(d *byte)
+
+// depthwise7by1NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise7by1NEON(d *byte)
+
+// depthwise3by2NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise3by2NEON(d *byte)
+
+// depthwise5by2NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise5by2NEON(d *byte)
+
+// depthwise7by2NEON is Depthwise's kernel for filters of that width and step.
+//
+//go:noescape
+func depthwise7by2NEON(d *byte)
+
+// depthwiseWeights3NEON is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights3NEON(d *byte)
+
+// depthwiseWeights5NEON is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights5NEON(d *byte)
+
+// depthwiseWeights7NEON is Depthwise's kernel back to the weights for filters of that width.
+//
+//go:noescape
+func depthwiseWeights7NEON(d *byte)
+
+// depthwiseNEON is Depthwise's kernel.
+//
+//go:noescape
+func depthwiseNEON(d *byte)
+
+// depthwiseWeightsNEON is Depthwise's kernel.
+//
+//go:noescape
+func depthwiseWeightsNEON(d *byte)
+
+// maxTapNEON is MaxTap's kernel.
+//
+//go:noescape
+func maxTapNEON(n, c, step int, x, y *float32, idx *uint8, tap int)
+
+// layerNormNEON is LayerNorm's kernel.
+//
+//go:noescape
+func layerNormNEON(rows, cols int, y, x, gamma, beta, stats *float32, eps, share float32)
+
+// layerNormGradNEON is LayerNormGrad's kernel.
+//
+//go:noescape
+func layerNormGradNEON(rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float32, share, keep float32)
+
+// expSumNEON is ExpSum's kernel.
+//
+//go:noescape
+func expSumNEON(n int, y, x *float32, less float32) float32
+
+// dotNEON is the sum of x*y.
+//
+//go:noescape
+func dotNEON(n int, x, y *float32) float32
+
+// sumNEON is the sum of x.
+//
+//go:noescape
+func sumNEON(n int, x *float32) float32
+
+// largestNEON is the maximum of x.
+//
+//go:noescape
+func largestNEON(n int, x *float32) float32
+
 // transposeNEON writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.
 //
 //go:noescape

@@ -6,7 +6,67 @@
 
 DATA constants<>+0(SB)/8, $0x40c0000040c00000
 DATA constants<>+8(SB)/8, $0x40c0000040c00000
-GLOBL constants<>(SB), RODATA|NOPTR, $16
+DATA constants<>+16(SB)/8, $0xff800000ff800000
+DATA constants<>+24(SB)/8, $0xff800000ff800000
+DATA constants<>+32(SB)/8, $0x7f8000007f800000
+DATA constants<>+40(SB)/8, $0x7f8000007f800000
+DATA constants<>+48(SB)/8, $0xd01502f9d01502f9
+DATA constants<>+56(SB)/8, $0xd01502f9d01502f9
+DATA constants<>+64(SB)/8, $0x501502f9501502f9
+DATA constants<>+72(SB)/8, $0x501502f9501502f9
+DATA constants<>+80(SB)/8, $0xc2ac0000c2ac0000
+DATA constants<>+88(SB)/8, $0xc2ac0000c2ac0000
+DATA constants<>+96(SB)/8, $0x42b0000042b00000
+DATA constants<>+104(SB)/8, $0x42b0000042b00000
+DATA constants<>+112(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+120(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+128(SB)/8, $0x3f3172003f317200
+DATA constants<>+136(SB)/8, $0x3f3172003f317200
+DATA constants<>+144(SB)/8, $0x35bfbe8e35bfbe8e
+DATA constants<>+152(SB)/8, $0x35bfbe8e35bfbe8e
+DATA constants<>+160(SB)/8, $0x39500d0139500d01
+DATA constants<>+168(SB)/8, $0x39500d0139500d01
+DATA constants<>+176(SB)/8, $0x3ab60b613ab60b61
+DATA constants<>+184(SB)/8, $0x3ab60b613ab60b61
+DATA constants<>+192(SB)/8, $0x3c0888893c088889
+DATA constants<>+200(SB)/8, $0x3c0888893c088889
+DATA constants<>+208(SB)/8, $0x3d2aaaab3d2aaaab
+DATA constants<>+216(SB)/8, $0x3d2aaaab3d2aaaab
+DATA constants<>+224(SB)/8, $0x3e2aaaab3e2aaaab
+DATA constants<>+232(SB)/8, $0x3e2aaaab3e2aaaab
+DATA constants<>+240(SB)/8, $0x3f0000003f000000
+DATA constants<>+248(SB)/8, $0x3f0000003f000000
+DATA constants<>+256(SB)/8, $0x3f8000003f800000
+DATA constants<>+264(SB)/8, $0x3f8000003f800000
+DATA constants<>+272(SB)/8, $0x4040000040400000
+DATA constants<>+280(SB)/8, $0x4040000040400000
+DATA constants<>+288(SB)/8, $0xbf000000bf000000
+DATA constants<>+296(SB)/8, $0xbf000000bf000000
+DATA constants<>+304(SB)/8, $0x3e99999a3e99999a
+DATA constants<>+312(SB)/8, $0x3e99999a3e99999a
+DATA constants<>+320(SB)/8, $0x3d13d3253d13d325
+DATA constants<>+328(SB)/8, $0x3d13d3253d13d325
+DATA constants<>+336(SB)/8, $0xbe22c0d1be22c0d1
+DATA constants<>+344(SB)/8, $0xbe22c0d1be22c0d1
+DATA constants<>+352(SB)/8, $0x3e56611b3e56611b
+DATA constants<>+360(SB)/8, $0x3e56611b3e56611b
+DATA constants<>+368(SB)/8, $0xbd67404cbd67404c
+DATA constants<>+376(SB)/8, $0xbd67404cbd67404c
+DATA constants<>+384(SB)/8, $0x3e0528573e052857
+DATA constants<>+392(SB)/8, $0x3e0528573e052857
+DATA constants<>+400(SB)/8, $0x3dcbb3b13dcbb3b1
+DATA constants<>+408(SB)/8, $0x3dcbb3b13dcbb3b1
+DATA constants<>+416(SB)/8, $0x3df773e43df773e4
+DATA constants<>+424(SB)/8, $0x3df773e43df773e4
+DATA constants<>+432(SB)/8, $0x3df4fdb43df4fdb4
+DATA constants<>+440(SB)/8, $0x3df4fdb43df4fdb4
+DATA constants<>+448(SB)/8, $0x3ecc422a3ecc422a
+DATA constants<>+456(SB)/8, $0x3ecc422a3ecc422a
+DATA constants<>+464(SB)/8, $0xc0400000c0400000
+DATA constants<>+472(SB)/8, $0xc0400000c0400000
+DATA constants<>+480(SB)/8, $0x3eaaaaab3eaaaaab
+DATA constants<>+488(SB)/8, $0x3eaaaaab3eaaaaab
+GLOBL constants<>(SB), RODATA|NOPTR, $496
 
 // func tile2NEON(t *byte)
 TEXT ·tile2NEON(SB), NOSPLIT, $200-8
@@ -1126,6 +1186,7867 @@ loop:
 	WORD	$0x4f981317 // fmla v23.4s, v24.4s, v24.s[0]
 	SUBS	$1, R0
 	BNE	loop
+	RET
+
+// func scaleShiftNEON(rows, cols int, y *float32, x *float32, a *float32, b *float32, lo float32, hi float32)
+TEXT ·scaleShiftNEON(SB), NOSPLIT, $0-56
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	MOVD	a+32(FP), R4
+	MOVD	b+40(FP), R5
+	FMOVS	lo+48(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+52(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	WORD	$0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD	$0x3dc00723 // ldr q3, [x25, #16]
+	WORD	$0x6ee21c60 // bif v0.16b, v3.16b, v2.16b
+	WORD	$0x4e21e422 // fcmeq v2.4s, v1.4s, v1.4s
+	WORD	$0x3dc00b24 // ldr q4, [x25, #32]
+	WORD	$0x6ee21c81 // bif v1.16b, v4.16b, v2.16b
+row:
+	MOVD	ZR, R6
+	MOVD	R1, R7
+	SUBS	$16, R7
+	BLT	few
+four:
+	WORD	$0x3ce668a2 // ldr q2, [x5, x6]
+	WORD	$0x3ce66863 // ldr q3, [x3, x6]
+	WORD	$0x3ce66884 // ldr q4, [x4, x6]
+	WORD	$0x4e24cc62 // fmla v2.4s, v3.4s, v4.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0x3ca66842 // str q2, [x2, x6]
+	ADD	$16, R6
+	SUBS	$16, R7
+	BGE	four
+few:
+	ADDS	$16, R7
+	BEQ	end
+one:
+	WORD	$0xbc6668a2 // ldr s2, [x5, x6]
+	WORD	$0xbc666863 // ldr s3, [x3, x6]
+	WORD	$0xbc666884 // ldr s4, [x4, x6]
+	WORD	$0x4e24cc62 // fmla v2.4s, v3.4s, v4.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0xbc266842 // str s2, [x2, x6]
+	ADD	$4, R6
+	SUBS	$4, R7
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func scaleShiftAddNEON(rows, cols int, y *float32, x *float32, z *float32, a *float32, b *float32, lo float32, hi float32)
+TEXT ·scaleShiftAddNEON(SB), NOSPLIT, $0-64
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	MOVD	z+32(FP), R4
+	MOVD	a+40(FP), R5
+	MOVD	b+48(FP), R6
+	FMOVS	lo+56(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+60(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	WORD	$0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD	$0x3dc00723 // ldr q3, [x25, #16]
+	WORD	$0x6ee21c60 // bif v0.16b, v3.16b, v2.16b
+	WORD	$0x4e21e422 // fcmeq v2.4s, v1.4s, v1.4s
+	WORD	$0x3dc00b24 // ldr q4, [x25, #32]
+	WORD	$0x6ee21c81 // bif v1.16b, v4.16b, v2.16b
+row:
+	MOVD	ZR, R7
+	MOVD	R1, R8
+	SUBS	$16, R8
+	BLT	few
+four:
+	WORD	$0x3ce768c2 // ldr q2, [x6, x7]
+	WORD	$0x3ce76863 // ldr q3, [x3, x7]
+	WORD	$0x3ce768a4 // ldr q4, [x5, x7]
+	WORD	$0x4e24cc62 // fmla v2.4s, v3.4s, v4.4s
+	WORD	$0x3ce76885 // ldr q5, [x4, x7]
+	WORD	$0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0x3ca76842 // str q2, [x2, x7]
+	ADD	$16, R7
+	SUBS	$16, R8
+	BGE	four
+few:
+	ADDS	$16, R8
+	BEQ	end
+one:
+	WORD	$0xbc6768c2 // ldr s2, [x6, x7]
+	WORD	$0xbc676863 // ldr s3, [x3, x7]
+	WORD	$0xbc6768a4 // ldr s4, [x5, x7]
+	WORD	$0x4e24cc62 // fmla v2.4s, v3.4s, v4.4s
+	WORD	$0xbc676885 // ldr s5, [x4, x7]
+	WORD	$0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0xbc276842 // str s2, [x2, x7]
+	ADD	$4, R7
+	SUBS	$4, R8
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func shiftNEON(rows, cols int, y *float32, x *float32, b *float32, lo float32, hi float32)
+TEXT ·shiftNEON(SB), NOSPLIT, $0-48
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	MOVD	b+32(FP), R4
+	FMOVS	lo+40(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+44(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	WORD	$0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD	$0x3dc00723 // ldr q3, [x25, #16]
+	WORD	$0x6ee21c60 // bif v0.16b, v3.16b, v2.16b
+	WORD	$0x4e21e422 // fcmeq v2.4s, v1.4s, v1.4s
+	WORD	$0x3dc00b24 // ldr q4, [x25, #32]
+	WORD	$0x6ee21c81 // bif v1.16b, v4.16b, v2.16b
+row:
+	MOVD	ZR, R5
+	MOVD	R1, R6
+	SUBS	$16, R6
+	BLT	few
+four:
+	WORD	$0x3ce56862 // ldr q2, [x3, x5]
+	WORD	$0x3ce56883 // ldr q3, [x4, x5]
+	WORD	$0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0x3ca56842 // str q2, [x2, x5]
+	ADD	$16, R5
+	SUBS	$16, R6
+	BGE	four
+few:
+	ADDS	$16, R6
+	BEQ	end
+one:
+	WORD	$0xbc656862 // ldr s2, [x3, x5]
+	WORD	$0xbc656883 // ldr s3, [x4, x5]
+	WORD	$0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0xbc256842 // str s2, [x2, x5]
+	ADD	$4, R5
+	SUBS	$4, R6
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func clampNEON(rows, cols int, y *float32, x *float32, lo float32, hi float32)
+TEXT ·clampNEON(SB), NOSPLIT, $0-40
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	FMOVS	lo+32(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+36(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	WORD	$0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD	$0x3dc00723 // ldr q3, [x25, #16]
+	WORD	$0x6ee21c60 // bif v0.16b, v3.16b, v2.16b
+	WORD	$0x4e21e422 // fcmeq v2.4s, v1.4s, v1.4s
+	WORD	$0x3dc00b24 // ldr q4, [x25, #32]
+	WORD	$0x6ee21c81 // bif v1.16b, v4.16b, v2.16b
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46862 // ldr q2, [x3, x4]
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0x3ca46842 // str q2, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646862 // ldr s2, [x3, x4]
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0xbc246842 // str s2, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func addClampNEON(rows, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
+TEXT ·addClampNEON(SB), NOSPLIT, $0-48
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	MOVD	z+32(FP), R4
+	FMOVS	lo+40(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+44(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	WORD	$0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD	$0x3dc00723 // ldr q3, [x25, #16]
+	WORD	$0x6ee21c60 // bif v0.16b, v3.16b, v2.16b
+	WORD	$0x4e21e422 // fcmeq v2.4s, v1.4s, v1.4s
+	WORD	$0x3dc00b24 // ldr q4, [x25, #32]
+	WORD	$0x6ee21c81 // bif v1.16b, v4.16b, v2.16b
+row:
+	MOVD	ZR, R5
+	MOVD	R1, R6
+	SUBS	$16, R6
+	BLT	few
+four:
+	WORD	$0x3ce56862 // ldr q2, [x3, x5]
+	WORD	$0x3ce56883 // ldr q3, [x4, x5]
+	WORD	$0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0x3ca56842 // str q2, [x2, x5]
+	ADD	$16, R5
+	SUBS	$16, R6
+	BGE	four
+few:
+	ADDS	$16, R6
+	BEQ	end
+one:
+	WORD	$0xbc656862 // ldr s2, [x3, x5]
+	WORD	$0xbc656883 // ldr s3, [x4, x5]
+	WORD	$0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD	$0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD	$0x4ea1f442 // fmin v2.4s, v2.4s, v1.4s
+	WORD	$0xbc256842 // str s2, [x2, x5]
+	ADD	$4, R5
+	SUBS	$4, R6
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func maskNEON(rows, cols int, dy *float32, y *float32, lo float32, hi float32)
+TEXT ·maskNEON(SB), NOSPLIT, $0-40
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dy+16(FP), R2
+	MOVD	y+24(FP), R3
+	FMOVS	lo+32(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+36(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46842 // ldr q2, [x2, x4]
+	WORD	$0x3ce46863 // ldr q3, [x3, x4]
+	WORD	$0x6e23e404 // fcmge v4.4s, v0.4s, v3.4s
+	WORD	$0x4e641c42 // bic v2.16b, v2.16b, v4.16b
+	WORD	$0x6e21e464 // fcmge v4.4s, v3.4s, v1.4s
+	WORD	$0x4e641c42 // bic v2.16b, v2.16b, v4.16b
+	WORD	$0x3ca46842 // str q2, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646842 // ldr s2, [x2, x4]
+	WORD	$0xbc646863 // ldr s3, [x3, x4]
+	WORD	$0x6e23e404 // fcmge v4.4s, v0.4s, v3.4s
+	WORD	$0x4e641c42 // bic v2.16b, v2.16b, v4.16b
+	WORD	$0x6e21e464 // fcmge v4.4s, v3.4s, v1.4s
+	WORD	$0x4e641c42 // bic v2.16b, v2.16b, v4.16b
+	WORD	$0xbc246842 // str s2, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func normGradNEON(rows, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, lo float32, hi float32)
+TEXT ·normGradNEON(SB), NOSPLIT, $0-80
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dx+16(FP), R2
+	MOVD	dy+24(FP), R3
+	MOVD	x+32(FP), R4
+	MOVD	p+40(FP), R5
+	MOVD	q+48(FP), R6
+	MOVD	r+56(FP), R7
+	MOVD	c+64(FP), R8
+	FMOVS	lo+72(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+76(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	MOVD	ZR, R9
+	MOVD	R1, R10
+	SUBS	$16, R10
+	BLT	few
+four:
+	WORD	$0x3ce96882 // ldr q2, [x4, x9]
+	WORD	$0x3ce96863 // ldr q3, [x3, x9]
+	WORD	$0x3ce968e5 // ldr q5, [x7, x9]
+	WORD	$0x3ce96906 // ldr q6, [x8, x9]
+	WORD	$0x4ea6d444 // fsub v4.4s, v2.4s, v6.4s
+	WORD	$0x3ce968c7 // ldr q7, [x6, x9]
+	WORD	$0x4e27cc85 // fmla v5.4s, v4.4s, v7.4s
+	WORD	$0x3ce968a8 // ldr q8, [x5, x9]
+	WORD	$0x4e28cc65 // fmla v5.4s, v3.4s, v8.4s
+	WORD	$0x6e22e409 // fcmge v9.4s, v0.4s, v2.4s
+	WORD	$0x4e691ca5 // bic v5.16b, v5.16b, v9.16b
+	WORD	$0x6e21e449 // fcmge v9.4s, v2.4s, v1.4s
+	WORD	$0x4e691ca5 // bic v5.16b, v5.16b, v9.16b
+	WORD	$0x3ca96845 // str q5, [x2, x9]
+	ADD	$16, R9
+	SUBS	$16, R10
+	BGE	four
+few:
+	ADDS	$16, R10
+	BEQ	end
+one:
+	WORD	$0xbc696882 // ldr s2, [x4, x9]
+	WORD	$0xbc696863 // ldr s3, [x3, x9]
+	WORD	$0xbc6968e5 // ldr s5, [x7, x9]
+	WORD	$0xbc696906 // ldr s6, [x8, x9]
+	WORD	$0x4ea6d444 // fsub v4.4s, v2.4s, v6.4s
+	WORD	$0xbc6968c7 // ldr s7, [x6, x9]
+	WORD	$0x4e27cc85 // fmla v5.4s, v4.4s, v7.4s
+	WORD	$0xbc6968a8 // ldr s8, [x5, x9]
+	WORD	$0x4e28cc65 // fmla v5.4s, v3.4s, v8.4s
+	WORD	$0x6e22e409 // fcmge v9.4s, v0.4s, v2.4s
+	WORD	$0x4e691ca5 // bic v5.16b, v5.16b, v9.16b
+	WORD	$0x6e21e449 // fcmge v9.4s, v2.4s, v1.4s
+	WORD	$0x4e691ca5 // bic v5.16b, v5.16b, v9.16b
+	WORD	$0xbc296845 // str s5, [x2, x9]
+	ADD	$4, R9
+	SUBS	$4, R10
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func columnSumsNEON(rows, cols, stride int, x *float32, sum *float32)
+TEXT ·columnSumsNEON(SB), NOSPLIT, $0-40
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	x+24(FP), R2
+	MOVD	stride+16(FP), R3
+	LSL	$2, R3
+	MOVD	ZR, R4
+wide:
+	CMP	$64, R1
+	BLT	wideend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	ADD	R4, R2, R5
+	MOVD	rows+0(FP), R6
+widerow:
+	WORD	$0x3dc000a4 // ldr q4, [x5]
+	WORD	$0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD	$0x3dc004a4 // ldr q4, [x5, #16]
+	WORD	$0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
+	WORD	$0x3dc008a4 // ldr q4, [x5, #32]
+	WORD	$0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD	$0x3dc00ca4 // ldr q4, [x5, #48]
+	WORD	$0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	ADD	R3, R5
+	SUBS	$1, R6
+	BNE	widerow
+	MOVD	sum+32(FP), R6
+	ADD	R4, R6
+	WORD	$0x3d8000c0 // str q0, [x6]
+	WORD	$0x3d8004c1 // str q1, [x6, #16]
+	WORD	$0x3d8008c2 // str q2, [x6, #32]
+	WORD	$0x3d800cc3 // str q3, [x6, #48]
+	ADD	$64, R4
+	SUB	$64, R1
+	B	wide
+wideend:
+narrow:
+	CMP	$16, R1
+	BLT	narrowend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	ADD	R4, R2, R5
+	MOVD	rows+0(FP), R6
+narrowrow:
+	WORD	$0x3dc000a1 // ldr q1, [x5]
+	WORD	$0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	ADD	R3, R5
+	SUBS	$1, R6
+	BNE	narrowrow
+	MOVD	sum+32(FP), R6
+	ADD	R4, R6
+	WORD	$0x3d8000c0 // str q0, [x6]
+	ADD	$16, R4
+	SUB	$16, R1
+	B	narrow
+narrowend:
+tail:
+	CMP	$4, R1
+	BLT	tailend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	ADD	R4, R2, R5
+	MOVD	rows+0(FP), R6
+tailrow:
+	WORD	$0xbd4000a1 // ldr s1, [x5]
+	WORD	$0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	ADD	R3, R5
+	SUBS	$1, R6
+	BNE	tailrow
+	MOVD	sum+32(FP), R6
+	ADD	R4, R6
+	WORD	$0xbd0000c0 // str s0, [x6]
+	ADD	$4, R4
+	SUB	$4, R1
+	B	tail
+tailend:
+	RET
+
+// func columnMomentsNEON(rows, cols, stride int, x *float32, c *float32, sum *float32, sq *float32)
+TEXT ·columnMomentsNEON(SB), NOSPLIT, $0-56
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	x+24(FP), R2
+	MOVD	c+32(FP), R3
+	MOVD	stride+16(FP), R4
+	LSL	$2, R4
+	MOVD	ZR, R5
+wide:
+	CMP	$64, R1
+	BLT	wideend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x4f000404 // movi v4.4s, #0
+	WORD	$0x4f000405 // movi v5.4s, #0
+	WORD	$0x4f000406 // movi v6.4s, #0
+	WORD	$0x4f000407 // movi v7.4s, #0
+	ADD	R5, R2, R6
+	ADD	R5, R3, R7
+	MOVD	rows+0(FP), R8
+widerow:
+	WORD	$0x3dc000c8 // ldr q8, [x6]
+	WORD	$0x3dc000e9 // ldr q9, [x7]
+	WORD	$0x4ea9d508 // fsub v8.4s, v8.4s, v9.4s
+	WORD	$0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD	$0x4e28cd01 // fmla v1.4s, v8.4s, v8.4s
+	WORD	$0x3dc004c8 // ldr q8, [x6, #16]
+	WORD	$0x3dc004e9 // ldr q9, [x7, #16]
+	WORD	$0x4ea9d508 // fsub v8.4s, v8.4s, v9.4s
+	WORD	$0x4e28d442 // fadd v2.4s, v2.4s, v8.4s
+	WORD	$0x4e28cd03 // fmla v3.4s, v8.4s, v8.4s
+	WORD	$0x3dc008c8 // ldr q8, [x6, #32]
+	WORD	$0x3dc008e9 // ldr q9, [x7, #32]
+	WORD	$0x4ea9d508 // fsub v8.4s, v8.4s, v9.4s
+	WORD	$0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD	$0x4e28cd05 // fmla v5.4s, v8.4s, v8.4s
+	WORD	$0x3dc00cc8 // ldr q8, [x6, #48]
+	WORD	$0x3dc00ce9 // ldr q9, [x7, #48]
+	WORD	$0x4ea9d508 // fsub v8.4s, v8.4s, v9.4s
+	WORD	$0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD	$0x4e28cd07 // fmla v7.4s, v8.4s, v8.4s
+	ADD	R4, R6
+	SUBS	$1, R8
+	BNE	widerow
+	MOVD	sum+40(FP), R8
+	ADD	R5, R8
+	WORD	$0x3d800100 // str q0, [x8]
+	WORD	$0x3d800502 // str q2, [x8, #16]
+	WORD	$0x3d800904 // str q4, [x8, #32]
+	WORD	$0x3d800d06 // str q6, [x8, #48]
+	MOVD	sq+48(FP), R8
+	ADD	R5, R8
+	WORD	$0x3d800101 // str q1, [x8]
+	WORD	$0x3d800503 // str q3, [x8, #16]
+	WORD	$0x3d800905 // str q5, [x8, #32]
+	WORD	$0x3d800d07 // str q7, [x8, #48]
+	ADD	$64, R5
+	SUB	$64, R1
+	B	wide
+wideend:
+narrow:
+	CMP	$16, R1
+	BLT	narrowend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	ADD	R5, R2, R6
+	ADD	R5, R3, R7
+	MOVD	rows+0(FP), R8
+narrowrow:
+	WORD	$0x3dc000c2 // ldr q2, [x6]
+	WORD	$0x3dc000e3 // ldr q3, [x7]
+	WORD	$0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
+	WORD	$0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD	$0x4e22cc41 // fmla v1.4s, v2.4s, v2.4s
+	ADD	R4, R6
+	SUBS	$1, R8
+	BNE	narrowrow
+	MOVD	sum+40(FP), R8
+	ADD	R5, R8
+	WORD	$0x3d800100 // str q0, [x8]
+	MOVD	sq+48(FP), R8
+	ADD	R5, R8
+	WORD	$0x3d800101 // str q1, [x8]
+	ADD	$16, R5
+	SUB	$16, R1
+	B	narrow
+narrowend:
+tail:
+	CMP	$4, R1
+	BLT	tailend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	ADD	R5, R2, R6
+	ADD	R5, R3, R7
+	MOVD	rows+0(FP), R8
+tailrow:
+	WORD	$0xbd4000c2 // ldr s2, [x6]
+	WORD	$0xbd4000e3 // ldr s3, [x7]
+	WORD	$0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
+	WORD	$0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD	$0x4e22cc41 // fmla v1.4s, v2.4s, v2.4s
+	ADD	R4, R6
+	SUBS	$1, R8
+	BNE	tailrow
+	MOVD	sum+40(FP), R8
+	ADD	R5, R8
+	WORD	$0xbd000100 // str s0, [x8]
+	MOVD	sq+48(FP), R8
+	ADD	R5, R8
+	WORD	$0xbd000101 // str s1, [x8]
+	ADD	$4, R5
+	SUB	$4, R1
+	B	tail
+tailend:
+	RET
+
+// func normSumsNEON(rows, cols, stride int, dy *float32, y *float32, x *float32, c *float32, sum *float32, dot *float32, lo float32, hi float32)
+TEXT ·normSumsNEON(SB), NOSPLIT, $0-80
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dy+24(FP), R2
+	MOVD	y+32(FP), R3
+	MOVD	x+40(FP), R4
+	MOVD	c+48(FP), R5
+	FMOVS	lo+72(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+76(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	MOVD	stride+16(FP), R6
+	LSL	$2, R6
+	MOVD	ZR, R7
+wide:
+	CMP	$64, R1
+	BLT	wideend
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x4f000404 // movi v4.4s, #0
+	WORD	$0x4f000405 // movi v5.4s, #0
+	WORD	$0x4f000406 // movi v6.4s, #0
+	WORD	$0x4f000407 // movi v7.4s, #0
+	WORD	$0x4f000408 // movi v8.4s, #0
+	WORD	$0x4f000409 // movi v9.4s, #0
+	ADD	R7, R2, R8
+	ADD	R7, R3, R9
+	ADD	R7, R4, R10
+	ADD	R7, R5, R11
+	MOVD	rows+0(FP), R12
+widerow:
+	WORD	$0x3dc0010a // ldr q10, [x8]
+	WORD	$0x3dc0012b // ldr q11, [x9]
+	WORD	$0x6e2be40c // fcmge v12.4s, v0.4s, v11.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x6e21e56c // fcmge v12.4s, v11.4s, v1.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x3d80010a // str q10, [x8]
+	WORD	$0x3dc0014c // ldr q12, [x10]
+	WORD	$0x3dc0016d // ldr q13, [x11]
+	WORD	$0x4eadd58c // fsub v12.4s, v12.4s, v13.4s
+	WORD	$0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD	$0x4e2ccd43 // fmla v3.4s, v10.4s, v12.4s
+	WORD	$0x3dc0050a // ldr q10, [x8, #16]
+	WORD	$0x3dc0052b // ldr q11, [x9, #16]
+	WORD	$0x6e2be40c // fcmge v12.4s, v0.4s, v11.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x6e21e56c // fcmge v12.4s, v11.4s, v1.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x3d80050a // str q10, [x8, #16]
+	WORD	$0x3dc0054c // ldr q12, [x10, #16]
+	WORD	$0x3dc0056d // ldr q13, [x11, #16]
+	WORD	$0x4eadd58c // fsub v12.4s, v12.4s, v13.4s
+	WORD	$0x4e2ad484 // fadd v4.4s, v4.4s, v10.4s
+	WORD	$0x4e2ccd45 // fmla v5.4s, v10.4s, v12.4s
+	WORD	$0x3dc0090a // ldr q10, [x8, #32]
+	WORD	$0x3dc0092b // ldr q11, [x9, #32]
+	WORD	$0x6e2be40c // fcmge v12.4s, v0.4s, v11.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x6e21e56c // fcmge v12.4s, v11.4s, v1.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x3d80090a // str q10, [x8, #32]
+	WORD	$0x3dc0094c // ldr q12, [x10, #32]
+	WORD	$0x3dc0096d // ldr q13, [x11, #32]
+	WORD	$0x4eadd58c // fsub v12.4s, v12.4s, v13.4s
+	WORD	$0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
+	WORD	$0x4e2ccd47 // fmla v7.4s, v10.4s, v12.4s
+	WORD	$0x3dc00d0a // ldr q10, [x8, #48]
+	WORD	$0x3dc00d2b // ldr q11, [x9, #48]
+	WORD	$0x6e2be40c // fcmge v12.4s, v0.4s, v11.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x6e21e56c // fcmge v12.4s, v11.4s, v1.4s
+	WORD	$0x4e6c1d4a // bic v10.16b, v10.16b, v12.16b
+	WORD	$0x3d800d0a // str q10, [x8, #48]
+	WORD	$0x3dc00d4c // ldr q12, [x10, #48]
+	WORD	$0x3dc00d6d // ldr q13, [x11, #48]
+	WORD	$0x4eadd58c // fsub v12.4s, v12.4s, v13.4s
+	WORD	$0x4e2ad508 // fadd v8.4s, v8.4s, v10.4s
+	WORD	$0x4e2ccd49 // fmla v9.4s, v10.4s, v12.4s
+	ADD	R6, R8
+	ADD	R6, R9
+	ADD	R6, R10
+	SUBS	$1, R12
+	BNE	widerow
+	MOVD	sum+56(FP), R12
+	ADD	R7, R12
+	WORD	$0x3d800182 // str q2, [x12]
+	WORD	$0x3d800584 // str q4, [x12, #16]
+	WORD	$0x3d800986 // str q6, [x12, #32]
+	WORD	$0x3d800d88 // str q8, [x12, #48]
+	MOVD	dot+64(FP), R12
+	ADD	R7, R12
+	WORD	$0x3d800183 // str q3, [x12]
+	WORD	$0x3d800585 // str q5, [x12, #16]
+	WORD	$0x3d800987 // str q7, [x12, #32]
+	WORD	$0x3d800d89 // str q9, [x12, #48]
+	ADD	$64, R7
+	SUB	$64, R1
+	B	wide
+wideend:
+narrow:
+	CMP	$16, R1
+	BLT	narrowend
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	ADD	R7, R2, R8
+	ADD	R7, R3, R9
+	ADD	R7, R4, R10
+	ADD	R7, R5, R11
+	MOVD	rows+0(FP), R12
+narrowrow:
+	WORD	$0x3dc00104 // ldr q4, [x8]
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	WORD	$0x6e25e406 // fcmge v6.4s, v0.4s, v5.4s
+	WORD	$0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	WORD	$0x6e21e4a6 // fcmge v6.4s, v5.4s, v1.4s
+	WORD	$0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	WORD	$0x3d800104 // str q4, [x8]
+	WORD	$0x3dc00146 // ldr q6, [x10]
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
+	WORD	$0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD	$0x4e26cc83 // fmla v3.4s, v4.4s, v6.4s
+	ADD	R6, R8
+	ADD	R6, R9
+	ADD	R6, R10
+	SUBS	$1, R12
+	BNE	narrowrow
+	MOVD	sum+56(FP), R12
+	ADD	R7, R12
+	WORD	$0x3d800182 // str q2, [x12]
+	MOVD	dot+64(FP), R12
+	ADD	R7, R12
+	WORD	$0x3d800183 // str q3, [x12]
+	ADD	$16, R7
+	SUB	$16, R1
+	B	narrow
+narrowend:
+tail:
+	CMP	$4, R1
+	BLT	tailend
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	ADD	R7, R2, R8
+	ADD	R7, R3, R9
+	ADD	R7, R4, R10
+	ADD	R7, R5, R11
+	MOVD	rows+0(FP), R12
+tailrow:
+	WORD	$0xbd400104 // ldr s4, [x8]
+	WORD	$0xbd400125 // ldr s5, [x9]
+	WORD	$0x6e25e406 // fcmge v6.4s, v0.4s, v5.4s
+	WORD	$0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	WORD	$0x6e21e4a6 // fcmge v6.4s, v5.4s, v1.4s
+	WORD	$0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	WORD	$0xbd000104 // str s4, [x8]
+	WORD	$0xbd400146 // ldr s6, [x10]
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
+	WORD	$0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD	$0x4e26cc83 // fmla v3.4s, v4.4s, v6.4s
+	ADD	R6, R8
+	ADD	R6, R9
+	ADD	R6, R10
+	SUBS	$1, R12
+	BNE	tailrow
+	MOVD	sum+56(FP), R12
+	ADD	R7, R12
+	WORD	$0xbd000182 // str s2, [x12]
+	MOVD	dot+64(FP), R12
+	ADD	R7, R12
+	WORD	$0xbd000183 // str s3, [x12]
+	ADD	$4, R7
+	SUB	$4, R1
+	B	tail
+tailend:
+	RET
+
+// func normSumsLinearNEON(rows, cols, stride int, dy *float32, x *float32, c *float32, sum *float32, dot *float32)
+TEXT ·normSumsLinearNEON(SB), NOSPLIT, $0-64
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dy+24(FP), R2
+	MOVD	x+32(FP), R3
+	MOVD	c+40(FP), R4
+	MOVD	stride+16(FP), R5
+	LSL	$2, R5
+	MOVD	ZR, R6
+wide:
+	CMP	$64, R1
+	BLT	wideend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x4f000404 // movi v4.4s, #0
+	WORD	$0x4f000405 // movi v5.4s, #0
+	WORD	$0x4f000406 // movi v6.4s, #0
+	WORD	$0x4f000407 // movi v7.4s, #0
+	ADD	R6, R2, R7
+	ADD	R6, R3, R8
+	ADD	R6, R4, R9
+	MOVD	rows+0(FP), R10
+widerow:
+	WORD	$0x3dc000e8 // ldr q8, [x7]
+	WORD	$0x3dc00109 // ldr q9, [x8]
+	WORD	$0x3dc0012a // ldr q10, [x9]
+	WORD	$0x4eaad529 // fsub v9.4s, v9.4s, v10.4s
+	WORD	$0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD	$0x4e29cd01 // fmla v1.4s, v8.4s, v9.4s
+	WORD	$0x3dc004e8 // ldr q8, [x7, #16]
+	WORD	$0x3dc00509 // ldr q9, [x8, #16]
+	WORD	$0x3dc0052a // ldr q10, [x9, #16]
+	WORD	$0x4eaad529 // fsub v9.4s, v9.4s, v10.4s
+	WORD	$0x4e28d442 // fadd v2.4s, v2.4s, v8.4s
+	WORD	$0x4e29cd03 // fmla v3.4s, v8.4s, v9.4s
+	WORD	$0x3dc008e8 // ldr q8, [x7, #32]
+	WORD	$0x3dc00909 // ldr q9, [x8, #32]
+	WORD	$0x3dc0092a // ldr q10, [x9, #32]
+	WORD	$0x4eaad529 // fsub v9.4s, v9.4s, v10.4s
+	WORD	$0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD	$0x4e29cd05 // fmla v5.4s, v8.4s, v9.4s
+	WORD	$0x3dc00ce8 // ldr q8, [x7, #48]
+	WORD	$0x3dc00d09 // ldr q9, [x8, #48]
+	WORD	$0x3dc00d2a // ldr q10, [x9, #48]
+	WORD	$0x4eaad529 // fsub v9.4s, v9.4s, v10.4s
+	WORD	$0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD	$0x4e29cd07 // fmla v7.4s, v8.4s, v9.4s
+	ADD	R5, R7
+	ADD	R5, R8
+	SUBS	$1, R10
+	BNE	widerow
+	MOVD	sum+48(FP), R10
+	ADD	R6, R10
+	WORD	$0x3d800140 // str q0, [x10]
+	WORD	$0x3d800542 // str q2, [x10, #16]
+	WORD	$0x3d800944 // str q4, [x10, #32]
+	WORD	$0x3d800d46 // str q6, [x10, #48]
+	MOVD	dot+56(FP), R10
+	ADD	R6, R10
+	WORD	$0x3d800141 // str q1, [x10]
+	WORD	$0x3d800543 // str q3, [x10, #16]
+	WORD	$0x3d800945 // str q5, [x10, #32]
+	WORD	$0x3d800d47 // str q7, [x10, #48]
+	ADD	$64, R6
+	SUB	$64, R1
+	B	wide
+wideend:
+narrow:
+	CMP	$16, R1
+	BLT	narrowend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	ADD	R6, R2, R7
+	ADD	R6, R3, R8
+	ADD	R6, R4, R9
+	MOVD	rows+0(FP), R10
+narrowrow:
+	WORD	$0x3dc000e2 // ldr q2, [x7]
+	WORD	$0x3dc00103 // ldr q3, [x8]
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	WORD	$0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD	$0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD	$0x4e23cc41 // fmla v1.4s, v2.4s, v3.4s
+	ADD	R5, R7
+	ADD	R5, R8
+	SUBS	$1, R10
+	BNE	narrowrow
+	MOVD	sum+48(FP), R10
+	ADD	R6, R10
+	WORD	$0x3d800140 // str q0, [x10]
+	MOVD	dot+56(FP), R10
+	ADD	R6, R10
+	WORD	$0x3d800141 // str q1, [x10]
+	ADD	$16, R6
+	SUB	$16, R1
+	B	narrow
+narrowend:
+tail:
+	CMP	$4, R1
+	BLT	tailend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	ADD	R6, R2, R7
+	ADD	R6, R3, R8
+	ADD	R6, R4, R9
+	MOVD	rows+0(FP), R10
+tailrow:
+	WORD	$0xbd4000e2 // ldr s2, [x7]
+	WORD	$0xbd400103 // ldr s3, [x8]
+	WORD	$0xbd400124 // ldr s4, [x9]
+	WORD	$0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD	$0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD	$0x4e23cc41 // fmla v1.4s, v2.4s, v3.4s
+	ADD	R5, R7
+	ADD	R5, R8
+	SUBS	$1, R10
+	BNE	tailrow
+	MOVD	sum+48(FP), R10
+	ADD	R6, R10
+	WORD	$0xbd000140 // str s0, [x10]
+	MOVD	dot+56(FP), R10
+	ADD	R6, R10
+	WORD	$0xbd000141 // str s1, [x10]
+	ADD	$4, R6
+	SUB	$4, R1
+	B	tail
+tailend:
+	RET
+
+// func normGradOfNEON(rows, cols int, dx *float32, dy *float32, x *float32, p *float32, q *float32, r *float32, c *float32, a *float32, b *float32, lo float32, hi float32)
+TEXT ·normGradOfNEON(SB), NOSPLIT, $0-96
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dx+16(FP), R2
+	MOVD	dy+24(FP), R3
+	MOVD	x+32(FP), R4
+	MOVD	p+40(FP), R5
+	MOVD	q+48(FP), R6
+	MOVD	r+56(FP), R7
+	MOVD	c+64(FP), R8
+	MOVD	a+72(FP), R9
+	MOVD	b+80(FP), R10
+	FMOVS	lo+88(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+92(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	MOVD	ZR, R11
+	MOVD	R1, R12
+	SUBS	$16, R12
+	BLT	few
+four:
+	WORD	$0x3ceb6942 // ldr q2, [x10, x11]
+	WORD	$0x3ceb6883 // ldr q3, [x4, x11]
+	WORD	$0x3ceb6924 // ldr q4, [x9, x11]
+	WORD	$0x4e24cc62 // fmla v2.4s, v3.4s, v4.4s
+	WORD	$0x3ceb6865 // ldr q5, [x3, x11]
+	WORD	$0x6e22e406 // fcmge v6.4s, v0.4s, v2.4s
+	WORD	$0x4e661ca5 // bic v5.16b, v5.16b, v6.16b
+	WORD	$0x6e21e446 // fcmge v6.4s, v2.4s, v1.4s
+	WORD	$0x4e661ca5 // bic v5.16b, v5.16b, v6.16b
+	WORD	$0x3ceb6886 // ldr q6, [x4, x11]
+	WORD	$0x3ceb68e8 // ldr q8, [x7, x11]
+	WORD	$0x3ceb6909 // ldr q9, [x8, x11]
+	WORD	$0x4ea9d4c7 // fsub v7.4s, v6.4s, v9.4s
+	WORD	$0x3ceb68ca // ldr q10, [x6, x11]
+	WORD	$0x4e2acce8 // fmla v8.4s, v7.4s, v10.4s
+	WORD	$0x3ceb68ab // ldr q11, [x5, x11]
+	WORD	$0x4e2bcca8 // fmla v8.4s, v5.4s, v11.4s
+	WORD	$0x3cab6848 // str q8, [x2, x11]
+	ADD	$16, R11
+	SUBS	$16, R12
+	BGE	four
+few:
+	ADDS	$16, R12
+	BEQ	end
+one:
+	WORD	$0xbc6b6942 // ldr s2, [x10, x11]
+	WORD	$0xbc6b6883 // ldr s3, [x4, x11]
+	WORD	$0xbc6b6924 // ldr s4, [x9, x11]
+	WORD	$0x4e24cc62 // fmla v2.4s, v3.4s, v4.4s
+	WORD	$0xbc6b6865 // ldr s5, [x3, x11]
+	WORD	$0x6e22e406 // fcmge v6.4s, v0.4s, v2.4s
+	WORD	$0x4e661ca5 // bic v5.16b, v5.16b, v6.16b
+	WORD	$0x6e21e446 // fcmge v6.4s, v2.4s, v1.4s
+	WORD	$0x4e661ca5 // bic v5.16b, v5.16b, v6.16b
+	WORD	$0xbc6b6886 // ldr s6, [x4, x11]
+	WORD	$0xbc6b68e8 // ldr s8, [x7, x11]
+	WORD	$0xbc6b6909 // ldr s9, [x8, x11]
+	WORD	$0x4ea9d4c7 // fsub v7.4s, v6.4s, v9.4s
+	WORD	$0xbc6b68ca // ldr s10, [x6, x11]
+	WORD	$0x4e2acce8 // fmla v8.4s, v7.4s, v10.4s
+	WORD	$0xbc6b68ab // ldr s11, [x5, x11]
+	WORD	$0x4e2bcca8 // fmla v8.4s, v5.4s, v11.4s
+	WORD	$0xbc2b6848 // str s8, [x2, x11]
+	ADD	$4, R11
+	SUBS	$4, R12
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func normSumsOfNEON(rows, cols, stride int, dy *float32, x *float32, c *float32, a *float32, b *float32, sum *float32, dot *float32, lo float32, hi float32)
+TEXT ·normSumsOfNEON(SB), NOSPLIT, $0-88
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dy+24(FP), R2
+	MOVD	x+32(FP), R3
+	MOVD	c+40(FP), R4
+	MOVD	a+48(FP), R5
+	MOVD	b+56(FP), R6
+	FMOVS	lo+80(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+84(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	MOVD	stride+16(FP), R7
+	LSL	$2, R7
+	MOVD	ZR, R8
+wide:
+	CMP	$64, R1
+	BLT	wideend
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x4f000404 // movi v4.4s, #0
+	WORD	$0x4f000405 // movi v5.4s, #0
+	WORD	$0x4f000406 // movi v6.4s, #0
+	WORD	$0x4f000407 // movi v7.4s, #0
+	WORD	$0x4f000408 // movi v8.4s, #0
+	WORD	$0x4f000409 // movi v9.4s, #0
+	ADD	R8, R2, R9
+	ADD	R8, R3, R10
+	ADD	R8, R4, R11
+	ADD	R8, R5, R12
+	ADD	R8, R6, R13
+	MOVD	rows+0(FP), R14
+widerow:
+	WORD	$0x3dc001aa // ldr q10, [x13]
+	WORD	$0x3dc0014b // ldr q11, [x10]
+	WORD	$0x3dc0018c // ldr q12, [x12]
+	WORD	$0x4e2ccd6a // fmla v10.4s, v11.4s, v12.4s
+	WORD	$0x3dc0012d // ldr q13, [x9]
+	WORD	$0x6e2ae40e // fcmge v14.4s, v0.4s, v10.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x6e21e54e // fcmge v14.4s, v10.4s, v1.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x3dc0014e // ldr q14, [x10]
+	WORD	$0x3dc0016f // ldr q15, [x11]
+	WORD	$0x4eafd5ce // fsub v14.4s, v14.4s, v15.4s
+	WORD	$0x4e2dd442 // fadd v2.4s, v2.4s, v13.4s
+	WORD	$0x4e2ecda3 // fmla v3.4s, v13.4s, v14.4s
+	WORD	$0x3dc005aa // ldr q10, [x13, #16]
+	WORD	$0x3dc0054b // ldr q11, [x10, #16]
+	WORD	$0x3dc0058c // ldr q12, [x12, #16]
+	WORD	$0x4e2ccd6a // fmla v10.4s, v11.4s, v12.4s
+	WORD	$0x3dc0052d // ldr q13, [x9, #16]
+	WORD	$0x6e2ae40e // fcmge v14.4s, v0.4s, v10.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x6e21e54e // fcmge v14.4s, v10.4s, v1.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x3dc0054e // ldr q14, [x10, #16]
+	WORD	$0x3dc0056f // ldr q15, [x11, #16]
+	WORD	$0x4eafd5ce // fsub v14.4s, v14.4s, v15.4s
+	WORD	$0x4e2dd484 // fadd v4.4s, v4.4s, v13.4s
+	WORD	$0x4e2ecda5 // fmla v5.4s, v13.4s, v14.4s
+	WORD	$0x3dc009aa // ldr q10, [x13, #32]
+	WORD	$0x3dc0094b // ldr q11, [x10, #32]
+	WORD	$0x3dc0098c // ldr q12, [x12, #32]
+	WORD	$0x4e2ccd6a // fmla v10.4s, v11.4s, v12.4s
+	WORD	$0x3dc0092d // ldr q13, [x9, #32]
+	WORD	$0x6e2ae40e // fcmge v14.4s, v0.4s, v10.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x6e21e54e // fcmge v14.4s, v10.4s, v1.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x3dc0094e // ldr q14, [x10, #32]
+	WORD	$0x3dc0096f // ldr q15, [x11, #32]
+	WORD	$0x4eafd5ce // fsub v14.4s, v14.4s, v15.4s
+	WORD	$0x4e2dd4c6 // fadd v6.4s, v6.4s, v13.4s
+	WORD	$0x4e2ecda7 // fmla v7.4s, v13.4s, v14.4s
+	WORD	$0x3dc00daa // ldr q10, [x13, #48]
+	WORD	$0x3dc00d4b // ldr q11, [x10, #48]
+	WORD	$0x3dc00d8c // ldr q12, [x12, #48]
+	WORD	$0x4e2ccd6a // fmla v10.4s, v11.4s, v12.4s
+	WORD	$0x3dc00d2d // ldr q13, [x9, #48]
+	WORD	$0x6e2ae40e // fcmge v14.4s, v0.4s, v10.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x6e21e54e // fcmge v14.4s, v10.4s, v1.4s
+	WORD	$0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD	$0x3dc00d4e // ldr q14, [x10, #48]
+	WORD	$0x3dc00d6f // ldr q15, [x11, #48]
+	WORD	$0x4eafd5ce // fsub v14.4s, v14.4s, v15.4s
+	WORD	$0x4e2dd508 // fadd v8.4s, v8.4s, v13.4s
+	WORD	$0x4e2ecda9 // fmla v9.4s, v13.4s, v14.4s
+	ADD	R7, R9
+	ADD	R7, R10
+	SUBS	$1, R14
+	BNE	widerow
+	MOVD	sum+64(FP), R14
+	ADD	R8, R14
+	WORD	$0x3d8001c2 // str q2, [x14]
+	WORD	$0x3d8005c4 // str q4, [x14, #16]
+	WORD	$0x3d8009c6 // str q6, [x14, #32]
+	WORD	$0x3d800dc8 // str q8, [x14, #48]
+	MOVD	dot+72(FP), R14
+	ADD	R8, R14
+	WORD	$0x3d8001c3 // str q3, [x14]
+	WORD	$0x3d8005c5 // str q5, [x14, #16]
+	WORD	$0x3d8009c7 // str q7, [x14, #32]
+	WORD	$0x3d800dc9 // str q9, [x14, #48]
+	ADD	$64, R8
+	SUB	$64, R1
+	B	wide
+wideend:
+narrow:
+	CMP	$16, R1
+	BLT	narrowend
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	ADD	R8, R2, R9
+	ADD	R8, R3, R10
+	ADD	R8, R4, R11
+	ADD	R8, R5, R12
+	ADD	R8, R6, R13
+	MOVD	rows+0(FP), R14
+narrowrow:
+	WORD	$0x3dc001a4 // ldr q4, [x13]
+	WORD	$0x3dc00145 // ldr q5, [x10]
+	WORD	$0x3dc00186 // ldr q6, [x12]
+	WORD	$0x4e26cca4 // fmla v4.4s, v5.4s, v6.4s
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	WORD	$0x6e24e408 // fcmge v8.4s, v0.4s, v4.4s
+	WORD	$0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD	$0x6e21e488 // fcmge v8.4s, v4.4s, v1.4s
+	WORD	$0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD	$0x3dc00148 // ldr q8, [x10]
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4ea9d508 // fsub v8.4s, v8.4s, v9.4s
+	WORD	$0x4e27d442 // fadd v2.4s, v2.4s, v7.4s
+	WORD	$0x4e28cce3 // fmla v3.4s, v7.4s, v8.4s
+	ADD	R7, R9
+	ADD	R7, R10
+	SUBS	$1, R14
+	BNE	narrowrow
+	MOVD	sum+64(FP), R14
+	ADD	R8, R14
+	WORD	$0x3d8001c2 // str q2, [x14]
+	MOVD	dot+72(FP), R14
+	ADD	R8, R14
+	WORD	$0x3d8001c3 // str q3, [x14]
+	ADD	$16, R8
+	SUB	$16, R1
+	B	narrow
+narrowend:
+tail:
+	CMP	$4, R1
+	BLT	tailend
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	ADD	R8, R2, R9
+	ADD	R8, R3, R10
+	ADD	R8, R4, R11
+	ADD	R8, R5, R12
+	ADD	R8, R6, R13
+	MOVD	rows+0(FP), R14
+tailrow:
+	WORD	$0xbd4001a4 // ldr s4, [x13]
+	WORD	$0xbd400145 // ldr s5, [x10]
+	WORD	$0xbd400186 // ldr s6, [x12]
+	WORD	$0x4e26cca4 // fmla v4.4s, v5.4s, v6.4s
+	WORD	$0xbd400127 // ldr s7, [x9]
+	WORD	$0x6e24e408 // fcmge v8.4s, v0.4s, v4.4s
+	WORD	$0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD	$0x6e21e488 // fcmge v8.4s, v4.4s, v1.4s
+	WORD	$0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD	$0xbd400148 // ldr s8, [x10]
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4ea9d508 // fsub v8.4s, v8.4s, v9.4s
+	WORD	$0x4e27d442 // fadd v2.4s, v2.4s, v7.4s
+	WORD	$0x4e28cce3 // fmla v3.4s, v7.4s, v8.4s
+	ADD	R7, R9
+	ADD	R7, R10
+	SUBS	$1, R14
+	BNE	tailrow
+	MOVD	sum+64(FP), R14
+	ADD	R8, R14
+	WORD	$0xbd0001c2 // str s2, [x14]
+	MOVD	dot+72(FP), R14
+	ADD	R8, R14
+	WORD	$0xbd0001c3 // str s3, [x14]
+	ADD	$4, R8
+	SUB	$4, R1
+	B	tail
+tailend:
+	RET
+
+// func axpyNEON(rows, cols int, y *float32, x *float32, a float32)
+TEXT ·axpyNEON(SB), NOSPLIT, $0-36
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	FMOVS	a+32(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46841 // ldr q1, [x2, x4]
+	WORD	$0x3ce46862 // ldr q2, [x3, x4]
+	WORD	$0x4e20cc41 // fmla v1.4s, v2.4s, v0.4s
+	WORD	$0x3ca46841 // str q1, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646841 // ldr s1, [x2, x4]
+	WORD	$0xbc646862 // ldr s2, [x3, x4]
+	WORD	$0x4e20cc41 // fmla v1.4s, v2.4s, v0.4s
+	WORD	$0xbc246841 // str s1, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func scaleNEON(rows, cols int, y *float32, x *float32, a float32)
+TEXT ·scaleNEON(SB), NOSPLIT, $0-36
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	FMOVS	a+32(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46861 // ldr q1, [x3, x4]
+	WORD	$0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
+	WORD	$0x3ca46841 // str q1, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646861 // ldr s1, [x3, x4]
+	WORD	$0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
+	WORD	$0xbc246841 // str s1, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func expNEON(rows, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
+TEXT ·expNEON(SB), NOSPLIT, $0-80
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	FMOVS	lo+32(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+36(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	FMOVS	log2e+40(FP), F2
+	WORD	$0x4e040442 // dup v2.4s, v2.s[0]
+	FMOVS	ln2hi+44(FP), F3
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	FMOVS	ln2lo+48(FP), F4
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	FMOVS	c7+52(FP), F5
+	WORD	$0x4e0404a5 // dup v5.4s, v5.s[0]
+	FMOVS	c6+56(FP), F6
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	FMOVS	c5+60(FP), F7
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	FMOVS	c4+64(FP), F8
+	WORD	$0x4e040508 // dup v8.4s, v8.s[0]
+	FMOVS	c3+68(FP), F9
+	WORD	$0x4e040529 // dup v9.4s, v9.s[0]
+	FMOVS	c2+72(FP), F10
+	WORD	$0x4e04054a // dup v10.4s, v10.s[0]
+	FMOVS	one+76(FP), F11
+	WORD	$0x4e04056b // dup v11.4s, v11.s[0]
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce4686c // ldr q12, [x3, x4]
+	WORD	$0x4e20f58c // fmax v12.4s, v12.4s, v0.4s
+	WORD	$0x4ea1f58c // fmin v12.4s, v12.4s, v1.4s
+	WORD	$0x6e22dd8d // fmul v13.4s, v12.4s, v2.4s
+	WORD	$0x4e2189ad // frintn v13.4s, v13.4s
+	WORD	$0x4ea3cdac // fmls v12.4s, v13.4s, v3.4s
+	WORD	$0x4ea4cdac // fmls v12.4s, v13.4s, v4.4s
+	WORD	$0x4ea51cae // mov v14.16b, v5.16b
+	WORD	$0x4ea61ccf // mov v15.16b, v6.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4ea71cee // mov v14.16b, v7.16b
+	WORD	$0x4e2ccdee // fmla v14.4s, v15.4s, v12.4s
+	WORD	$0x4ea81d0f // mov v15.16b, v8.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4ea91d2e // mov v14.16b, v9.16b
+	WORD	$0x4e2ccdee // fmla v14.4s, v15.4s, v12.4s
+	WORD	$0x4eaa1d4f // mov v15.16b, v10.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4eab1d6e // mov v14.16b, v11.16b
+	WORD	$0x4e2ccdee // fmla v14.4s, v15.4s, v12.4s
+	WORD	$0x4eab1d6f // mov v15.16b, v11.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4e21a9ad // fcvtns v13.4s, v13.4s
+	WORD	$0x4f3f05ac // sshr v12.4s, v13.4s, #1
+	WORD	$0x6eac85ad // sub v13.4s, v13.4s, v12.4s
+	WORD	$0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD	$0x4eab858c // add v12.4s, v12.4s, v11.4s
+	WORD	$0x6e2cddef // fmul v15.4s, v15.4s, v12.4s
+	WORD	$0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD	$0x4eab85ad // add v13.4s, v13.4s, v11.4s
+	WORD	$0x6e2dddef // fmul v15.4s, v15.4s, v13.4s
+	WORD	$0x3ca4684f // str q15, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc64686c // ldr s12, [x3, x4]
+	WORD	$0x4e20f58c // fmax v12.4s, v12.4s, v0.4s
+	WORD	$0x4ea1f58c // fmin v12.4s, v12.4s, v1.4s
+	WORD	$0x6e22dd8d // fmul v13.4s, v12.4s, v2.4s
+	WORD	$0x4e2189ad // frintn v13.4s, v13.4s
+	WORD	$0x4ea3cdac // fmls v12.4s, v13.4s, v3.4s
+	WORD	$0x4ea4cdac // fmls v12.4s, v13.4s, v4.4s
+	WORD	$0x4ea51cae // mov v14.16b, v5.16b
+	WORD	$0x4ea61ccf // mov v15.16b, v6.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4ea71cee // mov v14.16b, v7.16b
+	WORD	$0x4e2ccdee // fmla v14.4s, v15.4s, v12.4s
+	WORD	$0x4ea81d0f // mov v15.16b, v8.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4ea91d2e // mov v14.16b, v9.16b
+	WORD	$0x4e2ccdee // fmla v14.4s, v15.4s, v12.4s
+	WORD	$0x4eaa1d4f // mov v15.16b, v10.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4eab1d6e // mov v14.16b, v11.16b
+	WORD	$0x4e2ccdee // fmla v14.4s, v15.4s, v12.4s
+	WORD	$0x4eab1d6f // mov v15.16b, v11.16b
+	WORD	$0x4e2ccdcf // fmla v15.4s, v14.4s, v12.4s
+	WORD	$0x4e21a9ad // fcvtns v13.4s, v13.4s
+	WORD	$0x4f3f05ac // sshr v12.4s, v13.4s, #1
+	WORD	$0x6eac85ad // sub v13.4s, v13.4s, v12.4s
+	WORD	$0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD	$0x4eab858c // add v12.4s, v12.4s, v11.4s
+	WORD	$0x6e2cddef // fmul v15.4s, v15.4s, v12.4s
+	WORD	$0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD	$0x4eab85ad // add v13.4s, v13.4s, v11.4s
+	WORD	$0x6e2dddef // fmul v15.4s, v15.4s, v13.4s
+	WORD	$0xbc24684f // str s15, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func adamNEON(rows, cols int, w *float32, grad *float32, mean *float32, sq *float32, decay float32, shrink float32, b1 float32, b2 float32, root float32, eps float32, step float32)
+TEXT ·adamNEON(SB), NOSPLIT, $0-76
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	w+16(FP), R2
+	MOVD	grad+24(FP), R3
+	MOVD	mean+32(FP), R4
+	MOVD	sq+40(FP), R5
+	FMOVS	decay+48(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	shrink+52(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	FMOVS	b1+56(FP), F2
+	WORD	$0x4e040442 // dup v2.4s, v2.s[0]
+	FMOVS	b2+60(FP), F3
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	FMOVS	root+64(FP), F4
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	FMOVS	eps+68(FP), F5
+	WORD	$0x4e0404a5 // dup v5.4s, v5.s[0]
+	FMOVS	step+72(FP), F6
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+row:
+	MOVD	ZR, R6
+	MOVD	R1, R7
+	SUBS	$16, R7
+	BLT	few
+four:
+	WORD	$0x3ce66847 // ldr q7, [x2, x6]
+	WORD	$0x3ce66868 // ldr q8, [x3, x6]
+	WORD	$0x4e20cce8 // fmla v8.4s, v7.4s, v0.4s
+	WORD	$0x3ce66889 // ldr q9, [x4, x6]
+	WORD	$0x4ea9d50a // fsub v10.4s, v8.4s, v9.4s
+	WORD	$0x4e22cd49 // fmla v9.4s, v10.4s, v2.4s
+	WORD	$0x3ca66889 // str q9, [x4, x6]
+	WORD	$0x6e28dd08 // fmul v8.4s, v8.4s, v8.4s
+	WORD	$0x3ce668ab // ldr q11, [x5, x6]
+	WORD	$0x4eabd508 // fsub v8.4s, v8.4s, v11.4s
+	WORD	$0x4e23cd0b // fmla v11.4s, v8.4s, v3.4s
+	WORD	$0x3ca668ab // str q11, [x5, x6]
+	WORD	$0x6ea1f96b // fsqrt v11.4s, v11.4s
+	WORD	$0x4ea51cac // mov v12.16b, v5.16b
+	WORD	$0x4e24cd6c // fmla v12.4s, v11.4s, v4.4s
+	WORD	$0x6e26dd29 // fmul v9.4s, v9.4s, v6.4s
+	WORD	$0x6e2cfd29 // fdiv v9.4s, v9.4s, v12.4s
+	WORD	$0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD	$0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
+	WORD	$0x3ca66847 // str q7, [x2, x6]
+	ADD	$16, R6
+	SUBS	$16, R7
+	BGE	four
+few:
+	ADDS	$16, R7
+	BEQ	end
+one:
+	WORD	$0xbc666847 // ldr s7, [x2, x6]
+	WORD	$0xbc666868 // ldr s8, [x3, x6]
+	WORD	$0x4e20cce8 // fmla v8.4s, v7.4s, v0.4s
+	WORD	$0xbc666889 // ldr s9, [x4, x6]
+	WORD	$0x4ea9d50a // fsub v10.4s, v8.4s, v9.4s
+	WORD	$0x4e22cd49 // fmla v9.4s, v10.4s, v2.4s
+	WORD	$0xbc266889 // str s9, [x4, x6]
+	WORD	$0x6e28dd08 // fmul v8.4s, v8.4s, v8.4s
+	WORD	$0xbc6668ab // ldr s11, [x5, x6]
+	WORD	$0x4eabd508 // fsub v8.4s, v8.4s, v11.4s
+	WORD	$0x4e23cd0b // fmla v11.4s, v8.4s, v3.4s
+	WORD	$0xbc2668ab // str s11, [x5, x6]
+	WORD	$0x6ea1f96b // fsqrt v11.4s, v11.4s
+	WORD	$0x4ea51cac // mov v12.16b, v5.16b
+	WORD	$0x4e24cd6c // fmla v12.4s, v11.4s, v4.4s
+	WORD	$0x6e26dd29 // fmul v9.4s, v9.4s, v6.4s
+	WORD	$0x6e2cfd29 // fdiv v9.4s, v9.4s, v12.4s
+	WORD	$0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD	$0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
+	WORD	$0xbc266847 // str s7, [x2, x6]
+	ADD	$4, R6
+	SUBS	$4, R7
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	ADD	R1, R5
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func gateNEON(rows, cols int, y *float32, x *float32, a float32, b float32)
+TEXT ·gateNEON(SB), NOSPLIT, $0-40
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	FMOVS	a+32(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	b+36(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46862 // ldr q2, [x3, x4]
+	WORD	$0x4ea21c43 // mov v3.16b, v2.16b
+	WORD	$0x3dc00f24 // ldr q4, [x25, #48]
+	WORD	$0x3dc01325 // ldr q5, [x25, #64]
+	WORD	$0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	WORD	$0x4ea5f463 // fmin v3.4s, v3.4s, v5.4s
+	WORD	$0x6e23dc65 // fmul v5.4s, v3.4s, v3.4s
+	WORD	$0x4ea01c04 // mov v4.16b, v0.16b
+	WORD	$0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0x6ea0f884 // fneg v4.4s, v4.4s
+	WORD	$0x3dc01728 // ldr q8, [x25, #80]
+	WORD	$0x3dc01b29 // ldr q9, [x25, #96]
+	WORD	$0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
+	WORD	$0x4ea9f484 // fmin v4.4s, v4.4s, v9.4s
+	WORD	$0x3dc01f2a // ldr q10, [x25, #112]
+	WORD	$0x6e2adc87 // fmul v7.4s, v4.4s, v10.4s
+	WORD	$0x4e2188e7 // frintn v7.4s, v7.4s
+	WORD	$0x3dc0232b // ldr q11, [x25, #128]
+	WORD	$0x4eabcce4 // fmls v4.4s, v7.4s, v11.4s
+	WORD	$0x3dc0272c // ldr q12, [x25, #144]
+	WORD	$0x4eaccce4 // fmls v4.4s, v7.4s, v12.4s
+	WORD	$0x3dc02b2d // ldr q13, [x25, #160]
+	WORD	$0x3dc02f2e // ldr q14, [x25, #176]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x3dc0332d // ldr q13, [x25, #192]
+	WORD	$0x4e24cdcd // fmla v13.4s, v14.4s, v4.4s
+	WORD	$0x3dc0372e // ldr q14, [x25, #208]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x3dc03b2d // ldr q13, [x25, #224]
+	WORD	$0x4e24cdcd // fmla v13.4s, v14.4s, v4.4s
+	WORD	$0x3dc03f2e // ldr q14, [x25, #240]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x3dc0432d // ldr q13, [x25, #256]
+	WORD	$0x4e24cdcd // fmla v13.4s, v14.4s, v4.4s
+	WORD	$0x3dc0432e // ldr q14, [x25, #256]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	WORD	$0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD	$0x4ea785c6 // add v6.4s, v14.4s, v7.4s
+	WORD	$0x3dc04328 // ldr q8, [x25, #256]
+	WORD	$0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD	$0x6e26fd06 // fdiv v6.4s, v8.4s, v6.4s
+	WORD	$0x6e22dcc6 // fmul v6.4s, v6.4s, v2.4s
+	WORD	$0x3ca46846 // str q6, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646862 // ldr s2, [x3, x4]
+	WORD	$0x4ea21c43 // mov v3.16b, v2.16b
+	WORD	$0x3dc00f24 // ldr q4, [x25, #48]
+	WORD	$0x3dc01325 // ldr q5, [x25, #64]
+	WORD	$0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	WORD	$0x4ea5f463 // fmin v3.4s, v3.4s, v5.4s
+	WORD	$0x6e23dc65 // fmul v5.4s, v3.4s, v3.4s
+	WORD	$0x4ea01c04 // mov v4.16b, v0.16b
+	WORD	$0x4e21cca4 // fmla v4.4s, v5.4s, v1.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0x6ea0f884 // fneg v4.4s, v4.4s
+	WORD	$0x3dc01728 // ldr q8, [x25, #80]
+	WORD	$0x3dc01b29 // ldr q9, [x25, #96]
+	WORD	$0x4e28f484 // fmax v4.4s, v4.4s, v8.4s
+	WORD	$0x4ea9f484 // fmin v4.4s, v4.4s, v9.4s
+	WORD	$0x3dc01f2a // ldr q10, [x25, #112]
+	WORD	$0x6e2adc87 // fmul v7.4s, v4.4s, v10.4s
+	WORD	$0x4e2188e7 // frintn v7.4s, v7.4s
+	WORD	$0x3dc0232b // ldr q11, [x25, #128]
+	WORD	$0x4eabcce4 // fmls v4.4s, v7.4s, v11.4s
+	WORD	$0x3dc0272c // ldr q12, [x25, #144]
+	WORD	$0x4eaccce4 // fmls v4.4s, v7.4s, v12.4s
+	WORD	$0x3dc02b2d // ldr q13, [x25, #160]
+	WORD	$0x3dc02f2e // ldr q14, [x25, #176]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x3dc0332d // ldr q13, [x25, #192]
+	WORD	$0x4e24cdcd // fmla v13.4s, v14.4s, v4.4s
+	WORD	$0x3dc0372e // ldr q14, [x25, #208]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x3dc03b2d // ldr q13, [x25, #224]
+	WORD	$0x4e24cdcd // fmla v13.4s, v14.4s, v4.4s
+	WORD	$0x3dc03f2e // ldr q14, [x25, #240]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x3dc0432d // ldr q13, [x25, #256]
+	WORD	$0x4e24cdcd // fmla v13.4s, v14.4s, v4.4s
+	WORD	$0x3dc0432e // ldr q14, [x25, #256]
+	WORD	$0x4e24cdae // fmla v14.4s, v13.4s, v4.4s
+	WORD	$0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	WORD	$0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD	$0x4ea785c6 // add v6.4s, v14.4s, v7.4s
+	WORD	$0x3dc04328 // ldr q8, [x25, #256]
+	WORD	$0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD	$0x6e26fd06 // fdiv v6.4s, v8.4s, v6.4s
+	WORD	$0x6e22dcc6 // fmul v6.4s, v6.4s, v2.4s
+	WORD	$0xbc246846 // str s6, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func gateGradNEON(rows, cols int, dx *float32, dy *float32, x *float32, a float32, b float32)
+TEXT ·gateGradNEON(SB), NOSPLIT, $0-48
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dx+16(FP), R2
+	MOVD	dy+24(FP), R3
+	MOVD	x+32(FP), R4
+	FMOVS	a+40(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	b+44(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	MOVD	ZR, R5
+	MOVD	R1, R6
+	SUBS	$16, R6
+	BLT	few
+four:
+	WORD	$0x3ce56882 // ldr q2, [x4, x5]
+	WORD	$0x4ea21c43 // mov v3.16b, v2.16b
+	WORD	$0x3dc00f24 // ldr q4, [x25, #48]
+	WORD	$0x3dc01325 // ldr q5, [x25, #64]
+	WORD	$0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	WORD	$0x4ea5f463 // fmin v3.4s, v3.4s, v5.4s
+	WORD	$0x3dc04724 // ldr q4, [x25, #272]
+	WORD	$0x6e21dc84 // fmul v4.4s, v4.4s, v1.4s
+	WORD	$0x6e23dc66 // fmul v6.4s, v3.4s, v3.4s
+	WORD	$0x4ea01c05 // mov v5.16b, v0.16b
+	WORD	$0x4e24ccc5 // fmla v5.4s, v6.4s, v4.4s
+	WORD	$0x6e23dca5 // fmul v5.4s, v5.4s, v3.4s
+	WORD	$0x6e23dc68 // fmul v8.4s, v3.4s, v3.4s
+	WORD	$0x4ea01c07 // mov v7.16b, v0.16b
+	WORD	$0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0x6ea0f8e7 // fneg v7.4s, v7.4s
+	WORD	$0x3dc0172b // ldr q11, [x25, #80]
+	WORD	$0x3dc01b2c // ldr q12, [x25, #96]
+	WORD	$0x4e2bf4e7 // fmax v7.4s, v7.4s, v11.4s
+	WORD	$0x4eacf4e7 // fmin v7.4s, v7.4s, v12.4s
+	WORD	$0x3dc01f2d // ldr q13, [x25, #112]
+	WORD	$0x6e2ddcea // fmul v10.4s, v7.4s, v13.4s
+	WORD	$0x4e21894a // frintn v10.4s, v10.4s
+	WORD	$0x3dc0232e // ldr q14, [x25, #128]
+	WORD	$0x4eaecd47 // fmls v7.4s, v10.4s, v14.4s
+	WORD	$0x3dc0272f // ldr q15, [x25, #144]
+	WORD	$0x4eafcd47 // fmls v7.4s, v10.4s, v15.4s
+	WORD	$0x3dc02b30 // ldr q16, [x25, #160]
+	WORD	$0x3dc02f31 // ldr q17, [x25, #176]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x3dc03330 // ldr q16, [x25, #192]
+	WORD	$0x4e27ce30 // fmla v16.4s, v17.4s, v7.4s
+	WORD	$0x3dc03731 // ldr q17, [x25, #208]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x3dc03b30 // ldr q16, [x25, #224]
+	WORD	$0x4e27ce30 // fmla v16.4s, v17.4s, v7.4s
+	WORD	$0x3dc03f31 // ldr q17, [x25, #240]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x3dc04330 // ldr q16, [x25, #256]
+	WORD	$0x4e27ce30 // fmla v16.4s, v17.4s, v7.4s
+	WORD	$0x3dc04331 // ldr q17, [x25, #256]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD	$0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD	$0x4eaa8629 // add v9.4s, v17.4s, v10.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e2bd529 // fadd v9.4s, v9.4s, v11.4s
+	WORD	$0x6e29fd69 // fdiv v9.4s, v11.4s, v9.4s
+	WORD	$0x4ea9cca5 // fmls v5.4s, v5.4s, v9.4s
+	WORD	$0x4ea91d23 // mov v3.16b, v9.16b
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	WORD	$0x3ce5686c // ldr q12, [x3, x5]
+	WORD	$0x6e2cdc63 // fmul v3.4s, v3.4s, v12.4s
+	WORD	$0x3ca56843 // str q3, [x2, x5]
+	ADD	$16, R5
+	SUBS	$16, R6
+	BGE	four
+few:
+	ADDS	$16, R6
+	BEQ	end
+one:
+	WORD	$0xbc656882 // ldr s2, [x4, x5]
+	WORD	$0x4ea21c43 // mov v3.16b, v2.16b
+	WORD	$0x3dc00f24 // ldr q4, [x25, #48]
+	WORD	$0x3dc01325 // ldr q5, [x25, #64]
+	WORD	$0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	WORD	$0x4ea5f463 // fmin v3.4s, v3.4s, v5.4s
+	WORD	$0x3dc04724 // ldr q4, [x25, #272]
+	WORD	$0x6e21dc84 // fmul v4.4s, v4.4s, v1.4s
+	WORD	$0x6e23dc66 // fmul v6.4s, v3.4s, v3.4s
+	WORD	$0x4ea01c05 // mov v5.16b, v0.16b
+	WORD	$0x4e24ccc5 // fmla v5.4s, v6.4s, v4.4s
+	WORD	$0x6e23dca5 // fmul v5.4s, v5.4s, v3.4s
+	WORD	$0x6e23dc68 // fmul v8.4s, v3.4s, v3.4s
+	WORD	$0x4ea01c07 // mov v7.16b, v0.16b
+	WORD	$0x4e21cd07 // fmla v7.4s, v8.4s, v1.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0x6ea0f8e7 // fneg v7.4s, v7.4s
+	WORD	$0x3dc0172b // ldr q11, [x25, #80]
+	WORD	$0x3dc01b2c // ldr q12, [x25, #96]
+	WORD	$0x4e2bf4e7 // fmax v7.4s, v7.4s, v11.4s
+	WORD	$0x4eacf4e7 // fmin v7.4s, v7.4s, v12.4s
+	WORD	$0x3dc01f2d // ldr q13, [x25, #112]
+	WORD	$0x6e2ddcea // fmul v10.4s, v7.4s, v13.4s
+	WORD	$0x4e21894a // frintn v10.4s, v10.4s
+	WORD	$0x3dc0232e // ldr q14, [x25, #128]
+	WORD	$0x4eaecd47 // fmls v7.4s, v10.4s, v14.4s
+	WORD	$0x3dc0272f // ldr q15, [x25, #144]
+	WORD	$0x4eafcd47 // fmls v7.4s, v10.4s, v15.4s
+	WORD	$0x3dc02b30 // ldr q16, [x25, #160]
+	WORD	$0x3dc02f31 // ldr q17, [x25, #176]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x3dc03330 // ldr q16, [x25, #192]
+	WORD	$0x4e27ce30 // fmla v16.4s, v17.4s, v7.4s
+	WORD	$0x3dc03731 // ldr q17, [x25, #208]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x3dc03b30 // ldr q16, [x25, #224]
+	WORD	$0x4e27ce30 // fmla v16.4s, v17.4s, v7.4s
+	WORD	$0x3dc03f31 // ldr q17, [x25, #240]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x3dc04330 // ldr q16, [x25, #256]
+	WORD	$0x4e27ce30 // fmla v16.4s, v17.4s, v7.4s
+	WORD	$0x3dc04331 // ldr q17, [x25, #256]
+	WORD	$0x4e27ce11 // fmla v17.4s, v16.4s, v7.4s
+	WORD	$0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD	$0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD	$0x4eaa8629 // add v9.4s, v17.4s, v10.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e2bd529 // fadd v9.4s, v9.4s, v11.4s
+	WORD	$0x6e29fd69 // fdiv v9.4s, v11.4s, v9.4s
+	WORD	$0x4ea9cca5 // fmls v5.4s, v5.4s, v9.4s
+	WORD	$0x4ea91d23 // mov v3.16b, v9.16b
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	WORD	$0xbc65686c // ldr s12, [x3, x5]
+	WORD	$0x6e2cdc63 // fmul v3.4s, v3.4s, v12.4s
+	WORD	$0xbc256843 // str s3, [x2, x5]
+	ADD	$4, R5
+	SUBS	$4, R6
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func geluNEON(rows, cols int, y *float32, x *float32)
+TEXT ·geluNEON(SB), NOSPLIT, $0-32
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46860 // ldr q0, [x3, x4]
+	WORD	$0x3dc04322 // ldr q2, [x25, #256]
+	WORD	$0x3dc04b23 // ldr q3, [x25, #288]
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x4ea0f801 // fabs v1.4s, v0.4s
+	WORD	$0x3dc04f25 // ldr q5, [x25, #304]
+	WORD	$0x4e25cc22 // fmla v2.4s, v1.4s, v5.4s
+	WORD	$0x6e22fc82 // fdiv v2.4s, v4.4s, v2.4s
+	WORD	$0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD	$0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD	$0x3dc01728 // ldr q8, [x25, #80]
+	WORD	$0x3dc01b29 // ldr q9, [x25, #96]
+	WORD	$0x4e28f421 // fmax v1.4s, v1.4s, v8.4s
+	WORD	$0x4ea9f421 // fmin v1.4s, v1.4s, v9.4s
+	WORD	$0x3dc01f2a // ldr q10, [x25, #112]
+	WORD	$0x6e2adc27 // fmul v7.4s, v1.4s, v10.4s
+	WORD	$0x4e2188e7 // frintn v7.4s, v7.4s
+	WORD	$0x3dc0232b // ldr q11, [x25, #128]
+	WORD	$0x4eabcce1 // fmls v1.4s, v7.4s, v11.4s
+	WORD	$0x3dc0272c // ldr q12, [x25, #144]
+	WORD	$0x4eaccce1 // fmls v1.4s, v7.4s, v12.4s
+	WORD	$0x3dc02b2d // ldr q13, [x25, #160]
+	WORD	$0x3dc02f2e // ldr q14, [x25, #176]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0332d // ldr q13, [x25, #192]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0372e // ldr q14, [x25, #208]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc03b2d // ldr q13, [x25, #224]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc03f2e // ldr q14, [x25, #240]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0432d // ldr q13, [x25, #256]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0432e // ldr q14, [x25, #256]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	WORD	$0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD	$0x4ea785c6 // add v6.4s, v14.4s, v7.4s
+	WORD	$0x3dc05328 // ldr q8, [x25, #320]
+	WORD	$0x3dc05729 // ldr q9, [x25, #336]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc05b28 // ldr q8, [x25, #352]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc05f29 // ldr q9, [x25, #368]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06328 // ldr q8, [x25, #384]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06729 // ldr q9, [x25, #400]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06b28 // ldr q8, [x25, #416]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06f29 // ldr q9, [x25, #432]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x6e22dd29 // fmul v9.4s, v9.4s, v2.4s
+	WORD	$0x6e26dd29 // fmul v9.4s, v9.4s, v6.4s
+	WORD	$0x4ea9d482 // fsub v2.4s, v4.4s, v9.4s
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD	$0x6ea31c49 // bit v9.16b, v2.16b, v3.16b
+	WORD	$0x6e20dd29 // fmul v9.4s, v9.4s, v0.4s
+	WORD	$0x3ca46849 // str q9, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646860 // ldr s0, [x3, x4]
+	WORD	$0x3dc04322 // ldr q2, [x25, #256]
+	WORD	$0x3dc04b23 // ldr q3, [x25, #288]
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x4ea0f801 // fabs v1.4s, v0.4s
+	WORD	$0x3dc04f25 // ldr q5, [x25, #304]
+	WORD	$0x4e25cc22 // fmla v2.4s, v1.4s, v5.4s
+	WORD	$0x6e22fc82 // fdiv v2.4s, v4.4s, v2.4s
+	WORD	$0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD	$0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD	$0x3dc01728 // ldr q8, [x25, #80]
+	WORD	$0x3dc01b29 // ldr q9, [x25, #96]
+	WORD	$0x4e28f421 // fmax v1.4s, v1.4s, v8.4s
+	WORD	$0x4ea9f421 // fmin v1.4s, v1.4s, v9.4s
+	WORD	$0x3dc01f2a // ldr q10, [x25, #112]
+	WORD	$0x6e2adc27 // fmul v7.4s, v1.4s, v10.4s
+	WORD	$0x4e2188e7 // frintn v7.4s, v7.4s
+	WORD	$0x3dc0232b // ldr q11, [x25, #128]
+	WORD	$0x4eabcce1 // fmls v1.4s, v7.4s, v11.4s
+	WORD	$0x3dc0272c // ldr q12, [x25, #144]
+	WORD	$0x4eaccce1 // fmls v1.4s, v7.4s, v12.4s
+	WORD	$0x3dc02b2d // ldr q13, [x25, #160]
+	WORD	$0x3dc02f2e // ldr q14, [x25, #176]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0332d // ldr q13, [x25, #192]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0372e // ldr q14, [x25, #208]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc03b2d // ldr q13, [x25, #224]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc03f2e // ldr q14, [x25, #240]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0432d // ldr q13, [x25, #256]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0432e // ldr q14, [x25, #256]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	WORD	$0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD	$0x4ea785c6 // add v6.4s, v14.4s, v7.4s
+	WORD	$0x3dc05328 // ldr q8, [x25, #320]
+	WORD	$0x3dc05729 // ldr q9, [x25, #336]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc05b28 // ldr q8, [x25, #352]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc05f29 // ldr q9, [x25, #368]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06328 // ldr q8, [x25, #384]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06729 // ldr q9, [x25, #400]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06b28 // ldr q8, [x25, #416]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06f29 // ldr q9, [x25, #432]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x6e22dd29 // fmul v9.4s, v9.4s, v2.4s
+	WORD	$0x6e26dd29 // fmul v9.4s, v9.4s, v6.4s
+	WORD	$0x4ea9d482 // fsub v2.4s, v4.4s, v9.4s
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD	$0x6ea31c49 // bit v9.16b, v2.16b, v3.16b
+	WORD	$0x6e20dd29 // fmul v9.4s, v9.4s, v0.4s
+	WORD	$0xbc246849 // str s9, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func geluGradNEON(rows, cols int, dx *float32, dy *float32, x *float32)
+TEXT ·geluGradNEON(SB), NOSPLIT, $0-40
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dx+16(FP), R2
+	MOVD	dy+24(FP), R3
+	MOVD	x+32(FP), R4
+row:
+	MOVD	ZR, R5
+	MOVD	R1, R6
+	SUBS	$16, R6
+	BLT	few
+four:
+	WORD	$0x3ce56880 // ldr q0, [x4, x5]
+	WORD	$0x3dc04322 // ldr q2, [x25, #256]
+	WORD	$0x3dc04b23 // ldr q3, [x25, #288]
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x4ea0f801 // fabs v1.4s, v0.4s
+	WORD	$0x3dc04f25 // ldr q5, [x25, #304]
+	WORD	$0x4e25cc22 // fmla v2.4s, v1.4s, v5.4s
+	WORD	$0x6e22fc82 // fdiv v2.4s, v4.4s, v2.4s
+	WORD	$0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD	$0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD	$0x3dc01728 // ldr q8, [x25, #80]
+	WORD	$0x3dc01b29 // ldr q9, [x25, #96]
+	WORD	$0x4e28f421 // fmax v1.4s, v1.4s, v8.4s
+	WORD	$0x4ea9f421 // fmin v1.4s, v1.4s, v9.4s
+	WORD	$0x3dc01f2a // ldr q10, [x25, #112]
+	WORD	$0x6e2adc27 // fmul v7.4s, v1.4s, v10.4s
+	WORD	$0x4e2188e7 // frintn v7.4s, v7.4s
+	WORD	$0x3dc0232b // ldr q11, [x25, #128]
+	WORD	$0x4eabcce1 // fmls v1.4s, v7.4s, v11.4s
+	WORD	$0x3dc0272c // ldr q12, [x25, #144]
+	WORD	$0x4eaccce1 // fmls v1.4s, v7.4s, v12.4s
+	WORD	$0x3dc02b2d // ldr q13, [x25, #160]
+	WORD	$0x3dc02f2e // ldr q14, [x25, #176]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0332d // ldr q13, [x25, #192]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0372e // ldr q14, [x25, #208]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc03b2d // ldr q13, [x25, #224]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc03f2e // ldr q14, [x25, #240]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0432d // ldr q13, [x25, #256]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0432e // ldr q14, [x25, #256]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	WORD	$0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD	$0x4ea785c6 // add v6.4s, v14.4s, v7.4s
+	WORD	$0x3dc05328 // ldr q8, [x25, #320]
+	WORD	$0x3dc05729 // ldr q9, [x25, #336]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc05b28 // ldr q8, [x25, #352]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc05f29 // ldr q9, [x25, #368]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06328 // ldr q8, [x25, #384]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06729 // ldr q9, [x25, #400]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06b28 // ldr q8, [x25, #416]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06f29 // ldr q9, [x25, #432]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x6e22dd29 // fmul v9.4s, v9.4s, v2.4s
+	WORD	$0x6e26dd29 // fmul v9.4s, v9.4s, v6.4s
+	WORD	$0x4ea9d482 // fsub v2.4s, v4.4s, v9.4s
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD	$0x6ea31c49 // bit v9.16b, v2.16b, v3.16b
+	WORD	$0x3dc0732a // ldr q10, [x25, #448]
+	WORD	$0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD	$0x4e20ccc9 // fmla v9.4s, v6.4s, v0.4s
+	WORD	$0x3ce5686b // ldr q11, [x3, x5]
+	WORD	$0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD	$0x3ca56849 // str q9, [x2, x5]
+	ADD	$16, R5
+	SUBS	$16, R6
+	BGE	four
+few:
+	ADDS	$16, R6
+	BEQ	end
+one:
+	WORD	$0xbc656880 // ldr s0, [x4, x5]
+	WORD	$0x3dc04322 // ldr q2, [x25, #256]
+	WORD	$0x3dc04b23 // ldr q3, [x25, #288]
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x4ea0f801 // fabs v1.4s, v0.4s
+	WORD	$0x3dc04f25 // ldr q5, [x25, #304]
+	WORD	$0x4e25cc22 // fmla v2.4s, v1.4s, v5.4s
+	WORD	$0x6e22fc82 // fdiv v2.4s, v4.4s, v2.4s
+	WORD	$0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD	$0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD	$0x3dc01728 // ldr q8, [x25, #80]
+	WORD	$0x3dc01b29 // ldr q9, [x25, #96]
+	WORD	$0x4e28f421 // fmax v1.4s, v1.4s, v8.4s
+	WORD	$0x4ea9f421 // fmin v1.4s, v1.4s, v9.4s
+	WORD	$0x3dc01f2a // ldr q10, [x25, #112]
+	WORD	$0x6e2adc27 // fmul v7.4s, v1.4s, v10.4s
+	WORD	$0x4e2188e7 // frintn v7.4s, v7.4s
+	WORD	$0x3dc0232b // ldr q11, [x25, #128]
+	WORD	$0x4eabcce1 // fmls v1.4s, v7.4s, v11.4s
+	WORD	$0x3dc0272c // ldr q12, [x25, #144]
+	WORD	$0x4eaccce1 // fmls v1.4s, v7.4s, v12.4s
+	WORD	$0x3dc02b2d // ldr q13, [x25, #160]
+	WORD	$0x3dc02f2e // ldr q14, [x25, #176]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0332d // ldr q13, [x25, #192]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0372e // ldr q14, [x25, #208]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc03b2d // ldr q13, [x25, #224]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc03f2e // ldr q14, [x25, #240]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x3dc0432d // ldr q13, [x25, #256]
+	WORD	$0x4e21cdcd // fmla v13.4s, v14.4s, v1.4s
+	WORD	$0x3dc0432e // ldr q14, [x25, #256]
+	WORD	$0x4e21cdae // fmla v14.4s, v13.4s, v1.4s
+	WORD	$0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	WORD	$0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD	$0x4ea785c6 // add v6.4s, v14.4s, v7.4s
+	WORD	$0x3dc05328 // ldr q8, [x25, #320]
+	WORD	$0x3dc05729 // ldr q9, [x25, #336]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc05b28 // ldr q8, [x25, #352]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc05f29 // ldr q9, [x25, #368]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06328 // ldr q8, [x25, #384]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06729 // ldr q9, [x25, #400]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x3dc06b28 // ldr q8, [x25, #416]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x3dc06f29 // ldr q9, [x25, #432]
+	WORD	$0x4e22cd09 // fmla v9.4s, v8.4s, v2.4s
+	WORD	$0x6e22dd29 // fmul v9.4s, v9.4s, v2.4s
+	WORD	$0x6e26dd29 // fmul v9.4s, v9.4s, v6.4s
+	WORD	$0x4ea9d482 // fsub v2.4s, v4.4s, v9.4s
+	WORD	$0x4f000403 // movi v3.4s, #0
+	WORD	$0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD	$0x6ea31c49 // bit v9.16b, v2.16b, v3.16b
+	WORD	$0x3dc0732a // ldr q10, [x25, #448]
+	WORD	$0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD	$0x4e20ccc9 // fmla v9.4s, v6.4s, v0.4s
+	WORD	$0xbc65686b // ldr s11, [x3, x5]
+	WORD	$0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD	$0xbc256849 // str s9, [x2, x5]
+	ADD	$4, R5
+	SUBS	$4, R6
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func softmaxGradNEON(rows, cols int, s *float32, dp *float32, less float32, dot float32)
+TEXT ·softmaxGradNEON(SB), NOSPLIT, $0-40
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	s+16(FP), R2
+	MOVD	dp+24(FP), R3
+	FMOVS	less+32(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	dot+36(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46842 // ldr q2, [x2, x4]
+	WORD	$0x3ce46863 // ldr q3, [x3, x4]
+	WORD	$0x4ea0d442 // fsub v2.4s, v2.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
+	WORD	$0x4ea7f442 // fmin v2.4s, v2.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc45 // fmul v5.4s, v2.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca2 // fmls v2.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca2 // fmls v2.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e22cd8b // fmla v11.4s, v12.4s, v2.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e22cd8b // fmla v11.4s, v12.4s, v2.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e22cd8b // fmla v11.4s, v12.4s, v2.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0x3ca46844 // str q4, [x2, x4]
+	WORD	$0x4ea1d463 // fsub v3.4s, v3.4s, v1.4s
+	WORD	$0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD	$0x3ca46863 // str q3, [x3, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646842 // ldr s2, [x2, x4]
+	WORD	$0xbc646863 // ldr s3, [x3, x4]
+	WORD	$0x4ea0d442 // fsub v2.4s, v2.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
+	WORD	$0x4ea7f442 // fmin v2.4s, v2.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc45 // fmul v5.4s, v2.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca2 // fmls v2.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca2 // fmls v2.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e22cd8b // fmla v11.4s, v12.4s, v2.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e22cd8b // fmla v11.4s, v12.4s, v2.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e22cd8b // fmla v11.4s, v12.4s, v2.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e22cd6c // fmla v12.4s, v11.4s, v2.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0xbc246844 // str s4, [x2, x4]
+	WORD	$0x4ea1d463 // fsub v3.4s, v3.4s, v1.4s
+	WORD	$0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	WORD	$0xbc246863 // str s3, [x3, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func hardSwishNEON(rows, cols int, y *float32, x *float32)
+TEXT ·hardSwishNEON(SB), NOSPLIT, $0-32
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+row:
+	MOVD	ZR, R4
+	MOVD	R1, R5
+	SUBS	$16, R5
+	BLT	few
+four:
+	WORD	$0x3ce46860 // ldr q0, [x3, x4]
+	WORD	$0x3dc03f21 // ldr q1, [x25, #240]
+	WORD	$0x3dc03b23 // ldr q3, [x25, #224]
+	WORD	$0x4e23cc01 // fmla v1.4s, v0.4s, v3.4s
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x4e22f421 // fmax v1.4s, v1.4s, v2.4s
+	WORD	$0x4ea4f421 // fmin v1.4s, v1.4s, v4.4s
+	WORD	$0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
+	WORD	$0x3ca46841 // str q1, [x2, x4]
+	ADD	$16, R4
+	SUBS	$16, R5
+	BGE	four
+few:
+	ADDS	$16, R5
+	BEQ	end
+one:
+	WORD	$0xbc646860 // ldr s0, [x3, x4]
+	WORD	$0x3dc03f21 // ldr q1, [x25, #240]
+	WORD	$0x3dc03b23 // ldr q3, [x25, #224]
+	WORD	$0x4e23cc01 // fmla v1.4s, v0.4s, v3.4s
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x4e22f421 // fmax v1.4s, v1.4s, v2.4s
+	WORD	$0x4ea4f421 // fmin v1.4s, v1.4s, v4.4s
+	WORD	$0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
+	WORD	$0xbc246841 // str s1, [x2, x4]
+	ADD	$4, R4
+	SUBS	$4, R5
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func hardSwishGradNEON(rows, cols int, dx *float32, dy *float32, x *float32)
+TEXT ·hardSwishGradNEON(SB), NOSPLIT, $0-40
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	dx+16(FP), R2
+	MOVD	dy+24(FP), R3
+	MOVD	x+32(FP), R4
+row:
+	MOVD	ZR, R5
+	MOVD	R1, R6
+	SUBS	$16, R6
+	BLT	few
+four:
+	WORD	$0x3ce56880 // ldr q0, [x4, x5]
+	WORD	$0x3dc03f21 // ldr q1, [x25, #240]
+	WORD	$0x3dc07722 // ldr q2, [x25, #464]
+	WORD	$0x3dc07b23 // ldr q3, [x25, #480]
+	WORD	$0x4e23cc01 // fmla v1.4s, v0.4s, v3.4s
+	WORD	$0x6e20e442 // fcmge v2.4s, v2.4s, v0.4s
+	WORD	$0x4e621c21 // bic v1.16b, v1.16b, v2.16b
+	WORD	$0x3dc04722 // ldr q2, [x25, #272]
+	WORD	$0x6e22e402 // fcmge v2.4s, v0.4s, v2.4s
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x6ea21c81 // bit v1.16b, v4.16b, v2.16b
+	WORD	$0x3ce56865 // ldr q5, [x3, x5]
+	WORD	$0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	WORD	$0x3ca56841 // str q1, [x2, x5]
+	ADD	$16, R5
+	SUBS	$16, R6
+	BGE	four
+few:
+	ADDS	$16, R6
+	BEQ	end
+one:
+	WORD	$0xbc656880 // ldr s0, [x4, x5]
+	WORD	$0x3dc03f21 // ldr q1, [x25, #240]
+	WORD	$0x3dc07722 // ldr q2, [x25, #464]
+	WORD	$0x3dc07b23 // ldr q3, [x25, #480]
+	WORD	$0x4e23cc01 // fmla v1.4s, v0.4s, v3.4s
+	WORD	$0x6e20e442 // fcmge v2.4s, v2.4s, v0.4s
+	WORD	$0x4e621c21 // bic v1.16b, v1.16b, v2.16b
+	WORD	$0x3dc04722 // ldr q2, [x25, #272]
+	WORD	$0x6e22e402 // fcmge v2.4s, v0.4s, v2.4s
+	WORD	$0x3dc04324 // ldr q4, [x25, #256]
+	WORD	$0x6ea21c81 // bit v1.16b, v4.16b, v2.16b
+	WORD	$0xbc656865 // ldr s5, [x3, x5]
+	WORD	$0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	WORD	$0xbc256841 // str s1, [x2, x5]
+	ADD	$4, R5
+	SUBS	$4, R6
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func maxPoolNEON(n, c int, idx *uint8, x0, x1, y *float32)
+TEXT ·maxPoolNEON(SB), NOSPLIT, $0-48
+	MOVD	n+0(FP), R0
+	MOVD	c+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+40(FP), R3
+	MOVD	x0+24(FP), R4
+	MOVD	x1+32(FP), R5
+	MOVD	idx+16(FP), R6
+window:
+	MOVD	ZR, R2
+	ADD	R1, R4, R7
+	ADD	R1, R5, R8
+channels:
+	WORD	$0x3ce26880 // ldr q0, [x4, x2]
+	WORD	$0x3ce268e1 // ldr q1, [x7, x2]
+	WORD	$0x3ce268a2 // ldr q2, [x5, x2]
+	WORD	$0x3ce26903 // ldr q3, [x8, x2]
+	WORD	$0x4f000404 // movi v4.4s, #0
+	WORD	$0x4f000425 // movi v5.4s, #1
+	WORD	$0x6ea0e426 // fcmgt v6.4s, v1.4s, v0.4s
+	WORD	$0x4e21e427 // fcmeq v7.4s, v1.4s, v1.4s
+	WORD	$0x4ee71cc6 // orn v6.16b, v6.16b, v7.16b
+	WORD	$0x6ea61c20 // bit v0.16b, v1.16b, v6.16b
+	WORD	$0x6ea61ca4 // bit v4.16b, v5.16b, v6.16b
+	WORD	$0x4f000445 // movi v5.4s, #2
+	WORD	$0x6ea0e446 // fcmgt v6.4s, v2.4s, v0.4s
+	WORD	$0x4e22e447 // fcmeq v7.4s, v2.4s, v2.4s
+	WORD	$0x4ee71cc6 // orn v6.16b, v6.16b, v7.16b
+	WORD	$0x6ea61c40 // bit v0.16b, v2.16b, v6.16b
+	WORD	$0x6ea61ca4 // bit v4.16b, v5.16b, v6.16b
+	WORD	$0x4f000465 // movi v5.4s, #3
+	WORD	$0x6ea0e466 // fcmgt v6.4s, v3.4s, v0.4s
+	WORD	$0x4e23e467 // fcmeq v7.4s, v3.4s, v3.4s
+	WORD	$0x4ee71cc6 // orn v6.16b, v6.16b, v7.16b
+	WORD	$0x6ea61c60 // bit v0.16b, v3.16b, v6.16b
+	WORD	$0x6ea61ca4 // bit v4.16b, v5.16b, v6.16b
+	WORD	$0x3ca26860 // str q0, [x3, x2]
+	WORD	$0x0e612884 // xtn v4.4h, v4.4s
+	WORD	$0x0e212884 // xtn v4.8b, v4.8h
+	WORD	$0xbd0000c4 // str s4, [x6]
+	ADD	$4, R6
+	ADD	$16, R2
+	CMP	R1, R2
+	BLT	channels
+	ADD	R1, R7, R4
+	ADD	R1, R8, R5
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	window
+	RET
+
+// func maxPoolGradNEON(n, c int, idx *uint8, x0, x1, dy *float32)
+TEXT ·maxPoolGradNEON(SB), NOSPLIT, $0-48
+	MOVD	n+0(FP), R0
+	MOVD	c+8(FP), R1
+	LSL	$2, R1
+	MOVD	dy+40(FP), R3
+	MOVD	x0+24(FP), R4
+	MOVD	x1+32(FP), R5
+	MOVD	idx+16(FP), R6
+window:
+	MOVD	ZR, R2
+	ADD	R1, R4, R7
+	ADD	R1, R5, R8
+channels:
+	WORD	$0x3ce26860 // ldr q0, [x3, x2]
+	WORD	$0xbd4000c1 // ldr s1, [x6]
+	WORD	$0x2f08a421 // ushll v1.8h, v1.8b, #0
+	WORD	$0x2f10a421 // ushll v1.4s, v1.4h, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x6ea28c22 // cmeq v2.4s, v1.4s, v2.4s
+	WORD	$0x4e201c42 // and v2.16b, v2.16b, v0.16b
+	WORD	$0x3ca26882 // str q2, [x4, x2]
+	WORD	$0x4f000423 // movi v3.4s, #1
+	WORD	$0x6ea38c23 // cmeq v3.4s, v1.4s, v3.4s
+	WORD	$0x4e201c63 // and v3.16b, v3.16b, v0.16b
+	WORD	$0x3ca268e3 // str q3, [x7, x2]
+	WORD	$0x4f000444 // movi v4.4s, #2
+	WORD	$0x6ea48c24 // cmeq v4.4s, v1.4s, v4.4s
+	WORD	$0x4e201c84 // and v4.16b, v4.16b, v0.16b
+	WORD	$0x3ca268a4 // str q4, [x5, x2]
+	WORD	$0x4f000465 // movi v5.4s, #3
+	WORD	$0x6ea58c25 // cmeq v5.4s, v1.4s, v5.4s
+	WORD	$0x4e201ca5 // and v5.16b, v5.16b, v0.16b
+	WORD	$0x3ca26905 // str q5, [x8, x2]
+	ADD	$4, R6
+	ADD	$16, R2
+	CMP	R1, R2
+	BLT	channels
+	ADD	R1, R7, R4
+	ADD	R1, R8, R5
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	window
+	RET
+
+// func normMaxPoolNEON(n, c int, idx *uint8, x0, x1, y, a, b *float32, lo, hi float32)
+TEXT ·normMaxPoolNEON(SB), NOSPLIT, $0-72
+	MOVD	$constants<>(SB), R25
+	MOVD	n+0(FP), R0
+	MOVD	c+8(FP), R1
+	LSL	$2, R1
+	FMOVS	lo+64(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+68(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	WORD	$0x4e20e402 // fcmeq v2.4s, v0.4s, v0.4s
+	WORD	$0x3dc00723 // ldr q3, [x25, #16]
+	WORD	$0x6ee21c60 // bif v0.16b, v3.16b, v2.16b
+	WORD	$0x4e21e422 // fcmeq v2.4s, v1.4s, v1.4s
+	WORD	$0x3dc00b24 // ldr q4, [x25, #32]
+	WORD	$0x6ee21c81 // bif v1.16b, v4.16b, v2.16b
+	MOVD	y+40(FP), R3
+	MOVD	x0+24(FP), R4
+	MOVD	x1+32(FP), R5
+	MOVD	idx+16(FP), R6
+	MOVD	a+48(FP), R9
+	MOVD	b+56(FP), R10
+window:
+	MOVD	ZR, R2
+	ADD	R1, R4, R7
+	ADD	R1, R5, R8
+channels:
+	WORD	$0x3ce26922 // ldr q2, [x9, x2]
+	WORD	$0x3ce26943 // ldr q3, [x10, x2]
+	WORD	$0x4ea31c64 // mov v4.16b, v3.16b
+	WORD	$0x3ce26885 // ldr q5, [x4, x2]
+	WORD	$0x4e22cca4 // fmla v4.4s, v5.4s, v2.4s
+	WORD	$0x4ea31c66 // mov v6.16b, v3.16b
+	WORD	$0x3ce268e7 // ldr q7, [x7, x2]
+	WORD	$0x4e22cce6 // fmla v6.4s, v7.4s, v2.4s
+	WORD	$0x4ea31c68 // mov v8.16b, v3.16b
+	WORD	$0x3ce268a9 // ldr q9, [x5, x2]
+	WORD	$0x4e22cd28 // fmla v8.4s, v9.4s, v2.4s
+	WORD	$0x4ea31c6a // mov v10.16b, v3.16b
+	WORD	$0x3ce2690b // ldr q11, [x8, x2]
+	WORD	$0x4e22cd6a // fmla v10.4s, v11.4s, v2.4s
+	WORD	$0x4f00040c // movi v12.4s, #0
+	WORD	$0x4f00042d // movi v13.4s, #1
+	WORD	$0x6ea4e4ce // fcmgt v14.4s, v6.4s, v4.4s
+	WORD	$0x4e26e4cf // fcmeq v15.4s, v6.4s, v6.4s
+	WORD	$0x4eef1dce // orn v14.16b, v14.16b, v15.16b
+	WORD	$0x6eae1cc4 // bit v4.16b, v6.16b, v14.16b
+	WORD	$0x6eae1dac // bit v12.16b, v13.16b, v14.16b
+	WORD	$0x4f00044d // movi v13.4s, #2
+	WORD	$0x6ea4e50e // fcmgt v14.4s, v8.4s, v4.4s
+	WORD	$0x4e28e50f // fcmeq v15.4s, v8.4s, v8.4s
+	WORD	$0x4eef1dce // orn v14.16b, v14.16b, v15.16b
+	WORD	$0x6eae1d04 // bit v4.16b, v8.16b, v14.16b
+	WORD	$0x6eae1dac // bit v12.16b, v13.16b, v14.16b
+	WORD	$0x4f00046d // movi v13.4s, #3
+	WORD	$0x6ea4e54e // fcmgt v14.4s, v10.4s, v4.4s
+	WORD	$0x4e2ae54f // fcmeq v15.4s, v10.4s, v10.4s
+	WORD	$0x4eef1dce // orn v14.16b, v14.16b, v15.16b
+	WORD	$0x6eae1d44 // bit v4.16b, v10.16b, v14.16b
+	WORD	$0x6eae1dac // bit v12.16b, v13.16b, v14.16b
+	WORD	$0x4e20f484 // fmax v4.4s, v4.4s, v0.4s
+	WORD	$0x4ea1f484 // fmin v4.4s, v4.4s, v1.4s
+	WORD	$0x3ca26864 // str q4, [x3, x2]
+	WORD	$0x0e61298c // xtn v12.4h, v12.4s
+	WORD	$0x0e21298c // xtn v12.8b, v12.8h
+	WORD	$0xbd0000cc // str s12, [x6]
+	ADD	$4, R6
+	ADD	$16, R2
+	CMP	R1, R2
+	BLT	channels
+	ADD	R1, R7, R4
+	ADD	R1, R8, R5
+	ADD	R1, R3
+	SUBS	$1, R0
+	BNE	window
+	RET
+
+// func normMaxPoolSumsNEON(n, c int, idx *uint8, x0, x1, dy, y, mean, sum, dot *float32, lo, hi float32)
+TEXT ·normMaxPoolSumsNEON(SB), NOSPLIT, $0-88
+	MOVD	n+0(FP), R0
+	MOVD	c+8(FP), R1
+	LSL	$2, R1
+	FMOVS	lo+80(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+84(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	MOVD	dy+40(FP), R3
+	MOVD	y+48(FP), R4
+	MOVD	ZR, R2
+channels:
+	MOVD	sum+64(FP), R9
+	ADD	R2, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	MOVD	dot+72(FP), R9
+	ADD	R2, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	MOVD	mean+56(FP), R9
+	ADD	R2, R9
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	MOVD	x0+24(FP), R5
+	ADD	R2, R5
+	MOVD	x1+32(FP), R7
+	ADD	R2, R7
+	MOVD	idx+16(FP), R11
+	ADD	R2>>2, R11
+	MOVD	R0, R9
+	MOVD	R2, R10
+window:
+	ADD	R1, R5, R6
+	ADD	R1, R7, R8
+	WORD	$0x3cea6865 // ldr q5, [x3, x10]
+	WORD	$0x3cea6886 // ldr q6, [x4, x10]
+	WORD	$0x6e26e407 // fcmge v7.4s, v0.4s, v6.4s
+	WORD	$0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	WORD	$0x6e21e4c7 // fcmge v7.4s, v6.4s, v1.4s
+	WORD	$0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x2f08a4e7 // ushll v7.8h, v7.8b, #0
+	WORD	$0x2f10a4e7 // ushll v7.4s, v7.4h, #0
+	WORD	$0x3dc000a8 // ldr q8, [x5]
+	WORD	$0x3dc000c9 // ldr q9, [x6]
+	WORD	$0x4f00042a // movi v10.4s, #1
+	WORD	$0x6eaa8cea // cmeq v10.4s, v7.4s, v10.4s
+	WORD	$0x6eaa1d28 // bit v8.16b, v9.16b, v10.16b
+	WORD	$0x3dc000eb // ldr q11, [x7]
+	WORD	$0x4f00044c // movi v12.4s, #2
+	WORD	$0x6eac8cec // cmeq v12.4s, v7.4s, v12.4s
+	WORD	$0x6eac1d68 // bit v8.16b, v11.16b, v12.16b
+	WORD	$0x3dc0010d // ldr q13, [x8]
+	WORD	$0x4f00046e // movi v14.4s, #3
+	WORD	$0x6eae8cee // cmeq v14.4s, v7.4s, v14.4s
+	WORD	$0x6eae1da8 // bit v8.16b, v13.16b, v14.16b
+	WORD	$0x4ea4d508 // fsub v8.4s, v8.4s, v4.4s
+	WORD	$0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
+	WORD	$0x4e28cca3 // fmla v3.4s, v5.4s, v8.4s
+	ADD	R1, R10
+	ADD	R1>>2, R11
+	ADD	R1, R6, R5
+	ADD	R1, R8, R7
+	SUBS	$1, R9
+	BNE	window
+	MOVD	sum+64(FP), R9
+	ADD	R2, R9
+	WORD	$0x3d800122 // str q2, [x9]
+	MOVD	dot+72(FP), R9
+	ADD	R2, R9
+	WORD	$0x3d800123 // str q3, [x9]
+	ADD	$16, R2
+	CMP	R1, R2
+	BLT	channels
+	RET
+
+// func normMaxPoolGradNEON(n, c int, idx *uint8, x0, x1, dy, y, p, q, r, mean *float32, lo, hi, inLo, inHi float32)
+TEXT ·normMaxPoolGradNEON(SB), NOSPLIT, $0-104
+	MOVD	n+0(FP), R0
+	MOVD	c+8(FP), R1
+	LSL	$2, R1
+	FMOVS	lo+88(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	hi+92(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+	FMOVS	inLo+96(FP), F2
+	WORD	$0x4e040442 // dup v2.4s, v2.s[0]
+	FMOVS	inHi+100(FP), F3
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	MOVD	dy+40(FP), R3
+	MOVD	y+48(FP), R4
+	MOVD	x0+24(FP), R5
+	MOVD	x1+32(FP), R6
+	MOVD	idx+16(FP), R7
+	MOVD	p+56(FP), R10
+	MOVD	q+64(FP), R11
+	MOVD	r+72(FP), R12
+	MOVD	mean+80(FP), R13
+window:
+	MOVD	ZR, R2
+	ADD	R1, R5, R8
+	ADD	R1, R6, R9
+channels:
+	WORD	$0x3ce26864 // ldr q4, [x3, x2]
+	WORD	$0x3ce26885 // ldr q5, [x4, x2]
+	WORD	$0x6e25e406 // fcmge v6.4s, v0.4s, v5.4s
+	WORD	$0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	WORD	$0x6e21e4a6 // fcmge v6.4s, v5.4s, v1.4s
+	WORD	$0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	WORD	$0xbd4000e6 // ldr s6, [x7]
+	WORD	$0x2f08a4c6 // ushll v6.8h, v6.8b, #0
+	WORD	$0x2f10a4c6 // ushll v6.4s, v6.4h, #0
+	WORD	$0x3ce26947 // ldr q7, [x10, x2]
+	WORD	$0x6e27dc84 // fmul v4.4s, v4.4s, v7.4s
+	WORD	$0x3ce26968 // ldr q8, [x11, x2]
+	WORD	$0x3ce26989 // ldr q9, [x12, x2]
+	WORD	$0x3ce269aa // ldr q10, [x13, x2]
+	WORD	$0x3ce268ab // ldr q11, [x5, x2]
+	WORD	$0x4f00040e // movi v14.4s, #0
+	WORD	$0x6eae8cce // cmeq v14.4s, v6.4s, v14.4s
+	WORD	$0x4eaad56c // fsub v12.4s, v11.4s, v10.4s
+	WORD	$0x4ea91d2d // mov v13.16b, v9.16b
+	WORD	$0x4e28cd8d // fmla v13.4s, v12.4s, v8.4s
+	WORD	$0x4e241dce // and v14.16b, v14.16b, v4.16b
+	WORD	$0x4e2ed5ad // fadd v13.4s, v13.4s, v14.4s
+	WORD	$0x6e2be44f // fcmge v15.4s, v2.4s, v11.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x6e23e56f // fcmge v15.4s, v11.4s, v3.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x3ca268ad // str q13, [x5, x2]
+	WORD	$0x3ce2690b // ldr q11, [x8, x2]
+	WORD	$0x4f00042e // movi v14.4s, #1
+	WORD	$0x6eae8cce // cmeq v14.4s, v6.4s, v14.4s
+	WORD	$0x4eaad56c // fsub v12.4s, v11.4s, v10.4s
+	WORD	$0x4ea91d2d // mov v13.16b, v9.16b
+	WORD	$0x4e28cd8d // fmla v13.4s, v12.4s, v8.4s
+	WORD	$0x4e241dce // and v14.16b, v14.16b, v4.16b
+	WORD	$0x4e2ed5ad // fadd v13.4s, v13.4s, v14.4s
+	WORD	$0x6e2be44f // fcmge v15.4s, v2.4s, v11.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x6e23e56f // fcmge v15.4s, v11.4s, v3.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x3ca2690d // str q13, [x8, x2]
+	WORD	$0x3ce268cb // ldr q11, [x6, x2]
+	WORD	$0x4f00044e // movi v14.4s, #2
+	WORD	$0x6eae8cce // cmeq v14.4s, v6.4s, v14.4s
+	WORD	$0x4eaad56c // fsub v12.4s, v11.4s, v10.4s
+	WORD	$0x4ea91d2d // mov v13.16b, v9.16b
+	WORD	$0x4e28cd8d // fmla v13.4s, v12.4s, v8.4s
+	WORD	$0x4e241dce // and v14.16b, v14.16b, v4.16b
+	WORD	$0x4e2ed5ad // fadd v13.4s, v13.4s, v14.4s
+	WORD	$0x6e2be44f // fcmge v15.4s, v2.4s, v11.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x6e23e56f // fcmge v15.4s, v11.4s, v3.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x3ca268cd // str q13, [x6, x2]
+	WORD	$0x3ce2692b // ldr q11, [x9, x2]
+	WORD	$0x4f00046e // movi v14.4s, #3
+	WORD	$0x6eae8cce // cmeq v14.4s, v6.4s, v14.4s
+	WORD	$0x4eaad56c // fsub v12.4s, v11.4s, v10.4s
+	WORD	$0x4ea91d2d // mov v13.16b, v9.16b
+	WORD	$0x4e28cd8d // fmla v13.4s, v12.4s, v8.4s
+	WORD	$0x4e241dce // and v14.16b, v14.16b, v4.16b
+	WORD	$0x4e2ed5ad // fadd v13.4s, v13.4s, v14.4s
+	WORD	$0x6e2be44f // fcmge v15.4s, v2.4s, v11.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x6e23e56f // fcmge v15.4s, v11.4s, v3.4s
+	WORD	$0x4e6f1dad // bic v13.16b, v13.16b, v15.16b
+	WORD	$0x3ca2692d // str q13, [x9, x2]
+	ADD	$4, R7
+	ADD	$16, R2
+	CMP	R1, R2
+	BLT	channels
+	ADD	R1, R8, R5
+	ADD	R1, R9, R6
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	window
+	RET
+
+// func depthwise1by1NEON(d *byte)
+TEXT ·depthwise1by1NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e24cca1 // fmla v1.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e24cca2 // fmla v2.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00162 // ldr q2, [x11]
+	WORD	$0x4e21cc40 // fmla v0.4s, v2.4s, v1.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e24cca1 // fmla v1.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e24cca2 // fmla v2.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e24cca3 // fmla v3.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400162 // ldr s2, [x11]
+	WORD	$0x4e21cc40 // fmla v0.4s, v2.4s, v1.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise2by1NEON(d *byte)
+TEXT ·depthwise2by1NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e24ccc0 // fmla v0.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	WORD	$0x4e24ccc1 // fmla v1.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e25ccc1 // fmla v1.4s, v6.4s, v5.4s
+	WORD	$0x4e24ccc2 // fmla v2.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e25ccc2 // fmla v2.4s, v6.4s, v5.4s
+	WORD	$0x4e24ccc3 // fmla v3.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e25ccc3 // fmla v3.4s, v6.4s, v5.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00163 // ldr q3, [x11]
+	WORD	$0x4e21cc60 // fmla v0.4s, v3.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00163 // ldr q3, [x11]
+	WORD	$0x4e22cc60 // fmla v0.4s, v3.4s, v2.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e24ccc0 // fmla v0.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	WORD	$0x4e24ccc1 // fmla v1.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e25ccc1 // fmla v1.4s, v6.4s, v5.4s
+	WORD	$0x4e24ccc2 // fmla v2.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e25ccc2 // fmla v2.4s, v6.4s, v5.4s
+	WORD	$0x4e24ccc3 // fmla v3.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e25ccc3 // fmla v3.4s, v6.4s, v5.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400163 // ldr s3, [x11]
+	WORD	$0x4e21cc60 // fmla v0.4s, v3.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400163 // ldr s3, [x11]
+	WORD	$0x4e22cc60 // fmla v0.4s, v3.4s, v2.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise3by1NEON(d *byte)
+TEXT ·depthwise3by1NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e24cce0 // fmla v0.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e25cce0 // fmla v0.4s, v7.4s, v5.4s
+	WORD	$0x4e24cce1 // fmla v1.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce0 // fmla v0.4s, v7.4s, v6.4s
+	WORD	$0x4e25cce1 // fmla v1.4s, v7.4s, v5.4s
+	WORD	$0x4e24cce2 // fmla v2.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce1 // fmla v1.4s, v7.4s, v6.4s
+	WORD	$0x4e25cce2 // fmla v2.4s, v7.4s, v5.4s
+	WORD	$0x4e24cce3 // fmla v3.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce2 // fmla v2.4s, v7.4s, v6.4s
+	WORD	$0x4e25cce3 // fmla v3.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce3 // fmla v3.4s, v7.4s, v6.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	WORD	$0x4e21cc80 // fmla v0.4s, v4.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	WORD	$0x4e22cc80 // fmla v0.4s, v4.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	WORD	$0x4e23cc80 // fmla v0.4s, v4.4s, v3.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e24cce0 // fmla v0.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e25cce0 // fmla v0.4s, v7.4s, v5.4s
+	WORD	$0x4e24cce1 // fmla v1.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce0 // fmla v0.4s, v7.4s, v6.4s
+	WORD	$0x4e25cce1 // fmla v1.4s, v7.4s, v5.4s
+	WORD	$0x4e24cce2 // fmla v2.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce1 // fmla v1.4s, v7.4s, v6.4s
+	WORD	$0x4e25cce2 // fmla v2.4s, v7.4s, v5.4s
+	WORD	$0x4e24cce3 // fmla v3.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce2 // fmla v2.4s, v7.4s, v6.4s
+	WORD	$0x4e25cce3 // fmla v3.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce3 // fmla v3.4s, v7.4s, v6.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400123 // ldr s3, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	WORD	$0x4e21cc80 // fmla v0.4s, v4.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	WORD	$0x4e22cc80 // fmla v0.4s, v4.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	WORD	$0x4e23cc80 // fmla v0.4s, v4.4s, v3.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise4by1NEON(d *byte)
+TEXT ·depthwise4by1NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e24cd00 // fmla v0.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e25cd00 // fmla v0.4s, v8.4s, v5.4s
+	WORD	$0x4e24cd01 // fmla v1.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e26cd00 // fmla v0.4s, v8.4s, v6.4s
+	WORD	$0x4e25cd01 // fmla v1.4s, v8.4s, v5.4s
+	WORD	$0x4e24cd02 // fmla v2.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	WORD	$0x4e26cd01 // fmla v1.4s, v8.4s, v6.4s
+	WORD	$0x4e25cd02 // fmla v2.4s, v8.4s, v5.4s
+	WORD	$0x4e24cd03 // fmla v3.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e27cd01 // fmla v1.4s, v8.4s, v7.4s
+	WORD	$0x4e26cd02 // fmla v2.4s, v8.4s, v6.4s
+	WORD	$0x4e25cd03 // fmla v3.4s, v8.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e27cd02 // fmla v2.4s, v8.4s, v7.4s
+	WORD	$0x4e26cd03 // fmla v3.4s, v8.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e27cd03 // fmla v3.4s, v8.4s, v7.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e21cca0 // fmla v0.4s, v5.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e22cca0 // fmla v0.4s, v5.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e23cca0 // fmla v0.4s, v5.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0x3dc00165 // ldr q5, [x11]
+	WORD	$0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400127 // ldr s7, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e24cd00 // fmla v0.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e25cd00 // fmla v0.4s, v8.4s, v5.4s
+	WORD	$0x4e24cd01 // fmla v1.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e26cd00 // fmla v0.4s, v8.4s, v6.4s
+	WORD	$0x4e25cd01 // fmla v1.4s, v8.4s, v5.4s
+	WORD	$0x4e24cd02 // fmla v2.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	WORD	$0x4e26cd01 // fmla v1.4s, v8.4s, v6.4s
+	WORD	$0x4e25cd02 // fmla v2.4s, v8.4s, v5.4s
+	WORD	$0x4e24cd03 // fmla v3.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e27cd01 // fmla v1.4s, v8.4s, v7.4s
+	WORD	$0x4e26cd02 // fmla v2.4s, v8.4s, v6.4s
+	WORD	$0x4e25cd03 // fmla v3.4s, v8.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e27cd02 // fmla v2.4s, v8.4s, v7.4s
+	WORD	$0x4e26cd03 // fmla v3.4s, v8.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e27cd03 // fmla v3.4s, v8.4s, v7.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400123 // ldr s3, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e21cca0 // fmla v0.4s, v5.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e22cca0 // fmla v0.4s, v5.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e23cca0 // fmla v0.4s, v5.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0xbd400165 // ldr s5, [x11]
+	WORD	$0x4e24cca0 // fmla v0.4s, v5.4s, v4.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise5by1NEON(d *byte)
+TEXT ·depthwise5by1NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00128 // ldr q8, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e24cd20 // fmla v0.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e25cd20 // fmla v0.4s, v9.4s, v5.4s
+	WORD	$0x4e24cd21 // fmla v1.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e26cd20 // fmla v0.4s, v9.4s, v6.4s
+	WORD	$0x4e25cd21 // fmla v1.4s, v9.4s, v5.4s
+	WORD	$0x4e24cd22 // fmla v2.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e27cd20 // fmla v0.4s, v9.4s, v7.4s
+	WORD	$0x4e26cd21 // fmla v1.4s, v9.4s, v6.4s
+	WORD	$0x4e25cd22 // fmla v2.4s, v9.4s, v5.4s
+	WORD	$0x4e24cd23 // fmla v3.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd20 // fmla v0.4s, v9.4s, v8.4s
+	WORD	$0x4e27cd21 // fmla v1.4s, v9.4s, v7.4s
+	WORD	$0x4e26cd22 // fmla v2.4s, v9.4s, v6.4s
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd21 // fmla v1.4s, v9.4s, v8.4s
+	WORD	$0x4e27cd22 // fmla v2.4s, v9.4s, v7.4s
+	WORD	$0x4e26cd23 // fmla v3.4s, v9.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd22 // fmla v2.4s, v9.4s, v8.4s
+	WORD	$0x4e27cd23 // fmla v3.4s, v9.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e21ccc0 // fmla v0.4s, v6.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e22ccc0 // fmla v0.4s, v6.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e23ccc0 // fmla v0.4s, v6.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e24ccc0 // fmla v0.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400127 // ldr s7, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400128 // ldr s8, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e24cd20 // fmla v0.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e25cd20 // fmla v0.4s, v9.4s, v5.4s
+	WORD	$0x4e24cd21 // fmla v1.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e26cd20 // fmla v0.4s, v9.4s, v6.4s
+	WORD	$0x4e25cd21 // fmla v1.4s, v9.4s, v5.4s
+	WORD	$0x4e24cd22 // fmla v2.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e27cd20 // fmla v0.4s, v9.4s, v7.4s
+	WORD	$0x4e26cd21 // fmla v1.4s, v9.4s, v6.4s
+	WORD	$0x4e25cd22 // fmla v2.4s, v9.4s, v5.4s
+	WORD	$0x4e24cd23 // fmla v3.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd20 // fmla v0.4s, v9.4s, v8.4s
+	WORD	$0x4e27cd21 // fmla v1.4s, v9.4s, v7.4s
+	WORD	$0x4e26cd22 // fmla v2.4s, v9.4s, v6.4s
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd21 // fmla v1.4s, v9.4s, v8.4s
+	WORD	$0x4e27cd22 // fmla v2.4s, v9.4s, v7.4s
+	WORD	$0x4e26cd23 // fmla v3.4s, v9.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd22 // fmla v2.4s, v9.4s, v8.4s
+	WORD	$0x4e27cd23 // fmla v3.4s, v9.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400123 // ldr s3, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e21ccc0 // fmla v0.4s, v6.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e22ccc0 // fmla v0.4s, v6.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e23ccc0 // fmla v0.4s, v6.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e24ccc0 // fmla v0.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise7by1NEON(d *byte)
+TEXT ·depthwise7by1NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00128 // ldr q8, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00129 // ldr q9, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc0012a // ldr q10, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e24cd60 // fmla v0.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e25cd60 // fmla v0.4s, v11.4s, v5.4s
+	WORD	$0x4e24cd61 // fmla v1.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e26cd60 // fmla v0.4s, v11.4s, v6.4s
+	WORD	$0x4e25cd61 // fmla v1.4s, v11.4s, v5.4s
+	WORD	$0x4e24cd62 // fmla v2.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e27cd60 // fmla v0.4s, v11.4s, v7.4s
+	WORD	$0x4e26cd61 // fmla v1.4s, v11.4s, v6.4s
+	WORD	$0x4e25cd62 // fmla v2.4s, v11.4s, v5.4s
+	WORD	$0x4e24cd63 // fmla v3.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e28cd60 // fmla v0.4s, v11.4s, v8.4s
+	WORD	$0x4e27cd61 // fmla v1.4s, v11.4s, v7.4s
+	WORD	$0x4e26cd62 // fmla v2.4s, v11.4s, v6.4s
+	WORD	$0x4e25cd63 // fmla v3.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e29cd60 // fmla v0.4s, v11.4s, v9.4s
+	WORD	$0x4e28cd61 // fmla v1.4s, v11.4s, v8.4s
+	WORD	$0x4e27cd62 // fmla v2.4s, v11.4s, v7.4s
+	WORD	$0x4e26cd63 // fmla v3.4s, v11.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd60 // fmla v0.4s, v11.4s, v10.4s
+	WORD	$0x4e29cd61 // fmla v1.4s, v11.4s, v9.4s
+	WORD	$0x4e28cd62 // fmla v2.4s, v11.4s, v8.4s
+	WORD	$0x4e27cd63 // fmla v3.4s, v11.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd61 // fmla v1.4s, v11.4s, v10.4s
+	WORD	$0x4e29cd62 // fmla v2.4s, v11.4s, v9.4s
+	WORD	$0x4e28cd63 // fmla v3.4s, v11.4s, v8.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd62 // fmla v2.4s, v11.4s, v10.4s
+	WORD	$0x4e29cd63 // fmla v3.4s, v11.4s, v9.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd63 // fmla v3.4s, v11.4s, v10.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e21cd00 // fmla v0.4s, v8.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e22cd00 // fmla v0.4s, v8.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e23cd00 // fmla v0.4s, v8.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e24cd00 // fmla v0.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e25cd00 // fmla v0.4s, v8.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e26cd00 // fmla v0.4s, v8.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400127 // ldr s7, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400128 // ldr s8, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400129 // ldr s9, [x9]
+	ADD	R1, R9
+	WORD	$0xbd40012a // ldr s10, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e24cd60 // fmla v0.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e25cd60 // fmla v0.4s, v11.4s, v5.4s
+	WORD	$0x4e24cd61 // fmla v1.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e26cd60 // fmla v0.4s, v11.4s, v6.4s
+	WORD	$0x4e25cd61 // fmla v1.4s, v11.4s, v5.4s
+	WORD	$0x4e24cd62 // fmla v2.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e27cd60 // fmla v0.4s, v11.4s, v7.4s
+	WORD	$0x4e26cd61 // fmla v1.4s, v11.4s, v6.4s
+	WORD	$0x4e25cd62 // fmla v2.4s, v11.4s, v5.4s
+	WORD	$0x4e24cd63 // fmla v3.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e28cd60 // fmla v0.4s, v11.4s, v8.4s
+	WORD	$0x4e27cd61 // fmla v1.4s, v11.4s, v7.4s
+	WORD	$0x4e26cd62 // fmla v2.4s, v11.4s, v6.4s
+	WORD	$0x4e25cd63 // fmla v3.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e29cd60 // fmla v0.4s, v11.4s, v9.4s
+	WORD	$0x4e28cd61 // fmla v1.4s, v11.4s, v8.4s
+	WORD	$0x4e27cd62 // fmla v2.4s, v11.4s, v7.4s
+	WORD	$0x4e26cd63 // fmla v3.4s, v11.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd60 // fmla v0.4s, v11.4s, v10.4s
+	WORD	$0x4e29cd61 // fmla v1.4s, v11.4s, v9.4s
+	WORD	$0x4e28cd62 // fmla v2.4s, v11.4s, v8.4s
+	WORD	$0x4e27cd63 // fmla v3.4s, v11.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd61 // fmla v1.4s, v11.4s, v10.4s
+	WORD	$0x4e29cd62 // fmla v2.4s, v11.4s, v9.4s
+	WORD	$0x4e28cd63 // fmla v3.4s, v11.4s, v8.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd62 // fmla v2.4s, v11.4s, v10.4s
+	WORD	$0x4e29cd63 // fmla v3.4s, v11.4s, v9.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd63 // fmla v3.4s, v11.4s, v10.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400123 // ldr s3, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400127 // ldr s7, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e21cd00 // fmla v0.4s, v8.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e22cd00 // fmla v0.4s, v8.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e23cd00 // fmla v0.4s, v8.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e24cd00 // fmla v0.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e25cd00 // fmla v0.4s, v8.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e26cd00 // fmla v0.4s, v8.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise3by2NEON(d *byte)
+TEXT ·depthwise3by2NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e24cce0 // fmla v0.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e25cce0 // fmla v0.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce0 // fmla v0.4s, v7.4s, v6.4s
+	WORD	$0x4e24cce1 // fmla v1.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e25cce1 // fmla v1.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce1 // fmla v1.4s, v7.4s, v6.4s
+	WORD	$0x4e24cce2 // fmla v2.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e25cce2 // fmla v2.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce2 // fmla v2.4s, v7.4s, v6.4s
+	WORD	$0x4e24cce3 // fmla v3.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e25cce3 // fmla v3.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00167 // ldr q7, [x11]
+	WORD	$0x4e26cce3 // fmla v3.4s, v7.4s, v6.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	WORD	$0x4e21cc80 // fmla v0.4s, v4.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	WORD	$0x4e22cc80 // fmla v0.4s, v4.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	WORD	$0x4e23cc80 // fmla v0.4s, v4.4s, v3.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e24cce0 // fmla v0.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e25cce0 // fmla v0.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce0 // fmla v0.4s, v7.4s, v6.4s
+	WORD	$0x4e24cce1 // fmla v1.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e25cce1 // fmla v1.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce1 // fmla v1.4s, v7.4s, v6.4s
+	WORD	$0x4e24cce2 // fmla v2.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e25cce2 // fmla v2.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce2 // fmla v2.4s, v7.4s, v6.4s
+	WORD	$0x4e24cce3 // fmla v3.4s, v7.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e25cce3 // fmla v3.4s, v7.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400167 // ldr s7, [x11]
+	WORD	$0x4e26cce3 // fmla v3.4s, v7.4s, v6.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400123 // ldr s3, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	WORD	$0x4e21cc80 // fmla v0.4s, v4.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	WORD	$0x4e22cc80 // fmla v0.4s, v4.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	WORD	$0x4e23cc80 // fmla v0.4s, v4.4s, v3.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise5by2NEON(d *byte)
+TEXT ·depthwise5by2NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00128 // ldr q8, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e24cd20 // fmla v0.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e25cd20 // fmla v0.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e26cd20 // fmla v0.4s, v9.4s, v6.4s
+	WORD	$0x4e24cd21 // fmla v1.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e27cd20 // fmla v0.4s, v9.4s, v7.4s
+	WORD	$0x4e25cd21 // fmla v1.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd20 // fmla v0.4s, v9.4s, v8.4s
+	WORD	$0x4e26cd21 // fmla v1.4s, v9.4s, v6.4s
+	WORD	$0x4e24cd22 // fmla v2.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e27cd21 // fmla v1.4s, v9.4s, v7.4s
+	WORD	$0x4e25cd22 // fmla v2.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd21 // fmla v1.4s, v9.4s, v8.4s
+	WORD	$0x4e26cd22 // fmla v2.4s, v9.4s, v6.4s
+	WORD	$0x4e24cd23 // fmla v3.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e27cd22 // fmla v2.4s, v9.4s, v7.4s
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd22 // fmla v2.4s, v9.4s, v8.4s
+	WORD	$0x4e26cd23 // fmla v3.4s, v9.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e27cd23 // fmla v3.4s, v9.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0x3dc00169 // ldr q9, [x11]
+	WORD	$0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e21ccc0 // fmla v0.4s, v6.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e22ccc0 // fmla v0.4s, v6.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e23ccc0 // fmla v0.4s, v6.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e24ccc0 // fmla v0.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00166 // ldr q6, [x11]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400127 // ldr s7, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400128 // ldr s8, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e24cd20 // fmla v0.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e25cd20 // fmla v0.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e26cd20 // fmla v0.4s, v9.4s, v6.4s
+	WORD	$0x4e24cd21 // fmla v1.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e27cd20 // fmla v0.4s, v9.4s, v7.4s
+	WORD	$0x4e25cd21 // fmla v1.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd20 // fmla v0.4s, v9.4s, v8.4s
+	WORD	$0x4e26cd21 // fmla v1.4s, v9.4s, v6.4s
+	WORD	$0x4e24cd22 // fmla v2.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e27cd21 // fmla v1.4s, v9.4s, v7.4s
+	WORD	$0x4e25cd22 // fmla v2.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd21 // fmla v1.4s, v9.4s, v8.4s
+	WORD	$0x4e26cd22 // fmla v2.4s, v9.4s, v6.4s
+	WORD	$0x4e24cd23 // fmla v3.4s, v9.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e27cd22 // fmla v2.4s, v9.4s, v7.4s
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd22 // fmla v2.4s, v9.4s, v8.4s
+	WORD	$0x4e26cd23 // fmla v3.4s, v9.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e27cd23 // fmla v3.4s, v9.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0xbd400169 // ldr s9, [x11]
+	WORD	$0x4e28cd23 // fmla v3.4s, v9.4s, v8.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400123 // ldr s3, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e21ccc0 // fmla v0.4s, v6.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e22ccc0 // fmla v0.4s, v6.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e23ccc0 // fmla v0.4s, v6.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e24ccc0 // fmla v0.4s, v6.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400166 // ldr s6, [x11]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwise7by2NEON(d *byte)
+TEXT ·depthwise7by2NEON(SB), NOSPLIT, $0-8
+	MOVD	$constants<>(SB), R25
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourg:
+	CMP	$4, R7
+	BLT	fourgend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourgrow:
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00128 // ldr q8, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00129 // ldr q9, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc0012a // ldr q10, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e24cd60 // fmla v0.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e25cd60 // fmla v0.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e26cd60 // fmla v0.4s, v11.4s, v6.4s
+	WORD	$0x4e24cd61 // fmla v1.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e27cd60 // fmla v0.4s, v11.4s, v7.4s
+	WORD	$0x4e25cd61 // fmla v1.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e28cd60 // fmla v0.4s, v11.4s, v8.4s
+	WORD	$0x4e26cd61 // fmla v1.4s, v11.4s, v6.4s
+	WORD	$0x4e24cd62 // fmla v2.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e29cd60 // fmla v0.4s, v11.4s, v9.4s
+	WORD	$0x4e27cd61 // fmla v1.4s, v11.4s, v7.4s
+	WORD	$0x4e25cd62 // fmla v2.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd60 // fmla v0.4s, v11.4s, v10.4s
+	WORD	$0x4e28cd61 // fmla v1.4s, v11.4s, v8.4s
+	WORD	$0x4e26cd62 // fmla v2.4s, v11.4s, v6.4s
+	WORD	$0x4e24cd63 // fmla v3.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e29cd61 // fmla v1.4s, v11.4s, v9.4s
+	WORD	$0x4e27cd62 // fmla v2.4s, v11.4s, v7.4s
+	WORD	$0x4e25cd63 // fmla v3.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd61 // fmla v1.4s, v11.4s, v10.4s
+	WORD	$0x4e28cd62 // fmla v2.4s, v11.4s, v8.4s
+	WORD	$0x4e26cd63 // fmla v3.4s, v11.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e29cd62 // fmla v2.4s, v11.4s, v9.4s
+	WORD	$0x4e27cd63 // fmla v3.4s, v11.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd62 // fmla v2.4s, v11.4s, v10.4s
+	WORD	$0x4e28cd63 // fmla v3.4s, v11.4s, v8.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e29cd63 // fmla v3.4s, v11.4s, v9.4s
+	ADD	R1, R11
+	WORD	$0x3dc0016b // ldr q11, [x11]
+	WORD	$0x4e2acd63 // fmla v3.4s, v11.4s, v10.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourgrow
+	MOVD	80(R0), R11
+	CBZ	R11, fourgplain
+	ADD	R2, R11
+	WORD	$0x3dc00164 // ldr q4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00185 // ldr q5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+fourgplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c1 // str q1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c2 // str q2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0x3d8000c3 // str q3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	fourg
+fourgend:
+fours:
+	CMP	$1, R7
+	BLT	foursend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+foursrow:
+	WORD	$0x3dc00121 // ldr q1, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00123 // ldr q3, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00124 // ldr q4, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00125 // ldr q5, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00126 // ldr q6, [x9]
+	ADD	R1, R9
+	WORD	$0x3dc00127 // ldr q7, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e21cd00 // fmla v0.4s, v8.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e22cd00 // fmla v0.4s, v8.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e23cd00 // fmla v0.4s, v8.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e24cd00 // fmla v0.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e25cd00 // fmla v0.4s, v8.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e26cd00 // fmla v0.4s, v8.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0x3dc00168 // ldr q8, [x11]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	foursrow
+	MOVD	80(R0), R11
+	CBZ	R11, foursplain
+	ADD	R2, R11
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0x3dc00182 // ldr q2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+foursplain:
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	fours
+foursend:
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneg:
+	CMP	$4, R7
+	BLT	onegend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onegrow:
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400127 // ldr s7, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400128 // ldr s8, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400129 // ldr s9, [x9]
+	ADD	R1, R9
+	WORD	$0xbd40012a // ldr s10, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e24cd60 // fmla v0.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e25cd60 // fmla v0.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e26cd60 // fmla v0.4s, v11.4s, v6.4s
+	WORD	$0x4e24cd61 // fmla v1.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e27cd60 // fmla v0.4s, v11.4s, v7.4s
+	WORD	$0x4e25cd61 // fmla v1.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e28cd60 // fmla v0.4s, v11.4s, v8.4s
+	WORD	$0x4e26cd61 // fmla v1.4s, v11.4s, v6.4s
+	WORD	$0x4e24cd62 // fmla v2.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e29cd60 // fmla v0.4s, v11.4s, v9.4s
+	WORD	$0x4e27cd61 // fmla v1.4s, v11.4s, v7.4s
+	WORD	$0x4e25cd62 // fmla v2.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd60 // fmla v0.4s, v11.4s, v10.4s
+	WORD	$0x4e28cd61 // fmla v1.4s, v11.4s, v8.4s
+	WORD	$0x4e26cd62 // fmla v2.4s, v11.4s, v6.4s
+	WORD	$0x4e24cd63 // fmla v3.4s, v11.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e29cd61 // fmla v1.4s, v11.4s, v9.4s
+	WORD	$0x4e27cd62 // fmla v2.4s, v11.4s, v7.4s
+	WORD	$0x4e25cd63 // fmla v3.4s, v11.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd61 // fmla v1.4s, v11.4s, v10.4s
+	WORD	$0x4e28cd62 // fmla v2.4s, v11.4s, v8.4s
+	WORD	$0x4e26cd63 // fmla v3.4s, v11.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e29cd62 // fmla v2.4s, v11.4s, v9.4s
+	WORD	$0x4e27cd63 // fmla v3.4s, v11.4s, v7.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd62 // fmla v2.4s, v11.4s, v10.4s
+	WORD	$0x4e28cd63 // fmla v3.4s, v11.4s, v8.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e29cd63 // fmla v3.4s, v11.4s, v9.4s
+	ADD	R1, R11
+	WORD	$0xbd40016b // ldr s11, [x11]
+	WORD	$0x4e2acd63 // fmla v3.4s, v11.4s, v10.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onegrow
+	MOVD	80(R0), R11
+	CBZ	R11, onegplain
+	ADD	R2, R11
+	WORD	$0xbd400164 // ldr s4, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400185 // ldr s5, [x12]
+	WORD	$0xbd406006 // ldr s6, [x0, #96]
+	WORD	$0x4e0404c6 // dup v6.4s, v6.s[0]
+	WORD	$0xbd406407 // ldr s7, [x0, #100]
+	WORD	$0x4e0404e7 // dup v7.4s, v7.s[0]
+	WORD	$0x4e26e4c9 // fcmeq v9.4s, v6.4s, v6.4s
+	WORD	$0x3dc0072a // ldr q10, [x25, #16]
+	WORD	$0x6ee91d46 // bif v6.16b, v10.16b, v9.16b
+	WORD	$0x4e27e4e9 // fcmeq v9.4s, v7.4s, v7.4s
+	WORD	$0x3dc00b2b // ldr q11, [x25, #32]
+	WORD	$0x6ee91d67 // bif v7.16b, v11.16b, v9.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc08 // fmla v8.4s, v0.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d00 // mov v0.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc28 // fmla v8.4s, v1.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d01 // mov v1.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc48 // fmla v8.4s, v2.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d02 // mov v2.16b, v8.16b
+	WORD	$0x4ea51ca8 // mov v8.16b, v5.16b
+	WORD	$0x4e24cc68 // fmla v8.4s, v3.4s, v4.4s
+	WORD	$0x4e26f508 // fmax v8.4s, v8.4s, v6.4s
+	WORD	$0x4ea7f508 // fmin v8.4s, v8.4s, v7.4s
+	WORD	$0x4ea81d03 // mov v3.16b, v8.16b
+onegplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c1 // str s1, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c2 // str s2, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	WORD	$0xbd0000c3 // str s3, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$4, R7
+	B	oneg
+onegend:
+ones:
+	CMP	$1, R7
+	BLT	onesend
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onesrow:
+	WORD	$0xbd400121 // ldr s1, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400122 // ldr s2, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400123 // ldr s3, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400124 // ldr s4, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400125 // ldr s5, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400126 // ldr s6, [x9]
+	ADD	R1, R9
+	WORD	$0xbd400127 // ldr s7, [x9]
+	ADD	R1, R9
+	MOVD	R8, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e21cd00 // fmla v0.4s, v8.4s, v1.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e22cd00 // fmla v0.4s, v8.4s, v2.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e23cd00 // fmla v0.4s, v8.4s, v3.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e24cd00 // fmla v0.4s, v8.4s, v4.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e25cd00 // fmla v0.4s, v8.4s, v5.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e26cd00 // fmla v0.4s, v8.4s, v6.4s
+	ADD	R1, R11
+	WORD	$0xbd400168 // ldr s8, [x11]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	ADD	R1, R11
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onesrow
+	MOVD	80(R0), R11
+	CBZ	R11, onesplain
+	ADD	R2, R11
+	WORD	$0xbd400161 // ldr s1, [x11]
+	MOVD	88(R0), R12
+	ADD	R2, R12
+	WORD	$0xbd400182 // ldr s2, [x12]
+	WORD	$0xbd406003 // ldr s3, [x0, #96]
+	WORD	$0x4e040463 // dup v3.4s, v3.s[0]
+	WORD	$0xbd406404 // ldr s4, [x0, #100]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x4e23e466 // fcmeq v6.4s, v3.4s, v3.4s
+	WORD	$0x3dc00727 // ldr q7, [x25, #16]
+	WORD	$0x6ee61ce3 // bif v3.16b, v7.16b, v6.16b
+	WORD	$0x4e24e486 // fcmeq v6.4s, v4.4s, v4.4s
+	WORD	$0x3dc00b28 // ldr q8, [x25, #32]
+	WORD	$0x6ee61d04 // bif v4.16b, v8.16b, v6.16b
+	WORD	$0x4ea21c45 // mov v5.16b, v2.16b
+	WORD	$0x4e21cc05 // fmla v5.4s, v0.4s, v1.4s
+	WORD	$0x4e23f4a5 // fmax v5.4s, v5.4s, v3.4s
+	WORD	$0x4ea4f4a5 // fmin v5.4s, v5.4s, v4.4s
+	WORD	$0x4ea51ca0 // mov v0.16b, v5.16b
+onesplain:
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	SUB	$1, R7
+	B	ones
+onesend:
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwiseWeights3NEON(d *byte)
+TEXT ·depthwiseWeights3NEON(SB), NOSPLIT, $0-8
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+fourrow:
+	MOVD	R6, R8
+	WORD	$0x3dc00100 // ldr q0, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00101 // ldr q1, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00102 // ldr q2, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00103 // ldr q3, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00104 // ldr q4, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00105 // ldr q5, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00106 // ldr q6, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00107 // ldr q7, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00108 // ldr q8, [x8]
+	ADD	R1, R8
+	MOVD	16(R0), R10
+	ADD	R2, R10
+	MOVD	24(R0), R11
+	MOVD	R5, R9
+fourposition:
+	WORD	$0x3dc00149 // ldr q9, [x10]
+	MOVD	R9, R12
+	MOVD	R12, R13
+	WORD	$0x3dc001aa // ldr q10, [x13]
+	WORD	$0x4e29cd40 // fmla v0.4s, v10.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0x3dc001ab // ldr q11, [x13]
+	WORD	$0x4e29cd61 // fmla v1.4s, v11.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0x3dc001ac // ldr q12, [x13]
+	WORD	$0x4e29cd82 // fmla v2.4s, v12.4s, v9.4s
+	MOVD	64(R0), R3
+	ADD	R3, R12
+	MOVD	R12, R13
+	WORD	$0x3dc001ad // ldr q13, [x13]
+	WORD	$0x4e29cda3 // fmla v3.4s, v13.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0x3dc001ae // ldr q14, [x13]
+	WORD	$0x4e29cdc4 // fmla v4.4s, v14.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0x3dc001af // ldr q15, [x13]
+	WORD	$0x4e29cde5 // fmla v5.4s, v15.4s, v9.4s
+	MOVD	64(R0), R3
+	ADD	R3, R12
+	MOVD	R12, R13
+	WORD	$0x3dc001b0 // ldr q16, [x13]
+	WORD	$0x4e29ce06 // fmla v6.4s, v16.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0x3dc001b1 // ldr q17, [x13]
+	WORD	$0x4e29ce27 // fmla v7.4s, v17.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0x3dc001b2 // ldr q18, [x13]
+	WORD	$0x4e29ce48 // fmla v8.4s, v18.4s, v9.4s
+	MOVD	56(R0), R3
+	ADD	R3, R9
+	MOVD	72(R0), R3
+	ADD	R3, R10
+	SUBS	$1, R11
+	BNE	fourposition
+	WORD	$0x3d8000c0 // str q0, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c1 // str q1, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c2 // str q2, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c3 // str q3, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c4 // str q4, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c5 // str q5, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c6 // str q6, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c7 // str q7, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c8 // str q8, [x6]
+	ADD	R1, R6
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$3, R7
+	BNE	fourrow
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+onerow:
+	MOVD	R6, R8
+	WORD	$0xbd400100 // ldr s0, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400101 // ldr s1, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400102 // ldr s2, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400103 // ldr s3, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400104 // ldr s4, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400105 // ldr s5, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400106 // ldr s6, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400107 // ldr s7, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400108 // ldr s8, [x8]
+	ADD	R1, R8
+	MOVD	16(R0), R10
+	ADD	R2, R10
+	MOVD	24(R0), R11
+	MOVD	R5, R9
+oneposition:
+	WORD	$0xbd400149 // ldr s9, [x10]
+	MOVD	R9, R12
+	MOVD	R12, R13
+	WORD	$0xbd4001aa // ldr s10, [x13]
+	WORD	$0x4e29cd40 // fmla v0.4s, v10.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0xbd4001ab // ldr s11, [x13]
+	WORD	$0x4e29cd61 // fmla v1.4s, v11.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0xbd4001ac // ldr s12, [x13]
+	WORD	$0x4e29cd82 // fmla v2.4s, v12.4s, v9.4s
+	MOVD	64(R0), R3
+	ADD	R3, R12
+	MOVD	R12, R13
+	WORD	$0xbd4001ad // ldr s13, [x13]
+	WORD	$0x4e29cda3 // fmla v3.4s, v13.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0xbd4001ae // ldr s14, [x13]
+	WORD	$0x4e29cdc4 // fmla v4.4s, v14.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0xbd4001af // ldr s15, [x13]
+	WORD	$0x4e29cde5 // fmla v5.4s, v15.4s, v9.4s
+	MOVD	64(R0), R3
+	ADD	R3, R12
+	MOVD	R12, R13
+	WORD	$0xbd4001b0 // ldr s16, [x13]
+	WORD	$0x4e29ce06 // fmla v6.4s, v16.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0xbd4001b1 // ldr s17, [x13]
+	WORD	$0x4e29ce27 // fmla v7.4s, v17.4s, v9.4s
+	ADD	R1, R13
+	WORD	$0xbd4001b2 // ldr s18, [x13]
+	WORD	$0x4e29ce48 // fmla v8.4s, v18.4s, v9.4s
+	MOVD	56(R0), R3
+	ADD	R3, R9
+	MOVD	72(R0), R3
+	ADD	R3, R10
+	SUBS	$1, R11
+	BNE	oneposition
+	WORD	$0xbd0000c0 // str s0, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c1 // str s1, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c2 // str s2, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c3 // str s3, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c4 // str s4, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c5 // str s5, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c6 // str s6, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c7 // str s7, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c8 // str s8, [x6]
+	ADD	R1, R6
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$3, R7
+	BNE	onerow
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwiseWeights5NEON(d *byte)
+TEXT ·depthwiseWeights5NEON(SB), NOSPLIT, $0-8
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+fourrow:
+	MOVD	R6, R8
+	WORD	$0x3dc00100 // ldr q0, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00101 // ldr q1, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00102 // ldr q2, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00103 // ldr q3, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00104 // ldr q4, [x8]
+	ADD	R1, R8
+	MOVD	16(R0), R10
+	ADD	R2, R10
+	MOVD	24(R0), R11
+	MOVD	R5, R9
+fourposition:
+	WORD	$0x3dc00145 // ldr q5, [x10]
+	MOVD	R9, R12
+	MOVD	R12, R13
+	WORD	$0x3dc001a6 // ldr q6, [x13]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0x3dc001a7 // ldr q7, [x13]
+	WORD	$0x4e25cce1 // fmla v1.4s, v7.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0x3dc001a8 // ldr q8, [x13]
+	WORD	$0x4e25cd02 // fmla v2.4s, v8.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0x3dc001a9 // ldr q9, [x13]
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0x3dc001aa // ldr q10, [x13]
+	WORD	$0x4e25cd44 // fmla v4.4s, v10.4s, v5.4s
+	MOVD	56(R0), R3
+	ADD	R3, R9
+	MOVD	72(R0), R3
+	ADD	R3, R10
+	SUBS	$1, R11
+	BNE	fourposition
+	WORD	$0x3d8000c0 // str q0, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c1 // str q1, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c2 // str q2, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c3 // str q3, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c4 // str q4, [x6]
+	ADD	R1, R6
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$1, R7
+	BNE	fourrow
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+onerow:
+	MOVD	R6, R8
+	WORD	$0xbd400100 // ldr s0, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400101 // ldr s1, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400102 // ldr s2, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400103 // ldr s3, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400104 // ldr s4, [x8]
+	ADD	R1, R8
+	MOVD	16(R0), R10
+	ADD	R2, R10
+	MOVD	24(R0), R11
+	MOVD	R5, R9
+oneposition:
+	WORD	$0xbd400145 // ldr s5, [x10]
+	MOVD	R9, R12
+	MOVD	R12, R13
+	WORD	$0xbd4001a6 // ldr s6, [x13]
+	WORD	$0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0xbd4001a7 // ldr s7, [x13]
+	WORD	$0x4e25cce1 // fmla v1.4s, v7.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0xbd4001a8 // ldr s8, [x13]
+	WORD	$0x4e25cd02 // fmla v2.4s, v8.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0xbd4001a9 // ldr s9, [x13]
+	WORD	$0x4e25cd23 // fmla v3.4s, v9.4s, v5.4s
+	ADD	R1, R13
+	WORD	$0xbd4001aa // ldr s10, [x13]
+	WORD	$0x4e25cd44 // fmla v4.4s, v10.4s, v5.4s
+	MOVD	56(R0), R3
+	ADD	R3, R9
+	MOVD	72(R0), R3
+	ADD	R3, R10
+	SUBS	$1, R11
+	BNE	oneposition
+	WORD	$0xbd0000c0 // str s0, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c1 // str s1, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c2 // str s2, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c3 // str s3, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c4 // str s4, [x6]
+	ADD	R1, R6
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$1, R7
+	BNE	onerow
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwiseWeights7NEON(d *byte)
+TEXT ·depthwiseWeights7NEON(SB), NOSPLIT, $0-8
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+fourrow:
+	MOVD	R6, R8
+	WORD	$0x3dc00100 // ldr q0, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00101 // ldr q1, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00102 // ldr q2, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00103 // ldr q3, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00104 // ldr q4, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00105 // ldr q5, [x8]
+	ADD	R1, R8
+	WORD	$0x3dc00106 // ldr q6, [x8]
+	ADD	R1, R8
+	MOVD	16(R0), R10
+	ADD	R2, R10
+	MOVD	24(R0), R11
+	MOVD	R5, R9
+fourposition:
+	WORD	$0x3dc00147 // ldr q7, [x10]
+	MOVD	R9, R12
+	MOVD	R12, R13
+	WORD	$0x3dc001a8 // ldr q8, [x13]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0x3dc001a9 // ldr q9, [x13]
+	WORD	$0x4e27cd21 // fmla v1.4s, v9.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0x3dc001aa // ldr q10, [x13]
+	WORD	$0x4e27cd42 // fmla v2.4s, v10.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0x3dc001ab // ldr q11, [x13]
+	WORD	$0x4e27cd63 // fmla v3.4s, v11.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0x3dc001ac // ldr q12, [x13]
+	WORD	$0x4e27cd84 // fmla v4.4s, v12.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0x3dc001ad // ldr q13, [x13]
+	WORD	$0x4e27cda5 // fmla v5.4s, v13.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0x3dc001ae // ldr q14, [x13]
+	WORD	$0x4e27cdc6 // fmla v6.4s, v14.4s, v7.4s
+	MOVD	56(R0), R3
+	ADD	R3, R9
+	MOVD	72(R0), R3
+	ADD	R3, R10
+	SUBS	$1, R11
+	BNE	fourposition
+	WORD	$0x3d8000c0 // str q0, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c1 // str q1, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c2 // str q2, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c3 // str q3, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c4 // str q4, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c5 // str q5, [x6]
+	ADD	R1, R6
+	WORD	$0x3d8000c6 // str q6, [x6]
+	ADD	R1, R6
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$1, R7
+	BNE	fourrow
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+onerow:
+	MOVD	R6, R8
+	WORD	$0xbd400100 // ldr s0, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400101 // ldr s1, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400102 // ldr s2, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400103 // ldr s3, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400104 // ldr s4, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400105 // ldr s5, [x8]
+	ADD	R1, R8
+	WORD	$0xbd400106 // ldr s6, [x8]
+	ADD	R1, R8
+	MOVD	16(R0), R10
+	ADD	R2, R10
+	MOVD	24(R0), R11
+	MOVD	R5, R9
+oneposition:
+	WORD	$0xbd400147 // ldr s7, [x10]
+	MOVD	R9, R12
+	MOVD	R12, R13
+	WORD	$0xbd4001a8 // ldr s8, [x13]
+	WORD	$0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0xbd4001a9 // ldr s9, [x13]
+	WORD	$0x4e27cd21 // fmla v1.4s, v9.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0xbd4001aa // ldr s10, [x13]
+	WORD	$0x4e27cd42 // fmla v2.4s, v10.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0xbd4001ab // ldr s11, [x13]
+	WORD	$0x4e27cd63 // fmla v3.4s, v11.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0xbd4001ac // ldr s12, [x13]
+	WORD	$0x4e27cd84 // fmla v4.4s, v12.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0xbd4001ad // ldr s13, [x13]
+	WORD	$0x4e27cda5 // fmla v5.4s, v13.4s, v7.4s
+	ADD	R1, R13
+	WORD	$0xbd4001ae // ldr s14, [x13]
+	WORD	$0x4e27cdc6 // fmla v6.4s, v14.4s, v7.4s
+	MOVD	56(R0), R3
+	ADD	R3, R9
+	MOVD	72(R0), R3
+	ADD	R3, R10
+	SUBS	$1, R11
+	BNE	oneposition
+	WORD	$0xbd0000c0 // str s0, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c1 // str s1, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c2 // str s2, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c3 // str s3, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c4 // str s4, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c5 // str s5, [x6]
+	ADD	R1, R6
+	WORD	$0xbd0000c6 // str s6, [x6]
+	ADD	R1, R6
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$1, R7
+	BNE	onerow
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwiseNEON(d *byte)
+TEXT ·depthwiseNEON(SB), NOSPLIT, $0-8
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+fourposition:
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+fourrow:
+	MOVD	48(R0), R12
+	MOVD	R8, R11
+fourtap:
+	WORD	$0x3dc00161 // ldr q1, [x11]
+	WORD	$0x3dc00122 // ldr q2, [x9]
+	WORD	$0x4e22cc20 // fmla v0.4s, v1.4s, v2.4s
+	ADD	R1, R11
+	ADD	R1, R9
+	SUBS	$1, R12
+	BNE	fourtap
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	fourrow
+	WORD	$0x3d8000c0 // str q0, [x6]
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	SUBS	$1, R7
+	BNE	fourposition
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	16(R0), R6
+	ADD	R2, R6
+	MOVD	24(R0), R7
+oneposition:
+	WORD	$0x4f000400 // movi v0.4s, #0
+	MOVD	8(R0), R9
+	ADD	R2, R9
+	MOVD	40(R0), R10
+	MOVD	R5, R8
+onerow:
+	MOVD	48(R0), R12
+	MOVD	R8, R11
+onetap:
+	WORD	$0xbd400161 // ldr s1, [x11]
+	WORD	$0xbd400122 // ldr s2, [x9]
+	WORD	$0x4e22cc20 // fmla v0.4s, v1.4s, v2.4s
+	ADD	R1, R11
+	ADD	R1, R9
+	SUBS	$1, R12
+	BNE	onetap
+	MOVD	64(R0), R3
+	ADD	R3, R8
+	SUBS	$1, R10
+	BNE	onerow
+	WORD	$0xbd0000c0 // str s0, [x6]
+	MOVD	56(R0), R3
+	ADD	R3, R5
+	MOVD	72(R0), R3
+	ADD	R3, R6
+	SUBS	$1, R7
+	BNE	oneposition
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func depthwiseWeightsNEON(d *byte)
+TEXT ·depthwiseWeightsNEON(SB), NOSPLIT, $0-8
+	MOVD	d+0(FP), R0
+	MOVD	32(R0), R1
+	MOVD	ZR, R2
+	MOVD	R1, R4
+four:
+	CMP	$16, R4
+	BLT	fourend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+fourrow:
+	MOVD	48(R0), R9
+	MOVD	R5, R8
+fourtap:
+	WORD	$0x3dc000c0 // ldr q0, [x6]
+	MOVD	16(R0), R11
+	ADD	R2, R11
+	MOVD	24(R0), R12
+	MOVD	R8, R10
+fourposition:
+	WORD	$0x3dc00141 // ldr q1, [x10]
+	WORD	$0x3dc00162 // ldr q2, [x11]
+	WORD	$0x4e22cc20 // fmla v0.4s, v1.4s, v2.4s
+	MOVD	56(R0), R3
+	ADD	R3, R10
+	MOVD	72(R0), R3
+	ADD	R3, R11
+	SUBS	$1, R12
+	BNE	fourposition
+	WORD	$0x3d8000c0 // str q0, [x6]
+	ADD	R1, R8
+	ADD	R1, R6
+	SUBS	$1, R9
+	BNE	fourtap
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$1, R7
+	BNE	fourrow
+	ADD	$16, R2
+	SUB	$16, R4
+	B	four
+fourend:
+one:
+	CMP	$4, R4
+	BLT	oneend
+	MOVD	0(R0), R5
+	ADD	R2, R5
+	MOVD	8(R0), R6
+	ADD	R2, R6
+	MOVD	40(R0), R7
+onerow:
+	MOVD	48(R0), R9
+	MOVD	R5, R8
+onetap:
+	WORD	$0xbd4000c0 // ldr s0, [x6]
+	MOVD	16(R0), R11
+	ADD	R2, R11
+	MOVD	24(R0), R12
+	MOVD	R8, R10
+oneposition:
+	WORD	$0xbd400141 // ldr s1, [x10]
+	WORD	$0xbd400162 // ldr s2, [x11]
+	WORD	$0x4e22cc20 // fmla v0.4s, v1.4s, v2.4s
+	MOVD	56(R0), R3
+	ADD	R3, R10
+	MOVD	72(R0), R3
+	ADD	R3, R11
+	SUBS	$1, R12
+	BNE	oneposition
+	WORD	$0xbd0000c0 // str s0, [x6]
+	ADD	R1, R8
+	ADD	R1, R6
+	SUBS	$1, R9
+	BNE	onetap
+	MOVD	64(R0), R3
+	ADD	R3, R5
+	SUBS	$1, R7
+	BNE	onerow
+	ADD	$4, R2
+	SUB	$4, R4
+	B	one
+oneend:
+	RET
+
+// func maxTapNEON(n, c, step int, x, y *float32, idx *uint8, tap int)
+TEXT ·maxTapNEON(SB), NOSPLIT, $0-56
+	MOVD	n+0(FP), R0
+	MOVD	c+8(FP), R1
+	MOVD	step+16(FP), R2
+	MOVD	x+24(FP), R3
+	MOVD	y+32(FP), R4
+	MOVD	idx+40(FP), R5
+	MOVD	tap+48(FP), R6
+	WORD	$0x4e040cc0 // dup v0.4s, w6
+	LSL	$2, R1
+	LSL	$2, R2
+pixel:
+	MOVD	ZR, R6
+channels:
+	WORD	$0x3ce66861 // ldr q1, [x3, x6]
+	WORD	$0x3ce66882 // ldr q2, [x4, x6]
+	WORD	$0xbd4000a3 // ldr s3, [x5]
+	WORD	$0x2f08a463 // ushll v3.8h, v3.8b, #0
+	WORD	$0x2f10a463 // ushll v3.4s, v3.4h, #0
+	WORD	$0x6ea2e424 // fcmgt v4.4s, v1.4s, v2.4s
+	WORD	$0x4e21e425 // fcmeq v5.4s, v1.4s, v1.4s
+	WORD	$0x4ee51c84 // orn v4.16b, v4.16b, v5.16b
+	WORD	$0x6ea41c22 // bit v2.16b, v1.16b, v4.16b
+	WORD	$0x6ea41c03 // bit v3.16b, v0.16b, v4.16b
+	WORD	$0x3ca66882 // str q2, [x4, x6]
+	WORD	$0x0e612863 // xtn v3.4h, v3.4s
+	WORD	$0x0e212863 // xtn v3.8b, v3.8h
+	WORD	$0xbd0000a3 // str s3, [x5]
+	ADD	$4, R5
+	ADD	$16, R6
+	CMP	R1, R6
+	BLT	channels
+	ADD	R2, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	pixel
+	RET
+
+// func layerNormNEON(rows, cols int, y, x, gamma, beta, stats *float32, eps, share float32)
+TEXT ·layerNormNEON(SB), NOSPLIT, $0-64
+	MOVD	$constants<>(SB), R25
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	MOVD	gamma+32(FP), R4
+	MOVD	beta+40(FP), R5
+	MOVD	stats+48(FP), R6
+	LSL	$2, R1
+	FMOVS	share+60(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	eps+56(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	WORD	$0x4f000404 // movi v4.4s, #0
+	WORD	$0x4f000405 // movi v5.4s, #0
+	WORD	$0x4f000406 // movi v6.4s, #0
+	WORD	$0x4f000407 // movi v7.4s, #0
+	MOVD	ZR, R7
+	SUBS	$64, R1, R8
+	BLT	sumwidest
+sumwide:
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	ADD	$16, R7
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
+	ADD	$16, R7
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	ADD	$16, R7
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4e28d4e7 // fadd v7.4s, v7.4s, v8.4s
+	ADD	$16, R7
+	SUBS	$64, R8
+	BGE	sumwide
+sumwidest:
+	ADD	$64, R8
+	SUBS	$16, R8
+	BLT	sumfew
+sumfour:
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	ADD	$16, R7
+	SUBS	$16, R8
+	BGE	sumfour
+sumfew:
+	ADDS	$16, R8
+	BEQ	sumend
+sumone:
+	WORD	$0xbc676868 // ldr s8, [x3, x7]
+	WORD	$0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
+	ADD	$4, R7
+	SUBS	$4, R8
+	BNE	sumone
+sumend:
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD	$0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD	$0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD	$0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD	$0x6e20dc82 // fmul v2.4s, v4.4s, v0.4s
+	WORD	$0xbd0000c2 // str s2, [x6]
+	WORD	$0x4f000404 // movi v4.4s, #0
+	WORD	$0x4f000405 // movi v5.4s, #0
+	WORD	$0x4f000406 // movi v6.4s, #0
+	WORD	$0x4f000407 // movi v7.4s, #0
+	MOVD	ZR, R7
+	SUBS	$64, R1, R8
+	BLT	squareswidest
+squareswide:
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4ea2d508 // fsub v8.4s, v8.4s, v2.4s
+	WORD	$0x4e28cd04 // fmla v4.4s, v8.4s, v8.4s
+	ADD	$16, R7
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4ea2d508 // fsub v8.4s, v8.4s, v2.4s
+	WORD	$0x4e28cd05 // fmla v5.4s, v8.4s, v8.4s
+	ADD	$16, R7
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4ea2d508 // fsub v8.4s, v8.4s, v2.4s
+	WORD	$0x4e28cd06 // fmla v6.4s, v8.4s, v8.4s
+	ADD	$16, R7
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4ea2d508 // fsub v8.4s, v8.4s, v2.4s
+	WORD	$0x4e28cd07 // fmla v7.4s, v8.4s, v8.4s
+	ADD	$16, R7
+	SUBS	$64, R8
+	BGE	squareswide
+squareswidest:
+	ADD	$64, R8
+	SUBS	$16, R8
+	BLT	squaresfew
+squaresfour:
+	WORD	$0x3ce76868 // ldr q8, [x3, x7]
+	WORD	$0x4ea2d508 // fsub v8.4s, v8.4s, v2.4s
+	WORD	$0x4e28cd04 // fmla v4.4s, v8.4s, v8.4s
+	ADD	$16, R7
+	SUBS	$16, R8
+	BGE	squaresfour
+squaresfew:
+	ADDS	$16, R8
+	BEQ	squaresend
+squaresone:
+	WORD	$0xbc676868 // ldr s8, [x3, x7]
+	WORD	$0x4ea2d508 // fsub v8.4s, v8.4s, v2.4s
+	WORD	$0x1e204108 // fmov s8, s8
+	WORD	$0x4e28cd05 // fmla v5.4s, v8.4s, v8.4s
+	ADD	$4, R7
+	SUBS	$4, R8
+	BNE	squaresone
+squaresend:
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD	$0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD	$0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD	$0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD	$0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
+	WORD	$0x4e21d484 // fadd v4.4s, v4.4s, v1.4s
+	WORD	$0x6ea1f884 // fsqrt v4.4s, v4.4s
+	WORD	$0x3dc04328 // ldr q8, [x25, #256]
+	WORD	$0x6e24fd03 // fdiv v3.4s, v8.4s, v4.4s
+	WORD	$0xbd0004c3 // str s3, [x6, #4]
+	MOVD	ZR, R7
+	SUBS	$64, R1, R8
+	BLT	writewidest
+writewide:
+	WORD	$0x3ce76864 // ldr q4, [x3, x7]
+	WORD	$0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0x3ce76885 // ldr q5, [x4, x7]
+	WORD	$0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
+	WORD	$0x3ce768a6 // ldr q6, [x5, x7]
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0x3ca76844 // str q4, [x2, x7]
+	ADD	$16, R7
+	WORD	$0x3ce76864 // ldr q4, [x3, x7]
+	WORD	$0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0x3ce76885 // ldr q5, [x4, x7]
+	WORD	$0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
+	WORD	$0x3ce768a6 // ldr q6, [x5, x7]
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0x3ca76844 // str q4, [x2, x7]
+	ADD	$16, R7
+	WORD	$0x3ce76864 // ldr q4, [x3, x7]
+	WORD	$0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0x3ce76885 // ldr q5, [x4, x7]
+	WORD	$0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
+	WORD	$0x3ce768a6 // ldr q6, [x5, x7]
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0x3ca76844 // str q4, [x2, x7]
+	ADD	$16, R7
+	WORD	$0x3ce76864 // ldr q4, [x3, x7]
+	WORD	$0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0x3ce76885 // ldr q5, [x4, x7]
+	WORD	$0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
+	WORD	$0x3ce768a6 // ldr q6, [x5, x7]
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0x3ca76844 // str q4, [x2, x7]
+	ADD	$16, R7
+	SUBS	$64, R8
+	BGE	writewide
+writewidest:
+	ADD	$64, R8
+	SUBS	$16, R8
+	BLT	writefew
+writefour:
+	WORD	$0x3ce76864 // ldr q4, [x3, x7]
+	WORD	$0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0x3ce76885 // ldr q5, [x4, x7]
+	WORD	$0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
+	WORD	$0x3ce768a6 // ldr q6, [x5, x7]
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0x3ca76844 // str q4, [x2, x7]
+	ADD	$16, R7
+	SUBS	$16, R8
+	BGE	writefour
+writefew:
+	ADDS	$16, R8
+	BEQ	writeend
+writeone:
+	WORD	$0xbc676864 // ldr s4, [x3, x7]
+	WORD	$0x4ea2d484 // fsub v4.4s, v4.4s, v2.4s
+	WORD	$0x6e23dc84 // fmul v4.4s, v4.4s, v3.4s
+	WORD	$0xbc676885 // ldr s5, [x4, x7]
+	WORD	$0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
+	WORD	$0xbc6768a6 // ldr s6, [x5, x7]
+	WORD	$0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD	$0xbc276844 // str s4, [x2, x7]
+	ADD	$4, R7
+	SUBS	$4, R8
+	BNE	writeone
+writeend:
+	ADD	R1, R3
+	ADD	R1, R2
+	ADD	$8, R6
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func layerNormGradNEON(rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float32, share, keep float32)
+TEXT ·layerNormGradNEON(SB), NOSPLIT, $0-80
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	MOVD	dx+16(FP), R2
+	MOVD	dy+24(FP), R3
+	MOVD	x+32(FP), R4
+	MOVD	gamma+40(FP), R5
+	MOVD	stats+48(FP), R6
+	MOVD	dgamma+56(FP), R7
+	MOVD	dbeta+64(FP), R8
+	LSL	$2, R1
+	FMOVS	share+72(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS	keep+76(FP), F1
+	WORD	$0x4e040421 // dup v1.4s, v1.s[0]
+row:
+	WORD	$0x4d40c8c2 // ld1r {v2.4s}, [x6]
+	ADD	$4, R6, R9
+	WORD	$0x4d40c923 // ld1r {v3.4s}, [x9]
+	WORD	$0x4f000406 // movi v6.4s, #0
+	WORD	$0x4f000407 // movi v7.4s, #0
+	WORD	$0x4f000408 // movi v8.4s, #0
+	WORD	$0x4f000409 // movi v9.4s, #0
+	MOVD	ZR, R10
+	SUBS	$64, R1, R11
+	BLT	sumswidest
+sumswide:
+	WORD	$0x3cea688a // ldr q10, [x4, x10]
+	WORD	$0x3cea686b // ldr q11, [x3, x10]
+	WORD	$0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
+	WORD	$0x6e23dd4a // fmul v10.4s, v10.4s, v3.4s
+	WORD	$0x3cea690c // ldr q12, [x8, x10]
+	WORD	$0x3cea68ed // ldr q13, [x7, x10]
+	WORD	$0x4e2bd58c // fadd v12.4s, v12.4s, v11.4s
+	WORD	$0x3caa690c // str q12, [x8, x10]
+	WORD	$0x4e2acd6d // fmla v13.4s, v11.4s, v10.4s
+	WORD	$0x3caa68ed // str q13, [x7, x10]
+	WORD	$0x3cea68ae // ldr q14, [x5, x10]
+	WORD	$0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
+	WORD	$0x4e2bd4c6 // fadd v6.4s, v6.4s, v11.4s
+	WORD	$0x4e2acd68 // fmla v8.4s, v11.4s, v10.4s
+	ADD	$16, R10
+	WORD	$0x3cea688a // ldr q10, [x4, x10]
+	WORD	$0x3cea686b // ldr q11, [x3, x10]
+	WORD	$0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
+	WORD	$0x6e23dd4a // fmul v10.4s, v10.4s, v3.4s
+	WORD	$0x3cea690c // ldr q12, [x8, x10]
+	WORD	$0x3cea68ed // ldr q13, [x7, x10]
+	WORD	$0x4e2bd58c // fadd v12.4s, v12.4s, v11.4s
+	WORD	$0x3caa690c // str q12, [x8, x10]
+	WORD	$0x4e2acd6d // fmla v13.4s, v11.4s, v10.4s
+	WORD	$0x3caa68ed // str q13, [x7, x10]
+	WORD	$0x3cea68ae // ldr q14, [x5, x10]
+	WORD	$0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
+	WORD	$0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	WORD	$0x4e2acd69 // fmla v9.4s, v11.4s, v10.4s
+	ADD	$16, R10
+	WORD	$0x3cea688a // ldr q10, [x4, x10]
+	WORD	$0x3cea686b // ldr q11, [x3, x10]
+	WORD	$0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
+	WORD	$0x6e23dd4a // fmul v10.4s, v10.4s, v3.4s
+	WORD	$0x3cea690c // ldr q12, [x8, x10]
+	WORD	$0x3cea68ed // ldr q13, [x7, x10]
+	WORD	$0x4e2bd58c // fadd v12.4s, v12.4s, v11.4s
+	WORD	$0x3caa690c // str q12, [x8, x10]
+	WORD	$0x4e2acd6d // fmla v13.4s, v11.4s, v10.4s
+	WORD	$0x3caa68ed // str q13, [x7, x10]
+	WORD	$0x3cea68ae // ldr q14, [x5, x10]
+	WORD	$0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
+	WORD	$0x4e2bd4c6 // fadd v6.4s, v6.4s, v11.4s
+	WORD	$0x4e2acd68 // fmla v8.4s, v11.4s, v10.4s
+	ADD	$16, R10
+	WORD	$0x3cea688a // ldr q10, [x4, x10]
+	WORD	$0x3cea686b // ldr q11, [x3, x10]
+	WORD	$0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
+	WORD	$0x6e23dd4a // fmul v10.4s, v10.4s, v3.4s
+	WORD	$0x3cea690c // ldr q12, [x8, x10]
+	WORD	$0x3cea68ed // ldr q13, [x7, x10]
+	WORD	$0x4e2bd58c // fadd v12.4s, v12.4s, v11.4s
+	WORD	$0x3caa690c // str q12, [x8, x10]
+	WORD	$0x4e2acd6d // fmla v13.4s, v11.4s, v10.4s
+	WORD	$0x3caa68ed // str q13, [x7, x10]
+	WORD	$0x3cea68ae // ldr q14, [x5, x10]
+	WORD	$0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
+	WORD	$0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	WORD	$0x4e2acd69 // fmla v9.4s, v11.4s, v10.4s
+	ADD	$16, R10
+	SUBS	$64, R11
+	BGE	sumswide
+sumswidest:
+	ADD	$64, R11
+	SUBS	$16, R11
+	BLT	sumsfew
+sumsfour:
+	WORD	$0x3cea688a // ldr q10, [x4, x10]
+	WORD	$0x3cea686b // ldr q11, [x3, x10]
+	WORD	$0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
+	WORD	$0x6e23dd4a // fmul v10.4s, v10.4s, v3.4s
+	WORD	$0x3cea690c // ldr q12, [x8, x10]
+	WORD	$0x3cea68ed // ldr q13, [x7, x10]
+	WORD	$0x4e2bd58c // fadd v12.4s, v12.4s, v11.4s
+	WORD	$0x3caa690c // str q12, [x8, x10]
+	WORD	$0x4e2acd6d // fmla v13.4s, v11.4s, v10.4s
+	WORD	$0x3caa68ed // str q13, [x7, x10]
+	WORD	$0x3cea68ae // ldr q14, [x5, x10]
+	WORD	$0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
+	WORD	$0x4e2bd4c6 // fadd v6.4s, v6.4s, v11.4s
+	WORD	$0x4e2acd68 // fmla v8.4s, v11.4s, v10.4s
+	ADD	$16, R10
+	SUBS	$16, R11
+	BGE	sumsfour
+sumsfew:
+	ADDS	$16, R11
+	BEQ	sumsend
+sumsone:
+	WORD	$0xbc6a688a // ldr s10, [x4, x10]
+	WORD	$0xbc6a686b // ldr s11, [x3, x10]
+	WORD	$0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
+	WORD	$0x6e23dd4a // fmul v10.4s, v10.4s, v3.4s
+	WORD	$0xbc6a690c // ldr s12, [x8, x10]
+	WORD	$0xbc6a68ed // ldr s13, [x7, x10]
+	WORD	$0x4e2bd58c // fadd v12.4s, v12.4s, v11.4s
+	WORD	$0xbc2a690c // str s12, [x8, x10]
+	WORD	$0x4e2acd6d // fmla v13.4s, v11.4s, v10.4s
+	WORD	$0xbc2a68ed // str s13, [x7, x10]
+	WORD	$0xbc6a68ae // ldr s14, [x5, x10]
+	WORD	$0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
+	WORD	$0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	WORD	$0x4e2acd69 // fmla v9.4s, v11.4s, v10.4s
+	ADD	$4, R10
+	SUBS	$4, R11
+	BNE	sumsone
+sumsend:
+	WORD	$0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD	$0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
+	WORD	$0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
+	WORD	$0x6e20dcc4 // fmul v4.4s, v6.4s, v0.4s
+	WORD	$0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	WORD	$0x6e28d508 // faddp v8.4s, v8.4s, v8.4s
+	WORD	$0x6e28d508 // faddp v8.4s, v8.4s, v8.4s
+	WORD	$0x6e20dd05 // fmul v5.4s, v8.4s, v0.4s
+	MOVD	ZR, R10
+	SUBS	$64, R1, R11
+	BLT	writewidest
+writewide:
+	WORD	$0x3cea6886 // ldr q6, [x4, x10]
+	WORD	$0x3cea6867 // ldr q7, [x3, x10]
+	WORD	$0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD	$0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD	$0x3cea68a8 // ldr q8, [x5, x10]
+	WORD	$0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
+	WORD	$0x4ea4d4e7 // fsub v7.4s, v7.4s, v4.4s
+	WORD	$0x4ea5ccc7 // fmls v7.4s, v6.4s, v5.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0x3cea6849 // ldr q9, [x2, x10]
+	WORD	$0x4e211d29 // and v9.16b, v9.16b, v1.16b
+	WORD	$0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD	$0x3caa6847 // str q7, [x2, x10]
+	ADD	$16, R10
+	WORD	$0x3cea6886 // ldr q6, [x4, x10]
+	WORD	$0x3cea6867 // ldr q7, [x3, x10]
+	WORD	$0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD	$0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD	$0x3cea68a8 // ldr q8, [x5, x10]
+	WORD	$0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
+	WORD	$0x4ea4d4e7 // fsub v7.4s, v7.4s, v4.4s
+	WORD	$0x4ea5ccc7 // fmls v7.4s, v6.4s, v5.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0x3cea6849 // ldr q9, [x2, x10]
+	WORD	$0x4e211d29 // and v9.16b, v9.16b, v1.16b
+	WORD	$0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD	$0x3caa6847 // str q7, [x2, x10]
+	ADD	$16, R10
+	WORD	$0x3cea6886 // ldr q6, [x4, x10]
+	WORD	$0x3cea6867 // ldr q7, [x3, x10]
+	WORD	$0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD	$0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD	$0x3cea68a8 // ldr q8, [x5, x10]
+	WORD	$0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
+	WORD	$0x4ea4d4e7 // fsub v7.4s, v7.4s, v4.4s
+	WORD	$0x4ea5ccc7 // fmls v7.4s, v6.4s, v5.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0x3cea6849 // ldr q9, [x2, x10]
+	WORD	$0x4e211d29 // and v9.16b, v9.16b, v1.16b
+	WORD	$0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD	$0x3caa6847 // str q7, [x2, x10]
+	ADD	$16, R10
+	WORD	$0x3cea6886 // ldr q6, [x4, x10]
+	WORD	$0x3cea6867 // ldr q7, [x3, x10]
+	WORD	$0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD	$0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD	$0x3cea68a8 // ldr q8, [x5, x10]
+	WORD	$0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
+	WORD	$0x4ea4d4e7 // fsub v7.4s, v7.4s, v4.4s
+	WORD	$0x4ea5ccc7 // fmls v7.4s, v6.4s, v5.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0x3cea6849 // ldr q9, [x2, x10]
+	WORD	$0x4e211d29 // and v9.16b, v9.16b, v1.16b
+	WORD	$0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD	$0x3caa6847 // str q7, [x2, x10]
+	ADD	$16, R10
+	SUBS	$64, R11
+	BGE	writewide
+writewidest:
+	ADD	$64, R11
+	SUBS	$16, R11
+	BLT	writefew
+writefour:
+	WORD	$0x3cea6886 // ldr q6, [x4, x10]
+	WORD	$0x3cea6867 // ldr q7, [x3, x10]
+	WORD	$0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD	$0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD	$0x3cea68a8 // ldr q8, [x5, x10]
+	WORD	$0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
+	WORD	$0x4ea4d4e7 // fsub v7.4s, v7.4s, v4.4s
+	WORD	$0x4ea5ccc7 // fmls v7.4s, v6.4s, v5.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0x3cea6849 // ldr q9, [x2, x10]
+	WORD	$0x4e211d29 // and v9.16b, v9.16b, v1.16b
+	WORD	$0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD	$0x3caa6847 // str q7, [x2, x10]
+	ADD	$16, R10
+	SUBS	$16, R11
+	BGE	writefour
+writefew:
+	ADDS	$16, R11
+	BEQ	writeend
+writeone:
+	WORD	$0xbc6a6886 // ldr s6, [x4, x10]
+	WORD	$0xbc6a6867 // ldr s7, [x3, x10]
+	WORD	$0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD	$0x6e23dcc6 // fmul v6.4s, v6.4s, v3.4s
+	WORD	$0xbc6a68a8 // ldr s8, [x5, x10]
+	WORD	$0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
+	WORD	$0x4ea4d4e7 // fsub v7.4s, v7.4s, v4.4s
+	WORD	$0x4ea5ccc7 // fmls v7.4s, v6.4s, v5.4s
+	WORD	$0x6e23dce7 // fmul v7.4s, v7.4s, v3.4s
+	WORD	$0xbc6a6849 // ldr s9, [x2, x10]
+	WORD	$0x4e211d29 // and v9.16b, v9.16b, v1.16b
+	WORD	$0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD	$0xbc2a6847 // str s7, [x2, x10]
+	ADD	$4, R10
+	SUBS	$4, R11
+	BNE	writeone
+writeend:
+	ADD	R1, R4
+	ADD	R1, R3
+	ADD	R1, R2
+	ADD	$8, R6
+	SUBS	$1, R0
+	BNE	row
+	RET
+
+// func expSumNEON(n int, y, x *float32, less float32) float32
+TEXT ·expSumNEON(SB), NOSPLIT, $0-36
+	MOVD	$constants<>(SB), R25
+	MOVD	n+0(FP), R0
+	MOVD	y+8(FP), R1
+	MOVD	x+16(FP), R2
+	FMOVS	less+24(FP), F0
+	WORD	$0x4e040400 // dup v0.4s, v0.s[0]
+	LSL	$2, R0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	MOVD	ZR, R3
+	SUBS	$64, R0, R4
+	BLT	widest
+wide:
+	WORD	$0x3ce36843 // ldr q3, [x2, x3]
+	WORD	$0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	WORD	$0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc65 // fmul v5.4s, v3.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca3 // fmls v3.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca3 // fmls v3.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0x3ca36824 // str q4, [x1, x3]
+	WORD	$0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
+	ADD	$16, R3
+	WORD	$0x3ce36843 // ldr q3, [x2, x3]
+	WORD	$0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	WORD	$0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc65 // fmul v5.4s, v3.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca3 // fmls v3.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca3 // fmls v3.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0x3ca36824 // str q4, [x1, x3]
+	WORD	$0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	ADD	$16, R3
+	WORD	$0x3ce36843 // ldr q3, [x2, x3]
+	WORD	$0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	WORD	$0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc65 // fmul v5.4s, v3.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca3 // fmls v3.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca3 // fmls v3.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0x3ca36824 // str q4, [x1, x3]
+	WORD	$0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
+	ADD	$16, R3
+	WORD	$0x3ce36843 // ldr q3, [x2, x3]
+	WORD	$0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	WORD	$0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc65 // fmul v5.4s, v3.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca3 // fmls v3.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca3 // fmls v3.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0x3ca36824 // str q4, [x1, x3]
+	WORD	$0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	ADD	$16, R3
+	SUBS	$64, R4
+	BGE	wide
+widest:
+	ADD	$64, R4
+	SUBS	$16, R4
+	BLT	few
+four:
+	WORD	$0x3ce36843 // ldr q3, [x2, x3]
+	WORD	$0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	WORD	$0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc65 // fmul v5.4s, v3.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca3 // fmls v3.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca3 // fmls v3.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0x3ca36824 // str q4, [x1, x3]
+	WORD	$0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
+	ADD	$16, R3
+	SUBS	$16, R4
+	BGE	four
+few:
+	ADDS	$16, R4
+	BEQ	end
+one:
+	WORD	$0xbc636843 // ldr s3, [x2, x3]
+	WORD	$0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD	$0x3dc01726 // ldr q6, [x25, #80]
+	WORD	$0x3dc01b27 // ldr q7, [x25, #96]
+	WORD	$0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	WORD	$0x4ea7f463 // fmin v3.4s, v3.4s, v7.4s
+	WORD	$0x3dc01f28 // ldr q8, [x25, #112]
+	WORD	$0x6e28dc65 // fmul v5.4s, v3.4s, v8.4s
+	WORD	$0x4e2188a5 // frintn v5.4s, v5.4s
+	WORD	$0x3dc02329 // ldr q9, [x25, #128]
+	WORD	$0x4ea9cca3 // fmls v3.4s, v5.4s, v9.4s
+	WORD	$0x3dc0272a // ldr q10, [x25, #144]
+	WORD	$0x4eaacca3 // fmls v3.4s, v5.4s, v10.4s
+	WORD	$0x3dc02b2b // ldr q11, [x25, #160]
+	WORD	$0x3dc02f2c // ldr q12, [x25, #176]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0332b // ldr q11, [x25, #192]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0372c // ldr q12, [x25, #208]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc03b2b // ldr q11, [x25, #224]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc03f2c // ldr q12, [x25, #240]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x3dc0432b // ldr q11, [x25, #256]
+	WORD	$0x4e23cd8b // fmla v11.4s, v12.4s, v3.4s
+	WORD	$0x3dc0432c // ldr q12, [x25, #256]
+	WORD	$0x4e23cd6c // fmla v12.4s, v11.4s, v3.4s
+	WORD	$0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD	$0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD	$0x4ea58584 // add v4.4s, v12.4s, v5.4s
+	WORD	$0xbc236824 // str s4, [x1, x3]
+	WORD	$0x1e204084 // fmov s4, s4
+	WORD	$0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	ADD	$4, R3
+	SUBS	$4, R4
+	BNE	one
+end:
+	WORD	$0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	WORD	$0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD	$0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	FMOVS	F1, ret+32(FP)
+	RET
+
+// func dotNEON(n int, x, y *float32) float32
+TEXT ·dotNEON(SB), NOSPLIT, $0-28
+	MOVD	n+0(FP), R0
+	MOVD	x+8(FP), R1
+	MOVD	y+16(FP), R2
+	LSL	$2, R0
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	ZR, R3
+	SUBS	$64, R0, R4
+	BLT	widest
+wide:
+	WORD	$0x3ce36824 // ldr q4, [x1, x3]
+	WORD	$0x3ce36845 // ldr q5, [x2, x3]
+	WORD	$0x4e25cc80 // fmla v0.4s, v4.4s, v5.4s
+	ADD	$16, R3
+	WORD	$0x3ce36824 // ldr q4, [x1, x3]
+	WORD	$0x3ce36845 // ldr q5, [x2, x3]
+	WORD	$0x4e25cc81 // fmla v1.4s, v4.4s, v5.4s
+	ADD	$16, R3
+	WORD	$0x3ce36824 // ldr q4, [x1, x3]
+	WORD	$0x3ce36845 // ldr q5, [x2, x3]
+	WORD	$0x4e25cc82 // fmla v2.4s, v4.4s, v5.4s
+	ADD	$16, R3
+	WORD	$0x3ce36824 // ldr q4, [x1, x3]
+	WORD	$0x3ce36845 // ldr q5, [x2, x3]
+	WORD	$0x4e25cc83 // fmla v3.4s, v4.4s, v5.4s
+	ADD	$16, R3
+	SUBS	$64, R4
+	BGE	wide
+widest:
+	ADD	$64, R4
+	SUBS	$16, R4
+	BLT	few
+four:
+	WORD	$0x3ce36824 // ldr q4, [x1, x3]
+	WORD	$0x3ce36845 // ldr q5, [x2, x3]
+	WORD	$0x4e25cc80 // fmla v0.4s, v4.4s, v5.4s
+	ADD	$16, R3
+	SUBS	$16, R4
+	BGE	four
+few:
+	ADDS	$16, R4
+	BEQ	end
+one:
+	WORD	$0xbc636824 // ldr s4, [x1, x3]
+	WORD	$0xbc636845 // ldr s5, [x2, x3]
+	WORD	$0x4e25cc81 // fmla v1.4s, v4.4s, v5.4s
+	ADD	$4, R3
+	SUBS	$4, R4
+	BNE	one
+end:
+	WORD	$0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD	$0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD	$0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD	$0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD	$0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	FMOVS	F0, ret+24(FP)
+	RET
+
+// func sumNEON(n int, x *float32) float32
+TEXT ·sumNEON(SB), NOSPLIT, $0-20
+	MOVD	n+0(FP), R0
+	MOVD	x+8(FP), R1
+	LSL	$2, R0
+	WORD	$0x4f000400 // movi v0.4s, #0
+	WORD	$0x4f000401 // movi v1.4s, #0
+	WORD	$0x4f000402 // movi v2.4s, #0
+	WORD	$0x4f000403 // movi v3.4s, #0
+	MOVD	ZR, R2
+	SUBS	$64, R0, R3
+	BLT	widest
+wide:
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	ADD	$16, R2
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
+	ADD	$16, R2
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	ADD	$16, R2
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	ADD	$16, R2
+	SUBS	$64, R3
+	BGE	wide
+widest:
+	ADD	$64, R3
+	SUBS	$16, R3
+	BLT	few
+four:
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	ADD	$16, R2
+	SUBS	$16, R3
+	BGE	four
+few:
+	ADDS	$16, R3
+	BEQ	end
+one:
+	WORD	$0xbc626824 // ldr s4, [x1, x2]
+	WORD	$0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
+	ADD	$4, R2
+	SUBS	$4, R3
+	BNE	one
+end:
+	WORD	$0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD	$0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD	$0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD	$0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD	$0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	FMOVS	F0, ret+16(FP)
+	RET
+
+// func largestNEON(n int, x *float32) float32
+TEXT ·largestNEON(SB), NOSPLIT, $0-20
+	MOVD	$constants<>(SB), R25
+	MOVD	n+0(FP), R0
+	MOVD	x+8(FP), R1
+	LSL	$2, R0
+	WORD	$0x3dc00720 // ldr q0, [x25, #16]
+	WORD	$0x3dc00721 // ldr q1, [x25, #16]
+	WORD	$0x3dc00722 // ldr q2, [x25, #16]
+	WORD	$0x3dc00723 // ldr q3, [x25, #16]
+	MOVD	ZR, R2
+	SUBS	$64, R0, R3
+	BLT	widest
+wide:
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x6ea0e485 // fcmgt v5.4s, v4.4s, v0.4s
+	WORD	$0x6ea51c80 // bit v0.16b, v4.16b, v5.16b
+	ADD	$16, R2
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x6ea1e485 // fcmgt v5.4s, v4.4s, v1.4s
+	WORD	$0x6ea51c81 // bit v1.16b, v4.16b, v5.16b
+	ADD	$16, R2
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x6ea2e485 // fcmgt v5.4s, v4.4s, v2.4s
+	WORD	$0x6ea51c82 // bit v2.16b, v4.16b, v5.16b
+	ADD	$16, R2
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x6ea3e485 // fcmgt v5.4s, v4.4s, v3.4s
+	WORD	$0x6ea51c83 // bit v3.16b, v4.16b, v5.16b
+	ADD	$16, R2
+	SUBS	$64, R3
+	BGE	wide
+widest:
+	ADD	$64, R3
+	SUBS	$16, R3
+	BLT	few
+four:
+	WORD	$0x3ce26824 // ldr q4, [x1, x2]
+	WORD	$0x6ea0e485 // fcmgt v5.4s, v4.4s, v0.4s
+	WORD	$0x6ea51c80 // bit v0.16b, v4.16b, v5.16b
+	ADD	$16, R2
+	SUBS	$16, R3
+	BGE	four
+few:
+	ADDS	$16, R3
+	BEQ	end
+one:
+	WORD	$0xbc626824 // ldr s4, [x1, x2]
+	WORD	$0x4e040484 // dup v4.4s, v4.s[0]
+	WORD	$0x6ea1e485 // fcmgt v5.4s, v4.4s, v1.4s
+	WORD	$0x6ea51c81 // bit v1.16b, v4.16b, v5.16b
+	ADD	$4, R2
+	SUBS	$4, R3
+	BNE	one
+end:
+	WORD	$0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD	$0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD	$0x4e23f400 // fmax v0.4s, v0.4s, v3.4s
+	WORD	$0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
+	WORD	$0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
+	FMOVS	F0, ret+16(FP)
 	RET
 
 // func transposeNEON(dst *float32, dstStep int, src *float32, srcStep int, n int)

@@ -30,7 +30,3 @@ func FMAPeak(n int) int {
 func transpose8(dst *float32, dstStep int, src *float32, srcStep, n int) {
 	transposeNEON(dst, dstStep, src, srcStep, n)
 }
-
-func (d *Depthwise) run() bool { return false }
-
-func (d *Depthwise) runWeights() bool { return false }

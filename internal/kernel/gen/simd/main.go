@@ -4,6 +4,7 @@ package main
 
 import (
 	"log"
+	"maps"
 
 	. "github.com/mmcloughlin/avo/build"
 
@@ -46,7 +47,7 @@ func main() {
 	winoOutput(avx512)
 	winoGradient(avx512)
 	Generate()
-	if err := dispatch("../simd", map[string]bool{}); err != nil {
+	if err := dispatch("../simd"); err != nil {
 		log.Fatal(err)
 	}
 	if err := armKernels().Write("../simd"); err != nil {
@@ -60,6 +61,21 @@ func armKernels() *neon.File {
 	emitArmTile(f, 2)
 	emitArmTile(f, 4)
 	armPeak(f)
+	bodies := armLinear()
+	maps.Copy(bodies, armActs())
+	for _, k := range rowKernels() {
+		k.emitArm(f, bodies[k.name])
+	}
+	pools := armPools()
+	for _, k := range poolKernels() {
+		k.emitArm(f, pools[k.name])
+	}
+	armDepthwise(f)
+	armMaxTap(f)
+	armLayerNorm(f)
+	armLayerNormGrad(f)
+	armExpSum(f)
+	armFolds(f)
 	armTranspose(f)
 	return f
 }

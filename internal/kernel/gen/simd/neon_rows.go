@@ -1,0 +1,299 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+)
+
+// armBody is rowKernel's body for arm64.
+type armBody func(q quad, m, v armPointers, s, sum armRegs)
+
+// armClamps are the kernels that apply bounds; the others only compare with them.
+var armClamps = map[string]bool{"scaleShift": true, "scaleShiftAdd": true, "shift": true, "clamp": true,
+	"addClamp": true, "normMaxPool": true}
+
+func (k rowKernel) emitArm(f *neon.File, body armBody) {
+	words := strings.Fields
+	params := k.sizes()
+	for _, p := range append(append(words(k.mats), words(k.vecs)...), words(k.sums)...) {
+		params += ", " + p + " *float32"
+	}
+	for _, s := range words(k.scalars) {
+		params += ", " + s + " float32"
+	}
+	a := f.Func(k.name+"NEON", k.doc, params, "")
+	rows, cols := a.Arg("rows"), a.Arg("cols")
+	a.Go("LSL $2, %v", cols)
+	m, v, s := armPointers{}, armPointers{}, armRegs{}
+	for _, n := range words(k.mats) {
+		m[n] = a.Arg(n)
+	}
+	for _, n := range words(k.vecs) {
+		v[n] = a.Arg(n)
+	}
+	for _, n := range words(k.scalars) {
+		s[n] = a.Broadcast(n)
+	}
+	if armClamps[k.name] {
+		armBounds(a, s["lo"], s["hi"])
+	}
+	if k.sums == "" {
+		k.armMaps(a, rows, cols, m, v, s, body)
+	} else {
+		k.armReduces(a, cols, m, v, s, body)
+	}
+	a.Go("RET")
+}
+
+// armMaps goes row by row.
+func (k rowKernel) armMaps(a *neon.Func, left, cols neon.R, m, v armPointers, s armRegs, body armBody) {
+	j, rest := a.R(), a.R()
+	a.Label("row")
+	a.Go("MOVD ZR, %v", j)
+	a.Go("MOVD %v, %v", cols, rest)
+	at := func(q quad) { body(q, m, v, s, nil) }
+	rows(quad{Func: a, indexed: true, index: j}, "", rest, at, at)
+	for _, n := range strings.Fields(k.mats) {
+		a.Go("ADD %v, %v", cols, m[n])
+	}
+	a.Go("SUBS $1, %v", left)
+	a.Go("BNE row")
+}
+
+// armReduces goes down a block of columns at a time: four registers wide, then one,
+// then one value.
+func (k rowKernel) armReduces(a *neon.Func, rest neon.R, m, v armPointers, s armRegs, body armBody) {
+	stride, j := a.Arg("stride"), a.R()
+	a.Go("LSL $2, %v", stride)
+	a.Go("MOVD ZR, %v", j)
+	block := func(label string, n int, one bool) {
+		at := func(names string, from armPointers) armPointers {
+			p := armPointers{}
+			for _, name := range strings.Fields(names) {
+				p[name] = a.R()
+				a.Go("ADD %v, %v, %v", j, from[name], p[name])
+			}
+			return p
+		}
+		sums := make([]armRegs, n)
+		for i := range sums {
+			sums[i] = armRegs{}
+			for _, name := range strings.Fields(k.sums) {
+				sums[i][name] = zeros(a, 1)[0]
+			}
+		}
+		p, c, left := at(k.mats, m), at(k.vecs, v), a.Arg("rows")
+		a.Label(label + "row")
+		for i := range n {
+			a.Scope(func() { body(quad{Func: a, one: one, disp: 16 * i}, p, c, s, sums[i]) })
+		}
+		for _, name := range strings.Fields(k.mats) {
+			a.Go("ADD %v, %v", stride, p[name])
+		}
+		a.Go("SUBS $1, %v", left)
+		a.Go("BNE %srow", label)
+		for _, name := range strings.Fields(k.sums) {
+			to := left
+			a.LoadArg(name, to)
+			a.Go("ADD %v, %v", j, to)
+			for i := range n {
+				quad{Func: a, one: one, disp: 16 * i}.store(sums[i][name], to)
+			}
+		}
+	}
+	for _, b := range []struct {
+		label string
+		n     int
+		one   bool
+		bytes int
+	}{{"wide", 4, false, 64}, {"narrow", 1, false, 16}, {"tail", 1, true, 4}} {
+		a.Label(b.label)
+		a.Go("CMP $%d, %v", b.bytes, rest)
+		a.Go("BLT %send", b.label)
+		a.Scope(func() { block(b.label, b.n, b.one) })
+		a.Go("ADD $%d, %v", b.bytes, j)
+		a.Go("SUB $%d, %v", b.bytes, rest)
+		a.Go("B %s", b.label)
+		a.Label(b.label + "end")
+	}
+}
+
+// armLinear are linearKernels' bodies. Long: it is a table.
+func armLinear() map[string]armBody {
+	affine := func(q quad, m, v armPointers) neon.V {
+		r := q.load(v["b"])
+		q.do("fmla", r, q.load(m["x"]), q.load(v["a"]))
+		return r
+	}
+	sum2 := func(q quad, p, r neon.R) neon.V {
+		x := q.load(p)
+		q.do("fadd", x, x, q.load(r))
+		return x
+	}
+	bounded := func(value func(q quad, m, v armPointers) neon.V) armBody {
+		return func(q quad, m, v armPointers, s, _ armRegs) {
+			r := value(q, m, v)
+			q.clamp(r, s["lo"], s["hi"])
+			q.store(r, m["y"])
+		}
+	}
+	addDot := func(q quad, g neon.V, x, c neon.R, sum armRegs) {
+		d := q.load(x)
+		q.do("fsub", d, d, q.load(c))
+		q.do("fadd", sum["sum"], sum["sum"], g)
+		q.do("fmla", sum["dot"], g, d)
+	}
+	// gradientOf is dy, 0 where a*x + b is at a bound.
+	gradientOf := func(q quad, m, v armPointers, s armRegs) neon.V {
+		z, g := affine(q, m, v), q.load(m["dy"])
+		q.unlessFlat(g, z, s["lo"], s["hi"])
+		return g
+	}
+	// normed is p*g + q*(x - c) + r.
+	normed := func(q quad, g, x neon.V, v armPointers) neon.V {
+		d, r := q.V(), q.load(v["r"])
+		q.do("fsub", d, x, q.load(v["c"]))
+		q.do("fmla", r, d, q.load(v["q"]))
+		q.do("fmla", r, g, q.load(v["p"]))
+		return r
+	}
+	return map[string]armBody{
+		"scaleShift": bounded(affine),
+		"scaleShiftAdd": bounded(func(q quad, m, v armPointers) neon.V {
+			r := affine(q, m, v)
+			q.do("fadd", r, r, q.load(m["z"]))
+			return r
+		}),
+		"shift":    bounded(func(q quad, m, v armPointers) neon.V { return sum2(q, m["x"], v["b"]) }),
+		"clamp":    bounded(func(q quad, m, _ armPointers) neon.V { return q.load(m["x"]) }),
+		"addClamp": bounded(func(q quad, m, _ armPointers) neon.V { return sum2(q, m["x"], m["z"]) }),
+		"mask": func(q quad, m, _ armPointers, s, _ armRegs) {
+			r := q.load(m["dy"])
+			q.unlessFlat(r, q.load(m["y"]), s["lo"], s["hi"])
+			q.store(r, m["dy"])
+		},
+		"normGrad": func(q quad, m, v armPointers, s, _ armRegs) {
+			x := q.load(m["x"])
+			r := normed(q, q.load(m["dy"]), x, v)
+			q.unlessFlat(r, x, s["lo"], s["hi"])
+			q.store(r, m["dx"])
+		},
+		"columnSums": func(q quad, m, _ armPointers, _, sum armRegs) {
+			q.do("fadd", sum["sum"], sum["sum"], q.load(m["x"]))
+		},
+		"columnMoments": func(q quad, m, v armPointers, _, sum armRegs) {
+			d := q.load(m["x"])
+			q.do("fsub", d, d, q.load(v["c"]))
+			q.do("fadd", sum["sum"], sum["sum"], d)
+			q.do("fmla", sum["sq"], d, d)
+		},
+		"normSums": func(q quad, m, v armPointers, s, sum armRegs) {
+			g := q.load(m["dy"])
+			q.unlessFlat(g, q.load(m["y"]), s["lo"], s["hi"])
+			q.store(g, m["dy"])
+			addDot(q, g, m["x"], v["c"], sum)
+		},
+		"normSumsLinear": func(q quad, m, v armPointers, _, sum armRegs) {
+			addDot(q, q.load(m["dy"]), m["x"], v["c"], sum)
+		},
+		"normGradOf": func(q quad, m, v armPointers, s, _ armRegs) {
+			q.store(normed(q, gradientOf(q, m, v, s), q.load(m["x"]), v), m["dx"])
+		},
+		"normSumsOf": func(q quad, m, v armPointers, s, sum armRegs) {
+			addDot(q, gradientOf(q, m, v, s), m["x"], v["c"], sum)
+		},
+		"axpy": func(q quad, m, _ armPointers, s, _ armRegs) {
+			r := q.load(m["y"])
+			q.do("fmla", r, q.load(m["x"]), s["a"])
+			q.store(r, m["y"])
+		},
+		"scale": func(q quad, m, _ armPointers, s, _ armRegs) {
+			r := q.load(m["x"])
+			q.do("fmul", r, r, s["a"])
+			q.store(r, m["y"])
+		},
+		"exp":  armExp,
+		"adam": armAdam,
+	}
+}
+
+// armExp is expBody; the scale by 2^n always goes in two steps.
+func armExp(q quad, m, _ armPointers, s, _ armRegs) {
+	x, n, p := q.load(m["x"]), q.V(), q.V()
+	q.clamp(x, s["lo"], s["hi"])
+	q.do("fmul", n, x, s["log2e"])
+	q.do("frintn", n, n)
+	q.do("fmls", x, n, s["ln2hi"])
+	q.do("fmls", x, n, s["ln2lo"])
+	q.Copy(p, s["c7"])
+	next := q.V()
+	for _, c := range []string{"c6", "c5", "c4", "c3", "c2", "one", "one"} {
+		q.Copy(next, s[c])
+		q.do("fmla", next, p, x)
+		p, next = next, p
+	}
+	q.do("fcvtns", n, n)
+	q.Op("sshr", x.S4(), n.S4(), neon.Imm(1))
+	q.do("sub", n, n, x)
+	for _, e := range []neon.V{x, n} {
+		// As the exponents of ones: 2^e.
+		q.Op("shl", e.S4(), e.S4(), neon.Imm(23))
+		q.do("add", e, e, s["one"])
+		q.do("fmul", p, p, e)
+	}
+	q.store(p, m["y"])
+}
+
+func armAdam(q quad, m, _ armPointers, s, _ armRegs) {
+	p, g := q.load(m["w"]), q.load(m["grad"])
+	q.do("fmla", g, p, s["decay"])
+	mean, d := q.load(m["mean"]), q.V()
+	q.do("fsub", d, g, mean)
+	q.do("fmla", mean, d, s["b1"])
+	q.store(mean, m["mean"])
+	q.do("fmul", g, g, g)
+	sq := q.load(m["sq"])
+	q.do("fsub", g, g, sq)
+	q.do("fmla", sq, g, s["b2"])
+	q.store(sq, m["sq"])
+	q.do("fsqrt", sq, sq)
+	root := q.V()
+	q.Copy(root, s["eps"])
+	q.do("fmla", root, sq, s["root"])
+	q.do("fmul", mean, mean, s["step"])
+	q.do("fdiv", mean, mean, root)
+	q.do("fmul", p, p, s["shrink"])
+	q.do("fsub", p, p, mean)
+	q.store(p, m["w"])
+}
+
+// armFolds are folds: four accumulators, then their combination in a fixed order.
+func armFolds(f *neon.File) {
+	armFold(f, "dot", "is the sum of x*y.", true)
+	armFold(f, "sum", "is the sum of x.", false)
+	armLargest(f)
+}
+
+func armFold(f *neon.File, name, doc string, two bool) {
+	params := "n int, x *float32"
+	if two {
+		params = "n int, x, y *float32"
+	}
+	k := f.Func(name+"NEON", doc, params, "float32")
+	n, x := k.Arg("n"), k.Arg("x")
+	var y neon.R
+	if two {
+		y = k.Arg("y")
+	}
+	k.Go("LSL $2, %v", n)
+	acc := zeros(k, 4)
+	along(k, "", n, func(q quad, i int) {
+		if two {
+			q.do("fmla", acc[i], q.load(x), q.load(y))
+		} else {
+			q.do("fadd", acc[i], acc[i], q.load(x))
+		}
+	})
+	k.ReturnFloat(total(k, acc))
+}
