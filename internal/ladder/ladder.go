@@ -160,6 +160,8 @@ func measuring() []Package {
 				"gonum.org/v1/gonum"},
 		{"discover", "the kinds of things inside the classes of an embedding",
 			"internal/spell mat eval/rank"},
+		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
+			"internal/par mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/spell internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
 	}

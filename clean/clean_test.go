@@ -1,0 +1,306 @@
+package clean
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/ctxtest"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// classes draws n rows of each of k classes, apart from each other in d dimensions.
+func classes(rng *rand.Rand, k, n, d int, apart float64) (*mat.Dense, []int64) {
+	x, y := mat.New(k*n, d), make([]int64, k*n)
+	for c := range k {
+		centre := make([]float64, d)
+		for j := range centre {
+			centre[j] = apart * rng.NormFloat64()
+		}
+		for i := range n {
+			y[c*n+i] = int64(10 * c)
+			for j := range centre {
+				x.Row(c*n + i)[j] = float32(centre[j] + rng.NormFloat64())
+			}
+		}
+	}
+	return x, y
+}
+
+// spoil changes one label in every.
+func spoil(y []int64, every, k int, rng *rand.Rand) (noisy []int64, wrong []bool) {
+	noisy, wrong = slices.Clone(y), make([]bool, len(y))
+	for i := range y {
+		if rng.IntN(every) == 0 {
+			noisy[i] = 10 * int64(rng.IntN(k))
+			wrong[i] = noisy[i] != y[i]
+		}
+	}
+	return noisy, wrong
+}
+
+func judge(t *testing.T, y []int64, folds ...Fold) *Judged {
+	t.Helper()
+	j, err := Labels(t.Context(), y, Options{}, folds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// Wrong labels are found, the right ones suggested, and the scores are probabilities:
+// their sum is near the number of wrong labels.
+func TestLabels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y := classes(rng, 8, 60, 12, 1.2)
+	noisy, wrong := spoil(y, 8, 8, rng)
+	var folds []Fold
+	for f := range 3 {
+		fold := Fold{X: x}
+		for i := f; i < len(y); i += 3 {
+			fold.Held = append(fold.Held, i)
+		}
+		folds = append(folds, fold)
+	}
+	for name, with := range map[string][]Fold{"left out": {{X: x}}, "folds": folds} {
+		j := judge(t, noisy, with...)
+		n, hit, right := 0, 0, 0
+		var sum float64
+		for i, w := range wrong {
+			if sum += j.Score[i]; w {
+				n++
+				if j.Score[i] >= 0.5 {
+					hit++
+				}
+				if j.Suggested[i] == y[i] {
+					right++
+				}
+			}
+		}
+		suspects := j.Suspects(0.5)
+		if hit*10 < n*9 || len(suspects)*10 > n*12 || right*10 < n*9 {
+			t.Errorf("%s: %d suspects, %d of %d wrong labels among them, %d suggestions right", name,
+				len(suspects), hit, n, right)
+		}
+		if math.Abs(sum-float64(n)) > 0.3*float64(n) || math.Abs(j.Wrong-float64(n)/float64(len(y))) > 0.05 {
+			t.Errorf("%s: the scores sum to %.1f, the share is %.3f; %d of %d are wrong", name, sum, j.Wrong, n, len(y))
+		}
+		if first := suspects[0]; j.Votes[first] == 0 || j.Votes[first]+j.Agree[first] > j.Neighbours {
+			t.Errorf("%s: %d votes for, %d against of %d", name, j.Votes[first], j.Agree[first], j.Neighbours)
+		}
+	}
+}
+
+// Labels that are all right give next to no suspects.
+func TestNoneWrong(t *testing.T) {
+	x, y := classes(rand.New(rand.NewPCG(3, 2)), 6, 50, 10, 1.5)
+	if j := judge(t, y, Fold{X: x}); len(j.Suspects(0.5)) > 3 || j.Wrong > 0.03 {
+		t.Errorf("%d suspects, share %g", len(j.Suspects(0.5)), j.Wrong)
+	}
+}
+
+// An embedding that has memorised wrong labels defends them; that of a network which
+// did not see them does not.
+func TestMemorised(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 2))
+	x, y := classes(rng, 5, 60, 8, 2)
+	noisy, wrong := spoil(y, 6, 5, rng)
+	centres, _ := classes(rng, 5, 1, 8, 20)
+	memorised := mat.New(x.Rows, 8)
+	for i, l := range noisy {
+		for j, v := range centres.Row(int(l) / 10) {
+			memorised.Row(i)[j] = v + x.Row(i)[j]/10
+		}
+	}
+	found := func(j *Judged) (n int) {
+		for i, w := range wrong {
+			if w && j.Score[i] >= 0.5 {
+				n++
+			}
+		}
+		return n
+	}
+	var folds []Fold
+	for f := range 2 {
+		fold := Fold{X: mat.New(x.Rows, 8)}
+		for i := range y {
+			copy(fold.X.Row(i), memorised.Row(i))
+			if i%2 == f { // a network sees what it was not trained with as it is
+				for j, v := range centres.Row(int(y[i]) / 10) {
+					fold.X.Row(i)[j] = v + x.Row(i)[j]/10
+				}
+				fold.Held = append(fold.Held, i)
+			}
+		}
+		folds = append(folds, fold)
+	}
+	itself, held := found(judge(t, noisy, Fold{X: memorised})), found(judge(t, noisy, folds...))
+	if itself > 5 || held < 35 {
+		t.Errorf("%d wrong labels found in the embedding that learned them, %d in those that did not", itself, held)
+	}
+}
+
+func TestSameBits(t *testing.T) {
+	x, y := classes(rand.New(rand.NewPCG(7, 2)), 4, 40, 6, 1)
+	want := judge(t, y, Fold{X: x})
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if got := judge(t, y, Fold{X: x}); !reflect.DeepEqual(got, want) {
+		t.Error("another number of processors gives other scores")
+	}
+}
+
+func TestDegenerate(t *testing.T) {
+	x, y := classes(rand.New(rand.NewPCG(8, 2)), 3, 4, 2, 3)
+	nan := mat.New(12, 2)
+	nan.Row(3)[1] = float32(math.NaN())
+	ctx := t.Context()
+	for name, f := range map[string]func() error{
+		"no fold":     func() error { _, err := Labels(ctx, y, Options{}); return err },
+		"one class":   func() error { _, err := Labels(ctx, make([]int64, 12), Options{}, Fold{X: x}); return err },
+		"rows":        func() error { _, err := Labels(ctx, y[1:], Options{}, Fold{X: x}); return err },
+		"NaN":         func() error { _, err := Labels(ctx, y, Options{}, Fold{X: nan}); return err },
+		"held twice":  func() error { _, err := Labels(ctx, y, Options{}, Fold{X: x}, Fold{X: x}); return err },
+		"not held":    func() error { _, err := Labels(ctx, y, Options{}, Fold{X: x, Held: []int{1}}); return err },
+		"outside":     func() error { _, err := Labels(ctx, y, Options{}, Fold{X: x, Held: []int{12}}); return err },
+		"negative":    func() error { _, err := Labels(ctx, y, Options{Rounds: -1}, Fold{X: x}); return err },
+		"level":       func() error { _, err := Outliers(ctx, x, 0, 0); return err },
+		"few labels":  func() error { _, err := Overlaps(ctx, x, y[1:], 0, 0.5); return err },
+		"too many k":  func() error { _, err := Outliers(ctx, x, 12, 0.1); return err },
+		"NaN outlier": func() error { _, err := Outliers(ctx, nan, 0, 0.1); return err },
+	} {
+		if f() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	// Equal rows, singletons and two items are judged without a panic or a NaN.
+	for name, in := range map[string]struct {
+		x *mat.Dense
+		y []int64
+	}{"equal rows": {mat.New(12, 2), y}, "singletons": {x, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		"two": {x.RowRange(3, 5), y[3:5]}} {
+		j := judge(t, in.y, Fold{X: in.x})
+		for i, s := range j.Score {
+			if !(s >= 0 && s <= 1) || j.Suggested[i] == in.y[i] {
+				t.Errorf("%s: score %g, suggested %d for %d", name, s, j.Suggested[i], in.y[i])
+			}
+		}
+	}
+	if odd, err := Outliers(ctx, mat.New(12, 2), 0, 0.1); err != nil || len(odd) > 0 {
+		t.Errorf("equal rows: %v, %v", odd, err)
+	}
+}
+
+func TestOutliers(t *testing.T) {
+	x, _ := classes(rand.New(rand.NewPCG(9, 2)), 3, 80, 6, 3)
+	for j := range x.Row(17) {
+		x.Row(17)[j], x.Row(200)[j] = 40, -35
+	}
+	odd, err := Outliers(t.Context(), x, 0, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(odd) < 2 || len(odd) > 5 || odd[0].Item+odd[1].Item != 217 || odd[0].Score < 0.99 || odd[0].Times < 2 {
+		t.Errorf("%+v", odd)
+	}
+}
+
+// Two classes drawn from one cloud overlap wholly, classes apart not at all.
+func TestOverlaps(t *testing.T) {
+	x, y := classes(rand.New(rand.NewPCG(10, 2)), 3, 90, 6, 3)
+	for i := range 90 {
+		if i%2 == 0 {
+			y[i] = 77
+		}
+	}
+	pairs, err := Overlaps(t.Context(), x, y, 0, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pairs) != 1 || pairs[0].A != 0 || pairs[0].B != 77 || math.Abs(pairs[0].Mixing-1) > 0.3 ||
+		pairs[0].Low > 1 || pairs[0].High < 1 {
+		t.Errorf("%+v", pairs)
+	}
+}
+
+// photo is a picture of smooth blobs.
+func photo(seed uint64, w, h int) *image.RGBA {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	im := image.NewRGBA(image.Rect(0, 0, w, h))
+	type blob struct{ x, y, r, v float64 }
+	var blobs []blob
+	for range 14 {
+		blobs = append(blobs, blob{rng.Float64(), rng.Float64(), 0.05 + 0.2*rng.Float64(), 90 * rng.NormFloat64()})
+	}
+	for y := range h {
+		for x := range w {
+			v := 120.0
+			for _, b := range blobs {
+				u, w := float64(x)/float64(w)-b.x, float64(y)/float64(h)-b.y
+				v += b.v * math.Exp(-(u*u+w*w)/(2*b.r*b.r))
+			}
+			g := uint8(min(max(v, 0), 255))
+			im.SetRGBA(x, y, color.RGBA{g, g, uint8(min(255, int(g)+20)), 255})
+		}
+	}
+	return im
+}
+
+// Copies that were cut, made brighter or reduced are found, and no others.
+func TestDuplicates(t *testing.T) {
+	var prints []*Print
+	for k := range 40 {
+		prints = append(prints, NewPrint(photo(uint64(k), 120, 90)))
+	}
+	of := map[int]int{}
+	copied := func(k int, im image.Image) {
+		of[len(prints)] = k
+		prints = append(prints, NewPrint(im))
+	}
+	copied(3, photo(3, 60, 45))
+	copied(5, photo(5, 120, 90).SubImage(image.Rect(8, 4, 112, 86)))
+	bright := photo(8, 120, 90)
+	for i, v := range bright.Pix {
+		bright.Pix[i] = uint8(min(255, int(v)*6/5))
+	}
+	copied(8, bright)
+	prints = append(prints, nil, NewPrint(image.NewGray(image.Rect(0, 0, 9, 9))),
+		NewPrint(image.NewGray(image.Rect(0, 0, 9, 9))))
+	// The embedding has copies side by side.
+	x := mat.New(len(prints), 1)
+	for i := range prints {
+		x.Row(i)[0] = float32(i)
+		if k, ok := of[i]; ok {
+			x.Row(i)[0] = float32(k) + 0.1
+		}
+	}
+	copies, err := Duplicates(t.Context(), prints, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range copies {
+		if of[c.B] != c.A || c.Likeness > 1+1e-9 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(copies) != len(of) {
+		t.Errorf("%d copies found of %d: %v", len(copies), len(of), copies)
+	}
+	if g := Groups([]Copy{{1, 2, 1}, {4, 9, 1}, {2, 6, 1}}); fmt.Sprint(g) != "[[1 2 6] [4 9]]" {
+		t.Errorf("groups %v", g)
+	}
+}
+
+func TestStops(t *testing.T) {
+	x, y := classes(rand.New(rand.NewPCG(11, 2)), 3, 200, 4, 2)
+	ctxtest.Stops(t, 6, func(ctx context.Context) error {
+		_, err := Labels(ctx, y, Options{}, Fold{X: x})
+		return err
+	})
+}

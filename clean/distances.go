@@ -1,0 +1,172 @@
+package clean
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Odd is an item unlike anything.
+type Odd struct {
+	Item int
+	// Score is 1 less the false discovery rate at which it counts as odd.
+	Score float64
+	// Times is how many times farther from its neighbours it is than these are from
+	// theirs.
+	Times float64
+}
+
+// Outliers finds rows of x that are far from all others, compared with how far their
+// neighbours are from theirs: the mean distance to the k nearest, over the mean of
+// theirs (the local outlier factor's idea, Breunig et al. 2000). Its logarithm is
+// taken to be normal with the median and the median absolute deviation that are
+// there; the one-sided tail probabilities are adjusted for their number (Benjamini
+// and Hochberg 1995). Those with a false discovery rate of at most level come back,
+// the surest first.
+//
+// k is at least 1, and fewer than the rows; 0 stands for 10 or all others of fewer.
+func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, error) {
+	if x == nil || x.Rows < 3 {
+		return nil, nil
+	}
+	if k == 0 {
+		k = min(10, x.Rows-1)
+	}
+	if !(level > 0 && level < 1) {
+		return nil, fmt.Errorf("clean: outliers at the level %g, want more than 0 and less than 1", level)
+	}
+	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{})
+	if err != nil {
+		return nil, err
+	}
+	far := make([]float64, x.Rows)
+	for e, v := range nb.Value {
+		far[e/k] += math.Sqrt(v) / float64(k)
+	}
+	times, logs := make([]float64, x.Rows), make([]float64, x.Rows)
+	for i := range times {
+		var theirs float64
+		for _, j := range nb.Row[i*k : (i+1)*k] {
+			theirs += far[j] / float64(k)
+		}
+		switch {
+		case theirs > 0:
+			times[i] = far[i] / theirs
+		case far[i] == 0:
+			times[i] = 1
+		default: // beside copies of each other
+			times[i] = math.MaxFloat64
+		}
+		logs[i] = math.Log(max(times[i], 1e-300))
+	}
+	middle := median(logs)
+	off := make([]float64, len(logs))
+	for i, v := range logs {
+		off[i] = math.Abs(v - middle)
+	}
+	sd := 1.4826*median(off) + 1e-9
+	order := make([]int, len(logs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logs[b], logs[a]) })
+	var out []Odd
+	n := float64(len(logs))
+	rate := 1.0
+	for r := len(order) - 1; r >= 0; r-- {
+		i := order[r]
+		p := math.Erfc((logs[i]-middle)/sd/math.Sqrt2) / 2
+		if rate = min(rate, p*n/float64(r+1)); rate <= level {
+			out = append(out, Odd{i, 1 - rate, times[i]})
+		}
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Pair is two classes that overlap.
+type Pair struct {
+	A, B int64
+	// Mixing is how much they do: 0 where no item of one has a nearest neighbour, of
+	// both, in the other, 1 where neighbours are of either class as often as chance
+	// has it.
+	Mixing float64
+	// Low and High bound it, at 95 %.
+	Low, High float64
+}
+
+// Overlaps lists the pairs of classes whose mixing is at least least, the most mixed
+// first. The nearest neighbour of each item among both classes is of the other class
+// with a share of 2 n_a n_b / (n (n - 1)) if labels are given by chance (Schilling's
+// and Henze's count of neighbours, for two samples); Mixing is the share found over
+// that. Low and High are the normal bounds of the share of n items.
+//
+// Pairs are looked at where an item of one class has one of the other among its k
+// nearest. k 0 stands for 10 or all others of fewer.
+func Overlaps(ctx context.Context, x *mat.Dense, labels []int64, k int, least float64) ([]Pair, error) {
+	if x == nil || x.Rows != len(labels) {
+		return nil, errors.New("clean: as many labels as rows are needed")
+	}
+	if x.Rows < 3 {
+		return nil, nil
+	}
+	if k == 0 {
+		k = min(10, x.Rows-1)
+	}
+	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{})
+	if err != nil {
+		return nil, err
+	}
+	y, ids := dense(labels)
+	rows := make([][]int, len(ids))
+	for i, c := range y {
+		rows[c] = append(rows[c], i)
+	}
+	met := map[[2]int]bool{}
+	for e, j := range nb.Row {
+		a, b := y[e/k], y[j]
+		if a != b {
+			met[[2]int{min(a, b), max(a, b)}] = true
+		}
+	}
+	var out []Pair
+	for p := range met {
+		a, b := rows[p[0]], rows[p[1]]
+		n := float64(len(a) + len(b))
+		if len(a) < 2 || len(b) < 2 {
+			continue
+		}
+		both := gather(x, slices.Concat(a, b))
+		one, err := rank.Nearest(ctx, both, nil, 1, rank.Options{})
+		if err != nil {
+			return nil, err
+		}
+		cross := 0.0
+		for i, j := range one.Row {
+			if (i < len(a)) != (int(j) < len(a)) {
+				cross++
+			}
+		}
+		chance := 2 * float64(len(a)) * float64(len(b)) / (n * (n - 1))
+		share := cross / n
+		sd := 1.96 * math.Sqrt(share*(1-share)/n)
+		if m := share / chance; m >= least {
+			out = append(out, Pair{ids[p[0]], ids[p[1]], m, max(share-sd, 0) / chance, (share + sd) / chance})
+		}
+	}
+	slices.SortFunc(out, func(p, q Pair) int {
+		return cmp.Or(cmp.Compare(q.Mixing, p.Mixing), cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B))
+	})
+	return out, nil
+}

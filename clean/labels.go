@@ -1,0 +1,278 @@
+package clean
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Fold is an embedding of all items by a network that was trained without some.
+type Fold struct {
+	// X has a row for each item.
+	X *mat.Dense
+	// Held are the items that the network was trained without; nil: all, as for a
+	// network that the labels had no part in. They are judged in this embedding.
+	Held []int
+}
+
+// Options say how to judge. The zero value is the default.
+type Options struct {
+	// Neighbours is how many of the nearest items vote; default 15, or all others of
+	// fewer.
+	Neighbours int
+	// Rounds is how often the votes are counted, each time with less weight for those
+	// whose own label is doubtful; default 3.
+	Rounds int
+	Seed   uint64
+}
+
+// Judged is what Labels says of the items.
+type Judged struct {
+	// Score is the probability that an item's label is wrong.
+	Score []float64
+	// Raw orders the items as Score does, without its ties.
+	Raw []float64
+	// Suggested is the label that fits an item best other than its own, and Votes
+	// and Against how many of its Neighbours nearest have that and the item's own.
+	Suggested    []int64
+	Votes, Agree []int
+	Neighbours   int
+	// Wrong is the estimated share of wrong labels.
+	Wrong float64
+}
+
+// Suspects lists the items whose label is wrong with at least the given probability,
+// the most probable first.
+func (j *Judged) Suspects(least float64) []int {
+	var out []int
+	for i, s := range j.Score {
+		if s >= least {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return compare(j.Raw[b], j.Raw[a]) })
+	return out
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Labels tells how probable it is that labels are wrong.
+//
+// Two witnesses speak on each label y of an item. The neighbours: the share of the
+// weighted votes of the nearest rows that is for y; a vote's weight falls with its
+// distance. The head: what a ridge regression of the labels' indicators on the
+// embedding predicts for y. Neither hears the item's own label: its vote is left
+// out, and so is its part of the regression, exactly (the predicted residual).
+//
+// Every item is then also given a wrong label, half of the time a random one and
+// half of the time that of one of the classes nearest to its own, and the witnesses
+// are heard on that. A logistic regression learns to tell such labels from those
+// that are there; what it says is pooled into a monotone ratio f1(s) / f(s) of the
+// densities of the wrong labels and of those there. With the share w of wrong labels
+//
+//	Score = w f1(s) / f(s),
+//
+// where w is the largest share that leaves no probability negative: the least f / f1
+// over scores that are not rare among wrong labels (Elkan and Noto 2008; Blanchard,
+// Lee and Scott 2010). All of it is repeated with votes and items weighted by 1 -
+// Score. Where all wrong labels are look-alikes, w comes out too small, and so do
+// the scores; their order does not depend on it.
+//
+// What is meant by wrong is therefore a label that could have been given at random
+// or to a look-alike; an item that is rare for its class scores high as well.
+//
+// Errors: labels other in number than rows, fewer than two classes, folds that do
+// not hold every item exactly once, rows that are not finite.
+func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*Judged, error) {
+	n := len(labels)
+	if opt.Neighbours < 0 || opt.Rounds < 0 {
+		return nil, fmt.Errorf("clean: %d neighbours, %d rounds", opt.Neighbours, opt.Rounds)
+	}
+	if opt.Neighbours == 0 {
+		opt.Neighbours = 15
+	}
+	if opt.Rounds == 0 {
+		opt.Rounds = 3
+	}
+	y, ids := dense(labels)
+	if len(ids) < 2 {
+		return nil, errors.New("clean: labels of at least two classes are needed to find wrong ones")
+	}
+	parts, err := split(ctx, folds, n, &opt)
+	if err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(opt.Seed, 0xc1ea))
+	wrong := injected(y, len(ids), lookalikes(parts[0].x, y, len(ids)), rng)
+	trust := slices.Repeat([]float64{1}, n)
+	out := &Judged{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
+		Agree: make([]int, n)}
+	for range opt.Rounds {
+		h := &hearing{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
+			asIs: make([]testimony, n), given: make([]testimony, n)}
+		for _, p := range parts {
+			if err := p.hear(ctx, h); err != nil {
+				return nil, fmt.Errorf("finding wrong labels: %w", err)
+			}
+		}
+		w := learn(h.asIs, h.given)
+		out.Raw = make([]float64, n)
+		given := make([]float64, n)
+		for i := range n {
+			out.Raw[i], given[i] = w.score(h.asIs[i]), w.score(h.given[i])
+			out.Suggested[i] = ids[w.best(h.best[i], y[i])]
+		}
+		out.Score, out.Wrong = calibrate(out.Raw, given)
+		for i, s := range out.Score {
+			trust[i] = max(1-s, 0.01)
+		}
+	}
+	number := map[int64]int{}
+	for k, id := range ids {
+		number[id] = k
+	}
+	for _, p := range parts {
+		p.count(y, out, number)
+	}
+	return out, nil
+}
+
+// dense numbers labels from 0 in their order, and returns the label behind each.
+func dense(labels []int64) (y []int, ids []int64) {
+	ids = slices.Clone(labels)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	y = make([]int, len(labels))
+	for i, l := range labels {
+		y[i], _ = slices.BinarySearch(ids, l)
+	}
+	return y, ids
+}
+
+// split checks the folds, and finds the neighbours that may vote in each.
+func split(ctx context.Context, folds []Fold, n int, opt *Options) ([]*part, error) {
+	if len(folds) == 0 {
+		return nil, errors.New("clean: no embedding to judge in")
+	}
+	seen := make([]bool, n)
+	var parts []*part
+	for k, f := range folds {
+		if f.X == nil || f.X.Rows != n {
+			return nil, fmt.Errorf("clean: fold %d has another number of rows than the %d labels", k+1, n)
+		}
+		if err := rank.Finite(f.X, "embeddings"); err != nil {
+			return nil, err
+		}
+		p := &part{x: f.X}
+		p.held = f.Held
+		if f.Held == nil {
+			for i := range n {
+				p.held = append(p.held, i)
+			}
+			p.rest = p.held
+		}
+		for _, i := range p.held {
+			if i < 0 || i >= n || seen[i] {
+				return nil, fmt.Errorf("clean: fold %d holds item %d, which is not there or in two folds", k+1, i)
+			}
+			seen[i] = true
+		}
+		parts = append(parts, p)
+	}
+	if i := slices.Index(seen, false); i >= 0 {
+		return nil, fmt.Errorf("clean: item %d is in no fold", i)
+	}
+	for k, p := range parts {
+		if p.rest == nil {
+			in := make([]bool, n)
+			for _, i := range p.held {
+				in[i] = true
+			}
+			for i := range n {
+				if !in[i] {
+					p.rest = append(p.rest, i)
+				}
+			}
+		}
+		others := len(p.rest)
+		if p.whole() {
+			others--
+		}
+		if others < 1 || len(p.held) == 0 {
+			return nil, fmt.Errorf("clean: fold %d holds %d of %d items, and leaves none to judge them by", k+1,
+				len(p.held), n)
+		}
+		opt.Neighbours = min(opt.Neighbours, others)
+	}
+	for _, p := range parts {
+		if err := p.search(ctx, opt.Neighbours); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// injected draws a wrong label for every item: a look-alike for even ones, a random
+// one for odd ones.
+func injected(y []int, classes int, alike [][]int, rng *rand.Rand) []int {
+	out := make([]int, len(y))
+	for i, c := range y {
+		if near := alike[c]; i%2 == 0 && len(near) > 0 {
+			out[i] = near[rng.IntN(len(near))]
+			continue
+		}
+		for out[i] = rng.IntN(classes); out[i] == c; {
+			out[i] = rng.IntN(classes)
+		}
+	}
+	return out
+}
+
+// lookalikes lists the classes whose means are nearest to each class's.
+func lookalikes(x *mat.Dense, y []int, classes int) [][]int {
+	const most = 3
+	means, size := mat.New(classes, x.Cols), make([]float32, classes)
+	for i, c := range y {
+		size[c]++
+		for j, v := range x.Row(i) {
+			means.Row(c)[j] += v
+		}
+	}
+	for c := range classes {
+		for j := range means.Cols {
+			means.Row(c)[j] /= size[c]
+		}
+	}
+	out := make([][]int, classes)
+	d := mat.New(1, classes)
+	for c := range classes {
+		mat.SquaredDistances(means.RowRange(c, c+1), means, d)
+		row := d.Row(0)
+		row[c] = float32(math.Inf(1))
+		for range min(most, classes-1) {
+			near := 0
+			for k, v := range row {
+				if v < row[near] {
+					near = k
+				}
+			}
+			out[c] = append(out[c], near)
+			row[near] = float32(math.Inf(1))
+		}
+	}
+	return out
+}
