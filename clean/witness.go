@@ -197,6 +197,23 @@ func (p *part) fit(ctx context.Context, h *hearing) (*head, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	chol, err := out.solve(p, h, rows, weighted)
+	if err != nil {
+		return nil, err
+	}
+	if p.whole() {
+		var inverse gonum.SymDense
+		if err := chol.InverseTo(&inverse); err != nil && !errors.As(err, new(gonum.Condition)) {
+			return nil, err
+		}
+		out.solved = gonum.DenseCopyOf(&inverse)
+	}
+	return out, nil
+}
+
+// solve finds beta, and returns what it takes to invert X'RX + lambda.
+func (f *head) solve(p *part, h *hearing, rows, weighted *mat.Dense) (*gonum.Cholesky, error) {
+	d := rows.Cols
 	gram := mat.New(d, d)
 	mat.Gemm(true, false, 1, weighted, rows, 0, gram)
 	a := gonum.NewSymDense(d, nil)
@@ -224,7 +241,7 @@ func (p *part) fit(ctx context.Context, h *hearing) (*head, error) {
 		}
 	}
 	for j := range d {
-		for c, s := range out.share {
+		for c, s := range f.share {
 			target.Set(j, c, target.At(j, c)-s*total[j])
 		}
 	}
@@ -236,20 +253,13 @@ func (p *part) fit(ctx context.Context, h *hearing) (*head, error) {
 	if err := chol.SolveTo(&beta, target); err != nil && !errors.As(err, new(gonum.Condition)) {
 		return nil, err
 	}
-	out.beta = mat.New(d, h.classes)
+	f.beta = mat.New(d, h.classes)
 	for j := range d {
 		for c := range h.classes {
-			out.beta.Row(j)[c] = float32(beta.At(j, c))
+			f.beta.Row(j)[c] = float32(beta.At(j, c))
 		}
 	}
-	if p.whole() {
-		var inverse gonum.SymDense
-		if err := chol.InverseTo(&inverse); err != nil && !errors.As(err, new(gonum.Condition)) {
-			return nil, err
-		}
-		out.solved = gonum.DenseCopyOf(&inverse)
-	}
-	return out, nil
+	return &chol, nil
 }
 
 // predict writes what the head says on the held items lo..hi-1 to out. Of an item
