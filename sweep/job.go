@@ -80,7 +80,7 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	ctx, pause := context.WithCancel(ctx)
 	defer pause()
 	began, paused := false, false
-	_, err = run.Train(ctx, cfg, run.Options{Dir: dir, Resume: run.Begun(dir), Home: l.Home, Formats: l.Formats,
+	res, err := run.Train(ctx, cfg, run.Options{Dir: dir, Resume: run.Begun(dir), Home: l.Home, Formats: l.Formats,
 		Weights: l.Weights, Dataset: l.Dataset, Begin: func(run.Setup) { began = true },
 		Observe: func(e train.Event) {
 			if e.Stage == train.EpochEnd && e.Row.Epoch == j.Until && j.Until < cfg.Train.Epochs {
@@ -95,7 +95,9 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	var file *fs.PathError
 	var held *lock.HeldError
 	switch {
-	case err == nil || paused && errors.Is(err, context.Canceled):
+	case err == nil:
+		return ended(dir, j, res)
+	case paused && errors.Is(err, context.Canceled):
 		return kept(dir, j)
 	case ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &held):
 		return Result{}, err
@@ -105,6 +107,26 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 		return r, nil
 	}
 	return Result{}, err
+}
+
+// ended is what a run has come to that is done: its scores are those of the network
+// that it kept, which with train.best need not be the last epoch's.
+func ended(dir string, j Job, res *run.Result) (Result, error) {
+	r, err := kept(dir, j)
+	if err != nil {
+		return r, err
+	}
+	r.Metrics = map[string]float64{}
+	for _, m := range res.Scores {
+		r.Metrics[m.Key()] = m.Value
+	}
+	if v, ok := r.Metrics[j.Metric]; ok {
+		if n := len(r.Scores); n > 0 && r.Scores[n-1].Epoch == r.Epochs {
+			r.Scores = r.Scores[:n-1]
+		}
+		r.Scores = append(r.Scores, Score{r.Epochs, v})
+	}
+	return r, nil
 }
 
 // kept reads what the run in dir has come to, up to the job's epoch.

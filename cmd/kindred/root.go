@@ -165,6 +165,7 @@ var commands = []func(*app) *cobra.Command{
 	newLoss,
 	newInit,
 	newTrain,
+	newSweep,
 	newEmbed,
 	newExport,
 	newMap,

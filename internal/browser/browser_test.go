@@ -58,6 +58,7 @@ var measured = map[string][]string{
 	"reproduce": {"digits 0-5: 180 images of 6 classes, the seen set",
 		"digits 6-9: 120 images of 4 classes, the test set"},
 	"search": {"2 photos looked up among 60"},
+	"sweep":  {"Trial", "of 4 won", "could try 4 settings"},
 	"noise":  {"2 classes of 6 points in 2 dimensions"},
 	"live":   {"200 anchors among 6000 samples of the test set"},
 }

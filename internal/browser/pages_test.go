@@ -212,6 +212,11 @@ func made(t *testing.T) map[string]func() string {
 	page("search", "search.html", "search", filepath.Join(set, filepath.FromSlash(names[0])),
 		filepath.Join(set, filepath.FromSlash(names[70])), "--run", "trained", "--in", filepath.Join(set, className(0)))
 	page("reproduce", "report.html", "reproduce", "mnist", "--fast", "--data-dir", filepath.Join(dir, "home"))
+	write(t, filepath.Join(dir, "plan.yaml"), "set: {data: {name: mnist, train_limit: 20, test_limit: 10}, "+
+		"train.epochs: 3, network.dim: 8}\nranges:\n  train.lr: {low: 0.0003, high: 0.01, log: true}\n"+
+		"  mine.positives: [easy, random]\n  loss.margin: {low: 0.1, high: 0.4, step: 0.1}\n"+
+		"arms: [{name: triplet}, {name: never, stop: never, search: random}]\ntrials: 4\nfolds: images:2\nseeds: 1\n")
+	page("sweep", "report.html", "sweep", "plan.yaml", "--data-dir", filepath.Join(dir, "home"))
 	page("noise", "index.html", "theory", "noise", "--restarts", "1", "--draws", "50")
 	page("isometry", "index.html", "theory", "isometry", "--sets", "20", "--searches", "2", "--steps", "3")
 	page("field", "index.html", "theory", "field", "--loss", "first,second", "--gamma", "0.2,0.8", "--p", "0,0.4")

@@ -206,6 +206,7 @@ func showing() []Package {
 		{"internal/report/runs", "run folders compared",
 			"data embedding projection run internal/report internal/report/maps internal/report/photo " +
 				"internal/report/retrieval"},
+		{"internal/report/swept", "a sweep laid out as a page", "sweep internal/report"},
 		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
 		{"internal/repro/theory", "the package comment: what its parts compute", ""},
 		{"internal/repro/theory/lp", "small linear programs", ""},

@@ -64,6 +64,13 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 		[]byte(read(t, filepath.Join("nn", "onnxnet", "testdata", "residual.onnx"))))
 	write(t, filepath.Join(w.base, "run.yaml"),
 		[]byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))
+	write(t, filepath.Join(w.base, "plan.yaml"), []byte(`
+set: {data: {path: photos}, network: {name: conv4, width: 8}, train.epochs: 2, sample.batches: 2}
+ranges: {train.lr: {low: 0.001, high: 0.01, log: true}}
+trials: 2
+folds: images:2
+seeds: 1
+`))
 	makeMNIST(t, filepath.Join(home, "mnist"))
 	makeOmniglot(t, filepath.Join(home, "omniglot"))
 	makeCUB(t, filepath.Join(home, "cub100"))

@@ -483,3 +483,28 @@ func TestVerticalLineAtTheEdge(t *testing.T) {
 		t.Errorf("names at %g and %g", left, edge)
 	}
 }
+
+// TestParallel counts the lines of a parallel plot and asks for what is wrong with one.
+func TestParallel(t *testing.T) {
+	p := Parallel{Axes: []ParallelAxis{
+		{Name: "rate", At: []float64{0, 0.5, 1}, Values: []string{"1", "2", "3"},
+			Ticks: map[string]float64{"1": 0, "3": 1}},
+		{Name: "score <b>", At: []float64{1, 0, 0.2}, Values: []string{"9", "1", "3"}},
+	}, Lines: []ParallelLine{{Name: "a"}, {Name: "b", Quiet: true}, {Name: "c", Quiet: true}}}
+	svg := svgOf(t, p)
+	grey := fmt.Sprintf("stroke:#%02X%02X%02X", unlit.R, unlit.G, unlit.B)
+	if n := strings.Count(strings.ToUpper(svg), strings.ToUpper(grey)); n != 2 {
+		t.Errorf("%d grey lines, want 2", n)
+	}
+	d, err := (&renderer{}).drawn(p)
+	if err != nil || !strings.Contains(string(d.Chart), `"at":["rate","score \u003cb\u003e"]`) {
+		t.Errorf("what a pointer finds: %s, %v", d.Chart, err)
+	}
+	p.Axes[1].At[0] = nan
+	svgOf(t, p)
+	p.Axes[1].At = p.Axes[1].At[:2]
+	if _, err := SVG(p); err == nil || !strings.Contains(err.Error(), `parallel axis "score <b>" has 2 places`) {
+		t.Errorf("an axis with too few places: %v", err)
+	}
+	svgOf(t, Parallel{})
+}

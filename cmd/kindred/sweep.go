@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/report/swept"
+	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/sweep"
+)
+
+func newSweep(a *app) *cobra.Command {
+	var dir, dataDir string
+	var jobs int
+	var w trainFlags
+	cmd := &cobra.Command{
+		Use:   "sweep PLAN",
+		Short: "Choose settings on validation classes, then test the winner once",
+		Long: `sweep tries settings from the ranges of a plan (YAML; docs/sweep.md has the
+keys), drawn at random or by TPE. Each trial is trained on all folds of the
+training part's classes but one, and scored on that one, for every fold; the
+test classes take no part. ASHA ends trials early and lets the best third go on
+from their checkpoints. Every arm of the plan has the same budget, which is
+printed in epochs.
+
+The winner of each arm is then trained on the whole training part, once for
+every seed, and tested once.
+
+The folder of --out holds sweep.json, report.html, winners/ARM.yaml for kindred
+train, and the run folders. Given again, the same command goes on where it was
+stopped. The plan and its seed fix all results, whatever --jobs is.`,
+		Example: `  kindred sweep plan.yaml --out sweeps/letters
+  kindred sweep plan.yaml --out sweeps/letters --jobs 2 --json`,
+		Args: exactArgs("plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dir == "" {
+				return usagef("--out is missing: the folder for the sweep's results")
+			}
+			if err := atLeast("jobs", jobs, 1); err != nil {
+				return err
+			}
+			text, err := yamltext.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			plan, err := sweep.ParsePlan(args[0], text)
+			if err != nil {
+				return usageError{err}
+			}
+			began := time.Now()
+			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan), Runner: sweep.Local{
+				Dir: sweep.RunsDir(dir), Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(&w)}}
+			out, err := sweep.Run(cmd.Context(), plan, o)
+			if errors.Is(err, context.Canceled) {
+				return resumable{err, dir + " keeps the jobs that are done", commandLine(os.Args...)}
+			} else if err != nil {
+				return err
+			}
+			return a.sweptOut(dir, args[0], out, time.Since(began))
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&dir, "out", "", "folder of the results; one with the same plan goes on")
+	fs.IntVar(&jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
+	fs.StringVar(&dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	w.addWeights(cmd)
+	return cmd
+}
+
+// tellSweep prints a line for every trial.
+func (a *app) tellSweep(p *sweep.Plan) func(sweep.Event) {
+	fmt.Fprintf(a.err, "every arm may try %d settings and train them for %d epochs on each of %d folds; %s, stop %s\n",
+		p.Trials, p.Budget, p.Folds, p.Search, p.Stop)
+	return func(e sweep.Event) {
+		name := fmt.Sprintf("%s: trial %d", e.Arm, e.Trial)
+		if e.Trial == 0 {
+			name = fmt.Sprintf("%s: winner, seed %d", e.Arm, e.Seed)
+		}
+		switch {
+		case !e.Done:
+			return
+		case e.Failed != "":
+			fmt.Fprintln(a.err, escape.Text(fmt.Sprintf("%s failed: %s", name, e.Failed)))
+		default:
+			fmt.Fprintln(a.err, escape.Text(fmt.Sprintf("%s, %d epochs: %s %.4f (%d of %d epochs spent)", name, e.Until,
+				p.Metric, e.Score, e.Spent, p.Budget)))
+		}
+	}
+}
+
+// sweptOut writes the page and prints the result.
+func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration) error {
+	page := filepath.Join(dir, sweep.ReportFile)
+	if err := swept.Page(out, commandLine("kindred", "sweep", plan, "--out", dir)).WriteFile(page); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "arm\ttrials\tepochs of %d\tvalidation %s\ttest, %d seeds\twinner\n", out.Plan.Budget,
+		out.Plan.Metric, out.Plan.Seeds)
+	for i := range out.Arms {
+		arm := &out.Arms[i]
+		best := arm.Best()
+		var set []string
+		for _, s := range best.Set {
+			set = append(set, s.Key+"="+s.Value)
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%.4f\t%s\t%s\n", arm.Name, len(arm.Trials), arm.Spent, best.Score,
+			arm.Tested(out.Plan), strings.Join(set, " "))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "report: %s (this call took %s)\n", page, report.Duration(took))
+	return err
+}

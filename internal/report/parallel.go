@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Parallel shows items with several values each as lines through upright axes that
+// stand side by side.
+type Parallel struct {
+	Title string
+	Axes  []ParallelAxis
+	Lines []ParallelLine
+}
+
+// ParallelAxis is an axis with the places, 0 at the bottom to 1, of all lines on it,
+// and what stands there. Ticks are places with a label.
+type ParallelAxis struct {
+	Name   string
+	At     []float64
+	Values []string
+	Ticks  map[string]float64
+}
+
+// ParallelLine is an item. A quiet one is thin and grey, below the others.
+type ParallelLine struct {
+	Name  string
+	Quiet bool
+}
+
+// What a Parallel is made of, in points.
+const (
+	parallelGap    = 96.0 // between axes
+	parallelHeight = 190.0
+	parallelEdge   = 54.0 // left and right
+	parallelHead   = 34.0 // names of the axes
+)
+
+func (p Parallel) size() (w, h float64) {
+	return 2*parallelEdge + parallelGap*float64(max(len(p.Axes)-1, 1)), parallelHeight + parallelHead + 20
+}
+
+func (p Parallel) name() string {
+	if p.Title == "" {
+		return "values of all items, side by side"
+	}
+	return p.Title
+}
+
+func (p Parallel) withProbe(pr *probe) Figure { return probedParallel{p, pr} }
+
+func (p Parallel) draw(c draw.Canvas, _ float64) error { return p.paint(c, nil) }
+
+type probedParallel struct {
+	Parallel
+	probe *probe
+}
+
+func (p probedParallel) draw(c draw.Canvas, _ float64) error { return p.paint(c, p.probe) }
+
+func (p Parallel) paint(c draw.Canvas, pr *probe) error {
+	for _, a := range p.Axes {
+		if len(a.At) != len(p.Lines) || len(a.Values) != len(p.Lines) {
+			return fmt.Errorf("report: parallel axis %q has %d places and %d values of %d lines", a.Name, len(a.At),
+				len(a.Values), len(p.Lines))
+		}
+	}
+	at := func(axis int, u float64) vg.Point {
+		if !usable(u, false) { // no place: below all
+			u = 0
+		}
+		return vg.Point{X: c.Min.X + vg.Length(parallelEdge+parallelGap*float64(axis)),
+			Y: c.Min.Y + 12 + vg.Length(parallelHeight*u)}
+	}
+	for _, quiet := range []bool{true, false} {
+		loud := 0
+		for i, l := range p.Lines {
+			if l.Quiet != quiet {
+				continue
+			}
+			style := draw.LineStyle{Color: unlit, Width: 0.6}
+			colour := unlit
+			if !quiet {
+				colour, _ = classStyle(loud, len(p.Lines))
+				style.Color, style.Width = colour, 1.8
+				loud++
+			}
+			var line []vg.Point
+			for k, a := range p.Axes {
+				line = append(line, at(k, a.At[i]))
+			}
+			c.StrokeLines(style, line)
+			if pr == nil {
+				continue
+			}
+			cv := pr.curve(l.Name, colour, quiet)
+			for k, a := range p.Axes {
+				cv.add(pr, line[k], a.Name, a.Values[i])
+			}
+		}
+	}
+	p.scales(c, at)
+	return nil
+}
+
+// scales draws the axes over the lines.
+func (p Parallel) scales(c draw.Canvas, at func(axis int, u float64) vg.Point) {
+	for k, a := range p.Axes {
+		low, high := at(k, 0), at(k, 1)
+		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9}, low.X, low.Y, high.X, high.Y)
+		head := textStyle(fontSize-1, true)
+		head.XAlign = draw.XCenter
+		// Neighbours' names stand at two heights, so that long ones do not meet.
+		c.FillText(head, vg.Point{X: high.X, Y: high.Y + vg.Length(8+12*(k%2))}, oneLine(a.Name))
+		label := textStyle(fontSize-1, false)
+		label.YAlign = draw.YCenter
+		for _, name := range slices.Sorted(maps.Keys(a.Ticks)) {
+			pos := at(k, a.Ticks[name])
+			s := oneLine(name)
+			c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9}, pos.X-2, pos.Y, pos.X+2, pos.Y)
+			pos.X += 4
+			box := label.Rectangle(s)
+			c.SetColor(paper)
+			around := vg.Point{X: 1}
+			c.Fill(vg.Rectangle{Min: box.Min.Add(pos).Sub(around), Max: box.Max.Add(pos).Add(around)}.Path())
+			c.FillText(label, pos, s)
+		}
+	}
+}

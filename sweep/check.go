@@ -1,0 +1,137 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/run"
+)
+
+// check fills in the defaults and tries every range's ends, so that a slip is found
+// before the first trial.
+func (r *planReader) check() {
+	p := r.plan
+	if err := p.complete(); err != nil {
+		r.errs = append(r.errs, err)
+		return
+	}
+	if p.First > p.Epochs {
+		r.errs = append(r.errs, fmt.Errorf("%s: first: %d epochs are more than train.epochs, %d", r.file, p.First,
+			p.Epochs))
+		return
+	}
+	for i := range p.Arms {
+		a := &p.Arms[i]
+		if least := p.rungs(a)[0]; p.Budget < least {
+			r.errs = append(r.errs, fmt.Errorf("%s: a budget of %d epochs is less than a trial of arm %s needs at "+
+				"least, %d", r.file, p.Budget, a.Name, least))
+		}
+		if p.stop(a) == ASHA && !strings.Contains(p.Metric, "recall@") {
+			r.errs = append(r.errs, fmt.Errorf("%s: metric %s is computed after the last epoch only: with stop: asha "+
+				"take recall@K, or stop: never", r.file, p.Metric))
+		}
+		ranges := p.ranges(a)
+		if len(ranges) == 0 {
+			r.errs = append(r.errs, fmt.Errorf("%s: arm %s has no range to search: ranges is empty", r.file, a.Name))
+			continue
+		}
+		for k := range ranges {
+			for _, own := range extremes(ranges, k) {
+				if _, err := p.config(a, own); err != nil {
+					r.errs = append(r.errs, err)
+					break
+				}
+			}
+		}
+	}
+	r.errs = distinct(r.errs)
+}
+
+// complete fills in the defaults, for which the configuration has to be read.
+func (p *Plan) complete() error {
+	var arm Arm
+	if len(p.Arms) > 0 {
+		arm = p.Arms[0]
+	}
+	cfg, err := p.config(&arm, first(p.ranges(&arm)))
+	if err != nil {
+		return err
+	}
+	p.Epochs = cfg.Train.Epochs
+	p.usual()
+	for i := range p.Arms {
+		cfg, err := p.config(&p.Arms[i], first(p.ranges(&p.Arms[i])))
+		if err == nil && cfg.Train.Epochs != p.Epochs {
+			return fmt.Errorf("arm %s has train.epochs %d and arm %s %d: all arms need the same, as they have one "+
+				"budget", p.Arms[0].Name, p.Epochs, p.Arms[i].Name, cfg.Train.Epochs)
+		}
+		if err == nil {
+			err = scored(cfg, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scored makes sure that the metric is measured.
+func scored(cfg run.Config, p *Plan) error {
+	name := strings.TrimPrefix(strings.TrimPrefix(p.Metric, "label:"), "fine:")
+	for _, k := range cfg.Eval.Recall {
+		if name == fmt.Sprintf("recall@%d", k) {
+			return nil
+		}
+	}
+	if slices.Contains(cfg.Eval.Metrics, p.Metric) || slices.Contains(cfg.Eval.Metrics, name) {
+		return nil
+	}
+	return fmt.Errorf("metric %s is not measured: add it under set, to eval.recall or eval.metrics", p.Metric)
+}
+
+// first takes the low end of every range.
+func first(ranges []Range) []Setting {
+	var out []Setting
+	for i := range ranges {
+		out = append(out, ranges[i].at(0))
+	}
+	return out
+}
+
+// extremes are settings with range k at each of its ends or values and the others
+// at their first.
+func extremes(ranges []Range, k int) [][]Setting {
+	r := &ranges[k]
+	ends := []Setting{r.at(0), r.at(1)}
+	if r.Values != nil {
+		ends = nil
+		for _, v := range r.Values {
+			ends = append(ends, Setting{r.Key, v, r.place})
+		}
+	}
+	var out [][]Setting
+	for _, s := range ends {
+		own := first(ranges)
+		own[k] = s
+		out = append(out, own)
+	}
+	return out
+}
+
+func distinct(errs []error) []error {
+	var lines []string
+	for _, err := range errs {
+		for _, line := range strings.Split(err.Error(), "\n") {
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	var out []error
+	for _, line := range lines {
+		out = append(out, errors.New(line))
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Outcome is what a sweep came to, as its sweep.json has it.
+type Outcome struct {
+	Plan *Plan        `json:"plan"`
+	Arms []ArmOutcome `json:"arms"`
+}
+
+// ArmOutcome is what one arm came to.
+type ArmOutcome struct {
+	Name   string   `json:"name"`
+	Trials []*Trial `json:"trials"`
+	// Spent is how many epochs of the budget were used, on every fold, and Seconds how
+	// long the trials were trained and scored.
+	Spent   int     `json:"spent_epochs"`
+	Seconds float64 `json:"seconds"`
+	// Winner is the number of the best trial, and Config its whole configuration.
+	Winner int    `json:"winner"`
+	Config string `json:"config"`
+	// Runs are the winner's on the whole training part, and Test what they reach.
+	Runs []SeedRun `json:"runs"`
+	Test []Summary `json:"test"`
+}
+
+// SeedRun is a run of a winner, tested once.
+type SeedRun struct {
+	Seed    uint64             `json:"seed"`
+	Metrics map[string]float64 `json:"metrics"`
+	Seconds float64            `json:"seconds"`
+}
+
+// Summary is a metric over the seeds. Std, the standard deviation (n - 1), is 0 for
+// one seed.
+type Summary struct {
+	Metric string  `json:"metric"`
+	Mean   float64 `json:"mean"`
+	Std    float64 `json:"std"`
+	N      int     `json:"n"`
+}
+
+// Best is the winning trial.
+func (a *ArmOutcome) Best() *Trial { return a.Trials[a.Winner-1] }
+
+// Ranked are the arm's trials from the best: who got further first, then who scores
+// higher, at last those that failed.
+func (a *ArmOutcome) Ranked() []*Trial {
+	out := slices.Clone(a.Trials)
+	slices.SortStableFunc(out, better)
+	return out
+}
+
+// Ranges are those of an arm, in the order of its trials' settings.
+func (out *Outcome) Ranges(arm int) []Range { return out.Plan.ranges(&out.Plan.Arms[arm]) }
+
+// Importance says how much of the differences between an arm's trials goes with a
+// range: see Outcome.Importance.
+type Importance struct {
+	Key   string  `json:"key"`
+	Share float64 `json:"share"`
+}
+
+// Importance is the share of the variance of an arm's scores, after the first rung,
+// that lies between thirds of a range, or between listed values, less what chance
+// would give (epsilon squared); at least 0. It looks at one range at a time, and
+// with few trials it is coarse.
+func (out *Outcome) Importance(arm int) []Importance {
+	p, a := out.Plan, &out.Arms[arm]
+	ranges := out.Ranges(arm)
+	first := p.rungs(&p.Arms[arm])[0]
+	var list []Importance
+	for i := range ranges {
+		groups := map[int][]float64{}
+		for _, t := range a.Trials {
+			for _, s := range t.Scores {
+				if s.Epoch != first {
+					continue
+				}
+				g := slices.Index(ranges[i].Values, t.Set[i].Value)
+				if ranges[i].Values == nil {
+					g = min(int(3*ranges[i].Where(t.Set[i].Value)), 2)
+				}
+				groups[g] = append(groups[g], s.Value)
+			}
+		}
+		list = append(list, Importance{ranges[i].Key, between(groups)})
+	}
+	return list
+}
+
+// between is epsilon squared: (SSB - (k-1) MSW) / SST over k groups.
+func between(groups map[int][]float64) float64 {
+	var all []float64
+	for _, k := range slices.Sorted(maps.Keys(groups)) {
+		all = append(all, groups[k]...)
+	}
+	k, n := float64(len(groups)), float64(len(all))
+	if k < 2 || n <= k {
+		return 0
+	}
+	total := squares(all)
+	within := 0.0
+	for _, g := range slices.Sorted(maps.Keys(groups)) {
+		within += squares(groups[g])
+	}
+	if total <= 0 {
+		return 0
+	}
+	return max(0, (total-within-(k-1)*within/(n-k))/total)
+}
+
+// squares is the sum of squares about the mean.
+func squares(x []float64) (s float64) {
+	m := sum(x) / float64(len(x))
+	for _, v := range x {
+		s += (v - m) * (v - m)
+	}
+	return s
+}
+
+// summarize computes Test from Runs.
+func (a *ArmOutcome) summarize() {
+	a.Test = nil
+	for _, m := range slices.Sorted(maps.Keys(a.Runs[0].Metrics)) {
+		var v []float64
+		for _, r := range a.Runs {
+			v = append(v, r.Metrics[m])
+		}
+		s := Summary{Metric: m, Mean: sum(v) / float64(len(v)), N: len(v)}
+		if len(v) > 1 {
+			s.Std = math.Sqrt(squares(v) / float64(len(v)-1))
+		}
+		a.Test = append(a.Test, s)
+	}
+}
+
+// Tested is the plan's metric on the test: "0.7012 ± 0.0031".
+func (a *ArmOutcome) Tested(p *Plan) string {
+	for _, s := range a.Test {
+		switch {
+		case s.Metric != p.Column():
+		case s.N > 1:
+			return fmt.Sprintf("%.4f ± %.4f", s.Mean, s.Std)
+		default:
+			return fmt.Sprintf("%.4f", s.Mean)
+		}
+	}
+	return ""
+}

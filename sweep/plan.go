@@ -1,0 +1,248 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Plan says what is tried, how, and for how long. ParsePlan reads it from YAML and
+// fills in the defaults.
+type Plan struct {
+	// Set are the settings of all trials, and Ranges those that are tried.
+	Set    []Setting `json:"set"`
+	Ranges []Range   `json:"ranges"`
+	// Arms are what is compared: each gets its own trials, and as many. Without any
+	// there is one, called "trial".
+	Arms []Arm `json:"arms"`
+
+	Search Search `json:"search"` // default TPE
+	Stop   Stop   `json:"stop"`   // default ASHA
+	// Trials is the largest number of settings that an arm tries; default 20. Budget
+	// is the largest number of epochs that it trains them for, on every fold; default
+	// Trials times Epochs.
+	Trials int `json:"trials"`
+	Budget int `json:"budget"`
+	// Epochs is train.epochs of a trial that is not stopped. ASHA stops trials first
+	// after First epochs (default 1, or what Reduction leaves of Epochs), then after
+	// about Reduction times as many, and so on: of those that got so far, one in
+	// Reduction (default 3) goes on.
+	Epochs    int `json:"epochs"`
+	First     int `json:"first"`
+	Reduction int `json:"reduction"`
+	// Folds is into how many parts the training part is dealt; default 3: by classes
+	// or, with Images, by the images of every class.
+	Folds  int  `json:"folds"`
+	Images bool `json:"images,omitempty"`
+	// Metric is what is to be high, "recall@1" of the fine classes or "label:recall@1"
+	// of the labels; default recall@1.
+	Metric string `json:"metric"`
+	// Seed determines trials and folds and is the train.seed of trials; default 1.
+	// Seeds is how often a winner is trained, with the seeds from Seed on; default 3.
+	Seed  uint64 `json:"seed"`
+	Seeds int    `json:"seeds"`
+	// AtOnce is how many trials are under way when the next decision is taken; default
+	// 4. It changes the result, and the number of jobs does not.
+	AtOnce int `json:"at_once"`
+}
+
+// Arm is one of several methods that are compared.
+type Arm struct {
+	Name string `json:"name"`
+	// Set and Ranges stand beside the plan's own; a key of the arm's comes before one
+	// of the plan's.
+	Set    []Setting `json:"set,omitempty"`
+	Ranges []Range   `json:"ranges,omitempty"`
+	// Search and Stop are the plan's if nil. Arms with the same ranges draw the same
+	// settings at random.
+	Search *Search `json:"search,omitempty"`
+	Stop   *Stop   `json:"stop,omitempty"`
+}
+
+// Setting is a key of the configuration with its value, as JSON.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+
+	place string // file:line
+}
+
+func (s Setting) override() string { return s.Key + "=" + s.Value }
+
+// Range is what a key is tried with: one of Values, each as JSON, or a number from
+// Low to High.
+type Range struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values,omitempty"`
+	Low    float64  `json:"low,omitempty"`
+	High   float64  `json:"high,omitempty"`
+	// Log draws the logarithm evenly, Whole gives whole numbers, and Step, if not 0,
+	// those that lie whole steps above Low.
+	Log   bool    `json:"log,omitempty"`
+	Whole bool    `json:"whole,omitempty"`
+	Step  float64 `json:"step,omitempty"`
+
+	place string
+}
+
+// Search is how settings are drawn.
+type Search int
+
+// The searches.
+const (
+	// TPE draws the first trials at random, and later ones where good trials were more
+	// frequent than bad ones: Bergstra et al. 2011, "Algorithms for hyper-parameter
+	// optimization".
+	TPE Search = iota
+	Random
+)
+
+var searches = []string{TPE: "tpe", Random: "random"}
+
+// String returns the search's name.
+func (s Search) String() string { return spell.Name("Search", int(s), searches) }
+
+// MarshalText returns the search's name.
+func (s Search) MarshalText() ([]byte, error) { return spell.Text("search", int(s), searches) }
+
+// UnmarshalText sets the search by name.
+func (s *Search) UnmarshalText(text []byte) error {
+	k, err := spell.Index("search", string(text), searches)
+	if err == nil {
+		*s = Search(k)
+	}
+	return err
+}
+
+// Stop is which trials end early.
+type Stop int
+
+// The ways to stop.
+const (
+	// ASHA lets a trial go on while it is among the best: Li et al. 2020, "A system
+	// for massively parallel hyperparameter tuning".
+	ASHA Stop = iota
+	Never
+)
+
+var stops = []string{ASHA: "asha", Never: "never"}
+
+// String returns the name.
+func (s Stop) String() string { return spell.Name("Stop", int(s), stops) }
+
+// MarshalText returns the name.
+func (s Stop) MarshalText() ([]byte, error) { return spell.Text("stop", int(s), stops) }
+
+// UnmarshalText sets it by name.
+func (s *Stop) UnmarshalText(text []byte) error {
+	k, err := spell.Index("stop", string(text), stops)
+	if err == nil {
+		*s = Stop(k)
+	}
+	return err
+}
+
+func (p *Plan) search(a *Arm) Search {
+	if a.Search != nil {
+		return *a.Search
+	}
+	return p.Search
+}
+
+func (p *Plan) stop(a *Arm) Stop {
+	if a.Stop != nil {
+		return *a.Stop
+	}
+	return p.Stop
+}
+
+// rungs are the epochs after which trials are compared, the last of them Epochs.
+func (p *Plan) rungs(a *Arm) []int {
+	if p.stop(a) == Never {
+		return []int{p.Epochs}
+	}
+	var out []int
+	for left := float64(p.Epochs); ; left /= float64(p.Reduction) {
+		r := int(math.Round(left))
+		if r < max(p.First, 1) || len(out) > 0 && r >= out[len(out)-1] {
+			break
+		}
+		out = append(out, r)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// Column is the metric's in metrics.csv.
+func (p *Plan) Column() string {
+	if name, ok := strings.CutPrefix(p.Metric, "label:"); ok {
+		return "test_label_" + name
+	}
+	return "test_" + p.Metric
+}
+
+// ranges are those of an arm: its own, and the plan's of other keys.
+func (p *Plan) ranges(a *Arm) []Range {
+	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Ranges), func(r Range) bool {
+		return slices.ContainsFunc(a.Ranges, func(o Range) bool { return o.Key == r.Key }) ||
+			slices.ContainsFunc(a.Set, func(s Setting) bool { return s.Key == r.Key })
+	}), a.Ranges)
+}
+
+// config is the configuration of an arm's trial with the settings given. Errors
+// name the places in the plan.
+func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error) {
+	all := slices.Concat(p.Set, a.Set, own)
+	var set []string
+	for _, s := range all {
+		set = append(set, s.override())
+	}
+	cfg, err := run.Parse("", nil, append(set, more...)...)
+	if err == nil {
+		return cfg, nil
+	}
+	// run.Parse names an override by its text, and the reader of a plan wants a line.
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		for _, s := range all {
+			if rest, ok := strings.CutPrefix(line, "--set "+s.override()+": "); ok && s.place != "" {
+				lines[i] = s.place + ": " + rest
+				break
+			}
+		}
+	}
+	return cfg, fmt.Errorf("%s", strings.Join(slices.Compact(lines), "\n"))
+}
+
+// trialSet are the overrides of an arm's trial on a fold, from 1.
+func (p *Plan) trialSet(a *Arm, fold int) []string {
+	deal := fmt.Sprintf("%d/%d", fold, p.Folds)
+	if p.Images {
+		deal = "images:" + deal
+	}
+	every := p.Epochs
+	if p.stop(a) == ASHA {
+		every = 1
+	}
+	return []string{"data.fold=" + deal, fmt.Sprintf("train.seed=%d", p.Seed), fmt.Sprintf("eval.every=%d", every)}
+}
+
+// usual fills in the defaults.
+func (p *Plan) usual() {
+	p.Trials = cmp.Or(p.Trials, 20)
+	p.Budget = cmp.Or(p.Budget, p.Trials*p.Epochs)
+	p.Reduction = cmp.Or(p.Reduction, 3)
+	p.First = cmp.Or(p.First, 1)
+	p.Folds = cmp.Or(p.Folds, 3)
+	p.Metric = cmp.Or(p.Metric, "recall@1")
+	p.Seeds = cmp.Or(p.Seeds, 3)
+	p.AtOnce = cmp.Or(p.AtOnce, 4)
+	if len(p.Arms) == 0 {
+		p.Arms = []Arm{{Name: "trial"}}
+	}
+}

@@ -1,0 +1,415 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Files of a sweep's folder.
+const (
+	planFile    = "plan.json"
+	resultFile  = "sweep.json"
+	ReportFile  = "report.html" // that Write of internal/report/swept makes
+	runsDir     = "runs"        // ARM/TRIAL/foldN, and winners/ARM/seedN
+	jobsDir     = "jobs"        // a file for each job that is done
+	winnersDir  = "winners"     // ARM.yaml: a configuration for kindred train
+	winnersRuns = "winners"     // below runsDir
+)
+
+// Options say where a sweep's files go and what does its work.
+type Options struct {
+	// Dir is the folder of the results. A sweep that is there already goes on: what
+	// is done is not repeated.
+	Dir string
+	// Jobs is how many jobs are done at a time; default 1. It changes no result.
+	Jobs int
+	// Runner does the jobs; default a Local in Dir, with data sets by path only.
+	Runner Runner
+	// Tell, if set, hears of every trial that starts or ends, one call at a time.
+	Tell func(Event)
+}
+
+// Event is news of a trial or of a winner's run.
+type Event struct {
+	Arm   string
+	Trial int    // 0: the winner's run with Seed
+	Seed  uint64 // of a winner's run
+	Until int    // the epoch that it goes to
+	// Done says that it has got there, with Score and why it Failed, if so.
+	Done   bool
+	Score  float64
+	Failed string
+	Spent  int // epochs of the arm's budget by now
+}
+
+// Run does what the plan says: for every arm it searches its ranges within the
+// budget, trains the winner on the whole training part with each seed, and tests
+// that once. If ctx ends, the same call goes on later, to the same result.
+func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
+	o.Jobs = max(o.Jobs, 1)
+	if o.Runner == nil {
+		o.Runner = Local{Dir: filepath.Join(o.Dir, runsDir)}
+	}
+	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+		return nil, err
+	}
+	held, err := lock.Folder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if err := s.check(ctx); err != nil {
+		return nil, err
+	}
+	out := &Outcome{Plan: p}
+	for i := range p.Arms {
+		a, err := s.arm(ctx, &p.Arms[i])
+		if err != nil {
+			return nil, fmt.Errorf("arm %s: %w", p.Arms[i].Name, err)
+		}
+		out.Arms = append(out.Arms, *a)
+	}
+	return out, s.write(out)
+}
+
+// RunsDir is the folder of the run folders of the sweep in dir, for a Local.
+func RunsDir(dir string) string { return filepath.Join(dir, runsDir) }
+
+type sweep struct {
+	plan   *Plan
+	o      Options
+	places chan struct{} // taken by jobs under way
+	mu     sync.Mutex    // of Tell
+}
+
+func (s *sweep) tell(e Event) {
+	if s.o.Tell == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.o.Tell(e)
+}
+
+// open takes the folder for the plan. A plan that asks for more of the same goes on.
+func (s *sweep) open() error {
+	path := filepath.Join(s.o.Dir, planFile)
+	text, err := readFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := vacant(s.o.Dir); err != nil {
+			return err
+		}
+		return writeJSON(path, s.plan)
+	case err != nil:
+		return err
+	}
+	var was Plan
+	if err := json.Unmarshal(text, &was); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if key := differs(&was, s.plan); key != "" {
+		return fmt.Errorf("%s holds a sweep of another plan: %s is not what it was (%s); choose another folder",
+			s.o.Dir, key, path)
+	}
+	return writeJSON(path, s.plan)
+}
+
+// vacant refuses a folder with other files.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != lock.FileName {
+			return fmt.Errorf("%s is neither empty nor the folder of a sweep: it holds %s; choose another", dir,
+				e.Name())
+		}
+	}
+	return nil
+}
+
+// differs names the first key in which plans differ that are not two lengths of one
+// sweep; "" for none. Trials, budget and seeds may change: what was done stays as it
+// was decided.
+func differs(a, b *Plan) string {
+	key := func(p *Plan) map[string]json.RawMessage {
+		text, err := json.Marshal(p)
+		m := map[string]json.RawMessage{}
+		if err != nil || json.Unmarshal(text, &m) != nil {
+			panic("sweep: a plan that is no JSON")
+		}
+		delete(m, "trials")
+		delete(m, "budget")
+		delete(m, "seeds")
+		return m
+	}
+	x, y := key(a), key(b)
+	for _, k := range []string{"set", "ranges", "arms", "search", "stop", "epochs", "first", "reduction", "folds",
+		"images", "metric", "seed", "at_once"} {
+		if !reflect.DeepEqual(x[k], y[k]) {
+			return k
+		}
+	}
+	return ""
+}
+
+// check finds what is wrong with the data, the folds or what all trials share
+// before the first of them; a runner elsewhere has the data to itself.
+func (s *sweep) check(ctx context.Context) error {
+	l, ok := s.o.Runner.(Local)
+	if !ok {
+		return nil
+	}
+	a := &s.plan.Arms[0]
+	cfg, err := s.plan.config(a, first(s.plan.ranges(a)), s.plan.trialSet(a, 1)...)
+	if err != nil {
+		return err
+	}
+	_, err = run.Plan(ctx, cfg, run.Options{Home: l.Home, Formats: l.Formats, Weights: l.Weights, Dataset: l.Dataset})
+	if err != nil {
+		return fmt.Errorf("before the first trial, arm %s on fold 1: %w", a.Name, err)
+	}
+	return nil
+}
+
+// arm searches an arm's settings and tests the winner.
+func (s *sweep) arm(ctx context.Context, a *Arm) (*ArmOutcome, error) {
+	p := s.plan
+	st := &study{drawer: drawer{p.search(a), p.Seed, p.ranges(a)}, rungs: p.rungs(a), eta: p.Reduction,
+		trials: p.Trials, budget: p.Budget, atOnce: p.AtOnce}
+	st.train = func(ctx context.Context, t *Trial, until int) error { return s.trial(ctx, a, t, until) }
+	st.started = func(t *Trial, until int) {
+		s.tell(Event{Arm: a.Name, Trial: t.Number, Until: until, Spent: st.spent})
+	}
+	st.ended = func(t *Trial) {
+		s.tell(Event{Arm: a.Name, Trial: t.Number, Until: t.Epochs, Done: true, Score: t.Score, Failed: t.Failed,
+			Spent: st.spent})
+	}
+	if err := st.run(ctx); err != nil {
+		return nil, err
+	}
+	best, err := st.winner()
+	if err != nil {
+		return nil, err
+	}
+	out := &ArmOutcome{Name: a.Name, Trials: st.all, Spent: st.spent, Winner: best.Number}
+	for _, t := range st.all {
+		out.Seconds += t.Seconds
+	}
+	return out, s.test(ctx, a, best, out)
+}
+
+// trial trains a trial on every fold and fills in what came of it.
+func (s *sweep) trial(ctx context.Context, a *Arm, t *Trial, until int) error {
+	results := make([]Result, s.plan.Folds)
+	err := s.each(ctx, len(results), func(ctx context.Context, k int) (err error) {
+		cfg, err := s.plan.config(a, t.Set, s.plan.trialSet(a, k+1)...)
+		if err != nil {
+			results[k].Failed = err.Error()
+			return nil
+		}
+		results[k], err = s.do(ctx, Job{Name: fmt.Sprintf("%s/%04d/fold%d", folderOf(a.Name), t.Number, k+1),
+			Config: string(cfg.YAML()), Until: until, Metric: s.plan.Column()})
+		if err == nil && results[k].Failed == "" && results[k].score(until) == nil {
+			err = fmt.Errorf("trial %d: the run has no %s after epoch %d", t.Number, s.plan.Column(), until)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.Epochs = until
+	for k, r := range results {
+		t.Seconds += r.Seconds
+		if r.Failed != "" && t.Failed == "" {
+			t.Failed = fmt.Sprintf("fold %d: %s", k+1, r.Failed)
+		}
+	}
+	if t.failed() {
+		return nil
+	}
+	for _, first := range results[0].Scores {
+		mean := 0.0
+		for _, r := range results {
+			v := r.score(first.Epoch)
+			if v == nil {
+				mean = math.NaN()
+				break
+			}
+			mean += *v / float64(len(results))
+		}
+		if !math.IsNaN(mean) {
+			t.Scores = append(t.Scores, Score{first.Epoch, mean})
+		}
+	}
+	for _, r := range results {
+		t.Folds = append(t.Folds, *r.score(until))
+	}
+	t.Score = t.Scores[len(t.Scores)-1].Value
+	return nil
+}
+
+// score is the metric after an epoch, nil if there is none.
+func (r *Result) score(epoch int) *float64 {
+	for i := range r.Scores {
+		if r.Scores[i].Epoch == epoch {
+			return &r.Scores[i].Value
+		}
+	}
+	return nil
+}
+
+// test trains the winner with each seed on the whole training part.
+func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) error {
+	p := s.plan
+	cfg, err := p.config(a, best.Set)
+	if err != nil {
+		return err
+	}
+	out.Config = string(cfg.YAML())
+	out.Runs = make([]SeedRun, p.Seeds)
+	err = s.each(ctx, p.Seeds, func(ctx context.Context, k int) error {
+		seed := p.Seed + uint64(k)
+		cfg, err := p.config(a, best.Set, fmt.Sprintf("train.seed=%d", seed), fmt.Sprintf("eval.every=%d", p.Epochs))
+		if err != nil {
+			return err
+		}
+		s.tell(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Spent: out.Spent})
+		r, err := s.do(ctx, Job{Name: fmt.Sprintf("%s/%s/seed%d", winnersRuns, folderOf(a.Name), seed),
+			Config: string(cfg.YAML()), Until: p.Epochs, Metric: p.Column()})
+		if err == nil && r.Failed != "" {
+			err = fmt.Errorf("the winner, trial %d, on the whole training part with seed %d: %s", best.Number, seed,
+				r.Failed)
+		}
+		if err != nil {
+			return err
+		}
+		out.Runs[k] = SeedRun{Seed: seed, Metrics: r.Metrics, Seconds: r.Seconds}
+		s.tell(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Done: true, Score: r.Metrics[p.Column()],
+			Spent: out.Spent})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	out.summarize()
+	return nil
+}
+
+// each calls f for 0 to n-1 at the same time; jobs wait for their place in do. The
+// first error in this order is returned, and ends the others.
+func (s *sweep) each(ctx context.Context, n int, f func(ctx context.Context, k int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for k := range n {
+		wg.Go(func() {
+			if errs[k] = f(ctx, k); errs[k] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if k := slices.IndexFunc(errs, func(err error) bool {
+		return err != nil && !errors.Is(err, context.Canceled)
+	}); k >= 0 {
+		return errs[k]
+	}
+	return errors.Join(errs...)
+}
+
+// done is the file of a job that is done.
+type done struct {
+	Job    Job    `json:"job"`
+	Result Result `json:"result"`
+}
+
+// do does a job, or reads what it came to before.
+func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
+	path := filepath.Join(s.o.Dir, jobsDir, filepath.FromSlash(j.Name)+fmt.Sprintf("-epoch%d.json", j.Until))
+	var d done
+	text, err := readFile(path)
+	if err == nil {
+		if err := json.Unmarshal(text, &d); err != nil {
+			return Result{}, fmt.Errorf("%s: %w; remove it to do the job again", path, err)
+		}
+		if d.Job == j {
+			return d.Result, nil
+		}
+		return Result{}, fmt.Errorf("%s is of a job with other settings: choose another folder for this plan", path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return Result{}, err
+	}
+	select {
+	case s.places <- struct{}{}:
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	defer func() { <-s.places }()
+	r, err := s.o.Runner.Run(ctx, j)
+	if err != nil {
+		return r, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return r, err
+	}
+	return r, writeJSON(path, done{j, r})
+}
+
+// write writes what the sweep came to, and the winners' configurations.
+func (s *sweep) write(out *Outcome) error {
+	dir := filepath.Join(s.o.Dir, winnersDir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, a := range out.Arms {
+		err := atomic.WriteFile(filepath.Join(dir, folderOf(a.Name)+".yaml"), func(w io.Writer) error {
+			_, err := io.WriteString(w, a.Config)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return writeJSON(filepath.Join(s.o.Dir, resultFile), out)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 64 << 20
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+func writeJSON(path string, v any) error {
+	return atomic.WriteFile(path, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	})
+}

@@ -1,0 +1,224 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// small is a plan of seconds on rows.
+const small = `
+set:
+  data: {name: rows}
+  network: {name: linear, dim: 3}
+  sample: {classes: 3, batches: 3}
+  train.epochs: 4
+  eval.recall: [1]
+ranges:
+  train.lr: {low: 0.0001, high: 0.1, log: true}
+  sample.per_class: {low: 2, high: 4}
+  mine.positives: [easy, random]
+arms:
+  - {name: Triplet, set: {loss.name: triplet}, ranges: {loss.margin: {low: 0.1, high: 0.5, step: 0.1}}}
+  - {name: MS, set: {loss.name: multisimilarity}}
+trials: 14
+reduction: 2
+folds: 2
+seeds: 2
+seed: 5
+`
+
+func parse(t *testing.T, text string) *Plan {
+	t.Helper()
+	p, err := ParsePlan("plan.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// result is what a sweep writes, without the times.
+func result(t *testing.T, dir string, out *Outcome) string {
+	t.Helper()
+	for i := range out.Arms {
+		a := &out.Arms[i]
+		a.Seconds = 0
+		for _, tr := range a.Trials {
+			tr.Seconds = 0
+		}
+		for k := range a.Runs {
+			a.Runs[k].Seconds = 0
+		}
+	}
+	path := filepath.Join(dir, "untimed.json")
+	if err := writeJSON(path, out); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// flaky runs jobs until a number of them is done, and then stops its sweep.
+type flaky struct {
+	Local
+	left atomic.Int32
+	stop context.CancelFunc
+}
+
+func (f *flaky) Run(ctx context.Context, j Job) (Result, error) {
+	if f.left.Add(-1) < 0 {
+		f.stop()
+		return Result{}, context.Canceled
+	}
+	return f.Local.Run(ctx, j)
+}
+
+// TestSweep compares a sweep with one of another number of jobs, which is stopped
+// over and over, and with one that is given again.
+func TestSweep(t *testing.T) {
+	p := parse(t, small)
+	one := t.TempDir()
+	var events atomic.Int32
+	out, err := Run(t.Context(), p, Options{Dir: one, Runner: Local{Dir: RunsDir(one), Dataset: rows()},
+		Tell: func(Event) { events.Add(1) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := result(t, t.TempDir(), out)
+	many := t.TempDir()
+	interrupted := 0
+	for {
+		ctx, stop := context.WithCancel(t.Context())
+		f := &flaky{Local: Local{Dir: RunsDir(many), Dataset: rows()}, stop: stop}
+		f.left.Store(17)
+		out, err = Run(ctx, p, Options{Dir: many, Jobs: 5, Runner: f})
+		stop()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		interrupted++
+	}
+	if interrupted < 3 {
+		t.Errorf("interrupted %d times", interrupted)
+	}
+	if got := result(t, t.TempDir(), out); got != want {
+		t.Errorf("with five jobs and %d interruptions:\n%s\nat once:\n%s", interrupted, got, want)
+	}
+	out, err = Run(t.Context(), p, Options{Dir: one, Runner: refuse{}})
+	if err != nil {
+		t.Fatalf("given again, it works again: %v", err)
+	}
+	for i := range out.Arms {
+		a := &out.Arms[i]
+		if a.Spent > p.Budget || len(a.Trials) != p.Trials || len(a.Runs) != p.Seeds {
+			t.Errorf("arm %s: %d epochs, %d trials, %d runs", a.Name, a.Spent, len(a.Trials), len(a.Runs))
+		}
+		full := 0
+		for _, tr := range a.Trials {
+			if tr.Epochs == p.Epochs {
+				full++
+			}
+			if len(tr.Folds) != p.Folds || math.Abs((tr.Folds[0]+tr.Folds[1])/2-tr.Score) > 1e-12 {
+				t.Errorf("trial %d: score %v of folds %v", tr.Number, tr.Score, tr.Folds)
+			}
+		}
+		if full == 0 || full > p.Trials/2 {
+			t.Errorf("arm %s: %d of %d trials were trained to the end", a.Name, full, len(a.Trials))
+		}
+		best := a.Best()
+		for _, tr := range a.Trials {
+			if tr.Epochs == p.Epochs && tr.Score > best.Score {
+				t.Errorf("trial %d is better than the winner, %d", tr.Number, best.Number)
+			}
+		}
+		if a.Test[0].N != p.Seeds || a.Runs[0].Metrics[p.Column()] == 0 {
+			t.Errorf("test: %+v", a.Test)
+		}
+		for _, im := range out.Importance(i) {
+			if !(im.Share >= 0 && im.Share <= 1) {
+				t.Errorf("importance of %s: %v", im.Key, im.Share)
+			}
+		}
+	}
+	if events.Load() == 0 {
+		t.Error("no news")
+	}
+	if _, err := os.Stat(filepath.Join(one, "winners", "triplet.yaml")); err != nil {
+		t.Error(err)
+	}
+	testOthers(t, one)
+}
+
+// testOthers gives the folder of a sweep to other plans.
+func testOthers(t *testing.T, dir string) {
+	longer := parse(t, strings.ReplaceAll(small, "seeds: 2", "seeds: 3"))
+	out, err := Run(t.Context(), longer, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	if err != nil || len(out.Arms[0].Runs) != 3 {
+		t.Errorf("one more seed: %v", err)
+	}
+	other := parse(t, strings.ReplaceAll(small, "low: 2", "low: 3"))
+	if _, err := Run(t.Context(), other, Options{Dir: dir, Runner: refuse{}}); err == nil ||
+		!strings.Contains(err.Error(), "ranges is not what it was") {
+		t.Errorf("another plan: %v", err)
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), other, Options{Dir: full, Runner: refuse{}}); err == nil ||
+		!strings.Contains(err.Error(), "thesis.tex") {
+		t.Errorf("a folder with other files: %v", err)
+	}
+}
+
+// refuse does no job.
+type refuse struct{}
+
+func (refuse) Run(context.Context, Job) (Result, error) {
+	return Result{}, errors.New("a job is done again")
+}
+
+// TestFirst finds what is wrong before the first trial.
+func TestFirst(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"folds: 2", "folds: 4", ""},
+		{"folds: 2", "folds: 5", "fold 4 has 1 class"}, // 8 classes train
+		{"folds: 2", "folds: 100", "take fewer folds"},
+		{"folds: 2", "folds: images:2", ""},
+		{"data: {name: rows}", "data: {name: rows, label: colour}", "colour"},
+	} {
+		p := parse(t, strings.Replace(small, c.from, c.to, 1))
+		ctx, cancel := context.WithCancel(t.Context())
+		dir := t.TempDir()
+		_, err := Run(ctx, p, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()},
+			Tell: func(Event) { cancel() }})
+		cancel()
+		if c.want == "" && !errors.Is(err, context.Canceled) ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.to, err, c.want)
+		}
+	}
+}
+
+// TestAllFail ends with the reason of the first trial.
+func TestAllFail(t *testing.T) {
+	p := parse(t, strings.NewReplacer("low: 0.0001, high: 0.1, log: true", "low: 1.0e+28, high: 1.0e+30, log: true",
+		"unused", "").Replace(
+		strings.Replace(small, "  train.epochs: 4\n", "  train.epochs: 4\n  train.optimizer: sgd\n", 1)))
+	dir := t.TempDir()
+	_, err := Run(t.Context(), p, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	if err == nil || !strings.Contains(err.Error(), "all 14 trials failed; the first: fold") {
+		t.Error(err)
+	}
+}
