@@ -232,6 +232,8 @@ func showing() []Package {
 // serving is collections of items behind HTTP.
 func serving() []Package {
 	return []Package{
+		{"jobs", "work cut into units that anyone may do again; done in this process",
+			"internal/atomic internal/regular"},
 		{"store", "what an engine that holds embedded items can do; the contract between servers and engines", ""},
 		{"store/folder", "an index folder as such an engine", "store index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
