@@ -234,6 +234,10 @@ func serving() []Package {
 	return []Package{
 		{"jobs", "work cut into units that anyone may do again; done in this process",
 			"internal/atomic internal/regular"},
+		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream",
+			"internal/budget internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
+		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
+			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"store", "what an engine that holds embedded items can do; the contract between servers and engines", ""},
 		{"store/folder", "an index folder as such an engine", "store index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
