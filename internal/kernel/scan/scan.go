@@ -31,7 +31,7 @@ func MaxBelow(x []float32, limit float32) (best float32, at int) {
 func Between(x []float32, lo, hi float32, dst []int32) []int32 {
 	dst = dst[:cap(dst)]
 	n, from := 0, 0
-	if active512() && len(x) >= 16 {
+	if wide() && len(x) >= 16 {
 		check(x, dst)
 		from = len(x) / 16 * 16
 		n = between(x[:from], lo, hi, dst)
@@ -50,7 +50,7 @@ func Between(x []float32, lo, hi float32, dst []int32) []int32 {
 func AbsAbove(x []float32, lo float32, dst []int32) []int32 {
 	dst = dst[:cap(dst)]
 	n, from := 0, 0
-	if active512() && len(x) >= 16 {
+	if wide() && len(x) >= 16 {
 		check(x, dst)
 		from = len(x) / 16 * 16
 		n = absAbove(x[:from], lo, dst)
@@ -68,7 +68,7 @@ func AbsAbove(x []float32, lo float32, dst []int32) []int32 {
 func AbsMax(x []float32) float32 {
 	var best float32
 	from := 0
-	if active512() && len(x) >= 16 {
+	if wide() && len(x) >= 16 {
 		from = len(x) / 16 * 16
 		var val [16]float32
 		absMax(x[:from], &val)
@@ -92,7 +92,7 @@ func AbsMax(x []float32) float32 {
 func AbsBelowSum(x []float32, most float32) float32 {
 	var sum [16]float32
 	from := 0
-	if active512() && len(x) >= 16 {
+	if wide() && len(x) >= 16 {
 		from = len(x) / 16 * 16
 		absBelowSum(x[:from], most, &sum)
 	}

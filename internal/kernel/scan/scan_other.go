@@ -1,10 +1,10 @@
-//go:build !amd64 || noasm
+//go:build (!amd64 && !arm64) || noasm
 
 package scan
 
 func width() int { return 0 }
 
-func active512() bool { return false }
+func wide() bool { return false }
 
 func maxBelow(x []float32, limit float32, val *[16]float32, idx *[16]int32) { panic(noVector) }
 

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"log"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -29,6 +30,9 @@ func main() {
 	absMax512()
 	absBelowSum512()
 	Generate()
+	if err := armKernels().Write("../scan"); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // Predicates of VCMPPS, ordered and quiet.
