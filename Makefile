@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser test race lint cross peer bench bench-page bench-check gen assembly checkgen recording fmt release
+.PHONY: help build demo browser test race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -35,7 +35,7 @@ browser:
 # tested at each level that this machine has.
 KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
 
-test: lint cross checkgen browser
+test: lint cross arm64 checkgen browser
 	$(GO) test -timeout 25m ./...
 	KINDRED_ISA=avx2 $(GO) test -count=1 -short $(KERNEL_USERS)
 	KINDRED_ISA=go $(GO) test -count=1 -short $(KERNEL_USERS)
@@ -63,6 +63,21 @@ cross:
 	GOOS=linux GOARCH=arm64 $(GO) build ./...
 	GOOS=darwin GOARCH=arm64 $(GO) build ./...
 	GOOS=windows GOARCH=amd64 $(GO) build ./...
+
+# The kernels for arm64 run in an emulator of that processor, from Debian; its binutils
+# are what the generator's test reads the instructions with. Where they cannot be
+# installed both are skipped.
+ARM_PACKAGES = qemu-user binutils-aarch64-linux-gnu
+ARM_KERNELS = ./internal/kernel/simd ./internal/kernel/scan ./internal/kernel/dot16 ./internal/kernel/dot8 ./internal/kernel/pix ./internal/kernel/bf16
+
+arm64:
+	GOARCH=arm64 $(GO) vet ./internal/kernel/...
+	@dpkg -s $(ARM_PACKAGES) >/dev/null 2>&1 || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update >/dev/null && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(ARM_PACKAGES) >/dev/null; } || true
+	@if command -v qemu-aarch64 >/dev/null; then \
+		GOARCH=arm64 $(GO) test -count=1 -short -exec qemu-aarch64 $(ARM_KERNELS); \
+	else echo 'no qemu-aarch64: the kernels for arm64 are not run'; fi
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: make fmt'; exit 1; }
