@@ -50,8 +50,9 @@ func store(k *neon.Func, v []neon.V, pointer string) {
 }
 
 func armMaxBelow(f *neon.File) {
-	k := f.Func("maxBelowNEON", "leaves in each of 16 lanes the greatest of every 16th value below limit and its first "+
-		"index. n is a positive multiple of 16.", "x *float32, n int, limit float32, val *float32, idx *int32", "")
+	k := f.Func("maxBelowNEON", "leaves in each of 16 lanes the greatest of every 16th value below limit and its "+
+		"first index. n is a positive multiple of 16.",
+		"x *float32, n int, limit float32, val *float32, idx *int32", "")
 	x, n, limit := k.Arg("x"), k.Arg("n"), k.Broadcast("limit")
 	best, at, now, step := k.Vs(4), k.Vs(4), make([]neon.V, 4), k.Word(16)
 	for i := range uint32(4) {
@@ -120,8 +121,8 @@ func armCompress(f *neon.File, name, params string, test func(k *neon.Func, mask
 }
 
 func armExpSum(f *neon.File) {
-	k := f.Func("expSumNEON", "sets dst to exp(a x + b) and adds 16 partial sums to sum. n is a positive multiple of 16.",
-		"dst, x *float32, n int, a, b float32, sum *float32", "")
+	k := f.Func("expSumNEON", "sets dst to exp(a x + b) and adds 16 partial sums to sum. n is a positive multiple "+
+		"of 16.", "dst, x *float32, n int, a, b float32, sum *float32", "")
 	dst, x, n, a, b := k.Arg("dst"), k.Arg("x"), k.Arg("n"), k.Broadcast("a"), k.Broadcast("b")
 	low, l2e, hi, lo, one := k.Number(lowest), k.Number(log2e), k.Number(ln2hi), k.Number(ln2lo), k.Number(1)
 	var c []neon.V
@@ -183,8 +184,8 @@ func armAbsMax(f *neon.File) {
 }
 
 func armAbsBelowSum(f *neon.File) {
-	k := f.Func("absBelowSumNEON", "leaves in each of 16 lanes the sum of every 16th absolute value that does not exceed "+
-		"most. n is a positive multiple of 16.", "x *float32, n int, most float32, sum *float32", "")
+	k := f.Func("absBelowSumNEON", "leaves in each of 16 lanes the sum of every 16th absolute value that does not "+
+		"exceed most. n is a positive multiple of 16.", "x *float32, n int, most float32, sum *float32", "")
 	x, n, most, total := k.Arg("x"), k.Arg("n"), k.Broadcast("most"), k.Vs(4)
 	for _, v := range total {
 		k.Zero(v)
