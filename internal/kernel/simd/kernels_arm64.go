@@ -273,3 +273,23 @@ func largestNEON(n int, x *float32) float32
 //
 //go:noescape
 func transposeNEON(dst *float32, dstStep int, src *float32, srcStep int, n int)
+
+// winoFilterNEON transforms filters.
+//
+//go:noescape
+func winoFilterNEON(n, tap, to int, src, dst *float32)
+
+// winoInputNEON transforms patches of the input.
+//
+//go:noescape
+func winoInputNEON(n, c, row, pad, to int, src, dst *float32)
+
+// winoGradientNEON transforms patches of the output's gradient.
+//
+//go:noescape
+func winoGradientNEON(n, c, row, pad, to int, src, dst *float32)
+
+// winoOutputNEON transforms products to patches of the output.
+//
+//go:noescape
+func winoOutputNEON(n, c, from, row int, src, dst *float32)

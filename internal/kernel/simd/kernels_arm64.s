@@ -9143,3 +9143,398 @@ loop:
 	SUBS	$1, R4
 	BNE	loop
 	RET
+
+// func winoFilterNEON(n, tap, to int, src, dst *float32)
+TEXT ·winoFilterNEON(SB), NOSPLIT, $0-40
+	MOVD	$constants<>(SB), R25
+	MOVD	src+24(FP), R0
+	MOVD	dst+32(FP), R1
+	MOVD	n+0(FP), R4
+	MOVD	tap+8(FP), R5
+	WORD	$0x3dc03f20 // ldr q0, [x25, #240]
+	MOVD	to+16(FP), R6
+	LSL	$2, R6, R7
+loop:
+	MOVD	R0, R2
+	WORD	$0x3dc00041 // ldr q1, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00042 // ldr q2, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00043 // ldr q3, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00044 // ldr q4, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00045 // ldr q5, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00046 // ldr q6, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00047 // ldr q7, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00048 // ldr q8, [x2]
+	ADD	R5, R2
+	WORD	$0x3dc00049 // ldr q9, [x2]
+	ADD	R5, R2
+	WORD	$0x4e27d42c // fadd v12.4s, v1.4s, v7.4s
+	WORD	$0x4e24d58a // fadd v10.4s, v12.4s, v4.4s
+	WORD	$0x6e20dd4a // fmul v10.4s, v10.4s, v0.4s
+	WORD	$0x4ea4d58b // fsub v11.4s, v12.4s, v4.4s
+	WORD	$0x6e20dd6b // fmul v11.4s, v11.4s, v0.4s
+	WORD	$0x4e28d44e // fadd v14.4s, v2.4s, v8.4s
+	WORD	$0x4e25d5cc // fadd v12.4s, v14.4s, v5.4s
+	WORD	$0x6e20dd8c // fmul v12.4s, v12.4s, v0.4s
+	WORD	$0x4ea5d5cd // fsub v13.4s, v14.4s, v5.4s
+	WORD	$0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD	$0x4e29d470 // fadd v16.4s, v3.4s, v9.4s
+	WORD	$0x4e26d60e // fadd v14.4s, v16.4s, v6.4s
+	WORD	$0x6e20ddce // fmul v14.4s, v14.4s, v0.4s
+	WORD	$0x4ea6d60f // fsub v15.4s, v16.4s, v6.4s
+	WORD	$0x6e20ddef // fmul v15.4s, v15.4s, v0.4s
+	MOVD	R1, R3
+	WORD	$0x4e23d432 // fadd v18.4s, v1.4s, v3.4s
+	WORD	$0x4e22d650 // fadd v16.4s, v18.4s, v2.4s
+	WORD	$0x6e20de10 // fmul v16.4s, v16.4s, v0.4s
+	WORD	$0x4ea2d651 // fsub v17.4s, v18.4s, v2.4s
+	WORD	$0x6e20de31 // fmul v17.4s, v17.4s, v0.4s
+	WORD	$0x3d800061 // str q1, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800063 // str q3, [x3]
+	ADD	R6, R3
+	WORD	$0x4e2ed552 // fadd v18.4s, v10.4s, v14.4s
+	WORD	$0x4e2cd650 // fadd v16.4s, v18.4s, v12.4s
+	WORD	$0x6e20de10 // fmul v16.4s, v16.4s, v0.4s
+	WORD	$0x4eacd651 // fsub v17.4s, v18.4s, v12.4s
+	WORD	$0x6e20de31 // fmul v17.4s, v17.4s, v0.4s
+	WORD	$0x3d80006a // str q10, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R6, R3
+	WORD	$0x3d80006e // str q14, [x3]
+	ADD	R6, R3
+	WORD	$0x4e2fd572 // fadd v18.4s, v11.4s, v15.4s
+	WORD	$0x4e2dd650 // fadd v16.4s, v18.4s, v13.4s
+	WORD	$0x6e20de10 // fmul v16.4s, v16.4s, v0.4s
+	WORD	$0x4eadd651 // fsub v17.4s, v18.4s, v13.4s
+	WORD	$0x6e20de31 // fmul v17.4s, v17.4s, v0.4s
+	WORD	$0x3d80006b // str q11, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R6, R3
+	WORD	$0x3d80006f // str q15, [x3]
+	ADD	R6, R3
+	WORD	$0x4e29d4f2 // fadd v18.4s, v7.4s, v9.4s
+	WORD	$0x4e28d650 // fadd v16.4s, v18.4s, v8.4s
+	WORD	$0x6e20de10 // fmul v16.4s, v16.4s, v0.4s
+	WORD	$0x4ea8d651 // fsub v17.4s, v18.4s, v8.4s
+	WORD	$0x6e20de31 // fmul v17.4s, v17.4s, v0.4s
+	WORD	$0x3d800067 // str q7, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R6, R3
+	WORD	$0x3d800069 // str q9, [x3]
+	ADD	R6, R3
+	ADD	$16, R0
+	ADD	$16, R1
+	SUBS	$1, R4
+	BNE	loop
+	RET
+
+// func winoInputNEON(n, c, row, pad, to int, src, dst *float32)
+TEXT ·winoInputNEON(SB), NOSPLIT, $0-56
+	MOVD	src+40(FP), R0
+	MOVD	dst+48(FP), R1
+	MOVD	row+16(FP), R4
+	MOVD	pad+24(FP), R5
+	MOVD	to+32(FP), R7
+	LSL	$2, R7, R8
+	MOVD	n+0(FP), R9
+	MOVD	c+8(FP), R10
+patch:
+	MOVD	R10, R11
+channels:
+	ADD	R10<<1, R10, R6
+	MOVD	R0, R2
+	ADD	R10, R2, R3
+	WORD	$0x3dc00044 // ldr q4, [x2]
+	WORD	$0x3cea6845 // ldr q5, [x2, x10]
+	WORD	$0x3cea6866 // ldr q6, [x3, x10]
+	WORD	$0x3ce66847 // ldr q7, [x2, x6]
+	WORD	$0x4ea6d480 // fsub v0.4s, v4.4s, v6.4s
+	WORD	$0x4e26d4a1 // fadd v1.4s, v5.4s, v6.4s
+	WORD	$0x4ea5d4c2 // fsub v2.4s, v6.4s, v5.4s
+	WORD	$0x4ea7d4a3 // fsub v3.4s, v5.4s, v7.4s
+	ADD	R4, R2
+	ADD	R10, R2, R3
+	WORD	$0x3dc00048 // ldr q8, [x2]
+	WORD	$0x3cea6849 // ldr q9, [x2, x10]
+	WORD	$0x3cea686a // ldr q10, [x3, x10]
+	WORD	$0x3ce6684b // ldr q11, [x2, x6]
+	WORD	$0x4eaad504 // fsub v4.4s, v8.4s, v10.4s
+	WORD	$0x4e2ad525 // fadd v5.4s, v9.4s, v10.4s
+	WORD	$0x4ea9d546 // fsub v6.4s, v10.4s, v9.4s
+	WORD	$0x4eabd527 // fsub v7.4s, v9.4s, v11.4s
+	ADD	R4, R2
+	ADD	R10, R2, R3
+	WORD	$0x3dc0004c // ldr q12, [x2]
+	WORD	$0x3cea684d // ldr q13, [x2, x10]
+	WORD	$0x3cea686e // ldr q14, [x3, x10]
+	WORD	$0x3ce6684f // ldr q15, [x2, x6]
+	WORD	$0x4eaed588 // fsub v8.4s, v12.4s, v14.4s
+	WORD	$0x4e2ed5a9 // fadd v9.4s, v13.4s, v14.4s
+	WORD	$0x4eadd5ca // fsub v10.4s, v14.4s, v13.4s
+	WORD	$0x4eafd5ab // fsub v11.4s, v13.4s, v15.4s
+	ADD	R4, R2
+	ADD	R10, R2, R3
+	WORD	$0x3dc00050 // ldr q16, [x2]
+	WORD	$0x3cea6851 // ldr q17, [x2, x10]
+	WORD	$0x3cea6872 // ldr q18, [x3, x10]
+	WORD	$0x3ce66853 // ldr q19, [x2, x6]
+	WORD	$0x4eb2d60c // fsub v12.4s, v16.4s, v18.4s
+	WORD	$0x4e32d62d // fadd v13.4s, v17.4s, v18.4s
+	WORD	$0x4eb1d64e // fsub v14.4s, v18.4s, v17.4s
+	WORD	$0x4eb3d62f // fsub v15.4s, v17.4s, v19.4s
+	ADD	R4, R2
+	MOVD	R1, R2
+	MOVD	R2, R3
+	WORD	$0x4ea8d410 // fsub v16.4s, v0.4s, v8.4s
+	WORD	$0x4e28d491 // fadd v17.4s, v4.4s, v8.4s
+	WORD	$0x4ea4d512 // fsub v18.4s, v8.4s, v4.4s
+	WORD	$0x4eacd493 // fsub v19.4s, v4.4s, v12.4s
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800072 // str q18, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800073 // str q19, [x3]
+	ADD	R8, R3
+	ADD	R7, R2
+	MOVD	R2, R3
+	WORD	$0x4ea9d430 // fsub v16.4s, v1.4s, v9.4s
+	WORD	$0x4e29d4b1 // fadd v17.4s, v5.4s, v9.4s
+	WORD	$0x4ea5d532 // fsub v18.4s, v9.4s, v5.4s
+	WORD	$0x4eadd4b3 // fsub v19.4s, v5.4s, v13.4s
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800072 // str q18, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800073 // str q19, [x3]
+	ADD	R8, R3
+	ADD	R7, R2
+	MOVD	R2, R3
+	WORD	$0x4eaad450 // fsub v16.4s, v2.4s, v10.4s
+	WORD	$0x4e2ad4d1 // fadd v17.4s, v6.4s, v10.4s
+	WORD	$0x4ea6d552 // fsub v18.4s, v10.4s, v6.4s
+	WORD	$0x4eaed4d3 // fsub v19.4s, v6.4s, v14.4s
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800072 // str q18, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800073 // str q19, [x3]
+	ADD	R8, R3
+	ADD	R7, R2
+	MOVD	R2, R3
+	WORD	$0x4eabd470 // fsub v16.4s, v3.4s, v11.4s
+	WORD	$0x4e2bd4f1 // fadd v17.4s, v7.4s, v11.4s
+	WORD	$0x4ea7d572 // fsub v18.4s, v11.4s, v7.4s
+	WORD	$0x4eafd4f3 // fsub v19.4s, v7.4s, v15.4s
+	WORD	$0x3d800070 // str q16, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800071 // str q17, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800072 // str q18, [x3]
+	ADD	R8, R3
+	WORD	$0x3d800073 // str q19, [x3]
+	ADD	R8, R3
+	ADD	R7, R2
+	ADD	$16, R0
+	ADD	$16, R1
+	SUBS	$16, R11
+	BNE	channels
+	ADD	R10, R0
+	ADD	R5, R1
+	SUBS	$1, R9
+	BNE	patch
+	RET
+
+// func winoGradientNEON(n, c, row, pad, to int, src, dst *float32)
+TEXT ·winoGradientNEON(SB), NOSPLIT, $0-56
+	MOVD	src+40(FP), R0
+	MOVD	dst+48(FP), R1
+	MOVD	row+16(FP), R4
+	MOVD	pad+24(FP), R5
+	MOVD	to+32(FP), R6
+	LSL	$2, R6, R7
+	MOVD	n+0(FP), R8
+	MOVD	c+8(FP), R9
+patch:
+	MOVD	R9, R10
+channels:
+	ADD	R4, R0, R2
+	WORD	$0x3dc00000 // ldr q0, [x0]
+	WORD	$0x3ce96801 // ldr q1, [x0, x9]
+	WORD	$0x4e21d402 // fadd v2.4s, v0.4s, v1.4s
+	WORD	$0x4ea1d403 // fsub v3.4s, v0.4s, v1.4s
+	WORD	$0x6ea0f824 // fneg v4.4s, v1.4s
+	WORD	$0x3dc00045 // ldr q5, [x2]
+	WORD	$0x3ce96846 // ldr q6, [x2, x9]
+	WORD	$0x4e26d4a7 // fadd v7.4s, v5.4s, v6.4s
+	WORD	$0x4ea6d4a8 // fsub v8.4s, v5.4s, v6.4s
+	WORD	$0x6ea0f8c9 // fneg v9.4s, v6.4s
+	MOVD	R1, R2
+	MOVD	R2, R3
+	WORD	$0x4e25d40a // fadd v10.4s, v0.4s, v5.4s
+	WORD	$0x4ea5d40b // fsub v11.4s, v0.4s, v5.4s
+	WORD	$0x6ea0f8ac // fneg v12.4s, v5.4s
+	WORD	$0x3d800060 // str q0, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006a // str q10, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006b // str q11, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006c // str q12, [x3]
+	ADD	R7, R3
+	ADD	R6, R2
+	MOVD	R2, R3
+	WORD	$0x4e27d44a // fadd v10.4s, v2.4s, v7.4s
+	WORD	$0x4ea7d44b // fsub v11.4s, v2.4s, v7.4s
+	WORD	$0x6ea0f8ec // fneg v12.4s, v7.4s
+	WORD	$0x3d800062 // str q2, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006a // str q10, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006b // str q11, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006c // str q12, [x3]
+	ADD	R7, R3
+	ADD	R6, R2
+	MOVD	R2, R3
+	WORD	$0x4e28d46a // fadd v10.4s, v3.4s, v8.4s
+	WORD	$0x4ea8d46b // fsub v11.4s, v3.4s, v8.4s
+	WORD	$0x6ea0f90c // fneg v12.4s, v8.4s
+	WORD	$0x3d800063 // str q3, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006a // str q10, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006b // str q11, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006c // str q12, [x3]
+	ADD	R7, R3
+	ADD	R6, R2
+	MOVD	R2, R3
+	WORD	$0x4e29d48a // fadd v10.4s, v4.4s, v9.4s
+	WORD	$0x4ea9d48b // fsub v11.4s, v4.4s, v9.4s
+	WORD	$0x6ea0f92c // fneg v12.4s, v9.4s
+	WORD	$0x3d800064 // str q4, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006a // str q10, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006b // str q11, [x3]
+	ADD	R7, R3
+	WORD	$0x3d80006c // str q12, [x3]
+	ADD	R7, R3
+	ADD	R6, R2
+	ADD	$16, R0
+	ADD	$16, R1
+	SUBS	$16, R10
+	BNE	channels
+	ADD	R9, R0
+	ADD	R5, R1
+	SUBS	$1, R8
+	BNE	patch
+	RET
+
+// func winoOutputNEON(n, c, from, row int, src, dst *float32)
+TEXT ·winoOutputNEON(SB), NOSPLIT, $0-48
+	MOVD	src+32(FP), R0
+	MOVD	dst+40(FP), R1
+	MOVD	from+16(FP), R4
+	MOVD	row+24(FP), R5
+	MOVD	n+0(FP), R6
+	MOVD	c+8(FP), R7
+patch:
+	MOVD	R7, R8
+channels:
+	MOVD	R0, R2
+	WORD	$0x3dc00042 // ldr q2, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00043 // ldr q3, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00044 // ldr q4, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00045 // ldr q5, [x2]
+	ADD	R4, R2
+	WORD	$0x4e23d446 // fadd v6.4s, v2.4s, v3.4s
+	WORD	$0x4ea4d467 // fsub v7.4s, v3.4s, v4.4s
+	WORD	$0x4e24d4c0 // fadd v0.4s, v6.4s, v4.4s
+	WORD	$0x4ea5d4e1 // fsub v1.4s, v7.4s, v5.4s
+	WORD	$0x3dc00044 // ldr q4, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00045 // ldr q5, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00046 // ldr q6, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00047 // ldr q7, [x2]
+	ADD	R4, R2
+	WORD	$0x4e25d488 // fadd v8.4s, v4.4s, v5.4s
+	WORD	$0x4ea6d4a9 // fsub v9.4s, v5.4s, v6.4s
+	WORD	$0x4e26d502 // fadd v2.4s, v8.4s, v6.4s
+	WORD	$0x4ea7d523 // fsub v3.4s, v9.4s, v7.4s
+	WORD	$0x3dc00046 // ldr q6, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00047 // ldr q7, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00048 // ldr q8, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00049 // ldr q9, [x2]
+	ADD	R4, R2
+	WORD	$0x4e27d4ca // fadd v10.4s, v6.4s, v7.4s
+	WORD	$0x4ea8d4eb // fsub v11.4s, v7.4s, v8.4s
+	WORD	$0x4e28d544 // fadd v4.4s, v10.4s, v8.4s
+	WORD	$0x4ea9d565 // fsub v5.4s, v11.4s, v9.4s
+	WORD	$0x3dc00048 // ldr q8, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc00049 // ldr q9, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc0004a // ldr q10, [x2]
+	ADD	R4, R2
+	WORD	$0x3dc0004b // ldr q11, [x2]
+	ADD	R4, R2
+	WORD	$0x4e29d50c // fadd v12.4s, v8.4s, v9.4s
+	WORD	$0x4eaad52d // fsub v13.4s, v9.4s, v10.4s
+	WORD	$0x4e2ad586 // fadd v6.4s, v12.4s, v10.4s
+	WORD	$0x4eabd5a7 // fsub v7.4s, v13.4s, v11.4s
+	ADD	R5, R1, R3
+	WORD	$0x4e22d40a // fadd v10.4s, v0.4s, v2.4s
+	WORD	$0x4ea4d44b // fsub v11.4s, v2.4s, v4.4s
+	WORD	$0x4e24d548 // fadd v8.4s, v10.4s, v4.4s
+	WORD	$0x4ea6d569 // fsub v9.4s, v11.4s, v6.4s
+	WORD	$0x3d800028 // str q8, [x1]
+	WORD	$0x3d800069 // str q9, [x3]
+	WORD	$0x4e23d42c // fadd v12.4s, v1.4s, v3.4s
+	WORD	$0x4ea5d46d // fsub v13.4s, v3.4s, v5.4s
+	WORD	$0x4e25d58a // fadd v10.4s, v12.4s, v5.4s
+	WORD	$0x4ea7d5ab // fsub v11.4s, v13.4s, v7.4s
+	WORD	$0x3ca7682a // str q10, [x1, x7]
+	WORD	$0x3ca7686b // str q11, [x3, x7]
+	ADD	$16, R0
+	ADD	$16, R1
+	SUBS	$16, R8
+	BNE	channels
+	ADD	R7, R1
+	SUBS	$1, R6
+	BNE	patch
+	RET

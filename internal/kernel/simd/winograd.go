@@ -11,14 +11,14 @@ package simd
 //	dg = G' [(A dY A') * (B' d B)] G
 //
 // summed over patches. That is 16 multiplications for 36. Patches are two pixels apart. Channels come
-// in multiples of 16. There are kernels for AVX-512 only, whose registers they
-// need; HasWinograd says whether they are there, and they panic if not.
+// in multiples of 16. There are kernels for AVX-512 and NEON, whose 32 registers
+// they need; HasWinograd says whether they are there, and they panic if not.
 //
 // The 16 values of a patch or filter lie spread apart, so that each of the 16
 // forms a matrix with those of other patches.
 
 // HasWinograd reports whether the transforms have kernels at the active level.
-func HasWinograd() bool { return active >= AVX512 }
+func HasWinograd() bool { return active == AVX512 || active == NEON }
 
 // WinogradFilters transforms len(src)/9 filters that lie side by side, tap after
 // tap, to dst, value after value.

@@ -12,7 +12,7 @@ import (
 func TestWinograd(t *testing.T) {
 	defer Force(AVX512)()
 	if !HasWinograd() {
-		t.Skip("no AVX-512")
+		t.Skip("no AVX-512 or NEON")
 	}
 	rnd := rand.New(rand.NewPCG(18, 18))
 	for _, c := range []int{16, 32, 48} {
@@ -68,7 +68,7 @@ func TestWinograd(t *testing.T) {
 func TestWinogradGradient(t *testing.T) {
 	defer Force(AVX512)()
 	if !HasWinograd() {
-		t.Skip("no AVX-512")
+		t.Skip("no AVX-512 or NEON")
 	}
 	rnd := rand.New(rand.NewPCG(19, 19))
 	for _, c := range []int{16, 32, 48} {

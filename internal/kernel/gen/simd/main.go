@@ -77,5 +77,6 @@ func armKernels() *neon.File {
 	armExpSum(f)
 	armFolds(f)
 	armTranspose(f)
+	armWinograd(f)
 	return f
 }
