@@ -13,6 +13,15 @@ import (
 var innerLoops = []struct {
 	pkg, function, label, block string
 }{
+	{"simd", "peakNEON", "loop", "the ceiling: 24 sums in registers"},
+	{"simd", "tile4NEON", "quad", "6 rows by 16 columns, 4 steps that follow each other"},
+	{"simd", "tile4NEON", "single", "the same, 1 step"},
+	{"simd", "tile2NEON", "quad", "6 rows by 8 columns, 4 steps"},
+	{"simd", "tile2NEON", "single", "the same, 1 step"},
+	{"simd", "depthwise3by1NEON", "fourgrow", "4 positions by 4 channels, a row of taps"},
+	{"simd", "dotNEON", "wide", "16 products"},
+	{"simd", "expSumNEON", "four", "4 exponentials"},
+	{"scan", "expSumNEON", "loop", "16 exponentials"},
 	{"dot16", "stripVector", "pair", "14 rows by 8 columns, 2 coordinates"},
 	{"dot16", "filterVector", "block", "16 scores"},
 	{"dot16", "bestVector", "block", "16 scores"},

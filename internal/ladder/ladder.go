@@ -61,7 +61,7 @@ func foundations() []Package {
 // kernels are the inner loops and what stands directly on them.
 func kernels() []Package {
 	return []Package{
-		{"internal/kernel/simd", "float32 kernels: AVX-512, AVX2+FMA, plain Go; dispatch",
+		{"internal/kernel/simd", "float32 kernels: AVX-512, AVX2+FMA, NEON, plain Go; dispatch",
 			"github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/amx", "whether the matrix unit may be used", "github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/dot8", "exact dot products of 8-bit rows, and what rounding to these loses",
