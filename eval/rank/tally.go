@@ -165,6 +165,32 @@ func (t *tally) take(i, j int, approx, band float64, coarse bool) (again bool) {
 	return false
 }
 
+// marks implements counter.
+func (t *tally) marks(i int) []float64 { return t.score[t.start[i]:][:t.alive[i]] }
+
+// nearer implements counter.
+func (t *tally) nearer(i, j, m int) bool {
+	at := t.start[i] + m
+	return compareItems(item{t.sp.exact(t.lo+i, j), int32(j)}, item{t.score[at], t.row[at]}) < 0
+}
+
+// add implements counter.
+func (t *tally) add(i int, ahead []int32) {
+	n := min(int(t.alive[i]), len(ahead))
+	if n == 0 {
+		return
+	}
+	before := int32(0)
+	for m, all := range ahead[:n] {
+		t.ahead[t.start[i]+m] += all - before
+		before = all
+	}
+	t.before[i] += before
+	if t.p.opt.Depth > 0 {
+		t.drop(i)
+	}
+}
+
 // drop gives up the marks of query i that have too many items ahead of them.
 func (t *tally) drop(i int) {
 	for t.alive[i] > 0 && int(t.before[i]) >= t.p.opt.Depth {

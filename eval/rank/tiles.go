@@ -40,9 +40,11 @@ type runner struct {
 	// progress is told the share of the range that is done.
 	progress func(done float64)
 
-	sink   sink
-	lo, hi int // the range of queries
-	locks  []sync.Mutex
+	sink     sink
+	counter  counter // the sink, if it counts and counting in bulk is fast
+	interest float64 // pairs of interest in the last tiles, a share of all; each may be twice
+	lo, hi   int     // the range of queries
+	locks    []sync.Mutex
 }
 
 // newRunner makes a runner whose sides take up at most the given bytes. Its tiles begin
@@ -81,6 +83,10 @@ func groups(n int, memory int64, need func(i int) int64) []int {
 // run shows s the pairs of queries lo..hi-1. It looks at ctx before each tile.
 func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 	r.sink, r.lo, r.hi, r.locks = s, lo, hi, make([]sync.Mutex, (hi-lo)/block+1)
+	r.counter, r.interest = nil, 2
+	if c, ok := s.(counter); ok && dot16.Fast() {
+		r.counter = c
+	}
 	n := r.sp.g.Rows
 	both := r.same && hi-lo == n
 	blocks := func(rows int) int { return (rows + block - 1) / block }
@@ -104,7 +110,7 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			for len(tiles) > 0 {
 				k := 64 // tiles between reports of progress
-				if r.coarser || r.kept == int8s {
+				if r.coarser || r.kept == int8s || r.counter != nil && r.interest > 1./64 {
 					k = 16 // and between decisions
 				}
 				k = min(k, len(tiles))
@@ -131,8 +137,10 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 // pairs are of interest. It changes no result.
 func (r *runner) decide(t *tileTask, settled bool) (changed bool) {
 	pairs := int64(len(t.tiles) * block * block)
+	r.interest = float64(t.shown.Load()) / float64(pairs)
+	few := r.interest < 1./64
 	switch {
-	case r.coarser && r.kept == int16s && t.shown.Load() < pairs/64:
+	case r.coarser && r.kept == int16s && few:
 		r.kept = int8s
 	case r.kept == int8s && settled && t.again.Load() > pairs/16:
 		r.kept = int16s
@@ -174,6 +182,7 @@ type buffer struct {
 	bandRow  []float64
 	bandCol  []float64
 	cols     dot16.Columns
+	bulk     *bulk
 	dense    *mat.Dense // products as floats
 }
 
@@ -215,6 +224,7 @@ func (k *tileTask) run(chunk int) {
 	if !k.thresholds(b, tl, mirror) {
 		return
 	}
+	bulk := k.bulk(b, tl, mirror)
 	width := (j1 - j0 + dot16.ColPanel - 1) / dot16.ColPanel * dot16.ColPanel
 	b.cols.Scale, b.cols.Half, b.cols.Lo = k.cols.scale[j0:j0+width], k.cols.half[j0:j0+width], b.cols.Lo[:width]
 	kept := k.rows.kept
@@ -237,6 +247,10 @@ func (k *tileTask) run(chunk int) {
 			} else {
 				filterFloats(scores, mask, b.dense.Row(i-i0), row, &b.cols)
 			}
+			if bulk != nil {
+				k.countRow(bulk, scores, i, i0, j0)
+				continue
+			}
 			for _, m := range mask {
 				any |= m
 			}
@@ -244,6 +258,9 @@ func (k *tileTask) run(chunk int) {
 		if any != 0 {
 			k.count(b, tl, p, end, i0, j0, width, mirror)
 		}
+	}
+	if bulk != nil {
+		k.addCounts(bulk, tl, mirror)
 	}
 }
 

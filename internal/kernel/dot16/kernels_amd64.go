@@ -33,3 +33,14 @@ func dotVector(x *float32, y *float32, blocks int, sum *[16]float64)
 //
 //go:noescape
 func accumulateVector(sum *float64, x *float32, blocks int)
+
+// countRowAVX512 counts those of 16*blocks scores that are above hi, and marks those from lo on that are not.
+//
+//go:noescape
+func countRowAVX512(v *float32, lo float32, hi float32, open *uint32, blocks int) (above int, any int)
+
+// countColumnsAVX512 adds 1 to above where v - less, of 16*blocks columns, is above hi, and marks where it is
+// not, but at least lo.
+//
+//go:noescape
+func countColumnsAVX512(above *int32, v *float32, less float32, lo *float32, hi *float32, open *uint32, blocks int) (any int)

@@ -312,3 +312,68 @@ block:
 	JNE       block
 	VZEROUPPER
 	RET
+
+// func countRowAVX512(v *float32, lo float32, hi float32, open *uint32, blocks int) (above int, any int)
+// Requires: AVX, AVX512F, POPCNT
+TEXT ·countRowAVX512(SB), NOSPLIT, $0-48
+	MOVQ         v+0(FP), AX
+	MOVQ         open+16(FP), CX
+	VBROADCASTSS lo+8(FP), Z0
+	VBROADCASTSS hi+12(FP), Z1
+	MOVQ         blocks+24(FP), DX
+	XORQ         BX, BX
+	XORQ         SI, SI
+
+block:
+	VMOVUPS (AX), Z2
+	VCMPPS  $0x0e, Z1, Z2, K1
+	VCMPPS  $0x0d, Z0, Z2, K2
+	KANDNW  K2, K1, K2
+	KMOVW   K2, DI
+	MOVL    DI, (CX)
+	ORL     DI, BX
+	KMOVW   K1, DI
+	POPCNTQ DI, DI
+	ADDQ    DI, SI
+	ADDQ    $0x04, CX
+	ADDQ    $0x40, AX
+	DECQ    DX
+	JNE     block
+	MOVQ    SI, above+32(FP)
+	MOVQ    BX, any+40(FP)
+	VZEROUPPER
+	RET
+
+// func countColumnsAVX512(above *int32, v *float32, less float32, lo *float32, hi *float32, open *uint32, blocks int) (any int)
+// Requires: AVX, AVX512F
+TEXT ·countColumnsAVX512(SB), NOSPLIT, $0-64
+	MOVQ         above+0(FP), AX
+	MOVQ         v+8(FP), CX
+	VBROADCASTSS less+16(FP), Z0
+	MOVQ         lo+24(FP), DX
+	MOVQ         hi+32(FP), BX
+	MOVQ         open+40(FP), SI
+	MOVQ         blocks+48(FP), DI
+	VPTERNLOGD   $0xff, Z1, Z1, Z1
+	XORQ         R8, R8
+	XORQ         R9, R9
+
+block:
+	VMOVUPS   (CX)(R9*1), Z2
+	VSUBPS    Z0, Z2, Z2
+	VCMPPS    $0x0e, (BX)(R9*1), Z2, K1
+	VCMPPS    $0x0d, (DX)(R9*1), Z2, K2
+	KANDNW    K2, K1, K2
+	KMOVW     K2, R10
+	MOVL      R10, (SI)
+	ORL       R10, R8
+	VMOVDQU32 (AX)(R9*1), Z2
+	VPSUBD    Z1, Z2, K1, Z2
+	VMOVDQU32 Z2, (AX)(R9*1)
+	ADDQ      $0x04, SI
+	ADDQ      $0x40, R9
+	DECQ      DI
+	JNE       block
+	MOVQ      R8, any+56(FP)
+	VZEROUPPER
+	RET

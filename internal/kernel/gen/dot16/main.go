@@ -38,6 +38,8 @@ func main() {
 		VADDPD(x, acc, acc)
 	})
 	accumulate()
+	countRow()
+	countColumns()
 	Generate()
 	if err := armKernels().Write("../dot16"); err != nil {
 		log.Fatal(err)

@@ -1,0 +1,78 @@
+package rank
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// seen is a tally that notes what comes in bulk.
+type seen struct {
+	*tally
+	counts atomic.Int64
+}
+
+func (s *seen) add(i int, ahead []int32) {
+	s.counts.Add(1)
+	s.tally.add(i, ahead)
+}
+
+// oneByOne hides that a sink counts.
+type oneByOne struct{ sink }
+
+// Counting in bulk comes to the same as counting item by item.
+func TestBulk(t *testing.T) {
+	if !dot16.Fast() {
+		t.Skip("pairs are counted one by one here")
+	}
+	rng := rand.New(rand.NewPCG(17, 18))
+	const n = 2*block + 61
+	for name, fill := range kinds {
+		x := mat.New(n, 24)
+		fill(rng, x)
+		for _, depth := range []int{0, 5, 100} {
+			q := Set{X: x, Labels: [][]int64{labelColumn(rng, n, n/8)}}
+			var want *tally
+			for _, inBulk := range []bool{false, true} {
+				p := newProblem(q, q, true, Options{Depth: depth})
+				sp := newSpace(p.scorer)
+				r := newRunner(sp, true, defaultMemory, int16s)
+				got, err := newTally(context.Background(), p, sp, 0, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := &seen{tally: got}
+				if !inBulk {
+					if err := r.run(context.Background(), oneByOne{s}, 0, n); err != nil {
+						t.Fatal(err)
+					}
+					want = got
+					continue
+				}
+				if err := r.run(context.Background(), s, 0, n); err != nil {
+					t.Fatal(err)
+				}
+				what := fmt.Sprintf("%s, depth %d", name, depth)
+				if s.counts.Load() == 0 {
+					t.Errorf("%s: nothing came in bulk", what)
+				}
+				if !slices.Equal(got.alive, want.alive) || !slices.Equal(got.before, want.before) {
+					t.Errorf("%s: other marks are left", what)
+				}
+				for i := range n {
+					from := got.start[i]
+					to := from + int(got.alive[i])
+					if !slices.Equal(got.ahead[from:to], want.ahead[from:to]) {
+						t.Fatalf("%s: query %d: %v, want %v", what, i, got.ahead[from:to], want.ahead[from:to])
+					}
+				}
+			}
+		}
+	}
+}
