@@ -12,8 +12,9 @@
 //	normalization; shift; erasing
 //
 // All its randomness comes from the generator that the caller passes in, so that
-// the same generator state gives the same bits on any machine and with any number
-// of workers. Without a generator it gives the evaluation's view of an image.
+// the same generator state gives the same bits with any number of workers, and on
+// processors of another kind the same up to the rounding of float32. Without a
+// generator it gives the evaluation's view of an image.
 //
 // Fit, Filter, Normalization and Augment have texts, which they read and write:
 // "cover", "bicubic", "imagenet", "standard".

@@ -93,15 +93,15 @@ func Quantize(q []int8, w []float32, p Placed, length float64) Code {
 	}
 	// What the sums may have lost themselves.
 	rel := 1 + 0x1p-22*float64(d+64)
-	c.Norm = math.Sqrt(p.Square)*rel + slack(0, length, d)
-	c.Loss = math.Sqrt(float64(total(lost[:])))*rel + slack(c.Norm, length, d)
+	c.Norm = float64(math.Sqrt(p.Square)*rel) + slack(0, length, d)
+	c.Loss = float64(math.Sqrt(float64(total(lost[:])))*rel) + slack(c.Norm, length, d)
 	return c
 }
 
 // slack bounds the length of what the roundings of Place and of the differences in
 // Quantize come to, for a row of the given norm about a point of the given length.
 func slack(norm, length float64, d int) float64 {
-	return 0x1p-20*(norm+length) + 1e-40*math.Sqrt(float64(d))
+	return float64(0x1p-20*(norm+length)) + float64(1e-40*math.Sqrt(float64(d)))
 }
 
 func quantizeGeneric(q []int8, w []float32, s, unit float32, lost *[16]float32, sum *[16]int32) {
