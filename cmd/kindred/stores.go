@@ -13,10 +13,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/store/pgvector"
+	"github.com/kindred-ml/kindred/store/qdrant"
+	"github.com/kindred-ml/kindred/store/weaviate"
 )
 
 // storeForm is how a store of a database is named.
-const storeForm = "postgres://USER@HOST/DATABASE#NAME"
+const storeForm = "postgres://USER@HOST/DATABASE#NAME, weaviate://HOST:PORT[,HOST:PORT...]#NAME or " +
+	"qdrant://HOST:PORT[,HOST:PORT...]#NAME"
 
 // patience is how long a call to a database is made again while none of its machines
 // answers.
@@ -48,6 +51,10 @@ func engineOf(database string) (engine, bool) {
 	switch scheme {
 	case "postgres", "postgresql":
 		return newEngine(pgvector.Open, pgvector.Ensure), true
+	case "weaviate":
+		return newEngine(weaviate.Open, weaviate.Ensure), true
+	case "qdrant":
+		return newEngine(qdrant.Open, qdrant.Ensure), true
 	}
 	return engine{}, false
 }

@@ -245,6 +245,10 @@ func serving() []Package {
 		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
 			"store index internal/storename github.com/jackc/pgx/v5"},
+		{"store/weaviate", "a collection of Weaviate as such an engine",
+			"store index internal/storename internal/storeurl"},
+		{"store/qdrant", "a collection of Qdrant as such an engine",
+			"store index internal/storename internal/storeurl github.com/qdrant/go-client google.golang.org/grpc"},
 		{"serve/api", "the messages of `kindred serve`", "opt store"},
 		{"serve/client", "a client of `kindred serve`", "store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
@@ -263,8 +267,10 @@ func repository() []Package {
 			"for tests: reference values in the repository, and the optional data beside it",
 			"github.com/sbinet/npyio"},
 		{"internal/storetest",
-			"for tests: a store in memory that can be told to fail, and the checks that every " +
-				"store has to pass", "store"},
+			"for tests: a store in memory that can be told to fail, the checks that every store has to pass, and " +
+				"databases that a test starts", "store"},
+		{"internal/fakeqdrant", "for tests: a server of Qdrant's protocol that keeps points in memory",
+			"github.com/qdrant/go-client google.golang.org/grpc"},
 		{"internal/ctxtest", "for tests: a context that is cancelled at its n-th look, which shows without a clock " +
 			"that a computation stops", ""},
 		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,83 +93,22 @@ func half(t *testing.T, url string) {
 	}
 }
 
-// same compares searches with filters of all kinds in a table and in a folder.
+// same compares a table with a folder.
 func same(t *testing.T, url string, cfg index.Config) {
 	t.Helper()
-	ctx := t.Context()
 	cfg.Dim = 16
 	x, err := index.Create(filepath.Join(t.TempDir(), "index"), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	name := "same_" + cfg.Distance.String()
-	table, err := Create(ctx, url, name, store.Config{Dim: cfg.Dim, Distance: cfg.Distance.String(), HNSW: false})
+	table, err := Create(t.Context(), url, "same_"+cfg.Distance.String(), store.Config{Dim: cfg.Dim,
+		Distance: cfg.Distance.String()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer table.Close()
-	files := folder.New(x, false)
-	rng := rand.New(rand.NewPCG(1, 1))
-	var items []store.Item
-	for i := range 500 {
-		it := store.Item{ID: fmt.Sprintf("item '%d' \\ \"ü\"", i), Vector: make([]float32, cfg.Dim),
-			Columns: map[string]any{}}
-		for j := range it.Vector {
-			it.Vector[j] = float32(rng.NormFloat64())
-		}
-		if i%3 > 0 {
-			it.Columns["price"] = float64(i) / 4
-		}
-		if i%5 > 0 {
-			it.Columns["odd name'\""] = []string{"Zoë", "a", "B", "", "100"}[i%5]
-		}
-		if i%2 == 0 {
-			it.Columns["sold"], it.Path = i%4 == 0, fmt.Sprint("p", i)
-		}
-		items = append(items, it)
-	}
-	for _, s := range []store.Store{files, table} {
-		if err := s.Put(ctx, items, store.Insert); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, filter := range []string{"", "price < 20", "price != 20", "not price < 20", "sold", "not sold",
-		"sold != true",
-		"`odd name'\"` > \"B\"", "`odd name'\"` in (\"a\", \"Zoë\")", "`odd name'\"` not in (\"a\")",
-		"price is missing",
-		"price is not missing and (sold or price >= 100)", "id > \"item '3\"", "path is missing", "path = \"p4\"",
-		"price in (1, 1.25, 5)", "sold = false"} {
-		q := store.Query{Vector: items[7].Vector, K: 40, Filter: filter, Except: []string{items[7].ID}}
-		want, err := files.Search(ctx, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		have, err := table.Search(ctx, q)
-		if err != nil {
-			t.Errorf("%s: %v", filter, err)
-			continue
-		}
-		ids := func(hits []store.Hit) (out []string) {
-			for _, h := range hits {
-				out = append(out, h.ID)
-			}
-			return out
-		}
-		if !slices.Equal(ids(have), ids(want)) {
-			t.Errorf("%s, filter %q:\n%q\nwant\n%q", name, filter, ids(have), ids(want))
-		}
-		for i := range min(len(have), len(want)) {
-			if d := have[i].Distance - want[i].Distance; d > 1e-5 || d < -1e-5 {
-				t.Errorf("%s: distance %v, want %v", name, have[i].Distance, want[i].Distance)
-			}
-		}
-	}
-	for _, it := range items[:20] {
-		if back, err := table.Get(ctx, it.ID); err != nil || !slices.Equal(back.Vector, it.Vector) {
-			t.Errorf("%s came back otherwise: %v", it.ID, err)
-		}
-	}
+	storetest.Same(t, folder.New(x, false), table, true)
 }
 
 func TestNames(t *testing.T) {

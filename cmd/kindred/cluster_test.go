@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/folder"
+)
+
+// manyItems writes an index of n items around 500 centres, with a column of ten kinds and
+// one of prices.
+func manyItems(t *testing.T, n, dim int) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 5))
+	normal := func(around []float32, by float64) []float32 {
+		v := make([]float32, dim)
+		for j := range v {
+			v[j] = float32(by * rng.NormFloat64())
+			if around != nil {
+				v[j] += around[j]
+			}
+		}
+		return v
+	}
+	centres := make([][]float32, 500)
+	for i := range centres {
+		centres[i] = normal(nil, 1)
+	}
+	entries := make([]index.Entry, n)
+	for i := range entries {
+		entries[i] = index.Entry{Item: index.Item{ID: fmt.Sprintf("%06d", i), Fields: map[string]index.Value{
+			"kind": index.Text(fmt.Sprint("k", i%10)), "price": index.Number(float64(i%1000) / 10)}},
+			Vector: normal(centres[rng.IntN(len(centres))], 0.5)}
+	}
+	dir := filepath.Join(t.TempDir(), "many")
+	x, err := index.Create(dir, index.Config{Dim: dim})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Add(t.Context(), entries, index.AddOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// recallOf searches a store with 100 items as queries, with filters of different width
+// and without, compares with a store that is exact, and returns the share of the 10
+// nearest found for each filter. between is called after every search.
+func recallOf(t *testing.T, right, other store.Store, items []store.Item, between func()) map[string]float64 {
+	t.Helper()
+	out := map[string]float64{}
+	for _, filter := range []string{"", `kind = "k3"`, "price < 5 and not kind = \"k1\"", "price >= 99.9"} {
+		found, all := 0, 0
+		for i := range 100 {
+			q := store.Query{Vector: items[i*7%len(items)].Vector, K: 10, Filter: filter}
+			want, err := right.Search(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			have, err := other.Search(t.Context(), q)
+			if err != nil {
+				t.Fatalf("filter %q: %v", filter, err)
+			}
+			for _, w := range want {
+				all++
+				if slices.ContainsFunc(have, func(h store.Hit) bool { return h.ID == w.ID }) {
+					found++
+				}
+			}
+			between()
+		}
+		out[filter] = float64(found) / float64(all)
+	}
+	return out
+}
+
+// longN is how many items the long tests push.
+const longN = 100_000
+
+// pushWhileKilling pushes an index, kills the machine that is asked when a third of the
+// items is there, and waits until the push is done.
+func pushWhileKilling(t *testing.T, c *storetest.Cluster, dir, url string) {
+	t.Helper()
+	begun := time.Now()
+	pushed := make(chan string)
+	go func() {
+		code, out, errOut := runArgs(t, "index", "push", dir, "--to", url, "--hnsw", "--batch", "1000")
+		pushed <- fmt.Sprint(code, " ", out, errOut)
+	}()
+	killed := false
+	watch := time.NewTicker(time.Second)
+	defer watch.Stop()
+	for {
+		select {
+		case told := <-pushed:
+			took := time.Since(begun)
+			t.Logf("%s%.0f items of 128 numbers a second; a machine was killed: %v", told, longN/took.Seconds(), killed)
+			if !strings.HasPrefix(told, fmt.Sprintf("%d ", exitOK)) || !strings.Contains(told, ": 100000 items") ||
+				!killed {
+				t.Fatal("the push did not go on")
+			}
+			return
+		case <-watch.C:
+			if killed {
+				continue
+			}
+			if s, err := openStore(t.Context(), url); err == nil {
+				if in, err := s.Info(t.Context()); err == nil && in.Items > longN/3 {
+					t.Logf("%d items after %v: killing the machine that is asked", in.Items, time.Since(begun))
+					c.Kill(0)
+					killed = true
+				}
+				s.Close()
+			}
+		}
+	}
+}
+
+// TestCluster pushes items to three machines of Weaviate that keep three copies, and
+// searches them, while one machine is killed in the middle of each: the commands go on,
+// and nothing that was acknowledged is lost.
+func TestCluster(t *testing.T) {
+	if os.Getenv("KINDRED_LONG") == "" {
+		t.Skip("takes minutes: set KINDRED_LONG")
+	}
+	c := storetest.Weaviate(t, 3)
+	dir := manyItems(t, longN, 128)
+	url := c.URL("replication=3&consistency=quorum&ef=128") + "#many"
+	pushWhileKilling(t, c, dir, url)
+
+	s, err := openStore(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	right := folder.New(x, true)
+	items := everything(t, right)
+	have := everything(t, s) // two machines are there
+	if len(items) != longN || len(have) != longN {
+		t.Fatalf("%d of %d items are there", len(have), longN)
+	}
+	for i := range have {
+		if have[i].ID != items[i].ID || !slices.Equal(have[i].Vector, items[i].Vector) ||
+			have[i].Columns["price"] != items[i].Columns["price"] {
+			t.Fatalf("%v came back as %v", items[i], have[i])
+		}
+	}
+	begun := time.Now()
+	for filter, r := range recallOf(t, right, s, items, func() {}) {
+		t.Logf("filter %q: recall@10 %.4f of two machines", filter, r)
+		if r < 0.95 {
+			t.Errorf("filter %q: recall@10 is %.4f", filter, r)
+		}
+	}
+	t.Logf("400 searches in %v", time.Since(begun))
+
+	begun = time.Now()
+	c.Start(0)
+	c.Ready(0)
+	t.Logf("the machine is back after %v", time.Since(begun))
+	n := 0
+	for filter, r := range recallOf(t, right, s, items, func() {
+		if n++; n == 50 {
+			t.Log("killing another machine while searching")
+			c.Kill(1)
+		}
+	}) {
+		t.Logf("filter %q: recall@10 %.4f with another machine killed", filter, r)
+		if r < 0.95 {
+			t.Errorf("filter %q: recall@10 is %.4f", filter, r)
+		}
+	}
+	if have := everything(t, s); len(have) != longN {
+		t.Errorf("%d of %d items are there without the second machine", len(have), longN)
+	}
+}
+
+// everything is all items of a store in the order of their ids.
+func everything(t *testing.T, s store.Store) []store.Item {
+	t.Helper()
+	var out []store.Item
+	for it, err := range s.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, it)
+	}
+	slices.SortFunc(out, func(a, b store.Item) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
