@@ -56,17 +56,20 @@ func (f *itemFlags) check() error {
 type indexCreateFlags struct {
 	modelFlags
 	itemFlags
-	out, distance string
+	storeFlags
+	out, distance, store string
 }
 
 func newIndexCreate(a *app) *cobra.Command {
 	var f indexCreateFlags
 	cmd := &cobra.Command{
-		Use:   "create --run DIR --data PHOTOS --out INDEX",
+		Use:   "create --run DIR --data PHOTOS --out INDEX | --store URL",
 		Short: "Make an index of photos, or of embeddings",
 		Long: `create makes the folder of an index, copies the network into it, embeds the photos
 of --data and adds them. With --embeddings it takes embeddings from a file instead;
-then --run or --network may be left out, and photos cannot be searched by.
+then --run or --network may be left out, and photos cannot be searched by. --store
+makes a store of a database instead of a folder, or goes on with one that is there;
+the network is not copied.
 
 An item's id is its name below --data, or the column id of --embeddings. Classes
 become the columns label and coarse. --columns adds others: numbers and true or
@@ -80,6 +83,8 @@ kindred index add.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd.Context(), &f) },
 	}
 	cmd.Flags().StringVar(&f.out, "out", "", "folder of the index to make")
+	cmd.Flags().StringVar(&f.store, "store", "", "instead of --out: the store of a database to make: "+storeForm)
+	f.storeFlags.add(cmd)
 	cmd.Flags().StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
@@ -88,8 +93,16 @@ kindred index add.`,
 
 // createIndex makes an index and fills it.
 func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) {
-	if f.out == "" {
-		return usagef("missing --out: the folder of the index")
+	switch {
+	case f.out == "" && f.store == "":
+		return usagef("missing --out: the folder of the index, or --store: a store of a database")
+	case f.out != "" && f.store != "":
+		return usagef("give --out or --store, not both")
+	}
+	if f.store != "" {
+		if _, _, err := splitStore(f.store); err != nil {
+			return err
+		}
 	}
 	if err := f.check(); err != nil {
 		return err
@@ -101,7 +114,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError{err}
 	}
-	if _, err := os.Lstat(filepath.Join(f.out, "MANIFEST")); err == nil {
+	if _, err := os.Lstat(filepath.Join(f.out, "MANIFEST")); err == nil && f.out != "" {
 		return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
 	}
 	s, err := f.open(ctx, a, func() (*run.Model, error) {
@@ -114,6 +127,9 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		return err
 	}
 	defer s.close()
+	if f.store != "" {
+		return a.createStore(ctx, f, s)
+	}
 	if m := s.model; m != nil {
 		cfg.Dim = m.Net.Spec().OutDim()
 		if cfg.Network, err = saveNetwork(m, f.out, cmp.Or(f.run, f.network)); err != nil {
@@ -127,7 +143,23 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		return err
 	}
 	defer func() { err = cmp.Or(err, x.Close()) }()
-	return a.fill(ctx, x, s, &f.itemFlags)
+	return a.fill(ctx, indexTarget{x}, s, &f.itemFlags)
+}
+
+// createStore makes or opens a store of a database and fills it.
+func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSource) error {
+	var dim int
+	if s.model != nil {
+		dim = s.model.Net.Spec().OutDim()
+	} else {
+		dim = s.table.X.Cols
+	}
+	to, err := f.ensure(ctx, a, f.store, dim, f.distance, cmp.Or(f.run, f.network))
+	if err != nil {
+		return err
+	}
+	err = a.fill(ctx, storeTarget{to, func() (*run.Model, error) { return s.model, nil }}, s, &f.itemFlags)
+	return errors.Join(err, to.Close())
 }
 
 // saveNetwork puts the network into the folder of an index.
@@ -173,8 +205,8 @@ type indexAdded struct {
 }
 
 // fill adds the items of a source and tells of it.
-func (a *app) fill(ctx context.Context, x *index.Index, s *itemSource, f *itemFlags) error {
-	d := &adder{a: a, x: x, update: f.update, prefix: f.prefix, columns: s.columns}
+func (a *app) fill(ctx context.Context, to target, s *itemSource, f *itemFlags) error {
+	d := &adder{a: a, to: to, update: f.update, prefix: f.prefix, columns: s.columns}
 	var left []data.LeftOut
 	var err error
 	if s.table != nil {
@@ -182,9 +214,9 @@ func (a *app) fill(ctx context.Context, x *index.Index, s *itemSource, f *itemFl
 	} else {
 		left, err = d.photos(ctx, s.model, s.set, s.root)
 	}
-	if errors.Is(err, context.Canceled) {
-		where := fmt.Sprintf("%d items are in %s", x.Info().Items, x.Dir())
-		words := []string{"kindred", "index", "add", x.Dir()}
+	if t, ok := to.(indexTarget); ok && errors.Is(err, context.Canceled) {
+		where := fmt.Sprintf("%d items are in %s", t.x.Info().Items, t.x.Dir())
+		words := []string{"kindred", "index", "add", t.x.Dir()}
 		for _, g := range [][2]string{{"data", f.photos.data}, {"embeddings", f.embeddings}, {"labels", f.labels},
 			{"columns", f.columns}, {"prefix", f.prefix}} {
 			if g[1] != "" {
@@ -198,11 +230,15 @@ func (a *app) fill(ctx context.Context, x *index.Index, s *itemSource, f *itemFl
 	}
 	a.sayLeftOut(left)
 	d.sayMatched()
-	res := indexAdded{x.Dir(), d.done, x.Info().Items, left}
+	info, err := to.info(ctx)
+	if err != nil {
+		return err
+	}
+	res := indexAdded{to.called(), d.done, info.Items, left}
 	if a.json {
 		return a.printJSON(res)
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d items, %d added, %d replaced, %d skipped because they were there\n", x.Dir(),
+	_, err = fmt.Fprintf(a.out, "%s: %d items, %d added, %d replaced, %d skipped because they were there\n", res.Index,
 		res.Items, res.Added.Added, res.Replaced, res.Skipped)
 	return err
 }
@@ -288,7 +324,7 @@ among them without being embedded again, unless --update replaces them.`,
 					return err
 				}
 				defer s.close()
-				return a.fill(cmd.Context(), x, s, &f)
+				return a.fill(cmd.Context(), indexTarget{x}, s, &f)
 			})
 		},
 	}

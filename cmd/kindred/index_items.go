@@ -63,10 +63,10 @@ func columnsOf(t *embedding.Table) []fieldColumn {
 	return out
 }
 
-// adapt makes the kinds of columns those that the index has.
-func adapt(columns []fieldColumn, x *index.Index) {
+// adapt makes the kinds of columns those of the columns that are there.
+func adapt(columns []fieldColumn, to []index.Column) {
 	kinds := make(map[string]index.Kind)
-	for _, c := range x.Info().Columns {
+	for _, c := range to {
 		kinds[c.Name] = c.Kind
 	}
 	for i := range columns {
@@ -135,7 +135,7 @@ func (c *columnFile) put(it *index.Item) (bool, error) {
 // adder adds items to an index and counts.
 type adder struct {
 	a       *app
-	x       *index.Index
+	to      target
 	update  bool
 	prefix  string
 	columns *columnFile
@@ -149,7 +149,7 @@ const piece = 1024
 
 // photos embeds the photos of a set that the index does not have and adds them.
 func (d *adder) photos(ctx context.Context, m *run.Model, set *data.Dataset, root string) ([]data.LeftOut, error) {
-	todo, err := d.missing(set, root)
+	todo, err := d.missing(ctx, set, root)
 	if err != nil {
 		return nil, err
 	}
@@ -185,11 +185,11 @@ func (d *adder) photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 }
 
 // missing lists the samples of a set that are to be embedded.
-func (d *adder) missing(set *data.Dataset, root string) ([]int, error) {
+func (d *adder) missing(ctx context.Context, set *data.Dataset, root string) ([]int, error) {
 	var todo []int
 	for i, name := range set.Names {
 		id := d.prefix + name
-		e, there, err := d.x.Get(id)
+		e, there, err := d.to.get(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -225,8 +225,12 @@ func filePath(root, name string) string {
 // table adds the rows of a table: items of the ids, or the names, it has.
 func (d *adder) table(ctx context.Context, t *embedding.Table, root string) error {
 	columns := columnsOf(t)
-	adapt(columns, d.x)
-	adapt(d.columns.values, d.x)
+	info, err := d.to.info(ctx)
+	if err != nil {
+		return err
+	}
+	adapt(columns, info.Columns)
+	adapt(d.columns.values, info.Columns)
 	entries := make([]index.Entry, t.X.Rows)
 	for i := range entries {
 		e := &entries[i]
@@ -257,7 +261,7 @@ func (d *adder) table(ctx context.Context, t *embedding.Table, root string) erro
 	if d.update {
 		opt.Existing = index.Replace
 	}
-	n, err := d.x.Add(ctx, entries, opt)
+	n, err := d.to.add(ctx, entries, opt)
 	d.done.Added += n.Added
 	d.done.Replaced += n.Replaced
 	d.done.Skipped += n.Skipped

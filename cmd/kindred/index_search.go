@@ -16,6 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/search"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // indexQuery says what an index is asked for.
@@ -26,6 +28,8 @@ type indexQuery struct {
 	filter  string
 	k       int
 	exact   bool
+	store   string // of a database, instead of an index
+	run     string // whose network made what is in it
 }
 
 func (f *indexQuery) add(cmd *cobra.Command) {
@@ -35,33 +39,43 @@ func (f *indexQuery) add(cmd *cobra.Command) {
 		strings.Join(formats().Extensions(), ", ")+")")
 	fs.StringVar(&f.filter, "filter", "", "find only items that pass: "+filterHelp)
 	fs.BoolVar(&f.exact, "exact", false, "look at all lists of an index that was cut into lists")
+	fs.StringVar(&f.store, "store", "", "instead of an index: a store of a database: "+storeForm)
 }
 
 func newIndexSearch(a *app) *cobra.Command {
 	var f indexQuery
 	cmd := &cobra.Command{
-		Use:   "search INDEX [PHOTO...]",
+		Use:   "search INDEX [PHOTO...] | --store URL [PHOTO...]",
 		Short: "Find the items nearest to photos, to items or to embeddings",
 		Long: `search prints the items of an index that are nearest to photos, which it embeds with
 the index's own network, to items of the index (--id), or to embeddings (--vector). A
 photo that is itself in the index, or a copy of which is, is left out of its own
-answer, and so is the item of --id. --filter is applied before ranking.`,
+answer, and so is the item of --id. --filter is applied before ranking. --store looks
+into a store of a database instead, with the network of --run for photos.`,
 		Example: `  kindred index search photos.index photo.jpg
   kindred index search photos.index --id cat/00.jpg --neighbours 5 --json
   kindred index search photos.index photo.jpg --filter 'label != "cat"'`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("missing argument INDEX")
+			switch {
+			case len(args) == 0 && f.store == "":
+				return usagef("missing argument INDEX, or --store: where to look")
+			case f.run != "" && f.store == "":
+				return usagef("--run goes with --store; an index has its network")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.store != "" {
+				f.photos = args
+				return a.searchStore(cmd.Context(), &f)
+			}
 			f.photos = args[1:]
 			return a.searchIndex(cmd.Context(), args[0], &f)
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().IntVar(&f.k, "neighbours", 10, "items to find for each")
+	cmd.Flags().StringVar(&f.run, "run", "", "run whose network made the embeddings of --store, for photos")
 	return cmd
 }
 
@@ -78,7 +92,7 @@ type indexAnswer struct {
 	Query string `json:"query"`
 	// Itself are the items that are the query, and left out.
 	Itself     []string    `json:"itself,omitempty"`
-	Passed     int         `json:"passed"` // the filter
+	Passed     int         `json:"passed"` // the filter; -1 where a database does not count
 	Exact      bool        `json:"exact"`
 	Neighbours []indexItem `json:"neighbours"`
 }
@@ -96,15 +110,19 @@ type asked struct {
 	vector         []float32
 }
 
-func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error {
+// check refuses a query that asks for nothing.
+func (f *indexQuery) check() error {
 	if len(f.photos)+len(f.ids) == 0 && f.vectors == "" {
 		return usagef("missing PHOTO, --id or --vector: what to look up")
 	}
-	if err := atLeast("neighbours", f.k, 1); err != nil {
+	return atLeast("neighbours", f.k, 1)
+}
+
+func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error {
+	if err := f.check(); err != nil {
 		return err
 	}
-	filter, err := parseFilter(f.filter)
-	if err != nil {
+	if _, err := parseFilter(f.filter); err != nil {
 		return err
 	}
 	x, err := index.Open(dir, index.Options{ReadOnly: true})
@@ -112,9 +130,48 @@ func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error 
 		return err
 	}
 	defer x.Close()
-	info := x.Info()
-	res := indexAnswers{Index: dir, Items: info.Items, Distance: info.Distance}
-	list, left, err := f.collect(ctx, a, x)
+	return a.searchTarget(ctx, indexTarget{x}, f)
+}
+
+// searchStore looks into a store of a database.
+func (a *app) searchStore(ctx context.Context, f *indexQuery) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	s, err := openStore(ctx, f.store)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return a.searchTarget(ctx, storeTarget{s, func() (*run.Model, error) {
+		if f.run == "" {
+			return nil, nil
+		}
+		m, err := run.Load(f.run)
+		if err != nil {
+			return nil, err
+		}
+		in, err := s.Info(ctx)
+		if err == nil && m.Net.Spec().OutDim() != in.Dim {
+			err = fmt.Errorf("%s makes vectors of %d numbers, and %s holds some of %d: it is another network", f.run,
+				m.Net.Spec().OutDim(), s.name, in.Dim)
+		}
+		return m, err
+	}}, f)
+}
+
+// searchTarget answers all that is asked.
+func (a *app) searchTarget(ctx context.Context, to target, f *indexQuery) error {
+	filter, err := parseFilter(f.filter)
+	if err != nil {
+		return err
+	}
+	info, err := to.info(ctx)
+	if err != nil {
+		return err
+	}
+	res := indexAnswers{Index: to.called(), Items: info.Items, Distance: info.Distance}
+	list, left, err := f.collect(ctx, a, to, info.Dim)
 	if err != nil {
 		return err
 	}
@@ -125,13 +182,14 @@ func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error 
 	g.SetLimit(64) // what is asked together is answered together
 	for i := range list {
 		g.Go(func() (err error) {
-			res.Queries[i], err = lookUp(ctx, x, &list[i], f, filter)
+			res.Queries[i], err = lookUp(ctx, to, info.Distance, &list[i], f, filter)
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		var wrong *index.FilterError
-		if errors.As(err, &wrong) {
+		var cannot *store.FilterError
+		if errors.As(err, &wrong) || errors.As(err, &cannot) {
 			err = usageError{err}
 		}
 		return err
@@ -143,12 +201,16 @@ func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error 
 }
 
 // collect embeds and reads what is looked up.
-func (f *indexQuery) collect(ctx context.Context, a *app, x *index.Index) (list []asked, left []data.LeftOut,
+func (f *indexQuery) collect(ctx context.Context, a *app, to target, dim int) (list []asked, left []data.LeftOut,
 	err error) {
 	if len(f.photos) > 0 {
-		m, err := indexModel(x)
+		m, err := to.model()
 		if err == nil && m == nil {
-			err = fmt.Errorf("%s has no network, so that photos cannot be embedded: ask with --id or --vector", x.Dir())
+			err = fmt.Errorf("%s has no network, so that photos cannot be embedded: ask with --id or --vector",
+				to.called())
+			if f.store != "" {
+				err = fmt.Errorf("%w, or say by --run what made its embeddings", err)
+			}
 		}
 		if err != nil {
 			return nil, nil, err
@@ -166,9 +228,9 @@ func (f *indexQuery) collect(ctx context.Context, a *app, x *index.Index) (list 
 		left = photos.left
 	}
 	for _, id := range f.ids {
-		e, ok, err := x.Get(id)
+		e, ok, err := to.get(ctx, id)
 		if err == nil && !ok {
-			err = fmt.Errorf("%s has no item %q", x.Dir(), id)
+			err = fmt.Errorf("%s has no item %q", to.called(), id)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -179,8 +241,8 @@ func (f *indexQuery) collect(ctx context.Context, a *app, x *index.Index) (list 
 		return list, left, nil
 	}
 	t, err := formats().Read(f.vectors)
-	if err == nil && (t.X == nil || t.X.Cols != x.Info().Dim) {
-		err = fmt.Errorf("%s holds no embeddings of %d numbers, as the index does", f.vectors, x.Info().Dim)
+	if err == nil && (t.X == nil || t.X.Cols != dim) {
+		err = fmt.Errorf("%s holds no embeddings of %d numbers, as the index does", f.vectors, dim)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +258,8 @@ func (f *indexQuery) collect(ctx context.Context, a *app, x *index.Index) (list 
 const spareItems = 8
 
 // lookUp answers one query.
-func lookUp(ctx context.Context, x *index.Index, q *asked, f *indexQuery, filter *index.Filter) (indexAnswer, error) {
+func lookUp(ctx context.Context, to target, by rank.Distance, q *asked, f *indexQuery,
+	filter *index.Filter) (indexAnswer, error) {
 	out := indexAnswer{Query: q.name, Neighbours: []indexItem{}}
 	iq := index.Query{Vector: q.vector, K: f.k, Filter: filter, Exact: f.exact}
 	if q.id != "" {
@@ -204,7 +267,7 @@ func lookUp(ctx context.Context, x *index.Index, q *asked, f *indexQuery, filter
 		out.Itself = iq.Exclude
 	}
 	if q.path == "" {
-		res, err := x.Search(ctx, iq)
+		res, err := to.search(ctx, iq)
 		if err != nil {
 			return out, err
 		}
@@ -217,12 +280,12 @@ func lookUp(ctx context.Context, x *index.Index, q *asked, f *indexQuery, filter
 	// Where many items are the photo itself, more of them are asked for.
 	for wide := spareItems; ; wide *= 8 {
 		iq.K, iq.Vectors = f.k+wide, true
-		res, err := x.Search(ctx, iq)
+		res, err := to.search(ctx, iq)
 		if err != nil {
 			return out, err
 		}
 		out.Passed, out.Exact = res.Passed, res.Exact
-		kept, itself, err := withoutItself(ctx, q, res.Hits, f.k, x.Info().Distance)
+		kept, itself, err := withoutItself(ctx, q, res.Hits, f.k, by)
 		if err != nil {
 			return out, err
 		}

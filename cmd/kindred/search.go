@@ -77,7 +77,7 @@ gallery is what --in names: a folder of photos, with or without
 folders for classes, a manifest, an archive or a data set by name. --embeddings is a
 file that kindred embed wrote with the same network: then the gallery is not embedded
 again, and --in only says where its photos are. --index INDEX does what kindred index
-search does.
+search does, and --store URL, with --run, what it does with a store of a database.
 
 A photo that is itself in the gallery, or a copy of which is, is left out of its own
 answer. Photos that cannot be read are named; the others are answered.
@@ -95,6 +95,14 @@ answer. Photos that cannot be read are named; the others are answered.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, photos []string) error {
+			if f.query.store != "" {
+				if f.index+f.network+f.in+f.embeddings+f.dir != "" {
+					return usagef("--store says what the gallery is: --index, --network, --in, --embeddings and " +
+						"--out go without it")
+				}
+				f.query.photos, f.query.k, f.query.run = photos, f.k, f.run
+				return a.searchStore(cmd.Context(), &f.query)
+			}
 			if f.index == "" {
 				return runSearch(cmd.Context(), a, &f, photos)
 			}
@@ -108,6 +116,7 @@ answer. Photos that cannot be read are named; the others are answered.
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.index, "index", "", "instead of a network and a gallery: an index (kindred index search)")
+	fs.StringVar(&f.query.store, "store", "", "instead of a gallery: a store of a database: "+storeForm)
 	fs.StringVar(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name")
 	fs.StringVar(&f.embeddings, "embeddings", "",
 		"embeddings of the gallery by the same network ("+strings.Join(formats().Extensions(), ", ")+")")

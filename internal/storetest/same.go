@@ -41,7 +41,8 @@ var (
 		"`odd name'\"` in (\"a\", \"Zoë\")", "`odd name'\"` not in (\"a\")", "not `odd name'\"` not in (\"a\", \"\")",
 		"not `odd name'\"` in (\"a\", \"\")", "not (price < 20 or sold)", "not (price >= 20 and not sold)",
 		"price is missing", "price is not missing and (sold or price >= 100)", "not price is missing",
-		"path is missing", "path = \"p4\"", "price in (1, 1.25, 5)", "sold = false", "id = \"item '3' \\\\ \\\"ü\\\"\""}
+		"path is missing",
+		"path = \"p4\"", "price in (1, 1.25, 5)", "sold = false", "id = \"item '3' \\\\ \\\"ü\\\"\""}
 	Ordered = []string{"`odd name'\"` > \"B\"", "not `odd name'\"` > \"B\"", "id > \"item '3\"", "path <= \"p3\""}
 )
 
