@@ -44,6 +44,7 @@ type trainer struct {
 	began      time.Time
 	notes      []string
 	timing     []timing
+	events     events
 	saved      int  // epochs of the last checkpoint
 	modelSaved bool // by this process, with its last weights
 }

@@ -111,6 +111,7 @@ type TrainConfig struct {
 	Best        string    `yaml:"best" help:"keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the last; empty: validation_map@r if there is a validation part"`
 	Patience    int       `yaml:"patience" help:"with best, end after so many evaluations without a better one; 0: never, from a pretrained start 3"`
 	Chunk       int       `yaml:"chunk" help:"most samples that go through the network at a time; a larger batch goes in pieces, twice: memory is that of a piece; 0: batches at once"`
+	TensorBoard bool      `yaml:"tensorboard" help:"also write the numbers of every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder"`
 	Checkpoint  int       `yaml:"checkpoint" help:"also write the checkpoint every n steps; 0: only after each epoch"`
 }
 

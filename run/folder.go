@@ -25,6 +25,8 @@ import (
 const (
 	configFile     = "config.yaml"
 	metricsFile    = "metrics.csv"
+	linesFile      = "metrics.jsonl"
+	eventsFile     = "events.out.tfevents.kindred"
 	timingFile     = "timing.csv"
 	reportFile     = "report.html"
 	checkpointDir  = "checkpoint"

@@ -97,8 +97,10 @@ func parseTable(r io.Reader) (*Table, error) {
 // metric that any epoch has. Values are exact; times are in timing.csv, so that
 // runs can be compared byte by byte.
 func writeHistory(w io.Writer, history []train.Epoch) error {
-	header := []string{"epoch", "steps", "lr", "loss", "gradient", "tuples", "active", "anchors", "no_positive",
-		"no_negative", "no_candidate", "fallbacks"}
+	var header []string
+	for _, c := range columns(&train.Epoch{}) {
+		header = append(header, c.name)
+	}
 	fixed := len(header)
 	for _, e := range history {
 		for _, m := range e.Metrics {
@@ -113,11 +115,14 @@ func writeHistory(w io.Writer, history []train.Epoch) error {
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, e := range history {
-		n := float64(max(e.Steps, 1))
-		row := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Steps), number(e.LR), number(e.Loss / n),
-			number(e.Gradient / n)}
-		for _, v := range []int{e.Tuples, e.Active, e.Anchors, e.NoPositive, e.NoNegative, e.NoCandidate, e.Fallbacks} {
-			row = append(row, strconv.Itoa(v))
+		var row []string
+		for _, c := range columns(&e)[:fixed] {
+			switch v := c.value.(type) {
+			case int:
+				row = append(row, strconv.Itoa(v))
+			case float64:
+				row = append(row, number(v))
+			}
 		}
 		for _, k := range header[fixed:] {
 			text := ""

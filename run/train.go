@@ -336,7 +336,15 @@ func (t *trainer) writeCheckpoint(c *train.Checkpoint) error {
 }
 
 func (t *trainer) writeMetrics(history []train.Epoch) error {
-	return t.folder.write(metricsFile, func(w io.Writer) error { return writeHistory(w, history) })
+	err := t.folder.write(metricsFile, func(w io.Writer) error { return writeHistory(w, history) })
+	if err != nil {
+		return err
+	}
+	err = t.folder.write(linesFile, func(w io.Writer) error { return writeLines(w, history) })
+	if err != nil || !t.cfg.Train.TensorBoard {
+		return err
+	}
+	return t.events.write(t.folder, history, t.timing)
 }
 
 func (t *trainer) writeTiming() error {

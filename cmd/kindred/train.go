@@ -46,6 +46,7 @@ folder:
 
   config.yaml                       every setting, resolved
   metrics.csv, timing.csv           one line per epoch
+  metrics.jsonl                     the metrics as JSON
   model.safetensors, model.json     the network
   checkpoint/                       what --resume continues from
   embeddings.npy, labels.csv        those of the test split

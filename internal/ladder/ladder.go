@@ -177,11 +177,12 @@ func running() []Package {
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/atomic internal/budget internal/lock internal/mapped internal/nearest internal/regular " +
 				"internal/spell internal/kernel/dot16 mat eval/rank eval/cluster"},
+		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
-				"internal/pair internal/layout/rows mine loss objective sample mat nn nn/optim nn/onnxnet " +
-				"format/torchfile data data/imaging eval eval/rank eval/cluster eval/diagnose embedding train " +
-				"format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+				"internal/pair internal/layout/rows internal/tfevents mine loss objective sample mat nn nn/optim " +
+				"nn/onnxnet format/torchfile data data/imaging eval eval/rank eval/cluster eval/diagnose " +
+				"embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
 			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext data embedding train " +
 				"run github.com/goccy/go-yaml"},
