@@ -170,7 +170,7 @@ func (t *trainer) resumable(c *contents) error {
 	for _, f := range c.results {
 		if filepath.Dir(f) != snapshotDir {
 			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s",
-				t.folder.checkpointPath(), f)
+				t.folder.CheckpointPath(), f)
 		}
 	}
 	t.note("%s was stopped before its first checkpoint: it begins again", t.opts.Dir)
@@ -197,7 +197,7 @@ func (c *contents) sample() string {
 // that what a kill leaves cannot be resumed half; the configuration stays until
 // the new one replaces it, so that it can still be told for a run.
 func (f *Folder) clear(c *contents) error {
-	if err := f.files.Remove(f.checkpointPath()); err != nil {
+	if err := f.files.Remove(f.CheckpointPath()); err != nil {
 		return err
 	}
 	for _, name := range c.results {

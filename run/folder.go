@@ -128,7 +128,7 @@ func (f *Folder) Model() (*Model, error) {
 	}
 	net, err := nn.Load(f.dir, nn.Options{Precision: nn.Precision(cfg.Network.Precision)})
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, e := os.Stat(f.checkpointPath()); e == nil {
+		if _, e := os.Stat(f.CheckpointPath()); e == nil {
 			return nil, missing("the run in %s has not finished: continue it with kindred train --resume %s", f.dir,
 				f.dir)
 		}
@@ -141,7 +141,7 @@ func (f *Folder) Model() (*Model, error) {
 
 // Checkpoint reads what the run goes on from.
 func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
-	path := f.checkpointPath()
+	path := f.CheckpointPath()
 	r, err := regular.Open(path)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,13 @@ func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
 	return c, nil
 }
 
-func (f *Folder) checkpointPath() string { return f.path(checkpointDir, checkpointFile) }
+// CheckpointPath is the file that the run goes on from.
+func (f *Folder) CheckpointPath() string { return f.path(checkpointDir, checkpointFile) }
+
+// ModelPaths are the files that Load needs.
+func (f *Folder) ModelPaths() []string {
+	return []string{f.ConfigPath(), f.path(nn.SpecFile), f.path(nn.WeightsFile)}
+}
 
 // ReportPath is where the page of the run goes.
 func (f *Folder) ReportPath() string { return f.path(reportFile) }

@@ -144,7 +144,7 @@ func sameFolders(t *testing.T, want, got string) {
 	}
 }
 
-func checkpointPath(dir string) string { return (&Folder{dir: dir}).checkpointPath() }
+func checkpointPath(dir string) string { return (&Folder{dir: dir}).CheckpointPath() }
 
 func write(t testing.TB, path, text string) {
 	t.Helper()

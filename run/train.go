@@ -245,7 +245,7 @@ func (t *trainer) failed(err error) error {
 	if !errors.As(err, &step) {
 		return err
 	}
-	if _, e := os.Stat(t.folder.checkpointPath()); e != nil {
+	if _, e := os.Stat(t.folder.CheckpointPath()); e != nil {
 		return err
 	}
 	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+

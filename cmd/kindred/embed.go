@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -21,6 +22,8 @@ type embedFlags struct {
 	modelFlags
 	data, dataDir, dataLabels, out, labels string
 	outside, keep, skip                    bool
+	queued                                 queueFlags
+	shard                                  int
 }
 
 func newEmbed(a *app) *cobra.Command {
@@ -41,6 +44,7 @@ archives, and with - a list of files, one a line, from standard input.`,
 		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.parquet
   kindred embed --network model.onnx --data photos/ --out F.parquet
   kindred embed --run runs/photos --data more-photos/ --out E.npy
+  kindred embed --run runs/photos --data more-photos/ --out E.parquet --queue queue/
   find photos/ -name '*.jpg' | kindred embed --run runs/photos --data - --out new.parquet
   kindred eval --embeddings E.npy`,
 		Args: exactArgs(),
@@ -64,6 +68,8 @@ archives, and with - a list of files, one a line, from standard input.`,
 		"with network.freeze=body shares it (kindred cache)")
 	fs.BoolVar(&f.skip, "skip-corrupt", false, "leave out images that cannot be read; they are counted and named")
 	f.add(cmd)
+	f.queued.addLeader(cmd)
+	fs.IntVar(&f.shard, "shard", 1024, "--queue: samples of a job, rounded up to whole batches")
 	return cmd
 }
 
@@ -104,7 +110,16 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	defer d.Close()
 	m.Config.Data.SkipCorrupt = m.Config.Data.SkipCorrupt || f.skip
-	e, err := a.embed(ctx, m, d.All())
+	taken := func() error { return nil }
+	var e *run.Embedded
+	if f.queued.queue != "" {
+		var end func()
+		if e, taken, end, err = f.share(ctx, a, m, d); err == nil {
+			defer end()
+		}
+	} else {
+		e, err = a.embed(ctx, m, d.All())
+	}
 	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
 		return fmt.Errorf("%w\n--skip-corrupt leaves out what cannot be read, and names it at the end", err)
 	} else if err != nil {
@@ -124,8 +139,37 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 			return err
 		}
 	}
+	if err := taken(); err != nil {
+		return err
+	}
 	a.sayLeftOut(e.LeftOut)
 	return a.sayEmbedded(f.out, labels, e)
+}
+
+// share has d embedded by the workers of a queue. What it returned is forgotten there
+// by taken; end closes the queue.
+func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset) (e *run.Embedded,
+	taken func() error, end func(), err error) {
+	if f.run == "" || f.data == "-" || f.keep || f.dataLabels != "" {
+		return nil, nil, nil, usagef("--queue embeds a data set of images with --run DIR, and goes without " +
+			"--network, --keep, --data-labels and the list of --data -")
+	}
+	folder, err := run.Open(f.run)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f.queued.dataDir = f.dataDir
+	q, err := f.queued.lead(ctx, a, f.queued.kit(a))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	e, list, err := work.Embed(ctx, m, folder, d, work.Source{Data: shared(f.data), Outside: f.outside},
+		work.Cutting{Rows: f.shard, Skip: f.skip}, q)
+	if err != nil {
+		q.close()
+		return nil, nil, nil, err
+	}
+	return e, func() error { return q.Forget(ctx, list) }, q.close, nil
 }
 
 // embed is m.Embed with a line that says how far it is.

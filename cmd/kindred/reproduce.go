@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/layout/fetch"
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -26,6 +28,7 @@ func newReproduce(a *app) *cobra.Command {
 	var o paper.Options
 	var dataDir, path, features, backbone string
 	var size int
+	var queued queueFlags
 	var from []string
 	cmd := &cobra.Command{
 		Use:   "reproduce NAME",
@@ -52,6 +55,7 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 1 --out reports/quick
   kindred reproduce omniglot --seeds 3
+  kindred reproduce mnist --queue queue/ --out reports/shared
   kindred reproduce omniglot-epochs --seeds 3 --reuse reports/omniglot
   kindred reproduce mnist --fast --set train.lr=0.0005 --out try`,
 		Args: exactArgs("name"),
@@ -79,7 +83,8 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 			if _, err := e.Config(o); err != nil {
 				return usageError{err}
 			}
-			return runReproduce(cmd, a, e, o)
+			queued.dataDir = dataDir
+			return runReproduce(cmd, a, e, o, &queued)
 		},
 	}
 	fs := cmd.Flags()
@@ -103,6 +108,7 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
 	fs.StringVar(&dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	queued.addLeader(cmd)
 	return cmd
 }
 
@@ -156,14 +162,28 @@ func listExperiments(a *app) error {
 	return w.Flush()
 }
 
-func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options) error {
+func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options,
+	queued *queueFlags) error {
 	held, err := paper.Hold(o.Dir)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
-	if err := bringData(cmd, a, e, o); err != nil {
+	if err := bringData(cmd.Context(), a, e, o); err != nil {
 		return err
+	}
+	taken := func() error { return nil }
+	if queued.queue != "" {
+		q, err := queued.lead(cmd.Context(), a, queued.kit(a))
+		if err != nil {
+			return err
+		}
+		defer q.close()
+		list, err := work.Reproduce(cmd.Context(), e, o, q)
+		if err != nil {
+			return err
+		}
+		taken = func() error { return q.Forget(cmd.Context(), list) }
 	}
 	bars := map[string]*progress.Bar{}
 	o.Weights = a.findWeights(&trainFlags{})
@@ -184,6 +204,9 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 	if err := out.Write(cmd.Context()); err != nil {
 		return err
 	}
+	if err := taken(); err != nil {
+		return err
+	}
 	if a.json {
 		return a.printJSON(out)
 	}
@@ -195,7 +218,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 
 // bringData fetches the experiment's data set by name unless it is there or the
 // settings name a path.
-func bringData(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options) error {
+func bringData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options) error {
 	cfg, err := e.Config(o)
 	if err != nil {
 		return err
@@ -211,6 +234,6 @@ func bringData(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options)
 	if _, err := os.Stat(filepath.Join(o.Home, name)); err == nil {
 		return nil
 	}
-	_, err = a.fetcher(o.Home).Get(cmd.Context(), name)
+	_, err = a.fetcher(o.Home).Get(ctx, name)
 	return err
 }

@@ -173,6 +173,8 @@ var commands = []func(*app) *cobra.Command{
 	newSearch,
 	newIndex,
 	newServe,
+	newWorker,
+	newJobs,
 	newReport,
 	newTheory,
 	newMan,

@@ -16,12 +16,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/swept"
+	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/sweep"
 )
 
 func newSweep(a *app) *cobra.Command {
 	var dir, dataDir string
+	var queued queueFlags
 	var jobs int
 	var w trainFlags
 	cmd := &cobra.Command{
@@ -61,6 +63,15 @@ stopped. The plan and its seed fix all results, whatever --jobs is.`,
 			began := time.Now()
 			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan), Runner: sweep.Local{
 				Dir: sweep.RunsDir(dir), Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(&w)}}
+			if queued.queue != "" {
+				queued.dataDir = dataDir
+				q, err := queued.lead(cmd.Context(), a, queued.kit(a))
+				if err != nil {
+					return err
+				}
+				defer q.close()
+				o.Runner = work.Trials{Runner: q}
+			}
 			out, err := sweep.Run(cmd.Context(), plan, o)
 			if errors.Is(err, context.Canceled) {
 				return resumable{err, dir + " keeps the jobs that are done", commandLine(os.Args...)}
@@ -76,6 +87,7 @@ stopped. The plan and its seed fix all results, whatever --jobs is.`,
 	fs.StringVar(&dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	w.addWeights(cmd)
+	queued.addLeader(cmd)
 	return cmd
 }
 

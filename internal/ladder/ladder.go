@@ -239,6 +239,10 @@ func serving() []Package {
 			"internal/budget internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
+		{"internal/launch", "what batch systems need to start workers", "internal/spell"},
+		{"internal/work", "what workers can do: shards of embed, runs of experiments and of sweeps",
+			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding jobs " +
+				"mat run sweep train"},
 		{"store", "what an engine that holds embedded items can do; the contract between servers and engines", ""},
 		{"store/folder", "an index folder as such an engine", "store index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
@@ -272,6 +276,7 @@ func repository() []Package {
 				"databases that a test starts", "store"},
 		{"internal/fakeqdrant", "for tests: a server of Qdrant's protocol that keeps points in memory",
 			"github.com/qdrant/go-client google.golang.org/grpc"},
+		{"internal/queuetest", "for tests: three NATS servers on this machine", "github.com/nats-io/nats-server/v2"},
 		{"internal/ctxtest", "for tests: a context that is cancelled at its n-th look, which shows without a clock " +
 			"that a computation stops", ""},
 		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",

@@ -92,6 +92,10 @@ var rules = []rule{
 		why: "no network is used"}),
 	on(`^kindred search \S+ --in \S+$`, rule{skip: true, why: "needs a pretrained network, which is fetched; " +
 		"TestSearchWithoutARun has one"}),
+	on(`^kindred worker .*--launch `, rule{}),
+	on(`^kindred worker `, rule{skip: true, why: "takes jobs until it is stopped; tests of the command start workers"}),
+	on(`^kindred .*--queue (nats|tls)://`, rule{skip: true, why: "needs a cluster; a test of the command starts one"}),
+	on(`^kindred jobs (cancel|retry) `, rule{fails: "has no job", why: "the key is an example's"}),
 	on(`^kindred reproduce .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights"}),
 	on(`^kindred train .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights that is fetched"}),
 	on(`^kindred train .*--data omniglot\b`,

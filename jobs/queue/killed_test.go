@@ -4,20 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
+	"github.com/kindred-ml/kindred/internal/queuetest"
 	"github.com/kindred-ml/kindred/jobs"
 )
 
@@ -60,47 +54,6 @@ func play(role string) error {
 	return os.Rename(out+".part", out)
 }
 
-// cluster starts three servers on loopback that know each other.
-func cluster(t *testing.T) string {
-	t.Helper()
-	var routes []*url.URL
-	for range 3 { // ports that are free now
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var urls []string
-	var servers []*server.Server
-	for i, r := range routes {
-		port, err := strconv.Atoi(r.Port())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := server.NewServer(&server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: -1,
-			JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, Routes: routes,
-			Cluster: server.ClusterOpts{Name: "kindred", Host: "127.0.0.1", Port: port}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-		servers = append(servers, s)
-	}
-	for _, s := range servers {
-		if !s.ReadyForConnections(30 * time.Second) {
-			t.Fatal("a server does not start")
-		}
-		urls = append(urls, s.ClientURL())
-	}
-	return strings.Join(urls, ",")
-}
-
 // process starts the test binary in a role.
 func process(t *testing.T, role, url, list string) *exec.Cmd {
 	t.Helper()
@@ -123,7 +76,7 @@ func TestKilled(t *testing.T) {
 	} else if testing.Short() {
 		t.Skip("kills processes for half a minute")
 	}
-	url := cluster(t)
+	url := queuetest.Cluster(t)
 	var specs []any
 	for i := range n {
 		specs = append(specs, chain{Seed: uint64(i), Steps: steps, Pause: 40, Bytes: i * 3000})

@@ -128,3 +128,24 @@ func (q *Queue) Remove(ctx context.Context, key string) error {
 	q.drop(ctx, r.Checkpoint)
 	return nil
 }
+
+// Find returns the job whose key begins like this.
+func (q *Queue) Find(ctx context.Context, beginning string) (Status, error) {
+	all, err := q.List(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	var found []Status
+	for _, s := range all {
+		if strings.HasPrefix(s.Key, beginning) {
+			found = append(found, s)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return Status{}, fmt.Errorf("the queue has no job %.80q", beginning)
+	case len(found) > 1:
+		return Status{}, fmt.Errorf("%d keys begin with %.80q: give more of it", len(found), beginning)
+	}
+	return found[0], nil
+}

@@ -14,6 +14,11 @@ import (
 // runsDir holds the run folders of an experiment.
 const runsDir = "runs"
 
+// RunFolder is the folder of an arm's run with a seed, below the experiment's.
+func RunFolder(arm string, seed uint64) string {
+	return filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", slug(arm), seed))
+}
+
 // Hold makes the folder of an experiment, or finds it, and takes it for this
 // process until it is released. The folder must be empty or hold an experiment
 // already, so that no other file is replaced.

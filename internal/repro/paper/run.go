@@ -176,7 +176,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 		return nil, err
 	}
 	plan := string(cfg.YAML())
-	folder := filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", slug(a.Name), seed))
+	folder := RunFolder(a.Name, seed)
 	dir := filepath.Join(o.Dir, folder)
 	planned, err := os.ReadFile(filepath.Join(dir, planFile))
 	switch {

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/jobs/queue"
+)
+
+func newJobs(a *app) *cobra.Command {
+	var f queueFlags
+	cmd := &cobra.Command{
+		Use:   "jobs --queue URL",
+		Short: "Show the jobs of a queue; cancel them or have them tried again",
+		Long: `jobs lists what a queue holds: each job with its state, how often it has failed,
+how many workers it has lost, who does it, and how far it is or why it failed. A
+job is given up when it has failed three times, or when ten workers did not
+survive it.
+
+Jobs are known by their keys, of which the beginning is enough. What the command
+that submitted a job has taken is removed from the queue, and all else a week
+after its last change.`,
+		Example: `  kindred jobs --queue nats://a:4222
+  kindred jobs cancel 3fc2 --queue nats://a:4222
+  kindred jobs retry 3fc2 --queue nats://a:4222`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.open(cmd.Context(), a, nil)
+			if err != nil {
+				return err
+			}
+			defer q.close()
+			return listJobs(cmd.Context(), a, q.Queue)
+		},
+	}
+	f.add(cmd)
+	for _, c := range []struct {
+		name, short string
+		do          func(q *queue.Queue, ctx context.Context, key string) error
+	}{
+		{"cancel", "Cancel jobs that are queued or running", (*queue.Queue).Cancel},
+		{"retry", "Have jobs tried again that failed or were cancelled", (*queue.Queue).Retry},
+		{"remove", "Remove jobs with their results and checkpoints", (*queue.Queue).Remove},
+	} {
+		cmd.AddCommand(newJobsChange(a, c.name, c.short, c.do))
+	}
+	return cmd
+}
+
+func newJobsChange(a *app, name, short string,
+	do func(q *queue.Queue, ctx context.Context, key string) error) *cobra.Command {
+	var f queueFlags
+	cmd := &cobra.Command{
+		Use:   name + " KEY...",
+		Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("missing argument KEY: 'kindred jobs' shows them")
+			}
+			q, err := f.open(cmd.Context(), a, nil)
+			if err != nil {
+				return err
+			}
+			defer q.close()
+			for _, arg := range args {
+				s, err := q.Find(cmd.Context(), arg)
+				if err == nil {
+					err = do(q.Queue, cmd.Context(), s.Key)
+				}
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.err, "%s: %s (was %v)\n", cmp.Or(s.Title, s.Key), name, s.State)
+			}
+			return nil
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func listJobs(ctx context.Context, a *app, q *queue.Queue) error {
+	all, err := q.List(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if all == nil {
+			all = []queue.Status{}
+		}
+		return a.printJSON(all)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KEY\tSTATE\tFAILED\tLOST\tSINCE\tWORKER\tJOB\t")
+	for _, s := range all {
+		text := cmp.Or(s.Title, s.Kind)
+		if s.Text != "" {
+			text += ": " + s.Text
+		}
+		if !s.Mine {
+			text += " (of another build or instruction set)"
+		}
+		fmt.Fprintf(w, "%.8s\t%v\t%d\t%d\t%v\t%s\t%s\t\n", s.Key, s.State, s.Tries, s.Losses,
+			time.Since(s.Since).Round(time.Second), s.Worker, text)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/internal/work"
+	"github.com/kindred-ml/kindred/jobs/embedded"
+	"github.com/kindred-ml/kindred/jobs/queue"
+)
+
+// queueFlags say where a queue of jobs is.
+type queueFlags struct {
+	queue, name          string
+	creds, ca, cert, key string
+	workers              int
+	lease                time.Duration
+	dataDir              string
+}
+
+// add adds the flags of every command that uses a queue.
+func (f *queueFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.queue, "queue", "", "queue of jobs: nats://HOST:PORT,... of a NATS cluster with JetStream, or "+
+		"a folder, whose server this process or another one on this machine runs")
+	fs.StringVar(&f.name, "queue-name", "", "tells queues of the same servers apart (default kindred)")
+	fs.StringVar(&f.creds, "queue-creds", "", "file of NATS credentials (.creds)")
+	fs.StringVar(&f.ca, "queue-ca", "", "certificates that the servers of the queue may be signed by (.pem)")
+	fs.StringVar(&f.cert, "queue-cert", "", "certificate of this client, where the servers ask for one (.pem)")
+	fs.StringVar(&f.key, "queue-key", "", "the key of --queue-cert (.pem)")
+}
+
+// addLeader adds those of a command that submits jobs.
+func (f *queueFlags) addLeader(cmd *cobra.Command) {
+	f.add(cmd)
+	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself, at a time "+
+		"(default: 1 if --queue is a folder, else 0)")
+}
+
+// folder tells a queue in a folder from one at an address.
+func (f *queueFlags) folder() bool { return !strings.Contains(f.queue, "://") }
+
+// opened is a queue with what belongs to it.
+type opened struct {
+	*queue.Queue
+	close func()
+}
+
+// open connects to the queue. Of a folder that nobody serves it starts the server.
+func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)) (*opened, error) {
+	if f.queue == "" {
+		return nil, usagef("missing --queue: nats://HOST:PORT,... or a folder")
+	}
+	info, _ := debug.ReadBuildInfo()
+	v := newVersion(info)
+	o := queue.Options{URL: f.queue, Name: f.name, Lease: f.lease, Credentials: f.creds, CA: f.ca,
+		Cert: f.cert, Key: f.key, Report: report,
+		Lane: strings.Join([]string{v.Version, v.Commit, v.Go, v.Platform, v.ISA}, " "),
+		Log:  func(line string) { fmt.Fprintln(a.err, "kindred: "+line) }}
+	end := func() {}
+	if f.folder() {
+		s, err := embedded.Serve(f.queue)
+		var held *lock.HeldError
+		switch {
+		case err == nil:
+			o.URL, end = s.URL(), func() { _ = s.Close() } // what it holds is on disk already
+		case errors.As(err, &held):
+			if o.URL, err = embedded.URL(f.queue); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, err
+		}
+	}
+	q, err := queue.Connect(ctx, o)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return &opened{q, func() { q.Close(); end() }}, nil
+}
+
+// lead opens the queue for a command that submits jobs, and does jobs beside it.
+func (f *queueFlags) lead(ctx context.Context, a *app, kit *work.Kit) (*opened, error) {
+	q, err := f.open(ctx, a, a.tellJobs())
+	if err != nil {
+		return nil, err
+	}
+	n := f.workers
+	if n < 0 && f.folder() {
+		n = 1
+	}
+	if n <= 0 {
+		fmt.Fprintln(a.err, "kindred: workers do the jobs: kindred worker --queue ...; 'kindred jobs' shows them")
+		return q, nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		// The jobs say what fails; this ends with ctx.
+		_ = (&queue.Worker{Queue: q.Queue, Kinds: kit.Kinds(), N: n}).Work(ctx)
+	})
+	inner := q.close
+	q.close = func() { stop(); wg.Wait(); kit.Close(); inner() }
+	return q, nil
+}
+
+// tellJobs prints a line when a job has come to an end, or has failed once.
+func (a *app) tellJobs() func(queue.Status) {
+	var mu sync.Mutex
+	told := map[string]string{}
+	return func(s queue.Status) {
+		line := fmt.Sprintf("%s: %v", s.Title, s.State)
+		switch {
+		case s.State == queue.Running && s.Losses > 0:
+			line += fmt.Sprintf(" by %s, after %d that fell silent", s.Worker, s.Losses)
+		case s.State == queue.Running:
+			line += " by " + s.Worker
+		case s.State == queue.Queued && s.Tries == 0:
+			return
+		case s.Text != "":
+			line += ": " + s.Text
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if told[s.Key] != line {
+			told[s.Key] = line
+			fmt.Fprintln(a.err, line)
+		}
+	}
+}
+
+// kit is what jobs are done with here.
+func (f *queueFlags) kit(a *app) *work.Kit {
+	k := &work.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: data.Open,
+		Weights: a.findWeights(&trainFlags{})}
+	k.Bring = func(ctx context.Context, e *paper.Experiment, o paper.Options) error { return bringData(ctx, a, e, o) }
+	return k
+}
+
+// shared is a path as others on the same files have to write it.
+func shared(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return path // a name, or an address
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/queuetest"
+)
+
+// network is a run of a second on the pictures of photos, in the folder "run".
+func network(t *testing.T, photos string) {
+	t.Helper()
+	program(t, "train --data "+photos+" --out run --set train.epochs=1 --set network.name=mlp --set network.width=8 "+
+		"--set data.split=images:0.3")
+}
+
+func same(t *testing.T, a, b string) {
+	t.Helper()
+	x, err := os.ReadFile(a)
+	y, err2 := os.ReadFile(b)
+	if err != nil || err2 != nil || !bytes.Equal(x, y) {
+		t.Errorf("%s and %s differ: %d and %d bytes, %v, %v", a, b, len(x), len(y), err, err2)
+	}
+}
+
+// TestEmbedShared: a queue in a folder and the process's own worker come to the file
+// that embed writes alone, unreadable pictures and all.
+func TestEmbedShared(t *testing.T) {
+	dir := photos(t)
+	t.Chdir(t.TempDir())
+	network(t, dir)
+	put(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
+	_, alone := program(t, "embed --run run --data "+dir+" --out A.npy --skip-corrupt")
+	_, told := program(t, "embed --run run --data "+dir+" --out B.npy --skip-corrupt --queue queue --shard 1")
+	same(t, "A.npy", "B.npy")
+	same(t, "A.labels.csv", "B.labels.csv")
+	left := regexp.MustCompile(`(?m)^left out .*$`)
+	if a, b := left.FindString(alone), left.FindString(told); a == "" || a != b {
+		t.Errorf("%q and %q", a, b)
+	}
+	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("what was taken is still there: %s", out)
+	}
+	code, _, errOut := runArgs(t, "embed", "--run", "run", "--data", dir, "--out", "C.npy", "--queue", "queue")
+	if code != exitFailure || !strings.Contains(errOut, "failed 3 times") || !strings.Contains(errOut, "9.png") {
+		t.Errorf("status %d: %s", code, errOut)
+	}
+	out, _ := program(t, "jobs --queue queue")
+	if !strings.Contains(out, "failed") || !strings.Contains(out, "9.png") {
+		t.Fatal(out)
+	}
+	key := strings.Fields(strings.Split(out, "\n")[1])[0]
+	program(t, "jobs retry "+key+" --queue queue")
+	program(t, "jobs cancel "+key+" --queue queue")
+	program(t, "jobs remove "+key+" --queue queue")
+	if code, _, errOut := runArgs(t, "jobs", "retry", key, "--queue", "queue"); code != exitFailure ||
+		!strings.Contains(errOut, "no job") {
+		t.Errorf("status %d: %s", code, errOut)
+	}
+}
+
+func TestQueueUsage(t *testing.T) {
+	for _, line := range []string{"worker", "jobs", "jobs cancel --queue q", "worker --queue q --launch slurm",
+		"worker --queue nats://a --launch lsf", "worker --queue nats://a --launch kubernetes",
+		"embed --network x --data y --out z.npy --queue q"} {
+		code, _, errOut := runArgs(t, strings.Fields(line)...)
+		if code != exitUsage && !strings.Contains(line, "--network") {
+			t.Errorf("%s: status %d: %s", line, code, errOut)
+		}
+	}
+	out, _ := program(t, "worker --queue nats://a:4222 --launch slurm --count 3")
+	if !strings.Contains(out, "exec kindred worker --queue nats://a:4222 --idle 10m0s") {
+		t.Error(out)
+	}
+}
+
+// children are processes of the program that are killed and begun again.
+type children struct {
+	t       *testing.T
+	lines   []string
+	running []*exec.Cmd
+	ended   []chan error
+}
+
+func (c *children) start(i int) {
+	c.t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childArgs+"="+c.lines[i])
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.running[i], c.ended[i] = cmd, make(chan error, 1)
+	go func(ended chan error) {
+		err := cmd.Wait()
+		if err != nil && cmd.ProcessState.ExitCode() > 0 {
+			err = fmt.Errorf("%w: %s", err, said.String())
+		}
+		ended <- err
+	}(c.ended[i])
+}
+
+func (c *children) kill(i int) {
+	c.running[i].Process.Kill()
+	<-c.ended[i]
+}
+
+// TestSharedKilled: three servers, four workers, and two leaders that embed pictures
+// and try the settings of a sweep. All but the servers are killed at random; the
+// files are those of one process alone.
+//
+// Long: it is one story.
+func TestSharedKilled(t *testing.T) {
+	kills, pictures := 6, 600
+	if os.Getenv("KINDRED_LONG") != "" {
+		kills, pictures = 20, 20_000
+	} else if testing.Short() {
+		t.Skip("kills processes for a minute")
+	}
+	url := queuetest.Cluster(t)
+	dir := photos(t)
+	t.Chdir(t.TempDir())
+	network(t, dir)
+	many := t.TempDir()
+	rng := rand.New(rand.NewPCG(2, 2))
+	for i := range pictures {
+		im := image.NewGray(image.Rect(0, 0, 8, 8))
+		for k := range im.Pix {
+			im.Pix[k] = uint8(rng.Uint32())
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, im); err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(many, fmt.Sprintf("c%d", i%7), fmt.Sprintf("%d.png", i)), b.Bytes())
+	}
+	plan := fmt.Sprintf("set:\n  data: {path: %q, split: \"images:0.3\"}\n  network: {name: mlp, width: 8}\n"+
+		"  sample: {classes: 3, per_class: 3, batches: 8}\n  train: {epochs: 6}\n  eval.recall: [1]\n"+
+		"ranges:\n  train.lr: {low: 0.0003, high: 0.03, log: true}\n"+
+		"trials: 24\nfolds: images:2\nseeds: 1\nsearch: random\nstop: never\nat_once: 8\n", dir)
+	put(t, "plan.yaml", []byte(plan))
+	begun := time.Now()
+	program(t, "embed --run run --data "+many+" --out A.npy")
+	program(t, "sweep plan.yaml --out A --jobs 4")
+	alone := time.Since(begun)
+
+	worker := "worker --queue " + url + " --lease 2s"
+	c := &children{t: t, lines: []string{worker, worker, worker, worker,
+		"embed --run run --data " + many + " --out B.npy --queue " + url + " --shard 1",
+		"sweep plan.yaml --out B --jobs 8 --queue " + url}}
+	c.running, c.ended = make([]*exec.Cmd, len(c.lines)), make([]chan error, len(c.lines))
+	begun = time.Now()
+	for i := range c.lines {
+		c.start(i)
+	}
+	t.Cleanup(func() {
+		for i := range c.running[:4] {
+			c.kill(i)
+		}
+	})
+	finished := map[int]bool{}
+	killed := 0
+	for len(finished) < 2 {
+		wait := time.Duration(300+rng.IntN(1200)) * time.Millisecond
+		select {
+		case err := <-c.ended[4]:
+			if finished[4], c.ended[4] = true, nil; err != nil {
+				t.Fatal("embed: ", err)
+			}
+		case err := <-c.ended[5]:
+			if finished[5], c.ended[5] = true, nil; err != nil {
+				t.Fatal("sweep: ", err)
+			}
+		case <-time.After(wait):
+			if time.Since(begun) > 5*time.Minute {
+				t.Fatalf("the commands do not come to an end; finished: %v", finished)
+			}
+			i := rng.IntN(len(c.lines))
+			if finished[i] || killed == kills {
+				continue
+			}
+			killed++
+			c.kill(i)
+			c.start(i)
+		}
+	}
+	t.Logf("%d kills; alone in %v, with the kills in %v", killed, alone.Round(time.Millisecond),
+		time.Since(begun).Round(time.Millisecond))
+	same(t, "A.npy", "B.npy")
+	same(t, "A.labels.csv", "B.labels.csv")
+	seconds := regexp.MustCompile(`"[a-z_]*(seconds|took_ns|dir)": [^,\n]*`)
+	a, err := os.ReadFile("A/sweep.json")
+	b, err2 := os.ReadFile("B/sweep.json")
+	if a, b = seconds.ReplaceAll(a, nil), seconds.ReplaceAll(b, nil); err != nil || err2 != nil || !bytes.Equal(a, b) {
+		t.Errorf("the sweeps differ: %v, %v\n%s\n%s", err, err2, a, b)
+	}
+	out, _ := program(t, "jobs --json --queue "+url)
+	if strings.Contains(out, `"state": "failed"`) || strings.Contains(out, `"state": "queued"`) {
+		t.Errorf("left: %s", out)
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/launch"
+	"github.com/kindred-ml/kindred/jobs/queue"
+)
+
+func newWorker(a *app) *cobra.Command {
+	var f queueFlags
+	var w queue.Worker
+	var l launch.Workers
+	var launcher, dir string
+	cmd := &cobra.Command{
+		Use:   "worker --queue URL",
+		Short: "Do jobs of a queue: runs of experiments and sweeps, shards of embed",
+		Long: `worker takes jobs from a queue, one after the other, and does them until it is
+stopped. While it does one it keeps a lease; when it falls silent for half a
+minute, another worker takes the job over and goes on from its last checkpoint,
+to the same bits. Stopped by Ctrl-C or SIGTERM it hands its checkpoint on and
+gives the job back.
+
+It does the jobs of its own program and instruction set only, because the bits of
+a result depend on both: KINDRED_ISA=avx2 makes machines equal.
+
+With --launch it starts nothing: it writes the array job of Slurm, or the Indexed
+Job of Kubernetes, that starts --count of such workers, on standard output.`,
+		Example: `  kindred worker --queue nats://a:4222,b:4222,c:4222
+  kindred worker --queue queue/ --most 1
+  kindred worker --queue tls://nats:4222 --queue-creds me.creds --launch slurm --count 8`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := atLeast("jobs", w.N, 1); err != nil {
+				return err
+			}
+			if launcher != "" {
+				if f.queue == "" || f.folder() {
+					return usagef("--launch needs --queue nats://HOST:PORT,...: workers elsewhere reach no folder " +
+						"of this machine")
+				}
+				l.Idle = w.Idle
+				for _, s := range [][2]string{{"--queue", f.queue}, {"--queue-name", f.name},
+					{"--queue-creds", f.creds}, {"--queue-ca", f.ca}, {"--queue-cert", f.cert},
+					{"--queue-key", f.key}, {"--data-dir", f.dataDir}} {
+					if s[1] != "" {
+						l.Flags = append(l.Flags, s[0], s[1])
+					}
+				}
+				text, err := l.Write(launcher)
+				if err != nil {
+					return usageError{err}
+				}
+				_, err = io.WriteString(a.raw, text)
+				return err
+			}
+			return runWorker(cmd.Context(), a, &f, &w, dir)
+		},
+	}
+	fs := cmd.Flags()
+	f.add(cmd)
+	fs.IntVar(&w.N, "jobs", 1, "jobs at a time; one already uses all cores")
+	fs.IntVar(&w.Most, "most", 0, "end after that many jobs; 0: go on")
+	fs.DurationVar(&w.Idle, "idle", 0, "end when no job has come for that long, such as 10m; 0: wait")
+	fs.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its job is given to another; the "+
+		"first worker of a queue decides (default 30s)")
+	fs.StringVar(&w.Name, "name", "", "what others see of it (default: the host and the number of the process)")
+	fs.StringVar(&dir, "dir", "", "folder for what is under way (default: the system's for temporary files)")
+	fs.StringVar(&f.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.StringVar(&launcher, "launch", "", "write what starts workers and end: slurm or kubernetes")
+	fs.IntVar(&l.Count, "count", 1, "--launch: number of workers")
+	fs.StringVar(&l.Image, "image", "", "--launch kubernetes: the container image with kindred in it")
+	fs.IntVar(&l.Cores, "cores", 0, "--launch: cores of a worker; 0: as the cluster has it")
+	fs.StringVar(&l.Memory, "memory-of-worker", "", "--launch: memory of a worker as the cluster writes it, such "+
+		"as 8G or 8Gi")
+	return cmd
+}
+
+func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir string) error {
+	q, err := f.open(ctx, a, nil)
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	kit := f.kit(a)
+	defer kit.Close()
+	if dir != "" {
+		if kit.Dir, err = filepath.Abs(dir); err != nil {
+			return err
+		}
+	}
+	w.Queue, w.Kinds = q.Queue, kit.Kinds()
+	w.Log = func(line string) { fmt.Fprintln(a.err, time.Now().Format(time.TimeOnly), line) }
+	fmt.Fprintln(a.err, "kindred: waiting for jobs")
+	err = w.Work(ctx)
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("the worker has given its jobs back: %w", err)
+	}
+	return err
+}
