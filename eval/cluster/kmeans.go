@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mat"
@@ -156,6 +157,9 @@ func restarts(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 // no centroid is nearest to such a row.
 func finite(x *mat.Dense) error {
 	for i := range x.Rows {
+		if dot8.SquaredDistance(x.Row(i), x.Row(i)) == 0 {
+			continue // no v - v but 0
+		}
 		for j, v := range x.Row(i) {
 			if v-v != 0 {
 				return fmt.Errorf("k-means: row %d holds %v (in dimension %d)", i, v, j)

@@ -24,12 +24,7 @@ func shift(x *mat.Dense) *shifted {
 	part := make([]float64, (x.Rows+grain-1)/grain)
 	par.For(x.Rows, grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			var sum float64
-			for j, v := range x.Row(i) {
-				d := float64(v) - s.mean[j]
-				sum += d * d
-			}
-			part[lo/grain] = max(part[lo/grain], sum)
+			part[lo/grain] = max(part[lo/grain], dot16.SquareAbout(x.Row(i), s.mean))
 		}
 	})
 	longest := 0.0
@@ -43,10 +38,7 @@ func shift(x *mat.Dense) *shifted {
 	inv := 1 / s.size
 	par.For(x.Rows, grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			dst := s.x.Row(i)
-			for j, v := range x.Row(i) {
-				dst[j] = float32((float64(v) - s.mean[j]) * inv)
-			}
+			dot16.Shift(s.x.Row(i), x.Row(i), s.mean, inv)
 		}
 	})
 	return s

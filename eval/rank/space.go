@@ -115,12 +115,7 @@ func longest(m *mat.Dense, mean []float64) float64 {
 	part := make([]float64, (m.Rows+grain-1)/grain)
 	par.For(m.Rows, grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			var sum float64
-			for j, v := range m.Row(i) {
-				d := float64(v) - mean[j]
-				sum += d * d
-			}
-			part[lo/grain] = max(part[lo/grain], sum)
+			part[lo/grain] = max(part[lo/grain], dot16.SquareAbout(m.Row(i), mean))
 		}
 	})
 	var l float64

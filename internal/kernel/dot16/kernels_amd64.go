@@ -44,3 +44,13 @@ func countRowAVX512(v *float32, lo float32, hi float32, open *uint32, blocks int
 //
 //go:noescape
 func countColumnsAVX512(above *int32, v *float32, less float32, lo *float32, hi *float32, open *uint32, blocks int) (any int)
+
+// shiftAVX512 sets 16*blocks values of dst to (x - m) f, rounded to float32 at the end.
+//
+//go:noescape
+func shiftAVX512(dst *float32, x *float32, m *float64, f float64, blocks int)
+
+// squareAboutAVX512 sums the squares of 16*blocks differences.
+//
+//go:noescape
+func squareAboutAVX512(x *float32, m *float64, blocks int, sum *[16]float64)

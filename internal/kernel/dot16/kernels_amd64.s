@@ -377,3 +377,59 @@ block:
 	MOVQ      R8, any+56(FP)
 	VZEROUPPER
 	RET
+
+// func shiftAVX512(dst *float32, x *float32, m *float64, f float64, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·shiftAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         blocks+32(FP), BX
+	VBROADCASTSD f+24(FP), Z0
+
+block:
+	VCVTPS2PD (CX), Z1
+	VSUBPD    (DX), Z1, Z1
+	VMULPD    Z0, Z1, Z1
+	VCVTPD2PS Z1, Y1
+	VMOVUPS   Y1, (AX)
+	VCVTPS2PD 32(CX), Z1
+	VSUBPD    64(DX), Z1, Z1
+	VMULPD    Z0, Z1, Z1
+	VCVTPD2PS Z1, Y1
+	VMOVUPS   Y1, 32(AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	SUBQ      $-128, DX
+	DECQ      BX
+	JNE       block
+	VZEROUPPER
+	RET
+
+// func squareAboutAVX512(x *float32, m *float64, blocks int, sum *[16]float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·squareAboutAVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   m+8(FP), CX
+	MOVQ   blocks+16(FP), DX
+	MOVQ   sum+24(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+
+block:
+	VCVTPS2PD (AX), Z2
+	VSUBPD    (CX), Z2, Z2
+	VMULPD    Z2, Z2, Z2
+	VADDPD    Z2, Z0, Z0
+	VCVTPS2PD 32(AX), Z2
+	VSUBPD    64(CX), Z2, Z2
+	VMULPD    Z2, Z2, Z2
+	VADDPD    Z2, Z1, Z1
+	ADDQ      $0x40, AX
+	SUBQ      $-128, CX
+	DECQ      DX
+	JNE       block
+	VMOVUPD   Z0, (BX)
+	VMOVUPD   Z1, 64(BX)
+	VZEROUPPER
+	RET

@@ -40,6 +40,8 @@ func main() {
 	accumulate()
 	countRow()
 	countColumns()
+	shift()
+	squareAbout()
 	Generate()
 	if err := armKernels().Write("../dot16"); err != nil {
 		log.Fatal(err)

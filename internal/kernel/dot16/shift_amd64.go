@@ -1,0 +1,19 @@
+//go:build !noasm
+
+package dot16
+
+func shift(dst, x []float32, m []float64, f float64) {
+	if Fast() {
+		shiftAVX512(&dst[0], &x[0], &m[0], f, len(x)/16)
+		return
+	}
+	shiftGeneric(dst, x, m, f)
+}
+
+func squareAbout(x []float32, m []float64, sum *[16]float64) {
+	if Fast() {
+		squareAboutAVX512(&x[0], &m[0], len(x)/16, sum)
+		return
+	}
+	squareAboutGeneric(x, m, sum)
+}
