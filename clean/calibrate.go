@@ -131,12 +131,12 @@ func calibrate(asIs, wrong []float64) (p []float64, share float64) {
 	var tail pool
 	for k := len(pools) - 1; k >= 0; k-- {
 		// The ratio of the tails is at least that of the densities at their start, and
-		// steadier. Of many ratios the least is low by chance as well: two standard
+		// steadier. Of many ratios the least is low by chance as well: three standard
 		// deviations are added.
 		tail.wrong, tail.there = tail.wrong+pools[k].wrong, tail.there+pools[k].there
 		if tail.wrong >= rare {
 			n := float64(len(asIs))
-			share = min(share, (tail.there+2*math.Sqrt((tail.there+1/n)/n))/tail.wrong)
+			share = min(share, (tail.there+3*math.Sqrt((tail.there+1/n)/n))/tail.wrong)
 		}
 	}
 	p = make([]float64, len(asIs))

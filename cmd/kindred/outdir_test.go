@@ -18,6 +18,8 @@ func TestResultsAreNotOverwritten(t *testing.T) {
 		"map.html":        {"map", "--embeddings", e, "--labels", l, "--method", "pca"},
 		"neighbours.html": {"neighbours", "--embeddings", e, "--labels", l},
 		"diagnosis.html":  {"diagnose", run},
+		"kinds.csv":       {"discover", e, "--labels", l},
+		"suspects.csv":    {"clean", e, "--labels", l},
 		"eval.json":       {"eval", "--embeddings", e, "--labels", l, "--metrics", "recall@1"},
 		"index.html":      {"theory", "noise", "--restarts", "1", "--draws", "2", "--per-class", "1"},
 	} {

@@ -162,6 +162,8 @@ var commands = []func(*app) *cobra.Command{
 	newCache,
 	newEval,
 	newDiagnose,
+	newDiscover,
+	newClean,
 	newLoss,
 	newInit,
 	newTrain,

@@ -201,6 +201,8 @@ func showing() []Package {
 			"internal/regular mat eval/rank"},
 		{"internal/report/photo", "the pictures of items, read for the pages",
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
+		{"internal/review", "the page on which a person decides about kinds and suspects",
+			"internal/atomic golang.org/x/image"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
 			"mat eval/rank internal/report internal/report/photo"},
 		{"internal/report/maps", "embeddings in the plane, as the maps of pages", "mat embedding internal/report"},

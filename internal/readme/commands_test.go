@@ -98,6 +98,8 @@ var rules = []rule{
 	on(`^kindred jobs (cancel|retry) `, rule{fails: "has no job", why: "the key is an example's"}),
 	on(`^kindred reproduce .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights"}),
 	on(`^kindred train .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights that is fetched"}),
+	on(`^kindred discover runs/photos --out kinds$`, rule{add: " --level 1",
+		why: "the classes of the stand-ins are of one kind, and hierarchical batches need several"}),
 	on(`^kindred train .*--data omniglot\b`,
 		rule{add: " --set train.epochs=1 --set sample.batches=2 --set data.test_limit=2",
 			why: "1,623 letters take minutes: one epoch of two steps"}),

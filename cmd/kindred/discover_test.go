@@ -1,0 +1,198 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// kindsFile goes to an empty folder and writes E.csv: two classes of 60 items, the
+// first of three kinds. Six labels are wrong; the function returns these rows.
+func kindsFile(t *testing.T) (wrong []int) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(3, 1))
+	x := mat.New(120, 6)
+	label, split, paths := make([]string, 120), make([]string, 120), make([]string, 120)
+	for i := range x.Rows {
+		at := i % 3
+		label[i], split[i] = "bird", []string{"train", "test"}[i%2]
+		paths[i] = fmt.Sprintf("photo_%03d.jpg", i)
+		if i >= 60 {
+			label[i], at = "fish", 3
+		}
+		if i%20 == 7 {
+			label[i] = map[string]string{"bird": "fish", "fish": "bird"}[label[i]]
+			wrong = append(wrong, i)
+		}
+		for j := range x.Cols {
+			x.Row(i)[j] = float32(rng.NormFloat64())
+		}
+		x.Row(i)[at] += 14
+	}
+	table, err := embedding.NewTable(x, paths, []embedding.Column{embedding.NewColumn("label", label),
+		embedding.NewColumn("split", split)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := embedding.Write("E.csv", table); err != nil {
+		t.Fatal(err)
+	}
+	return wrong
+}
+
+// table reads a file of CSV.
+func table(t *testing.T, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return rows
+}
+
+func TestDiscoverFile(t *testing.T) {
+	kindsFile(t)
+	out, _ := program(t, "discover E.csv --out kinds --json")
+	var d discovered
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Items != 120 || len(d.Classes) != 2 || d.Classes[0].Label != "bird" || len(d.Classes[0].Kinds) < 3 ||
+		d.Classes[0].P > 0.05 || len(d.Classes[0].Kinds[0].Different) != 4 {
+		t.Errorf("%+v", d)
+	}
+	rows := table(t, "kinds/kinds.csv")
+	if len(rows) != 121 || strings.Join(rows[0], ",") != "id,path,label,kind" {
+		t.Errorf("%d rows, header %q", len(rows), rows[0])
+	}
+	// Rows 0, 3, 6 are of one kind, 1, 4 of another.
+	if rows[1][3] != rows[4][3] || rows[1][3] == rows[2][3] || !strings.HasPrefix(rows[1][3], "bird ") {
+		t.Errorf("kinds %q, %q, %q", rows[1], rows[2], rows[4])
+	}
+	if m := table(t, "kinds/manifest.csv"); strings.Join(m[0], ",") != "path,label,coarse,split" || m[1][2] != "bird" ||
+		m[1][1] != rows[1][3] || m[2][3] != "test" {
+		t.Errorf("manifest %q", m[:3])
+	}
+	page, err := os.ReadFile("kinds/review.html")
+	if err != nil || !strings.Contains(string(page), "bird: kind 1 of") {
+		t.Errorf("%v: the page has no card", err)
+	}
+	if len(table(t, "kinds/classes.csv")) != d.Kinds+1 {
+		t.Error("classes.csv has not a line for each kind")
+	}
+}
+
+func TestCleanFile(t *testing.T) {
+	wrong := kindsFile(t)
+	out, _ := program(t, "clean E.csv --out suspects --apply relabel --json")
+	var c cleaned
+	if err := json.Unmarshal([]byte(out), &c); err != nil {
+		t.Fatal(err)
+	}
+	var found []int
+	for _, s := range c.Suspects {
+		if strings.HasPrefix(s.Reason, "label: ") {
+			found = append(found, s.ID)
+			if s.Score < 0.5 || s.Score > 1 || s.Suggested == s.Label || s.Suggested == "" {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+	slices.Sort(found)
+	if !slices.Equal(found, wrong) || c.Labels != len(wrong) {
+		t.Errorf("suspects %v, want %v", found, wrong)
+	}
+	const head = "id,path,label,suggested,score,reason"
+	if rows := table(t, "suspects/suspects.csv"); strings.Join(rows[0], ",") != head || len(rows) != len(c.Suspects)+1 {
+		t.Errorf("%q", rows[0])
+	}
+	m := table(t, "suspects/manifest.csv")
+	for i, row := range m[1:] {
+		if want := map[bool]string{true: "bird", false: "fish"}[i < 60]; row[1] != want || len(row) != 3 {
+			t.Errorf("row %d of the manifest: %q, want %s", i, row, want)
+		}
+	}
+	program(t, "clean E.csv --out dropped --apply drop --no-pictures")
+	if n := len(table(t, "dropped/manifest.csv")); n != 121-len(wrong) {
+		t.Errorf("%d lines after dropping", n)
+	}
+}
+
+// A run is discovered and cleaned, with folds, and what that writes trains the next.
+func TestRunsOnCorrectedLabels(t *testing.T) {
+	t.Chdir(t.TempDir())
+	shapes(t, "photos", 3, 3, 10)
+	// A copy under another name.
+	b, err := os.ReadFile(filepath.Join("photos", "coarse1", "fine0", "3.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("photos", "coarse1", "fine0", "copy.png"), b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "train --data photos --set train.epochs=2 --set network.pretrained=none --out runs/a")
+	program(t, "discover runs/a --out kinds --level 1")
+	rows := table(t, "kinds/manifest.csv")
+	if len(rows) != 92 || !filepath.IsAbs(rows[1][0]) {
+		t.Fatalf("%d lines, the first %q", len(rows), rows[1])
+	}
+	program(t, "train --data kinds/manifest.csv --set data.outside=true --set sample.name=hierarchical "+
+		"--set train.epochs=1 --set network.pretrained=none --out runs/b")
+	out, _ := program(t, "clean runs/a --folds 2 --apply relabel --out suspects")
+	if !strings.Contains(out, "1 copies") {
+		t.Errorf("%s", out)
+	}
+	copied := slices.ContainsFunc(table(t, "suspects/suspects.csv"), func(row []string) bool {
+		return strings.Contains(row[5], "copy: the same picture as")
+	})
+	if !copied {
+		t.Error("no line on the copy")
+	}
+	program(t, "train --data suspects/manifest.csv --set data.outside=true --set train.epochs=1 "+
+		"--set network.pretrained=none --out runs/c")
+	program(t, "report runs/a runs/b runs/c --out report")
+}
+
+func TestReviewMistakes(t *testing.T) {
+	kindsFile(t)
+	for _, c := range []struct {
+		line  string
+		code  int
+		words string
+	}{
+		{"discover E.csv", exitUsage, "--out"},
+		{"discover", exitUsage, "one argument"},
+		{"discover E.csv --out a --method wardd", exitUsage, "ward"},
+		{"discover E.csv --out a --level 0", exitUsage, "--level"},
+		{"discover E.csv --out a --most 1", exitUsage, "--most"},
+		{"discover E.csv --out a --distance dot", exitUsage, "euclidean or cosine"},
+		{"discover E.csv --out a --label none", exitFailure, "none"},
+		{"discover none.csv --out a", exitFailure, "none.csv"},
+		{"discover . --out a", exitFailure, "not the folder of a run"},
+		{"clean E.csv", exitUsage, "--out"},
+		{"clean E.csv --out a --folds 1", exitUsage, "--folds"},
+		{"clean E.csv --out a --folds 2", exitUsage, "folder of a run"},
+		{"clean E.csv --out a --apply delete", exitUsage, "relabel or drop"},
+		{"clean E.csv --out a --least 2", exitUsage, "--least"},
+	} {
+		code, _, errOut := runArgs(t, strings.Fields(c.line)...)
+		if code != c.code || !strings.Contains(errOut, c.words) {
+			t.Errorf("%s: status %d, %s", c.line, code, errOut)
+		}
+	}
+}

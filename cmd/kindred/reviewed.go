@@ -1,0 +1,367 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/report/photo"
+	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// reviewFlags say which items kindred discover and kindred clean look at.
+type reviewFlags struct {
+	outDir
+	labels, label string
+	photos        photoFlags
+	distance      string
+}
+
+func (f *reviewFlags) add(cmd *cobra.Command, out string) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.labels, "labels", "", "labels of a file of embeddings; default: those in it or beside it")
+	fs.StringVar(&f.label, "label", "",
+		"of a file of embeddings, the column of labels; default: coarse, else label")
+	fs.StringVar(&f.distance, "distance", "",
+		"euclidean or cosine; default: the run's, and of a file of embeddings euclidean")
+	f.photos.add(cmd)
+	f.outDir.add(cmd, out)
+}
+
+// oneItems is the argument of both commands.
+func oneItems(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("want one argument, the folder of a run or a file of embeddings; got %d", len(args))
+	}
+	return nil
+}
+
+// reviewed are the items that are looked at, with all that is known of them.
+type reviewed struct {
+	x      *mat.Dense
+	labels []int64
+	names  map[int64]string // of the classes; nil if they have none
+	paths  []string         // what the data set calls them; nil if they have no names
+	splits []string         // nil if there are none
+	set    *data.Dataset
+	index  []int  // in set
+	root   string // below which the files lie
+
+	// Of a run, what it takes to train it again.
+	cfg  *run.Config
+	home string
+}
+
+func (r *reviewed) close() {
+	if r.set != nil {
+		r.set.Close()
+	}
+}
+
+// name is what tables call item i.
+func (r *reviewed) name(i int) string {
+	if r.paths == nil {
+		return "row " + strconv.Itoa(i)
+	}
+	return r.paths[i]
+}
+
+// id is the item's number in its data set or file.
+func (r *reviewed) id(i int) int {
+	if r.index == nil {
+		return i
+	}
+	return r.index[i]
+}
+
+func (r *reviewed) label(i int) string { return r.className(r.labels[i]) }
+
+func (r *reviewed) className(l int64) string {
+	if n, ok := r.names[l]; ok {
+		return n
+	}
+	return strconv.FormatInt(l, 10)
+}
+
+func (r *reviewed) split(i int) string {
+	if r.splits == nil {
+		return ""
+	}
+	return r.splits[i]
+}
+
+// manifestPath is the whole path of the item's file, so that a manifest can lie
+// anywhere; where it is no file, its name.
+func (r *reviewed) manifestPath(i int) string {
+	name := r.name(i)
+	path := filepath.FromSlash(name)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.root, path)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return name
+	}
+	if st, err := os.Stat(abs); err != nil || !st.Mode().IsRegular() {
+		return name
+	}
+	return abs
+}
+
+// open reads the items of a run or of a file of embeddings.
+func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed, error) {
+	st, err := os.Stat(arg)
+	if err != nil {
+		return nil, err
+	}
+	var r *reviewed
+	distance := rank.Euclidean
+	if st.IsDir() {
+		if f.labels+f.label != "" {
+			return nil, usagef("--labels and --label go with a file of embeddings; a run has the labels it was " +
+				"trained with")
+		}
+		r, distance, err = f.openRun(ctx, a, arg)
+	} else {
+		r, err = f.openTable(ctx, arg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.distance != "" {
+		if distance, err = rank.ParseDistance(f.distance); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	switch distance {
+	case rank.Euclidean:
+	case rank.Cosine:
+		r.x = rank.Normalized(r.x)
+	default:
+		return nil, usagef("--distance %v: want euclidean or cosine", distance)
+	}
+	return r, nil
+}
+
+// openRun embeds the samples that a run trains and tests on.
+func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewed, rank.Distance, error) {
+	m, err := run.Load(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	cfg := m.Config
+	if f.photos.data != "" {
+		cfg.Data.Name, cfg.Data.Path = "", f.photos.data
+	}
+	distance, err := rank.ParseDistance(cfg.Eval.Distance)
+	if err != nil {
+		return nil, 0, err
+	}
+	home := dataHome(f.photos.dataDir)
+	cfg.Data.Outside = cfg.Data.Outside || f.photos.outside
+	d, err := run.OpenData(ctx, cfg.Data, home, formats()...)
+	if err != nil {
+		return nil, 0, err
+	}
+	r := &reviewed{set: d, cfg: &cfg, home: home, root: photo.Root(what(&cfg), home)}
+	part, err := r.choose(d, &cfg)
+	if err != nil {
+		r.close()
+		return nil, 0, err
+	}
+	e, err := a.embed(ctx, m, part)
+	if err != nil {
+		r.close()
+		return nil, 0, err
+	}
+	a.sayLeftOut(e.LeftOut)
+	r.take(e)
+	return r, distance, nil
+}
+
+// what is the data set of a configuration.
+func what(cfg *run.Config) string {
+	if cfg.Data.Path != "" {
+		return cfg.Data.Path
+	}
+	return cfg.Data.Name
+}
+
+// choose lists the samples that the run trains or tests on, with the split.
+func (r *reviewed) choose(d *data.Dataset, cfg *run.Config) (*data.Part, error) {
+	c := &cfg.Data
+	sel, err := d.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
+		TestClasses: c.TestClasses, Validation: c.Validation, Seed: cfg.Train.Seed})
+	if err != nil {
+		return nil, err
+	}
+	label, err := d.Labels(c.Label)
+	if err != nil {
+		return nil, err
+	}
+	of := map[int]string{}
+	for _, p := range []struct {
+		part *data.Part
+		name string
+	}{{sel.Query, "test"}, {sel.Gallery, "test"}, {sel.Seen, "test"}, {sel.Validation, "train"}, {sel.Train, "train"}} {
+		if p.part == nil {
+			continue
+		}
+		for _, i := range p.part.Index {
+			of[i] = p.name
+		}
+	}
+	part := &data.Part{Data: d, LabelClasses: label.Classes, FineClasses: label.Classes}
+	for i := range d.Len() {
+		if of[i] == "" {
+			continue
+		}
+		part.Index = append(part.Index, i)
+		part.Label = append(part.Label, label.IDs[i])
+		r.splits = append(r.splits, of[i])
+	}
+	part.Fine = part.Label
+	return part, nil
+}
+
+// take keeps what was embedded.
+func (r *reviewed) take(e *run.Embedded) {
+	r.x, r.names = e.X, map[int64]string{}
+	for l, n := range e.Part.LabelClasses {
+		r.names[int64(l)] = n
+	}
+	splits := r.splits
+	r.splits = nil
+	for _, p := range e.Pos {
+		i := e.Part.Index[p]
+		r.index = append(r.index, i)
+		r.labels = append(r.labels, e.Part.Label[p])
+		r.paths = append(r.paths, e.Part.Data.Names[i])
+		r.splits = append(r.splits, splits[p])
+	}
+}
+
+// openTable reads a file of embeddings with its labels.
+func (f *reviewFlags) openTable(ctx context.Context, path string) (*reviewed, error) {
+	t, err := formats().Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if t, err = formats().Label(t, f.labels); err != nil {
+		return nil, err
+	}
+	split := slices.IndexFunc(t.Columns, func(c embedding.Column) bool { return c.Name == "split" })
+	var splits []string
+	if split >= 0 {
+		for i := range t.Rows() {
+			splits = append(splits, t.Columns[split].At(i))
+		}
+	}
+	column := f.label
+	if column == "" {
+		column = "label"
+		if slices.ContainsFunc(t.Columns, func(c embedding.Column) bool { return c.Name == "coarse" }) {
+			column = "coarse"
+		}
+	}
+	if t, err = t.Select(column); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	ids, names := t.NamedLabels()
+	r := &reviewed{x: t.X, labels: ids[0], names: names[0], paths: t.Files, splits: splits, root: f.photos.root()}
+	d, err := f.photos.open(ctx, t.Files, path)
+	if d == nil || err != nil {
+		return r, err
+	}
+	r.set = d
+	at := make(map[string]int, d.Len())
+	for i, n := range d.Names {
+		at[n] = i
+	}
+	for _, n := range t.Files {
+		i, ok := at[n]
+		if !ok {
+			r.close()
+			return nil, fmt.Errorf("data set %s has no item called %q, which %s names", d.Name, n, path)
+		}
+		r.index = append(r.index, i)
+	}
+	return r, nil
+}
+
+// pictures reads the items' pictures; nil where there are none.
+func (r *reviewed) pictures(ctx context.Context) (photo.Reader, error) {
+	if r.set == nil || r.set.Source == nil {
+		return nil, nil
+	}
+	return photo.Of(ctx, r.set, r.paths)
+}
+
+// shot is the picture of an item on the page. One that cannot be read has no image.
+func shot(read photo.Reader, i int, caption string) review.Picture {
+	p := review.Picture{Caption: caption}
+	if read != nil {
+		if im, err := read(i); err == nil {
+			p.Image = im
+		}
+	}
+	return p
+}
+
+// reviewItems are the lines of the manifest.
+func (r *reviewed) reviewItems() []review.Item {
+	items := make([]review.Item, len(r.labels))
+	for i := range items {
+		items[i] = review.Item{Path: r.manifestPath(i), Name: r.name(i), Label: r.label(i), Split: r.split(i)}
+	}
+	return items
+}
+
+// writeTable writes a table of CSV.
+func writeTable(path string, rows [][]string) error {
+	return atomic.WriteFile(path, func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		return errors.Join(out.WriteAll(rows), out.Error())
+	})
+}
+
+// manifest is the table that kindred train takes, with the given labels; coarse is
+// nil, or the coarser ones. Items of which keep says no are left out.
+func (r *reviewed) manifest(label, coarse func(i int) string, keep func(i int) bool) [][]string {
+	row := func(path, label, coarseLabel, split string) []string {
+		out := []string{path, label}
+		if coarse != nil {
+			out = append(out, coarseLabel)
+		}
+		if r.splits != nil {
+			out = append(out, split)
+		}
+		return out
+	}
+	rows := [][]string{row("path", "label", "coarse", "split")}
+	for i := range r.labels {
+		if keep != nil && !keep(i) {
+			continue
+		}
+		above := ""
+		if coarse != nil {
+			above = coarse(i)
+		}
+		rows = append(rows, row(r.manifestPath(i), label(i), above, r.split(i)))
+	}
+	return rows
+}
