@@ -74,7 +74,7 @@ corrected manifest. Pictures come from the run's data set or from --data.`,
 	fs.Float64Var(&f.level, "level", 0.05, "probability of an error with which a class may be divided; 1 divides all")
 	fs.IntVar(&f.draws, "draws", 39, "clouds that each class is compared with")
 	fs.IntVar(&f.most, "most", 150, "most kinds in a class")
-	fs.IntVar(&f.least, "least", 0, 
+	fs.IntVar(&f.least, "least", 0,
 		"fewest items of a kind; default: 4, of density a fiftieth of the class and at least 5")
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
