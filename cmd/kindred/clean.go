@@ -415,8 +415,8 @@ func (a *app) printCleaned(c *cleaned) error {
 		fmt.Fprintf(a.out, "%s and %s look like one class: neighbours are mixed by %.0f %% of what chance would give\n",
 			escape.Name(p.A), escape.Name(p.B), 100*p.Mixing)
 	}
-	_, err := fmt.Fprintf(a.out, "%d items, of which %.1f %% are estimated to have a wrong label; %d labels suspected, "+
-		"%d copies, %d odd items; decide about them on %s\n", c.Items, 100*c.Wrong, c.Labels, c.Duplicates,
+	_, err := fmt.Fprintf(a.out, "%d items, of which %.1f %% are estimated to have a wrong label; %d labels "+
+		"suspected, %d copies, %d odd items; decide about them on %s\n", c.Items, 100*c.Wrong, c.Labels, c.Duplicates,
 		c.Outliers,
 		escape.Name(c.Files[len(c.Files)-1]))
 	return err
