@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser test race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
+.PHONY: help build demo browser xla test race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -31,11 +31,15 @@ browser:
 			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(BROWSER_PACKAGES) >/dev/null; } || \
 		echo 'no chromium: the pages are not opened in a browser'
 
+# The engine for accelerators is a module of its own. Its tests compute in plain Go.
+xla:
+	cd xla && $(GO) vet ./... && $(GO) test -timeout 15m ./...
+
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
 KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
 
-test: lint cross arm64 checkgen browser
+test: lint cross arm64 checkgen browser xla
 	$(GO) test -timeout 25m ./...
 	KINDRED_ISA=avx2 $(GO) test -count=1 -short $(KERNEL_USERS)
 	KINDRED_ISA=go $(GO) test -count=1 -short $(KERNEL_USERS)

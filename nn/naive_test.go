@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -315,7 +316,7 @@ func randomise(net *nn.Net, rng *rand.Rand) {
 // definitions, for one image and several. In evaluation the engine has folded
 // batch norms into convolutions; the definitions have not.
 func TestAgainstNaive(t *testing.T) {
-	for name, spec := range gradientCases() {
+	for name, spec := range netcases.Layers() {
 		for _, n := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 				net, err := nn.New(spec, nn.Options{Seed: 1})

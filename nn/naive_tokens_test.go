@@ -2,7 +2,6 @@ package nn_test
 
 import (
 	"math"
-	"slices"
 
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -93,56 +92,4 @@ func attentionOf(heads int, x *image) image {
 		}
 	}
 	return y
-}
-
-// tokenCases are the layers of transformers, alone and as they are fused.
-func tokenCases() map[string]*nn.Spec {
-	linear := func(name string, out int) nn.Layer { return nn.Layer{Kind: nn.Linear, Name: name, Out: out} }
-	norm := func(name string) nn.Layer { return nn.Layer{Kind: nn.LayerNorm, Name: name, Eps: 1e-6} }
-	attention := func(heads int) nn.Layer { return nn.Layer{Kind: nn.Attention, Heads: heads} }
-	patches := nn.Layer{Kind: nn.Conv, Name: "patch", Out: 6, Kernel: 2, Stride: 2}
-	class, registers := named(nn.Tokens, "cls"), nn.Layer{Kind: nn.Tokens, Name: "reg", Out: 2, At: 1}
-	class.Out = 1
-	positions, take := named(nn.Positions, "pos"), kind(nn.TakeToken)
-	scale := func(name string) nn.Layer { return named(nn.Scale, name) }
-	bare := nn.Layer{Kind: nn.Linear, Name: "bare", Out: 3, NoBias: true}
-	attn := branch(nn.Residual, "attn", norm("n"), linear("qkv", 18), attention(2), linear("proj", 6))
-	scaled := branch(nn.Residual, "attn", norm("n"), linear("qkv", 18), attention(3), linear("proj", 6), scale("ls"))
-	mlp := branch(nn.Residual, "mlp", norm("n"), linear("fc1", 9), kind(nn.GELU), linear("fc2", 6))
-	deepMLP := branch(nn.Residual, "mlp", norm("n"), linear("fc1", 9), kind(nn.QuickGELU), linear("fc2", 6),
-		scale("ls"), deep(0.3))
-	transformer := func(blocks ...nn.Layer) *nn.Spec {
-		return caseOf(4, 6, 2, slices.Concat([]nn.Layer{patches, class, positions}, blocks,
-			[]nn.Layer{norm("post"), take, dense("b", 2)})...)
-	}
-	return map[string]*nn.Spec{
-		"linear":             caseTo(3, 4, 2, linear("l", 5)),
-		"linear relu":        caseTo(3, 4, 2, linear("l", 5), kind(nn.ReLU)),
-		"linear gelu linear": caseTo(3, 4, 2, linear("l", 5), kind(nn.GELU), bare),
-		"linear scale":       caseTo(3, 4, 2, linear("l", 5), scale("s"), bare, scale("t")),
-		"linear residual": caseTo(3, 4, 2, linear("x", 5), branch(nn.Residual, "r", linear("l", 5)),
-			kind(nn.ReLU)),
-		"linear on a vector":    caseOf(3, 4, 2, kind(nn.GlobalAvgPool), linear("l", 5), dense("b", 2)),
-		"layer norm":            caseTo(3, 4, 5, linear("x", 4), norm("n"), linear("y", 3)),
-		"layer norm first":      caseTo(3, 4, 5, norm("n"), norm("m")),
-		"layer norm of vectors": caseOf(2, 3, 2, linear("x", 4), kind(nn.Flatten), norm("n"), dense("b", 2)),
-		"layer norm branch":     caseTo(3, 4, 2, linear("x", 4), branch(nn.Residual, "r", norm("n")), norm("m")),
-		"attention":             caseTo(2, 3, 4, linear("qkv", 12), attention(1)),
-		"attention of heads":    caseTo(3, 3, 4, linear("qkv", 18), attention(3)),
-		"attention first":       caseTo(2, 3, 6, attention(2)),
-		"attention branch": caseTo(2, 3, 2, linear("x", 6), nn.Layer{Kind: nn.Residual, Name: "r",
-			Layers: []nn.Layer{attention(2)}, Shortcut: []nn.Layer{bare, linear("z", 2)}}),
-		"tokens":       caseOf(4, 6, 2, patches, class, positions, take, dense("b", 2)),
-		"tokens first": caseOf(2, 2, 3, class, linear("l", 3), take, dense("b", 2)),
-		"tokens and mean": caseOf(4, 6, 2, patches, positions, class, registers, norm("n"),
-			nn.Layer{Kind: nn.GlobalAvgPool, At: 3}),
-		"registers": caseOf(4, 6, 2, patches, class, positions, registers, attn,
-			nn.Layer{Kind: nn.TakeToken, At: 2}),
-		"transformer":        transformer(norm("pre"), attn, mlp),
-		"transformer scaled": transformer(scaled, mlp),
-		"transformer drops":  transformer(attn, deepMLP),
-		"convnext": caseOf(4, 6, 2, linear("x", 4), branch(nn.Residual, "r",
-			nn.Layer{Kind: nn.Conv, Name: "dw", Out: 4, Kernel: 7, Pad: 3, Groups: -1}, norm("n"), linear("fc1", 8),
-			kind(nn.GELU), linear("fc2", 4), scale("gamma")), kind(nn.GlobalAvgPool), norm("post")),
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -52,7 +53,7 @@ func passes(t *testing.T, spec *nn.Spec, precision nn.Precision, n int) map[stri
 // Every layer, and every way in which they are fused, agrees in bfloat16 with float32
 // to what its rounding explains.
 func TestBFloat16Layers(t *testing.T) {
-	for name, spec := range gradientCases() {
+	for name, spec := range netcases.Layers() {
 		t.Run(name, func(t *testing.T) {
 			want, got := passes(t, spec, nn.Float32, 3), passes(t, spec, nn.BFloat16, 3)
 			for what, v := range want {

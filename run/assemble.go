@@ -29,6 +29,7 @@ type trainer struct {
 	net       *nn.Net
 	usual     *shape           // of the images, once they were looked at
 	trained   train.Network    // net, or the half of it that is not frozen
+	device    optim.Device     // which holds the parameters; nil: this process does
 	features  *features        // of a frozen body
 	begin     Start            // where the network starts
 	own       *onnxnet.Network // of a file that brings one
@@ -160,7 +161,7 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	if err := t.memory.check(); err != nil {
 		return err
 	}
-	if t.cfg.Network.Precision == string(nn.BFloat16) && !nn.FastBFloat16() {
+	if t.cfg.Network.Precision == string(nn.BFloat16) && !nn.FastBFloat16() && t.opts.Engine == nil {
 		t.note("network.precision=bfloat16: this processor has no instructions for it (AMX, AVX512_BF16): its " +
 			"rounding is imitated, which is much slower than float32")
 	}
@@ -180,7 +181,10 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	if t.objective, err = objective.New(o); err != nil {
 		return err
 	}
-	t.optimizer, err = newOptimizer(&t.cfg.Train, t.sampler.Batches(), t.trained, t.objective)
+	if err := t.engage(); err != nil {
+		return err
+	}
+	t.optimizer, err = newOptimizer(&t.cfg.Train, t.sampler.Batches(), t.trained, t.objective, t.device)
 	return err
 }
 

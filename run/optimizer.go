@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -17,7 +18,9 @@ var (
 
 // newOptimizer makes one optimizer for the network's parameters and the loss's.
 // The loss's have their own rate and no weight decay.
-func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective) (*optim.Optimizer, error) {
+// Those that device holds, if it is not nil, it moves.
+func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective, device optim.Device) (
+	*optim.Optimizer, error) {
 	o := optim.Config{
 		Method: optim.Method(cfg.Optimizer), Rate: cfg.LR, WeightDecay: cfg.WeightDecay, ClipNorm: cfg.Clip,
 		Schedule: optim.Schedule{
@@ -54,7 +57,11 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 		name := all[len(all)-len(own)+i].Name
 		o.Groups = append(o.Groups, optim.Group{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
 	}
-	opt, err := optim.New(o, all)
+	create := optim.New
+	if device != nil {
+		create = func(c optim.Config, p []*nn.Param) (*optim.Optimizer, error) { return optim.NewOn(c, p, device) }
+	}
+	opt, err := create(o, all)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}

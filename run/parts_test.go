@@ -253,7 +253,7 @@ func TestRates(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{1}, Grad: []float32{1}, Rate: rate}
-		o, err := newOptimizer(&cfg, batches, nn, learns{param: p})
+		o, err := newOptimizer(&cfg, batches, nn, learns{param: p}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func secondStep(t *testing.T, cfg TrainConfig) float64 {
 		t.Fatal(err)
 	}
 	p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{0}, Grad: []float32{1}}
-	o, err := newOptimizer(&cfg, 4, net, learns{param: p})
+	o, err := newOptimizer(&cfg, 4, net, learns{param: p}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,8 @@ type Options struct {
 	// Dataset, if set, is used instead of opening what the configuration names, and
 	// is not closed.
 	Dataset *data.Dataset
+	// Engine, if set, makes what computes the network instead of package nn.
+	Engine func(net *nn.Net, cfg *Config) (Engine, error)
 	// Features, if set, hears before Begin how many of the features are computed by
 	// which a pretrained start decides, or with which a frozen network trains
 	// (network.freeze=body).

@@ -40,6 +40,9 @@ func (t *Trainer) judge(row *Epoch) error {
 		return nil
 	}
 	t.state.Best = &Kept{Metric: t.cfg.Best.Metric, Epoch: row.Epoch, Value: v}
+	if err := pull(t.cfg.Network); err != nil {
+		return err
+	}
 	t.best = tensors(bestPrefix, t.cfg.Network, t.cfg.Objective)
 	return nil
 }
@@ -62,8 +65,14 @@ func (t *Trainer) settle(ctx context.Context) error {
 			t.cfg.Best.Metric)
 	}
 	net, obj := t.cfg.Network, t.cfg.Objective
+	if err := pull(net); err != nil {
+		return err
+	}
 	t.latest = tensors("", net, obj)
 	if err := setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, net, obj); err != nil {
+		return err
+	}
+	if err := push(net); err != nil {
 		return err
 	}
 	if t.state.Final != nil {

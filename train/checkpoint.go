@@ -228,9 +228,15 @@ func (t *Trainer) checkpoint() (*Checkpoint, error) {
 	}
 	f := &safetensors.File{Tensors: t.latest}
 	if t.latest == nil {
+		if err := pull(t.cfg.Network); err != nil {
+			return nil, err
+		}
 		f.Tensors = tensors("", t.cfg.Network, t.cfg.Objective)
 	}
 	o := t.cfg.Optimizer.State()
+	if err := failure(t.cfg.Network); err != nil { // moments come from where the weights are
+		return nil, err
+	}
 	for _, x := range o.Tensors {
 		x.Name = "optimizer." + x.Name
 		f.Tensors = append(f.Tensors[:len(f.Tensors):len(f.Tensors)], x)
@@ -297,6 +303,9 @@ func (t *Trainer) restore(c *Checkpoint) error {
 	}
 	if n, ok := net.(counter); ok {
 		n.SetStep(c.Network)
+	}
+	if err := push(net); err != nil {
+		return err
 	}
 	t.state = *c
 	t.state.file = nil

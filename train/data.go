@@ -98,6 +98,9 @@ func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense,
 			continue
 		}
 		e := net.Infer(b.X, len(b.Pos))
+		if err := failure(net); err != nil {
+			return nil, nil, err
+		}
 		if e.Rows != len(b.Pos) || e.Cols != x.Cols || len(pos)+e.Rows > n {
 			return nil, nil, fmt.Errorf("train: %d x %d embeddings of %d samples of %d, of length %d", e.Rows, e.Cols,
 				len(b.Pos), n, x.Cols)

@@ -153,6 +153,9 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	}
 	t.backward(n)
 	s := t.cfg.Optimizer.Step()
+	if err := failure(t.cfg.Network); err != nil {
+		return r, err
+	}
 	if math.IsNaN(s.GradNorm) || math.IsInf(s.GradNorm, 0) {
 		return r, fmt.Errorf("the gradient is not finite, first in %s", t.badGradient())
 	}

@@ -130,6 +130,9 @@ func (t *Trainer) forward(b Batch) (*mat.Dense, error) {
 		return t.pieces.embed()
 	}
 	e := t.cfg.Network.Forward(b.X, n)
+	if err := failure(t.cfg.Network); err != nil {
+		return nil, err
+	}
 	if e.Rows != n {
 		return nil, fmt.Errorf("the network made %d embeddings of %d samples", e.Rows, n)
 	}

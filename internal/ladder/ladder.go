@@ -279,6 +279,7 @@ func repository() []Package {
 		{"internal/fakeqdrant", "for tests: a server of Qdrant's protocol that keeps points in memory",
 			"github.com/qdrant/go-client google.golang.org/grpc"},
 		{"internal/queuetest", "for tests: three NATS servers on this machine", "github.com/nats-io/nats-server/v2"},
+		{"internal/netcases", "for tests: small networks with every kind of layer, for each engine to run", "nn"},
 		{"internal/ctxtest", "for tests: a context that is cancelled at its n-th look, which shows without a clock " +
 			"that a computation stops", ""},
 		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",

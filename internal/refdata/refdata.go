@@ -19,16 +19,19 @@ func Path(t testing.TB, elem ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
+	root := ""
+	for ; ; dir = filepath.Dir(dir) { // the outermost: modules of the repository's own lie within it
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
+			root = dir
 		}
 		if filepath.Dir(dir) == dir {
-			t.Fatal("no go.mod above the test")
+			break
 		}
-		dir = filepath.Dir(dir)
 	}
-	path := filepath.Join(append([]string{dir, "..", "shared"}, elem...)...)
+	if root == "" {
+		t.Fatal("no go.mod above the test")
+	}
+	path := filepath.Join(append([]string{root, "..", "shared"}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("optional reference data: %v", err)
 	}

@@ -64,6 +64,7 @@ type Optimizer struct {
 	params []tracked
 	step   int
 	task   update
+	device Device // of the parameters that are away
 }
 
 // tracked is a parameter with its moments.
@@ -72,6 +73,7 @@ type tracked struct {
 	m, v    []float32 // v for Adam only; m for SGD with momentum
 	scale   float64
 	noDecay bool
+	away    bool // the device has its gradient, moments and value
 }
 
 // New makes an optimizer for the parameters that have a gradient. A group that
@@ -192,6 +194,7 @@ func (o *Optimizer) Step() Stats {
 	u.bias2 = 1 - math.Pow(c.Beta2, float64(o.step))
 	u.norms = false
 	par.Do(len(u.chunks), u)
+	o.move()
 	return st
 }
 
@@ -204,11 +207,17 @@ func (o *Optimizer) GradNorm() float64 {
 	for _, s := range u.sums {
 		sum += s
 	}
+	if o.device != nil {
+		sum += o.device.SquareSum()
+	}
 	return math.Sqrt(sum)
 }
 
 // State copies the step count and the moments, in the network's own layout.
 func (o *Optimizer) State() *safetensors.File {
+	if o.device != nil {
+		o.exchange(o.device.Moments)
+	}
 	f := &safetensors.File{Meta: map[string]string{"optimizer": string(o.cfg.Method)}}
 	f.Tensors = append(f.Tensors, safetensors.Int64("step", nil, []int64{int64(o.step)}))
 	o.moments(func(name string, v []float32) error {
@@ -277,5 +286,8 @@ func (o *Optimizer) SetState(f *safetensors.File) error {
 		return fmt.Errorf("optimizer state: %d tensors, of which %d belong to this network", len(f.Tensors), count)
 	}
 	o.step = int(n[0])
+	if o.device != nil {
+		o.exchange(o.device.SetMoments)
+	}
 	return nil
 }

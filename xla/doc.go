@@ -1,0 +1,16 @@
+// Package xla runs and trains the networks of package nn on an accelerator. It
+// compiles the description of a network to graphs of GoMLX, which run on GPUs by
+// way of XLA and, for tests, on a backend in plain Go.
+//
+//	net, err := nn.New(spec, nn.Options{Seed: 1})
+//	backend, err := xla.Open("")                       // the best that this machine has
+//	dev, err := xla.New(backend, net, xla.Options{Seed: 1})
+//	e := dev.Forward(x, n)                             // train.Run does this
+//	dev.Backward(dE)
+//
+// The losses, miners and samplers are those of the CPU: embeddings and their
+// gradient are all that crosses the bus in a step beside the images.
+//
+// It is a module of its own, so that the command and the library kindred need no
+// cgo and stay small.
+package xla

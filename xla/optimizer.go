@@ -1,0 +1,187 @@
+package xla
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
+)
+
+// A Net is the optim.Device of its trained parameters.
+var _ optim.Device = (*Net)(nil)
+
+// Holds tells whether the parameter is one of the network's that are trained.
+func (e *Net) Holds(p *nn.Param) bool { return e.find(p) != nil }
+
+func (e *Net) find(p *nn.Param) *held {
+	for _, h := range e.params {
+		if h.Param == p && h.trained() {
+			return h
+		}
+	}
+	return nil
+}
+
+// SquareSum is the sum of the squares of the gradients of the last Backward.
+func (e *Net) SquareSum() float64 {
+	var args []any
+	for _, p := range e.params {
+		if p.trained() && p.grad != nil {
+			args = append(args, p.grad)
+		}
+	}
+	if len(args) == 0 {
+		return 0
+	}
+	out := e.call(e.squares, args)
+	if e.err != nil {
+		return 0
+	}
+	sum := make([]float32, 1)
+	e.copyOut(out[0], sum)
+	release(out[0])
+	return float64(sum[0])
+}
+
+// Numbers of a step that the graph of the update is given, before a rate and a decay
+// for each parameter.
+const (
+	clipNumber = iota
+	rootNumber // 1 / sqrt(1 - beta2^t)
+	biasNumber // 1 / (1 - beta1^t)
+	numbers
+)
+
+// moments is how many a parameter has.
+func moments(c *optim.Config) int {
+	switch {
+	case c.Method != optim.SGD:
+		return 2
+	case c.Momentum > 0:
+		return 1
+	}
+	return 0
+}
+
+// Move takes a step of the optimizer.
+func (e *Net) Move(m optim.Move) {
+	if e.err != nil {
+		return
+	}
+	if e.update == nil {
+		var err error
+		config := m.Config
+		if e.update, err = graph.NewExec(e.backend, func(in []*tensor) []*tensor {
+			return updateGraph(&config, in)
+		}); err != nil {
+			e.fail(err)
+			return
+		}
+		e.update.WithName("update")
+	}
+	step := []float32{float32(m.Clip), float32(1 / math.Sqrt(m.Bias2)), float32(1 / m.Bias1)}
+	var moved []*held
+	for _, r := range m.Params {
+		step = append(step, float32(r.Rate), float32(r.Decay))
+		moved = append(moved, e.find(r.Param))
+	}
+	count := moments(&m.Config)
+	args := []any{tensors.FromFlatDataAndDimensions(step, len(step))}
+	for _, p := range moved {
+		e.start(p, count)
+		for _, t := range []*tensors.Tensor{p.value, p.grad, p.m, p.v}[:2+count] {
+			args = append(args, t)
+		}
+	}
+	out := e.call(e.update, args)
+	if e.err != nil {
+		return
+	}
+	for _, p := range moved {
+		for _, t := range []**tensors.Tensor{&p.value, &p.m, &p.v}[:1+count] {
+			release(*t)
+			*t, out = out[0], out[1:]
+		}
+	}
+}
+
+// start gives a parameter moments of zero, if it has none yet.
+func (e *Net) start(p *held, count int) {
+	for _, t := range []**tensors.Tensor{&p.m, &p.v}[:count] {
+		if *t == nil {
+			*t = tensors.FromFlatDataAndDimensions(make([]float32, p.size), p.size)
+		}
+	}
+}
+
+// updateGraph is optim.Move: for each parameter its value, gradient and moments go
+// in, its value and moments come out.
+func updateGraph(c *optim.Config, in []*tensor) []*tensor {
+	step, in := in[0], in[1:]
+	number := func(i int) *tensor { return graph.Reshape(graph.Slice(step, graph.AxisRange(i, i+1))) }
+	var out []*tensor
+	count := moments(c)
+	for i := 0; len(in) > 0; i++ {
+		w, g, state := in[0], in[1], in[2:2+count]
+		in = in[2+count:]
+		rate, decay := number(numbers+2*i), number(numbers+2*i+1)
+		g = graph.Mul(g, number(clipNumber))
+		if c.Method != optim.AdamW {
+			g = graph.Add(g, graph.Mul(w, decay))
+		}
+		switch {
+		case c.Method == optim.SGD && count == 0:
+			out = append(out, graph.Sub(w, graph.Mul(g, rate)))
+		case c.Method == optim.SGD:
+			b := graph.Add(graph.MulScalar(state[0], c.Momentum), g)
+			d := b
+			if c.Nesterov {
+				d = graph.Add(g, graph.MulScalar(b, c.Momentum))
+			}
+			out = append(out, graph.Sub(w, graph.Mul(d, rate)), b)
+		default:
+			m := graph.Add(state[0], graph.MulScalar(graph.Sub(g, state[0]), 1-c.Beta1))
+			v := graph.Add(state[1], graph.MulScalar(graph.Sub(graph.Square(g), state[1]), 1-c.Beta2))
+			if c.Method == optim.AdamW {
+				w = graph.Sub(w, graph.Mul(w, graph.Mul(rate, decay)))
+			}
+			by := graph.AddScalar(graph.Mul(graph.Sqrt(v), number(rootNumber)), c.Eps)
+			out = append(out, graph.Sub(w, graph.Mul(graph.Div(m, by), graph.Mul(rate, number(biasNumber)))), m, v)
+		}
+	}
+	return out
+}
+
+// Moments copies the moments of a parameter to the host.
+func (e *Net) Moments(p *nn.Param, m, v []float32) {
+	h := e.find(p)
+	for _, x := range []struct {
+		t  *tensors.Tensor
+		to []float32
+	}{{h.m, m}, {h.v, v}} {
+		switch {
+		case x.to == nil:
+		case x.t == nil: // no step was taken yet
+			clear(x.to)
+		default:
+			e.copyOut(x.t, x.to)
+		}
+	}
+}
+
+// SetMoments copies them to the device.
+func (e *Net) SetMoments(p *nn.Param, m, v []float32) {
+	h := e.find(p)
+	for _, x := range []struct {
+		t    **tensors.Tensor
+		from []float32
+	}{{&h.m, m}, {&h.v, v}} {
+		if x.from != nil {
+			release(*x.t)
+			*x.t = tensors.FromFlatDataAndDimensions(x.from, h.size)
+		}
+	}
+}

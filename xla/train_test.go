@@ -1,0 +1,157 @@
+package xla_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/sample"
+	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/xla"
+)
+
+var _ train.Network = (*xla.Net)(nil)
+
+// problem is a small data set, and a run on it.
+type problem struct {
+	spec   *nn.Spec
+	x      *mat.Dense
+	labels []int64
+	optim  optim.Config
+}
+
+func newProblem() problem {
+	// Nothing here that a norm takes out again: of such a bias the gradient is
+	// rounding alone, of which Adam makes whole steps.
+	conv := func(name string) nn.Layer {
+		return nn.Layer{Kind: nn.Conv, Name: name, Out: 4, Kernel: 3, Pad: 1, NoBias: true}
+	}
+	norm := func(name string) nn.Layer { return nn.Layer{Kind: nn.BatchNorm, Name: name} }
+	relu := nn.Layer{Kind: nn.ReLU}
+	p := problem{spec: &nn.Spec{Name: "small", Input: nn.Shape{H: 5, W: 4, C: 2}, Layers: []nn.Layer{
+		conv("x"), norm("xn"), relu,
+		{Kind: nn.Residual, Name: "r", Layers: []nn.Layer{conv("a"), norm("an"), relu, conv("b"), norm("bn")}}, relu,
+		{Kind: nn.GlobalAvgPool}, {Kind: nn.Dropout, Rate: 0.1}, {Kind: nn.Dense, Name: "end", Out: 3},
+		{Kind: nn.L2Normalize}}}}
+	n := 48
+	p.x = mat.Of(n, p.spec.Input.Len(), drawn("problem", n*p.spec.Input.Len()))
+	for i := range n {
+		p.labels = append(p.labels, int64(i%4))
+		p.x.Row(i)[i%4] += 2
+	}
+	return p
+}
+
+// run trains net; on tells where the optimizer moves its parameters.
+func (p *problem) run(t *testing.T, net train.Network, on optim.Device, epochs int, from *train.Checkpoint,
+	store train.Store) *train.Result {
+	t.Helper()
+	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw, err := sample.New(p.labels, sample.Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o *optim.Optimizer
+	if on == nil {
+		o, err = optim.New(p.optim, train.Params(net, obj))
+	} else {
+		o, err = optim.NewOn(p.optim, train.Params(net, obj), on)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := train.Run(context.Background(), train.Config{Network: net, Data: train.Rows{X: p.x}, Labels: p.labels,
+		Sampler: draw, Objective: obj, Optimizer: o, Epochs: epochs, From: from, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestTraining: ten steps and more of every optimizer take the same way as on the
+// CPU.
+func TestTraining(t *testing.T) {
+	for _, c := range []optim.Config{
+		{}, {Method: optim.AdamW, WeightDecay: 0.1, ClipNorm: 0.05}, {Method: optim.SGD, Rate: 0.05},
+		{Method: optim.SGD, Rate: 0.02, Momentum: 0.9, Nesterov: true, WeightDecay: 0.01},
+		{Method: optim.SGD, Rate: 0.02, Momentum: 0.9, Groups: []optim.Group{{Prefix: "end", Scale: 0.1}}},
+	} {
+		t.Run(fmt.Sprintf("%s nesterov %v groups %d", c.Method, c.Nesterov, len(c.Groups)), func(t *testing.T) {
+			p := newProblem()
+			p.optim = c
+			cpu, host, dev := twins(t, p.spec, nn.Options{Seed: 1})
+			want, got := p.run(t, cpu, nil, 12, nil, nil), p.run(t, dev, dev, 12, nil, nil)
+			for i := range want.History {
+				a, b := want.History[i].Sums, got.History[i].Sums
+				if math.Abs(a.Loss-b.Loss) > 2e-3*float64(a.Steps) {
+					t.Fatalf("epoch %d: a loss of %v, on the CPU %v", i+1, b.Loss, a.Loss)
+				}
+			}
+			if err := dev.Pull(); err != nil {
+				t.Fatal(err)
+			}
+			for i, q := range cpu.Params() {
+				within(t, 2e-3, q.Name, q.Value, host.Params()[i].Value)
+			}
+		})
+	}
+}
+
+type kept struct{ data []byte }
+
+func (k *kept) Save(c *train.Checkpoint) error {
+	var b bytes.Buffer
+	err := c.Write(&b)
+	k.data = b.Bytes()
+	return err
+}
+
+// TestEnginesHandOver: a run that goes over from one engine to the other at a
+// checkpoint ends where each would have ended alone, in both directions.
+func TestEnginesHandOver(t *testing.T) {
+	p := newProblem()
+	p.optim = optim.Config{Method: optim.AdamW, WeightDecay: 0.05}
+	whole, _, _ := twins(t, p.spec, nn.Options{Seed: 1})
+	p.run(t, whole, nil, 6, nil, nil)
+	for _, first := range []string{"cpu", "device"} {
+		t.Run(first+" first", func(t *testing.T) {
+			cpu, host, dev := twins(t, p.spec, nn.Options{Seed: 1})
+			var k kept
+			read := func() *train.Checkpoint {
+				c, err := train.ReadCheckpoint(bytes.NewReader(k.data))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			result := host
+			if first == "cpu" {
+				p.run(t, cpu, nil, 3, nil, &k)
+				p.run(t, dev, dev, 6, read(), &k)
+				if err := dev.Pull(); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				p.run(t, dev, dev, 3, nil, &k)
+				p.run(t, cpu, nil, 6, read(), &k)
+				result = cpu
+			}
+			for i, q := range whole.Params() {
+				within(t, 2e-3, q.Name, q.Value, result.Params()[i].Value)
+			}
+			if result.Step() != whole.Step() {
+				t.Errorf("%d training passes, want %d", result.Step(), whole.Step())
+			}
+		})
+	}
+}
