@@ -89,9 +89,9 @@ func recallOf(t *testing.T, right, other store.Store, items []store.Item, betwee
 // longN is how many items the long tests push.
 const longN = 100_000
 
-// pushWhileKilling pushes an index, kills the machine that is asked when a third of the
-// items is there, and waits until the push is done.
-func pushWhileKilling(t *testing.T, c *storetest.Cluster, dir, url string) {
+// pushWhile pushes an index, calls kill when a third of the items is there, and waits
+// until the push is done.
+func pushWhile(t *testing.T, dir, url string, kill func()) {
 	t.Helper()
 	begun := time.Now()
 	pushed := make(chan string)
@@ -99,33 +99,94 @@ func pushWhileKilling(t *testing.T, c *storetest.Cluster, dir, url string) {
 		code, out, errOut := runArgs(t, "index", "push", dir, "--to", url, "--hnsw", "--batch", "1000")
 		pushed <- fmt.Sprint(code, " ", out, errOut)
 	}()
-	killed := false
-	watch := time.NewTicker(time.Second)
+	watch := time.NewTicker(500 * time.Millisecond)
 	defer watch.Stop()
 	for {
 		select {
 		case told := <-pushed:
 			took := time.Since(begun)
-			t.Logf("%s%.0f items of 128 numbers a second; a machine was killed: %v", told, longN/took.Seconds(), killed)
+			t.Logf("%s%.0f items of 128 numbers a second; killed in between: %v", told, longN/took.Seconds(),
+				kill == nil)
 			if !strings.HasPrefix(told, fmt.Sprintf("%d ", exitOK)) || !strings.Contains(told, ": 100000 items") ||
-				!killed {
+				kill != nil {
 				t.Fatal("the push did not go on")
 			}
 			return
 		case <-watch.C:
-			if killed {
+			if kill == nil {
 				continue
 			}
 			if s, err := openStore(t.Context(), url); err == nil {
 				if in, err := s.Info(t.Context()); err == nil && in.Items > longN/3 {
-					t.Logf("%d items after %v: killing the machine that is asked", in.Items, time.Since(begun))
-					c.Kill(0)
-					killed = true
+					t.Logf("%d items after %v: killing", in.Items, time.Since(begun).Round(time.Second))
+					kill()
+					kill = nil
 				}
 				s.Close()
 			}
 		}
 	}
+}
+
+// compare holds what a store has after a push to the index, and its searches.
+func compare(t *testing.T, right, s store.Store, between func()) {
+	t.Helper()
+	items, have := everything(t, right), everything(t, s)
+	if len(items) != longN || len(have) != longN {
+		t.Fatalf("%d of %d items are there", len(have), longN)
+	}
+	for i := range have {
+		if have[i].ID != items[i].ID || !slices.Equal(have[i].Vector, items[i].Vector) ||
+			have[i].Columns["price"] != items[i].Columns["price"] {
+			t.Fatalf("%v came back as %v", items[i], have[i])
+		}
+	}
+	begun := time.Now()
+	for filter, r := range recallOf(t, right, s, items, between) {
+		t.Logf("filter %q: recall@10 %.4f", filter, r)
+		if r < 0.95 {
+			t.Errorf("filter %q: recall@10 is %.4f", filter, r)
+		}
+	}
+	t.Logf("400 searches in %v, half of them in the index", time.Since(begun).Round(10*time.Millisecond))
+}
+
+// opened opens a store and the index that was pushed there.
+func opened(t *testing.T, dir, url string) (right store.Store, s *remote) {
+	t.Helper()
+	s, err := openStore(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return folder.New(x, true), s
+}
+
+// TestPostgres pushes items to a PostgreSQL that is killed and started again meanwhile.
+func TestPostgres(t *testing.T) {
+	if os.Getenv("KINDRED_LONG") == "" {
+		t.Skip("takes minutes: set KINDRED_LONG")
+	}
+	p := storetest.Trixie(t)
+	dir := manyItems(t, longN, 128)
+	url := p.URL() + "&hnsw.ef_search=100#many"
+	pushWhile(t, dir, url, func() {
+		p.Kill()
+		p.Start()
+	})
+	right, s := opened(t, dir, url)
+	n := 0
+	compare(t, right, s, func() {
+		if n++; n == 50 {
+			p.Kill()
+			p.Start()
+		}
+	})
 }
 
 // TestCluster pushes items to three machines of Weaviate that keep three copies, and
@@ -138,55 +199,21 @@ func TestCluster(t *testing.T) {
 	c := storetest.Weaviate(t, 3)
 	dir := manyItems(t, longN, 128)
 	url := c.URL("replication=3&consistency=quorum&ef=128") + "#many"
-	pushWhileKilling(t, c, dir, url)
+	pushWhile(t, dir, url, func() { c.Kill(0) }) // which is the one that is asked
+	right, s := opened(t, dir, url)
+	compare(t, right, s, func() {})
 
-	s, err := openStore(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	x, err := index.Open(dir, index.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
-	right := folder.New(x, true)
-	items := everything(t, right)
-	have := everything(t, s) // two machines are there
-	if len(items) != longN || len(have) != longN {
-		t.Fatalf("%d of %d items are there", len(have), longN)
-	}
-	for i := range have {
-		if have[i].ID != items[i].ID || !slices.Equal(have[i].Vector, items[i].Vector) ||
-			have[i].Columns["price"] != items[i].Columns["price"] {
-			t.Fatalf("%v came back as %v", items[i], have[i])
-		}
-	}
 	begun := time.Now()
-	for filter, r := range recallOf(t, right, s, items, func() {}) {
-		t.Logf("filter %q: recall@10 %.4f of two machines", filter, r)
-		if r < 0.95 {
-			t.Errorf("filter %q: recall@10 is %.4f", filter, r)
-		}
-	}
-	t.Logf("400 searches in %v", time.Since(begun))
-
-	begun = time.Now()
 	c.Start(0)
 	c.Ready(0)
-	t.Logf("the machine is back after %v", time.Since(begun))
+	t.Logf("the machine is back after %v", time.Since(begun).Round(time.Second))
 	n := 0
-	for filter, r := range recallOf(t, right, s, items, func() {
+	compare(t, right, s, func() {
 		if n++; n == 50 {
 			t.Log("killing another machine while searching")
 			c.Kill(1)
 		}
-	}) {
-		t.Logf("filter %q: recall@10 %.4f with another machine killed", filter, r)
-		if r < 0.95 {
-			t.Errorf("filter %q: recall@10 is %.4f", filter, r)
-		}
-	}
+	})
 	if have := everything(t, s); len(have) != longN {
 		t.Errorf("%d of %d items are there without the second machine", len(have), longN)
 	}

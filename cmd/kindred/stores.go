@@ -23,7 +23,7 @@ const storeForm = "postgres://USER@HOST/DATABASE#NAME, weaviate://HOST:PORT[,HOS
 
 // patience is how long a call to a database is made again while none of its machines
 // answers.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // splitStore takes the store's name from its address.
 func splitStore(url string) (database, name string, err error) {

@@ -83,7 +83,9 @@ var rules = []rule{
 	on(`python3 `, rule{skip: true, why: "needs PyTorch or Pillow and ../shared; the script must exist"}),
 	on(`^kindred data get `, rule{add: " --offline", fails: "the official file has",
 		why: "the stand-in is not the official file, and no network is used"}),
-	on(`^kindred index push `, rule{skip: true, why: "needs PostgreSQL; a test of the command pushes into one"}),
+	on(`^kindred index push `, rule{skip: true, why: "needs a database; tests of the command push into some"}),
+	on(`^kindred (index )?(create|search) .*--store `, rule{skip: true,
+		why: "needs a database; TestStoreCommands has one of Qdrant's protocol"}),
 	on(`^kindred serve key `, rule{}),
 	on(`^kindred serve `, rule{skip: true, why: "listens until it is stopped; a test of the command serves, and sends " +
 		"the requests of docs/serve.md"}),

@@ -23,14 +23,17 @@ await server.start()
 console.log('ready')
 `
 
-// Database is the address of a PostgreSQL with pgvector: $KINDRED_PGVECTOR, else one
-// that node runs for the test, with the npm packages @electric-sql/pglite,
+// Database is the address of a PostgreSQL with pgvector: $KINDRED_PGVECTOR, else that of
+// Trixie if $KINDRED_TRIXIE is set, else one that node runs for the test, with the npm packages @electric-sql/pglite,
 // pglite-pgvector and pglite-socket installed in the
 // folder $KINDRED_PGLITE.
 func Database(t *testing.T) string {
 	t.Helper()
 	if url := os.Getenv("KINDRED_PGVECTOR"); url != "" {
 		return url
+	}
+	if os.Getenv("KINDRED_TRIXIE") != "" {
+		return Trixie(t).URL()
 	}
 	modules := os.Getenv("KINDRED_PGLITE")
 	if modules == "" {

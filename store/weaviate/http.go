@@ -25,8 +25,9 @@ type cluster struct {
 	current atomic.Int64
 }
 
-// attempt is the longest time for an answer of one machine.
-const attempt = 2 * time.Minute
+// attempt is the longest time for an answer of one machine: one that was killed in the
+// middle of a write was seen to keep the others waiting.
+const attempt = 30 * time.Second
 
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 30

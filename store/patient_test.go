@@ -1,0 +1,88 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// away lets a store fail n times.
+func away(m *storetest.Memory, n int) *int {
+	calls := 0
+	m.Fault = func(string) error {
+		if calls++; calls <= n {
+			return &store.UnavailableError{Err: errors.New("away")}
+		}
+		return nil
+	}
+	return &calls
+}
+
+func TestPatient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		m := &storetest.Memory{Dim: 2}
+		p := store.Patient(m, time.Minute)
+		items := []store.Item{{ID: "a", Vector: []float32{1, 2}}}
+		away(m, 5)
+		if err := p.Put(ctx, items, store.Replace); err != nil {
+			t.Error(err)
+		}
+		away(m, 5)
+		n := 0
+		for it, err := range p.All(ctx) {
+			if n++; err != nil || it.ID != "a" {
+				t.Error(it, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d items", n)
+		}
+		calls := away(m, 5)
+		var gone *store.UnavailableError
+		if err := p.Put(ctx, items, store.Insert); !errors.As(err, &gone) || *calls != 1 {
+			t.Errorf("an Insert was made %d times: %v", *calls, err)
+		}
+		calls = away(m, 1e6)
+		begun := time.Now()
+		_, err := p.Info(ctx)
+		if took := time.Since(begun); !errors.As(err, &gone) || !strings.Contains(err.Error(), "tried for 1m") ||
+			took < time.Minute || took > time.Minute+3*time.Second || *calls > 60 {
+			t.Errorf("after %v and %d calls: %v", took, *calls, err)
+		}
+		m.Fault = func(string) error { return store.ErrFull }
+		if _, err := p.Search(ctx, store.Query{Vector: []float32{1, 2}, K: 1}); !errors.Is(err, store.ErrFull) {
+			t.Error(err)
+		}
+		away(m, 1e6)
+		short, stop := context.WithTimeout(ctx, time.Second)
+		defer stop()
+		if _, err := p.Get(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestConfig(t *testing.T) {
+	c := store.Config{Dim: 3}
+	if err := c.Check("a_1", 10); err != nil || c.Distance != "euclidean" || c.Links != 16 || c.Build != 64 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, bad := range []store.Config{{}, {Dim: 11}, {Dim: 2, Distance: "taxi"}, {Dim: 2, Links: 1},
+		{Dim: 2, Links: 40}, {Dim: 2, Build: 2000}, {Dim: -1}} {
+		if err := bad.Check("a", 10); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+	for _, name := range []string{"", "A", "a b", "1a", "a-b", strings.Repeat("a", 52)} {
+		if err := store.CheckName(name); err == nil {
+			t.Errorf("%q was taken", name)
+		}
+	}
+}
