@@ -24,14 +24,17 @@ func newIndexPush(a *app) *cobra.Command {
 	var f pushFlags
 	cmd := &cobra.Command{
 		Use:   "push INDEX --to URL",
-		Short: "Copy an index into a database with pgvector",
-		Long: `push copies all items of an index, with their columns and vectors to the same bits, into
-a table of a PostgreSQL database that has the extension pgvector, where 'kindred serve
---store URL' finds them. The table is made if it is not there; one of another length of
-vector or another distance is an error before the first item. A push that was interrupted
-can be started again: items that are there already are written again. Items that the
-index does not have stay. The network is not copied.`,
-		Example: `  kindred index push photos.index --to 'postgres://me@127.0.0.1/shop#photos' --hnsw`,
+		Short: "Copy an index into a store of a database",
+		Long: `push copies all items of an index, with their columns and vectors, into a store of
+PostgreSQL with pgvector, of Weaviate or of Qdrant, where 'kindred serve --store URL'
+and 'kindred index search --store URL' find them. The store is made if it is not there;
+one of another length of vector or another distance is an error before the first item,
+and what the engine does not keep of vectors is said. While no machine of the database
+answers, a write is tried again for two minutes. A push that was interrupted can be
+started again: items that are there already are written again. Items that the index does
+not have stay. The network is not copied. docs/stores.md has the options of addresses.`,
+		Example: `  kindred index push photos.index --to 'postgres://me@127.0.0.1/shop#photos' --hnsw
+  kindred index push photos.index --to 'weaviate://a.example,b.example?replication=2#photos'`,
 		Args:    exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.to == "" {
