@@ -151,8 +151,8 @@ func compare(t *testing.T, right, s store.Store, between func()) {
 	t.Logf("400 searches in %v, half of them in the index", time.Since(begun).Round(10*time.Millisecond))
 }
 
-// opened opens a store and the index that was pushed there.
-func opened(t *testing.T, dir, url string) (right store.Store, s *remote) {
+// openPushed opens a store and the index that was pushed there.
+func openPushed(t *testing.T, dir, url string) (right store.Store, s *remote) {
 	t.Helper()
 	s, err := openStore(t.Context(), url)
 	if err != nil {
@@ -179,7 +179,7 @@ func TestPostgres(t *testing.T) {
 		p.Kill()
 		p.Start()
 	})
-	right, s := opened(t, dir, url)
+	right, s := openPushed(t, dir, url)
 	n := 0
 	compare(t, right, s, func() {
 		if n++; n == 50 {
@@ -200,7 +200,7 @@ func TestCluster(t *testing.T) {
 	dir := manyItems(t, longN, 128)
 	url := c.URL("replication=3&consistency=quorum&ef=128") + "#many"
 	pushWhile(t, dir, url, func() { c.Kill(0) }) // which is the one that is asked
-	right, s := opened(t, dir, url)
+	right, s := openPushed(t, dir, url)
 	compare(t, right, s, func() {})
 
 	begun := time.Now()
