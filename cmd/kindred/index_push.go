@@ -35,7 +35,7 @@ started again: items that are there already are written again. Items that the in
 not have stay. The network is not copied. docs/stores.md has the options of addresses.`,
 		Example: `  kindred index push photos.index --to 'postgres://me@127.0.0.1/shop#photos' --hnsw
   kindred index push photos.index --to 'weaviate://a.example,b.example?replication=2#photos'`,
-		Args:    exactArgs("index"),
+		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.to == "" {
 				return usagef("missing --to: want %s", storeForm)
