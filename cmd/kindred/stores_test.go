@@ -85,7 +85,7 @@ func TestStoreCommands(t *testing.T) {
 	}{
 		{[]string{"index", "search", "--store", url, photo}, "say by --run"},
 		{[]string{"index", "search", "--store", url, "--id", "c1/2.png", "--filter", `label > "c0"`},
-			"by = and != only"},
+			"by = and != only in Qdrant"},
 		{[]string{"index", "search", "--store", url, "--id", "nobody"}, "has no item"},
 		{[]string{"index", "search", dir, "--run", run, photo}, "--run goes with --store"},
 		{[]string{"index", "create", "--run", run, "--data", photos, "--store", url, "--out", dir}, "not both"},

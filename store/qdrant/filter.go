@@ -112,7 +112,7 @@ func test(t *index.Test) (*qdrant.Condition, error) {
 	}
 	v := t.Values[0]
 	if v.Kind() != index.KindNumber {
-		return nil, fmt.Errorf("Qdrant compares texts by = and != only, not by %s: column %s", t.Op, t.Column)
+		return nil, fmt.Errorf("texts are compared by = and != only in Qdrant, not by %s: column %s", t.Op, t.Column)
 	}
 	r, x := &qdrant.Range{}, v.Number()
 	switch t.Op {

@@ -340,9 +340,6 @@ func item(payload map[string]*qdrant.Value, vectors *qdrant.VectorsOutput) (stor
 	it := store.Item{ID: payload[idKey].GetStringValue(), Path: payload[pathKey].GetStringValue()}
 	if v := vectors.GetVector(); v != nil {
 		it.Vector = v.GetDense().GetData()
-		if it.Vector == nil {
-			it.Vector = v.GetData() // of servers before 1.12
-		}
 	}
 	text := payload[columnsKey].GetStringValue()
 	if err := json.Unmarshal([]byte(text), &it.Columns); err != nil {

@@ -154,7 +154,7 @@ func (c *cluster) graph(ctx context.Context, query string, out any) error {
 	if len(answer.Errors) > 0 {
 		at := c.current.Load()
 		c.current.CompareAndSwap(at, at+1) // another may know more
-		return &store.UnavailableError{Err: fmt.Errorf("Weaviate: %s", answer.Errors)}
+		return &store.UnavailableError{Err: fmt.Errorf("an answer of Weaviate: %s", answer.Errors)}
 	}
 	return json.Unmarshal(answer.Data, out)
 }

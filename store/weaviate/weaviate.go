@@ -143,7 +143,7 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 
 func checked(name string, cfg *store.Config) error {
 	if cfg.Half {
-		return errors.New("Weaviate keeps no vectors in float16")
+		return errors.New("vectors in float16 are nothing that Weaviate keeps")
 	}
 	return cfg.Check(name, maxDim)
 }
@@ -453,11 +453,11 @@ func (s *Store) write(ctx context.Context, objects []object) error {
 		}
 		if len(answer) != len(part) {
 			return &store.UnavailableError{
-				Err: fmt.Errorf("Weaviate answers for %d of %d objects", len(answer), len(part))}
+				Err: fmt.Errorf("an answer of Weaviate for %d of %d objects", len(answer), len(part))}
 		}
 		for _, one := range answer {
 			if e := one.Result.Errors; e != nil && len(e.Error) > 0 {
-				return &store.UnavailableError{Err: fmt.Errorf("Weaviate did not write all objects: %s", e.Error)}
+				return &store.UnavailableError{Err: fmt.Errorf("not all objects were written by Weaviate: %s", e.Error)}
 			}
 		}
 	}
@@ -615,7 +615,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 			"output": "minimal", "match": map[string]any{"class": s.class, "where": map[string]any{
 				"path": []string{orderProp}, "operator": "ContainsAny", "valueTextArray": keys}}}, &answer)
 		if err == nil && answer.Results.Failed > 0 {
-			err = &store.UnavailableError{Err: fmt.Errorf("Weaviate did not remove %d objects", answer.Results.Failed)}
+			err = &store.UnavailableError{Err: fmt.Errorf("%d objects were not removed by Weaviate", answer.Results.Failed)}
 		}
 		if err != nil {
 			return n, err
