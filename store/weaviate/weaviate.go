@@ -615,7 +615,8 @@ func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 			"output": "minimal", "match": map[string]any{"class": s.class, "where": map[string]any{
 				"path": []string{orderProp}, "operator": "ContainsAny", "valueTextArray": keys}}}, &answer)
 		if err == nil && answer.Results.Failed > 0 {
-			err = &store.UnavailableError{Err: fmt.Errorf("%d objects were not removed by Weaviate", answer.Results.Failed)}
+			err = &store.UnavailableError{
+				Err: fmt.Errorf("%d objects were not removed by Weaviate", answer.Results.Failed)}
 		}
 		if err != nil {
 			return n, err
