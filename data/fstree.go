@@ -65,6 +65,15 @@ func (s system) read(name string, _ []byte) ([]byte, error) {
 }
 
 func (s system) digest(name string, buf []byte) (string, []byte, error) {
+	// A file system may know it without reading; an empty digest is none.
+	if known, ok := s.files.(interface {
+		Digest(name string) (string, error)
+	}); ok {
+		sum, err := known.Digest(name)
+		if sum != "" || err != nil {
+			return sum, buf, named(s.name, err)
+		}
+	}
 	b, err := s.read(name, nil)
 	if err != nil {
 		return "", buf, err

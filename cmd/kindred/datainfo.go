@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/layout/inspect"
+	"github.com/kindred-ml/kindred/internal/remotedata"
 )
 
 func newDataInfo(a *app, dir *string) *cobra.Command {
@@ -34,7 +35,7 @@ first. --sheet draws examples of every class.`,
 			if rows < 1 || cols < 1 {
 				return usagef("--rows %d, --cols %d: want at least 1", rows, cols)
 			}
-			d, err := data.Open(cmd.Context(), args[0], data.OpenOptions{Home: dataHome(*dir), Formats: formats(),
+			d, err := remotedata.Open(cmd.Context(), args[0], data.OpenOptions{Home: dataHome(*dir), Formats: formats(),
 				Outside: outside})
 			if err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -184,7 +185,7 @@ func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embed
 // files that standard input lists.
 func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error) {
 	if f.data != "-" {
-		return data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Labels: f.dataLabels,
+		return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Labels: f.dataLabels,
 			Formats: formats(), Crop: crop, Outside: f.outside, Unlabelled: true})
 	}
 	paths, err := data.ReadPaths(f.in)

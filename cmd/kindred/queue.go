@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/jobs/embedded"
@@ -144,7 +144,7 @@ func (a *app) tellJobs() func(queue.Status) {
 
 // kit is what jobs are done with here.
 func (f *queueFlags) kit(a *app) *work.Kit {
-	k := &work.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: data.Open,
+	k := &work.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: remotedata.Open,
 		Weights: a.findWeights(&trainFlags{})}
 	k.Bring = func(ctx context.Context, e *paper.Experiment, o paper.Options) error { return bringData(ctx, a, e, o) }
 	return k

@@ -6,6 +6,8 @@ import (
 	"image"
 	"image/png"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,6 +68,32 @@ func TestEmbedShared(t *testing.T) {
 	if code, _, errOut := runArgs(t, "jobs", "retry", key, "--queue", "queue"); code != exitFailure ||
 		!strings.Contains(errOut, "no job") {
 		t.Errorf("status %d: %s", code, errOut)
+	}
+}
+
+// TestRemote: training and embedding by way of a web server come to the files that
+// the folder gives.
+func TestRemote(t *testing.T) {
+	dir := photos(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	list := ""
+	for i := range 18 {
+		list += fmt.Sprintf("c%d/%d.png\n", i/6, i%6)
+	}
+	put(t, filepath.Join(dir, "list.txt"), []byte(list))
+	s := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(s.Close)
+	how := " --set train.epochs=1 --set network.name=mlp --set network.width=8 --set data.split=images:0.3"
+	program(t, "train --data "+dir+" --out here"+how+" --set data.cache=true")
+	program(t, "train --data "+s.URL+"/list.txt --out there"+how)
+	same(t, "here/model.safetensors", "there/model.safetensors")
+	program(t, "embed --run here --data "+dir+" --out A.npy")
+	program(t, "embed --run there --data "+s.URL+"/list.txt --out B.npy")
+	program(t, "embed --run there --data "+s.URL+"/list.txt --out C.npy --queue queue --shard 1")
+	for _, name := range []string{"B", "C"} {
+		same(t, "A.npy", name+".npy")
+		same(t, "A.labels.csv", name+".labels.csv")
 	}
 }
 
@@ -172,7 +200,7 @@ func TestSharedKilled(t *testing.T) {
 	finished := map[int]bool{}
 	killed := 0
 	for len(finished) < 2 {
-		wait := time.Duration(300+rng.IntN(1200)) * time.Millisecond
+		wait := time.Duration(100+rng.IntN(500)) * time.Millisecond
 		select {
 		case err := <-c.ended[4]:
 			if finished[4], c.ended[4] = true, nil; err != nil {

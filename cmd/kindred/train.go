@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/progress"
+	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/internal/yamltext"
@@ -109,6 +110,15 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		opts.Dir = f.resume
 	} else if opts.Dir == "" {
 		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
+	}
+	if remotedata.Is(cfg.Data.Path) {
+		cfg.Data.Cache = true // every image is asked for once
+		opts.Dataset, err = remotedata.Open(cmd.Context(), cfg.Data.Path, data.OpenOptions{Crop: cfg.Data.Crop,
+			Outside: cfg.Data.Outside})
+		if err != nil {
+			return err
+		}
+		defer opts.Dataset.Close()
 	}
 	res, err := run.Train(cmd.Context(), cfg, opts)
 	var stopped *run.Stopped

@@ -241,6 +241,8 @@ func serving() []Package {
 			"internal/budget internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
+		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
+			"internal/budget data github.com/minio/minio-go/v7"},
 		{"internal/launch", "what batch systems need to start workers", "internal/spell"},
 		{"internal/work", "what workers can do: shards of embed, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding jobs " +

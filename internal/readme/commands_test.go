@@ -97,6 +97,7 @@ var rules = []rule{
 	on(`^kindred worker .*--launch `, rule{}),
 	on(`^kindred worker `, rule{skip: true, why: "takes jobs until it is stopped; tests of the command start workers"}),
 	on(`^kindred .*--queue (nats|tls)://`, rule{skip: true, why: "needs a cluster; a test of the command starts one"}),
+	on(`^kindred .*--data s3://`, rule{skip: true, why: "needs a server of S3's protocol; tests have one"}),
 	on(`^kindred jobs (cancel|retry) `, rule{fails: "has no job", why: "the key is an example's"}),
 	on(`^kindred reproduce .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights"}),
 	on(`^kindred train .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights that is fetched"}),

@@ -1,0 +1,148 @@
+package remotedata
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// s3 asks for the objects of a bucket.
+type s3 struct {
+	core   minio.Core
+	bucket string
+	known  bool // there are credentials
+}
+
+// maxObjects bounds a listing.
+const maxObjects = 50_000_000
+
+// openS3 opens an archive, or the objects below a prefix.
+func openS3(ctx context.Context, u *url.URL) (fs.FS, error) {
+	s, err := newS3(u.Host)
+	if err != nil {
+		return nil, err
+	}
+	prefix := strings.TrimPrefix(u.Path, "/")
+	if strings.EqualFold(path.Ext(prefix), ".zip") {
+		info, err := s.core.StatObject(ctx, s.bucket, prefix, minio.StatObjectOptions{})
+		if err != nil {
+			return nil, s.explain(u.String(), err)
+		}
+		return openZip(s.blob(info))
+	}
+	if prefix != "" && !strings.HasSuffix(prefix, "/") {
+		prefix += "/"
+	}
+	f := newFiles(u.String())
+	ctx, stop := context.WithCancel(ctx)
+	defer stop() // the listing
+	below := minio.ListObjectsOptions{Prefix: prefix, Recursive: true}
+	for info := range s.core.Client.ListObjects(ctx, s.bucket, below) {
+		if info.Err != nil {
+			return nil, s.explain(u.String(), info.Err)
+		}
+		name := strings.TrimPrefix(info.Key, prefix)
+		if !fs.ValidPath(name) || name == "." || strings.HasSuffix(info.Key, "/") {
+			continue // the mark of a folder
+		}
+		if f.add(name, s.blob(info)); len(f.files) > maxObjects {
+			return nil, fmt.Errorf("%s: more than %d objects: give a longer prefix", u, maxObjects)
+		}
+	}
+	if len(f.files) == 0 {
+		return nil, fmt.Errorf("%s: there is no object below this prefix", u)
+	}
+	return f, nil
+}
+
+// newS3 takes endpoint, region and credentials from the variables and files that
+// other programs take them from.
+func newS3(bucket string) (*s3, error) {
+	endpoint, secure := "s3.amazonaws.com", true
+	if e := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); e != "" {
+		u, err := url.Parse(e)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return nil, fmt.Errorf("$AWS_ENDPOINT_URL is %.200q: give https://HOST:PORT", e)
+		}
+		endpoint, secure = u.Host, u.Scheme == "https"
+	}
+	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
+	if os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" || os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != "" ||
+		os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" {
+		providers = append(providers, &credentials.IAM{})
+	}
+	creds := credentials.NewChainCredentials(providers)
+	v, err := creds.GetWithContext(nil)
+	known := err == nil && v.AccessKeyID != ""
+	c, err := minio.New(endpoint, &minio.Options{Creds: creds, Secure: secure, MaxRetries: tries,
+		Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))})
+	if err != nil {
+		return nil, fmt.Errorf("s3://%s: %w", bucket, err)
+	}
+	return &s3{minio.Core{Client: c}, bucket, known}, nil
+}
+
+// blob is an object as it was listed.
+func (s *s3) blob(info minio.ObjectInfo) *blob {
+	return &blob{name: "s3://" + s.bucket + "/" + info.Key, size: info.Size, etag: strings.Trim(info.ETag, `"`),
+		ranges: true, get: func(ctx context.Context, b *blob, from, n int64) (io.ReadCloser, string, error) {
+			return s.get(ctx, info.Key, b, from, n)
+		}}
+}
+
+func (s *s3) get(ctx context.Context, key string, b *blob, from, n int64) (io.ReadCloser, string, error) {
+	var o minio.GetObjectOptions
+	if n >= 0 {
+		if err := o.SetRange(from, from+n-1); err != nil {
+			return nil, "", lasting{err}
+		}
+	}
+	if b.etag != "" {
+		if err := o.SetMatchETag(b.etag); err != nil {
+			return nil, "", lasting{err}
+		}
+	}
+	body, info, header, err := s.core.GetObject(ctx, s.bucket, key, o)
+	if err != nil {
+		return nil, "", s.explain("", err)
+	}
+	if n < 0 && info.Size != b.size {
+		body.Close()
+		return nil, "", lasting{errChanged}
+	}
+	// The ETag is the content's MD5 but for uploads in parts and keys of one's own.
+	sum, kept := "", header.Get("X-Amz-Server-Side-Encryption")
+	if likeMD5(b.etag) && (kept == "" || kept == "AES256") &&
+		header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == "" {
+		sum = b.etag
+	}
+	return body, sum, nil
+}
+
+// explain names the way out of a refusal, and tells errors that may pass.
+func (s *s3) explain(where string, err error) error {
+	r := minio.ToErrorResponse(err)
+	if where != "" {
+		err = fmt.Errorf("%s: %w", where, err)
+	}
+	switch {
+	case r.StatusCode == 403 && !s.known || r.Code == "AccessDenied" && !s.known:
+		return lasting{fmt.Errorf("%w: no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "+
+			"have them in ~/.aws/credentials", err)}
+	case r.StatusCode == 412 || r.Code == "PreconditionFailed":
+		return lasting{errors.Join(errChanged, err)}
+	case r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != 408 && r.StatusCode != 429:
+		return lasting{err}
+	}
+	return err
+}
