@@ -45,7 +45,8 @@ func start(t *testing.T) *chrome {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
 	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update",
-		"disable-sync", "enable-unsafe-swiftshader", "hide-scrollbars"} {
+		"disable-sync", "enable-unsafe-swiftshader", "hide-scrollbars", "use-fake-device-for-media-stream",
+		"use-fake-ui-for-media-stream"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 15*time.Minute)

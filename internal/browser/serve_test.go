@@ -102,6 +102,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	t.Run("photo", func(t *testing.T) { c.t = t; usePhoto(c, address, photo); c.quiet() })
+	t.Run("camera", func(t *testing.T) { c.t = t; useCamera(c, address); c.quiet() })
 	t.Run("compare", func(t *testing.T) { c.t = t; useCompare(c, of("versus=points&id="+id)); c.quiet() })
 	t.Run("map", func(t *testing.T) { c.t = t; useServedMap(c, of("id="+id)); c.quiet() })
 	t.Run("mistakes", func(t *testing.T) {
@@ -182,6 +183,25 @@ func usePhoto(c *chrome, address, photo string) {
 			k.toBlob(b => { const d = new DataTransfer(); d.items.add(new File([b], "p.png", { type: "image/png" })); dispatchEvent(` +
 			event + `); }); }`))
 		c.until(fmt.Sprintf(`history.state.photo === %d && document.querySelectorAll(".hit").length === 20`, i+2))
+	}
+}
+
+// useCamera takes a photo of what the browser says a camera sees, after it has changed
+// its mind once.
+func useCamera(c *chrome, address string) {
+	c.open(address, 1300, "light")
+	c.until(`document.querySelector("#about").textContent.includes("480 items in colours")`)
+	for _, button := range []string{"#cameraDialog button:last-child", "#shoot"} {
+		c.click("#take")
+		c.until(`document.querySelector("#cameraDialog").open && !document.querySelector("#shoot").disabled`)
+		named(c)
+		c.shot("use-serve-camera")
+		c.click(button)
+		c.until(`!document.querySelector("#cameraDialog").open && !document.querySelector("#seen").srcObject`)
+	}
+	c.until(`history.state?.photo === 0 && document.querySelectorAll(".hit").length === 20`)
+	if w := eval[int](c, `document.querySelector("#shown").naturalWidth`); w < 320 {
+		c.t.Errorf("a photo %d wide", w)
 	}
 }
 

@@ -116,7 +116,7 @@ const kindredMap = (() => {
             gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, order);
             gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, sequence, gl.DYNAMIC_DRAW);
           },
-          draw(canvas, view, points) {
+          draw(canvas, view, from, points) {
             const { width, height } = canvas;
             if (gl.canvas.width !== width || gl.canvas.height !== height) Object.assign(gl.canvas, { width, height });
             gl.viewport(0, 0, width, height);
@@ -126,7 +126,7 @@ const kindredMap = (() => {
             gl.uniform2f(scale, 2 * view.scale / width, 2 * view.scale / height);
             gl.uniform2f(shift, -2 * view.scale * view.x / width, -2 * view.scale * view.y / height);
             gl.uniform1f(size, view.radius * 2);
-            gl.drawElements(gl.POINTS, points, gl.UNSIGNED_INT, 0);
+            gl.drawElements(gl.POINTS, points, gl.UNSIGNED_INT, 4 * from);
             const flat = canvas.getContext("2d");
             flat.clearRect(0, 0, width, height);
             flat.drawImage(gl.canvas, 0, 0);
@@ -199,18 +199,27 @@ const kindredMap = (() => {
     }
 
     const cloud = painter.cloud(place);
-    let planned = false;
-    const draw = () => {
+    // Where a frame of all points takes long, as without a graphics processor, moving the
+    // map draws some of them, those in colour first, and all a moment after it has stopped.
+    let planned = false, quick = n, stopped = 0;
+    const draw = (all = false) => {
       if (planned) return;
       planned = true;
-      requestAnimationFrame(() => {
+      requestAnimationFrame(begun => {
         planned = false;
         if (!canvas.width) return;
+        const points = Math.min(sequence.length, all === true ? Infinity : Math.floor(quick));
+        requestAnimationFrame(end => {
+          const took = end - begun;
+          if (took > 60) quick = Math.max(20000, Math.min(quick, points) * 30 / took); else if (points < sequence.length) quick *= 1.2;
+        });
+        clearTimeout(stopped);
+        if (points < sequence.length) stopped = setTimeout(() => draw(true), 300);
         const ratio = canvas.width / canvas.clientWidth;
         const size = Math.min(1, Math.sqrt(canvas.clientWidth * canvas.clientHeight) / 700);
         const base = (n > 20000 ? 1.3 : n > 5000 ? 1.9 : n > 500 ? 2.6 : 3.6) * Math.sqrt(size);
         view.radius = clamp(base * Math.pow(view.scale / home.scale, 0.4), 1, 9) * ratio;
-        cloud.draw(canvas, { ...view, scale: view.scale * ratio }, sequence.length);
+        cloud.draw(canvas, { ...view, scale: view.scale * ratio }, sequence.length - points, points);
         if (still) still.hidden = !painter.lost();
         placeCard();
         placeTags();
@@ -275,7 +284,10 @@ const kindredMap = (() => {
         all += bright[i];
         const k = columns.length ? ofClass(i) : 0;
         const [r, g, b] = !bright[i] ? faint : k < 0 ? grey : style[k];
-        look.set([r, g, b, bright[i] ? alpha : 110], 4 * i);
+        look[4 * i] = r;
+        look[4 * i + 1] = g;
+        look[4 * i + 2] = b;
+        look[4 * i + 3] = bright[i] ? alpha : 110;
         shape[i] = k < 0 ? 0 : shapes[k];
       }
       sequence = new Uint32Array(mixed.length);

@@ -72,6 +72,31 @@
     input.addEventListener("change", () => { if (input.files.length) take(input.files); input.value = ""; });
     input.closest(".button").addEventListener("keydown", e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); input.click(); } });
   }
+  // A phone's own camera takes the photo where there is one; elsewhere the browser shows
+  // what a camera sees, if it may, and else lets choose a file.
+  $("camera").addEventListener("click", e => {
+    if (matchMedia("(pointer: coarse)").matches || !navigator.mediaDevices?.getUserMedia) return;
+    e.preventDefault();
+    shoot();
+  });
+  const shoot = async () => {
+    const box = $("cameraDialog"), video = $("seen");
+    let seen;
+    try { seen = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: 1920 } } }); } catch (e) {
+      fail(new Error(e.name === "NotFoundError" ? "there is no camera: choose a photo" : "the browser does not show the camera: choose a photo"));
+      return;
+    }
+    const stop = () => { for (const t of seen.getTracks()) t.stop(); video.srcObject = null; };
+    video.onloadeddata = () => { $("shoot").disabled = false; $("shoot").focus(); };
+    $("shoot").onclick = () => {
+      const canvas = el("canvas", { width: video.videoWidth, height: video.videoHeight });
+      canvas.getContext("2d").drawImage(video, 0, 0);
+      canvas.toBlob(lookFor, "image/jpeg", 0.92);
+    };
+    box.onclose = () => { stop(); $("shoot").disabled = true; };
+    video.srcObject = seen;
+    box.showModal();
+  };
   addEventListener("paste", e => { if (e.clipboardData?.files.length) { e.preventDefault(); take(e.clipboardData.files); } });
   for (const kind of ["dragover", "dragleave", "drop"]) {
     addEventListener(kind, e => {
@@ -282,7 +307,8 @@
   const describe = () => {
     const c = collectionOf(state.collection);
     $("about").textContent = `${number(c.items)} items in ${c.name}${c.network ? `, embedded by ${c.network}` : ""}`;
-    $("drop").querySelectorAll("label.button, p b").forEach(b => { b.hidden = !c.uploads; });
+    $("drop").querySelectorAll("label.button, p").forEach(e => { e.hidden = !c.uploads; });
+    $("or").textContent = c.uploads ? "or an item’s id" : "An item’s id";
     $("column").replaceChildren(...c.columns.map(x => el("option", { textContent: x.name })));
     $("builder").hidden = !c.columns.length;
     if (mapOf && mapOf !== c.name) closeMap();
@@ -365,6 +391,7 @@
     $("mapStatus").textContent = `${number(ids.length)} items, ${how}${m.stale ? "; items were written since" : ""}.`;
   };
   $("showMap").addEventListener("click", async () => {
+    if (!info) return; // it is not known yet what there is
     if (mapOf) { closeMap(); return; }
     try { await openMap(); } catch (e) { closeMap(); $("mapStatus").textContent = e.message; }
   });
