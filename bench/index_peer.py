@@ -45,10 +45,12 @@ def processor_ms():
 
 
 class Peer:
-    """One of the peers: search(v, threads) returns the rows nearest to each row of v."""
+    """One of the peers: search(v) returns the rows nearest to each row of v."""
+
+    files = {"flat": "base.f32", "hnsw": "hnsw.faiss", "hnswlib": "hnswlib.bin"}
 
     def __init__(self, kind, folder):
-        self.path = os.path.join(folder, {"flat": "base.f32", "hnsw": "hnsw.faiss", "hnswlib": "hnswlib.bin"}[kind])
+        self.path = os.path.join(folder, self.files[kind])
         self.kind = kind
         begun = time.perf_counter()
         if kind == "hnswlib":
@@ -213,7 +215,8 @@ def measure(folder, rounds, seconds, only):
     program = os.path.join(folder, "index.test")
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     subprocess.run(["go", "test", "-c", "-o", program, "./index"], check=True, cwd=root)
-    kinds, results, loads = [k for k in only if k != "kindred"] + ["kindred"], {}, []
+    there = lambda k: os.path.exists(os.path.join(folder, Peer.files[k]))
+    kinds, results, loads = [k for k in only if there(k)] + ["kindred"], {}, []
     adds = {}
     if not os.path.exists(os.path.join(folder, "kindred.index")):
         adds = run("kindred", folder, 1, program)

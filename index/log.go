@@ -289,8 +289,10 @@ type DamageError struct {
 func (e *DamageError) Error() string { return fmt.Sprintf("%s is damaged: %s", e.Path, e.Reason) }
 
 // readLog gives apply the operations of every whole frame, and returns where they
-// end and how many there are. What follows the last whole frame was never
-// acknowledged, unless a whole frame follows that: then the error is a *DamageError.
+// end and how many there are. If a whole frame follows one that is not, the error is a
+// *DamageError. Else what follows the last whole frame is taken for a write that the
+// machine did not finish, and that nobody was told of: a last frame that was damaged
+// after it had been acknowledged cannot be told from that.
 func readLog(path, index string, dim int, apply func([]operation) error) (end int64, frames uint64, err error) {
 	f, err := regular.Open(path)
 	if err != nil {

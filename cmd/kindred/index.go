@@ -267,6 +267,11 @@ func (a *app) printCheck(dir string, res *index.Checked, repair bool) error {
 		for _, p := range res.Problems {
 			fmt.Fprintf(a.out, "%s: %s; %s\n", p.File, p.Reason, p.Consequence)
 		}
+		if res.Unfinished > 0 {
+			fmt.Fprintf(a.out, "the log ends in %d bytes of a change that is not whole: one that nobody was told of, "+
+				"if a process or the machine was stopped while it wrote; if not, the last change is damaged and lost\n",
+				res.Unfinished)
+		}
 		if !bad {
 			fmt.Fprintf(a.out, "%s: %d items in %s, all as they were written\n", dir, res.Items,
 				budget.Format(res.Bytes))

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -248,7 +250,10 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 // that none are wanted.
 func (f *serveFlags) bind(keys bool) (net.Listener, error) {
 	ln, err := serve.Listen(f.listen, f.limits.Connections)
-	if err != nil {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: another program listens there; choose another port by --listen, "+
+			"127.0.0.1:0 for any", err)
+	} else if err != nil {
 		return nil, err
 	}
 	if !keys && !serve.IsLoopback(ln) && !(f.withoutKeys && f.toAll) {
@@ -270,6 +275,9 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 	x, err := index.Open(dir, index.Options{ReadOnly: f.readOnly})
 	if err != nil {
 		var held *lock.HeldError
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; 'kindred index create' makes an index", err)
+		}
 		if errors.As(err, &held) {
 			err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
 		}

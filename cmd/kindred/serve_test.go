@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -199,12 +200,18 @@ func TestServeRefuses(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
 	for _, c := range []struct {
 		args []string
 		code int
 		says string
 	}{
 		{[]string{"serve"}, exitUsage, "missing argument INDEX"},
+		{[]string{"serve", dir, "--listen", taken.Addr().String()}, exitFailure, "choose another port"},
 		{[]string{"serve", dir, "--listen", "0.0.0.0:0"}, exitUsage, "other machines could"},
 		{[]string{"serve", dir, "--listen", ":0", "--without-keys"}, exitUsage, "other machines could"},
 		{[]string{"serve", dir, "--listen", "[::]:0", "--open-to-network"}, exitUsage, "other machines could"},
@@ -214,7 +221,7 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"serve", dir, "--log-level", "loud"}, exitUsage, "--log-level"},
 		{[]string{"serve", dir, "--max-k", "-1"}, exitFailure, "limit K"},
 		{[]string{"serve", dir, "--max-body", "x"}, exitUsage, "max-body"},
-		{[]string{"serve", filepath.Join(dir, "no")}, exitFailure, "no"},
+		{[]string{"serve", filepath.Join(dir, "no")}, exitFailure, "index create"},
 		{[]string{"serve", "key", "--name", "a"}, exitUsage, "--file"},
 		{[]string{"serve", "key", "--name", "a b", "--file", dir + "k"}, exitUsage, "cannot be called"},
 		{[]string{"serve", "key", "--name", "a", "--may", "own", "--file", dir + "k"}, exitUsage, "own"},
