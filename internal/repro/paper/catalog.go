@@ -5,7 +5,7 @@ func all() []*Experiment {
 	return []*Experiment{
 		MNIST(), Omniglot(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(), Trimmed(),
 		Extreme(), Cars(), CUB(), SOP(), InShop(), Finetune(), FinetuneCoarse(),
-		FinetuneMixed(),
+		FinetuneMixed(), CuresOmniglot(), CuresMNIST(), CuresBirds(),
 	}
 }
 

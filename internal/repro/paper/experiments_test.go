@@ -172,7 +172,8 @@ func direction(t *testing.T, name, home, birds string) {
 	switch {
 	case e.Pretrained:
 		o.Set = []string{"network.pretrained=" + refdata.Path(t, "models", "mobilenet_v1_075_224.onnx")}
-	case !strings.Contains(name, "omniglot") && name != "mnist" && name != "trimmed":
+	case !strings.Contains(name, "omniglot") && !strings.Contains(name, "mnist") && name != "trimmed" &&
+		name != "cures":
 		o.Set = []string{birds}
 	}
 	out, err := Reproduce(t.Context(), e, o)
@@ -217,6 +218,10 @@ func direction(t *testing.T, name, home, birds string) {
 		ahead("test_recall@1", "EPHN, second order", "EPHN, first order")
 	case "finetune", "finetune-coarse", "finetune-mixed":
 		ahead("test_recall@4", "MS", "Before training")
+	case "cures", "cures-mnist":
+		for _, a := range []string{"EPS", "EPS+MS"} {
+			ahead(e.Measures[0].Key, a, "Triplet")
+		}
 	case "omniglot-train":
 		ahead("train_recall@1", "EPS+Trip+SH", "Trip+SH")
 	}
