@@ -160,7 +160,6 @@ func (h *hearing) against(i, label int, votes []float64, row []float32) testimon
 type head struct {
 	mean   []float64
 	share  []float64
-	x      *gonum.Dense // centred rows of rest
 	solved *gonum.Dense // what x is multiplied with for the influence of rows: inv(X'RX + lambda) as d x d
 	beta   *mat.Dense   // d x classes
 }
