@@ -3,6 +3,8 @@ package pair
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
@@ -82,5 +84,27 @@ func checkSplit(t *testing.T, e, s, plain *mat.Dense) {
 	}
 	if worst > most {
 		t.Fatalf("n %d d %d: S is %.2g off, where float32 is %.2g off", n, d, worst, worstPlain)
+	}
+}
+
+func TestSplitOnAnyNumberOfCores(t *testing.T) {
+	const n, d = 700, 48
+	rows := &Rows{}
+	if err := rows.Set(randomDense(rand.New(rand.NewPCG(8, 2)), n, d), true); err != nil {
+		t.Fatal(err)
+	}
+	var first *mat.Dense
+	for _, procs := range []int{1, 2, 5} {
+		old := runtime.GOMAXPROCS(procs)
+		s := mat.New(n, n)
+		var p split
+		p.run(rows.E, s)
+		runtime.GOMAXPROCS(old)
+		if first == nil {
+			first = s
+		}
+		if !slices.Equal(s.Data, first.Data) {
+			t.Fatalf("%d threads give other bits than 1", procs)
+		}
 	}
 }
