@@ -139,3 +139,16 @@ func TestJobJSON(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// TestSameJob takes a job of a program that did not know a key for the same job.
+func TestSameJob(t *testing.T) {
+	j := Job{"a", configText(t), 4, "test_recall@1"}
+	was := j
+	was.Config = strings.Replace(was.Config, "  tensorboard: false\n", "", 1)
+	if was == j || !same(was, j) {
+		t.Error("a job without a key that is new is another job")
+	}
+	if was.Config = configText(t, "train.lr=0.02"); same(was, j) {
+		t.Error("another rate is the same job")
+	}
+}

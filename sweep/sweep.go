@@ -355,7 +355,7 @@ func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 		if err := json.Unmarshal(text, &d); err != nil {
 			return Result{}, fmt.Errorf("%s: %w; remove it to do the job again", path, err)
 		}
-		if d.Job == j {
+		if same(d.Job, j) {
 			return d.Result, nil
 		}
 		return Result{}, fmt.Errorf("%s is of a job with other settings: choose another folder for this plan", path)
@@ -376,6 +376,16 @@ func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 		return r, err
 	}
 	return r, writeJSON(path, done{j, r})
+}
+
+// same tells whether a job that is done is j. Its configuration is read as this program
+// reads it: one of an earlier version had the default of a key that it lacks.
+func same(was, j Job) bool {
+	cfg, err := run.Parse(was.Name, []byte(was.Config))
+	if err == nil {
+		was.Config = string(cfg.YAML())
+	}
+	return was == j
 }
 
 // write writes what the sweep came to, and the winners' configurations.
