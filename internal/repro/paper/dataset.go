@@ -23,7 +23,8 @@ type Dataset struct {
 type Data struct {
 	On string `json:"on"`
 	// InsteadOf is what the published numbers are about, where that is something
-	// else: then none of them stands beside ours. Empty: the same.
+	// else: then none of them stands beside ours. Empty: the same, or nothing is
+	// published because the experiment is our own.
 	InsteadOf string `json:"instead_of,omitempty"`
 }
 
@@ -33,6 +34,15 @@ func (d Data) String() string {
 		return "on " + d.On
 	}
 	return "on " + d.On + " instead of " + d.InsteadOf
+}
+
+// of is d for experiment e: one of our own has no paper whose data ours could stand
+// in for.
+func (d Data) of(e *Experiment) Data {
+	if e.Own {
+		d.InsteadOf = ""
+	}
+	return d
 }
 
 // used tells whether settings o run e on the paper's own data, all of it: the set
@@ -65,7 +75,7 @@ func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
 		d.On += " with " + strings.Join(changed, ", ")
 		d.InsteadOf = cmp.Or(d.InsteadOf, set.Title+" as in the paper")
 	}
-	return d, nil
+	return d.of(e), nil
 }
 
 // changed lists the settings by which cfg chooses other samples or labels than

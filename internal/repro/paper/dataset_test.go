@@ -140,6 +140,9 @@ func TestUsedData(t *testing.T) {
 			"on vectors.npy instead of MNIST"},
 		{CUB(), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}},
 			"on mnist with data.train_limit=2 instead of CUB-200-2011"},
+		{CuresMNIST(), Options{}, "on 240 samples in a folder called mnist with data.train_limit=600"},
+		{CuresMNIST(), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}},
+			"on mnist with data.train_limit=2"},
 	} {
 		c.o.Home = home
 		var err error
@@ -187,5 +190,59 @@ func TestNumber(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil || len(back) != 3 || back[0] != 1.5 || back[1].known() ||
 		back[2].known() {
 		t.Errorf("%v, %v", back, err)
+	}
+}
+
+// TestOwnExperimentsSpeakOfNoPaper: an experiment of our own publishes no numbers, so
+// neither its title nor the remarks beside its table set other data against a
+// paper's, in what is run now and in what was kept.
+func TestOwnExperimentsSpeakOfNoPaper(t *testing.T) {
+	for _, e := range all() {
+		if !e.Own {
+			continue
+		}
+		for i, a := range e.Arms {
+			for k, m := range e.Measures {
+				if e.published(i, k).known() {
+					t.Errorf("%s: %s has a published %s", e.Name, a.Name, m.Key)
+				}
+			}
+		}
+		if d := (Data{On: "x", InsteadOf: "y as in the paper"}).of(e); d.String() != "on x" {
+			t.Errorf("%s: %q", e.Name, d)
+		}
+	}
+	e := CuresMNIST()
+	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Triplet", "EPS"},
+		Set: append(slices.Clone(tiny), "train.epochs=1", "sample.per_class=4")}
+	out, err := Reproduce(t.Context(), e, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{out.Title, out.Table().Note, out.Statements()} {
+		if strings.Contains(text, "the paper") || strings.Contains(text, "instead of") {
+			t.Errorf("it speaks of a paper: %s", text)
+		}
+	}
+	p, _, err := out.page(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Sections {
+		if strings.Contains(s.Title, "paper") {
+			t.Errorf("the page has a section %q", s.Title)
+		}
+	}
+	kept, err := json.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := bytes.Replace(kept, []byte(`"data":{"on":"`), []byte(`"data":{"instead_of":"MNIST as in the paper","on":"`), 1)
+	if bytes.Equal(old, kept) {
+		t.Fatalf("no data in %.300s", kept)
+	}
+	read, err := parseOutcome("results.json", old)
+	if err != nil || read.Title != out.Title || strings.Contains(read.Statements(), "paper") {
+		t.Errorf("read back as %v, %v", read, err)
 	}
 }

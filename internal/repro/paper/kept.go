@@ -67,6 +67,7 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 			return nil, other
 		}
 	}
+	out.Data = out.Data.of(out.e)
 	out.describe()
 	if out.Transcribed == "" {
 		out.compute()

@@ -60,7 +60,7 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 		p.Sections = append(p.Sections, report.Section{Title: "The figure", Blocks: []report.Block{sweep}})
 	}
 	table := report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}}
-	if out.Data.InsteadOf != "" {
+	if out.e.Own || out.Data.InsteadOf != "" {
 		table.Title = "Our numbers"
 	}
 	if tested := out.tested(); tested != "" {
