@@ -57,6 +57,9 @@ func flagCompletions() map[string]completion {
 		"pictures": folders, "uploads": folders, "origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions,
 		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
 		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
+		"queue": folders, "queue-name": cobra.NoFileCompletions, "idle": words("10m", "1h"), "lease": words("30s", "2m"),
+		"worker name": cobra.NoFileCompletions, "dir": folders, "launch": words("slurm", "kubernetes"),
+		"image": cobra.NoFileCompletions, "memory-of-worker": words("8G", "16G"),
 		"store": cobra.NoFileCompletions, "to": cobra.NoFileCompletions, "index": folders,
 		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
 		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
@@ -78,6 +81,8 @@ func argumentCompletions() map[string]completion {
 		"kindred index search": anyFile, "kindred index add": one(folders), "kindred index remove": one(folders),
 		"kindred index info": one(folders), "kindred index compact": one(folders), "kindred index check": one(folders),
 		"kindred serve": folders, "kindred index push": one(folders),
+		"kindred jobs cancel": cobra.NoFileCompletions, "kindred jobs retry": cobra.NoFileCompletions,
+		"kindred jobs remove": cobra.NoFileCompletions,
 	}
 }
 

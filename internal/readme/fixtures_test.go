@@ -20,6 +20,10 @@ import (
 	"testing"
 
 	"github.com/sbinet/npyio"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/embedding/parquet"
+	"github.com/kindred-ml/kindred/mat"
 )
 
 // workspace holds what documented commands need.
@@ -256,6 +260,13 @@ func makeEmbeddings(t *testing.T, dir string) {
 	matrix(t, at("P.npy"), 4, d, rows(9, 1)[:4*d])
 	for _, name := range []string{"L.csv", "Y.csv", "labels.csv"} {
 		write(t, at(name), []byte(table))
+	}
+	e, err := embedding.NewTable(mat.Of(n, d, rows(1, 0.5)), nil, []embedding.Column{{Name: "label", IDs: labels}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (embedding.Formats{parquet.Format{}}).Write(at("E.parquet"), e); err != nil {
+		t.Fatal(err)
 	}
 }
 
