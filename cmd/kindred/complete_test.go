@@ -182,7 +182,8 @@ func TestOffersAreValid(t *testing.T) {
 // Every flag that takes a text is completed by something, or takes a file.
 func TestEveryFlagIsCompleted(t *testing.T) {
 	takesFile := strings.Fields("embeddings labels gallery gallery-labels assignments ids triplets proxies grad " +
-		"sheet peer python record data-labels features keys tls-cert tls-key queue-ca queue-cert queue-creds queue-key file")
+		"sheet peer python record data-labels features keys tls-cert tls-key queue-ca queue-cert queue-creds " +
+		"queue-key file")
 	used := map[string]bool{}
 	table := flagCompletions()
 	a := &app{}
