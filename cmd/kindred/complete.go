@@ -58,7 +58,7 @@ func flagCompletions() map[string]completion {
 		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
 		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
 		"queue": folders, "queue-name": cobra.NoFileCompletions, "idle": words("10m", "1h"),
-		"lease": words("30s", "2m"),
+		"lease":       words("30s", "2m"),
 		"worker name": cobra.NoFileCompletions, "dir": folders, "launch": words("slurm", "kubernetes"),
 		"image": cobra.NoFileCompletions, "memory-of-worker": words("8G", "16G"),
 		"store": cobra.NoFileCompletions, "to": cobra.NoFileCompletions, "index": folders,
