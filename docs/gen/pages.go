@@ -34,7 +34,8 @@ func pages(root string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	var index bytes.Buffer
 	index.WriteString("# Losses\n\nOne page each: formula, options, when to use it, and what it does to the inside " +
-		"of a class.\nGenerated from the doc comments; change those and run `make gen`.\n\n| name | type | customary " +
+		"of a class.\nGenerated from the doc comments; change those and run `make gen`. What " +
+		"pytorch-metric-learning calls them: [names](../names.md).\n\n| name | type | customary " +
 		"mining |\n|---|---|---|\n")
 	for _, info := range objective.Losses() {
 		page, err := lossPage(losses, info)
