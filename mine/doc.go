@@ -1,8 +1,8 @@
 // Package mine chooses which pairs and triplets of a batch count.
 //
 // A Config has a policy for positives (easy: the nearest of the same label, hard:
-// the farthest, random, all, ms) and one for negatives (easy, hard, semihard,
-// facenet, distance, random, all, ms). Any two go together; docs/policies has a page
+// the farthest, random, all, ms, histogram) and one for negatives (easy, hard,
+// semihard, facenet, distance, random, all, ms, angular, histogram). Any two go together; docs/policies has a page
 // on each, with what it does to the inside of a class. Package objective mines by
 // itself, as its options say. Select mines alone:
 //

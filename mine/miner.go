@@ -28,6 +28,11 @@ type Config struct {
 	// shape DistanceNegative: distances below Nearest count as Nearest, weights
 	// are 0 beyond Cutoff, and no weight exceeds MaxWeight.
 	Nearest, Cutoff, MaxWeight opt.Float
+	// Angle (default 20), in degrees between 0 and 90, is the bound of AngularNegative.
+	Angle opt.Float
+	// Bands (default 100, at most 65536) is how many bands of distance the histogram
+	// policies draw from.
+	Bands int
 
 	Seed uint64
 }
@@ -49,6 +54,12 @@ func (c Config) Check() error {
 		if !(n.value >= 0 && n.value <= math.MaxFloat64) {
 			return fmt.Errorf("%s is %v: it must be a number of at least 0", n.key, n.value)
 		}
+	}
+	if a := c.Angle.Or(20); !(a > 0 && a < 90) {
+		return fmt.Errorf("angle is %v: it must be between 0 and 90", a)
+	}
+	if c.Bands < 0 || c.Bands > mostBands {
+		return fmt.Errorf("bands is %d: it must be from 0, for 100, to %d", c.Bands, mostBands)
 	}
 	nearest, cutoff := c.Reach()
 	if !(cutoff > 0 && cutoff <= math.MaxFloat64) {
@@ -74,6 +85,10 @@ type Scratch struct {
 	have   content   // of v
 	idx    []int32
 	weight []float32
+	center []float32 // between anchor and positive
+	others []int32   // all negatives
+	band   []int32   // of each candidate
+	filled []int32   // how many candidates each band holds
 }
 
 // content says what of this anchor's a Scratch holds.
@@ -156,6 +171,13 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 		m.semiHard(i, s)
 	case FaceNetNegative:
 		m.faceNet(i, s, &rng)
+	case AngularNegative:
+		m.angular(i, s, &rng)
+	case HistogramNegative:
+		s.Paired = len(s.Pos) > 0
+		m.histogram(t.Negatives(pair.Euclidean, i, s.dNeg), max(1, len(s.Pos)), s, &rng, func(k int) {
+			s.Neg = append(s.Neg, m.negative(i, k))
+		})
 	}
 	return &s.Selection
 }
@@ -171,6 +193,9 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 		s.Pos = append(s.Pos, s.all...)
 	case RandomPositive:
 		s.Pos = append(s.Pos, s.all[rng.below(len(s.all))])
+	case HistogramPositive:
+		t.Values(pair.Euclidean, i, s.all, s.dPos)
+		m.histogram(s.dPos, 1, s, rng, func(k int) { s.Pos = append(s.Pos, s.all[k]) })
 	case EasyPositive:
 		t.Values(pair.Squared, i, s.all, s.dPos)
 		s.Pos = append(s.Pos, s.all[argmin(s.dPos)])

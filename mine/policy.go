@@ -21,6 +21,12 @@ const (
 	// MultiSimilarityPositives takes positives with S_ap < max S_an + epsilon
 	// (Wang et al. 2019).
 	MultiSimilarityPositives
+	// HistogramPositive draws one positive so that near and far ones come up alike:
+	// the range of the anchor's distances to its positives is cut into Config.Bands
+	// equal bands, a band that holds any is drawn uniformly, then one in it. It is the
+	// uniform histogram miner of Musgrave et al. 2020 ("PyTorch metric learning"),
+	// anchor by anchor.
+	HistogramPositive
 )
 
 // Negative says which references from other classes count.
@@ -51,11 +57,20 @@ const (
 	// MultiSimilarityNegatives takes negatives with S_an > min S_ap - epsilon
 	// (Wang et al. 2019).
 	MultiSimilarityNegatives
+	// AngularNegative draws, for each positive, uniformly among the negatives with
+	// atan(|a-p| / (2 |n-c|)) > Config.Angle, c = (a+p)/2: those from which anchor and
+	// positive are seen under too wide an angle (the bound of Wang et al. 2017, "Deep
+	// metric learning with angular loss"). A positive without one yields no tuple.
+	AngularNegative
+	// HistogramNegative draws, for each positive, a negative as HistogramPositive draws
+	// a positive: all distances from the nearest to the farthest come up alike.
+	HistogramNegative
 )
 
 var (
-	positiveNames = [...]string{"easy", "random", "hard", "all", "ms"}
-	negativeNames = [...]string{"facenet", "random", "hard", "easy", "semihard", "all", "distance", "ms"}
+	positiveNames = [...]string{"easy", "random", "hard", "all", "ms", "histogram"}
+	negativeNames = [...]string{"facenet", "random", "hard", "easy", "semihard", "all", "distance", "ms",
+		"angular", "histogram"}
 )
 
 // PositiveNames returns the names of the positive policies.

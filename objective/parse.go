@@ -28,7 +28,7 @@ import (
 // and "negatives".
 //
 // mineCfg has the keys positives, negatives, fallback (none or hard), epsilon,
-// nearest, cutoff and max_weight. Policies that are not given default to the
+// nearest, cutoff, max_weight, angle and bands. Policies that are not given default to the
 // loss's customary ones.
 //
 // Classes, Dim, Seed and Relate of the options are left to the caller.
@@ -80,7 +80,7 @@ func ParseFlat(flat map[string]any) (Options, error) {
 		switch k {
 		case "loss":
 			lossCfg["name"] = v
-		case "positives", "negatives", "fallback", "nearest", "cutoff", "max_weight":
+		case "positives", "negatives", "fallback", "nearest", "cutoff", "max_weight", "angle", "bands":
 			mineCfg[k] = v
 		default:
 			lossCfg[k] = v
@@ -118,6 +118,10 @@ func parse(m, l *section) Options {
 	o.Mine.Nearest = m.size("nearest")
 	o.Mine.Cutoff = m.positive("cutoff")
 	o.Mine.MaxWeight = m.positive("max_weight")
+	o.Mine.Angle = m.angle("angle")
+	if o.Mine.Bands = m.count("bands"); o.Mine.Bands > 1<<16 {
+		m.fail("bands", "%d is more than %d", o.Mine.Bands, 1<<16)
+	}
 	if near, cut := o.Mine.Reach(); o.Mine.Nearest.IsSet() && near > cut {
 		m.fail("nearest", "%v is beyond the cutoff, %v", near, cut)
 	}

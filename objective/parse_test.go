@@ -170,6 +170,8 @@ func TestParseBorders(t *testing.T) {
 		{"triplet", "nearest", []any{0, 1.4}, []any{-1e-9, 1.41}},
 		{"triplet", "cutoff", []any{1e-9, 5, 0.2}, []any{0, -1}},
 		{"triplet", "max_weight", []any{1e-9, 5}, []any{0, -1}},
+		{"triplet", "angle", []any{1e-9, 89.9}, []any{0, 90, -1}},
+		{"triplet", "bands", []any{0, 1, 1 << 16}, []any{-1, 0.5, 1<<16 + 1}},
 		{"triplet", "normalize", []any{true, "false", "1"}, []any{1, "2", "yes"}},
 		{"ms", "alpha", []any{1e-9, 100}, []any{0, -1}},
 		{"ms", "lambda", []any{-3, 0, 3}, []any{math.NaN()}},

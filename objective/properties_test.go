@@ -44,10 +44,12 @@ var lossTraits = map[string]traits{
 
 // drawn must name every policy: whether its choice is random, and so depends on
 // the order of the batch.
-var drawnPositives = map[string]bool{"easy": false, "random": true, "hard": false, "all": false, "ms": false}
+var drawnPositives = map[string]bool{"easy": false, "random": true, "hard": false, "all": false, "ms": false,
+	"histogram": true}
 
 var drawnNegatives = map[string]bool{"facenet": true, "random": true, "hard": false, "easy": false,
-	"semihard": false, "all": false, "distance": true, "ms": false}
+	"semihard": false, "all": false, "distance": true, "ms": false,
+	"angular": true, "histogram": true}
 
 // change is a batch before and after something was done to it: row i of the
 // first is row at[i] of the second. Two rows of a class are views of one sample.

@@ -308,7 +308,8 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for _, k := range append(lossKeys(cmd.Flag("loss").Value.String()), "fallback", "nearest", "cutoff", "max_weight") {
+	for _, k := range append(lossKeys(cmd.Flag("loss").Value.String()), "fallback", "nearest", "cutoff",
+		"max_weight", "angle", "bands") {
 		if k != "relation" { // which kindred loss does not know
 			out = append(out, k+"=")
 		}
@@ -329,7 +330,8 @@ func lossKeys(name string) []string {
 }
 
 func mineKeys() []string {
-	return []string{"positives", "negatives", "fallback", "epsilon", "nearest", "cutoff", "max_weight"}
+	return []string{"positives", "negatives", "fallback", "epsilon", "nearest", "cutoff", "max_weight", "angle",
+		"bands"}
 }
 
 // values lists key=value for the values that a key can have, where they are few.

@@ -105,6 +105,8 @@ var positiveNotes = map[string]note{
 		"Every pair of a class is pulled together: classes collapse."},
 	"ms": {"With the multi-similarity loss.",
 		"Positives that are more similar than all negatives by epsilon are left alone, which leaves some spread."},
+	"histogram": {"To see pairs at all distances alike, where a class has many near members and few far ones.",
+		"Far members come up more often than by random choice, so that a class is pulled together harder."},
 }
 
 var negativeNotes = map[string]note{
@@ -125,4 +127,10 @@ var negativeNotes = map[string]note{
 		"gradients in high dimension.", "It acts between classes only."},
 	"ms": {"With the multi-similarity loss.",
 		"Negatives far below the least similar positive are left alone; it acts between classes only."},
+	"angular": {"With the triplet or the angular loss, when classes differ in scale: what counts as too near " +
+		"follows from how far apart anchor and positive are. A smaller angle takes more negatives.",
+		"It acts between classes; a near positive has few negatives or none, so that with easy positives many " +
+			"anchors rest."},
+	"histogram": {"As distance, where embeddings are not spread over the sphere: it evens out the distances there " +
+		"are and assumes nothing of their density.", "It acts between classes only."},
 }
