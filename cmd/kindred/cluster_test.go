@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,8 +87,19 @@ func recallOf(t *testing.T, right, other store.Store, items []store.Item, betwee
 	return out
 }
 
-// longN is how many items the long tests push.
-const longN = 100_000
+// longN is how many items the long tests push: 100,000, or $KINDRED_ITEMS.
+func longN(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("KINDRED_ITEMS")
+	if text == "" {
+		return 100_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1000 {
+		t.Fatalf("KINDRED_ITEMS is %q; it must be a whole number of 1000 or more", text)
+	}
+	return n
+}
 
 // pushWhile pushes an index, calls kill when a third of the items is there, and waits
 // until the push is done.
@@ -105,10 +117,10 @@ func pushWhile(t *testing.T, dir, url string, kill func()) {
 		select {
 		case told := <-pushed:
 			took := time.Since(begun)
-			t.Logf("%s%.0f items of 128 numbers a second; killed in between: %v", told, longN/took.Seconds(),
-				kill == nil)
-			if !strings.HasPrefix(told, fmt.Sprintf("%d ", exitOK)) || !strings.Contains(told, ": 100000 items") ||
-				kill != nil {
+			t.Logf("%s%.0f items of 128 numbers a second; killed in between: %v", told,
+				float64(longN(t))/took.Seconds(), kill == nil)
+			if !strings.HasPrefix(told, fmt.Sprintf("%d ", exitOK)) ||
+				!strings.Contains(told, fmt.Sprintf(": %d items", longN(t))) || kill != nil {
 				t.Fatal("the push did not go on")
 			}
 			return
@@ -117,7 +129,7 @@ func pushWhile(t *testing.T, dir, url string, kill func()) {
 				continue
 			}
 			if s, err := openStore(t.Context(), url); err == nil {
-				if in, err := s.Info(t.Context()); err == nil && in.Items > longN/3 {
+				if in, err := s.Info(t.Context()); err == nil && in.Items > longN(t)/3 {
 					t.Logf("%d items after %v: killing", in.Items, time.Since(begun).Round(time.Second))
 					kill()
 					kill = nil
@@ -132,8 +144,8 @@ func pushWhile(t *testing.T, dir, url string, kill func()) {
 func compare(t *testing.T, right, s store.Store, between func()) {
 	t.Helper()
 	items, have := everything(t, right), everything(t, s)
-	if len(items) != longN || len(have) != longN {
-		t.Fatalf("%d of %d items are there", len(have), longN)
+	if len(items) != longN(t) || len(have) != longN(t) {
+		t.Fatalf("%d of %d items are there", len(have), longN(t))
 	}
 	for i := range have {
 		if have[i].ID != items[i].ID || !slices.Equal(have[i].Vector, items[i].Vector) ||
@@ -173,7 +185,7 @@ func TestPostgres(t *testing.T) {
 		t.Skip("takes minutes: set KINDRED_LONG")
 	}
 	p := storetest.Trixie(t)
-	dir := manyItems(t, longN, 128)
+	dir := manyItems(t, longN(t), 128)
 	url := p.URL() + "&hnsw.ef_search=100#many"
 	pushWhile(t, dir, url, func() {
 		p.Kill()
@@ -197,7 +209,7 @@ func TestCluster(t *testing.T) {
 		t.Skip("takes minutes: set KINDRED_LONG")
 	}
 	c := storetest.Weaviate(t, 3)
-	dir := manyItems(t, longN, 128)
+	dir := manyItems(t, longN(t), 128)
 	url := c.URL("replication=3&consistency=quorum&ef=128") + "#many"
 	pushWhile(t, dir, url, func() { c.Kill(0) }) // which is the one that is asked
 	right, s := openPushed(t, dir, url)
@@ -214,8 +226,8 @@ func TestCluster(t *testing.T) {
 			c.Kill(1)
 		}
 	})
-	if have := everything(t, s); len(have) != longN {
-		t.Errorf("%d of %d items are there without the second machine", len(have), longN)
+	if have := everything(t, s); len(have) != longN(t) {
+		t.Errorf("%d of %d items are there without the second machine", len(have), longN(t))
 	}
 }
 

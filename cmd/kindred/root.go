@@ -177,6 +177,7 @@ var commands = []func(*app) *cobra.Command{
 	newServe,
 	newWorker,
 	newJobs,
+	newPlan,
 	newReport,
 	newTheory,
 	newMan,

@@ -243,6 +243,7 @@ func serving() []Package {
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/budget data github.com/minio/minio-go/v7"},
+		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/launch", "what batch systems need to start workers", "internal/spell"},
 		{"internal/work", "what workers can do: shards of embed, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding jobs " +

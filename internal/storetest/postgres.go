@@ -80,6 +80,9 @@ func (p *Postgres) Kill() {
 	time.Sleep(time.Second)
 }
 
+// PID is the process whose children answer.
+func (p *Postgres) PID() int { return p.cmd.Process.Pid }
+
 // URL is the address of the database.
 func (p *Postgres) URL() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", p.port)

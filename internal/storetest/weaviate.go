@@ -101,7 +101,7 @@ func (c *Cluster) Start(i int) {
 	m.log = log
 	m.cmd = exec.Command(c.bin, "--scheme", "http", "--host", "127.0.0.1", "--port", fmt.Sprint(m.ports[0]))
 	m.cmd.Stdout, m.cmd.Stderr = log, log
-	m.cmd.Env = append(os.Environ(), "PERSISTENCE_DATA_PATH="+filepath.Join(c.dir, fmt.Sprintf("data%d", i)),
+	m.cmd.Env = append(os.Environ(), "PERSISTENCE_DATA_PATH="+c.Dir(i),
 		"AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED=true", "DEFAULT_VECTORIZER_MODULE=none", "DISABLE_TELEMETRY=true",
 		fmt.Sprintf("CLUSTER_HOSTNAME=node%d", i), "CLUSTER_IN_LOCALHOST=true", "CLUSTER_ADVERTISE_ADDR=127.0.0.1",
 		"CLUSTER_BIND_ADDR=127.0.0.1",
@@ -145,6 +145,12 @@ func (c *Cluster) Kill(i int) {
 	m.log.Close()
 	m.cmd = nil
 }
+
+// PID is the process of machine i.
+func (c *Cluster) PID(i int) int { return c.nodes[i].cmd.Process.Pid }
+
+// Dir is where machine i keeps its files.
+func (c *Cluster) Dir(i int) string { return filepath.Join(c.dir, fmt.Sprintf("data%d", i)) }
 
 // URL is the address of the cluster, with options.
 func (c *Cluster) URL(options string) string {

@@ -90,10 +90,11 @@ func connect(ctx context.Context, url, name string) (*Store, error) {
 	copies := params[noCopy] != "off"
 	delete(params, noCopy)
 	// A filter is looked at after a graph found what is near: it goes on until enough of
-	// that passes. The setting is one of the extension's, which may not be loaded yet.
+	// that passes. In strict order it would leave out what it finds late; Search sorts. The
+	// setting is one of the extension's, which may not be loaded yet.
 	if _, told := params["hnsw.iterative_scan"]; !told {
 		cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-			if _, err := c.Exec(ctx, "SET hnsw.iterative_scan = strict_order"); err != nil {
+			if _, err := c.Exec(ctx, "SET hnsw.iterative_scan = relaxed_order"); err != nil {
 				return err
 			}
 			// By itself it stops after 20,000 items, and finds too few that pass a narrow filter.

@@ -1,0 +1,167 @@
+// Package plan computes what a collection would need on each engine: memory, disk,
+// machines, hours. It multiplies constants that were measured on one machine with up to a
+// million vectors; what it says of a thousand times as much is arithmetic, not a
+// measurement, and every answer names the constants it comes from.
+//
+//	r, err := plan.Compute(plan.Load{Vectors: 1e9, Dim: 128, Queries: 100, Network: "resnet50-224"},
+//		plan.Machine{Cores: 32, Memory: 256 << 30})
+//
+// The formulas, for n vectors of d numbers:
+//
+//   - bytes: n (row + value d), with the values that an engine keeps of a vector's number
+//     counted from its format and the rest measured.
+//   - an exact search: n d times a constant. Machines share it.
+//   - a walk through a graph: log2(n) d times a constant. Each of s machines that share the
+//     vectors walks through its n/s. That ef stays the same, and recall with it, is assumed.
+//   - an item put into a graph: as a walk; into a folder, a constant.
+package plan
+
+import (
+	"fmt"
+	"math"
+)
+
+// Load is what a collection is to hold and to answer.
+type Load struct {
+	Vectors    float64 `json:"vectors"`
+	Dim        int     `json:"dim"`
+	Queries    float64 `json:"queries"` // a second
+	Images     float64 `json:"images"`  // to embed
+	ImageBytes float64 `json:"image_bytes"`
+	Network    string  `json:"network"` // that embeds them, one of Networks
+}
+
+// Machine is one of those that are there.
+type Machine struct {
+	Cores  int     `json:"cores"`
+	Memory float64 `json:"memory"` // bytes
+}
+
+// Constant is a measured number.
+type Constant struct {
+	Name    string  `json:"name"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit"`
+	Command string  `json:"command"` // that measured it
+	Machine string  `json:"machine"` // on which
+}
+
+// Report is all that is computed of a Load.
+type Report struct {
+	Load      Load       `json:"load"`
+	Machine   Machine    `json:"machine"`
+	Engines   []Answer   `json:"engines"`
+	Embedding Embedding  `json:"embedding"`
+	Points    []Point    `json:"measured"`
+	Constants []Constant `json:"constants"`
+}
+
+// Answer is what an engine would need for a Load, in one copy.
+type Answer struct {
+	Engine string  `json:"engine"`
+	Disk   float64 `json:"disk"`   // bytes over all machines
+	Memory float64 `json:"memory"` // bytes over all machines, for searches that do not wait for a disk
+	// Machines is the larger of ByMemory and ByQueries.
+	Machines  float64 `json:"machines"`
+	ByMemory  float64 `json:"machines_by_memory"`
+	ByQueries float64 `json:"machines_by_queries"`
+	// Search is the seconds of one search that finds the machines idle, without network.
+	Search float64 `json:"search_seconds"`
+	// Fill is the seconds of one core to write all vectors.
+	Fill float64  `json:"fill_core_seconds"`
+	From []string `json:"from"` // the constants used
+	Note string   `json:"note"`
+}
+
+// Embedding is what it takes to embed the images of a Load.
+type Embedding struct {
+	Compute float64  `json:"network_core_seconds"`
+	Decode  float64  `json:"decode_core_seconds"`
+	Bytes   float64  `json:"bytes"`
+	Stream  float64  `json:"object_store_seconds"` // to read all from one server
+	Hours   float64  `json:"hours_of_a_machine"`
+	From    []string `json:"from"`
+}
+
+// share is how much of a machine's memory and time is planned for: the rest is for the
+// system, and for a collection that grows.
+const share = 0.75
+
+// Bounds of a Load, beyond which its products would mean nothing.
+const (
+	most    = 1e15
+	mostDim = 1 << 16
+)
+
+// Compute computes a Load on every engine. A Load or a Machine that makes no sense is an
+// error.
+func Compute(l Load, m Machine) (*Report, error) {
+	for _, v := range []struct {
+		name  string
+		value float64
+	}{{"vectors", l.Vectors}, {"queries", l.Queries}, {"images", l.Images}, {"image-bytes", l.ImageBytes}} {
+		if !(v.value >= 0 && v.value <= most) {
+			return nil, fmt.Errorf("%s %g: want a number from 0 to %g", v.name, v.value, float64(most))
+		}
+	}
+	if l.Dim < 1 || l.Dim > mostDim {
+		return nil, fmt.Errorf("dim %d: want a number from 1 to %d", l.Dim, mostDim)
+	}
+	if m.Cores < 1 || m.Cores > mostDim {
+		return nil, fmt.Errorf("cores %d: want a number from 1 to %d", m.Cores, mostDim)
+	}
+	if !(m.Memory >= 1<<28 && m.Memory <= most) {
+		return nil, fmt.Errorf("memory-of-a-machine %g bytes: want 256 MiB or more, and %g bytes at most", m.Memory,
+			float64(most))
+	}
+	r := &Report{Load: l, Machine: m}
+	if err := r.embed(); err != nil {
+		return nil, err
+	}
+	for _, e := range engines() {
+		r.Engines = append(r.Engines, e.answer(l, m))
+		r.Constants = append(r.Constants, e.constants()...)
+		r.Points = append(r.Points, e.compare()...)
+	}
+	return r, nil
+}
+
+func (r *Report) embed() error {
+	l := r.Load
+	network, err := networkConstant(l.Network)
+	if err != nil {
+		return err
+	}
+	decode, objects := decodeByte(), objectStore()
+	e := Embedding{Compute: l.Images * network.Value, Bytes: l.Images * l.ImageBytes}
+	e.Decode, e.Stream = e.Bytes*decode.Value, e.Bytes/objects.Value
+	e.Hours = (e.Compute + e.Decode) / float64(r.Machine.Cores) / 3600
+	for _, c := range []Constant{network, decode, objects} {
+		e.From = append(e.From, c.Name)
+		r.Constants = append(r.Constants, c)
+	}
+	r.Embedding = e
+	return nil
+}
+
+func (e *engine) answer(l Load, m Machine) Answer {
+	a := Answer{Engine: e.name, Note: e.note}
+	for _, c := range e.constants() {
+		a.From = append(a.From, c.Name)
+	}
+	if l.Vectors == 0 {
+		return a
+	}
+	dim, cores := float64(l.Dim), float64(m.Cores)
+	a.Disk, a.Memory = e.diskOf(l.Vectors, dim), e.memoryOf(l.Vectors, dim)
+	a.ByMemory = math.Ceil(a.Memory / (share * m.Memory))
+	each := l.Vectors / a.ByMemory
+	a.ByQueries = math.Ceil(l.Queries * a.ByMemory * e.searchOf(e.many, each, dim) / (share * cores))
+	a.Machines = max(a.ByMemory, a.ByQueries)
+	a.Fill = l.Vectors * e.fillOf(each, dim)
+	a.Search = e.searchOf(e.alone, each, dim) // a walk is of one core, on all machines at once
+	if e.exact {
+		a.Search = e.searchOf(e.alone, l.Vectors, dim) / (a.Machines * cores)
+	}
+	return a
+}
