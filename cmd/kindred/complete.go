@@ -61,6 +61,7 @@ func flagCompletions() map[string]completion {
 		"lease":       words("30s", "2m"),
 		"worker name": cobra.NoFileCompletions, "dir": folders, "launch": words("slurm", "kubernetes"),
 		"image": cobra.NoFileCompletions, "memory-of-worker": words("8G", "16G"),
+		"memory-of-a-machine": words("64GiB", "256GiB"),
 		"store": cobra.NoFileCompletions, "to": cobra.NoFileCompletions, "index": folders,
 		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
 		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
