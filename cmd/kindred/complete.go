@@ -62,7 +62,7 @@ func flagCompletions() map[string]completion {
 		"worker name": cobra.NoFileCompletions, "dir": folders, "launch": words("slurm", "kubernetes"),
 		"image": cobra.NoFileCompletions, "memory-of-worker": words("8G", "16G"),
 		"memory-of-a-machine": words("64GiB", "256GiB"),
-		"store": cobra.NoFileCompletions, "to": cobra.NoFileCompletions, "index": folders,
+		"store":               cobra.NoFileCompletions, "to": cobra.NoFileCompletions, "index": folders,
 		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
 		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
 		"create out": folders, "prefix": cobra.NoFileCompletions, "filter": cobra.NoFileCompletions,
