@@ -214,14 +214,14 @@ func TestCluster(t *testing.T) {
 	url := c.URL("replication=3&consistency=quorum&ef=128") + "#many"
 	pushWhile(t, dir, url, func() { c.Kill(0) }) // which is the one that is asked
 	right, s := openPushed(t, dir, url)
-	compare(t, right, s, 0.9, func() {})
+	compare(t, right, s, 0.95, func() {})
 
 	begun := time.Now()
 	c.Start(0)
 	c.Ready(0)
 	t.Logf("the machine is back after %v", time.Since(begun).Round(time.Second))
 	n := 0
-	compare(t, right, s, 0.9, func() {
+	compare(t, right, s, 0.95, func() {
 		if n++; n == 50 {
 			t.Log("killing another machine while searching")
 			c.Kill(1)
