@@ -50,8 +50,8 @@ test: lint cross arm64 checkgen browser xla
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
 RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/layout/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./cmd/kindred
-RACE_SOME = ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./train ./run ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
+	./internal/repro/theory/field
+RACE_SOME = ./cmd/kindred ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./train ./run ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features
 CC ?= gcc
 
