@@ -3,6 +3,7 @@ package xla
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -24,40 +25,53 @@ type Engine struct {
 const GoEngine = "go"
 
 // Engines lists the accelerators that XLA has a plugin for on this machine, the best
-// first, and the backend in plain Go.
+// first, and the backend in plain Go. Each is started, which alone tells whether its
+// device is there, and ended.
 func Engines() []Engine {
-	list := accelerators()
-	b, err := gobackend.New("")
-	e := Engine{Name: GoEngine, About: "the same graphs in plain Go: for tests; kindred train is far faster on a CPU",
-		Ready: err == nil, Devices: 1}
-	if err != nil {
-		e.About = brief(err).Error()
-	} else {
-		b.Finalize()
+	var list []Engine
+	for _, name := range append(accelerators(), GoEngine) {
+		e := Engine{Name: name}
+		b, err := start(name)
+		switch {
+		case err != nil:
+			e.About = err.Error()
+		default:
+			e.Ready, e.Devices, e.About = true, b.NumDevices(), b.Description()
+			b.Finalize()
+		}
+		if name == GoEngine && e.Ready {
+			e.About = "the same graphs in plain Go: for tests; kindred train is far faster on a CPU"
+		}
+		list = append(list, e)
 	}
-	return append(list, e)
+	return list
 }
 
-// Open starts an engine by name; "" is the first accelerator that is ready.
-func Open(name string) (compute.Backend, error) {
+// start starts an engine by name.
+func start(name string) (compute.Backend, error) {
 	if name == GoEngine {
 		b, err := gobackend.New("")
 		return b, brief(err)
 	}
-	var lacks, names []string
-	for _, e := range Engines() {
-		names = append(names, e.Name)
-		switch {
-		case e.Name == GoEngine && name == "":
-		case name != "" && e.Name != name:
-		case e.Ready:
-			return openAccelerator(e.Name)
-		default:
-			lacks = append(lacks, fmt.Sprintf("%s: %s", e.Name, e.About))
+	return openAccelerator(name)
+}
+
+// Open starts an engine by name; "" is the first accelerator that is ready.
+func Open(name string) (compute.Backend, error) {
+	names := accelerators()
+	if name != "" {
+		if all := append(names, GoEngine); !slices.Contains(all, name) {
+			return nil, fmt.Errorf("no engine is called %q: there are %s", name, strings.Join(all, ", "))
 		}
+		names = []string{name}
 	}
-	if len(lacks) == 0 {
-		return nil, fmt.Errorf("no engine is called %q: there are %s", name, strings.Join(names, ", "))
+	var lacks []string
+	for _, n := range names {
+		b, err := start(n)
+		if err == nil {
+			return b, nil
+		}
+		lacks = append(lacks, fmt.Sprintf("%s: %v", n, err))
 	}
 	return nil, errors.New("no accelerator is ready (" + strings.Join(lacks, "; ") +
 		"); kindred train computes on the CPU")

@@ -3,7 +3,7 @@
 package xla
 
 import (
-	"fmt"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -28,32 +28,24 @@ func plugin(kind string) string {
 	return ""
 }
 
-// accelerators lists the plugins of XLA with what they run on. Starting one is the
-// only way to know that its device is there.
-func accelerators() []Engine {
-	pjrt.EnableAutoInstall(false) // nothing is fetched unasked
-	var list []Engine
+// accelerators names the kinds of plugins.
+func accelerators() []string {
+	var names []string
 	for _, k := range kinds {
-		e := Engine{Name: k.name, About: k.lacks}
-		if plugin(k.name) != "" {
-			b, err := openAccelerator(k.name)
-			if err != nil {
-				e.About = brief(err).Error()
-			} else {
-				e.Ready, e.Devices, e.About = true, b.NumDevices(), b.Description()
-				b.Finalize()
-			}
-		}
-		list = append(list, e)
+		names = append(names, k.name)
 	}
-	return list
+	return names
 }
 
+// openAccelerator starts the plugin of a kind. Nothing is fetched unasked.
 func openAccelerator(kind string) (compute.Backend, error) {
 	pjrt.EnableAutoInstall(false)
-	b, err := pjrt.New(plugin(kind))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, brief(err))
+	name := plugin(kind)
+	for _, k := range kinds {
+		if k.name == kind && name == "" {
+			return nil, errors.New(k.lacks)
+		}
 	}
-	return b, nil
+	b, err := pjrt.New(name)
+	return b, brief(err)
 }
