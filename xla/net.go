@@ -39,6 +39,7 @@ type Net struct {
 	backend compute.Backend
 	plan    *plan
 	params  []*held
+	moved   map[*nn.Param]*held // those that are trained
 
 	infer, forward, backward, squares *graph.Exec
 	update                            *graph.Exec
@@ -65,12 +66,15 @@ type Options struct {
 // New puts a network on a device.
 func New(backend compute.Backend, net *nn.Net, opt Options) (*Net, error) {
 	e := &Net{net: net, seed: opt.Seed, half: opt.Precision == nn.BFloat16, fixed: opt.FrozenNorm,
-		backend: backend}
+		backend: backend, moved: map[*nn.Param]*held{}}
 	byName := map[string]*held{}
 	for _, p := range net.Params() {
 		h := &held{Param: p, size: len(p.Value)}
 		e.params = append(e.params, h)
 		byName[p.Name] = h
+		if h.trained() {
+			e.moved[p] = h
+		}
 	}
 	var err error
 	if e.plan, err = flatten(net.Spec(), byName); err != nil {

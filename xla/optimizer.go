@@ -14,16 +14,7 @@ import (
 var _ optim.Device = (*Net)(nil)
 
 // Holds tells whether the parameter is one of the network's that are trained.
-func (e *Net) Holds(p *nn.Param) bool { return e.find(p) != nil }
-
-func (e *Net) find(p *nn.Param) *held {
-	for _, h := range e.params {
-		if h.Param == p && h.trained() {
-			return h
-		}
-	}
-	return nil
-}
+func (e *Net) Holds(p *nn.Param) bool { return e.moved[p] != nil }
 
 // SquareSum is the sum of the squares of the gradients of the last Backward.
 func (e *Net) SquareSum() float64 {
@@ -86,7 +77,7 @@ func (e *Net) Move(m optim.Move) {
 	var moved []*held
 	for _, r := range m.Params {
 		step = append(step, float32(r.Rate), float32(r.Decay))
-		moved = append(moved, e.find(r.Param))
+		moved = append(moved, e.moved[r.Param])
 	}
 	count := moments(&m.Config)
 	args := []any{tensors.FromFlatDataAndDimensions(step, len(step))}
@@ -157,7 +148,7 @@ func updateGraph(c *optim.Config, in []*tensor) []*tensor {
 
 // Moments copies the moments of a parameter to the host.
 func (e *Net) Moments(p *nn.Param, m, v []float32) {
-	h := e.find(p)
+	h := e.moved[p]
 	for _, x := range []struct {
 		t  *tensors.Tensor
 		to []float32
@@ -174,7 +165,7 @@ func (e *Net) Moments(p *nn.Param, m, v []float32) {
 
 // SetMoments copies them to the device.
 func (e *Net) SetMoments(p *nn.Param, m, v []float32) {
-	h := e.find(p)
+	h := e.moved[p]
 	for _, x := range []struct {
 		t    **tensors.Tensor
 		from []float32
