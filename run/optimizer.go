@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -57,11 +56,7 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 		name := all[len(all)-len(own)+i].Name
 		o.Groups = append(o.Groups, optim.Group{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
 	}
-	create := optim.New
-	if device != nil {
-		create = func(c optim.Config, p []*nn.Param) (*optim.Optimizer, error) { return optim.NewOn(c, p, device) }
-	}
-	opt, err := create(o, all)
+	opt, err := optim.NewOn(o, all, device)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}

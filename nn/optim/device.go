@@ -39,12 +39,12 @@ type Rule struct {
 	Rate, Decay float64
 }
 
-// NewOn is New with parameters that d holds. State and SetState are as New's, so that
+// NewOn is New with parameters that d holds, or New if d is nil. State and SetState are as New's, so that
 // a run can go on with another device, or with none.
 func NewOn(cfg Config, params []*nn.Param, d Device) (*Optimizer, error) {
 	o, err := New(cfg, params)
-	if err != nil {
-		return nil, err
+	if err != nil || d == nil {
+		return o, err
 	}
 	o.device = d
 	var here []tracked
