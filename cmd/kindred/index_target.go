@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // target is what items are added to and looked up in: an index or a store of a database.
@@ -94,25 +95,6 @@ func entryOf(it store.Item) index.Entry {
 	return e
 }
 
-// itemOf is an item of an index as one of a store.
-func itemOf(e *index.Entry) store.Item {
-	it := store.Item{ID: e.ID, Path: e.Path, Vector: e.Vector}
-	if len(e.Fields) > 0 {
-		it.Columns = make(map[string]any, len(e.Fields))
-	}
-	for name, v := range e.Fields {
-		switch v.Kind() {
-		case index.KindText:
-			it.Columns[name] = v.Text()
-		case index.KindNumber:
-			it.Columns[name] = v.Number()
-		case index.KindBool:
-			it.Columns[name] = v.Bool()
-		}
-	}
-	return it
-}
-
 // putSize is how many items are written to a store at a time.
 const putSize = 500
 
@@ -150,11 +132,11 @@ func (t storeTarget) add(ctx context.Context, entries []index.Entry, opt index.A
 			done.Added++
 		}
 		if twice {
-			put[j] = itemOf(e)
+			put[j] = folder.Item(*e, true)
 			continue
 		}
 		at[e.ID] = len(put)
-		if put = append(put, itemOf(e)); len(put) == putSize {
+		if put = append(put, folder.Item(*e, true)); len(put) == putSize {
 			if err := flush(); err != nil {
 				return done, err
 			}

@@ -88,13 +88,13 @@ func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	}
 	hits := make([]store.Hit, len(res.Hits))
 	for i, h := range res.Hits {
-		hits[i] = store.Hit{Item: item(h.Entry, q.Vectors), Distance: h.Distance}
+		hits[i] = store.Hit{Item: Item(h.Entry, q.Vectors), Distance: h.Distance}
 	}
 	return hits, nil
 }
 
-// item is an entry as the contract has it.
-func item(e index.Entry, vector bool) store.Item {
+// Item is an entry of an index as an item of a store, with its vector if asked.
+func Item(e index.Entry, vector bool) store.Item {
 	it := store.Item{ID: e.ID, Path: e.Path}
 	if vector {
 		it.Vector = e.Vector
@@ -123,7 +123,7 @@ func (f *folder) Get(ctx context.Context, id string) (store.Item, error) {
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return store.Item{}, err
 	}
-	return item(e, true), nil
+	return Item(e, true), nil
 }
 
 func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
@@ -181,7 +181,7 @@ func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	}
 	out := make([]store.Item, len(entries))
 	for i, e := range entries {
-		out[i] = item(e, p.Vectors)
+		out[i] = Item(e, p.Vectors)
 	}
 	return out, nil
 }
@@ -192,7 +192,7 @@ func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] {
 			if err == nil {
 				err = ctx.Err()
 			}
-			if !yield(item(e, true), err) || err != nil {
+			if !yield(Item(e, true), err) || err != nil {
 				return
 			}
 		}
