@@ -73,26 +73,7 @@ func (t storeTarget) get(ctx context.Context, id string) (index.Entry, bool, err
 	if errors.As(err, &missing) {
 		return index.Entry{}, false, nil
 	}
-	return entryOf(it), err == nil, err
-}
-
-// entryOf is an item of a store as one of an index.
-func entryOf(it store.Item) index.Entry {
-	e := index.Entry{Item: index.Item{ID: it.ID, Path: it.Path}, Vector: it.Vector}
-	if len(it.Columns) > 0 {
-		e.Fields = make(map[string]index.Value, len(it.Columns))
-	}
-	for name, v := range it.Columns {
-		switch v := v.(type) {
-		case string:
-			e.Fields[name] = index.Text(v)
-		case float64:
-			e.Fields[name] = index.Number(v)
-		case bool:
-			e.Fields[name] = index.Bool(v)
-		}
-	}
-	return e
+	return folder.Entry(it), err == nil, err
 }
 
 // putSize is how many items are written to a store at a time.
@@ -154,7 +135,7 @@ func (t storeTarget) search(ctx context.Context, q index.Query) (*index.Result, 
 	// How many items pass a filter no engine says, nor whether all were looked at.
 	out := &index.Result{Passed: -1, Hits: make([]index.Hit, len(hits))}
 	for i, h := range hits {
-		out.Hits[i] = index.Hit{Entry: entryOf(h.Item), Distance: h.Distance}
+		out.Hits[i] = index.Hit{Entry: folder.Entry(h.Item), Distance: h.Distance}
 	}
 	return out, nil
 }

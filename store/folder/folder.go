@@ -115,6 +115,25 @@ func Item(e index.Entry, vector bool) store.Item {
 	return it
 }
 
+// Entry is an item of a store as an entry of an index.
+func Entry(it store.Item) index.Entry {
+	e := index.Entry{Item: index.Item{ID: it.ID, Path: it.Path}, Vector: it.Vector}
+	if len(it.Columns) > 0 {
+		e.Fields = make(map[string]index.Value, len(it.Columns))
+	}
+	for name, v := range it.Columns {
+		switch v := v.(type) {
+		case string:
+			e.Fields[name] = index.Text(v)
+		case float64:
+			e.Fields[name] = index.Number(v)
+		case bool:
+			e.Fields[name] = index.Bool(v)
+		}
+	}
+	return e
+}
+
 func (f *folder) Get(ctx context.Context, id string) (store.Item, error) {
 	e, ok, err := f.x.Get(id)
 	if err == nil && !ok {
@@ -134,21 +153,7 @@ func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) e
 		if err := it.Check(dim); err != nil {
 			return err
 		}
-		e := index.Entry{Item: index.Item{ID: it.ID, Path: it.Path}, Vector: it.Vector}
-		if len(it.Columns) > 0 {
-			e.Fields = make(map[string]index.Value, len(it.Columns))
-		}
-		for name, v := range it.Columns {
-			switch v := v.(type) {
-			case string:
-				e.Fields[name] = index.Text(v)
-			case float64:
-				e.Fields[name] = index.Number(v)
-			case bool:
-				e.Fields[name] = index.Bool(v)
-			}
-		}
-		entries[i] = e
+		entries[i] = Entry(*it)
 	}
 	opt := index.AddOptions{Existing: index.Replace}
 	if mode == store.Insert {
