@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -313,10 +312,7 @@ func (f *cleanFlags) write(ctx context.Context, r *reviewed, out *cleaned) error
 		overlaps = append(overlaps, []string{p.A, p.B, fmt.Sprintf("%.3f", p.Mixing), fmt.Sprintf("%.3f", p.Low),
 			fmt.Sprintf("%.3f", p.High)})
 	}
-	tables := []struct {
-		name string
-		rows [][]string
-	}{{"suspects.csv", rows}, {"overlaps.csv", overlaps}}
+	tables := []csvFile{{"suspects.csv", rows}, {"overlaps.csv", overlaps}}
 	if f.apply != "" {
 		to := map[int]string{}
 		for _, s := range out.Suspects {
@@ -326,25 +322,11 @@ func (f *cleanFlags) write(ctx context.Context, r *reviewed, out *cleaned) error
 		}
 		label := func(i int) string { return cmp.Or(to[i], r.label(i)) }
 		keep := func(i int) bool { return f.apply == "relabel" || to[i] == "" }
-		tables = append(tables, struct {
-			name string
-			rows [][]string
-		}{"manifest.csv", r.manifest(label, nil, keep)})
+		tables = append(tables, csvFile{"manifest.csv", r.manifest(label, nil, keep)})
 	}
-	for _, t := range tables {
-		path := filepath.Join(f.dir, t.name)
-		if err := writeTable(path, t.rows); err != nil {
-			return err
-		}
-		out.Files = append(out.Files, path)
-	}
-	page, err := f.page(ctx, r, out)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(f.dir, "review.html")
-	out.Files = append(out.Files, path)
-	return page.WriteFile(path)
+	var err error
+	out.Files, err = f.writeAll(tables, func() (*review.Page, error) { return f.page(ctx, r, out) })
+	return err
 }
 
 // suspectsShown is how many suspects the page asks about.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -179,24 +178,11 @@ func (f *discoverFlags) write(ctx context.Context, r *reviewed, res *discover.Re
 			classes = append(classes, append(row, slices.Concat(k.Different, make([]string, 4-len(k.Different)))...))
 		}
 	}
-	for _, t := range []struct {
-		name string
-		rows [][]string
-	}{{"kinds.csv", kinds}, {"classes.csv", classes},
-		{"manifest.csv", r.manifest(func(i int) string { return names[i] }, r.label, nil)}} {
-		path := filepath.Join(f.dir, t.name)
-		if err := writeTable(path, t.rows); err != nil {
-			return err
-		}
-		out.Files = append(out.Files, path)
-	}
-	page, err := kindsPage(ctx, r, res, names)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(f.dir, "review.html")
-	out.Files = append(out.Files, path)
-	return page.WriteFile(path)
+	var err error
+	out.Files, err = f.writeAll([]csvFile{{"kinds.csv", kinds}, {"classes.csv", classes},
+		{"manifest.csv", r.manifest(func(i int) string { return names[i] }, r.label, nil)}},
+		func() (*review.Page, error) { return kindsPage(ctx, r, res, names) })
+	return err
 }
 
 // kindsShown is how many kinds the page asks about, those of the most divided classes.

@@ -332,6 +332,30 @@ func (r *reviewed) reviewItems() []review.Item {
 }
 
 // writeTable writes a table of CSV.
+// csvFile is a table to be written.
+type csvFile struct {
+	name string
+	rows [][]string
+}
+
+// writeAll writes tables, and then the page, into the folder of --out, and returns
+// where they are.
+func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, error)) (files []string, err error) {
+	for _, t := range tables {
+		path := filepath.Join(f.dir, t.name)
+		if err := writeTable(path, t.rows); err != nil {
+			return nil, err
+		}
+		files = append(files, path)
+	}
+	p, err := page()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(f.dir, "review.html")
+	return append(files, path), p.WriteFile(path)
+}
+
 func writeTable(path string, rows [][]string) error {
 	return atomic.WriteFile(path, func(w io.Writer) error {
 		out := csv.NewWriter(w)
