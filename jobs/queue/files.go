@@ -30,7 +30,10 @@ func (q *Queue) Keep(ctx context.Context, write func(io.Writer) error) (string, 
 	}
 	name := hex.EncodeToString(h.Sum(nil))
 	var info *jetstream.ObjectInfo
-	err = persist(ctx, func() (err error) { info, err = q.objects.GetInfo(ctx, "file."+name); return err })
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		info, err = q.objects.GetInfo(ctx, "file."+name)
+		return err
+	})
 	if err == nil && time.Since(info.ModTime) < q.o.Keep/2 {
 		return name, nil
 	} else if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -60,7 +63,7 @@ func (q *Queue) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // put stores an object, again from the start where a server went away.
 func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) error) error {
-	return persist(ctx, func() error {
+	return persist(ctx, func(ctx context.Context) error {
 		r, w := io.Pipe()
 		go func() { w.CloseWithError(write(w)) }()
 		_, err := q.objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
@@ -72,26 +75,57 @@ func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) erro
 // object opens an object. Reading it compares it with the digest that it was stored
 // with.
 func (q *Queue) object(ctx context.Context, name string) (io.ReadCloser, error) {
-	var r jetstream.ObjectResult
-	err := persist(ctx, func() (err error) { r, err = q.objects.Get(ctx, name); return err })
+	var r *object
+	err := persist(ctx, func(request context.Context) error {
+		info, err := q.objects.GetInfo(request, name)
+		if err != nil {
+			return err
+		}
+		// The time is that of reading it, too.
+		ctx, cancel := context.WithTimeout(ctx, allowed(info))
+		got, err := q.objects.Get(ctx, name)
+		if err != nil {
+			cancel()
+			return err
+		}
+		r = &object{got, cancel}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
+// object is one that is being read.
+type object struct {
+	jetstream.ObjectResult
+	cancel context.CancelFunc
+}
+
+func (o *object) Close() error {
+	defer o.cancel()
+	return o.ObjectResult.Close()
+}
+
+// allowed is how long reading an object may take: a minute and what a megabyte a
+// second needs.
+func allowed(info *jetstream.ObjectInfo) time.Duration {
+	return time.Minute + time.Duration(info.Size/1e6)*time.Second
+}
+
 // whole reads an object that must fit into memory.
 func (q *Queue) whole(ctx context.Context, name string) ([]byte, error) {
 	var b []byte
-	err := persist(ctx, func() error {
-		info, err := q.objects.GetInfo(ctx, name)
+	err := persist(ctx, func(request context.Context) error {
+		info, err := q.objects.GetInfo(request, name)
 		if err != nil {
 			return err
 		}
 		if err := budget.Check("the result of a job", int64(min(info.Size, 1<<62))); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(info.Size/1e6)*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, allowed(info))
 		defer cancel()
 		b, err = q.objects.GetBytes(ctx, name)
 		return err

@@ -120,7 +120,7 @@ func (q *Queue) Remove(ctx context.Context, key string) error {
 		return err
 	}
 	for _, name := range []string{"state." + key, "job." + key} {
-		if err := persist(ctx, func() error { return q.states.Purge(ctx, name) }); err != nil {
+		if err := persist(ctx, func(ctx context.Context) error { return q.states.Purge(ctx, name) }); err != nil {
 			return err
 		}
 	}

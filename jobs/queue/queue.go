@@ -73,6 +73,9 @@ const (
 	defaultKeep   = 7 * 24 * time.Hour
 	// settle is how long a cluster may take to agree on new streams.
 	settle = 60 * time.Second
+	// answer is how long a request waits for its answer. One that was lost, as those
+	// to a server that stops leading are, is sent again.
+	answer = 5 * time.Second
 )
 
 // Connect connects to a queue and makes it if it is not there yet. It waits up to a
@@ -96,8 +99,13 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 		if err == nil {
 			return q, nil
 		}
-		if !passing(err) || !pause(ctx, 250*time.Millisecond) {
+		again := passing(err)
+		if !again || !pause(ctx, 250*time.Millisecond) {
 			q.conn.Close()
+			if again {
+				err = fmt.Errorf("its servers do not agree on streams (%w); are most of them up, and do they reach "+
+					"each other?", err)
+			}
 			return nil, fmt.Errorf("the queue %s: %w", o.where(), err)
 		}
 	}
@@ -154,7 +162,7 @@ func (q *Queue) connect() error {
 	if q.conn, err = nats.Connect(o.URL, opts...); err != nil {
 		return fmt.Errorf("the queue %s cannot be reached: %w%s", o.where(), err, wayIn(err))
 	}
-	q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(10*time.Second))
+	q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(answer))
 	return err
 }
 
@@ -174,6 +182,8 @@ func wayIn(err error) string {
 
 // prepare finds or makes the streams.
 func (q *Queue) prepare(ctx context.Context) error {
+	ctx, cancel := withoutDeadline(ctx)
+	defer cancel()
 	name := q.o.Name
 	replicas := 1
 	if len(q.conn.Servers()) >= 3 {
@@ -214,18 +224,22 @@ func explain(err error) error {
 	return err
 }
 
+// noPeers is what a cluster says that has not found all of its servers yet.
+const noPeers jetstream.ErrorCode = 10005
+
 // passing tells errors that may be gone in a moment, as those of a cluster that
 // elects a leader.
 func passing(err error) bool {
 	var api jetstream.JetStreamError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout),
-		errors.Is(err, nats.ErrNoResponders),
+		errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrAsyncPublishTimeout),
 		errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrDisconnected),
 		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrNoServers):
 		return true
 	case errors.As(err, &api) && api.APIError() != nil:
-		return api.APIError().Code == 503 || api.APIError().Code == 500
+		return api.APIError().Code == 503 || api.APIError().Code == 500 ||
+			api.APIError().ErrorCode == noPeers
 	}
 	return false
 }
@@ -242,10 +256,22 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// persist repeats what fails for the moment only, until ctx ends.
-func persist(ctx context.Context, f func() error) error {
+// withoutDeadline is ctx without the time of its end, although it ends then. The
+// client gives a request all the time that its context has, and its own limit,
+// answer, only if there is no such time.
+func withoutDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return inner, func() { stop(); cancel(nil) }
+}
+
+// persist repeats what fails for the moment only, until ctx ends. What f asks the
+// servers for by its context has the time answer.
+func persist(ctx context.Context, f func(context.Context) error) error {
+	request, cancel := withoutDeadline(ctx)
+	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		err := f()
+		err := f(request)
 		if ctx.Err() != nil || !passing(err) {
 			return err
 		}

@@ -103,7 +103,7 @@ func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 
 // create writes a value unless there is one.
 func (q *Queue) create(ctx context.Context, key string, value []byte) error {
-	err := persist(ctx, func() error { _, err := q.states.Create(ctx, key, value); return err })
+	err := persist(ctx, func(ctx context.Context) error { _, err := q.states.Create(ctx, key, value); return err })
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (q *Queue) create(ctx context.Context, key string, value []byte) error {
 // publish makes a job available to workers, and tells whether it was not: one that
 // is available already, or that a worker has, stays as it is.
 func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
-	err := persist(ctx, func() error {
+	err := persist(ctx, func(ctx context.Context) error {
 		_, err := q.js.Publish(ctx, q.subject(key), []byte(key))
 		return err
 	})

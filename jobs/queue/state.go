@@ -112,7 +112,10 @@ func (r *record) status(key, lane string, since time.Time) Status {
 // read returns the record of a job and its revision.
 func (q *Queue) read(ctx context.Context, key string) (*record, jetstream.KeyValueEntry, error) {
 	var e jetstream.KeyValueEntry
-	err := persist(ctx, func() (err error) { e, err = q.states.Get(ctx, "state."+key); return err })
+	err := persist(ctx, func(ctx context.Context) (err error) {
+		e, err = q.states.Get(ctx, "state."+key)
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,8 +144,10 @@ func (q *Queue) write(ctx context.Context, key string, r *record, revision uint6
 	if err != nil {
 		return 0, err
 	}
+	request, cancel := withoutDeadline(ctx)
+	defer cancel()
 	for {
-		next, err := q.states.Update(ctx, "state."+key, value, revision)
+		next, err := q.states.Update(request, "state."+key, value, revision)
 		switch {
 		case err == nil:
 			return next, nil

@@ -45,7 +45,7 @@ func (w *Worker) Work(ctx context.Context) error {
 	cfg := jetstream.ConsumerConfig{Durable: "lane-" + q.lane, FilterSubject: q.subject("*"),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.o.Lease, MaxDeliver: -1, MaxAckPending: 1 << 20}
 	var c jetstream.Consumer
-	err = persist(ctx, func() (err error) {
+	err = persist(ctx, func(ctx context.Context) (err error) {
 		if c, err = q.todo.Consumer(ctx, cfg.Durable); errors.Is(err, jetstream.ErrConsumerNotFound) {
 			c, err = q.todo.CreateOrUpdateConsumer(ctx, cfg)
 		}
