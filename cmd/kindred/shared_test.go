@@ -156,7 +156,7 @@ func TestSharedKilled(t *testing.T) {
 	} else if testing.Short() {
 		t.Skip("kills processes for a minute")
 	}
-	url := queuetest.Cluster(t)
+	url := queuetest.Cluster(t).URL
 	dir := photos(t)
 	t.Chdir(t.TempDir())
 	network(t, dir)

@@ -67,8 +67,9 @@ func process(t *testing.T, role, url, list string) *exec.Cmd {
 }
 
 // TestKilled: three servers, four workers and a leader, all of them processes of
-// their own but for the servers. Leader and workers are killed again and again; what
-// comes out is what one process comes to alone.
+// their own but for the servers. Leader and workers are killed again and again, and
+// one server after the other goes away and comes back; what comes out is what one
+// process comes to alone.
 func TestKilled(t *testing.T) {
 	kills, n, steps := 6, 24, 24
 	if os.Getenv("KINDRED_LONG") != "" {
@@ -76,7 +77,8 @@ func TestKilled(t *testing.T) {
 	} else if testing.Short() {
 		t.Skip("kills processes for half a minute")
 	}
-	url := queuetest.Cluster(t)
+	servers := queuetest.Cluster(t)
+	url := servers.URL
 	var specs []any
 	for i := range n {
 		specs = append(specs, chain{Seed: uint64(i), Steps: steps, Pause: 40, Bytes: i * 3000})
@@ -105,13 +107,23 @@ func TestKilled(t *testing.T) {
 	})
 	done := func() bool { _, err := os.Stat(path + ".out"); return err == nil }
 	rng := rand.New(rand.NewPCG(1, 1))
-	killed := 0
+	killed, stopped := 0, 0
 	for ; killed < kills && !done(); killed++ {
+		switch killed % 2 { // two of three servers are the fewest that agree
+		case 0:
+			servers.Stop(stopped % 3)
+		case 1:
+			servers.Start(t, stopped%3)
+			stopped++
+		}
 		time.Sleep(time.Duration(300+rng.IntN(900)) * time.Millisecond)
 		i := rng.IntN(len(roles))
 		running[i].Process.Kill()
 		running[i].Wait()
 		running[i] = process(t, roles[i], url, path)
+	}
+	if killed%2 == 1 {
+		servers.Start(t, stopped%3)
 	}
 	for begun := time.Now(); !done(); time.Sleep(50 * time.Millisecond) {
 		if time.Since(begun) > 2*time.Minute {
@@ -143,9 +155,19 @@ func TestKilled(t *testing.T) {
 	if err != nil || info.State.Msgs > 0 || info.Config.Replicas != 3 {
 		t.Errorf("%d messages left, %d replicas, %v", info.State.Msgs, info.Config.Replicas, err)
 	}
+	for _, name := range []string{"KV_kindred", "OBJ_kindred"} {
+		s, err := q.js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.CachedInfo().Config.AllowDirect {
+			t.Errorf("%s may be read from a server that is behind", name)
+		}
+	}
 	objects, err := q.objects.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d processes killed, %d leases lost, %d objects left", killed, losses, len(objects))
+	t.Logf("%d processes killed, %d servers stopped, %d leases lost, %d objects left", killed, stopped, losses,
+		len(objects))
 }

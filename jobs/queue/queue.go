@@ -201,19 +201,48 @@ func (q *Queue) prepare(ctx context.Context) error {
 	if err != nil {
 		return explain(err)
 	}
-	if q.states, err = q.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
-		q.states, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name,
+	if _, err = q.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
+		_, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name,
 			Description: "states of the jobs", Storage: jetstream.FileStorage, Replicas: replicas, TTL: q.o.Keep})
+	}
+	if err == nil {
+		err = q.current(ctx, "KV_"+name)
+	}
+	if err == nil {
+		q.states, err = q.js.KeyValue(ctx, name)
 	}
 	if err != nil {
 		return explain(err)
 	}
-	if q.objects, err = q.js.ObjectStore(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
-		q.objects, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name,
+	if _, err = q.js.ObjectStore(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
+		_, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name,
 			Description: "files, checkpoints and results of the jobs", Storage: jetstream.FileStorage,
 			Replicas: replicas, TTL: q.o.Keep})
 	}
+	if err == nil {
+		err = q.current(ctx, "OBJ_"+name)
+	}
+	if err == nil {
+		q.objects, err = q.js.ObjectStore(ctx, name)
+	}
 	return explain(err)
+}
+
+// current lets a bucket's stream be read from its leader alone. Buckets are made to
+// be read from any replica; one that has just come back does not know for a while
+// what has been stored meanwhile, and would deny it.
+func (q *Queue) current(ctx context.Context, stream string) error {
+	s, err := q.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	cfg := s.CachedInfo().Config
+	if !cfg.AllowDirect {
+		return nil
+	}
+	cfg.AllowDirect = false
+	_, err = q.js.UpdateStream(ctx, cfg)
+	return err
 }
 
 // explain says what an error means whose text does not.
