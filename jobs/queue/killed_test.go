@@ -70,6 +70,8 @@ func process(t *testing.T, role, url, list string) *exec.Cmd {
 // their own but for the servers. Leader and workers are killed again and again, and
 // one server after the other goes away and comes back; what comes out is what one
 // process comes to alone.
+//
+// Long: it is one story.
 func TestKilled(t *testing.T) {
 	kills, n, steps := 6, 24, 24
 	if os.Getenv("KINDRED_LONG") != "" {
