@@ -46,6 +46,8 @@ type Config struct {
 	Worst int
 	// Memory bounds the bytes of working storage; see rank.Options.
 	Memory int64
+	// Rank, if set, does what rank.Positives does, perhaps elsewhere.
+	Rank func(ctx context.Context, queries Set, gallery *Set, opt rank.Options, visit func(rank.Query)) error
 	// Progress, if set, is called with the stage and the share of it that is done.
 	Progress func(stage string, done float64)
 }
@@ -214,7 +216,11 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	for c := range tables {
 		tables[c] = newPerQuery(metrics, queries.Labels[c], others, cfg.details())
 	}
-	err := rank.Positives(ctx, queries, gallery, opt, func(q rank.Query) { tables[q.Column].add(q) })
+	positives := rank.Positives
+	if cfg.Rank != nil {
+		positives = cfg.Rank
+	}
+	err := positives(ctx, queries, gallery, opt, func(q rank.Query) { tables[q.Column].add(q) })
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/work"
 )
 
 // evalFlags are the options of kindred eval as typed.
@@ -32,6 +33,8 @@ type evalFlags struct {
 	bootstrap, worst       int
 	perClass               bool
 	format                 string
+	queued                 queueFlags
+	shard                  int
 	outDir
 }
 
@@ -48,7 +51,10 @@ Metrics, separated by commas:
   recall@K precision@K map@r r-precision map map@K mrr ndcg ndcg@K
   nmi nmi-geometric ami ami-geometric ari purity f1 homogeneity completeness
 recall@1..1000 means all of them; nmi+10 clusters into 10 x classes clusters.
-nmi and ami use the arithmetic mean of the entropies.`,
+nmi and ami use the arithmetic mean of the entropies.
+
+With --queue the workers of a queue rank, each job some of the queries against the
+whole gallery (docs/jobs.md); clusterings are made here.`,
 		Example: `  kindred eval --embeddings E.npy --labels Y.npy
   kindred eval --embeddings Q.npy --labels QY.npy --gallery G.npy --gallery-labels GY.npy --metrics recall@1,recall@10
   kindred eval --embeddings E.npy --labels Y.npy --assignments A.npy --metrics nmi,ami,ari --json`,
@@ -76,6 +82,8 @@ nmi and ami use the arithmetic mean of the entropies.`,
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
 	f.add(cmd, "folder for eval.json, eval.csv, eval.md and classes.csv")
+	f.queued.addLeader(cmd)
+	fs.IntVar(&f.shard, "shard", 4096, "--queue: queries of a job")
 	return cmd
 }
 
@@ -113,11 +121,25 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 			return err
 		}
 	}
+	taken := func() error { return nil }
+	if f.queued.queue != "" {
+		q, err := f.queued.lead(cmd.Context(), a, f.queued.kit(a))
+		if err != nil {
+			return err
+		}
+		defer q.close()
+		r := &work.Ranking{Runner: q, Rows: f.shard}
+		cfg.Rank = r.Positives
+		taken = func() error { return q.Forget(cmd.Context(), r.Jobs) }
+	}
 	rep, err := eval.Evaluate(cmd.Context(), queries, gallery, cfg)
 	if err != nil {
 		return err
 	}
 	if err := f.writeFiles(rep); err != nil {
+		return err
+	}
+	if err := taken(); err != nil {
 		return err
 	}
 	switch {
@@ -183,7 +205,8 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	}
 	if err := cmp.Or(atLeast("restarts", f.restarts, 1), atLeast("iterations", f.iterations, 1),
 		atLeast("bootstrap", f.bootstrap, 0),
-		atLeast("worst", f.worst, 0), atLeast("batch", f.batch, 0), mebibytes("scratch", f.scratch)); err != nil {
+		atLeast("worst", f.worst, 0), atLeast("batch", f.batch, 0), mebibytes("scratch", f.scratch),
+		atLeast("shard", f.shard, 1)); err != nil {
 		return cfg, err
 	}
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {

@@ -71,6 +71,23 @@ func TestEmbedShared(t *testing.T) {
 	}
 }
 
+// TestEvalShared: shards of a ranking come to the report of one process.
+func TestEvalShared(t *testing.T) {
+	dir := photos(t)
+	t.Chdir(t.TempDir())
+	network(t, dir)
+	program(t, "embed --run run --data "+dir+" --out E.npy")
+	how := "eval --embeddings E.npy --metrics recall@1,recall@4,map@r,map,nmi --bootstrap 50 --worst 3 --json"
+	alone, _ := program(t, how)
+	told, said := program(t, how+" --queue queue --shard 5")
+	if alone != told || !strings.Contains(said, "eval: queries 5 to 9: done") {
+		t.Errorf("%s\n%s\n%s", alone, told, said)
+	}
+	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("what was taken is still there: %s", out)
+	}
+}
+
 // TestRemote: training and embedding by way of a web server come to the files that
 // the folder gives.
 func TestRemote(t *testing.T) {

@@ -65,10 +65,11 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	sp := newSpace(p.scorer)
 	// One half of the memory is for marks, one for packed rows.
 	r := newRunner(sp, p.same, memory/2, p.opt.begin)
-	cuts := groups(p.q.X.Rows, memory/2, func(i int) int64 { return int64(p.marks(i))*markBytes + queryBytes })
-	for g, lo := range cuts[:len(cuts)-1] {
-		hi := cuts[g+1]
-		r.progress = p.opt.share(lo, hi, p.q.X.Rows)
+	from, n := p.opt.From, p.opt.To-p.opt.From
+	cuts := groups(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
+	for g := range len(cuts) - 1 {
+		r.progress = p.opt.share(cuts[g], cuts[g+1], n)
+		lo, hi := from+cuts[g], from+cuts[g+1]
 		t, err := newTally(ctx, p, sp, lo, hi)
 		if err != nil {
 			return err

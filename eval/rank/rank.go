@@ -26,6 +26,10 @@ type Options struct {
 	Depth int
 	// First limits the ranks of a query to the rank of its nearest positive.
 	First bool
+	// From and To, if To is positive, say which queries are ranked: those from From up
+	// to To, against the whole gallery. Ranges that are ranked apart give what all
+	// give at once.
+	From, To int
 	// Memory bounds the bytes of working memory, besides the embeddings
 	// themselves; default 256 MiB. It affects speed, not results.
 	Memory int64
@@ -71,9 +75,15 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 	if gallery != nil {
 		g = *gallery
 	}
+	if opt.To == 0 && opt.From == 0 {
+		opt.To = queries.X.Rows
+	}
+	if opt.From < 0 || opt.From > opt.To || opt.To > queries.X.Rows {
+		return fmt.Errorf("queries %d to %d of %d", opt.From, opt.To, queries.X.Rows)
+	}
 	p := newProblem(queries, g, gallery == nil, opt)
 	if err := p.run(ctx, visit); err != nil {
-		return fmt.Errorf("ranking %d items for %d queries: %w", g.X.Rows, queries.X.Rows, err)
+		return fmt.Errorf("ranking %d items for %d queries: %w", g.X.Rows, opt.To-opt.From, err)
 	}
 	return nil
 }

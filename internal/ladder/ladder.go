@@ -245,9 +245,9 @@ func serving() []Package {
 			"internal/budget data github.com/minio/minio-go/v7"},
 		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/launch", "what batch systems need to start workers", "internal/spell"},
-		{"internal/work", "what workers can do: shards of embed, runs of experiments and of sweeps",
-			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding jobs " +
-				"mat run sweep train"},
+		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
+			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
+				"eval/rank jobs mat run sweep train"},
 		{"store", "what an engine that holds embedded items can do; the contract between servers and engines", ""},
 		{"store/folder", "an index folder as such an engine", "store index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",

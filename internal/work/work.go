@@ -1,5 +1,5 @@
 // Package work is what workers can do, and how commands cut their work into it:
-// shards of a data set to embed, runs of an experiment, runs of a sweep.
+// shards of a data set to embed or to rank, runs of an experiment, runs of a sweep.
 //
 // In: jobs and files of package jobs. Out: bytes that depend on the job alone, which
 // the command that submitted it puts together again.
@@ -33,26 +33,29 @@ type Kit struct {
 	// Every is the least time between two checkpoints that are handed on (default 10 s).
 	Every time.Duration
 
-	mu   sync.Mutex
-	last *opened // for the next shard
+	mu     sync.Mutex
+	last   *opened // for the next shard
+	ranked *ranked
 }
 
 // The kinds of jobs.
 const (
 	embedKind = "embed"
+	rankKind  = "rank"
 	paperKind = "reproduce"
 	sweepKind = "sweep"
 )
 
 // Kinds are the jobs that the kit can do.
 func (k *Kit) Kinds() jobs.Kinds {
-	return jobs.Kinds{embedKind: k.embed, paperKind: k.reproduce, sweepKind: k.trial}
+	return jobs.Kinds{embedKind: k.embed, rankKind: k.rank, paperKind: k.reproduce, sweepKind: k.trial}
 }
 
 // Close lets go of what is kept for the next job.
 func (k *Kit) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.ranked = nil
 	if k.last != nil {
 		_ = k.last.data.Close() // was only read
 		k.last = nil
