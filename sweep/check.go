@@ -22,6 +22,9 @@ func (r *planReader) check() {
 			p.Epochs))
 		return
 	}
+	if p.Use > p.Folds {
+		r.errs = append(r.errs, fmt.Errorf("%s: use: %d folds are more than there are, %d", r.file, p.Use, p.Folds))
+	}
 	for i := range p.Arms {
 		a := &p.Arms[i]
 		if least := p.rungs(a)[0]; p.Budget < least {

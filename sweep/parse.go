@@ -19,7 +19,7 @@ import (
 // ParsePlan reads a plan in YAML. file names the source in messages, of which each
 // gives the line. docs/sweep.md explains the keys.
 func ParsePlan(file string, text []byte) (*Plan, error) {
-	r := planReader{file: file, plan: &Plan{Seed: 1}}
+	r := planReader{file: file, plan: &Plan{Seed: 1, Seeds: 3}}
 	f, err := yamltext.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -76,12 +76,12 @@ func (r *planReader) top() []field {
 		{"stop", func(n ast.Node) { r.text(n, p.Stop.UnmarshalText) }},
 		{"trials", r.count(&p.Trials, 1)}, {"budget", r.count(&p.Budget, 1)},
 		{"first", r.count(&p.First, 1)}, {"reduction", r.count(&p.Reduction, 2)},
-		{"folds", r.folds},
+		{"folds", r.folds}, {"use", r.count(&p.Use, 1)},
 		{"metric", func(n ast.Node) { r.text(n, func(t []byte) error { p.Metric = string(t); return nil }) }},
 		{"seed", func(n ast.Node) {
 			r.text(n, func(t []byte) (err error) { p.Seed, err = strconv.ParseUint(string(t), 10, 64); return err })
 		}},
-		{"seeds", r.count(&p.Seeds, 1)}, {"at_once", r.count(&p.AtOnce, 1)},
+		{"seeds", r.count(&p.Seeds, 0)}, {"at_once", r.count(&p.AtOnce, 1)},
 	}
 }
 
@@ -219,11 +219,11 @@ func (r *planReader) arms(n ast.Node) []Arm {
 			{"search", func(n ast.Node) { a.Search = new(Search); r.text(n, a.Search.UnmarshalText) }},
 			{"stop", func(n ast.Node) { a.Stop = new(Stop); r.text(n, a.Stop.UnmarshalText) }},
 		})
-		slug := folderOf(a.Name)
+		slug := spell.Folder(a.Name)
 		switch {
 		case strings.Trim(slug, "-") == "":
 			r.fail(v, "an arm needs a name with a letter or a digit")
-		case slices.ContainsFunc(out, func(b Arm) bool { return folderOf(b.Name) == slug }):
+		case slices.ContainsFunc(out, func(b Arm) bool { return spell.Folder(b.Name) == slug }):
 			r.fail(v, "two arms would have the folder %q: give them other names", slug)
 		}
 		out = append(out, a)

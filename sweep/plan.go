@@ -39,11 +39,15 @@ type Plan struct {
 	// or, with Images, by the images of every class.
 	Folds  int  `json:"folds"`
 	Images bool `json:"images,omitempty"`
+	// Use is on how many of the folds, from the first, a trial is trained and scored;
+	// 0: on all.
+	Use int `json:"use,omitempty"`
 	// Metric is what is to be high, "recall@1" of the fine classes or "label:recall@1"
 	// of the labels; default recall@1.
 	Metric string `json:"metric"`
 	// Seed determines trials and folds and is the train.seed of trials; default 1.
-	// Seeds is how often a winner is trained, with the seeds from Seed on; default 3.
+	// Seeds is how often a winner is trained, with the seeds from Seed on; default 3, and
+	// with 0 winners are not tested.
 	Seed  uint64 `json:"seed"`
 	Seeds int    `json:"seeds"`
 	// AtOnce is how many trials are under way when the next decision is taken; default
@@ -232,6 +236,9 @@ func (p *Plan) trialSet(a *Arm, fold int) []string {
 	return []string{"data.fold=" + deal, fmt.Sprintf("train.seed=%d", p.Seed), fmt.Sprintf("eval.every=%d", every)}
 }
 
+// Scored is on how many folds a trial is trained and scored.
+func (p *Plan) Scored() int { return cmp.Or(p.Use, p.Folds) }
+
 // usual fills in the defaults.
 func (p *Plan) usual() {
 	p.Trials = cmp.Or(p.Trials, 20)
@@ -240,7 +247,6 @@ func (p *Plan) usual() {
 	p.First = cmp.Or(p.First, 1)
 	p.Folds = cmp.Or(p.Folds, 3)
 	p.Metric = cmp.Or(p.Metric, "recall@1")
-	p.Seeds = cmp.Or(p.Seeds, 3)
 	p.AtOnce = cmp.Or(p.AtOnce, 4)
 	if len(p.Arms) == 0 {
 		p.Arms = []Arm{{Name: "trial"}}

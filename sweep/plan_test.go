@@ -180,3 +180,36 @@ func FuzzPlan(f *testing.F) {
 		}
 	})
 }
+
+// TestRangeHas asks ranges for values that they give, and for others.
+func TestRangeHas(t *testing.T) {
+	p := parse(t, `
+set: {data.name: rows}
+ranges:
+  train.lr: {low: 0.001, high: 0.1, log: true}
+  sample.per_class: {low: 2, high: 4}
+  mine.positives: [easy, random]
+  sample.classes: [4, 8]
+`)
+	for _, c := range []struct {
+		key      int
+		has, not []string
+	}{
+		{0, []string{"0.001", "0.1", "0.02"}, []string{"0.0009", "0.2", "x", ""}},
+		{1, []string{"2", "3", "4"}, []string{"2.5", "5"}},
+		{2, []string{"easy", `"random"`}, []string{"hard", ""}},
+		{3, []string{"4", "8"}, []string{"6", `"4"`}},
+	} {
+		r := &p.Ranges[c.key]
+		for _, v := range c.has {
+			if !r.Has(v) {
+				t.Errorf("%s lacks %s", r.Key, v)
+			}
+		}
+		for _, v := range c.not {
+			if r.Has(v) {
+				t.Errorf("%s has %s", r.Key, v)
+			}
+		}
+	}
+}

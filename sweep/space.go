@@ -55,6 +55,16 @@ func (r *Range) Where(value string) float64 {
 	return (v - r.Low) / (r.High - r.Low)
 }
 
+// Has reports whether the range has a value, given as JSON, or as text if it is one of
+// Values.
+func (r *Range) Has(value string) bool {
+	if r.Values != nil {
+		return slices.Contains(r.Values, value) || slices.Contains(r.Values, strconv.Quote(value))
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	return err == nil && v >= r.Low && v <= r.High && (!r.Whole || v == math.Trunc(v))
+}
+
 // Ticks are the range's values, or its ends and what lies half way, with their places.
 func (r *Range) Ticks() map[string]float64 {
 	out := map[string]float64{}
@@ -69,17 +79,4 @@ func (r *Range) Ticks() map[string]float64 {
 		out[strings.Trim(v, `"`)] = r.Where(v)
 	}
 	return out
-}
-
-// folderOf turns an arm's name into a folder's.
-func folderOf(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, name)
 }

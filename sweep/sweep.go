@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -58,8 +59,8 @@ type Event struct {
 }
 
 // Run does what the plan says: for every arm it searches its ranges within the
-// budget, trains the winner on the whole training part with each seed, and tests
-// that once. If ctx ends, the same call goes on later, to the same result.
+// budget, trains the winner on the whole training part with each seed, if there are
+// any, and tests that once. If ctx ends, the same call goes on later, to the same result.
 func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	o.Jobs = max(o.Jobs, 1)
 	if o.Runner == nil {
@@ -166,7 +167,7 @@ func differs(a, b *Plan) string {
 	}
 	x, y := key(a), key(b)
 	for _, k := range []string{"set", "ranges", "arms", "search", "stop", "epochs", "first", "reduction", "folds",
-		"images", "metric", "seed", "at_once"} {
+		"images", "use", "metric", "seed", "at_once"} {
 		if !reflect.DeepEqual(x[k], y[k]) {
 			return k
 		}
@@ -222,14 +223,14 @@ func (s *sweep) arm(ctx context.Context, a *Arm) (*ArmOutcome, error) {
 
 // trial trains a trial on every fold and fills in what came of it.
 func (s *sweep) trial(ctx context.Context, a *Arm, t *Trial, until int) error {
-	results := make([]Result, s.plan.Folds)
+	results := make([]Result, s.plan.Scored())
 	err := s.each(ctx, len(results), func(ctx context.Context, k int) (err error) {
 		cfg, err := s.plan.config(a, t.Set, s.plan.trialSet(a, k+1)...)
 		if err != nil {
 			results[k].Failed = err.Error()
 			return nil
 		}
-		results[k], err = s.do(ctx, Job{Name: fmt.Sprintf("%s/%04d/fold%d", folderOf(a.Name), t.Number, k+1),
+		results[k], err = s.do(ctx, Job{Name: fmt.Sprintf("%s/%04d/fold%d", spell.Folder(a.Name), t.Number, k+1),
 			Config: string(cfg.YAML()), Until: until, Metric: s.plan.Column()})
 		if err == nil && results[k].Failed == "" && results[k].score(until) == nil {
 			err = fmt.Errorf("trial %d: the run has no %s after epoch %d", t.Number, s.plan.Column(), until)
@@ -288,6 +289,9 @@ func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) 
 		return err
 	}
 	out.Config = string(cfg.YAML())
+	if p.Seeds == 0 {
+		return nil
+	}
 	out.Runs = make([]SeedRun, p.Seeds)
 	err = s.each(ctx, p.Seeds, func(ctx context.Context, k int) error {
 		seed := p.Seed + uint64(k)
@@ -296,7 +300,7 @@ func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) 
 			return err
 		}
 		s.tell(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Spent: out.Spent})
-		r, err := s.do(ctx, Job{Name: fmt.Sprintf("%s/%s/seed%d", winnersRuns, folderOf(a.Name), seed),
+		r, err := s.do(ctx, Job{Name: fmt.Sprintf("%s/%s/seed%d", winnersRuns, spell.Folder(a.Name), seed),
 			Config: string(cfg.YAML()), Until: p.Epochs, Metric: p.Column()})
 		if err == nil && r.Failed != "" {
 			err = fmt.Errorf("the winner, trial %d, on the whole training part with seed %d: %s", best.Number, seed,
@@ -395,7 +399,7 @@ func (s *sweep) write(out *Outcome) error {
 		return err
 	}
 	for _, a := range out.Arms {
-		err := atomic.WriteFile(filepath.Join(dir, folderOf(a.Name)+".yaml"), func(w io.Writer) error {
+		err := atomic.WriteFile(filepath.Join(dir, spell.Folder(a.Name)+".yaml"), func(w io.Writer) error {
 			_, err := io.WriteString(w, a.Config)
 			return err
 		})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/kindred-ml/kindred/train"
 )
 
 // small is a plan of seconds on rows.
@@ -220,5 +222,40 @@ func TestAllFail(t *testing.T) {
 	_, err := Run(t.Context(), p, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
 	if err == nil || !strings.Contains(err.Error(), "all 14 trials failed; the first: fold") {
 		t.Error(err)
+	}
+}
+
+// TestSweepOfOneFold scores trials on one fold of two and tests no winner; later it
+// does, without training a trial again.
+func TestSweepOfOneFold(t *testing.T) {
+	text := strings.ReplaceAll(small, "seeds: 2", "seeds: 0\nuse: 1")
+	dir := t.TempDir()
+	out, err := Run(t.Context(), parse(t, text), Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range out.Arms {
+		if a.Config == "" || a.Runs != nil || a.Test != nil || len(a.Best().Folds) != 1 ||
+			a.Best().Folds[0] != a.Best().Score {
+			t.Errorf("%s: %+v, %+v", a.Name, a.Best(), a.Runs)
+		}
+	}
+	if there, err := filepath.Glob(filepath.Join(RunsDir(dir), "*", "*", "fold2")); err != nil || there != nil {
+		t.Errorf("the second fold was trained on: %v, %v", there, err)
+	}
+	var tested atomic.Int32
+	out, err = Run(t.Context(), parse(t, strings.ReplaceAll(text, "seeds: 0", "seeds: 1")), Options{Dir: dir,
+		Runner: Local{Dir: RunsDir(dir), Dataset: rows(), Observe: func(name string, _ train.Event) {
+			if !strings.HasPrefix(name, winnersRuns) {
+				t.Errorf("%s was trained again", name)
+			}
+			tested.Add(1)
+		}}})
+	if err != nil || tested.Load() == 0 || len(out.Arms[0].Runs) != 1 {
+		t.Errorf("%d steps, %v", tested.Load(), err)
+	}
+	if _, err := ParsePlan("plan.yaml", []byte(strings.ReplaceAll(text, "use: 1", "use: 3"))); err == nil ||
+		!strings.Contains(err.Error(), "3 folds are more than there are, 2") {
+		t.Errorf("three of two folds: %v", err)
 	}
 }

@@ -29,7 +29,8 @@ type completion = cobra.CompletionFunc
 // flag that is not listed takes a file, or a number.
 func flagCompletions() map[string]completion {
 	return map[string]completion{
-		"train set": configuration, "init set": configuration, "reproduce set": configuration, "loss set": lossOptions,
+		"train set": configuration, "init set": configuration, "reproduce set": configuration,
+		"tune set": configuration, "tune out": folders, "loss set": lossOptions,
 		"diagnose set": words("test", "seen", "train"),
 		"config":       yamlFiles, "init out": yamlFiles,
 		"data": dataSets, "data-dir": folders, "weights-dir": folders,
@@ -76,7 +77,7 @@ func argumentCompletions() map[string]completion {
 	return map[string]completion{
 		"kindred init": one(dataSets), "kindred data get": one(knownSets), "kindred data info": one(dataSets),
 		"kindred weights get": one(knownWeights), "kindred network show": one(anyNetwork),
-		"kindred reproduce": one(experiments), "kindred sweep": one(yamlFiles),
+		"kindred reproduce": one(experiments), "kindred reproduce tune": one(tunable), "kindred sweep": one(yamlFiles),
 		"kindred report": runFolders, "kindred diagnose": runsOrFiles, "kindred man": one(folders),
 		"kindred discover": one(runsOrFiles), "kindred clean": one(runsOrFiles),
 		"kindred search":       anyFile,
@@ -251,6 +252,17 @@ func runsOrFiles(cmd *cobra.Command, args []string, typed string) ([]string, cob
 
 func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return append(paper.Names(), "list", "document"), cobra.ShellCompDirectiveNoFileComp
+}
+
+// tunable are the experiments whose settings a sweep can choose.
+func tunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, name := range paper.Names() {
+		if e := paper.Find(name); e.Space != nil && e.Space.Of == "" {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // arms and scales complete what an experiment has, once it is named.

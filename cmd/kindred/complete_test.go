@@ -102,6 +102,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"search", "a.jpg", "--in", "m"}, []string{"mnist"}, files},
 		{[]string{"reproduce", ""}, []string{"mnist", "list", "document"}, noFiles},
 		{[]string{"reproduce", "mnist", ""}, nil, noFiles},
+		{[]string{"reproduce", "tune", ""}, []string{"mnist", "omniglot"}, noFiles},
+		{[]string{"reproduce", "tune", "omniglot", "--scale", ""}, []string{"small"}, noFiles},
 		{[]string{"reproduce", "mnist", "--arm", ""}, []string{"Trip+EPS"}, noFiles},
 		{[]string{"reproduce", "--scale", ""}, nil, noFiles},
 		{[]string{"reproduce", "mnist", "--set", "train.optimizer="}, []string{"train.optimizer=adamw"}, noFiles},

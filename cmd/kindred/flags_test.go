@@ -44,6 +44,8 @@ func TestNumbersOfFlags(t *testing.T) {
 		{info, "cols", []string{"0", "-1"}},
 		{[]string{"reproduce", "mnist", "--out", out}, "jobs", []string{"0", "-1"}},
 		{[]string{"reproduce", "mnist", "--out", out}, "seeds", []string{"0", "-1"}},
+		{[]string{"reproduce", "tune", "mnist", "--out", out}, "trials", []string{"0", "-1"}},
+		{[]string{"reproduce", "tune", "mnist", "--out", out}, "jobs", []string{"0"}},
 		{[]string{"reproduce", "mnist", "--out", out}, "size", []string{"-1"}},
 		{field, "rate", []string{"nan", "inf", "0", "-1"}},
 		{field, "gamma", []string{"nan", "2", "-1.5"}},

@@ -51,7 +51,8 @@ they are left out, and the title says what was used instead.
 'kindred reproduce list' shows the experiments, their seeds and their scales.
 'kindred reproduce document' writes one Markdown page, --out (default
 docs/reproduction.md), from the results kept beside it in results/NAME.json;
---from DIR,... first stores the results and figures of finished experiments there.`,
+--from DIR,... first stores the results and figures of finished experiments there.
+'kindred reproduce tune' chooses an experiment's settings without its test.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 1 --out reports/quick
   kindred reproduce omniglot --seeds 3
@@ -109,6 +110,7 @@ docs/reproduction.md), from the results kept beside it in results/NAME.json;
 	fs.StringVar(&dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	queued.addLeader(cmd)
+	cmd.AddCommand(newTune(a))
 	return cmd
 }
 

@@ -30,9 +30,13 @@ func TestReproduceList(t *testing.T) {
 func TestReproduceUsage(t *testing.T) {
 	dir := t.TempDir()
 	for says, args := range map[string][]string{
-		"--seeds must be at least 1": {"reproduce", "mnist", "--seeds", "0"},
-		"unknown experiment":         {"reproduce", "none"},
-		"no scale":                   {"reproduce", "cub", "--scale", "huge"},
+		"--seeds must be at least 1":   {"reproduce", "mnist", "--seeds", "0"},
+		"unknown experiment":           {"reproduce", "none"},
+		"no scale":                     {"reproduce", "cub", "--scale", "huge"},
+		"has no ranges":                {"reproduce", "tune", "cub"},
+		"the settings of omniglot":     {"reproduce", "tune", "omniglot-epochs"},
+		"has ranges for its scale":     {"reproduce", "tune", "omniglot", "--scale", "paper"},
+		"is not a whole number from 1": {"reproduce", "tune", "mnist", "--trials", "20000000"},
 	} {
 		if code, _, errOut := runArgs(t, append(args, "--out", dir)...); code != exitUsage ||
 			!strings.Contains(errOut, says) {

@@ -94,7 +94,7 @@ stopped. The plan and its seed fix all results, whatever --jobs is.`,
 // tellSweep prints a line for every trial.
 func (a *app) tellSweep(p *sweep.Plan) func(sweep.Event) {
 	fmt.Fprintf(a.err, "every arm may try %d settings and train them for %d epochs on each of %d folds; %s, stop %s\n",
-		p.Trials, p.Budget, p.Folds, p.Search, p.Stop)
+		p.Trials, p.Budget, p.Scored(), p.Search, p.Stop)
 	return func(e sweep.Event) {
 		name := fmt.Sprintf("%s: trial %d", e.Arm, e.Trial)
 		if e.Trial == 0 {

@@ -223,8 +223,8 @@ func showing() []Package {
 			"internal/atomic internal/par mat objective embedding run internal/report internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field"},
 		{"internal/repro/paper", "the papers' experiments as data, and their runners",
-			"internal/par internal/atomic internal/lock embedding mat train run eval eval/rank eval/cluster " +
-				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
+			"internal/par internal/spell internal/atomic internal/lock embedding mat train run sweep eval eval/rank " +
+				"eval/cluster eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
 				"internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed projection " +

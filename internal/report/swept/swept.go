@@ -19,10 +19,9 @@ func Page(out *sweep.Outcome, command string) report.Page {
 	p := out.Plan
 	page := report.Page{
 		Title: "Settings chosen on validation classes",
-		Lead: fmt.Sprintf("Each arm could try %d settings (%s, stop %s) and train them for %d epochs on each of %d "+
-			"folds, dealt from the training part; a trial's score is the mean of %s over the folds. The test took no "+
-			"part in the choice: the winners were trained on the whole training part with %d seeds and tested once.",
-			p.Trials, p.Search, p.Stop, p.Budget, p.Folds, p.Metric, p.Seeds),
+		Lead: fmt.Sprintf("Each arm could try %d settings (%s, stop %s) and train them for %d epochs on each of %s, "+
+			"dealt from the training part; a trial's score is the mean of %s over the folds. The test took no part in "+
+			"the choice: %s.", p.Trials, p.Search, p.Stop, p.Budget, folds(p), p.Metric, tested(p)),
 		Sections: []report.Section{{Title: "Winners", Blocks: []report.Block{winners(out), report.Code(command)}}},
 	}
 	if len(out.Arms) > 1 {
@@ -33,6 +32,22 @@ func Page(out *sweep.Outcome, command string) report.Page {
 		page.Sections = append(page.Sections, arm(out, i))
 	}
 	return page
+}
+
+// folds says on how many a trial is scored.
+func folds(p *sweep.Plan) string {
+	if p.Scored() == p.Folds {
+		return fmt.Sprintf("%d folds", p.Folds)
+	}
+	return fmt.Sprintf("%d of %d folds", p.Scored(), p.Folds)
+}
+
+// tested says what became of the winners.
+func tested(p *sweep.Plan) string {
+	if p.Seeds == 0 {
+		return "the winners are not tested here"
+	}
+	return fmt.Sprintf("the winners were trained on the whole training part with %d seeds and tested once", p.Seeds)
 }
 
 // winners is the table of the arms.

@@ -54,7 +54,7 @@ func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
 	if err != nil {
 		return Data{}, err
 	}
-	cfg, err := e.config(&e.Arms[0], o.Seed, o.Set)
+	cfg, err := e.config(&e.Arms[0], o.Seed, o.settings(&e.Arms[0]))
 	if err != nil {
 		return Data{}, err
 	}

@@ -145,11 +145,11 @@ func TestUsedData(t *testing.T) {
 			"on mnist with data.train_limit=2"},
 	} {
 		c.o.Home = home
-		var err error
-		if c.o.Set, err = c.o.overrides(c.e); err != nil {
+		o, err := c.o.resolve(c.e)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := c.e.used(t.Context(), c.o); err != nil || d.String() != c.want {
+		if d, err := c.e.used(t.Context(), o); err != nil || d.String() != c.want {
 			t.Errorf("%v: %q (%v), want %q", c.o.Set, d, err, c.want)
 		}
 	}
@@ -163,11 +163,11 @@ func TestOfficialDataIsRecognized(t *testing.T) {
 	home := filepath.Dir(refdata.Path(t, "data", "omniglot"))
 	for _, name := range []string{"mnist", "omniglot", "omniglot-epochs", "omniglot-train"} {
 		e := Find(name)
-		set, err := Options{}.overrides(e)
+		o, err := Options{Home: home}.resolve(e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := e.used(t.Context(), Options{Home: home, Set: set})
+		d, err := e.used(t.Context(), o)
 		// The small scale of table 4 has ten alphabets of thirty.
 		if own := d.InsteadOf == ""; err != nil || own == (name == "omniglot-train") {
 			t.Errorf("%s: %q, %v", name, d, err)

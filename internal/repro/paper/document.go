@@ -81,6 +81,9 @@ func (out *Outcome) document(b *strings.Builder, folder string) {
 	fmt.Fprintf(b, "\n\nTraining and evaluation took %s.%s",
 		report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
 	fmt.Fprintf(b, "\n\nHow the settings were chosen: %s\n", out.Tuning)
+	if out.chosen != nil {
+		fmt.Fprintf(b, "\n%s", out.chosen.table(out.e).Markdown())
+	}
 	if out.Transcribed != "" {
 		fmt.Fprintf(b, "\nThe values by seed were not kept: %s. What follows is computed from those rounded numbers.\n",
 			out.Transcribed)

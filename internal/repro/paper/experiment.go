@@ -30,6 +30,8 @@ type Arm struct {
 	// Published are the paper's numbers, one per measure, NaN for those it does
 	// not have; nil where it has none at all.
 	Published []float64
+	// Ranges are the arm's own in the experiment's Space.
+	Ranges []string
 	// Series and At place the arm in the experiment's Sweep.
 	Series string
 	At     float64
@@ -81,6 +83,8 @@ type Experiment struct {
 	Pictures func(context.Context, *Outcome, *Shown) error
 	// Fast are the overrides of a run of seconds on a subset.
 	Fast []string
+	// Space is where Tune looks for settings; nil: Tuning says where they are from.
+	Space *Space
 	// Tuning says on what the settings were chosen that the paper leaves open, and
 	// so how far the scores can be trusted.
 	Tuning string
@@ -172,11 +176,11 @@ func (e *Experiment) arm(name string) int {
 // Config returns the settings of the first arm as o asks for them, or the error
 // in o.Scale or o.Set.
 func (e *Experiment) Config(o Options) (run.Config, error) {
-	set, err := o.overrides(e)
+	o, err := o.resolve(e)
 	if err != nil {
 		return run.Config{}, err
 	}
-	cfg, err := e.config(&e.Arms[0], o.Seed, set)
+	cfg, err := e.config(&e.Arms[0], o.Seed, o.settings(&e.Arms[0]))
 	if err == nil && e.Pretrained && cfg.Network.Pretrained == "" {
 		err = fmt.Errorf("experiment %s starts from a pretrained network: name it by --set network.pretrained=FILE, "+
 			"an "+

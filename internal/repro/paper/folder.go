@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // runsDir holds the run folders of an experiment.
@@ -16,7 +17,7 @@ const runsDir = "runs"
 
 // RunFolder is the folder of an arm's run with a seed, below the experiment's.
 func RunFolder(arm string, seed uint64) string {
-	return filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", slug(arm), seed))
+	return filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", spell.Folder(arm), seed))
 }
 
 // Hold makes the folder of an experiment, or finds it, and takes it for this

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // put writes a file that holds its own name.
@@ -78,7 +79,7 @@ func TestNoRunReplacesOtherFiles(t *testing.T) {
 	for _, reuse := range [][]string{nil, {o.Dir}} {
 		to := o
 		to.Dir, to.Reuse = t.TempDir(), reuse
-		folder := filepath.Join(to.Dir, runsDir, slug(e.Arms[0].Name)+"-seed1")
+		folder := filepath.Join(to.Dir, runsDir, spell.Folder(e.Arms[0].Name)+"-seed1")
 		put(t, folder, "mine.txt")
 		if _, err := Reproduce(t.Context(), e, to); err == nil ||
 			!strings.Contains(err.Error(), "holds mine.txt and no "+planFile) {

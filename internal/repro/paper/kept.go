@@ -67,6 +67,14 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 			return nil, other
 		}
 	}
+	if out.chosen, err = out.e.chosen(out.Scale); err != nil {
+		return nil, err
+	}
+	for _, a := range out.Arms {
+		if !slices.Equal(a.Chosen, out.chosen.arm(a.Name)) {
+			return nil, other
+		}
+	}
 	out.Data = out.Data.of(out.e)
 	out.describe()
 	if out.Transcribed == "" {

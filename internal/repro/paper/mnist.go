@@ -30,6 +30,20 @@ func MNIST() *Experiment {
 		Title:   "Trained on even or odd only",
 		Dataset: Dataset{Name: "mnist", Title: "MNIST", Images: 70000},
 		Seeds:   8,
+		Space: &Space{
+			Held: "Training sees the parity of one half of the training pictures of the digits 0-5 and is scored by " +
+				"how well the digits are found in the other half, and the other way round: the test scores these " +
+				"digits on other pictures, and the digits 6-9, which took no part. Nothing but that score used the " +
+				"digits' own labels.",
+			Set: []string{"data.test_limit=1000"},
+			Ranges: []string{
+				"train.lr={low: 0.0003, high: 0.01, log: true}",
+				"loss.margin={low: 0.05, high: 1.0, log: true}",
+				"loss.distance=[squared, euclidean]",
+				"sample.per_class=[16, 32, 64]",
+			},
+			Plan: []string{"folds: images:2", "search: tpe", "stop: asha", "first: 2"},
+		},
 		Tuning: "Optimizer, schedule, epochs, batch and margin, which the paper leaves open, were chosen by trying " +
 			"several on seeds 1 to 3 and looking at the recall on the test pictures themselves (docs/design/mnist.md " +
 			"lists what was tried); no validation part was split off from the training pictures. " +

@@ -17,6 +17,8 @@ const levi = "Levi et al. 2021, \"Rethinking preventing class-collapsing in metr
 type method struct {
 	name string
 	set  []string
+	// ranges are what omniglotSpace searches of its own settings.
+	ranges []string
 }
 
 var none = math.NaN() // no published number
@@ -24,21 +26,24 @@ var none = math.NaN() // no published number
 // The tuple methods of the EPS paper.
 func methods() (trip, margin, ms method) {
 	trip = method{"Trip+SH", []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared",
-		"mine.positives=random", "mine.negatives=facenet"}}
-	margin = method{"Dist-Margin", []string{"loss.name=margin", "mine.positives=random", "mine.negatives=distance"}}
-	ms = method{"MS", []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"}}
+		"mine.positives=random", "mine.negatives=facenet"},
+		[]string{"loss.margin={low: 0.05, high: 0.8, log: true}", "loss.distance=[squared, euclidean]"}}
+	margin = method{"Dist-Margin", []string{"loss.name=margin", "mine.positives=random", "mine.negatives=distance"},
+		[]string{"loss.beta={low: 0.7, high: 1.4}", "loss.margin={low: 0.1, high: 0.4}"}}
+	ms = method{"MS", []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"},
+		[]string{"loss.alpha={low: 1.0, high: 10.0, log: true}", "loss.beta={low: 10.0, high: 80.0, log: true}"}}
 	return trip, margin, ms
 }
 
 // arm is the method as it is.
 func (m method) arm(published ...float64) Arm {
-	return Arm{Name: m.name, Set: m.set, Published: published}
+	return Arm{Name: m.name, Set: m.set, Ranges: m.ranges, Published: published}
 }
 
 // eps is the method with easy positives, compared with the method as it is.
 func (m method) eps(published ...float64) Arm {
 	return Arm{Name: "EPS+" + m.name, Set: slices.Concat(m.set, []string{"mine.positives=easy"}), Baseline: m.name,
-		Published: published}
+		Ranges: m.ranges, Published: published}
 }
 
 // omniglotBase is what all experiments on Omniglot share, evaluation included, so
@@ -79,6 +84,21 @@ func omniglotScales() []Scale {
 	}
 }
 
+// omniglotSpace is what is searched at the small scale.
+func omniglotSpace() *Space {
+	return &Space{
+		Scale: "small",
+		Held: "Training sees the names of twenty of the thirty background alphabets and is scored by how well the " +
+			"letters of the other ten are found, as the test scores those of twenty further alphabets.",
+		Set: []string{"data.train_limit=10", "data.test_limit=10", "train.epochs=6", "eval.metrics=[]"},
+		Ranges: []string{
+			"train.lr={low: 0.0005, high: 0.008, log: true}",
+			"sample.classes=[4, 8]", "sample.per_class=[14, 28]",
+		},
+		Plan: []string{"folds: 3", "use: 1", "search: tpe", "stop: asha", "first: 2"},
+	}
+}
+
 // omniglotTuning says how the learning rates were chosen; docs/design/experiments.md
 // has the figures.
 const omniglotTuning = "The learning rate of the small scale, 0.001 for triplets and 0.002 for the others, was " +
@@ -116,6 +136,7 @@ func Omniglot() *Experiment {
 	}
 	return &Experiment{
 		Name:    "omniglot",
+		Space:   omniglotSpace(),
 		Title:   "Trained on alphabets only",
 		Dataset: Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460},
 		Tuning:  omniglotTuning,
@@ -131,7 +152,9 @@ func Omniglot() *Experiment {
 		Measures: omniglotMeasures(),
 		Arms: []Arm{
 			trip.arm(numbers(49.4, 71.0)...),
-			{Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: numbers(49.1, 73.0)},
+			{Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: numbers(49.1, 73.0),
+				Ranges: []string{"loss.scale={low: 1.0, high: 10.0, log: true}",
+					"train.loss_lr={low: 0.001, high: 0.1, log: true}"}},
 			margin.arm(numbers(49.4, 73.2)...),
 			ms.arm(numbers(57.7, 78.8)...),
 			trip.eps(numbers(68.4, 85.2)...),
@@ -146,6 +169,7 @@ func OmniglotEpochs() *Experiment {
 	trip, margin, ms := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-epochs", "Letters over the epochs", levi+"section 5.2, figure 5a"
+	e.Space.Of = "omniglot"
 	e.About = "Recall@1 of the letters over the epochs, for three ways of choosing tuples, with and without easy " +
 		"positives. The papers' curves with EPS lie above the others from the first epochs on."
 	e.Measures = recalls(omniglotMeasures())
@@ -159,6 +183,7 @@ func OmniglotPositives() *Experiment {
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-positives", "How many positives easy sampling needs",
 		levi+"section 5.2.4, figure 5b"
+	e.Space = nil
 	e.About = "With EPS a drawing is pulled towards the nearest of the other drawings from its alphabet in the " +
 		"batch. The more of them there are, the more likely it is that one shows the same letter. " +
 		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for " +
@@ -213,6 +238,7 @@ func OmniglotTrain() *Experiment {
 	trip, _, _ := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-train", "Scored on the training alphabets", levi+"section 5.2.6, table 4"
+	e.Space = nil
 	e.About = "The same measures on the alphabets used in training. Without EPS the training labels, the languages, " +
 		"are learnt almost perfectly at the cost of the letters."
 	e.Base = append(omniglotBase(), "eval.train=-1")
@@ -248,6 +274,7 @@ func Trimmed() *Experiment {
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "trimmed", "Leaving out the tuples with the highest loss",
 		levi+"section 5.2.5, figure 4"
+	e.Space = nil
 	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds " +
 		"that this gains little on Omniglot's letters: " +
 		"what helps is the choice of the positive."

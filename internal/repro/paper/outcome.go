@@ -33,6 +33,8 @@ type Outcome struct {
 
 	e *Experiment
 	o Options
+	// chosen is what a sweep chose for the scale; nil for nothing.
+	chosen *Chosen
 }
 
 // ArmOutcome is what one arm came to over all seeds.
@@ -41,6 +43,8 @@ type ArmOutcome struct {
 	Measures []MeasureOutcome `json:"measures"`
 	Baseline string           `json:"baseline,omitempty"`
 	Runs     []*Run           `json:"runs,omitempty"`
+	// Chosen are the settings that a sweep chose, as the runs had them.
+	Chosen []string `json:"chosen,omitempty"`
 }
 
 // MeasureOutcome is one measure of an arm, in per cent.
@@ -58,14 +62,15 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Experiment: e.Name, Data: d, Scale: scale.Name, Set: o.asked, Fast: o.Fast, e: e, o: o}
+	out := &Outcome{Experiment: e.Name, Data: d, Scale: scale.Name, Set: o.Set, Fast: o.Fast, e: e, o: o,
+		chosen: o.chosen}
 	for s := range o.Seeds {
 		out.Seeds = append(out.Seeds, o.Seed+uint64(s))
 	}
 	var took time.Duration
 	for i := range e.Arms {
 		a := &e.Arms[i]
-		ao := ArmOutcome{Name: a.Name}
+		ao := ArmOutcome{Name: a.Name, Chosen: o.chosen.arm(a.Name)}
 		for _, r := range runs {
 			if r.Arm != a.Name {
 				continue
@@ -100,6 +105,9 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 func (out *Outcome) describe() {
 	out.Title = out.e.Title + ", " + out.Data.String()
 	out.Source, out.Tuning = out.e.Source, out.e.Tuning
+	if out.chosen != nil {
+		out.Tuning = out.chosen.origin(out.e.Space) + " " + out.e.Tuning
+	}
 	for i := range out.Arms {
 		a := &out.Arms[i]
 		a.Baseline = out.e.Arms[i].Baseline
@@ -254,7 +262,7 @@ func signed(v Number) string { return report.Num(float64(v), 1).Signed().String(
 func gainText(p *Paired) string {
 	s := signed(p.Gain.Mean)
 	if p.Gain.N > 1 {
-		s += " (" + p.chance() + ")"
+		s += " (" + p.chance("") + ")"
 	}
 	return s
 }

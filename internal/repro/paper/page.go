@@ -161,10 +161,13 @@ func (out *Outcome) settings() []report.Block {
 	if s, err := out.e.scale(out.o.Scale); err == nil && s.Name != "" {
 		shared.Items = append(shared.Items, report.Item{Name: "scale " + s.Name, Value: s.About})
 	}
-	for _, s := range append(append([]string(nil), out.e.Base...), out.o.Set...) {
+	for _, s := range slices.Concat(out.e.Base, out.o.scaled, out.o.fast, out.o.Set) {
 		shared.Items = append(shared.Items, item(s))
 	}
 	blocks := []report.Block{shared, report.Text("How the settings were chosen: " + out.Tuning)}
+	if out.chosen != nil {
+		blocks = append(blocks, out.chosen.table(out.e))
+	}
 	arms := report.Settings{Caption: "What the arms change"}
 	for _, a := range out.e.Arms {
 		for i, s := range a.Set {

@@ -120,9 +120,9 @@ func TestExperimentsAreConsistent(t *testing.T) {
 			}
 			for _, fast := range []bool{false, true} {
 				for _, scale := range append([]Scale{{}}, e.Scales...) {
-					set, err := Options{Fast: fast, Scale: scale.Name}.overrides(e)
+					o, err := Options{Fast: fast, Scale: scale.Name}.resolve(e)
 					if err == nil {
-						_, err = e.config(a, 1, set)
+						_, err = e.config(a, 1, o.settings(a))
 					}
 					if err != nil {
 						t.Errorf("%s, %s, fast %v, scale %q: %v", name, a.Name, fast, scale.Name, err)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,21 +43,30 @@ type Options struct {
 	// Begin, if set, is told what is about to be trained.
 	Begin func(arm string, seed uint64, s run.Setup)
 
-	asked []string // Set as given, without the scale's
+	// What resolve finds: the scale's settings, those that a sweep chose, and what a
+	// fast run changes.
+	scaled, fast []string
+	chosen       *Chosen
 }
 
-// overrides are the settings that o changes: the scale's, the fast ones, then
-// o.Set.
-func (o Options) overrides(e *Experiment) ([]string, error) {
+// resolve looks up what the options change in e.
+func (o Options) resolve(e *Experiment) (Options, error) {
 	s, err := e.scale(o.Scale)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	set := s.Set
+	o.scaled = s.Set
 	if o.Fast {
-		set = slices.Concat(set, e.Fast)
+		o.fast = e.Fast
 	}
-	return slices.Concat(set, o.Set), nil
+	o.chosen, err = e.chosen(s.Name)
+	return o, err
+}
+
+// settings are those of an arm beyond the arm's own: the scale's, what a sweep chose,
+// the fast ones, then o.Set.
+func (o Options) settings(a *Arm) []string {
+	return slices.Concat(o.scaled, o.chosen.arm(a.Name), o.fast, o.Set)
 }
 
 // Run is one finished training.
@@ -99,11 +107,10 @@ const resultFile = "result.json"
 func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) {
 	o.Seeds, o.Jobs = cmp.Or(max(o.Seeds, 0), e.DefaultSeeds(o.Fast)), max(o.Jobs, 1)
 	var err error
-	o.asked = o.Set
 	if e, err = e.only(o.Arms); err != nil {
 		return nil, err
 	}
-	if o.Set, err = o.overrides(e); err != nil {
+	if o, err = o.resolve(e); err != nil {
 		return nil, err
 	}
 	d, err := e.used(ctx, o)
@@ -171,7 +178,7 @@ func oneAtATime(o *Options) {
 
 // runArm trains one arm with one seed, or reads what it came to before.
 func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options) (*Run, error) {
-	cfg, err := e.config(a, seed, o.Set)
+	cfg, err := e.config(a, seed, o.settings(a))
 	if err != nil {
 		return nil, err
 	}
@@ -259,17 +266,4 @@ func writeJSON(path string, v any) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
 	})
-}
-
-// slug turns an arm's name into a folder's.
-func slug(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, name)
 }

@@ -153,7 +153,7 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 
 // open opens the data set of the experiment.
 func (out *Outcome) open(ctx context.Context) (*data.Dataset, error) {
-	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.Set)
+	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.settings(&out.e.Arms[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func firstClasses(l *embedding.Table, n int) *embedding.Table {
 
 // album holds the photos of the experiment's data set; none if that is not there.
 func (out *Outcome) album(ctx context.Context) *photo.Album {
-	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.Set)
+	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.settings(&out.e.Arms[0]))
 	if err != nil {
 		return &photo.Album{}
 	}

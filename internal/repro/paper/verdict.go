@@ -58,12 +58,12 @@ func judge(tests []Paired) (v Verdict, why string) {
 	default:
 		v = Undecided
 	}
-	why = weakest.chance()
+	where := ""
 	if len(tests) > 1 {
-		why += fmt.Sprintf(" in the %s of %d comparisons",
+		where = fmt.Sprintf(" in the %s of %d comparisons",
 			map[bool]string{true: "clearest contrary one", false: "weakest"}[v == Contradicted], len(tests))
 	}
-	return v, why + fmt.Sprintf(", %d seeds", n)
+	return v, weakest.chance(where) + fmt.Sprintf(", %d seeds", n)
 }
 
 // weaker reports whether t says less for a statement than u: a wrong sign less
@@ -78,15 +78,15 @@ func (t Paired) weaker(u Paired) bool {
 	return t.P > u.P
 }
 
-// chance is p as it is printed.
-func (t Paired) chance() string {
+// chance is p as it is printed; where says in which of several comparisons.
+func (t Paired) chance(where string) string {
 	switch {
 	case !t.P.known() && t.Gain.N > 1 && t.Gain.Std.known():
-		return "the same in every seed, so no p"
+		return "no p" + where + ", as the gain is the same in every seed"
 	case !t.P.known():
-		return "p not known"
+		return "p not known" + where
 	case t.P < 0.0001:
-		return "p < 0.0001"
+		return "p < 0.0001" + where
 	}
-	return fmt.Sprintf("p %#.2g", float64(t.P))
+	return fmt.Sprintf("p %#.2g%s", float64(t.P), where)
 }

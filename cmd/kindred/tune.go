@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/sweep"
+)
+
+func newTune(a *app) *cobra.Command {
+	var o paper.Options
+	var dataDir string
+	var trials int
+	cmd := &cobra.Command{
+		Use:   "tune NAME",
+		Short: "Choose an experiment's settings without its test",
+		Long: `tune chooses the settings that an experiment's paper leaves open, for every
+arm by itself, by a sweep that trains on one part of the training data and is
+scored on the rest of it; the test takes no part. Every arm has the same number
+of trials and epochs, which are printed.
+
+The folder of --out holds tune.yaml, the plan as 'kindred sweep' reads it, the
+sweep, and chosen.json: the settings with their scores, the budget and the
+command. In the sources it is internal/repro/paper/chosen/NAME.json (or
+NAME-SCALE.json), which 'kindred reproduce NAME' trains with. Given again, the
+command goes on where it was stopped.`,
+		Example: `  kindred reproduce tune mnist --trials 12
+  kindred reproduce tune omniglot --scale small --set network.precision=bfloat16 --jobs 2`,
+		Args: exactArgs("name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e := paper.Find(args[0])
+			if e == nil {
+				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
+			}
+			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("trials", trials, 1)); err != nil {
+				return err
+			}
+			o.Seed = a.seed
+			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name+"-tune"))
+			o.Home = dataHome(dataDir)
+			o.Weights = a.findWeights(&trainFlags{})
+			plan, err := e.TunePlan(o, trials)
+			if err != nil {
+				return usageError{err}
+			}
+			p, err := sweep.ParsePlan("tune.yaml", []byte(plan))
+			if err != nil {
+				return usageError{err}
+			}
+			if err := bringData(cmd.Context(), a, e, o); err != nil {
+				return err
+			}
+			chosen, err := paper.Tune(cmd.Context(), e, o, p, plan, a.tellSweep(p))
+			if errors.Is(err, context.Canceled) {
+				return resumable{err, o.Dir + " keeps the trials that are done", commandLine(os.Args...)}
+			} else if err != nil {
+				return err
+			}
+			return a.printChosen(chosen, filepath.Join(o.Dir, paper.ChosenFile))
+		},
+	}
+	fs := cmd.Flags()
+	fs.IntVar(&trials, "trials", 12, "number of settings that each arm may try")
+	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)")
+	fs.StringVar(&o.Scale, "scale", "", "size of the experiment whose settings are chosen; default: the first")
+	fs.IntVar(&o.Jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
+	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all trials, as in kindred train: section.key=value")
+	fs.StringVar(&dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	return cmd
+}
+
+// printChosen prints what a sweep chose, and where it is.
+func (a *app) printChosen(c *paper.Chosen, file string) error {
+	if a.json {
+		return a.printJSON(c)
+	}
+	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "arm\ttrials\tepochs of %d\t%s, held out\tsettings\n", c.Budget, c.Metric)
+	for _, arm := range c.Arms {
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%.4f\t%s\n", arm.Name, arm.Trials, arm.Spent, arm.Score,
+			strings.Join(arm.Set, " "))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "chosen: %s\n", file)
+	return err
+}

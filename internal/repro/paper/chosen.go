@@ -1,0 +1,204 @@
+package paper
+
+import (
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/sweep"
+)
+
+// chosenFiles are what Tune came to, a file for each experiment and scale.
+//
+//go:embed chosen
+var chosenFiles embed.FS
+
+// Chosen are settings that a sweep chose, with what is to be known of it.
+type Chosen struct {
+	Experiment string `json:"experiment"`
+	Scale      string `json:"scale,omitempty"`
+	Command    string `json:"command"`
+	// Set was set for all trials, and not chosen, beyond what the experiment has.
+	Set    []string `json:"set,omitempty"`
+	Metric string   `json:"metric"`
+	Search string   `json:"search"`
+	Stop   string   `json:"stop"`
+	// Trials and Budget, in epochs of one fold, are what every arm might use; a trial is
+	// trained for Epochs, on Scored of Folds.
+	Trials int         `json:"trials"`
+	Budget int         `json:"budget"`
+	Epochs int         `json:"epochs"`
+	Folds  int         `json:"folds"`
+	Scored int         `json:"folds_scored"`
+	Images bool        `json:"folds_of_images,omitempty"`
+	Seed   uint64      `json:"seed"`
+	Arms   []ChosenArm `json:"arms"`
+}
+
+// ChosenArm are the settings of one arm.
+type ChosenArm struct {
+	Name string   `json:"name"`
+	Set  []string `json:"set"` // key=value
+	// Score is the metric on what was held out, from 0 to 1, and Trials and Spent what
+	// the search used.
+	Score  float64 `json:"score"`
+	Trials int     `json:"trials"`
+	Spent  int     `json:"spent_epochs"`
+}
+
+func newChosen(e *Experiment, out *sweep.Outcome, set []string) *Chosen {
+	p := out.Plan
+	c := &Chosen{Experiment: e.Name, Scale: e.Space.Scale, Set: set, Metric: p.Metric,
+		Search: p.Search.String(), Stop: p.Stop.String(), Trials: p.Trials, Budget: p.Budget, Epochs: p.Epochs,
+		Folds: p.Folds, Scored: p.Scored(), Images: p.Images, Seed: p.Seed}
+	for i := range out.Arms {
+		a := &out.Arms[i]
+		best := a.Best()
+		one := ChosenArm{Name: a.Name, Score: best.Score, Trials: len(a.Trials), Spent: a.Spent}
+		for _, s := range best.Set {
+			one.Set = append(one.Set, s.Key+"="+strings.Trim(s.Value, `"`))
+		}
+		c.Arms = append(c.Arms, one)
+	}
+	c.Command = c.command()
+	return c
+}
+
+// command finds the settings again, given where data and results are.
+func (c *Chosen) command() string {
+	words := []string{"kindred reproduce tune", c.Experiment}
+	if c.Scale != "" {
+		words = append(words, "--scale "+c.Scale)
+	}
+	words = append(words, fmt.Sprintf("--trials %d --seed %d", c.Trials, c.Seed))
+	for _, s := range c.Set {
+		words = append(words, "--set '"+s+"'")
+	}
+	return strings.Join(words, " ")
+}
+
+// file names the file of c in the folder "chosen", without its ending.
+func (c *Chosen) file() string { return chosenName(c.Experiment, c.Scale) }
+
+func chosenName(experiment, scale string) string {
+	if scale == "" {
+		return experiment
+	}
+	return experiment + "-" + scale
+}
+
+// readChosen reads what was chosen for an experiment at a scale; nil if nothing was.
+func readChosen(experiment, scale string) (*Chosen, error) {
+	name := chosenName(experiment, scale)
+	text, err := chosenFiles.ReadFile("chosen/" + name + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return parseChosen(name+".json", text)
+}
+
+func parseChosen(file string, text []byte) (*Chosen, error) {
+	var c Chosen
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &c, nil
+}
+
+// chosen are the settings that e has from a sweep at a scale; nil if it has none.
+func (e *Experiment) chosen(scale string) (*Chosen, error) {
+	if e.Space == nil || scale != e.Space.Scale {
+		return nil, nil
+	}
+	return readChosen(cmp.Or(e.Space.Of, e.Name), scale)
+}
+
+// fits checks that the settings are of e: every arm has some, each of a key that its
+// ranges have and a value that lies in one.
+func (c *Chosen) fits(e *Experiment) error {
+	text, err := e.TunePlan(Options{Scale: c.Scale, Set: c.Set, Seed: c.Seed}, c.Trials)
+	if err != nil {
+		return err
+	}
+	p, err := sweep.ParsePlan(tunePlanFile, []byte(text))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, a := range c.Arms {
+		if e.arm(a.Name) < 0 {
+			errs = append(errs, fmt.Errorf("experiment %s has no arm %q", e.Name, a.Name))
+		}
+	}
+	out := sweep.Outcome{Plan: p}
+	for i := range p.Arms {
+		name := p.Arms[i].Name
+		set := c.arm(name)
+		if set == nil {
+			errs = append(errs, fmt.Errorf("nothing was chosen for arm %q", name))
+			continue
+		}
+		ranges := out.Ranges(i)
+		if len(set) != len(ranges) {
+			errs = append(errs, fmt.Errorf("%s: %d settings for %d ranges", name, len(set), len(ranges)))
+			continue
+		}
+		for k, r := range ranges {
+			key, value, _ := strings.Cut(set[k], "=")
+			if key != r.Key || !r.Has(value) {
+				errs = append(errs, fmt.Errorf("%s: %s is not in the range of %s", name, set[k], r.Key))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// arm returns the settings of an arm, nil if there are none.
+func (c *Chosen) arm(name string) []string {
+	if c == nil {
+		return nil
+	}
+	for _, a := range c.Arms {
+		if a.Name == name {
+			return a.Set
+		}
+	}
+	return nil
+}
+
+// origin says how the settings were found.
+func (c *Chosen) origin(s *Space) string {
+	of := "classes"
+	if c.Images {
+		of = "pictures"
+	}
+	how := map[bool]string{true: ", of which one in three goes on", false: ""}[c.Stop == "asha"]
+	text := fmt.Sprintf("The settings below were chosen for every arm by itself, by %s on %s held out of the training "+
+		"part; the test took no part. Each arm could try %d settings, drawn by %s, for up to %d epochs%s, on %d of %d "+
+		"folds. %s", c.Metric, of, c.Trials, c.Search, c.Epochs, how, c.Scored, c.Folds, s.Held)
+	if len(s.Set) > 0 {
+		text += fmt.Sprintf(" For the trials alone: %s.", strings.Join(s.Set, ", "))
+	}
+	return text + " Found by: " + c.Command + "."
+}
+
+// table lists what was chosen.
+func (c *Chosen) table(e *Experiment) report.Table {
+	t := report.Table{Caption: "Settings that the sweep chose", Columns: []report.Column{{Name: "arm"},
+		{Name: c.Metric + ", held out"}, {Name: "trials"}, {Name: "epochs spent"}, {Name: "settings"}}}
+	for _, a := range c.Arms {
+		if e.arm(a.Name) < 0 {
+			continue
+		}
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(a.Name), report.Num(100*a.Score, 1),
+			report.Num(float64(a.Trials), 0), report.Num(float64(a.Spent), 0), report.T(strings.Join(a.Set, ", "))}})
+	}
+	return t
+}
