@@ -41,8 +41,11 @@ func (s *Server) measured(w http.ResponseWriter, r *http.Request) error {
 
 // info answers GET /v1/info.
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
-	out := api.Info{Version: s.opt.Version, Limits: api.Limits{Body: s.limits.Body, Pixels: s.limits.Pixels,
+	out := api.Info{Version: s.opt.Version, Collections: []api.Collection{}, Limits: api.Limits{Body: s.limits.Body, Pixels: s.limits.Pixels,
 		Items: s.limits.Items, K: s.limits.K}}
+	if s.review != nil {
+		out.Review = s.review.page.Title
+	}
 	var errs []error
 	for _, c := range s.collections {
 		info, err := c.Store.Info(r.Context())

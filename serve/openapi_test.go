@@ -49,6 +49,7 @@ func TestEveryAnswer(t *testing.T) {
 	usual(t, c)
 	refused(t, c)
 	failing(t, c)
+	reviewing(t, c)
 	var missing []string
 	for path, item := range c.doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -198,6 +199,8 @@ func everyRoute(s *Server, f func(method, target, kind string, body []byte, rt r
 		switch {
 		case strings.HasSuffix(path, "/search"), strings.HasSuffix(path, "/explain"):
 			kind, body = "application/json", []byte(`{"vector":[1,0,0]}`)
+		case rt.pattern == "PUT /v1/review/decisions":
+			kind, body = "application/json", []byte(`{"version":0,"done":{},"past":[],"at":0}`)
 		case rt.pattern == "DELETE /v1/items":
 			kind, body = "application/json", []byte(`{"ids":["red/001"]}`)
 		case rt.pattern == "PUT /v1/items/{id}":
@@ -270,7 +273,8 @@ func failing(t *testing.T, contract *contract) {
 	m.Fault = func(string) error { return errors.New("the engine is on fire") }
 	do.get("/readyz").want(t, 503, "not_ready")
 	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
-		if rt.open || strings.HasPrefix(target, "/v1/map/") || target == "/metrics" {
+		if rt.open || strings.HasPrefix(target, "/v1/map/") || strings.HasPrefix(target, "/v1/review") ||
+			target == "/metrics" {
 			return // they ask no store
 		}
 		a := do.do(method, target, kind, body).want(t, 500, "internal")
@@ -285,7 +289,9 @@ func failing(t *testing.T, contract *contract) {
 		return nil
 	}
 	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
-		if rt.right == Write {
+		if strings.HasPrefix(target, "/v1/review") {
+			do.do(method, target, kind, body).want(t, 404, "not_found") // this server has no page to review
+		} else if rt.right == Write {
 			do.do(method, target, kind, body).want(t, 507, "disk_full")
 		} else if !strings.HasPrefix(target, "/v1/map/") && !strings.Contains(target, "picture") &&
 			!strings.Contains(target, "thumbnail") {

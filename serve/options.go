@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Options say what a Server serves, and to whom. Collections is required.
+// Options say what a Server serves, and to whom. Collections or Review is required.
 type Options struct {
 	// Collections have different names. The first is meant where a request names none.
 	Collections []Collection
@@ -33,6 +33,10 @@ type Options struct {
 	// Page answers GET of what is not below /v1/ and has no other meaning; nil:
 	// nothing does. Its files are given to everyone, with keys and without.
 	Page http.Handler
+	// Review is the page of kindred discover or kindred clean, or its folder, that is
+	// decided about on the page /review; the decisions are kept beside it, in
+	// decisions.json. "": none.
+	Review string
 	// Version is the program's, for /v1/info.
 	Version string
 }
@@ -113,7 +117,7 @@ func (l *Limits) check() error {
 var collectionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
 func (o *Options) check() error {
-	if len(o.Collections) == 0 {
+	if len(o.Collections) == 0 && o.Review == "" {
 		return errors.New("no collection to serve")
 	}
 	seen := map[string]bool{}

@@ -28,6 +28,7 @@ type Server struct {
 	handler     http.Handler
 	draining    atomic.Bool
 	thumbnails  *thumbnails
+	review      *reviewed // nil: none
 
 	// What works in the background lives until Close.
 	background context.Context
@@ -53,6 +54,12 @@ func New(opt Options) (*Server, error) {
 	}
 	if opt.Keys != nil {
 		opt.Keys.log = s.log
+	}
+	if opt.Review != "" {
+		var err error
+		if s.review, err = openReview(opt.Review); err != nil {
+			return nil, err
+		}
 	}
 	s.crossOrigin = http.NewCrossOriginProtection()
 	for _, origin := range opt.Origins {
@@ -127,6 +134,9 @@ func (s *Server) table() []route {
 		{"GET /v1/map/points", Read, false, false, s.mapPoints},
 		{"GET /v1/map/ids", Read, false, false, s.mapIDs},
 		{"GET /v1/map/column", Read, false, false, s.mapColumn},
+		{"GET /v1/review", Read, false, false, s.reviewPage},
+		{"GET /v1/review/decisions", Read, false, false, s.reviewDecisions},
+		{"PUT /v1/review/decisions", Write, false, true, s.reviewDecide},
 	}
 }
 
@@ -141,6 +151,9 @@ func (s *Server) routes() *http.ServeMux {
 // named returns the collection that a request means.
 func (s *Server) named(r *http.Request) (*collection, error) {
 	values := r.URL.Query()["collection"]
+	if len(s.collections) == 0 {
+		return nil, notFound.is("Start the server with an index.", "there is no collection")
+	}
 	if len(values) == 0 {
 		return s.collections[0], nil
 	}

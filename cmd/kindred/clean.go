@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -368,11 +369,11 @@ func (f *cleanFlags) page(ctx context.Context, r *reviewed, out *cleaned) (*revi
 		}
 		p.Cards = append(p.Cards, card)
 	}
-	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. %d labels are suspected, %d pictures are "+
-		"copies, %d items are unlike anything.", count(len(r.labels), "item"), 100*out.Wrong, out.Labels,
+	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Labels that are suspected: %d; pictures "+
+		"that are copies: %d; items unlike anything: %d.", count(len(r.labels), "item"), 100*out.Wrong, out.Labels,
 		out.Duplicates, out.Outliers)
 	if n := len(out.Suspects) - suspectsShown; n > 0 {
-		p.Lead += fmt.Sprintf(" %d suspects more are in suspects.csv.", n)
+		p.Lead += fmt.Sprintf(" In suspects.csv are more: %d.", n)
 	}
 	return p, nil
 }
@@ -397,9 +398,9 @@ func (a *app) printCleaned(c *cleaned) error {
 		fmt.Fprintf(a.out, "%s and %s look like one class: neighbours are mixed by %.0f %% of what chance would give\n",
 			escape.Name(p.A), escape.Name(p.B), 100*p.Mixing)
 	}
-	_, err := fmt.Fprintf(a.out, "%d items, of which %.1f %% are estimated to have a wrong label; %d labels "+
-		"suspected, %d copies, %d odd items; decide about them on %s\n", c.Items, 100*c.Wrong, c.Labels, c.Duplicates,
-		c.Outliers,
-		escape.Name(c.Files[len(c.Files)-1]))
+	page := c.Files[len(c.Files)-1]
+	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, copies: %d, odd "+
+		"items: %d\ndecide about them on %s, or with 'kindred serve --review %s'\n", count(c.Items, "item"), 100*c.Wrong,
+		c.Labels, c.Duplicates, c.Outliers, escape.Name(page), escape.Name(filepath.Dir(page)))
 	return err
 }

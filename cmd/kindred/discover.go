@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -219,10 +220,11 @@ func kindsPage(ctx context.Context, r *reviewed, res *discover.Result, names []s
 			p.Cards = append(p.Cards, card)
 		}
 	}
-	p.Lead = fmt.Sprintf("%d of %s fall into several kinds. What is split off becomes a class of its own in the "+
-		"column label of the manifest; the column coarse keeps the class.", divided, count(len(res.Classes), "class"))
+	p.Lead = fmt.Sprintf("Of %[2]s, %[1]d %[3]s of several kinds. What is split off becomes a class of its own in the "+
+		"column label of the manifest; the column coarse keeps the class.", divided, count(len(res.Classes), "class"),
+		map[bool]string{true: "is", false: "are"}[divided == 1])
 	if left > 0 {
-		p.Lead += fmt.Sprintf(" %d kinds more are in kinds.csv.", left)
+		p.Lead += fmt.Sprintf(" In kinds.csv are more kinds: %d.", left)
 	}
 	return p, nil
 }
@@ -247,7 +249,8 @@ func (a *app) printDiscovered(d *discovered) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "%d kinds in %d classes; decide about them on %s\n", d.Kinds, len(d.Classes),
-		escape.Name(d.Files[len(d.Files)-1]))
+	page := d.Files[len(d.Files)-1]
+	_, err := fmt.Fprintf(a.out, "%s in %s; decide about them on %s, or with 'kindred serve --review %s'\n",
+		count(d.Kinds, "kind"), count(len(d.Classes), "class"), escape.Name(page), escape.Name(filepath.Dir(page)))
 	return err
 }

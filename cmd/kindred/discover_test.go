@@ -4,7 +4,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,7 +156,7 @@ func TestRunsOnCorrectedLabels(t *testing.T) {
 	program(t, "train --data kinds/manifest.csv --set data.outside=true --set sample.name=hierarchical "+
 		"--set train.epochs=1 --set network.pretrained=none --out runs/b")
 	out, _ := program(t, "clean runs/a --folds 2 --apply relabel --out suspects")
-	if !strings.Contains(out, "1 copies") {
+	if !strings.Contains(out, "copies: 1, odd items: ") {
 		t.Errorf("%s", out)
 	}
 	copied := slices.ContainsFunc(table(t, "suspects/suspects.csv"), func(row []string) bool {
@@ -166,6 +168,49 @@ func TestRunsOnCorrectedLabels(t *testing.T) {
 	program(t, "train --data suspects/manifest.csv --set data.outside=true --set train.epochs=1 "+
 		"--set network.pretrained=none --out runs/c")
 	program(t, "report runs/a runs/b runs/c --out report")
+}
+
+// A server shows the page without any index, keeps what is decided in its folder, and
+// no second server writes there.
+func TestServeReview(t *testing.T) {
+	kindsFile(t)
+	program(t, "clean E.csv --out suspects")
+	s, stop := served(t, "--review", "suspects")
+	if s.Review != s.URL+"/review" || len(s.Collections) != 0 {
+		t.Errorf("%+v", s)
+	}
+	for path, want := range map[string]string{"/review": "review.js", "/v1/review": `"title":"Suspects"`,
+		"/v1/items": "there is no collection"} {
+		a, err := http.Get(s.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(a.Body)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v, %.300s", path, err, text)
+		}
+		a.Body.Close()
+	}
+	if code, _, errOut := runArgs(t, "serve", "--listen", "127.0.0.1:0", "--review", "suspects"); code != exitFailure ||
+		!strings.Contains(errOut, "suspects") {
+		t.Errorf("a second server: status %d, %s", code, errOut)
+	}
+	r, err := http.NewRequest("PUT", s.URL+"/v1/review/decisions", strings.NewReader(`{"version":0,"done":{"0":{"action":`+
+		`"drop","at":"2026-01-02T03:04:05Z"}},"past":[],"at":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Body.Close()
+	stop()
+	if text, err := os.ReadFile(filepath.Join("suspects", "decisions.json")); err != nil || a.StatusCode != 200 ||
+		!strings.Contains(string(text), `"drop"`) {
+		t.Errorf("%d, %v, %s", a.StatusCode, err, text)
+	}
 }
 
 func TestReviewMistakes(t *testing.T) {
@@ -189,6 +234,9 @@ func TestReviewMistakes(t *testing.T) {
 		{"clean E.csv --out a --folds 2", exitUsage, "folder of a run"},
 		{"clean E.csv --out a --apply delete", exitUsage, "relabel or drop"},
 		{"clean E.csv --out a --least 2", exitUsage, "--least"},
+		{"serve", exitUsage, "--review"},
+		{"serve --listen 127.0.0.1:0 --review none", exitFailure, "kindred discover"},
+		{"serve --listen 127.0.0.1:0 --review .", exitFailure, "review.html"},
 	} {
 		code, _, errOut := runArgs(t, strings.Fields(c.line)...)
 		if code != c.code || !strings.Contains(errOut, c.words) {

@@ -38,7 +38,7 @@ type serveFlags struct {
 	origins, pictures       []string
 	stores                  []string
 	run                     string
-	uploads, label          string
+	uploads, label, review  string
 	readOnly                bool
 	withoutKeys, toAll      bool
 	limits                  serve.Limits
@@ -64,13 +64,17 @@ func (f sizeFlag) Set(text string) (err error) {
 func newServe(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve INDEX... | --store URL",
+		Use:   "serve INDEX... | --store URL | --review DIR",
 		Short: "Search an index, and change it, over HTTP",
 		Long: `serve answers over HTTP what lies near a picture, an item or a vector in one index
 or several, explains it, and adds, changes and removes items. GET /openapi.json
 describes everything; docs/serve.md has examples. Pictures can be searched with and
 added if the index has its network. --store serves what 'kindred index push' has put into a
 database, any number of servers at once, with the network of --run.
+
+--review DIR, with an index or alone, serves at /review the page that kindred discover or
+kindred clean has written to DIR: several people on several machines decide, one after the
+other, and what they decide is kept in DIR/decisions.json. Deciding takes a key that may write.
 
 It listens on this machine alone unless --listen says otherwise, and then wants keys
 (--keys; 'kindred serve key' makes them): without any, it has to be told both
@@ -91,8 +95,9 @@ status 0. Every flag can be set by an environment variable instead, --max-body b
 			if env := os.Getenv(serveEnv + "INDEX"); len(dirs) == 0 && env != "" {
 				dirs = []string{env}
 			}
-			if len(dirs)+len(f.stores) == 0 {
-				return usagef("missing argument INDEX, or --store: what to serve; 'kindred index create' makes one")
+			if len(dirs)+len(f.stores) == 0 && f.review == "" {
+				return usagef("missing argument INDEX, --store or --review: what to serve; 'kindred index create' makes " +
+					"an index")
 			}
 			return runServe(cmd.Context(), a, &f, dirs)
 		},
@@ -117,6 +122,8 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 		"show only pictures in this folder, and let items be given paths in it; may come several times")
 	fs.StringVar(&f.uploads, "uploads", "", "folder for pictures that are added; default uploads in the index")
 	fs.StringVar(&f.label, "label", "", "column of the items' classes, for explanations (default label)")
+	fs.StringVar(&f.review, "review", "",
+		"folder of kindred discover or kindred clean, or its page, to decide about at /review")
 	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: everyone may read and write")
 	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: other machines as well")
 	l := &f.limits
@@ -194,7 +201,15 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	if err != nil {
 		return err
 	}
-	opt := serve.Options{Origins: f.origins, ReadOnly: f.readOnly, Limits: f.limits, Log: log, Page: page.Handler()}
+	opt := serve.Options{Origins: f.origins, ReadOnly: f.readOnly, Limits: f.limits, Log: log, Page: page.Handler(),
+		Review: f.review}
+	if f.review != "" && !f.readOnly {
+		held, err := f.holdReview()
+		if err != nil {
+			return err
+		}
+		defer held.Release()
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		opt.Version = newVersion(info).Version
 	}
@@ -244,6 +259,20 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 		return err
 	}
 	return s.Serve(ctx, ln, secure)
+}
+
+// holdReview takes the folder of the page to review for this process, which writes the
+// decisions there.
+func (f *serveFlags) holdReview() (*lock.Held, error) {
+	st, err := os.Stat(f.review)
+	if err != nil {
+		return nil, fmt.Errorf("--review: %w; 'kindred discover' and 'kindred clean' write such folders", err)
+	}
+	dir := f.review
+	if !st.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	return lock.Folder(dir)
 }
 
 // bind listens. Where other machines can come, it asks for keys, or to be told twice
@@ -350,6 +379,7 @@ func collectionName(dir string) string {
 type serving struct {
 	URL         string   `json:"url"`
 	Collections []string `json:"collections"`
+	Review      string   `json:"review,omitempty"` // the page to decide on
 }
 
 // tellServing says where the server listens, and what to do next.
@@ -359,7 +389,7 @@ func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener
 	if secure {
 		scheme = "https"
 	}
-	out := serving{URL: scheme + "://" + ln.Addr().String()}
+	out := serving{URL: scheme + "://" + ln.Addr().String(), Collections: []string{}}
 	var items []string
 	uploads := false
 	for _, c := range opt.Collections {
@@ -374,6 +404,13 @@ func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener
 	next := "curl " + out.URL + "/v1/info"
 	if uploads {
 		next = "curl -F image=@photo.jpg " + out.URL + "/v1/search"
+	}
+	if opt.Review != "" {
+		out.Review = out.URL + "/review"
+		items = append(items, "a review")
+		if len(opt.Collections) == 0 {
+			next = "decide on the page " + out.Review
+		}
 	}
 	if opt.Keys != nil {
 		next = strings.Replace(next, "curl ", `curl -H "Authorization: Bearer $KEY" `, 1)

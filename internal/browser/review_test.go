@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"math/rand/v2"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve"
+	"github.com/kindred-ml/kindred/serve/page"
 )
 
 // doubtful writes 120 pictures of two classes, birds of three kinds and fish, with
@@ -105,8 +108,56 @@ func TestReview(t *testing.T) {
 	relabelTen(c, suspects)
 	splitKind(c, kinds, dir)
 	c.quiet()
+	relabelTen(c, reviewed(t, filepath.Dir(suspects)))
+	splitKind(c, reviewed(t, kinds), dir)
+	legible(c, 1300)
+	c.quiet()
+	othersDecide(c, reviewed(t, kinds))
 	run("train", "--data", "manifest.csv", "--set", "data.outside=true", "--set", "sample.name=hierarchical", "--set",
 		"train.epochs=1", "--set", "network.pretrained=none", "--set", "data.size=24", "--out", "trained")
+}
+
+// reviewed serves a page that was written, or that is in a folder.
+func reviewed(t *testing.T, path string) (address string) {
+	t.Helper()
+	s, err := serve.New(serve.Options{Page: page.Handler(), Review: path, Limits: serve.Limits{Rate: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	listening := httptest.NewServer(s)
+	t.Cleanup(listening.Close)
+	return listening.URL + "/review"
+}
+
+// othersDecide comes to a server in a browser that knows nothing, finds what was
+// decided, and sees what somebody else decides meanwhile.
+func othersDecide(c *chrome, address string) {
+	c.t.Helper()
+	c.open(strings.TrimSuffix(address, "review"), 1300, "light") // which leads to the review
+	c.until(`document.querySelectorAll("article.split").length === 2`)
+	eval[bool](c, `(() => { localStorage.clear(); sessionStorage.clear(); return true; })()`)
+	c.open(address, 1300, "light")
+	c.until(`document.querySelectorAll("article.split").length === 2`)
+	decisions := strings.TrimSuffix(address, "review") + "v1/review/decisions"
+	eval[bool](c, fmt.Sprintf(`(async () => {
+		const there = await (await fetch(%[1]q)).json();
+		const put = await fetch(%[1]q, {method: "PUT", headers: {"Content-Type": "application/json"},
+			body: JSON.stringify({...there, done: {}, past: []})});
+		return put.ok;
+	})()`, decisions))
+	c.key("d")
+	c.until(`document.querySelector("#progress").textContent.includes("Somebody else")`)
+	if n := eval[int](c, `document.querySelectorAll("article.split, article.drop").length`); n != 0 {
+		c.t.Errorf("%d articles are marked, and nothing is decided", n)
+	}
+	c.key("a")
+	c.until(`document.querySelector("#progress").textContent.startsWith("1 of ")`)
+	c.until(`!("sending" in document.body.dataset)`)
+	if n := eval[int](c, fmt.Sprintf(`fetch(%q).then(a => a.json()).then(d => Object.keys(d.done).length)`,
+		decisions)); n != 1 {
+		c.t.Errorf("%d decisions are kept, want 1", n)
+	}
 }
 
 // relabelTen relabels ten suspects by keys, with an undo and a reload in between.
@@ -130,6 +181,7 @@ func relabelTen(c *chrome, page string) {
 	c.key("u")
 	c.until(`document.querySelector("#progress").textContent.startsWith("9 of ")`)
 	c.shot("review-relabelled")
+	c.until(`!("sending" in document.body.dataset)`)
 	c.open(page, 1300, "light") // progress is kept
 	c.until(`document.querySelector("#progress").textContent.startsWith("9 of ")`)
 	if n := eval[int](c, `document.querySelectorAll("article.relabel").length`); n != 9 {
@@ -173,6 +225,7 @@ func splitKind(c *chrome, page, dir string) {
 	c.click(`#ask button[value="ok"]`)
 	c.until(`document.querySelector("#progress").textContent.startsWith("2 of ")`)
 	c.shot("review-split")
+	c.until(`!("sending" in document.body.dataset)`)
 	c.open(page, 1300, "light")
 	c.until(`document.querySelectorAll("article.split").length === 2`)
 	rows := saved(c, "m")

@@ -202,7 +202,7 @@ func showing() []Package {
 		{"internal/report/photo", "the pictures of items, read for the pages",
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/review", "the page on which a person decides about kinds and suspects",
-			"internal/atomic golang.org/x/image"},
+			"internal/atomic internal/regular golang.org/x/image"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
 			"mat eval/rank internal/report internal/report/photo"},
 		{"internal/report/maps", "embeddings in the plane, as the maps of pages", "mat embedding internal/report"},
@@ -227,8 +227,8 @@ func showing() []Package {
 				"eval/cluster eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
 				"internal/report/maps internal/report/photo internal/report/retrieval " +
-				"internal/report/diagnosed projection " +
-				"golang.org/x/sync gonum.org/v1/gonum"},
+				"internal/report/diagnosed projection discover clean " +
+				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum"},
 	}
 }
 
@@ -262,10 +262,11 @@ func serving() []Package {
 		{"serve/api", "the messages of `kindred serve`", "opt store"},
 		{"serve/client", "a client of `kindred serve`", "store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
-			"internal/atomic internal/budget internal/regular mat data data/imaging eval/rank eval/diagnose " +
-				"projection run store serve/api github.com/prometheus/client_golang golang.org/x/image " +
+			"internal/atomic internal/budget internal/regular internal/review mat data data/imaging eval/rank " +
+				"eval/diagnose projection run store serve/api github.com/prometheus/client_golang golang.org/x/image " +
 				"golang.org/x/time"},
-		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare", "internal/webmap"},
+		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
+			"internal/webmap internal/review"},
 	}
 }
 

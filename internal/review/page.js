@@ -1,18 +1,13 @@
 "use strict";
 {
-	const source = document.getElementById("data"), data = JSON.parse(source.textContent), key = source.dataset.key;
-	const $ = id => document.getElementById(id);
+const $ = id => document.getElementById(id);
+const fresh = () => ({done: {}, past: [], at: 0}); // done: what is decided of each card; past: the cards in that order
+const say = text => { $("progress").textContent = text; };
+
+// review shows data.cards and what of them is decided in state. keep(state) is called
+// after every change; show(state) of what comes back replaces all.
+const review = (data, state, keep) => {
 	const names = data.names || data.paths;
-	let state = {done: {}, past: [], at: 0}; // done: what is decided of each card; past: the cards in that order
-	try {
-		const kept = JSON.parse(localStorage.getItem(key));
-		if (kept && kept.done && Array.isArray(kept.past)) state = kept;
-	} catch { /* nothing was kept, or it cannot be read: begin anew */ }
-	const keep = () => {
-		try { localStorage.setItem(key, JSON.stringify(state)); } catch (e) {
-			$("progress").textContent = "The browser does not keep the progress: " + e.message;
-		}
-	};
 	const element = (name, text, className) => {
 		const e = document.createElement(name);
 		// Characters that turn the direction of text around are shown as what they are: none.
@@ -88,7 +83,7 @@
 		if (articles[was]) show(was);
 		show(state.at);
 		if (!still) articles[state.at].scrollIntoView({block: "nearest"});
-		keep();
+		keep(state);
 	};
 	const undecided = () => {
 		for (let i = 1; i <= articles.length; i++) {
@@ -99,7 +94,7 @@
 	};
 	const decide = d => {
 		const k = state.at;
-		state.past.push({card: k, was: state.done[k] || null, at: new Date().toISOString()});
+		state.past.push({card: k, ...(state.done[k] && {was: state.done[k]}), at: new Date().toISOString()});
 		state.done[k] = {...d, at: new Date().toISOString()};
 		show(k);
 		progress();
@@ -181,10 +176,7 @@
 	$("log").addEventListener("click", saveLog);
 	$("again").addEventListener("click", () => {
 		if (!Object.keys(state.done).length || !confirm("Forget all that was decided on this page?")) return;
-		state = {done: {}, past: [], at: 0};
-		articles.forEach((_, k) => show(k));
-		progress();
-		go(0);
+		replace(fresh());
 	});
 	document.addEventListener("keydown", e => {
 		if (e.ctrlKey || e.metaKey || e.altKey || $("ask").open || e.target.tagName === "INPUT") return;
@@ -201,7 +193,97 @@
 		}
 		e.preventDefault();
 	});
-	articles.forEach((_, k) => show(k));
-	progress();
-	go(state.at);
+	const replace = now => {
+		state = now;
+		articles.forEach((_, k) => show(k));
+		progress();
+		go(state.at);
+	};
+	replace(state);
+	return {replace, progress};
+};
+
+// still is the page as a file, which keeps what is decided in the browser.
+const still = source => {
+	const key = source.dataset.key;
+	let state = fresh();
+	try {
+		const kept = JSON.parse(localStorage.getItem(key));
+		if (kept && kept.done && Array.isArray(kept.past)) state = kept;
+	} catch { /* nothing was kept, or it cannot be read: begin anew */ }
+	review(JSON.parse(source.textContent), state, now => {
+		try { localStorage.setItem(key, JSON.stringify(now)); } catch (e) {
+			say("The browser does not keep the progress: " + e.message);
+		}
+	});
+};
+
+// live is the page of a server, which keeps what is decided. Decisions are sent one
+// after the other, each time all of them. If somebody else decided meanwhile, theirs
+// are shown, and what was decided here since is lost.
+const live = async () => {
+	let key = sessionStorage.getItem("kindred-key") || "";
+	const askKey = () => new Promise(done => {
+		const box = $("keyDialog");
+		box.onclose = () => { key = $("key").value.trim(); sessionStorage.setItem("kindred-key", key); done(); };
+		$("key").value = "";
+		box.showModal();
+	});
+	const call = async (path, options = {}) => {
+		for (let tries = 0; ; tries++) {
+			const headers = {...options.headers, ...(key ? {Authorization: "Bearer " + key} : {})};
+			const answer = await fetch(path, {...options, headers});
+			if (answer.status === 401 && tries < 3) { await askKey(); continue; }
+			const body = await answer.json();
+			if (answer.ok) return body;
+			throw Object.assign(new Error(body.detail + ". " + body.fix), {code: body.code});
+		}
+	};
+	say("…");
+	let page, kept;
+	try {
+		page = await call("v1/review");
+		kept = await call("v1/review/decisions");
+	} catch (e) { say(e.message); return; }
+	document.title = $("title").textContent = page.title;
+	$("lead").textContent = page.lead;
+	let wanted, sending = false, told = JSON.stringify([kept.done, kept.past]);
+	const send = async () => {
+		sending = true;
+		document.body.dataset.sending = "";
+		while (wanted) {
+			const body = JSON.stringify({...wanted, version: kept.version});
+			wanted = null;
+			try {
+				// A short one arrives even if the page is left now.
+				kept = await call("v1/review/decisions", {method: "PUT", headers: {"Content-Type": "application/json"},
+					body, keepalive: body.length < 60000});
+				shown.progress();
+			} catch (e) {
+				if (e.code === "conflict") {
+					wanted = null;
+					kept = await call("v1/review/decisions");
+					told = JSON.stringify([kept.done, kept.past]);
+					shown.replace({done: kept.done, past: kept.past, at: kept.at});
+					say("Somebody else decided meanwhile: these are their decisions. " + $("progress").textContent);
+				} else {
+					told = ""; // so that the next decision sends this one too
+					say("Not kept: " + e.message);
+				}
+			}
+		}
+		sending = false;
+		delete document.body.dataset.sending;
+	};
+	const shown = review(page.data, {done: kept.done, past: kept.past, at: kept.at}, now => {
+		const text = JSON.stringify([now.done, now.past]);
+		if (text === told) return; // only looked elsewhere
+		told = text;
+		wanted = JSON.parse(JSON.stringify(now));
+		if (!sending) send();
+	});
+};
+
+const source = $("data");
+if (source) still(source); else live();
 }

@@ -3,7 +3,7 @@ package review
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -63,8 +63,16 @@ type Picture struct {
 	Caption string
 }
 
-//go:embed page.html page.css page.js
-var files embed.FS
+//go:embed page.html
+var frame string
+
+// Style and Script are the files of the page, which a server serves by themselves.
+var (
+	//go:embed page.css
+	Style string
+	//go:embed page.js
+	Script string
+)
 
 // thumb is the longest side of pictures on the page, quality that of their JPEG.
 const (
@@ -83,23 +91,23 @@ func (p *Page) HTML() ([]byte, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	t, err := template.ParseFS(files, "page.html")
-	if err != nil {
-		return nil, err
-	}
-	css, err := files.ReadFile("page.css")
-	if err != nil {
-		return nil, err
-	}
-	js, err := files.ReadFile("page.js")
+	return fill(map[string]any{
+		"Title": p.Title, "Lead": p.Lead, "CSS": template.CSS(Style), "JS": template.JS(Script),
+		"Data": template.JS(spelled(text)), "Key": keyStart + hex.EncodeToString(sum[:8]),
+	})
+}
+
+// keyStart begins the name under which a page's progress is kept.
+const keyStart = "kindred-review-"
+
+// fill makes a page.
+func fill(with map[string]any) ([]byte, error) {
+	t, err := template.New("page").Parse(frame)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = t.Execute(&b, map[string]any{
-		"Title": p.Title, "Lead": p.Lead, "CSS": template.CSS(css), "JS": template.JS(js),
-		"Data": template.JS(spelled(text)), "Key": "kindred-review-" + hex.EncodeToString(sum[:8]),
-	})
+	err = t.Execute(&b, with)
 	return b.Bytes(), err
 }
 

@@ -51,6 +51,8 @@ type Info struct {
 	Version     string       `json:"version"`
 	Collections []Collection `json:"collections"`
 	Limits      Limits       `json:"limits"`
+	// Review is the title of what can be reviewed, "" if nothing can.
+	Review string `json:"review,omitempty"`
 }
 
 // Search is the body of POST /v1/search and POST /v1/explain: exactly one of Vector

@@ -4,6 +4,8 @@
 //
 //	s, err := serve.New(serve.Options{Collections: collections, Page: page.Handler()})
 //
+// At /review it has the page on which people decide about kinds and suspects.
+//
 // It is plain HTML, CSS and JavaScript that is embedded in the program, loads nothing
 // from elsewhere and speaks the server's own API, as any other client does. What it
 // shows of items it writes as text, never as markup.
@@ -17,6 +19,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/review"
 	"github.com/kindred-ml/kindred/internal/webmap"
 )
 
@@ -44,6 +47,10 @@ func Handler() http.Handler {
 		"/page.css": {"text/css; charset=utf-8", webmap.Style + style},
 		"/page.js":  {"text/javascript; charset=utf-8", script},
 		"/map.js":   {"text/javascript; charset=utf-8", webmap.Script},
+		// What is to be decided about, which the page asks for.
+		"/review":     {"text/html; charset=utf-8", reviewPage()},
+		"/review.css": {"text/css; charset=utf-8", review.Style},
+		"/review.js":  {"text/javascript; charset=utf-8", review.Script},
 	}
 	tags := map[string]string{}
 	for path, a := range assets {
@@ -65,4 +72,12 @@ func Handler() http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader([]byte(a.text)))
 	})
+}
+
+func reviewPage() string {
+	text, err := review.Live()
+	if err != nil {
+		return err.Error() // the template is embedded, and tested
+	}
+	return string(text)
 }

@@ -414,6 +414,11 @@
   (async () => {
     try {
       info = await (await ask("v1/info")).json();
+      if (info.review) {
+        if (!info.collections.length) { location.replace("review"); return; }
+        $("toReview").hidden = false;
+        $("toReview").querySelector("a").textContent = info.review;
+      }
       const options = () => info.collections.map(c => el("option", { value: c.name, textContent: c.name }));
       $("collection").replaceChildren(...options());
       $("versus").replaceChildren(el("option", { value: "", textContent: "nothing" }), ...options());

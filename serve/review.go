@@ -1,0 +1,212 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/serve/api"
+)
+
+// decisionsFile is where the decisions are kept, beside the page.
+const decisionsFile = "decisions.json"
+
+// reviewed is a review page with what was decided on it. The decisions are in a file
+// before they are answered for.
+type reviewed struct {
+	page  *review.Saved
+	file  string
+	write func(path string, write func(io.Writer) error) error
+
+	mu  sync.Mutex
+	now api.Decisions
+}
+
+// kept is the file of decisions: those on the page with a key.
+type kept struct {
+	Page string `json:"page"`
+	api.Decisions
+}
+
+// openReview reads the page at path, and what was decided on it before.
+func openReview(path string) (*reviewed, error) {
+	page, err := review.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	v := &reviewed{page: page, file: filepath.Join(filepath.Dir(page.File), decisionsFile), write: atomic.WriteFile,
+		now: api.Decisions{Done: map[string]api.Decision{}, Past: []api.Step{}}}
+	text, err := regular.ReadFile(v.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var k kept
+	if err := json.Unmarshal(text, &k); err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
+	}
+	if k.Page != page.Key {
+		return nil, fmt.Errorf("%s has decisions on another page than %s: remove it to begin anew, or serve the page "+
+			"that they are on", v.file, page.File)
+	}
+	if err := v.check(&k.Decisions); err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
+	}
+	v.now = k.Decisions
+	return v, nil
+}
+
+// longestLabel is how many bytes a label may have, and mostSteps how many decisions can
+// be undone.
+const (
+	longestLabel = 1000
+	mostSteps    = 100_000
+)
+
+// check refuses what is no decision on the page, and replaces nil by nothing.
+func (v *reviewed) check(d *api.Decisions) error {
+	card := func(k int) error {
+		if k < 0 || k >= v.page.Cards {
+			return fmt.Errorf("a decision on card %d of %d", k, v.page.Cards)
+		}
+		return nil
+	}
+	one := func(of api.Decision) error {
+		named := of.Action == "relabel" || of.Action == "split"
+		switch {
+		case !named && of.Action != "accept" && of.Action != "drop":
+			return fmt.Errorf("action %q: want accept, relabel, split or drop", clipped(of.Action, 32))
+		case named != (of.Label != ""), len(of.Label) > longestLabel, !utf8.ValidString(of.Label):
+			return fmt.Errorf("a label is wanted to relabel and to split, and not else, of at most %d bytes", longestLabel)
+		}
+		return stamped(of.At)
+	}
+	if d.Done == nil {
+		d.Done = map[string]api.Decision{}
+	}
+	if d.Past == nil {
+		d.Past = []api.Step{}
+	}
+	for name, of := range d.Done {
+		k, err := strconv.Atoi(name)
+		if err != nil || strconv.Itoa(k) != name {
+			return fmt.Errorf("a decision on card %q, which is no number", clipped(name, 32))
+		}
+		if err := errors.Join(card(k), one(of)); err != nil {
+			return err
+		}
+	}
+	if len(d.Past) > mostSteps {
+		return fmt.Errorf("%d decisions to undo, of at most %d", len(d.Past), mostSteps)
+	}
+	for _, s := range d.Past {
+		err := errors.Join(card(s.Card), stamped(s.At))
+		if s.Was != nil {
+			err = errors.Join(err, one(*s.Was))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d.At < 0 || d.At > 0 && d.At >= v.page.Cards || d.Version < 0 {
+		return fmt.Errorf("at card %d of %d, version %d", d.At, v.page.Cards, d.Version)
+	}
+	return nil
+}
+
+// stamped checks the time of a decision.
+func stamped(at string) error {
+	if _, err := time.Parse(time.RFC3339, at); err != nil {
+		return fmt.Errorf("a decision's time is %q: want it as 2006-01-02T15:04:05Z", clipped(at, 64))
+	}
+	return nil
+}
+
+// decide keeps decisions that follow the version that they name.
+func (v *reviewed) decide(d api.Decisions) (api.Decisions, error) {
+	if err := v.check(&d); err != nil {
+		return d, invalid.is("GET /v1/review has the cards; send decisions as GET /v1/review/decisions has them.", "%v",
+			err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if d.Version != v.now.Version {
+		return d, conflict.is("Get the decisions and decide again.", "version %d is there, and these decisions follow "+
+			"version %d", v.now.Version, d.Version)
+	}
+	d.Version++
+	err := v.write(v.file, func(w io.Writer) error {
+		return json.NewEncoder(w).Encode(kept{v.page.Key, d})
+	})
+	if err != nil {
+		return d, err
+	}
+	v.now = d
+	return d, nil
+}
+
+func (v *reviewed) decisions() api.Decisions {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	d := v.now
+	d.Done = maps.Clone(d.Done)
+	return d
+}
+
+// onReview returns the review page, if there is one.
+func (s *Server) onReview() (*reviewed, error) {
+	if s.review == nil {
+		return nil, notFound.is("Start the server with --review and the folder of kindred discover or kindred clean.",
+			"there is nothing to review")
+	}
+	return s.review, nil
+}
+
+// reviewPage answers GET /v1/review: what is to be decided.
+func (s *Server) reviewPage(w http.ResponseWriter, _ *http.Request) error {
+	v, err := s.onReview()
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, api.Review{Title: v.page.Title, Lead: v.page.Lead, Key: v.page.Key,
+		Cards: v.page.Cards, Data: v.page.Data})
+}
+
+// reviewDecisions answers GET /v1/review/decisions.
+func (s *Server) reviewDecisions(w http.ResponseWriter, _ *http.Request) error {
+	v, err := s.onReview()
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, v.decisions())
+}
+
+// reviewDecide answers PUT /v1/review/decisions.
+func (s *Server) reviewDecide(w http.ResponseWriter, r *http.Request) error {
+	v, err := s.onReview()
+	if err != nil {
+		return err
+	}
+	var d api.Decisions
+	if err := readJSON(r, &d); err != nil {
+		return err
+	}
+	d, err = v.decide(d)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, d)
+}

@@ -1,0 +1,138 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/serve/api"
+)
+
+// reviewFolder is a folder with a page of three cards.
+func reviewFolder(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	p := review.Page{Title: "Suspects", Lead: "Three labels & more."}
+	for _, name := range []string{"a", "b", "c"} {
+		p.Items = append(p.Items, review.Item{Path: name, Name: name, Label: "bird"})
+		p.Cards = append(p.Cards, review.Card{Items: []int{len(p.Cards)}, Title: name, Suggested: "fish"})
+	}
+	if err := p.WriteFile(filepath.Join(dir, review.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+const decidedAt = "2026-01-02T03:04:05Z"
+
+// decided are decisions that follow a version.
+func decided(version int64) api.Decisions {
+	was := api.Decision{Action: "accept", At: decidedAt}
+	return api.Decisions{Version: version, At: 2, Done: map[string]api.Decision{
+		"0": {Action: "relabel", Label: "fish", At: decidedAt}, "1": {Action: "drop", At: decidedAt}},
+		Past: []api.Step{{Card: 0, At: decidedAt}, {Card: 1, Was: &was, At: decidedAt}}}
+}
+
+// reviewing brings about the answers of the routes of a review.
+func reviewing(t *testing.T, contract *contract) {
+	dir := reviewFolder(t)
+	s := newServer(t, Options{Review: dir, Limits: Limits{Body: 1 << 16}})
+	do := &caller{t: t, s: s, contract: contract}
+	var page api.Review
+	do.get("/v1/review").want(t, 200).into(t, &page)
+	if page.Title != "Suspects" || page.Lead != "Three labels & more." || page.Cards != 3 ||
+		!strings.Contains(string(page.Data), `"paths":["a","b","c"]`) {
+		t.Errorf("%+v", page)
+	}
+	var info api.Info
+	do.get("/v1/info").want(t, 200).into(t, &info)
+	if info.Review != "Suspects" {
+		t.Errorf("the server says %q of its review", info.Review)
+	}
+	const target = "/v1/review/decisions"
+	var d api.Decisions
+	do.get(target).want(t, 200).into(t, &d)
+	if d.Version != 0 || d.Done == nil || d.Past == nil {
+		t.Errorf("nothing is decided: %+v", d)
+	}
+	do.json("PUT", target, decided(0)).want(t, 200).into(t, &d)
+	if d.Version != 1 || d.Done["0"].Label != "fish" || d.At != 2 || len(d.Past) != 2 || d.Past[1].Was == nil {
+		t.Errorf("%+v", d)
+	}
+	do.json("PUT", target, decided(0)).want(t, 409, "conflict")
+	do.do("PUT", target, "application/json", []byte(`{`)).want(t, 400, "bad_request")
+	do.do("PUT", target, "text/plain", []byte(`{}`)).want(t, 415, "unsupported_media_type")
+	do.do("PUT", target, "application/json", make([]byte, 1<<17)).want(t, 413, "too_large")
+	for name, spoil := range map[string]func(d *api.Decisions){
+		"a card that is not there": func(d *api.Decisions) { d.Done["3"] = d.Done["1"] },
+		"no number":                func(d *api.Decisions) { d.Done["01"] = d.Done["1"] },
+		"no action":                func(d *api.Decisions) { d.Done["2"] = api.Decision{Action: "burn", At: decidedAt} },
+		"no label":                 func(d *api.Decisions) { d.Done["2"] = api.Decision{Action: "split", At: decidedAt} },
+		"a long label": func(d *api.Decisions) {
+			d.Done["2"] = api.Decision{Action: "split", Label: strings.Repeat("x", longestLabel+1), At: decidedAt}
+		},
+		"no time":      func(d *api.Decisions) { d.Done["2"] = api.Decision{Action: "drop", At: "yesterday"} },
+		"a past card":  func(d *api.Decisions) { d.Past[0].Card = -1 },
+		"a past label": func(d *api.Decisions) { d.Past[1].Was.Label = "x" },
+		"beyond":       func(d *api.Decisions) { d.At = 3 },
+		"below":        func(d *api.Decisions) { d.Version = -1 },
+	} {
+		bad := decided(1)
+		spoil(&bad)
+		if a := do.json("PUT", target, bad); a.StatusCode != 422 {
+			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+		}
+	}
+	s.review.write = func(string, func(io.Writer) error) error {
+		return &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	}
+	do.json("PUT", target, decided(1)).want(t, 507, "disk_full")
+	s.review.write = func(string, func(io.Writer) error) error { return errors.New("the disk is on fire") }
+	do.json("PUT", target, decided(1)).want(t, 500, "internal")
+	do.get(target).want(t, 200).into(t, &d)
+	if d.Version != 1 || d.Done["1"].Action != "drop" {
+		t.Errorf("after writes that failed: %+v", d)
+	}
+}
+
+// TestReviewIsKept: another server finds what was decided, and none takes decisions on
+// another page for its own.
+func TestReviewIsKept(t *testing.T) {
+	dir := reviewFolder(t)
+	first := &caller{t: t, s: newServer(t, Options{Review: dir})}
+	first.json("PUT", "/v1/review/decisions", decided(0)).want(t, 200)
+	second := &caller{t: t, s: newServer(t, Options{Review: filepath.Join(dir, review.FileName)})}
+	var d api.Decisions
+	second.get("/v1/review/decisions").want(t, 200).into(t, &d)
+	if d.Version != 1 || d.Done["0"].Label != "fish" {
+		t.Errorf("%+v", d)
+	}
+	if a := (&caller{t: t, s: newServer(t, Options{Review: dir, ReadOnly: true})}); true {
+		a.get("/v1/review/decisions").want(t, 200)
+		a.json("PUT", "/v1/review/decisions", decided(1)).want(t, 403, "forbidden")
+	}
+	collections := []Collection{{Name: "things", Store: filled(t, 2)}}
+	fails := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, decisionsFile)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(Options{Review: dir, Collections: collections}); err == nil ||
+			!strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	fails("another page", `{"page":"kindred-review-0000000000000000","version":1,"done":{},"past":[],"at":0}`)
+	fails("cut off", `{"page":"kindr`)
+	fails("a card that is not there", `{"page":"`+first.s.review.page.Key+`","version":1,"done":{"9":{"action":"drop",`+
+		`"at":"`+decidedAt+`"}},"past":[],"at":0}`)
+	if _, err := New(Options{Review: t.TempDir(), Collections: collections}); err == nil {
+		t.Error("a folder without a page")
+	}
+}
