@@ -99,6 +99,46 @@ func TestLabels(t *testing.T) {
 }
 
 // Labels that are all right give next to no suspects.
+// The peers find wrong labels too, in an embedding and in folds.
+func TestPeers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	x, y := classes(rng, 5, 40, 8, 4)
+	noisy, wrong := spoil(y, 10, 5, rng)
+	half := []int{}
+	for i := 0; i < len(y); i += 2 {
+		half = append(half, i)
+	}
+	rest := []int{}
+	for i := 1; i < len(y); i += 2 {
+		rest = append(rest, i)
+	}
+	for name, folds := range map[string][]Fold{"whole": {{X: x}}, "folds": {{X: x, Held: half}, {X: x, Held: rest}}} {
+		neighbours, err := Disagreement(t.Context(), noisy, 0, folds...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		confident, err := Confident(t.Context(), noisy, folds...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for peer, score := range map[string][]float64{"neighbours": neighbours, "confident": confident} {
+			if _, area := ranked(score, wrong); area < 0.97 {
+				t.Errorf("%s, %s: area under the ROC curve %.3f", peer, name, area)
+			}
+		}
+		if slices.Max(neighbours) > 1+1e-9 || slices.Min(neighbours) < 0 {
+			t.Errorf("%s: shares from %g to %g", name, slices.Min(neighbours), slices.Max(neighbours))
+		}
+	}
+	one := make([]int64, len(y))
+	if _, err := Confident(t.Context(), one, Fold{X: x}); err == nil {
+		t.Error("one class")
+	}
+	if _, err := Disagreement(t.Context(), y[1:], 0, Fold{X: x}); err == nil {
+		t.Error("too few labels")
+	}
+}
+
 func TestNoneWrong(t *testing.T) {
 	x, y := classes(rand.New(rand.NewPCG(3, 2)), 6, 50, 10, 1.5)
 	if j := judge(t, y, Fold{X: x}); len(j.Suspects(0.5)) > 3 || j.Wrong > 0.03 {

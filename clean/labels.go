@@ -98,20 +98,11 @@ func compare(a, b float64) int {
 // Errors: labels other in number than rows, fewer than two classes, folds that do
 // not hold every item exactly once, rows that are not finite.
 func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*Judged, error) {
+	y, ids, err := opt.settle(labels)
+	if err != nil {
+		return nil, err
+	}
 	n := len(labels)
-	if opt.Neighbours < 0 || opt.Rounds < 0 {
-		return nil, fmt.Errorf("clean: %d neighbours, %d rounds", opt.Neighbours, opt.Rounds)
-	}
-	if opt.Neighbours == 0 {
-		opt.Neighbours = 15
-	}
-	if opt.Rounds == 0 {
-		opt.Rounds = 3
-	}
-	y, ids := dense(labels)
-	if len(ids) < 2 {
-		return nil, errors.New("clean: labels of at least two classes are needed to find wrong ones")
-	}
 	parts, err := split(ctx, folds, n, &opt)
 	if err != nil {
 		return nil, err
@@ -149,6 +140,24 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		p.count(y, out, number)
 	}
 	return out, nil
+}
+
+// settle fills in defaults and numbers the labels.
+func (o *Options) settle(labels []int64) (y []int, ids []int64, err error) {
+	if o.Neighbours < 0 || o.Rounds < 0 {
+		return nil, nil, fmt.Errorf("clean: %d neighbours, %d rounds", o.Neighbours, o.Rounds)
+	}
+	if o.Neighbours == 0 {
+		o.Neighbours = 15
+	}
+	if o.Rounds == 0 {
+		o.Rounds = 3
+	}
+	y, ids = dense(labels)
+	if len(ids) < 2 {
+		return nil, nil, errors.New("clean: labels of at least two classes are needed to find wrong ones")
+	}
+	return y, ids, nil
 }
 
 // dense numbers labels from 0 in their order, and returns the label behind each.

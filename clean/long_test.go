@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -47,7 +46,15 @@ func TestMislabels(t *testing.T) {
 				for seed := range uint64(seeds) {
 					noisy, wrong := changed(x, labels, kind, rate, seed)
 					j := judge(t, noisy, Fold{X: x})
-					for k, score := range [][]float64{j.Raw, disagreement(t, x, noisy), confident(t, x, noisy)} {
+					neighbours, err := Disagreement(t.Context(), noisy, 0, Fold{X: x})
+					if err != nil {
+						t.Fatal(err)
+					}
+					confident, err := Confident(t.Context(), noisy, Fold{X: x})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for k, score := range [][]float64{j.Raw, neighbours, confident} {
 						p, a := ranked(score, wrong)
 						sum[k][0] += p / seeds
 						sum[k][1] += a / seeds
@@ -121,62 +128,4 @@ func ranked(score []float64, wrong []bool) (precision, area float64) {
 	}
 	m := float64(n)
 	return precision, (ranks - m*(m+1)/2) / m / (float64(len(at)) - m)
-}
-
-// disagreement is the share of the neighbours with another label.
-func disagreement(t *testing.T, x *mat.Dense, labels []int64) []float64 {
-	const k = 15
-	nb, err := rank.Nearest(t.Context(), x, nil, k, rank.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := make([]float64, len(labels))
-	for e, j := range nb.Row {
-		if labels[j] != labels[e/k] {
-			out[e/k] += 1.0 / k
-		}
-	}
-	return out
-}
-
-// confident is the normalised margin of confident learning with probabilities that
-// are out of sample: those of the regression, each item left out, at least 0 and scaled to
-// the sum 1. The threshold of a class is the mean probability of those labelled so.
-func confident(t *testing.T, x *mat.Dense, labels []int64) []float64 {
-	y, ids := dense(labels)
-	p := &part{x: x}
-	for i := range labels {
-		p.held = append(p.held, i)
-	}
-	p.rest = p.held
-	h := &hearing{y: y, classes: len(ids), trust: slices.Repeat([]float64{1}, len(y))}
-	head, err := p.fit(t.Context(), h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prob := mat.New(len(y), len(ids))
-	head.predict(p, h, 0, len(y), prob)
-	threshold, size := make([]float64, len(ids)), make([]float64, len(ids))
-	for i, c := range y {
-		var sum float32
-		for _, v := range prob.Row(i) {
-			sum += max(v, 0)
-		}
-		for k, v := range prob.Row(i) {
-			prob.Row(i)[k] = max(v, 0) / max(sum, 1e-9)
-		}
-		threshold[c] += float64(prob.Row(i)[c])
-		size[c]++
-	}
-	out := make([]float64, len(y))
-	for i, c := range y {
-		best := -2.0
-		for k, v := range prob.Row(i) {
-			if k != c {
-				best = max(best, float64(v)-threshold[k]/max(size[k], 1))
-			}
-		}
-		out[i] = best - (float64(prob.Row(i)[c]) - threshold[c]/size[c])
-	}
-	return out
 }

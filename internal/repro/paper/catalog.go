@@ -6,6 +6,8 @@ func all() []*Experiment {
 		MNIST(), Omniglot(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(), Trimmed(),
 		Extreme(), Cars(), CUB(), SOP(), InShop(), Finetune(), FinetuneCoarse(),
 		FinetuneMixed(), CuresOmniglot(), CuresMNIST(), CuresBirds(),
+		Discover(), DiscoverMNIST(), DiscoverBirds(), CleanOmniglot(), CleanMNIST(), CleanBirds(), CleanedMNIST(),
+		CleanedBirds(), Copies(),
 	}
 }
 

@@ -32,6 +32,8 @@ type Arm struct {
 	Published []float64
 	// Ranges are the arm's own in the experiment's Space.
 	Ranges []string
+	// Task, if set, is what the runs do instead of training alone.
+	Task *Task
 	// Series and At place the arm in the experiment's Sweep.
 	Series string
 	At     float64

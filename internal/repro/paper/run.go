@@ -182,7 +182,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	if err != nil {
 		return nil, err
 	}
-	plan := string(cfg.YAML())
+	plan := a.plan(&cfg)
 	folder := RunFolder(a.Name, seed)
 	dir := filepath.Join(o.Dir, folder)
 	planned, err := os.ReadFile(filepath.Join(dir, planFile))
@@ -217,7 +217,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	if o.Begin != nil {
 		opts.Begin = func(s run.Setup) { o.Begin(a.Name, seed, s) }
 	}
-	res, err := run.Train(ctx, cfg, opts)
+	res, err := a.do(ctx, cfg, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
 	}
@@ -237,11 +237,16 @@ func samePlan(kept []byte, plan string) bool {
 	if string(kept) == plan {
 		return true
 	}
+	_, keptTask, _ := strings.Cut(string(kept), taskMark)
+	settings, task, _ := strings.Cut(plan, taskMark)
+	if keptTask != task {
+		return false
+	}
 	cfg, err := run.Parse(planFile, kept)
 	if err == nil && cfg.Data.Split == "" {
 		cfg, err = run.Parse(planFile, kept, papersSplit)
 	}
-	return err == nil && string(cfg.YAML()) == plan
+	return err == nil && string(cfg.YAML()) == settings
 }
 
 func readRun(path string) (*Run, error) {

@@ -1,0 +1,503 @@
+package paper
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"image"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"golang.org/x/image/draw"
+
+	"github.com/kindred-ml/kindred/clean"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/report/photo"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// noise is how labels are made wrong: a share of them, drawn at random.
+type noise struct {
+	share float64
+	// alike gives an item the label of one of the two classes whose means are nearest to its
+	// own's, instead of any other class.
+	alike bool
+}
+
+// String is "10 % at random" or "10 % to look-alikes".
+func (n noise) String() string {
+	how := "at random"
+	if n.alike {
+		how = "to look-alikes"
+	}
+	return fmt.Sprintf("%g %% %s", 100*n.share, how)
+}
+
+// apply changes labels of a number of classes, and tells which.
+func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (noisy []int64, wrong []bool) {
+	rng := rand.New(rand.NewPCG(seed, 0x3a6e))
+	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
+	for _, i := range rng.Perm(len(labels))[:int(math.Round(n.share*float64(len(labels))))] {
+		y := labels[i]
+		if n.alike {
+			noisy[i] = int64(alike[y][rng.IntN(len(alike[y]))])
+		} else {
+			noisy[i] = (y + 1 + rng.Int64N(int64(classes-1))) % int64(classes)
+		}
+		wrong[i] = true
+	}
+	return noisy, wrong
+}
+
+// nearestClasses lists for each class the two whose means are nearest to its own.
+func nearestClasses(x *mat.Dense, labels []int64, classes int) [][]int {
+	means, size := mat.New(classes, x.Cols), make([]float32, classes)
+	for i, y := range labels {
+		size[y]++
+		for j, v := range x.Row(i) {
+			means.Row(int(y))[j] += v
+		}
+	}
+	for c := range classes {
+		for j := range means.Cols {
+			means.Row(c)[j] /= max(size[c], 1)
+		}
+	}
+	d := mat.New(classes, classes)
+	mat.SquaredDistances(means, means, d)
+	out := make([][]int, classes)
+	for c := range classes {
+		for k := range classes {
+			if k != c {
+				out[c] = append(out[c], k)
+			}
+		}
+		slices.SortStableFunc(out[c], func(a, b int) int { return cmp.Compare(d.At(c, a), d.At(c, b)) })
+		out[c] = out[c][:min(2, len(out[c]))]
+	}
+	return out
+}
+
+// looks are what training samples look like before anything is trained: the features
+// of the pretrained network, or the pictures in 16 x 16 greys.
+func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
+	if m.cfg.Network.Pretrained != "" {
+		model, _, err := run.Import(m.cfg.Network.Pretrained, "", bare(m.cfg.Data))
+		if err != nil {
+			return nil, err
+		}
+		model.Cache, _ = run.FeatureHome()
+		e, err := model.Embed(ctx, m.train)
+		if err != nil {
+			return nil, err
+		}
+		return rank.Normalized(e.X), nil
+	}
+	const side = 16
+	names := make([]string, m.train.Len())
+	for p, i := range m.train.Index {
+		names[p] = m.set.Names[i]
+	}
+	read, err := photo.Of(ctx, m.set, names)
+	if err != nil {
+		return nil, err
+	}
+	x := mat.New(len(names), side*side)
+	small := image.NewGray(image.Rect(0, 0, side, side))
+	for i := range names {
+		im, err := read(i)
+		if err != nil {
+			return nil, err
+		}
+		draw.BiLinear.Scale(small, small.Bounds(), im, im.Bounds(), draw.Src, nil)
+		for j, v := range small.Pix {
+			x.Row(i)[j] = float32(v) / 255
+		}
+	}
+	return x, nil
+}
+
+// bare is how pictures are prepared for a pretrained network as it is.
+func bare(d run.DataConfig) run.DataConfig { return run.DataConfig{Size: d.Size} }
+
+// spoiled is material with labels made wrong.
+type spoiled struct {
+	*material
+	classes []string
+	truth   []int64 // by position in train
+	wrong   []bool
+}
+
+func (m *material) spoil(ctx context.Context, n noise) (*spoiled, error) {
+	truth, classes := compact(m.train.Label, m.train.LabelClasses)
+	x, err := m.looks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if x.Rows != len(truth) {
+		return nil, fmt.Errorf("%d of %d samples could not be read", len(truth)-x.Rows, len(truth))
+	}
+	noisy, wrong := n.apply(truth, len(classes), nearestClasses(x, truth, len(classes)), m.cfg.Train.Seed)
+	out, err := m.labelled("labels with mistakes", noisy, classes)
+	return &spoiled{out, classes, truth, wrong}, err
+}
+
+// compact numbers the labels that occur from 0.
+func compact(labels []int64, names []string) (of []int64, classes []string) {
+	number := map[int64]int64{}
+	for _, y := range labels {
+		if _, ok := number[y]; !ok {
+			number[y] = int64(len(classes))
+			classes = append(classes, names[y])
+		}
+		of = append(of, number[y])
+	}
+	return of, classes
+}
+
+// judged says how well wrong labels are found, by package clean and by its peers.
+func (s *spoiled) judged(ctx context.Context, folds []clean.Fold) ([]train.Metric, error) {
+	labels := s.train.Label
+	j, err := clean.Labels(ctx, labels, clean.Options{Seed: s.cfg.Train.Seed}, folds...)
+	if err != nil {
+		return nil, err
+	}
+	neighbours, err := clean.Disagreement(ctx, labels, 0, folds...)
+	if err != nil {
+		return nil, err
+	}
+	confident, err := clean.Confident(ctx, labels, folds...)
+	if err != nil {
+		return nil, err
+	}
+	var out []train.Metric
+	for _, by := range []struct {
+		name  string
+		score []float64
+	}{{"clean", j.Raw}, {"neighbours", neighbours}, {"confident", confident}} {
+		precision, area := ranked(by.score, s.wrong)
+		out = append(out, metrics("train", by.name, map[string]float64{"precision": precision, "auroc": area})...)
+	}
+	brier, ece := reliability(j.Score, s.wrong)
+	return append(out, metrics("train", "score", map[string]float64{"brier": brier, "ece": ece,
+		"share": j.Wrong})...), nil
+}
+
+// ranked is the precision among as many of the highest scores as are wrong, and the
+// area under the ROC curve. Equal scores have their mean rank, and stand in order.
+func ranked(score []float64, wrong []bool) (precision, area float64) {
+	at := make([]int, len(score))
+	n := 0
+	for i := range at {
+		if at[i] = i; wrong[i] {
+			n++
+		}
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	for _, i := range at[:n] {
+		if wrong[i] {
+			precision += 1 / float64(n)
+		}
+	}
+	var ranks float64
+	for k := 0; k < len(at); {
+		end := k
+		for end < len(at) && score[at[end]] == score[at[k]] {
+			end++
+		}
+		middle := float64(len(at)) - float64(k+end-1)/2
+		for ; k < end; k++ {
+			if wrong[at[k]] {
+				ranks += middle
+			}
+		}
+	}
+	m := float64(n)
+	return precision, (ranks - m*(m+1)/2) / m / (float64(len(at)) - m)
+}
+
+// reliability is the mean squared error of probabilities (Brier 1950), and their
+// expected calibration error: the mean over ten bins, by their items, of how far the
+// mean probability is from the share of what came true.
+func reliability(p []float64, came []bool) (brier, ece float64) {
+	const bins = 10
+	var mean, share [bins]float64
+	n := float64(len(p))
+	for i, v := range p {
+		b, c := min(int(v*bins), bins-1), 0.0
+		if came[i] {
+			c = 1
+		}
+		brier += (v - c) * (v - c) / n
+		mean[b] += v / n
+		share[b] += c / n
+	}
+	for b := range mean {
+		ece += math.Abs(mean[b] - share[b])
+	}
+	return brier, ece
+}
+
+// judgeNoise is the task of training on labels made wrong and looking for these: in the
+// embedding of the network that was trained on them or, with folds, of networks that
+// were each trained without a part.
+func judgeNoise(n noise, folds int) *Task {
+	t := &Task{Plan: "labels wrong: " + n.String()}
+	if folds > 0 {
+		t.Plan += fmt.Sprintf(", judged in %d folds", folds)
+	}
+	t.Do = func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+		m, err := open(ctx, cfg, opts)
+		if err != nil {
+			return nil, err
+		}
+		defer m.set.Close()
+		s, err := m.spoil(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if folds > 0 {
+			parts, err := s.folds(ctx, folds, opts)
+			if err != nil {
+				return nil, err
+			}
+			scores, err := s.judged(ctx, parts)
+			return untrained(scores), err
+		}
+		res, err := s.learn(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.embed(ctx, res)
+		if err != nil {
+			return nil, err
+		}
+		scores, err := s.judged(ctx, []clean.Fold{{X: e.X}})
+		if err != nil {
+			return nil, err
+		}
+		return scored(res, scores), nil
+	}
+	return t
+}
+
+// judgeLooks is the task of looking for wrong labels in features that no label had a
+// part in.
+func judgeLooks(n noise) *Task {
+	return &Task{
+		Plan: "labels wrong: " + n.String() + ", judged without training",
+		Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+			m, err := open(ctx, cfg, opts)
+			if err != nil {
+				return nil, err
+			}
+			defer m.set.Close()
+			s, err := m.spoil(ctx, n)
+			if err != nil {
+				return nil, err
+			}
+			x, err := m.looks(ctx)
+			if err != nil {
+				return nil, err
+			}
+			scores, err := s.judged(ctx, []clean.Fold{{X: x}})
+			return untrained(scores), err
+		},
+	}
+}
+
+// folds trains without each of n parts of every class in turn.
+func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.Fold, error) {
+	rng := rand.New(rand.NewPCG(s.cfg.Train.Seed, 0xf01d))
+	held := make([]int, s.train.Len())
+	next := map[int64]int{}
+	for _, p := range rng.Perm(len(held)) {
+		y := s.train.Label[p]
+		held[p] = next[y] % n
+		next[y]++
+	}
+	var out []clean.Fold
+	for k := range n {
+		part := *s.material
+		d := *s.set
+		d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
+		f := clean.Fold{}
+		for p, i := range s.train.Index {
+			d.Splits[i] = data.Train
+			if held[p] == k {
+				d.Splits[i] = data.Test
+				f.Held = append(f.Held, p)
+			}
+		}
+		part.set = &d
+		c := &part.cfg
+		c.Data.Split, c.Data.TrainClasses, c.Data.TestClasses, c.Data.TrainLimit = "official", "", "", 0
+		c.Data.Validation, c.Train.Best, c.Eval.Every, c.Eval.Train = "none", "none", c.Train.Epochs, 0
+		res, err := part.learn(ctx, quietly(opts))
+		if err != nil {
+			return nil, fmt.Errorf("without fold %d: %w", k+1, err)
+		}
+		e, err := s.embed(ctx, res)
+		if err != nil {
+			return nil, err
+		}
+		f.X = e.X
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// mislabelled is an experiment on finding wrong labels.
+func mislabelled(name string, d Dataset, base, fast []string, methods []method, noises []noise) *Experiment {
+	e := &Experiment{
+		Name: name, Title: "Wrong labels found", Own: true, Dataset: d, Base: base, Fast: fast,
+		Source: "kindred, docs/discover.md",
+		About: "Labels of training samples are made wrong, as many as the arm says, and looked for by the embeddings of a " +
+			"network that was trained on them; by those of three networks of which each was trained without a third " +
+			"of the samples (folds); or by features that no label had a part in. Precision is that among as many of the " +
+			"highest scores as labels were changed, AUROC the area under the ROC curve: of clean, of the share of the 15 " +
+			"neighbours with another label, and of confident learning, on the same embeddings. ECE is the expected " +
+			"calibration error of clean's probabilities, Brier their mean squared error, and the share is how many labels " +
+			"clean takes for wrong.",
+		Tuning: "clean's constants were chosen on embeddings of these data sets by other networks, with labels changed " +
+			"the same ways by other draws. The settings of the training are those of the other experiments on this data.",
+		Sweep: &Sweep{X: "labels changed, %", Caption: "Precision among as many as were changed."},
+	}
+	for _, by := range []struct{ key, group string }{{"clean", "clean"}, {"neighbours", "neighbours"},
+		{"confident", "confident learning"}} {
+		e.Measures = append(e.Measures, Measure{"train_" + by.key + "_precision", "precision", by.group},
+			Measure{"train_" + by.key + "_auroc", "AUROC", by.group})
+	}
+	e.Measures = append(e.Measures, Measure{"train_score_ece", "ECE", "probabilities"},
+		Measure{"train_score_brier", "Brier", "probabilities"}, Measure{"train_score_share", "share", "probabilities"})
+	for _, n := range noises {
+		add := func(series string, set []string, t *Task, baseline string) string {
+			kind := ", at random"
+			if n.alike {
+				kind = ", to look-alikes"
+			}
+			a := Arm{Name: series + ", " + n.String(), Set: set, Task: t, Baseline: baseline, Series: series + kind,
+				At: 100 * n.share}
+			e.Arms = append(e.Arms, a)
+			return a.Name
+		}
+		for _, m := range methods {
+			set := slices.Clone(m.set)
+			if m.name == trimmedName {
+				set = append(set, fmt.Sprintf("loss.trim=%g", n.share))
+			}
+			own := add(m.name, set, judgeNoise(n, 0), "")
+			add(m.name+", folds", set, judgeNoise(n, 3), own)
+		}
+		if slices.ContainsFunc(base, func(s string) bool { return s == "network.freeze=body" }) {
+			add("features", nil, judgeLooks(n), "")
+		}
+	}
+	e.Claims = mislabelClaims(e, methods, noises)
+	return e
+}
+
+// trimmedName is the method that leaves out the tuples with the highest loss, as many
+// as labels were changed.
+const trimmedName = "trimmed"
+
+// mislabelClaims are what the experiment is to show.
+func mislabelClaims(e *Experiment, methods []method, noises []noise) []Claim {
+	const precision = "train_clean_precision"
+	var claims []Claim
+	// over compares what the arms that are chosen have under two keys or in two arms, all noises
+	// by their mean.
+	over := func(text string, a, b func(n noise) (arm, key string)) {
+		claims = append(claims, Claim{Text: text, Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+			mean := func(of func(n noise) (string, string)) []Number {
+				var sum []Number
+				for _, n := range noises {
+					values := out.measure(of(n)).Values
+					if sum == nil {
+						sum = make([]Number, len(values))
+					}
+					for i, v := range values {
+						sum[i] += v / Number(len(noises))
+					}
+				}
+				return sum
+			}
+			x, y := mean(a), mean(b)
+			return fmt.Sprintf("mean precision %.1f against %.1f", summarize(x).Mean, summarize(y).Mean),
+				[]Paired{paired(x, y)}
+		}})
+	}
+	first, easy := methods[0].name, methods[1].name
+	arm := func(name, suffix, key string) func(n noise) (string, string) {
+		return func(n noise) (string, string) { return name + suffix + ", " + n.String(), key }
+	}
+	over("Wrong labels stand out more where easy positives trained.", arm(easy, "", precision), arm(first, "", precision))
+	over("Easy positives are ahead of trimming.", arm(easy, "", precision), arm(trimmedName, "", precision))
+	over("With easy positives, networks that were trained without the items find more (folds).",
+		arm(easy, ", folds", precision), arm(easy, "", precision))
+	over("In folds, easy positives are still ahead of random ones.", arm(easy, ", folds", precision),
+		arm(first, ", folds", precision))
+	for _, peer := range []struct{ key, name string }{{"neighbours", "the neighbours' disagreement"},
+		{"confident", "confident learning"}} {
+		over("clean is ahead of "+peer.name+", with easy positives and folds.", arm(easy, ", folds", precision),
+			arm(easy, ", folds", "train_"+peer.key+"_precision"))
+	}
+	return claims
+}
+
+// noises are the ways in which the experiments make labels wrong.
+func noises() []noise {
+	return []noise{{0.05, false}, {0.1, false}, {0.2, false}, {0.05, true}, {0.1, true}, {0.2, true}}
+}
+
+// noiseMethods are a method with random positives, with easy ones, and trimmed.
+func noiseMethods(m method) []method {
+	return []method{m, {"EPS+" + m.name, slices.Concat(m.set, []string{"mine.positives=easy"})}, {trimmedName, m.set}}
+}
+
+// CleanMNIST looks for wrong labels of digits.
+func CleanMNIST() *Experiment {
+	trip, _, _ := methods()
+	e := mislabelled("clean-mnist", Dataset{Name: "mnist", Title: "MNIST", Images: 70000},
+		[]string{"data.name=mnist", "data.size=28", "data.label=digit", "data.fine=digit", "network.name=mnist",
+			"network.dim=16", "network.normalize=true", "sample.classes=8", "sample.per_class=8",
+			"train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "train.epochs=6", "eval.recall=[1]",
+			"eval.every=6", "data.test_limit=50"},
+		[]string{"data.train_limit=30", "data.test_limit=20", "train.epochs=2", "eval.every=2"},
+		noiseMethods(trip), noises())
+	e.Scales = []Scale{{"small", "200 pictures of each digit, for two CPU cores", []string{"data.train_limit=200"}},
+		{"medium", "600 pictures of each digit", []string{"data.train_limit=600"}}}
+	return e
+}
+
+// CleanOmniglot looks for characters in the wrong alphabet.
+func CleanOmniglot() *Experiment {
+	_, margin, _ := omniglotMethods()
+	e := mislabelled("clean", Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460},
+		append(omniglotBase(), "eval.recall=[1]", "eval.metrics=[]", "data.augment=none"),
+		append(slices.Clone(omniglotFast), "data.train_classes=1-80", "data.test_limit=2", "sample.batches=10",
+			"train.epochs=2"),
+		noiseMethods(margin), noises())
+	e.Scales = []Scale{{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets in bfloat16, for two " +
+		"CPU cores", []string{"data.size=28", "network.name=conv4", "network.precision=bfloat16", "train.epochs=4",
+		"train.schedule=cosine", "eval.every=4", "data.train_classes=1-300", "data.test_limit=2"}}}
+	return e
+}
+
+// CleanBirds looks for wrong species.
+func CleanBirds() *Experiment {
+	_, margin, _ := methods()
+	e := mislabelled("clean-birds", birdSpecies(), frozenBirds("benchmark", "sample.classes=8", "sample.per_class=14"),
+		frozenFast, noiseMethods(margin), noises())
+	e.Pretrained = true
+	return e
+}
+
+// birdSpecies is the part of CUB-200-2011 that the experiments use which are our own.
+func birdSpecies() Dataset {
+	return Dataset{Name: "cub100", Title: "100 species of CUB-200-2011", Images: 5902}
+}

@@ -1,0 +1,163 @@
+package paper
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Task is what an arm's runs do in place of run.Train alone: score what a network
+// was not trained to be scored by, train on labels that were changed, or not train.
+type Task struct {
+	// Plan says in a line what is done beyond the settings. It stands in plan.yaml, so
+	// that no run of the same settings is taken for one of the task.
+	Plan string
+	// Do makes a run. Its result has the scores that the experiment measures.
+	Do func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error)
+}
+
+// taskMark begins the line of plan.yaml that has Task.Plan.
+const taskMark = "# task: "
+
+// plan is the text of plan.yaml.
+func (a *Arm) plan(cfg *run.Config) string {
+	text := string(cfg.YAML())
+	if a.Task != nil {
+		text += taskMark + a.Task.Plan + "\n"
+	}
+	return text
+}
+
+// do makes a run of the arm.
+func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+	if a.Task != nil {
+		return a.Task.Do(ctx, cfg, opts)
+	}
+	return run.Train(ctx, cfg, opts)
+}
+
+// scored adds scores to those of the network that a run kept.
+func scored(res *run.Result, more []train.Metric) *run.Result {
+	last := res.Last()
+	if res.Scores == nil {
+		res.Scores = last.Metrics
+	}
+	res.Scores = slices.Concat(res.Scores, more)
+	last.Metrics = slices.Concat(last.Metrics, more)
+	return res
+}
+
+// untrained is the result of a run that has trained nothing.
+func untrained(scores []train.Metric) *run.Result {
+	return &run.Result{History: []train.Epoch{{Metrics: scores}}, Scores: scores}
+}
+
+// material is a data set that a task changes the labels of.
+type material struct {
+	set   *data.Dataset // for the task alone: its columns may be added to
+	cfg   run.Config    // which selects the same samples whatever the label
+	train *data.Part    // what cfg trains on
+}
+
+// open opens the data set of a configuration. The caller closes what comes back.
+func open(ctx context.Context, cfg run.Config, opts run.Options) (*material, error) {
+	d, err := run.OpenData(ctx, cfg.Data, opts.Home)
+	if err != nil {
+		return nil, err
+	}
+	m := &material{set: d, cfg: cfg}
+	m.train, err = m.chosen()
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// chosen is the part that cfg trains on.
+func (m *material) chosen() (*data.Part, error) {
+	sel, err := m.selected()
+	if err != nil {
+		return nil, err
+	}
+	limit := m.cfg.Data.TrainLimit
+	if limit == 0 {
+		return sel.Train, nil
+	}
+	taken := map[int64]int{}
+	var keep []int
+	for p, y := range sel.Train.Fine {
+		if taken[y]++; taken[y] <= limit {
+			keep = append(keep, p)
+		}
+	}
+	return sel.Train.Subset(keep), nil
+}
+
+func (m *material) selected() (*data.Selected, error) {
+	c := &m.cfg.Data
+	return m.set.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
+		TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold, Seed: m.cfg.Train.Seed})
+}
+
+// labelled is the material with other labels of the training samples: of[p] is that
+// of position p, among classes. Test samples keep theirs, after these.
+func (m *material) labelled(name string, of []int64, classes []string) (*material, error) {
+	was, err := m.set.Labels(m.cfg.Data.Label)
+	if err != nil {
+		return nil, err
+	}
+	c := data.Column{Name: name, IDs: make([]int64, m.set.Len()), Classes: slices.Concat(classes, was.Classes)}
+	for i, y := range was.IDs {
+		c.IDs[i] = int64(len(classes)) + y
+	}
+	for p, i := range m.train.Index {
+		c.IDs[i] = of[p]
+	}
+	return m.with(c)
+}
+
+// with adds a column and trains on it.
+func (m *material) with(c data.Column) (*material, error) {
+	set := *m.set
+	set.Columns = append(slices.Clone(set.Columns), c)
+	out := &material{set: &set, cfg: m.cfg}
+	out.cfg.Data.Label = c.Name
+	var err error
+	out.train, err = out.chosen()
+	return out, err
+}
+
+// learn trains on the material.
+func (m *material) learn(ctx context.Context, opts run.Options) (*run.Result, error) {
+	opts.Dataset = m.set
+	return run.Train(ctx, m.cfg, opts)
+}
+
+// quietly are the options of a training that a run makes beside its own.
+func quietly(opts run.Options) run.Options {
+	return run.Options{Home: opts.Home, Weights: opts.Weights}
+}
+
+// embed embeds the training samples with the network of a run.
+func (m *material) embed(ctx context.Context, res *run.Result) (*run.Embedded, error) {
+	model := &run.Model{Config: res.Config, Net: res.Net}
+	if model.Config.Network.Freeze != nil {
+		model.Cache, _ = run.FeatureHome() // without one they are computed again
+	}
+	return model.Embed(ctx, m.train)
+}
+
+// metrics are scores of one set under one heading.
+func metrics(set, column string, values map[string]float64) []train.Metric {
+	var out []train.Metric
+	for name, v := range values {
+		out = append(out, train.Metric{Set: set, Column: column, Name: name, Value: v})
+	}
+	slices.SortFunc(out, func(a, b train.Metric) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
