@@ -246,6 +246,7 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 	levels.Task, levels.Published = twoLevel(set, batch...), nil
 	base.Task, eps.Task, again.Task = judgeKinds(set), judgeKinds(set), refine(set)
 	base.Published, eps.Published, again.Published = nil, nil, nil
+	base.Ranges, eps.Ranges, again.Ranges, levels.Ranges = nil, nil, nil, nil
 	e.Arms = []Arm{base, eps, again, levels}
 	for _, m := range e.Measures[:2] {
 		e.Claims = append(e.Claims, Claim{

@@ -456,7 +456,8 @@ func noises() []noise {
 
 // noiseMethods are a method with random positives, with easy ones, and trimmed.
 func noiseMethods(m method) []method {
-	return []method{m, {"EPS+" + m.name, slices.Concat(m.set, []string{"mine.positives=easy"})}, {trimmedName, m.set}}
+	return []method{m, {name: "EPS+" + m.name, set: slices.Concat(m.set, []string{"mine.positives=easy"})},
+		{name: trimmedName, set: m.set}}
 }
 
 // CleanMNIST looks for wrong labels of digits.
