@@ -41,8 +41,9 @@ func (s *Server) measured(w http.ResponseWriter, r *http.Request) error {
 
 // info answers GET /v1/info.
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
-	out := api.Info{Version: s.opt.Version, Collections: []api.Collection{}, Limits: api.Limits{Body: s.limits.Body, Pixels: s.limits.Pixels,
-		Items: s.limits.Items, K: s.limits.K}}
+	out := api.Info{Version: s.opt.Version, Collections: []api.Collection{},
+		Limits: api.Limits{Body: s.limits.Body, Pixels: s.limits.Pixels,
+			Items: s.limits.Items, K: s.limits.K}}
 	if s.review != nil {
 		out.Review = s.review.page.Title
 	}

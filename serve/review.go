@@ -90,7 +90,8 @@ func (v *reviewed) check(d *api.Decisions) error {
 		case !named && of.Action != "accept" && of.Action != "drop":
 			return fmt.Errorf("action %q: want accept, relabel, split or drop", clipped(of.Action, 32))
 		case named != (of.Label != ""), len(of.Label) > longestLabel, !utf8.ValidString(of.Label):
-			return fmt.Errorf("a label is wanted to relabel and to split, and not else, of at most %d bytes", longestLabel)
+			return fmt.Errorf("a label is wanted to relabel and to split, and not else, of at most %d bytes",
+				longestLabel)
 		}
 		return stamped(of.At)
 	}

@@ -68,11 +68,12 @@ func reviewing(t *testing.T, contract *contract) {
 	do.do("PUT", target, "application/json", []byte(`{`)).want(t, 400, "bad_request")
 	do.do("PUT", target, "text/plain", []byte(`{}`)).want(t, 415, "unsupported_media_type")
 	do.do("PUT", target, "application/json", make([]byte, 1<<17)).want(t, 413, "too_large")
+	as := func(action string) api.Decision { return api.Decision{Action: action, At: decidedAt} }
 	for name, spoil := range map[string]func(d *api.Decisions){
 		"a card that is not there": func(d *api.Decisions) { d.Done["3"] = d.Done["1"] },
 		"no number":                func(d *api.Decisions) { d.Done["01"] = d.Done["1"] },
-		"no action":                func(d *api.Decisions) { d.Done["2"] = api.Decision{Action: "burn", At: decidedAt} },
-		"no label":                 func(d *api.Decisions) { d.Done["2"] = api.Decision{Action: "split", At: decidedAt} },
+		"no action":                func(d *api.Decisions) { d.Done["2"] = as("burn") },
+		"no label":                 func(d *api.Decisions) { d.Done["2"] = as("split") },
 		"a long label": func(d *api.Decisions) {
 			d.Done["2"] = api.Decision{Action: "split", Label: strings.Repeat("x", longestLabel+1), At: decidedAt}
 		},

@@ -55,7 +55,8 @@ func flagCompletions() map[string]completion {
 		// Names of columns and samples' sets are those of a file yet to be read.
 		"columns": cobra.NoFileCompletions, "column": cobra.NoFileCompletions, "label": cobra.NoFileCompletions,
 		"fine": cobra.NoFileCompletions, "samples": cobra.NoFileCompletions, "processor": cobra.NoFileCompletions,
-		"pictures": folders, "uploads": folders, "review": folders, "origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions,
+		"pictures": folders, "uploads": folders, "review": folders,
+		"origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions,
 		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
 		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
 		"queue": folders, "queue-name": cobra.NoFileCompletions, "idle": words("10m", "1h"),

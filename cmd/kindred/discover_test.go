@@ -195,8 +195,8 @@ func TestServeReview(t *testing.T) {
 		!strings.Contains(errOut, "suspects") {
 		t.Errorf("a second server: status %d, %s", code, errOut)
 	}
-	r, err := http.NewRequest("PUT", s.URL+"/v1/review/decisions", strings.NewReader(`{"version":0,"done":{"0":{"action":`+
-		`"drop","at":"2026-01-02T03:04:05Z"}},"past":[],"at":0}`))
+	const drop = `{"version":0,"done":{"0":{"action":"drop","at":"2026-01-02T03:04:05Z"}},"past":[],"at":0}`
+	r, err := http.NewRequest("PUT", s.URL+"/v1/review/decisions", strings.NewReader(drop))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,8 @@ status 0. Every flag can be set by an environment variable instead, --max-body b
 				dirs = []string{env}
 			}
 			if len(dirs)+len(f.stores) == 0 && f.review == "" {
-				return usagef("missing argument INDEX, --store or --review: what to serve; 'kindred index create' makes " +
+				return usagef("missing argument INDEX, --store or --review: what to serve; 'kindred index " +
+					"create' makes " +
 					"an index")
 			}
 			return runServe(cmd.Context(), a, &f, dirs)

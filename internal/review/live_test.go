@@ -47,7 +47,8 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(b); strings.Contains(text, "<style>") || !strings.Contains(text, `<script src="review.js"></script>`) ||
+	text := string(b)
+	if strings.Contains(text, "<style>") || !strings.Contains(text, `<script src="review.js"></script>`) ||
 		strings.Count(text, "<script") != 1 || strings.Contains(text, `id="data"`) {
 		t.Errorf("%s", text)
 	}

@@ -118,7 +118,8 @@ func cleaned(name string, from *Experiment, m method, n noise) *Experiment {
 	e := &Experiment{
 		Name: name, Title: "Trained again on cleaned labels", Own: true, Dataset: from.Dataset, Base: from.Base,
 		Scales: from.Scales, Fast: from.Fast, Source: "kindred, docs/discover.md", Pretrained: from.Pretrained,
-		About: fmt.Sprintf("Of the training labels %v are made wrong. clean judges them in three folds; what it suspects "+
+		About: fmt.Sprintf("Of the training labels %v are made wrong. clean judges them in three folds; what it "+
+			"suspects "+
 			"with a score of 0.5 or more is relabelled as it suggests, or dropped, and a network is trained on what "+
 			"results. Recall@1 is that of the test samples, whose labels are right.", n),
 		Tuning:   from.Tuning,

@@ -25,7 +25,8 @@ type alteration struct {
 
 // cutting leaves out a share of the width and of the height, somewhere at the edges.
 func cutting(share float64) alteration {
-	return alteration{fmt.Sprintf("cut by %g %%", 100*share), func(im image.Image, rng *rand.Rand) (image.Image, error) {
+	name := fmt.Sprintf("cut by %g %%", 100*share)
+	return alteration{name, func(im image.Image, rng *rand.Rand) (image.Image, error) {
 		b := im.Bounds()
 		w, h := int((1-share)*float64(b.Dx())), int((1-share)*float64(b.Dy()))
 		x, y := b.Min.X+rng.IntN(b.Dx()-w+1), b.Min.Y+rng.IntN(b.Dy()-h+1)
@@ -38,7 +39,8 @@ func cutting(share float64) alteration {
 
 // compressing writes a JPEG.
 func compressing(quality int) alteration {
-	return alteration{fmt.Sprintf("JPEG, quality %d", quality), func(im image.Image, _ *rand.Rand) (image.Image, error) {
+	name := fmt.Sprintf("JPEG, quality %d", quality)
+	return alteration{name, func(im image.Image, _ *rand.Rand) (image.Image, error) {
 		var b bytes.Buffer
 		if err := jpeg.Encode(&b, im, &jpeg.Options{Quality: quality}); err != nil {
 			return nil, err
@@ -181,15 +183,20 @@ func Copies() *Experiment {
 	e := &Experiment{
 		Name: "copies", Title: "Copies found", Own: true, Pretrained: true, Dataset: birdSpecies(),
 		Source: "kindred, docs/discover.md",
-		About: fmt.Sprintf("Copies of %d photographs, drawn at random, are put among the photographs after they were cut "+
-			"at the edges (by a share of width and height), compressed or made brighter, and looked for: among pictures "+
-			"whose hashes differ little, and also among the nearest by the pretrained network. Recall is the share of the "+
-			"copies that were found together with what they are copies of, precision the share of such pairs among all "+
+		About: fmt.Sprintf("Copies of %d photographs, drawn at random, are put among the photographs after they "+
+			"were cut "+
+			"at the edges (by a share of width and height), compressed or made brighter, and looked for: among "+
+			"pictures "+
+			"whose hashes differ little, and also among the nearest by the pretrained network. Recall is the "+
+			"share of the "+
+			"copies that were found together with what they are copies of, precision the share of such pairs "+
+			"among all "+
 			"that were found. Nothing is trained.", most),
 		Tuning: "The bounds of package clean were chosen by copies of drawn pictures in its tests.",
 		Base:   []string{"data.name=cub100", "data.size=128"},
 		Fast:   []string{"data.size=64", "data.train_limit=6"},
-		Measures: []Measure{{"train_hashes_recall", "recall", "hashes"}, {"train_hashes_precision", "precision", "hashes"},
+		Measures: []Measure{
+			{"train_hashes_recall", "recall", "hashes"}, {"train_hashes_precision", "precision", "hashes"},
 			{"train_both_recall", "recall", "and neighbours"}, {"train_both_precision", "precision", "and neighbours"}},
 	}
 	for _, a := range []alteration{cutting(0.05), cutting(0.1), cutting(0.2), compressing(75), compressing(30),

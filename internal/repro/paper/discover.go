@@ -225,14 +225,17 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 		Name: name, Title: title, Own: true, Dataset: from.Dataset, Scales: from.Scales, Fast: from.Fast,
 		Source: "kindred, docs/discover.md",
 		Base:   slices.Clone(from.Base),
-		About: fmt.Sprintf("Networks are told the %[2]s only. discover divides every class of the %[3]s set into kinds; "+
+		About: fmt.Sprintf("Networks are told the %[2]s only. discover divides every class of the %[3]s set "+
+			"into kinds; "+
 			"how well they agree with the %[1]s, which it never sees, is the mean over the %[2]s of the normalised "+
 			"mutual information and of the adjusted Rand index, 0 where a class is not divided. \"Found\" is the "+
 			"number of kinds in per cent of that of the %[1]s. The last two arms train again from scratch, with the "+
-			"settings of the second: one on the kinds that were found in the training samples' embedding as labels, the "+
+			"settings of the second: one on the kinds that were found in the training samples' embedding as "+
+			"labels, the "+
 			"other on the %[2]s, in batches that hold several kinds of each.",
 			kinds, classes, set),
-		Tuning: "The settings are those of the other experiments on this data. discover's criterion was chosen on the " +
+		Tuning: "The settings are those of the other experiments on this data. discover's criterion was chosen " +
+			"on the " +
 			"training alphabets of Omniglot and on MNIST with other seeds (docs/design/discover.md).",
 	}
 	key := set.String()

@@ -175,8 +175,9 @@ func TestLabelExperiments(t *testing.T) {
 			}
 		}
 		if c.e.Name == "cleaned-mnist" {
-			if w, r := out.mean("wrong labels", "train_labels_wrong"), out.mean("right labels", "train_labels_wrong"); r != 0 ||
-				math.Abs(w-20) > 1 {
+			const key = "train_labels_wrong"
+			w, r := out.mean("wrong labels", key), out.mean("right labels", key)
+			if r != 0 || math.Abs(w-20) > 1 {
 				t.Errorf("%.1f %% of the labels are wrong, and %.1f %% of the right ones", w, r)
 			}
 		}

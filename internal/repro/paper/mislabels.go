@@ -356,15 +356,21 @@ func mislabelled(name string, d Dataset, base, fast []string, methods []method, 
 	e := &Experiment{
 		Name: name, Title: "Wrong labels found", Own: true, Dataset: d, Base: base, Fast: fast,
 		Source: "kindred, docs/discover.md",
-		About: "Labels of training samples are made wrong, as many as the arm says, and looked for by the embeddings of a " +
+		About: "Labels of training samples are made wrong, as many as the arm says, and looked for by the " +
+			"embeddings of a " +
 			"network that was trained on them; by those of three networks of which each was trained without a third " +
-			"of the samples (folds); or by features that no label had a part in. Precision is that among as many of the " +
-			"highest scores as labels were changed, AUROC the area under the ROC curve: of clean, of the share of the 15 " +
+			"of the samples (folds); or by features that no label had a part in. Precision is that among as " +
+			"many of the " +
+			"highest scores as labels were changed, AUROC the area under the ROC curve: of clean, of the share " +
+			"of the 15 " +
 			"neighbours with another label, and of confident learning, on the same embeddings. ECE is the expected " +
-			"calibration error of clean's probabilities, Brier their mean squared error, and the share is how many labels " +
+			"calibration error of clean's probabilities, Brier their mean squared error, and the share is how " +
+			"many labels " +
 			"clean takes for wrong.",
-		Tuning: "clean's constants were chosen on embeddings of these data sets by other networks, with labels changed " +
-			"the same ways by other draws. The settings of the training are those of the other experiments on this data.",
+		Tuning: "clean's constants were chosen on embeddings of these data sets by other networks, with labels " +
+			"changed " +
+			"the same ways by other draws. The settings of the training are those of the other experiments on " +
+			"this data.",
 		Sweep: &Sweep{X: "labels changed, %", Caption: "Precision among as many as were changed."},
 	}
 	for _, by := range []struct{ key, group string }{{"clean", "clean"}, {"neighbours", "neighbours"},
@@ -435,7 +441,8 @@ func mislabelClaims(e *Experiment, methods []method, noises []noise) []Claim {
 	arm := func(name, suffix, key string) func(n noise) (string, string) {
 		return func(n noise) (string, string) { return name + suffix + ", " + n.String(), key }
 	}
-	over("Wrong labels stand out more where easy positives trained.", arm(easy, "", precision), arm(first, "", precision))
+	over("Wrong labels stand out more where easy positives trained.", arm(easy, "", precision),
+		arm(first, "", precision))
 	over("Easy positives are ahead of trimming.", arm(easy, "", precision), arm(trimmedName, "", precision))
 	over("With easy positives, networks that were trained without the items find more (folds).",
 		arm(easy, ", folds", precision), arm(easy, "", precision))
@@ -483,7 +490,8 @@ func CleanOmniglot() *Experiment {
 		append(slices.Clone(omniglotFast), "data.train_classes=1-80", "data.test_limit=2", "sample.batches=10",
 			"train.epochs=2"),
 		noiseMethods(margin), noises())
-	e.Scales = []Scale{{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets in bfloat16, for two " +
+	e.Scales = []Scale{{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets in " +
+		"bfloat16, for two " +
 		"CPU cores", []string{"data.size=28", "network.name=conv4", "network.precision=bfloat16", "train.epochs=4",
 		"train.schedule=cosine", "eval.every=4", "data.train_classes=1-300", "data.test_limit=2"}}}
 	return e
