@@ -401,7 +401,8 @@ func (a *app) printCleaned(c *cleaned) error {
 	page := c.Files[len(c.Files)-1]
 	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, "+
 		"copies: %d, odd "+
-		"items: %d\ndecide about them on %s, or with 'kindred serve --review %s'\n", count(c.Items, "item"), 100*c.Wrong,
+		"items: %d\ndecide about them on %s, or with 'kindred serve --review %s'\n", count(c.Items, "item"),
+		100*c.Wrong,
 		c.Labels, c.Duplicates, c.Outliers, escape.Name(page), escape.Name(filepath.Dir(page)))
 	return err
 }
