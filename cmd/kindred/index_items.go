@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -98,7 +99,7 @@ func readColumns(path string) (*columnFile, error) {
 	if path == "" {
 		return c, nil
 	}
-	t, err := formats().ReadLabels(path)
+	t, err := embedding.Formats{parquet.Format{Fractions: true}}.ReadLabels(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/kindred-ml/kindred/run"
 )
@@ -159,5 +162,32 @@ func TestIndexKeepsTheNetwork(t *testing.T) {
 	again, err := saveNetwork(back, t.TempDir(), "r")
 	if err != nil || again != n || string(back.Config.YAML()) != string(m.Config.YAML()) {
 		t.Errorf("%+v, %+v, %v", n, again, err)
+	}
+}
+
+// TestIndexColumnsOfParquet: numbers with fractions and missing values of a Parquet
+// file can be filtered by.
+func TestIndexColumnsOfParquet(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "E.csv", []byte("path,embedding_0,embedding_1\na,0,0\nb,0,1\nc,1,0\n"))
+	type row struct {
+		Path  string   `parquet:"path"`
+		Price *float64 `parquet:"price,optional"`
+	}
+	cheap, dear := 19.99, 20.5
+	var b bytes.Buffer
+	w := pq.NewGenericWriter[row](&b)
+	if _, err := w.Write([]row{{"c", nil}, {"a", &dear}, {"b", &cheap}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "P.parquet", b.Bytes())
+	program(t, "index create --embeddings E.csv --out E.index --columns P.parquet")
+	var got indexAnswers
+	kindredJSON(t, &got, "index", "search", "E.index", "--id", "a", "--filter", "price < 20")
+	if q := got.Queries[0]; q.Passed != 1 || q.Neighbours[0].ID != "b" {
+		t.Errorf("%+v", q)
 	}
 }

@@ -61,12 +61,12 @@ func TestRowsAreCountedFirst(t *testing.T) {
 		rows[i] = row{"", make([]float32, 32), "a"}
 	}
 	data := fileOf(t, rows, pq.Compression(&pq.Zstd))
-	if _, err := parse(bytes.NewReader(data), int64(len(data))); err != nil {
+	if _, err := parse(bytes.NewReader(data), int64(len(data)), false); err != nil {
 		t.Fatal(err)
 	}
 	budgettest.Limit(t, 4<<20)
 	budgettest.Refused(t, "rows", 40<<20, func() error {
-		_, err := parse(bytes.NewReader(data), int64(len(data)))
+		_, err := parse(bytes.NewReader(data), int64(len(data)), false)
 		return err
 	})
 }
@@ -87,7 +87,7 @@ func TestReaderCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newReader(f.Schema())
+		p, err := newReader(f.Schema(), false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func TestRejectsRaggedLists(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := parse(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	_, err := parse(bytes.NewReader(b.Bytes()), int64(b.Len()), false)
 	if err == nil || !strings.Contains(err.Error(), "row 1 has 1 coordinates, row 0 has 2") {
 		t.Errorf("error %v", err)
 	}
@@ -143,7 +143,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(columnsFile(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		budgettest.Bounded(t, len(data), func() {
-			if table, err := parse(bytes.NewReader(data), int64(len(data))); err == nil {
+			if table, err := parse(bytes.NewReader(data), int64(len(data)), false); err == nil {
 				if table.X == nil && len(table.Columns) == 0 {
 					t.Fatal("an empty table")
 				}

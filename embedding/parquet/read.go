@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -16,7 +17,7 @@ import (
 )
 
 // parse guards the library: on some malformed files it panics.
-func parse(r io.ReaderAt, size int64) (t *embedding.Table, err error) {
+func parse(r io.ReaderAt, size int64, fractions bool) (t *embedding.Table, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t, err = nil, fmt.Errorf("malformed Parquet: %v", p)
@@ -29,7 +30,7 @@ func parse(r io.ReaderAt, size int64) (t *embedding.Table, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newReader(f.Schema())
+	p, err := newReader(f.Schema(), fractions)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +50,8 @@ func parse(r io.ReaderAt, size int64) (t *embedding.Table, err error) {
 
 // reader gathers the columns of the rows it is shown.
 type reader struct {
+	fractions bool // see Format
+
 	role   []int // by leaf column: coordinate number, or one of the below
 	names  []string
 	list   bool // embeddings are one list column
@@ -69,8 +72,8 @@ const (
 	roleLabel
 )
 
-func newReader(s *pq.Schema) (*reader, error) {
-	p := &reader{dim: -1, text: make(map[int][]string), limit: budget.Limit()}
+func newReader(s *pq.Schema, fractions bool) (*reader, error) {
+	p := &reader{fractions: fractions, dim: -1, text: make(map[int][]string), limit: budget.Limit()}
 	coords := make(map[int]bool)
 	for i, path := range s.Columns() {
 		leaf, ok := s.Lookup(path...)
@@ -95,7 +98,7 @@ func newReader(s *pq.Schema) (*reader, error) {
 			}
 			coords[number] = true
 			role = number
-		case isFloat || kind == pq.Int96:
+		case isFloat && !fractions || kind == pq.Int96:
 		case columns.IsFile(name) && !slices.Contains(p.role, roleFile):
 			role = roleFile
 		default:
@@ -155,6 +158,10 @@ func (p *reader) row(row pq.Row) error {
 		if role == roleIgnored {
 			continue
 		}
+		if v.IsNull() && p.fractions && role == roleLabel && p.names[c] != columns.ID {
+			p.text[c] = append(p.text[c], "")
+			continue
+		}
 		if v.IsNull() {
 			return fmt.Errorf("row %d: no value in column %s", p.rows, p.names[c])
 		}
@@ -186,7 +193,15 @@ func (p *reader) row(row pq.Row) error {
 
 // string is the text of v, counted.
 func (p *reader) string(v pq.Value) string {
-	s := v.String()
+	var s string
+	switch v.Kind() {
+	case pq.Float:
+		s = strconv.FormatFloat(float64(v.Float()), 'g', -1, 32)
+	case pq.Double:
+		s = strconv.FormatFloat(v.Double(), 'g', -1, 64)
+	default:
+		s = v.String()
+	}
 	p.used += columns.TextSize(len(s))
 	return s
 }

@@ -1,0 +1,49 @@
+package parquet
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	pq "github.com/parquet-go/parquet-go"
+)
+
+// TestFractions: with Fractions numbers keep all their digits, and missing values are
+// empty; without, such columns are passed over.
+func TestFractions(t *testing.T) {
+	type row struct {
+		ID     string   `parquet:"id"`
+		Price  *float64 `parquet:"price,optional"`
+		Weight float32  `parquet:"weight"`
+		Stock  *int64   `parquet:"stock,optional"`
+		New    bool     `parquet:"new"`
+	}
+	p, n := 19.99, int64(3)
+	var b bytes.Buffer
+	w := pq.NewGenericWriter[row](&b)
+	if _, err := w.Write([]row{{"a", &p, 0.1, &n, true}, {"b", nil, 1e-9, nil, false}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := func(f Format) string {
+		table, err := f.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		if err != nil {
+			return err.Error()
+		}
+		var out []string
+		for i := range table.Columns {
+			c := &table.Columns[i]
+			out = append(out, c.Name+": "+c.At(0)+", "+c.At(1))
+		}
+		return strings.Join(out, "; ")
+	}
+	if s := got(Format{Fractions: true}); s !=
+		"price: 19.99, ; weight: 0.1, 1e-09; stock: 3, ; new: true, false" {
+		t.Error(s)
+	}
+	if s := got(Format{}); !strings.Contains(s, "no value in column stock") {
+		t.Error(s)
+	}
+}
