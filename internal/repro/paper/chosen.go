@@ -175,16 +175,21 @@ func (c *Chosen) arm(name string) []string {
 
 // origin says how the settings were found.
 func (c *Chosen) origin(s *Space) string {
-	of := "classes"
+	of, stop, folds := "classes", "", fmt.Sprintf("each of %d folds", c.Folds)
 	if c.Images {
 		of = "pictures"
 	}
-	how := map[bool]string{true: ", of which one in three goes on", false: ""}[c.Stop == "asha"]
-	text := fmt.Sprintf("The settings below were chosen for every arm by itself, by %s on %s held out of the training "+
-		"part; the test took no part. Each arm could try %d settings, drawn by %s, for up to %d epochs%s, on %d of %d "+
-		"folds. %s", c.Metric, of, c.Trials, c.Search, c.Epochs, how, c.Scored, c.Folds, s.Held)
+	if c.Stop == sweep.ASHA.String() {
+		stop = ", of which the best third of those that got so far went on"
+	}
+	if c.Scored < c.Folds {
+		folds = fmt.Sprintf("%d of %d folds", c.Scored, c.Folds)
+	}
+	text := fmt.Sprintf("For every arm by itself, by %s on %s held out of the training part; the test took no part. "+
+		"Each arm could try %d settings (%s) for up to %d epochs%s, and had a budget of %d epochs on %s. %s", c.Metric,
+		of, c.Trials, c.Search, c.Epochs, stop, c.Budget, folds, s.Held)
 	if len(s.Set) > 0 {
-		text += fmt.Sprintf(" For the trials alone: %s.", strings.Join(s.Set, ", "))
+		text += fmt.Sprintf(" In the trials alone: %s.", strings.Join(s.Set, ", "))
 	}
 	return text + " Found by: " + c.Command + "."
 }

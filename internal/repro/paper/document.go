@@ -57,6 +57,8 @@ figures, the settings and the curves.
   size and training are seldom the paper's: the scale says what they are.
 - A number in bold is ahead of those of all other arms with p < 0.05 over at least three seeds; the highest mean alone
   is not a reason for bold.
+- Where settings were chosen by a sweep, that used a part of the training data and not the test, and every arm had the
+  same number of trials and epochs; the command is given. Where it says otherwise, the level of the scores may flatter.
 - Times are wall-clock times on two cores that may have had other work too. If the values by seed were not kept, the
   results say so.
 `, "`", folder, verdictRule)

@@ -259,11 +259,15 @@ func TestReadmeNumbers(t *testing.T) {
 		t.Fatalf("no results of %s", name)
 		return ""
 	}
+	gain := func(name, arm, key string) string {
+		k := slices.IndexFunc(all, func(out *Outcome) bool { return out.Experiment == name })
+		return all[k].measure(arm, key).Gain.chance("")
+	}
 	want := []string{
 		number("mnist", "Triplet", "seen_recall@1") + " with random positives and " +
 			number("mnist", "Trip+EPS", "seen_recall@1") + " with EPS (p < 0.0001)",
 		number("mnist", "Triplet", "test_recall@1") + " and " + number("mnist", "Trip+EPS", "test_recall@1") +
-			" (p 0.57)",
+			" (" + gain("mnist", "Trip+EPS", "test_recall@1") + ")",
 	}
 	for _, m := range []string{"Trip+SH", "Dist-Margin", "MS"} {
 		for _, key := range []string{"test_recall@1", "test_label_recall@1"} {

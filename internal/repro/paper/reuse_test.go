@@ -14,6 +14,7 @@ import (
 // trains what is not there.
 func TestReuse(t *testing.T) {
 	home, e := digitsHome(t, 8), MNIST()
+	e.Space = nil // settings that were chosen go by an arm's name
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
 	first, err := Reproduce(t.Context(), e, o)
 	if err != nil {
@@ -24,6 +25,7 @@ func TestReuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := MNIST()
+	other.Space = nil
 	other.Arms[1].Name = "another name"
 	other.Arms[1].Set = append(slices.Clone(other.Arms[1].Set), "loss.margin=0.2") // as it is already
 	again := o

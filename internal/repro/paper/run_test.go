@@ -59,7 +59,7 @@ func digitsHome(t *testing.T, n int) string {
 	return home
 }
 
-var tiny = []string{"train.epochs=2", "sample.per_class=8", "data.train_limit=0", "data.test_limit=0"}
+var tiny = []string{"train.epochs=2", "eval.every=1", "sample.per_class=8", "data.train_limit=0", "data.test_limit=0"}
 
 func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	home, e := digitsHome(t, 12), MNIST()
