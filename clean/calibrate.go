@@ -74,26 +74,60 @@ func (w *weights) score(t testimony) float64 {
 func (w *weights) best(of []candidate, own int) int {
 	best, top := -1, math.Inf(-1)
 	for _, c := range of {
-		s := (w.w[0]/w.sd[0]+w.w[1]/w.sd[1])*c.vote + (w.w[2]/w.sd[2]+w.w[3]/w.sd[3])*c.head
-		if c.class != own && s > top {
+		if s := w.of(c); c.class != own && s > top {
 			best, top = c.class, s
 		}
 	}
 	return best
 }
 
+// of is what the witnesses, weighted, say for a candidate.
+func (w *weights) of(c candidate) float64 {
+	return (w.w[0]/w.sd[0]+w.w[1]/w.sd[1])*c.vote + (w.w[2]/w.sd[2]+w.w[3]/w.sd[3])*c.head
+}
+
+// certainty is how far the witnesses, weighted, put one class of an item before all
+// others, whatever its label.
+func (w *weights) certainty(of []candidate) float64 {
+	first, second := math.Inf(-1), math.Inf(-1)
+	seen := -1
+	for _, c := range of {
+		s := w.of(c)
+		switch {
+		case c.class == seen: // named by both witnesses
+		case s > first:
+			first, second, seen = s, first, c.class
+		case s > second:
+			second = s
+		}
+	}
+	if math.IsInf(second, -1) {
+		return 0
+	}
+	return first - second
+}
+
 // rare is the share of wrong labels below which a score is too rare among them to
 // tell how many there are.
 const rare = 0.05
 
-// calibrate turns scores of labels that are there into probabilities of their being
-// wrong, given scores of wrong ones, and estimates how many are wrong. See Labels.
-func calibrate(asIs, wrong []float64) (p []float64, share float64) {
-	type point struct {
-		score float64
-		wrong bool
-		at    int
-	}
+// point is a score of an item with the label that is there, or with a wrong one.
+type point struct {
+	score float64
+	wrong bool
+	at    int
+}
+
+// pool is a range of scores in which the ratio of the densities is taken to be the
+// same.
+type pool struct {
+	wrong, there float64 // shares of the wrong labels and of those there
+	end          int     // of the points
+}
+
+// pools sorts scores and pools adjacent ones until the ratio of the density of the
+// wrong labels to that of those there rises.
+func pools(asIs, wrong []float64) ([]point, []pool) {
 	var all []point
 	for i, s := range asIs {
 		all = append(all, point{s, false, i})
@@ -102,12 +136,7 @@ func calibrate(asIs, wrong []float64) (p []float64, share float64) {
 		all = append(all, point{s, true, i})
 	}
 	slices.SortStableFunc(all, func(a, b point) int { return cmp.Compare(a.score, b.score) })
-	// Adjacent violators are pooled: blocks with a rising ratio of the densities.
-	type pool struct {
-		wrong, there float64
-		end          int // of the points
-	}
-	var pools []pool
+	var out []pool
 	for k := 0; k < len(all); {
 		var b pool
 		for s := all[k].score; k < len(all) && all[k].score == s; k++ {
@@ -118,36 +147,94 @@ func calibrate(asIs, wrong []float64) (p []float64, share float64) {
 			}
 		}
 		b.end = k
-		pools = append(pools, b)
-		for l := len(pools); l > 1; l-- {
-			a, b := pools[l-2], pools[l-1]
+		out = append(out, b)
+		for l := len(out); l > 1; l-- {
+			a, b := out[l-2], out[l-1]
 			if a.wrong*b.there < b.wrong*a.there {
 				break
 			}
-			pools = append(pools[:l-2], pool{a.wrong + b.wrong, a.there + b.there, b.end})
+			out = append(out[:l-2], pool{a.wrong + b.wrong, a.there + b.there, b.end})
 		}
 	}
-	share = 1
+	return all, out
+}
+
+// bound is the largest share of wrong labels among n that leaves no probability
+// negative. The ratio of the tails is at least that of the densities at their start, and
+// steadier. Of many ratios the least is low by chance as well: so many standard
+// deviations are added.
+func bound(of []pool, n int, deviations float64) float64 {
+	share := 1.0
 	var tail pool
-	for k := len(pools) - 1; k >= 0; k-- {
-		// The ratio of the tails is at least that of the densities at their start, and
-		// steadier. Of many ratios the least is low by chance as well: three standard
-		// deviations are added.
-		tail.wrong, tail.there = tail.wrong+pools[k].wrong, tail.there+pools[k].there
+	for _, p := range slices.Backward(of) {
+		tail.wrong, tail.there = tail.wrong+p.wrong, tail.there+p.there
 		if tail.wrong >= rare {
-			n := float64(len(asIs))
-			share = min(share, (tail.there+3*math.Sqrt((tail.there+1/n)/n))/tail.wrong)
+			n := float64(n)
+			share = min(share, (tail.there+deviations*math.Sqrt((tail.there+1/n)/n))/tail.wrong)
 		}
+	}
+	return share
+}
+
+// Up to mostParts parts of the items, by their certainty and of at least partSize items, tell
+// of the share of wrong labels.
+const (
+	mostParts = 5
+	partSize  = 250
+)
+
+// calibrate turns scores of labels that are there into probabilities of their being
+// wrong, given scores of wrong ones, and estimates how many are wrong. sure is the
+// certainty of the items. See Labels.
+func calibrate(asIs, wrong, sure []float64) (p []float64, share float64) {
+	all, ratios := pools(asIs, wrong)
+	share = bound(ratios, len(asIs), 3)
+	for _, part := range byCertainty(sure) {
+		var there, given []float64
+		for _, i := range part {
+			there, given = append(there, asIs[i]), append(given, wrong[i])
+		}
+		_, own := pools(there, given)
+		share = min(share, bound(own, len(part), 2))
+	}
+	// Few items of a pool prove little: one that is right is added to each. What lies
+	// higher is at least as probable.
+	n := float64(len(asIs))
+	probability := make([]float64, len(ratios))
+	least := 0.0
+	for k, r := range ratios {
+		expected := share * r.wrong * n
+		least = max(least, expected/(max(expected, r.there*n)+1))
+		probability[k] = least
 	}
 	p = make([]float64, len(asIs))
 	k := 0
 	for at, q := range all {
-		for at >= pools[k].end {
+		for at >= ratios[k].end {
 			k++
 		}
 		if !q.wrong {
-			p[q.at] = min(1, share*pools[k].wrong/pools[k].there)
+			p[q.at] = probability[k]
 		}
 	}
 	return p, share
+}
+
+// byCertainty divides items into parts of the same size, the most certain last; none where
+// there are too few for two.
+func byCertainty(sure []float64) [][]int {
+	parts := min(mostParts, len(sure)/partSize)
+	if parts < 2 {
+		return nil
+	}
+	at := make([]int, len(sure))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(sure[a], sure[b]) })
+	var out [][]int
+	for k := range parts {
+		out = append(out, at[k*len(at)/parts:(k+1)*len(at)/parts])
+	}
+	return out
 }

@@ -88,7 +88,9 @@ func compare(a, b float64) int {
 //
 // where w is the largest share that leaves no probability negative: the least f / f1
 // over scores that are not rare among wrong labels (Elkan and Noto 2008; Blanchard,
-// Lee and Scott 2010). All of it is repeated with votes and items weighted by 1 -
+// Lee and Scott 2010). It is looked for among all items and among those whose class the
+// witnesses are as certain of, in up to five parts: in a weak embedding right labels are denied as
+// clearly as wrong ones, but not where it is certain. All of it is repeated with votes and items weighted by 1 -
 // Score. Where all wrong labels are look-alikes, w comes out too small, and so do
 // the scores; their order does not depend on it.
 //
@@ -122,12 +124,13 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		}
 		w := learn(h.asIs, h.given)
 		out.Raw = make([]float64, n)
-		given := make([]float64, n)
+		given, sure := make([]float64, n), make([]float64, n)
 		for i := range n {
 			out.Raw[i], given[i] = w.score(h.asIs[i]), w.score(h.given[i])
 			out.Suggested[i] = ids[w.best(h.best[i], y[i])]
+			sure[i] = w.certainty(h.best[i])
 		}
-		out.Score, out.Wrong = calibrate(out.Raw, given)
+		out.Score, out.Wrong = calibrate(out.Raw, given, sure)
 		for i, s := range out.Score {
 			trust[i] = max(1-s, 0.01)
 		}

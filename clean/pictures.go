@@ -132,36 +132,70 @@ func neighbours(ctx context.Context, prints []*Print, x *mat.Dense) ([][]int, er
 	return out, nil
 }
 
-// likeness is the largest correlation of one picture with parts of the other.
+// window is a square of a print.
+type window struct{ x, y, side float64 }
+
+// apart is the correlation of the whole pictures below which none is a part of the other:
+// what is cut off changes that much less.
+const apart = 0.3
+
+// likeness is the largest correlation of one picture with parts of the other, at least
+// three quarters of its sides: first on every other pixel for windows on whole ones, then
+// from the best of these in ever smaller steps.
 func likeness(p, q *Print) float64 {
-	best := correlation(&p.grey, q, 0, 0, side)
-	if best < 0.6 { // what is cut off changes that much less
+	best := correlation(&p.grey, q, window{0, 0, side}, 1)
+	if best < apart {
 		return best
 	}
 	for _, of := range [][2]*Print{{p, q}, {q, p}} {
-		for _, s := range []int{30, 29, 27, 26} {
-			for y := 0; y <= side-s; y += 1 {
-				for x := 0; x <= side-s; x += 1 {
-					best = max(best, correlation(&of[0].grey, of[1], x, y, s))
+		whole, part := &of[0].grey, of[1]
+		at, top := window{0, 0, side}, correlation(&of[0].grey, of[1], window{0, 0, side}, 2)
+		for _, s := range []float64{30.5, 29, 27.5, 26, 24.5} {
+			for y := 0.0; y <= side-s; y++ {
+				for x := 0.0; x <= side-s; x++ {
+					if c := correlation(whole, part, window{x, y, s}, 2); c > top {
+						at, top = window{x, y, s}, c
+					}
 				}
 			}
 		}
+		top = correlation(whole, part, at, 1)
+		for step := 0.5; step > 0.1; step /= 2 {
+			for range 4 {
+				was := at
+				for _, w := range []window{{at.x - step, at.y, at.side}, {at.x + step, at.y, at.side},
+					{at.x, at.y - step, at.side}, {at.x, at.y + step, at.side}, {at.x, at.y, at.side - step},
+					{at.x, at.y, at.side + step}, {at.x - step, at.y - step, at.side + step}} {
+					if min(w.x, w.y) < 0 || max(w.x, w.y)+w.side > side || w.side < 24 {
+						continue
+					}
+					if c := correlation(whole, part, w, 1); c > top {
+						at, top = w, c
+					}
+				}
+				if at == was {
+					break
+				}
+			}
+		}
+		best = max(best, top)
 	}
 	return best
 }
 
-// correlation compares a whole picture with the square of another that begins at x, y.
-func correlation(whole *[side * side]float32, of *Print, x, y, s int) float64 {
+// correlation compares a whole picture with a window of another, by every so many
+// pixels.
+func correlation(whole *[side * side]float32, of *Print, at window, every int) float64 {
 	// Sums over the pixels that are not as dark or bright as can be in either, and
 	// over the others: brightening cuts off what would be brighter still.
 	var sums [2]moments
-	step := float64(s) / side
-	for v := range side {
-		sy := float64(y) + (float64(v)+0.5)*step - 0.5
+	step := at.side / side
+	for v := 0; v < side; v += every {
+		sy := at.y + (float64(v)+0.5)*step - 0.5
 		y0 := min(max(int(math.Floor(sy)), 0), side-2)
 		fy := min(max(sy-float64(y0), 0), 1)
-		for u := range side {
-			sx := float64(x) + (float64(u)+0.5)*step - 0.5
+		for u := 0; u < side; u += every {
+			sx := at.x + (float64(u)+0.5)*step - 0.5
 			x0 := min(max(int(math.Floor(sx)), 0), side-2)
 			fx := min(max(sx-float64(x0), 0), 1)
 			g := of.grey[y0*side+x0:]
@@ -174,7 +208,7 @@ func correlation(whole *[side * side]float32, of *Print, x, y, s int) float64 {
 			sums[cut].add(p, q)
 		}
 	}
-	if m := &sums[0]; m.n < side*side/2 { // a drawing in black and white
+	if m := &sums[0]; m.n < float64(side*side/(2*every*every)) { // a drawing in black and white
 		o := &sums[1]
 		*m = moments{m.n + o.n, m.a + o.a, m.b + o.b, m.aa + o.aa, m.bb + o.bb, m.ab + o.ab}
 	}

@@ -108,13 +108,24 @@ func TestReview(t *testing.T) {
 	relabelTen(c, suspects)
 	splitKind(c, kinds, dir)
 	c.quiet()
-	relabelTen(c, reviewed(t, filepath.Dir(suspects)))
-	splitKind(c, reviewed(t, kinds), dir)
-	legible(c, 1300)
-	c.quiet()
-	othersDecide(c, reviewed(t, kinds))
 	run("train", "--data", "manifest.csv", "--set", "data.outside=true", "--set", "sample.name=hierarchical", "--set",
 		"train.epochs=1", "--set", "network.pretrained=none", "--set", "data.size=24", "--out", "trained")
+}
+
+// The same on the page of a server, to which others come too.
+func TestReviewServed(t *testing.T) {
+	c := start(t)
+	dir := t.TempDir()
+	run := kindred(t, dir)
+	doubtful(t, dir)
+	run("clean", "E.csv", "--data", "photos", "--out", "suspects")
+	run("discover", "E.csv", "--data", "photos", "--out", "kinds")
+	relabelTen(c, reviewed(t, filepath.Join(dir, "suspects")))
+	kinds := reviewed(t, filepath.Join(dir, "kinds", "review.html"))
+	splitKind(c, kinds, dir)
+	legible(c, 1300)
+	c.quiet()
+	othersDecide(c, kinds)
 }
 
 // reviewed serves a page that was written, or that is in a folder.

@@ -315,6 +315,7 @@ func DiscoverBirds() *Experiment {
 // pretrained network.
 func frozenBirds(split string, more ...string) []string {
 	return append([]string{"data.name=cub100", "data.split=" + split, "data.size=128", "data.augment=none",
+		"data.validation=none", "train.best=none",
 		"network.freeze=body", "network.dim=64", "network.normalize=true", "train.optimizer=adam", "train.lr=0.001",
 		"train.epochs=8", "eval.recall=[1]", "eval.every=8", "train.schedule=cosine"}, more...)
 }

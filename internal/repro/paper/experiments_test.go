@@ -173,7 +173,7 @@ func direction(t *testing.T, name, home, birds string) {
 	case e.Pretrained:
 		o.Set = []string{"network.pretrained=" + refdata.Path(t, "models", "mobilenet_v1_075_224.onnx")}
 	case !strings.Contains(name, "omniglot") && !strings.Contains(name, "mnist") && name != "trimmed" &&
-		name != "cures":
+		name != "cures" && name != "discover" && name != "clean":
 		o.Set = []string{birds}
 	}
 	out, err := Reproduce(t.Context(), e, o)
