@@ -3,8 +3,8 @@ package paper
 // all returns the experiments in the order of method and paper.
 func all() []*Experiment {
 	return []*Experiment{
-		MNIST(), MNISTWhy(), Omniglot(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(), Trimmed(),
-		Extreme(), Cars(), CUB(), SOP(), InShop(), Finetune(), FinetuneCoarse(),
+		MNIST(), MNISTWhy(), Omniglot(), OmniglotWhy(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(),
+		Trimmed(), Extreme(), Cars(), CUB(), SOP(), InShop(), Finetune(), FinetuneCoarse(),
 		FinetuneMixed(), CuresOmniglot(), CuresMNIST(), CuresBirds(),
 		Discover(), DiscoverMNIST(), DiscoverBirds(), CleanOmniglot(), CleanMNIST(), CleanBirds(), CleanedMNIST(),
 		CleanedBirds(), Copies(),

@@ -22,6 +22,19 @@ func MNISTWhy() *Experiment {
 	return e
 }
 
+// OmniglotWhy does the same for EPS+Trip+SH in the paper's table 3.
+func OmniglotWhy() *Experiment {
+	e := why(Omniglot(), "EPS+Trip+SH", "test_recall@1", []Arm{
+		{Name: "Euclidean distance", Set: []string{"loss.distance=euclidean"}},
+		{Name: "margin 0.2", Set: []string{"loss.margin=0.2"}},
+		{Name: "batches of 8 x 14", Set: []string{"sample.per_class=14"}},
+		{Name: "constant rate", Set: []string{"train.schedule=constant"}},
+		{Name: "16 epochs", Set: []string{"train.epochs=16"}},
+	})
+	e.Name, e.Source = "omniglot-why", "kindred, docs/design/experiments.md"
+	return e
+}
+
 // why compares an arm of e, with the settings that a sweep chose for it at the usual
 // scale, with itself after one change at a time. Its statements ask whether the paper's
 // number of the measure with the key lies above each.

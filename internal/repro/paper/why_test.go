@@ -11,7 +11,7 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 	for _, c := range []struct {
 		why, of *Experiment
 		arm     string
-	}{{MNISTWhy(), MNIST(), "Trip+EPS"}} {
+	}{{MNISTWhy(), MNIST(), "Trip+EPS"}, {OmniglotWhy(), Omniglot(), "EPS+Trip+SH"}} {
 		plan := func(e *Experiment, arm string) string {
 			o, err := Options{}.resolve(e)
 			if err != nil {
