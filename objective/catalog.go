@@ -115,6 +115,9 @@ var entries = [...]entry{
 		return &loss.VICReg{Lambda: s.size("lambda"), Mu: s.size("mu"), Nu: s.size("nu"), Gamma: s.size("gamma"),
 			Reduce: s.reduce()}
 	}},
+	{"decorrelate", "", allPos, allNeg, func(s *section) loss.Loss {
+		return &loss.Decorrelate{Parts: s.counts("parts"), Hidden: s.count("hidden"), Rate: s.size("rate")}
+	}},
 	{"histogram", "", allPos, allNeg, func(s *section) loss.Loss {
 		return loss.Histogram{Bins: s.count("bins"), Reduce: s.reduce()}
 	}},

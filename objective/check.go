@@ -29,6 +29,12 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 	if _, sets := o.Loss.(loss.Sets); sets && o.Trim > 0 {
 		return errors.New("trim is for losses over triplets or pairs")
 	}
+	if o.Triplets != MinedTriplets {
+		if _, tuples := o.Loss.(loss.Tuples); !tuples || o.Memory > 0 || o.Relate != nil || o.Rule != Equal {
+			return fmt.Errorf("triplets is %v: they are drawn for a loss over triplets, without a memory or a relation "+
+				"of labels", o.Triplets)
+		}
+	}
 	if traits.Views && (o.Memory > 0 || o.Relate != nil || o.Rule != Equal) {
 		return errors.New("a loss between views of a sample takes neither a memory nor a relation of labels")
 	}

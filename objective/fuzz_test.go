@@ -42,7 +42,7 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	if options&32 > 0 {
 		flat["memory"] = 5
 	}
-	if name == "intra-pair-variance" {
+	if name == "intra-pair-variance" || name == "decorrelate" {
 		delete(flat, "reduce")
 	}
 	o, err := ParseFlat(flat)

@@ -27,6 +27,14 @@ type Options struct {
 	Classes, Dim int
 	Seed         uint64
 
+	// Part, if set, is the part of the embedding that the loss sees, divided by its own
+	// norm, whatever Normalize says. Losses of several parts make several heads, as a
+	// layer cut in parts is as many layers side by side.
+	Part Part
+	// Triplets says where those of a loss over triplets come from; default mining.
+	// What is drawn instead follows from Mine.Seed.
+	Triplets TripletRule
+
 	// Trim leaves out this fraction of the terms, those with the highest loss
 	// (Levi et al. 2021, section 5.2.5). It is for losses over triplets or
 	// pairs, and holds a batch's terms in memory.
@@ -99,6 +107,7 @@ type Result struct {
 type Objective struct {
 	opts  Options
 	terms []*term
+	parts bool // some loss sees a part of the embedding only
 	step  uint64
 }
 
@@ -127,6 +136,7 @@ func New(o Options) (*Objective, error) {
 			}
 		}
 		obj.terms = append(obj.terms, t)
+		obj.parts = obj.parts || !t.opts.Part.whole()
 	}
 	return obj, nil
 }
@@ -204,9 +214,18 @@ func (o *Objective) run(ctx context.Context, e *mat.Dense, b Batch, triplets [][
 	}
 	step := o.step
 	o.step++
+	if grad != nil && o.parts { // which no loss may see all of
+		for i := range grad.Rows {
+			clear(grad.Row(i))
+		}
+	}
 	var result Result
 	for k, t := range o.terms {
-		r, err := t.run(ctx, e, b, triplets, step, grad, k > 0)
+		if err := t.opts.Part.check(e.Cols); err != nil {
+			return Result{}, err
+		}
+		e, grad := t.opts.Part.of(e, &t.x), t.opts.Part.of(grad, &t.grad)
+		r, err := t.run(ctx, e, b, triplets, step, grad, k > 0 || o.parts)
 		if err != nil {
 			return Result{}, err
 		}

@@ -21,7 +21,8 @@ import (
 //
 // lossCfg has the loss's name under "name" and its options under the keys that
 // Losses lists. Every loss also knows relation (equal, shares-label or
-// coarse-not-fine), normalize, trim, memory, l2 and zero_mean of Options, and
+// coarse-not-fine), normalize, trim, memory, l2, zero_mean, part (as 3/4) and
+// triplets (mined, shared or intra) of Options, and
 // margin, distance and epsilon, which mining reads too: the first two bound
 // FaceNet's negatives. "plus" may hold a list of further losses, each a section
 // like this one with a key "weight" and, if it mines differently, "positives"
@@ -104,6 +105,8 @@ func parse(m, l *section) Options {
 	o.Memory = l.count("memory")
 	o.L2 = l.size("l2").Or(0)
 	o.ZeroMean = l.size("zero_mean").Or(0)
+	o.Part = l.part("part")
+	l.named("triplets", &o.Triplets)
 
 	o.Mine.Margin = l.size("margin")
 	o.Mine.Euclidean = l.euclidean(o.Loss.Traits().Measure == loss.Euclidean)
@@ -239,6 +242,51 @@ func (s *section) count(key string) int {
 		return 0
 	}
 	return int(x)
+}
+
+// part reads one of several equal parts, as 3/4.
+func (s *section) part(key string) Part {
+	name := s.text(key, "")
+	if name == "" {
+		return Part{}
+	}
+	k, n, _ := strings.Cut(name, "/")
+	p := Part{}
+	var err, err2 error
+	p.K, err = strconv.Atoi(k)
+	p.N, err2 = strconv.Atoi(n)
+	if err != nil || err2 != nil {
+		s.fail(key, "%q is no part of an embedding, such as 3/4, the third of four", name)
+		return Part{}
+	}
+	if err := p.check(0); err != nil {
+		s.fail(key, "%v", err)
+		return Part{}
+	}
+	return p
+}
+
+// counts reads a list of whole numbers above 0.
+func (s *section) counts(key string) []int {
+	v, ok := s.get(key)
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		s.fail(key, "%v is not a list of numbers, such as [2, 1, 1]", v)
+		return nil
+	}
+	var out []int
+	for _, x := range list {
+		n := (&section{name: s.name, values: map[string]any{key: x}}).count(key)
+		if n < 1 {
+			s.fail(key, "%v is not a list of whole numbers above 0", v)
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 func (s *section) text(key, def string) string {

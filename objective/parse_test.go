@@ -81,8 +81,10 @@ func TestEveryKeyMatters(t *testing.T) {
 				if info.Name != "triplet" {
 					v = "squared"
 				}
-			case "bins", "centers", "k":
+			case "bins", "centers", "k", "hidden":
 				v = 7
+			case "parts":
+				v = []any{2, 2, 1}
 			case "degrees":
 				v = 30
 			case "pos_weight", "neg_weight", "beta":

@@ -39,7 +39,7 @@ var lossTraits = map[string]traits{
 	"proxynca":        ofProxies, "proxy-anchor": ofProxies, "softtriple": ofProxies, "normsoftmax": ofProxies,
 	"cosface": ofProxies, "arcface": ofProxies, "subcenter-arcface": ofProxies, "curricularface": ofProxies,
 	"smooth-ap": ofPairs, "recall-at-k": ofPairs, "histogram": ofPairs, "dynamic-soft-margin": ofPairs,
-	"spread": ofPairs, "vicreg": ofScale,
+	"spread": ofPairs, "vicreg": ofScale, "decorrelate": ofElements,
 }
 
 // drawn must name every policy: whether its choice is random, and so depends on

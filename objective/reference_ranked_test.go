@@ -104,6 +104,7 @@ func (r *reference) ranked(l loss.Loss, s *sum) bool {
 				s.add(l.Lambda.Or(25) * r.D2(a, p))
 			}
 		}
+	case *loss.Decorrelate: // no terms of pairs
 	default:
 		return false
 	}
@@ -112,6 +113,9 @@ func (r *reference) ranked(l loss.Loss, s *sum) bool {
 
 // whole is the term of a loss in the embeddings themselves.
 func (r *reference) whole(l loss.Loss) float64 {
+	if l, ok := l.(*loss.Decorrelate); ok {
+		return r.decorrelate(l)
+	}
 	v, ok := l.(*loss.VICReg)
 	if !ok || len(r.e) < 2 {
 		return 0
@@ -152,4 +156,55 @@ func (r *reference) exceeded(v float64) float64 {
 		up += h * math.Min(1, math.Max(0, at-float64(k)+1))
 	}
 	return up / math.Max(all, 1e-300)
+}
+
+// decorrelate is C of loss.Decorrelate, whose layers r.layers holds.
+func (r *reference) decorrelate(l *loss.Decorrelate) float64 {
+	d := len(r.e[0])
+	lengths := []int{d - d/2, d / 2}
+	if l.Parts != nil {
+		sum := 0
+		for _, p := range l.Parts {
+			sum += p
+		}
+		lengths = nil
+		for _, p := range l.Parts {
+			lengths = append(lengths, d/sum*p)
+		}
+	}
+	part := func(from, n int) [][]float64 {
+		var out [][]float64
+		for _, e := range r.e {
+			out = append(out, e[from:from+n])
+		}
+		return unitRows(out)
+	}
+	// affine applies layer k to a vector.
+	affine := func(k int, x []float64) []float64 {
+		w, b := r.layers[k], r.layers[k+1]
+		out := make([]float64, len(b))
+		for i := range out {
+			out[i] = b[i] + dot64(w[i*len(x):(i+1)*len(x)], x)
+		}
+		return out
+	}
+	first := part(0, lengths[0])
+	at, value := lengths[0], 0.0
+	for k, n := range lengths[1:] {
+		if n == 0 {
+			continue
+		}
+		for i, p := range part(at, n) {
+			h := affine(4*k, p)
+			for j := range h {
+				h[j] = hinge(h[j])
+			}
+			u := unitRows([][]float64{affine(4*k+2, h)})[0]
+			for j, a := range first[i] {
+				value += a * a * u[j] * u[j] / float64(len(r.e))
+			}
+		}
+		at += n
+	}
+	return value
 }

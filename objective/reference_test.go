@@ -22,7 +22,8 @@ type reference struct {
 	proxies [][]float64 // as given, one or more for each class
 	perC    int
 	betas   []float64
-	running []float64 // what a loss keeps of the batches
+	running []float64   // what a loss keeps of the batches
+	layers  [][]float64 // weights and biases of a loss's own layers
 
 	e, p, base [][]float64 // rows and proxies as compared; base: rows at the start
 }

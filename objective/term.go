@@ -39,6 +39,8 @@ type term struct {
 
 	table   pair.Table
 	weights pair.Weights
+	x, grad mat.Dense     // the loss's part of the batch and of the gradient
+	drawn   drawn         // triplets, for a rule other than mining
 	given   givenTriplets // in place of the miner, if used
 	trim    trimmed
 	dE, dP  mat.Dense
@@ -77,6 +79,12 @@ func newTerm(w Weighted) (*term, error) {
 	if o.Loss == nil {
 		o.Loss = loss.Triplet{}
 	}
+	if err := o.Part.check(o.Dim); err != nil {
+		return nil, err
+	}
+	if o.Dim = o.Part.dim(o.Dim); !o.Part.whole() {
+		o.Normalize = true
+	}
 	traits := o.Loss.Traits()
 	if err := checkLoss(o.Loss, traits); err != nil {
 		return nil, err
@@ -99,6 +107,9 @@ func newTerm(w Weighted) (*term, error) {
 // the result with the weighted, reduced value.
 func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad *mat.Dense,
 	add bool) (Result, error) {
+	if t.opts.Triplets != MinedTriplets && triplets == nil {
+		triplets = t.drawn.draw(t.opts.Triplets, b, t.opts.Mine.Seed, step)
+	}
 	if err := t.prepare(x, b, triplets); err != nil {
 		return Result{}, err
 	}

@@ -82,13 +82,14 @@ type NetworkConfig struct {
 }
 
 // SampleConfig describes batches of Classes x PerClass samples, or hierarchical
-// ones of Coarse x Fine x PerClass.
+// ones of Coarse x Fine x PerClass, each of them in Views rows.
 type SampleConfig struct {
 	Name     string `yaml:"name" help:"balanced: a number of classes and of samples of each; hierarchical: a number of coarse classes, of fine classes of each, and of samples of each of these"`
 	Classes  int    `yaml:"classes" help:"training labels in a batch; 0: enough for a batch of about 128"`
 	PerClass int    `yaml:"per_class" help:"samples of each; 0: as many as most classes have, 2 to 16, or more if there are few labels; hierarchical: 4"`
 	Coarse   int    `yaml:"coarse" help:"hierarchical: coarse classes in a batch; 0: up to 4"`
 	Fine     int    `yaml:"fine" help:"hierarchical: fine classes of each; 0: 2"`
+	Views    int    `yaml:"views" help:"augmentations in which each sample of a batch appears in it, each time another (data.augment); such rows are one sample, which losses between views compare with each other and others do not"`
 	Batches  int    `yaml:"batches" help:"batches in an epoch; 0: enough to draw about as many samples as there are"`
 }
 
@@ -140,7 +141,7 @@ type EvalConfig struct {
 func Default() Config {
 	return Config{
 		Network: NetworkConfig{Normalize: Auto, FrozenNorm: Auto},
-		Sample:  SampleConfig{Name: balanced},
+		Sample:  SampleConfig{Name: balanced, Views: 1},
 		Mine:    Section{},
 		Loss:    Section{},
 		Train: TrainConfig{

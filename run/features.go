@@ -268,7 +268,8 @@ func (f *features) all(ctx context.Context, from *feed) (x *dense.Dense, pos []i
 }
 
 // of gives a feed's features in place of its images: in the view of evaluation or,
-// with views > 0, in one of so many augmented ones, drawn for each epoch and sample.
+// with views > 0, in one of so many augmented ones, drawn for each epoch and sample;
+// one that comes up again in a batch has the next.
 func (f *features) of(from *feed, views int) *feed {
 	out := *from
 	out.data = &featureData{f, from, views}
@@ -291,14 +292,17 @@ func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) ite
 			return
 		}
 		var b train.Batch
+		turn := map[int]int{} // how often a sample came before in its batch
 		for _, pos := range batches {
 			if err := ctx.Err(); err != nil {
 				yield(train.Batch{}, err)
 				return
 			}
 			b.X, b.Pos = b.X[:0], b.Pos[:0]
+			clear(turn)
 			for _, p := range pos {
-				k := d.draw(epoch, p, len(views))
+				k := (d.draw(epoch, p, len(views)) + turn[p]) % len(views)
+				turn[p]++
 				if row := views[k].rows[keys[k][p]]; row != nil {
 					b.X, b.Pos = append(b.X, row...), append(b.Pos, p)
 				}

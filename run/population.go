@@ -143,7 +143,8 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 			return nil, fmt.Errorf("sample.name: %s: %w", hierarchical, err)
 		}
 		s, err := sample.NewHierarchical(coarse, p.part.Fine, sample.HierarchyConfig{
-			Coarse: c.Coarse, Fine: c.Fine, PerClass: c.PerClass, Batches: c.Batches, Seed: cfg.Train.Seed,
+			Coarse: c.Coarse, Fine: c.Fine, PerClass: c.PerClass, Batches: c.Batches, Views: c.Views,
+			Seed: cfg.Train.Seed,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("sample: %w", err)
@@ -151,8 +152,8 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 		c.Coarse, c.Fine, c.PerClass = s.Config().Coarse, s.Config().Fine, s.Config().PerClass
 		return s, nil
 	}
-	s, err := sample.New(p.labels,
-		sample.Config{Classes: c.Classes, PerClass: c.PerClass, Batches: c.Batches, Seed: cfg.Train.Seed})
+	s, err := sample.New(p.labels, sample.Config{Classes: c.Classes, PerClass: c.PerClass, Batches: c.Batches,
+		Views: c.Views, Seed: cfg.Train.Seed})
 	if err != nil {
 		return nil, fmt.Errorf("sample: %w", err)
 	}
@@ -164,11 +165,8 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 // with proxies compare samples with those; what other relations make of the
 // labels only batches tell.
 func checkPairs(cfg *Config, o *objective.Options, p *population) error {
-	for _, w := range append([]objective.Weighted{{Options: *o}}, o.Plus...) {
-		if w.Options.Traits().Views {
-			return errors.New("loss.name: one of the losses compares views of the same picture, and batches hold " +
-				"each picture once; use it in a loop of your own, with objective.Batch.IDs")
-		}
+	if err := checkViews(cfg, o, p); err != nil {
+		return err
 	}
 	if o.Traits().Proxies > 0 || o.Rule != objective.Equal {
 		return nil
@@ -178,12 +176,44 @@ func checkPairs(cfg *Config, o *objective.Options, p *population) error {
 	case p.single == p.classes:
 		return fmt.Errorf("each of the %d training classes has one picture only: no sample has a positive; label "+
 			"more, or use a loss with proxies%s", p.classes, lookUp(p.part.Data))
-	case c.Name == balanced && c.Classes == 1 && o.Memory == 0:
+	case c.Name == balanced && c.Classes == 1 && o.Memory == 0 && !o.Traits().Views:
 		return fmt.Errorf("sample.classes: in a batch of one class no sample has a negative; take 2 or more, or " +
 			"loss.memory")
 	case c.Name == balanced && c.PerClass == 1 && o.Memory == 0:
 		return fmt.Errorf("sample.per_class: in a batch with one sample of each class none has a positive; take 2 or " +
 			"more, or loss.memory")
+	}
+	return nil
+}
+
+// checkViews reports views that would be the same picture, and losses that compare
+// views where there is one of each sample, or no other sample of its class.
+func checkViews(cfg *Config, o *objective.Options, p *population) error {
+	c, d := &cfg.Sample, &cfg.Data
+	if c.Views > 1 {
+		if name := p.part.Data.Name; p.part.Data.Features != nil {
+			return fmt.Errorf("sample.views: data set %s has ready features, of which there are no augmentations: "+
+				"leave it at 1, or give images", name)
+		}
+		if d.Augment == "" || d.Augment == "none" {
+			return fmt.Errorf("sample.views: without augmentation the %d views of a sample are one picture: set "+
+				"data.augment (light, standard, strong; characters for drawings), or leave sample.views at 1", c.Views)
+		}
+		if cfg.Network.frozenBody() && d.Views < c.Views {
+			return fmt.Errorf("sample.views: %d views of a sample in a batch need as many whose features are kept: "+
+				"set data.views to %d or more", c.Views, c.Views)
+		}
+	}
+	for _, w := range append([]objective.Weighted{{Options: *o}}, o.Plus...) {
+		switch {
+		case !w.Options.Traits().Views:
+		case c.Views < 2:
+			return errors.New("loss.name: one of the losses compares views of a sample, and batches hold each sample " +
+				"once: set sample.views=2 and data.augment")
+		case c.Name == balanced && c.PerClass == 1 || p.single == p.classes:
+			return errors.New("loss.name: one of the losses keeps the samples of a class apart, and batches hold one " +
+				"of each class: take sample.per_class of 2 or more, and labels that have as many samples")
+		}
 	}
 	return nil
 }

@@ -73,6 +73,7 @@ func (c *Config) problems() []problem {
 	atLeast("sample.classes", c.Sample.Classes, 0)
 	atLeast("sample.per_class", c.Sample.PerClass, 0)
 	atLeast("sample.batches", c.Sample.Batches, 0)
+	atLeast("sample.views", c.Sample.Views, 1)
 	atLeast("sample.coarse", c.Sample.Coarse, 0)
 	atLeast("sample.fine", c.Sample.Fine, 0)
 	bad(!slices.Contains(samplers, c.Sample.Name), "sample.name", "unknown sampler %q%s; there are %s", c.Sample.Name,

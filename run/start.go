@@ -255,7 +255,9 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 	if !t.cfg.Network.pretrained() {
 		return nil
 	}
-	open := t.mineOpen
+	// A loss that is defined for all pairs leaves nothing to decide.
+	traits := o.Traits()
+	open := t.mineOpen && !traits.AllPairs && traits.Proxies == 0
 	head := t.cfg.Network.Dim > 0 && (t.cfg.Network.Head == "" || t.cfg.Network.Head == pcaHead)
 	if !open && !head {
 		return nil

@@ -443,7 +443,7 @@ func TestRunErrors(t *testing.T) {
 		"one class a batch": {func(c *Config) { c.Sample.Classes = 1 }, newBlobs(4, 8, 16), "sample.classes"},
 		"one of a class":    {func(c *Config) { c.Sample.PerClass = 1 }, newBlobs(4, 8, 16), "sample.per_class"},
 		"views": {func(c *Config) { c.Loss = Section{"name": "spread"} }, newBlobs(4, 8, 16),
-			"views of the same picture"},
+			"sample.views=2"},
 		"one picture each": {func(c *Config) { c.Data.TrainLimit = 1 }, newBlobs(6, 8, 16), "one picture only"},
 		"group fits none": {func(c *Config) { c.Train.Groups = GroupList{{Prefix: "nowhere", Scale: 1}} },
 			newBlobs(4, 8, 16), "nowhere"},

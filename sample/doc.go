@@ -13,6 +13,9 @@
 //		}
 //	}
 //
+// With Views every sample of a batch is listed so many times, for losses between
+// augmentations of a sample.
+//
 // What is left out of a Config follows from the sizes of the classes. Epochs
 // differ, and depend only on the seed and their number: State and Restore go on
 // where a sampler was.

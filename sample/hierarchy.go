@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// HierarchyConfig describes batches of Coarse x Fine x PerClass samples.
+// HierarchyConfig describes batches of Coarse x Fine x PerClass samples, each in
+// Views rows.
 type HierarchyConfig struct {
 	Coarse   int // coarse classes in a batch; default 4, at most those there are
 	Fine     int // fine classes of each; default 2
@@ -15,6 +16,7 @@ type HierarchyConfig struct {
 	// Batches is the length of an epoch. By default it is enough to draw about
 	// as many samples as there are and to visit every fine class.
 	Batches int
+	Views   int // how often every sample is listed in its batch, as in Config; default 1
 	Seed    uint64
 }
 
@@ -45,9 +47,12 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 	if len(coarse) == 0 || len(coarse) != len(fine) {
 		return nil, fmt.Errorf("sampling: %d coarse and %d fine labels", len(coarse), len(fine))
 	}
-	if cfg.Coarse < 0 || cfg.Fine < 0 || cfg.PerClass < 0 || cfg.Batches < 0 {
-		return nil, fmt.Errorf("sampling: coarse %d, fine %d, per_class %d, batches %d: none may be negative",
-			cfg.Coarse, cfg.Fine, cfg.PerClass, cfg.Batches)
+	if cfg.Coarse < 0 || cfg.Fine < 0 || cfg.PerClass < 0 || cfg.Batches < 0 || cfg.Views < 0 {
+		return nil, fmt.Errorf("sampling: coarse %d, fine %d, per_class %d, batches %d, views %d: none may be negative",
+			cfg.Coarse, cfg.Fine, cfg.PerClass, cfg.Batches, cfg.Views)
+	}
+	if cfg.Views > mostViews {
+		return nil, fmt.Errorf("sampling: %d views of a sample are more than %d", cfg.Views, mostViews)
 	}
 	h := &Hierarchical{cfg: cfg}
 	order := make([]int, len(coarse))
@@ -80,6 +85,7 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 	if h.cfg.PerClass == 0 {
 		h.cfg.PerClass = 4
 	}
+	h.cfg.Views = max(h.cfg.Views, 1)
 	if h.cfg.Coarse > len(h.coarse) {
 		return nil, fmt.Errorf("sampling: %d coarse classes a batch, but the training set has %d", h.cfg.Coarse,
 			len(h.coarse))
@@ -101,7 +107,7 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 		// In this many batches each coarse class comes up often enough to go
 		// through its fine ones.
 		all := ceilDiv(ceilDiv(most, h.cfg.Fine)*len(h.coarse), h.cfg.Coarse)
-		h.batches = max(all, ceilDiv(len(coarse), h.BatchSize()))
+		h.batches = max(all, ceilDiv(len(coarse), h.size))
 	}
 	return h, nil
 }
@@ -109,9 +115,9 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 // Batches returns the number of batches in an epoch.
 func (h *Hierarchical) Batches() int { return h.batches }
 
-// BatchSize returns the number of samples in a batch: Coarse x Fine x PerClass,
-// or all samples if there are fewer.
-func (h *Hierarchical) BatchSize() int { return h.size }
+// BatchSize returns the number of rows in a batch: Coarse x Fine x PerClass
+// samples, or all if there are fewer, times Views.
+func (h *Hierarchical) BatchSize() int { return h.size * h.cfg.Views }
 
 // Config returns the configuration with its defaults filled in, except Batches.
 func (h *Hierarchical) Config() HierarchyConfig { return h.cfg }
@@ -164,7 +170,7 @@ func (h *Hierarchical) Epoch() [][]int {
 				}
 			}
 		}
-		out[k] = batch
+		out[k] = repeated(batch, h.cfg.Views)
 	}
 	return out
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Config describes batches of Classes x PerClass samples.
+// Config describes batches of Classes x PerClass samples, each in Views rows.
 type Config struct {
 	// Classes is the number of classes in a batch. By default there are enough for
-	// a batch of about 128 samples, at least 2 and at most as many as there are.
+	// a batch of about 128 rows, at least 2 and at most as many as there are.
 	Classes int
 	// PerClass is the number of samples of each. By default it follows the sizes
 	// of the classes: the median size of those with more than one sample, at least
@@ -25,6 +25,10 @@ type Config struct {
 	// 0.5 is in between. Every class still comes up at least once per epoch, and
 	// none comes up twice in a batch.
 	Power float64
+	// Views is how often every sample of a batch is listed in it, one place after
+	// the other, for a loader that augments each place differently; default 1. A
+	// loss has to be told that these rows are one sample (objective.Batch.IDs).
+	Views int
 	Seed  uint64
 }
 
@@ -42,7 +46,7 @@ type State struct {
 // classes, and every class is visited if Batches x Classes is large enough.
 // Within a class, samples are visited in rounds in the same way.
 //
-// No sample comes up twice in a batch. A class with fewer than PerClass samples
+// No sample comes up twice in a batch, but for Views. A class with fewer than PerClass samples
 // gives all it has, and the batch is filled with further classes, which are
 // dealt in separate rounds. Only if the batch then contains all classes do
 // those with more samples give more than PerClass. Thus a class of one sample
@@ -66,9 +70,12 @@ func New(labels []int64, cfg Config) (*Balanced, error) {
 	if len(labels) == 0 {
 		return nil, fmt.Errorf("sampling: no samples")
 	}
-	if cfg.Classes < 0 || cfg.PerClass < 0 || cfg.Batches < 0 {
-		return nil, fmt.Errorf("sampling: classes %d, per_class %d, batches %d: none may be negative", cfg.Classes,
-			cfg.PerClass, cfg.Batches)
+	if cfg.Classes < 0 || cfg.PerClass < 0 || cfg.Batches < 0 || cfg.Views < 0 {
+		return nil, fmt.Errorf("sampling: classes %d, per_class %d, batches %d, views %d: none may be negative",
+			cfg.Classes, cfg.PerClass, cfg.Batches, cfg.Views)
+	}
+	if cfg.Views > mostViews {
+		return nil, fmt.Errorf("sampling: %d views of a sample are more than %d", cfg.Views, mostViews)
 	}
 	b := &Balanced{cfg: cfg}
 	at := map[int64]int{}
@@ -108,20 +115,25 @@ func New(labels []int64, cfg Config) (*Balanced, error) {
 	return b, nil
 }
 
-// batchSize is what a batch has about as many samples as, if nothing is said.
+// batchSize is what a batch has about as many rows as, if nothing is said.
 const batchSize = 128
+
+// mostViews keeps a slip of the hand from filling the memory.
+const mostViews = 1024
 
 // resolve fills in the defaults for classes of the given sizes.
 func (c *Config) resolve(sizes []int) {
+	c.Views = max(c.Views, 1)
+	samples := max(2, batchSize/c.Views)
 	if c.PerClass == 0 {
-		most := batchSize / min(8, len(sizes))
+		most := max(2, samples/min(8, len(sizes)))
 		if c.Classes > 0 {
-			most = max(2, batchSize/c.Classes)
+			most = max(2, samples/c.Classes)
 		}
 		c.PerClass = min(max(2, usualSize(sizes)), most)
 	}
 	if c.Classes == 0 {
-		c.Classes = min(max(2, batchSize/c.PerClass), len(sizes))
+		c.Classes = min(max(2, samples/c.PerClass), len(sizes))
 	}
 }
 
@@ -146,9 +158,9 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 // Batches returns the number of batches in an epoch.
 func (b *Balanced) Batches() int { return b.batches }
 
-// BatchSize returns the number of samples in a batch: Classes x PerClass, or
-// all samples if there are fewer.
-func (b *Balanced) BatchSize() int { return b.size }
+// BatchSize returns the number of rows in a batch: Classes x PerClass samples, or
+// all if there are fewer, times Views.
+func (b *Balanced) BatchSize() int { return b.size * b.cfg.Views }
 
 // Config returns the configuration with its defaults filled in, except Batches.
 func (b *Balanced) Config() Config { return b.cfg }
@@ -188,7 +200,21 @@ func (b *Balanced) Epoch() [][]int {
 				batch = append(batch, b.classes[c][p])
 			}
 		}
-		out[k] = batch
+		out[k] = repeated(batch, b.cfg.Views)
+	}
+	return out
+}
+
+// repeated lists every sample of a batch so many times.
+func repeated(batch []int, views int) []int {
+	if views == 1 {
+		return batch
+	}
+	out := make([]int, 0, len(batch)*views)
+	for _, i := range batch {
+		for range views {
+			out = append(out, i)
+		}
 	}
 	return out
 }

@@ -114,6 +114,7 @@ func TestDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		c.want.Views = 1
 		if got := s.Config(); got != c.want {
 			t.Errorf("%d classes of %d and so on, %+v: %+v, want %+v", len(c.sizes), c.sizes[0], c.cfg, got, c.want)
 		}
@@ -147,6 +148,72 @@ func TestErrors(t *testing.T) {
 	} {
 		if f() == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestViews lists every sample as often as asked for, in the batches that there are
+// without.
+func TestViews(t *testing.T) {
+	y := labelsOf(5, 9, 3, 12)
+	type sampler interface {
+		Epoch() [][]int
+		BatchSize() int
+		Batches() int
+	}
+	balanced := func(views int) sampler {
+		s, err := New(y, Config{Classes: 2, PerClass: 4, Views: views, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	hierarchy := func(views int) sampler {
+		s, err := NewHierarchical(y, y, HierarchyConfig{Coarse: 2, Fine: 1, PerClass: 4, Views: views, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, of := range []func(int) sampler{balanced, hierarchy} {
+		once, thrice := of(0), of(3)
+		if thrice.BatchSize() != 3*once.BatchSize() || thrice.Batches() != once.Batches() {
+			t.Errorf("batches of %d rows, and with three views %d; %d and %d of them", once.BatchSize(),
+				thrice.BatchSize(), once.Batches(), thrice.Batches())
+		}
+		for range 2 {
+			var want [][]int
+			for _, b := range once.Epoch() {
+				var rows []int
+				for _, i := range b {
+					rows = append(rows, i, i, i)
+				}
+				want = append(want, rows)
+			}
+			if got := thrice.Epoch(); !reflect.DeepEqual(got, want) {
+				t.Errorf("%v, want %v", got, want)
+			}
+		}
+	}
+	// Batches that are chosen by default keep to about 128 rows.
+	many := slices.Repeat([]int{30}, 40)
+	for views, want := range map[int]Config{1: {Classes: 8, PerClass: 16}, 2: {Classes: 8, PerClass: 8},
+		100: {Classes: 2, PerClass: 2}} {
+		s, err := New(labelsOf(many...), Config{Views: views})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Views = views
+		if s.Config() != want {
+			t.Errorf("%d views: %+v, want %+v", views, s.Config(), want)
+		}
+	}
+	for _, views := range []int{-1, mostViews + 1, 1 << 40} {
+		if _, err := New(y, Config{Views: views}); err == nil {
+			t.Errorf("%d views: no error", views)
+		}
+		if _, err := NewHierarchical(y, y, HierarchyConfig{Views: views}); err == nil {
+			t.Errorf("%d views by two labels: no error", views)
 		}
 	}
 }

@@ -69,8 +69,13 @@ var lossNotes = map[string]note{
 	"recall-at-k": {"When Recall@k is what counts, with batches of hundreds or thousands of samples of many classes.",
 		"A positive is pulled while its rank is near one of the k; the far members of a class are left alone."},
 	"spread": {"Added to supcon, with two views of each picture in the batch, when the members of a class should " +
-		"stay apart. Without two rows of one sample in a batch it has no term; `kindred train` draws none.",
+		"stay apart: `sample.views: 2` and an augmentation (`data.augment`), which makes the two differ.",
 		"It pushes members of a class away from each other, against the collapse that the other loss causes."},
+	"decorrelate": {"In `loss.plus`, beside losses of several parts of the embedding (`loss.part`), so that the parts " +
+		"learn different things. DiVA's shared and intra-class parts are triplet losses with `triplets: shared` and " +
+		"`triplets: intra`; docs/cures.md has the whole configuration.",
+		"It says nothing about classes. The parts that it keeps apart from the first one may hold what tells the members " +
+			"of a class from each other."},
 	"vicreg": {"When there are no negatives to trust, as with labels that name only some pairs. Take " +
 		"`network.normalize: off`.",
 		"The variance term forbids the collapse of the whole batch, not of a class: with all positives the classes " +

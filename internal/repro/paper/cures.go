@@ -8,26 +8,51 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
+// cured is what the experiments on cures differ in.
+type cured struct {
+	name, what string
+	set        run.Set // that is diagnosed
+	data       Dataset
+	base, fast []string
+	perClass   int      // samples of a label in a batch
+	views      []string // further settings of the arms with two views of a sample
+	measures   []Measure
+}
+
 // cures sets ways to keep a class from collapsing side by side: choices of tuples,
 // several centres for a class, losses with a neighbourhood of their own, and terms
 // that spread the samples of a class or of the batch. The baseline, triplets with random
 // positives, is what collapses.
-func cures(name, what string, set run.Set, d Dataset, base, fast []string, measures []Measure) *Experiment {
+func cures(c cured) *Experiment {
 	const baseline = "Triplet"
 	triplet := []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared", "mine.negatives=facenet"}
 	with := func(more ...string) []string { return slices.Concat(triplet, more) }
+	// A pretrained start would choose the positives that an arm leaves open.
+	all := func(set ...string) []string { return append(set, "mine.positives=all", "mine.negatives=all") }
+	// Two rows of each of half as many samples: a batch has as many rows.
+	twice := func(set ...string) []string {
+		return slices.Concat(all("loss.name=supcon", "sample.views=2", samplesOf(c.perClass/2)), c.views, set)
+	}
+	// DiVA's further parts of the embedding, with the weight that the authors' program
+	// gives them.
+	head := func(part, triplets string) string {
+		return fmt.Sprintf("{name: triplet, margin: 0.2, distance: squared, part: %s, triplets: %s, weight: 0.3}", part,
+			triplets)
+	}
 	e := &Experiment{
-		Name: name, Title: "Cures of collapse side by side, " + what, Own: true, Dataset: d, Base: base, Fast: fast,
-		Measures: measures,
-		Source:   "kindred; each cure's paper stands in docs/losses and docs/policies",
+		Name: c.name, Title: "Cures of collapse side by side, " + c.what, Own: true, Dataset: c.data,
+		Base: append(c.base, samplesOf(c.perClass)), Fast: c.fast, Measures: c.measures,
+		Source: "kindred; each cure's paper stands in docs/losses and docs/policies",
 		About: "Networks are trained with coarse labels only and scored by the fine ones, which the labels " +
 			"do not name. Triplets with random positives pull all samples of a label to one place. Each " +
 			"other arm is one cure: easy positives (EPS), multi-similarity's mining (MS), the two " +
-			"together, several centres for a class (SoftTriple, sub-centre ArcFace), NCA and SupCon, " +
-			"whose pull fades where a neighbour is near, the variance of the similarities within a class " +
-			"held (intra-pair variance), and the variance of the batch held (VICReg's term). Missing are " +
-			"SupCon's spread term, which needs two views of a sample in a batch, and DiVA's heads, which " +
-			"need several embeddings of a sample.",
+			"together, several centres for a class (SoftTriple, sub-centre ArcFace), NCA with easy " +
+			"positives and hard negatives (EPHN), SupCon, the variance of the similarities within a class " +
+			"held (intra-pair variance), the variance of the batch held (VICReg's term), SupCon with the spread " +
+			"term, which keeps the two views of a picture nearer to each other than to the rest of its label " +
+			"(SupCon with two views alone stands beside it), and DiVA's heads: half of the embedding learns " +
+			"from the labels, a quarter from triplets of three labels and a quarter from triplets of one, " +
+			"kept from telling the same. Two views are two rows of a batch for each of half as many pictures.",
 		Tuning: "All arms have the same learning rate, batch, network and number of epochs, which are those " +
 			"of the other experiments on this data, and each loss its own paper's defaults. Nothing was " +
 			"tuned for this table: an arm that its defaults suit badly is shown too weak.",
@@ -36,20 +61,26 @@ func cures(name, what string, set run.Set, d Dataset, base, fast []string, measu
 			{Name: "EPS", Set: with("mine.positives=easy")},
 			{Name: "MS", Set: []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"}},
 			{Name: "EPS+MS", Set: []string{"loss.name=multisimilarity", "mine.positives=easy", "mine.negatives=ms"}},
-			{Name: "SoftTriple", Set: []string{"loss.name=softtriple", "loss.centers=10"}},
-			{Name: "Sub-centre ArcFace", Set: []string{"loss.name=subcenter-arcface", "loss.centers=10"}},
-			{Name: "NCA", Set: []string{"loss.name=nca"}},
-			{Name: "SupCon", Set: []string{"loss.name=supcon"}},
+			{Name: "SoftTriple", Set: all("loss.name=softtriple", "loss.centers=10")},
+			{Name: "Sub-centre ArcFace", Set: all("loss.name=subcenter-arcface", "loss.centers=10")},
+			{Name: "NCA", Set: []string{"loss.name=nca", "mine.positives=easy", "mine.negatives=hard"}},
+			{Name: "SupCon", Set: all("loss.name=supcon")},
+			{Name: "SupCon, two views", Set: twice()},
+			{Name: "SupCon, spread", Set: twice("loss.plus=[{name: spread, weight: 1}]")},
 			{Name: "Triplet, intra-pair variance", Set: with("mine.positives=random",
 				"loss.plus=[{name: intra-pair-variance, positives: all, negatives: all, weight: 1}]")},
 			{Name: "Triplet, VICReg's variance", Set: with("mine.positives=random",
 				"loss.plus=[{name: vicreg, positives: random, negatives: all, lambda: 0, nu: 0, gamma: 0.1}]")},
+			{Name: "Triplet, DiVA's heads", Set: with("mine.positives=random", "loss.part=1/2",
+				"loss.plus=["+head("3/4", "shared")+", "+head("4/4", "intra")+
+					", {name: decorrelate, parts: [2, 1, 1], weight: 12}]")},
 		},
 	}
 	for i := range e.Arms[1:] {
 		a := &e.Arms[i+1]
 		a.Baseline = baseline
 		e.Claims = append(e.Claims, Claim{
+			Arms: []string{baseline, a.Name},
 			Text: fmt.Sprintf("%s keeps more of the fine classes than %s.", a.Name, baseline),
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 				key := e.Measures[0].Key
@@ -63,7 +94,7 @@ func cures(name, what string, set run.Set, d Dataset, base, fast []string, measu
 		for _, a := range out.Arms {
 			names = append(names, a.Name)
 		}
-		told, err := out.diagnosis(ctx, set, "First seed. Classes are the coarse labels.", names...)
+		told, err := out.diagnosis(ctx, c.set, "First seed. Classes are the coarse labels.", names...)
 		if err != nil {
 			return err
 		}
@@ -73,6 +104,9 @@ func cures(name, what string, set run.Set, d Dataset, base, fast []string, measu
 	return e
 }
 
+// samplesOf sets the samples of a label in a batch.
+func samplesOf(perClass int) string { return fmt.Sprintf("sample.per_class=%d", perClass) }
+
 // cureMeasures are fine and coarse Recall@1 and the clustering by fine classes.
 func cureMeasures(prefix, fine, coarse string) []Measure {
 	return []Measure{{prefix + "_recall@1", "R@1", fine}, {prefix + "_nmi", "NMI", fine},
@@ -81,23 +115,37 @@ func cureMeasures(prefix, fine, coarse string) []Measure {
 
 // CuresOmniglot compares cures on alphabets.
 func CuresOmniglot() *Experiment {
-	base := append(omniglotBase(), "eval.metrics=[fine:nmi]", "train.lr=0.001")
-	e := cures("cures", "by alphabets", run.TestSet, Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460}, base,
-		append(slices.Clone(omniglotFast), "train.lr=0.001"), cureMeasures("test", "letters", "languages"))
-	e.Scales = omniglotScales()
+	e := cures(cured{
+		name: "cures", what: "by alphabets", set: run.TestSet, perClass: 14,
+		data: Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460},
+		base: append(omniglotBase(), "eval.metrics=[fine:nmi]", "train.lr=0.001"),
+		fast: append(slices.Clone(omniglotFast), "train.lr=0.001", "data.augment=characters"),
+
+		measures: cureMeasures("test", "letters", "languages"),
+	})
+	e.Scales = append([]Scale{{"quick", "a Conv4 from scratch on 28 x 28 images, 270 steps with products in " +
+		"bfloat16, so that three seeds of all arms take a quarter of an hour of one core; no arm comes near what it " +
+		"could reach",
+		[]string{"data.size=28", "data.augment=characters", "network.name=conv4", "network.precision=bfloat16",
+			"sample.batches=90", "train.epochs=3", "train.schedule=cosine", "eval.every=3"}}}, omniglotScales()...)
 	return e
 }
 
 // CuresMNIST compares cures on the parity of digits.
 func CuresMNIST() *Experiment {
-	base := []string{"data.name=mnist", "data.size=28", "data.label=parity", "data.fine=digit",
-		"data.train_classes=0-5", "data.test_classes=6-9",
-		"network.name=mnist", "network.dim=16", "network.normalize=true", "sample.classes=2", "sample.per_class=32",
-		"train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "train.epochs=6",
-		"eval.recall=[1]", "eval.metrics=[fine:nmi]", "eval.every=6"}
-	e := cures("cures-mnist", "by parity", run.SeenSet, Dataset{Name: "mnist", Title: "MNIST", Images: 70000}, base,
-		[]string{"data.train_limit=300", "data.test_limit=60", "train.epochs=2", "eval.every=2"},
-		cureMeasures("seen", "digits 0-5", "parity, digits 0-5"))
+	e := cures(cured{
+		name: "cures-mnist", what: "by parity", set: run.SeenSet, perClass: 32,
+		data: Dataset{Name: "mnist", Title: "MNIST", Images: 70000},
+		base: []string{"data.name=mnist", "data.size=28", "data.label=parity", "data.fine=digit",
+			"data.train_classes=0-5", "data.test_classes=6-9",
+			"network.name=mnist", "network.dim=16", "network.normalize=true", "sample.classes=2",
+			"train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "train.epochs=6",
+			"eval.recall=[1]", "eval.metrics=[fine:nmi]", "eval.every=6"},
+		fast:     []string{"data.train_limit=300", "data.test_limit=60", "train.epochs=2", "eval.every=2"},
+		views:    []string{"data.augment=characters"},
+		measures: cureMeasures("seen", "digits 0-5", "parity, digits 0-5"),
+	})
+	e.Tuning += " Only the arms with two views have augmentation, without which the views would be one."
 	e.Measures = append(e.Measures, Measure{"test_recall@1", "R@1", "digits 6-9"})
 	e.Scales = []Scale{
 		{"small", "600 pictures of each digit to train on, for two CPU cores", []string{"data.train_limit=600"}},
@@ -108,12 +156,22 @@ func CuresMNIST() *Experiment {
 
 // CuresBirds compares cures on groups of related birds.
 func CuresBirds() *Experiment {
-	base := []string{"data.name=cub100", "data.label=" + groupsRule(), "eval.recall=[1]", "eval.metrics=[fine:nmi]",
-		"network.normalize=true", "sample.classes=8", "sample.per_class=14"}
-	e := cures("cures-birds", "by groups of birds", run.TestSet,
-		Dataset{Name: "cub100", Title: "100 species of CUB-200-2011", Images: 5902}, base,
-		append(slices.Clone(photoFast), "sample.classes=4", "sample.per_class=8", "sample.batches=10",
-			"data.train_limit=12"), cureMeasures("test", "species", "groups"))
-	e.Scales = photoScales()[:2]
+	e := cures(cured{
+		name: "cures-birds", what: "by groups of birds", set: run.TestSet, perClass: 14,
+		data: Dataset{Name: "cub100", Title: "100 species of CUB-200-2011", Images: 5902},
+		base: []string{"data.name=cub100", "data.label=" + groupsRule(), "eval.recall=[1]", "eval.metrics=[fine:nmi]",
+			"network.normalize=true", "sample.classes=8"},
+		fast: append(slices.Clone(photoFast), "sample.classes=4", "sample.batches=10", "data.train_limit=12",
+			"data.augment=light"),
+		measures: cureMeasures("test", "species", "groups"),
+	})
+	e.Scales = append([]Scale{{"quick", "a network pretrained on ImageNet, which --set network.pretrained=FILE names, " +
+		"trained for two epochs of products in bfloat16 on 96 x 96 images; the last epoch is kept, as whoever has " +
+		"coarse labels only cannot choose by the fine ones",
+		[]string{"data.size=96", "data.validation=none", "network.precision=bfloat16", "sample.batches=27",
+			"train.epochs=2", "train.best=none", "eval.every=2"}}}, photoScales()[:2]...)
+	for i := range e.Scales[1:] { // the arms set the batch
+		e.Scales[i+1].Set = withoutBatch(e.Scales[i+1].Set)
+	}
 	return e
 }

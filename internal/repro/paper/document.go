@@ -86,6 +86,9 @@ func (out *Outcome) document(b *strings.Builder, folder string) {
 	if out.chosen != nil {
 		fmt.Fprintf(b, "\n%s", out.chosen.table(out.e).Markdown())
 	}
+	if left := out.notRun(); left != nil {
+		fmt.Fprintf(b, "\nNot run: %s.\n", strings.Join(left, "; "))
+	}
 	if out.Transcribed != "" {
 		fmt.Fprintf(b, "\nThe values by seed were not kept: %s. What follows is computed from those rounded numbers.\n",
 			out.Transcribed)
@@ -105,4 +108,15 @@ func (out *Outcome) document(b *strings.Builder, folder string) {
 			fmt.Fprintf(b, "- **%s** %s\n", c.Verdict, c.line())
 		}
 	}
+}
+
+// notRun names the arms of the experiment that out does not have.
+func (out *Outcome) notRun() []string {
+	var left []string
+	for _, a := range Find(out.Experiment).Arms {
+		if out.e.arm(a.Name) < 0 {
+			left = append(left, a.Name)
+		}
+	}
+	return left
 }

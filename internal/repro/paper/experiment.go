@@ -54,6 +54,8 @@ type Scale struct {
 // Claim is a sentence of a paper that the numbers can confirm or contradict.
 type Claim struct {
 	Text string
+	// Arms are those that it is about; none: all of the experiment's.
+	Arms []string
 	// Check returns the numbers that it goes by, as text, and the comparisons that
 	// must all come out for it, signed so that a gain speaks for the claim.
 	Check func(context.Context, *Outcome) (evidence string, tests []Paired)
@@ -139,7 +141,7 @@ func (e *Experiment) scale(name string) (Scale, error) {
 
 // only returns the experiment with the named arms, in its own order; all for no
 // names. What compares with an arm that is left out compares with nothing, and
-// statements about the whole are left out.
+// statements about the whole or about such an arm are left out.
 func (e *Experiment) only(names []string) (*Experiment, error) {
 	if len(names) == 0 {
 		return e, nil
@@ -165,7 +167,9 @@ func (e *Experiment) only(names []string) (*Experiment, error) {
 		part.Arms = append(part.Arms, a)
 	}
 	if len(part.Arms) < len(e.Arms) {
-		part.Claims = nil
+		part.Claims = slices.DeleteFunc(slices.Clone(e.Claims), func(c Claim) bool {
+			return c.Arms == nil || slices.ContainsFunc(c.Arms, func(a string) bool { return part.arm(a) < 0 })
+		})
 	}
 	return &part, nil
 }

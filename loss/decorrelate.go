@@ -1,0 +1,231 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
+)
+
+// Decorrelate keeps the first part of an embedding from telling what its further
+// parts tell. Two layers for each further part learn to predict the first one from
+// it, and the network learns to defeat them:
+//
+//	C = (1/n) sum over embeddings and over further parts p of sum over numbers j of (a_j u_j)²
+//	u = W2 relu(W1 p + b1) + b2
+//
+// where a, p and u are divided by their norms. The embeddings go down the gradient of
+// C, the layers up: what stands in the gradient of theirs is that of -C. C is from 0
+// to the number of further parts. It takes no pairs, so that no mining changes it,
+// and the reduction does not either; added to the losses of the parts it is DiVA.
+//
+// Milbich et al. 2020, "DiVA: diverse visual feature aggregation for deep metric
+// learning", section 3.3; the authors' program has 512 hidden numbers and, for parts
+// of d numbers, the weight 1500/d.
+type Decorrelate struct {
+	// lengths of the parts in proportion to each other, as 2, 1 and 1 for a half and two
+	// quarters of the embedding; default two halves
+	Parts  []int
+	Hidden int       // numbers between the two layers, default 512
+	Rate   opt.Float // learning rate of the layers, default the network's
+
+	lengths []int
+	against []*adversary // of each further part
+
+	first, other, guess pair.Rows // as compared, of unit length
+	dFirst, dGuess      mat.Dense
+	e0, g0, ek, gk      mat.Dense // the parts of what Whole is given
+}
+
+// adversary predicts the first part from another one.
+type adversary struct {
+	w1, b1, w2, b2 *Param
+
+	hidden, out, dHidden, dPart mat.Dense // their storage is reused
+	m1, m2, g1, g2              mat.Dense // the weights as matrices, and their gradients
+}
+
+// Traits implements Loss.
+func (l *Decorrelate) Traits() Traits { return Traits{} }
+
+// Set implements Sets: there are no terms of pairs.
+func (l *Decorrelate) Set(*Set) {}
+
+// Learn implements Learner: weights start at N(0, 2/n) in the first layer and at
+// N(0, 1/n) in the second, n the numbers that they add up, and the rest at 0.
+func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
+	l.lengths, l.against = []int{dim - dim/2, dim / 2}, nil
+	if l.Parts != nil {
+		var err error
+		if l.lengths, err = proportional(l.Parts, dim); err != nil {
+			return err
+		}
+	}
+	hidden := l.Hidden
+	if hidden == 0 {
+		hidden = 512
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x6465636f72))
+	start := func(name string, k int, std float64, shape ...int) *Param {
+		p := newParam(fmt.Sprintf("adversary%d.%s", k, name), l.Rate.Or(0), shape...)
+		for i := range p.Value {
+			p.Value[i] = float32(std * rng.NormFloat64())
+		}
+		return p
+	}
+	for k, n := range l.lengths[1:] {
+		if n == 0 { // half of an embedding of one number
+			continue
+		}
+		l.against = append(l.against, &adversary{
+			w1: start("w1", k+1, math.Sqrt(2/float64(n)), hidden, n), b1: start("b1", k+1, 0, hidden),
+			w2: start("w2", k+1, math.Sqrt(1/float64(hidden)), l.lengths[0], hidden), b2: start("b2", k+1, 0, l.lengths[0]),
+		})
+	}
+	return nil
+}
+
+// proportional cuts dim numbers in parts.
+func proportional(parts []int, dim int) ([]int, error) {
+	sum := 0
+	for _, p := range parts {
+		if p < 1 || p > dim {
+			sum = 0
+			break
+		}
+		sum += p
+	}
+	if len(parts) < 2 || sum == 0 || dim%sum != 0 {
+		return nil, fmt.Errorf("decorrelate: an embedding of %d numbers is not cut in two or more parts by %d: the sum of "+
+			"parts must divide network.dim", dim, parts)
+	}
+	out := make([]int, len(parts))
+	for k, p := range parts {
+		out[k] = dim / sum * p
+	}
+	return out, nil
+}
+
+// Params implements Learner.
+func (l *Decorrelate) Params() []*Param {
+	var all []*Param
+	for _, a := range l.against {
+		all = append(all, a.w1, a.b1, a.w2, a.b2)
+	}
+	return all
+}
+
+// Whole implements Whole.
+func (l *Decorrelate) Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64 {
+	if e.Rows == 0 {
+		return 0
+	}
+	l.e0, l.g0 = columns(e, 0, l.lengths[0]), columns(grad, 0, l.lengths[0])
+	if err := l.first.Set(&l.e0, true); err != nil {
+		return math.NaN()
+	}
+	var value float64
+	at := l.lengths[0]
+	for _, a := range l.against {
+		n := a.w1.Shape[1]
+		l.ek, l.gk = columns(e, at, n), columns(grad, at, n)
+		at += n
+		if err := l.other.Set(&l.ek, true); err != nil {
+			return math.NaN()
+		}
+		a.predict(l.other.E)
+		if err := l.guess.Set(&a.out, true); err != nil {
+			return math.NaN()
+		}
+		value += l.compare()
+		l.first.Backward(&l.dFirst, weight, &l.g0, true)
+		l.guess.Backward(&l.dGuess, 1, &a.out, false) // whose values are no longer needed
+		a.learn(l.other.E)
+		l.other.Backward(&a.dPart, weight, &l.gk, true)
+	}
+	return value
+}
+
+// compare returns C for one further part, and its derivatives.
+func (l *Decorrelate) compare() float64 {
+	n, d := l.first.E.Rows, l.first.E.Cols
+	reshape(&l.dFirst, n, d)
+	reshape(&l.dGuess, n, d)
+	var value float64
+	scale := 2 / float64(n)
+	for i := range n {
+		a, u, da, du := l.first.E.Row(i), l.guess.E.Row(i), l.dFirst.Row(i), l.dGuess.Row(i)
+		for j, x := range a {
+			x, y := float64(x), float64(u[j])
+			value += x * x * y * y
+			da[j], du[j] = float32(scale*x*y*y), float32(scale*x*x*y)
+		}
+	}
+	return value / float64(n)
+}
+
+// predict computes out from the part p.
+func (a *adversary) predict(p *mat.Dense) {
+	a.m1, a.m2 = dense(a.w1, a.w1.Value), dense(a.w2, a.w2.Value)
+	reshape(&a.hidden, p.Rows, a.m1.Rows)
+	reshape(&a.out, p.Rows, a.m2.Rows)
+	mat.Gemm(false, true, 1, p, &a.m1, 0, &a.hidden)
+	for i := range p.Rows {
+		row := a.hidden.Row(i)
+		for k, b := range a.b1.Value {
+			row[k] = max(0, row[k]+b)
+		}
+	}
+	mat.Gemm(false, true, 1, &a.hidden, &a.m2, 0, &a.out)
+	for i := range p.Rows {
+		row := a.out.Row(i)
+		for k, b := range a.b2.Value {
+			row[k] += b
+		}
+	}
+}
+
+// learn takes in out the derivatives of C with respect to it. It leaves those with
+// respect to the part p in dPart, and those of -C with respect to the layers in Grad.
+func (a *adversary) learn(p *mat.Dense) {
+	a.g1, a.g2 = dense(a.w1, a.w1.Grad), dense(a.w2, a.w2.Grad)
+	reshape(&a.dHidden, p.Rows, a.m1.Rows)
+	reshape(&a.dPart, p.Rows, p.Cols)
+	mat.Gemm(true, false, -1, &a.out, &a.hidden, 0, &a.g2)
+	lessColumns(&a.out, a.b2.Grad)
+	mat.Gemm(false, false, 1, &a.out, &a.m2, 0, &a.dHidden)
+	for i := range p.Rows {
+		h := a.hidden.Row(i)
+		for k := range h {
+			if h[k] == 0 {
+				a.dHidden.Row(i)[k] = 0
+			}
+		}
+	}
+	mat.Gemm(true, false, -1, &a.dHidden, p, 0, &a.g1)
+	lessColumns(&a.dHidden, a.b1.Grad)
+	mat.Gemm(false, false, 1, &a.dHidden, &a.m1, 0, &a.dPart)
+}
+
+// lessColumns sets sums to those of m's columns, negated.
+func lessColumns(m *mat.Dense, sums []float32) {
+	clear(sums)
+	for i := range m.Rows {
+		for k, v := range m.Row(i) {
+			sums[k] -= v
+		}
+	}
+}
+
+// dense is a parameter's values or gradient as a matrix.
+func dense(p *Param, data []float32) mat.Dense {
+	return mat.Dense{Rows: p.Shape[0], Cols: p.Shape[1], Stride: p.Shape[1], Data: data}
+}
+
+// columns is the part of m with n columns from the given one.
+func columns(m *mat.Dense, from, n int) mat.Dense {
+	return mat.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride, Data: m.Data[from:]}
+}

@@ -1,0 +1,92 @@
+package objective
+
+import (
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+)
+
+// TripletRule says where the triplets of a loss come from.
+type TripletRule uint8
+
+// The rules. Those that draw take one triplet for each anchor, at random among the
+// other samples of the batch, and none where there is none. They are what DiVA
+// trains the further parts of its embedding with (Milbich et al. 2020, "DiVA:
+// diverse visual feature aggregation for deep metric learning").
+const (
+	// MinedTriplets are those of the mining policies.
+	MinedTriplets TripletRule = iota
+	// SharedTriplets are of three classes: what they teach holds across classes.
+	SharedTriplets
+	// IntraTriplets are of one class: what they teach tells its samples apart.
+	IntraTriplets
+)
+
+var tripletRuleNames = [...]string{"mined", "shared", "intra"}
+
+func (r TripletRule) String() string { return spell.Name("TripletRule", int(r), tripletRuleNames[:]) }
+
+// MarshalText returns the rule's name.
+func (r TripletRule) MarshalText() ([]byte, error) {
+	return spell.Text("triplets", int(r), tripletRuleNames[:])
+}
+
+// UnmarshalText reads a name.
+func (r *TripletRule) UnmarshalText(text []byte) error {
+	k, err := spell.Index("triplets", string(text), tripletRuleNames[:])
+	if err == nil {
+		*r = TripletRule(k)
+	}
+	return err
+}
+
+// drawn draws triplets, into memory that is reused.
+type drawn struct {
+	triplets [][3]int32
+	among    []int32
+}
+
+// draw returns the triplets of a batch in a step.
+func (d *drawn) draw(rule TripletRule, b Batch, seed, step uint64) [][3]int32 {
+	rng := rand.New(rand.NewPCG(seed^uint64(rule)<<32, step))
+	same := func(i, j int) bool { return i == j || b.IDs != nil && b.IDs[i] == b.IDs[j] }
+	if d.triplets == nil {
+		d.triplets = [][3]int32{} // nil would stand for mined ones
+	}
+	d.triplets = d.triplets[:0]
+	for i, y := range b.Labels {
+		p := d.one(len(b.Labels), rng, func(j int) bool {
+			return !same(i, j) && (b.Labels[j] == y) == (rule == IntraTriplets)
+		})
+		if p < 0 {
+			continue
+		}
+		n := d.one(len(b.Labels), rng, func(j int) bool {
+			if same(i, j) || same(p, j) {
+				return false
+			}
+			if rule == IntraTriplets {
+				return b.Labels[j] == y
+			}
+			return b.Labels[j] != y && b.Labels[j] != b.Labels[p]
+		})
+		if n >= 0 {
+			d.triplets = append(d.triplets, [3]int32{int32(i), int32(p), int32(n)})
+		}
+	}
+	return d.triplets
+}
+
+// one draws one of the rows that fit; -1 if none does.
+func (d *drawn) one(n int, rng *rand.Rand, fits func(j int) bool) int {
+	d.among = d.among[:0]
+	for j := range n {
+		if fits(j) {
+			d.among = append(d.among, int32(j))
+		}
+	}
+	if len(d.among) == 0 {
+		return -1
+	}
+	return int(d.among[rng.IntN(len(d.among))])
+}

@@ -1,0 +1,48 @@
+package objective
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Part is the K-th, from 1, of N equal parts of an embedding. The zero value is all
+// of it.
+type Part struct{ K, N int }
+
+// whole tells whether p is all of an embedding.
+func (p Part) whole() bool { return p == Part{} }
+
+// check compares p with an embedding of dim numbers; 0: not known yet.
+func (p Part) check(dim int) error {
+	switch {
+	case p.whole():
+	case p.K < 1 || p.K > p.N:
+		return fmt.Errorf("part %d/%d: there are parts 1/%d to %d/%d", p.K, p.N, p.N, p.N, p.N)
+	case dim%p.N != 0:
+		return fmt.Errorf("part %d/%d: an embedding of %d numbers has no %d equal parts: choose another network.dim", p.K,
+			p.N, dim, p.N)
+	}
+	return nil
+}
+
+// dim is how many of an embedding's dim numbers p has.
+func (p Part) dim(dim int) int {
+	if p.whole() {
+		return dim
+	}
+	return dim / p.N
+}
+
+// of returns the part of m, which may be nil, with view as its memory.
+func (p Part) of(m, view *mat.Dense) *mat.Dense {
+	if m == nil || p.whole() {
+		return m
+	}
+	n := p.dim(m.Cols)
+	*view = mat.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride}
+	if m.Rows > 0 {
+		view.Data = m.Data[(p.K-1)*n:]
+	}
+	return view
+}
