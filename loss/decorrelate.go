@@ -82,7 +82,8 @@ func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
 		}
 		l.against = append(l.against, &adversary{
 			w1: start("w1", k+1, math.Sqrt(2/float64(n)), hidden, n), b1: start("b1", k+1, 0, hidden),
-			w2: start("w2", k+1, math.Sqrt(1/float64(hidden)), l.lengths[0], hidden), b2: start("b2", k+1, 0, l.lengths[0]),
+			w2: start("w2", k+1, math.Sqrt(1/float64(hidden)), l.lengths[0], hidden),
+			b2: start("b2", k+1, 0, l.lengths[0]),
 		})
 	}
 	return nil
@@ -99,8 +100,8 @@ func proportional(parts []int, dim int) ([]int, error) {
 		sum += p
 	}
 	if len(parts) < 2 || sum == 0 || dim%sum != 0 {
-		return nil, fmt.Errorf("decorrelate: an embedding of %d numbers is not cut in two or more parts by %d: the sum of "+
-			"parts must divide network.dim", dim, parts)
+		return nil, fmt.Errorf("decorrelate: an embedding of %d numbers is not cut in two or more parts by %d: the "+
+			"sum of parts must divide network.dim", dim, parts)
 	}
 	out := make([]int, len(parts))
 	for k, p := range parts {

@@ -20,8 +20,8 @@ func (p Part) check(dim int) error {
 	case p.K < 1 || p.K > p.N:
 		return fmt.Errorf("part %d/%d: there are parts 1/%d to %d/%d", p.K, p.N, p.N, p.N, p.N)
 	case dim%p.N != 0:
-		return fmt.Errorf("part %d/%d: an embedding of %d numbers has no %d equal parts: choose another network.dim", p.K,
-			p.N, dim, p.N)
+		return fmt.Errorf("part %d/%d: an embedding of %d numbers has no %d equal parts: choose another network.dim",
+			p.K, p.N, dim, p.N)
 	}
 	return nil
 }

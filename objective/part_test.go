@@ -214,7 +214,8 @@ func TestDrawnStep(t *testing.T) {
 			t.Errorf("%v: %v", set, err)
 		}
 	}
-	if _, err := ParseFlat(map[string]any{"triplets": "share"}); err == nil || !strings.Contains(err.Error(), "shared") {
+	_, err = ParseFlat(map[string]any{"triplets": "share"})
+	if err == nil || !strings.Contains(err.Error(), "shared") {
 		t.Errorf("a name that is nearly one: %v", err)
 	}
 }

@@ -43,7 +43,8 @@ func TestViews(t *testing.T) {
 		}
 	}
 	res := train("loss.name=spread", "sample.views=2", "loss.temperature=1")
-	if again := train("loss.name=spread", "sample.views=2", "loss.temperature=1"); again.Last().Loss != res.Last().Loss {
+	again := train("loss.name=spread", "sample.views=2", "loss.temperature=1")
+	if again.Last().Loss != res.Last().Loss {
 		t.Errorf("loss %v, and with the same seed %v", res.Last().Loss, again.Last().Loss)
 	}
 	tr, err := newTrainer(t.Context(), res.Config, Options{Dataset: newBlobs(4, 20, 16)})

@@ -71,11 +71,11 @@ var lossNotes = map[string]note{
 	"spread": {"Added to supcon, with two views of each picture in the batch, when the members of a class should " +
 		"stay apart: `sample.views: 2` and an augmentation (`data.augment`), which makes the two differ.",
 		"It pushes members of a class away from each other, against the collapse that the other loss causes."},
-	"decorrelate": {"In `loss.plus`, beside losses of several parts of the embedding (`loss.part`), so that the parts " +
-		"learn different things. DiVA's shared and intra-class parts are triplet losses with `triplets: shared` and " +
+	"decorrelate": {"In `loss.plus`, beside losses of several parts of the embedding (`loss.part`), so that the " +
+		"parts learn different things. DiVA's shared and intra-class parts are triplet losses with `triplets: shared` and " +
 		"`triplets: intra`; docs/cures.md has the whole configuration.",
-		"It says nothing about classes. The parts that it keeps apart from the first one may hold what tells the members " +
-			"of a class from each other."},
+		"It says nothing about classes. The parts that it keeps apart from the first one may hold what tells the " +
+			"members of a class from each other."},
 	"vicreg": {"When there are no negatives to trust, as with labels that name only some pairs. Take " +
 		"`network.normalize: off`.",
 		"The variance term forbids the collapse of the whole batch, not of a class: with all positives the classes " +

@@ -41,7 +41,8 @@ func (out *Outcome) found() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** (`kindred reproduce %s --scale %s`, %d seeds, %s of %s): %s has %.1f.", out.Data.On,
-		out.Experiment, out.Scale, len(out.Seeds), m.Name, m.Group, out.Arms[base].Name, out.Arms[base].Measures[0].Mean)
+		out.Experiment, out.Scale, len(out.Seeds), m.Name, m.Group, out.Arms[base].Name,
+		out.Arms[base].Measures[0].Mean)
 	for k, what := range []string{"Ahead of it", "Behind it", "Not told from it"} {
 		if groups[k] != nil {
 			fmt.Fprintf(&b, " %s: %s.", what, strings.Join(groups[k], "; "))
