@@ -72,7 +72,8 @@ var lossNotes = map[string]note{
 		"stay apart: `sample.views: 2` and an augmentation (`data.augment`), which makes the two differ.",
 		"It pushes members of a class away from each other, against the collapse that the other loss causes."},
 	"decorrelate": {"In `loss.plus`, beside losses of several parts of the embedding (`loss.part`), so that the " +
-		"parts learn different things. DiVA's shared and intra-class parts are triplet losses with `triplets: shared` and " +
+		"parts learn different things. " +
+		"DiVA's shared and intra-class parts are triplet losses with `triplets: shared` and " +
 		"`triplets: intra`; docs/cures.md has the whole configuration.",
 		"It says nothing about classes. The parts that it keeps apart from the first one may hold what tells the " +
 			"members of a class from each other."},

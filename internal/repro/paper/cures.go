@@ -166,7 +166,8 @@ func CuresBirds() *Experiment {
 		measures: cureMeasures("test", "species", "groups"),
 	})
 	e.Scales = append([]Scale{{"quick", "a network pretrained on ImageNet, which --set network.pretrained=FILE " +
-		"names, trained for two epochs of products in bfloat16 on 96 x 96 images; the last epoch is kept, as whoever has " +
+		"names, trained for " +
+		"two epochs of products in bfloat16 on 96 x 96 images; the last epoch is kept, as whoever has " +
 		"coarse labels only cannot choose by the fine ones",
 		[]string{"data.size=96", "data.validation=none", "network.precision=bfloat16", "sample.batches=27",
 			"train.epochs=2", "train.best=none", "eval.every=2"}}}, photoScales()[:2]...)
