@@ -161,6 +161,9 @@ func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string
 	if set == run.SeenSet {
 		tested = sel.Seen
 	}
+	if !slices.ContainsFunc(kinds.Classes, func(c discover.Class) bool { return len(c.Kinds) > 1 }) {
+		batch = append(slices.Clone(batch), "sample.fine=1") // no class has two to draw
+	}
 	names := kindNumbers(kinds)
 	fine := data.Column{Name: "kinds found", IDs: make([]int64, m.set.Len()),
 		Classes: slices.Concat(names, was.Classes)}
