@@ -179,11 +179,14 @@ func (e *Experiment) arm(name string) int {
 	return slices.IndexFunc(e.Arms, func(a Arm) bool { return a.Name == name })
 }
 
-// Config returns the settings of the first arm as o asks for them, or the error
-// in o.Scale or o.Set.
+// Config returns the settings of the first arm that o asks for, or the error in
+// o.Arms, o.Scale or o.Set.
 func (e *Experiment) Config(o Options) (run.Config, error) {
-	o, err := o.resolve(e)
+	e, err := e.only(o.Arms)
 	if err != nil {
+		return run.Config{}, err
+	}
+	if o, err = o.resolve(e); err != nil {
 		return run.Config{}, err
 	}
 	cfg, err := e.config(&e.Arms[0], o.Seed, o.settings(&e.Arms[0]))

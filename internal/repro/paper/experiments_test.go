@@ -121,6 +121,15 @@ func TestScales(t *testing.T) {
 	if err != nil || cfg.Network.Name != "resnet50" || cfg.Data.Size != 64 {
 		t.Errorf("network %s, size %d, %v", cfg.Network.Name, cfg.Data.Size, err)
 	}
+	// What only some losses know can be set where only their arms run.
+	o := Options{Set: []string{"loss.alpha=3"}}
+	if _, err := e.Config(o); err == nil || !strings.Contains(err.Error(), "loss.alpha") {
+		t.Errorf("alpha of all arms: %v", err)
+	}
+	o.Arms = []string{"EPS+MS"}
+	if cfg, err := e.Config(o); err != nil || cfg.Loss["alpha"] == nil {
+		t.Errorf("alpha of EPS+MS: %v, %v", cfg.Loss, err)
+	}
 }
 
 // TestRises checks the statement on a sweep that rises and falls.
