@@ -102,6 +102,11 @@ func TestCars(t *testing.T) {
 		if !slices.Equal(d.ImageSplits, c.split) || !d.Disjoint {
 			t.Errorf("official split %v, want %v", d.ImageSplits, c.split)
 		}
+		// Where classes have names the makes are a column too.
+		if col, err := d.Column("make"); (err == nil) != strings.Contains(c.want, "Acura") ||
+			err == nil && !slices.Equal(col.Classes, []string{"Acura", "Hummer/SUV"}) {
+			t.Errorf("makes %+v: %v", col, err)
+		}
 		cropped, err := Open(t.Context(), dir, OpenOptions{Crop: true})
 		if err != nil {
 			t.Fatal(err)
@@ -110,6 +115,20 @@ func TestCars(t *testing.T) {
 			t.Errorf("box %v", cropped.Boxes[0])
 		}
 		readable(t, cropped)
+	}
+}
+
+// TestCarMakes: a make is a word, or two.
+func TestCarMakes(t *testing.T) {
+	for class, want := range map[string]string{
+		"AM General Hummer SUV 2000": "AM General", "Acura RL Sedan 2012": "Acura",
+		"Aston Martin V8 Vantage Coupe 2012": "Aston Martin", "Land Rover LR2 SUV 2012": "Land Rover",
+		"Mercedes-Benz 300-Class Convertible 1993": "Mercedes-Benz", "smart fortwo Convertible 2012": "smart",
+		"Ram C/V Cargo Van Minivan 2012": "Ram", " 7": "7", "": "",
+	} {
+		if got := carMake(class); got != want {
+			t.Errorf("%q: %q, want %q", class, got, want)
+		}
 	}
 }
 

@@ -49,7 +49,8 @@ func isCars(_ context.Context, t tree) bool {
 // two .mat files with cars_train/ and cars_test/, or the CSV files that
 // circulate (anno_train.csv, anno_test.csv and names.csv without headers;
 // cardatasettrain.csv and cardatasettest.csv with them). The official split here
-// is the metric-learning one: classes 1-98 train, 99-196 test.
+// is the metric-learning one: classes 1-98 train, 99-196 test. Where the classes have
+// names a second column has the make of each car.
 func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	form := slices.IndexFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
 	cars, classes, err := carsForms()[form].read(t)
@@ -77,7 +78,26 @@ func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset
 	column.useNames(append([]string{""}, classes...))
 	d.Columns, d.Fine, d.Train = []Column{column}, "class", "class"
 	d.Splits, d.Disjoint = halves(&d.Columns[0]), true
+	if len(classes) > 0 {
+		makes := make([]string, len(cars))
+		for i, id := range d.Columns[0].IDs {
+			makes[i] = carMake(d.Columns[0].Classes[id])
+		}
+		d.Columns = append(d.Columns, NewColumn("make", makes))
+	}
 	return d.check(), nil
+}
+
+// carMake is the make of a class such as "Aston Martin V8 Vantage Coupe 2012": the
+// first word, or two where the make has two.
+func carMake(class string) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(class), " ")
+	second, _, _ := strings.Cut(rest, " ")
+	switch both := first + " " + second; both {
+	case "AM General", "Aston Martin", "Land Rover":
+		return both
+	}
+	return first
 }
 
 // finder guesses the folders that redistributions put the images into.

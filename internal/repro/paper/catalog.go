@@ -4,7 +4,8 @@ package paper
 func all() []*Experiment {
 	return []*Experiment{
 		MNIST(), MNISTWhy(), Omniglot(), OmniglotWhy(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(),
-		Trimmed(), Extreme(), Cars(), CUB(), SOP(), InShop(), Finetune(), FinetuneCoarse(),
+		Trimmed(), Extreme(), Cars(), CUB(), SOP(), InShop(), CarsCoarse(), SOPCoarse(), InShopCoarse(),
+		Finetune(), FinetuneCoarse(),
 		FinetuneMixed(), CuresOmniglot(), CuresMNIST(), CuresBirds(),
 		Discover(), DiscoverMNIST(), DiscoverBirds(), CleanOmniglot(), CleanMNIST(), CleanBirds(), CleanedMNIST(),
 		CleanedBirds(), Copies(),

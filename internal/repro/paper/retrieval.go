@@ -2,6 +2,7 @@ package paper
 
 import (
 	"context"
+	"fmt"
 	"slices"
 )
 
@@ -128,6 +129,49 @@ func CUB() *Experiment {
 func birds() Dataset {
 	return Dataset{Name: "cub200", Title: "CUB-200-2011", Images: 11788,
 		About: "Bird species by the papers' split, classes 1-100 against 101-200."}
+}
+
+// coarsely is an experiment of ours on a data set of the papers: what its classes are
+// pulled together by is label, and what is scored are the classes. Every way to choose
+// tuples stands beside itself with easy positives.
+func coarsely(name string, set Dataset, label, what, classes, groups string) *Experiment {
+	trip, margin, ms := methods()
+	e := photos(name, set, "Trained on "+what+" only", "kindred, after "+levi+"section 5.2",
+		"The classes of the official protocol are scored, queries against the gallery where the set has both, and "+
+			"training is told "+what+" only. That is the setting in which easy positives are to matter: a label "+
+			"holds many kinds of things.", photoScales(leviPaper...),
+		[]Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()})
+	e.Own = true
+	e.Base = append(e.Base, "data.label="+label)
+	e.Fast = append(slices.Clone(photoFast), "sample.classes=2", "sample.per_class=8")
+	e.Measures = []Measure{{"test_recall@1", "R@1", classes}, {"test_label_recall@1", "R@1", groups}}
+	for _, m := range []method{trip, margin, ms} {
+		e.Claims = append(e.Claims, Claim{
+			Text: "EPS+" + m.name + " finds more of the " + classes + " than " + m.name + ".",
+			Arms: []string{m.name, "EPS+" + m.name},
+			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+				const key = "test_recall@1"
+				return fmt.Sprintf("R@1 %.1f against %.1f", out.mean("EPS+"+m.name, key), out.mean(m.name, key)),
+					[]Paired{out.ahead(key, "EPS+"+m.name, m.name)}
+			},
+		})
+	}
+	return e
+}
+
+// CarsCoarse trains on the makes of cars.
+func CarsCoarse() *Experiment {
+	return coarsely("cars-coarse", Cars().Dataset, "make", "makes of cars", "models", "makes")
+}
+
+// SOPCoarse trains on the 12 kinds of products.
+func SOPCoarse() *Experiment {
+	return coarsely("sop-coarse", SOP().Dataset, "coarse", "kinds of products", "products", "kinds")
+}
+
+// InShopCoarse trains on the categories of clothes.
+func InShopCoarse() *Experiment {
+	return coarsely("inshop-coarse", InShop().Dataset, "coarse", "categories of clothes", "items", "categories")
 }
 
 // products is an experiment on shop items with a handful of photos each: two of
