@@ -17,6 +17,8 @@ import (
 
 // officialFolders writes small sets in the official layouts of Cars-196, Stanford
 // Online Products and In-Shop, and returns the folder of all three.
+//
+// Long: three layouts, file by file.
 func officialFolders(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
