@@ -77,6 +77,11 @@ func (out *Outcome) document(b *strings.Builder, folder string) {
 	if out.Fast {
 		b.WriteString(" --fast")
 	}
+	if len(out.Arms) < len(Find(out.Experiment).Arms) {
+		for _, a := range out.Arms {
+			fmt.Fprintf(b, " --arm %q", a.Name)
+		}
+	}
 	for _, s := range out.Set {
 		fmt.Fprintf(b, " --set '%s'", s)
 	}
