@@ -312,3 +312,23 @@ func TestStartLooksAtImagesOnce(t *testing.T) {
 			tr.cfg.Data.Size, reads, looked)
 	}
 }
+
+// TestCoarseLabelsOfProxies: labels of several kinds make a pretrained start choose easy
+// positives, but not for a loss that is defined for all of them.
+func TestCoarseLabelsOfProxies(t *testing.T) {
+	opts := Options{Dataset: photos(16, 30, 64), Weights: started(t, 64)}
+	for loss, want := range map[string]string{"supcon": "easy", "softtriple": "all"} {
+		cfg, err := Parse("", nil, "data.label=groups:a,p|b,o|c,n|d,m|e,l|f,k|g,j|h,i", "network.width=16",
+			"data.validation=none", "data.split=images:0.2", "train.epochs=1", "sample.batches=1", "eval.recall=[1]",
+			"loss.name="+loss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Train(t.Context(), cfg, opts)
+		if err != nil {
+			t.Errorf("%s: %v", loss, err)
+		} else if got := res.Config.Mine["positives"]; got != want {
+			t.Errorf("%s: positives %v, want %s: %v", loss, got, want, res.Notes)
+		}
+	}
+}
