@@ -31,6 +31,9 @@ type LoaderConfig struct {
 	// Smooth enlarges the chroma of JPEG files by interpolation; see
 	// imaging.Decoder.
 	Smooth bool
+	// Bytes asks for samples before their normalization, in Batch.Bytes, wherever
+	// they are the same in 8 bits; see imaging.Pipeline.
+	Bytes bool
 }
 
 // Batch holds prepared samples. It belongs to the Stream that returned it and
@@ -38,8 +41,10 @@ type LoaderConfig struct {
 type Batch struct {
 	// N samples of H x W x C values each.
 	N, H, W, C int
-	// Pixels is N x H x W x C, normalised.
+	// Pixels is N x H x W x C, normalised; or Bytes is, of a Loader that gives bytes,
+	// and is not.
 	Pixels []float32
+	Bytes  []uint8
 	// Pos holds the positions in the Part, Label and Fine the labels at these, if
 	// it has labels.
 	Pos         []int
@@ -47,10 +52,10 @@ type Batch struct {
 }
 
 // Sample returns the values of sample i.
-func (b *Batch) Sample(i int) []float32 {
-	n := b.H * b.W * b.C
-	return b.Pixels[i*n : (i+1)*n : (i+1)*n]
-}
+func (b *Batch) Sample(i int) []float32 { return nth(b.Pixels, i, b.H*b.W*b.C) }
+
+// nth is the i-th piece of n values.
+func nth[T any](v []T, i, n int) []T { return v[i*n : (i+1)*n : (i+1)*n] }
 
 // Loader prepares batches of a Part in the background. A sample's values depend
 // on the seed, the epoch, the sample and how often it occurred before in the
@@ -61,6 +66,7 @@ type Loader struct {
 	cfg      LoaderConfig
 	pipeline *imaging.Pipeline
 	h, w, c  int
+	bytes    bool
 
 	mu    sync.Mutex
 	free  []*slot
@@ -130,8 +136,12 @@ func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	if l.h == 0 || l.w == 0 {
 		return nil, fmt.Errorf("the images of %s differ in size: give the size to bring them to", d.Name)
 	}
+	l.bytes = cfg.Bytes && pipeline.Bytes(w, h)
 	return l, nil
 }
+
+// Bytes tells whether batches hold bytes.
+func (l *Loader) Bytes() bool { return l.bytes }
 
 // Shape returns height, width and channels of the samples.
 func (l *Loader) Shape() (h, w, c int) { return l.h, l.w, l.c }
@@ -275,10 +285,13 @@ func (l *Loader) prepare(t *slot, pos []int) {
 		seen[p]++
 	}
 	size := n * l.h * l.w * l.c
-	if cap(t.batch.Pixels) < size {
-		t.batch.Pixels = make([]float32, size)
+	pixels, bytes := t.batch.Pixels, t.batch.Bytes
+	if l.bytes {
+		bytes = slices.Grow(bytes[:0], size)[:size]
+	} else {
+		pixels = slices.Grow(pixels[:0], size)[:size]
 	}
-	t.batch = Batch{N: n, H: l.h, W: l.w, C: l.c, Pixels: t.batch.Pixels[:size],
+	t.batch = Batch{N: n, H: l.h, W: l.w, C: l.c, Pixels: pixels, Bytes: bytes,
 		Pos: t.batch.Pos[:0], Label: t.batch.Label[:0], Fine: t.batch.Fine[:0]}
 	t.open.Add(n)
 }
@@ -322,7 +335,11 @@ func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder,
 	if s.epoch != nil {
 		rng = rand.New(rand.NewPCG(l.cfg.Seed, sampleSeed(*s.epoch, i, t.turn[k])))
 	}
-	l.pipeline.Apply(t.batch.Sample(k), im, rng, scratch)
+	if l.bytes {
+		l.pipeline.ApplyBytes(nth(t.batch.Bytes, k, l.h*l.w*l.c), im, rng, scratch)
+	} else {
+		l.pipeline.Apply(t.batch.Sample(k), im, rng, scratch)
+	}
 	return nil
 }
 
@@ -396,7 +413,9 @@ func (s *Stream) finish(t *slot) error {
 			s.l.skip(p.Index[t.pos[k]], err)
 			continue
 		}
-		if kept < k {
+		if size := b.H * b.W * b.C; kept < k && s.l.bytes {
+			copy(nth(b.Bytes, kept, size), nth(b.Bytes, k, size))
+		} else if kept < k {
 			copy(b.Sample(kept), b.Sample(k))
 		}
 		kept++
@@ -408,7 +427,11 @@ func (s *Stream) finish(t *slot) error {
 		}
 	}
 	b.N = kept
-	b.Pixels = b.Pixels[:kept*b.H*b.W*b.C]
+	if size := kept * b.H * b.W * b.C; s.l.bytes {
+		b.Bytes = b.Bytes[:size]
+	} else {
+		b.Pixels = b.Pixels[:size]
+	}
 	return nil
 }
 

@@ -356,3 +356,35 @@ func TestLoaderRefusesAnotherSize(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestLoaderGivesBytes: a loader that is asked for bytes gives them where they are the
+// same, without those that cannot be read, and values elsewhere.
+func TestLoaderGivesBytes(t *testing.T) {
+	src := &counted{w: 4, h: 3, fail: map[int]error{2: errors.New("torn")}}
+	for _, c := range []struct {
+		cfg  imaging.Config
+		want bool
+	}{{imaging.Config{}, true}, {imaging.Config{Width: 2, Height: 2}, false},
+		{imaging.Config{Width: 2, Height: 2, Rounded: true}, true}} {
+		l, err := NewLoader(countedPart(5, src), LoaderConfig{Image: c.cfg, Bytes: true, SkipCorrupt: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Bytes() != c.want {
+			t.Errorf("%+v: bytes %v", c.cfg, l.Bytes())
+		}
+		st := l.Epoch(context.Background(), 0, [][]int{{0, 1, 2, 3}, {4}})
+		b, err := st.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := b.H * b.W * b.C; c.want {
+			if b.N != 3 || b.Pixels != nil || len(b.Bytes) != 3*size || b.Bytes[2*size] != 1 {
+				t.Errorf("%+v: %d samples, bytes %v, values %v", c.cfg, b.N, b.Bytes, b.Pixels)
+			}
+		} else if b.Bytes != nil || len(b.Pixels) != 3*size {
+			t.Errorf("%+v: bytes %v, values %v", c.cfg, b.Bytes, b.Pixels)
+		}
+		st.Close()
+	}
+}

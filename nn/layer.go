@@ -47,7 +47,8 @@ const (
 	L2Normalize     Kind = "l2_normalize"     // x / max(|x|, 1e-12) over all values of an image
 )
 
-func kinds() []Kind {
+// Kinds lists them.
+func Kinds() []Kind {
 	return []Kind{Conv, Dense, Linear, Attention, BatchNorm, LayerNorm,
 		ReLU, ReLU6, SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU,
 		MaxPool, AvgPool, GlobalAvgPool, GEMPool, Flatten, Tokens, TakeToken, Positions, Scale, Shift,

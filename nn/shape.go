@@ -274,7 +274,7 @@ func (g *graph) emit(n node, v value) int {
 
 // check tests what can be said about a layer without knowing its input.
 func (l *Layer) check() error {
-	if err := checkName("kind", l.Kind, kinds()); err != nil {
+	if err := checkName("kind", l.Kind, Kinds()); err != nil {
 		return err
 	}
 	if err := l.alien(); err != nil {

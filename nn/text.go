@@ -7,11 +7,11 @@ import (
 )
 
 // MarshalText returns the kind's name.
-func (k Kind) MarshalText() ([]byte, error) { return writeName("kind", k, kinds()) }
+func (k Kind) MarshalText() ([]byte, error) { return writeName("kind", k, Kinds()) }
 
 // UnmarshalText sets the kind by name. An unknown one is an error that lists
 // those there are, or the one that is probably meant.
-func (k *Kind) UnmarshalText(text []byte) error { return readName("kind", k, text, kinds()) }
+func (k *Kind) UnmarshalText(text []byte) error { return readName("kind", k, text, Kinds()) }
 
 // MarshalText returns the start's name.
 func (i Init) MarshalText() ([]byte, error) { return writeName("init", i, inits()) }

@@ -15,7 +15,7 @@ func TestNamesAsText(t *testing.T) {
 		Stem Stem
 		Pool Pool
 	}
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		for _, i := range inits() {
 			for n, s := range stems() {
 				in := names{k, i, s, pools()[n]}

@@ -90,10 +90,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true); err != nil {
+	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true, t.bytes()); err != nil {
 		return err
 	}
-	if t.scored, err = newScored(t.sel, &t.cfg); err != nil {
+	if t.scored, err = newScored(t.sel, &t.cfg, t.bytes()); err != nil {
 		return err
 	}
 	return t.learn(ctx, o)

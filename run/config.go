@@ -51,6 +51,7 @@ type DataConfig struct {
 	Views        int    `yaml:"views" help:"with network.freeze=body, augmented views of each training image, whose features are kept; 0: 4, without augmentation none"`
 	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet, clip; empty: the pretrained network's, else unit"`
 	Chroma       string `yaml:"chroma" help:"how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a pretrained network, else repeat"`
+	Rounded      bool   `yaml:"rounded" help:"round pixels to 8 bits again before they are normalised, as PIL does: kindred-gpu then sends a quarter of the bytes"`
 	Validation   string `yaml:"validation" help:"what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1, or as-test:0.2, classes if the test is on classes that do not train and else images; empty: none, from a pretrained start as-test:0.2"`
 	Fold         string `yaml:"fold" help:"put a part of the training part in the place of the test, to choose settings by: K/N, fold K of N of its classes; images:K/N, of the images of every class; empty: the test is the test"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`

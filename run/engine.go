@@ -12,9 +12,12 @@ import (
 // does: on a GPU, say. *xla.Net is one. The nn.Net that it was made from holds the
 // copies of its parameters that checkpoints and the run's files are written from.
 type Engine interface {
-	train.Network
+	train.Remote
 	optim.Device
 }
+
+// bytes tells whether images are to be given as bytes: an engine normalises them.
+func (t *trainer) bytes() bool { return t.opts.Engine != nil }
 
 // engage has the engine compute what is trained.
 func (t *trainer) engage() error {
@@ -33,5 +36,9 @@ func (t *trainer) engage() error {
 		return err
 	}
 	t.trained, t.device = e, e
+	if l := t.feed.loader; l != nil && !l.Bytes() {
+		t.note("images go to the device as float32, which augmentation and resizing make of them; with " +
+			"data.rounded=true they are bytes, a quarter of that")
+	}
 	return nil
 }

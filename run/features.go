@@ -86,6 +86,7 @@ type preparation struct {
 	Augment        string
 	Seed           uint64
 	View           int
+	Rounded        bool `json:",omitempty"`
 }
 
 // preparationVersion goes up when images come out of their preparation with other
@@ -126,7 +127,8 @@ func (f *features) view(d *data.Dataset, number int) (*view, error) {
 		return nil, err
 	}
 	p := preparation{Version: preparationVersion, Size: f.cfg.Size, Channels: f.cfg.Channels, Fit: f.cfg.Fit,
-		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number}
+		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number,
+		Rounded: f.cfg.Rounded}
 	if number != plain {
 		p.Augment, p.Seed = f.cfg.Augment, f.seed
 	}

@@ -15,8 +15,9 @@ type feed struct {
 }
 
 // newFeed returns the feed of a part, as cfg says how to prepare images. augment
-// allows the random changes of training.
-func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (*feed, error) {
+// allows the random changes of training, and bytes that images are given as bytes
+// where that is the same.
+func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*feed, error) {
 	if p.Data.Features != nil {
 		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
 	}
@@ -25,7 +26,7 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment bool) (*feed, er
 		return nil, err
 	}
 	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, SkipCorrupt: cfg.SkipCorrupt,
-		Smooth: cfg.Chroma == smoothChroma})
+		Smooth: cfg.Chroma == smoothChroma, Bytes: bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,8 @@ func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 	if err != nil {
 		return imaging.Config{}, err
 	}
-	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
+	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter,
+		Rounded: c.Rounded}
 	if c.Fit == "cover" {
 		img.Fit = imaging.Cover
 	}

@@ -49,7 +49,7 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 // Embed computes the embeddings of the samples of p, which are converted to the
 // size and the channels that the network was trained on.
 func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
-	f, err := newFeed(p, m.Config.Data, 0, false)
+	f, err := newFeed(p, m.Config.Data, 0, false, false)
 	if err != nil {
 		return nil, err
 	}

@@ -43,16 +43,16 @@ func scoredSets(sel *data.Selected, cfg *Config) []*scored {
 	return sets
 }
 
-// newScored lists the sets to score.
-func newScored(sel *data.Selected, cfg *Config) ([]*scored, error) {
+// newScored lists the sets to score. bytes is as newFeed takes it.
+func newScored(sel *data.Selected, cfg *Config, bytes bool) ([]*scored, error) {
 	sets := scoredSets(sel, cfg)
 	for _, s := range sets {
 		var err error
-		if s.qfeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false); err != nil {
+		if s.qfeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
 			return nil, err
 		}
 		if s.gallery != nil {
-			if s.gfeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false); err != nil {
+			if s.gfeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
 				return nil, err
 			}
 		}

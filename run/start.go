@@ -292,7 +292,7 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 
 // startFeatures are those of the training samples before training, with their labels.
 func (t *trainer) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
-	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false)
+	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, nil, err
 	}

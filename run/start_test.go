@@ -178,7 +178,7 @@ func TestHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := newFeed(tr.sel.Train, tr.cfg.Data, 1, false)
+	plain, err := newFeed(tr.sel.Train, tr.cfg.Data, 1, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

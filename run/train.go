@@ -227,7 +227,9 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 
 // unscored says what is left to do after an evaluation that failed.
 func (t *trainer) unscored(epoch int, err error) error {
-	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	device := (*train.DeviceError)(nil)
+	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
 		return err
 	}
 	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set "+
@@ -243,11 +245,16 @@ func (t *trainer) failed(err error) error {
 	if errors.As(err, &stopped) {
 		return &Stopped{t.opts.Dir, stopped}
 	}
-	var step *train.StepError
-	if !errors.As(err, &step) {
-		return err
+	_, e := os.Stat(t.folder.CheckpointPath())
+	kept := e == nil
+	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
+		if !kept {
+			return fmt.Errorf("%w; no checkpoint had been written: --resume %s begins again", err, t.opts.Dir)
+		}
+		return fmt.Errorf("%w; --resume %s goes on from the last checkpoint", err, t.opts.Dir)
 	}
-	if _, e := os.Stat(t.folder.CheckpointPath()); e != nil {
+	var step *train.StepError
+	if !errors.As(err, &step) || !kept {
 		return err
 	}
 	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
@@ -272,7 +279,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	for _, s := range t.scored {
 		if s.q == nil { // resumed after the last epoch
 			if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
-				return nil, t.stoppedAfter(err)
+				return nil, t.failed(t.stoppedAfter(err))
 			}
 		}
 		switch s.set {

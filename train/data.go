@@ -23,6 +23,11 @@ type Data interface {
 type Batch struct {
 	X   []float32 // of one sample after the other
 	Pos []int     // their positions; those asked for, but for what could not be read
+	// Bytes holds them in X's place, from Data for a Network that stages batches: 0 to
+	// 255, which the network normalises.
+	Bytes []uint8
+
+	staged Staged // where they are, in place of both
 }
 
 // Images gives the samples of a loader's part as the loader prepares them.
@@ -42,11 +47,19 @@ func (d images) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2
 			case err != nil:
 				yield(Batch{}, err)
 				return
-			case !yield(Batch{b.Pixels, b.Pos}, nil):
+			case !yield(imagesOf(b), nil):
 				return
 			}
 		}
 	}
+}
+
+// imagesOf is a loader's batch, which has values of one kind.
+func imagesOf(b *data.Batch) Batch {
+	if b.Bytes != nil {
+		return Batch{Bytes: b.Bytes, Pos: b.Pos}
+	}
+	return Batch{X: b.Pixels, Pos: b.Pos}
 }
 
 // Rows gives rows of a matrix: ready features, as samples of 1 x 1 x X.Cols.
@@ -90,14 +103,19 @@ func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense,
 		size = embedAtATime
 	}
 	x = mat.New(n, net.Dim())
-	for b, err := range d.Epoch(ctx, 0, consecutive(n, size)) {
+	for b, err := range ahead(net, d.Epoch(ctx, 0, consecutive(n, size)), false) {
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(b.Pos) == 0 {
 			continue
 		}
-		e := net.Infer(b.X, len(b.Pos))
+		var e *mat.Dense
+		if b.staged != nil {
+			e = b.staged.Infer()
+		} else {
+			e = net.Infer(b.X, len(b.Pos))
+		}
 		if err := failure(net); err != nil {
 			return nil, nil, err
 		}

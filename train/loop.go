@@ -95,9 +95,12 @@ func (t *Trainer) epoch(ctx context.Context) error {
 	if t.state.Step == len(batches) {
 		return nil
 	}
-	for b, err := range t.cfg.Data.Epoch(ctx, t.state.Epoch, batches[t.state.Step:]) {
+	for b, err := range ahead(t.cfg.Network, t.cfg.Data.Epoch(ctx, t.state.Epoch, batches[t.state.Step:]), true) {
 		if err == nil {
 			err = ctx.Err()
+		}
+		if device := (*DeviceError)(nil); errors.As(err, &device) {
+			return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
 		}
 		if err != nil {
 			return t.stopped(err)

@@ -38,38 +38,6 @@ type counter interface {
 	SetStep(n uint64)
 }
 
-// remote is a Network whose weights are on a device. Params holds copies, as good as
-// the last Pull or Push.
-type remote interface {
-	Pull() error
-	Push() error
-	Err() error
-}
-
-// pull brings the weights of a remote network home.
-func pull(net Network) error {
-	if r, ok := net.(remote); ok {
-		return r.Pull()
-	}
-	return nil
-}
-
-// push sends them out.
-func push(net Network) error {
-	if r, ok := net.(remote); ok {
-		return r.Push()
-	}
-	return nil
-}
-
-// failure is what a remote network has met with.
-func failure(net Network) error {
-	if r, ok := net.(remote); ok {
-		return r.Err()
-	}
-	return nil
-}
-
 // diagnoser is a Network that can say where numbers ceased to be finite.
 type diagnoser interface {
 	Diagnose(x []float32, n int) error

@@ -129,7 +129,12 @@ func (t *Trainer) forward(b Batch) (*mat.Dense, error) {
 		t.pieces.cut(b, t.cfg.Chunk)
 		return t.pieces.embed()
 	}
-	e := t.cfg.Network.Forward(b.X, n)
+	var e *mat.Dense
+	if b.staged != nil {
+		e = b.staged.Forward()
+	} else {
+		e = t.cfg.Network.Forward(b.X, n)
+	}
 	if err := failure(t.cfg.Network); err != nil {
 		return nil, err
 	}

@@ -15,13 +15,14 @@ type Engine struct {
 	// Name is what Open takes.
 	Name string
 	// About says what it runs on, or, if it is not ready, what it lacks.
-	About   string
-	Ready   bool
-	Devices int
+	About string
+	Ready bool
+	// Devices describes each of its devices.
+	Devices []string
 }
 
 // GoEngine is the name of the backend in plain Go: it computes the same graphs on
-// the CPU, slowly, for tests.
+// the CPU, slowly, for tests. It has as many devices as are asked for.
 const GoEngine = "go"
 
 // Engines lists the accelerators that XLA has a plugin for on this machine, the best
@@ -31,13 +32,15 @@ func Engines() []Engine {
 	var list []Engine
 	for _, name := range append(accelerators(), GoEngine) {
 		e := Engine{Name: name}
-		b, err := start(name)
-		switch {
-		case err != nil:
+		devices, err := start(name, 0)
+		if err != nil {
 			e.About = err.Error()
-		default:
-			e.Ready, e.Devices, e.About = true, b.NumDevices(), b.Description()
-			b.Finalize()
+		} else {
+			e.Ready, e.About = true, devices[0].Backend.Description()
+			for _, d := range devices {
+				e.Devices = append(e.Devices, d.Backend.DeviceDescription(d.Number))
+			}
+			Close(devices)
 		}
 		if name == GoEngine && e.Ready {
 			e.About = "the same graphs in plain Go: for tests; kindred train is far faster on a CPU"
@@ -47,17 +50,49 @@ func Engines() []Engine {
 	return list
 }
 
-// start starts an engine by name.
-func start(name string) (compute.Backend, error) {
+// start starts an engine by name, with so many of its devices, or, with 0, all.
+func start(name string, count int) ([]Device, error) {
+	var devices []Device
 	if name == GoEngine {
-		b, err := gobackend.New("")
-		return b, brief(err)
+		for range max(count, 1) {
+			b, err := gobackend.New("")
+			if err != nil {
+				return nil, brief(err)
+			}
+			devices = append(devices, Device{Backend: b})
+		}
+		return devices, nil
 	}
-	return openAccelerator(name)
+	b, err := openAccelerator(name)
+	if err != nil {
+		return nil, err
+	}
+	return devicesOf(b, name, count)
 }
 
-// Open starts an engine by name; "" is the first accelerator that is ready.
-func Open(name string) (compute.Backend, error) {
+// devicesOf lists the first of a backend's devices, or, with a count of 0, all.
+func devicesOf(b compute.Backend, name string, count int) ([]Device, error) {
+	there := b.NumDevices()
+	if there < 1 || count > there {
+		b.Finalize()
+		if there < 1 {
+			return nil, errors.New("its plugin finds no device")
+		}
+		return nil, fmt.Errorf("%d devices of %s were asked for, of which this machine has %d", count, name, there)
+	}
+	if count == 0 {
+		count = there
+	}
+	var devices []Device
+	for i := range count {
+		devices = append(devices, Device{Backend: b, Number: compute.DeviceNum(i)})
+	}
+	return devices, nil
+}
+
+// Open starts an engine by name; "" is the first accelerator that is ready. count is
+// how many of its devices to use; 0 is all. Close ends them.
+func Open(name string, count int) ([]Device, error) {
 	names := accelerators()
 	if name != "" {
 		if all := append(names, GoEngine); !slices.Contains(all, name) {
@@ -67,12 +102,24 @@ func Open(name string) (compute.Backend, error) {
 	}
 	var lacks []string
 	for _, n := range names {
-		b, err := start(n)
+		devices, err := start(n, count)
 		if err == nil {
-			return b, nil
+			return devices, nil
 		}
 		lacks = append(lacks, fmt.Sprintf("%s: %v", n, err))
 	}
+	if len(names) == 1 && name != "" {
+		return nil, errors.New(lacks[0])
+	}
 	return nil, errors.New("no accelerator is ready (" + strings.Join(lacks, "; ") +
 		"); kindred train computes on the CPU")
+}
+
+// Close ends the backends of devices.
+func Close(devices []Device) {
+	for _, d := range devices {
+		if !d.Backend.IsFinalized() {
+			d.Backend.Finalize()
+		}
+	}
 }

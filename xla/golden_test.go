@@ -50,7 +50,7 @@ func TestGoldenCurve(t *testing.T) {
 	if err := net.SetState(start); err != nil {
 		t.Fatal(err)
 	}
-	dev, err := xla.New(openGo(t), net, xla.Options{})
+	dev, err := xla.New(openGo(t, 1), net, xla.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,9 @@ type build struct {
 	fixed  bool // batch norm takes the running statistics in training too
 	batch  int
 	params map[*held]*tensor
-	keys   *tensor // of what drops, one a node
+	// keys are those of what drops, one a node, and how many images of the batch come
+	// before these.
+	keys *tensor
 	// moments are batch norm's statistics by node, where training takes them from
 	// the batch: the mean and the biased variance.
 	moments map[int][2]*tensor
@@ -364,13 +366,18 @@ func (b *build) drop(i int, n *node, x *tensor) *tensor {
 		count *= d
 	}
 	g := x.Graph()
-	key := graph.Reshape(graph.Slice(b.keys, graph.AxisRange(i, i+1)))
-	at := graph.Iota(g, shapes.Make(dtypes.Uint64, count), 0)
+	at := graph.Add(graph.Iota(g, shapes.Make(dtypes.Uint64, count), 0), graph.Mul(b.key(len(b.plan.nodes)),
+		graph.Const(g, uint64(count/b.batch))))
 	keep := 1 - n.layer.Rate
-	kept := graph.LessThan(shifted(mix(graph.Add(at, key)), 11),
+	kept := graph.LessThan(shifted(mix(graph.Add(at, b.key(i))), 11),
 		graph.Const(g, uint64(keep*(1<<53))))
 	factor := graph.MulScalar(graph.ConvertDType(kept, dtypes.Float32), float64(float32(1/keep)))
 	return graph.Mul(x, spread(graph.Reshape(factor, dims...), x))
+}
+
+// key is the i-th of them.
+func (b *build) key(i int) *tensor {
+	return graph.Reshape(graph.Slice(b.keys, graph.AxisRange(i, i+1)))
 }
 
 func shifted(z *tensor, by uint64) *tensor {

@@ -1,55 +1,59 @@
 package xla
 
 import (
+	"errors"
 	"fmt"
-	"slices"
+	"sync"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
 )
 
-// held is a parameter on the device.
+// held is a parameter of which every device has a copy.
 type held struct {
 	*nn.Param
-	size  int
-	value *tensors.Tensor
-	grad  *tensors.Tensor // of the last Backward
-	m, v  *tensors.Tensor // the optimizer's moments
+	size, at int // at is its place among all
 }
 
 // trained tells whether the parameter has a gradient.
 func (p *held) trained() bool { return p.Grad != nil && !p.Buffer && !p.Frozen }
 
-// Net runs and trains a network of package nn on a device. It is a train.Network:
+// Net runs and trains a network of package nn on a device. It is a train.Remote:
 // images and the gradient of their embeddings go up, embeddings come down, and all
 // else stays where it is. The parameters of the nn.Net that it was made from are the
 // host's copy of its own; Pull and Push carry them over.
 //
+// On several devices each embeds a piece of the batch, as near to equal as can be, and
+// takes the same step of the optimizer with the sum of their gradients, which passes
+// through the host. Training is that on one device, but for rounding, unless batch norm
+// takes statistics of its own: they are then those of a device's piece, and the running
+// ones move by the mean of the pieces', weighted by their images.
+//
 // The methods of a train.Network have no error: after the first failure they compute
-// nothing, and Err says what it was. A Net is used by one goroutine at a time.
+// nothing, and Err says what it was. A Net is used by one goroutine at a time, but for
+// Stage.
 type Net struct {
-	net     *nn.Net
-	seed    uint64
-	half    bool
-	fixed   bool // batch norm takes the running statistics in training too
-	backend compute.Backend
-	plan    *plan
-	params  []*held
-	moved   map[*nn.Param]*held // those that are trained
+	net      *nn.Net
+	seed     uint64
+	half     bool
+	fixed    bool // batch norm takes the running statistics in training too
+	pixels   imaging.Normalization
+	plan     *plan
+	params   []*held
+	moved    map[*nn.Param]*held // those that are trained
+	values   int                 // of all that are trained
+	replicas []*replica
 
-	infer, forward, backward, squares *graph.Exec
-	update                            *graph.Exec
-
-	keys  *tensors.Tensor   // of the pass under way
-	x     *tensors.Tensor   // its images
-	saved []*tensors.Tensor // what it left for Backward
-	rows  int               // images of the largest batch that Infer has seen
-	out   mat.Dense
-	err   error
+	pass *staged     // whose forward pass is under way
+	host [][]float32 // gradients by device, on their way
+	out  mat.Dense
+	err  error
 }
 
 // Options say how a network is run.
@@ -61,151 +65,288 @@ type Options struct {
 	// Precision of products and of what flows between layers; weights, norms and the
 	// optimizer's moments are float32 in any case.
 	Precision nn.Precision
+	// Pixels says what images given as bytes become; the zero value is 0 to 1.
+	Pixels imaging.Normalization
 }
 
-// New puts a network on a device.
-func New(backend compute.Backend, net *nn.Net, opt Options) (*Net, error) {
+// New puts a network on one or more devices.
+func New(devices []Device, net *nn.Net, opt Options) (*Net, error) {
+	if len(devices) == 0 {
+		return nil, errors.New("no device to put the network on")
+	}
 	e := &Net{net: net, seed: opt.Seed, half: opt.Precision == nn.BFloat16, fixed: opt.FrozenNorm,
-		backend: backend, moved: map[*nn.Param]*held{}}
+		pixels: opt.Pixels, moved: map[*nn.Param]*held{}}
 	byName := map[string]*held{}
-	for _, p := range net.Params() {
-		h := &held{Param: p, size: len(p.Value)}
+	for i, p := range net.Params() {
+		h := &held{Param: p, size: len(p.Value), at: i}
 		e.params = append(e.params, h)
 		byName[p.Name] = h
 		if h.trained() {
 			e.moved[p] = h
+			e.values += h.size
 		}
 	}
 	var err error
 	if e.plan, err = flatten(net.Spec(), byName); err != nil {
 		return nil, err
 	}
-	for _, x := range []struct {
-		exec **graph.Exec
-		name string
-		f    func([]*tensor) []*tensor
-	}{
-		{&e.infer, "infer", e.inferGraph}, {&e.forward, "forward", e.forwardGraph},
-		{&e.backward, "backward", e.backwardGraph}, {&e.squares, "squares", squaresGraph},
-	} {
-		if *x.exec, err = graph.NewExec(backend, x.f); err != nil {
-			return nil, brief(err)
+	compiled := map[compute.Backend]*programs{}
+	for i, d := range devices {
+		r := &replica{Device: d, name: d.Backend.Name(), state: make([]state, len(e.params))}
+		if len(devices) > 1 {
+			r.name = fmt.Sprintf("%s, device %d", r.name, i)
 		}
-		(*x.exec).WithName(x.name)
+		if compiled[d.Backend] == nil {
+			if compiled[d.Backend], err = e.programs(d.Backend); err != nil {
+				return nil, brief(err)
+			}
+		}
+		r.programs = compiled[d.Backend]
+		e.replicas = append(e.replicas, r)
 	}
 	return e, e.Push()
 }
 
-// Backend is what the network runs on.
-func (e *Net) Backend() compute.Backend { return e.backend }
+// programs are the graphs that need no more than the network.
+func (e *Net) programs(b compute.Backend) (*programs, error) {
+	p := &programs{}
+	var errs [4]error
+	p.infer, errs[0] = newProgram(b, "infer", e.inferGraph)
+	p.forward, errs[1] = newProgram(b, "forward", e.forwardGraph)
+	p.backward, errs[2] = newProgram(b, "backward", e.backwardGraph)
+	p.squares, errs[3] = newProgram(b, "squares", squaresGraph)
+	return p, errors.Join(errs[:]...)
+}
 
-// Err is the first failure of the device, or nil.
+// Devices are those that the network is on.
+func (e *Net) Devices() []Device {
+	var list []Device
+	for _, r := range e.replicas {
+		list = append(list, r.Device)
+	}
+	return list
+}
+
+// Err is the first failure of a device, or nil.
 func (e *Net) Err() error { return e.err }
 
-// fail keeps the first failure.
-func (e *Net) fail(err error) {
-	if e.err == nil && err != nil {
-		e.err = fmt.Errorf("%s: %w", e.backend.Name(), brief(err))
+// each does something on every device at the same time, and returns the first one's
+// error.
+func (e *Net) each(do func(i int, r *replica) error) error {
+	errs := make([]error, len(e.replicas))
+	var open sync.WaitGroup
+	for i, r := range e.replicas {
+		open.Go(func() { errs[i] = guarded(func() error { return do(i, r) }) })
 	}
+	open.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.replicas[i].name, brief(err))
+		}
+	}
+	return nil
 }
 
-// Push copies the host's parameters to the device.
+// all is each, which keeps the first failure and does nothing after it.
+func (e *Net) all(do func(i int, r *replica) error) error {
+	if e.err == nil {
+		e.err = e.each(do)
+	}
+	return e.err
+}
+
+// first does something on the first device alone: all have the same parameters.
+func (e *Net) first(do func(r *replica) error) error {
+	return e.all(func(i int, r *replica) error {
+		if i > 0 {
+			return nil
+		}
+		return do(r)
+	})
+}
+
+// Push copies the host's parameters to the devices.
 func (e *Net) Push() error {
-	for _, p := range e.params {
-		release(p.value)
-		p.value = tensors.FromFlatDataAndDimensions(p.Value, p.size)
-	}
-	return e.err
+	return e.all(func(_ int, r *replica) error {
+		for _, p := range e.params {
+			t, err := upload(r.Device, p.Value, p.size)
+			if err != nil {
+				return err
+			}
+			replace(&r.state[p.at].value, t)
+		}
+		return nil
+	})
 }
 
-// Pull copies the device's parameters to the host.
+// Pull copies the devices' parameters to the host.
 func (e *Net) Pull() error {
-	for _, p := range e.params {
-		e.copyOut(p.value, p.Value)
-	}
-	return e.err
+	return e.first(func(r *replica) error {
+		for _, p := range e.params {
+			if err := download(r.Device, r.state[p.at].value, p.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // PullGradients copies the gradients of the last Backward to the host's Params,
 // which training does not need.
 func (e *Net) PullGradients() error {
-	for _, p := range e.params {
-		if p.trained() && p.grad != nil {
-			e.copyOut(p.grad, p.Grad)
+	return e.first(func(r *replica) error {
+		for _, p := range e.params {
+			g := r.state[p.at].grad
+			if !p.trained() || g == nil {
+				continue
+			}
+			if err := download(r.Device, g, p.Grad); err != nil {
+				return err
+			}
 		}
-	}
-	return e.err
+		return nil
+	})
 }
 
-// copyOut copies a tensor into to.
-func (e *Net) copyOut(t *tensors.Tensor, to []float32) {
-	if e.err != nil {
-		return
+// here is the images staged for a method that has none beforehand.
+func (e *Net) here(x []float32, n int, training bool) *staged {
+	if in := e.net.Spec().Input; n < 1 || len(x) != n*in.Len() {
+		panic(fmt.Sprintf("xla: %d values for %d images of %d x %d x %d", len(x), n, in.H, in.W, in.C))
 	}
-	e.fail(tensors.ConstFlatData(t, func(v []float32) { copy(to, v) }))
-}
-
-// call runs a graph.
-func (e *Net) call(x *graph.Exec, args []any) []*tensors.Tensor {
 	if e.err != nil {
 		return nil
 	}
-	out, err := x.Call(args...)
-	e.fail(err)
-	return out
-}
-
-// arguments are the parameters and what follows.
-func (e *Net) arguments(rest ...any) []any {
-	args := make([]any, 0, len(e.params)+len(rest))
-	for _, p := range e.params {
-		args = append(args, p.value)
-	}
-	return append(args, rest...)
-}
-
-func (e *Net) images(x []float32, n int) *tensors.Tensor {
-	in := e.net.Spec().Input
-	if n < 1 || len(x) != n*in.Len() {
-		panic(fmt.Sprintf("xla: %d values for %d images of %d x %d x %d", len(x), n, in.H, in.W, in.C))
-	}
-	return tensors.FromFlatDataAndDimensions(x, n, in.H, in.W, in.C)
+	s, err := e.stage(x, nil, n, training)
+	e.err = err
+	return s
 }
 
 // Forward computes the embeddings of n images in training mode; see nn.Net.Forward.
 func (e *Net) Forward(x []float32, n int) *mat.Dense {
-	e.forget()
-	base := mixed(mixed(e.seed) ^ e.net.Step())
-	keys := make([]uint64, len(e.plan.nodes))
-	for i := range keys {
-		keys[i] = mixed(base ^ e.plan.nodes[i].count)
-	}
-	e.net.SetStep(e.net.Step() + 1)
-	e.keys, e.x = tensors.FromFlatDataAndDimensions(keys, len(keys)), e.images(x, n)
-	out := e.call(e.forward, e.arguments(e.keys, e.x))
-	if e.err != nil {
+	s := e.here(x, n, true)
+	if s == nil {
 		return e.nothing(n)
 	}
-	emb, out := out[0], out[1:]
-	for i := range e.plan.nodes {
-		if e.moves(i) {
-			p := e.plan.nodes[i].params
-			release(p[2].value)
-			release(p[3].value)
-			p[2].value, p[3].value, out = out[0], out[1], out[2:]
-		}
-	}
-	e.saved = slices.Clone(out)
-	return e.embeddings(emb, n, n)
+	return s.Forward()
 }
 
-// embeddings brings down the first n of the rows of t.
-func (e *Net) embeddings(t *tensors.Tensor, rows, n int) *mat.Dense {
+// Infer computes the embeddings of n images in evaluation mode.
+func (e *Net) Infer(x []float32, n int) *mat.Dense {
+	s := e.here(x, n, false)
+	if s == nil {
+		return e.nothing(n)
+	}
+	defer s.Release()
+	return s.Infer()
+}
+
+func (e *Net) forwardStaged(s *staged) *mat.Dense {
+	e.forget()
+	e.pass = s
+	base := mixed(mixed(e.seed) ^ e.net.Step())
+	e.net.SetStep(e.net.Step() + 1)
+	out := e.embeddings(s.n)
+	err := e.all(func(i int, r *replica) error {
+		p := &s.parts[i]
+		if p.n == 0 {
+			return nil
+		}
+		keys := make([]uint64, 0, len(e.plan.nodes)+1)
+		for i := range e.plan.nodes {
+			keys = append(keys, mixed(base^e.plan.nodes[i].count))
+		}
+		var err error
+		if r.keys, err = upload(r.Device, append(keys, uint64(p.first)), len(keys)+1); err != nil {
+			return err
+		}
+		made, err := r.run(r.forward, r.keys, p.x)
+		if err != nil {
+			return err
+		}
+		moved := 0
+		for i := range e.plan.nodes {
+			if e.moves(i) {
+				moved += 2
+			}
+		}
+		r.moved, r.saved = made[1:1+moved:1+moved], made[1+moved:]
+		defer release(made[0])
+		return download(r.Device, made[0], out.Data[p.first*out.Cols:(p.first+p.n)*out.Cols])
+	})
+	if err == nil {
+		err = e.settleNorms(s)
+	}
+	if err != nil {
+		return e.nothing(s.n)
+	}
+	return out
+}
+
+// settleNorms moves the running statistics of batch norm: on one device by what it
+// made, and on several by the mean of what they made of their pieces.
+func (e *Net) settleNorms(s *staged) error {
+	var running []*held
+	for i := range e.plan.nodes {
+		if e.moves(i) {
+			running = append(running, e.plan.nodes[i].params[2:4]...)
+		}
+	}
+	if len(e.replicas) == 1 {
+		r := e.replicas[0]
+		for k, p := range running {
+			replace(&r.state[p.at].value, r.moved[k])
+		}
+		r.moved = nil
+		return nil
+	}
+	parts := make([][][]float32, len(e.replicas))
+	err := e.all(func(i int, r *replica) error {
+		for k, t := range r.moved {
+			v := make([]float32, running[k].size)
+			if err := download(r.Device, t, v); err != nil {
+				return err
+			}
+			parts[i] = append(parts[i], v)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	mean := make([][]float32, len(running))
+	for k, p := range running {
+		sum := make([]float64, p.size)
+		for i, of := range parts {
+			if s.parts[i].n == 0 {
+				continue
+			}
+			for j, v := range of[k] {
+				sum[j] += float64(v) * float64(s.parts[i].n) / float64(s.n)
+			}
+		}
+		for _, v := range sum {
+			mean[k] = append(mean[k], float32(v))
+		}
+	}
+	return e.all(func(_ int, r *replica) error {
+		for k, p := range running {
+			t, err := upload(r.Device, mean[k], p.size)
+			if err != nil {
+				return err
+			}
+			replace(&r.state[p.at].value, t)
+		}
+		return nil
+	})
+}
+
+// embeddings is room for those of n images.
+func (e *Net) embeddings(n int) *mat.Dense {
 	dim := e.net.Dim()
-	v := make([]float32, rows*dim)
-	e.copyOut(t, v)
-	release(t)
-	e.out = mat.Dense{Rows: n, Cols: dim, Stride: dim, Data: v[:n*dim]}
+	if cap(e.out.Data) < n*dim {
+		e.out.Data = make([]float32, n*dim)
+	}
+	e.out = mat.Dense{Rows: n, Cols: dim, Stride: dim, Data: e.out.Data[:n*dim]}
 	return &e.out
 }
 
@@ -213,60 +354,136 @@ func (e *Net) embeddings(t *tensors.Tensor, rows, n int) *mat.Dense {
 func (e *Net) nothing(n int) *mat.Dense { return mat.New(n, e.net.Dim()) }
 
 // Backward takes the gradient of the loss by what the last Forward returned. The
-// parameters' gradients stay on the device.
+// parameters' gradients stay on the device, or, of several, their sum on each.
 func (e *Net) Backward(grad *mat.Dense) {
 	if e.err != nil {
 		return
 	}
-	if e.x == nil {
+	if e.pass == nil {
 		panic("xla: Backward without a Forward before it")
 	}
-	dE := make([]float32, 0, grad.Rows*grad.Cols)
-	for i := range grad.Rows {
-		dE = append(dE, grad.Row(i)...)
+	err := e.all(func(i int, r *replica) error {
+		p := &e.pass.parts[i]
+		if p.n == 0 {
+			return nil
+		}
+		dE := make([]float32, 0, p.n*grad.Cols)
+		for k := range p.n {
+			dE = append(dE, grad.Row(p.first+k)...)
+		}
+		slope, err := upload(r.Device, dE, p.n, grad.Cols)
+		if err != nil {
+			return err
+		}
+		defer release(slope)
+		args := append([]*tensors.Tensor{r.keys, p.x}, r.saved...)
+		made, err := r.run(r.backward, append(args, slope)...)
+		if err != nil {
+			return err
+		}
+		for _, p := range e.params {
+			if p.trained() {
+				replace(&r.state[p.at].grad, made[0])
+				made = made[1:]
+			}
+		}
+		return nil
+	})
+	if err == nil && len(e.replicas) > 1 {
+		_ = e.sumGradients() // which Err keeps
 	}
-	args := e.arguments(e.keys, e.x)
-	for _, s := range e.saved {
-		args = append(args, s)
-	}
-	out := e.call(e.backward, append(args, tensors.FromFlatDataAndDimensions(dE, grad.Rows, grad.Cols)))
 	e.forget()
-	if e.err != nil {
-		return
-	}
-	for _, p := range e.params {
-		if p.trained() {
-			release(p.grad)
-			p.grad, out = out[0], out[1:]
+}
+
+// sumGradients gives every device the sum of all devices' gradients, added in their
+// order.
+func (e *Net) sumGradients() error {
+	if e.host == nil {
+		for range e.replicas {
+			e.host = append(e.host, make([]float32, e.values))
 		}
 	}
+	err := e.all(func(i int, r *replica) error {
+		if e.pass.parts[i].n == 0 {
+			clear(e.host[i])
+			return nil
+		}
+		return e.gradients(i, func(p *held, to []float32) error {
+			return download(r.Device, r.state[p.at].grad, to)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	sum := e.host[0]
+	par.For(len(sum), 1<<14, func(lo, hi int) {
+		for _, g := range e.host[1:] {
+			for j := lo; j < hi; j++ {
+				sum[j] += g[j]
+			}
+		}
+	})
+	return e.all(func(_ int, r *replica) error {
+		return e.gradients(0, func(p *held, from []float32) error {
+			t, err := upload(r.Device, from, p.size)
+			if err == nil {
+				replace(&r.state[p.at].grad, t)
+			}
+			return err
+		})
+	})
+}
+
+// gradients gives do every trained parameter with its piece of a device's gradients.
+func (e *Net) gradients(device int, do func(p *held, v []float32) error) error {
+	at := 0
+	for _, p := range e.params {
+		if !p.trained() {
+			continue
+		}
+		if err := do(p, e.host[device][at:at+p.size]); err != nil {
+			return err
+		}
+		at += p.size
+	}
+	return nil
 }
 
 // forget lets go of what a Forward left.
 func (e *Net) forget() {
-	for _, s := range e.saved {
-		release(s)
+	for _, r := range e.replicas {
+		r.forget()
 	}
-	release(e.keys)
-	release(e.x)
-	e.saved, e.keys, e.x = nil, nil, nil
+	if e.pass != nil {
+		e.pass.free()
+	}
+	e.pass = nil
 }
 
-// Infer computes the embeddings of n images in evaluation mode. A batch smaller
-// than an earlier one is filled up, so that no other graph has to be compiled.
-func (e *Net) Infer(x []float32, n int) *mat.Dense {
+func (e *Net) inferStaged(s *staged) *mat.Dense {
 	e.forget()
-	e.rows = max(e.rows, n)
-	if n < e.rows {
-		x = append(slices.Clone(x), make([]float32, (e.rows-n)*e.net.Spec().Input.Len())...)
+	out := e.embeddings(s.n)
+	err := e.all(func(i int, r *replica) error {
+		p := &s.parts[i]
+		if p.n == 0 {
+			return nil
+		}
+		made, err := r.run(r.infer, p.x)
+		if err != nil {
+			return err
+		}
+		defer release(made[0])
+		v := make([]float32, p.x.Shape().Dimensions[0]*out.Cols)
+		if err := download(r.Device, made[0], v); err != nil {
+			return err
+		}
+		copy(out.Data[p.first*out.Cols:], v[:p.n*out.Cols])
+		return nil
+	})
+	if err != nil {
+		return e.nothing(s.n)
 	}
-	images := e.images(x, e.rows)
-	out := e.call(e.infer, e.arguments(images))
-	release(images)
-	if e.err != nil {
-		return e.nothing(n)
-	}
-	return e.embeddings(out[0], e.rows, n)
+	return out
 }
 
 // Params lists the host's copies; see Pull.
@@ -279,8 +496,5 @@ func (e *Net) Dim() int { return e.net.Dim() }
 func (e *Net) Step() uint64     { return e.net.Step() }
 func (e *Net) SetStep(n uint64) { e.net.SetStep(n) }
 
-func release(t *tensors.Tensor) {
-	if t != nil {
-		_ = t.FinalizeAll() // what cannot be freed is the collector's
-	}
-}
+// A Net computes elsewhere.
+var _ train.Remote = (*Net)(nil)

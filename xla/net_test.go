@@ -8,22 +8,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/gobackend"
-
 	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/xla"
 )
 
-func openGo(t testing.TB) compute.Backend {
+// openGo starts so many devices in plain Go.
+func openGo(t testing.TB, count int) []xla.Device {
 	t.Helper()
-	b, err := gobackend.New("")
+	devices, err := xla.Open(xla.GoEngine, count)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	t.Cleanup(func() { xla.Close(devices) })
+	return devices
 }
 
 // drawn are n values in -1 to 1 that follow from name.
@@ -41,6 +40,12 @@ func drawn(name string, n int) []float32 {
 // twins are a network on the CPU and the same on the device.
 func twins(t testing.TB, spec *nn.Spec, opt nn.Options) (cpu, host *nn.Net, dev *xla.Net) {
 	t.Helper()
+	return twinsOn(t, openGo(t, 1), spec, opt)
+}
+
+// twinsOn is twins on devices that are given.
+func twinsOn(t testing.TB, devices []xla.Device, spec *nn.Spec, opt nn.Options) (cpu, host *nn.Net, dev *xla.Net) {
+	t.Helper()
 	cpu, err := nn.New(spec, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +53,7 @@ func twins(t testing.TB, spec *nn.Spec, opt nn.Options) (cpu, host *nn.Net, dev 
 	if host, err = nn.New(spec, opt); err != nil {
 		t.Fatal(err)
 	}
-	if dev, err = xla.New(openGo(t), host, xla.Options{Seed: opt.Seed, FrozenNorm: opt.FrozenNorm,
+	if dev, err = xla.New(devices, host, xla.Options{Seed: opt.Seed, FrozenNorm: opt.FrozenNorm,
 		Precision: opt.Precision}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +70,28 @@ func TestLayers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, fixed norm %v", name, opt.FrozenNorm), func(t *testing.T) {
 				compare(t, name, spec, opt)
 			})
+		}
+	}
+}
+
+// TestEveryKind: the networks of TestLayers have layers of every kind that package nn
+// knows, so that one without a graph fails there.
+func TestEveryKind(t *testing.T) {
+	seen := map[nn.Kind]bool{}
+	var visit func(layers []nn.Layer)
+	visit = func(layers []nn.Layer) {
+		for i := range layers {
+			seen[layers[i].Kind] = true
+			visit(layers[i].Layers)
+			visit(layers[i].Shortcut)
+		}
+	}
+	for _, spec := range netcases.Layers() {
+		visit(spec.Layers)
+	}
+	for _, k := range nn.Kinds() {
+		if !seen[k] {
+			t.Errorf("no network of internal/netcases has a layer of kind %s", k)
 		}
 	}
 }
@@ -156,7 +183,7 @@ func TestBFloat16(t *testing.T) {
 func TestFailuresAreKept(t *testing.T) {
 	spec := netcases.Layers()["dense"]
 	_, _, dev := twins(t, spec, nn.Options{Seed: 1})
-	dev.Backend().Finalize()
+	dev.Devices()[0].Backend.Finalize()
 	x := drawn("x", 2*spec.Input.Len())
 	if e := dev.Forward(x, 2); e.Rows != 2 {
 		t.Errorf("%d embeddings", e.Rows)

@@ -18,22 +18,24 @@ func (e *Net) Holds(p *nn.Param) bool { return e.moved[p] != nil }
 
 // SquareSum is the sum of the squares of the gradients of the last Backward.
 func (e *Net) SquareSum() float64 {
-	var args []any
-	for _, p := range e.params {
-		if p.trained() && p.grad != nil {
-			args = append(args, p.grad)
-		}
-	}
-	if len(args) == 0 {
-		return 0
-	}
-	out := e.call(e.squares, args)
-	if e.err != nil {
-		return 0
-	}
 	sum := make([]float32, 1)
-	e.copyOut(out[0], sum)
-	release(out[0])
+	_ = e.first(func(r *replica) error { // Err keeps it
+		var args []any
+		for _, p := range e.params {
+			if g := r.state[p.at].grad; p.trained() && g != nil {
+				args = append(args, g)
+			}
+		}
+		if len(args) == 0 {
+			return nil
+		}
+		out, err := r.squares.CallOnDevice(r.Number, args...)
+		if err != nil {
+			return err
+		}
+		defer release(out[0])
+		return download(r.Device, out[0], sum)
+	})
 	return float64(sum[0])
 }
 
@@ -57,21 +59,20 @@ func moments(c *optim.Config) int {
 	return 0
 }
 
-// Move takes a step of the optimizer.
+// Move takes a step of the optimizer, on every device the same.
 func (e *Net) Move(m optim.Move) {
 	if e.err != nil {
 		return
 	}
-	if e.update == nil {
-		var err error
-		config := m.Config
-		if e.update, err = graph.NewExec(e.backend, func(in []*tensor) []*tensor {
-			return updateGraph(&config, in)
-		}); err != nil {
-			e.fail(err)
-			return
+	for _, r := range e.replicas {
+		if r.update == nil { // of all devices of a backend
+			config := m.Config
+			if r.update, e.err = newProgram(r.Backend, "update", func(in []*tensor) []*tensor {
+				return updateGraph(&config, in)
+			}); e.err != nil {
+				return
+			}
 		}
-		e.update.WithName("update")
 	}
 	step := []float32{float32(m.Clip), float32(1 / math.Sqrt(m.Bias2)), float32(1 / m.Bias1)}
 	var moved []*held
@@ -80,32 +81,46 @@ func (e *Net) Move(m optim.Move) {
 		moved = append(moved, e.moved[r.Param])
 	}
 	count := moments(&m.Config)
-	args := []any{tensors.FromFlatDataAndDimensions(step, len(step))}
-	for _, p := range moved {
-		e.start(p, count)
-		for _, t := range []*tensors.Tensor{p.value, p.grad, p.m, p.v}[:2+count] {
-			args = append(args, t)
+	_ = e.all(func(_ int, r *replica) error { // Err keeps it
+		numbers, err := upload(r.Device, step, len(step))
+		if err != nil {
+			return err
 		}
-	}
-	out := e.call(e.update, args)
-	if e.err != nil {
-		return
-	}
-	for _, p := range moved {
-		for _, t := range []**tensors.Tensor{&p.value, &p.m, &p.v}[:1+count] {
-			release(*t)
-			*t, out = out[0], out[1:]
+		defer release(numbers)
+		args := []any{numbers}
+		for _, p := range moved {
+			s := &r.state[p.at]
+			if err := r.start(p, count); err != nil {
+				return err
+			}
+			for _, t := range []*tensors.Tensor{s.value, s.grad, s.m, s.v}[:2+count] {
+				args = append(args, t)
+			}
 		}
-	}
+		out, err := r.update.CallOnDevice(r.Number, args...)
+		if err != nil {
+			return err
+		}
+		for _, p := range moved {
+			s := &r.state[p.at]
+			for _, t := range []**tensors.Tensor{&s.value, &s.m, &s.v}[:1+count] {
+				replace(t, out[0])
+				out = out[1:]
+			}
+		}
+		return nil
+	})
 }
 
 // start gives a parameter moments of zero, if it has none yet.
-func (e *Net) start(p *held, count int) {
-	for _, t := range []**tensors.Tensor{&p.m, &p.v}[:count] {
-		if *t == nil {
-			*t = tensors.FromFlatDataAndDimensions(make([]float32, p.size), p.size)
+func (r *replica) start(p *held, count int) (err error) {
+	s := &r.state[p.at]
+	for _, t := range []**tensors.Tensor{&s.m, &s.v}[:count] {
+		if *t == nil && err == nil {
+			*t, err = upload(r.Device, make([]float32, p.size), p.size)
 		}
 	}
+	return err
 }
 
 // updateGraph is optim.Move: for each parameter its value, gradient and moments go
@@ -148,31 +163,41 @@ func updateGraph(c *optim.Config, in []*tensor) []*tensor {
 
 // Moments copies the moments of a parameter to the host.
 func (e *Net) Moments(p *nn.Param, m, v []float32) {
-	h := e.moved[p]
-	for _, x := range []struct {
-		t  *tensors.Tensor
-		to []float32
-	}{{h.m, m}, {h.v, v}} {
-		switch {
-		case x.to == nil:
-		case x.t == nil: // no step was taken yet
-			clear(x.to)
-		default:
-			e.copyOut(x.t, x.to)
+	_ = e.first(func(r *replica) error { // Err keeps it
+		s := &r.state[e.moved[p].at]
+		for _, x := range []struct {
+			t  *tensors.Tensor
+			to []float32
+		}{{s.m, m}, {s.v, v}} {
+			if x.t == nil { // no step was taken yet
+				clear(x.to)
+			} else if x.to != nil {
+				if err := download(r.Device, x.t, x.to); err != nil {
+					return err
+				}
+			}
 		}
-	}
+		return nil
+	})
 }
 
-// SetMoments copies them to the device.
+// SetMoments copies them to the devices.
 func (e *Net) SetMoments(p *nn.Param, m, v []float32) {
-	h := e.moved[p]
-	for _, x := range []struct {
-		t    **tensors.Tensor
-		from []float32
-	}{{&h.m, m}, {&h.v, v}} {
-		if x.from != nil {
-			release(*x.t)
-			*x.t = tensors.FromFlatDataAndDimensions(x.from, h.size)
+	_ = e.all(func(_ int, r *replica) error { // Err keeps it
+		s := &r.state[e.moved[p].at]
+		for _, x := range []struct {
+			t    **tensors.Tensor
+			from []float32
+		}{{&s.m, m}, {&s.v, v}} {
+			if x.from == nil {
+				continue
+			}
+			t, err := upload(r.Device, x.from, len(x.from))
+			if err != nil {
+				return err
+			}
+			replace(x.t, t)
 		}
-	}
+		return nil
+	})
 }

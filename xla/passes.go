@@ -23,6 +23,7 @@ func (e *Net) begin(in []*tensor, training bool) (b *build, rest []*tensor) {
 	if training {
 		b.keys, rest = rest[0], rest[1:]
 	}
+	rest[0] = e.normalized(rest[0])
 	return b, rest
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/review"
 	"github.com/kindred-ml/kindred/run"
@@ -261,7 +262,7 @@ func (f *cleanFlags) train(ctx context.Context, a *app, r *reviewed) ([]clean.Fo
 		cfg.Data.Split, cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Validation = "official", "", "", "none"
 		cfg.Train.Best, cfg.Eval.Every, cfg.Eval.Train, cfg.Eval.Keep = "none", cfg.Train.Epochs, 0, false
 		fmt.Fprintf(a.err, "training fold %d of %d\n", k+1, f.folds)
-		res, err := run.Train(ctx, cfg, run.Options{Dataset: &d, Home: r.home, Weights: a.findWeights(&trainFlags{})})
+		res, err := run.Train(ctx, cfg, run.Options{Dataset: &d, Home: r.home, Weights: a.findWeights(cli.Weights{})})
 		if err != nil {
 			return nil, fmt.Errorf("training without fold %d: %w", k+1, err)
 		}

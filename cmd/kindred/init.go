@@ -38,18 +38,18 @@ their defaults and their meaning. Edit it and train.`,
   kindred init photos/ --out photos.yaml --set network.name=resnet18`,
 		Args: exactArgs("data"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.train.data = args[0]
+			f.train.Data = args[0]
 			return runInit(cmd, a, &f)
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "run.yaml", "file to write; - for standard output")
 	fs.BoolVar(&f.force, "force", false, "replace the file if it is there")
-	fs.StringArrayVar(&f.train.set, "set", nil, "set a key, as in kindred train: section.key=value; may be repeated")
-	fs.StringVar(&f.train.dataDir, "data-dir", "",
+	fs.StringArrayVar(&f.train.Set, "set", nil, "set a key, as in kindred train: section.key=value; may be repeated")
+	fs.StringVar(&f.train.DataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	f.train.addWeights(cmd)
-	addOutside(cmd, &f.train.outside)
+	f.train.Weights.Add(fs)
+	addOutside(cmd, &f.train.Outside)
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	if err != nil {
 		return err
 	}
-	d, err := run.OpenData(cmd.Context(), cfg.Data, dataHome(f.train.dataDir), formats()...)
+	d, err := run.OpenData(cmd.Context(), cfg.Data, dataHome(f.train.DataDir), formats()...)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	}
 	m := a.newMeter("features", countUnit)
 	plan, err := run.Plan(cmd.Context(), cfg,
-		run.Options{Dataset: d, Weights: a.findWeights(&f.train), Features: m.count})
+		run.Options{Dataset: d, Weights: a.findWeights(f.train.Weights), Features: m.count})
 	m.close()
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/format/torchfile"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
@@ -130,7 +131,7 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 		return run.Load(f.run)
 	}
 	if f.network == "" {
-		s, err := a.findWeights(&trainFlags{weightsDir: f.weightsDir})(ctx, "")
+		s, err := a.findWeights(cli.Weights{Dir: f.weightsDir})(ctx, "")
 		if err != nil {
 			return nil, fmt.Errorf("neither --run nor --network says which network compares the photos, and %w", err)
 		}

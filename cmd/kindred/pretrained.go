@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/download"
 	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/run"
@@ -49,20 +50,10 @@ func (w *weightsFolder) get(ctx context.Context, name string) (*weights.Result, 
 
 // findWeights finds pretrained networks for a run: by name, or the one that
 // photographs start from if none is named.
-func (a *app) findWeights(f *trainFlags) func(context.Context, string) (run.Start, error) {
-	return func(ctx context.Context, name string) (run.Start, error) {
-		w, err := a.weightsIn(f.weightsDir)
-		if err != nil {
-			return run.Start{}, err
-		}
-		w.offline = f.offline
-		e, here, err := w.find(name)
-		if err == nil && !here {
-			_, err = w.get(ctx, e.Name)
-		}
-		if err != nil {
-			return run.Start{}, err
-		}
-		return run.Start{Name: e.Name, Path: e.Path(w.home), Network: e.Network, Size: e.Size, Pixels: e.Pixels}, nil
-	}
+func (a *app) findWeights(f cli.Weights) func(context.Context, string) (run.Start, error) {
+	return f.Find(func(ctx context.Context, home, name string) error {
+		w := weightsFolder{a: a, home: home, offline: f.Offline}
+		_, err := w.get(ctx, name)
+		return err
+	})
 }

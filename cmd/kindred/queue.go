@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
@@ -145,7 +146,7 @@ func (a *app) tellJobs() func(queue.Status) {
 // kit is what jobs are done with here.
 func (f *queueFlags) kit(a *app) *work.Kit {
 	k := &work.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: remotedata.Open,
-		Weights: a.findWeights(&trainFlags{})}
+		Weights: a.findWeights(cli.Weights{})}
 	k.Bring = func(ctx context.Context, e *paper.Experiment, o paper.Options) error { return bringData(ctx, a, e, o) }
 	return k
 }

@@ -59,28 +59,6 @@ type reportGroup struct {
 	Metrics map[string][]float64 `json:"metrics"` // a value per run that has one
 }
 
-// writeReport compares the runs in the given folders and writes the page to path.
-// home is the folder of data sets known by name.
-func writeReport(ctx context.Context, dirs []string, path, home string, seed uint64) (*runs.Comparison, error) {
-	var all []*runs.Run
-	for _, d := range dirs {
-		r, err := runs.Load(d)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	c := runs.Compare(all)
-	if err := c.Look(ctx, runs.View{Home: home, Page: path, Seed: seed}); err != nil {
-		return nil, err
-	}
-	page, err := c.Page()
-	if err != nil {
-		return nil, err
-	}
-	return c, page.WriteFile(path)
-}
-
 func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error {
 	if err := f.settle("report", "report.html"); err != nil {
 		return err
@@ -89,7 +67,7 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 		return err
 	}
 	path := filepath.Join(f.dir, "report.html")
-	c, err := writeReport(ctx, dirs, path, dataHome(f.dataDir), a.seed)
+	c, err := runs.Write(ctx, dirs, runs.View{Home: dataHome(f.dataDir), Page: path, Seed: a.seed})
 	if err != nil {
 		return err
 	}

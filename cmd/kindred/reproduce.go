@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/layout/fetch"
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
@@ -188,7 +189,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 		taken = func() error { return q.Forget(cmd.Context(), list) }
 	}
 	bars := map[string]*progress.Bar{}
-	o.Weights = a.findWeights(&trainFlags{})
+	o.Weights = a.findWeights(cli.Weights{})
 	o.Begin = func(arm string, seed uint64, s run.Setup) {
 		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
 		bars[name] = progress.New(a.err, name)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 )
 
@@ -26,7 +26,8 @@ const (
 )
 
 // usageError marks a mistake in how a command was called: an unknown flag or
-// key, a bad value, a missing argument. It ends the program with exitUsage.
+// key, a bad value, a missing argument. It ends the program with exitUsage, as a
+// cli.UsageError does.
 type usageError struct{ err error }
 
 func (u usageError) Error() string { return u.err.Error() }
@@ -90,6 +91,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		err = fmt.Errorf("writing the result: %w", results.err)
 	}
 	var usage usageError
+	var shared cli.UsageError
 	switch {
 	case err == nil:
 		return exitOK
@@ -106,7 +108,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		return exitFailure
 	case errors.Is(err, syscall.EPIPE): // nobody reads the results any more
 		return exitSignal + int(syscall.SIGPIPE)
-	case errors.As(err, &usage) || isCobraUsage(err):
+	case errors.As(err, &usage) || errors.As(err, &shared) || isCobraUsage(err):
 		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(err.Error()), commandPath(root, args))
 		return exitUsage
 	}
@@ -212,13 +214,7 @@ a second one ends it at once.`,
 		}
 		return cmd.Help()
 	}
-	root.PersistentFlags().BoolVar(&a.json, "json", false,
-		"print one JSON document on standard output; progress goes to standard error")
-	root.PersistentFlags().Uint64Var(&a.seed, "seed", 1,
-		"seed for everything random; the same seed gives the same bits")
-	root.PersistentFlags().Var(&memoryFlag{}, "memory",
-		"most memory that a file or a setting may ask for, such as 4GiB (default GOMEMLIMIT, else half of the "+
-			"machine's memory)")
+	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range commands {
 		root.AddCommand(c(a))
@@ -230,29 +226,6 @@ a second one ends it at once.`,
 	}
 	addCompletions(root)
 	return root
-}
-
-// leastMemory is what a command needs before it reads anything, about.
-const leastMemory = 16 << 20
-
-// memoryFlag is the flag --memory. It sets the runtime's soft memory limit,
-// which is where package budget finds it.
-type memoryFlag struct{ text string }
-
-func (f *memoryFlag) String() string { return f.text }
-func (f *memoryFlag) Type() string   { return "size" }
-
-func (f *memoryFlag) Set(text string) error {
-	n, err := budget.Parse(text)
-	if err != nil {
-		return err
-	}
-	if n < leastMemory {
-		return fmt.Errorf("%s is less than kindred itself needs; give a unit, as in 4GiB", budget.Format(n))
-	}
-	f.text = text
-	debug.SetMemoryLimit(n)
-	return nil
 }
 
 // group runs a command that only holds others: it prints its help, and a word

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/swept"
@@ -25,7 +26,7 @@ func newSweep(a *app) *cobra.Command {
 	var dir, dataDir string
 	var queued queueFlags
 	var jobs int
-	var w trainFlags
+	var w cli.Weights
 	cmd := &cobra.Command{
 		Use:   "sweep PLAN",
 		Short: "Choose settings on validation classes, then test the winner once",
@@ -62,7 +63,7 @@ stopped. The plan and its seed fix all results, whatever --jobs is.`,
 			}
 			began := time.Now()
 			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan), Runner: sweep.Local{
-				Dir: sweep.RunsDir(dir), Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(&w)}}
+				Dir: sweep.RunsDir(dir), Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(w)}}
 			if queued.queue != "" {
 				queued.dataDir = dataDir
 				q, err := queued.lead(cmd.Context(), a, queued.kit(a))
@@ -86,7 +87,7 @@ stopped. The plan and its seed fix all results, whatever --jobs is.`,
 	fs.IntVar(&jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
 	fs.StringVar(&dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	w.addWeights(cmd)
+	w.Add(cmd.Flags())
 	queued.addLeader(cmd)
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/sweep"
 )
@@ -48,7 +49,7 @@ command goes on where it was stopped.`,
 			o.Seed = a.seed
 			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name+"-tune"))
 			o.Home = dataHome(dataDir)
-			o.Weights = a.findWeights(&trainFlags{})
+			o.Weights = a.findWeights(cli.Weights{})
 			plan, err := e.TunePlan(o, trials)
 			if err != nil {
 				return usageError{err}

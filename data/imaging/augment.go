@@ -233,7 +233,7 @@ func warp(dst, src []float32, w, h, c int, m [6]float64, fill float32) {
 
 // shift moves the w x h pixels of v by (dx, dy) in place and fills what is
 // uncovered.
-func shift(v []float32, w, h, c, dx, dy int, fill [3]float32) {
+func shift[T uint8 | float32](v []T, w, h, c, dx, dy int, fill [3]T) {
 	dx, dy = min(max(dx, -w), w), min(max(dy, -h), h)
 	if by := (dy*w + dx) * c; by >= 0 {
 		copy(v[min(by, len(v)):], v)
@@ -252,7 +252,7 @@ func shift(v []float32, w, h, c, dx, dy int, fill [3]float32) {
 	}
 }
 
-func blank(v []float32, c int, fill [3]float32) {
+func blank[T uint8 | float32](v []T, c int, fill [3]T) {
 	for i := 0; i+c <= len(v); i += c {
 		copy(v[i:i+c], fill[:c])
 	}

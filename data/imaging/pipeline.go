@@ -58,6 +58,10 @@ type Config struct {
 	Normalize Normalization
 	// Augment says what random changes are made in training.
 	Augment Augment
+	// Rounded brings values back to the 8 bits that they came in before they are
+	// normalised, as PIL's are, so that ApplyBytes takes any image. Erased pixels are
+	// then those nearest to 0 after normalization.
+	Rounded bool
 }
 
 // Pipeline turns images into normalised samples. It is safe for concurrent use;
@@ -65,7 +69,7 @@ type Config struct {
 //
 // The steps are: channels; crop, resize and mirror, in one resampling; affine
 // map; colours; normalization; shift; erasing. Values are float32 from the
-// resampling on. Pixels that come from outside the image are black (white with
+// resampling on, unless Config.Rounded puts normalization last. Pixels that come from outside the image are black (white with
 // the "inverted" normalization), erased ones are 0 after normalization.
 type Pipeline struct {
 	cfg  Config
@@ -78,6 +82,8 @@ type Scratch struct {
 	resizer   Resizer
 	raw, bent []float32
 	sums      []float32
+	bytes     []uint8
+	colours   []float32
 
 	// a and b are the factors of a row, for values of one kind.
 	a, b   []float32
@@ -180,6 +186,15 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 	if len(dst) != h*w*c {
 		panic(fmt.Sprintf("imaging: %d values for a sample of %d x %d x %d", len(dst), h, w, c))
 	}
+	if p.cfg.Rounded {
+		s.bytes = grow(s.bytes, len(dst))
+		p.ApplyBytes(s.bytes, im, rng, s)
+		ra, rb := s.factors(p, w*c, c, true)
+		for at := 0; at < len(dst); at += len(ra) {
+			pix.Affine(dst[at:at+len(ra)], s.bytes[at:at+len(ra)], ra, rb)
+		}
+		return
+	}
 	im.SetChannels(c)
 	a := &p.cfg.Augment
 	box := p.box(im, rng)
@@ -191,14 +206,7 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 	if !a.bends() && !a.jitters() {
 		p.place(dst, im, box, w, h, flip, true, s)
 	} else {
-		s.raw = grow(s.raw, len(dst))
-		p.place(s.raw, im, box, w, h, flip, false, s)
-		v := s.raw
-		if a.bends() {
-			s.bent = grow(s.bent, len(dst))
-			warp(s.bent, v, w, h, c, a.affine(w, h, rng), p.fill)
-			v = s.bent
-		}
+		v := p.values(im, box, w, h, flip, rng, s)
 		if a.jitters() {
 			s.sums = grow(s.sums, w*c)
 			var scale, add [3]float32
@@ -220,6 +228,19 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 			}
 		}
 	}
+}
+
+// values returns box of im at w x h, in 0 to 255, under the affine map that rng gives.
+func (p *Pipeline) values(im *Image, box Box, w, h int, flip bool, rng *rand.Rand, s *Scratch) []float32 {
+	s.raw = grow(s.raw, w*h*im.C)
+	p.place(s.raw, im, box, w, h, flip, false, s)
+	a := &p.cfg.Augment
+	if rng == nil || !a.bends() {
+		return s.raw
+	}
+	s.bent = grow(s.bent, len(s.raw))
+	warp(s.bent, s.raw, w, h, im.C, a.affine(w, h, rng), p.fill)
+	return s.bent
 }
 
 // place writes box of im at w x h to dst, normalised or as it is.

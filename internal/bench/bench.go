@@ -64,6 +64,9 @@ type Result struct {
 	Peer   *PeerTimes `json:"peer,omitempty"`
 	Ratio  float64    `json:"ratio,omitempty"` // peer's median over ours: above 1 we are faster
 	Layers []Layer    `json:"layers,omitempty"`
+
+	// Variants are the times of all of the peer's ways to do it.
+	Variants []PeerTimes `json:"-"`
 }
 
 // PeerTimes is what the peer's faster variant of a case took.
@@ -98,7 +101,7 @@ func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 		}
 		time.Sleep(theirs.rest())
 	}
-	r := Result{Case: c.Name, Times: timesOf(ours), Peer: theirs.best()}
+	r := Result{Case: c.Name, Times: timesOf(ours), Peer: theirs.best(), Variants: theirs.all()}
 	r.PerS = float64(c.Items) / r.MedianMS * 1e3
 	r.GFLOPS = flops / r.MedianMS / 1e6
 	if r.Peer != nil {

@@ -165,12 +165,21 @@ func (s *session) rest() time.Duration {
 	return 50 * time.Millisecond
 }
 
+// all returns the times of every variant.
+func (s *session) all() []PeerTimes {
+	var all []PeerTimes
+	for i, v := range s.variants {
+		all = append(all, PeerTimes{v, timesOf(s.turns[i])})
+	}
+	return all
+}
+
 // best returns the variant of the least median, nil without any.
 func (s *session) best() *PeerTimes {
 	var best *PeerTimes
-	for i, v := range s.variants {
-		if t := timesOf(s.turns[i]); best == nil || t.MedianMS < best.MedianMS {
-			best = &PeerTimes{v, t}
+	for _, t := range s.all() {
+		if best == nil || t.MedianMS < best.MedianMS {
+			best = &t
 		}
 	}
 	return best

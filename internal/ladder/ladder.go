@@ -243,6 +243,9 @@ func serving() []Package {
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/budget data github.com/minio/minio-go/v7"},
+		{"internal/cli", "what the command lines of kindred and kindred-gpu share: global flags, training",
+			"internal/budget internal/remotedata internal/report/runs internal/weights internal/yamltext data " +
+				"embedding embedding/parquet objective run github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/launch", "what batch systems need to start workers", "internal/spell"},
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",

@@ -10,31 +10,38 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strconv"
 	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/xla"
 )
 
 func main() { os.Exit(command(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// usage marks errors of what was typed.
-type usage struct{ error }
+// app is what all commands share: the output streams and the global flags.
+type app struct {
+	out, err io.Writer
+	json     bool
+	seed     uint64
+}
 
 // command runs the program and returns its exit status: 1 for a failure, 2 for a
 // wrong command line, 130 for an interruption.
 func command(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root := newRoot(out, errs)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory is this command line's
+	root := newRoot(&app{out: out, err: errs})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var typed usage
+	var typed cli.UsageError
 	var stopped *run.Stopped
 	switch {
 	case err == nil:
@@ -52,12 +59,12 @@ func command(args []string, out, errs io.Writer) int {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if err := cobra.NoArgs(cmd, args); err != nil {
-		return usage{err}
+		return cli.UsageError{Err: err}
 	}
 	return nil
 }
 
-func newRoot(out, errs io.Writer) *cobra.Command {
+func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kindred-gpu",
 		Short: "Train on an accelerator what kindred trains on a CPU",
@@ -67,75 +74,58 @@ either program, and every other command of kindred takes its folder.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: noArgs,
 	}
-	root.SetOut(out)
-	root.SetErr(errs)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage{err} })
-	asJSON := root.PersistentFlags().Bool("json", false,
-		"print one JSON document on standard output; progress goes to standard error")
-	root.AddCommand(newEngines(asJSON), newTrain(asJSON))
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError{Err: err} })
+	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
+	root.AddCommand(newEngines(a), newTrain(a), newBench(a))
 	return root
 }
 
-func newEngines(asJSON *bool) *cobra.Command {
+func newEngines(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "engines",
 		Short: "Say what this machine can train on, and what is missing",
 		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			list := xla.Engines()
-			if *asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
+			if a.json {
+				return json.NewEncoder(a.out).Encode(list)
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 			for _, e := range list {
-				state := "ready"
-				if !e.Ready {
-					state = "not ready"
+				state := "not ready"
+				if e.Ready {
+					state = "ready"
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\n", e.Name, state, e.About)
+				for i, d := range e.Devices {
+					fmt.Fprintf(w, "\tdevice %d\t%s\n", i, d)
+				}
 			}
 			return w.Flush()
 		},
 	}
 }
 
-// trainFlags are the options of kindred-gpu train as typed, which are those of
-// kindred train.
-type trainFlags struct {
-	config, data, dataDir, weightsDir string
-	set                               []string
-	out, resume, engine               string
-	force                             bool
-	seed                              uint64
+// chosen is what to compute on, as typed.
+type chosen struct{ engine, devices string }
+
+func (c *chosen) add(fs *pflag.FlagSet) {
+	fs.StringVar(&c.engine, "engine", "", "what to train on, as 'kindred-gpu engines' lists it; default the first "+
+		"accelerator")
+	fs.StringVar(&c.devices, "devices", "1", "how many of its devices to use, each for a piece of the batch: a number "+
+		"or all")
 }
 
-func newTrain(asJSON *bool) *cobra.Command {
-	var f trainFlags
-	cmd := &cobra.Command{
-		Use:   "train [-c FILE] [--data PATH] [--set KEY=VALUE ...]",
-		Short: "Train an embedding",
-		Long: `train writes the run folder that kindred train writes. 'kindred train --print-config'
-prints every key of the configuration. With network.precision=bfloat16 products
-are computed and activations kept in bfloat16.`,
-		Example: `  kindred-gpu train --data photos/ --out runs/photos
-  kindred-gpu train --resume runs/photos
-  kindred report runs/photos`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, &f, *asJSON) },
+// open starts it.
+func (c *chosen) open() ([]xla.Device, error) {
+	count := 0
+	if c.devices != "all" {
+		var err error
+		if count, err = strconv.Atoi(c.devices); err != nil || count < 1 {
+			return nil, cli.UsageError{Err: fmt.Errorf("--devices %s: want a number from 1 on, or all", c.devices)}
+		}
 	}
-	fs := cmd.Flags()
-	fs.StringVarP(&f.config, "config", "c", "", "configuration (YAML)")
-	fs.StringVar(&f.data, "data", "", "data set by name, folder, manifest or benchmark root; short for data.path")
-	fs.StringVar(&f.dataDir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+
-		", else one in the user's cache")
-	fs.StringVar(&f.weightsDir, "weights-dir", "", "folder with pretrained networks; default $"+weights.EnvHome+
-		", else one in the user's cache")
-	fs.StringArrayVar(&f.set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
-	fs.StringVar(&f.out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
-	fs.StringVar(&f.resume, "resume", "", "continue the run in this folder")
-	fs.BoolVar(&f.force, "force", false, "replace the run in the folder of --out")
-	fs.Uint64Var(&f.seed, "seed", 1, "short for train.seed")
-	fs.StringVar(&f.engine, "engine", "", "what to train on, as 'kindred-gpu engines' lists it; default the first "+
-		"accelerator")
-	return cmd
+	return xla.Open(c.engine, count)
 }

@@ -8,9 +8,13 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -56,7 +60,7 @@ func do(t *testing.T, args ...string) (status int, out, errs string) {
 func TestTrain(t *testing.T) {
 	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
 	dir := filepath.Join(t.TempDir(), "run")
-	args := []string{"train", "--engine", "go", "--data", photos(t), "--set", "network.name=conv4", "--set",
+	args := []string{"train", "--engine", "go", "--devices", "2", "--data", photos(t), "--set", "network.name=conv4", "--set",
 		"data.size=16", "--set", "network.width=8", "--set", "train.epochs=2", "--out", dir, "--json"}
 	status, out, errs := do(t, args...)
 	if status != 0 {
@@ -102,6 +106,10 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"train", "--engine", "go", "--set", "train.epoch=2"}, 2, "train.epoch"},
 		{[]string{"train", "--engine", "go", "--resume", data}, 1, "nothing to resume"},
 		{[]string{"train", "--engine", "go", "--resume", data, "--out", "x"}, 2, "cannot be combined"},
+		{[]string{"train", "--engine", "go", "--devices", "0"}, 2, "--devices 0"},
+		{[]string{"train", "--engine", "go", "--devices", "some"}, 2, "--devices some"},
+		{[]string{"train", "--memory", "1"}, 2, "memory"},
+		{[]string{"bench", "resnet51", "--engine", "go"}, 2, `no case is called "resnet51"`},
 	} {
 		status, _, errs := do(t, c.args...)
 		if last := lastLine(errs); status != c.status || !strings.Contains(last, c.want) {
@@ -123,5 +131,59 @@ func TestEngines(t *testing.T) {
 	var list []struct{ Name string }
 	if _, out, _ := do(t, "engines", "--json"); json.Unmarshal([]byte(out), &list) != nil || len(list) < 2 {
 		t.Errorf("%s", out)
+	}
+	if !strings.Contains(out, "device 0") {
+		t.Errorf("no devices: %s", out)
+	}
+}
+
+// TestHelpIsKindreds: kindred-gpu train says what kindred train says, and the flags of
+// its engine.
+func TestHelpIsKindreds(t *testing.T) {
+	status, got, _ := do(t, "train", "--help")
+	if status != 0 {
+		t.Fatalf("status %d", status)
+	}
+	var want bytes.Buffer
+	root := &cobra.Command{Use: "kindred"}
+	var asJSON bool
+	var seed uint64
+	cli.AddGlobals(root.PersistentFlags(), &asJSON, &seed)
+	cmd := cli.NewTrain("kindred", new(cli.Train))
+	cmd.Run = func(*cobra.Command, []string) {}
+	root.AddCommand(cmd)
+	root.SetOut(&want)
+	root.SetArgs([]string{"train", "--help"})
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(got, "kindred-gpu", "kindred"), "\n"),
+		func(line string) bool {
+			return strings.Contains(line, "--engine string") || strings.Contains(line, "--devices string")
+		})
+	if got := strings.Join(lines, "\n"); got != want.String() {
+		t.Errorf("got\n%s\nwant\n%s", got, want.String())
+	}
+	for _, flag := range []string{"--engine", "--devices"} {
+		if !strings.Contains(got, flag) {
+			t.Errorf("no %s: %s", flag, got)
+		}
+	}
+}
+
+// TestBench: figures come as a table, as JSON and in the file of --record.
+func TestBench(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "gpu.json")
+	status, out, errs := do(t, "bench", "tiny-16-infer-b6", "--engine", "go", "--record", record)
+	if status != 0 || !strings.Contains(out, "tiny-16-infer-b6") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	var kept []struct {
+		Case string
+		PerS float64 `json:"per_s"`
+	}
+	text, err := os.ReadFile(record)
+	if err != nil || json.Unmarshal(text, &kept) != nil || len(kept) != 1 || !(kept[0].PerS > 0) {
+		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -3,127 +3,95 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 
-	"github.com/gomlx/compute"
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/embedding/parquet"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/weights"
-	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/xla"
 )
 
-func runTrain(cmd *cobra.Command, f *trainFlags, asJSON bool) error {
-	cfg, err := f.load(cmd)
+// newTrain is kindred train, with the flags that say what to compute on.
+func newTrain(a *app) *cobra.Command {
+	var f cli.Train
+	var on chosen
+	cmd := cli.NewTrain("kindred-gpu", &f)
+	cmd.Args = noArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f, &on) }
+	on.add(cmd.Flags())
+	return cmd
+}
+
+func runTrain(cmd *cobra.Command, a *app, f *cli.Train, on *chosen) error {
+	if f.PrintConfig {
+		if a.json {
+			return json.NewEncoder(a.out).Encode(run.Reference())
+		}
+		return cli.PrintReference(a.out)
+	}
+	var seed *uint64
+	if cmd.Flags().Changed("seed") {
+		seed = &a.seed
+	}
+	cfg, err := f.Load(seed)
 	if err != nil {
 		return err
 	}
-	backend, err := xla.Open(f.engine)
+	devices, err := on.open()
 	if err != nil {
 		return err
 	}
-	defer backend.Finalize()
-	home, err := data.Home(f.dataDir)
+	defer xla.Close(devices)
+	home, err := data.Home(f.DataDir)
 	if err != nil {
 		home = ""
 	}
-	errs := cmd.ErrOrStderr()
-	fmt.Fprintf(errs, "engine: %s\n", escape.Text(backend.Description()))
-	bar := progress.New(errs, "")
+	for _, d := range devices {
+		fmt.Fprintf(a.err, "engine: %s\n", escape.Text(d.Backend.DeviceDescription(d.Number)))
+	}
+	bar := progress.New(a.err, "")
 	bar.Pace = true
-	opts := run.Options{
-		Dir: f.out, Resume: f.resume != "", Force: f.force, Home: home,
-		Formats: embedding.Formats{parquet.Format{}}, Weights: f.findWeights, Observe: bar.Observe,
-		Begin:  func(s run.Setup) { fmt.Fprint(errs, escape.Text(s.String())) },
-		Engine: func(net *nn.Net, cfg *run.Config) (run.Engine, error) { return engine(backend, net, cfg) },
-	}
-	if opts.Resume {
-		opts.Dir = f.resume
-	} else if opts.Dir == "" {
-		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
-	}
-	res, err := run.Train(cmd.Context(), cfg, opts)
+	res, err := f.Run(cmd.Context(), cfg, run.Options{Home: home, Weights: f.Weights.Find(a.fetch(f.Offline)),
+		Observe: bar.Observe, Begin: func(s run.Setup) { fmt.Fprint(a.err, escape.Text(s.String())) },
+		Engine: func(net *nn.Net, cfg *run.Config) (run.Engine, error) { return engine(devices, net, cfg) }})
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(res.Summary(res.Dir))
+	for _, l := range res.LeftOut {
+		fmt.Fprintln(a.err, l)
+	}
+	if a.json {
+		return json.NewEncoder(a.out).Encode(res.Summary(res.Dir))
 	}
 	for _, m := range res.Scores {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\t%.4f\n", m.Key(), m.Value)
+		fmt.Fprintf(a.out, "%s\t%.4f\n", m.Key(), m.Value)
 	}
-	fmt.Fprintf(errs, "the run on a page:\n  kindred report %s\n", res.Dir)
+	fmt.Fprintf(a.err, "the run is on %s; other runs beside it:\n  kindred report %s\n", "report.html", res.Dir)
 	return nil
 }
 
-// engine puts a run's network on the device.
-func engine(b compute.Backend, net *nn.Net, cfg *run.Config) (run.Engine, error) {
-	return xla.New(b, net, xla.Options{Seed: cfg.Train.Seed, FrozenNorm: cfg.Network.FrozenNorm == run.On,
-		Precision: nn.Precision(cfg.Network.Precision)})
+// engine puts a run's network on the devices.
+func engine(devices []xla.Device, net *nn.Net, cfg *run.Config) (run.Engine, error) {
+	pixels, err := imaging.ParseNormalization(cfg.Data.Pixels)
+	if err != nil {
+		return nil, err
+	}
+	return xla.New(devices, net, xla.Options{Seed: cfg.Train.Seed, FrozenNorm: cfg.Network.FrozenNorm == run.On,
+		Precision: nn.Precision(cfg.Network.Precision), Pixels: pixels})
 }
 
-// load reads the configuration as kindred train does.
-func (f *trainFlags) load(cmd *cobra.Command) (run.Config, error) {
-	file, set := f.config, f.set
-	if f.resume != "" {
-		if f.config != "" || f.data != "" || f.out != "" || f.force {
-			return run.Config{}, usage{errors.New("--resume continues a run as it was configured and cannot be " +
-				"combined with -c, --data, --out or --force")}
-		}
-		folder, err := run.Open(f.resume)
-		if err != nil {
-			return run.Config{}, fmt.Errorf("nothing to resume in %s: %w", f.resume, err)
-		}
-		file = folder.ConfigPath()
+// fetch gets pretrained networks that are not in the folder of weights.
+func (a *app) fetch(offline bool) func(ctx context.Context, home, name string) error {
+	return func(ctx context.Context, home, name string) error {
+		g := weights.Getter{Home: home, Offline: offline, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
+		_, err := g.Get(ctx, name)
+		return err
 	}
-	if f.data != "" {
-		set = append([]string{fmt.Sprintf("data.path=%q", f.data)}, set...)
-	}
-	if cmd.Flags().Changed("seed") {
-		set = append([]string{fmt.Sprintf("train.seed=%d", f.seed)}, set...)
-	}
-	var text []byte
-	if file != "" {
-		var err error
-		if text, err = yamltext.ReadFile(file); f.resume != "" && errors.Is(err, fs.ErrNotExist) {
-			return run.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.resume)
-		} else if err != nil {
-			return run.Config{}, err
-		}
-	}
-	cfg, err := run.Parse(file, text, set...)
-	if err != nil {
-		return cfg, usage{err}
-	}
-	return cfg, nil
-}
-
-// findWeights finds pretrained networks in the folder of weights. It fetches none:
-// kindred does.
-func (f *trainFlags) findWeights(_ context.Context, name string) (run.Start, error) {
-	home, err := weights.Home(f.weightsDir)
-	if err != nil {
-		return run.Start{}, err
-	}
-	e, here := weights.Start(home)
-	if name != "" {
-		if e, err = weights.Find(name); err != nil {
-			return run.Start{}, err
-		}
-		here = e.Cached(home)
-	}
-	if !here {
-		return run.Start{}, fmt.Errorf("%s is not in %s: kindred weights get %s", e.Name, home, e.Name)
-	}
-	return run.Start{Name: e.Name, Path: e.Path(home), Network: e.Network, Size: e.Size, Pixels: e.Pixels}, nil
 }

@@ -1,0 +1,89 @@
+package imaging
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/internal/kernel/pix"
+)
+
+// Bytes tells whether ApplyBytes can give what Apply makes of images of w x h pixels
+// in 8 bits: with Config.Rounded always, and else where no step makes other values of
+// the image's own, as resampling, affine maps, colours and erasing do.
+func (p *Pipeline) Bytes(w, h int) bool {
+	if p.cfg.Rounded {
+		return true
+	}
+	a := &p.cfg.Augment
+	if p.cfg.Width != 0 && (w != p.cfg.Width || h != p.cfg.Height) || p.cfg.Shorter > min(w, h) ||
+		a.CropArea[1] > 0 || a.bends() || a.jitters() || a.Erase > 0 {
+		return false
+	}
+	if a.Pad == 0 {
+		return true
+	}
+	// What a shift uncovers must be a byte's value too.
+	fill, table := p.fillValues(), p.norm.Table(len(p.norm.Mean))
+	for c, v := range fill {
+		if v != table[int(p.fill)*len(fill)+c] {
+			return false
+		}
+	}
+	return true
+}
+
+// ApplyBytes is Apply without the normalization: Normalization.Table has the value of
+// each byte. It takes the same numbers from rng. It panics if dst has the wrong
+// length, or where Bytes says no.
+func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch) {
+	h, w, c := p.Shape(im.W, im.H, im.C)
+	if len(dst) != h*w*c || !p.Bytes(im.W, im.H) {
+		panic(fmt.Sprintf("imaging: %d bytes for a sample of %d x %d x %d of %d x %d pixels", len(dst), h, w, c, im.W,
+			im.H))
+	}
+	im.SetChannels(c)
+	a := &p.cfg.Augment
+	box := p.box(im, rng)
+	flip := rng != nil && a.Flip > 0 && rng.Float64() < a.Flip
+	v := p.values(im, box, w, h, flip, rng, s)
+	if rng != nil && a.jitters() {
+		s.sums, s.colours = grow(s.sums, w*c), grow(s.colours, len(dst))
+		a.jitter(s.colours, v, h, c, [3]float32{1, 1, 1}, [3]float32{}, s.sums, rng)
+		v = s.colours
+	}
+	for i, x := range v {
+		dst[i] = uint8(min(max(x, 0), 255) + 0.5)
+	}
+	if rng == nil {
+		return
+	}
+	if a.Pad > 0 {
+		px, py := int(math.Round(a.Pad*float64(w))), int(math.Round(a.Pad*float64(h)))
+		fill := uint8(p.fill)
+		shift(dst, w, h, c, rng.IntN(2*px+1)-px, rng.IntN(2*py+1)-py, [3]uint8{fill, fill, fill})
+	}
+	if a.Erase > 0 && rng.Float64() < a.Erase {
+		if x, y, ew, eh, ok := eraseBox(w, h, rng); ok {
+			var grey [3]uint8
+			for k, m := range p.norm.Mean {
+				grey[k] = uint8(min(max(255*m, 0), 255) + 0.5)
+			}
+			for row := y; row < y+eh; row++ {
+				blank(dst[(row*w+x)*c:(row*w+x+ew)*c], c, grey)
+			}
+		}
+	}
+}
+
+// Table lists the values of bytes: that of byte v in channel k of c is at v*c + k.
+func (n Normalization) Table(c int) []float32 {
+	n = n.full()
+	table, a, b, v := make([]float32, 256*c), make([]float32, 256*c), make([]float32, 256*c), make([]uint8, 256*c)
+	n.factors(a, b, c)
+	for i := range v {
+		v[i] = uint8(i / c)
+	}
+	pix.Affine(table, v, a, b)
+	return table
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// AddGlobals adds the flags of every command to those of a program.
+func AddGlobals(fs *pflag.FlagSet, json *bool, seed *uint64) {
+	fs.BoolVar(json, "json", false, "print one JSON document on standard output; progress goes to standard error")
+	fs.Uint64Var(seed, "seed", 1, "seed for everything random; the same seed gives the same bits")
+	fs.Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, such as 4GiB (default "+
+		"GOMEMLIMIT, else half of the machine's memory)")
+}
+
+// UsageError marks a mistake in how a command was called: an unknown flag or key, a bad
+// value, a missing argument.
+type UsageError struct{ Err error }
+
+func (u UsageError) Error() string { return u.Err.Error() }
+func (u UsageError) Unwrap() error { return u.Err }
+
+func usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// leastMemory is what a command needs before it reads anything, about.
+const leastMemory = 16 << 20
+
+// memoryFlag is the flag --memory. It sets the runtime's soft memory limit,
+// which is where package budget finds it.
+type memoryFlag struct{ text string }
+
+func (f *memoryFlag) String() string { return f.text }
+func (f *memoryFlag) Type() string   { return "size" }
+
+func (f *memoryFlag) Set(text string) error {
+	n, err := budget.Parse(text)
+	if err != nil {
+		return err
+	}
+	if n < leastMemory {
+		return fmt.Errorf("%s is less than kindred itself needs; give a unit, as in 4GiB", budget.Format(n))
+	}
+	f.text = text
+	debug.SetMemoryLimit(n)
+	return nil
+}

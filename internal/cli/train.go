@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/embedding/parquet"
+	"github.com/kindred-ml/kindred/internal/remotedata"
+	"github.com/kindred-ml/kindred/internal/report/runs"
+	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Train are the flags of the command that trains, as typed.
+type Train struct {
+	Config, Data, DataDir string
+	Set                   []string
+	Out, Resume           string
+	Force                 bool
+	PrintConfig           bool
+	Outside               bool
+	Weights
+}
+
+// NewTrain is the command that trains, of a program by name, with its flags. What it
+// runs and its arguments are left to the program.
+func NewTrain(program string, f *Train) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "train [-c FILE] [--data PATH] [--set KEY=VALUE ...]",
+		Short: "Train an embedding",
+		Long: `train trains a network from images or features to an embedding and writes a run
+folder:
+
+  config.yaml                       every setting, resolved
+  metrics.csv, timing.csv           one line per epoch
+  metrics.jsonl                     the metrics as JSON
+  model.safetensors, model.json     the network
+  checkpoint/                       what --resume continues from
+  embeddings.npy, labels.csv        those of the test split
+  report.html                       all of it as one page
+
+A folder that holds other files, or a run, is left alone: --resume continues a
+run and writes whatever an interruption or a kill left unwritten, and --force
+replaces it.
+
+Every key of the configuration can be set by --set section.key=value;
+'` + program + ` train --print-config' prints them all with their meaning.`,
+		Example: `  ` + program + ` train --data mnist
+  ` + program + ` train --data photos/ --set train.epochs=20 --out runs/photos
+  ` + program + ` train -c run.yaml --set mine.positives=random
+  ` + program + ` train --resume runs/photos`,
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
+	fs.StringVar(&f.Data, "data", "", "data set by name, folder, manifest or benchmark root; short for data.path")
+	fs.StringVar(&f.DataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.BoolVar(&f.Outside, "allow-outside", false, "let a manifest or list name images outside its folder")
+	fs.StringArrayVar(&f.Set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
+	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
+	fs.StringVar(&f.Resume, "resume", "", "continue the run in this folder")
+	fs.BoolVar(&f.Force, "force", false,
+		"replace the run in the folder of --out: its files are removed, others are kept")
+	f.Weights.Add(fs)
+	fs.BoolVar(&f.PrintConfig, "print-config", false, "print the keys of the configuration and stop")
+	return cmd
+}
+
+// Load reads the configuration of a new run or of the one to resume. seed, if not nil,
+// is the one that was given.
+func (f *Train) Load(seed *uint64) (run.Config, error) {
+	file, set := f.Config, f.Set
+	if f.Resume != "" {
+		if f.Config != "" || f.Data != "" || f.Out != "" || f.Force {
+			return run.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with " +
+				"-c, --data, --out or --force")
+		}
+		folder, err := run.Open(f.Resume)
+		if errors.Is(err, fs.ErrNotExist) {
+			return run.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.Resume)
+		} else if err != nil {
+			return run.Config{}, err
+		}
+		file = folder.ConfigPath()
+	}
+	if f.Data != "" {
+		if !utf8.ValidString(f.Data) {
+			return run.Config{}, usagef("--data %q is not valid UTF-8: rename it", f.Data)
+		}
+		set = append([]string{"data.path=" + fmt.Sprintf("%q", f.Data)}, set...)
+	}
+	if f.Outside {
+		set = append(set, "data.outside=true")
+	}
+	if seed != nil {
+		set = append([]string{fmt.Sprintf("train.seed=%d", *seed)}, set...)
+	}
+	var text []byte
+	if file != "" {
+		var err error
+		if text, err = yamltext.ReadFile(file); f.Resume != "" && errors.Is(err, fs.ErrNotExist) {
+			return run.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.Resume)
+		} else if err != nil {
+			return run.Config{}, err
+		}
+	}
+	cfg, err := run.Parse(file, text, set...)
+	if err != nil {
+		return cfg, UsageError{err}
+	}
+	return cfg, nil
+}
+
+// Run trains as cfg says, into the folder that the flags name, and writes the run's
+// page there. Of opts the program sets who watches, where pretrained networks come from
+// and what computes.
+func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+	opts.Dir, opts.Resume, opts.Force = f.Out, f.Resume != "", f.Force
+	opts.Formats = embedding.Formats{parquet.Format{}}
+	if opts.Resume {
+		opts.Dir = f.Resume
+	} else if opts.Dir == "" {
+		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
+	}
+	if remotedata.Is(cfg.Data.Path) {
+		cfg.Data.Cache = true // every image is asked for once
+		var err error
+		opts.Dataset, err = remotedata.Open(ctx, cfg.Data.Path, data.OpenOptions{Crop: cfg.Data.Crop,
+			Outside: cfg.Data.Outside})
+		if err != nil {
+			return nil, err
+		}
+		defer opts.Dataset.Close()
+	}
+	res, err := run.Train(ctx, cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := run.Open(res.Dir)
+	if err != nil {
+		return nil, err
+	}
+	_, err = runs.Write(ctx, []string{res.Dir}, runs.View{Home: opts.Home, Page: folder.ReportPath(),
+		Seed: cfg.Train.Seed})
+	return res, err
+}

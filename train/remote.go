@@ -1,0 +1,122 @@
+package train
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Remote is a Network that computes on a device with memory of its own. Params holds
+// copies of its weights, as good as the last Pull or Push. What fails there ends a
+// run with a *DeviceError.
+type Remote interface {
+	Network
+	// Pull copies the weights from the device to Params, Push to the device.
+	Pull() error
+	Push() error
+	// Err is what the device has failed with, or nil.
+	Err() error
+	// Stage copies samples to the device, for training or for evaluation. It is called
+	// with the next batch while the device computes this one, by another goroutine than
+	// the other methods.
+	Stage(b Batch, training bool) (Staged, error)
+}
+
+// Staged are samples on a device. Forward and Infer embed them, as the methods of
+// their Network do; one of them is called, or none. Release lets go of them as far as
+// they are not wanted for a Backward.
+type Staged interface {
+	Forward() *mat.Dense
+	Infer() *mat.Dense
+	Release()
+}
+
+// DeviceError is the failure of what a Remote network computes on, through which what
+// was trained since the last checkpoint is lost.
+type DeviceError struct{ Err error }
+
+func (e *DeviceError) Error() string { return e.Err.Error() }
+func (e *DeviceError) Unwrap() error { return e.Err }
+
+// onDevice does something with a network if it is remote.
+func onDevice(net Network, do func(Remote) error) error {
+	r, ok := net.(Remote)
+	if !ok {
+		return nil
+	}
+	if err := do(r); err != nil {
+		return &DeviceError{err}
+	}
+	return nil
+}
+
+// pull brings the weights of a remote network home.
+func pull(net Network) error { return onDevice(net, Remote.Pull) }
+
+// push sends them out.
+func push(net Network) error { return onDevice(net, Remote.Push) }
+
+// failure is what a remote network has met with.
+func failure(net Network) error { return onDevice(net, Remote.Err) }
+
+// ahead gives the batches of from, each of them staged while the one before is in
+// use, if the network is remote.
+func ahead(net Network, from iter.Seq2[Batch, error], training bool) iter.Seq2[Batch, error] {
+	r, ok := net.(Remote)
+	if !ok {
+		return from
+	}
+	type next struct {
+		Batch
+		err error
+	}
+	return func(yield func(Batch, error) bool) {
+		batches, stop := make(chan next), make(chan struct{})
+		go func() {
+			defer close(batches)
+			for b, err := range from {
+				if err == nil && len(b.Pos) > 0 {
+					b, err = stage(r, b, training)
+				}
+				select {
+				case batches <- next{b, err}:
+				case <-stop:
+					b.release()
+					return
+				}
+				if err != nil {
+					return
+				}
+			}
+		}()
+		defer func() { // from has ended when this has
+			close(stop)
+			for b := range batches {
+				b.release()
+			}
+		}()
+		for b := range batches {
+			more := yield(b.Batch, b.err)
+			b.release()
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+func (b *Batch) release() {
+	if b.staged != nil {
+		b.staged.Release()
+	}
+}
+
+// stage takes a batch to the device: nothing of it remains here but the positions.
+func stage(r Remote, b Batch, training bool) (Batch, error) {
+	s, err := r.Stage(b, training)
+	if err != nil {
+		return Batch{}, &DeviceError{err}
+	}
+	return Batch{Pos: slices.Clone(b.Pos), staged: s}, nil
+}

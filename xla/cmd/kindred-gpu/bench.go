@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/bench"
+	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/xla"
+	"github.com/kindred-ml/kindred/xla/internal/timing"
+)
+
+func newBench(a *app) *cobra.Command {
+	var on chosen
+	var peer bench.Peer
+	var record string
+	cmd := &cobra.Command{
+		Use:   "bench [case...]",
+		Short: "Time training and evaluation on an accelerator, optionally beside PyTorch",
+		Long: `bench times steps of training and of evaluation, or the named cases of them, in
+five turns each, and prints for each the images a second, what crosses the bus in a
+step and how long that takes, and, where nvidia-smi is there, the memory and the
+utilisation of the devices. Images cross as bytes.
+
+With --peer a script does the same work in PyTorch on the same device, taking turns:
+eager, channels last, autocast to bfloat16, and compiled. The cases named tiny are
+for trying it out without an accelerator: kindred-gpu bench tiny --engine go.`,
+		Example: `  kindred-gpu bench --peer bench/gpu_peer.py --record gpu.json
+  kindred-gpu bench resnet50-227-train-b112-bf16 --devices all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cases, err := timing.Select(args)
+			if err != nil {
+				return cli.UsageError{Err: err}
+			}
+			devices, err := on.open()
+			if err != nil {
+				return err
+			}
+			defer xla.Close(devices)
+			var beside *bench.Peer
+			if peer.Script != "" {
+				beside = &peer
+			}
+			var results []timing.Result
+			for _, c := range cases {
+				fmt.Fprintf(a.err, "%s ...\n", c.Name)
+				r, err := timing.Run(cmd.Context(), c, devices, beside)
+				if err != nil {
+					return err
+				}
+				results = append(results, r)
+				if record != "" { // after each case, so that an interrupted run keeps its figures
+					if err := save(record, results); err != nil {
+						return err
+					}
+				}
+			}
+			if a.json {
+				return json.NewEncoder(a.out).Encode(results)
+			}
+			return print(a, results)
+		},
+	}
+	fs := cmd.Flags()
+	on.add(fs)
+	fs.StringVar(&peer.Script, "peer", "", "script that times the same cases in PyTorch, such as bench/gpu_peer.py")
+	fs.StringVar(&peer.Python, "python", "python3", "interpreter for --peer")
+	fs.StringVar(&record, "record", "", "file (.json) to write the figures to")
+	return cmd
+}
+
+func save(path string, results []timing.Result) error {
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomic.WriteFile(path, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\n", text)
+		return err
+	})
+}
+
+func print(a *app, results []timing.Result) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "case\tmedian ms\tmin\tmax\timages/s\tMB up\tMB down\tbus ms\tMiB of device\tutilisation\t")
+	for _, r := range results {
+		memory, busy := "-", "-"
+		if r.Device != nil {
+			memory, busy = fmt.Sprint(r.Device.MiB), fmt.Sprintf("%.0f %%", r.Device.Percent)
+		}
+		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t%.1f\t%.2f\t%.3f\t%.2f\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS,
+			r.MaxMS, r.PerS, r.UpMB, r.DownMB, r.BusMS, memory, busy)
+		for _, p := range r.Variants {
+			fmt.Fprintf(w, "PyTorch, %s\t%.2f\t%.2f\t%.2f\t%.1f\t\t\t\t\t\t\n", p.Variant, p.MedianMS, p.MinMS,
+				p.MaxMS, r.PerS*r.MedianMS/p.MedianMS)
+		}
+	}
+	return w.Flush()
+}
