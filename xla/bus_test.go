@@ -231,7 +231,8 @@ func TestFaults(t *testing.T) {
 			if strings.Contains(text, "\n") || !strings.Contains(text, line) {
 				t.Errorf("operation %d, call %d of %d: %q", op, at, calls, text)
 			}
-			if op == bus.Upload && !strings.Contains(text, "out of device memory") || more && strings.Contains(text, "line 3") {
+			if op == bus.Upload && !strings.Contains(text, "out of device memory") ||
+				more && strings.Contains(text, "line 3") {
 				t.Errorf("operation %d: %q", op, text)
 			}
 			begun := run.Begun(dir)
@@ -253,7 +254,8 @@ func TestFaults(t *testing.T) {
 				a, err1 := os.ReadFile(filepath.Join(want.Dir, file))
 				b, err2 := os.ReadFile(filepath.Join(got.Dir, file))
 				if err1 != nil || err2 != nil || !slices.Equal(a, b) {
-					t.Errorf("operation %d, call %d of %d, resumed: another %s (%v, %v)", op, at, calls, file, err1, err2)
+					t.Errorf("operation %d, call %d of %d, resumed: another %s (%v, %v)", op, at, calls, file, err1,
+						err2)
 				}
 			}
 			same("checkpoint/last.safetensors")

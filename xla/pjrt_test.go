@@ -27,8 +27,8 @@ func TestPluginOfAnotherVersion(t *testing.T) {
 		source, path := filepath.Join(dir, "p.c"), filepath.Join(dir, "pjrt_c_api_cuda_plugin.so")
 		text := "void *GetPjrtApi(void) { return 0; }"
 		if c.api != "" {
-			text = fmt.Sprintf("struct { unsigned long s; void *e; struct { unsigned long s; void *e; int a, b; } v; } "+
-				"api = %s; void *GetPjrtApi(void) { return &api; }", c.api)
+			text = fmt.Sprintf("struct { unsigned long s; void *e; struct { unsigned long s; void *e; int a, b; } v; "+
+				"} api = %s; void *GetPjrtApi(void) { return &api; }", c.api)
 		}
 		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -96,7 +96,8 @@ func TestRounded(t *testing.T) {
 				for i, want := range apply(t, cfg, noise(24, 20, c, seed), newRand(seed)) {
 					half := 0.5 / 255 / float64(cfg.Normalize.Std[i%c])
 					if d := math.Abs(float64(got[i] - want)); d > 1.001*half {
-						t.Fatalf("%s, %d channels, seed %d: value %d is %v, unrounded %v", name, c, seed, i, got[i], want)
+						t.Fatalf("%s, %d channels, seed %d: value %d is %v, unrounded %v", name, c, seed, i, got[i],
+							want)
 					}
 				}
 			}

@@ -69,8 +69,8 @@ type Config struct {
 //
 // The steps are: channels; crop, resize and mirror, in one resampling; affine
 // map; colours; normalization; shift; erasing. Values are float32 from the
-// resampling on, unless Config.Rounded puts normalization last. Pixels that come from outside the image are black (white with
-// the "inverted" normalization), erased ones are 0 after normalization.
+// resampling on, unless Config.Rounded puts normalization last. Pixels that come from outside
+// the image are black (white with the "inverted" normalization), erased ones are 0 after normalization.
 type Pipeline struct {
 	cfg  Config
 	norm Normalization

@@ -113,7 +113,8 @@ type executable struct {
 	bus *Bus
 }
 
-func (x *executable) Execute(in []compute.Buffer, donate []bool, d compute.DeviceNum) (out []compute.Buffer, err error) {
+func (x *executable) Execute(in []compute.Buffer, donate []bool, d compute.DeviceNum) (out []compute.Buffer,
+	err error) {
 	own := make([]compute.Buffer, len(in))
 	for i, b := range in {
 		own[i] = b.(*buffer).Buffer

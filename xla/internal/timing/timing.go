@@ -38,8 +38,8 @@ func Cases() []Case {
 		for _, p := range precisions {
 			for _, training := range []bool{true, false} {
 				c := Case{Network: network, Options: o, Batch: batch, Training: training, Precision: p}
-				c.Name = fmt.Sprintf("%s-%d-%s-b%d", name, size, map[bool]string{true: "train", false: "infer"}[training],
-					batch)
+				what := map[bool]string{true: "train", false: "infer"}[training]
+				c.Name = fmt.Sprintf("%s-%d-%s-b%d", name, size, what, batch)
 				if p == nn.BFloat16 {
 					c.Name += "-bf16"
 				}
