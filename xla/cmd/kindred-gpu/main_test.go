@@ -61,7 +61,8 @@ func TestTrain(t *testing.T) {
 	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
 	dir := filepath.Join(t.TempDir(), "run")
 	args := []string{"train", "--engine", "go", "--devices", "2", "--data", photos(t), "--set",
-		"network.name=conv4", "--set", "data.size=16", "--set", "network.width=8", "--set", "train.epochs=2", "--out", dir, "--json"}
+		"network.name=conv4", "--set", "data.size=16", "--set", "network.width=8", "--set", "train.epochs=2",
+		"--out", dir, "--json"}
 	status, out, errs := do(t, args...)
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, errs)
