@@ -400,10 +400,10 @@ func TestCut(t *testing.T) {
 			cw, ch := int((1-share)*w), int((1-share)*h)
 			x, y := rng.IntN(w-cw+1), rng.IntN(h-ch+1)
 			p, q := NewPrint(im), NewPrint(im.SubImage(image.Rect(x, y, x+cw, y+ch)))
-			if n++; likeness(p, q) >= alike {
+			if n++; likeness(p, q, apart) >= alike {
 				found++
 			}
-			if l := likeness(NewPrint(detailed(k+1, w, h)), q); l >= 0.9 {
+			if l := likeness(NewPrint(detailed(k+1, w, h)), q, apart); l >= 0.9 {
 				t.Errorf("a part of another picture has the likeness %.3f", l)
 			}
 		}

@@ -99,7 +99,11 @@ func Duplicates(ctx context.Context, prints []*Print, x *mat.Dense) ([]Copy, err
 				if !known && bits.OnesCount64(p.hash^q.hash) > bitsApart {
 					continue
 				}
-				if l := likeness(p, q); l >= alike {
+				least := similar
+				if known {
+					least = apart
+				}
+				if l := likeness(p, q, least); l >= alike {
 					found[i] = append(found[i], Copy{i, j, l})
 				}
 			}
@@ -135,16 +139,24 @@ func neighbours(ctx context.Context, prints []*Print, x *mat.Dense) ([][]int, er
 // window is a square of a print.
 type window struct{ x, y, side float64 }
 
-// apart is the correlation of the whole pictures below which none is a part of the other:
-// what is cut off changes that much less.
-const apart = 0.3
+// Correlations of whole pictures below which no part of one is looked for in the other: of
+// neighbours in the embedding, and of pictures that only their hashes bring together,
+// which are many where pictures are simple.
+const (
+	apart   = 0.3
+	similar = 0.6
+)
+
+// promising is the correlation on every other pixel from which the part is looked for in
+// smaller steps.
+const promising = 0.8
 
 // likeness is the largest correlation of one picture with parts of the other, at least
-// three quarters of its sides: first on every other pixel for windows on whole ones, then
+// three quarters of its sides, unless the whole ones have less than least: first on every other pixel for windows on whole ones, then
 // from the best of these in ever smaller steps.
-func likeness(p, q *Print) float64 {
+func likeness(p, q *Print, least float64) float64 {
 	best := correlation(&p.grey, q, window{0, 0, side}, 1)
-	if best < apart {
+	if best < least {
 		return best
 	}
 	for _, of := range [][2]*Print{{p, q}, {q, p}} {
@@ -158,6 +170,9 @@ func likeness(p, q *Print) float64 {
 					}
 				}
 			}
+		}
+		if top < promising {
+			continue
 		}
 		top = correlation(whole, part, at, 1)
 		for step := 0.5; step > 0.1; step /= 2 {

@@ -114,12 +114,15 @@ func TestReview(t *testing.T) {
 
 // The same on the page of a server, to which others come too.
 func TestReviewServed(t *testing.T) {
-	c := start(t)
+	if testing.Short() {
+		t.Skip("opens pages in a browser, which takes a minute")
+	}
 	dir := t.TempDir()
 	run := kindred(t, dir)
 	doubtful(t, dir)
 	run("clean", "E.csv", "--data", "photos", "--out", "suspects")
 	run("discover", "E.csv", "--data", "photos", "--out", "kinds")
+	c := start(t)
 	relabelTen(c, reviewed(t, filepath.Join(dir, "suspects")))
 	kinds := reviewed(t, filepath.Join(dir, "kinds", "review.html"))
 	splitKind(c, kinds, dir)
