@@ -152,8 +152,8 @@ const (
 const promising = 0.8
 
 // likeness is the largest correlation of one picture with parts of the other, at least
-// three quarters of its sides, unless the whole ones have less than least: first on every other pixel for windows on whole ones, then
-// from the best of these in ever smaller steps.
+// three quarters of its sides, unless the whole ones have less than least: first on every
+// other pixel for windows on whole ones, then from the best of these in ever smaller steps.
 func likeness(p, q *Print, least float64) float64 {
 	best := correlation(&p.grey, q, window{0, 0, side}, 1)
 	if best < least {
