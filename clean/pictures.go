@@ -54,8 +54,8 @@ func reduce(im image.Image, w, h int) *image.Gray {
 // Copy is two pictures that show the same.
 type Copy struct {
 	A, B int // A < B
-	// Likeness is the largest correlation of the greys of one picture with a part of
-	// the other, at most 1.
+	// Likeness is the correlation of the greys of the two pictures, at most 1; where
+	// the whole ones are no copies, the largest of one picture with a part of the other.
 	Likeness float64
 }
 
@@ -151,12 +151,13 @@ const (
 // smaller steps.
 const promising = 0.8
 
-// likeness is the largest correlation of one picture with parts of the other, at least
-// three quarters of its sides, unless the whole ones have less than least: first on every
+// likeness is the correlation of whole pictures, if it makes them copies or is less than
+// least, else the largest of one picture with parts of the other, at least three quarters
+// of its sides: first on every
 // other pixel for windows on whole ones, then from the best of these in ever smaller steps.
 func likeness(p, q *Print, least float64) float64 {
 	best := correlation(&p.grey, q, window{0, 0, side}, 1)
-	if best < least {
+	if best < least || best >= alike {
 		return best
 	}
 	for _, of := range [][2]*Print{{p, q}, {q, p}} {

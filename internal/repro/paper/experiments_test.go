@@ -161,6 +161,11 @@ func TestRises(t *testing.T) {
 // longVariable asks for the runs on real data, minutes in all.
 const longVariable = "KINDRED_LONG"
 
+// long are the experiments that take minutes even in their fast size.
+var long = map[string]bool{"mnist-why": true, "omniglot-why": true, "sop-coarse": true, "inshop-coarse": true,
+	"discover": true, "clean": true, "clean-mnist": true, "clean-birds": true, "cleaned-mnist": true,
+	"cleaned-birds": true}
+
 // TestDirections runs every experiment in its fast size on real data and checks
 // the signs that even that shows. A sign is no verdict.
 func TestDirections(t *testing.T) {
@@ -170,7 +175,12 @@ func TestDirections(t *testing.T) {
 	home := filepath.Dir(refdata.Path(t, "data", "omniglot"))
 	birds := "data.path=" + filepath.Join(home, "cub100")
 	for _, name := range Names() {
-		t.Run(name, func(t *testing.T) { direction(t, name, home, birds) })
+		t.Run(name, func(t *testing.T) {
+			if long[name] && os.Getenv(longVariable) != "all" {
+				t.Skipf("takes minutes; %s=all runs it, and so does kindred reproduce %s --fast", longVariable, name)
+			}
+			direction(t, name, home, birds)
+		})
 	}
 }
 
