@@ -30,6 +30,8 @@ type discovered struct {
 	Method  string            `json:"method"`
 	Classes []discoveredClass `json:"classes"`
 	Files   []string          `json:"files"`
+	// Next trains on what was found, where the pictures are files.
+	Next string `json:"next,omitempty"`
 }
 
 type discoveredClass struct {
@@ -130,6 +132,10 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	}
 	if err := f.write(ctx, r, res, names, out); err != nil {
 		return err
+	}
+	if _, err := os.Stat(r.manifestPath(0)); err == nil && out.Kinds > len(out.Classes) {
+		out.Next = commandLine(os.Args[0], "train", "--data", filepath.Join(f.dir, "manifest.csv"), "--allow-outside",
+			"--set", "sample.name=hierarchical")
 	}
 	if a.json {
 		return a.printJSON(out)
@@ -250,7 +256,14 @@ func (a *app) printDiscovered(d *discovered) error {
 		return err
 	}
 	page := d.Files[len(d.Files)-1]
-	_, err := fmt.Fprintf(a.out, "%s in %s; decide about them on %s, or with 'kindred serve --review %s'\n",
-		count(d.Kinds, "kind"), count(len(d.Classes), "class"), escape.Name(page), escape.Name(filepath.Dir(page)))
+	if _, err := fmt.Fprintf(a.out, "%s in %s; decide about them on %s, or with 'kindred serve --review %s'\n",
+		count(d.Kinds, "kind"), count(len(d.Classes), "class"), escape.Name(page),
+		escape.Name(filepath.Dir(page))); err != nil {
+		return err
+	}
+	if d.Next == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(a.out, "or train on classes and kinds as they are:\n  %s\n", d.Next)
 	return err
 }

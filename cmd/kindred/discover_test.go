@@ -244,3 +244,17 @@ func TestReviewMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestDiscoverSaysHowToTrain: where the items are files, the command that trains on
+// classes and kinds is printed; where they are names alone, none is.
+func TestDiscoverSaysHowToTrain(t *testing.T) {
+	kindsFile(t)
+	const next = " train --data kinds/manifest.csv --allow-outside --set sample.name=hierarchical"
+	if out, _ := program(t, "discover E.csv --out kinds"); strings.Contains(out, next) {
+		t.Error(out)
+	}
+	put(t, "photo_000.jpg", []byte("here"))
+	if out, _ := program(t, "discover E.csv --out kinds --force"); !strings.Contains(out, next+"\n") {
+		t.Error(out)
+	}
+}
