@@ -118,6 +118,13 @@ func twoLevel(set run.Set, batch ...string) *Task {
 			if err != nil {
 				return nil, err
 			}
+			if !slices.ContainsFunc(kinds.Classes, func(c discover.Class) bool { return len(c.Kinds) > 1 }) {
+				res, err := m.learn(ctx, opts) // there is one level alone
+				if err != nil {
+					return nil, err
+				}
+				return withKinds(ctx, res, set)
+			}
 			again, err := m.hierarchy(kinds, set, batch)
 			if err != nil {
 				return nil, err
@@ -160,9 +167,6 @@ func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string
 	tested := sel.Query
 	if set == run.SeenSet {
 		tested = sel.Seen
-	}
-	if !slices.ContainsFunc(kinds.Classes, func(c discover.Class) bool { return len(c.Kinds) > 1 }) {
-		batch = append(slices.Clone(batch), "sample.fine=1") // no class has two to draw
 	}
 	names := kindNumbers(kinds)
 	fine := data.Column{Name: "kinds found", IDs: make([]int64, m.set.Len()),

@@ -196,3 +196,23 @@ func TestLabelExperiments(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoLevelsOfOne: where no class is divided, training in two levels is training on
+// the classes.
+func TestTwoLevelsOfOne(t *testing.T) {
+	e := DiscoverMNIST()
+	last := e.Arms[len(e.Arms)-1]
+	// One picture of each digit: three of a parity are too few for two kinds.
+	set := append(slices.Clone(smallDigits), "data.label=parity", "data.fine=digit", "data.train_classes=0-5",
+		"data.test_classes=6-9", "data.train_limit=1", "sample.classes=2", "sample.per_class=3")
+	out, err := Reproduce(t.Context(), e, Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 4),
+		Arms: []string{"Trip+EPS", last.Name}, Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range out.Arms[1].Measures {
+		if want := out.Arms[0].Measures[i].Mean; m.Mean != want {
+			t.Errorf("%s: %g, on the classes %g", m.Key, m.Mean, want)
+		}
+	}
+}
