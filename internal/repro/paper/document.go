@@ -85,8 +85,10 @@ func (out *Outcome) document(b *strings.Builder, folder string) {
 	for _, s := range out.Set {
 		fmt.Fprintf(b, " --set '%s'", s)
 	}
-	fmt.Fprintf(b, "\n\nTraining and evaluation took %s.%s",
-		report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
+	if out.Took > 0 { // experiments that train nothing have no runs to time
+		fmt.Fprintf(b, "\n\nTraining and evaluation took %s.%s",
+			report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())
+	}
 	fmt.Fprintf(b, "\n\nHow the settings were chosen: %s\n", out.Tuning)
 	if out.chosen != nil {
 		fmt.Fprintf(b, "\n%s", out.chosen.table(out.e).Markdown())

@@ -73,8 +73,10 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	}
 	curves := out.Curves()
 	figures.Figures = append(figures.Figures, shown.Figures...)
-	figures.add(curvesFigure, "Over the epochs. "+out.spread(), report.Beside(figuresOf(curves)...))
-	p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
+	if len(curves.Items) > 0 {
+		figures.add(curvesFigure, "Over the epochs. "+out.spread(), report.Beside(figuresOf(curves)...))
+		p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
+	}
 	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
 	return p, figures.Figures, nil
 }
@@ -105,7 +107,8 @@ func (out *Outcome) tested() string {
 	return strings.Join(parts, "; ")
 }
 
-// curvesFigure is the name of the figure that every experiment has.
+// curvesFigure is the name of the figure that every experiment has whose runs are
+// scored more than once.
 const curvesFigure = "curves"
 
 func figuresOf(f report.Figures) []report.Figure {
@@ -149,6 +152,10 @@ func (out *Outcome) Curves() report.Figures {
 			if paper := a.Measures[k].Paper; paper != nil {
 				f.Refs = append(f.Refs, report.Ref{Name: a.Name + ", paper", At: float64(*paper)})
 			}
+		}
+		// Scores of one epoch are no curve.
+		if !slices.ContainsFunc(f.Curves, func(c report.Curve) bool { return len(c.X) > 1 }) {
+			continue
 		}
 		fs.Items = append(fs.Items, report.Captioned{Figure: f, Caption: m.Name + " over the epochs, " + m.Group + "."})
 	}

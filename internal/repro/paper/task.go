@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/run"
@@ -35,7 +36,12 @@ func (a *Arm) plan(cfg *run.Config) string {
 // do makes a run of the arm.
 func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	if a.Task != nil {
-		return a.Task.Do(ctx, cfg, opts)
+		began := time.Now()
+		res, err := a.Task.Do(ctx, cfg, opts)
+		if err == nil {
+			res.Took = time.Since(began) // with what it trained beside the run
+		}
+		return res, err
 	}
 	return run.Train(ctx, cfg, opts)
 }
