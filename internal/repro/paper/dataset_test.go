@@ -40,7 +40,8 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 			e.Arms[i].Published[k] = 1000.7 + 300*float64(i) + 7*float64(k*k*(i+1))
 		}
 	}
-	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=2", "eval.every=1")}
+	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home,
+		Set: append(slices.Clone(tiny), "train.epochs=2", "eval.every=1")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
