@@ -94,21 +94,15 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
-	for {
-		err := q.prepare(ctx)
-		if err == nil {
-			return q, nil
+	if err := persist(ctx, q.prepare); err != nil {
+		q.conn.Close()
+		if passing(err) {
+			err = fmt.Errorf("its servers do not agree on streams (%w); are most of them up, and do they reach each "+
+				"other?", err)
 		}
-		again := passing(err)
-		if !again || !pause(ctx, 250*time.Millisecond) {
-			q.conn.Close()
-			if again {
-				err = fmt.Errorf("its servers do not agree on streams (%w); are most of them up, and do they reach "+
-					"each other?", err)
-			}
-			return nil, fmt.Errorf("the queue %s: %w", o.where(), err)
-		}
+		return nil, fmt.Errorf("the queue %s: %w", o.where(), err)
 	}
+	return q, nil
 }
 
 // where is the URL without what nobody else should see.
@@ -182,8 +176,6 @@ func wayIn(err error) string {
 
 // prepare finds or makes the streams.
 func (q *Queue) prepare(ctx context.Context) error {
-	ctx, cancel := withoutDeadline(ctx)
-	defer cancel()
 	name := q.o.Name
 	replicas := 1
 	if len(q.conn.Servers()) >= 3 {
@@ -301,6 +293,9 @@ func persist(ctx context.Context, f func(context.Context) error) error {
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := f(request)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return ctx.Err() // request knows no other end than being cancelled
+		}
 		if ctx.Err() != nil || !passing(err) {
 			return err
 		}
