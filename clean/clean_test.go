@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/ctxtest"
+	"github.com/kindred-ml/kindred/internal/detection"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -152,7 +153,7 @@ func TestPeers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for peer, score := range map[string][]float64{"neighbours": neighbours, "confident": confident} {
-			if _, area := ranked(score, wrong); area < 0.97 {
+			if _, area := detection.Ranked(score, wrong); area < 0.97 {
 				t.Errorf("%s, %s: area under the ROC curve %.3f", peer, name, area)
 			}
 		}

@@ -1,7 +1,6 @@
 package clean
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/detection"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -55,7 +55,7 @@ func TestMislabels(t *testing.T) {
 						t.Fatal(err)
 					}
 					for k, score := range [][]float64{j.Raw, neighbours, confident} {
-						p, a := ranked(score, wrong)
+						p, a := detection.Ranked(score, wrong)
 						sum[k][0] += p / seeds
 						sum[k][1] += a / seeds
 					}
@@ -96,36 +96,4 @@ func changed(x *mat.Dense, labels []int64, kind string, rate float64, seed uint6
 		noisy[i], wrong[i] = ids[c], c != y[i]
 	}
 	return noisy, wrong
-}
-
-// ranked is the precision among as many as are wrong, and the area under the ROC.
-func ranked(score []float64, wrong []bool) (precision, area float64) {
-	at := make([]int, len(score))
-	n := 0
-	for i := range at {
-		if at[i] = i; wrong[i] {
-			n++
-		}
-	}
-	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	for _, i := range at[:n] {
-		if wrong[i] {
-			precision += 1 / float64(n)
-		}
-	}
-	var ranks float64
-	for k := 0; k < len(at); {
-		end := k
-		for end < len(at) && score[at[end]] == score[at[k]] {
-			end++
-		}
-		middle := float64(len(at)) - float64(k+end-1)/2 // the mean rank of equals, from below
-		for ; k < end; k++ {
-			if wrong[at[k]] {
-				ranks += middle
-			}
-		}
-	}
-	m := float64(n)
-	return precision, (ranks - m*(m+1)/2) / m / (float64(len(at)) - m)
 }

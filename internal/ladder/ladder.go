@@ -160,6 +160,7 @@ func measuring() []Package {
 				"gonum.org/v1/gonum"},
 		{"discover", "the kinds of things inside the classes of an embedding",
 			"internal/spell mat eval/rank"},
+		{"internal/detection", "how well scores tell what is looked for", ""},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
@@ -227,7 +228,7 @@ func showing() []Package {
 				"eval/cluster eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
 				"internal/report/maps internal/report/photo internal/report/retrieval " +
-				"internal/report/diagnosed projection discover clean " +
+				"internal/report/diagnosed internal/detection projection discover clean " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum"},
 	}
 }

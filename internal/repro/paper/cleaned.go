@@ -27,14 +27,8 @@ func (c cure) String() string {
 // retrain is the task of training on labels of which a share was made wrong, after
 // what clean says was done to them: it judges in folds, and acts on scores from 0.5.
 func retrain(n noise, folds int, c cure) *Task {
-	return &Task{
-		Plan: fmt.Sprintf("labels wrong: %v, then %v (%d folds)", n, c, folds),
-		Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-			m, err := open(ctx, cfg, opts)
-			if err != nil {
-				return nil, err
-			}
-			defer m.set.Close()
+	return onData(fmt.Sprintf("labels wrong: %v, then %v (%d folds)", n, c, folds),
+		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
 			s, err := m.spoil(ctx, n)
 			if err != nil {
 				return nil, err
@@ -48,8 +42,7 @@ func retrain(n noise, folds int, c cure) *Task {
 				return nil, err
 			}
 			return scored(res, metrics("train", "labels", map[string]float64{"wrong": left})), nil
-		},
-	}
+		})
 }
 
 // mend does to the labels what the cure is, and tells the share of those left that are

@@ -82,18 +82,11 @@ func (p pictures) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.
 // put among all of them: by their hashes alone, and with the pretrained network's
 // neighbours.
 func findCopies(of alteration, most int) *Task {
-	return &Task{
-		Plan: fmt.Sprintf("%d copies %s", most, of.name),
-		Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-			m, err := open(ctx, cfg, opts)
-			if err != nil {
-				return nil, err
-			}
-			defer m.set.Close()
+	return onData(fmt.Sprintf("%d copies %s", most, of.name),
+		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
 			scores, err := m.copies(ctx, of, most)
 			return untrained(scores), err
-		},
-	}
+		})
 }
 
 func (m *material) copies(ctx context.Context, of alteration, most int) ([]train.Metric, error) {

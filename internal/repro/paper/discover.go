@@ -76,14 +76,8 @@ func withKinds(ctx context.Context, res *run.Result, set run.Set) (*run.Result, 
 // same settings on the kinds that the first network's embedding of the training
 // samples falls into. The scores are the second network's.
 func refine(set run.Set) *Task {
-	return &Task{
-		Plan: "trained again on the kinds found; kinds of the " + set.String() + " set",
-		Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-			m, err := open(ctx, cfg, opts)
-			if err != nil {
-				return nil, err
-			}
-			defer m.set.Close()
+	return onData("trained again on the kinds found; kinds of the "+set.String()+" set",
+		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
 			kinds, err := m.kinds(ctx, opts)
 			if err != nil {
 				return nil, err
@@ -98,22 +92,15 @@ func refine(set run.Set) *Task {
 			}
 			// The test's labels are still the classes.
 			return withKinds(ctx, res, set)
-		},
-	}
+		})
 }
 
 // twoLevel is the task of training twice as refine does, but the second time on the
 // classes, in batches that hold several of the kinds of each.
 func twoLevel(set run.Set, batch ...string) *Task {
-	return &Task{
-		Plan: "trained again in batches of the kinds found, " + strings.Join(batch, ", ") + "; kinds of the " +
-			set.String() + " set",
-		Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-			m, err := open(ctx, cfg, opts)
-			if err != nil {
-				return nil, err
-			}
-			defer m.set.Close()
+	return onData("trained again in batches of the kinds found, "+strings.Join(batch, ", ")+
+		"; kinds of the "+set.String()+" set",
+		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
 			kinds, err := m.kinds(ctx, opts)
 			if err != nil {
 				return nil, err
@@ -145,8 +132,7 @@ func twoLevel(set run.Set, batch ...string) *Task {
 				return nil, err
 			}
 			return scored(res, found), nil
-		},
-	}
+		})
 }
 
 // hierarchy has the kinds as the fine classes of the training samples. The split is

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/detection"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
@@ -179,83 +180,23 @@ func (s *spoiled) judged(ctx context.Context, folds []clean.Fold) ([]train.Metri
 		name  string
 		score []float64
 	}{{"clean", j.Raw}, {"neighbours", neighbours}, {"confident", confident}} {
-		precision, area := ranked(by.score, s.wrong)
+		precision, area := detection.Ranked(by.score, s.wrong)
 		out = append(out, metrics("train", by.name, map[string]float64{"precision": precision, "auroc": area})...)
 	}
-	brier, ece := reliability(j.Score, s.wrong)
+	brier, ece := detection.Reliability(j.Score, s.wrong)
 	return append(out, metrics("train", "score", map[string]float64{"brier": brier, "ece": ece,
 		"share": j.Wrong})...), nil
-}
-
-// ranked is the precision among as many of the highest scores as are wrong, and the
-// area under the ROC curve. Equal scores have their mean rank, and stand in order.
-func ranked(score []float64, wrong []bool) (precision, area float64) {
-	at := make([]int, len(score))
-	n := 0
-	for i := range at {
-		if at[i] = i; wrong[i] {
-			n++
-		}
-	}
-	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	for _, i := range at[:n] {
-		if wrong[i] {
-			precision += 1 / float64(n)
-		}
-	}
-	var ranks float64
-	for k := 0; k < len(at); {
-		end := k
-		for end < len(at) && score[at[end]] == score[at[k]] {
-			end++
-		}
-		middle := float64(len(at)) - float64(k+end-1)/2
-		for ; k < end; k++ {
-			if wrong[at[k]] {
-				ranks += middle
-			}
-		}
-	}
-	m := float64(n)
-	return precision, (ranks - m*(m+1)/2) / m / (float64(len(at)) - m)
-}
-
-// reliability is the mean squared error of probabilities (Brier 1950), and their
-// expected calibration error: the mean over ten bins, by their items, of how far the
-// mean probability is from the share of what came true.
-func reliability(p []float64, came []bool) (brier, ece float64) {
-	const bins = 10
-	var mean, share [bins]float64
-	n := float64(len(p))
-	for i, v := range p {
-		b, c := min(int(v*bins), bins-1), 0.0
-		if came[i] {
-			c = 1
-		}
-		brier += (v - c) * (v - c) / n
-		mean[b] += v / n
-		share[b] += c / n
-	}
-	for b := range mean {
-		ece += math.Abs(mean[b] - share[b])
-	}
-	return brier, ece
 }
 
 // judgeNoise is the task of training on labels made wrong and looking for these: in the
 // embedding of the network that was trained on them or, with folds, of networks that
 // were each trained without a part.
 func judgeNoise(n noise, folds int) *Task {
-	t := &Task{Plan: "labels wrong: " + n.String()}
+	plan := "labels wrong: " + n.String()
 	if folds > 0 {
-		t.Plan += fmt.Sprintf(", judged in %d folds", folds)
+		plan += fmt.Sprintf(", judged in %d folds", folds)
 	}
-	t.Do = func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-		m, err := open(ctx, cfg, opts)
-		if err != nil {
-			return nil, err
-		}
-		defer m.set.Close()
+	return onData(plan, func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
 		s, err := m.spoil(ctx, n)
 		if err != nil {
 			return nil, err
@@ -281,21 +222,14 @@ func judgeNoise(n noise, folds int) *Task {
 			return nil, err
 		}
 		return scored(res, scores), nil
-	}
-	return t
+	})
 }
 
 // judgeLooks is the task of looking for wrong labels in features that no label had a
 // part in.
 func judgeLooks(n noise) *Task {
-	return &Task{
-		Plan: "labels wrong: " + n.String() + ", judged without training",
-		Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-			m, err := open(ctx, cfg, opts)
-			if err != nil {
-				return nil, err
-			}
-			defer m.set.Close()
+	return onData("labels wrong: "+n.String()+", judged without training",
+		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
 			s, err := m.spoil(ctx, n)
 			if err != nil {
 				return nil, err
@@ -306,8 +240,7 @@ func judgeLooks(n noise) *Task {
 			}
 			scores, err := s.judged(ctx, []clean.Fold{{X: x}})
 			return untrained(scores), err
-		},
-	}
+		})
 }
 
 // folds trains without each of n parts of every class in turn.

@@ -21,6 +21,18 @@ type Task struct {
 	Do func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error)
 }
 
+// onData is a task that works on the data set of a run's configuration.
+func onData(plan string, do func(ctx context.Context, m *material, opts run.Options) (*run.Result, error)) *Task {
+	return &Task{Plan: plan, Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+		m, err := open(ctx, cfg, opts)
+		if err != nil {
+			return nil, err
+		}
+		defer m.set.Close()
+		return do(ctx, m, opts)
+	}}
+}
+
 // taskMark begins the line of plan.yaml that has Task.Plan.
 const taskMark = "# task: "
 

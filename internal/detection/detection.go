@@ -1,0 +1,64 @@
+// Package detection measures how well scores tell the items that are looked for from
+// the others.
+package detection
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Ranked is the precision among as many of the highest scores as are wrong, and the
+// area under the ROC curve. Equal scores have their mean rank, and stand in order.
+func Ranked(score []float64, wrong []bool) (precision, area float64) {
+	at := make([]int, len(score))
+	n := 0
+	for i := range at {
+		if at[i] = i; wrong[i] {
+			n++
+		}
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	for _, i := range at[:n] {
+		if wrong[i] {
+			precision += 1 / float64(n)
+		}
+	}
+	var ranks float64
+	for k := 0; k < len(at); {
+		end := k
+		for end < len(at) && score[at[end]] == score[at[k]] {
+			end++
+		}
+		middle := float64(len(at)) - float64(k+end-1)/2
+		for ; k < end; k++ {
+			if wrong[at[k]] {
+				ranks += middle
+			}
+		}
+	}
+	m := float64(n)
+	return precision, (ranks - m*(m+1)/2) / m / (float64(len(at)) - m)
+}
+
+// Reliability is the mean squared error of probabilities (Brier 1950), and their
+// expected calibration error: the mean over ten bins, by their items, of how far the
+// mean probability is from the share of what came true.
+func Reliability(p []float64, came []bool) (brier, ece float64) {
+	const bins = 10
+	var mean, share [bins]float64
+	n := float64(len(p))
+	for i, v := range p {
+		b, c := min(int(v*bins), bins-1), 0.0
+		if came[i] {
+			c = 1
+		}
+		brier += (v - c) * (v - c) / n
+		mean[b] += v / n
+		share[b] += c / n
+	}
+	for b := range mean {
+		ece += math.Abs(mean[b] - share[b])
+	}
+	return brier, ece
+}
