@@ -316,6 +316,20 @@ func TestFrozenRefusals(t *testing.T) {
 			t.Errorf("%v: error %v", c.set, err)
 		}
 	}
+	lost := func(context.Context, string) (Start, error) { return Start{}, errors.New("no network here") }
+	for _, opts := range []Options{{}, {Weights: lost}} {
+		opts.Dataset = photos(4, 10, 64)
+		_, err := newTrainer(t.Context(), frozenConfig(t), opts)
+		if err == nil || !strings.Contains(err.Error(), "as random as it starts") ||
+			strings.Contains(err.Error(), "no network here") != (opts.Weights != nil) {
+			t.Errorf("a frozen body without weights: error %v", err)
+		}
+		tr, err := newTrainer(t.Context(), frozenConfig(t, "network.pretrained=none", "network.name=conv4"), opts)
+		if err != nil {
+			t.Fatalf("random features, asked for: %v", err)
+		}
+		tr.close()
+	}
 	if _, err := Parse("test", nil, "data.views=3"); err == nil ||
 		!strings.Contains(err.Error(), "network.freeze=body") {
 		t.Errorf("views without a frozen body: %v", err)

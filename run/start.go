@@ -57,13 +57,15 @@ func (c *Config) best() train.Best {
 // in its configuration.
 func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 	n := &t.cfg.Network
+	asked := n.Pretrained
+	var missing error // why no weights were found
 	if n.Pretrained == "" && n.Name == "" && t.opts.Weights != nil && !t.opts.Resume && t.photographs(ctx, d) {
 		p, err := t.opts.Weights(ctx, "")
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			n.Pretrained = noWeights
+			n.Pretrained, missing = noWeights, err
 			t.note("photographs are trained from scratch, which ends well behind a pretrained start: %v; "+
 				"network.pretrained=%s asks for this", err, noWeights)
 		default:
@@ -71,6 +73,14 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 			t.note("starts from the pretrained network %s (network.pretrained=%s starts from scratch)", p.Name,
 				noWeights)
 		}
+	}
+	if n.frozenBody() && !n.pretrained() && asked != noWeights && d.Features == nil && !t.opts.Resume {
+		err := fmt.Errorf("network.freeze=%s: the body would stay as random as it starts; name a network to start "+
+			"from by network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, noWeights)
+		if missing != nil {
+			err = fmt.Errorf("%w; %w", err, missing)
+		}
+		return err
 	}
 	if n.pretrained() && t.begin.Path == "" {
 		if err := t.find(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/run"
 )
@@ -17,31 +18,20 @@ type cured struct {
 	perClass   int      // samples of a label in a batch
 	views      []string // further settings of the arms with two views of a sample
 	measures   []Measure
+	space      *Space
 }
+
+// collapsing is the arm of cures that all others are compared with.
+const collapsing = "Triplet"
 
 // cures sets ways to keep a class from collapsing side by side: choices of tuples,
 // several centres for a class, losses with a neighbourhood of their own, and terms
 // that spread the samples of a class or of the batch. The baseline, triplets with random
 // positives, is what collapses.
 func cures(c cured) *Experiment {
-	const baseline = "Triplet"
-	triplet := []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared", "mine.negatives=facenet"}
-	with := func(more ...string) []string { return slices.Concat(triplet, more) }
-	// A pretrained start would choose the positives that an arm leaves open.
-	all := func(set ...string) []string { return append(set, "mine.positives=all", "mine.negatives=all") }
-	// Two rows of each of half as many samples: a batch has as many rows.
-	twice := func(set ...string) []string {
-		return slices.Concat(all("loss.name=supcon", "sample.views=2", samplesOf(c.perClass/2)), c.views, set)
-	}
-	// DiVA's further parts of the embedding, with the weight that the authors' program
-	// gives them.
-	head := func(part, triplets string) string {
-		return fmt.Sprintf("{name: triplet, margin: 0.2, distance: squared, part: %s, triplets: %s, weight: 0.3}", part,
-			triplets)
-	}
 	e := &Experiment{
 		Name: c.name, Title: "Cures of collapse side by side, " + c.what, Own: true, Dataset: c.data,
-		Base: append(c.base, samplesOf(c.perClass)), Fast: c.fast, Measures: c.measures,
+		Base: append(c.base, samplesOf(c.perClass)), Fast: c.fast, Measures: c.measures, Space: c.space,
 		Source: "kindred; each cure's paper stands in docs/losses and docs/policies",
 		About: "Networks are trained with coarse labels only and scored by the fine ones, which the labels " +
 			"do not name. Triplets with random positives pull all samples of a label to one place. Each " +
@@ -56,36 +46,18 @@ func cures(c cured) *Experiment {
 		Tuning: "All arms have the same learning rate, batch, network and number of epochs, which are those " +
 			"of the other experiments on this data, and each loss its own paper's defaults. Nothing was " +
 			"tuned for this table: an arm that its defaults suit badly is shown too weak.",
-		Arms: []Arm{
-			{Name: baseline, Set: with("mine.positives=random")},
-			{Name: "EPS", Set: with("mine.positives=easy")},
-			{Name: "MS", Set: []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"}},
-			{Name: "EPS+MS", Set: []string{"loss.name=multisimilarity", "mine.positives=easy", "mine.negatives=ms"}},
-			{Name: "SoftTriple", Set: all("loss.name=softtriple", "loss.centers=10")},
-			{Name: "Sub-centre ArcFace", Set: all("loss.name=subcenter-arcface", "loss.centers=10")},
-			{Name: "NCA", Set: []string{"loss.name=nca", "mine.positives=easy", "mine.negatives=hard"}},
-			{Name: "SupCon", Set: all("loss.name=supcon")},
-			{Name: "SupCon, two views", Set: twice()},
-			{Name: "SupCon, spread", Set: twice("loss.plus=[{name: spread, weight: 1}]")},
-			{Name: "Triplet, intra-pair variance", Set: with("mine.positives=random",
-				"loss.plus=[{name: intra-pair-variance, positives: all, negatives: all, weight: 1}]")},
-			{Name: "Triplet, VICReg's variance", Set: with("mine.positives=random",
-				"loss.plus=[{name: vicreg, positives: random, negatives: all, lambda: 0, nu: 0, gamma: 0.1}]")},
-			{Name: "Triplet, DiVA's heads", Set: with("mine.positives=random", "loss.part=1/2",
-				"loss.plus=["+head("3/4", "shared")+", "+head("4/4", "intra")+
-					", {name: decorrelate, parts: [2, 1, 1], weight: 12}]")},
-		},
+		Arms: cureArms(c),
 	}
 	for i := range e.Arms[1:] {
 		a := &e.Arms[i+1]
-		a.Baseline = baseline
+		a.Baseline = collapsing
 		e.Claims = append(e.Claims, Claim{
-			Arms: []string{baseline, a.Name},
-			Text: fmt.Sprintf("%s keeps more of the fine classes than %s.", a.Name, baseline),
+			Arms: []string{collapsing, a.Name},
+			Text: fmt.Sprintf("%s keeps more of the fine classes than %s.", a.Name, collapsing),
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 				key := e.Measures[0].Key
-				return fmt.Sprintf("R@1 %.1f against %.1f", out.mean(a.Name, key), out.mean(baseline, key)),
-					[]Paired{out.ahead(key, a.Name, baseline)}
+				return fmt.Sprintf("R@1 %.1f against %.1f", out.mean(a.Name, key), out.mean(collapsing, key)),
+					[]Paired{out.ahead(key, a.Name, collapsing)}
 			},
 		})
 	}
@@ -102,6 +74,70 @@ func cures(c cured) *Experiment {
 		return nil
 	}
 	return e
+}
+
+// cureArms are the ways, with what a sweep may try of each.
+func cureArms(c cured) []Arm {
+	_, _, multi := methods()
+	triplet := []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared", "mine.negatives=facenet"}
+	with := func(more ...string) []string { return slices.Concat(triplet, more) }
+	// A pretrained start would choose the positives that an arm leaves open.
+	all := func(set ...string) []string { return append(set, "mine.positives=all", "mine.negatives=all") }
+	// Two rows of each of half as many samples: a batch has as many rows.
+	twice := func(set ...string) []string {
+		return slices.Concat(all("loss.name=supcon", "sample.views=2", samplesOf(c.perClass/2)), c.views, set)
+	}
+	plus := func(terms string) string { return "loss.plus=[" + terms + "]" }
+	spread := func(weight string) string { return "{name: spread, weight: " + weight + "}" }
+	variance := func(weight string) string {
+		return "{name: intra-pair-variance, positives: all, negatives: all, weight: " + weight + "}"
+	}
+	vicreg := func(gamma string) string {
+		return "{name: vicreg, positives: random, negatives: all, lambda: 0, nu: 0, gamma: " + gamma + "}"
+	}
+	// DiVA's further parts of the embedding; the authors' program gives them the weight 0.3.
+	heads := func(weight string) string {
+		const head = "{name: triplet, margin: 0.2, distance: squared, part: %s, triplets: %s, weight: %s}"
+		return fmt.Sprintf(head+", "+head+", {name: decorrelate, parts: [2, 1, 1], weight: 12}", "3/4", "shared",
+			weight, "4/4", "intra", weight)
+	}
+	// tried are the terms that a sweep chooses from.
+	tried := func(terms func(string) string, values ...string) string {
+		for i, v := range values {
+			values[i] = "[" + terms(v) + "]"
+		}
+		return "loss.plus=[" + strings.Join(values, ", ") + "]"
+	}
+	const (
+		margin      = "loss.margin={low: 0.05, high: 0.8, log: true}"
+		distance    = "loss.distance=[squared, euclidean]"
+		temperature = "loss.temperature={low: 0.05, high: 0.5, log: true}"
+		centres     = "train.loss_lr={low: 0.001, high: 0.1, log: true}" // the rate they move with
+	)
+	return []Arm{
+		{Name: collapsing, Set: with("mine.positives=random"), Ranges: []string{margin, distance}},
+		{Name: "EPS", Set: with("mine.positives=easy"), Ranges: []string{margin, distance}},
+		{Name: "MS", Set: []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"},
+			Ranges: multi.ranges},
+		{Name: "EPS+MS", Set: []string{"loss.name=multisimilarity", "mine.positives=easy", "mine.negatives=ms"},
+			Ranges: multi.ranges},
+		{Name: "SoftTriple", Set: all("loss.name=softtriple", "loss.centers=10"),
+			Ranges: []string{"loss.la={low: 5.0, high: 40.0, log: true}", centres}},
+		{Name: "Sub-centre ArcFace", Set: all("loss.name=subcenter-arcface", "loss.centers=10"),
+			Ranges: []string{"loss.scale={low: 8.0, high: 64.0, log: true}", "loss.margin={low: 0.05, high: 0.5}",
+				centres}},
+		{Name: "NCA", Set: []string{"loss.name=nca", "mine.positives=easy", "mine.negatives=hard"}},
+		{Name: "SupCon", Set: all("loss.name=supcon"), Ranges: []string{temperature}},
+		{Name: "SupCon, two views", Set: twice(), Ranges: []string{temperature}},
+		{Name: "SupCon, spread", Set: twice(plus(spread("1"))),
+			Ranges: []string{temperature, tried(spread, "0.25", "1", "4")}},
+		{Name: "Triplet, intra-pair variance", Set: with("mine.positives=random", plus(variance("1"))),
+			Ranges: []string{margin, distance, tried(variance, "0.25", "1", "4")}},
+		{Name: "Triplet, VICReg's variance", Set: with("mine.positives=random", plus(vicreg("0.1"))),
+			Ranges: []string{margin, distance, tried(vicreg, "0.03", "0.1", "0.3")}},
+		{Name: "Triplet, DiVA's heads", Set: with("mine.positives=random", "loss.part=1/2", plus(heads("0.3"))),
+			Ranges: []string{margin, distance, tried(heads, "0.1", "0.3", "1")}},
+	}
 }
 
 // samplesOf sets the samples of a label in a batch.
@@ -122,6 +158,16 @@ func CuresOmniglot() *Experiment {
 		fast: append(slices.Clone(omniglotFast), "train.lr=0.001", "data.augment=characters"),
 
 		measures: cureMeasures("test", "letters", "languages"),
+		space: &Space{
+			Scale: "quick",
+			Held: "Training sees the names of twenty of the thirty background alphabets and is scored by how well the " +
+				"letters of the other ten are found, as the test scores those of twenty further alphabets.",
+			Kept: "The network, the augmentation, the schedule and the number of steps were not chosen but kept from " +
+				"the other experiments on this data, for all arms alike.",
+			Set:    []string{"data.test_limit=10", "eval.metrics=[]"},
+			Ranges: []string{"train.lr={low: 0.0003, high: 0.01, log: true}", "sample.classes=[4, 8]"},
+			Plan:   []string{"folds: 3", "use: 1", "search: tpe", "stop: asha"},
+		},
 	})
 	e.Scales = append([]Scale{{"quick", "a Conv4 from scratch on 28 x 28 images, 270 steps with products in " +
 		"bfloat16, so that three seeds of all arms take a quarter of an hour of one core; no arm comes near what it " +

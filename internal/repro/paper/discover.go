@@ -49,14 +49,8 @@ func kindsFound(ctx context.Context, e *run.Embedded, set string) ([]train.Metri
 // judgeKinds is the task of looking for kinds in a set that the run scores.
 func judgeKinds(set run.Set) *Task {
 	return &Task{
-		Plan: "kinds of the " + set.String() + " set",
-		Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-			res, err := run.Train(ctx, cfg, opts)
-			if err != nil {
-				return nil, err
-			}
-			return withKinds(ctx, res, set)
-		},
+		Plan:  "kinds of the " + set.String() + " set",
+		Judge: func(ctx context.Context, res *run.Result) (*run.Result, error) { return withKinds(ctx, res, set) },
 	}
 }
 
@@ -210,6 +204,9 @@ func kindNumbers(res *discover.Result) []string {
 	return names
 }
 
+const criterionTuning = "discover's criterion was chosen on the training alphabets of Omniglot and on MNIST with other " +
+	"seeds (docs/design/discover.md)."
+
 // discovery is an experiment on the kinds inside coarse labels. base and eps are the
 // arms of another experiment, which a third joins that trains on the kinds found.
 func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm, kinds, classes string,
@@ -227,9 +224,12 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 			"labels, the "+
 			"other on the %[2]s, in batches that hold several kinds of each.",
 			kinds, classes, set),
-		Tuning: "The settings are those of the other experiments on this data. discover's criterion was chosen " +
-			"on the " +
-			"training alphabets of Omniglot and on MNIST with other seeds (docs/design/discover.md).",
+		Tuning: "The settings are those of the other experiments on this data. " + criterionTuning,
+	}
+	if from.Space != nil {
+		s := *from.Space
+		s.Of, s.Kept = from.Name, from.Tuning+" "+criterionTuning
+		e.Space = &s
 	}
 	key := set.String()
 	e.Measures = []Measure{{key + "_kinds_nmi", "NMI", "kinds"}, {key + "_kinds_ari", "ARI", "kinds"},
@@ -242,11 +242,12 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 	levels.Task, levels.Published = twoLevel(set, batch...), nil
 	base.Task, eps.Task, again.Task = judgeKinds(set), judgeKinds(set), refine(set)
 	base.Published, eps.Published, again.Published = nil, nil, nil
-	base.Ranges, eps.Ranges, again.Ranges, levels.Ranges = nil, nil, nil, nil
+	again.Tuned, levels.Tuned = eps.Name, eps.Name
 	e.Arms = []Arm{base, eps, again, levels}
 	for _, m := range e.Measures[:2] {
 		e.Claims = append(e.Claims, Claim{
 			Text: fmt.Sprintf("With easy positives the kinds found agree better with the %s (%s).", kinds, m.Name),
+			Arms: []string{eps.Name, base.Name},
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 				return fmt.Sprintf("%.1f against %.1f", out.mean(eps.Name, m.Key), out.mean(base.Name, m.Key)),
 					[]Paired{out.ahead(m.Key, eps.Name, base.Name)}
@@ -256,6 +257,7 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 	for _, a := range []Arm{again, levels} {
 		e.Claims = append(e.Claims, Claim{
 			Text: fmt.Sprintf("%s raises the Recall@1 of the %s over %s.", a.Name, kinds, eps.Name),
+			Arms: []string{a.Name, eps.Name},
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 				k := key + "_recall@1"
 				return fmt.Sprintf("%.1f against %.1f", out.mean(a.Name, k), out.mean(eps.Name, k)),
@@ -266,29 +268,22 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 	return e
 }
 
-// Discover looks for letters in alphabets.
+// Discover looks for letters in alphabets, in the runs of Omniglot.
 func Discover() *Experiment {
 	_, margin, _ := omniglotMethods()
-	e := discovery("discover", "Letters found in alphabets", run.TestSet, Omniglot(), margin.arm(), margin.eps(),
-		"letters", "alphabets", "sample.coarse=8", "sample.fine=2", "sample.per_class=7")
-	e.Base = append(e.Base, "eval.recall=[1]", "eval.metrics=[]")
-	e.Scales = []Scale{{"small", "a Conv4 from scratch on 28 x 28 images in bfloat16, for two CPU cores",
-		[]string{"data.size=28", "data.augment=characters", "network.name=conv4", "network.precision=bfloat16",
-			"train.epochs=4", "train.schedule=cosine", "eval.every=4"}}}
+	from := Omniglot()
+	e := discovery("discover", "Letters found in alphabets", run.TestSet, from, margin.arm(), margin.eps(),
+		"letters", "alphabets", "sample.coarse=4", "sample.fine=4", "sample.per_class=7")
+	e.Scales = from.Scales[:1]
 	return e
 }
 
-// DiscoverMNIST looks for digits in even and odd.
+// DiscoverMNIST looks for digits in even and odd, in the runs of MNIST.
 func DiscoverMNIST() *Experiment {
 	e := MNIST()
 	out := discovery("discover-mnist", "Digits found in even and odd", run.SeenSet, e, e.Arms[0], e.Arms[1],
-		"digits", "parities", "sample.coarse=2", "sample.fine=2", "sample.per_class=16")
-	out.Seeds = 5
-	out.Scales = []Scale{
-		{"small", "600 pictures of each digit to train on, for two CPU cores",
-			[]string{"data.train_limit=600", "eval.every=6"}},
-		{"full", "all pictures of the digits 0-5", nil},
-	}
+		"digits", "parities", "sample.coarse=2", "sample.fine=2", "sample.per_class=32")
+	out.Seeds = e.Seeds
 	return out
 }
 

@@ -32,12 +32,18 @@ type Arm struct {
 	Published []float64
 	// Ranges are the arm's own in the experiment's Space.
 	Ranges []string
+	// Tuned names the arm whose settings, of those that a sweep chose, this one has; "":
+	// this arm.
+	Tuned string
 	// Task, if set, is what the runs do instead of training alone.
 	Task *Task
 	// Series and At place the arm in the experiment's Sweep.
 	Series string
 	At     float64
 }
+
+// tuned names the arm that the settings were chosen for.
+func (a *Arm) tuned() string { return cmp.Or(a.Tuned, a.Name) }
 
 // Sweep is a figure of measures against a number that the arms vary.
 type Sweep struct {
@@ -97,6 +103,8 @@ type Experiment struct {
 	// Pretrained marks an experiment that needs a network to start from, named by
 	// network.pretrained.
 	Pretrained bool
+	// PretrainedScale names a scale that needs one where the others do not.
+	PretrainedScale string
 	// Seeds is how many runs of each arm a usual run has; 0 stands for three, the
 	// fewest that can decide a statement.
 	Seeds int
@@ -190,10 +198,13 @@ func (e *Experiment) Config(o Options) (run.Config, error) {
 		return run.Config{}, err
 	}
 	cfg, err := e.config(&e.Arms[0], o.Seed, o.settings(&e.Arms[0]))
-	if err == nil && e.Pretrained && cfg.Network.Pretrained == "" {
+	if err != nil || cfg.Network.Pretrained != "" {
+		return cfg, err
+	}
+	s, err := e.scale(o.Scale)
+	if err == nil && (e.Pretrained || s.Name != "" && s.Name == e.PretrainedScale) {
 		err = fmt.Errorf("experiment %s starts from a pretrained network: name it by --set network.pretrained=FILE, "+
-			"an "+
-			"ONNX file or weights that 'kindred weights list' has", e.Name)
+			"an ONNX file or weights that 'kindred weights list' has", strings.TrimSpace(e.Name+" "+s.Name))
 	}
 	return cfg, err
 }

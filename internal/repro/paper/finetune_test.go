@@ -39,6 +39,13 @@ func TestPretrainedIsNamed(t *testing.T) {
 	if _, err := Finetune().Config(Options{}); err == nil || !strings.Contains(err.Error(), "network.pretrained=FILE") {
 		t.Errorf("%v", err)
 	}
+	if _, err := CUB().Config(Options{Scale: "features"}); err == nil ||
+		!strings.Contains(err.Error(), "experiment cub features starts") {
+		t.Errorf("one scale of several: %v", err)
+	}
+	if _, err := CUB().Config(Options{}); err != nil {
+		t.Errorf("its usual scale starts from scratch: %v", err)
+	}
 	cfg, err := Finetune().Config(Options{Set: []string{"network.pretrained=x.onnx"}})
 	if err != nil || cfg.Network.Pretrained != "x.onnx" {
 		t.Errorf("%+v, %v", cfg.Network, err)

@@ -70,8 +70,8 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 	if out.chosen, err = out.e.chosen(out.Scale); err != nil {
 		return nil, err
 	}
-	for _, a := range out.Arms {
-		if !slices.Equal(a.Chosen, out.chosen.arm(a.Name)) {
+	for i, a := range out.Arms {
+		if !slices.Equal(a.Chosen, out.chosen.arm(out.e.Arms[i].tuned())) {
 			return nil, other
 		}
 	}

@@ -35,6 +35,11 @@ func methods() (trip, margin, ms method) {
 	return trip, margin, ms
 }
 
+// proxyRanges are what a sweep may try of ProxyNCA.
+func proxyRanges() []string {
+	return []string{"loss.scale={low: 1.0, high: 10.0, log: true}", "train.loss_lr={low: 0.001, high: 0.1, log: true}"}
+}
+
 // arm is the method as it is.
 func (m method) arm(published ...float64) Arm {
 	return Arm{Name: m.name, Set: m.set, Ranges: m.ranges, Published: published}
@@ -158,8 +163,7 @@ func Omniglot() *Experiment {
 		Arms: []Arm{
 			trip.arm(numbers(49.4, 71.0)...),
 			{Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: numbers(49.1, 73.0),
-				Ranges: []string{"loss.scale={low: 1.0, high: 10.0, log: true}",
-					"train.loss_lr={low: 0.001, high: 0.1, log: true}"}},
+				Ranges: proxyRanges()},
 			margin.arm(numbers(49.4, 73.2)...),
 			ms.arm(numbers(57.7, 78.8)...),
 			trip.eps(numbers(68.4, 85.2)...),

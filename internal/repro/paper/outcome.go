@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,7 +71,7 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 	var took time.Duration
 	for i := range e.Arms {
 		a := &e.Arms[i]
-		ao := ArmOutcome{Name: a.Name, Chosen: o.chosen.arm(a.Name)}
+		ao := ArmOutcome{Name: a.Name, Chosen: o.chosen.arm(a.tuned())}
 		for _, r := range runs {
 			if r.Arm != a.Name {
 				continue
@@ -106,7 +107,7 @@ func (out *Outcome) describe() {
 	out.Title = out.e.Title + ", " + out.Data.String()
 	out.Source, out.Tuning = out.e.Source, out.e.Tuning
 	if out.chosen != nil {
-		out.Tuning = out.chosen.origin(out.e.Space) + " " + out.e.Tuning
+		out.Tuning = out.chosen.origin(out.e.Space) + " " + cmp.Or(out.e.Space.Kept, out.e.Tuning)
 	}
 	for i := range out.Arms {
 		a := &out.Arms[i]

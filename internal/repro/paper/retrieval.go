@@ -122,7 +122,34 @@ func CUB() *Experiment {
 		margin.arm(63.6), ms.arm(62.3),
 		trip.eps(61.8), margin.eps(64.7), ms.eps(63.3),
 	}
-	return birdsOrCars("cub", birds(), photoScales(leviPaper...), append(arms, easyHard(64.9, 65.2)...))
+	e := birdsOrCars("cub", birds(), slices.Insert(photoScales(leviPaper...), 1, featuresScale()),
+		append(arms, easyHard(64.9, 65.2)...))
+	for i := range e.Arms {
+		if e.Arms[i].Name == "ProxyNCA" {
+			e.Arms[i].Ranges = proxyRanges()
+		}
+	}
+	e.PretrainedScale = "features"
+	e.Space = &Space{
+		Scale: e.PretrainedScale,
+		Held: "A third of the training species is held out at a time, and the photos of those are looked for among " +
+			"each other, as the test does with further species.",
+		Kept: "The network, the size of the images, the schedule and the 8 epochs were not chosen, and are the same " +
+			"for all arms.",
+		Ranges: []string{"train.lr={low: 0.0001, high: 0.01, log: true}", "sample.per_class=[4, 8, 14]"},
+		Plan:   []string{"folds: 3", "search: tpe", "stop: asha", "first: 2"},
+	}
+	return e
+}
+
+// featuresScale trains what minutes allow from a pretrained start: a layer on the features
+// of a network, which are computed once.
+func featuresScale() Scale {
+	return Scale{"features", "a layer on the features that a network pretrained on ImageNet, which --set " +
+		"network.pretrained=FILE names, has of 128 x 128 images; the papers fine-tune the whole network on 224 or 256",
+		[]string{"data.size=128", "data.augment=none", "data.validation=none", "network.freeze=body",
+			"network.normalize=true", "train.epochs=8", "train.optimizer=adam", "train.lr=0.001",
+			"train.schedule=cosine", "train.best=none", "sample.classes=8", "sample.per_class=14", "eval.every=4"}}
 }
 
 // birds is CUB-200-2011.

@@ -4,28 +4,38 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // reuse takes over a run of the arm into a folder that is not there yet, if one of
-// the experiments has it; nil if none does.
+// the experiments has it; nil if none does. Where the arm's task judges a run, that
+// of the same settings will do: its Plan is then not the one wanted, and the task
+// is still to be done.
 func (e *Experiment) reuse(a *Arm, plan, dir, folder string, experiments []string) (*Run, error) {
 	to := filepath.Join(dir, folder)
 	if err := vacant(to); err != nil {
 		return nil, err
 	}
-	r, err := findFinished(experiments, plan, to)
-	if r == nil || err != nil {
+	r, err := findFinished(experiments, plan, plan, to)
+	if err != nil {
 		return nil, err
+	}
+	if r == nil {
+		if a.Task == nil || a.Task.Judge == nil {
+			return nil, nil
+		}
+		settings, _, _ := strings.Cut(plan, taskMark)
+		return findFinished(experiments, settings, plan, to)
 	}
 	r.Arm, r.Folder = a.Name, folder
 	return r, writeJSON(filepath.Join(to, resultFile), r)
 }
 
-// findFinished looks in the experiments' folders for a finished run with the settings
-// of plan and copies it to dir. It returns nil if there is none. The copy takes
+// findFinished looks in the experiments' folders for a finished run of plan and copies
+// it to dir, as what wanted asks for. It returns nil if there is none. The copy takes
 // its name last, so an interrupted one is made again; one that was interrupted
 // before its result was written is resumed, which changes no bit.
-func findFinished(experiments []string, plan, dir string) (*Run, error) {
+func findFinished(experiments []string, plan, wanted, dir string) (*Run, error) {
 	for _, e := range experiments {
 		if _, err := os.Stat(e); err != nil {
 			return nil, fmt.Errorf("no runs to reuse: %w", err)
@@ -49,7 +59,7 @@ func findFinished(experiments []string, plan, dir string) (*Run, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			if err := copyRun(from, dir); err != nil {
+			if err := copyRun(from, dir, wanted); err != nil {
 				return nil, fmt.Errorf("copying the run %s: %w", from, err)
 			}
 			r.From = from
@@ -59,9 +69,9 @@ func findFinished(experiments []string, plan, dir string) (*Run, error) {
 	return nil, nil
 }
 
-// copyRun makes dir, which may be there if it is empty, a copy of the run folder from. The result is
-// written by the caller, so that it names its own experiment.
-func copyRun(from, dir string) error {
+// copyRun makes dir, which may be there if it is empty, a copy of the run folder from with
+// the given plan. The result is written by the caller, so that it names its own experiment.
+func copyRun(from, dir, plan string) error {
 	part := dir + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return err
@@ -70,6 +80,9 @@ func copyRun(from, dir string) error {
 		return err
 	}
 	if err := os.Remove(filepath.Join(part, resultFile)); err != nil {
+		return err
+	}
+	if err := writeText(filepath.Join(part, planFile), plan); err != nil {
 		return err
 	}
 	if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {

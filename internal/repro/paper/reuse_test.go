@@ -70,3 +70,47 @@ func TestReuse(t *testing.T) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
+
+// TestJudgedReuse looks for kinds in runs that another experiment made: nothing is trained,
+// and the scores are those of runs of its own.
+func TestJudgedReuse(t *testing.T) {
+	home := digitsHome(t, 12)
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	if _, err := Reproduce(t.Context(), MNIST(), o); err != nil {
+		t.Fatal(err)
+	}
+	judged := o
+	judged.Arms = []string{"Triplet", "Trip+EPS"}
+	judged.Dir = t.TempDir()
+	own, err := Reproduce(t.Context(), DiscoverMNIST(), judged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged.Reuse, judged.Dir = []string{o.Dir}, t.TempDir()
+	judged.Observe = func(arm string, seed uint64, ev train.Event) {
+		if ev.Stage == train.Stepped {
+			t.Errorf("%s, seed %d was trained again", arm, seed)
+		}
+	}
+	for range 2 { // the second time from the result
+		out, err := Reproduce(t.Context(), DiscoverMNIST(), judged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range out.Arms {
+			for k, m := range a.Measures {
+				if !slices.Equal(m.Values, own.Arms[i].Measures[k].Values) {
+					t.Errorf("%s, %s: %v, trained here %v", a.Name, m.Key, m.Values, own.Arms[i].Measures[k].Values)
+				}
+			}
+			for _, r := range a.Runs {
+				if !strings.HasPrefix(r.From, o.Dir) || r.Arm != a.Name || !strings.Contains(r.Plan, taskMark) {
+					t.Errorf("%s, seed %d: from %q, plan\n%s", r.Arm, r.Seed, r.From, r.Plan)
+				}
+			}
+		}
+		if out.Taken != 4 {
+			t.Errorf("%d of 4 runs are said to be another experiment's", out.Taken)
+		}
+	}
+}

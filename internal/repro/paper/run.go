@@ -67,7 +67,7 @@ func (o Options) resolve(e *Experiment) (Options, error) {
 // settings are those of an arm beyond the arm's own: the scale's, what a sweep chose,
 // the fast ones, then o.Set.
 func (o Options) settings(a *Arm) []string {
-	return slices.Concat(o.scaled, o.chosen.arm(a.Name), o.fast, o.Set)
+	return slices.Concat(o.scaled, o.chosen.arm(a.tuned()), o.fast, o.Set)
 }
 
 // Run is one finished training.
@@ -187,10 +187,15 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	folder := RunFolder(a.Name, seed)
 	dir := filepath.Join(o.Dir, folder)
 	planned, err := os.ReadFile(filepath.Join(dir, planFile))
+	var judged Run // one that was taken over to be judged here
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if r, err := e.reuse(a, plan, o.Dir, folder, o.Reuse); r != nil || err != nil {
+		r, err := e.reuse(a, plan, o.Dir, folder, o.Reuse)
+		if err != nil || r != nil && samePlan([]byte(r.Plan), plan) {
 			return r, err
+		}
+		if r != nil {
+			judged = *r
 		}
 	case err != nil:
 		return nil, err
@@ -223,7 +228,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
 	}
 	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Scores: res.Scores,
-		Untrained: res.Untrained, Params: res.Params, Took: res.Took, Plan: plan}
+		Untrained: res.Untrained, Params: res.Params, Took: res.Took + judged.Took, Plan: plan, From: judged.From}
 	return r, writeJSON(filepath.Join(dir, resultFile), r)
 }
 

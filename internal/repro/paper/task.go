@@ -19,6 +19,9 @@ type Task struct {
 	Plan string
 	// Do makes a run. Its result has the scores that the experiment measures.
 	Do func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error)
+	// Judge, in place of Do, adds scores to those of a run of run.Train, which may be one
+	// that another experiment made (Options.Reuse).
+	Judge func(ctx context.Context, res *run.Result) (*run.Result, error)
 }
 
 // onData is a task that works on the data set of a run's configuration.
@@ -47,15 +50,25 @@ func (a *Arm) plan(cfg *run.Config) string {
 
 // do makes a run of the arm.
 func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-	if a.Task != nil {
-		began := time.Now()
-		res, err := a.Task.Do(ctx, cfg, opts)
-		if err == nil {
-			res.Took = time.Since(began) // with what it trained beside the run
-		}
-		return res, err
+	if a.Task == nil {
+		return run.Train(ctx, cfg, opts)
 	}
-	return run.Train(ctx, cfg, opts)
+	began := time.Now()
+	do := a.Task.Do
+	if a.Task.Judge != nil {
+		do = func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+			res, err := run.Train(ctx, cfg, opts)
+			if err != nil {
+				return nil, err
+			}
+			return a.Task.Judge(ctx, res)
+		}
+	}
+	res, err := do(ctx, cfg, opts)
+	if err == nil {
+		res.Took = time.Since(began) // with what it trained beside the run
+	}
+	return res, err
 }
 
 // scored adds scores to those of the network that a run kept.

@@ -23,6 +23,9 @@ type Space struct {
 	Scale string
 	// Held says in words what the trials are scored on.
 	Held string
+	// Kept says what is not chosen, in place of Experiment.Tuning where settings were; ""
+	// leaves that.
+	Kept string
 	// Set shortens the trials: what it changes is not chosen.
 	Set []string
 	// Ranges are key=range, a range as a plan of kindred sweep has it.

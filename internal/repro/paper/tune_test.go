@@ -103,7 +103,7 @@ func TestTunePlans(t *testing.T) {
 		}
 		out := sweep.Outcome{Plan: p}
 		for i := range p.Arms {
-			if r := out.Ranges(i); len(r) < 2 || len(r) > 5 {
+			if r := out.Ranges(i); len(r) < 1 || len(r) > 5 {
 				t.Errorf("%s, %s: %d keys are searched", name, e.Arms[i].Name, len(r))
 			}
 			for _, s := range p.Arms[i].Set {
