@@ -160,8 +160,7 @@ func CuresOmniglot() *Experiment {
 		measures: cureMeasures("test", "letters", "languages"),
 		space: &Space{
 			Scale: "quick",
-			Held: "Training sees the names of twenty of the thirty background alphabets and is scored by how well the " +
-				"letters of the other ten are found, as the test scores those of twenty further alphabets.",
+			Held:  omniglotHeld,
 			Kept: "The network, the augmentation, the schedule and the number of steps were not chosen but kept from " +
 				"the other experiments on this data, for all arms alike.",
 			Set:    []string{"data.test_limit=10", "eval.metrics=[]"},

@@ -204,8 +204,9 @@ func kindNumbers(res *discover.Result) []string {
 	return names
 }
 
-const criterionTuning = "discover's criterion was chosen on the training alphabets of Omniglot and on MNIST with other " +
-	"seeds (docs/design/discover.md)."
+// criterionTuning says where discover's criterion is from.
+const criterionTuning = "discover's criterion was chosen on the training alphabets of Omniglot and on MNIST with " +
+	"other seeds (docs/design/discover.md)."
 
 // discovery is an experiment on the kinds inside coarse labels. base and eps are the
 // arms of another experiment, which a third joins that trains on the kinds found.

@@ -47,8 +47,9 @@ func (a *Arm) tuned() string { return cmp.Or(a.Tuned, a.Name) }
 
 // Sweep is a figure of measures against a number that the arms vary.
 type Sweep struct {
-	X       string // label of the axis
-	Caption string
+	Measures []string // keys of those that are drawn; none: all
+	X        string   // label of the axis
+	Caption  string
 }
 
 // Scale is a size in which an experiment can be run, as overrides of its base.

@@ -304,7 +304,8 @@ func mislabelled(name string, d Dataset, base, fast []string, methods []method, 
 			"changed " +
 			"the same ways by other draws. The settings of the training are those of the other experiments on " +
 			"this data.",
-		Sweep: &Sweep{X: "labels changed, %", Caption: "Precision among as many as were changed."},
+		Sweep: &Sweep{X: "labels changed, %", Caption: "Precision among as many as were changed.",
+			Measures: []string{"train_clean_precision", "train_neighbours_precision", "train_confident_precision"}},
 	}
 	for _, by := range []struct{ key, group string }{{"clean", "clean"}, {"neighbours", "neighbours"},
 		{"confident", "confident learning"}} {

@@ -89,13 +89,16 @@ func omniglotScales() []Scale {
 	}
 }
 
+// omniglotHeld says what a sweep on Omniglot is scored on.
+const omniglotHeld = "Training sees the names of twenty of the thirty background alphabets and is scored by how well " +
+	"the letters of the other ten are found, as the test scores those of twenty further alphabets."
+
 // omniglotSpace is what is searched at the small scale.
 func omniglotSpace() *Space {
 	return &Space{
 		Scale: "small",
-		Held: "Training sees the names of twenty of the thirty background alphabets and is scored by how well the " +
-			"letters of the other ten are found, as the test scores those of twenty further alphabets.",
-		Set: []string{"data.train_limit=10", "data.test_limit=10", "train.epochs=6", "eval.metrics=[]"},
+		Held:  omniglotHeld,
+		Set:   []string{"data.train_limit=10", "data.test_limit=10", "train.epochs=6", "eval.metrics=[]"},
 		Ranges: []string{
 			"train.lr={low: 0.0005, high: 0.008, log: true}",
 			"sample.classes=[4, 8]", "sample.per_class=[14, 28]",

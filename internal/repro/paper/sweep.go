@@ -6,11 +6,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/report"
 )
 
-// sweep draws, for every measure, its value against what the arms vary: a curve
+// sweep draws, for every measure of the figure, its value against what the arms vary: a curve
 // with a band a series.
 func (out *Outcome) sweep() report.Figures {
 	fs := report.Figures{Caption: out.e.Sweep.Caption + " " + out.spread()}
 	for k, m := range out.e.Measures {
+		if of := out.e.Sweep.Measures; of != nil && !slices.Contains(of, m.Key) {
+			continue
+		}
 		f := report.Lines{Axes: report.Axes{Title: m.Group, X: out.e.Sweep.X, Y: m.Name + ", %"}, Marks: true}
 		var names []string
 		for _, a := range out.e.Arms {
