@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/clean"
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -79,30 +78,17 @@ func (s *spoiled) mend(ctx context.Context, c cure, folds int, opts run.Options)
 	if err != nil {
 		return nil, 0, err
 	}
-	return m.without(out), wrong / kept, nil
+	m, err = m.without(out)
+	return m, wrong / kept, err
 }
 
-// without leaves training samples out, by their position. The split is fixed, as it
-// may count the samples.
-func (m *material) without(out []bool) *material {
+// without leaves training samples out, by their position.
+func (m *material) without(out []bool) (*material, error) {
 	sel, err := m.selected()
 	if err != nil {
-		return m // it was selected before
+		return nil, err
 	}
-	d := *m.set
-	d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
-	for _, i := range sel.Query.Index {
-		d.Splits[i] = data.Test
-	}
-	for p, i := range m.train.Index {
-		if !out[p] {
-			d.Splits[i] = data.Train
-		}
-	}
-	fixed := &material{set: &d, cfg: m.cfg, train: m.train}
-	c := &fixed.cfg.Data
-	c.Split, c.TrainClasses, c.TestClasses, c.TrainLimit, c.Validation = "official", "", "", 0, "none"
-	return fixed
+	return m.divided(func(p int) bool { return !out[p] }, sel.Query.Index), nil
 }
 
 // cleaned is an experiment on training again on labels that clean has mended. from looks for

@@ -156,25 +156,16 @@ func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string
 	}
 	coarse := *label
 	coarse.Name = "classes"
-	out := &material{cfg: m.cfg}
-	cfg, err := run.Parse("", m.cfg.YAML(), append([]string{"data.label=classes", "data.fine=kinds found",
-		"data.split=official", "data.train_classes=", "data.test_classes=", "data.train_limit=0",
+	out := m.divided(func(int) bool { return true }, tested.Index)
+	for p, i := range m.train.Index {
+		fine.IDs[i] = kinds.Kind[p]
+	}
+	out.set.Columns = append(slices.Clone(m.set.Columns), fine, coarse)
+	out.cfg, err = run.Parse("", out.cfg.YAML(), append([]string{"data.label=classes", "data.fine=kinds found",
 		"sample.classes=0", "sample.name=hierarchical"}, batch...)...)
 	if err != nil {
 		return nil, err
 	}
-	out.cfg = cfg
-	d := *m.set
-	d.Columns = append(slices.Clone(d.Columns), fine, coarse)
-	d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
-	for _, i := range tested.Index {
-		d.Splits[i] = data.Test
-	}
-	for p, i := range m.train.Index {
-		d.Splits[i] = data.Train
-		fine.IDs[i] = kinds.Kind[p]
-	}
-	out.set = &d
 	out.train, err = out.chosen()
 	return out, err
 }

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/image/draw"
 
 	"github.com/kindred-ml/kindred/clean"
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/detection"
 	"github.com/kindred-ml/kindred/internal/report/photo"
@@ -255,21 +254,16 @@ func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.F
 	}
 	var out []clean.Fold
 	for k := range n {
-		part := *s.material
-		d := *s.set
-		d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
 		f := clean.Fold{}
+		var items []int
 		for p, i := range s.train.Index {
-			d.Splits[i] = data.Train
 			if held[p] == k {
-				d.Splits[i] = data.Test
-				f.Held = append(f.Held, p)
+				f.Held, items = append(f.Held, p), append(items, i)
 			}
 		}
-		part.set = &d
+		part := s.divided(func(p int) bool { return held[p] != k }, items)
 		c := &part.cfg
-		c.Data.Split, c.Data.TrainClasses, c.Data.TestClasses, c.Data.TrainLimit = "official", "", "", 0
-		c.Data.Validation, c.Train.Best, c.Eval.Every, c.Eval.Train = "none", "none", c.Train.Epochs, 0
+		c.Train.Best, c.Eval.Every, c.Eval.Train = "none", c.Train.Epochs, 0
 		res, err := part.learn(ctx, quietly(opts))
 		if err != nil {
 			return nil, fmt.Errorf("without fold %d: %w", k+1, err)

@@ -163,6 +163,25 @@ func (m *material) with(c data.Column) (*material, error) {
 	return out, err
 }
 
+// divided is the material with a split of its own, whatever that was made by: those of
+// the training samples that train names by their position, and the samples tested.
+func (m *material) divided(train func(p int) bool, tested []int) *material {
+	d := *m.set
+	d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
+	for _, i := range tested {
+		d.Splits[i] = data.Test
+	}
+	for p, i := range m.train.Index {
+		if train(p) {
+			d.Splits[i] = data.Train
+		}
+	}
+	out := &material{set: &d, cfg: m.cfg, train: m.train}
+	c := &out.cfg.Data
+	c.Split, c.TrainClasses, c.TestClasses, c.TrainLimit, c.Validation = "official", "", "", 0, "none"
+	return out
+}
+
 // learn trains on the material.
 func (m *material) learn(ctx context.Context, opts run.Options) (*run.Result, error) {
 	opts.Dataset = m.set
