@@ -23,18 +23,21 @@ func TestReferenceLosses(t *testing.T) {
 				t.Fatal(err)
 			}
 			opts.Dim = b.Dim
-			if c.Params != nil {
+			if n := opts.Loss.Traits().Proxies; n > 0 {
+				opts.Classes = len(c.Params) / (b.Dim * n)
+			} else { // a number for each class, where the loss has any
 				opts.Classes = len(c.Params)
-				if n := opts.Loss.Traits().Proxies; n > 0 {
-					opts.Classes /= b.Dim * n
-				}
 			}
 			obj, err := New(opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.Params != nil {
-				copy(obj.Params()[0].Value, c.Params)
+			given := c.Params
+			for _, p := range obj.Params() {
+				given = given[copy(p.Value, given):]
+			}
+			if len(given) > 0 {
+				t.Fatalf("%d more parameters than the loss has", len(given))
 			}
 			grad := mat.New(len(b.Labels), b.Dim)
 			r, err := obj.Step(t.Context(), mat.Of(len(b.Labels), b.Dim, b.X), Batch{Labels: b.Labels, IDs: b.IDs},
@@ -49,14 +52,15 @@ func TestReferenceLosses(t *testing.T) {
 				t.Errorf("%d terms, want %d", r.Tuples, c.Terms)
 			}
 			sameGradient(t, "rows", grad.Data, c.Grad)
-			if c.Params != nil {
-				sameGradient(t, "parameters", obj.Params()[0].Grad, c.ParamGrad)
+			var learned []float32
+			for _, p := range obj.Params() {
+				learned = append(learned, p.Grad...)
 			}
+			sameGradient(t, "parameters", learned, c.ParamGrad)
 		})
 	}
 	for _, name := range LossNames() {
-		// decorrelate's own layers are in TestGradients alone.
-		if !seen[name] && name != "decorrelate" {
+		if !seen[name] {
 			t.Errorf("no case of the loss %s", name)
 		}
 	}

@@ -32,8 +32,8 @@ type Batch struct {
 }
 
 // LossCase is a loss on a batch. Config holds the keys of objective.ParseFlat;
-// Params, if any, are the loss's parameters. The gradients are with respect to
-// the rows of the batch as given, and to Params.
+// Params, if any, are the loss's parameters, one after the other. The gradients are
+// with respect to the rows of the batch as given, and to Params.
 type LossCase struct {
 	Config    map[string]any
 	Batch     string

@@ -63,6 +63,9 @@ def batches():
     x = rng.randn(11, 6)
     x[4], x[9] = x[1], x[6]
     add("identities", x, [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1], [0, 1, 2, 3, 1, 5, 6, 7, 8, 6, 10])
+    # Two rows of each sample, three of one; the last class has one sample alone.
+    ids = [4, 5, 6, 7, 8, 4, 9, 5, 6, 9, 7, 8, 4]
+    add("views", rng.randn(13, 5), [{4: 0, 5: 0, 6: 0, 7: 1, 8: 1, 9: 2}[i] for i in ids], ids)
     return out
 
 
@@ -473,6 +476,39 @@ def vicreg_whole(e, o):
     return (o.get("mu", 25) * flat + o.get("nu", 1) * away) / d
 
 
+def decorrelate(b, e, p, o):
+    return []  # no terms of pairs
+
+
+def part_lengths(d, o):
+    if "parts" not in o:
+        return [d - d // 2, d // 2]
+    return [n * d // sum(o["parts"]) for n in o["parts"]]
+
+
+def layer_shapes(d, o):
+    """Of the two layers that predict the first part from each further one: w1, b1, w2, b2."""
+    first, *rest = part_lengths(d, o)
+    return [s for n in rest if n for s in [(o["hidden"], n), (o["hidden"],), (first, o["hidden"]), (first,)]]
+
+
+def decorrelate_whole(e, p, o):
+    """What is added to the terms. p holds the layers one after the other."""
+    ends = np.cumsum(part_lengths(e.shape[1], o))
+    first, *rest = [part for part in np.split(e, ends[:-1], axis=1) if part.shape[1]]
+    layers, at = [], 0
+    for shape in layer_shapes(e.shape[1], o):
+        layers.append(p[at:at + np.prod(shape)].reshape(shape))
+        at += np.prod(shape)
+    total = 0.0
+    for k, part in enumerate(rest):
+        w1, b1, w2, b2 = layers[4 * k:4 * k + 4]
+        for a, x in zip(unit(first), unit(part)):
+            guess = w2 @ np.array([hinge(h) for h in w1 @ x + b1]) + b2
+            total = total + ((a * guess) ** 2).sum() / (guess ** 2).sum() / len(e)
+    return total
+
+
 def dynamic_soft_margin(b, e, p, o):
     bins = o.get("bins", 512)
     width = 4 / (bins - 1)
@@ -508,6 +544,7 @@ LOSSES = {
     "arcface": (arcface, "mean"), "smooth-ap": (smooth_ap, "mean"), "recall-at-k": (recall_at_k, "mean"),
     "spread": (spread, "mean"), "vicreg": (vicreg, "mean"), "histogram": (histogram, "mean"), "dynamic-soft-margin": (dynamic_soft_margin, "mean"),
     "subcenter-arcface": (subcenter_arcface, "mean"), "curricularface": (curricularface, "mean"),
+    "decorrelate": (decorrelate, "mean"),
 }
 
 UNIT = {"normalize": True}
@@ -554,8 +591,13 @@ CONFIGS = [
     dict(loss="subcenter-arcface", scale=16, centers=3, **UNIT),
     dict(loss="curricularface", scale=16, momentum=0.4, **UNIT),
     dict(loss="spread", positives="all", negatives="all", temperature=0.3, **UNIT),
+    dict(loss="spread", positives="easy", negatives="hard", temperature=1.5),
     dict(loss="vicreg", positives="all", negatives="all", gamma=0.7),
     dict(loss="vicreg", positives="easy", negatives="all", gamma=0.4, nu=30, **UNIT),
+    dict(loss="decorrelate", hidden=5), dict(loss="decorrelate", hidden=1, **UNIT),
+    dict(loss="decorrelate", hidden=17, parts=[2, 1]), dict(loss="decorrelate", hidden=3, parts=[2, 3], **UNIT),
+    dict(loss="decorrelate", hidden=6, parts=[1, 1, 1], **UNIT), dict(loss="decorrelate", hidden=4, parts=[2, 1, 1]),
+    dict(loss="decorrelate", hidden=9, parts=[4, 2, 1]), dict(loss="decorrelate", hidden=7, parts=[3, 1, 13], **UNIT),
 ]
 
 # Where a definition has no derivative: angles at 0 or pi.
@@ -589,7 +631,9 @@ def rounded(x, digits=10):
 
 
 def learned(name, config, b, rng):
-    """The parameters of a loss that has some: proxies, or a beta for each class."""
+    """The parameters of a loss that has some: proxies, a beta for each class, or layers."""
+    if name == "decorrelate":
+        return single(rng.randn(sum(int(np.prod(s)) for s in layer_shapes(b["x"].shape[1], config))))
     classes = max(b["labels"]) + 1
     if name in PROXIES:
         return single(rng.randn((classes + 1) * PROXIES[name], b["x"].shape[1]))  # one class is not in the batch
@@ -613,14 +657,19 @@ def loss_cases(all_batches):
             if name in PROXIES or name == "margin":
                 if min(labels) < 0 or max(labels) > 100:
                     continue  # classes are numbered from 0
-            if name == "spread" and "ids" not in b:
+            if name == "spread" and "ids" not in b or name != "spread" and bname == "views":
                 continue
+            if name == "decorrelate" and (b["x"].shape[1] % sum(config.get("parts", [1]))
+                                          or part_lengths(b["x"].shape[1], config)[0] < 2):
+                continue  # one number is 1 or -1: every gradient is 0, in single precision up to rounding
             params = learned(name, config, b, rng)
             t = Batch(b["x"], labels, b.get("ids"), config.get("normalize", False),
                       config.get("positives", "all"), config.get("negatives", "all"), views=name == "spread")
 
             def value(x, p):
                 v = reduced(f(t, t.rows(x), p, config), how)
+                if name == "decorrelate":
+                    return decorrelate_whole(t.rows(x), p, config)
                 return v + vicreg_whole(t.rows(x), config) if name == "vicreg" else v
 
             case = {"config": config, "batch": bname, "value": rounded(value(b["x"], params))[0],
@@ -628,7 +677,8 @@ def loss_cases(all_batches):
                     "grad": rounded(derivative(lambda x: value(x, params), b["x"]))}
             if params is not None:
                 case["params"] = rounded(params, 9)
-                case["param_grad"] = rounded(derivative(lambda p: value(b["x"], p), params))
+                up = -1 if name == "decorrelate" else 1  # its layers go up the gradient
+                case["param_grad"] = rounded(up * derivative(lambda p: value(b["x"], p), params))
             out.append(case)
     return out
 
