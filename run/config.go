@@ -49,7 +49,7 @@ type DataConfig struct {
 	Shorter      int    `yaml:"shorter" help:"with cover, the length of the shorter side before cutting; 0: size"`
 	Augment      string `yaml:"augment" help:"random changes to training images: none, characters, light, standard, strong; empty: none, from a pretrained start light unless its body is frozen"`
 	Views        int    `yaml:"views" help:"with network.freeze=body, augmented views of each training image, whose features are kept; 0: 4, without augmentation none"`
-	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet, clip; empty: the pretrained network's, else unit"`
+	Pixels       string `yaml:"pixels" help:"range of pixel values: unit, symmetric, inverted, imagenet, clip, bn_inception; empty: the pretrained network's, else unit"`
 	Chroma       string `yaml:"chroma" help:"how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a pretrained network, else repeat"`
 	Rounded      bool   `yaml:"rounded" help:"round pixels to 8 bits again before they are normalised, as PIL does: kindred-gpu then sends a quarter of the bytes"`
 	Validation   string `yaml:"validation" help:"what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1, or as-test:0.2, classes if the test is on classes that do not train and else images; empty: none, from a pretrained start as-test:0.2"`

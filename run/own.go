@@ -158,6 +158,6 @@ func (m *Model) Preparation() (onnxnet.Preparation, error) {
 			norm.Std[i] = 1
 		}
 	}
-	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C],
+	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C], BGR: norm.BGR && in.C > 1,
 		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter}, nil
 }

@@ -93,7 +93,13 @@ func runOn(cfg run.Config, devices []xla.Device, dir string, resume bool) (*run.
 // TestBytesAreNormalized: of images that are given as bytes a device makes the very
 // embeddings, in both modes, and the gradients that it makes of their values.
 func TestBytesAreNormalized(t *testing.T) {
-	pixels, err := imaging.ParseNormalization("imagenet")
+	for _, name := range []string{"imagenet", "bn_inception"} {
+		t.Run(name, func(t *testing.T) { bytesAreNormalized(t, name) })
+	}
+}
+
+func bytesAreNormalized(t *testing.T, name string) {
+	pixels, err := imaging.ParseNormalization(name)
 	if err != nil {
 		t.Fatal(err)
 	}

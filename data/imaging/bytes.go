@@ -24,7 +24,8 @@ func (p *Pipeline) Bytes(w, h int) bool {
 		return true
 	}
 	// What a shift uncovers must be a byte's value too.
-	fill, table := p.fillValues(), p.norm.Table(len(p.norm.Mean))
+	fill := p.fillValues(len(p.norm.Mean))
+	table := p.norm.rgb(len(fill)).Table(len(fill))
 	for c, v := range fill {
 		if v != table[int(p.fill)*len(fill)+c] {
 			return false
@@ -33,8 +34,8 @@ func (p *Pipeline) Bytes(w, h int) bool {
 	return true
 }
 
-// ApplyBytes is Apply without the normalization: Normalization.Table has the value of
-// each byte. It takes the same numbers from rng. It panics if dst has the wrong
+// ApplyBytes is Apply without the normalization, but with its order of channels:
+// Normalization.Table has the value of each byte. It takes the same numbers from rng. It panics if dst has the wrong
 // length, or where Bytes says no.
 func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch) {
 	h, w, c := p.Shape(im.W, im.H, im.C)
@@ -42,6 +43,14 @@ func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch
 		panic(fmt.Sprintf("imaging: %d bytes for a sample of %d x %d x %d of %d x %d pixels", len(dst), h, w, c, im.W,
 			im.H))
 	}
+	p.applyBytes(dst, im, h, w, c, rng, s)
+	if p.norm.swaps(c) {
+		swap(dst)
+	}
+}
+
+// applyBytes is ApplyBytes with the channels in the image's own order.
+func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Rand, s *Scratch) {
 	im.SetChannels(c)
 	a := &p.cfg.Augment
 	box := p.box(im, rng)
@@ -66,7 +75,7 @@ func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch
 	if a.Erase > 0 && rng.Float64() < a.Erase {
 		if x, y, ew, eh, ok := eraseBox(w, h, rng); ok {
 			var grey [3]uint8
-			for k, m := range p.norm.Mean {
+			for k, m := range p.norm.rgb(c).Mean {
 				grey[k] = uint8(min(max(255*m, 0), 255) + 0.5)
 			}
 			for row := y; row < y+eh; row++ {
@@ -76,7 +85,8 @@ func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch
 	}
 }
 
-// Table lists the values of bytes: that of byte v in channel k of c is at v*c + k.
+// Table lists the values of bytes: that of byte v in channel k of the c that the result
+// has is at v*c + k.
 func (n Normalization) Table(c int) []float32 {
 	n = n.full()
 	table, a, b, v := make([]float32, 256*c), make([]float32, 256*c), make([]float32, 256*c), make([]uint8, 256*c)

@@ -35,7 +35,7 @@ func augment(t *testing.T, name string) Augment {
 // TestBytesAreTheSameValues: where nothing makes other values, bytes through the table
 // are bit by bit what Apply makes, in rows of whole blocks; and Bytes says where.
 func TestBytesAreTheSameValues(t *testing.T) {
-	for _, pixels := range []string{"unit", "symmetric", "inverted", "imagenet", "clip"} {
+	for _, pixels := range Normalizations() {
 		for _, name := range []string{"none", "light"} {
 			for _, c := range []int{1, 3} {
 				cfg := Config{Width: 32, Height: 32, Normalize: norm(t, pixels), Augment: augment(t, name)}

@@ -7,18 +7,23 @@ import (
 	"strings"
 )
 
-// Normalization maps a pixel value v in 0..255 of channel c to
-// (v/255 - Mean[c]) / Std[c]. Grey images use channel 0. The zero value maps to
-// [0, 1].
+// Normalization maps a pixel value v in 0..255 to (v/255 - Mean[c]) / Std[c] in
+// channel c of the result. The channels are red, green and blue. Grey images use
+// channel 0. The zero value maps to [0, 1].
 //
 // Its text is the name of a preset, or the three means and the three standard
-// deviations: "0.5,0.5,0.5/0.25,0.25,0.25".
+// deviations: "0.5,0.5,0.5/0.25,0.25,0.25"; "bgr:" in front of these is BGR.
 type Normalization struct {
 	Mean, Std [3]float32
+	// BGR makes the channels of the result blue, green and red. Grey images have
+	// one channel all the same.
+	BGR bool
 }
 
 // Normalizations names the presets of ParseNormalization.
-func Normalizations() []string { return []string{"unit", "symmetric", "inverted", "imagenet", "clip"} }
+func Normalizations() []string {
+	return []string{"unit", "symmetric", "inverted", "imagenet", "clip", "bn_inception"}
+}
 
 // ParseNormalization reads the text of a Normalization. The presets are
 //
@@ -29,6 +34,9 @@ func Normalizations() []string { return []string{"unit", "symmetric", "inverted"
 //	imagenet      the mean and standard deviation of ImageNet, as torchvision
 //	              and most of timm take them
 //	clip          those of OpenAI's CLIP
+//	bn_inception  v - 104, v - 117 and v - 128 in the order blue, green, red, as the
+//	              published weights of Inception with batch norm take them, which come
+//	              from Caffe
 func ParseNormalization(text string) (Normalization, error) {
 	var n Normalization
 	err := n.UnmarshalText([]byte(text))
@@ -50,9 +58,14 @@ func preset(name string) (n Normalization, ok bool) {
 	case "clip":
 		return Normalization{Mean: [3]float32{0.48145466, 0.4578275, 0.40821073},
 			Std: [3]float32{0.26862954, 0.26130258, 0.27577711}}, true
+	case "bn_inception":
+		return Normalization{Mean: [3]float32{104. / 255, 117. / 255, 128. / 255}, Std: all(1. / 255), BGR: true}, true
 	}
 	return Normalization{}, false
 }
+
+// blueFirst is what the text of a Normalization with BGR begins with.
+const blueFirst = "bgr:"
 
 // UnmarshalText is ParseNormalization.
 func (n *Normalization) UnmarshalText(text []byte) error {
@@ -60,11 +73,14 @@ func (n *Normalization) UnmarshalText(text []byte) error {
 		*n = p
 		return nil
 	}
-	mean, std, ok := strings.Cut(string(text), "/")
 	var out Normalization
+	numbers, bgr := strings.CutPrefix(string(text), blueFirst)
+	out.BGR = bgr
+	mean, std, ok := strings.Cut(numbers, "/")
 	if !ok || !triple(&out.Mean, mean) || !triple(&out.Std, std) {
 		return fmt.Errorf("unknown normalization %q; known: %s, or means and standard deviations as in "+
-			"0.5,0.5,0.5/0.25,0.25,0.25", text, strings.Join(Normalizations(), ", "))
+			"0.5,0.5,0.5/0.25,0.25,0.25, after %s for channels in the order blue, green, red", text,
+			strings.Join(Normalizations(), ", "), blueFirst)
 	}
 	if err := out.check(); err != nil {
 		return err
@@ -99,17 +115,35 @@ func (n Normalization) String() string {
 			return name
 		}
 	}
+	n = n.full()
 	var parts []string
 	for _, x := range slices.Concat(n.Mean[:], n.Std[:]) {
 		parts = append(parts, strconv.FormatFloat(float64(x), 'g', -1, 32))
 	}
-	return strings.Join(parts[:3], ",") + "/" + strings.Join(parts[3:], ",")
+	text := strings.Join(parts[:3], ",") + "/" + strings.Join(parts[3:], ",")
+	if n.BGR {
+		return blueFirst + text
+	}
+	return text
 }
 
 // full is n with the zero value written out.
 func (n Normalization) full() Normalization {
-	if n == (Normalization{}) {
+	if n == (Normalization{BGR: n.BGR}) {
 		n.Std = [3]float32{1, 1, 1}
+	}
+	return n
+}
+
+// swaps reports whether the result of an image of c channels has them in another order.
+func (n Normalization) swaps(c int) bool { return n.BGR && c == len(n.Mean) }
+
+// rgb is n for the channels as an image of c of them has them.
+func (n Normalization) rgb(c int) Normalization {
+	if n.swaps(c) {
+		slices.Reverse(n.Mean[:])
+		slices.Reverse(n.Std[:])
+		n.BGR = false
 	}
 	return n
 }

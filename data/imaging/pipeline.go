@@ -68,8 +68,8 @@ type Config struct {
 // each goroutine brings its own Scratch.
 //
 // The steps are: channels; crop, resize and mirror, in one resampling; affine
-// map; colours; normalization; shift; erasing. Values are float32 from the
-// resampling on, unless Config.Rounded puts normalization last. Pixels that come from outside
+// map; colours; normalization; shift; erasing; the order of the channels. Values are
+// float32 from the resampling on, unless Config.Rounded puts normalization last. Pixels that come from outside
 // the image are black (white with the "inverted" normalization), erased ones are 0 after normalization.
 type Pipeline struct {
 	cfg  Config
@@ -98,7 +98,7 @@ func (s *Scratch) factors(p *Pipeline, n, c int, scaled bool) (a, b []float32) {
 		s.owner, s.scaled, s.c = p, scaled, c
 		s.a, s.b = grow(s.a, n), grow(s.b, n)
 		if scaled {
-			p.norm.factors(s.a, s.b, c)
+			p.norm.rgb(c).factors(s.a, s.b, c)
 		} else {
 			for i := range s.a {
 				s.a[i], s.b[i] = 1, 0
@@ -186,9 +186,24 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 	if len(dst) != h*w*c {
 		panic(fmt.Sprintf("imaging: %d values for a sample of %d x %d x %d", len(dst), h, w, c))
 	}
+	p.apply(dst, im, h, w, c, rng, s)
+	if p.norm.swaps(c) {
+		swap(dst)
+	}
+}
+
+// swap exchanges the first and the last of three channels.
+func swap[T float32 | uint8](v []T) {
+	for i := 0; i+2 < len(v); i += 3 {
+		v[i], v[i+2] = v[i+2], v[i]
+	}
+}
+
+// apply is Apply with the channels in the image's own order.
+func (p *Pipeline) apply(dst []float32, im *Image, h, w, c int, rng *rand.Rand, s *Scratch) {
 	if p.cfg.Rounded {
 		s.bytes = grow(s.bytes, len(dst))
-		p.ApplyBytes(s.bytes, im, rng, s)
+		p.applyBytes(s.bytes, im, h, w, c, rng, s)
 		ra, rb := s.factors(p, w*c, c, true)
 		for at := 0; at < len(dst); at += len(ra) {
 			pix.Affine(dst[at:at+len(ra)], s.bytes[at:at+len(ra)], ra, rb)
@@ -210,7 +225,7 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 		if a.jitters() {
 			s.sums = grow(s.sums, w*c)
 			var scale, add [3]float32
-			p.norm.factors(scale[:c], add[:c], c)
+			p.norm.rgb(c).factors(scale[:c], add[:c], c)
 			a.jitter(dst, v, h, c, scale, add, s.sums, rng)
 		} else {
 			ra, rb := s.factors(p, w*c, c, true)
@@ -219,7 +234,7 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 	}
 	if a.Pad > 0 {
 		px, py := int(math.Round(a.Pad*float64(w))), int(math.Round(a.Pad*float64(h)))
-		shift(dst, w, h, c, rng.IntN(2*px+1)-px, rng.IntN(2*py+1)-py, p.fillValues())
+		shift(dst, w, h, c, rng.IntN(2*px+1)-px, rng.IntN(2*py+1)-py, p.fillValues(c))
 	}
 	if a.Erase > 0 && rng.Float64() < a.Erase {
 		if x, y, ew, eh, ok := eraseBox(w, h, rng); ok {
@@ -260,10 +275,12 @@ func (p *Pipeline) place(dst []float32, im *Image, box Box, w, h int, flip, scal
 	}
 }
 
-// fillValues returns the normalised value of pixels from outside, by channel.
-func (p *Pipeline) fillValues() (v [3]float32) {
-	for c := range v {
-		v[c] = (p.fill/255 - p.norm.Mean[c]) / p.norm.Std[c]
+// fillValues returns the normalised value of pixels from outside, by channel of an
+// image of c.
+func (p *Pipeline) fillValues(c int) (v [3]float32) {
+	n := p.norm.rgb(c)
+	for k := range v {
+		v[k] = (p.fill/255 - n.Mean[k]) / n.Std[k]
 	}
 	return v
 }

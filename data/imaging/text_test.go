@@ -17,10 +17,11 @@ func TestTexts(t *testing.T) {
 		v     text
 		known []string
 	}{
-		"Fit":           {new(Fit), []string{"stretch", "cover"}},
-		"Filter":        {new(Filter), []string{"bilinear", "bicubic"}},
-		"Augment":       {new(Augment), Augmentations()},
-		"Normalization": {new(Normalization), append(Normalizations(), "0.5,0.25,0/1,2,-0.125")},
+		"Fit":     {new(Fit), []string{"stretch", "cover"}},
+		"Filter":  {new(Filter), []string{"bilinear", "bicubic"}},
+		"Augment": {new(Augment), Augmentations()},
+		"Normalization": {new(Normalization), append(Normalizations(), "0.5,0.25,0/1,2,-0.125",
+			"bgr:0,0,0/1,1,1", "bgr:0.5,0.25,0/1,2,-0.125")},
 	} {
 		for _, want := range c.known {
 			if err := c.v.UnmarshalText([]byte(want)); err != nil {
@@ -40,7 +41,8 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s: an error changed %s into %s", name, was, now)
 		}
 	}
-	for _, text := range []string{"1,1/1,1", "a,b,c/1,1,1", "1,1,1/0,1,1", "NaN,0,0/1,1,1", "1,1,1/1,1,Inf", "1,1,1"} {
+	for _, text := range []string{"1,1/1,1", "a,b,c/1,1,1", "1,1,1/0,1,1", "NaN,0,0/1,1,1", "1,1,1/1,1,Inf", "1,1,1",
+		"bgr:", "bgr:imagenet", "bgr:1,1,1/0,1,1", "rgb:0,0,0/1,1,1"} {
 		if n, err := ParseNormalization(text); err == nil {
 			t.Errorf("%q became %v", text, n)
 		}
@@ -58,6 +60,9 @@ func TestTextOfTheUnnamed(t *testing.T) {
 		}
 	}
 	if s := Fit(7).String() + Filter(9).String(); s != "Fit(7)Filter(9)" {
+		t.Error(s)
+	}
+	if s := (Normalization{BGR: true}).String(); s != "bgr:0,0,0/1,1,1" {
 		t.Error(s)
 	}
 	// The zero value has the text of what it means.

@@ -108,6 +108,7 @@ func TestExportedModelsAreRead(t *testing.T) {
 	p := Preparation{Pixels: "symmetric", Mean: []float32{0.5, 0.5, 0.5}, Std: []float32{0.5, 0.5, 0.25}, Fit: "cover",
 		Shorter: 256}
 	for name, net := range exported(t) {
+		p.BGR = !p.BGR
 		if err := net.Spec.Check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -143,7 +144,8 @@ func TestGuessedPreparation(t *testing.T) {
 	for name, want := range map[string]string{
 		"mobilenet_v1_075_224": "symmetric", "resnet50-v1-7": "imagenet", "CLIP-ViT-B-32": "clip", "model": "",
 		"mnasnet0_5": "", "vit-base-patch16-224": "symmetric", "dinov2_vits14": "imagenet",
-		"efficientnet-lite4": "symmetric",
+		"efficientnet-lite4": "symmetric", "bn_inception-52deb4733": "bn_inception", "BNInception": "bn_inception",
+		"inception-v3": "symmetric",
 	} {
 		if got := guess(name); got.Pixels != want || (got.Source == fromName) != (want != "") {
 			t.Errorf("%s: %+v, want %q", name, got, want)
@@ -174,6 +176,9 @@ func TestPreparationInWords(t *testing.T) {
 		fit  string
 		want string
 	}{
+		{nn.Shape{H: 64, W: 48, C: 3}, "stretch",
+			"BGR; resized to 64 x 48 (height x width), bilinear with antialiasing; " +
+				"(v / 255 - mean) / std with mean [0.5] and std [1]; float32, batch x channels x height x width"},
 		{nn.Shape{H: 64, W: 64, C: 3}, "cover",
 			"RGB; shorter side resized to 64 pixels, middle 64 x 64 cut out (height x width), " +
 				"bilinear with antialiasing; " +
@@ -184,7 +189,7 @@ func TestPreparationInWords(t *testing.T) {
 				"(v / 255 - mean) / std with mean [0.5] and std [1]; float32, batch x channels x height x width"},
 		{nn.Shape{H: 1, W: 1, C: 30}, "", ""},
 	} {
-		p.Fit = c.fit
+		p.Fit, p.BGR = c.fit, strings.HasPrefix(c.want, "BGR")
 		if got := p.Words(c.in); got != c.want {
 			t.Errorf("%s", got)
 		}

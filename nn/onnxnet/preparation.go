@@ -10,13 +10,15 @@ import (
 )
 
 // Preparation is how a picture becomes the network's input: brought to the
-// input's size, its values mapped to (v/255 - Mean) / Std, channels R, G, B in
-// front. What is not known is the zero value.
+// input's size, its values mapped to (v/255 - Mean) / Std, channels in front. What is
+// not known is the zero value.
 type Preparation struct {
 	// Pixels names the range of values, a preset of imaging.ParseNormalization.
 	Pixels string
-	// Mean and Std are the numbers behind it, for each channel.
+	// Mean and Std are the numbers behind it, for each channel: red, green and blue,
+	// or with BGR blue, green and red.
 	Mean, Std []float32
+	BGR       bool
 	// Fit says how a picture is made square: "cover" brings the shorter side to
 	// Shorter pixels (0: the input's) and cuts out the middle, "stretch" ignores
 	// its shape. Both are bilinear, with antialiasing.
@@ -39,9 +41,13 @@ const (
 	keyPixels  = "kindred.pixels"
 	keyMean    = "kindred.mean"
 	keyStd     = "kindred.std"
+	keyOrder   = "kindred.order" // "bgr"
 	keyFit     = "kindred.fit"
 	keyShorter = "kindred.shorter"
 )
+
+// blueFirst is the value of keyOrder; there is none for red, green and blue.
+const blueFirst = "bgr"
 
 // Entries writes a preparation as metadata, for programs and for people, of a
 // network that takes images of in.
@@ -62,6 +68,9 @@ func (p *Preparation) Entries(in nn.Shape) []onnx.Entry {
 	add(keyPixels, p.Pixels)
 	add(keyMean, list(p.Mean))
 	add(keyStd, list(p.Std))
+	if p.BGR {
+		add(keyOrder, blueFirst)
+	}
 	add(keyFit, p.Fit)
 	if p.Shorter > 0 {
 		add(keyShorter, strconv.Itoa(p.Shorter))
@@ -76,8 +85,11 @@ func (p *Preparation) Words(in nn.Shape) string {
 		return ""
 	}
 	colours := "RGB"
-	if in.C == 1 {
+	switch {
+	case in.C == 1:
 		colours = "grey (ITU-R 601 luma)"
+	case p.BGR:
+		colours = "BGR"
 	}
 	size := fmt.Sprintf("resized to %d x %d (height x width)", in.H, in.W)
 	if p.Fit == "cover" {
@@ -115,6 +127,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.Mean = numbers(e.Value)
 		case keyStd:
 			p.Std = numbers(e.Value)
+		case keyOrder:
+			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
 		case keyShorter:
@@ -133,6 +147,7 @@ func guess(name string) Preparation {
 		words  []string
 	}{
 		{"clip", []string{"clip"}},
+		{"bn_inception", []string{"bn_inception", "bninception", "bn-inception"}},
 		{"symmetric", []string{"mobilenet_v1", "mobilenetv1", "mobilenet-v1", "inception", "nasnetl", "nasneta",
 			"siglip", "vit_base_patch16_224",
 			"vit_small_patch16_224", "vit-base-patch16-224", "lite"}},
