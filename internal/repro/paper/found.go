@@ -11,7 +11,7 @@ import (
 func found(outcomes []*Outcome) string {
 	var b strings.Builder
 	for _, out := range outcomes {
-		if name, _, _ := strings.Cut(out.Experiment, "-"); name == "cures" {
+		if out.of("cures") {
 			b.WriteString(out.found() + "\n\n")
 		}
 	}

@@ -1,0 +1,128 @@
+package paper
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/report"
+)
+
+// digests are the parts of pages in docs that say what the kept results come to, by the
+// name between whose marks they stand. A test holds the pages to them.
+func digests(outcomes []*Outcome) map[string]string {
+	return map[string]string{
+		"found":    found(outcomes),
+		"kinds":    kindsDigest(outcomes),
+		"suspects": suspectsDigest(outcomes),
+	}
+}
+
+// kindsDigest is a table of what discover found in the embeddings that its experiments
+// compare.
+func kindsDigest(outcomes []*Outcome) string {
+	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "trained with"},
+		{Name: "NMI"}, {Name: "gain"}, {Name: "ARI"}, {Name: "kinds found, %"}, {Name: "R@1 of the kinds"}}}
+	for _, out := range outcomes {
+		if !out.of("discover") {
+			continue
+		}
+		for i, a := range out.Arms {
+			gain := report.Blank()
+			if b := out.e.arm(a.Baseline); b >= 0 {
+				p := out.compare(i, b, 0)
+				gain = report.T(gainText(&p) + " over " + a.Baseline)
+			}
+			row := []report.Cell{report.T(""), report.T(""), report.T(a.Name)}
+			if i == 0 {
+				row[0], row[1] = report.T(out.Data.On), report.Num(float64(len(out.Seeds)), 0)
+			}
+			for k, m := range a.Measures {
+				row = append(row, meanStd(m.Summary))
+				if k == 0 {
+					row = append(row, gain)
+				}
+			}
+			t.Rows = append(t.Rows, report.Row{Cells: row})
+		}
+	}
+	return strings.TrimSpace(t.Markdown())
+}
+
+// suspectsDigest is a table of the precision with which wrong labels were found, for each
+// way of training and judging as the mean over the shares of wrong labels.
+func suspectsDigest(outcomes []*Outcome) string {
+	ways := []string{"at random", "to look-alikes"}
+	judges := []struct{ key, name string }{{"clean", "clean"}, {"neighbours", "neighbours"},
+		{"confident", "confident learning"}}
+	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "embedding"}}}
+	for _, way := range ways {
+		for _, j := range judges {
+			t.Columns = append(t.Columns, report.Column{Name: j.name, Group: way})
+		}
+	}
+	for _, out := range outcomes {
+		if !out.of("clean") {
+			continue
+		}
+		first := true
+		for _, series := range out.series(", " + ways[0]) {
+			row := report.Row{Cells: []report.Cell{report.T(""), report.T(""), report.T(series)}}
+			if first {
+				row.Cells[0], row.Cells[1] = report.T(out.Data.On), report.Num(float64(len(out.Seeds)), 0)
+				first = false
+			}
+			for _, way := range ways {
+				for _, j := range judges {
+					row.Cells = append(row.Cells, meanStd(out.over(series+", "+way, "train_"+j.key+"_precision")))
+				}
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return strings.TrimSpace(t.Markdown())
+}
+
+// of tells whether the experiment is the named one or one of its family.
+func (out *Outcome) of(family string) bool {
+	name, _, _ := strings.Cut(out.Experiment, "-")
+	return name == family
+}
+
+// series lists the arms' series that end so, without the ending.
+func (out *Outcome) series(ending string) []string {
+	var names []string
+	for _, a := range out.e.Arms {
+		if name, ok := strings.CutSuffix(a.Series, ending); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// over is a measure's mean over the arms of a series, seed by seed.
+func (out *Outcome) over(series, key string) Summary {
+	var sum []Number
+	n := Number(0)
+	for i := range out.e.Arms {
+		if out.e.Arms[i].Series != series {
+			continue
+		}
+		values := out.measure(out.e.Arms[i].Name, key).Values
+		if sum == nil {
+			sum = make([]Number, len(values))
+		}
+		for k, v := range values {
+			sum[k] += v
+		}
+		n++
+	}
+	for k := range sum {
+		sum[k] /= n
+	}
+	return summarize(sum)
+}
+
+// meanStd is a summary as a cell.
+func meanStd(s Summary) report.Cell {
+	return report.MeanStd(float64(s.Mean), float64(s.Std), s.N, 1)
+}
