@@ -138,6 +138,11 @@ func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration)
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	return a.reported(page, took)
+}
+
+// reported says where the page of a sweep is.
+func (a *app) reported(page string, took time.Duration) error {
 	_, err := fmt.Fprintf(a.out, "report: %s (this call took %s)\n", page, report.Duration(took))
 	return err
 }

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/report/swept"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/sweep"
 )
@@ -31,8 +33,8 @@ scored on the rest of it; the test takes no part. Every arm has the same number
 of trials and epochs, which are printed.
 
 The folder of --out holds tune.yaml, the plan as 'kindred sweep' reads it, the
-sweep, and chosen.json: the settings with their scores, the budget and the
-command. In the sources it is internal/repro/paper/chosen/NAME.json (or
+sweep with its page (sweep/report.html), and chosen.json: the settings with
+their scores, the budget and the command. In the sources it is internal/repro/paper/chosen/NAME.json (or
 NAME-SCALE.json), which 'kindred reproduce NAME' trains with. Given again, the
 command goes on where it was stopped.`,
 		Example: `  kindred reproduce tune mnist --trials 12
@@ -61,13 +63,21 @@ command goes on where it was stopped.`,
 			if err := bringData(cmd.Context(), a, e, o); err != nil {
 				return err
 			}
-			chosen, err := paper.Tune(cmd.Context(), e, o, p, plan, a.tellSweep(p))
+			began := time.Now()
+			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, a.tellSweep(p))
 			if errors.Is(err, context.Canceled) {
 				return resumable{err, o.Dir + " keeps the trials that are done", commandLine(os.Args...)}
 			} else if err != nil {
 				return err
 			}
-			return a.printChosen(chosen, filepath.Join(o.Dir, paper.ChosenFile))
+			page := filepath.Join(o.Dir, paper.TuneSweep, sweep.ReportFile)
+			if err := swept.Page(out, chosen.Command).WriteFile(page); err != nil {
+				return err
+			}
+			if err := a.printChosen(chosen, filepath.Join(o.Dir, paper.ChosenFile)); err != nil || a.json {
+				return err
+			}
+			return a.reported(page, time.Since(began))
 		},
 	}
 	fs := cmd.Flags()

@@ -104,31 +104,33 @@ func named(set string, among []string) bool {
 // is NAME.json or NAME-SCALE.json.
 const ChosenFile = "chosen.json"
 
-// tunePlanFile is the plan of Tune's sweep, and tuneSweep the sweep's folder.
+// TuneSweep is the folder of Tune's sweep, in its own, and tunePlanFile that sweep's
+// plan.
 const (
+	TuneSweep    = "sweep"
 	tunePlanFile = "tune.yaml"
-	tuneSweep    = "sweep"
 )
 
 // Tune chooses the settings of every arm of e by the sweep of a plan, which the text of
-// TunePlan gives, and writes them to o.Dir as ChosenFile. The folder must be empty or
-// hold that sweep, which then goes on. If tell is not nil it hears of the trials.
+// TunePlan gives, writes them to o.Dir as ChosenFile, and returns them with what the
+// sweep came to. The folder must be empty or hold that sweep, which then goes on. If
+// tell is not nil it hears of the trials.
 func Tune(ctx context.Context, e *Experiment, o Options, p *sweep.Plan, text string, tell func(sweep.Event)) (
-	*Chosen, error) {
+	*Chosen, *sweep.Outcome, error) {
 	if err := checkTuned(o.Dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	dir := filepath.Join(o.Dir, tuneSweep)
+	dir := filepath.Join(o.Dir, TuneSweep)
 	out, err := sweep.Run(ctx, p, sweep.Options{Dir: dir, Jobs: o.Jobs, Tell: tell,
 		Runner: sweep.Local{Dir: sweep.RunsDir(dir), Home: o.Home, Weights: o.Weights}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := writeText(filepath.Join(o.Dir, tunePlanFile), text); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := newChosen(e, out, o.Set)
-	return c, writeJSON(filepath.Join(o.Dir, ChosenFile), c)
+	return c, out, writeJSON(filepath.Join(o.Dir, ChosenFile), c)
 }
 
 // checkTuned refuses a folder with files that are not Tune's.
@@ -144,7 +146,7 @@ func checkTuned(dir string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if n := entry.Name(); n != tuneSweep && n != ChosenFile && n != tunePlanFile {
+		if n := entry.Name(); n != TuneSweep && n != ChosenFile && n != tunePlanFile {
 			return fmt.Errorf("%s is neither empty nor the folder of a sweep by 'reproduce tune': it holds %s; choose "+
 				"another with --out", dir, n)
 		}

@@ -23,7 +23,7 @@ func tune(t *testing.T, home, dir string) *Chosen {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	c, err := Tune(t.Context(), e, o, p, text, nil)
+	c, _, err := Tune(t.Context(), e, o, p, text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestTune(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tune(t.Context(), MNIST(), Options{Dir: dir}, nil, "", nil); err == nil ||
+	if _, _, err := Tune(t.Context(), MNIST(), Options{Dir: dir}, nil, "", nil); err == nil ||
 		!strings.Contains(err.Error(), "mine.txt") {
 		t.Errorf("a folder with another file: %v", err)
 	}

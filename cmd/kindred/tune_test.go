@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTunePage: the sweep behind chosen settings leaves its page, also where it was done
+// before, and says where.
+func TestTunePage(t *testing.T) {
+	home, dir := t.TempDir(), filepath.Join(t.TempDir(), "tune")
+	digits(t, filepath.Join(home, "mnist"), 240)
+	page := filepath.Join(dir, "sweep", "report.html")
+	tune := []string{"reproduce", "tune", "mnist", "--trials", "2", "--set", "train.epochs=2", "--set",
+		"sample.batches=2", "--data-dir", home, "--out", dir}
+	for range 2 {
+		said := must(t, tune...)
+		if !strings.Contains(said, "chosen: "+filepath.Join(dir, "chosen.json")) || !strings.Contains(said,
+			"report: "+page) {
+			t.Errorf("where things are: %s", said)
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"Trip+EPS", "kindred reproduce tune mnist --trials 2", "loss.margin", "<svg"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("the page lacks %q", want)
+			}
+		}
+		if err := os.Remove(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var chosen struct{ Experiment string }
+	said := must(t, append(tune, "--json")...)
+	if err := json.Unmarshal([]byte(said), &chosen); err != nil || chosen.Experiment != "mnist" {
+		t.Errorf("%v: %s", err, said)
+	}
+	if _, err := os.Stat(page); err != nil {
+		t.Errorf("with --json: %v", err)
+	}
+}
+
+// digits writes n pictures in MNIST's files for each of its two parts: a bright square
+// in a place of each class.
+func digits(t *testing.T, dir string, n int) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	head := func(sizes ...uint32) (b []byte) {
+		for _, v := range sizes {
+			b = binary.BigEndian.AppendUint32(b, v)
+		}
+		return b
+	}
+	for _, part := range []string{"train", "t10k"} {
+		images, labels := head(0x803, uint32(n), 28, 28), head(0x801, uint32(n))
+		for i := range n {
+			class := i % 10
+			picture := make([]byte, 28*28)
+			for k := range 49 {
+				picture[(3+class/5*12+k/7)*28+3+class%5*4+k%7] = byte(150 + i%100)
+			}
+			images, labels = append(images, picture...), append(labels, byte(class))
+		}
+		for name, b := range map[string][]byte{"-images-idx3-ubyte": images, "-labels-idx1-ubyte": labels} {
+			if err := os.WriteFile(filepath.Join(dir, part+name), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
