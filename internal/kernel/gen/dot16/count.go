@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
 // Ordered comparisons of VCMPPS: of the second source with the first.
@@ -11,17 +13,6 @@ const (
 	cmpAtLeast = 13
 	cmpAbove   = 14
 )
-
-// spread loads a parameter into all lanes.
-func spread(name string) reg.VecVirtual {
-	z := ZMM()
-	p, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSS(p.Addr, z)
-	return z
-}
 
 // compare leaves in the two masks which lanes of x are above hi, and which others are
 // at least lo, writes the latter to open and gathers them in any.
@@ -43,7 +34,7 @@ func countRow() {
 	Pragma("noescape")
 	Doc("countRowAVX512 counts those of 16*blocks scores that are above hi, and marks those from lo on that are not.")
 	v, open := Load(Param("v"), GP64()), Load(Param("open"), GP64())
-	lo, hi := spread("lo"), spread("hi")
+	lo, hi := scalar.Broadcast("lo", ZMM()), scalar.Broadcast("hi", ZMM())
 	n := Load(Param("blocks"), GP64())
 	any, count, bits := GP64(), GP64(), GP64()
 	XORQ(any, any)
@@ -72,7 +63,7 @@ func countColumns() {
 	Doc("countColumnsAVX512 adds 1 to above where v - less, of 16*blocks columns, is above hi, and marks where it is",
 		"not, but at least lo.")
 	above, v := Load(Param("above"), GP64()), Load(Param("v"), GP64())
-	less := spread("less")
+	less := scalar.Broadcast("less", ZMM())
 	lo, hi := Load(Param("lo"), GP64()), Load(Param("hi"), GP64())
 	open, n := Load(Param("open"), GP64()), Load(Param("blocks"), GP64())
 	any, off, minus := GP64(), GP64(), ZMM()

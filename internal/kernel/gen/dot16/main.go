@@ -7,6 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
 const (
@@ -138,16 +140,8 @@ func filter() {
 	colLo := Load(Param("colLo"), GP64())
 	mask := Load(Param("mask"), GP64())
 	n := Load(Param("blocks"), GP64())
-	bcast := func(name string) reg.VecVirtual {
-		z := ZMM()
-		p, err := Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		VBROADCASTSS(p.Addr, z)
-		return z
-	}
-	rowScale, rowHalf, rowLo := bcast("rowScale"), bcast("rowHalf"), bcast("rowLo")
+	rowScale, rowHalf := scalar.Broadcast("rowScale", ZMM()), scalar.Broadcast("rowHalf", ZMM())
+	rowLo := scalar.Broadcast("rowLo", ZMM())
 	x := ZMM()
 	off := GP64()
 	XORQ(off, off)
@@ -217,11 +211,7 @@ func best() {
 	top := Load(Param("top"), GP64())
 	n := Load(Param("blocks"), GP64())
 	rowScale, index, step := ZMM(), ZMM(), ZMM()
-	p, err := Param("rowScale").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSS(p.Addr, rowScale)
+	scalar.Broadcast("rowScale", rowScale)
 	VPBROADCASTD(Load(Param("base"), GP32()), index)
 	lanesOff := GLOBL("lanes", RODATA|NOPTR)
 	for i := range lanes {

@@ -9,6 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/amx"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
 const (
@@ -181,17 +182,6 @@ func stripVNNI() {
 	RET()
 }
 
-// broadcast loads a float32 parameter into all lanes.
-func broadcast(name string) reg.VecVirtual {
-	z := ZMM()
-	p, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSS(p.Addr, z)
-	return z
-}
-
 // place emits w = x*f - m with its sums.
 func place() {
 	TEXT("placeAVX512", NOSPLIT, "func(w, x, m *float32, f float32, blocks int, sums *[48]float32)")
@@ -202,7 +192,7 @@ func place() {
 	m := Load(Param("m"), GP64())
 	n := Load(Param("blocks"), GP64())
 	sums := Load(Param("sums"), GP64())
-	f := broadcast("f")
+	f := scalar.Broadcast("f", ZMM())
 	sq, dot, largest, sign := ZMM(), ZMM(), ZMM(), ZMM()
 	VPXORD(sq, sq, sq)
 	VPXORD(dot, dot, dot)
@@ -245,7 +235,7 @@ func quantize() {
 	n := Load(Param("blocks"), GP64())
 	lost := Load(Param("lost"), GP64())
 	sums := Load(Param("sum"), GP64())
-	s, unit := broadcast("s"), broadcast("unit")
+	s, unit := scalar.Broadcast("s", ZMM()), scalar.Broadcast("unit", ZMM())
 	loss, sum := ZMM(), ZMM()
 	VPXORD(loss, loss, loss)
 	VPXORD(sum, sum, sum)

@@ -7,6 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
 func main() {
@@ -19,14 +21,6 @@ func main() {
 	if err := armKernels().Write("../pix"); err != nil {
 		log.Fatal(err)
 	}
-}
-
-func param(name string) Mem {
-	p, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return p.Addr
 }
 
 // gather emits the horizontal pass over pixels of three bytes. A pixel is loaded
@@ -82,7 +76,7 @@ func blend() {
 	taps := Load(Param("taps"), GP64())
 	SHLQ(U8(2), stride)
 	high, zero, w := YMM(), YMM(), YMM()
-	VBROADCASTSS(param("high"), high)
+	scalar.Broadcast("high", high)
 	VXORPS(zero, zero, zero)
 	row, at, k := GP64(), GP64(), GP64()
 	sums := []reg.VecVirtual{YMM(), YMM()}
@@ -159,7 +153,7 @@ func colors() {
 	m := Load(Param("m"), GP64())
 	n := Load(Param("n"), GP64())
 	high, zero := XMM(), XMM()
-	VBROADCASTSS(param("high"), high)
+	scalar.Broadcast("high", high)
 	VXORPS(zero, zero, zero)
 	var k [6]reg.VecVirtual
 	for i := range k {

@@ -8,6 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
 func main() {
@@ -70,14 +72,6 @@ func broadcast(dst reg.VecVirtual, bits uint32) {
 
 func constant(dst reg.VecVirtual, x float32) { broadcast(dst, math.Float32bits(x)) }
 
-func param(name string, dst reg.VecVirtual) {
-	m, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSS(m.Addr, dst)
-}
-
 func maxBelow512() {
 	TEXT("maxBelowAVX512", NOSPLIT, "func(x *float32, n int, limit float32, val *float32, idx *int32)")
 	Pragma("noescape")
@@ -86,7 +80,7 @@ func maxBelow512() {
 	lanes = iota16()
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	limit, best, at, now, step := ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
-	param("limit", limit)
+	scalar.Broadcast("limit", limit)
 	constant(best, float32(math.Inf(-1)))
 	broadcast(at, 0xffffffff)
 	VMOVDQU32(lanes, now)
@@ -114,7 +108,7 @@ func maxBelow2() {
 	Doc("maxBelowAVX2 is maxBelowAVX512 with 8 lanes. n is a positive multiple of 8.")
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	limit, best, at, now, step := YMM(), YMM(), YMM(), YMM(), YMM()
-	param("limit", limit)
+	scalar.Broadcast("limit", limit)
 	constant(best, float32(math.Inf(-1)))
 	broadcast(at, 0xffffffff)
 	VMOVDQU(lanes, now)
@@ -147,9 +141,9 @@ func compress(name, params string, test func(x reg.VecVirtual, k reg.Register, l
 	first := GP64()
 	MOVQ(out, first)
 	a, b, now, step := ZMM(), ZMM(), ZMM(), ZMM()
-	param("lo", a)
+	scalar.Broadcast("lo", a)
 	if name == "between" {
-		param("hi", b)
+		scalar.Broadcast("hi", b)
 	} else {
 		broadcast(b, 0x7fffffff)
 	}
@@ -197,8 +191,8 @@ func expSum512() {
 	Doc("expSumAVX512 sets dst to exp(a x + b) and adds 16 partial sums to sum. n is a", "positive multiple of 16.")
 	dst, x, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	a, b, low, l2e, hi, lo, one, total := ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
-	param("a", a)
-	param("b", b)
+	scalar.Broadcast("a", a)
+	scalar.Broadcast("b", b)
 	constant(low, lowest)
 	constant(l2e, log2e)
 	constant(hi, -ln2hi)
@@ -246,8 +240,8 @@ func expSum2() {
 	Doc("expSumAVX2 is expSumAVX512 with 8 partial sums. n is a positive multiple of 8.")
 	dst, x, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	a, b, low, l2e, total := YMM(), YMM(), YMM(), YMM(), YMM()
-	param("a", a)
-	param("b", b)
+	scalar.Broadcast("a", a)
+	scalar.Broadcast("b", b)
 	constant(low, lowest)
 	constant(l2e, log2e)
 	sum := Load(Param("sum"), GP64())
@@ -319,7 +313,7 @@ func absBelowSum512() {
 	total, abs, v, most, k := ZMM(), ZMM(), ZMM(), ZMM(), K()
 	VPXORD(total, total, total)
 	broadcast(abs, 0x7fffffff)
-	param("most", most)
+	scalar.Broadcast("most", most)
 	Label("loop")
 	VPANDD(Mem{Base: x}, abs, v)
 	VCMPPS(U8(0x12), most, v, k) // v <= most

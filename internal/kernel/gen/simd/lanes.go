@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
 // Predicates of VCMPPS; "not" ones hold for NaN.
@@ -150,11 +152,5 @@ func (v isa) unlessFlat(r, y, lo, hi reg.Register) {
 }
 
 func (v isa) broadcast(name string) reg.VecVirtual {
-	r := v.vec()
-	m, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSS(m.Addr, r)
-	return r
+	return scalar.Broadcast(name, v.vec())
 }

@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
 const (
@@ -118,11 +120,7 @@ func layerNorm(v isa) {
 	})
 	inverse, one := v.total(acc).AsX(), v.number(1).AsX()
 	VMULSS(share.AsX(), inverse, inverse)
-	eps, err := Param("eps").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VADDSS(eps.Addr, inverse, inverse)
+	VADDSS(scalar.At("eps"), inverse, inverse)
 	VSQRTSS(inverse, inverse, inverse)
 	VDIVSS(inverse, one, one)
 	VMOVSS(one, Mem{Base: stats, Disp: 4})
