@@ -184,6 +184,60 @@ func testOthers(t *testing.T, dir string) {
 	}
 }
 
+// TestDiffers: another plan is told from more of the same.
+func TestDiffers(t *testing.T) {
+	p := parse(t, small)
+	for from, to := range map[string]string{"trials: 14": "trials: 15\nbudget: 70", "seeds: 2": "seeds: 5", "": ""} {
+		if key := differs(p, parse(t, strings.Replace(small, from, to, 1))); key != "" {
+			t.Errorf("%s: another plan by %s", to, key)
+		}
+	}
+	for key, with := range map[string][2]string{
+		"set": {"dim: 3", "dim: 2"}, "ranges": {"low: 2", "low: 3"}, "arms": {"name: MS", "name: MultiSim"},
+		"search": {"trials: 14", "search: random"}, "stop": {"trials: 14", "stop: never"},
+		"first":     {"trials: 14", "first: 2"},
+		"reduction": {"reduction: 2", "reduction: 4"}, "folds": {"folds: 2", "folds: 3"},
+		"images": {"folds: 2", "folds: images:2"}, "use": {"folds: 2", "folds: 2\nuse: 1"},
+		"seed": {"seed: 5", "seed: 6"}, "at_once": {"trials: 14", "at_once: 5"},
+	} {
+		if got := differs(p, parse(t, strings.Replace(small, with[0], with[1], 1))); got != key {
+			t.Errorf("%s differs, and not %q", key, got)
+		}
+	}
+	longer, other := *p, *p
+	longer.Epochs, other.Metric = 5, "recall@2" // which follow from what is set
+	if a, b := differs(p, &longer), differs(p, &other); a != "epochs" || b != "metric" {
+		t.Errorf("%s differs, and %s", a, b)
+	}
+}
+
+// TestEach: all are called, and the first error that is none of being cancelled counts.
+func TestEach(t *testing.T) {
+	s := &sweep{}
+	var called atomic.Int32
+	broken := errors.New("broken")
+	err := s.each(t.Context(), 5, func(ctx context.Context, k int) error {
+		called.Add(1)
+		if k == 3 {
+			return broken
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err != broken || called.Load() != 5 {
+		t.Errorf("%v after %d calls", err, called.Load())
+	}
+	if err := s.each(t.Context(), 3, func(context.Context, int) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.each(ctx, 2, func(ctx context.Context, _ int) error { return ctx.Err() }); !errors.Is(err,
+		context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
 // refuse does no job.
 type refuse struct{}
 
