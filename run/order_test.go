@@ -16,6 +16,24 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
+// TestBlueByDefault: weights of bn_inception are given blue first unless told otherwise,
+// and no other network's are.
+func TestBlueByDefault(t *testing.T) {
+	for _, c := range []struct{ network, pretrained, pixels, want string }{
+		{"bn_inception", "file.pth", "", "bn_inception"}, {"bn_inception", "file.pth", "unit", "unit"},
+		{"bn_inception", "", "", ""}, {"bn_inception", noWeights, "", ""}, {"resnet50", "file.pth", "", ""},
+	} {
+		tr := &trainer{cfg: Default()}
+		tr.cfg.Network.Name, tr.cfg.Network.Pretrained, tr.cfg.Data.Pixels = c.network, c.pretrained, c.pixels
+		if err := tr.choose(t.Context(), photos(4, 12, 64)); err != nil {
+			t.Fatal(err)
+		}
+		if got := tr.cfg.Data.Pixels; got != c.want || (said(tr.notes, "data.pixels is") != "") != (got != c.pixels) {
+			t.Errorf("%+v: %q, notes %q", c, got, tr.notes)
+		}
+	}
+}
+
 // TestBlueFirst: a network whose pixels are bn_inception gets blue, green and red less
 // their means, and what is exported of it says so, and is read again so. The network
 // gives the mean of each channel.

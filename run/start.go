@@ -38,6 +38,10 @@ type Start struct {
 	Pixels string
 }
 
+// caffeNetwork is a network whose published weights all come from Caffe, and the pixels
+// that they take.
+const caffeNetwork = "bn_inception"
+
 // noWeights is the value of network.pretrained that refuses any.
 const noWeights = "none"
 
@@ -93,6 +97,10 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 	if n.pretrained() && t.own == nil {
 		n.Name = cmp.Or(n.Name, t.begin.Network)
 		t.cfg.Data.Pixels = cmp.Or(t.cfg.Data.Pixels, t.begin.Pixels)
+		if t.cfg.Data.Pixels == "" && n.Name == caffeNetwork && d.Features == nil {
+			t.cfg.Data.Pixels = caffeNetwork
+			t.note("data.pixels is %s, as the published weights of that network take them", caffeNetwork)
+		}
 		if !t.opts.Resume {
 			t.cfg.Data.Chroma = cmp.Or(t.cfg.Data.Chroma, smoothChroma)
 		}
