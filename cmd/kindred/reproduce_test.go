@@ -33,7 +33,7 @@ func TestReproduceUsage(t *testing.T) {
 		"--seeds must be at least 1":   {"reproduce", "mnist", "--seeds", "0"},
 		"unknown experiment":           {"reproduce", "none"},
 		"no scale":                     {"reproduce", "cub", "--scale", "huge"},
-		"has no ranges":                {"reproduce", "tune", "cub"},
+		"has no ranges":                {"reproduce", "tune", "omniglot-why"},
 		"the settings of omniglot":     {"reproduce", "tune", "omniglot-epochs"},
 		"has ranges for its scale":     {"reproduce", "tune", "omniglot", "--scale", "paper"},
 		"is not a whole number from 1": {"reproduce", "tune", "mnist", "--trials", "20000000"},
