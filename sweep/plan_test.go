@@ -81,6 +81,24 @@ func TestPlanRefused(t *testing.T) {
 	}
 }
 
+// TestPlanBounds: the largest and the smallest numbers that a plan may have.
+func TestPlanBounds(t *testing.T) {
+	const ok = "set: {data.name: x}\nranges: {train.lr: {low: 0.1, high: 0.2}}\n"
+	for key, least := range map[string]int{"trials": 1, "budget": 1, "first": 1, "reduction": 2, "folds": 2, "use": 1,
+		"seeds": 0, "at_once": 1} {
+		for n, good := range map[int]bool{least - 1: false, least: true, most: true, most + 1: false} {
+			text := fmt.Sprintf("%s%s: %d", ok, key, n)
+			_, err := ParsePlan("plan.yaml", []byte(text))
+			// More than there are is refused elsewhere.
+			refused := err != nil && (strings.Contains(err.Error(), "is not a whole number from") ||
+				strings.Contains(err.Error(), "is neither a number of folds"))
+			if refused == good {
+				t.Errorf("%s: %d: %v", key, n, err)
+			}
+		}
+	}
+}
+
 // TestRange goes through ranges and back.
 func TestRange(t *testing.T) {
 	for _, r := range []Range{

@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/train"
 )
@@ -235,6 +237,87 @@ func TestEach(t *testing.T) {
 	if err := s.each(ctx, 2, func(ctx context.Context, _ int) error { return ctx.Err() }); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// counter gives scores without training, and counts the jobs under way.
+type counter struct {
+	mu        sync.Mutex
+	now, most int
+	jobs      []Job
+}
+
+func (c *counter) Run(_ context.Context, j Job) (Result, error) {
+	c.mu.Lock()
+	c.now++
+	c.most = max(c.most, c.now)
+	c.jobs = append(c.jobs, j)
+	c.mu.Unlock()
+	time.Sleep(time.Millisecond)
+	r := Result{Epochs: j.Until, Seconds: 2, Metrics: map[string]float64{j.Metric: 0.75}}
+	for e := range j.Until {
+		r.Scores = append(r.Scores, Score{e + 1, float64(len(j.Config)%7+e) / 10})
+	}
+	c.mu.Lock()
+	c.now--
+	c.mu.Unlock()
+	return r, nil
+}
+
+// TestJobs: jobs are done one at a time unless the caller says how many may be, and are
+// named and told of as the documents say.
+func TestJobs(t *testing.T) {
+	p := parse(t, small)
+	for jobs, want := range map[int]int{0: 1, 1: 1, 3: 3} {
+		c := &counter{}
+		started, ended, winners := 0, 0, 0
+		out, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: c, Jobs: jobs, Tell: func(e Event) {
+			switch {
+			case e.Trial == 0:
+				winners++
+				if e.Seed != 5 && e.Seed != 6 || e.Until != 4 || e.Done != (e.Score == 0.75) {
+					t.Errorf("%+v", e)
+				}
+			case e.Done:
+				ended++
+			default:
+				started++
+			}
+			if e.Spent > p.Budget || e.Failed != "" {
+				t.Errorf("%+v of %d epochs", e, p.Budget)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		flights := 0
+		for _, a := range out.Arms {
+			spent, seconds := 0, 0.0
+			for _, tr := range a.Trials {
+				flights += len(tr.rungs)
+				spent += tr.Epochs
+				seconds += tr.Seconds
+			}
+			if spent != a.Spent || seconds != a.Seconds || a.Test[0] != (Summary{"test_recall@1", 0.75, 0, 2}) {
+				t.Errorf("%s: %d epochs and %v s, of trials %d and %v: %+v", a.Name, a.Spent, a.Seconds, spent, seconds,
+					a.Test)
+			}
+		}
+		// Both folds of every flight, and two seeds of two winners.
+		if c.most != want || started != flights || ended != flights || winners != 8 || len(c.jobs) != 2*flights+4 {
+			t.Errorf("%d jobs at a time, %d in all: %d and %d of %d flights, %d of 8 times a winner was told of",
+				c.most, len(c.jobs), started, ended, flights, winners)
+		}
+		for _, j := range c.jobs {
+			ends := func(name string) bool { return strings.HasSuffix(j.Name, name) }
+			winner := strings.HasPrefix(j.Name, "winners/triplet/seed") || strings.HasPrefix(j.Name, "winners/ms/seed")
+			for text, has := range map[string]bool{"fold: 1/2": ends("/fold1"), "fold: 2/2": ends("/fold2"),
+				"seed: 6": ends("/seed6"), "every: 1": !winner, "every: 4": winner} {
+				if strings.Contains(j.Config, text) != has {
+					t.Errorf("%s: its configuration has %s: %v", j.Name, text, !has)
+				}
+			}
+		}
 	}
 }
 
