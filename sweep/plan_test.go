@@ -16,6 +16,10 @@ func TestPlan(t *testing.T) {
 	if got := fmt.Sprint(p.rungs(&Arm{})); got != "[1 2 4]" {
 		t.Errorf("rungs %s", got)
 	}
+	late := parse(t, small+"first: 4\n") // all epochs of a trial
+	if got := fmt.Sprint(late.rungs(&Arm{})); got != "[4]" {
+		t.Errorf("rungs from the last epoch on: %s", got)
+	}
 	for _, c := range []struct {
 		epochs, first, eta int
 		want               string

@@ -296,7 +296,9 @@ func TestJobs(t *testing.T) {
 			for _, tr := range a.Trials {
 				flights += len(tr.rungs)
 				spent += tr.Epochs
-				seconds += tr.Seconds
+				if seconds += tr.Seconds; tr.Seconds != 4 { // two for each fold
+					t.Errorf("trial %d took %v s", tr.Number, tr.Seconds)
+				}
 			}
 			if spent != a.Spent || seconds != a.Seconds || a.Test[0] != (Summary{"test_recall@1", 0.75, 0, 2}) {
 				t.Errorf("%s: %d epochs and %v s, of trials %d and %v: %+v", a.Name, a.Spent, a.Seconds, spent, seconds,
