@@ -352,7 +352,7 @@ func TestDuplicates(t *testing.T) {
 			x.Row(i)[0] = float32(k) + 0.1
 		}
 	}
-	copies, err := Duplicates(t.Context(), prints, x)
+	copies, err := Duplicates(t.Context(), prints, x, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,10 +401,10 @@ func TestCut(t *testing.T) {
 			cw, ch := int((1-share)*w), int((1-share)*h)
 			x, y := rng.IntN(w-cw+1), rng.IntN(h-ch+1)
 			p, q := NewPrint(im), NewPrint(im.SubImage(image.Rect(x, y, x+cw, y+ch)))
-			if n++; likeness(p, q, apart) >= alike {
+			if n++; plainLikeness(p, q, apart) >= alike {
 				found++
 			}
-			if l := likeness(NewPrint(detailed(k+1, w, h)), q, apart); l >= 0.9 {
+			if l := plainLikeness(NewPrint(detailed(k+1, w, h)), q, apart); l >= 0.9 {
 				t.Errorf("a part of another picture has the likeness %.3f", l)
 			}
 		}

@@ -39,6 +39,7 @@ type cleaned struct {
 	Folds      int           `json:"folds"`
 	Labels     int           `json:"labels"`
 	Duplicates int           `json:"duplicates"`
+	Blank      int           `json:"blank"`
 	Outliers   int           `json:"outliers"`
 	Suspects   []suspect     `json:"suspects"`
 	Overlaps   []overlapping `json:"overlaps"`
@@ -209,7 +210,9 @@ func (f *cleanFlags) copies(ctx context.Context, a *app, r *reviewed, out *clean
 		meter.count(i+1, len(prints))
 	}
 	meter.close()
-	found, err := clean.Duplicates(ctx, prints, r.x)
+	meter = a.newMeter("pictures compared", countUnit)
+	found, err := clean.Duplicates(ctx, prints, r.x, meter.count)
+	meter.close()
 	if err != nil {
 		return err
 	}
@@ -238,6 +241,13 @@ func (f *cleanFlags) copies(ctx context.Context, a *app, r *reviewed, out *clean
 		out.Suspects = append(out.Suspects, suspect{item: i, beside: c.A, Suggested: suggested,
 			Score: c.Likeness, Reason: reason})
 		out.Duplicates++
+	}
+	for i, p := range prints {
+		if p != nil && p.Blank() {
+			out.Suspects = append(out.Suspects, suspect{item: i, beside: -1, Score: 1,
+				Reason: "blank: the picture is of one grey"})
+			out.Blank++
+		}
 	}
 	return nil
 }
@@ -371,8 +381,8 @@ func (f *cleanFlags) page(ctx context.Context, r *reviewed, out *cleaned) (*revi
 		p.Cards = append(p.Cards, card)
 	}
 	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Labels that are suspected: %d; pictures "+
-		"that are copies: %d; items unlike anything: %d.", count(len(r.labels), "item"), 100*out.Wrong, out.Labels,
-		out.Duplicates, out.Outliers)
+		"that are copies: %d, of one grey: %d; items unlike anything: %d.", count(len(r.labels), "item"),
+		100*out.Wrong, out.Labels, out.Duplicates, out.Blank, out.Outliers)
 	if n := len(out.Suspects) - suspectsShown; n > 0 {
 		p.Lead += fmt.Sprintf(" In suspects.csv are more: %d.", n)
 	}
@@ -399,11 +409,15 @@ func (a *app) printCleaned(c *cleaned) error {
 		fmt.Fprintf(a.out, "%s and %s look like one class: neighbours are mixed by %.0f %% of what chance would give\n",
 			escape.Name(p.A), escape.Name(p.B), 100*p.Mixing)
 	}
+	blank := ""
+	if c.Blank > 0 {
+		blank = fmt.Sprintf(", pictures of one grey: %d", c.Blank)
+	}
 	page := c.Files[len(c.Files)-1]
 	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, "+
 		"copies: %d, odd "+
-		"items: %d\ndecide about them on %s, or with 'kindred serve --review %s'\n", count(c.Items, "item"),
+		"items: %d%s\ndecide about them on %s, or with 'kindred serve --review %s'\n", count(c.Items, "item"),
 		100*c.Wrong,
-		c.Labels, c.Duplicates, c.Outliers, escape.Name(page), escape.Name(filepath.Dir(page)))
+		c.Labels, c.Duplicates, c.Outliers, blank, escape.Name(page), escape.Name(filepath.Dir(page)))
 	return err
 }

@@ -143,7 +143,7 @@ func (m *material) copies(ctx context.Context, of alteration, most int) ([]train
 		name string
 		x    *mat.Dense
 	}{{"hashes", nil}, {"both", both}} {
-		pairs, err := clean.Duplicates(ctx, prints, by.x)
+		pairs, err := clean.Duplicates(ctx, prints, by.x, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,160 @@
+package clean
+
+import "math"
+
+// window is a square of a print.
+type window struct{ x, y, side float64 }
+
+// windows are those that the search for the part of a picture begins with, the whole one
+// first: on whole pixels, of at least three quarters of the sides.
+func windows() []window {
+	out := []window{{0, 0, side}}
+	for _, s := range []float64{30.5, 29, 27.5, 26, 24.5} {
+		for y := 0.0; y <= side-s; y++ {
+			for x := 0.0; x <= side-s; x++ {
+				out = append(out, window{x, y, s})
+			}
+		}
+	}
+	return out
+}
+
+// Correlations of whole pictures below which no part of one is looked for in the other: of
+// neighbours in the embedding, and of pictures that only their hashes bring together,
+// which are many where pictures are simple.
+const (
+	apart   = 0.3
+	similar = 0.6
+)
+
+// promising is the correlation on every other pixel from which the part is looked for in
+// smaller steps.
+const promising = 0.8
+
+// search is the largest correlation that it comes upon of a whole picture with a part of
+// another, 0 if there is no promising one: first on every other pixel for the given
+// windows, then from the best of these in ever smaller steps.
+func search(whole, part *Print, begin []window) float64 {
+	at, top := begin[0], math.Inf(-1)
+	for _, w := range begin {
+		if c := correlation(whole, part, w, 2); c > top {
+			at, top = w, c
+		}
+	}
+	if top < promising {
+		return 0
+	}
+	top = correlation(whole, part, at, 1)
+	climb(at, func(_, w window) bool {
+		c := correlation(whole, part, w, 1)
+		better := c > top
+		if better {
+			top = c
+		}
+		return better
+	})
+	return top
+}
+
+// climb moves a window by steps from half a pixel to an eighth, and makes it larger and
+// smaller, as long as better says that one is better than the best so far. It returns the best.
+func climb(at window, better func(at, w window) bool) window {
+	for step := 0.5; step > 0.1; step /= 2 {
+		for range 4 {
+			was := at
+			for _, w := range [...]window{{at.x - step, at.y, at.side}, {at.x + step, at.y, at.side},
+				{at.x, at.y - step, at.side}, {at.x, at.y + step, at.side}, {at.x, at.y, at.side - step},
+				{at.x, at.y, at.side + step}, {at.x - step, at.y - step, at.side + step}} {
+				if min(w.x, w.y) < 0 || max(w.x, w.y)+w.side > side || w.side < smallest {
+					continue
+				}
+				if better(at, w) {
+					at = w
+				}
+			}
+			if at == was {
+				break
+			}
+		}
+	}
+	return at
+}
+
+// smallest is the side of the smallest window.
+const smallest = 24
+
+// Greys beyond which a pixel is as dark or as bright as can be.
+const darkest, brightest = 5, 250
+
+// correlation compares a whole picture with a window of another, by every so many
+// pixels.
+func correlation(whole, of *Print, at window, every int) float64 {
+	// Sums over the pixels that are not as dark or bright as can be in either, and
+	// over the others: brightening cuts off what would be brighter still.
+	var sums [2]moments
+	var buffer [side * side]float64
+	part := sample(&buffer, of, at, every)
+	k := 0
+	for v := 0; v < side; v += every {
+		row := whole.grey[v*side : (v+1)*side]
+		for u := 0; u < side; u += every {
+			p, q := float64(row[u]), part[k]
+			k++
+			cut := 0
+			if p < darkest || q < darkest || p > brightest || q > brightest {
+				cut = 1
+			}
+			sums[cut].add(p, q)
+		}
+	}
+	if m := &sums[0]; m.n < enough(every) { // a drawing in black and white
+		o := &sums[1]
+		*m = moments{m.n + o.n, m.a + o.a, m.b + o.b, m.aa + o.aa, m.bb + o.bb, m.ab + o.ab}
+	}
+	return sums[0].correlation()
+}
+
+// enough is the number of greys from which they are compared alone: half of the pixels.
+func enough(every int) float64 { return side * side / float64(2*every*every) }
+
+// sample reads every so many pixels of the picture that a window shows.
+func sample(dst *[side * side]float64, of *Print, at window, every int) []float64 {
+	var left [side]int // of every column: the pixel to the left, and the share of the next
+	var share [side]float64
+	step := at.side / side
+	for u := 0; u < side; u += every {
+		sx := at.x + (float64(u)+0.5)*step - 0.5
+		left[u] = min(max(int(math.Floor(sx)), 0), side-2)
+		share[u] = min(max(sx-float64(left[u]), 0), 1)
+	}
+	k := 0
+	for v := 0; v < side; v += every {
+		sy := at.y + (float64(v)+0.5)*step - 0.5
+		y0 := min(max(int(math.Floor(sy)), 0), side-2)
+		fy := min(max(sy-float64(y0), 0), 1)
+		two := of.grey[y0*side : (y0+2)*side]
+		for u := 0; u < side; u += every {
+			fx, g := share[u], two[left[u]:]
+			dst[k] = (1-fy)*((1-fx)*float64(g[0])+fx*float64(g[1])) +
+				fy*((1-fx)*float64(g[side])+fx*float64(g[side+1]))
+			k++
+		}
+	}
+	return dst[:k]
+}
+
+// moments are sums over pairs of numbers.
+type moments struct{ n, a, b, aa, bb, ab float64 }
+
+func (m *moments) add(p, q float64) {
+	m.n++
+	m.a, m.b, m.aa, m.bb, m.ab = m.a+p, m.b+q, m.aa+p*p, m.bb+q*q, m.ab+p*q
+}
+
+func (m *moments) correlation() float64 {
+	va, vb := m.aa-m.a*m.a/m.n, m.bb-m.b*m.b/m.n
+	if va <= 0 || vb <= 0 {
+		return 0
+	}
+	return (m.ab - m.a*m.b/m.n) / math.Sqrt(va*vb)
+}
