@@ -3,7 +3,10 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -132,6 +135,70 @@ func TestCleanFile(t *testing.T) {
 	program(t, "clean E.csv --out dropped --apply drop --no-pictures")
 	if n := len(table(t, "dropped/manifest.csv")); n != 121-len(wrong) {
 		t.Errorf("%d lines after dropping", n)
+	}
+}
+
+// A set in which a picture is repeated, some are black and the embeddings of all of these
+// are the same: each is listed once, beside the first of its kind.
+func TestCleanRepeated(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n, repeated, black = 400, 300, 50
+	rng := rand.New(rand.NewPCG(4, 1))
+	for _, class := range []string{"cat", "dog"} {
+		if err := os.MkdirAll(filepath.Join("photos", class), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, paths, label := mat.New(n, 4), make([]string, n), make([]string, n)
+	for i := range n {
+		at := rng
+		if i < repeated {
+			at = rand.New(rand.NewPCG(5, 1))
+		}
+		im := image.NewGray(image.Rect(0, 0, 16, 16))
+		for k := range im.Pix {
+			if i < n-black {
+				im.Pix[k] = uint8(at.IntN(256))
+			}
+		}
+		label[i] = []string{"cat", "dog"}[i%2]
+		paths[i] = fmt.Sprintf("%s/%03d.png", label[i], i)
+		w, err := os.Create(filepath.Join("photos", paths[i]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(png.Encode(w, im), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for j := range x.Cols {
+			if i >= repeated && i < n-black {
+				x.Row(i)[j] = float32(rng.NormFloat64())
+			}
+		}
+	}
+	e, err := embedding.NewTable(x, paths, []embedding.Column{embedding.NewColumn("label", label)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := embedding.Write("E.csv", e); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := program(t, "clean E.csv --data photos --out suspects")
+	if want := fmt.Sprintf("copies: %d, odd items: ", repeated-1); !strings.Contains(out, want) ||
+		!strings.Contains(out, fmt.Sprintf("pictures of one grey: %d", black)) {
+		t.Errorf("%s\nwant %s", out, want)
+	}
+	copied := 0
+	for _, row := range table(t, "suspects/suspects.csv") {
+		if strings.HasPrefix(row[5], "copy: ") {
+			copied++
+			if !strings.HasPrefix(row[5], "copy: the same picture as cat/000.png") || row[4] != "1.0000" {
+				t.Errorf("%q", row)
+			}
+		}
+	}
+	if copied != repeated-1 {
+		t.Errorf("%d lines on copies, want %d", copied, repeated-1)
 	}
 }
 
