@@ -101,6 +101,31 @@ func TestContinued(t *testing.T) {
 	}
 }
 
+// TestKeptEpoch: a run that keeps its best epoch is scored by that one.
+func TestKeptEpoch(t *testing.T) {
+	text := configText(t, "data.fold=1/2", "train.epochs=6", "train.lr=0.02", "train.best=test_recall@1")
+	l := Local{Dir: t.TempDir(), Dataset: rows()}
+	got, err := l.Run(t.Context(), Job{"a", text, 6, "test_recall@1"})
+	if err != nil || got.Failed != "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	history, err := kept(filepath.Join(l.Dir, "a"), Job{Until: 6, Metric: "test_recall@1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := 0.0
+	for _, s := range history.Scores {
+		best = max(best, s.Value)
+	}
+	if history.Scores[5].Value == best {
+		t.Fatalf("the last epoch is the best: %v", history.Scores)
+	}
+	if last := got.Scores[len(got.Scores)-1]; len(got.Scores) != 6 || last != (Score{6, best}) ||
+		got.Metrics["test_recall@1"] != best {
+		t.Errorf("%+v, best %v", got, best)
+	}
+}
+
 // TestFailed tells settings that cannot be trained from a sweep that cannot go on.
 func TestFailed(t *testing.T) {
 	l := Local{Dir: t.TempDir(), Dataset: rows()}

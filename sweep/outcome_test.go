@@ -59,7 +59,12 @@ func TestSummarize(t *testing.T) {
 	if got := a.Tested(p); got != "2.3333 ± 1.5275" {
 		t.Errorf("%s", got)
 	}
-	a.Runs = a.Runs[2:]
+	a.Runs = a.Runs[1:]
+	a.summarize()
+	if got := a.Tested(p); got != "3.0000 ± 1.4142" {
+		t.Errorf("of two seeds %s", got)
+	}
+	a.Runs = a.Runs[1:]
 	a.summarize()
 	if got := a.Tested(p); got != "4.0000" || a.Test[1].Std != 0 {
 		t.Errorf("of one seed %s, %+v", got, a.Test)

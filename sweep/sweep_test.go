@@ -359,7 +359,7 @@ func TestAllFail(t *testing.T) {
 		strings.Replace(small, "  train.epochs: 4\n", "  train.epochs: 4\n  train.optimizer: sgd\n", 1)))
 	dir := t.TempDir()
 	_, err := Run(t.Context(), p, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
-	if err == nil || !strings.Contains(err.Error(), "all 14 trials failed; the first: fold") {
+	if err == nil || !strings.Contains(err.Error(), "all 14 trials failed; the first: fold 1: ") {
 		t.Error(err)
 	}
 }
