@@ -144,7 +144,7 @@ func TestDuplicatesStop(t *testing.T) {
 	})
 }
 
-// The copies that 'kindred data info' knows in Omniglot and cub100 are found, and no others:
+// The copies that 'kindred data info' knows in Omniglot and cub100 are found:
 // with KINDRED_LONG=1 among all pictures, else among those of one alphabet and one species.
 func TestKnownCopies(t *testing.T) {
 	for _, c := range []struct{ set, of, a, b string }{
