@@ -161,10 +161,10 @@ func CuresOmniglot() *Experiment {
 		space: &Space{
 			Scale: "quick",
 			Held:  omniglotHeld,
-			Kept: "The network, the augmentation, the schedule and the number of steps were not chosen but kept from " +
-				"the other experiments on this data, for all arms alike.",
+			Kept: "The network, the batch, the augmentation, the schedule and the number of steps were not chosen " +
+				"but kept from the other experiments on this data, for all arms alike.",
 			Set:    []string{"data.test_limit=10", "eval.metrics=[]"},
-			Ranges: []string{"train.lr={low: 0.0003, high: 0.01, log: true}", "sample.classes=[4, 8]"},
+			Ranges: []string{"train.lr={low: 0.0003, high: 0.01, log: true}"},
 			Plan:   []string{"folds: 3", "use: 1", "search: tpe", "stop: asha"},
 		},
 	})
