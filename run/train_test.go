@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
@@ -25,8 +26,12 @@ import (
 )
 
 // childDir, if set in the environment, makes the test binary a process that
-// runs smallConfig into that folder and prints a line a step, to be killed.
-const childDir = "KINDRED_TRAIN_TEST_DIR"
+// runs smallConfig into that folder and prints a line a step, to be killed. One step
+// after the line that childUntil has it waits for that.
+const (
+	childDir   = "KINDRED_TRAIN_TEST_DIR"
+	childUntil = "KINDRED_TRAIN_TEST_UNTIL"
+)
 
 func TestMain(m *testing.M) {
 	if at := os.Getenv(childKill); at != "" {
@@ -36,9 +41,15 @@ func TestMain(m *testing.M) {
 		cfg := smallConfig(&testing.T{})
 		cfg.Train.Checkpoint = 2
 		opts := Options{Dir: dir, Dataset: newBlobs(4, 20, 16), Resume: os.Getenv(childDir+"_RESUME") != ""}
+		until, reached := os.Getenv(childUntil), false
 		opts.Observe = func(e train.Event) {
 			if e.Stage == train.Stepped {
-				fmt.Println("step", e.Epoch, e.Step)
+				if reached {
+					time.Sleep(time.Hour)
+				}
+				line := fmt.Sprint("step ", e.Epoch, " ", e.Step)
+				fmt.Println(line)
+				reached = line == until
 			}
 		}
 		if _, err := Train(context.Background(), cfg, opts); err != nil {
@@ -147,21 +158,21 @@ func TestKilledAndResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := func(dir string, resume bool) *exec.Cmd {
+	child := func(dir string, resume bool, until string) *exec.Cmd {
 		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), childDir+"="+dir)
+		cmd.Env = append(os.Environ(), childDir+"="+dir, childUntil+"="+until)
 		if resume {
 			cmd.Env = append(cmd.Env, childDir+"_RESUME=1")
 		}
 		return cmd
 	}
 	want := filepath.Join(t.TempDir(), "whole")
-	if out, err := child(want, false).CombinedOutput(); err != nil {
+	if out, err := child(want, false, "").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	got := filepath.Join(t.TempDir(), "killed")
 	for k, at := range []string{"step 1 4", "step 2 1", "step 2 6", "step 3 3"} {
-		cmd := child(got, k > 0)
+		cmd := child(got, k > 0, at)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +200,7 @@ func TestKilledAndResumed(t *testing.T) {
 			t.Fatalf("killed at %s, but: %v", at, err)
 		}
 	}
-	if out, err := child(got, true).CombinedOutput(); err != nil {
+	if out, err := child(got, true, "").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	sameFolders(t, want, got)
