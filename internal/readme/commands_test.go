@@ -114,7 +114,7 @@ var rules = []rule{
 		why: "the stand-in has fewer alphabets than the batches that are tried; the same command runs on mnist"}),
 	on(`^kindred reproduce tune `, rule{add: " --trials 2 --set train.epochs=2 --set sample.batches=2",
 		why: "a quarter of an hour otherwise: two trials of four steps"}),
-	on(`^kindred reproduce clean(ed)?-mnist\b`, rule{skip: true,
+	on(`^kindred reproduce clean(ed)?(-mnist)?\b`, rule{skip: true,
 		why: "folds of the stand-in's few pictures leave no two of a class; a test of the experiments runs it"}),
 	on(`^kindred reproduce `, rule{add: " --fast --seeds 1 --set train.epochs=1 --set sample.batches=2 --set " +
 		"data.train_limit=3 --set data.test_limit=2",

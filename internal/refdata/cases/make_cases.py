@@ -594,7 +594,7 @@ CONFIGS = [
     dict(loss="spread", positives="easy", negatives="hard", temperature=1.5),
     dict(loss="vicreg", positives="all", negatives="all", gamma=0.7),
     dict(loss="vicreg", positives="easy", negatives="all", gamma=0.4, nu=30, **UNIT),
-    dict(loss="decorrelate", hidden=5), dict(loss="decorrelate", hidden=1, **UNIT),
+    dict(loss="decorrelate", hidden=5), dict(loss="decorrelate", hidden=2, **UNIT),
     dict(loss="decorrelate", hidden=17, parts=[2, 1]), dict(loss="decorrelate", hidden=3, parts=[2, 3], **UNIT),
     dict(loss="decorrelate", hidden=6, parts=[1, 1, 1], **UNIT), dict(loss="decorrelate", hidden=4, parts=[2, 1, 1]),
     dict(loss="decorrelate", hidden=9, parts=[4, 2, 1]), dict(loss="decorrelate", hidden=7, parts=[3, 1, 13], **UNIT),
