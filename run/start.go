@@ -61,7 +61,6 @@ func (c *Config) best() train.Best {
 // in its configuration.
 func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 	n := &t.cfg.Network
-	asked := n.Pretrained
 	var missing error // why no weights were found
 	if n.Pretrained == "" && n.Name == "" && t.opts.Weights != nil && !t.opts.Resume && t.photographs(ctx, d) {
 		p, err := t.opts.Weights(ctx, "")
@@ -78,7 +77,8 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 				noWeights)
 		}
 	}
-	if n.frozenBody() && !n.pretrained() && asked != noWeights && d.Features == nil && !t.opts.Resume {
+	open := n.Pretrained == "" || missing != nil // nobody asked for random weights
+	if n.frozenBody() && open && d.Features == nil && !t.opts.Resume {
 		err := fmt.Errorf("network.freeze=%s: the body would stay as random as it starts; name a network to start "+
 			"from by network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, noWeights)
 		if missing != nil {

@@ -34,9 +34,10 @@ of trials and epochs, which are printed.
 
 The folder of --out holds tune.yaml, the plan as 'kindred sweep' reads it, the
 sweep with its page (sweep/report.html), and chosen.json: the settings with
-their scores, the budget and the command. In the sources it is internal/repro/paper/chosen/NAME.json (or
-NAME-SCALE.json), which 'kindred reproduce NAME' trains with. Given again, the
-command goes on where it was stopped.`,
+their scores, the budget and the command. In the sources it is
+internal/repro/paper/chosen/NAME.json (or NAME-SCALE.json), which 'kindred
+reproduce NAME' trains with. Given again, the command goes on where it was
+stopped.`,
 		Example: `  kindred reproduce tune mnist --trials 12
   kindred reproduce tune omniglot --scale small --set network.precision=bfloat16 --jobs 2`,
 		Args: exactArgs("name"),

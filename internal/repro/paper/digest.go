@@ -52,11 +52,9 @@ func kindsDigest(outcomes []*Outcome) string {
 // way of training and judging as the mean over the shares of wrong labels.
 func suspectsDigest(outcomes []*Outcome) string {
 	ways := []string{"at random", "to look-alikes"}
-	judges := []struct{ key, name string }{{"clean", "clean"}, {"neighbours", "neighbours"},
-		{"confident", "confident learning"}}
 	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "embedding"}}}
 	for _, way := range ways {
-		for _, j := range judges {
+		for _, j := range judges() {
 			t.Columns = append(t.Columns, report.Column{Name: j.name, Group: way})
 		}
 	}
@@ -64,16 +62,14 @@ func suspectsDigest(outcomes []*Outcome) string {
 		if !out.of("clean") {
 			continue
 		}
-		first := true
-		for _, series := range out.series(", " + ways[0]) {
+		for k, series := range out.series(", " + ways[0]) {
 			row := report.Row{Cells: []report.Cell{report.T(""), report.T(""), report.T(series)}}
-			if first {
+			if k == 0 {
 				row.Cells[0], row.Cells[1] = report.T(out.Data.On), report.Num(float64(len(out.Seeds)), 0)
-				first = false
 			}
 			for _, way := range ways {
-				for _, j := range judges {
-					row.Cells = append(row.Cells, meanStd(out.over(series+", "+way, "train_"+j.key+"_precision")))
+				for _, j := range judges() {
+					row.Cells = append(row.Cells, meanStd(out.over(series+", "+way, j.precision())))
 				}
 			}
 			t.Rows = append(t.Rows, row)

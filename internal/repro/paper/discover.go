@@ -294,10 +294,15 @@ func DiscoverBirds() *Experiment {
 // frozenBirds are the settings of a layer that is trained on the features of a
 // pretrained network.
 func frozenBirds(split string, more ...string) []string {
-	return append([]string{"data.name=cub100", "data.split=" + split, "data.size=128", "data.augment=none",
-		"data.validation=none", "train.best=none",
-		"network.freeze=body", "network.dim=64", "network.normalize=true", "train.optimizer=adam", "train.lr=0.001",
-		"train.epochs=8", "eval.recall=[1]", "eval.every=8", "train.schedule=cosine"}, more...)
+	return slices.Concat([]string{"data.name=cub100", "data.split=" + split, "network.dim=64", "eval.recall=[1]",
+		"eval.every=8"}, frozenBody(), more)
+}
+
+// frozenBody are those that hold for whatever is trained on such features.
+func frozenBody() []string {
+	return []string{"data.size=128", "data.augment=none", "data.validation=none", "network.freeze=body",
+		"network.normalize=true", "train.optimizer=adam", "train.lr=0.001", "train.epochs=8", "train.schedule=cosine",
+		"train.best=none"}
 }
 
 // frozenFast is a run of seconds.

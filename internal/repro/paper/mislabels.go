@@ -159,6 +159,17 @@ func compact(labels []int64, names []string) (of []int64, classes []string) {
 	return of, classes
 }
 
+// judgeOfLabels is a way of finding wrong labels: how scores call it, and people.
+type judgeOfLabels struct{ key, name string }
+
+// precision is the key of the precision with which it finds them.
+func (j judgeOfLabels) precision() string { return "train_" + j.key + "_precision" }
+
+// judges are package clean and its peers.
+func judges() []judgeOfLabels {
+	return []judgeOfLabels{{"clean", "clean"}, {"neighbours", "neighbours"}, {"confident", "confident learning"}}
+}
+
 // judged says how well wrong labels are found, by package clean and by its peers.
 func (s *spoiled) judged(ctx context.Context, folds []clean.Fold) ([]train.Metric, error) {
 	labels := s.train.Label
@@ -298,13 +309,12 @@ func mislabelled(name string, d Dataset, base, fast []string, methods []method, 
 			"changed " +
 			"the same ways by other draws. The settings of the training are those of the other experiments on " +
 			"this data.",
-		Sweep: &Sweep{X: "labels changed, %", Caption: "Precision among as many as were changed.",
-			Measures: []string{"train_clean_precision", "train_neighbours_precision", "train_confident_precision"}},
+		Sweep: &Sweep{X: "labels changed, %", Caption: "Precision among as many as were changed."},
 	}
-	for _, by := range []struct{ key, group string }{{"clean", "clean"}, {"neighbours", "neighbours"},
-		{"confident", "confident learning"}} {
-		e.Measures = append(e.Measures, Measure{"train_" + by.key + "_precision", "precision", by.group},
-			Measure{"train_" + by.key + "_auroc", "AUROC", by.group})
+	for _, by := range judges() {
+		e.Measures = append(e.Measures, Measure{by.precision(), "precision", by.name},
+			Measure{"train_" + by.key + "_auroc", "AUROC", by.name})
+		e.Sweep.Measures = append(e.Sweep.Measures, by.precision())
 	}
 	e.Measures = append(e.Measures, Measure{"train_score_ece", "ECE", "probabilities"},
 		Measure{"train_score_brier", "Brier", "probabilities"}, Measure{"train_score_share", "share", "probabilities"})

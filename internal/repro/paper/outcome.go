@@ -160,7 +160,7 @@ func (out *Outcome) Table() report.Table {
 	for i, a := range out.Arms {
 		row := report.Row{Cells: []report.Cell{report.T(a.Name)}}
 		for k, m := range a.Measures {
-			c := report.MeanStd(float64(m.Mean), float64(m.Std), m.N, 1)
+			c := meanStd(m.Summary)
 			if best[k] == i {
 				c = c.Marked()
 			}

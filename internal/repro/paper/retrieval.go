@@ -118,17 +118,13 @@ func Cars() *Experiment {
 func CUB() *Experiment {
 	trip, margin, ms := methods()
 	arms := []Arm{
-		trip.arm(61.5), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{63.1}},
+		trip.arm(61.5), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{63.1},
+			Ranges: proxyRanges()},
 		margin.arm(63.6), ms.arm(62.3),
 		trip.eps(61.8), margin.eps(64.7), ms.eps(63.3),
 	}
 	e := birdsOrCars("cub", birds(), slices.Insert(photoScales(leviPaper...), 1, featuresScale()),
 		append(arms, easyHard(64.9, 65.2)...))
-	for i := range e.Arms {
-		if e.Arms[i].Name == "ProxyNCA" {
-			e.Arms[i].Ranges = proxyRanges()
-		}
-	}
 	e.PretrainedScale = "features"
 	e.Space = &Space{
 		Scale: e.PretrainedScale,
@@ -147,9 +143,7 @@ func CUB() *Experiment {
 func featuresScale() Scale {
 	return Scale{"features", "a layer on the features that a network pretrained on ImageNet, which --set " +
 		"network.pretrained=FILE names, has of 128 x 128 images; the papers fine-tune the whole network on 224 or 256",
-		[]string{"data.size=128", "data.augment=none", "data.validation=none", "network.freeze=body",
-			"network.normalize=true", "train.epochs=8", "train.optimizer=adam", "train.lr=0.001",
-			"train.schedule=cosine", "train.best=none", "sample.classes=8", "sample.per_class=14", "eval.every=4"}}
+		append(frozenBody(), "sample.classes=8", "sample.per_class=14", "eval.every=4")}
 }
 
 // birds is CUB-200-2011.
