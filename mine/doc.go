@@ -1,10 +1,12 @@
 // Package mine chooses which pairs and triplets of a batch count.
 //
 // A Config has a policy for positives (easy: the nearest of the same label, hard:
-// the farthest, random, all, ms, histogram) and one for negatives (easy, hard,
-// semihard, facenet, distance, random, all, ms, angular, histogram). Any two go together; docs/policies has a page
-// on each, with what it does to the inside of a class. Package objective mines by
-// itself, as its options say. Select mines alone:
+// the farthest, semihard: the farthest that is nearer than the negative, random, all,
+// ms, histogram) and one for negatives (easy, hard, semihard, facenet, distance,
+// random, all, ms, angular, histogram). Any two go together but semi-hard positives with
+// negatives that are chosen by the positive, which Config.Check refuses. docs/policies
+// has a page on each, with what it does to the inside of a class. Package objective
+// mines by itself, as its options say. Select mines alone:
 //
 //	chosen, err := mine.Select(embeddings, labels, mine.Config{
 //		Positives: mine.EasyPositive,

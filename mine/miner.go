@@ -47,6 +47,10 @@ func (c Config) Check() error {
 	if int(c.Positives) >= len(positiveNames) || int(c.Negatives) >= len(negativeNames) {
 		return fmt.Errorf("there are no policies %v and %v", c.Positives, c.Negatives)
 	}
+	if c.Positives == SemiHardPositive && c.Negatives.FollowsPositive() {
+		return fmt.Errorf("positives is %v and negatives is %v: each would be chosen by the other; take positives "+
+			"or negatives that are not", c.Positives, c.Negatives)
+	}
 	for _, n := range []struct {
 		key   string
 		value float64
@@ -129,8 +133,8 @@ func (m *Miner) Begin(t *Table, step uint64) {
 }
 
 // Mine chooses positives and negatives of anchor i, which must be loaded in the
-// table. Each side is chosen even if the other is empty, except by negative
-// policies that look at the positive. What it returns is valid until the next call
+// table. Each side is chosen even if the other is empty, except by a policy that
+// chooses by the other side. What it returns is valid until the next call
 // with s.
 func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
@@ -144,11 +148,22 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	if cap(s.idx) < scan.Room(t.Refs()) {
 		s.idx = make([]int32, 0, scan.Room(t.Refs()))
 	}
-	negatives := t.NegativeCount(i)
+	if m.cfg.Positives == SemiHardPositive {
+		m.negatives(i, s, &rng)
+		m.semiHardPositive(i, s)
+	} else {
+		m.positives(i, s, &rng)
+		m.negatives(i, s, &rng)
+	}
+	return &s.Selection
+}
 
-	m.positives(i, s, &rng)
+// negatives fills s.Neg, or sets s.All.
+func (m *Miner) negatives(i int, s *Scratch, rng *stream) {
+	t := m.t
+	negatives := t.NegativeCount(i)
 	if negatives == 0 {
-		return &s.Selection
+		return
 	}
 	switch m.cfg.Negatives {
 	case AllNegatives:
@@ -164,22 +179,21 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 			s.Neg = append(s.Neg, m.negative(i, rng.below(negatives)))
 		}
 	case DistanceNegative:
-		m.distanceWeighted(i, s, &rng)
+		m.distanceWeighted(i, s, rng)
 	case MultiSimilarityNegatives:
 		m.multiSimilarityNegatives(i, s)
 	case SemiHardNegative:
 		m.semiHard(i, s)
 	case FaceNetNegative:
-		m.faceNet(i, s, &rng)
+		m.faceNet(i, s, rng)
 	case AngularNegative:
-		m.angular(i, s, &rng)
+		m.angular(i, s, rng)
 	case HistogramNegative:
 		s.Paired = len(s.Pos) > 0
-		m.histogram(t.Negatives(pair.Euclidean, i, s.dNeg), max(1, len(s.Pos)), s, &rng, func(k int) {
+		m.histogram(t.Negatives(pair.Euclidean, i, s.dNeg), max(1, len(s.Pos)), s, rng, func(k int) {
 			s.Neg = append(s.Neg, m.negative(i, k))
 		})
 	}
-	return &s.Selection
 }
 
 // positives fills s.Pos from s.all.
@@ -263,6 +277,34 @@ func (m *Miner) nearest(i int, s *Scratch) int32 {
 		return m.negative(i, argmin(m.t.Negatives(pair.Squared, i, s.dNeg)))
 	}
 	return int32(at)
+}
+
+// semiHardPositive takes the farthest positive nearer than the nearest of the chosen
+// negatives. Distances are those that tell near points apart.
+func (m *Miner) semiHardPositive(i int, s *Scratch) {
+	if len(s.all) == 0 || len(s.Neg) == 0 && !s.All {
+		return
+	}
+	limit := inf
+	nearest := s.Neg
+	if s.All {
+		nearest = []int32{m.nearest(i, s)}
+	}
+	for _, j := range nearest {
+		limit = min(limit, m.t.Value(pair.Squared, i, int(j), m.t.Row(i)[j]))
+	}
+	m.t.Values(pair.Squared, i, s.all, s.dPos)
+	at := -1
+	for k, d := range s.dPos {
+		if d < limit && (at < 0 || d > s.dPos[at]) {
+			at = k
+		}
+	}
+	if at < 0 {
+		s.NoCandidate++
+		return
+	}
+	s.Pos = append(s.Pos, s.all[at])
 }
 
 // semiHard takes, for each positive, the nearest negative farther than it.

@@ -27,6 +27,12 @@ const (
 	// uniform histogram miner of Musgrave et al. 2020 ("PyTorch metric learning"),
 	// anchor by anchor.
 	HistogramPositive
+	// SemiHardPositive takes the farthest positive with D_ap < D_an. The negative n is
+	// chosen first; of several it is the nearest. An anchor without such a positive
+	// yields no triplet, and a loss over pairs its negatives alone. It goes with every
+	// negative policy but those that wait for the positive: FaceNetNegative,
+	// SemiHardNegative and AngularNegative.
+	SemiHardPositive
 )
 
 // Negative says which references from other classes count.
@@ -68,7 +74,7 @@ const (
 )
 
 var (
-	positiveNames = [...]string{"easy", "random", "hard", "all", "ms", "histogram"}
+	positiveNames = [...]string{"easy", "random", "hard", "all", "ms", "histogram", "semihard"}
 	negativeNames = [...]string{"facenet", "random", "hard", "easy", "semihard", "all", "distance", "ms",
 		"angular", "histogram"}
 )
@@ -93,6 +99,12 @@ func ParsePositive(name string) (Positive, error) {
 func ParseNegative(name string) (Negative, error) {
 	k, err := spell.Index("negative policy", name, negativeNames[:])
 	return Negative(k), err
+}
+
+// FollowsPositive reports whether the policy chooses a negative by its positive, which
+// must then be known. Such a policy does not go with SemiHardPositive.
+func (n Negative) FollowsPositive() bool {
+	return n == FaceNetNegative || n == SemiHardNegative || n == AngularNegative
 }
 
 // MarshalText returns the policy's name.

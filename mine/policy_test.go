@@ -36,6 +36,9 @@ func TestDeterministicPolicies(t *testing.T) {
 		for p := range positiveNames {
 			for q := range negativeNames {
 				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: trial%3 == 0}
+				if cfg.Check() != nil {
+					continue // TestPoliciesThatWaitForEachOther
+				}
 				m := New(cfg)
 				m.Begin(table, 0)
 				var s Scratch
@@ -83,7 +86,8 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 			t.Fatalf("%v + %v, anchor %d: %s %v, want one at %v", cfg.Positives, cfg.Negatives, i, what, got, want)
 		}
 	}
-	if len(pos) == 0 || cfg.Positives == MultiSimilarityPositives && len(neg) == 0 {
+	looks := cfg.Positives == MultiSimilarityPositives || cfg.Positives == SemiHardPositive
+	if len(pos) == 0 || looks && len(neg) == 0 {
 		if len(sel.Pos) > 0 {
 			t.Fatalf("anchor %d has positives %v of none", i, sel.Pos)
 		}
@@ -93,6 +97,26 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 			within("positive", sel.Pos, pos, d(extreme(pos, d, -1)), d)
 		case HardPositive:
 			within("positive", sel.Pos, pos, d(extreme(pos, d, 1)), d)
+		case SemiHardPositive:
+			limit := math.Inf(-1) // of an anchor without a negative
+			for _, j := range neg {
+				if (sel.All || slices.Contains(sel.Neg, j)) && (math.IsInf(limit, -1) || d(j) < limit) {
+					limit = d(j)
+				}
+			}
+			want, none := 0.0, true
+			for _, j := range pos {
+				if d(j) < limit-1e-6 {
+					want, none = max(want, d(j)), false
+				}
+			}
+			if none && len(sel.Pos) == 0 {
+				break
+			}
+			if len(sel.Pos) == 1 && math.Abs(d(sel.Pos[0])-limit) <= slack {
+				break // as far as the negative but for rounding
+			}
+			within("positive", sel.Pos, pos, want, d)
 		case AllPositives:
 			if !slices.Equal(sel.Pos, pos) {
 				t.Fatalf("anchor %d: positives %v, want %v", i, sel.Pos, pos)
@@ -245,6 +269,96 @@ func TestSemiHardAmongNearPoints(t *testing.T) {
 	}
 }
 
+// TestSemiHardPositives: what is chosen of points on a line, by each negative policy
+// that chooses first. The anchor is at 0, its positives at 1, 2, 3, 4 and 4, its
+// negatives at 3, 6 and 8.
+func TestSemiHardPositives(t *testing.T) {
+	e := mat.Of(9, 1, []float32{0, 4, 1, 3, 2, 4, 8, 3, 6})
+	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1}
+	for _, tc := range []struct {
+		negatives Negative
+		neg       []int32 // nil for one that is drawn
+		pos       int32
+	}{
+		{HardNegative, []int32{7}, 4},       // nearer than 3: the one at 3 is not
+		{EasyNegative, []int32{6}, 1},       // nearer than 8: the first of two at 4
+		{AllNegatives, []int32{6, 7, 8}, 4}, // nearer than all of them
+		{RandomNegative, nil, -1},
+		{DistanceNegative, nil, -1},
+		{HistogramNegative, nil, -1},
+	} {
+		for seed := range uint64(20) {
+			chosen, err := Select(e, labels, Config{Positives: SemiHardPositive, Negatives: tc.negatives, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := chosen[0]
+			want := tc.pos
+			if tc.neg == nil && len(s.Neg) == 1 {
+				want = map[int32]int32{7: 4, 6: 1, 8: 1}[s.Neg[0]]
+			} else if !slices.Equal(s.Neg, tc.neg) {
+				t.Errorf("%v: negatives %v, want %v", tc.negatives, s.Neg, tc.neg)
+			}
+			if len(s.Pos) != 1 || s.Pos[0] != want || s.NoCandidate != 0 {
+				t.Errorf("%v: positives %v of negatives %v, want %d", tc.negatives, s.Pos, s.Neg, want)
+			}
+			// The one at 4 has no positive nearer than the negative at 3, but for another at 4.
+			if tc.negatives == HardNegative && !slices.Equal(chosen[1].Pos, []int32{5}) {
+				t.Errorf("anchor 1: %+v", chosen[1])
+			}
+		}
+	}
+}
+
+// TestNoSemiHardPositive: an anchor whose positives are as far as its negative or
+// farther yields no triplet and is counted; one without positives, or without negatives,
+// is not.
+func TestNoSemiHardPositive(t *testing.T) {
+	for name, tc := range map[string]struct {
+		x      []float32
+		labels []int64
+		none   int
+	}{
+		"farther":      {[]float32{0, 5, 4}, []int64{0, 0, 1}, 1},
+		"far away":     {[]float32{1e9, -1e9, 0}, []int64{0, 0, 1}, 1},
+		"equal points": {[]float32{2, 2, 2, 2}, []int64{0, 0, 1, 1}, 1},
+		"singletons":   {[]float32{0, 1, 2}, []int64{0, 1, 2}, 0},
+		"one class":    {[]float32{0, 1, 2}, []int64{0, 0, 0}, 0},
+		"one row":      {[]float32{3}, []int64{0}, 0},
+	} {
+		chosen, err := Select(mat.Of(len(tc.x), 1, tc.x), tc.labels, Config{Positives: SemiHardPositive,
+			Negatives: HardNegative})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := chosen[0]; len(s.Pos) != 0 || s.NoCandidate != tc.none {
+			t.Errorf("%s: %+v, want no positive, counted %d times", name, s, tc.none)
+		}
+		for p, n := range chosen[0].Tuples() {
+			t.Errorf("%s: triplet of %d and %d", name, p, n)
+		}
+	}
+}
+
+// TestPoliciesThatWaitForEachOther: semi-hard positives do not go with negatives that
+// are chosen by the positive, and with all others they do.
+func TestPoliciesThatWaitForEachOther(t *testing.T) {
+	waits := []Negative{FaceNetNegative, SemiHardNegative, AngularNegative}
+	for q := range negativeNames {
+		for p := range positiveNames {
+			c := Config{Positives: Positive(p), Negatives: Negative(q)}
+			err := c.Check()
+			if (err != nil) != (c.Positives == SemiHardPositive && slices.Contains(waits, c.Negatives)) {
+				t.Errorf("%v with %v: %v", c.Positives, c.Negatives, err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), "positives is semihard") ||
+				!strings.Contains(err.Error(), "negatives is "+c.Negatives.String())) {
+				t.Errorf("the error does not name the two: %v", err)
+			}
+		}
+	}
+}
+
 // TestMultiSimilarityBorders: a positive at the limit, and a negative at its
 // own, are not chosen.
 func TestMultiSimilarityBorders(t *testing.T) {
@@ -305,8 +419,8 @@ func TestNamesRoundTrip(t *testing.T) {
 		}
 	}
 	p := HardPositive
-	if err := p.UnmarshalText([]byte("semihard")); err == nil || p != HardPositive {
-		t.Errorf("semihard is read as the positive policy %v", p)
+	if err := p.UnmarshalText([]byte("facenet")); err == nil || p != HardPositive {
+		t.Errorf("facenet is read as the positive policy %v", p)
 	}
 	if _, err := ParseNegative("semihrd"); err == nil || !strings.Contains(err.Error(), `mean "semihard"?`) {
 		t.Errorf("semihrd: %v", err)

@@ -18,7 +18,8 @@ type Selection struct {
 	// All: all negatives were chosen; Neg is empty. Select lists them instead.
 	All bool
 	// NoCandidate counts the positives for which the negative policy found
-	// nothing, Fallback those for which it fell back to another policy.
+	// nothing, and is 1 if no positive was semi-hard. Fallback counts those for
+	// which it fell back to another policy.
 	NoCandidate, Fallback int
 }
 

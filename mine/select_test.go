@@ -32,6 +32,9 @@ func TestSelect(t *testing.T) {
 		for p := range positiveNames {
 			for q := range negativeNames {
 				cfg := Config{Positives: Positive(p), Negatives: Negative(q), Seed: 9}
+				if cfg.Check() != nil {
+					continue // TestPoliciesThatWaitForEachOther
+				}
 				got, err := Select(e, labels, cfg)
 				if err != nil || len(got) != n {
 					t.Fatalf("%v + %v: %d selections, %v", cfg.Positives, cfg.Negatives, len(got), err)

@@ -45,6 +45,9 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	if name == "intra-pair-variance" || name == "decorrelate" {
 		delete(flat, "reduce")
 	}
+	if excluding(flat["positives"].(string), flat["negatives"].(string)) {
+		flat["negatives"] = "hard"
+	}
 	o, err := ParseFlat(flat)
 	if err != nil {
 		t.Fatal(err)

@@ -277,6 +277,9 @@ func TestPolicies(t *testing.T) {
 	for _, name := range names {
 		for _, p := range mine.PositiveNames() {
 			for _, n := range mine.NegativeNames() {
+				if excluding(p, n) {
+					continue
+				}
 				for k, b := range batches() {
 					if testing.Short() && k > 2 {
 						break
@@ -308,6 +311,26 @@ func TestPolicies(t *testing.T) {
 					if math.Abs(res.Value-want) > 3e-5*math.Abs(want)+2e-6 {
 						t.Errorf("%s %s %s on %s: value %.8g, by definition %.8g", name, p, n, b.name, res.Value, want)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestPolicyGradients compares the gradient through every two policies with finite
+// differences: what is chosen stays, and the loss of it is differentiable.
+func TestPolicyGradients(t *testing.T) {
+	for _, name := range []string{"triplet", "contrastive"} {
+		for _, p := range mine.PositiveNames() {
+			for _, n := range mine.NegativeNames() {
+				for _, b := range batches()[:3] {
+					if excluding(p, n) {
+						continue
+					}
+					variant := map[string]any{"positives": p, "negatives": n, "normalize": true, "margin": 1.5}
+					t.Run(fmt.Sprintf("%s/%s/%s/%s", name, p, n, b.name), func(t *testing.T) {
+						checkGradient(t, name, variant, b)
+					})
 				}
 			}
 		}

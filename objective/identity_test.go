@@ -36,6 +36,7 @@ func TestRepeatedSamplesChangeNoMean(t *testing.T) {
 		{"loss", "triplet", "positives", "easy", "negatives", "hard"},
 		{"loss", "triplet", "positives", "hard", "negatives", "hard"},
 		{"loss", "triplet", "positives", "easy", "negatives", "semihard"},
+		{"loss", "triplet", "positives", "semihard", "negatives", "hard"},
 		{"loss", "triplet", "positives", "all", "negatives", "easy"},
 		{"loss", "triplet", "positives", "easy", "negatives", "hard", "trim", 0.25},
 		{"loss", "contrastive", "positives", "easy", "negatives", "hard", "margin", 1.0, "trim", 0.5},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/opt"
 )
 
@@ -117,6 +118,10 @@ func parse(m, l *section) Options {
 	o.Mine.Positives, o.Mine.Negatives = entry.positives, entry.negatives
 	m.named("positives", &o.Mine.Positives)
 	m.named("negatives", &o.Mine.Negatives)
+	if o.Mine.Positives == mine.SemiHardPositive && o.Mine.Negatives.FollowsPositive() {
+		m.fail("positives", "%v positives are chosen by the negative and %s.negatives, %v, by the positive: take "+
+			"another policy for one of them", o.Mine.Positives, m.name, o.Mine.Negatives)
+	}
 	o.Mine.HardFallback = m.choice("fallback", "none", "none", "hard") == "hard"
 	o.Mine.Nearest = m.size("nearest")
 	o.Mine.Cutoff = m.positive("cutoff")

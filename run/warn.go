@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 
+	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -21,6 +22,9 @@ func idle(s *train.Sums, o *objective.Options) string {
 	case s.Tuples == 0 && s.NoPositive >= s.Samples:
 		cause = "no sample had a positive in its batch: take more samples of a class (sample.per_class), or coarser " +
 			"labels (data.label)"
+	case s.Tuples == 0 && s.NoCandidate > 0 && o.Mine.Positives == mine.SemiHardPositive:
+		cause = fmt.Sprintf("mine.positives=%v found no positive nearer than the negative for any of %d samples: take "+
+			"mine.positives=easy or mine.negatives=easy", o.Mine.Positives, s.NoCandidate)
 	case s.Tuples == 0 && s.NoCandidate > 0:
 		cause = fmt.Sprintf("mine.negatives=%v found no negative that it takes for any of %d positives: take another "+
 			"policy, or mine.fallback=hard", o.Mine.Negatives, s.NoCandidate)

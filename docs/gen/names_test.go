@@ -109,7 +109,7 @@ func TestNamesAreComplete(t *testing.T) {
 
 // TestNamesThatDoNotExist: the check above finds what is not there.
 func TestNamesThatDoNotExist(t *testing.T) {
-	for _, name := range []string{"loss.name: tripplet", "mine.positives: semihard", "mine.negatives: near",
+	for _, name := range []string{"loss.name: tripplet", "mine.positives: facenet", "mine.negatives: near",
 		"loss.reduce: most", "eval.metrics: nmi@3", "sample.Unbalanced", "objective.Options.Mines", "nowhere.Triplet",
 		"loss.l3", "mine.slack", "train.lr"} {
 		if nameError(name) == "" {
@@ -160,6 +160,9 @@ func settingError(key, value string) error {
 	default:
 		section, k, _ := strings.Cut(key, ".")
 		cfg := map[string]map[string]any{section: {k: value}}
+		if key == "mine.positives" {
+			cfg[section]["negatives"] = "hard" // those of the default do not go with all positives
+		}
 		_, err = objective.Parse(cfg["mine"], cfg["loss"])
 		if cfg["mine"] == nil && cfg["loss"] == nil {
 			err = fmt.Errorf("the page may name settings of mine, loss and eval.metrics")

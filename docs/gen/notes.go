@@ -113,6 +113,11 @@ var positiveNotes = map[string]note{
 		"Positives that are more similar than all negatives by epsilon are left alone, which leaves some spread."},
 	"histogram": {"To see pairs at all distances alike, where a class has many near members and few far ones.",
 		"Far members come up more often than by random choice, so that a class is pulled together harder."},
+	"semihard": {"With hard or easy negatives, when the hardest positives are mislabelled or collapse the embedding: " +
+		"every triplet is one that the embedding already orders rightly. Early in training many anchors have no " +
+		"such positive and rest.",
+		"Members within reach of the nearest negative are pulled in, the farthest of them first; those beyond it are " +
+			"left alone, so that modes of a class with another class between them stay apart."},
 }
 
 var negativeNotes = map[string]note{

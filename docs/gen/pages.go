@@ -50,7 +50,8 @@ func pages(root string) (map[string][]byte, error) {
 
 	index = bytes.Buffer{}
 	index.WriteString("# Mining policies\n\nAny positive policy can be combined with any negative policy and any " +
-		"loss over tuples.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | " +
+		"loss over tuples,\nexcept semihard positives with facenet, semihard and angular negatives, which would wait " +
+		"for each other.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | " +
 		"constant |\n|---|---|---|\n")
 	for _, side := range []struct {
 		name, typ string

@@ -126,7 +126,7 @@ class Batch:
             p = {"all": own, "easy": [min(own, key=lambda j: (near[i][j], j))] if own else [],
                  "hard": [max(own, key=lambda j: (near[i][j], -j))] if own else []}
             p["ms"] = [j for j in own if other and sim[i][j] < max(sim[i][k] for k in other) + epsilon]
-            pos = p[positives]
+            pos = p.get(positives)  # semihard ones wait for the negative
             if negatives == "all":
                 neg = other
             elif negatives == "hard":
@@ -140,6 +140,9 @@ class Batch:
                 for q in pos:
                     far = [j for j in other if near[i][j] > near[i][q]]
                     neg.append(min(far, key=lambda j: (near[i][j], j)) if far else None)
+            if positives == "semihard":  # the farthest nearer than all negatives that were chosen
+                inside = [j for j in own if neg and near[i][j] < min(near[i][k] for k in neg)]
+                pos = [max(inside, key=lambda j: (near[i][j], -j))] if inside else []
             self.pos.append(pos)
             self.neg.append(neg)
 
@@ -555,10 +558,15 @@ CONFIGS = [
     dict(loss="triplet", positives="easy", negatives="easy", reduce="sum", margin=2.5),
     dict(loss="triplet", positives="all", negatives="all", reduce="mean-active", **UNIT),
     dict(loss="triplet", positives="all", negatives="semihard", distance="euclidean", **UNIT),
+    dict(loss="triplet", positives="semihard", negatives="hard", **UNIT),
+    dict(loss="triplet", positives="semihard", negatives="easy", reduce="sum", margin=2.5),
+    dict(loss="triplet", positives="semihard", negatives="all", distance="euclidean", margin=1.1, **UNIT),
+    dict(loss="triplet", positives="semihard", negatives="ms", epsilon=0.4, margin=1.1, **UNIT),
     dict(loss="soft-triplet", positives="easy", negatives="hard", **UNIT),
     dict(loss="soft-triplet", positives="all", negatives="hard", distance="squared", **UNIT),
     dict(loss="contrastive", positives="all", negatives="all", margin=0.9, **UNIT),
     dict(loss="contrastive", positives="easy", negatives="hard", distance="squared"),
+    dict(loss="contrastive", positives="semihard", negatives="hard", margin=0.9, **UNIT),
     dict(loss="margin", positives="all", negatives="all", **UNIT),
     dict(loss="margin", positives="easy", negatives="hard", margin=0.4, reduce="mean", **UNIT),
     dict(loss="multisimilarity", positives="ms", negatives="ms", **UNIT),
@@ -569,6 +577,7 @@ CONFIGS = [
     dict(loss="nca2", positives="easy", negatives="semihard", **UNIT),
     dict(loss="npair", positives="all", negatives="all", **UNIT),
     dict(loss="npair", positives="easy", negatives="all", **UNIT),
+    dict(loss="npair", positives="semihard", negatives="all", **UNIT),
     dict(loss="ntxent", positives="all", negatives="all", temperature=0.2, **UNIT),
     dict(loss="supcon", positives="all", negatives="all", **UNIT),
     dict(loss="circle", positives="all", negatives="all", gamma=32, **UNIT),
@@ -664,7 +673,8 @@ def loss_cases(all_batches):
                 continue  # one number is 1 or -1: every gradient is 0, in single precision up to rounding
             params = learned(name, config, b, rng)
             t = Batch(b["x"], labels, b.get("ids"), config.get("normalize", False),
-                      config.get("positives", "all"), config.get("negatives", "all"), views=name == "spread")
+                      config.get("positives", "all"), config.get("negatives", "all"), config.get("epsilon", 0.1),
+                      views=name == "spread")
 
             def value(x, p):
                 v = reduced(f(t, t.rows(x), p, config), how)
