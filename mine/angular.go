@@ -15,7 +15,9 @@ func (m *Miner) angular(i int, s *Scratch, rng *stream) {
 	a := m.t.A.E.Row(i)
 	tan := math.Tan(m.cfg.Angle.Or(20) * math.Pi / 180)
 	s.center = grow(s.center, len(a))
-	s.others = m.t.NegativeIndices(i, s.others)
+	if m.cfg.NegativeRange == (Range{}) {
+		s.others = m.t.NegativeIndices(i, s.others)
+	}
 	for _, p := range s.Pos {
 		var apart float64 // |a-p|²
 		for k, x := range m.t.R.E.Row(int(p)) {

@@ -29,7 +29,7 @@ func (m *Miner) distanceWeighted(i int, s *Scratch, rng *stream) {
 	s.Paired = len(s.Pos) > 0
 	for range max(1, len(s.Pos)) {
 		if total == 0 {
-			s.Neg = append(s.Neg, m.negative(i, rng.below(m.t.NegativeCount(i))))
+			s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
 			s.Fallback++
 			continue
 		}

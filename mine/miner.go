@@ -15,6 +15,12 @@ type Config struct {
 	Positives Positive
 	Negatives Negative
 
+	// PositiveRange and NegativeRange bound how far from the anchor the positives and
+	// negatives may be that policies choose from, in Euclidean distance whatever the
+	// loss's (default: any distance). Those outside are to the miner as if they were
+	// not in the batch.
+	PositiveRange, NegativeRange Range
+
 	// Margin (default 0.2), in squared or Euclidean distance, is the bound used by
 	// FaceNetNegative.
 	Margin    opt.Float
@@ -51,6 +57,12 @@ func (c Config) Check() error {
 		return fmt.Errorf("positives is %v and negatives is %v: each would be chosen by the other; take positives "+
 			"or negatives that are not", c.Positives, c.Negatives)
 	}
+	if err := c.PositiveRange.check("positives"); err != nil {
+		return err
+	}
+	if err := c.NegativeRange.check("negatives"); err != nil {
+		return err
+	}
 	for _, n := range []struct {
 		key   string
 		value float64
@@ -81,7 +93,7 @@ func (c Config) Check() error {
 // Scratch is the working memory of one goroutine that calls a Miner.
 type Scratch struct {
 	Selection
-	all    []int32
+	all    []int32 // the candidate positives
 	dPos   []float32
 	dNeg   []float32 // distances of the negatives, ascending by index
 	v      []float32 // nearness or similarities of all references, -Inf where not negative
@@ -90,9 +102,11 @@ type Scratch struct {
 	idx    []int32
 	weight []float32
 	center []float32 // between anchor and positive
-	others []int32   // all negatives
+	others []int32   // the candidate negatives, where they are listed
 	band   []int32   // of each candidate
 	filled []int32   // how many candidates each band holds
+
+	negatives int // how many candidates there are
 }
 
 // content says what of this anchor's a Scratch holds.
@@ -141,13 +155,12 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
 	s.have = nothing
 	rng := newStream(m.cfg.Seed, m.step, uint64(i))
-	s.all = t.Groups.Positives(i, s.all)
-	s.dPos = grow(s.dPos, len(s.all))
 	s.dNeg = grow(s.dNeg, t.Refs())
 	s.v = grow(s.v, t.Refs())
 	if cap(s.idx) < scan.Room(t.Refs()) {
 		s.idx = make([]int32, 0, scan.Room(t.Refs()))
 	}
+	m.candidates(i, s)
 	if m.cfg.Positives == SemiHardPositive {
 		m.negatives(i, s, &rng)
 		m.semiHardPositive(i, s)
@@ -160,23 +173,22 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 
 // negatives fills s.Neg, or sets s.All.
 func (m *Miner) negatives(i int, s *Scratch, rng *stream) {
-	t := m.t
-	negatives := t.NegativeCount(i)
-	if negatives == 0 {
+	if s.negatives == 0 {
 		return
 	}
 	switch m.cfg.Negatives {
 	case AllNegatives:
-		s.All = true
+		if s.All = s.negatives == m.t.NegativeCount(i); !s.All {
+			s.Neg = append(s.Neg, s.others...)
+		}
 	case HardNegative:
 		s.Neg = append(s.Neg, m.nearest(i, s))
 	case EasyNegative:
-		d := t.Negatives(pair.Squared, i, s.dNeg)
-		s.Neg = append(s.Neg, m.negative(i, argmax(d)))
+		s.Neg = append(s.Neg, m.negative(i, argmax(m.distances(pair.Squared, i, s)), s))
 	case RandomNegative:
 		s.Paired = len(s.Pos) > 0
 		for range max(1, len(s.Pos)) {
-			s.Neg = append(s.Neg, m.negative(i, rng.below(negatives)))
+			s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
 		}
 	case DistanceNegative:
 		m.distanceWeighted(i, s, rng)
@@ -190,8 +202,8 @@ func (m *Miner) negatives(i int, s *Scratch, rng *stream) {
 		m.angular(i, s, rng)
 	case HistogramNegative:
 		s.Paired = len(s.Pos) > 0
-		m.histogram(t.Negatives(pair.Euclidean, i, s.dNeg), max(1, len(s.Pos)), s, rng, func(k int) {
-			s.Neg = append(s.Neg, m.negative(i, k))
+		m.histogram(m.distances(pair.Euclidean, i, s), max(1, len(s.Pos)), s, rng, func(k int) {
+			s.Neg = append(s.Neg, m.negative(i, k, s))
 		})
 	}
 }
@@ -217,7 +229,7 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 		t.Values(pair.Squared, i, s.all, s.dPos)
 		s.Pos = append(s.Pos, s.all[argmax(s.dPos)])
 	case MultiSimilarityPositives:
-		if t.NegativeCount(i) == 0 {
+		if s.negatives == 0 {
 			return
 		}
 		m.similarities(i, s)
@@ -256,6 +268,7 @@ func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
 func (m *Miner) nearness(i int, s *Scratch) {
 	if s.have != nearness {
 		s.c = m.t.Nearness(i, s.v)
+		m.outside(s)
 		s.have = nearness
 	}
 }
@@ -264,6 +277,7 @@ func (m *Miner) nearness(i int, s *Scratch) {
 func (m *Miner) similarities(i int, s *Scratch) {
 	if s.have != similarities {
 		m.t.Similarities(i, s.v)
+		m.outside(s)
 		s.have = similarities
 	}
 }
@@ -274,7 +288,7 @@ func (m *Miner) nearest(i int, s *Scratch) int32 {
 	_, at := scan.MaxBelow(s.v, inf)
 	if m.t.Near(i, at) {
 		// So near that similarities do not tell which is nearest.
-		return m.negative(i, argmin(m.t.Negatives(pair.Squared, i, s.dNeg)))
+		return m.negative(i, argmin(m.distances(pair.Squared, i, s)), s)
 	}
 	return int32(at)
 }
@@ -332,7 +346,7 @@ func (m *Miner) semiHard(i int, s *Scratch) {
 // semiHardNear is the choice among distances that similarities do not tell
 // apart; -1 for none.
 func (m *Miner) semiHardNear(i int, p int32, s *Scratch) int {
-	d := m.t.Negatives(pair.Squared, i, s.dNeg)
+	d := m.distances(pair.Squared, i, s)
 	dap := m.t.Value(pair.Squared, i, int(p), m.t.Row(i)[p])
 	best, at := inf, -1
 	for k, x := range d {
@@ -343,7 +357,7 @@ func (m *Miner) semiHardNear(i int, p int32, s *Scratch) int {
 	if at < 0 {
 		return -1
 	}
-	return int(m.negative(i, at))
+	return int(m.negative(i, at, s))
 }
 
 // faceNet draws, for each positive, among the negatives inside the margin.
@@ -364,7 +378,7 @@ func (m *Miner) faceNet(i int, s *Scratch, rng *stream) {
 			s.idx = scan.Between(s.v, float32(lo), v, s.idx)
 		}
 		if len(s.idx) == 0 {
-			s.Neg = append(s.Neg, m.negative(i, rng.below(m.t.NegativeCount(i))))
+			s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
 			s.Fallback++
 			continue
 		}
@@ -379,19 +393,22 @@ func (m *Miner) insideNear(i int, p int32, s *Scratch) {
 	if m.cfg.Euclidean {
 		measure = pair.Euclidean
 	}
-	d := m.t.Negatives(measure, i, s.dNeg)
+	d := m.distances(measure, i, s)
 	dap := m.t.Value(measure, i, int(p), m.t.Row(i)[p])
 	limit := float32(float64(dap) + m.cfg.Margin.Or(0.2))
 	s.idx = s.idx[:0]
 	for k, x := range d {
 		if x > dap && x < limit {
-			s.idx = append(s.idx, m.negative(i, k))
+			s.idx = append(s.idx, m.negative(i, k, s))
 		}
 	}
 }
 
-// negative returns the reference that is the k-th negative of anchor i.
-func (m *Miner) negative(i, k int) int32 {
+// negative returns the reference that is the k-th candidate negative of anchor i.
+func (m *Miner) negative(i, k int, s *Scratch) int32 {
+	if m.cfg.NegativeRange != (Range{}) {
+		return s.others[k]
+	}
 	// The k-th negative is k plus the number of own references before it.
 	own := m.t.Groups.Own(i)
 	lo, hi := 0, len(own)

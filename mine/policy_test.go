@@ -33,9 +33,16 @@ func TestDeterministicPolicies(t *testing.T) {
 		table := &pair.Table{A: &rows, R: &rows}
 		table.Groups.Build(labels, labels, true)
 		table.Load(0, n)
+		var ranges [2]Range
+		for k := range ranges {
+			if from := 2 * rng.Float64(); trial>>(k+1)&1 > 0 {
+				ranges[k] = between(from, from+2*rng.Float64())
+			}
+		}
 		for p := range positiveNames {
 			for q := range negativeNames {
-				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: trial%3 == 0}
+				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: trial%3 == 0,
+					PositiveRange: ranges[0], NegativeRange: ranges[1]}
 				if cfg.Check() != nil {
 					continue // TestPoliciesThatWaitForEachOther
 				}
@@ -56,14 +63,20 @@ func TestDeterministicPolicies(t *testing.T) {
 func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i int, sel *Selection) {
 	t.Helper()
 	var pos, neg []int32
+	others := 0
+	d := func(j int32) float64 { return distanceOf(table, i, int(j)) }
+	in := func(r Range, j int32) bool { return d(j) >= r.From.Or(0) && d(j) <= r.To.Or(math.Inf(1)) }
 	for j, y := range labels {
-		if j != i && y == labels[i] {
-			pos = append(pos, int32(j))
+		k := int32(j)
+		if j != i && y == labels[i] && in(cfg.PositiveRange, k) {
+			pos = append(pos, k)
 		} else if y != labels[i] {
-			neg = append(neg, int32(j))
+			others++
+			if in(cfg.NegativeRange, k) {
+				neg = append(neg, k)
+			}
 		}
 	}
-	d := func(j int32) float64 { return distanceOf(table, i, int(j)) }
 	s := func(j int32) float64 {
 		var v float64
 		for k, x := range table.A.E.Row(i) {
@@ -126,6 +139,11 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 				t.Fatalf("anchor %d: positive %v of %v", i, sel.Pos, pos)
 			}
 		case MultiSimilarityPositives:
+			for _, j := range sel.Pos {
+				if !slices.Contains(pos, j) {
+					t.Fatalf("anchor %d: positive %d", i, j)
+				}
+			}
 			limit := s(extreme(neg, s, 1)) + 0.1
 			for _, j := range pos {
 				if got := slices.Contains(sel.Pos, j); got != (s(j) < limit) && math.Abs(s(j)-limit) > slack {
@@ -146,8 +164,8 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 	case EasyNegative:
 		within("negative", sel.Neg, neg, d(extreme(neg, d, 1)), d)
 	case AllNegatives:
-		if !sel.All {
-			t.Fatal("not all negatives")
+		if sel.All != (len(neg) == others) || !sel.All && !slices.Equal(sel.Neg, neg) {
+			t.Fatalf("anchor %d: all %v, or %v of %d negatives, want %v", i, sel.All, sel.Neg, others, neg)
 		}
 	case SemiHardNegative, FaceNetNegative:
 		if !sel.Paired || len(sel.Neg) != len(sel.Pos) {
@@ -188,6 +206,11 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 			return
 		}
 		limit := s(extreme(pos, s, -1)) - 0.1
+		for _, j := range sel.Neg {
+			if !slices.Contains(neg, j) {
+				t.Fatalf("anchor %d: negative %d", i, j)
+			}
+		}
 		for _, j := range neg {
 			got := sel.All || slices.Contains(sel.Neg, j)
 			if got != (s(j) > limit) && math.Abs(s(j)-limit) > slack {

@@ -18,8 +18,9 @@ type Selection struct {
 	// All: all negatives were chosen; Neg is empty. Select lists them instead.
 	All bool
 	// NoCandidate counts the positives for which the negative policy found
-	// nothing, and is 1 if no positive was semi-hard. Fallback counts those for
-	// which it fell back to another policy.
+	// nothing; no semi-hard positive counts as one, and a side of which a range
+	// leaves nothing as another. Fallback counts the positives for which the policy
+	// fell back to another one.
 	NoCandidate, Fallback int
 }
 

@@ -62,6 +62,10 @@ func checkMining(traits loss.Traits, c mine.Config) error {
 		return fmt.Errorf("this loss is defined for all positives with all negatives, not %v with %v", c.Positives,
 			c.Negatives)
 	}
+	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != mine.Range{} || c.NegativeRange != mine.Range{}) {
+		return errors.New("this loss is defined for all positives with all negatives: it takes no positives_from, " +
+			"positives_to, negatives_from or negatives_to")
+	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ func FuzzStep(f *testing.F) {
 	f.Add([]byte{19, 1, 1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, uint8(200))
 	f.Add([]byte{9, 2, 5, 4, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2, 1},
 		uint8(77))
+	f.Add([]byte{31, 195, 206, 2, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5}, uint8(73))
 	f.Fuzz(fuzzStep)
 }
 
@@ -32,6 +33,12 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 		"reduce":    []string{"mean", "mean-active", "sum"}[options>>1%3],
 		"positives": mine.PositiveNames()[int(data[1])%len(mine.PositiveNames())],
 		"negatives": mine.NegativeNames()[int(data[2])%len(mine.NegativeNames())],
+	}
+	if data[1] >= 192 {
+		flat["positives_from"], flat["positives_to"] = 0.2, 1.3
+	}
+	if data[2] >= 192 {
+		flat["negatives_from"], flat["negatives_to"] = 0.4, 1.6
 	}
 	if options&8 > 0 {
 		flat["distance"] = "euclidean"

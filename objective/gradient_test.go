@@ -317,8 +317,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestPolicyGradients compares the gradient through every two policies with finite
-// differences: what is chosen stays, and the loss of it is differentiable.
+// TestPolicyGradients compares the gradient through every two policies, of all distances
+// and of some, with finite differences: what is chosen stays, and the loss of it is differentiable.
 func TestPolicyGradients(t *testing.T) {
 	for _, name := range []string{"triplet", "contrastive"} {
 		for _, p := range mine.PositiveNames() {
@@ -329,6 +329,9 @@ func TestPolicyGradients(t *testing.T) {
 					}
 					variant := map[string]any{"positives": p, "negatives": n, "normalize": true, "margin": 1.5}
 					t.Run(fmt.Sprintf("%s/%s/%s/%s", name, p, n, b.name), func(t *testing.T) {
+						checkGradient(t, name, variant, b)
+						variant["positives_from"], variant["positives_to"] = 0.5, 1.5
+						variant["negatives_from"], variant["negatives_to"] = 0.7, 1.8
 						checkGradient(t, name, variant, b)
 					})
 				}

@@ -97,7 +97,7 @@ type Result struct {
 	Anchors     int // anchors that have a term
 	NoPositive  int // anchors without a positive in the batch
 	NoNegative  int // anchors without a negative in the batch
-	NoCandidate int // choices for which a policy that looks at the other side found nothing
+	NoCandidate int // choices for which a policy found nothing, or a range left it nothing
 	Fallbacks   int // choices for which it fell back to another policy
 }
 

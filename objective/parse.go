@@ -26,11 +26,12 @@ import (
 // triplets (mined, shared or intra) of Options, and
 // margin, distance and epsilon, which mining reads too: the first two bound
 // FaceNet's negatives. "plus" may hold a list of further losses, each a section
-// like this one with a key "weight" and, if it mines differently, "positives"
-// and "negatives".
+// like this one with a key "weight" and, if it mines differently, "positives",
+// "negatives" and their ranges.
 //
-// mineCfg has the keys positives, negatives, fallback (none or hard), epsilon,
-// nearest, cutoff, max_weight, angle and bands. Policies that are not given default to the
+// mineCfg has the keys that MiningKeys lists, which are the fields of mine.Config:
+// fallback is none or hard, and positives_from, positives_to, negatives_from and
+// negatives_to are the ends of its ranges. Policies that are not given default to the
 // loss's customary ones.
 //
 // Classes, Dim, Seed and Relate of the options are left to the caller.
@@ -55,10 +56,10 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 			if own == nil {
 				own = map[string]any{}
 			}
-			delete(own, "positives")
-			delete(own, "negatives")
 			values = maps.Clone(values)
-			for _, key := range []string{"positives", "negatives"} {
+			for _, key := range []string{"positives", "negatives", "positives_from", "positives_to", "negatives_from",
+				"negatives_to"} {
+				delete(own, key)
 				if p, ok := values[key]; ok {
 					own[key] = p
 					delete(values, key)
@@ -79,16 +80,23 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 func ParseFlat(flat map[string]any) (Options, error) {
 	mineCfg, lossCfg := map[string]any{}, map[string]any{}
 	for k, v := range flat {
-		switch k {
-		case "loss":
+		switch {
+		case k == "loss":
 			lossCfg["name"] = v
-		case "positives", "negatives", "fallback", "nearest", "cutoff", "max_weight", "angle", "bands":
+		case k != "epsilon" && slices.Contains(MiningKeys(), k): // the loss's epsilon is mining's too
 			mineCfg[k] = v
 		default:
 			lossCfg[k] = v
 		}
 	}
 	return Parse(mineCfg, lossCfg)
+}
+
+// MiningKeys returns the keys of the mine section.
+func MiningKeys() []string {
+	m := &section{name: "mine"}
+	parse(m, &section{name: "loss"})
+	return m.known
 }
 
 // parse reads the keys of one loss.
@@ -122,6 +130,7 @@ func parse(m, l *section) Options {
 		m.fail("positives", "%v positives are chosen by the negative and %s.negatives, %v, by the positive: take "+
 			"another policy for one of them", o.Mine.Positives, m.name, o.Mine.Negatives)
 	}
+	o.Mine.PositiveRange, o.Mine.NegativeRange = m.span("positives"), m.span("negatives")
 	o.Mine.HardFallback = m.choice("fallback", "none", "none", "hard") == "hard"
 	o.Mine.Nearest = m.size("nearest")
 	o.Mine.Cutoff = m.positive("cutoff")
@@ -219,6 +228,15 @@ func (s *section) below(key string, limit float64) opt.Float {
 		s.fail(key, "%v is not below %v", x.Or(0), limit)
 	}
 	return x
+}
+
+// span reads the ends of a range of distances.
+func (s *section) span(side string) mine.Range {
+	r := mine.Range{From: s.size(side + "_from"), To: s.size(side + "_to")}
+	if from, to := r.From.Or(0), r.To.Or(math.Inf(1)); from > to && to >= 0 {
+		s.fail(side+"_from", "%v is beyond %s.%s_to, %v", from, s.name, side, to)
+	}
+	return r
 }
 
 // angle reads a number of degrees between 0 and 90.

@@ -22,6 +22,10 @@ func idle(s *train.Sums, o *objective.Options) string {
 	case s.Tuples == 0 && s.NoPositive >= s.Samples:
 		cause = "no sample had a positive in its batch: take more samples of a class (sample.per_class), or coarser " +
 			"labels (data.label)"
+	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != mine.Range{} ||
+		o.Mine.NegativeRange != mine.Range{}):
+		cause = fmt.Sprintf("%d times none was within the range of distances: widen mine.positives_from and "+
+			"positives_to, or mine.negatives_from and negatives_to", s.NoCandidate)
 	case s.Tuples == 0 && s.NoCandidate > 0 && o.Mine.Positives == mine.SemiHardPositive:
 		cause = fmt.Sprintf("mine.positives=%v found no positive nearer than the negative for any of %d samples: take "+
 			"mine.positives=easy or mine.negatives=easy", o.Mine.Positives, s.NoCandidate)

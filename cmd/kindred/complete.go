@@ -305,7 +305,7 @@ func configuration(cmd *cobra.Command, _ []string, typed string) ([]string, cobr
 	for _, k := range lossKeys("") {
 		out = append(out, "loss."+k+"=")
 	}
-	for _, k := range mineKeys() {
+	for _, k := range objective.MiningKeys() {
 		out = append(out, "mine."+k+"=")
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -322,9 +322,14 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for _, k := range append(lossKeys(cmd.Flag("loss").Value.String()), "fallback", "nearest", "cutoff",
-		"max_weight", "angle", "bands") {
+	for _, k := range lossKeys(cmd.Flag("loss").Value.String()) {
 		if k != "relation" { // which kindred loss does not know
+			out = append(out, k+"=")
+		}
+	}
+	for _, k := range objective.MiningKeys() {
+		// Policies have flags of their own, and epsilon is a key of the loss too.
+		if k != "positives" && k != "negatives" && k != "epsilon" {
 			out = append(out, k+"=")
 		}
 	}
@@ -341,11 +346,6 @@ func lossKeys(name string) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-func mineKeys() []string {
-	return []string{"positives", "negatives", "fallback", "epsilon", "nearest", "cutoff", "max_weight", "angle",
-		"bands"}
 }
 
 // values lists key=value for the values that a key can have, where they are few.

@@ -81,9 +81,34 @@ func pages(root string) (map[string][]byte, error) {
 			fmt.Fprintf(&index, "| %s | [%s](%s) | `mine.%s` |\n", side.name, name, file, comments[k].name)
 		}
 	}
+	index.WriteString(ranges)
 	files["policies/README.md"] = index.Bytes()
 	return files, figures(root, files)
 }
+
+// ranges closes the page of policies.
+const ranges = `
+## Ranges of distance
+
+Either side may be bounded to a range of distances from the anchor. To the policies, whichever they are, a
+reference outside is as if it were not in the batch, so that an anchor with none inside has no triplet:
+
+    mine:
+      {positives: hard, positives_from: 0.2, positives_to: 1.1, negatives: hard, negatives_from: 0.5}
+
+| key | field of ` + "`mine.Config`" + ` | default |
+|---|---|---|
+| ` + "`mine.positives_from`" + ` | ` + "`PositiveRange.From`" + ` | 0 |
+| ` + "`mine.positives_to`" + ` | ` + "`PositiveRange.To`" + ` | no end |
+| ` + "`mine.negatives_from`" + ` | ` + "`NegativeRange.From`" + ` | 0 |
+| ` + "`mine.negatives_to`" + ` | ` + "`NegativeRange.To`" + ` | no end |
+
+Both ends belong to the range. They are Euclidean distances D between the embeddings as the loss sees them, whatever
+distance the loss reads: a squared distance of q is D = √q, and a cosine similarity of s, between embeddings of norm
+1, is D = √(2 - 2s), so that similarities from 0.3 to 0.9 are distances from 0.447 to 1.183. This is also the distance
+that pytorch-metric-learning's BatchEasyHardMiner compares by default; its ranges do not bound its strategy "all".
+Losses that are defined for all pairs take no range. One of loss.plus has its own, under the same keys.
+`
 
 // figures adds the page of timings, README with its table of them, the page on the
 // architecture with the table of packages, that on kernels with the counts of their

@@ -109,7 +109,7 @@ def unit(x):
 class Batch:
     """A batch with the tuples that policies choose at its real embeddings."""
 
-    def __init__(self, x, labels, ids, normalize, positives, negatives, epsilon=0.1, views=False):
+    def __init__(self, x, labels, ids, normalize, positives, negatives, epsilon=0.1, views=False, ranges=None):
         self.labels, self.normalize = labels, normalize
         self.n = len(labels)
         ids = ids if ids is not None else list(range(self.n))
@@ -123,6 +123,9 @@ class Batch:
             other = [j for j in range(self.n) if labels[j] != labels[i]]
             if views:  # rows of the same sample against other samples of its class
                 own, other = [j for j in range(self.n) if ids[j] == ids[i] and j != i], own
+            if ranges:  # of Euclidean distance, ends included
+                own, other = [[j for j in side if r[0] <= sqrt(near[i][j]) <= r[1]]
+                              for side, r in ((own, ranges[0]), (other, ranges[1]))]
             p = {"all": own, "easy": [min(own, key=lambda j: (near[i][j], j))] if own else [],
                  "hard": [max(own, key=lambda j: (near[i][j], -j))] if own else []}
             p["ms"] = [j for j in own if other and sim[i][j] < max(sim[i][k] for k in other) + epsilon]
@@ -562,11 +565,18 @@ CONFIGS = [
     dict(loss="triplet", positives="semihard", negatives="easy", reduce="sum", margin=2.5),
     dict(loss="triplet", positives="semihard", negatives="all", distance="euclidean", margin=1.1, **UNIT),
     dict(loss="triplet", positives="semihard", negatives="ms", epsilon=0.4, margin=1.1, **UNIT),
+    dict(loss="triplet", positives="semihard", negatives="hard", positives_from=0.6, negatives_from=0.9, **UNIT),
+    dict(loss="triplet", positives="semihard", negatives="easy", positives_to=1.2, negatives_to=1.6, margin=1.1, **UNIT),
+    dict(loss="triplet", positives="hard", negatives="hard", positives_from=0.3, positives_to=1.3, negatives_from=0.7,
+         margin=0.9, **UNIT),
+    dict(loss="triplet", positives="easy", negatives="semihard", positives_from=0.5, negatives_to=1.45, **UNIT),
+    dict(loss="triplet", positives="all", negatives="all", positives_to=3, negatives_from=1.5, negatives_to=4),
     dict(loss="soft-triplet", positives="easy", negatives="hard", **UNIT),
     dict(loss="soft-triplet", positives="all", negatives="hard", distance="squared", **UNIT),
     dict(loss="contrastive", positives="all", negatives="all", margin=0.9, **UNIT),
     dict(loss="contrastive", positives="easy", negatives="hard", distance="squared"),
     dict(loss="contrastive", positives="semihard", negatives="hard", margin=0.9, **UNIT),
+    dict(loss="contrastive", positives="all", negatives="all", positives_from=0.7, negatives_to=1.2, margin=1.5, **UNIT),
     dict(loss="margin", positives="all", negatives="all", **UNIT),
     dict(loss="margin", positives="easy", negatives="hard", margin=0.4, reduce="mean", **UNIT),
     dict(loss="multisimilarity", positives="ms", negatives="ms", **UNIT),
@@ -578,6 +588,7 @@ CONFIGS = [
     dict(loss="npair", positives="all", negatives="all", **UNIT),
     dict(loss="npair", positives="easy", negatives="all", **UNIT),
     dict(loss="npair", positives="semihard", negatives="all", **UNIT),
+    dict(loss="multisimilarity", positives="ms", negatives="ms", positives_from=0.4, negatives_to=1.5, **UNIT),
     dict(loss="ntxent", positives="all", negatives="all", temperature=0.2, **UNIT),
     dict(loss="supcon", positives="all", negatives="all", **UNIT),
     dict(loss="circle", positives="all", negatives="all", gamma=32, **UNIT),
@@ -674,7 +685,9 @@ def loss_cases(all_batches):
             params = learned(name, config, b, rng)
             t = Batch(b["x"], labels, b.get("ids"), config.get("normalize", False),
                       config.get("positives", "all"), config.get("negatives", "all"), config.get("epsilon", 0.1),
-                      views=name == "spread")
+                      views=name == "spread",
+                      ranges=[(config.get(side + "_from", 0), config.get(side + "_to", float("inf")))
+                              for side in ("positives", "negatives")])
 
             def value(x, p):
                 v = reduced(f(t, t.rows(x), p, config), how)

@@ -1,0 +1,263 @@
+package mine
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/opt"
+)
+
+// between is the range of the two distances.
+func between(from, to float64) Range { return Range{From: opt.Of(from), To: opt.Of(to)} }
+
+// TestRangesOnALine: the ends belong to a range, and what is outside is not chosen from.
+// The anchor is at 0, its positives at 1, 2, 3, 4 and 5, its negatives at 1, 2, 4, 6
+// and 8.
+func TestRangesOnALine(t *testing.T) {
+	e := mat.Of(11, 1, []float32{0, 1, 2, 3, 4, 5, 1, 2, 4, 6, 8})
+	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
+	for _, tc := range []struct {
+		p        Positive
+		n        Negative
+		pos, neg Range
+		wantPos  []int32
+		wantNeg  []int32
+		none     int
+	}{
+		{EasyPositive, HardNegative, between(2, 4), between(2, 6), []int32{2}, []int32{7}, 0},
+		{HardPositive, EasyNegative, between(2, 4), between(2, 6), []int32{4}, []int32{9}, 0},
+		{AllPositives, AllNegatives, between(2, 4), between(2, 6), []int32{2, 3, 4}, []int32{7, 8, 9}, 0},
+		{AllPositives, AllNegatives, Range{}, between(1, 8), []int32{1, 2, 3, 4, 5}, []int32{6, 7, 8, 9, 10}, 0},
+		{HardPositive, HardNegative, Range{To: opt.Of(3)}, Range{From: opt.Of(3)}, []int32{3}, []int32{8}, 0},
+		{EasyPositive, SemiHardNegative, between(2, 2), Range{From: opt.Of(4)}, []int32{2}, []int32{8}, 0},
+		{HardPositive, SemiHardNegative, Range{}, Range{To: opt.Of(5)}, []int32{5}, []int32{-1}, 1},
+		{SemiHardPositive, HardNegative, Range{}, Range{From: opt.Of(3)}, []int32{3}, []int32{8}, 0},
+		{SemiHardPositive, EasyNegative, Range{To: opt.Of(2.5)}, Range{}, []int32{2}, []int32{10}, 0},
+		{SemiHardPositive, AllNegatives, Range{}, Range{From: opt.Of(2)}, []int32{1}, []int32{7, 8, 9, 10}, 0},
+		{SemiHardPositive, HardNegative, Range{From: opt.Of(4)}, between(4, 4), nil, []int32{8}, 1},
+		// Ranges that hold nothing, or no distance that there is.
+		{EasyPositive, HardNegative, between(5.5, 9), Range{}, nil, []int32{6}, 1},
+		{EasyPositive, HardNegative, Range{}, between(0, 0.5), []int32{1}, nil, 1},
+		{AllPositives, AllNegatives, between(1.5, 1.5), between(9, 9), nil, nil, 2},
+		{EasyPositive, RandomNegative, Range{}, Range{To: opt.Of(0)}, []int32{1}, nil, 1},
+		{EasyPositive, FaceNetNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
+		{EasyPositive, DistanceNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
+		{EasyPositive, HistogramNegative, between(6, 7), between(2.5, 3.5), nil, nil, 2},
+		{EasyPositive, AngularNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
+		{MultiSimilarityPositives, MultiSimilarityNegatives, Range{}, between(2.5, 3.5), nil, nil, 1},
+		{SemiHardPositive, HardNegative, Range{}, between(2.5, 3.5), nil, nil, 1},
+	} {
+		cfg := Config{Positives: tc.p, Negatives: tc.n, PositiveRange: tc.pos, NegativeRange: tc.neg}
+		chosen, err := Select(e, labels, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := chosen[0]
+		if !slices.Equal(s.Pos, tc.wantPos) || !slices.Equal(s.Neg, tc.wantNeg) || s.NoCandidate != tc.none {
+			t.Errorf("%+v: %+v, want %v and %v, %d without", cfg, s, tc.wantPos, tc.wantNeg, tc.none)
+		}
+	}
+}
+
+// TestRangesOfEqualPoints: a range from above 0 leaves them out, and one that ends at 0
+// has nothing else.
+func TestRangesOfEqualPoints(t *testing.T) {
+	e := mat.Of(6, 2, []float32{1, 2, 1, 2, 0, 0, 1, 2, 4, 4, 7, 7})
+	labels := []int64{0, 0, 0, 1, 1, 2} // the last is alone
+	for _, tc := range []struct {
+		r        Range
+		pos, neg []int32
+	}{
+		{between(0, 0), []int32{1}, []int32{3}},
+		{Range{From: opt.Of(1e-6)}, []int32{2}, []int32{4, 5}},
+	} {
+		chosen, err := Select(e, labels, Config{Positives: AllPositives, Negatives: AllNegatives, PositiveRange: tc.r,
+			NegativeRange: tc.r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := chosen[0]; !slices.Equal(s.Pos, tc.pos) || !slices.Equal(s.Neg, tc.neg) {
+			t.Errorf("%+v: %+v, want %v and %v", tc.r, s, tc.pos, tc.neg)
+		}
+		if s := chosen[5]; len(s.Pos) > 0 {
+			t.Errorf("%+v: one alone has %+v", tc.r, s)
+		}
+	}
+	one, err := Select(e, make([]int64, 6), Config{NegativeRange: between(1, 2)})
+	if err != nil || len(one[0].Neg) > 0 || one[0].NoCandidate > 0 {
+		t.Errorf("one class: %+v, %v", one, err)
+	}
+}
+
+// TestRangeOfEverything: a range that holds all there is changes no choice and no draw.
+func TestRangeOfEverything(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 8))
+	e, labels := mat.New(60, 5), make([]int64, 60)
+	for i := range labels {
+		labels[i] = int64(rng.IntN(7))
+		for k := range 5 {
+			e.Row(i)[k] = float32(rng.NormFloat64())
+		}
+	}
+	copy(e.Row(1), e.Row(0))
+	for p := range positiveNames {
+		for q := range negativeNames {
+			for _, fallback := range []bool{false, true} {
+				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: fallback, Seed: 4,
+					Margin: opt.Of(0.01)}
+				want, err := Select(e, labels, cfg)
+				if err != nil {
+					continue // TestPoliciesThatWaitForEachOther
+				}
+				cfg.PositiveRange, cfg.NegativeRange = between(0, 1e9), between(0, 1e9)
+				got, err := Select(e, labels, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, w := range want {
+					g := got[i]
+					if !slices.Equal(g.Pos, w.Pos) || !slices.Equal(g.Neg, w.Neg) || g.Paired != w.Paired ||
+						g.NoCandidate != w.NoCandidate || g.Fallback != w.Fallback {
+						t.Errorf("%v + %v, anchor %d: %+v, without a range %+v", cfg.Positives, cfg.Negatives, i, g, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestOutsideIsAsIfNotThere: for each anchor, the choice within ranges is the choice from
+// a batch that lacks the rows outside.
+func TestOutsideIsAsIfNotThere(t *testing.T) {
+	table, labels := tableOf(t, 48, 4, 4, 21)
+	e := table.A.E
+	pos, neg := between(0.5, 1.3), between(0.9, 1.6)
+	for p := range positiveNames {
+		for q := range negativeNames {
+			cfg := Config{Positives: Positive(p), Negatives: Negative(q)}
+			if cfg.Check() != nil || cfg.Positives == RandomPositive || cfg.Positives == HistogramPositive ||
+				cfg.Negatives == RandomNegative || cfg.Negatives == HistogramNegative ||
+				cfg.Negatives == DistanceNegative || cfg.Negatives == FaceNetNegative ||
+				cfg.Negatives == AngularNegative {
+				continue // draws go by the anchor's place in the batch
+			}
+			within := cfg
+			within.PositiveRange, within.NegativeRange = pos, neg
+			chosen, err := Select(e, labels, within)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range chosen {
+				rows := []int32{int32(i)}
+				for j := range labels {
+					r := neg
+					if labels[j] == labels[i] {
+						r = pos
+					}
+					if d := distanceOf(table, i, j); j != i && d >= r.From.Or(0) && d <= r.To.Or(0) {
+						rows = append(rows, int32(j))
+					}
+				}
+				some, someLabels := mat.New(len(rows), e.Cols), make([]int64, len(rows))
+				for k, j := range rows {
+					copy(some.Row(k), e.Row(int(j)))
+					someLabels[k] = labels[j]
+				}
+				alone, err := Select(some, someLabels, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := alone[0]
+				for _, list := range [][]int32{want.Pos, want.Neg} {
+					for k, j := range list {
+						if j >= 0 {
+							list[k] = rows[j]
+						}
+					}
+				}
+				if !slices.Equal(got.Pos, want.Pos) || !slices.Equal(got.Neg, want.Neg) {
+					t.Errorf("%v + %v, anchor %d: %v and %v, without what is outside %v and %v", cfg.Positives,
+						cfg.Negatives, i, got.Pos, got.Neg, want.Pos, want.Neg)
+				}
+			}
+		}
+	}
+}
+
+// TestDrawsStayWithinRanges: whatever is drawn, in many steps, is in its range, and all
+// that is comes up.
+func TestDrawsStayWithinRanges(t *testing.T) {
+	table, labels := tableOf(t, 40, 3, 3, 2)
+	r := between(0.6, 1.2)
+	inside := func(i, j int) bool {
+		d := distanceOf(table, i, j)
+		return d >= 0.6 && d <= 1.2
+	}
+	for _, q := range []Negative{RandomNegative, DistanceNegative, HistogramNegative, FaceNetNegative,
+		AngularNegative} {
+		for _, p := range []Positive{RandomPositive, HistogramPositive} {
+			m := New(Config{Positives: p, Negatives: q, PositiveRange: r, NegativeRange: r, Margin: opt.Of(4),
+				Angle: opt.Of(1)})
+			var s Scratch
+			drawn := map[[2]int]bool{}
+			for step := range 400 {
+				m.Begin(table, uint64(step))
+				for i := range labels {
+					sel := m.Mine(i, &s)
+					for _, j := range append(slices.Clone(sel.Pos), sel.Neg...) {
+						if j >= 0 {
+							drawn[[2]int{i, int(j)}] = true
+						}
+					}
+				}
+			}
+			for i := range labels {
+				for j := range labels {
+					got := drawn[[2]int{i, j}]
+					if got && !inside(i, j) {
+						t.Fatalf("%v + %v: %d was drawn for %d at %v", p, q, j, i, distanceOf(table, i, j))
+					}
+					// Policies that look at the positive leave out some.
+					if !got && i != j && inside(i, j) && (labels[i] == labels[j] || !q.FollowsPositive()) {
+						t.Errorf("%v + %v: %d was never drawn for %d", p, q, j, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRangeMistakes: ends that make no sense are named as in a configuration.
+func TestRangeMistakes(t *testing.T) {
+	for says, r := range map[string]Range{
+		"_from is 0.5, beyond ":                            between(0.5, 0.4),
+		"_from is -0.1: it must be a number of at least 0": {From: opt.Of(-0.1)},
+		"_to is -0.1: it must be a number of at least 0":   {To: opt.Of(-0.1)},
+		"_from is NaN: it must be a number of at least 0":  {From: opt.Of(math.NaN())},
+		"_to is NaN: it must be a number of at least 0":    {To: opt.Of(math.NaN())},
+		"_to is +Inf: it must be a number of at least 0":   {To: opt.Of(math.Inf(1))},
+		"_from is +Inf: it must be a number of at least 0": {From: opt.Of(math.Inf(1))},
+		"_from is 1, beyond ":                              between(1, 0),
+	} {
+		for side, cfg := range map[string]Config{"positives": {PositiveRange: r}, "negatives": {NegativeRange: r}} {
+			err := cfg.Check()
+			if err == nil || !strings.Contains(err.Error(), side+says) {
+				t.Errorf("%+v: %v, want %s%s", cfg, err, side, says)
+			}
+		}
+	}
+	for _, r := range []Range{{}, between(0, 0), between(0.3, 0.3), {From: opt.Of(9)}, {To: opt.Of(0)}} {
+		if err := (Config{PositiveRange: r, NegativeRange: r}).Check(); err != nil {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	_, err := Select(mat.Of(2, 1, []float32{1, float32(math.NaN())}), []int64{0, 0},
+		Config{PositiveRange: between(0, 1)})
+	if err == nil || !strings.Contains(err.Error(), "embedding 1 is not finite") {
+		t.Errorf("NaN within a range: %v", err)
+	}
+}
