@@ -5,6 +5,7 @@ import (
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/opt"
 )
 
 // Mining alone: the triplets that two policies make of a batch.
@@ -28,4 +29,21 @@ func Example() {
 	// 4 3 1
 	// 5 4 1
 	// <nil>
+}
+
+// Positives that the embedding already orders rightly, the farthest of them, against
+// the nearest negative, and of both only what is not too near to be a copy.
+func ExampleRange() {
+	embeddings := mat.Of(6, 1, []float32{0, 2, 3, 9, 0.1, 4})
+	labels := []int64{0, 0, 0, 0, 1, 1}
+	notCopies := mine.Range{From: opt.Of(0.5)}
+	chosen, err := mine.Select(embeddings, labels, mine.Config{
+		Positives:     mine.SemiHardPositive,
+		Negatives:     mine.HardNegative,
+		PositiveRange: notCopies,
+		NegativeRange: notCopies,
+	})
+	fmt.Println(chosen[0].Pos, chosen[0].Neg, err)
+	// Output:
+	// [2] [5] <nil>
 }

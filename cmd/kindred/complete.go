@@ -322,14 +322,10 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for _, k := range lossKeys(cmd.Flag("loss").Value.String()) {
+	keys := append(lossKeys(cmd.Flag("loss").Value.String()), miningOptions()...)
+	slices.Sort(keys)
+	for _, k := range slices.Compact(keys) {
 		if k != "relation" { // which kindred loss does not know
-			out = append(out, k+"=")
-		}
-	}
-	for _, k := range objective.MiningKeys() {
-		// Policies have flags of their own, and epsilon is a key of the loss too.
-		if k != "positives" && k != "negatives" && k != "epsilon" {
 			out = append(out, k+"=")
 		}
 	}

@@ -65,14 +65,16 @@ Negatives: %s
 Options are set by --set key=value and are those of the loss and mine sections of
 a run configuration: margin, distance (squared, euclidean), reduce (mean,
 mean-active, sum), normalize, trim, and those of the loss, such as alpha, beta,
-lambda, epsilon, scale, temperature. relation is for kindred train only, which
+lambda, epsilon, scale, temperature. Those of mining beside its policies are
+%s:
+docs/policies says what they mean. relation is for kindred train only, which
 knows all labels of a sample.
 
 --ids says which rows were made from the same sample, such as two crops of one
 picture: rows with the same id form no pair, neither positive nor negative.
 Without it every row is a sample of its own.`,
 			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "),
-			strings.Join(mine.NegativeNames(), ", ")),
+			strings.Join(mine.NegativeNames(), ", "), strings.Join(miningOptions(), ", ")),
 		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
   kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
   kindred loss --embeddings E.npy --labels Y.npy --loss proxynca --proxies P.npy`,
@@ -93,6 +95,13 @@ Without it every row is a sample of its own.`,
 	fs.StringVar(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed")
 	fs.StringVar(&f.grad, "grad", "", "file for the gradient with respect to the embeddings (.npy)")
 	return cmd
+}
+
+// miningOptions lists the keys of mining that have no flag of their own.
+func miningOptions() []string {
+	return slices.DeleteFunc(objective.MiningKeys(), func(k string) bool {
+		return k == "positives" || k == "negatives"
+	})
 }
 
 // options reads the flags into an objective's options.

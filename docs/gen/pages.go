@@ -81,34 +81,49 @@ func pages(root string) (map[string][]byte, error) {
 			fmt.Fprintf(&index, "| %s | [%s](%s) | `mine.%s` |\n", side.name, name, file, comments[k].name)
 		}
 	}
-	index.WriteString(ranges)
+	miningKeys(&index)
 	files["policies/README.md"] = index.Bytes()
 	return files, figures(root, files)
 }
 
-// ranges closes the page of policies.
-const ranges = `
+// miningKeys writes the end of the page of policies: what they read.
+func miningKeys(b *bytes.Buffer) {
+	b.WriteString("\n## Keys\n\nWhat policies read, in a configuration and in `mine.Config`. Distances are " +
+		"Euclidean, between the embeddings\nas the loss sees them.\n\n| key | field | default | |\n|---|---|---|---|\n")
+	for _, k := range [][4]string{
+		{"positives", "Positives", "the loss's", "the policy for positives"},
+		{"negatives", "Negatives", "the loss's", "the policy for negatives"},
+		{"positives_from", "PositiveRange.From", "0", "the least distance of a positive that may be chosen"},
+		{"positives_to", "PositiveRange.To", "no end", "and the greatest"},
+		{"negatives_from", "NegativeRange.From", "0", "the least distance of a negative that may be chosen"},
+		{"negatives_to", "NegativeRange.To", "no end", "and the greatest"},
+		{"fallback", "HardFallback", "none", "`hard` gives an anchor without a semi-hard negative its nearest one"},
+		{"epsilon", "Epsilon", "0.1", "slack of the ms policies, in similarity; `loss.epsilon` if it is not set"},
+		{"nearest", "Nearest", "0.5", "distance negatives: nearer ones count as this far"},
+		{"cutoff", "Cutoff", "1.4", "distance negatives: none is farther"},
+		{"max_weight", "MaxWeight", "none", "distance negatives: the largest weight"},
+		{"angle", "Angle", "20", "angular negatives: the angle, in degrees"},
+		{"bands", "Bands", "100", "histogram policies: how many bands of distance"},
+	} {
+		fmt.Fprintf(b, "| `mine.%s` | `%s` | %s | %s |\n", k[0], k[1], k[2], k[3])
+	}
+	b.WriteString(`
+FaceNet negatives read loss.margin, or 0.2 if it is not set, in loss.distance.
+
 ## Ranges of distance
 
-Either side may be bounded to a range of distances from the anchor. To the policies, whichever they are, a
-reference outside is as if it were not in the batch, so that an anchor with none inside has no triplet:
+To the policies, whichever they are, a reference outside the range of its side is as if it were not in the batch, so
+that an anchor with none inside has no triplet. Both ends belong to a range:
 
-    mine:
-      {positives: hard, positives_from: 0.2, positives_to: 1.1, negatives: hard, negatives_from: 0.5}
+    mine: {positives: hard, positives_from: 0.2, positives_to: 1.1, negatives: hard, negatives_from: 0.5}
 
-| key | field of ` + "`mine.Config`" + ` | default |
-|---|---|---|
-| ` + "`mine.positives_from`" + ` | ` + "`PositiveRange.From`" + ` | 0 |
-| ` + "`mine.positives_to`" + ` | ` + "`PositiveRange.To`" + ` | no end |
-| ` + "`mine.negatives_from`" + ` | ` + "`NegativeRange.From`" + ` | 0 |
-| ` + "`mine.negatives_to`" + ` | ` + "`NegativeRange.To`" + ` | no end |
-
-Both ends belong to the range. They are Euclidean distances D between the embeddings as the loss sees them, whatever
-distance the loss reads: a squared distance of q is D = √q, and a cosine similarity of s, between embeddings of norm
-1, is D = √(2 - 2s), so that similarities from 0.3 to 0.9 are distances from 0.447 to 1.183. This is also the distance
-that pytorch-metric-learning's BatchEasyHardMiner compares by default; its ranges do not bound its strategy "all".
-Losses that are defined for all pairs take no range. One of loss.plus has its own, under the same keys.
-`
+They are Euclidean distances D whatever distance the loss reads: a squared distance of q is D = √q, and a cosine
+similarity of s, between embeddings of norm 1, is D = √(2 - 2s), so that similarities from 0.3 to 0.9 are distances
+from 0.447 to 1.183. This is also what pytorch-metric-learning's BatchEasyHardMiner compares by default; its ranges do
+not bound its strategy "all". Losses that are defined for all pairs take no range. A loss of loss.plus has ranges of its
+own, under the same keys.
+`)
+}
 
 // figures adds the page of timings, README with its table of them, the page on the
 // architecture with the table of packages, that on kernels with the counts of their

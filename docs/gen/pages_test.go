@@ -4,7 +4,13 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/objective"
 )
 
 // TestPagesAreUpToDate fails if a page differs from what its comment or record
@@ -33,6 +39,37 @@ func TestPagesAreUpToDate(t *testing.T) {
 				t.Errorf("docs/%s/%s is left over: remove it", dir, f.Name())
 			}
 		}
+	}
+}
+
+// TestKeysOfMining: the page of policies has a row for each key of the section mine, and
+// the field that it names is one.
+func TestKeysOfMining(t *testing.T) {
+	var b bytes.Buffer
+	miningKeys(&b)
+	rows := 0
+	for _, line := range strings.Split(b.String(), "\n") {
+		key, rest, ok := strings.Cut(strings.TrimPrefix(line, "| `mine."), "` | `")
+		if !ok {
+			continue
+		}
+		rows++
+		if !slices.Contains(objective.MiningKeys(), key) {
+			t.Errorf("there is no key mine.%s", key)
+		}
+		field, _, _ := strings.Cut(rest, "`")
+		at := reflect.TypeFor[mine.Config]()
+		for _, name := range strings.Split(field, ".") {
+			f, ok := at.FieldByName(name)
+			if !ok {
+				t.Errorf("mine.Config has no %s", field)
+				break
+			}
+			at = f.Type
+		}
+	}
+	if rows != len(objective.MiningKeys()) {
+		t.Errorf("%d rows for the keys %v", rows, objective.MiningKeys())
 	}
 }
 
