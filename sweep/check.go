@@ -25,8 +25,14 @@ func (r *planReader) check() {
 	if p.Use > p.Folds {
 		r.errs = append(r.errs, fmt.Errorf("%s: use: %d folds are more than there are, %d", r.file, p.Use, p.Folds))
 	}
+	for i := range p.Start {
+		r.started(&p.Start[i], p.Arms)
+	}
 	for i := range p.Arms {
 		a := &p.Arms[i]
+		for k := range a.Start {
+			r.started(&a.Start[k], p.Arms[i:i+1])
+		}
 		if least := p.rungs(a)[0]; p.Budget < least {
 			r.errs = append(r.errs, fmt.Errorf("%s: a budget of %d epochs is less than a trial of arm %s needs at "+
 				"least, %d", r.file, p.Budget, a.Name, least))
@@ -50,6 +56,26 @@ func (r *planReader) check() {
 		}
 	}
 	r.errs = distinct(r.errs)
+}
+
+// started makes sure that a setting of the first trial lies in the range that the arms have
+// for it, and that one has.
+func (r *planReader) started(s *Setting, arms []Arm) {
+	ranged := false
+	for i := range arms {
+		for _, own := range r.plan.ranges(&arms[i]) {
+			if own.Key != s.Key {
+				continue
+			}
+			if ranged = true; !own.Has(s.Value) {
+				r.errs = append(r.errs, fmt.Errorf("%s: start: %s is not in the range of %s", s.place, s.Value, s.Key))
+			}
+		}
+	}
+	if !ranged {
+		r.errs = append(r.errs, fmt.Errorf("%s: start: %s has no range; what is not searched goes under set", s.place,
+			s.Key))
+	}
 }
 
 // complete fills in the defaults, for which the configuration has to be read.

@@ -69,8 +69,9 @@ type field struct {
 func (r *planReader) top() []field {
 	p := r.plan
 	return []field{
-		{"set", func(n ast.Node) { p.Set = r.settings(n, "") }},
+		{"set", func(n ast.Node) { p.Set = r.settings(n, "set", "") }},
 		{"ranges", func(n ast.Node) { p.Ranges = r.ranges(n) }},
+		{"start", func(n ast.Node) { p.Start = r.settings(n, "start", "") }},
 		{"arms", func(n ast.Node) { p.Arms = r.arms(n) }},
 		{"search", func(n ast.Node) { r.text(n, p.Search.UnmarshalText) }},
 		{"stop", func(n ast.Node) { r.text(n, p.Stop.UnmarshalText) }},
@@ -183,12 +184,12 @@ var own = map[string]string{
 }
 
 // settings reads "section.key: value" lines, where sections may also be mappings.
-func (r *planReader) settings(n ast.Node, section string) []Setting {
+func (r *planReader) settings(n ast.Node, what, section string) []Setting {
 	var out []Setting
-	r.entries(n, "set", func(key string, at, v ast.Node) {
+	r.entries(n, what, func(key string, at, v ast.Node) {
 		_, nested := v.(*ast.MappingNode)
 		if _, one := v.(*ast.MappingValueNode); section == "" && (nested || one) && !strings.Contains(key, ".") {
-			out = append(out, r.settings(v, key+".")...)
+			out = append(out, r.settings(v, what, key+".")...)
 			return
 		}
 		key = section + key
@@ -214,8 +215,9 @@ func (r *planReader) arms(n ast.Node) []Arm {
 		var a Arm
 		r.fields(v, "an arm", []field{
 			{"name", func(n ast.Node) { r.text(n, func(t []byte) error { a.Name = string(t); return nil }) }},
-			{"set", func(n ast.Node) { a.Set = r.settings(n, "") }},
+			{"set", func(n ast.Node) { a.Set = r.settings(n, "set", "") }},
 			{"ranges", func(n ast.Node) { a.Ranges = r.ranges(n) }},
+			{"start", func(n ast.Node) { a.Start = r.settings(n, "start", "") }},
 			{"search", func(n ast.Node) { a.Search = new(Search); r.text(n, a.Search.UnmarshalText) }},
 			{"stop", func(n ast.Node) { a.Stop = new(Stop); r.text(n, a.Stop.UnmarshalText) }},
 		})

@@ -14,9 +14,11 @@ import (
 // Plan says what is tried, how, and for how long. ParsePlan reads it from YAML and
 // fills in the defaults.
 type Plan struct {
-	// Set are the settings of all trials, and Ranges those that are tried.
+	// Set are the settings of all trials, and Ranges those that are tried. Start are
+	// values in the ranges for the first trial of every arm, which draws what they leave out.
 	Set    []Setting `json:"set"`
 	Ranges []Range   `json:"ranges"`
+	Start  []Setting `json:"start,omitempty"`
 	// Arms are what is compared: each gets its own trials, and as many. Without any
 	// there is one, called "trial".
 	Arms []Arm `json:"arms"`
@@ -58,10 +60,11 @@ type Plan struct {
 // Arm is one of several methods that are compared.
 type Arm struct {
 	Name string `json:"name"`
-	// Set and Ranges stand beside the plan's own; a key of the arm's comes before one
-	// of the plan's.
+	// Set, Ranges and Start stand beside the plan's own; a key of the arm's comes before
+	// one of the plan's.
 	Set    []Setting `json:"set,omitempty"`
 	Ranges []Range   `json:"ranges,omitempty"`
+	Start  []Setting `json:"start,omitempty"`
 	// Search and Stop are the plan's if nil. Arms with the same ranges draw the same
 	// settings at random.
 	Search *Search `json:"search,omitempty"`
@@ -196,6 +199,16 @@ func (p *Plan) ranges(a *Arm) []Range {
 		return slices.ContainsFunc(a.Ranges, func(o Range) bool { return o.Key == r.Key }) ||
 			slices.ContainsFunc(a.Set, func(s Setting) bool { return s.Key == r.Key })
 	}), a.Ranges)
+}
+
+// start are the settings that an arm's first trial has whatever is drawn: of the plan's,
+// those of a key that the arm has a range for.
+func (p *Plan) start(a *Arm) []Setting {
+	ranges := p.ranges(a)
+	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Start), func(s Setting) bool {
+		return !slices.ContainsFunc(ranges, func(r Range) bool { return r.Key == s.Key }) ||
+			slices.ContainsFunc(a.Start, func(o Setting) bool { return o.Key == s.Key })
+	}), a.Start)
 }
 
 // config is the configuration of an arm's trial with the settings given. Errors

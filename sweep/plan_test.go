@@ -73,6 +73,15 @@ func TestPlanRefused(t *testing.T) {
 		{ok + "set: {eval.metrics: [nmi]}", "[3:1]"},
 		{"set: {eval.metrics: [nmi]}\nmetric: nmi\n" + ok[20:], "computed after the last epoch only"},
 		{ok + "first: 11", "11 epochs are more than"}, {ok + "budget: 1\nfirst: 9", "a budget of 1 epochs is less"},
+		{ok + "start: {train.lr: 0.3}", "plan.yaml:3: start: 0.3 is not in the range of train.lr"},
+		{ok + "start: {loss.margin: 0.3}", "plan.yaml:3: start: loss.margin has no range"},
+		{ok + "start: {train.lr: [1]}", "start: [1] is not in the range"},
+		{ok + "start: 3", "start is not made of"},
+		{ok + "arms: [{name: a, start: {loss.margin: 1}}, {name: b, ranges: {loss.margin: [1, 2]}}]",
+			"start: loss.margin has no range"},
+		{ok + "arms: [{name: a, ranges: {train.lr: [1, 2]}}]\nstart: {train.lr: 0.1}", "0.1 is not in the range"},
+		{"set: {data.name: x}\nranges: {loss.margin: {low: 0.1, high: 0.9, step: 0.2}}\nstart: {loss.margin: 0.4}",
+			"start: 0.4 is not in the range"},
 		{ok + "arms: []", "arms is a list"}, {ok + "arms: [{name: a}, {name: A}]", `the folder "a"`},
 		{ok + "arms: [{set: {loss.name: triplet}}]", "an arm needs a name"},
 		{ok + "arms: [{name: '///'}]", "needs a name"},
@@ -146,7 +155,7 @@ func TestTPE(t *testing.T) {
 	const studies = 40
 	for seed := range uint64(studies) {
 		for _, search := range []Search{Random, TPE} {
-			d := drawer{search, seed, ranges}
+			d := drawer{search: search, seed: seed, ranges: ranges}
 			var known []*Trial
 			best := -1e9
 			for n := 1; n <= 40; n++ {
@@ -165,7 +174,7 @@ func TestTPE(t *testing.T) {
 	if !(mean[TPE] > mean[Random]*2/3) {
 		t.Errorf("best of 40 trials: TPE %v, random %v", mean[TPE], mean[Random])
 	}
-	d := drawer{Random, 1, ranges}
+	d := drawer{search: Random, seed: 1, ranges: ranges}
 	if a, b := d.draw(7, nil), d.draw(7, make([]*Trial, 20)); a[0] != b[0] || a[1] != b[1] {
 		t.Error("a random trial depends on what is known")
 	}
@@ -174,7 +183,7 @@ func TestTPE(t *testing.T) {
 		for k := range 12 {
 			known = append(known, &Trial{Number: k, Set: first(ranges), Failed: strings.Repeat("x", n-1)})
 		}
-		(&drawer{TPE, 1, ranges}).draw(20, known)
+		(&drawer{search: TPE, seed: 1, ranges: ranges}).draw(20, known)
 	}
 }
 

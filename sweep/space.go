@@ -62,7 +62,11 @@ func (r *Range) Has(value string) bool {
 		return slices.Contains(r.Values, value) || slices.Contains(r.Values, strconv.Quote(value))
 	}
 	v, err := strconv.ParseFloat(value, 64)
-	return err == nil && v >= r.Low && v <= r.High && (!r.Whole || v == math.Trunc(v))
+	if err != nil || !(v >= r.Low && v <= r.High) || r.Whole && v != math.Trunc(v) {
+		return false
+	}
+	steps := (v - r.Low) / r.Step
+	return r.Step == 0 || math.Abs(steps-math.Round(steps)) < 1e-9
 }
 
 // Ticks are the range's values, or its ends and what lies half way, with their places.

@@ -16,7 +16,7 @@ import (
 func followed(t *testing.T, st *study, scores []float64) string {
 	t.Helper()
 	var said []string
-	st.drawer = drawer{Random, 1, []Range{{Key: "x", High: 1}}}
+	st.drawer = drawer{search: Random, seed: 1, ranges: []Range{{Key: "x", High: 1}}}
 	st.train = func(_ context.Context, tr *Trial, until int) error {
 		time.Sleep(time.Duration(20-2*until) * 100 * time.Microsecond)
 		tr.Epochs, tr.Score = until, scores[tr.Number-1]
@@ -81,7 +81,7 @@ func TestASHA(t *testing.T) {
 // TestStudyEnds: an error ends a study, when all that is under way has ended.
 func TestStudyEnds(t *testing.T) {
 	broken, running := errors.New("the disk is full"), make(chan int, 3)
-	st := &study{drawer: drawer{Random, 1, []Range{{Key: "x", High: 1}}}, rungs: []int{1, 2}, eta: 2, trials: 9,
+	st := &study{drawer: drawer{search: Random, seed: 1, ranges: []Range{{Key: "x", High: 1}}}, rungs: []int{1, 2}, eta: 2, trials: 9,
 		budget: 99, atOnce: 3, started: func(*Trial, int) {}, ended: func(*Trial) {}}
 	st.train = func(ctx context.Context, tr *Trial, _ int) error {
 		if tr.Number == 1 {

@@ -21,6 +21,7 @@ type drawer struct {
 	search Search
 	seed   uint64
 	ranges []Range
+	start  []Setting // that the first trial has
 }
 
 func (d *drawer) generator(number int) *rand.Rand {
@@ -42,6 +43,11 @@ func (d *drawer) draw(number int, known []*Trial) []Setting {
 		r := &d.ranges[i]
 		if good == nil {
 			out[i] = r.at(rng.Float64())
+			for _, s := range d.start {
+				if number == 1 && s.Key == r.Key {
+					out[i].Value = s.Value
+				}
+			}
 			continue
 		}
 		l := newDensity(r, i, good)

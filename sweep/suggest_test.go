@@ -1,8 +1,10 @@
 package sweep
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -85,8 +87,8 @@ func TestCounts(t *testing.T) {
 // TestSearchIsGuided: TPE begins at random, keeps every fourth trial so, and tries
 // otherwise where the best quarter lies and the others do not.
 func TestSearchIsGuided(t *testing.T) {
-	d := &drawer{TPE, 3, []Range{{Key: "x", Low: 0, High: 1}}}
-	random := &drawer{Random, 3, d.ranges}
+	d := &drawer{search: TPE, seed: 3, ranges: []Range{{Key: "x", Low: 0, High: 1}}}
+	random := &drawer{search: Random, seed: 3, ranges: d.ranges}
 	known := at("0.71", "0.7", "0.69", "0.2", "0.3", "0.1", "0.9", "0.5", "0.4", "0.05")
 	close, others := 0, 0
 	for n := 1; n <= 400; n++ {
@@ -116,7 +118,7 @@ func TestSearchIsGuided(t *testing.T) {
 func TestSettingsOfASeed(t *testing.T) {
 	ranges := []Range{{Key: "x", Low: 0.001, High: 1, Log: true}, {Key: "c", Values: []string{"1", "2", "3"}},
 		{Key: "n", Low: 2, High: 9, Whole: true}}
-	d := drawer{TPE, 5, ranges}
+	d := drawer{search: TPE, seed: 5, ranges: ranges}
 	var known []*Trial
 	for n := 1; n <= 16; n++ {
 		tr := &Trial{Number: n, Set: d.draw(n, known), Epochs: 1}
@@ -151,5 +153,50 @@ func TestTicks(t *testing.T) {
 				t.Errorf("%+v has %v, want %v", c.r, got, c.want)
 			}
 		}
+	}
+}
+
+// TestStart: the first trial of every arm has the settings that the plan starts from, the
+// arm's before the plan's, and draws those that the start leaves out as it would without
+// one. All later trials are as without.
+func TestStart(t *testing.T) {
+	const text = "set: {data.name: x, train.epochs: 2}\n" +
+		"ranges: {train.lr: {low: 0.001, high: 0.1, log: true}, mine.positives: [easy, random], " +
+		"loss.margin: {low: 0.1, high: 1.0}}\n" +
+		"arms: [{name: a}, {name: b%s}, {name: c, ranges: {loss.trim: [0.1, 0.2]}}]\n"
+	const start = "start: {mine: {positives: random}, train.lr: 0.002, loss.trim: 0.2}\n"
+	with, without := parse(t, fmt.Sprintf(text, ", start: {train.lr: 0.05}")+start), parse(t, fmt.Sprintf(text, ""))
+	drawn := func(p *Plan, arm, number int, known []*Trial) []Setting {
+		a := &p.Arms[arm]
+		d := drawer{search: p.search(a), seed: p.Seed, ranges: p.ranges(a), start: p.start(a)}
+		set := d.draw(number, known)
+		for i := range set {
+			set[i].place = ""
+		}
+		return set
+	}
+	for arm, want := range []string{"train.lr=0.002", "train.lr=0.05", "train.lr=0.002"} {
+		got, plain := drawn(with, arm, 1, nil), drawn(without, arm, 1, nil)
+		if got[0].override() != want || got[1].override() != `mine.positives="random"` {
+			t.Errorf("arm %d starts from %v", arm, got)
+		}
+		if got[2] != plain[2] {
+			t.Errorf("arm %d: what the start leaves out is %v, without a start %v", arm, got[2], plain[2])
+		}
+		if arm == 2 && got[3].override() != "loss.trim=0.2" {
+			t.Errorf("a range of the arm's own starts from %v", got[3])
+		}
+		var known []*Trial
+		for n := 1; n <= 20; n++ {
+			set := drawn(with, arm, n, known)
+			if n > 1 && !slices.Equal(set, drawn(without, arm, n, known)) {
+				t.Errorf("arm %d, trial %d is not what it is without a start", arm, n)
+			}
+			known = append(known, &Trial{Number: n, Set: set, Epochs: 1, Score: float64(n % 7), rungs: []float64{1}})
+		}
+	}
+	with.Arms[1].Start = nil
+	if differs(with, without) != "start" {
+		t.Error("a folder's sweep goes on with another start")
 	}
 }
