@@ -81,8 +81,8 @@ func TestASHA(t *testing.T) {
 // TestStudyEnds: an error ends a study, when all that is under way has ended.
 func TestStudyEnds(t *testing.T) {
 	broken, running := errors.New("the disk is full"), make(chan int, 3)
-	st := &study{drawer: drawer{search: Random, seed: 1, ranges: []Range{{Key: "x", High: 1}}}, rungs: []int{1, 2}, eta: 2, trials: 9,
-		budget: 99, atOnce: 3, started: func(*Trial, int) {}, ended: func(*Trial) {}}
+	st := &study{drawer: drawer{search: Random, seed: 1, ranges: []Range{{Key: "x", High: 1}}}, rungs: []int{1, 2},
+		eta: 2, trials: 9, budget: 99, atOnce: 3, started: func(*Trial, int) {}, ended: func(*Trial) {}}
 	st.train = func(ctx context.Context, tr *Trial, _ int) error {
 		if tr.Number == 1 {
 			return broken

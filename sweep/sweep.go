@@ -166,8 +166,8 @@ func differs(a, b *Plan) string {
 		return m
 	}
 	x, y := key(a), key(b)
-	for _, k := range []string{"set", "ranges", "start", "arms", "search", "stop", "epochs", "first", "reduction", "folds",
-		"images", "use", "metric", "seed", "at_once"} {
+	for _, k := range []string{"set", "ranges", "start", "arms", "search", "stop", "epochs", "first", "reduction",
+		"folds", "images", "use", "metric", "seed", "at_once"} {
 		if !reflect.DeepEqual(x[k], y[k]) {
 			return k
 		}
@@ -197,8 +197,8 @@ func (s *sweep) check(ctx context.Context) error {
 // arm searches an arm's settings and tests the winner.
 func (s *sweep) arm(ctx context.Context, a *Arm) (*ArmOutcome, error) {
 	p := s.plan
-	st := &study{drawer: drawer{p.search(a), p.Seed, p.ranges(a), p.start(a)}, rungs: p.rungs(a), eta: p.Reduction,
-		trials: p.Trials, budget: p.Budget, atOnce: p.AtOnce}
+	st := &study{drawer: drawer{p.search(a), p.Seed, p.ranges(a), p.start(a)}, rungs: p.rungs(a),
+		eta: p.Reduction, trials: p.Trials, budget: p.Budget, atOnce: p.AtOnce}
 	st.train = func(ctx context.Context, t *Trial, until int) error { return s.trial(ctx, a, t, until) }
 	st.started = func(t *Trial, until int) {
 		s.tell(Event{Arm: a.Name, Trial: t.Number, Until: until, Spent: st.spent})

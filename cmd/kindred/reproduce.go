@@ -49,10 +49,12 @@ set opened by its name, complete, with the experiment's classes, labels and
 split. With --data, --features, --fast or settings that select other samples
 they are left out, and the title says what was used instead.
 
-'kindred reproduce list' shows the experiments, their seeds and their scales.
+'kindred reproduce list' shows the experiments, their seeds and scales, and which
+have settings that a sweep chose ('to be swept': it has ranges for one).
 'kindred reproduce document' writes one Markdown page, --out (default
 docs/reproduction.md), from the results kept beside it in results/NAME.json;
 --from DIR,... first stores the results and figures of finished experiments there.
+Pages beside it that quote results between marks are brought up to them.
 'kindred reproduce tune' chooses an experiment's settings without its test.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 1 --out reports/quick
@@ -141,11 +143,17 @@ func listExperiments(a *app) error {
 		Arms   []string `json:"arms"`
 		Seeds  int      `json:"seeds"`
 		Scales []string `json:"scales,omitempty"`
+		// Settings says whether a sweep chose them, and at which scale.
+		Settings string `json:"settings"`
 	}
 	var all []listed
 	for _, name := range paper.Names() {
 		e := paper.Find(name)
 		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Seeds: e.DefaultSeeds(false)}
+		var err error
+		if l.Settings, err = e.Settings(); err != nil {
+			return err
+		}
 		for _, arm := range e.Arms {
 			l.Arms = append(l.Arms, arm.Name)
 		}
@@ -159,8 +167,8 @@ func listExperiments(a *app) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, l := range all {
-		fmt.Fprintf(w, "%s\t%s\t%d arms\t%d seeds\t%s\n", l.Name, l.Title, len(l.Arms), l.Seeds,
-			strings.Join(l.Scales, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%d arms\t%d seeds\t%s\tsettings %s\n", l.Name, l.Title, len(l.Arms), l.Seeds,
+			strings.Join(l.Scales, ", "), l.Settings)
 	}
 	return w.Flush()
 }

@@ -11,8 +11,8 @@ import (
 func TestReproduceList(t *testing.T) {
 	code, out, errOut := runArgs(t, "reproduce", "list", "--json")
 	var listed []struct {
-		Name, Title string
-		Seeds       int
+		Name, Title, Settings string
+		Seeds                 int
 	}
 	if err := json.Unmarshal([]byte(out), &listed); code != exitOK || err != nil || len(listed) < 11 {
 		t.Fatalf("status %d, %v, %s", code, err, errOut)
@@ -25,6 +25,16 @@ func TestReproduceList(t *testing.T) {
 	if listed[0].Name != "mnist" || listed[0].Seeds != 8 {
 		t.Errorf("%+v", listed[0])
 	}
+	settings := map[string]string{}
+	for _, l := range listed {
+		settings[l.Name] = l.Settings
+	}
+	for name, want := range map[string]string{"mnist": "swept", "cub": "swept features",
+		"trimmed": "those of omniglot small", "inshop": "to be swept small", "copies": "not swept"} {
+		if settings[name] != want {
+			t.Errorf("the settings of %s: %q, want %q", name, settings[name], want)
+		}
+	}
 }
 
 func TestReproduceUsage(t *testing.T) {
@@ -33,7 +43,7 @@ func TestReproduceUsage(t *testing.T) {
 		"--seeds must be at least 1":   {"reproduce", "mnist", "--seeds", "0"},
 		"unknown experiment":           {"reproduce", "none"},
 		"no scale":                     {"reproduce", "cub", "--scale", "huge"},
-		"has no ranges":                {"reproduce", "tune", "omniglot-why"},
+		"has no ranges":                {"reproduce", "tune", "copies"},
 		"the settings of omniglot":     {"reproduce", "tune", "omniglot-epochs"},
 		"has ranges for its scale":     {"reproduce", "tune", "omniglot", "--scale", "paper"},
 		"is not a whole number from 1": {"reproduce", "tune", "mnist", "--trials", "20000000"},

@@ -84,7 +84,8 @@ stopped.`,
 	fs := cmd.Flags()
 	fs.IntVar(&trials, "trials", 12, "number of settings that each arm may try")
 	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)")
-	fs.StringVar(&o.Scale, "scale", "", "size of the experiment whose settings are chosen; default: the first")
+	fs.StringVar(&o.Scale, "scale", "",
+		"size of the experiment whose settings are chosen; default: the one that has ranges")
 	fs.IntVar(&o.Jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all trials, as in kindred train: section.key=value")
 	fs.StringVar(&dataDir, "data-dir", "",

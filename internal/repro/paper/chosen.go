@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/report"
@@ -27,6 +28,7 @@ type Chosen struct {
 	Set    []string `json:"set,omitempty"`
 	Metric string   `json:"metric"`
 	Search string   `json:"search"`
+	Start  bool     `json:"start,omitempty"` // from the settings that there were
 	Stop   string   `json:"stop"`
 	// Trials and Budget, in epochs of one fold, are what every arm might use; a trial is
 	// trained for Epochs, on Scored of Folds.
@@ -54,8 +56,9 @@ type ChosenArm struct {
 func newChosen(e *Experiment, out *sweep.Outcome, set []string) *Chosen {
 	p := out.Plan
 	c := &Chosen{Experiment: e.Name, Scale: e.Space.Scale, Set: set, Metric: p.Metric,
-		Search: p.Search.String(), Stop: p.Stop.String(), Trials: p.Trials, Budget: p.Budget, Epochs: p.Epochs,
-		Folds: p.Folds, Scored: p.Scored(), Images: p.Images, Seed: p.Seed}
+		Search: p.Search.String(), Start: e.Space.Start, Stop: p.Stop.String(),
+		Trials: p.Trials, Budget: p.Budget, Epochs: p.Epochs, Folds: p.Folds,
+		Scored: p.Scored(), Images: p.Images, Seed: p.Seed}
 	for i := range out.Arms {
 		a := &out.Arms[i]
 		best := a.Best()
@@ -120,6 +123,24 @@ func (e *Experiment) chosen(scale string) (*Chosen, error) {
 	return readChosen(cmp.Or(e.Space.Of, e.Name), scale)
 }
 
+// Settings says where the settings of the arms are from: whose sweep chose them at which
+// scale, or that none did and whether Tune could.
+func (e *Experiment) Settings() (string, error) {
+	if e.Space == nil {
+		return "not swept", nil
+	}
+	c, err := e.chosen(e.Space.Scale)
+	switch {
+	case err != nil:
+		return "", err
+	case c == nil:
+		return strings.TrimSpace("to be swept " + e.Space.Scale), nil
+	case e.Space.Of != "":
+		return "those of " + strings.TrimSpace(e.Space.Of+" "+e.Space.Scale), nil
+	}
+	return strings.TrimSpace("swept " + e.Space.Scale), nil
+}
+
 // fits checks that the settings are of e: every arm has some, each of a key that its
 // ranges have and a value that lies in one.
 func (c *Chosen) fits(e *Experiment) error {
@@ -175,7 +196,7 @@ func (c *Chosen) arm(name string) []string {
 
 // origin says how the settings were found.
 func (c *Chosen) origin(s *Space) string {
-	of, stop, folds := "classes", "", fmt.Sprintf("each of %d folds", c.Folds)
+	of, stop, folds, start := "classes", "", fmt.Sprintf("each of %d folds", c.Folds), ""
 	if c.Images {
 		of = "pictures"
 	}
@@ -185,21 +206,24 @@ func (c *Chosen) origin(s *Space) string {
 	if c.Scored < c.Folds {
 		folds = fmt.Sprintf("%d of %d folds", c.Scored, c.Folds)
 	}
+	if c.Start {
+		start = ", the first of them those that it had before,"
+	}
 	text := fmt.Sprintf("For every arm by itself, by %s on %s held out of the training part; the test took no part. "+
-		"Each arm could try %d settings (%s) for up to %d epochs%s, and had a budget of %d epochs on %s. %s", c.Metric,
-		of, c.Trials, c.Search, c.Epochs, stop, c.Budget, folds, s.Held)
+		"Each arm could try %d settings (%s)%s for up to %d epochs%s, and had a budget of %d epochs on %s. %s",
+		c.Metric, of, c.Trials, c.Search, start, c.Epochs, stop, c.Budget, folds, s.Held)
 	if len(s.Set) > 0 {
 		text += fmt.Sprintf(" In the trials alone: %s.", strings.Join(s.Set, ", "))
 	}
 	return text + " Found by: " + c.Command + "."
 }
 
-// table lists what was chosen.
+// table lists what was chosen for the arms of e.
 func (c *Chosen) table(e *Experiment) report.Table {
 	t := report.Table{Caption: "Settings that the sweep chose", Columns: []report.Column{{Name: "arm"},
 		{Name: c.Metric + ", held out"}, {Name: "trials"}, {Name: "epochs spent"}, {Name: "settings"}}}
 	for _, a := range c.Arms {
-		if e.arm(a.Name) < 0 {
+		if !slices.ContainsFunc(e.Arms, func(own Arm) bool { return own.tuned() == a.Name }) {
 			continue
 		}
 		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(a.Name), report.Num(100*a.Score, 1),

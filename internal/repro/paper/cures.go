@@ -113,24 +113,27 @@ func cureArms(c cured) []Arm {
 		distance    = "loss.distance=[squared, euclidean]"
 		temperature = "loss.temperature={low: 0.05, high: 0.5, log: true}"
 		centres     = "train.loss_lr={low: 0.001, high: 0.1, log: true}" // the rate they move with
+		still       = "train.loss_lr=0.001"
 	)
+	warm := []string{"loss.temperature=0.1"}
 	return []Arm{
 		{Name: collapsing, Set: with("mine.positives=random"), Ranges: []string{margin, distance}},
 		{Name: "EPS", Set: with("mine.positives=easy"), Ranges: []string{margin, distance}},
 		{Name: "MS", Set: []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"},
-			Ranges: multi.ranges},
+			Ranges: multi.ranges, Start: multi.start},
 		{Name: "EPS+MS", Set: []string{"loss.name=multisimilarity", "mine.positives=easy", "mine.negatives=ms"},
-			Ranges: multi.ranges},
+			Ranges: multi.ranges, Start: multi.start},
 		{Name: "SoftTriple", Set: all("loss.name=softtriple", "loss.centers=10"),
-			Ranges: []string{"loss.la={low: 5.0, high: 40.0, log: true}", centres}},
+			Ranges: []string{"loss.la={low: 5.0, high: 40.0, log: true}", centres},
+			Start:  []string{"loss.la=20", still}},
 		{Name: "Sub-centre ArcFace", Set: all("loss.name=subcenter-arcface", "loss.centers=10"),
 			Ranges: []string{"loss.scale={low: 8.0, high: 64.0, log: true}", "loss.margin={low: 0.05, high: 0.5}",
-				centres}},
+				centres}, Start: []string{"loss.scale=64", "loss.margin=0.5", still}},
 		{Name: "NCA", Set: []string{"loss.name=nca", "mine.positives=easy", "mine.negatives=hard"}},
-		{Name: "SupCon", Set: all("loss.name=supcon"), Ranges: []string{temperature}},
-		{Name: "SupCon, two views", Set: twice(), Ranges: []string{temperature}},
+		{Name: "SupCon", Set: all("loss.name=supcon"), Ranges: []string{temperature}, Start: warm},
+		{Name: "SupCon, two views", Set: twice(), Ranges: []string{temperature}, Start: warm},
 		{Name: "SupCon, spread", Set: twice(plus(spread("1"))),
-			Ranges: []string{temperature, tried(spread, "0.25", "1", "4")}},
+			Ranges: []string{temperature, tried(spread, "0.25", "1", "4")}, Start: warm},
 		{Name: "Triplet, intra-pair variance", Set: with("mine.positives=random", plus(variance("1"))),
 			Ranges: []string{margin, distance, tried(variance, "0.25", "1", "4")}},
 		{Name: "Triplet, VICReg's variance", Set: with("mine.positives=random", plus(vicreg("0.1"))),
@@ -165,7 +168,8 @@ func CuresOmniglot() *Experiment {
 				"but kept from the other experiments on this data, for all arms alike.",
 			Set:    []string{"data.test_limit=10", "eval.metrics=[]"},
 			Ranges: []string{"train.lr={low: 0.0003, high: 0.01, log: true}"},
-			Plan:   []string{"folds: 3", "use: 1", "search: tpe", "stop: asha"},
+			Start:  true,
+			Plan:   []string{"folds: 3", "use: 2", "search: random", "stop: never"},
 		},
 	})
 	e.Scales = append([]Scale{{"quick", "a Conv4 from scratch on 28 x 28 images, 270 steps with products in " +
@@ -189,6 +193,17 @@ func CuresMNIST() *Experiment {
 		fast:     []string{"data.train_limit=300", "data.test_limit=60", "train.epochs=2", "eval.every=2"},
 		views:    []string{"data.augment=characters"},
 		measures: cureMeasures("seen", "digits 0-5", "parity, digits 0-5"),
+		space: &Space{
+			Scale: "small",
+			Held: "Training sees the parity of one half of its pictures and is scored by how well the digits are " +
+				"found in the other half. Nothing but that score used the digits' own labels.",
+			Kept: "The network, the batch, the schedule and the 6 epochs were not chosen but kept from before, for " +
+				"all arms alike.",
+			Set:    []string{"eval.metrics=[]"},
+			Ranges: []string{"train.lr={low: 0.0003, high: 0.01, log: true}"},
+			Start:  true,
+			Plan:   []string{"folds: images:2", "search: random", "stop: never"},
+		},
 	})
 	e.Tuning += " Only the arms with two views have augmentation, without which the views would be one."
 	e.Measures = append(e.Measures, Measure{"test_recall@1", "R@1", "digits 6-9"})

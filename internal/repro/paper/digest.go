@@ -1,20 +1,53 @@
 package paper
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/report"
 )
 
-// digests are the parts of pages in docs that say what the kept results come to, by the
-// name between whose marks they stand. A test holds the pages to them.
-func digests(outcomes []*Outcome) map[string]string {
-	return map[string]string{
-		"found":    found(outcomes),
-		"kinds":    kindsDigest(outcomes),
-		"suspects": suspectsDigest(outcomes),
+// digests are the parts of pages that say what the kept results come to: the page, the name
+// between whose marks a part stands, and what is written there.
+func digests(outcomes []*Outcome) [][3]string {
+	return [][3]string{
+		{"cures.md", "found", found(outcomes)},
+		{"discover.md", "kinds", kindsDigest(outcomes)},
+		{"discover.md", "suspects", suspectsDigest(outcomes)},
 	}
+}
+
+// writeDigests brings the pages of a folder up to the outcomes: those that are there and
+// have the marks.
+func writeDigests(folder string, outcomes []*Outcome) error {
+	for _, d := range digests(outcomes) {
+		path := filepath.Join(folder, d[0])
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if with, ok := digested(string(text), d[1], d[2]); ok && with != string(text) {
+			if err := writeText(path, with); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// digested is a page's text with a part between the marks of its name; false if it has
+// no such marks.
+func digested(text, name, part string) (string, bool) {
+	begin, end := "<!-- "+name+" -->\n", "\n<!-- /"+name+" -->"
+	head, rest, ok := strings.Cut(text, begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	return head + begin + part + end + tail, ok && ok2
 }
 
 // kindsDigest is a table of what discover found in the embeddings that its experiments

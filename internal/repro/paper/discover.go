@@ -283,11 +283,21 @@ func DiscoverMNIST() *Experiment {
 func DiscoverBirds() *Experiment {
 	_, margin, _ := methods()
 	from := Finetune()
+	from.Space = nil // of whole networks
 	e := discovery("discover-birds", "Species found in groups of birds", run.TestSet, from, margin.arm(), margin.eps(),
 		"species", "groups", "sample.coarse=8", "sample.fine=2", "sample.per_class=7")
 	e.Pretrained = true
 	e.Base = frozenBirds("images:0.3", "data.label="+groupsRule(), "sample.classes=8", "sample.per_class=14")
 	e.Fast = frozenFast
+	e.Space = &Space{
+		Held: "Training sees the groups of two thirds of the photos that train and is scored by how well the species " +
+			"are found among the rest, as the test does with further photos. Nothing but that score used the species.",
+		Kept: "The network, the size of the images, the schedule and the 8 epochs were not chosen, and are the same " +
+			"for all arms. " + criterionTuning,
+		Ranges: []string{"train.lr={low: 0.0001, high: 0.01, log: true}", "sample.per_class=[4, 8, 14]"},
+		Start:  true,
+		Plan:   []string{"folds: images:3", "search: random", "stop: never"},
+	}
 	return e
 }
 

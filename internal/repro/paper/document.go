@@ -12,15 +12,20 @@ import (
 // WriteDocument writes the Markdown page of all experiments whose results are kept
 // in the folder that is called as the page is without its ending. Before that it
 // keeps there those of the finished experiments in the folders from, and brings
-// what is kept up to this program's titles and verdicts. The same results give
-// the same bytes.
+// what is kept up to this program's titles and verdicts. The pages beside it that quote
+// the results (digests) are brought up to them, too. The same results give the same
+// bytes, and a folder that cannot be read leaves all as it was.
 func WriteDocument(page string, from ...string) error {
 	folder := keptFolder(page)
+	var finished []*Outcome
 	for _, dir := range from {
 		out, err := Load(dir)
 		if err != nil {
 			return err
 		}
+		finished = append(finished, out)
+	}
+	for _, out := range finished {
 		if err := out.keep(folder); err != nil {
 			return err
 		}
@@ -37,6 +42,9 @@ func WriteDocument(page string, from ...string) error {
 		if err := out.keepNumbers(folder); err != nil {
 			return err
 		}
+	}
+	if err := writeDigests(filepath.Dir(page), all); err != nil {
+		return err
 	}
 	return writeText(page, document(filepath.Base(folder), all))
 }

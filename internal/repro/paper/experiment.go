@@ -30,11 +30,14 @@ type Arm struct {
 	// Published are the paper's numbers, one per measure, NaN for those it does
 	// not have; nil where it has none at all.
 	Published []float64
-	// Ranges are the arm's own in the experiment's Space.
-	Ranges []string
+	// Ranges are the arm's own in the experiment's Space, and Start what it has for keys
+	// of ranges where nothing is set: the defaults.
+	Ranges, Start []string
 	// Tuned names the arm whose settings, of those that a sweep chose, this one has; "":
 	// this arm.
 	Tuned string
+	// Change is what the arm changes of those, key=value: they come after Set.
+	Change []string
 	// Task, if set, is what the runs do instead of training alone.
 	Task *Task
 	// Series and At place the arm in the experiment's Sweep.
@@ -44,6 +47,9 @@ type Arm struct {
 
 // tuned names the arm that the settings were chosen for.
 func (a *Arm) tuned() string { return cmp.Or(a.Tuned, a.Name) }
+
+// searched reports whether Tune looks for settings of the arm: it trains, with its own.
+func (a *Arm) searched() bool { return a.Untrained == "" && a.Tuned == "" }
 
 // Sweep is a figure of measures against a number that the arms vary.
 type Sweep struct {

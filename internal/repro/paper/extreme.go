@@ -28,8 +28,11 @@ func Extreme() *Experiment {
 			"of samples per class in a batch.",
 		photoScales(append(xuanPaper("0.0025"), "network.dim=512")...), nil)
 	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=8", "eval.every=2")
-	e.Tuning = "The size of the network and of the images were chosen so that the collapse of the first order, one " +
-		"of the paper's statements below, shows within minutes. " + photosTuning
+	const sized = "The size of the network and of the images were chosen so that the collapse of the first order, " +
+		"one of the paper's statements below, shows within minutes. "
+	e.Tuning, e.Space = sized+photosTuning, rateSpace("third", "images:3")
+	e.Space.Kept = sized + "Everything but the rate is the same for all arms and was not chosen."
+	e.Space.Set = []string{"eval.train=0", "eval.keep=false"}
 	e.Base = append(e.Base, "eval.train=400", "eval.keep=true")
 	e.Sweep = &Sweep{X: "samples of a class in the batch, n",
 		Caption: fmt.Sprintf("After the paper's figure 4. The batch has %d images.", extremeBatch)}

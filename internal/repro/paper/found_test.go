@@ -9,36 +9,58 @@ import (
 )
 
 // TestDigests: what pages of docs say of the experiments' outcomes is what the kept
-// results say; KINDRED_UPDATE=1 writes it.
+// results say.
 func TestDigests(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
 	all, err := keptResults(filepath.Join(docs, "reproduction"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := digests(all)
-	for _, d := range []struct{ page, name string }{{"cures.md", "found"}, {"discover.md", "kinds"},
-		{"discover.md", "suspects"}} {
-		page := filepath.Join(docs, d.page)
+	for _, d := range digests(all) {
+		page := filepath.Join(docs, d[0])
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		begin, end := "<!-- "+d.name+" -->\n", "\n<!-- /"+d.name+" -->"
-		head, rest, ok := strings.Cut(string(text), begin)
-		old, tail, ok2 := strings.Cut(rest, end)
-		switch {
-		case !ok || !ok2:
-			t.Errorf("%s has no %q and %q", page, begin, end)
-		case old == want[d.name]:
-		case os.Getenv("KINDRED_UPDATE") == "":
-			t.Errorf("%s does not say what the results say; KINDRED_UPDATE=1 go test ./internal/repro/paper -run "+
-				"TestDigests writes it:\n%s", page, want[d.name])
-		default:
-			if err := os.WriteFile(page, []byte(head+begin+want[d.name]+end+tail), 0o666); err != nil {
-				t.Error(err)
-			}
+		switch want, ok := digested(string(text), d[1], d[2]); {
+		case !ok:
+			t.Errorf("%s has no marks of %q", page, d[1])
+		case want != string(text):
+			t.Errorf("%s does not say what the results say; 'kindred reproduce document' writes it:\n%s", page, d[2])
 		}
+	}
+}
+
+// TestWrittenDigests: the page's command writes the parts between marks, and nothing else
+// of a folder.
+func TestWrittenDigests(t *testing.T) {
+	dir := t.TempDir()
+	const other = "mine\n<!-- kinds -->\nno end\n"
+	for name, text := range map[string]string{"cures.md": other,
+		"discover.md": "before\n<!-- kinds -->\nold\n<!-- /kinds -->\nafter\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writeDigests(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got := read("discover.md"); !strings.HasPrefix(got, "before\n<!-- kinds -->\n| data |") ||
+		!strings.HasSuffix(got, "|\n<!-- /kinds -->\nafter\n") || strings.Contains(got, "old") {
+		t.Error(got)
+	}
+	if got := read("cures.md"); got != other {
+		t.Errorf("a page without the marks is now %q", got)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 

@@ -26,6 +26,13 @@ func TestKeepAndDocument(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "docs.md")
 	folder := keptFolder(page)
 	path := filepath.Join(folder, "results", "mnist.json")
+	// A folder without results is found before anything of another is kept.
+	if err := WriteDocument(page, o.Dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), ResultsFile) {
+		t.Errorf("a folder without results: %v", err)
+	}
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("something was kept beside a folder without results: %v", err)
+	}
 	var docs []string
 	for i, from := range [][]string{{o.Dir}, nil} {
 		if i > 0 { // what is kept does not need the runs

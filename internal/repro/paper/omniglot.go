@@ -17,8 +17,9 @@ const levi = "Levi et al. 2021, \"Rethinking preventing class-collapsing in metr
 type method struct {
 	name string
 	set  []string
-	// ranges are what omniglotSpace searches of its own settings.
-	ranges []string
+	// ranges are what a sweep searches of its own settings, start the defaults of those that
+	// set does not have.
+	ranges, start []string
 }
 
 var none = math.NaN() // no published number
@@ -27,11 +28,13 @@ var none = math.NaN() // no published number
 func methods() (trip, margin, ms method) {
 	trip = method{"Trip+SH", []string{"loss.name=triplet", "loss.margin=0.2", "loss.distance=squared",
 		"mine.positives=random", "mine.negatives=facenet"},
-		[]string{"loss.margin={low: 0.05, high: 0.8, log: true}", "loss.distance=[squared, euclidean]"}}
+		[]string{"loss.margin={low: 0.05, high: 0.8, log: true}", "loss.distance=[squared, euclidean]"}, nil}
 	margin = method{"Dist-Margin", []string{"loss.name=margin", "mine.positives=random", "mine.negatives=distance"},
-		[]string{"loss.beta={low: 0.7, high: 1.4}", "loss.margin={low: 0.1, high: 0.4}"}}
+		[]string{"loss.beta={low: 0.7, high: 1.4}", "loss.margin={low: 0.1, high: 0.4}"},
+		[]string{"loss.beta=1.2", "loss.margin=0.2"}}
 	ms = method{"MS", []string{"loss.name=multisimilarity", "mine.positives=ms", "mine.negatives=ms"},
-		[]string{"loss.alpha={low: 1.0, high: 10.0, log: true}", "loss.beta={low: 10.0, high: 80.0, log: true}"}}
+		[]string{"loss.alpha={low: 1.0, high: 10.0, log: true}", "loss.beta={low: 10.0, high: 80.0, log: true}"},
+		[]string{"loss.alpha=2", "loss.beta=50"}}
 	return trip, margin, ms
 }
 
@@ -42,13 +45,13 @@ func proxyRanges() []string {
 
 // arm is the method as it is.
 func (m method) arm(published ...float64) Arm {
-	return Arm{Name: m.name, Set: m.set, Ranges: m.ranges, Published: published}
+	return Arm{Name: m.name, Set: m.set, Ranges: m.ranges, Start: m.start, Published: published}
 }
 
 // eps is the method with easy positives, compared with the method as it is.
 func (m method) eps(published ...float64) Arm {
 	return Arm{Name: "EPS+" + m.name, Set: slices.Concat(m.set, []string{"mine.positives=easy"}), Baseline: m.name,
-		Ranges: m.ranges, Published: published}
+		Ranges: m.ranges, Start: m.start, Published: published}
 }
 
 // omniglotBase is what all experiments on Omniglot share, evaluation included, so
@@ -111,15 +114,6 @@ func omniglotSpace() *Space {
 const omniglotKept = "At the small scale the network, the augmentation, the schedule and the 8 epochs were not " +
 	"chosen but kept from before, for all arms alike. The scale \"paper\" uses the paper's rate; nothing was tuned " +
 	"for \"large\"."
-
-// omniglotTuning says how the learning rates were chosen where no sweep has done it;
-// docs/design/experiments.md has the figures.
-const omniglotTuning = "The learning rate of the small scale, 0.001 for triplets and 0.002 for the others, was " +
-	"chosen by the Recall@1 of the letters in the test alphabets, with one seed that is also among those scored; no " +
-	"validation alphabets were split off from the training part. " +
-	"A method and its EPS variant have the same rate. The scores are therefore flattering for all methods by an " +
-	"unknown amount, most of all for those that gained most from the choice. The scale \"paper\" uses the paper's " +
-	"rate; nothing was tuned for \"large\"."
 
 // omniglotFast is a run of seconds: a few alphabets to train on, a few to test.
 var omniglotFast = []string{
@@ -195,7 +189,9 @@ func OmniglotPositives() *Experiment {
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-positives", "How many positives easy sampling needs",
 		levi+"section 5.2.4, figure 5b"
-	e.Space, e.Tuning = nil, omniglotTuning
+	e.settingsOf("omniglot", "The arms with easy positives have those of EPS+Dist-Margin but for the batch, which "+
+		"favours 27, the number that they were chosen with; the one without has those of Dist-Margin, batch "+
+		"included. "+omniglotKept)
 	e.About = "With EPS a drawing is pulled towards the nearest of the other drawings from its alphabet in the " +
 		"batch. The more of them there are, the more likely it is that one shows the same letter. " +
 		"Recall@1 of the letters against the number of positives that an anchor has in a batch of 112; 0 stands for " +
@@ -204,13 +200,13 @@ func OmniglotPositives() *Experiment {
 	e.Sweep = &Sweep{X: "positives of an anchor in the batch",
 		Caption: "After the paper's figure 5b: Dist-Margin with easy positives; 0 is without them."}
 	zero := margin.arm()
-	zero.Name, zero.Series, zero.At = "without EPS", "EPS+Dist-Margin", 0
+	zero.Name, zero.Tuned, zero.Series, zero.At = "without EPS", margin.name, "EPS+Dist-Margin", 0
 	e.Arms = []Arm{zero}
 	batches := [][2]int{{28, 4}, {16, 7}, {8, 14}, {4, 28}, {2, 56}}
 	for _, b := range batches {
 		a := margin.eps()
 		a.Name = fmt.Sprintf("EPS, %d positives", b[1]-1)
-		a.Set = append(a.Set, fmt.Sprintf("sample.classes=%d", b[0]), fmt.Sprintf("sample.per_class=%d", b[1]))
+		a.Tuned, a.Change = "EPS+"+margin.name, batchOf(b[0], b[1])
 		a.Baseline, a.Series, a.At = zero.Name, "EPS+Dist-Margin", float64(b[1]-1)
 		e.Arms = append(e.Arms, a)
 	}
@@ -222,6 +218,11 @@ func OmniglotPositives() *Experiment {
 		{Text: "They go on getting better to 55, with two alphabets in the batch.", Check: rises(27, 55)},
 	}
 	return e
+}
+
+// batchOf sets the batch.
+func batchOf(classes, perClass int) []string {
+	return []string{fmt.Sprintf("sample.classes=%d", classes), fmt.Sprintf("sample.per_class=%d", perClass)}
 }
 
 // rises checks that the letters get better with every step of the sweep from lo to
@@ -250,7 +251,6 @@ func OmniglotTrain() *Experiment {
 	trip, _, _ := omniglotMethods()
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "omniglot-train", "Scored on the training alphabets", levi+"section 5.2.6, table 4"
-	e.Space, e.Tuning = nil, omniglotTuning
 	e.About = "The same measures on the alphabets used in training. Without EPS the training labels, the languages, " +
 		"are learnt almost perfectly at the cost of the letters."
 	e.Base = append(omniglotBase(), "eval.train=-1")
@@ -260,9 +260,17 @@ func OmniglotTrain() *Experiment {
 		[]string{"data.size=28", "data.augment=none", "data.train_classes=1-300", "network.name=conv4",
 			"train.epochs=30", "train.schedule=cosine", "eval.every=5"}}
 	e.Tuning = "The network's input, the ten alphabets and the number of epochs of the small scale were chosen so " +
-		"that the training languages are learnt by heart, which is one of the paper's statements below. The learning " +
-		"rate is that of the other Omniglot experiments, chosen on the test alphabets with one seed; no validation " +
-		"alphabets were split off from the training part."
+		"that the training languages are learnt by heart, which is one of the paper's statements below."
+	e.Space = &Space{
+		Scale: "small",
+		Held: "Training sees the names of eight of the ten alphabets and is scored by how well the letters of the " +
+			"other two are found.",
+		Set: []string{"train.epochs=10", "eval.train=0", "eval.metrics=[]"},
+		Ranges: []string{"train.lr={low: 0.0003, high: 0.01, log: true}",
+			"sample.classes=[4, 8]", "sample.per_class=[14, 28]"},
+		Start: true,
+		Plan:  []string{"folds: 5", "use: 2", "search: random", "stop: never"},
+	}
 	e.Measures = []Measure{
 		{"train_label_recall@1", "R@1", "languages, training set"}, {"train_recall@1", "R@1", "letters, training set"},
 		{"test_label_recall@1", "R@1", "languages"}, {"test_recall@1", "R@1", "letters"},
@@ -286,7 +294,7 @@ func Trimmed() *Experiment {
 	e := Omniglot()
 	e.Name, e.Title, e.Source = "trimmed", "Leaving out the tuples with the highest loss",
 		levi+"section 5.2.5, figure 4"
-	e.Space, e.Tuning = nil, omniglotTuning
+	e.settingsOf("omniglot", "A method has the same ones however much is trimmed. "+omniglotKept)
 	e.About = "One answer to noisy labels is to back-propagate only the tuples with the lowest loss. The paper finds " +
 		"that this gains little on Omniglot's letters: " +
 		"what helps is the choice of the positive."
@@ -299,8 +307,7 @@ func Trimmed() *Experiment {
 			a.Series, a.At = m.name, trim
 			if trim > 0 {
 				a.Name = fmt.Sprintf("%s, trim %g", m.name, trim)
-				a.Set = append(slices.Clone(a.Set), fmt.Sprintf("loss.trim=%g", trim))
-				a.Baseline = m.name
+				a.Tuned, a.Change, a.Baseline = m.name, []string{fmt.Sprintf("loss.trim=%g", trim)}, m.name
 			}
 			e.Arms = append(e.Arms, a)
 		}

@@ -78,9 +78,10 @@ func photos(name string, set Dataset, title, source, about string, scales []Scal
 
 // birdsOrCars is an experiment on Cars-196 or CUB-200-2011 with the EPS paper's
 // figures 3 and 6.
-func birdsOrCars(name string, set Dataset, scales []Scale, arms []Arm) *Experiment {
-	e := photos(name, set, "Choosing positives and negatives", levi+"table 2; "+xuan+"table 1", photosAbout, scales,
-		arms)
+func birdsOrCars(name string, set Dataset, arms []Arm) *Experiment {
+	e := photos(name, set, "Choosing positives and negatives", levi+"table 2; "+xuan+"table 1", photosAbout,
+		photoScales(leviPaper...), arms)
+	e.onFeatures()
 	e.Base = append(e.Base, "eval.train=-1")
 	e.Pictures = func(ctx context.Context, out *Outcome, shown *Shown) error {
 		compared := []string{"Dist-Margin", "EPS+Dist-Margin"}
@@ -105,13 +106,14 @@ const photosAbout = "Disjoint classes: half of them are used for training, the o
 func Cars() *Experiment {
 	trip, margin, ms := methods()
 	arms := []Arm{
-		trip.arm(76.1), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{77.1}},
+		trip.arm(76.1), {Name: "ProxyNCA", Set: []string{"loss.name=proxynca"}, Published: []float64{77.1},
+			Ranges: proxyRanges()},
 		margin.arm(79.6), ms.arm(81.2),
 		trip.eps(78.3), margin.eps(83.6), ms.eps(82.9),
 	}
 	set := Dataset{Name: "cars196", Title: "Cars-196", Images: 16185,
 		About: "Car models by the papers' split, classes 1-98 against 99-196."}
-	return birdsOrCars("cars", set, photoScales(leviPaper...), append(arms, easyHard(82.7, 83.2)...))
+	return birdsOrCars("cars", set, append(arms, easyHard(82.7, 83.2)...))
 }
 
 // CUB is the CUB-200-2011 half of table 2 (Levi et al.) and of table 1 (Xuan et al.).
@@ -123,19 +125,7 @@ func CUB() *Experiment {
 		margin.arm(63.6), ms.arm(62.3),
 		trip.eps(61.8), margin.eps(64.7), ms.eps(63.3),
 	}
-	e := birdsOrCars("cub", birds(), slices.Insert(photoScales(leviPaper...), 1, featuresScale()),
-		append(arms, easyHard(64.9, 65.2)...))
-	e.PretrainedScale = "features"
-	e.Space = &Space{
-		Scale: e.PretrainedScale,
-		Held: "A third of the training species is held out at a time, and the photos of those are looked for among " +
-			"each other, as the test does with further species.",
-		Kept: "The network, the size of the images, the schedule and the 8 epochs were not chosen, and are the same " +
-			"for all arms.",
-		Ranges: []string{"train.lr={low: 0.0001, high: 0.01, log: true}", "sample.per_class=[4, 8, 14]"},
-		Plan:   []string{"folds: 3", "search: tpe", "stop: asha", "first: 2"},
-	}
-	return e
+	return birdsOrCars("cub", birds(), append(arms, easyHard(64.9, 65.2)...))
 }
 
 // featuresScale trains what minutes allow from a pretrained start: a layer on the features
@@ -144,6 +134,22 @@ func featuresScale() Scale {
 	return Scale{"features", "a layer on the features that a network pretrained on ImageNet, which --set " +
 		"network.pretrained=FILE names, has of 128 x 128 images; the papers fine-tune the whole network on 224 or 256",
 		append(frozenBody(), "sample.classes=8", "sample.per_class=14", "eval.every=4")}
+}
+
+// onFeatures adds that scale, second to the usual one, and where its settings are sought.
+func (e *Experiment) onFeatures() {
+	s := featuresScale()
+	e.Scales = slices.Insert(e.Scales, 1, s)
+	e.PretrainedScale = s.Name
+	e.Space = &Space{
+		Scale: s.Name,
+		Held: "A third of the training classes is held out at a time, and the photos of those are looked for among " +
+			"each other, as the test does with further classes.",
+		Kept: "The network, the size of the images, the schedule and the 8 epochs were not chosen, and are the same " +
+			"for all arms.",
+		Ranges: []string{"train.lr={low: 0.0001, high: 0.01, log: true}", "sample.per_class=[4, 8, 14]"},
+		Plan:   []string{"folds: 3", "search: tpe", "stop: asha", "first: 2"},
+	}
 }
 
 // birds is CUB-200-2011.
@@ -163,6 +169,7 @@ func coarsely(name string, set Dataset, label, what, classes, groups string) *Ex
 			"holds many kinds of things.", photoScales(leviPaper...),
 		[]Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()})
 	e.Own = true
+	e.onFeatures()
 	e.Base = append(e.Base, "data.label="+label)
 	e.Fast = append(slices.Clone(photoFast), "sample.classes=2", "sample.per_class=8")
 	e.Measures = []Measure{{"test_recall@1", "R@1", classes}, {"test_label_recall@1", "R@1", groups}}
@@ -205,7 +212,22 @@ func products(name string, set Dataset, first, second float64) *Experiment {
 	e := photos(name, set, "First and second order, two of a class in a batch", xuan+"table 1", photosAbout, scales,
 		easyHard(first, second))
 	e.Base = append(e.Base, "data.label=fine")
+	e.Space = rateSpace("half", "images:2")
 	return e
+}
+
+// rateSpace is where the rate is sought of arms that differ in the order of the loss, at the
+// small scale. A batch of theirs needs nearly all classes, so pictures are held out, a
+// share of them.
+func rateSpace(share, folds string) *Space {
+	return &Space{
+		Scale: "small",
+		Held: "A " + share + " of the pictures of every training class is held out and looked for among themselves; " +
+			"the test has other classes.",
+		Ranges: []string{"train.lr={low: 0.0002, high: 0.01, log: true}"},
+		Start:  true,
+		Plan:   []string{"folds: " + folds, "use: 1", "search: random", "stop: never"},
+	}
 }
 
 // SOP is the Stanford Online Products column of table 1 of Xuan et al. 2020.

@@ -64,10 +64,10 @@ func (o Options) resolve(e *Experiment) (Options, error) {
 	return o, err
 }
 
-// settings are those of an arm beyond the arm's own: the scale's, what a sweep chose,
-// the fast ones, then o.Set.
+// settings are those that come after the arm's Set: the scale's, what a sweep chose, what
+// the arm changes of that, the fast ones, then o.Set.
 func (o Options) settings(a *Arm) []string {
-	return slices.Concat(o.scaled, o.chosen.arm(a.tuned()), o.fast, o.Set)
+	return slices.Concat(o.scaled, o.chosen.arm(a.tuned()), a.Change, o.fast, o.Set)
 }
 
 // Run is one finished training.

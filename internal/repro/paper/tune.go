@@ -30,8 +30,19 @@ type Space struct {
 	Set []string
 	// Ranges are key=range, a range as a plan of kindred sweep has it.
 	Ranges []string
+	// Start says that the first trial of every arm has the settings that the arm would have
+	// without a sweep, so that these are among the tried.
+	Start bool
 	// Plan are the plan's other lines: folds, metric and the rest.
 	Plan []string
+}
+
+// settingsOf gives e the settings of the named experiment's sweep. kept says which arm has
+// which, and what else there is to know of what was not chosen.
+func (e *Experiment) settingsOf(name, kept string) {
+	s := *e.Space
+	s.Of, s.Kept = name, fmt.Sprintf("These are the settings of %s. %s", name, kept)
+	e.Space = &s
 }
 
 // TunePlan is the plan of the sweep that chooses the settings of e at the scale of o,
@@ -39,12 +50,13 @@ type Space struct {
 // try. The winners are not tested: Reproduce does that.
 func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 	if e.Space == nil {
-		return "", fmt.Errorf("experiment %s has no ranges to choose its settings from", e.Name)
+		return "", fmt.Errorf("experiment %s has no ranges to choose its settings from; these have: %s", e.Name,
+			strings.Join(tunable(), ", "))
 	}
 	if e.Space.Of != "" {
 		return "", fmt.Errorf("experiment %s has the settings of %s: tune that", e.Name, e.Space.Of)
 	}
-	s, err := e.scale(o.Scale)
+	s, err := e.scale(cmp.Or(o.Scale, e.Space.Scale))
 	if err != nil {
 		return "", err
 	}
@@ -68,6 +80,9 @@ func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 	b.WriteString("arms:\n")
 	for i := range e.Arms {
 		a := &e.Arms[i]
+		if !a.searched() {
+			continue
+		}
 		fmt.Fprintf(&b, "- name: %s\n", a.Name)
 		// A key of the arm's comes before one of the plan's, which is to have the last word
 		// here as in Experiment.config; and one that is searched is not set.
@@ -76,9 +91,28 @@ func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 			return named(set, slices.Concat(s.Set, e.Space.Set, o.Set, searched))
 		})))
 		section("  ", "ranges", a.Ranges)
+		if e.Space.Start {
+			section("  ", "start", started(searched, slices.Concat(e.Base, a.Start, a.Set, s.Set)))
+		}
 	}
 	fmt.Fprintf(&b, "%s\ntrials: %d\nseeds: 0\nseed: %d\n", strings.Join(e.Space.Plan, "\n"), trials, o.Seed)
 	return b.String(), nil
+}
+
+// tunable names the experiments that have ranges of their own, with the scale that these are for.
+func tunable() []string {
+	var names []string
+	for _, e := range all() {
+		if e.Space != nil && e.Space.Of == "" {
+			names = append(names, strings.TrimSpace(e.Name+" "+e.Space.Scale))
+		}
+	}
+	return names
+}
+
+// started are the values that settings, of which the last counts, have for the keys of ranges.
+func started(ranges, set []string) []string {
+	return slices.DeleteFunc(latest(set), func(s string) bool { return !named(s, ranges) })
 }
 
 // latest joins overrides and keeps the last of each key, without those that a sweep

@@ -11,12 +11,12 @@ import (
 // table 1: one setting at a time is other than in MNIST.
 func MNISTWhy() *Experiment {
 	e := why(MNIST(), "Trip+EPS", "seen_recall@1", []Arm{
-		{Name: "squared distance", Set: []string{"loss.distance=squared"}},
-		{Name: "margin 1", Set: []string{"loss.margin=1"}},
-		{Name: "batches of 2 x 16", Set: []string{"sample.per_class=16"}},
-		{Name: "constant rate", Set: []string{"train.schedule=constant"}},
-		{Name: "12 epochs", Set: []string{"train.epochs=12"}},
-		{Name: "Conv4 of 32 filters", Set: []string{"network.name=conv4", "network.width=32"}},
+		{Name: "squared distance", Change: []string{"loss.distance=squared"}},
+		{Name: "margin 1", Change: []string{"loss.margin=1"}},
+		{Name: "batches of 2 x 16", Change: []string{"sample.per_class=16"}},
+		{Name: "constant rate", Change: []string{"train.schedule=constant"}},
+		{Name: "12 epochs", Change: []string{"train.epochs=12"}},
+		{Name: "Conv4 of 32 filters", Change: []string{"network.name=conv4", "network.width=32"}},
 	})
 	e.Name, e.Source = "mnist-why", "kindred, docs/design/mnist.md"
 	return e
@@ -25,11 +25,11 @@ func MNISTWhy() *Experiment {
 // OmniglotWhy does the same for EPS+Trip+SH in the paper's table 3.
 func OmniglotWhy() *Experiment {
 	e := why(Omniglot(), "EPS+Trip+SH", "test_recall@1", []Arm{
-		{Name: "Euclidean distance", Set: []string{"loss.distance=euclidean"}},
-		{Name: "margin 0.2", Set: []string{"loss.margin=0.2"}},
-		{Name: "batches of 8 x 14", Set: []string{"sample.per_class=14"}},
-		{Name: "constant rate", Set: []string{"train.schedule=constant"}},
-		{Name: "16 epochs", Set: []string{"train.epochs=16"}},
+		{Name: "Euclidean distance", Change: []string{"loss.distance=euclidean"}},
+		{Name: "margin 0.2", Change: []string{"loss.margin=0.2"}},
+		{Name: "batches of 8 x 14", Change: []string{"sample.per_class=14"}},
+		{Name: "constant rate", Change: []string{"train.schedule=constant"}},
+		{Name: "16 epochs", Change: []string{"train.epochs=16"}},
 	})
 	e.Name, e.Source = "omniglot-why", "kindred, docs/design/experiments.md"
 	return e
@@ -43,23 +43,19 @@ func why(e *Experiment, arm, key string, changes []Arm) *Experiment {
 	a := e.Arms[e.arm(arm)]
 	k := slices.IndexFunc(e.Measures, func(m Measure) bool { return m.Key == key })
 	published, group := a.Published[k], e.Measures[k].Group
-	// A damaged file is found by a test, and by e itself.
-	c, _ := e.chosen(e.Space.Scale)
-	set := slices.Concat(a.Set, c.arm(arm))
 	e.About = fmt.Sprintf("The paper reports a Recall@1 of %.1f in %s for %s and leaves settings open. Each arm "+
 		"changes one of those that this arm of %s was trained with.", published, group, arm, e.Name)
-	e.Tuning = fmt.Sprintf("The settings are those that %s's sweep chose for %s. What the arms change was thought "+
-		"up beforehand, and nothing is chosen by this table.", e.Name, arm)
+	e.settingsOf(e.Name, fmt.Sprintf("All arms have those of %s. What they change was thought up beforehand, and "+
+		"nothing is chosen by this table.", arm))
 	e.Title = "What the level of " + arm + " hangs on"
-	e.Own, e.Space, e.Seeds, e.Pictures, e.Claims = true, nil, 0, nil, nil
-	if len(e.Scales) > 0 { // its settings come before what the arms change
-		e.Base = slices.Concat(e.Base, e.Scales[0].Set)
-		e.Scales = []Scale{{Name: e.Scales[0].Name, About: e.Scales[0].About}}
+	e.Own, e.Seeds, e.Pictures, e.Claims = true, 0, nil, nil
+	if len(e.Scales) > 0 {
+		e.Scales = e.Scales[:1]
 	}
 	e.Measures = slices.DeleteFunc(e.Measures, func(m Measure) bool { return m.Name != "R@1" })
-	e.Arms = []Arm{{Name: asChosen, Set: set}}
+	e.Arms = []Arm{{Name: asChosen, Set: a.Set, Tuned: arm}}
 	for _, change := range changes {
-		change.Set, change.Baseline = slices.Concat(set, change.Set), asChosen
+		change.Set, change.Tuned, change.Baseline = a.Set, arm, asChosen
 		e.Arms = append(e.Arms, change)
 	}
 	for _, change := range e.Arms {

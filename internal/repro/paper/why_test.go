@@ -3,6 +3,8 @@ package paper
 import (
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/run"
 )
 
 // TestWhyStartsFromTheTable compares the arm that changes nothing with the table's, plan
@@ -36,9 +38,47 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 					changed++
 				}
 			}
-			if more := len(a.Set) - len(c.why.Arms[0].Set); changed != more || len(got) != len(was) {
+			if more := len(a.Change); changed != more || len(got) != len(was) {
 				t.Errorf("%s, %s: %d lines of the plan are other than as chosen, want %d", c.why.Name, a.Name, changed,
 					more)
+			}
+		}
+	}
+}
+
+// TestChangedSettings: where a sweep chose settings at the usual scale, the arms of a figure
+// have them but for what the figure is about.
+func TestChangedSettings(t *testing.T) {
+	parsed := func(e *Experiment, arm string) run.Config {
+		o, err := Options{}.resolve(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &e.Arms[e.arm(arm)]
+		cfg, err := e.config(a, 1, o.settings(a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	of := Omniglot()
+	for _, e := range []*Experiment{OmniglotPositives(), Trimmed()} {
+		for _, a := range e.Arms {
+			got, want := parsed(e, a.Name), parsed(of, a.tuned())
+			switch {
+			case e.Name == "trimmed" && a.At > 0:
+				if got.Loss["trim"] != a.At {
+					t.Errorf("%s trims %v", a.Name, got.Loss["trim"])
+				}
+				delete(got.Loss, "trim")
+			case e.Name == "omniglot-positives" && a.At > 0:
+				if s := got.Sample; float64(s.PerClass-1) != a.At || s.Classes*s.PerClass != 112 {
+					t.Errorf("%s: a batch of %d x %d", a.Name, s.Classes, s.PerClass)
+				}
+				got.Sample = want.Sample
+			}
+			if string(got.YAML()) != string(want.YAML()) {
+				t.Errorf("%s, %s:\n%s\nnot those of %s:\n%s", e.Name, a.Name, got.YAML(), a.tuned(), want.YAML())
 			}
 		}
 	}
