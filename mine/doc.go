@@ -5,8 +5,9 @@
 // ms, histogram) and one for negatives (easy, hard, semihard, facenet, distance,
 // random, all, ms, angular, histogram). Any two go together but semi-hard positives with
 // negatives that are chosen by the positive, which Config.Check refuses. docs/policies
-// has a page on each, with what it does to the inside of a class. Package objective
-// mines by itself, as its options say. Select mines alone:
+// has a page on each, with what it does to the inside of a class. PositiveRange and
+// NegativeRange leave out what is too near or too far. Package objective mines by
+// itself, as its options say. Select mines alone:
 //
 //	chosen, err := mine.Select(embeddings, labels, mine.Config{
 //		Positives: mine.EasyPositive,
