@@ -156,13 +156,15 @@ func TestOffersAreValid(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	// The default's negatives do not go with all positives.
+	base := []byte("train: {steps: [1]}\nmine: {negatives: hard}")
 	keys, _ := completed(t, "train", "--set", "")
 	n := 0
 	for _, k := range keys {
 		offers, _ := completed(t, "train", "--set", k)
 		for _, o := range offers {
 			n++
-			if _, err := run.Parse("", []byte("train: {steps: [1]}"), o); err != nil {
+			if _, err := run.Parse("", base, o); err != nil {
 				t.Errorf("%s: %v", o, err)
 			}
 		}
