@@ -31,7 +31,7 @@ func Extreme() *Experiment {
 	const sized = "The size of the network and of the images were chosen so that the collapse of the first order, " +
 		"one of the paper's statements below, shows within minutes. "
 	e.Tuning, e.Space = sized+photosTuning, rateSpace("third", "images:3")
-	e.Space.Kept = sized + "Everything but the rate is the same for all arms and was not chosen."
+	e.Space.Kept = sized + e.Space.Kept
 	e.Space.Set = []string{"eval.train=0", "eval.keep=false"}
 	e.Base = append(e.Base, "eval.train=400", "eval.keep=true")
 	e.Sweep = &Sweep{X: "samples of a class in the batch, n",

@@ -224,6 +224,8 @@ func rateSpace(share, folds string) *Space {
 		Scale: "small",
 		Held: "A " + share + " of the pictures of every training class is held out and looked for among themselves; " +
 			"the test has other classes.",
+		Kept: "Everything but the rate is the same for all arms and was not chosen; of how it was found there is no " +
+			"record. The scale \"paper\" uses the papers' settings as far as they state them.",
 		Ranges: []string{"train.lr={low: 0.0002, high: 0.01, log: true}"},
 		Start:  true,
 		Plan:   []string{"folds: " + folds, "use: 1", "search: random", "stop: never"},
