@@ -67,8 +67,7 @@ figures, the settings and the curves.
   is not a reason for bold.
 - Where settings were chosen by a sweep, that used a part of the training data and not the test, and every arm had the
   same number of trials and epochs; the command is given. Where it says otherwise, the level of the scores may flatter.
-- Times are wall-clock times on two cores that may have had other work too. If the values by seed were not kept, the
-  results say so.
+- Times are wall-clock times on two cores that may have had other work too.
 `, "`", folder, verdictRule)
 	for _, out := range outcomes {
 		out.document(&b, folder)
@@ -103,10 +102,6 @@ func (out *Outcome) document(b *strings.Builder, folder string) {
 	}
 	if left := out.notRun(); left != nil {
 		fmt.Fprintf(b, "\nNot run: %s.\n", strings.Join(left, "; "))
-	}
-	if out.Transcribed != "" {
-		fmt.Fprintf(b, "\nThe values by seed were not kept: %s. What follows is computed from those rounded numbers.\n",
-			out.Transcribed)
 	}
 	t := out.Table()
 	fmt.Fprintf(b, "\n%s\n%s\n", t.Markdown(), t.Note)

@@ -50,7 +50,7 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 			return nil, other
 		}
 		for k, m := range a.Measures {
-			if m.Key != out.e.Measures[k].Key || out.Transcribed == "" && len(m.Values) != len(out.Seeds) {
+			if m.Key != out.e.Measures[k].Key || len(m.Values) != len(out.Seeds) {
 				return nil, other
 			}
 		}
@@ -77,11 +77,7 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 	}
 	out.Data = out.Data.of(out.e)
 	out.describe()
-	if out.Transcribed == "" {
-		out.compute()
-	} else if err := out.gains(path); err != nil {
-		return nil, err
-	}
+	out.compute()
 	// The experiment's own claims may rest on the runs; their comparisons are kept.
 	claims := out.Claims
 	out.Claims = nil
@@ -93,18 +89,6 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 	}
 	out.checkGains()
 	return &out, nil
-}
-
-// gains checks that numbers without values by seed hold a gain where one is shown.
-func (out *Outcome) gains(path string) error {
-	for _, a := range out.Arms {
-		for _, m := range a.Measures {
-			if (m.Gain != nil) != (a.Baseline != "") {
-				return fmt.Errorf("%s: %s, %s: a gain is kept if and only if there is a baseline", path, a.Name, m.Key)
-			}
-		}
-	}
-	return nil
 }
 
 // resultsFolder holds, in the folder of a page, what is kept of the experiments.

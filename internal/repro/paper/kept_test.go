@@ -231,7 +231,7 @@ func TestKeptPlans(t *testing.T) {
 
 func FuzzOutcome(f *testing.F) {
 	f.Add([]byte(`{"experiment":"sop","data":{"on":"x","instead_of":"y"},"seeds":[1,2],"arms":[{"name":"EPHN, first order","measures":[{"key":"test_recall@1","values":[1,null]}]},{"name":"EPHN, second order","measures":[{"key":"test_recall@1","values":[3,4]}]}]}`))
-	f.Add([]byte(`{"experiment":"sop","data":{"on":"x"},"seeds":[1],"values_by_seed_not_kept":"y","arms":[{"name":"EPHN, first order","measures":[{"key":"test_recall@1","mean":1,"n":-1}]}]}`))
+	f.Add([]byte(`{"experiment":"sop","data":{"on":"x"},"seeds":[1],"arms":[{"name":"EPHN, first order","measures":[{"key":"test_recall@1","mean":1,"n":-1}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out, err := parseOutcome("f", text)
 		if err != nil {

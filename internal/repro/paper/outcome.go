@@ -28,9 +28,6 @@ type Outcome struct {
 	Claims     []Checked    `json:"claims,omitempty"`
 	// Figures are the files that Write made beside the page.
 	Figures []NamedFigure `json:"figures,omitempty"`
-	// Transcribed says where the numbers were read from, if their values by seed
-	// were not kept.
-	Transcribed string `json:"values_by_seed_not_kept,omitempty"`
 
 	e *Experiment
 	o Options
