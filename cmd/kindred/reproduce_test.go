@@ -45,6 +45,7 @@ func TestReproduceUsage(t *testing.T) {
 		"no scale":                     {"reproduce", "cub", "--scale", "huge"},
 		"has no ranges":                {"reproduce", "tune", "copies"},
 		"the settings of omniglot":     {"reproduce", "tune", "omniglot-epochs"},
+		"cub features starts from":     {"reproduce", "tune", "cub", "--data-dir", dir},
 		"has ranges for its scale":     {"reproduce", "tune", "omniglot", "--scale", "paper"},
 		"is not a whole number from 1": {"reproduce", "tune", "mnist", "--trials", "20000000"},
 	} {

@@ -30,7 +30,8 @@ func newTune(a *app) *cobra.Command {
 		Long: `tune chooses the settings that an experiment's paper leaves open, for every
 arm by itself, by a sweep that trains on one part of the training data and is
 scored on the rest of it; the test takes no part. Every arm has the same number
-of trials and epochs, which are printed.
+of trials and epochs, which are printed. The first trial of many experiments
+has the settings that there are without a sweep.
 
 The folder of --out holds tune.yaml, the plan as 'kindred sweep' reads it, the
 sweep with its page (sweep/report.html), and chosen.json: the settings with
@@ -49,12 +50,18 @@ stopped.`,
 			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("trials", trials, 1)); err != nil {
 				return err
 			}
+			if e.Space != nil && o.Scale == "" {
+				o.Scale = e.Space.Scale
+			}
 			o.Seed = a.seed
 			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name+"-tune"))
 			o.Home = dataHome(dataDir)
 			o.Weights = a.findWeights(cli.Weights{})
 			plan, err := e.TunePlan(o, trials)
 			if err != nil {
+				return usageError{err}
+			}
+			if _, err := e.Config(o); err != nil {
 				return usageError{err}
 			}
 			p, err := sweep.ParsePlan("tune.yaml", []byte(plan))

@@ -4,11 +4,10 @@ package paper
 func all() []*Experiment {
 	return []*Experiment{
 		MNIST(), MNISTWhy(), Omniglot(), OmniglotWhy(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(),
-		Trimmed(), Extreme(), Cars(), CUB(), SOP(), InShop(), CarsCoarse(), SOPCoarse(), InShopCoarse(),
-		Finetune(), FinetuneCoarse(),
-		FinetuneMixed(), CuresOmniglot(), CuresMNIST(), CuresBirds(),
-		Discover(), DiscoverMNIST(), DiscoverBirds(), CleanOmniglot(), CleanMNIST(), CleanBirds(), CleanedMNIST(),
-		CleanedBirds(), Copies(),
+		Trimmed(), Extreme(), Cars(), CUB(), SOP(), InShop(), CUBCoarse(), CUBMixed(), CarsCoarse(),
+		SOPCoarse(), InShopCoarse(), Finetune(), FinetuneCoarse(), FinetuneMixed(), CuresOmniglot(), CuresMNIST(),
+		CuresBirds(), Discover(), DiscoverMNIST(), DiscoverBirds(), CleanOmniglot(), CleanMNIST(), CleanBirds(),
+		CleanedMNIST(), CleanedBirds(), Copies(),
 	}
 }
 

@@ -233,7 +233,7 @@ func direction(t *testing.T, name, home, birds string) {
 		ahead("test_recall@1", "EPS, 55 positives", "without EPS")
 	case "trimmed":
 		for _, trim := range []string{"", ", trim 0.1", ", trim 0.3", ", trim 0.5"} {
-			ahead("test_recall@1", "EPS+Trip+SH", "Trip+SH"+trim)
+			ahead("test_recall@1", "EPS+Dist-Margin", "Dist-Margin"+trim)
 		}
 	case "cars", "cub", "sop", "inshop":
 		ahead("test_recall@1", "EPHN, second order", "EPHN, first order")

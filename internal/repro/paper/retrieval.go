@@ -170,6 +170,7 @@ func coarsely(name string, set Dataset, label, what, classes, groups string) *Ex
 		[]Arm{trip.arm(), margin.arm(), ms.arm(), trip.eps(), margin.eps(), ms.eps()})
 	e.Own = true
 	e.onFeatures()
+	e.Space.Start = true
 	e.Base = append(e.Base, "data.label="+label)
 	e.Fast = append(slices.Clone(photoFast), "sample.classes=2", "sample.per_class=8")
 	e.Measures = []Measure{{"test_recall@1", "R@1", classes}, {"test_label_recall@1", "R@1", groups}}
@@ -184,6 +185,19 @@ func coarsely(name string, set Dataset, label, what, classes, groups string) *Ex
 			},
 		})
 	}
+	return e
+}
+
+// CUBCoarse trains on groups of related birds.
+func CUBCoarse() *Experiment {
+	return coarsely("cub-coarse", birdSpecies(), groupsRule(), "groups of related birds", "species", "groups")
+}
+
+// CUBMixed trains on labels that hold birds of several kinds each.
+func CUBMixed() *Experiment {
+	e := coarsely("cub-mixed", birdSpecies(), neighboursRule(100, 5), "labels of five unrelated birds each",
+		"species", "labels")
+	e.Space.Set = []string{"sample.classes=6"} // of the ten labels that train, two thirds
 	return e
 }
 

@@ -56,7 +56,7 @@ func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 	if e.Space.Of != "" {
 		return "", fmt.Errorf("experiment %s has the settings of %s: tune that", e.Name, e.Space.Of)
 	}
-	s, err := e.scale(cmp.Or(o.Scale, e.Space.Scale))
+	s, err := e.scale(o.Scale)
 	if err != nil {
 		return "", err
 	}
