@@ -78,12 +78,12 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 // ParseFlat is Parse with the keys of both sections in one map, and the loss's
 // name under "loss".
 func ParseFlat(flat map[string]any) (Options, error) {
-	mineCfg, lossCfg := map[string]any{}, map[string]any{}
+	mineCfg, lossCfg, mining := map[string]any{}, map[string]any{}, MiningKeys()
 	for k, v := range flat {
 		switch {
 		case k == "loss":
 			lossCfg["name"] = v
-		case k != "epsilon" && slices.Contains(MiningKeys(), k): // the loss's epsilon is mining's too
+		case k != "epsilon" && slices.Contains(mining, k): // the loss's epsilon is mining's too
 			mineCfg[k] = v
 		default:
 			lossCfg[k] = v

@@ -218,7 +218,7 @@ func CuresMNIST() *Experiment {
 func CuresBirds() *Experiment {
 	e := cures(cured{
 		name: "cures-birds", what: "by groups of birds", set: run.TestSet, perClass: 14,
-		data: Dataset{Name: "cub100", Title: "100 species of CUB-200-2011", Images: 5902},
+		data: birdSpecies(),
 		base: []string{"data.name=cub100", "data.label=" + groupsRule(), "eval.recall=[1]", "eval.metrics=[fine:nmi]",
 			"network.normalize=true", "sample.classes=8"},
 		fast: append(slices.Clone(photoFast), "sample.classes=4", "sample.batches=10", "data.train_limit=12",

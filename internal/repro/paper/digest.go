@@ -11,10 +11,12 @@ import (
 	"github.com/kindred-ml/kindred/internal/report"
 )
 
-// digests are the parts of pages that say what the kept results come to: the page, the name
-// between whose marks a part stands, and what is written there.
-func digests(outcomes []*Outcome) [][3]string {
-	return [][3]string{
+// digest is a part of a page that says what the kept results come to: it stands between
+// the marks of its name.
+type digest struct{ page, name, text string }
+
+func digests(outcomes []*Outcome) []digest {
+	return []digest{
 		{"cures.md", "found", found(outcomes)},
 		{"discover.md", "kinds", kindsDigest(outcomes)},
 		{"discover.md", "suspects", suspectsDigest(outcomes)},
@@ -25,14 +27,14 @@ func digests(outcomes []*Outcome) [][3]string {
 // have the marks.
 func writeDigests(folder string, outcomes []*Outcome) error {
 	for _, d := range digests(outcomes) {
-		path := filepath.Join(folder, d[0])
+		path := filepath.Join(folder, d.page)
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return err
 		}
-		if with, ok := digested(string(text), d[1], d[2]); ok && with != string(text) {
+		if with, ok := d.in(string(text)); ok && with != string(text) {
 			if err := writeText(path, with); err != nil {
 				return err
 			}
@@ -41,13 +43,12 @@ func writeDigests(folder string, outcomes []*Outcome) error {
 	return nil
 }
 
-// digested is a page's text with a part between the marks of its name; false if it has
-// no such marks.
-func digested(text, name, part string) (string, bool) {
-	begin, end := "<!-- "+name+" -->\n", "\n<!-- /"+name+" -->"
+// in is a page's text with the digest between its marks; false if there are none.
+func (d digest) in(text string) (string, bool) {
+	begin, end := "<!-- "+d.name+" -->\n", "\n<!-- /"+d.name+" -->"
 	head, rest, ok := strings.Cut(text, begin)
 	_, tail, ok2 := strings.Cut(rest, end)
-	return head + begin + part + end + tail, ok && ok2
+	return head + begin + d.text + end + tail, ok && ok2
 }
 
 // kindsDigest is a table of what discover found in the embeddings that its experiments

@@ -218,11 +218,7 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 			kinds, classes, set),
 		Tuning: "The settings are those of the other experiments on this data. " + criterionTuning,
 	}
-	if from.Space != nil {
-		s := *from.Space
-		s.Of, s.Kept = from.Name, from.Tuning+" "+criterionTuning
-		e.Space = &s
-	}
+	e.Space = from.Space.of(from.Name, from.Tuning+" "+criterionTuning)
 	key := set.String()
 	e.Measures = []Measure{{key + "_kinds_nmi", "NMI", "kinds"}, {key + "_kinds_ari", "ARI", "kinds"},
 		{key + "_kinds_found", "found", "kinds"}, {key + "_recall@1", "R@1", kinds}}
@@ -283,7 +279,6 @@ func DiscoverMNIST() *Experiment {
 func DiscoverBirds() *Experiment {
 	_, margin, _ := methods()
 	from := Finetune()
-	from.Space = nil // of whole networks
 	e := discovery("discover-birds", "Species found in groups of birds", run.TestSet, from, margin.arm(), margin.eps(),
 		"species", "groups", "sample.coarse=8", "sample.fine=2", "sample.per_class=7")
 	e.Pretrained = true

@@ -30,7 +30,7 @@ func finetune(name, title, about string) *Experiment {
 			Plan:   []string{"folds: 3", "use: 1", "search: random", "stop: never"},
 		},
 		Source:  "kindred, docs/design/finetune.md",
-		Dataset: Dataset{Name: "cub100", Title: "100 species of CUB-200-2011", Images: 5902},
+		Dataset: birdSpecies(),
 		About:   about,
 		Tuning: "The learning rates and the " +
 			"augmentation are the defaults, which were chosen with multi-similarity on species by the scores of the " +

@@ -17,16 +17,16 @@ func TestDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range digests(all) {
-		page := filepath.Join(docs, d[0])
+		page := filepath.Join(docs, d.page)
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch want, ok := digested(string(text), d[1], d[2]); {
+		switch want, ok := d.in(string(text)); {
 		case !ok:
-			t.Errorf("%s has no marks of %q", page, d[1])
+			t.Errorf("%s has no marks of %q", page, d.name)
 		case want != string(text):
-			t.Errorf("%s does not say what the results say; 'kindred reproduce document' writes it:\n%s", page, d[2])
+			t.Errorf("%s does not say what the results say; 'kindred reproduce document' writes it:\n%s", page, d.text)
 		}
 	}
 }

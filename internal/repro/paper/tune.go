@@ -37,12 +37,18 @@ type Space struct {
 	Plan []string
 }
 
+// of is the space of the named experiment for another that has its settings; kept is that
+// one's Kept.
+func (s *Space) of(name, kept string) *Space {
+	other := *s
+	other.Of, other.Kept = name, kept
+	return &other
+}
+
 // settingsOf gives e the settings of the named experiment's sweep. kept says which arm has
 // which, and what else there is to know of what was not chosen.
 func (e *Experiment) settingsOf(name, kept string) {
-	s := *e.Space
-	s.Of, s.Kept = name, fmt.Sprintf("These are the settings of %s. %s", name, kept)
-	e.Space = &s
+	e.Space = e.Space.of(name, fmt.Sprintf("These are the settings of %s. %s", name, kept))
 }
 
 // TunePlan is the plan of the sweep that chooses the settings of e at the scale of o,

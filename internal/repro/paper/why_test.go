@@ -7,6 +7,21 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
+// planned is the configuration of an arm at the usual scale, with seed 1.
+func planned(t *testing.T, e *Experiment, arm string) run.Config {
+	t.Helper()
+	o, err := Options{}.resolve(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &e.Arms[e.arm(arm)]
+	cfg, err := e.config(a, 1, o.settings(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
 // TestWhyStartsFromTheTable compares the arm that changes nothing with the table's, plan
 // by plan, so that its runs can be reused, and every other arm with it.
 func TestWhyStartsFromTheTable(t *testing.T) {
@@ -15,15 +30,7 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 		arm     string
 	}{{MNISTWhy(), MNIST(), "Trip+EPS"}, {OmniglotWhy(), Omniglot(), "EPS+Trip+SH"}} {
 		plan := func(e *Experiment, arm string) string {
-			o, err := Options{}.resolve(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := &e.Arms[e.arm(arm)]
-			cfg, err := e.config(a, 1, o.settings(a))
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := planned(t, e, arm)
 			return string(cfg.YAML())
 		}
 		same := plan(c.why, "as chosen")
@@ -49,22 +56,10 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 // TestChangedSettings: where a sweep chose settings at the usual scale, the arms of a figure
 // have them but for what the figure is about.
 func TestChangedSettings(t *testing.T) {
-	parsed := func(e *Experiment, arm string) run.Config {
-		o, err := Options{}.resolve(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := &e.Arms[e.arm(arm)]
-		cfg, err := e.config(a, 1, o.settings(a))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return cfg
-	}
 	of := Omniglot()
 	for _, e := range []*Experiment{OmniglotPositives(), Trimmed()} {
 		for _, a := range e.Arms {
-			got, want := parsed(e, a.Name), parsed(of, a.tuned())
+			got, want := planned(t, e, a.Name), planned(t, of, a.tuned())
 			switch {
 			case e.Name == "trimmed" && a.At > 0:
 				if got.Loss["trim"] != a.At {
