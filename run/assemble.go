@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -27,7 +28,9 @@ type trainer struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
-	usual     *shape           // of the images, once they were looked at
+	ownSize   int              // side of the images that the pretrained network was made for; 0: unknown
+	sizeOpen  bool             // the size is for measureSize to choose
+	untrained *untrained       // the pretrained network at its own size, where training takes another
 	trained   train.Network    // net, or the half of it that is not frozen
 	device    optim.Device     // which holds the parameters; nil: this process does
 	features  *features        // of a frozen body
@@ -42,6 +45,7 @@ type trainer struct {
 	optimizer *optim.Optimizer
 	sampler   sampler
 
+	fellBack   bool // the run ends with the untrained network
 	began      time.Time
 	notes      []string
 	timing     []timing
@@ -79,6 +83,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if err := t.selectSamples(d, &o); err != nil {
 		return err
 	}
+	t.cfg.Train.Epochs = cmp.Or(t.cfg.Train.Epochs, t.cfg.epochsFor(t.sel.Train.Len()))
+	if err := t.measureSize(ctx); err != nil {
+		return err
+	}
 	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
 		return err
 	}
@@ -96,7 +104,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if t.scored, err = newScored(t.sel, &t.cfg, t.bytes()); err != nil {
 		return err
 	}
-	return t.learn(ctx, o)
+	if err := t.learn(ctx, o); err != nil {
+		return err
+	}
+	return t.addUntrained()
 }
 
 // openData opens the data set, unless it was given.

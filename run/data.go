@@ -24,8 +24,9 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 		Outside: cfg.Outside})
 }
 
-// validationMetric is what the best epoch is chosen by unless the user says. It
-// moves where Recall@1, of classes that are few and far apart, stays near 1.
+// validationMetric is what the validation samples are scored by beside eval.recall, and
+// what the best epoch is chosen by where they are searched among training samples of
+// their own classes.
 const validationMetric = eval.MAPAtR
 
 // selectData applies the label rule, the split and the limits of cfg, and notes in
@@ -45,6 +46,9 @@ func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
 		cfg.Train.Best = lastEpoch
 		if sel.Validation != nil {
 			cfg.Train.Best = fmt.Sprintf("%v_%v", ValidationSet, eval.Metric{Kind: validationMetric})
+			if sel.ValidationGallery == sel.Validation {
+				cfg.Train.Best = distractorKey
+			}
 		}
 	}
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {

@@ -196,17 +196,27 @@ func (s *Setup) training() string {
 	t := &s.Config.Train
 	kept := s.Config.best()
 	text := count(t.Epochs, "epoch")
-	if kept.Metric != "" && kept.Patience > 0 {
-		text = "up to " + text
+	if kept.Metric != "" && kept.Patience > 0 || t.Budget != "" {
+		text = "at most " + text
+	}
+	if t.Budget != "" {
+		text += " or " + t.Budget
 	}
 	text += fmt.Sprintf(", %s, rate %v, seed %d", t.Optimizer, t.LR, t.Seed)
 	if a := s.Config.Data.Augment; a != "none" && s.data.Features == nil {
 		text += fmt.Sprintf(", %s augmentation", a)
 	}
-	if kept.Metric == "" {
-		return text + "; keeps the last epoch"
+	network := ""
+	if t.Average != "" && t.Average != noAverage {
+		network = fmt.Sprintf("the average of the weights over %s epochs, ", t.Average)
 	}
-	text += "; keeps the epoch with the best " + kept.Metric
+	if kept.Metric == "" {
+		return text + "; keeps " + network + "the last epoch"
+	}
+	text += "; keeps " + network + "the epoch with the best " + kept.Metric
+	if t.Line > 1 {
+		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
+	}
 	if kept.Patience > 0 {
 		text += fmt.Sprintf(", and ends after %s without a better one", count(kept.Patience, "evaluation"))
 	}

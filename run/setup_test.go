@@ -52,8 +52,9 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			" 16 images of the training part, 20 % of each class of three or more, are kept for validation\n",
 			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
 			"batches      1 in an epoch, of up to 48: 8 classes x 6\nobjective    multisimilarity; positives ",
-			"note         mine.positives is ", ": by the pretrained features, ", "training     up to 10 epochs, adam, ",
-			", light augmentation; keeps the epoch with the best validation_map@r, and ends after 3 evaluations ",
+			"note         mine.positives is ", ": by the pretrained features, ", "training     at most 100 epochs, adam, ",
+			", light augmentation; keeps the average of the weights over 3 epochs, the epoch with the best validation_recall@1+distractors and " +
+				"the best of 4 places between the start and it, and ends after 5 evaluations ",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",
