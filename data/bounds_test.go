@@ -28,7 +28,7 @@ func TestSeedsKeepTheirMeaning(t *testing.T) {
 		t.Errorf("folds %v", got)
 	}
 	d := toy(2, 6)
-	if got := fmt.Sprint(heldOutImages(&d.Columns[0], 0.34,
+	if got := fmt.Sprint(heldOut(t, d, 0.34,
 		7)); got != "[train train test test train train train train train train test test]" {
 		t.Errorf("held out %s", got)
 	}

@@ -41,6 +41,10 @@ type Dataset struct {
 	// lists them besides its columns; else nil.
 	Several *Several
 
+	// Group is the column that OpenOptions.Group asked for, of a set that lists more than
+	// labels; else nil.
+	Group *Column
+
 	// Splits holds every sample's role in the official split, or is nil.
 	Splits []Split
 	// Disjoint says that Splits separates classes, not images of a class.

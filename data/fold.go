@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,7 +18,7 @@ func parseFold(text string) (k, n int, ok bool) {
 // fold puts a fold of the training part in the place of the test. What was the
 // test before is in neither part, so that settings can be chosen by the scores of
 // the folds.
-func (s *Selected) fold(rule string, seed uint64) error {
+func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *keeper) error {
 	kind, arg, named := strings.Cut(rule, ":")
 	if !named {
 		kind, arg = "", rule
@@ -30,14 +31,23 @@ func (s *Selected) fold(rule string, seed uint64) error {
 	var of []int // the fold of every position
 	switch {
 	case kind == "images":
-		unit, of = "images of every class", s.dealImages(n, seed)
+		groups, err := kept.within(ctx, s.Train)
+		if err != nil {
+			return err
+		}
+		unit, of = "images of every class", s.dealImages(n, seed, groups)
 	case s.labelsShared():
 		of = s.dealClasses(n, seed)
 	default:
 		unit, of = "labels", dealt(s.Train.Label, nil, n, seed)
 	}
 	if err := s.checkFolds(of, n, unit); err != nil {
-		return fmt.Errorf("fold %q of the training part, by %s: %w", rule, unit, err)
+		more := ""
+		if kept.kept.Groups > 0 {
+			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be in the way", kept.rule,
+				inImages(kept.kept.Samples), plural(kept.kept.Groups, "group", "groups"))
+		}
+		return fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
 	}
 	var train, test []int
 	for pos, f := range of {
@@ -52,7 +62,7 @@ func (s *Selected) fold(rule string, seed uint64) error {
 	s.Gallery = s.Query
 	s.Why = fmt.Sprintf("fold %d of %d of the training part, dealt by %s, stands in for the test (%s of %s), which "+
 		"is not used; the rest trains (%s of %s)", k, n, unit, inImages(s.Query.Len()),
-		inClasses(len(s.Query.classes())), inImages(s.Train.Len()), inClasses(len(s.Train.classes())))
+		inClasses(len(s.Query.classes())), inImages(s.Train.Len()), inClasses(len(s.Train.classes()))) + kept.say(0)
 	return nil
 }
 
@@ -96,8 +106,9 @@ func dealt(values []int64, mark map[int64]int64, n int, seed uint64) []int {
 	return of
 }
 
-// dealImages deals the images of every class.
-func (s *Selected) dealImages(n int, seed uint64) []int {
+// dealImages deals the images of every class, a group to the fold that has the fewest
+// of its classes.
+func (s *Selected) dealImages(n int, seed uint64, groups []int) []int {
 	members := map[int64][]int{}
 	var ids []int64
 	for pos, id := range s.Train.Fine {
@@ -106,13 +117,46 @@ func (s *Selected) dealImages(n int, seed uint64) []int {
 		}
 		members[id] = append(members[id], pos)
 	}
+	if groups == nil {
+		groups = make([]int, s.Train.Len())
+		for pos := range groups {
+			groups[pos] = pos
+		}
+	}
+	together := membersOf(groups)
 	rng := rand.New(rand.NewPCG(seed, 0xf01d1a6e))
 	of := make([]int, s.Train.Len())
+	for pos := range of {
+		of[pos] = -1
+	}
+	dealt := map[int64][]int{} // to each fold, of each class
+	for _, id := range ids {
+		dealt[id] = make([]int, n)
+	}
 	next := 0
 	for _, id := range ids {
 		m := members[id]
 		for _, k := range rng.Perm(len(m)) {
-			of[m[k]] = next % n
+			if of[m[k]] >= 0 {
+				continue
+			}
+			group := together[groups[m[k]]]
+			load := func(f int) (sum int) {
+				for _, pos := range group {
+					sum += dealt[s.Train.Fine[pos]][f]
+				}
+				return sum
+			}
+			best := next % n
+			for i := range n {
+				if f := (next + i) % n; load(f) < load(best) {
+					best = f
+				}
+			}
+			for _, pos := range group {
+				of[pos] = best
+				dealt[s.Train.Fine[pos]][best]++
+			}
 			next++
 		}
 	}

@@ -23,10 +23,10 @@ const manifestName = "manifest.csv"
 //	is_query, is_gallery 0 or 1: refine the role of test rows; optional
 //	x_1,y_1,x_2,y_2      the part of the image to use, in pixels; optional
 //
-// Other columns are left alone. Errors name the line. Where a set may lack labels,
-// the path is enough.
+// Other columns are left alone, but for the one that OpenOptions.Group names. Errors
+// name the line. Where a set may lack labels, the path is enough.
 func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
-	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled}
+	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group}
 	d := m.b.d
 	rows := 0
 	err := csvRows(t, file, true, func(_ int, head, row []string) error {
@@ -46,6 +46,10 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.where(), file))
 	}
 	d.Boxes = m.boxes
+	if m.groups != nil {
+		c := NewColumn(m.group, m.groups)
+		d.Group = &c
+	}
 	if m.several != nil {
 		d.Several = severalOf(m.several)
 	}
@@ -66,6 +70,8 @@ type manifest struct {
 	labels, coarse []string
 	several        [][]string
 	boxes          []image.Rectangle
+	group          string // the column to divide by
+	groups         []string
 }
 
 // row takes a row; get returns its value in a column, and whether there is one.
@@ -105,6 +111,9 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 			return errors.New("coarse is empty")
 		}
 		m.coarse = append(m.coarse, coarse)
+	}
+	if value, has := get(m.group); has && m.group != "" {
+		m.groups = append(m.groups, value)
 	}
 	role, has, err := manifestRole(get)
 	if err != nil {

@@ -38,6 +38,9 @@ func (d *Dataset) consistent() error {
 	if d.Several != nil {
 		length["Several.Sets"] = len(d.Several.Sets)
 	}
+	if d.Group != nil {
+		length["values in column "+d.Group.Name] = len(d.Group.IDs)
+	}
 	if d.Features != nil {
 		length["rows of Features"] = d.Features.Rows
 	}

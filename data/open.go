@@ -33,6 +33,9 @@ type OpenOptions struct {
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.
 	Crop bool
+	// Group names a column of a manifest that Selection.Group shall divide by. Without
+	// it only labels are kept.
+	Group string
 	// Outside lets manifests and other lists in folders name images outside the
 	// folder: absolute paths, and paths that lead out of it by "..". In archives
 	// this is never allowed. Symbolic links may lead anywhere.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -64,6 +65,23 @@ type Selection struct {
 	// The other folds train. Every fold must have two classes, and two labels must
 	// stay without it.
 	Fold string
+	// Group keeps samples that were taken together on one side of every division by
+	// images: of images:F and both:F, of a validation part of images, of a fold of
+	// images. Official splits stay as they are, and classes are kept apart whatever
+	// groups they share.
+	//
+	//	none or ""  every sample is divided by itself
+	//	found       bursts and copies, as Part.FindGroups finds them, which looks at
+	//	            the pictures
+	//	folder      the images of a folder
+	//	COLUMN      those with the same value in a column: a label column, or the
+	//	            one that OpenOptions.Group names; where it is empty or NaN a
+	//	            sample is divided by itself
+	//
+	// A class takes part in a division as far as its groups allow: of groups in random
+	// order those are held out that bring it nearer to its share, the smallest if all
+	// are too large, and none if the class is one group.
+	Group string
 	// Seed determines images:F, both:F, fold:K/N, Fold and the validation part.
 	Seed uint64
 }
@@ -85,10 +103,18 @@ type Selected struct {
 	// Why says in a sentence or two how the samples were divided and for what
 	// reason, ValidationWhy the same of the validation part; "" without one.
 	Why, ValidationWhy string
+	// Kept counts what Selection.Group kept together.
+	Kept Kept
 }
 
 // Select applies s. An empty training or test side is an error.
 func (d *Dataset) Select(s Selection) (*Selected, error) {
+	return d.SelectContext(context.Background(), s)
+}
+
+// SelectContext is Select until ctx ends: Selection.Group may ask for a look at all
+// pictures.
+func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, error) {
 	if err := d.consistent(); err != nil {
 		return nil, err
 	}
@@ -112,8 +138,12 @@ func (d *Dataset) Select(s Selection) (*Selected, error) {
 	if err != nil {
 		return nil, fmt.Errorf("test %w", err)
 	}
+	if err := d.checkGroup(s.Group); err != nil {
+		return nil, err
+	}
 	split, reason := d.usualSplit(fine, s)
-	roles, err := d.roles(split, s, fine, trainIn, testIn)
+	k := &keeper{rule: s.Group, d: d, fine: fine}
+	roles, err := d.roles(ctx, split, s, k, trainIn, testIn)
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +178,13 @@ func (d *Dataset) Select(s Selection) (*Selected, error) {
 		return nil, fmt.Errorf("no sample to test on: data set %s, split %q, test classes %q", d.Name, split,
 			s.TestClasses)
 	}
-	out.Why = out.why(reason)
+	out.Why = out.why(reason) + k.say(k.kept.Whole)
 	if s.Fold != "" {
-		if err := out.fold(s.Fold, s.Seed); err != nil {
+		if err := out.fold(ctx, s.Fold, s.Seed, k); err != nil {
 			return nil, fmt.Errorf("data set %s: %w", d.Name, err)
 		}
 	}
-	return out, out.validate(s.Validation, s.Seed)
+	err = out.validate(ctx, s.Validation, s.Seed, k)
+	out.Kept = k.kept
+	return out, err
 }

@@ -494,7 +494,7 @@ func TestHeldOutImages(t *testing.T) {
 		{4, 0.5, 2}} {
 		d := toy(3, c.n)
 		test := 0
-		for i, r := range heldOutImages(&d.Columns[0], c.f, 3) {
+		for i, r := range heldOut(t, d, c.f, 3) {
 			if r != Train && r != Test {
 				t.Fatalf("role %v", r)
 			}

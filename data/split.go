@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -87,7 +88,9 @@ func fraction(text string) (float64, error) {
 
 // roles gives every sample its sides. trainIn and testIn are narrowed where the
 // split itself separates classes.
-func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn []bool) ([]Split, error) {
+func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *keeper, trainIn, testIn []bool) (
+	[]Split, error) {
+	fine := k.fine
 	kind, arg, _ := strings.Cut(split, ":")
 	switch kind {
 	case "official":
@@ -105,7 +108,10 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 			return nil, fmt.Errorf("split %q: the fraction of the training classes' images to test on %w", split, err)
 		}
 		classesApart(s, trainIn, testIn)
-		roles := heldOutImages(fine, f, s.Seed)
+		roles, err := k.heldOutImages(ctx, f, s.Seed)
+		if err != nil {
+			return nil, err
+		}
 		for i, id := range fine.IDs {
 			if testIn[id] && !trainIn[id] {
 				roles[i] = Test
@@ -124,15 +130,15 @@ func (d *Dataset) roles(split string, s Selection, fine *Column, trainIn, testIn
 		if err != nil {
 			return nil, fmt.Errorf("split %q: the fraction of images to test on %w", split, err)
 		}
-		return heldOutImages(fine, f, s.Seed), nil
+		return k.heldOutImages(ctx, f, s.Seed)
 	case "fold":
-		k, n, ok := parseFold(arg)
+		at, n, ok := parseFold(arg)
 		if !ok {
 			return nil, fmt.Errorf("split %q: write fold:K/N with 1 <= K <= N and N >= 2", split)
 		}
 		for i, f := range folds(len(fine.Classes), n, s.Seed) {
-			trainIn[i] = trainIn[i] && f != k-1
-			testIn[i] = testIn[i] && f == k-1
+			trainIn[i] = trainIn[i] && f != at-1
+			testIn[i] = testIn[i] && f == at-1
 		}
 		return allRoles(d.Len()), nil
 	}
@@ -169,28 +175,43 @@ func allRoles(n int) []Split {
 }
 
 // heldOutImages marks round(f * n) images of each class of n as test, at least
-// one where n > 1.
-func heldOutImages(fine *Column, f float64, seed uint64) []Split {
-	byClass := make([][]int, len(fine.Classes))
-	for i, id := range fine.IDs {
+// one where n > 1; as near to that as its groups allow.
+func (k *keeper) heldOutImages(ctx context.Context, f float64, seed uint64) ([]Split, error) {
+	all := make([]int, k.d.Len())
+	class := make([]int, len(all))
+	byClass := make([][]int, len(k.fine.Classes))
+	for i, id := range k.fine.IDs {
+		all[i], class[i] = i, int(id)
 		byClass[id] = append(byClass[id], i)
 	}
+	groups, err := k.groups(ctx, all)
+	if err != nil {
+		return nil, err
+	}
 	rng := rand.New(rand.NewPCG(seed, 0x5eed0f01))
-	roles := make([]Split, len(fine.IDs))
-	for _, members := range byClass {
+	want := make([]int, len(byClass))
+	classes := 0
+	for id, members := range byClass {
 		rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-		test := 0 // of a class of one image, which nothing could find
-		if len(members) > 1 {
-			test = min(max(int(f*float64(len(members))+0.5), 1), len(members)-1)
-		}
-		for k, i := range members {
-			roles[i] = Train
-			if k < test {
-				roles[i] = Test
-			}
+		if len(members) > 1 { // nothing could find the image of a class of one
+			want[id] = min(max(int(f*float64(len(members))+0.5), 1), len(members)-1)
+			classes++
 		}
 	}
-	return roles
+	h := newHolding(class, groups, want, 1)
+	whole := h.draw(byClass)
+	k.divided(whole, classes)
+	if whole == classes && classes > 0 {
+		return nil, fmt.Errorf("data set %s: %w", k.d.Name, k.together(classes))
+	}
+	roles := make([]Split, len(all))
+	for i, held := range h.held {
+		roles[i] = Train
+		if held {
+			roles[i] = Test
+		}
+	}
+	return roles, nil
 }
 
 // folds deals classes 0..c-1 into n folds whose sizes differ by at most one.

@@ -1,13 +1,14 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 )
 
 // validate cuts the validation part off the training part.
-func (s *Selected) validate(rule string, seed uint64) error {
+func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *keeper) error {
 	s.ValidationSplit = "none"
 	if rule == "" || rule == "none" {
 		return nil
@@ -46,9 +47,19 @@ func (s *Selected) validate(rule string, seed uint64) error {
 		}
 		reason = fmt.Sprintf(", as %s are too few to keep two apart", inClasses(len(ids)))
 	}
-	held := heldOutOfEach(ids, members, f, seed)
-	if len(held) == 0 {
+	groups, err := k.within(ctx, all)
+	if err != nil {
+		return err
+	}
+	held, whole, classes := heldOutOfEach(ids, all.Fine, groups, f, seed)
+	k.divided(whole, classes)
+	switch {
+	case classes == 0:
 		s.ValidationWhy = "nothing is kept for validation: no class has three images or more" + reason
+		return nil
+	case whole == classes:
+		s.ValidationWhy = fmt.Sprintf("nothing is kept for validation: each of the %s is one group of data.group=%s, "+
+			"with what has to stay%s", inClasses(classes), k.rule, reason)
 		return nil
 	}
 	s.cut(held)
@@ -57,7 +68,7 @@ func (s *Selected) validate(rule string, seed uint64) error {
 		s.ValidationGallery, s.ValidationSplit = s.Validation, asTest+":"+arg
 	}
 	s.ValidationWhy = fmt.Sprintf("%s of the training part, %s %% of each class of three or more, are kept for "+
-		"validation%s", inImages(s.Validation.Len()), percent(arg), reason)
+		"validation%s", inImages(s.Validation.Len()), percent(arg), reason) + k.say(whole)
 	return nil
 }
 
@@ -131,19 +142,38 @@ func heldOutClasses(ids []int64, members map[int64][]int, f float64, seed uint64
 }
 
 // heldOutOfEach draws round(f * n) of the n images of each class with n > 2: one
-// at least, and two stay.
-func heldOutOfEach(ids []int64, members map[int64][]int, f float64, seed uint64) map[int]bool {
+// at least, and two stay; as near to that as the groups allow. fine is the class of every
+// position. It returns the positions, and how many of how many classes gave none.
+func heldOutOfEach(ids, fine []int64, groups []int, f float64, seed uint64) (held map[int]bool, whole, classes int) {
+	number := make(map[int64]int, len(ids))
+	for c, id := range ids {
+		number[id] = c
+	}
+	class, members := make([]int, len(fine)), make([][]int, len(ids))
+	for pos, id := range fine {
+		c := number[id]
+		class[pos] = c
+		members[c] = append(members[c], pos)
+	}
 	rng := newValidation(seed)
-	held := make(map[int]bool)
-	for _, id := range ids {
-		m := members[id]
+	want, order := make([]int, len(ids)), make([][]int, len(ids))
+	for c, m := range members {
 		if len(m) < 3 {
 			continue
 		}
-		n := min(max(1, int(f*float64(len(m))+0.5)), len(m)-2)
-		for _, k := range rng.Perm(len(m))[:n] {
-			held[m[k]] = true
+		want[c] = min(max(1, int(f*float64(len(m))+0.5)), len(m)-2)
+		classes++
+		for _, k := range rng.Perm(len(m)) {
+			order[c] = append(order[c], m[k])
 		}
 	}
-	return held
+	h := newHolding(class, groups, want, 2)
+	whole = h.draw(order)
+	held = make(map[int]bool)
+	for pos, out := range h.held {
+		if out {
+			held[pos] = true
+		}
+	}
+	return held, whole, classes
 }

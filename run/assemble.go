@@ -80,7 +80,7 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.selectSamples(d, &o); err != nil {
+	if err := t.selectSamples(ctx, d, &o); err != nil {
 		return err
 	}
 	t.cfg.Train.Epochs = cmp.Or(t.cfg.Train.Epochs, t.cfg.epochsFor(t.sel.Train.Len()))
@@ -121,12 +121,12 @@ func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
 }
 
 // selectSamples says what is trained and scored on.
-func (t *trainer) selectSamples(d *data.Dataset, o *objective.Options) error {
+func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objective.Options) error {
 	var err error
 	if t.opts.Resume && t.cfg.Data.Split == "" {
 		t.cfg.Data.Split = begunSplit(t.opts.Dir)
 	}
-	if t.sel, err = selectData(d, &t.cfg); err != nil {
+	if t.sel, err = t.selectData(ctx, d); err != nil {
 		return err
 	}
 	if err := checkMetrics(t.sel, &t.cfg); err != nil {

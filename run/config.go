@@ -54,6 +54,7 @@ type DataConfig struct {
 	Rounded      bool   `yaml:"rounded" help:"round pixels to 8 bits again before they are normalised, as PIL does: kindred-gpu then sends a quarter of the bytes"`
 	Validation   string `yaml:"validation" help:"what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1, or as-test:0.2, classes if the test is on classes that do not train and else images; empty: none, from a pretrained start as-test:0.2"`
 	Fold         string `yaml:"fold" help:"put a part of the training part in the place of the test, to choose settings by: K/N, fold K of N of its classes; images:K/N, of the images of every class; empty: the test is the test"`
+	Group        string `yaml:"group" help:"what was taken together and stays on one side of every division by images, validation and folds included: found (bursts and copies), folder, a column of a manifest, none; empty: found for photographs from a pretrained start, else none"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
 	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
 	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`

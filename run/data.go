@@ -21,7 +21,7 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
 	}
 	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: cfg.Labels, Formats: formats, Crop: cfg.Crop,
-		Outside: cfg.Outside})
+		Outside: cfg.Outside, Group: groupColumn(cfg.Group)})
 }
 
 // validationMetric is what the validation samples are scored by beside eval.recall, and
@@ -29,11 +29,12 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 // their own classes.
 const validationMetric = eval.MAPAtR
 
-// selectData applies the label rule, the split and the limits of cfg, and notes in
+// selectData applies the label rule, the split and the limits of the configuration, and notes in
 // it what the split came to.
-func selectData(d *data.Dataset, cfg *Config) (*data.Selected, error) {
+func (t *trainer) selectData(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
+	cfg := &t.cfg
 	c := &cfg.Data
-	sel, err := d.Select(data.Selection{
+	sel, err := t.divide(ctx, d, data.Selection{
 		Label: c.Label, Fine: c.Fine, Split: c.Split,
 		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,
 		Seed: cfg.Train.Seed,

@@ -16,7 +16,8 @@ func TestHierarchicalSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := selectData(d, &cfg)
+	tr := &trainer{cfg: cfg}
+	sel, err := tr.selectData(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -362,6 +362,8 @@ func values(key string) []string {
 		list = []string{"1", "3"}
 	case "data.split":
 		list = []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"}
+	case "data.group":
+		list = []string{data.GroupFound, data.GroupFolder, data.GroupNone}
 	case "network.name":
 		list = nn.Networks()
 	case "network.normalize":

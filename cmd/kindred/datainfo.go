@@ -107,6 +107,7 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 			fmt.Fprintf(out, "  %s\n", u.Error)
 		}
 		printDuplicates(out, im.Duplicates, most)
+		printBursts(out, im, full)
 	}
 	return nil
 }
@@ -145,6 +146,39 @@ func printLabels(out io.Writer, l inspect.Labels, most int) error {
 		fmt.Fprintf(w, "  %d\t%s\t%d\n", c.Number, escape.Name(c.Name), c.Count)
 	}
 	return w.Flush()
+}
+
+// printBursts sums up what was taken together, and lists it if all is asked for.
+func printBursts(out io.Writer, im *inspect.Images, full bool) {
+	if im.NotSearched != "" {
+		fmt.Fprintf(out, "bursts: %s\n", im.NotSearched)
+	}
+	if len(im.Bursts) == 0 {
+		return
+	}
+	images, leaks := 0, 0
+	for _, g := range im.Bursts {
+		images += len(g.Names)
+		if g.Leak {
+			leaks++
+		}
+	}
+	fmt.Fprintf(out, "bursts: %d photos of %d groups were taken together or are copies, %d in the largest; %d groups "+
+		"are on both sides of the split\n", images, len(im.Bursts), len(im.Bursts[0].Names), leaks)
+	if !full {
+		return
+	}
+	for _, g := range im.Bursts {
+		for i, n := range g.Names {
+			if i > 0 {
+				fmt.Fprint(out, ", ")
+			} else {
+				fmt.Fprint(out, "  ")
+			}
+			fmt.Fprint(out, escape.Name(n))
+		}
+		fmt.Fprintln(out)
+	}
 }
 
 func printDuplicates(out io.Writer, groups []inspect.Group, most int) {

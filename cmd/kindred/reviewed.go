@@ -178,7 +178,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 		return nil, 0, err
 	}
 	r := &reviewed{set: d, cfg: &cfg, home: home, root: photo.Root(what(&cfg), home)}
-	part, err := r.choose(d, &cfg)
+	part, err := r.choose(ctx, d, &cfg)
 	if err != nil {
 		r.close()
 		return nil, 0, err
@@ -202,10 +202,11 @@ func what(cfg *run.Config) string {
 }
 
 // choose lists the samples that the run trains or tests on, with the split.
-func (r *reviewed) choose(d *data.Dataset, cfg *run.Config) (*data.Part, error) {
+func (r *reviewed) choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (*data.Part, error) {
 	c := &cfg.Data
-	sel, err := d.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
-		TestClasses: c.TestClasses, Validation: c.Validation, Seed: cfg.Train.Seed})
+	sel, err := d.SelectContext(ctx, data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Group: c.Group,
+		Seed: cfg.Train.Seed})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,22 @@ import (
 // exifOrientation returns the orientation tag, 1 to 8, of a JPEG file; 1
 // (upright) where there is none or it is damaged. Only the marker segments
 // before the image data and the first directory of the EXIF block are read.
-func exifOrientation(b []byte) int {
+func exifOrientation(b []byte) int { return tiffOrientation(exifBlock(b)) }
+
+// tiffOrientation reads the orientation from a TIFF block.
+func tiffOrientation(b []byte) int {
+	const tag, short = 0x0112, 3
+	t, first := readTags(b)
+	if e := t.entry(first, tag); e != nil && t.order.Uint16(e[2:]) == short {
+		if o := int(t.order.Uint16(e[8:])); 1 <= o && o <= 8 {
+			return o
+		}
+	}
+	return 1
+}
+
+// exifBlock returns the EXIF block of a JPEG file, nil if there is none.
+func exifBlock(b []byte) []byte {
 	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
 		marker := b[at+1]
 		if marker == 0xff { // padding
@@ -16,51 +31,59 @@ func exifOrientation(b []byte) int {
 			continue
 		}
 		if marker == 0xda || marker == 0xd9 { // image data, end
-			return 1
+			return nil
 		}
 		n := int(binary.BigEndian.Uint16(b[at+2:]))
 		if n < 2 || at+2+n > len(b) {
-			return 1
+			return nil
 		}
 		if body, ok := bytes.CutPrefix(b[at+4:at+2+n], []byte("Exif\x00\x00")); ok && marker == 0xe1 {
-			return tiffOrientation(body)
+			return body
 		}
 		at += 2 + n
 	}
-	return 1
+	return nil
 }
 
-// tiffOrientation reads tag 0x0112 of the first directory of a TIFF block.
-func tiffOrientation(b []byte) int {
+// tags is a block of tags in directories, as EXIF has it.
+type tags struct {
+	b     []byte
+	order binary.ByteOrder
+}
+
+// readTags reads the head of a TIFF block, and returns where its first directory is.
+func readTags(b []byte) (t tags, first uint64) {
 	if len(b) < 8 {
-		return 1
+		return tags{}, 0
 	}
-	var order binary.ByteOrder = binary.LittleEndian
 	switch string(b[:4]) {
 	case "II*\x00":
+		t = tags{b, binary.LittleEndian}
 	case "MM\x00*":
-		order = binary.BigEndian
+		t = tags{b, binary.BigEndian}
 	default:
-		return 1
+		return tags{}, 0
 	}
-	at := uint64(order.Uint32(b[4:]))
-	if at+2 > uint64(len(b)) {
-		return 1
+	return t, uint64(t.order.Uint32(b[4:]))
+}
+
+// entry returns the 12 bytes of a tag in the directory at the given place: the tag,
+// its type, the number of its values, and these or where they are; nil if the
+// directory lacks it or is damaged before it.
+func (t tags) entry(directory uint64, tag uint16) []byte {
+	if directory+2 > uint64(len(t.b)) {
+		return nil
 	}
-	n := uint64(order.Uint16(b[at:]))
-	for i := range n {
-		e := at + 2 + 12*i
-		if e+12 > uint64(len(b)) {
-			return 1
+	for i := range uint64(t.order.Uint16(t.b[directory:])) {
+		at := directory + 2 + 12*i
+		if at+12 > uint64(len(t.b)) {
+			return nil
 		}
-		if order.Uint16(b[e:]) == 0x0112 && order.Uint16(b[e+2:]) == 3 {
-			if o := int(order.Uint16(b[e+8:])); 1 <= o && o <= 8 {
-				return o
-			}
-			return 1
+		if e := t.b[at : at+12]; t.order.Uint16(e) == tag {
+			return e
 		}
 	}
-	return 1
+	return nil
 }
 
 // orient turns im upright given its EXIF orientation.

@@ -60,6 +60,10 @@ type Images struct {
 	Unreadable []Unreadable `json:"unreadable"`
 	// Duplicates are groups of samples with the same picture.
 	Duplicates []Group `json:"duplicates"`
+	// Bursts are groups of photographs of a class that were taken together, copies among
+	// them; see data.Part.FindGroups. NotSearched says why they were not looked for.
+	Bursts      []Group `json:"bursts"`
+	NotSearched string  `json:"not_searched,omitempty"`
 }
 
 // Unreadable is one damaged sample.
@@ -118,7 +122,32 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 	}
 	r.Images = summarise(d, all, prints)
 	r.Images.Duplicates = append(r.Images.Duplicates, duplicates(d, prints)...)
-	return r, nil
+	r.Images.Bursts, r.Images.NotSearched, err = bursts(ctx, d)
+	return r, err
+}
+
+// bursts lists what was taken together, the largest groups first. Sets that are no
+// photographs with files of their own have none.
+func bursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
+	if !d.Files() || len(d.Columns) == 0 {
+		return nil, "", nil
+	}
+	of, why, err := d.All().FindGroups(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	members := make([][]int, len(of))
+	for i, g := range of {
+		members[g] = append(members[g], i)
+	}
+	var out []Group
+	for _, list := range members {
+		if len(list) > 1 {
+			out = append(out, describe(d, list, true))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Group) int { return len(b.Names) - len(a.Names) })
+	return out, why, nil
 }
 
 // Glance sums up at most the given number of d's images, evenly spread. It looks

@@ -305,9 +305,9 @@ func frozenBirds(split string, more ...string) []string {
 
 // frozenBody are those that hold for whatever is trained on such features.
 func frozenBody() []string {
-	return []string{"data.size=128", "data.augment=none", "data.validation=none", "network.freeze=body",
-		"network.normalize=true", "train.optimizer=adam", "train.lr=0.001", "train.epochs=8", "train.schedule=cosine",
-		"train.best=none"}
+	return []string{"data.size=128", "data.augment=none", "data.validation=none", "data.group=none",
+		"network.freeze=body", "network.normalize=true", "train.optimizer=adam", "train.lr=0.001", "train.epochs=8",
+		"train.schedule=cosine", "train.best=none"}
 }
 
 // frozenFast is a run of seconds.

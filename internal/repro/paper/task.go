@@ -132,7 +132,8 @@ func (m *material) chosen() (*data.Part, error) {
 func (m *material) selected() (*data.Selected, error) {
 	c := &m.cfg.Data
 	return m.set.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
-		TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold, Seed: m.cfg.Train.Seed})
+		TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold, Group: c.Group,
+		Seed: m.cfg.Train.Seed})
 }
 
 // labelled is the material with other labels of the training samples: of[p] is that

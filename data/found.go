@@ -1,0 +1,335 @@
+package data
+
+import (
+	"context"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/par"
+)
+
+// Limits of the search for what was taken together.
+const (
+	// mostLooked is the largest number of pictures that are looked at.
+	mostLooked = 20_000
+	// reach is with how many pictures of its class, those before it in the order of
+	// their names, a picture is compared.
+	reach = 1000
+	// instant is the time between two photos that nobody takes of two things.
+	instant = 2 * time.Second
+	// moment is the time between two photos within which fewer signs of likeness do.
+	moment = time.Minute
+	// frozen is the number of photos of one second from which a clock is not believed.
+	frozen = 20
+)
+
+// FindGroups finds photographs of a class that were taken together: bursts and copies.
+// It returns a number for each position of the part, equal for those of a group: the
+// first position of it.
+//
+// Two samples of a class belong together if
+//   - they are called the same;
+//   - their pictures are alike: more than those of different classes ever are;
+//   - the EXIF times of their files are neighbours and at most two seconds apart;
+//   - these are at most a minute apart, or the numbers of their files follow each
+//     other, and the pictures are more alike than those of different classes usually
+//     are. Numbers count where such pictures are more often so alike than others of a
+//     class.
+//
+// Groups are joined where they share a sample. A picture is compared with the thousand
+// of its class that come before it by name.
+//
+// Of more than 20,000 pictures, of features and of sets that lie elsewhere only names are
+// compared; why says so, and is "" where pictures were looked at. A picture that cannot
+// be read is like no other.
+func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error) {
+	f := gatherer{p: p, of: make([]int, p.Len())}
+	for k := range f.of {
+		f.of[k] = k
+	}
+	f.sort()
+	f.joinNames()
+	switch {
+	case p.Data.Features != nil:
+		why = "features show no bursts"
+	case p.Len() > mostLooked:
+		why = "more than " + strconv.Itoa(mostLooked) + " pictures are not searched for bursts"
+	case p.Data.elsewhere():
+		why = "pictures that lie elsewhere are not searched for bursts"
+	default:
+		err = f.look(ctx)
+	}
+	for k := range f.of {
+		f.of[k] = f.root(k)
+	}
+	return f.of, why, err
+}
+
+// Files tells whether every sample is an image file in a folder or an archive here.
+func (d *Dataset) Files() bool {
+	_, ok := d.Source.(*files)
+	return ok && !d.elsewhere()
+}
+
+// elsewhere tells that files are read from what is neither a folder nor an archive here.
+func (d *Dataset) elsewhere() bool {
+	f, ok := d.Source.(*files)
+	return ok && slices.ContainsFunc(f.list, func(at file) bool {
+		t := at.tree
+		for {
+			s, ok := t.(subtree)
+			if !ok {
+				_, system := t.(system)
+				return system
+			}
+			t = s.tree
+		}
+	})
+}
+
+// gatherer is a search for groups.
+type gatherer struct {
+	p       *Part
+	of      []int   // towards the first position of the group of each
+	classes [][]int // positions in the natural order of their names
+	seen    []glimpse
+	// tint is by how much the tints of pictures that belong together may differ, sure how
+	// alike they are, and likely how alike neighbours are that do.
+	tint, sure, likely float64
+}
+
+func (f *gatherer) root(k int) int {
+	for f.of[k] != k {
+		f.of[k] = f.of[f.of[k]]
+		k = f.of[k]
+	}
+	return k
+}
+
+func (f *gatherer) join(a, b int) {
+	a, b = f.root(a), f.root(b)
+	f.of[max(a, b)] = min(a, b)
+}
+
+// sort lists the classes.
+func (f *gatherer) sort() {
+	at := map[int64]int{}
+	for k, id := range f.p.Fine {
+		c, ok := at[id]
+		if !ok {
+			c = len(f.classes)
+			at[id] = c
+			f.classes = append(f.classes, nil)
+		}
+		f.classes[c] = append(f.classes[c], k)
+	}
+	for _, m := range f.classes {
+		slices.SortStableFunc(m, func(a, b int) int { return naturalCompare(f.name(a), f.name(b)) })
+	}
+}
+
+func (f *gatherer) name(k int) string { return f.p.Data.Names[f.p.Index[k]] }
+
+// joinNames joins samples of a class that are called the same: parts of one photo, or
+// one listed twice.
+func (f *gatherer) joinNames() {
+	for _, m := range f.classes {
+		for i := 1; i < len(m); i++ {
+			if n := f.name(m[i]); n != "" && n == f.name(m[i-1]) {
+				f.join(m[i-1], m[i])
+			}
+		}
+	}
+}
+
+// look compares the pictures.
+func (f *gatherer) look(ctx context.Context) error {
+	var err error
+	if f.seen, err = f.p.Data.glimpses(ctx, f.p.Index); err != nil {
+		return err
+	}
+	if err := f.calibrate(ctx); err != nil {
+		return err
+	}
+	f.joinNumbers()
+	for _, m := range f.classes {
+		f.joinTimes(m)
+		if err := f.compare(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare joins the pictures of a class that are alike.
+func (f *gatherer) compare(ctx context.Context, m []int) error {
+	alike := make([][]int, len(m))
+	err := par.ForContext(ctx, len(m), 8, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			for j := max(0, i-reach); j < i; j++ {
+				if f.alike(m[i], m[j], f.sure) {
+					alike[i] = append(alike[i], m[j])
+				}
+			}
+		}
+	})
+	for i, list := range alike {
+		for _, k := range list {
+			f.join(k, m[i])
+		}
+	}
+	return err
+}
+
+// joinNumbers joins pictures of a class whose files have numbers that follow each other,
+// if numbers say something in this set: where files were numbered later, in any order,
+// such pictures are no more alike than others of their class.
+func (f *gatherer) joinNumbers() {
+	rng := rand.New(rand.NewPCG(0x5eed9a17, 1))
+	var pairs [][2]int
+	others := 0
+	for _, m := range f.classes {
+		for i := 1; i < len(m); i++ {
+			if !follows(f.name(m[i-1]), f.name(m[i])) {
+				continue
+			}
+			if f.alike(m[i-1], m[i], f.likely) {
+				pairs = append(pairs, [2]int{m[i-1], m[i]})
+			}
+			if k := rng.IntN(len(m)); k != i && k != i-1 && f.alike(m[k], m[i], f.likely) {
+				others++
+			}
+		}
+	}
+	if len(pairs) <= 3*others {
+		return
+	}
+	for _, p := range pairs {
+		f.join(p[0], p[1])
+	}
+}
+
+// joinTimes joins pictures of a class that were taken one after the other.
+func (f *gatherer) joinTimes(m []int) {
+	var timed []int
+	at := map[time.Time]int{}
+	for _, k := range m {
+		if t := f.seen[k].taken; !t.IsZero() {
+			timed = append(timed, k)
+			at[t]++
+		}
+	}
+	timed = slices.DeleteFunc(timed, func(k int) bool { return at[f.seen[k].taken] >= frozen })
+	slices.SortStableFunc(timed, func(a, b int) int { return f.seen[a].taken.Compare(f.seen[b].taken) })
+	for i := 1; i < len(timed); i++ {
+		a, b := timed[i-1], timed[i]
+		switch apart := f.seen[b].taken.Sub(f.seen[a].taken); {
+		case apart <= instant:
+			f.join(a, b)
+		case apart <= moment && f.alike(a, b, f.likely):
+			f.join(a, b)
+		}
+	}
+}
+
+// alike tells whether two pictures are of one colour and alike enough.
+func (f *gatherer) alike(a, b int, enough float64) bool {
+	p, q := &f.seen[a], &f.seen[b]
+	return p.tinted(q) <= f.tint && p.likeness(q, enough) >= enough
+}
+
+// follows tells whether the numbers at the ends of two files' names follow each other.
+func follows(a, b string) bool {
+	before, m := numbered(a)
+	same, n := numbered(b)
+	return m >= 0 && n == m+1 && before == same
+}
+
+// numbered cuts the number off the end of a file's name, -1 if there is none.
+func numbered(name string) (before string, n int64) {
+	name = strings.TrimSuffix(name, path.Ext(name))
+	before = strings.TrimRight(name, "0123456789")
+	n, err := strconv.ParseInt(name[len(before):], 10, 64)
+	if err != nil || len(name)-len(before) > 12 {
+		return name, -1
+	}
+	return before, n
+}
+
+// What the set itself says about chance: how alike pictures of different classes are,
+// which were not taken together.
+const (
+	asked     = 100_000 // pairs
+	tintShare = 0.05    // of them may have tints as near
+	sureShare = 2e-5    // of them may be as alike as well
+	// likelyShare is the same of neighbours, which are few pairs.
+	likelyShare = 5e-4
+	leastTint   = 6
+	leastSure   = 0.8
+	leastLikely = 0.7
+)
+
+// calibrate says how alike pictures have to be. The pictures of one class are more alike
+// by chance than those of two, whose measure is taken: so a third of the way from there
+// to equality is added.
+func (f *gatherer) calibrate(ctx context.Context) error {
+	f.tint, f.sure, f.likely = leastTint, leastSure, leastLikely
+	pairs := f.strangers()
+	if len(pairs) == 0 {
+		return nil
+	}
+	of := make([]float64, len(pairs))
+	measure := func(value func(a, b *glimpse) float64) error {
+		err := par.ForContext(ctx, len(pairs), 256, func(lo, hi int) {
+			for k := lo; k < hi; k++ {
+				of[k] = value(&f.seen[pairs[k][0]], &f.seen[pairs[k][1]])
+			}
+		})
+		slices.Sort(of)
+		return err
+	}
+	if err := measure((*glimpse).tinted); err != nil {
+		return err
+	}
+	f.tint = max(f.tint, of[int(tintShare*float64(len(of)))])
+	err := measure(func(a, b *glimpse) float64 {
+		if a.tinted(b) > f.tint {
+			return 0
+		}
+		return a.likeness(b, leastLikely)
+	})
+	above := func(share float64) float64 {
+		at := of[len(of)-1-int(share*float64(len(of)))]
+		return at + (1-at)/3
+	}
+	f.sure, f.likely = max(f.sure, above(sureShare)), max(f.likely, above(likelyShare))
+	return err
+}
+
+// strangers draws pairs of pictures of different classes, always the same.
+func (f *gatherer) strangers() [][2]int {
+	n := f.p.Len()
+	var out [][2]int
+	add := func(a, b int) {
+		if f.p.Fine[a] != f.p.Fine[b] {
+			out = append(out, [2]int{a, b})
+		}
+	}
+	if n*(n-1)/2 <= asked {
+		for b := range n {
+			for a := range b {
+				add(a, b)
+			}
+		}
+		return out
+	}
+	rng := rand.New(rand.NewPCG(0x5eed9a17, 0))
+	for range asked {
+		add(rng.IntN(n), rng.IntN(n))
+	}
+	return out
+}

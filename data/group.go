@@ -1,0 +1,205 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Rules of Selection.Group that are not columns.
+const (
+	GroupNone   = "none"
+	GroupFound  = "found"
+	GroupFolder = "folder"
+)
+
+// ErrTogether is wrapped by the error of a division that groups leave nothing to.
+var ErrTogether = errors.New("what was taken together cannot be divided")
+
+// Kept says what divisions by images kept on one side. The zero value says that there
+// were none, or that nothing belonged together.
+type Kept struct {
+	// Groups of two or more samples, how many samples are in them, and in the largest.
+	Groups, Samples, Largest int
+	// Whole is the number of classes that were not divided, as they are one group, of
+	// the Classes with samples enough.
+	Whole, Classes int
+}
+
+// keeper knows which samples belong together, once a division asks for it.
+type keeper struct {
+	rule string
+	d    *Dataset
+	fine *Column
+	of   []int  // the group of each sample: one of its samples; nil: not asked for yet
+	why  string // what was not looked at
+	kept Kept
+	said bool
+}
+
+// checkGroup reports a rule that no division can follow.
+func (d *Dataset) checkGroup(rule string) error {
+	switch rule {
+	case "", GroupNone, GroupFound, GroupFolder:
+		return nil
+	}
+	_, err := d.groupColumn(rule)
+	return err
+}
+
+// groupColumn returns the column by which to group.
+func (d *Dataset) groupColumn(name string) (*Column, error) {
+	if d.Group != nil && d.Group.Name == name {
+		return d.Group, nil
+	}
+	c, err := d.Column(name)
+	if err != nil {
+		return nil, fmt.Errorf("group %q: %w; of a manifest any other can be named too; %s groups by folder, %s looks "+
+			"for bursts, %s divides every image by itself", name, err, GroupFolder, GroupFound, GroupNone)
+	}
+	return c, nil
+}
+
+// groups returns the group of every sample, nil where each is its own. among are those
+// that will be divided.
+func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
+	if k.rule == "" || k.rule == GroupNone || k.of != nil {
+		return k.of, nil
+	}
+	k.of = make([]int, k.d.Len())
+	for i := range k.of {
+		k.of[i] = i
+	}
+	values := make([]string, len(among)) // "" where nothing is known
+	switch k.rule {
+	case GroupFound:
+		p := &Part{Data: k.d, Index: among}
+		for _, i := range among {
+			p.Fine = append(p.Fine, k.fine.IDs[i])
+		}
+		found, why, err := p.FindGroups(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for pos, first := range found {
+			k.of[among[pos]] = among[first]
+		}
+		k.why = why
+		k.count(among)
+		return k.of, nil
+	case GroupFolder:
+		for pos, i := range among {
+			values[pos] = path.Dir(k.d.Names[i])
+		}
+	default:
+		c, err := k.d.groupColumn(k.rule)
+		if err != nil {
+			return nil, err
+		}
+		empty := true
+		for pos, i := range among {
+			if v := c.Classes[c.IDs[i]]; !missing(v) {
+				values[pos], empty = v, false
+			}
+		}
+		if empty {
+			return nil, fmt.Errorf("group %q: the column is empty for all %s to divide; %s divides every image by "+
+				"itself", k.rule, inImages(len(among)), GroupNone)
+		}
+	}
+	first := map[string]int{}
+	for pos, i := range among {
+		if v := values[pos]; v != "" {
+			if _, ok := first[v]; !ok {
+				first[v] = i
+			}
+			k.of[i] = first[v]
+		}
+	}
+	k.count(among)
+	return k.of, nil
+}
+
+// missing tells that a table has no value there, as programs write it.
+func missing(v string) bool {
+	switch strings.ToLower(strings.TrimSpace(v)) {
+	case "", "nan", "na", "n/a", "null", "none":
+		return true
+	}
+	return false
+}
+
+// count counts the groups.
+func (k *keeper) count(among []int) {
+	size := map[int]int{}
+	for _, i := range among {
+		size[k.of[i]]++
+	}
+	for _, n := range size {
+		if n > 1 {
+			k.kept.Groups++
+			k.kept.Samples += n
+			k.kept.Largest = max(k.kept.Largest, n)
+		}
+	}
+}
+
+// of the positions of a part: the group of each, one of the positions.
+func (k *keeper) within(ctx context.Context, p *Part) ([]int, error) {
+	of, err := k.groups(ctx, p.Index)
+	if of == nil || err != nil {
+		return nil, err
+	}
+	first := make(map[int]int, p.Len())
+	out := make([]int, p.Len())
+	for pos, i := range p.Index {
+		at, ok := first[of[i]]
+		if !ok {
+			at = pos
+			first[of[i]] = pos
+		}
+		out[pos] = at
+	}
+	return out, nil
+}
+
+// divided notes how many classes of those with samples enough a division left whole.
+func (k *keeper) divided(whole, classes int) {
+	if k.of != nil {
+		k.kept.Whole, k.kept.Classes = max(k.kept.Whole, whole), max(k.kept.Classes, classes)
+	}
+}
+
+// say says what a division kept together, once; behind a semicolon, "" if nothing.
+func (k *keeper) say(whole int) string {
+	if k.of == nil || k.said {
+		return ""
+	}
+	k.said = true
+	text := ""
+	if k.kept.Groups > 0 {
+		what := "groups of data.group=" + k.rule
+		switch k.rule {
+		case GroupFound:
+			what = "bursts or copies"
+		case GroupFolder:
+			what = "folders"
+		}
+		text = fmt.Sprintf("; %s in %d %s stay on one side", inImages(k.kept.Samples), k.kept.Groups, what)
+	}
+	if whole > 0 {
+		text += fmt.Sprintf("; %s not divided, as all of it is one group", plural(whole, "class is", "classes are"))
+	}
+	if k.why != "" {
+		text += "; " + k.why
+	}
+	return text
+}
+
+// together is the error of a division that held nothing out.
+func (k *keeper) together(classes int) error {
+	return fmt.Errorf("%w: data.group=%s makes one group of each of the %s; data.group=%s divides every image by "+
+		"itself, data.split=classes keeps classes apart instead", ErrTogether, k.rule, inClasses(classes), GroupNone)
+}

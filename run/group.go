@@ -1,0 +1,60 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/kindred-ml/kindred/data"
+)
+
+// groupColumn is the column of a manifest that data.group asks for, "" if it names a
+// rule.
+func groupColumn(rule string) string {
+	switch rule {
+	case data.GroupNone, data.GroupFound, data.GroupFolder:
+		return ""
+	}
+	return rule
+}
+
+// begunGroup returns the data.group that the run in dir was begun with: none, if it is
+// of an earlier version.
+func begunGroup(dir string) string {
+	if f, err := Open(dir); err == nil {
+		if cfg, err := f.Config(); err == nil {
+			return cmp.Or(cfg.Data.Group, data.GroupNone)
+		}
+	}
+	return data.GroupNone // reading the folder will say why
+}
+
+// divide selects the samples. Where data.group is open, photographs with files of their
+// own are searched for bursts, if the network is pretrained; what that came to is noted
+// in the configuration.
+func (t *trainer) divide(ctx context.Context, d *data.Dataset, s data.Selection) (*data.Selected, error) {
+	rule := &t.cfg.Data.Group
+	if t.opts.Resume && *rule == "" {
+		*rule = begunGroup(t.opts.Dir)
+	}
+	s.Group = *rule
+	if *rule != "" {
+		return d.SelectContext(ctx, s)
+	}
+	*rule = data.GroupNone
+	if !t.cfg.Network.pretrained() || !d.Files() || !t.photographs(ctx, d) {
+		return d.SelectContext(ctx, s)
+	}
+	s.Group = data.GroupFound
+	sel, err := d.SelectContext(ctx, s)
+	switch {
+	case errors.Is(err, data.ErrTogether), err == nil && 2*sel.Kept.Whole > sel.Kept.Classes:
+		t.note("data.group is %s: bursts are divided, as most classes are one burst each (data.group=%s keeps them "+
+			"together nevertheless)", data.GroupNone, data.GroupFound)
+		s.Group = data.GroupNone
+		return d.SelectContext(ctx, s)
+	case err == nil && sel.Kept.Groups > 0:
+		*rule = data.GroupFound
+	}
+	return sel, err
+}

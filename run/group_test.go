@@ -1,0 +1,167 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"image/jpeg"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+)
+
+// bursts writes photographs in folders of classes: scenes of so many shots each, which
+// differ by a pixel or two.
+func bursts(t *testing.T, classes, scenes, shots int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for c := range classes {
+		for s := range scenes {
+			rng := rand.New(rand.NewPCG(uint64(c), uint64(s)))
+			var wave [6][4]float64
+			for k := range wave {
+				wave[k] = [4]float64{rng.Float64() * 9, rng.Float64() * 9, rng.Float64() * 6, rng.Float64()}
+			}
+			for k := range shots {
+				im := imaging.NewImage(64, 64, 3)
+				for i := range im.Pix {
+					x, y := float64(i/3%64+k)/64, float64(i/3/64+k/2)/64
+					v := 0.0
+					for j, w := range wave {
+						v += (w[3] + float64((i+j)%3)/4) * math.Sin(w[0]*x+w[1]*y+w[2])
+					}
+					im.Pix[i] = uint8(127 + 30*v)
+				}
+				path := filepath.Join(dir, fmt.Sprint("class", c), fmt.Sprintf("%d-%d.jpg", s, k*3))
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				f, err := os.Create(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := jpeg.Encode(f, im, nil); err != nil {
+					t.Fatal(err)
+				}
+				f.Close()
+			}
+		}
+	}
+	return dir
+}
+
+// TestGroupsOfARun: photographs from a pretrained start are divided with their bursts
+// whole, which the banner and config.yaml say; a run that goes on has the same division,
+// one of an earlier version its own.
+func TestGroupsOfARun(t *testing.T) {
+	weights := started(t, 64)
+	cfg := Default()
+	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, bursts(t, 4, 8, 3)
+	plan := func(change func(*Config), o Options) *trainer {
+		t.Helper()
+		c := cfg.clone()
+		change(&c)
+		tr, err := newTrainer(t.Context(), c, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(tr.close)
+		return tr
+	}
+	as := func(*Config) {}
+	none := func(c *Config) { c.Data.Group = "none" }
+	found := plan(as, Options{Weights: weights})
+	if got := found.cfg.Data.Group; got != "found" || found.sel.Kept != (data.Kept{Groups: 32, Samples: 96, Largest: 3,
+		Classes: 4}) {
+		t.Fatalf("%q, %+v", got, found.sel.Kept)
+	}
+	s := found.setup()
+	if !strings.Contains(strings.Join(s.Why, " "), "; 96 images in 32 bursts or copies stay on one side") {
+		t.Errorf("%q", s.Why)
+	}
+	scene := func(tr *trainer, p *data.Part) map[string]bool {
+		out := map[string]bool{}
+		for _, i := range p.Index {
+			name, _, _ := strings.Cut(tr.sel.Train.Data.Names[i], "-")
+			out[name] = true
+		}
+		return out
+	}
+	shared := func(tr *trainer) (n int) {
+		trains := scene(tr, tr.sel.Train)
+		for _, p := range []*data.Part{tr.sel.Query, tr.sel.Validation} {
+			if p == nil {
+				continue
+			}
+			for name := range scene(tr, p) {
+				if trains[name] {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	apart := plan(none, Options{Weights: weights})
+	if shared(found) != 0 || shared(apart) == 0 || apart.cfg.Data.Group != "none" {
+		t.Errorf("%d scenes on both sides, %d without groups", shared(found), shared(apart))
+	}
+	if scratch := plan(as, Options{}); scratch.cfg.Data.Group != "none" || shared(scratch) == 0 {
+		t.Errorf("from scratch: %q", scratch.cfg.Data.Group)
+	}
+	one := plan(func(c *Config) { c.Data.Path = bursts(t, 4, 1, 8) }, Options{Weights: weights})
+	if got := strings.Join(one.notes, "\n"); one.cfg.Data.Group != "none" || !strings.Contains(got,
+		"data.group is none: bursts are divided, as most classes are one burst each") {
+		t.Errorf("%q: %s", one.cfg.Data.Group, got)
+	}
+}
+
+// TestGroupsGoOn: a run that goes on has the division that it began with, also one of a
+// version that had no groups, and where only its folder says which.
+func TestGroupsGoOn(t *testing.T) {
+	weights := started(t, 64)
+	cfg := Default()
+	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, bursts(t, 4, 8, 3)
+	for name, rule := range map[string]string{"found": "", "none": "none"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		c := cfg.clone()
+		c.Data.Group = rule
+		if _, err := Train(t.Context(), c, Options{Dir: dir, Weights: weights}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := f.Config()
+		if err != nil || kept.Data.Group != name {
+			t.Fatalf("%q, want %q, %v", kept.Data.Group, name, err)
+		}
+		goesOn(t, dir, kept, weights)
+		if name == "none" { // as if by a version without the key
+			path := f.ConfigPath()
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, path, strings.Replace(string(text), "  group: none\n", "", 1))
+			forgetSettings(t, dir)
+			kept.Data.Group = ""
+			goesOn(t, dir, kept, weights)
+		}
+		kept.Data.Group = "" // as a sweep asks that promotes a trial
+		goesOn(t, dir, kept, weights)
+	}
+}
+
+// goesOn continues a run.
+func goesOn(t *testing.T, dir string, cfg Config, weights func(context.Context, string) (Start, error)) {
+	t.Helper()
+	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Weights: weights, Resume: true}); err != nil {
+		t.Error(err)
+	}
+}
