@@ -42,7 +42,7 @@ func (t *trainer) divide(ctx context.Context, d *data.Dataset, s data.Selection)
 		return d.SelectContext(ctx, s)
 	}
 	*rule = data.GroupNone
-	if !t.cfg.Network.pretrained() || !d.Files() || !t.photographs(ctx, d) {
+	if !t.cfg.Network.pretrained() || !d.Files() || !photographs(ctx, d) {
 		return d.SelectContext(ctx, s)
 	}
 	s.Group = data.GroupFound
