@@ -110,6 +110,9 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 			t.cfg.Data.Channels = cmp.Or(t.cfg.Data.Channels, 3)
 		}
 	}
+	if t.opts.Engine != nil { // whose weights change elsewhere
+		t.cfg.Train.Average = cmp.Or(t.cfg.Train.Average, noAverage)
+	}
 	t.cfg.recipe(t.opts.Resume)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -252,7 +253,30 @@ func samePlan(kept []byte, plan string) bool {
 	if err == nil && cfg.Data.Split == "" {
 		cfg, err = run.Parse(planFile, kept, papersSplit)
 	}
+	if err == nil && !strings.Contains(string(kept), "\n  average:") {
+		now, e := run.Parse(planFile, []byte(settings))
+		if e != nil {
+			return false
+		}
+		asBefore(&cfg)
+		asBefore(&now)
+		settings = string(now.YAML())
+	}
 	return err == nil && string(cfg.YAML()) == settings
+}
+
+// asBefore fills in what runs had before it could be set: the last weights of an epoch,
+// bursts divided, and ten epochs. The papers' experiments leave it open or ask for just
+// that.
+func asBefore(c *run.Config) {
+	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
+	c.Train.Epochs, c.Data.Group = cmp.Or(c.Train.Epochs, run.ScratchEpochs), cmp.Or(c.Data.Group, data.GroupNone)
+	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start
+		c.Train.Best = ""
+	}
+	if c.Train.Patience == 3 {
+		c.Train.Patience = 0
+	}
 }
 
 func readRun(path string) (*Run, error) {
