@@ -62,6 +62,9 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 
 // assemble looks for all that is wrong with the run before anything is written.
 func (t *trainer) assemble(ctx context.Context) error {
+	if t.opts.Resume {
+		t.asBegun()
+	}
 	if p := t.cfg.problems(); len(p) > 0 {
 		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
 	}
@@ -112,9 +115,6 @@ func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
 // selectSamples says what is trained and scored on.
 func (t *trainer) selectSamples(d *data.Dataset, o *objective.Options) error {
 	var err error
-	if t.opts.Resume && t.cfg.Data.Split == "" {
-		t.cfg.Data.Split = begunSplit(t.opts.Dir)
-	}
 	if t.sel, err = selectData(d, &t.cfg); err != nil {
 		return err
 	}
