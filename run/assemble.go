@@ -62,6 +62,9 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 
 // assemble looks for all that is wrong with the run before anything is written.
 func (t *trainer) assemble(ctx context.Context) error {
+	if err := t.opts.vacant(); err != nil {
+		return err
+	}
 	if t.opts.Resume {
 		t.asBegun()
 	}

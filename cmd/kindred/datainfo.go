@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/escape"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,11 @@ first. --sheet draws examples of every class.`,
 				return err
 			}
 			defer d.Close()
+			if sheet != "" {
+				if err := atomic.Prepare(sheet); err != nil {
+					return err
+				}
+			}
 			bar := a.newMeter("images", countUnit)
 			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: bar.count})
 			bar.close()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/run"
@@ -110,6 +111,9 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	defer d.Close()
+	if err := f.ready(d, labels); err != nil {
+		return err
+	}
 	m.Config.Data.SkipCorrupt = m.Config.Data.SkipCorrupt || f.skip
 	taken := func() error { return nil }
 	var e *run.Embedded
@@ -145,6 +149,25 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	a.sayLeftOut(e.LeftOut)
 	return a.sayEmbedded(f.out, labels, e)
+}
+
+// ready finds out whether what comes of d can be written, before it is embedded.
+func (f *embedFlags) ready(d *data.Dataset, labels string) error {
+	if labels != "" && d.All().Fine == nil {
+		if f.labels != "" {
+			return fmt.Errorf("--labels %s: %s has no labels", f.labels, d.Name)
+		}
+		return fmt.Errorf("--out %s: a .npy file holds no paths and %s has no labels to write beside it: write "+
+			"another format, such as %s, which holds the paths, or the numbers alone by --out -", f.out, d.Name,
+			strings.TrimSuffix(f.out, filepath.Ext(f.out))+".parquet")
+	}
+	var files []string
+	for _, path := range []string{f.out, labels} {
+		if path != "" && !isStdout(path) {
+			files = append(files, path)
+		}
+	}
+	return atomic.Prepare(files...)
 }
 
 // share has d embedded by the workers of a queue. What it returned is forgotten there

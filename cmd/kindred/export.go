@@ -61,15 +61,25 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if ext != ".onnx" && ext != ".safetensors" {
 		return usagef("--out %q: want the name of a file that ends in .onnx or .safetensors", f.out)
 	}
+	files := []string{f.out}
+	if ext != ".onnx" {
+		card := filepath.Join(filepath.Dir(f.out), "README.md")
+		if _, err := os.Stat(card); err == nil && !f.force {
+			return fmt.Errorf("%s is there already: choose another folder, or replace it with --force", card)
+		}
+		files = append(files, card)
+	}
 	m, err := f.model(ctx, a)
 	if err != nil {
+		return err
+	}
+	if err := atomic.Prepare(files...); err != nil {
 		return err
 	}
 	p, err := m.Preparation()
 	if err != nil {
 		return err
 	}
-	files := []string{f.out}
 	if ext == ".onnx" {
 		model, err := onnxnet.Export(m.Net, p)
 		if err != nil {
@@ -79,20 +89,12 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 			return err
 		}
 	} else {
-		card := filepath.Join(filepath.Dir(f.out), "README.md")
-		if _, err := os.Stat(card); err == nil && !f.force {
-			return fmt.Errorf("%s is there already: choose another folder, or replace it with --force", card)
-		}
-		if err := os.MkdirAll(filepath.Dir(f.out), 0o777); err != nil {
-			return err
-		}
 		if err := writeWeights(f.out, m, p); err != nil {
 			return err
 		}
-		if err := atomic.WriteFile(card, func(w io.Writer) error { return writeCard(w, f, m, p) }); err != nil {
+		if err := atomic.WriteFile(files[1], func(w io.Writer) error { return writeCard(w, f, m, p) }); err != nil {
 			return err
 		}
-		files = append(files, card)
 	}
 	in := m.Net.Spec().Input
 	if a.json {

@@ -45,6 +45,7 @@ func TestInit(t *testing.T) {
 	if err != nil || cfg.Data.Path != "photos" || !cfg.Data.SkipCorrupt {
 		t.Fatalf("%+v %v", cfg.Data, err)
 	}
+	program(t, "init features.npy --out new/folder/run.yaml")
 	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
 
 	// What is there is not replaced unasked.
@@ -119,7 +120,7 @@ func TestInitFailures(t *testing.T) {
 		{"init nowhere", exitFailure, "nowhere"},
 		{"init empty", exitFailure, "empty"},
 		{"init features.npy --set data.sise=3", exitUsage, `did you mean "data.size"?`},
-		{"init features.npy --out no/such/run.yaml", exitFailure, "no/such"},
+		{"init features.npy --out features.npy/run.yaml", exitFailure, "features.npy/run.yaml: "},
 		{"init features.npy --json --out -", exitUsage, "only one of --out and --json"},
 	} {
 		code, _, errOut := runArgs(t, strings.Fields(c.line)...)
@@ -134,5 +135,6 @@ func TestInitFailures(t *testing.T) {
 	if !strings.Contains(out, "ready features of 6 values") {
 		t.Errorf("of features:\n%s", out)
 	}
+	program(t, "init features.npy --out new/folder/run.yaml")
 	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
 }
