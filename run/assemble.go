@@ -112,6 +112,9 @@ func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
 	}
 	d, err := OpenData(ctx, t.cfg.Data, t.opts.Home, t.opts.Formats...)
 	t.opened = d
+	if t.opts.Resume {
+		err = Moved(err, t.opts.Dir)
+	}
 	return d, err
 }
 

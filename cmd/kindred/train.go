@@ -24,7 +24,6 @@ type trainFlags struct{ cli.Train }
 func newTrain(a *app) *cobra.Command {
 	var f trainFlags
 	cmd := cli.NewTrain("kindred", &f.Train)
-	cmd.Args = exactArgs()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
 	return cmd
 }
