@@ -21,6 +21,7 @@ type Summary struct {
 	Epoch          int                `json:"epoch"`
 	Metrics        map[string]float64 `json:"metrics"`
 	Untrained      map[string]float64 `json:"untrained,omitempty"`
+	Beside         string             `json:"beside,omitempty"` // see Result
 	Seconds        float64            `json:"seconds"`
 	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
 	TrainingLabels string             `json:"training_labels,omitempty"`
@@ -37,7 +38,7 @@ func (r *Result) Summary(dir string) Summary {
 	s := Summary{
 		Dir: dir, Epoch: r.Epoch, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(),
 		ActiveShare: last.ActiveShare(),
-		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Seconds: math.Round(r.Took.Seconds()*1000) / 1000,
+		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Beside: r.Beside, Seconds: math.Round(r.Took.Seconds()*1000) / 1000,
 		WaitedForData:  r.Wait,
 		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
 	}

@@ -79,6 +79,9 @@ type Result struct {
 	// those before training, if the run started from a pretrained network.
 	Epoch             int
 	Scores, Untrained []train.Metric
+	// Beside says why validation and test scores are not alike, "" if they are of galleries
+	// that are.
+	Beside string
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
 }
@@ -265,7 +268,7 @@ func (t *trainer) failed(err error) error {
 func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
 	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
 		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
-		Untrained: trained.Untrained}
+		Untrained: trained.Untrained, Beside: beside(t.scored)}
 	for _, p := range t.net.Params() {
 		if p.Grad != nil {
 			res.Params += len(p.Value)

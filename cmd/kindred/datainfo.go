@@ -118,15 +118,9 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 }
 
 func printLabels(out io.Writer, l inspect.Labels, most int) error {
-	role := l.Role
-	if l.Train {
-		if role != "" {
-			role += ", "
-		}
-		role += "trained with"
-	}
-	if role != "" {
-		role = " (" + role + ")"
+	role := ""
+	if words := roleOf(l); words != "" {
+		role = " (" + words + ")"
 	}
 	counts := make([]int, 0, len(l.Classes))
 	for _, c := range l.Classes {
@@ -151,6 +145,23 @@ func printLabels(out io.Writer, l inspect.Labels, most int) error {
 		fmt.Fprintf(w, "  %d\t%s\t%d\n", c.Number, escape.Name(c.Name), c.Count)
 	}
 	return w.Flush()
+}
+
+// roleOf says what a column of labels is for.
+func roleOf(l inspect.Labels) string {
+	switch {
+	case l.Train && l.Role == "fine":
+		return "what training and scores go by"
+	case l.Train && l.Role == "coarse":
+		return "coarser labels, what training goes by"
+	case l.Train:
+		return "what training goes by"
+	case l.Role == "fine":
+		return "what scores go by"
+	case l.Role == "coarse":
+		return "coarser labels"
+	}
+	return l.Role
 }
 
 func printDuplicates(out io.Writer, groups []inspect.Group, most int) {

@@ -196,11 +196,8 @@ func describeLabels(l inspect.Labels) string {
 	}
 	slices.Sort(counts)
 	role := ""
-	if l.Train {
-		role = ", trained with"
-	}
-	if l.Role == "fine" {
-		role += ", scored"
+	if words := roleOf(l); words != "" {
+		role = ", " + words
 	}
 	if len(counts) == 0 {
 		return fmt.Sprintf("label %s: no classes%s", l.Column, role)

@@ -161,6 +161,9 @@ func printRun(a *app, res *run.Result, dir string) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	if res.Beside != "" {
+		fmt.Fprintln(a.err, res.Beside)
+	}
 	_, err := fmt.Fprintf(a.out, "%s\n", dir)
 	return err
 }

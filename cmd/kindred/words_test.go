@@ -107,3 +107,23 @@ func TestMovedPhotos(t *testing.T) {
 	// The run remembers where its photos are now.
 	must(t, "train", "--resume", run, "--set", "train.epochs=3")
 }
+
+// data info says what labels are for in words, and train what an image is pulled towards
+// and why validation is no test.
+func TestPlainWords(t *testing.T) {
+	dir, tmp := photos(t), t.TempDir()
+	if out := must(t, "data", "info", dir); !strings.Contains(out, "(what training and scores go by): 3 classes") ||
+		strings.Contains(out, "trained with") {
+		t.Error(out)
+	}
+	code, _, said := runArgs(t, "train", dir, "--out", filepath.Join(tmp, "run"), "--set", "data.split=images:0.5",
+		"--set", "data.validation=images:0.3", "--set", "train.epochs=1", "--set", "network.name=mlp", "--set",
+		"loss.name=multisimilarity", "--set", "network.width=8")
+	flat := strings.ReplaceAll(said, "\n"+strings.Repeat(" ", 13), " ")
+	for _, want := range []string{"an image is pulled towards those of its class that", "(positives ms) and pushed away from ",
+		"\nvalidation is looked up among 6 images of 3 classes and the test among 9 of 3: "} {
+		if code != exitOK || !strings.Contains(flat, want) {
+			t.Errorf("status %d, no %q in\n%s", code, want, flat)
+		}
+	}
+}
