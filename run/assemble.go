@@ -66,6 +66,12 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 
 // assemble looks for all that is wrong with the run before anything is written.
 func (t *trainer) assemble(ctx context.Context) error {
+	if err := t.opts.vacant(); err != nil {
+		return err
+	}
+	if t.opts.Resume {
+		t.asBegun()
+	}
 	if p := t.cfg.problems(); len(p) > 0 {
 		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
 	}
@@ -117,15 +123,15 @@ func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
 	}
 	d, err := OpenData(ctx, t.cfg.Data, t.opts.Home, t.opts.Formats...)
 	t.opened = d
+	if t.opts.Resume {
+		err = Moved(err, t.opts.Dir)
+	}
 	return d, err
 }
 
 // selectSamples says what is trained and scored on.
 func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objective.Options) error {
 	var err error
-	if t.opts.Resume && t.cfg.Data.Split == "" {
-		t.cfg.Data.Split = begunSplit(t.opts.Dir)
-	}
 	if t.sel, err = t.selectData(ctx, d); err != nil {
 		return err
 	}

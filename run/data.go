@@ -3,7 +3,9 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
@@ -22,6 +24,15 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 	}
 	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: cfg.Labels, Formats: formats, Crop: cfg.Crop,
 		Outside: cfg.Outside, Group: groupColumn(cfg.Group)})
+}
+
+// Moved completes an error of OpenData about the data set of a run that exists: where
+// it is not there any more, somebody has moved it and can say where.
+func Moved(err error, dir string) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w\nthe run %s was trained on it: if it was moved, say where it is with --data", err, dir)
 }
 
 // validationMetric is what the validation samples are scored by beside eval.recall, and

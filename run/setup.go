@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -184,11 +185,29 @@ func (s *Setup) objective() string {
 	for _, k := range keys {
 		text += fmt.Sprintf(" %s=%v", k, c.Loss[k])
 	}
-	text += fmt.Sprintf("; positives %v, negatives %v", c.Mine["positives"], c.Mine["negatives"])
+	item := "an image"
+	if s.data.Features != nil {
+		item = "a row"
+	}
+	p, n := policyWords(c.Mine)
+	text += fmt.Sprintf("; %s is pulled towards %s (positives %v) and pushed away from %s (negatives %v)", item, p,
+		c.Mine["positives"], n, c.Mine["negatives"])
 	if s.mined != "" {
-		text += " (" + s.mined + ")"
+		text += ", " + s.mined
 	}
 	return text
+}
+
+// policyWords are the policies of a section in plain words.
+func policyWords(m Section) (positive, negative string) {
+	positive, negative = fmt.Sprint(m["positives"]), fmt.Sprint(m["negatives"])
+	if p, err := mine.ParsePositive(positive); err == nil {
+		positive = p.Words()
+	}
+	if n, err := mine.ParseNegative(negative); err == nil {
+		negative = n.Words()
+	}
+	return positive, negative
 }
 
 // training says for how long and how fast, and which epoch is kept.

@@ -88,6 +88,9 @@ type Result struct {
 	Place float64
 	// Verdict says so in a sentence if the run ended no better than it began.
 	Verdict string
+	// Beside says why validation and test scores are not alike, "" if they are of galleries
+	// that are.
+	Beside string
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
 }
@@ -333,7 +336,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	}
 	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
 		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
-		Untrained: trained.Untrained, Place: trained.Place, Verdict: t.verdict(trained)}
+		Untrained: trained.Untrained, Place: trained.Place, Verdict: t.verdict(trained), Beside: beside(t.scored)}
 	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
 		res.UntrainedSize = t.cfg.Data.Size
 		if t.untrained != nil {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/work"
 )
 
@@ -121,6 +118,11 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 			return err
 		}
 	}
+	if f.dir != "" {
+		if err := f.begin(); err != nil {
+			return err
+		}
+	}
 	taken := func() error { return nil }
 	if f.queued.queue != "" {
 		q, err := f.queued.lead(cmd.Context(), a, f.queued.kit(a))
@@ -174,22 +176,19 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 	if f.dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
-		return err
-	}
-	files := map[string]func(io.Writer) error{
-		"eval.csv": rep.WriteCSV, "eval.md": rep.WriteMarkdown,
-		"eval.json": func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) },
+	texts := []textFile{
+		{"eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }},
+		{"eval.csv", rep.WriteCSV}, {"eval.md", rep.WriteMarkdown},
 	}
 	if f.perClass {
-		files["classes.csv"] = rep.WriteClassesCSV
+		texts = append(texts, textFile{"classes.csv", rep.WriteClassesCSV})
 	}
-	for name, write := range files {
-		if err := atomic.WriteFile(filepath.Join(f.dir, name), write); err != nil {
-			return err
-		}
+	files, err := written(texts...)
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = f.put(files...)
+	return err
 }
 
 func (f *evalFlags) config(a *app) (eval.Config, error) {

@@ -177,6 +177,11 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 			copy(obj.Params()[0].Value[i*o.Dim:], proxies.Row(i))
 		}
 	}
+	if f.grad != "" {
+		if err := atomic.Prepare(f.grad); err != nil {
+			return err
+		}
+	}
 	grad := mat.New(table.X.Rows, table.X.Cols)
 	r, err := f.step(ctx, obj, table.X, objective.Batch{Labels: labels, IDs: ids}, grad)
 	if err != nil {

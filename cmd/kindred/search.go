@@ -172,6 +172,11 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 		return err
 	}
 	m.Config.Data.SkipCorrupt = true // they are named, and the others answered
+	if f.dir != "" {
+		if err := f.begin(); err != nil {
+			return err
+		}
+	}
 	queries, err := openQueries(ctx, a, m, paths)
 	if err != nil {
 		return err
@@ -396,9 +401,6 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 	if err := planned(what, int64(len(found)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.f.dir, 0o777); err != nil {
-		return nil, err
-	}
 	page := filepath.Join(s.f.dir, "search.html")
 	queries, err := s.pictures(ctx, s.queries, page)
 	if err != nil {
@@ -437,11 +439,11 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 			s.distance, s.f.by()),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}
-	if err := out.WriteFile(page); err != nil {
+	files, err := written(textFile{"search.html", htmlOf(out)}, drawing("search.png", report.PNG, sheet(rows)))
+	if err != nil {
 		return nil, err
 	}
-	png := filepath.Join(s.f.dir, "search.png")
-	return []string{page, png}, report.WriteFigure(png, sheet(rows))
+	return s.f.put(files...)
 }
 
 // pictures returns what the page shows of the photos of a set. One that cannot be

@@ -24,7 +24,6 @@ type trainFlags struct{ cli.Train }
 func newTrain(a *app) *cobra.Command {
 	var f trainFlags
 	cmd := cli.NewTrain("kindred", &f.Train)
-	cmd.Args = exactArgs()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
 	return cmd
 }
@@ -171,6 +170,9 @@ func printRun(a *app, res *run.Result, dir string) error {
 	}
 	if err := tw.Flush(); err != nil {
 		return err
+	}
+	if res.Beside != "" {
+		fmt.Fprintln(a.err, res.Beside)
 	}
 	_, err := fmt.Fprintf(a.out, "%s\n", dir)
 	return err
