@@ -195,6 +195,11 @@ func TestReproductionPage(t *testing.T) {
 			t.Errorf("%s.json is not as it would be written now: run kindred reproduce document", out.Experiment)
 		}
 	}
+	table, err := os.ReadFile(filepath.Join(folder, DefaultsPage))
+	if err != nil || string(table) != defaultsPage(all) {
+		t.Errorf("docs/reproduction/%s is not what the kept results say: run kindred reproduce document (%v)",
+			DefaultsPage, err)
+	}
 	// No picture is missing, and none is left over.
 	var shown []string
 	for _, m := range regexp.MustCompile(`\]\(reproduction/([^)]*\.png)\)`).FindAllStringSubmatch(want, -1) {
