@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -52,8 +53,8 @@ func runDefaults(cmd *cobra.Command, a *app, o paper.Options, queued *queueFlags
 		outcomes = append(outcomes, out)
 	}
 	if len(outcomes) == 0 {
-		return fmt.Errorf("none of the data sets is there: 'kindred data list' shows what can be fetched, and --data-dir " +
-			"says where they are")
+		return errors.New("none of the data sets is there: 'kindred data list' shows what can be fetched, and " +
+			"--data-dir says where they are")
 	}
 	if a.json {
 		return a.printJSON(outcomes)

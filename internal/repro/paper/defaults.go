@@ -139,21 +139,19 @@ func (s *Stranger) about() string {
 	if s.Labels != "" {
 		with = s.Labels + " alone"
 	}
-	text := fmt.Sprintf("Trained with labels that are %s, scored by the %s of the set's test part: each of its images is "+
-		"searched among the others by cosine.", with, s.Things)
+	text := fmt.Sprintf("The labels are %s.", with)
 	if s.Draw != nil {
-		text = s.Draw.about() + fmt.Sprintf(" That folder is divided as kindred train divides any folder, for a test of "+
-			"its own too. Scored are the %s of the set's whole test part: each of its images is searched among the "+
-			"others by cosine.", s.Things)
+		text = s.Draw.about() + " That folder is divided as kindred train divides any folder, for a test of its own too."
 	}
-	return text
+	return text + fmt.Sprintf(" Scored are the %s of the set's test part: each of its images is searched among the "+
+		"others by cosine.", s.Things)
 }
 
 // start says what the untrained network of a row is.
 func (s *Stranger) start() string {
 	if !s.Photos {
-		return "The untrained network is the one that training starts from, with random weights; raw pixels are those " +
-			"that it gets."
+		return "The untrained network is the one that training starts from, with random weights; raw pixels are " +
+			"those that it gets."
 	}
 	return "The untrained network is the pretrained one as it is, at its own image size, whatever size training takes."
 }

@@ -208,8 +208,8 @@ very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the defau
 	rows := slices.DeleteFunc(rowsOf(outcomes), func(out *Outcome) bool { return out == nil })
 	fmt.Fprintf(&b, "%s\n", defaultsTable(rows).Markdown())
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
-		fmt.Fprintf(&b, "\nWhat the default runs chose, by seed, and how long one took by the wall's clock on two cores that may "+
-			"have had other work too:\n\n%s\n", settled.Markdown())
+		fmt.Fprintf(&b, "\nWhat the default runs chose, by seed, and how long one took by the wall's clock on two "+
+			"cores that may have had other work too:\n\n%s\n", settled.Markdown())
 	}
 	b.WriteString("\n## The rows\n")
 	for i, e := range Defaults() {

@@ -50,8 +50,8 @@ func dimDigits(t *testing.T) string {
 func TestDefaultsRow(t *testing.T) {
 	e := Find("defaults-mnist-parity")
 	dir := t.TempDir()
-	o := Options{Dir: filepath.Join(dir, e.Row()), Seeds: 2, Seed: 3, Home: dimDigits(t), Set: append(slices.Clone(briefly),
-		"network.name=conv4", "network.width=4", "network.dim=8")}
+	o := Options{Dir: filepath.Join(dir, e.Row()), Seeds: 2, Seed: 3, Home: dimDigits(t),
+		Set: append(slices.Clone(briefly), "network.name=conv4", "network.width=4", "network.dim=8")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestDefaultsRow(t *testing.T) {
 		t.Errorf("the default is not what nothing but the data gives (%v):\n%s", err, cfg.YAML())
 	}
 	of := func(arm string) []Number { return out.measure(arm, "test_map@r").Values }
-	if slices.Equal(of(untrainedArm), of(defaultArm)) || slices.Equal(of(untrainedArm), of(pixelsArm)) {
+	if u := of(untrainedArm); slices.Equal(u, of(defaultArm)) || slices.Equal(u, of(pixelsArm)) {
 		t.Errorf("untrained %v, pixels %v, default %v", of(untrainedArm), of(pixelsArm), of(defaultArm))
 	}
 	trained := func(dir, arm string) bool { return run.Begun(filepath.Join(dir, RunFolder(arm, 3))) }
@@ -150,7 +150,8 @@ func coinsHome(t *testing.T) string {
 				im := image.NewRGBA(image.Rect(0, 0, 72, 72))
 				for y := range 72 {
 					for x := range 72 {
-						im.Set(x, y, color.RGBA{uint8(40*class + x), uint8(9*k + 2*y), uint8((class+1)*x*y + len(side)), 255})
+						blue := uint8((class+1)*x*y + len(side))
+						im.Set(x, y, color.RGBA{uint8(40*class + x), uint8(9*k + 2*y), blue, 255})
 					}
 				}
 				var b bytes.Buffer
