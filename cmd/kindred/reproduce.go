@@ -90,6 +90,9 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 			}
 			o.Seed, o.Home, queued.dataDir = a.seed, dataHome(dataDir), dataDir
 			if e == nil {
+				if path+features != "" {
+					return usagef("--data and --features go with one experiment, and %s has many sets", args[0])
+				}
 				o.Dir = cmp.Or(o.Dir, filepath.Join("reports", defaultsTable))
 				return runDefaults(cmd, a, o, &queued)
 			}

@@ -49,6 +49,7 @@ func TestReproduceUsage(t *testing.T) {
 		"the settings of omniglot":           {"reproduce", "tune", "omniglot-epochs"},
 		"cub features starts from":           {"reproduce", "tune", "cub", "--data-dir", dir},
 		"defaults-grocery-class full starts": {"reproduce", "defaults", "--data-dir", dir},
+		"--data and --features go with":      {"reproduce", "defaults", "--data", dir},
 		"has ranges for its scale":           {"reproduce", "tune", "omniglot", "--scale", "paper"},
 		"is not a whole number from 1":       {"reproduce", "tune", "mnist", "--trials", "20000000"},
 	} {

@@ -141,7 +141,8 @@ func (s *Stranger) about() string {
 	}
 	text := fmt.Sprintf("The labels are %s.", with)
 	if s.Draw != nil {
-		text = s.Draw.about() + " That folder is divided as kindred train divides any folder, for a test of its own too."
+		text = s.Draw.about() + " That folder is divided as kindred train divides any folder, for a test of its own " +
+			"too."
 	}
 	return text + fmt.Sprintf(" Scored are the %s of the set's test part: each of its images is searched among the "+
 		"others by cosine.", s.Things)

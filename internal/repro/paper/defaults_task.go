@@ -126,21 +126,6 @@ func (v *visit) divide(d *drawing) error {
 	return err
 }
 
-// firstOfEach keeps the first n samples of every fine class; 0 keeps all.
-func firstOfEach(p *data.Part, n int) *data.Part {
-	if n == 0 {
-		return p
-	}
-	taken := map[int64]int{}
-	var keep []int
-	for pos, y := range p.Fine {
-		if taken[y]++; taken[y] <= n {
-			keep = append(keep, pos)
-		}
-	}
-	return p.Subset(keep)
-}
-
 // score measures a network on the row's test part.
 func (v *visit) score(ctx context.Context, m *run.Model) ([]train.Metric, error) {
 	e, err := m.Embed(ctx, v.test)
@@ -192,6 +177,7 @@ func (s *Stranger) train() *Task {
 			if err != nil {
 				return nil, err
 			}
+			res.Config.Data.Size = m.Config.Data.Size // of the network that was kept
 			res.Scores, err = v.score(ctx, m)
 			return res, err
 		})

@@ -140,6 +140,7 @@ func checkDefaultsPage(t *testing.T, dir string, out *Outcome) {
 func coinsHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
+	rng := rand.New(rand.NewPCG(5, 0))
 	for _, side := range []string{"train", "test"} {
 		for class := range 4 {
 			dir := filepath.Join(home, "coins", side, fmt.Sprint(class+1, "c"))
@@ -150,8 +151,8 @@ func coinsHome(t *testing.T) string {
 				im := image.NewRGBA(image.Rect(0, 0, 72, 72))
 				for y := range 72 {
 					for x := range 72 {
-						blue := uint8((class+1)*x*y + len(side))
-						im.Set(x, y, color.RGBA{uint8(40*class + x), uint8(9*k + 2*y), blue, 255})
+						bright := rng.IntN(200) + 3*class
+						im.Set(x, y, color.RGBA{uint8(bright), uint8(rng.IntN(200)), uint8(9*k + 2*y), 255})
 					}
 				}
 				var b bytes.Buffer
@@ -182,11 +183,20 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 		t.Fatal("the sizes must differ")
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	out, err := Reproduce(t.Context(), Find("defaults-coins"), Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home,
-		Set:  append(slices.Clone(briefly), "network.pretrained="+network, fmt.Sprintf("data.size=%d", other)),
-		Arms: []string{untrainedArm, defaultArm}})
+	e := Find("defaults-coins")
+	for i := range e.Arms { // all train
+		e.Arms[i].Alike = ""
+	}
+	out, err := Reproduce(t.Context(), e, Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home,
+		Set: append(slices.Clone(briefly), "network.pretrained="+network, fmt.Sprintf("data.size=%d", other))})
 	if err != nil {
 		t.Fatal(err)
+	}
+	same := map[string]string{"ms": plainArm, "easy": easyArm}[out.Arms[1].Settled[0].Positives]
+	for _, m := range out.Arms[1].Measures {
+		if v := out.measure(same, m.Key).Values; !slices.Equal(v, m.Values) {
+			t.Errorf("%s of the default: %v; of %q, which sets what it chose: %v", m.Key, m.Values, same, v)
+		}
 	}
 	if got := out.Arms[0].Settled[0]; got.Size != own || got.Epochs != 0 || got.Positives != "" {
 		t.Errorf("untrained: %+v, the network's size is %d", got, own)
@@ -212,6 +222,9 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, v := range rep.Columns[0].Values {
+		if v.Value > 0.99 {
+			t.Errorf("%s is %v: anything would do", v.Metric, v.Value)
+		}
 		if got := out.Arms[0].Measures[k].Values[0]; got != Number(100*v.Value) {
 			t.Errorf("%s: %v, the embeddings have %v", v.Metric, got, 100*v.Value)
 		}
@@ -321,6 +334,17 @@ func TestDefaultsRows(t *testing.T) {
 				t.Errorf("%s sets %s, which a stranger does not", e.Name, key)
 			}
 		}
+	}
+	// A kept run of a version that lacked a setting is one of other defaults.
+	e := Defaults()[2]
+	cfg, err := e.config(&e.Arms[1], 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := e.Arms[1].plan(&cfg)
+	older := regexp.MustCompile(`(?m)^  patience: .*\n`).ReplaceAllString(plan, "")
+	if older == plan || !samePlan([]byte(plan), plan) || samePlan([]byte(older), plan) {
+		t.Error("a run of other defaults is taken for one of these")
 	}
 	if MNIST().Row() != "" || !slices.Equal(MNIST().Fitting(set), set) {
 		t.Error("other experiments are no rows")
