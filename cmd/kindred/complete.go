@@ -225,7 +225,7 @@ func runsOrFiles(cmd *cobra.Command, args []string, typed string) ([]string, cob
 }
 
 func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return append(paper.Names(), "list", "document"), cobra.ShellCompDirectiveNoFileComp
+	return append(paper.Names(), defaultsTable, "list", "document"), cobra.ShellCompDirectiveNoFileComp
 }
 
 // tunable are the experiments whose settings a sweep can choose.

@@ -86,6 +86,8 @@ type Run struct {
 	Plan      string         `json:"plan"` // the settings asked for, as YAML
 	// From is the run folder that this one was copied from; empty: none.
 	From string `json:"from,omitempty"`
+	// Settled is what the run chose by itself, of a row of the defaults' table.
+	Settled *Settled `json:"settled,omitempty"`
 }
 
 // value returns a measure of the network that was kept, in per cent.
@@ -191,6 +193,9 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	var judged Run // one that was taken over to be judged here
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if r, err := e.alike(a, &cfg, plan, o); err != nil || r != nil {
+			return r, err
+		}
 		r, err := e.reuse(a, plan, o.Dir, folder, o.Reuse)
 		if err != nil || r != nil && samePlan([]byte(r.Plan), plan) {
 			return r, err
@@ -230,6 +235,9 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	}
 	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Scores: res.Scores,
 		Untrained: res.Untrained, Params: res.Params, Took: res.Took + judged.Took, Plan: plan, From: judged.From}
+	if e.Stranger != nil {
+		r.Settled = settled(res)
+	}
 	return r, writeJSON(filepath.Join(dir, resultFile), r)
 }
 
