@@ -176,8 +176,8 @@ func running() []Package {
 		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/par internal/mapped internal/kernel/dot16 internal/kernel/dot8 mat eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
-			"internal/atomic internal/budget internal/lock internal/mapped internal/nearest internal/regular " +
-				"internal/spell internal/kernel/dot16 mat eval/rank eval/cluster"},
+			"internal/atomic internal/budget internal/escape internal/lock internal/mapped internal/nearest " +
+				"internal/regular internal/spell internal/kernel/dot16 mat eval/rank eval/cluster"},
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
