@@ -108,8 +108,18 @@ func TestWithSaysWhenItGoesByRow(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 			continue
 		}
-		if s, err := got.Select(); err != nil || !strings.Contains(s.ByRow(), c.want) || (s.ByRow() == "") != (c.want == "") {
+		s, err := got.Select()
+		if err != nil || !strings.Contains(s.ByRow(), c.want) || (s.ByRow() == "") != (c.want == "") {
 			t.Errorf("%s: %q, want %q (%v)", c.name, s.ByRow(), c.want, err)
+		}
+	}
+}
+
+// Names in a file of tensors are read as they were written, or not at all.
+func TestTensorNamesAreNotMended(t *testing.T) {
+	for _, text := range []string{`["a", null]`, `["a", "\ud800"]`, "[\"a\", \"\xff\"]"} {
+		if files, _, err := readMeta(map[string]string{metaFiles: text}); err == nil {
+			t.Errorf("%s: %q", text, files)
 		}
 	}
 }

@@ -1,14 +1,16 @@
 package index
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 )
 
 func TestIsNumber(t *testing.T) {
-	for _, s := range []string{"0", "-0", "7", "-1.5", "0.30000000000000004", "1e-05", "1E+20", "1e+16", "5e-324",
-		"0e9", "1.7976931348623157e+308", "1.000000000000000056e-01", "-0.0", "999999999999999", "12345678901234567890.0",
+	for _, s := range []string{"0", "-0", "7", "-1.5", "0.30000000000000004", "1e-05", "1E+20", "1e+16",
+		"5e-324", "0e9", "1.7976931348623157e+308", "1.000000000000000056e-01", "-0.0",
+		"999999999999999", "12345678901234567890.0",
 		"3.14e2", "0.0e-999"} {
 		if !IsNumber(s) {
 			t.Errorf("%s is no number", s)
@@ -67,5 +69,15 @@ func TestFilterNamesTheTextAmongNumbers(t *testing.T) {
 	}
 	if _, err := x.List(f, "", 1); err == nil || !strings.HasSuffix(err.Error(), "this is of kind number") {
 		t.Error(err)
+	}
+}
+
+// A value that would not come back as it was sent is refused.
+func TestValueRefusesHalfACharacter(t *testing.T) {
+	for text, want := range map[string]bool{`"\ud800"`: false, `"\ud83d\ude00"`: true, `"a\udc00"`: false, `null`: true} {
+		var v Value
+		if err := json.Unmarshal([]byte(text), &v); (err == nil) != want {
+			t.Errorf("%s: %+v, %v", text, v, err)
+		}
 	}
 }

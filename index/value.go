@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/strictjson"
 )
 
 // Kind is what the values of a column are.
@@ -159,7 +160,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes; arrays and objects are errors.
 func (v *Value) UnmarshalJSON(text []byte) error {
 	var x any
-	if err := json.Unmarshal(text, &x); err != nil {
+	if err := strictjson.Unmarshal(text, &x); err != nil {
 		return err
 	}
 	switch x := x.(type) {

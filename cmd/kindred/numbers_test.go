@@ -21,8 +21,8 @@ func TestIndexOfPythonsNumbers(t *testing.T) {
 	}
 	ix := filepath.Join(dir, "x.index")
 	var added indexAdded
-	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--columns", filepath.Join(dir, "columns.csv"), "--out",
-		ix)
+	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--columns", filepath.Join(dir, "columns.csv"),
+		"--out", ix)
 	var got indexAnswers
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c", "--filter", "price < 20")
 	if q := got.Queries[0]; q.Passed != 2 || len(q.Neighbours) != 2 {

@@ -92,8 +92,10 @@ func TestPairingByRowIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	code, out, errOut := runArgs(t, "eval", "--embeddings", e, "--labels", l, "--metrics", "recall@1", "--format", "csv")
-	want := "kindred: paired by row: " + e + " names no rows: row i of " + l + " labels its row i, whatever path it has\n"
+	code, out, errOut := runArgs(t, "eval", "--embeddings", e, "--labels", l, "--metrics", "recall@1", "--format",
+		"csv")
+	want := "kindred: paired by row: " + e + " names no rows: row i of " + l +
+		" labels its row i, whatever path it has\n"
 	if code != exitOK || errOut != want || !strings.Contains(out, "recall@1,label,1,4") {
 		t.Errorf("status %d, %q, %q", code, out, errOut)
 	}
