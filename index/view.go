@@ -161,7 +161,7 @@ func (v *view) ids(f *Filter) ([]string, error) {
 // and pass the filter. The sets may be shared: nobody changes them.
 func (v *view) passing(f *Filter) ([]bitmap, error) {
 	if err := f.check(v.schema); err != nil {
-		return nil, err
+		return nil, v.explained(err)
 	}
 	var out []bitmap
 	for _, p := range v.parts {

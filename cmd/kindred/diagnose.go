@@ -101,7 +101,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	}
 	var named []namedDiagnosis
 	for _, arg := range args {
-		in, err := f.load(arg)
+		in, err := f.load(a, arg)
 		if err != nil {
 			return err
 		}
@@ -156,8 +156,8 @@ func (f *diagnoseFlags) about(arg string) string {
 }
 
 // load reads the embeddings of an argument: a file, or a run's folder.
-func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
-	l, err := f.open(arg)
+func (f *diagnoseFlags) load(a *app, arg string) (diagnose.Input, error) {
+	l, err := f.open(a, arg)
 	if err != nil {
 		return diagnose.Input{}, err
 	}
@@ -174,7 +174,7 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 
 // open reads the table of an argument, with the labels of --labels if they are
 // given.
-func (f *diagnoseFlags) open(arg string) (*embedding.Table, error) {
+func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
 	st, err := os.Stat(arg)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (f *diagnoseFlags) open(arg string) (*embedding.Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		return formats().Label(t, f.labels)
+		return a.label(t, f.labels)
 	}
 	set, err := run.ParseSet(f.set)
 	if err != nil {
@@ -198,7 +198,7 @@ func (f *diagnoseFlags) open(arg string) (*embedding.Table, error) {
 	if err != nil || f.labels == "" {
 		return t, err
 	}
-	return formats().Label(&embedding.Table{X: t.X}, f.labels)
+	return a.label(t, f.labels)
 }
 
 // shortName heads table columns: the file's or folder's name.

@@ -94,14 +94,14 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 			return err
 		}
 	}
-	if f.assignments != "" {
-		if cfg.Assignments, err = formats().ReadAssignments(f.assignments); err != nil {
-			return err
-		}
-	}
-	q, err := formats().Load(f.embeddings, f.labels, f.columns)
+	q, err := a.labelled(f.embeddings, f.labels, f.columns)
 	if err != nil {
 		return err
+	}
+	if f.assignments != "" {
+		if cfg.Assignments, err = a.assigned(q, f.assignments); err != nil {
+			return err
+		}
 	}
 	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
 	queries := eval.Set{X: q.X}
@@ -109,7 +109,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if f.gallery == "" {
 		queries.Labels, cfg.Names = q.NamedLabels()
 	} else {
-		g, err := f.loadGallery(q)
+		g, err := f.loadGallery(a, q)
 		if err != nil {
 			return err
 		}
@@ -156,12 +156,12 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 }
 
 // loadGallery reads the gallery, with the columns of labels that the queries have.
-func (f *evalFlags) loadGallery(q *embedding.Table) (*embedding.Table, error) {
+func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, error) {
 	g, err := formats().Read(f.gallery)
 	if err != nil {
 		return nil, err
 	}
-	if g, err = formats().Label(g, f.galleryLabels); err != nil {
+	if g, err = a.label(g, f.galleryLabels); err != nil {
 		return nil, err
 	}
 	missing := func(name string) bool { return g.Column(name) == nil }

@@ -274,7 +274,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		s.root = f.photos.root()
 	}
 	if f.embeddings != "" {
-		t, err := formats().Load(f.embeddings, f.labels, nil)
+		t, err := a.labelled(f.embeddings, f.labels, nil)
 		if errors.Is(err, fs.ErrNotExist) && f.labels == "" {
 			t, err = formats().Read(f.embeddings)
 		}

@@ -100,7 +100,7 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	if err := f.settle("", "map.html", "map.csv", "map.svg", "map.png"); err != nil {
 		return err
 	}
-	set, err := loadForMap(f)
+	set, err := loadForMap(a, f)
 	if err != nil {
 		return err
 	}
@@ -139,12 +139,12 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 }
 
 // loadForMap reads embeddings; unlike for metrics, labels may be missing.
-func loadForMap(f *mapFlags) (*embedding.Table, error) {
+func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	t, err := formats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
-	labelled, err := formats().Label(t, f.labels)
+	labelled, err := a.label(t, f.labels)
 	if f.labels == "" && errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}

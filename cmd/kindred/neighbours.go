@@ -139,7 +139,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if f.column != "" {
 		columns = []string{f.column}
 	}
-	set, err := formats().Load(f.embeddings, f.labels, columns)
+	set, err := a.labelled(f.embeddings, f.labels, columns)
 	if err != nil {
 		return err
 	}

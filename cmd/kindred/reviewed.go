@@ -136,7 +136,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed, 
 		}
 		r, distance, err = f.openRun(ctx, a, arg)
 	} else {
-		r, err = f.openTable(ctx, arg)
+		r, err = f.openTable(ctx, a, arg)
 	}
 	if err != nil {
 		return nil, err
@@ -259,12 +259,12 @@ func (r *reviewed) take(e *run.Embedded) {
 }
 
 // openTable reads a file of embeddings with its labels.
-func (f *reviewFlags) openTable(ctx context.Context, path string) (*reviewed, error) {
+func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*reviewed, error) {
 	t, err := formats().Read(path)
 	if err != nil {
 		return nil, err
 	}
-	if t, err = formats().Label(t, f.labels); err != nil {
+	if t, err = a.label(t, f.labels); err != nil {
 		return nil, err
 	}
 	split := slices.IndexFunc(t.Columns, func(c embedding.Column) bool { return c.Name == "split" })

@@ -315,7 +315,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 	var t *embedding.Table
 	var err error
 	if f.embeddings != "" {
-		if t, err = f.read(m); err != nil {
+		if t, err = f.read(a, m); err != nil {
 			return nil, err
 		}
 		if f.in == "" {
@@ -341,7 +341,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 
 // read reads the embeddings of the gallery with one column of labels, if there is
 // one.
-func (f *searchFlags) read(m *run.Model) (*embedding.Table, error) {
+func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
 	t, err := formats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
@@ -353,7 +353,7 @@ func (f *searchFlags) read(m *run.Model) (*embedding.Table, error) {
 		return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network %s makes %d: another one made "+
 			"them; embed the gallery with kindred embed and that network", f.embeddings, have, f.by(), want)
 	}
-	labelled, err := formats().Label(t, f.labels)
+	labelled, err := a.label(t, f.labels)
 	switch {
 	case f.labels == "" && f.column == "" && errors.Is(err, fs.ErrNotExist):
 		return t, nil
