@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/lock"
-	"github.com/kindred-ml/kindred/internal/nearest"
 )
 
 // CheckOptions say what Check does.
@@ -228,7 +227,7 @@ func (s *segment) checkSections(lost bitmap) (bad []string) {
 		copy(lost, s.all) // nobody knows which
 	}
 	for b, sum := range s.sums {
-		lo, hi := b*nearest.Block, min((b+1)*nearest.Block, s.n)
+		lo, hi := b*s.group, min((b+1)*s.group, s.n)
 		if crc32.Checksum(bytesOf(s.x[lo*s.d:hi*s.d]), castagnoli()) != sum {
 			for r := lo; r < hi; r++ {
 				lost.set(r)

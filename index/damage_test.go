@@ -180,10 +180,10 @@ func TestDamagedVectorsAreNotPassedOn(t *testing.T) {
 	}
 	// Its rows removed, the block is of no consequence.
 	var ids []string
-	for i := range nearest.Block {
+	for i := range sumRows(8) {
 		ids = append(ids, fmt.Sprintf("item %05d", i))
 	}
-	if n, err := y.Remove(t.Context(), ids...); n != nearest.Block || err != nil {
+	if n, err := y.Remove(t.Context(), ids...); n != len(ids) || err != nil {
 		t.Fatal(n, err)
 	}
 	if err := y.Compact(t.Context(), CompactOptions{}); err != nil {

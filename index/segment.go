@@ -49,8 +49,9 @@ import (
 //	space        d float64, the center; one, the exponent
 //	lists        first row of each list of near rows, and n behind them (uint32)
 //	centroids    a row of d float32 for each list
-//	sums         CRC-32C of each block of 448 vectors (uint32)
-//	code.sums    CRC-32C of the codes of each block (uint32)
+//	sums         CRC-32C of each block of vectors (uint32): as many rows, a power of two
+//	             from 1 to 64, as take up 8 KiB at most
+//	code.sums    CRC-32C of each block of codes, of 448 rows (uint32)
 //
 // Lists and centroids are there if the segment was cut into lists: its rows are then
 // in their order. codes, scale, half, slack, space and sums follow from vectors, and
@@ -60,7 +61,8 @@ import (
 // block of them is compared with its checksum when it is used first. All other sections
 // are compared as the segment is opened.
 //
-// Version 2 had no code.sums: all codes are compared as such a segment is opened. Version
+// Version 2 had blocks of 448 vectors, and no code.sums: all codes are compared as such a
+// segment is opened. Version
 // 1 had other codes, always of 16 bits. They are not read: the vectors are compared, and
 // coded in memory, as such a segment is opened.
 const (
@@ -93,6 +95,7 @@ type segment struct {
 	n, d    int
 	table   contents
 	version int
+	group   int // rows of a checksum in sums
 	guard   *guard
 
 	x        []float32
@@ -187,7 +190,9 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	r := &sectionReader{s: s}
 	n, d := uint64(s.n), uint64(s.d)
-	blocks := uint64(nearest.Blocks(s.n))
+	if s.group = sumRows(s.d); s.version < 3 {
+		s.group = nearest.Block
+	}
 	s.x = view32f(r.get("vectors", n*d*4))
 	s.ids, s.paths = r.texts("ids", s.n), r.texts("paths", s.n)
 	s.columns = make(map[string]*column)
@@ -202,7 +207,7 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	s.all, s.guard = full(s.n), newGuard(s)
 	// The rest follows from what was read.
-	s.sums = view32(r.get("sums", 4*blocks))
+	s.sums = view32(r.get("sums", 4*uint64(s.groups())))
 	bad = r.excuse(bad)
 	if s.version > 1 {
 		s.readCodes(r)

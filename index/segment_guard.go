@@ -25,18 +25,39 @@ func (s seen) has(b int) bool { return s[b>>6].Load()>>(b&63)&1 != 0 }
 
 func (s seen) add(b int) { s[b>>6].Or(1 << (b & 63)) }
 
-func newGuard(s *segment) *guard {
-	blocks := nearest.Blocks(s.n)
-	return &guard{s: s, rows: newSeen(blocks), codes: newSeen(blocks)}
+// sumBytes is about how much of the vectors a checksum is of: what a candidate costs to be
+// compared for the first time.
+const sumBytes = 8 << 10
+
+// sumRows is how many vectors of dimension d a checksum is of: a power of two, 1 to 64.
+func sumRows(d int) int {
+	n := 1
+	for n < 64 && 2*n*4*d <= sumBytes {
+		n *= 2
+	}
+	return n
 }
 
-// Rows compares a block of vectors.
-func (g *guard) Rows(b int) error {
-	if g.rows.has(b) {
-		return nil
+func newGuard(s *segment) *guard {
+	return &guard{s: s, rows: newSeen(s.groups()), codes: newSeen(nearest.Blocks(s.n))}
+}
+
+// groups is the number of checksums of the vectors.
+func (s *segment) groups() int { return (s.n + s.group - 1) / s.group }
+
+// Rows compares the vectors of the rows lo..hi-1.
+func (g *guard) Rows(lo, hi int) error {
+	s := g.s
+	for k := lo / s.group; k*s.group < hi; k++ {
+		if g.rows.has(k) {
+			continue
+		}
+		first, end := k*s.group, min((k+1)*s.group, s.n)
+		if err := g.compare(g.rows, k, "vectors", first, end, bytesOf(s.x[first*s.d:end*s.d]), s.sums); err != nil {
+			return err
+		}
 	}
-	lo, hi := b*nearest.Block, min((b+1)*nearest.Block, g.s.n)
-	return g.compare(g.rows, b, "vectors", bytesOf(g.s.x[lo*g.s.d:hi*g.s.d]), g.s.sums)
+	return nil
 }
 
 // Codes compares a block of codes. Those of older versions, which have no checksums of
@@ -50,29 +71,25 @@ func (g *guard) Codes(b int) error {
 	if nearest.Wide(g.s.d) {
 		code = bytesOf(g.s.codes.Ints)
 	}
-	return g.compare(g.codes, b, "codes", code[b*size:min((b+1)*size, len(code))], g.s.codeSums)
+	return g.compare(g.codes, b, "codes", b*nearest.Block, min((b+1)*nearest.Block, g.s.n),
+		code[b*size:min((b+1)*size, len(code))], g.s.codeSums)
 }
 
-func (g *guard) compare(known seen, b int, section string, content []byte, sums []uint32) error {
-	if b >= len(sums) || crc32.Checksum(content, castagnoli()) != sums[b] {
-		lo, hi := b*nearest.Block, min((b+1)*nearest.Block, g.s.n)
-		return &DamageError{g.s.path, fmt.Sprintf("block %d of its %s, of rows %d to %d, has another checksum", b,
+// compare compares the k-th block of a section, which is of the rows lo..hi-1.
+func (g *guard) compare(known seen, k int, section string, lo, hi int, content []byte, sums []uint32) error {
+	if k >= len(sums) || crc32.Checksum(content, castagnoli()) != sums[k] {
+		return &DamageError{g.s.path, fmt.Sprintf("block %d of its %s, of rows %d to %d, has another checksum", k,
 			section, lo, hi-1)}
 	}
-	known.add(b)
+	known.add(k)
 	return nil
 }
 
-// allRows compares every block of vectors that has a row of a set.
-func (g *guard) allRows(live bitmap) error {
-	const words = nearest.Block / 64
-	for b := range nearest.Blocks(g.s.n) {
-		if live[b*words:min((b+1)*words, len(live))].count() == 0 {
-			continue
-		}
-		if err := g.Rows(b); err != nil {
-			return err
-		}
-	}
-	return nil
+// allRows compares the vectors of a set of rows.
+func (g *guard) allRows(live bitmap) (err error) {
+	live.each(func(r int) bool {
+		err = g.Rows(r, r+1)
+		return err == nil
+	})
+	return err
 }

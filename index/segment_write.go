@@ -173,7 +173,7 @@ func (w *segmentWriter) vectors() {
 	w.section("vectors", func() {
 		for x := range w.chunks() {
 			w.write(bytesOf(x))
-			sums = appendSums(sums, bytesOf(x), 4*nearest.Block*w.spec.dim)
+			sums = appendSums(sums, bytesOf(x), 4*w.spec.dim*sumRows(w.spec.dim))
 		}
 	})
 	w.section("sums", func() { w.write(bytesOf(sums)) })

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/mapped"
-	"github.com/kindred-ml/kindred/internal/nearest"
 )
 
 // part is a segment as one view sees it.
@@ -110,7 +109,7 @@ func (v *view) entry(at, row int) (e Entry, err error) {
 	s := v.parts[at].seg
 	var damage error
 	err = touch(s.path, func() {
-		if damage = s.guard.Rows(row / nearest.Block); damage == nil {
+		if damage = s.guard.Rows(row, row+1); damage == nil {
 			e = Entry{s.item(row), slices.Clone(s.row(row))}
 		}
 	})

@@ -1,12 +1,11 @@
 package nearest
 
-// Guard tells whether what lies in a file is as it was written. It is asked about a block
-// before anything of the block counts, by several goroutines, and may remember what it has
-// seen.
+// Guard tells whether what lies in a file is as it was written. It is asked about rows
+// before they count, by several goroutines, and may remember what it has seen.
 type Guard interface {
-	// Codes checks the codes of a block, Rows the rows themselves.
+	// Codes checks the codes of a block, Rows the rows lo..hi-1 themselves.
 	Codes(block int) error
-	Rows(block int) error
+	Rows(lo, hi int) error
 }
 
 // sound tells whether what a kernel reads of a block is sound. If not, the queries fail.
@@ -14,11 +13,12 @@ func (s *scan) sound(block int, which []int) bool {
 	if s.part.Guard == nil {
 		return true
 	}
-	check := s.part.Guard.Codes
+	var err error
 	if s.placed.kernel == floats {
-		check = s.part.Guard.Rows
+		err = s.part.Guard.Rows(block*Block, min((block+1)*Block, s.part.Codes.Rows))
+	} else {
+		err = s.part.Guard.Codes(block)
 	}
-	err := check(block)
 	if err != nil {
 		for _, i := range which {
 			s.placed.spots[i].query.fail(err)

@@ -17,8 +17,8 @@ type badBlock struct {
 
 var errBad = errors.New("damaged")
 
-func (g badBlock) Rows(b int) error  { return refuse(b == g.rows) }
-func (g badBlock) Codes(b int) error { return refuse(b == g.codes) }
+func (g badBlock) Rows(lo, hi int) error { return refuse(lo/Block <= g.rows && g.rows <= (hi-1)/Block) }
+func (g badBlock) Codes(b int) error     { return refuse(b == g.codes) }
 
 func refuse(bad bool) error {
 	if bad {

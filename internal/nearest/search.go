@@ -20,7 +20,7 @@ import (
 type Part struct {
 	X     []float32
 	Codes *Codes
-	// Guard, if set, is asked before a block of the part counts.
+	// Guard, if set, is asked before rows of the part count.
 	Guard Guard
 }
 
@@ -45,7 +45,7 @@ type Query struct {
 	// many rows were scored exactly.
 	Found  []Found
 	Scored atomic.Int64
-	// Err is that of a block that should have counted; then nothing is found.
+	// Err is that of rows that should have counted; then nothing is found.
 	Err error
 
 	mu      sync.Mutex
@@ -232,7 +232,7 @@ func (s *scan) direct(q *Query) {
 // score shows a query a row.
 func (s *scan) score(q *Query, r int) {
 	if g := s.part.Guard; g != nil {
-		if err := g.Rows(r / Block); err != nil {
+		if err := g.Rows(r, r+1); err != nil {
 			q.fail(err)
 			return
 		}
