@@ -19,13 +19,14 @@ func (x *Index) load() error {
 	// Beside a process that writes, files go when a new manifest no longer names
 	// them.
 	for tries := 0; x.readOnly && errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ {
-		old := m.Generation
-		if m, err = readManifest(x.dir); err != nil {
-			return err
+		now, e := readManifest(x.dir)
+		if e != nil {
+			return e
 		}
-		if m.Generation == old {
+		if now.Generation == m.Generation {
 			break
 		}
+		m = now
 		s, log, err = x.read(m)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -133,9 +133,6 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 	if err == nil && found.acknowledged != l.mark { // it was not told of the last frames any more
 		err = l.tell()
 	}
-	if err == nil {
-		err = f.Sync()
-	}
 	if err != nil {
 		f.Close()
 		return nil, err

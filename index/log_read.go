@@ -76,7 +76,8 @@ func readLog(path, index string, dim int, apply func([]operation) error) (*logge
 		return nil, err
 	}
 	out.size = info.Size()
-	r := bufio.NewReaderSize(io.NewSectionReader(f, out.end, out.size-out.end), 1<<20)
+	left := out.size - out.end
+	r := bufio.NewReaderSize(io.NewSectionReader(f, out.end, left), int(min(left, 1<<20)))
 	for {
 		content, ok, err := readFrame(r, path, out.size-out.end, out.frames+1)
 		if err != nil {
@@ -177,7 +178,7 @@ func readFrame(r io.Reader, path string, left int64, number uint64) ([]byte, boo
 func laterFrame(f *os.File, from, size int64, frames uint64) (int64, error) {
 	const window = 1 << 20
 	le := binary.LittleEndian
-	buf := make([]byte, window+frameHeader)
+	buf := make([]byte, min(window+frameHeader, max(size-from, 0)))
 	for at := from; at < size; at += window {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {

@@ -193,3 +193,17 @@ func TestMarkThatIsBehind(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file that is missing is damage, for readers and writers.
+func TestMissingFile(t *testing.T) {
+	dir, path, _ := logOfThree(t)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{false, true} {
+		var damage *DamageError
+		if _, err := Open(dir, Options{ReadOnly: readOnly}); !errors.As(err, &damage) {
+			t.Errorf("for reading %v: %v", readOnly, err)
+		}
+	}
+}

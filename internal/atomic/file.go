@@ -29,7 +29,7 @@ type Files struct {
 	// for that of the operation, which is then left out.
 	Fault func(op, path string) error
 	// Trace, if set, is told of every change of the file system that was made, before the
-	// next one.
+	// next one, and of every sync, which is not made: what is durable is Trace's business.
 	Trace func(Step)
 }
 
@@ -88,10 +88,9 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	if err := files.fault("sync", path); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := files.sync(f); err != nil {
 		return err
 	}
-	files.trace(Step{Op: "sync", Path: f.Name()})
 	if err := files.fault("rename", path); err != nil {
 		return err
 	}

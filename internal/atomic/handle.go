@@ -99,20 +99,24 @@ func (f *File) Sync() error {
 	if err := f.files.fault("sync", f.f.Name()); err != nil {
 		return err
 	}
-	err := f.f.Sync()
-	if err == nil {
-		f.files.trace(Step{Op: "sync", Path: f.f.Name()})
+	return f.files.sync(f.f)
+}
+
+func (files Files) sync(f *os.File) error {
+	if files.Trace == nil {
+		return f.Sync()
 	}
-	return err
+	files.Trace(Step{Op: "sync", Path: f.Name()})
+	return nil
 }
 
 // SyncFolder makes the names in a folder durable.
 func (files Files) SyncFolder(dir string) error {
-	err := SyncFolder(dir)
-	if err == nil {
-		files.trace(Step{Op: "names", Path: dir})
+	if files.Trace == nil {
+		return SyncFolder(dir)
 	}
-	return err
+	files.Trace(Step{Op: "names", Path: dir})
+	return nil
 }
 
 // unlink removes a file.
