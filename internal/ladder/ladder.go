@@ -296,6 +296,8 @@ func repository() []Package {
 			"that a computation stops", ""},
 		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",
 			"internal/budget"},
+		{"internal/powertest", "for tests: what a disk may hold after a loss of power, from the steps that were made",
+			"internal/atomic internal/lock"},
 		{"internal/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},
