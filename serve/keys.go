@@ -137,8 +137,8 @@ func parseKey(f []string) (entry, error) {
 	e := entry{name: f[0], right: right}
 	if n, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || n != len(e.sum) ||
 		len(f[2]) != 2*len(e.sum) {
-		return entry{}, errors.New("the third word is no SHA-256 in hexadecimal: it stands for the key, which does not " +
-			"belong in the file")
+		return entry{}, errors.New("the third word is no SHA-256 in hexadecimal: it stands for the key, which does " +
+			"not belong in the file")
 	}
 	return e, nil
 }
