@@ -103,6 +103,16 @@ func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(form
 func (e *absent) Error() string { return e.text }
 func (e *absent) Unwrap() error { return fs.ErrNotExist }
 
+// IsName tells whether Open looks for what by its name alone, in home or among the sets
+// of the system, and reads no file or folder that happens to be called so here.
+func IsName(what, home string) bool {
+	if isFeatures(what) || strings.ContainsAny(what, `/\`) {
+		return false
+	}
+	path, _, err := locate(what, home)
+	return err != nil || path != what
+}
+
 // locate turns what into a path and the name of the set.
 func locate(what, home string) (path, name string, err error) {
 	if !strings.ContainsAny(what, `/\`) && what != "." && what != ".." {

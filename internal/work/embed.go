@@ -206,6 +206,9 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
 	}
+	if err := k.allowData(t.Job(), "data", s.Data, s.Outside); err != nil {
+		return nil, err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.openFor(ctx, t, s); err != nil {
