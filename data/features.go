@@ -23,9 +23,9 @@ func isFeatures(path string) bool {
 }
 
 // openFeatures reads a set of ready features, one row per sample, and their
-// labels. labels is a file that embedding.Read knows; if it is empty, the labels
-// are in the file of features or in one beside it: NAME.labels.csv or .npy,
-// labels.csv or labels.npy. Formats beyond those of package embedding, such as
+// labels. labels is a file that embedding.Read knows, matched as its Table.With says;
+// if it is empty, the labels are in the file of features or in one beside it:
+// NAME.labels.csv or .npy, labels.csv or labels.npy. Formats beyond those of package embedding, such as
 // embedding/parquet, are handed in.
 //
 // The column "fine", or else "label", or else the only one, is scored; "coarse",
@@ -48,8 +48,8 @@ func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error
 		if from, err = files.ReadLabels(labels); err != nil {
 			return nil, err
 		}
-		if from.Rows() != t.X.Rows {
-			return nil, fmt.Errorf("%d labels in %s for %d rows of features in %s", from.Rows(), labels, t.X.Rows, path)
+		if from, err = t.With(from); err != nil {
+			return nil, err
 		}
 	} else {
 		labels = path
@@ -79,12 +79,8 @@ func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error
 	if err := d.nameRoles(labels); err != nil {
 		return nil, err
 	}
-	switch {
-	case t.Files != nil:
-		d.Names = t.Files
-	case from.Files != nil:
-		d.Names = from.Files
-	default:
+	d.Names = from.Files
+	if d.Names == nil {
 		for i := range t.X.Rows {
 			d.Names = append(d.Names, "row/"+strconv.Itoa(i))
 		}

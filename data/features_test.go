@@ -61,6 +61,30 @@ func TestOpenFeatures(t *testing.T) {
 	}
 }
 
+// Labels in a file of their own go to the features of the same name.
+func TestFeaturesAreMatchedByName(t *testing.T) {
+	_, csv := writeFeatures(t, mat.Of(1, 1, []float32{0}), "labels.csv",
+		"id,path,label,split\n2,c.jpg,kite,test\n0,a.jpg,wren,train\n1,b.jpg,owl,train\n")
+	of, err := embedding.NewTable(mat.Of(3, 1, []float32{0, 1, 2}), []string{"a.jpg", "b.jpg", "c.jpg"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.TrimSuffix(csv, ".npy") + ".npz"
+	if err := embedding.Write(path, of); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openFeatures(path, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.Columns[0]
+	for i, want := range []string{"wren", "owl", "kite"} {
+		if got := c.Classes[c.IDs[i]]; got != want || d.Names[i] != of.Files[i] || (d.Splits[i] == Test) != (i == 2) {
+			t.Errorf("%s is %s of %v, want %s", d.Names[i], got, d.Splits[i], want)
+		}
+	}
+}
+
 func TestOpenFeaturesErrors(t *testing.T) {
 	x := mat.Of(2, 1, []float32{1, 2})
 	nan := mat.Of(2, 1, []float32{1, float32(math.NaN())})

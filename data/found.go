@@ -99,8 +99,9 @@ type gatherer struct {
 	classes [][]int // positions in the natural order of their names
 	seen    []glimpse
 	// tint is by how much the tints of pictures that belong together may differ, sure how
-	// alike they are, and likely how alike neighbours are that do.
-	tint, sure, likely float64
+	// alike they are, and likely how alike neighbours are that do; of copies in other
+	// colours, copied.
+	tint, sure, likely, copied float64
 }
 
 func (f *gatherer) root(k int) int {
@@ -273,13 +274,17 @@ func (f *gatherer) joinTimes(m []int) {
 	}
 }
 
-// likeness is that of two pictures of one colour, exact where it is enough; of others 0.
+// likeness is that of two pictures of one colour, exact where it is enough; of others 0,
+// unless they are copies.
 func (f *gatherer) likeness(a, b int, enough float64) float64 {
 	p, q := &f.seen[a], &f.seen[b]
-	if p.tinted(q) > f.tint {
-		return 0
+	if p.tinted(q) <= f.tint {
+		return p.likeness(q, enough)
 	}
-	return p.likeness(q, enough)
+	if c := p.likeness(q, f.copied); c >= f.copied {
+		return c
+	}
+	return 0
 }
 
 // follows tells whether the numbers at the ends of two files' names follow each other.
@@ -308,16 +313,19 @@ const (
 	sureShare = 2e-5    // of them may be as alike as well
 	// likelyShare is the same of neighbours, which are few pairs.
 	likelyShare = 5e-4
+	// copiedShare is the same of pictures whatever their tints.
+	copiedShare = 2e-5
 	leastTint   = 6
 	leastSure   = 0.8
 	leastLikely = 0.7
+	leastCopied = 0.9
 )
 
 // calibrate says how alike pictures have to be. The pictures of one class are more alike
 // by chance than those of two, whose measure is taken: so a third of the way from there
 // to equality is added.
 func (f *gatherer) calibrate(ctx context.Context) error {
-	f.tint, f.sure, f.likely = leastTint, leastSure, leastLikely
+	f.tint, f.sure, f.likely, f.copied = leastTint, leastSure, leastLikely, leastCopied
 	pairs := f.strangers()
 	if len(pairs) == 0 {
 		return nil
@@ -336,16 +344,20 @@ func (f *gatherer) calibrate(ctx context.Context) error {
 		return err
 	}
 	f.tint = max(f.tint, of[int(tintShare*float64(len(of)))])
+	above := func(share float64) float64 {
+		at := of[len(of)-1-int(share*float64(len(of)))]
+		return at + (1-at)/3
+	}
+	if err := measure(func(a, b *glimpse) float64 { return a.likeness(b, leastSure) }); err != nil {
+		return err
+	}
+	f.copied = max(f.copied, (1+above(copiedShare))/2)
 	err := measure(func(a, b *glimpse) float64 {
 		if a.tinted(b) > f.tint {
 			return 0
 		}
 		return a.likeness(b, leastLikely)
 	})
-	above := func(share float64) float64 {
-		at := of[len(of)-1-int(share*float64(len(of)))]
-		return at + (1-at)/3
-	}
 	f.sure, f.likely = max(f.sure, above(sureShare)), max(f.likely, above(likelyShare))
 	return err
 }

@@ -45,8 +45,8 @@ type OpenOptions struct {
 // Open finds a data set and reads its list of samples. what is the name of a
 // set in the data folder (or installed by a Debian package), or a path: a
 // folder, a .zip archive, a CSV manifest, or a file of ready features (.npy, .npz
-// or .safetensors). Errors say what was looked for and where, or name the
-// file and line at fault; so is ctx.Err(), wrapped, if ctx ends first.
+// or .safetensors). Errors say what was looked for and where (then they are
+// fs.ErrNotExist), or name the file and line at fault; so is ctx.Err(), wrapped, if ctx ends first.
 //
 // Archives stay open until Dataset.Close.
 func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
@@ -95,6 +95,14 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 	return d, err
 }
 
+// absent is the error of a data set that is not there, which is fs.ErrNotExist.
+type absent struct{ text string }
+
+func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(format, args...)} }
+
+func (e *absent) Error() string { return e.text }
+func (e *absent) Unwrap() error { return fs.ErrNotExist }
+
 // locate turns what into a path and the name of the set.
 func locate(what, home string) (path, name string, err error) {
 	if !strings.ContainsAny(what, `/\`) && what != "." && what != ".." {
@@ -110,12 +118,12 @@ func locate(what, home string) (path, name string, err error) {
 			tried = append(tried, path)
 		}
 		if _, err := os.Stat(what); err != nil {
-			return "", "", fmt.Errorf("no data set %q: there is no %s, and no such path; 'kindred data get %s' "+
+			return "", "", absentf("no data set %q: there is no %s, and no such path; 'kindred data get %s' "+
 				"fetches the sets that 'kindred data list' shows", what, strings.Join(tried, " or "), what)
 		}
 	}
 	if _, err := os.Stat(what); errors.Is(err, fs.ErrNotExist) {
-		return "", "", fmt.Errorf("no data set at %s: no such file or folder", what)
+		return "", "", absentf("no data set at %s: no such file or folder", what)
 	} else if err != nil {
 		return "", "", err
 	}

@@ -39,11 +39,12 @@ func (f Formats) labelled(embeddings, labels string) (*Table, error) {
 	return f.Label(t, labels)
 }
 
-// Label returns the embeddings of t with the labels in a file. If labels is empty
-// they are its own, or those in the file beside the one that Read got t from; see
-// LabelsBeside.
+// Label returns the embeddings of t with the labels in a file, matched as With says.
+// If labels is empty they are its own, or those in the file beside the one that Read
+// got t from, which the name makes a pair; see LabelsBeside.
 func (f Formats) Label(t *Table, labels string) (*Table, error) {
-	if labels == "" {
+	beside := labels == ""
+	if beside {
 		if t.X == nil || len(t.Columns) > 0 {
 			return t.With(t)
 		}
@@ -59,7 +60,11 @@ func (f Formats) Label(t *Table, labels string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.With(from)
+	out, err := t.With(from)
+	if err == nil && beside {
+		out.byRow = ""
+	}
+	return out, err
 }
 
 // LabelsBeside finds the labels of a file of embeddings that holds none: beside
@@ -107,6 +112,25 @@ func (f Formats) ReadLabels(path string) (*Table, error) {
 // ReadAssignments reads a file with a single column of integers or names, such
 // as a clustering, as numbers.
 func (f Formats) ReadAssignments(path string) ([]int64, error) {
+	t, err := f.readAssignments(path)
+	if err != nil {
+		return nil, err
+	}
+	ids, _ := Unify(&t.Columns[0])
+	return ids[0], nil
+}
+
+// Assign returns the embeddings of t with the one column of integers or names in a
+// file, such as a clustering, matched as With says.
+func (f Formats) Assign(t *Table, path string) (*Table, error) {
+	of, err := f.readAssignments(path)
+	if err != nil {
+		return nil, err
+	}
+	return t.With(of)
+}
+
+func (f Formats) readAssignments(path string) (*Table, error) {
 	t, err := f.ReadLabels(path)
 	if err != nil {
 		return nil, err
@@ -114,8 +138,7 @@ func (f Formats) ReadAssignments(path string) ([]int64, error) {
 	if len(t.Columns) != 1 {
 		return nil, fmt.Errorf("%s: %d columns, want one assignment for each row", path, len(t.Columns))
 	}
-	ids, _ := Unify(&t.Columns[0])
-	return ids[0], nil
+	return t, nil
 }
 
 // LoadCoarse reads embeddings with the labels they were trained with as the

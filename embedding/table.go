@@ -27,6 +27,7 @@ type Table struct {
 
 	source string // the file it was read from, for messages
 	onDisk bool   // source is a path
+	byRow  string // see ByRow
 }
 
 // NewTable makes a table of the parts of a file: embeddings, the names of the
@@ -176,26 +177,6 @@ func (t *Table) ColumnNames() []string {
 		names = append(names, c.Name)
 	}
 	return names
-}
-
-// With returns the embeddings of t with the labels of another table for the same
-// rows. Names and identities that t lacks come from there too.
-func (t *Table) With(labels *Table) (*Table, error) {
-	if t.X == nil {
-		return nil, fmt.Errorf("%s holds labels but no embeddings", t.from())
-	}
-	if labels.Rows() != t.X.Rows {
-		return nil, fmt.Errorf("%d labels in %s for %d embeddings in %s", labels.Rows(), labels.from(), t.X.Rows,
-			t.from())
-	}
-	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Columns: labels.Columns, source: labels.source}
-	if out.Files == nil {
-		out.Files = labels.Files
-	}
-	if out.ID == nil {
-		out.ID = labels.ID
-	}
-	return out, nil
 }
 
 // Select returns t with the named columns of labels alone, in that order. With no

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/strictjson"
 )
 
 // Tensors hold no text; the metadata of a file does. Under these keys stand the
@@ -28,7 +29,7 @@ func readMeta(meta map[string]string) (files []string, names map[string][]string
 		if err := budget.Check("the metadata "+key, budget.Product(int64(len(text)), 8)); err != nil {
 			return nil, nil, err
 		}
-		if err := json.Unmarshal([]byte(text), to); err != nil {
+		if err := strictjson.Unmarshal([]byte(text), to); err != nil {
 			return nil, nil, fmt.Errorf("the metadata %s: %w", key, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/lock"
-	"github.com/kindred-ml/kindred/internal/nearest"
 )
 
 // CheckOptions say what Check does.
@@ -28,10 +27,9 @@ type Checked struct {
 	Segments int       `json:"segments"`
 	Bytes    int64     `json:"bytes"`
 	Problems []Problem `json:"problems"`
-	// Unfinished is how many bytes at the end of the log are no whole frame. Such are
-	// left where a process was killed, or the machine stopped, while it wrote what it
-	// had not acknowledged yet, and the next start removes them. Damage to the very last
-	// change looks the same: nobody can tell the two apart.
+	// Unfinished is how many bytes at the end of the log are no whole frame, and were not
+	// acknowledged. Such are left where a process was killed, or the machine stopped, while
+	// it wrote, and the next start removes them.
 	Unfinished int64 `json:"unfinished"`
 }
 
@@ -101,6 +99,15 @@ func (c *checker) problem(file string, lost int, consequence, format string, arg
 	c.out.Problems = append(c.out.Problems, Problem{file, fmt.Sprintf(format, args...), consequence, lost})
 }
 
+// reason is what an error says of a file, without the way out, which is here.
+func reason(err error) string {
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		return damage.Reason
+	}
+	return err.Error()
+}
+
 // read reads all files.
 func (c *checker) read() error {
 	names := []string{c.m.Log}
@@ -148,7 +155,7 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 	path := filepath.Join(c.dir, ref.File)
 	s, bad, err := salvage(path, c.m.Dim, c.m.Distance)
 	if err != nil {
-		c.problem(ref.File, ref.Rows, "its items are lost", "%v", err)
+		c.problem(ref.File, ref.Rows, "its items are lost", "%s", reason(err))
 		return part{}, c.ctx.Err()
 	}
 	c.open = append(c.open, s)
@@ -158,7 +165,7 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 	}
 	if ref.Dead != "" {
 		if p.live, err = readDead(filepath.Join(c.dir, ref.Dead), s.n); err != nil {
-			c.problem(ref.Dead, 0, "items that were removed come back", "%v", err)
+			c.problem(ref.Dead, 0, "items that were removed come back", "%s", reason(err))
 			p.live, p.dead = s.all, ""
 		}
 	}
@@ -171,7 +178,7 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 		return nil
 	})
 	if err != nil {
-		c.problem(ref.File, ref.Rows, "its items are lost", "%v", err)
+		c.problem(ref.File, ref.Rows, "its items are lost", "%s", reason(err))
 		return part{}, c.ctx.Err()
 	}
 	n := 0
@@ -209,7 +216,7 @@ const (
 // compared, and notes the rows whose vectors are lost.
 func (s *segment) checkSections(lost bitmap) (bad []string) {
 	for _, t := range s.table.Sections {
-		if t.Name != "vectors" && t.Name != "codes" {
+		if t.Name != "vectors" && (t.Name != "codes" || s.version < 3) {
 			continue
 		}
 		if crc32.Checksum(s.file.Bytes[t.Offset:t.Offset+t.Length], castagnoli()) != t.Sum {
@@ -220,7 +227,7 @@ func (s *segment) checkSections(lost bitmap) (bad []string) {
 		copy(lost, s.all) // nobody knows which
 	}
 	for b, sum := range s.sums {
-		lo, hi := b*nearest.Block, min((b+1)*nearest.Block, s.n)
+		lo, hi := b*s.group, min((b+1)*s.group, s.n)
 		if crc32.Checksum(bytesOf(s.x[lo*s.d:hi*s.d]), castagnoli()) != sum {
 			for r := lo; r < hi; r++ {
 				lost.set(r)
@@ -250,7 +257,7 @@ func (s *segment) checkFind() []string {
 func (c *checker) log() error {
 	path := filepath.Join(c.dir, c.m.Log)
 	c.state.begin()
-	end, _, err := readLog(path, c.m.Index, c.m.Dim, func(ops []operation) error {
+	found, err := readLog(path, c.m.Index, c.m.Dim, func(ops []operation) error {
 		return guarded(func() error { return c.state.replay(ops) })
 	})
 	var damage *DamageError
@@ -262,6 +269,8 @@ func (c *checker) log() error {
 		c.problem(c.m.Log, 0, "what was added or removed last is lost", "it is missing")
 	case err != nil:
 		return err
+	case found.short != nil:
+		c.problem(c.m.Log, 0, "they are lost", "%s", found.short.reason())
 	}
 	c.state.commit()
 	st, missing := os.Stat(path)
@@ -269,7 +278,7 @@ func (c *checker) log() error {
 		return nil
 	}
 	if err == nil {
-		c.out.Unfinished = max(0, st.Size()-end) // it may have grown meanwhile
+		c.out.Unfinished = max(0, st.Size()-found.end) // it may have grown meanwhile
 	}
 	return c.done(st.Size())
 }

@@ -63,6 +63,9 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	g := &merged{v: v, parts: v.parts, reset: true}
 	var list *listing
 	rows := g.rows()
+	if err := g.sound(); err != nil {
+		return err
+	}
 	if opt.Lists > 0 {
 		if list, g.lists, err = cut(ctx, v, rows, opt); err != nil {
 			return fmt.Errorf("cutting %d items into %d lists: %w", len(rows.list), opt.Lists, err)
@@ -97,13 +100,29 @@ func (g *merged) rows() *viewSource {
 	return out
 }
 
+// sound compares the vectors with their checksums: written anew, with new checksums,
+// damaged ones would look sound for ever.
+func (g *merged) sound() error {
+	return guarded(func() error {
+		for _, p := range g.parts {
+			if err := p.seg.guard.allRows(p.live); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // merge writes rows as a segment and has it put in the place of its parts.
 func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *listing, progress func(float64)) error {
 	if g.list = rows.list; len(rows.list) > 0 {
 		path := filepath.Join(w.x.dir, w.name("seg"))
 		spec := &segmentSpec{dim: g.v.m.Dim, distance: g.v.m.Distance, columns: g.v.schema.list(), source: rows,
 			lists: l, progress: progress}
-		err := guarded(func() error { return writeSegment(ctx, w.x.files, path, spec) })
+		err := g.sound()
+		if err == nil {
+			err = guarded(func() error { return writeSegment(ctx, w.x.files, path, spec) })
+		}
 		if err == nil {
 			g.seg, err = openSegment(path, g.v.m.Dim, g.v.m.Distance)
 		}
@@ -162,7 +181,7 @@ func (w *writer) install(g *merged) error {
 		return err
 	}
 	if !slices.ContainsFunc(parts, func(p part) bool { return p.seg == g.seg }) && g.seg != nil { // all its rows went
-		g.seg.obsolete.Store(true)
+		g.seg.retire(w.x.files)
 		g.seg.refs.Add(1)
 		defer g.seg.release()
 	}

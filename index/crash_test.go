@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
 )
 
 // crashDir is the variable that makes this test program the one that is killed: it
@@ -241,12 +243,11 @@ func TestFaults(t *testing.T) {
 	full := errors.New("no space left on device")
 	for _, op := range []string{"create", "write", "sync", "rename"} {
 		t.Run(op, func(t *testing.T) {
-			x := createSmall(t, Config{Dim: 4})
 			m := model{}
 			rng := rand.New(rand.NewPCG(4, 4))
 			var mu sync.Mutex
 			countdown := -1
-			x.files.Fault = func(o, path string) error {
+			x := createFiles(t, Config{Dim: 4}, atomic.Files{Fault: func(o, path string) error {
 				mu.Lock()
 				defer mu.Unlock()
 				if o != op || countdown < 0 {
@@ -256,8 +257,7 @@ func TestFaults(t *testing.T) {
 					return full
 				}
 				return nil
-			}
-			x.w.log.fault = x.files.Fault
+			}})
 			failed, steps := 0, 40
 			if testing.Short() {
 				steps = 12

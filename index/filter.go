@@ -45,6 +45,8 @@ type FilterError struct {
 	// Column counts the characters of Text up to what is wrong, from 1.
 	Column int
 	Reason string
+
+	texts string // a column of texts that was compared with a number
 }
 
 func (e *FilterError) Error() string {

@@ -49,8 +49,12 @@ func (f *Filter) checkTest(t *test, s *schema) error {
 	}
 	for i, v := range t.values {
 		if v.kind != kind {
-			return f.fail(t.where[i], fmt.Sprintf("column %s holds values of kind %v, and this is of kind %v", t.column,
+			err := f.fail(t.where[i], fmt.Sprintf("column %s holds values of kind %v, and this is of kind %v", t.column,
 				kind, v.kind))
+			if kind == KindText && v.kind == KindNumber {
+				err.texts = t.column
+			}
+			return err
 		}
 	}
 	switch {

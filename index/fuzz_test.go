@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
 )
 
 func FuzzFilter(f *testing.F) {
@@ -88,12 +90,12 @@ func FuzzLog(f *testing.F) {
 			}
 		}
 		path := filepath.Join(t.TempDir(), "x.log")
-		l, err := createLog(path, "identity", nil)
+		l, err := createLog(atomic.Files{}, path, "identity")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if err := l.append(content); err != nil {
+			if err := l.append(content, len(ops)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -44,6 +44,7 @@ type Index struct {
 	sizes    sizes
 	files    atomic.Files // tests put faults into it
 	held     *lock.Held   // nil if readOnly
+	short    *Shortfall   // of the log, if readOnly
 	w        *writer      // nil if readOnly
 	b        batcher
 
@@ -71,17 +72,14 @@ func Create(dir string, cfg Config) (*Index, error) {
 	if err := cfg.Distance.Check(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	if err := atomic.SyncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
-		return nil, err
-	}
 	x := &Index{dir: dir, sizes: usualSizes()}
 	return x.create(cfg)
 }
 
 func (x *Index) create(cfg Config) (*Index, error) {
+	if err := x.files.MkdirAll(x.dir); err != nil {
+		return nil, err
+	}
 	held, err := lock.Folder(x.dir)
 	if err != nil {
 		return nil, err
@@ -105,7 +103,7 @@ func (x *Index) begin(cfg Config) error {
 	m := &manifest{Version: formatVersion, Index: hex.EncodeToString(id[:]), Generation: 1, Dim: cfg.Dim,
 		Distance: cfg.Distance, Network: cfg.Network, Columns: []Column{}, Segments: []segmentRef{}, Next: 2}
 	m.Log = logName(1)
-	l, err := createLog(filepath.Join(x.dir, m.Log), m.Index, x.files.Fault)
+	l, err := createLog(x.files, filepath.Join(x.dir, m.Log), m.Index)
 	if err != nil {
 		return err
 	}
@@ -210,6 +208,9 @@ type Info struct {
 	Logged   int `json:"logged"`
 	// Lists is set if the index was compacted into lists.
 	Lists *Lists `json:"lists,omitempty"`
+	// Shortfall is set if acknowledged changes are missing. Such an index opens for
+	// reading alone, until Check repairs it.
+	Shortfall *Shortfall `json:"shortfall,omitempty"`
 }
 
 // Lists says how an index is cut into lists of near items, of which a search that
@@ -230,7 +231,9 @@ func (x *Index) Info() Info {
 		return Info{}
 	}
 	defer v.release()
-	return v.info()
+	info := v.info()
+	info.Shortfall = x.short
+	return info
 }
 
 // Get returns the item with an id; false if there is none.
@@ -343,7 +346,7 @@ func (x *Index) RemoveWhere(ctx context.Context, f *Filter) (int, error) {
 // removeOrphans removes the files of the folder that the manifest does not name:
 // what killed processes left, and what could not be removed while it was in use.
 func (x *Index) removeOrphans(m *manifest) error {
-	if err := atomic.Clean(x.dir); err != nil {
+	if err := x.files.Clean(x.dir); err != nil {
 		return err
 	}
 	keep := map[string]bool{m.Log: true}
@@ -356,7 +359,7 @@ func (x *Index) removeOrphans(m *manifest) error {
 	}
 	for _, e := range entries {
 		if name := e.Name(); fileName.MatchString(name) && !keep[name] && !strings.HasPrefix(name, ".") {
-			os.Remove(filepath.Join(x.dir, name)) // another time, if a reader has it open
+			_ = x.files.Remove(filepath.Join(x.dir, name)) // another time, if a reader has it open
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 
 // formatVersion is that of the folder: of the manifest and all files it names, some of
 // which may be older.
-const formatVersion = 2
+const formatVersion = 3
 
 const manifestFile = "MANIFEST"
 

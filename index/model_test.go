@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/nearest"
 )
 
@@ -20,7 +21,13 @@ func small() sizes { return sizes{bulk: 60, seal: 100, fan: 3} }
 
 func createSmall(t testing.TB, cfg Config) *Index {
 	t.Helper()
-	x, err := (&Index{dir: t.TempDir(), sizes: small()}).create(cfg)
+	return createFiles(t, cfg, atomic.Files{})
+}
+
+// createFiles is createSmall by way of files.
+func createFiles(t testing.TB, cfg Config, files atomic.Files) *Index {
+	t.Helper()
+	x, err := (&Index{dir: t.TempDir(), sizes: small(), files: files}).create(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

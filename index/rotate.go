@@ -43,7 +43,7 @@ func (w *writer) settle(ctx context.Context, c *change, parts []part) error {
 	c.m.Log = c.name("log")
 	var l *logFile
 	if c.err == nil {
-		l, c.err = createLog(filepath.Join(w.x.dir, c.m.Log), c.m.Index, w.x.files.Fault)
+		l, c.err = createLog(w.x.files, filepath.Join(w.x.dir, c.m.Log), c.m.Index)
 	}
 	if err := c.commit(parts); err != nil {
 		if l != nil {
@@ -159,7 +159,7 @@ func (c *change) commit(parts []part) error {
 		c.w.m = &m
 		for _, p := range c.w.state.parts {
 			if !slices.ContainsFunc(parts, func(q part) bool { return q.seg == p.seg }) {
-				p.seg.obsolete.Store(true)
+				p.seg.retire(c.w.x.files)
 			}
 		}
 		return nil
@@ -168,7 +168,7 @@ func (c *change) commit(parts []part) error {
 		s.file.Close()
 	}
 	for _, name := range c.files {
-		os.Remove(filepath.Join(c.w.x.dir, name))
+		_ = c.w.x.files.Remove(filepath.Join(c.w.x.dir, name))
 	}
 	return c.err
 }
@@ -185,7 +185,7 @@ func (c *change) clean() {
 	for _, e := range entries {
 		name := e.Name()
 		if fileName.MatchString(name) && !keep[name] && filepath.Ext(name) != ".seg" {
-			os.Remove(filepath.Join(c.w.x.dir, name))
+			_ = c.w.x.files.Remove(filepath.Join(c.w.x.dir, name))
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (v *view) answer(ctx context.Context, batch []*pending) error {
 		return err
 	}
 	asked = slices.DeleteFunc(asked, func(p *pending) bool {
-		return p.exact || len(p.found) >= min(p.q.K, p.passed)
+		return p.err != nil || p.exact || len(p.found) >= min(p.q.K, p.passed)
 	})
 	if len(asked) == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (v *view) pass(ctx context.Context, asked []*pending) error {
 	var parts []nearest.Part
 	var origin []rowRef // of the parts' first rows
 	for at, p := range v.parts {
-		parts = append(parts, nearest.Part{X: p.seg.x, Codes: &p.seg.codes})
+		parts = append(parts, nearest.Part{X: p.seg.x, Codes: &p.seg.codes, Guard: p.seg.guard})
 		origin = append(origin, rowRef{int32(at), 0})
 	}
 	t := v.tail
@@ -192,7 +192,7 @@ func (v *view) pass(ctx context.Context, asked []*pending) error {
 		return err
 	}
 	for i, p := range asked {
-		p.found = p.found[:0]
+		p.found, p.err = p.found[:0], queries[i].Err
 		for _, f := range queries[i].Found {
 			o := origin[f.Part]
 			p.found = append(p.found, place{o.at, o.row + f.Row, f.Score})

@@ -8,13 +8,13 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	files "github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/mapped"
 	"github.com/kindred-ml/kindred/internal/nearest"
 )
@@ -29,7 +29,7 @@ import (
 //	              0  8  T
 //	              8  8  length of the table
 //	             16  4  CRC-32C of the table and of the footer up to here
-//	             20  4  version, 2
+//	             20  4  version, 3
 //	             24  8  magic "kindseg1"
 //
 // The sections of n rows of dimension d:
@@ -49,14 +49,22 @@ import (
 //	space        d float64, the center; one, the exponent
 //	lists        first row of each list of near rows, and n behind them (uint32)
 //	centroids    a row of d float32 for each list
-//	sums         CRC-32C of each block of 448 vectors (uint32)
+//	sums         CRC-32C of each block of vectors (uint32): as many rows, a power of two
+//	             from 1 to 64, as take up 8 KiB at most
+//	code.sums    CRC-32C of each block of codes, of 448 rows (uint32)
 //
 // Lists and centroids are there if the segment was cut into lists: its rows are then
 // in their order. codes, scale, half, slack, space and sums follow from vectors, and
 // find from ids.
 //
-// Version 1 had other codes, always of 16 bits. They are not read: the vectors are
-// coded in memory as such a segment is opened.
+// The vectors and the codes are most of the file, and are not read as it is opened: a
+// block of them is compared with its checksum when it is used first. All other sections
+// are compared as the segment is opened.
+//
+// Version 2 had blocks of 448 vectors, and no code.sums: all codes are compared as such a
+// segment is opened. Version
+// 1 had other codes, always of 16 bits. They are not read: the vectors are compared, and
+// coded in memory, as such a segment is opened.
 const (
 	segmentMagic  = "kindseg1"
 	segmentFooter = 32
@@ -82,25 +90,28 @@ type section struct {
 
 // segment is an open segment. What reads it runs within touch.
 type segment struct {
-	path  string
-	file  *mapped.File
-	n, d  int
-	table contents
-	older bool // of version 1
+	path    string
+	file    *mapped.File
+	n, d    int
+	table   contents
+	version int
+	group   int // rows of a checksum in sums
+	guard   *guard
 
-	x       []float32
-	codes   nearest.Codes
-	ids     texts
-	paths   texts
-	slots   []uint32
-	columns map[string]*column
-	sums    []uint32 // of the vectors, block by block
-	lists   []uint32 // nil without lists
-	centers []float32
-	all     bitmap // of n rows
+	x        []float32
+	codes    nearest.Codes
+	ids      texts
+	paths    texts
+	slots    []uint32
+	columns  map[string]*column
+	sums     []uint32 // of the vectors, block by block
+	codeSums []uint32 // of the codes
+	lists    []uint32 // nil without lists
+	centers  []float32
+	all      bitmap // of n rows
 
 	refs     atomic.Int64
-	obsolete atomic.Bool // no manifest names it any more
+	obsolete atomic.Pointer[files.Files] // set once no manifest names it any more
 }
 
 // column is the values of a column in a segment; one of its slices is set.
@@ -132,8 +143,8 @@ func touch(path string, f func()) error {
 	return nil
 }
 
-// openSegment opens and checks a segment of rows of dimension d. The checksums of
-// all but the vectors and their codes, which make up most of it, are compared.
+// openSegment opens and checks a segment of rows of dimension d. What its guard does not
+// compare later is compared.
 func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
 	s, bad, err := salvage(path, d, distance)
 	if err == nil && len(bad) > 0 {
@@ -179,7 +190,9 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	r := &sectionReader{s: s}
 	n, d := uint64(s.n), uint64(s.d)
-	blocks := uint64(nearest.Blocks(s.n))
+	if s.group = sumRows(s.d); s.version < 3 {
+		s.group = nearest.Block
+	}
 	s.x = view32f(r.get("vectors", n*d*4))
 	s.ids, s.paths = r.texts("ids", s.n), r.texts("paths", s.n)
 	s.columns = make(map[string]*column)
@@ -192,11 +205,11 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	s.all = full(s.n)
+	s.all, s.guard = full(s.n), newGuard(s)
 	// The rest follows from what was read.
-	s.sums = view32(r.get("sums", 4*blocks))
+	s.sums = view32(r.get("sums", 4*uint64(s.groups())))
 	bad = r.excuse(bad)
-	if !s.older {
+	if s.version > 1 {
 		s.readCodes(r)
 	}
 	s.slots = view32(r.get("find", 4*uint64(slotCount(s.n))))
@@ -207,7 +220,10 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	if r.err == nil {
 		r.err = s.checkNumbers()
 	}
-	if r.err == nil && s.older {
+	if r.err == nil && s.version == 1 {
+		if err := s.guard.allRows(s.all); err != nil {
+			return append(bad, reason(err)), nil
+		}
 		s.codes = *nearest.Encode(distance, s.x, s.d)
 	}
 	return r.excuse(bad), nil
@@ -224,6 +240,9 @@ func (s *segment) readCodes(r *sectionReader) {
 	padded := 4 * uint64(nearest.Padded(s.n))
 	s.codes.Scale, s.codes.Half = view32f(r.get("scale", padded)), view32f(r.get("half", padded))
 	s.codes.Slack = view32f(r.get("slack", padded))
+	if s.version > 2 {
+		s.codeSums = view32(r.get("code.sums", 4*uint64(nearest.Blocks(s.n))))
+	}
 	space := view64f(r.get("space", 8*uint64(s.d+1)))
 	if r.err == nil {
 		s.codes.Rows = s.n
@@ -253,7 +272,7 @@ func (s *segment) readTable() error {
 	if v < 1 || v > formatVersion {
 		return fmt.Errorf("version %d; this program reads up to version %d", v, formatVersion)
 	}
-	s.older = v == 1
+	s.version = int(v)
 	at, n, end := le.Uint64(footer), le.Uint64(footer[8:]), uint64(len(b)-segmentFooter)
 	if at > end || n != end-at {
 		return errors.New("the footer does not fit the file")
@@ -322,9 +341,8 @@ func (r *sectionReader) find(name string) (section, bool) {
 	return section{}, false
 }
 
-// get returns a section of the given length, 0 for any multiple of 8. Those whose
-// length does not say that they are the bulk of the file have their checksums
-// compared.
+// get returns a section of the given length, 0 for any multiple of 8. The checksum of
+// those whose blocks have none of their own is compared.
 func (r *sectionReader) get(name string, length uint64) []byte {
 	c, ok := r.find(name)
 	switch {
@@ -335,7 +353,7 @@ func (r *sectionReader) get(name string, length uint64) []byte {
 		r.err = fmt.Errorf("section %q has %d bytes: want %d", name, c.Length, length)
 	default:
 		b := r.s.file.Bytes[c.Offset : c.Offset+c.Length : c.Offset+c.Length]
-		if name == "vectors" || name == "codes" || crc32.Checksum(b, castagnoli()) == c.Sum {
+		if name == "vectors" || name == "codes" && r.s.version > 2 || crc32.Checksum(b, castagnoli()) == c.Sum {
 			return b
 		}
 		r.err = fmt.Errorf("the checksum of section %q is wrong", name)
@@ -389,10 +407,13 @@ func (s *segment) release() {
 		return
 	}
 	s.file.Close()
-	if s.obsolete.Load() {
-		os.Remove(s.path) // or at the next start, if a reader elsewhere has it open
+	if f := s.obsolete.Load(); f != nil {
+		_ = f.Remove(s.path) // or at the next start, if a reader elsewhere has it open
 	}
 }
+
+// retire has the last view that uses the segment remove its file.
+func (s *segment) retire(f files.Files) { s.obsolete.Store(&f) }
 
 // slotCount is the size of the hash table of n rows.
 func slotCount(n int) int {

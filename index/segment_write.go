@@ -173,30 +173,41 @@ func (w *segmentWriter) vectors() {
 	w.section("vectors", func() {
 		for x := range w.chunks() {
 			w.write(bytesOf(x))
-			for lo := 0; lo < len(x); lo += nearest.Block * w.spec.dim {
-				block := x[lo:min(lo+nearest.Block*w.spec.dim, len(x))]
-				sums = append(sums, crc32.Checksum(bytesOf(block), castagnoli()))
-			}
+			sums = appendSums(sums, bytesOf(x), 4*w.spec.dim*sumRows(w.spec.dim))
 		}
 	})
 	w.section("sums", func() { w.write(bytesOf(sums)) })
+}
+
+// appendSums adds the checksums of blocks of a size, of which the last may be shorter.
+func appendSums(sums []uint32, b []byte, size int) []uint32 {
+	for lo := 0; lo < len(b); lo += size {
+		sums = append(sums, crc32.Checksum(b[lo:min(lo+size, len(b))], castagnoli()))
+	}
+	return sums
 }
 
 // codes writes what the scan reads.
 func (w *segmentWriter) codes() {
 	space := nearest.Fit(w.spec.distance, w.spec.dim, w.n, w.spec.source.row)
 	var scale, half, slack []float32
+	var sums []uint32
 	w.section("codes", func() {
 		for x := range w.chunks() {
 			c := space.Encode(x)
-			w.write(c.Bytes)
-			w.write(bytesOf(c.Ints))
+			code := c.Bytes
+			if nearest.Wide(w.spec.dim) {
+				code = bytesOf(c.Ints)
+			}
+			w.write(code)
+			sums = appendSums(sums, code, nearest.CodeBytes(nearest.Block, w.spec.dim))
 			scale, half, slack = append(scale, c.Scale...), append(half, c.Half...), append(slack, c.Slack...)
 			if w.spec.progress != nil {
 				w.spec.progress(float64(min(len(scale), w.n)) / float64(w.n))
 			}
 		}
 	})
+	w.section("code.sums", func() { w.write(bytesOf(sums)) })
 	w.section("scale", func() { w.write(bytesOf(scale)) })
 	w.section("half", func() { w.write(bytesOf(half)) })
 	w.section("slack", func() { w.write(bytesOf(slack)) })

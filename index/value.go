@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/strictjson"
 )
 
 // Kind is what the values of a column are.
@@ -86,6 +89,33 @@ func ParseValue(k Kind, text string) (Value, error) {
 	return Text(text), nil
 }
 
+// written is how programs write numbers: 0.30000000000000004, 1e-05, -1E+20. Ids such
+// as 007, and those with more digits than a number keeps apart, are texts.
+var written = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// wholeDigits is how many digits of a whole number are sure to be kept.
+const wholeDigits = 15
+
+// IsNumber tells whether a text is written as programs write finite numbers, so that
+// a column of such texts is one of numbers. 007 is none, nor are +1, .5, 0x10 or nan,
+// nor a whole number of more than 15 digits, which could become another one. Of a
+// fraction the digits beyond those that float64 keeps are dropped.
+func IsNumber(text string) bool {
+	m := written.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	if m[1] == "" && m[2] == "" {
+		return len(strings.TrimPrefix(text, "-")) <= wholeDigits
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return false // too large
+	}
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return f != 0 || strings.Trim(mantissa, "-0.") == "" // else too small
+}
+
 // Kind returns the value's kind, None of a missing one.
 func (v Value) Kind() Kind { return v.kind }
 
@@ -130,7 +160,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes; arrays and objects are errors.
 func (v *Value) UnmarshalJSON(text []byte) error {
 	var x any
-	if err := json.Unmarshal(text, &x); err != nil {
+	if err := strictjson.Unmarshal(text, &x); err != nil {
 		return err
 	}
 	switch x := x.(type) {

@@ -1,16 +1,23 @@
 package index
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// An index of format version 1 is searched, and becomes one of this version when it is
-// written.
-func TestReadsVersion1(t *testing.T) {
+// An index of an earlier format is searched, and becomes one of this version when it is
+// written. That of version 2 has ten items in its log.
+func TestReadsVersions(t *testing.T) {
+	for version := 1; version < formatVersion; version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) { testReadsVersion(t, version) })
+	}
+}
+
+func testReadsVersion(t *testing.T, version int) {
 	dir := filepath.Join(t.TempDir(), "old.index")
-	if err := os.CopyFS(dir, os.DirFS("testdata/version1")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(fmt.Sprintf("testdata/version%d", version))); err != nil {
 		t.Fatal(err)
 	}
 	x, err := Open(dir, Options{})
@@ -32,13 +39,22 @@ func TestReadsVersion1(t *testing.T) {
 		}
 	}
 	look(x)
-	if v := x.Info().Version; v != 1 {
+	if v := x.Info().Version; v != version {
 		t.Errorf("version %d", v)
 	}
+	// Its log has no marks, and takes no more.
+	for range 2 {
+		add(t, x, []Entry{{Item{ID: "new"}, make([]float32, 50)}}, AddOptions{})
+		x = reopen(t, x)
+		if n, err := x.Remove(t.Context(), "new"); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	look(x)
 	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if x = reopen(t, x); x.Info().Version != 2 {
+	if x = reopen(t, x); x.Info().Version != formatVersion {
 		t.Errorf("version %d once it was written", x.Info().Version)
 	}
 	look(x)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -100,14 +101,19 @@ func (v *view) id(at, row int) string {
 	return v.parts[at].seg.ids.at(row)
 }
 
-// entry returns a copy of a row.
+// entry returns a copy of a row, which is as it was written.
 func (v *view) entry(at, row int) (e Entry, err error) {
 	if at == len(v.parts) {
 		return Entry{v.tail.item(row), v.tail.vector(row)}, nil
 	}
 	s := v.parts[at].seg
-	err = touch(s.path, func() { e = Entry{s.item(row), slices.Clone(s.row(row))} })
-	return e, err
+	var damage error
+	err = touch(s.path, func() {
+		if damage = s.guard.Rows(row, row+1); damage == nil {
+			e = Entry{s.item(row), slices.Clone(s.row(row))}
+		}
+	})
+	return e, cmp.Or(err, damage)
 }
 
 func (v *view) get(id string) (Entry, bool, error) {
@@ -161,7 +167,7 @@ func (v *view) ids(f *Filter) ([]string, error) {
 // and pass the filter. The sets may be shared: nobody changes them.
 func (v *view) passing(f *Filter) ([]bitmap, error) {
 	if err := f.check(v.schema); err != nil {
-		return nil, err
+		return nil, v.explained(err)
 	}
 	var out []bitmap
 	for _, p := range v.parts {

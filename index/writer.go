@@ -127,7 +127,7 @@ func (w *writer) stop() error {
 	w.mu.Unlock()
 	close(w.requests)
 	<-w.done
-	return w.log.close()
+	return w.log.finish()
 }
 
 func (w *writer) run() {
@@ -206,13 +206,13 @@ func (w *writer) refusal() error {
 	return fmt.Errorf("%s takes no more changes since %w; open it again", w.x.dir, w.broken)
 }
 
-// ready tells whether the log takes a frame. One that broke is replaced by another:
-// what was acknowledged is in memory.
+// ready tells whether the log takes a frame. One that broke, or is of an older version, is
+// replaced by another: what was acknowledged is in memory.
 func (w *writer) ready() error {
 	switch {
 	case w.broken != nil:
 		return w.refusal()
-	case w.log.broken != nil:
+	case w.log.broken != nil, w.log.older:
 		return w.rotate(context.Background(), nil, nil)
 	}
 	return nil
@@ -227,6 +227,7 @@ func guarded(f func() error) error {
 // write does a batch: one frame of the log, one view.
 func (w *writer) write(batch []*request) {
 	var content []byte
+	operations := 0
 	replies := make([]reply, len(batch))
 	err := w.ready()
 	if err == nil {
@@ -235,6 +236,7 @@ func (w *writer) write(batch []*request) {
 			for i, r := range batch {
 				ops, out := w.plan(r)
 				replies[i] = out
+				operations += len(ops)
 				for _, op := range ops {
 					content = appendOperation(content, op)
 				}
@@ -242,7 +244,7 @@ func (w *writer) write(batch []*request) {
 			return nil
 		})
 		if err == nil && len(content) > 0 {
-			if err = w.log.append(content); err != nil {
+			if err = w.log.append(content, operations); err != nil {
 				err = fmt.Errorf("nothing was changed: %w", err)
 			}
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -27,7 +28,9 @@ type trainer struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
-	usual     *shape           // of the images, once they were looked at
+	ownSize   int              // side of the images that the pretrained network was made for; 0: unknown
+	sizeOpen  bool             // the size is for measureSize to choose
+	untrained *untrained       // the pretrained network at its own size, where training takes another
 	trained   train.Network    // net, or the half of it that is not frozen
 	device    optim.Device     // which holds the parameters; nil: this process does
 	features  *features        // of a frozen body
@@ -42,6 +45,7 @@ type trainer struct {
 	optimizer *optim.Optimizer
 	sampler   sampler
 
+	fellBack   bool // the run ends with the untrained network
 	began      time.Time
 	notes      []string
 	timing     []timing
@@ -62,6 +66,12 @@ func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error)
 
 // assemble looks for all that is wrong with the run before anything is written.
 func (t *trainer) assemble(ctx context.Context) error {
+	if err := t.opts.vacant(); err != nil {
+		return err
+	}
+	if t.opts.Resume {
+		t.asBegun()
+	}
 	if p := t.cfg.problems(); len(p) > 0 {
 		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
 	}
@@ -77,6 +87,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 		return err
 	}
 	if err := t.selectSamples(ctx, d, &o); err != nil {
+		return err
+	}
+	t.cfg.Train.Epochs = cmp.Or(t.cfg.Train.Epochs, t.cfg.epochsFor(t.sel.Train.Len()))
+	if err := t.measureSize(ctx); err != nil {
 		return err
 	}
 	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
@@ -96,7 +110,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if t.scored, err = newScored(t.sel, &t.cfg, t.bytes()); err != nil {
 		return err
 	}
-	return t.learn(ctx, o)
+	if err := t.learn(ctx, o); err != nil {
+		return err
+	}
+	return t.addUntrained()
 }
 
 // openData opens the data set, unless it was given.
@@ -106,15 +123,15 @@ func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
 	}
 	d, err := OpenData(ctx, t.cfg.Data, t.opts.Home, t.opts.Formats...)
 	t.opened = d
+	if t.opts.Resume {
+		err = Moved(err, t.opts.Dir)
+	}
 	return d, err
 }
 
 // selectSamples says what is trained and scored on.
 func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objective.Options) error {
 	var err error
-	if t.opts.Resume && t.cfg.Data.Split == "" {
-		t.cfg.Data.Split = begunSplit(t.opts.Dir)
-	}
 	if t.sel, err = t.selectData(ctx, d); err != nil {
 		return err
 	}

@@ -126,6 +126,19 @@ func (t *trainer) open() error {
 	if o.Resume {
 		return t.resumable(c)
 	}
+	if err := o.refuse(c); err != nil {
+		return err
+	}
+	if !c.blank() {
+		if err := t.folder.clear(c); err != nil {
+			return err
+		}
+	}
+	return o.files.MkdirAll(checkpoints)
+}
+
+// refuse says why a new run may not begin in a folder with these contents, if so.
+func (o *Options) refuse(c *contents) error {
 	switch {
 	case c.blank():
 	case !c.run():
@@ -134,12 +147,31 @@ func (t *trainer) open() error {
 	case !o.Force:
 		return fmt.Errorf("%s holds a run already: continue it with --resume %s, replace it with --force, or choose "+
 			"another folder with --out", o.Dir, o.Dir)
-	default:
-		if err := t.folder.clear(c); err != nil {
-			return err
+	}
+	return nil
+}
+
+// vacant looks whether a new run may begin in its folder, before data are read and
+// features computed. It makes no folder; open looks again.
+func (o *Options) vacant() error {
+	if o.Dir == "" || o.Resume || o.Free {
+		return nil
+	}
+	if _, err := os.Stat(o.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f := &Folder{dir: o.Dir}
+	held, err := lock.Folder(o.Dir)
+	if err != nil {
+		return f.explain(err)
+	}
+	if err = atomic.Clean(o.Dir, f.path(checkpointDir), f.path(snapshotDir)); err == nil {
+		var c *contents
+		if c, err = look(o.Dir, o.Own); err == nil {
+			err = o.refuse(c)
 		}
 	}
-	return o.files.MkdirAll(checkpoints)
+	return errors.Join(err, held.Release())
 }
 
 // makeFree makes base, or base-2 and so on if that is there, and returns its

@@ -320,3 +320,22 @@ func TestStoppedSaysWhere(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestFolderIsRefusedBeforeTheFeatures of a pretrained start are computed.
+func TestFolderIsRefusedBeforeTheFeatures(t *testing.T) {
+	dir := t.TempDir()
+	if err := put(dir, "mine"); err != nil {
+		t.Fatal(err)
+	}
+	computed := 0
+	cfg := Default()
+	cfg.Network.Width = 16
+	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64), Dir: dir,
+		Features: func(int, int) { computed++ }}
+	if _, err := Train(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "it holds mine;") {
+		t.Error(err)
+	}
+	if computed > 0 {
+		t.Errorf("features were computed %d times", computed)
+	}
+}

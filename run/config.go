@@ -97,7 +97,8 @@ type SampleConfig struct {
 
 // TrainConfig describes the optimization.
 type TrainConfig struct {
-	Epochs      int       `yaml:"epochs" help:"passes over the training set"`
+	Epochs      int       `yaml:"epochs" help:"passes over the training set, at most; 0: 10, from a pretrained start as many as draw 100,000 samples, 10 to 100"`
+	Budget      string    `yaml:"budget" help:"end after the epoch in which training has taken so long, such as 10m; how many epochs that are depends on the machine; empty: no limit"`
 	Optimizer   string    `yaml:"optimizer" help:"adam, adamw, sgd"`
 	LR          float64   `yaml:"lr" help:"learning rate; 0: 0.001, from a pretrained start 0.0001, of a head on a frozen one 0.0003"`
 	LossLR      float64   `yaml:"loss_lr" help:"learning rate of the loss's own parameters; 0: the loss's default, else lr"`
@@ -111,8 +112,10 @@ type TrainConfig struct {
 	Warmup      float64   `yaml:"warmup" help:"epochs over which the rate grows linearly at the start"`
 	Groups      GroupList `yaml:"groups" help:"learning rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]"`
 	Seed        uint64    `yaml:"seed" help:"seed for everything random"`
-	Best        string    `yaml:"best" help:"keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the last; empty: validation_map@r if there is a validation part"`
-	Patience    int       `yaml:"patience" help:"with best, end after so many evaluations without a better one; 0: never, from a pretrained start 3"`
+	Best        string    `yaml:"best" help:"keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the last; empty: validation_recall@1+distractors (the validation samples searched among each other and training samples of other classes) or, where they are searched among training samples of their own classes, validation_map@r; without a validation part none"`
+	Patience    int       `yaml:"patience" help:"with best, end after so many evaluations without a better one; 0: never, from a pretrained start 5"`
+	Average     string    `yaml:"average" help:"score and keep the average of the weights over about so many epochs of steps instead of the last ones: a number, or none; empty: none, from a pretrained start 3"`
+	Line        int       `yaml:"line" help:"with best, cut the straight line from the starting weights to those of the best epoch into so many parts, and keep the place between them that scores best; 1: the best epoch as it is; 0: 1, from a pretrained start 4"`
 	Chunk       int       `yaml:"chunk" help:"most samples that go through the network at a time; a larger batch goes in pieces, twice: memory is that of a piece; 0: batches at once"`
 	TensorBoard bool      `yaml:"tensorboard" help:"also write the numbers of every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder"`
 	Checkpoint  int       `yaml:"checkpoint" help:"also write the checkpoint every n steps; 0: only after each epoch"`
@@ -147,7 +150,7 @@ func Default() Config {
 		Mine:    Section{},
 		Loss:    Section{},
 		Train: TrainConfig{
-			Epochs: 10, Optimizer: "adam", Momentum: 0.9,
+			Optimizer: "adam", Momentum: 0.9,
 			Schedule: "constant", Gamma: 0.1, Seed: 1,
 		},
 		Eval: EvalConfig{Recall: []int{1, 5, 10}, Every: 1, Distance: "euclidean", Batch: 256},

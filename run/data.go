@@ -3,7 +3,9 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
@@ -24,8 +26,18 @@ func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embed
 		Outside: cfg.Outside, Group: groupColumn(cfg.Group)})
 }
 
-// validationMetric is what the best epoch is chosen by unless the user says. It
-// moves where Recall@1, of classes that are few and far apart, stays near 1.
+// Moved completes an error of OpenData about the data set of a run that exists: where
+// it is not there any more, somebody has moved it and can say where.
+func Moved(err error, dir string) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w\nthe run %s was trained on it: if it was moved, say where it is with --data", err, dir)
+}
+
+// validationMetric is what the validation samples are scored by beside eval.recall, and
+// what the best epoch is chosen by where they are searched among training samples of
+// their own classes.
 const validationMetric = eval.MAPAtR
 
 // selectData applies the label rule, the split and the limits of the configuration, and notes in
@@ -46,6 +58,9 @@ func (t *trainer) selectData(ctx context.Context, d *data.Dataset) (*data.Select
 		cfg.Train.Best = lastEpoch
 		if sel.Validation != nil {
 			cfg.Train.Best = fmt.Sprintf("%v_%v", ValidationSet, eval.Metric{Kind: validationMetric})
+			if sel.ValidationGallery == sel.Validation {
+				cfg.Train.Best = distractorKey
+			}
 		}
 	}
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {

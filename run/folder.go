@@ -252,6 +252,10 @@ func (f *Folder) write(name string, write func(io.Writer) error) error {
 	return f.explain(f.files.Write(f.path(name), write))
 }
 
+func (f *Folder) writeText(name, text string) error {
+	return f.write(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
 // writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv.
 func (f *Folder) writeEmbeddings(name string, e *Embedded) error {
 	err := f.write(name+embeddingsEnd, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })

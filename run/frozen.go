@@ -91,6 +91,9 @@ func (t *trainer) freeze() error {
 		if s.gfeed != nil {
 			s.gfeed = t.features.of(s.gfeed, 0)
 		}
+		if s.dfeed != nil {
+			s.dfeed = t.features.of(s.dfeed, 0)
+		}
 	}
 	return nil
 }
@@ -105,6 +108,9 @@ func (t *trainer) fillFeatures(ctx context.Context) error {
 		feeds = append(feeds, s.qfeed)
 		if s.gfeed != nil {
 			feeds = append(feeds, s.gfeed)
+		}
+		if s.dfeed != nil {
+			feeds = append(feeds, s.dfeed)
 		}
 	}
 	for _, f := range feeds {

@@ -82,3 +82,31 @@ func squared(x *mat.Dense, a, b int) float64 {
 	}
 	return sum
 }
+
+// TestBeside: why validation and test scores differ is said where their galleries do.
+func TestBeside(t *testing.T) {
+	set := func(s Set, n, classes int, gallery *data.Part) *scored {
+		p := &data.Part{Data: &data.Dataset{}, Fine: make([]int64, n), Index: make([]int, n)}
+		for i := range p.Fine {
+			p.Fine[i] = int64(i % classes)
+		}
+		return &scored{set: s, query: p, gallery: gallery}
+	}
+	large := set(TrainSet, 500, 40, nil).query
+	for _, c := range []struct {
+		sets []*scored
+		want string
+	}{
+		{[]*scored{set(TestSet, 80, 20, nil)}, ""},
+		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 84, 20, nil)}, ""},
+		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 20, 5, large)},
+			"validation is looked up among 500 images of 40 classes and the test among 80 of 20:"},
+		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 80, 40, nil)}, "of 40 classes"},
+		{[]*scored{set(TestSet, 20, 20, large), set(ValidationSet, 20, 5, large)}, ""},
+	} {
+		got := beside(c.sets)
+		if got == "" != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -18,31 +17,17 @@ func groupColumn(rule string) string {
 	return rule
 }
 
-// begunGroup returns the data.group that the run in dir was begun with: none, if it is
-// of an earlier version.
-func begunGroup(dir string) string {
-	if f, err := Open(dir); err == nil {
-		if cfg, err := f.Config(); err == nil {
-			return cmp.Or(cfg.Data.Group, data.GroupNone)
-		}
-	}
-	return data.GroupNone // reading the folder will say why
-}
-
 // divide selects the samples. Where data.group is open, photographs with files of their
 // own are searched for bursts, if the network is pretrained; what that came to is noted
 // in the configuration.
 func (t *trainer) divide(ctx context.Context, d *data.Dataset, s data.Selection) (*data.Selected, error) {
 	rule := &t.cfg.Data.Group
-	if t.opts.Resume && *rule == "" {
-		*rule = begunGroup(t.opts.Dir)
-	}
 	s.Group = *rule
 	if *rule != "" {
 		return d.SelectContext(ctx, s)
 	}
 	*rule = data.GroupNone
-	if !t.cfg.Network.pretrained() || !d.Files() || !t.photographs(ctx, d) {
+	if !t.cfg.Network.pretrained() || !d.Files() || !photographs(ctx, d) {
 		return d.SelectContext(ctx, s)
 	}
 	s.Group = data.GroupFound

@@ -82,7 +82,15 @@ func (c *Config) problems() []problem {
 		"hierarchical batches have sample.coarse classes, and sample.fine of each")
 	bad(c.Sample.Name == balanced && c.Sample.Coarse > 0, "sample.coarse", "only for sample.name=hierarchical")
 	bad(c.Sample.Name == balanced && c.Sample.Fine > 0, "sample.fine", "only for sample.name=hierarchical")
-	atLeast("train.epochs", c.Train.Epochs, 1)
+	atLeast("train.epochs", c.Train.Epochs, 0)
+	if _, err := c.Train.budget(); err != nil {
+		bad(true, "train.budget", "%v", err)
+	}
+	if _, err := c.Train.average(); err != nil {
+		bad(true, "train.average", "%v", err)
+	}
+	atLeast("train.line", c.Train.Line, 0)
+	bad(c.Train.Line > 100, "train.line", "%d is more than 100 parts", c.Train.Line)
 	bad(!slices.Contains(optimizers, c.Train.Optimizer), "train.optimizer", "unknown optimizer %q%s; there are %s",
 		c.Train.Optimizer, suggest(c.Train.Optimizer, optimizers), strings.Join(optimizers, ", "))
 	bad(!slices.Contains(schedules, c.Train.Schedule), "train.schedule", "unknown schedule %q%s; there are %s",

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -78,7 +77,7 @@ func (t *trainer) writeConfig(from *train.Checkpoint) error {
 			return err
 		}
 	}
-	err := t.folder.write(configFile, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	err := t.folder.writeText(configFile, text)
 	if err != nil || from == nil || from.Epoch == 0 {
 		return err
 	}

@@ -17,6 +17,7 @@ type scored struct {
 	set            Set
 	query, gallery *data.Part // gallery nil: the query's own samples
 	qfeed, gfeed   *feed
+	dfeed          *feed // distractors; nil without
 	// q and g are the embeddings as last scored.
 	q, g *Embedded
 }
@@ -55,6 +56,9 @@ func newScored(sel *data.Selected, cfg *Config, bytes bool) ([]*scored, error) {
 			if s.gfeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
 				return nil, err
 			}
+		}
+		if err = s.addDistractors(cfg, sel.Train, bytes); err != nil {
+			return nil, err
 		}
 	}
 	return sets, nil
@@ -157,6 +161,13 @@ func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metr
 		for _, v := range rep.Columns[0].Values {
 			out = append(out, train.Metric{Set: s.set.String(), Column: name, Name: v.Metric.String(), Value: v.Value})
 		}
+	}
+	if s.dfeed != nil {
+		v, err := s.amongDistractors(ctx, net, cfg.Eval.Batch, distance)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, train.Metric{Set: s.set.String(), Column: fineColumn, Name: distractorMetric, Value: v})
 	}
 	return out, nil
 }

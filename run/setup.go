@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -184,11 +185,29 @@ func (s *Setup) objective() string {
 	for _, k := range keys {
 		text += fmt.Sprintf(" %s=%v", k, c.Loss[k])
 	}
-	text += fmt.Sprintf("; positives %v, negatives %v", c.Mine["positives"], c.Mine["negatives"])
+	item := "an image"
+	if s.data.Features != nil {
+		item = "a row"
+	}
+	p, n := policyWords(c.Mine)
+	text += fmt.Sprintf("; %s is pulled towards %s (positives %v) and pushed away from %s (negatives %v)", item, p,
+		c.Mine["positives"], n, c.Mine["negatives"])
 	if s.mined != "" {
-		text += " (" + s.mined + ")"
+		text += ", " + s.mined
 	}
 	return text
+}
+
+// policyWords are the policies of a section in plain words.
+func policyWords(m Section) (positive, negative string) {
+	positive, negative = fmt.Sprint(m["positives"]), fmt.Sprint(m["negatives"])
+	if p, err := mine.ParsePositive(positive); err == nil {
+		positive = p.Words()
+	}
+	if n, err := mine.ParseNegative(negative); err == nil {
+		negative = n.Words()
+	}
+	return positive, negative
 }
 
 // training says for how long and how fast, and which epoch is kept.
@@ -196,17 +215,27 @@ func (s *Setup) training() string {
 	t := &s.Config.Train
 	kept := s.Config.best()
 	text := count(t.Epochs, "epoch")
-	if kept.Metric != "" && kept.Patience > 0 {
-		text = "up to " + text
+	if kept.Metric != "" && kept.Patience > 0 || t.Budget != "" {
+		text = "at most " + text
+	}
+	if t.Budget != "" {
+		text += " or " + t.Budget
 	}
 	text += fmt.Sprintf(", %s, rate %v, seed %d", t.Optimizer, t.LR, t.Seed)
 	if a := s.Config.Data.Augment; a != "none" && s.data.Features == nil {
 		text += fmt.Sprintf(", %s augmentation", a)
 	}
-	if kept.Metric == "" {
-		return text + "; keeps the last epoch"
+	network := ""
+	if t.Average != "" && t.Average != noAverage {
+		network = fmt.Sprintf("the average of the weights over %s epochs, ", t.Average)
 	}
-	text += "; keeps the epoch with the best " + kept.Metric
+	if kept.Metric == "" {
+		return text + "; keeps " + network + "the last epoch"
+	}
+	text += "; keeps " + network + "the epoch with the best " + kept.Metric
+	if t.Line > 1 {
+		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
+	}
 	if kept.Patience > 0 {
 		text += fmt.Sprintf(", and ends after %s without a better one", count(kept.Patience, "evaluation"))
 	}

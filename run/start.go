@@ -62,7 +62,7 @@ func (c *Config) best() train.Best {
 func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 	n := &t.cfg.Network
 	var missing error // why no weights were found
-	if n.Pretrained == "" && n.Name == "" && t.opts.Weights != nil && !t.opts.Resume && t.photographs(ctx, d) {
+	if n.Pretrained == "" && n.Name == "" && t.opts.Weights != nil && !t.opts.Resume && photographs(ctx, d) {
 		p, err := t.opts.Weights(ctx, "")
 		switch {
 		case ctx.Err() != nil:
@@ -91,7 +91,7 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 			return err
 		}
 	}
-	if err := t.readOwn(ctx, d); err != nil {
+	if err := t.readOwn(); err != nil {
 		return err
 	}
 	if n.pretrained() && t.own == nil {
@@ -105,9 +105,13 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 			t.cfg.Data.Chroma = cmp.Or(t.cfg.Data.Chroma, smoothChroma)
 		}
 		if t.begin.Size > 0 && d.Features == nil {
-			t.cfg.Data.Size = cmp.Or(t.cfg.Data.Size, t.enough(ctx, d, t.begin.Size))
+			t.openSize(t.begin.Size)
+			t.cfg.Data.Size = cmp.Or(t.cfg.Data.Size, t.begin.Size)
 			t.cfg.Data.Channels = cmp.Or(t.cfg.Data.Channels, 3)
 		}
+	}
+	if t.opts.Engine != nil { // whose weights change elsewhere
+		t.cfg.Train.Average = cmp.Or(t.cfg.Train.Average, noAverage)
 	}
 	t.cfg.recipe(t.opts.Resume)
 	return nil
@@ -165,8 +169,10 @@ func (c *Config) recipe(resumed bool) {
 		}
 		d.Augment, d.Validation = cmp.Or(d.Augment, "light"), cmp.Or(d.Validation, "as-test:0.2")
 		t.LR, t.Depth = cmp.Or(t.LR, rate), cmp.Or(t.Depth, depth)
-		t.Patience = cmp.Or(t.Patience, 3)
+		t.Patience, t.Average = cmp.Or(t.Patience, usualPatience), cmp.Or(t.Average, usualAverage)
+		t.Line = cmp.Or(t.Line, usualLine)
 	}
+	t.Average = cmp.Or(t.Average, noAverage)
 	if n.frozenBody() && d.Augment != "none" {
 		d.Views = cmp.Or(d.Views, usualViews)
 	}
@@ -187,23 +193,14 @@ func (c *Config) recipe(resumed bool) {
 
 // photographs tells whether the samples are colour images of more than thumbnail
 // size.
-func (t *trainer) photographs(ctx context.Context, d *data.Dataset) bool {
-	u := t.usualShape(ctx, d)
+func photographs(ctx context.Context, d *data.Dataset) bool {
+	u := lookAt(ctx, d)
 	return u.channels == 3 && u.side >= 64
 }
 
 // shape is what some images are like: the median of their shorter sides, and 3
 // channels if one of them has so many; the zero value if there are none.
 type shape struct{ side, channels int }
-
-// usualShape is the shape of the samples, for which some are read the first time.
-func (t *trainer) usualShape(ctx context.Context, d *data.Dataset) shape {
-	if t.usual == nil {
-		u := lookAt(ctx, d)
-		t.usual = &u
-	}
-	return *t.usual
-}
 
 // looked is how many images lookAt decodes.
 const looked = 24
@@ -232,30 +229,23 @@ func lookAt(ctx context.Context, d *data.Dataset) shape {
 	return shape{sides[len(sides)/2], channels}
 }
 
-// readOwn imports the network of a file that brings one, at its own image size or
-// at what is enough for the photographs.
-func (t *trainer) readOwn(ctx context.Context, d *data.Dataset) (err error) {
+// readOwn imports the network of a file that brings one, at its own image size
+// unless the configuration says another.
+func (t *trainer) readOwn() (err error) {
 	size := t.cfg.Data.Size
-	if t.own, err = t.cfg.readOwn(size); err != nil || t.own == nil || size > 0 {
+	if t.own, err = t.cfg.readOwn(size); err != nil || t.own == nil {
 		return err
 	}
-	if s := t.enough(ctx, d, t.own.Spec.Input.H); s < t.own.Spec.Input.H {
-		if smaller, err := t.cfg.readOwn(s); err == nil { // some networks run at one size alone
-			t.own = smaller
+	own := t.own
+	if size > 0 {
+		if own, err = t.cfg.readOwn(0); err != nil {
+			return err
 		}
 	}
-	return nil
-}
-
-// enough is the side of the images that a pretrained network of the given size is
-// trained with: its own, or that of the photographs in steps of 32 pixels if they
-// are smaller, as nothing is gained by blowing them up.
-func (t *trainer) enough(ctx context.Context, d *data.Dataset, own int) int {
-	side := t.usualShape(ctx, d).side
-	if side == 0 {
-		return own
+	if in := own.Spec.Input; in.H == in.W && in.H > 1 {
+		t.openSize(in.H)
 	}
-	return min(own, max(64, (side+8)/32*32))
+	return nil
 }
 
 // prepare decides, by the features that training starts from, what the

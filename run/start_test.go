@@ -133,14 +133,14 @@ func TestPretrainedRecipe(t *testing.T) {
 	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 0 || r.Data.Size != 64 ||
 		r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 1e-4 || r.Train.Depth != 0.1 ||
 		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "as-test:0.2" ||
-		r.Train.Best != "validation_map@r" || r.Train.Patience != 3 || r.Mine["positives"] == nil {
+		r.Train.Best != distractorKey || r.Train.Patience != 5 || r.Train.Average != "3" || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)
 	}
-	before, err := value(res.Untrained, "validation_map@r")
+	before, err := value(res.Untrained, distractorKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := value(res.Scores, "validation_map@r")
+	after, err := value(res.Scores, distractorKey)
 	if err != nil || after < before {
 		t.Errorf("ended at %v, began at %v: %v", after, before, err)
 	}
@@ -154,7 +154,7 @@ func TestPretrainedRecipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := value(same.Scores, "validation_map@r"); err != nil || v != after || same.Epoch != res.Epoch ||
+	if v, err := value(same.Scores, distractorKey); err != nil || v != after || same.Epoch != res.Epoch ||
 		len(same.Untrained) != len(res.Untrained) {
 		t.Errorf("resumed: %v of epoch %d, want %v of %d: %v", v, same.Epoch, after, res.Epoch, err)
 	}
@@ -296,8 +296,9 @@ func (c counted) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagi
 	return c.pictures.Read(ctx, i, dst, dec)
 }
 
-// What the images are like is asked twice and looked at once.
-func TestStartLooksAtImagesOnce(t *testing.T) {
+// To see whether they are photographs some images are read, and the size is left to
+// measuring.
+func TestStartLooksAtSomeImages(t *testing.T) {
 	reads := 0
 	d := photos(4, 12, 96)
 	d.Source = counted{d.Source.(pictures), &reads}
@@ -307,7 +308,7 @@ func TestStartLooksAtImagesOnce(t *testing.T) {
 	if err := tr.choose(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 96 || reads != looked {
+	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 224 || !tr.sizeOpen || reads != looked {
 		t.Errorf("starts from %q at %d pixels; %d images were read, want %d", tr.cfg.Network.Pretrained,
 			tr.cfg.Data.Size, reads, looked)
 	}

@@ -21,6 +21,10 @@ type Summary struct {
 	Epoch          int                `json:"epoch"`
 	Metrics        map[string]float64 `json:"metrics"`
 	Untrained      map[string]float64 `json:"untrained,omitempty"`
+	UntrainedSize  int                `json:"untrained_size,omitempty"` // of the images, in pixels
+	Place          float64            `json:"place,omitempty"`          // see Result
+	Verdict        string             `json:"verdict,omitempty"`
+	Beside         string             `json:"beside,omitempty"` // see Result
 	Seconds        float64            `json:"seconds"`
 	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
 	TrainingLabels string             `json:"training_labels,omitempty"`
@@ -37,8 +41,8 @@ func (r *Result) Summary(dir string) Summary {
 	s := Summary{
 		Dir: dir, Epoch: r.Epoch, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(),
 		ActiveShare: last.ActiveShare(),
-		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Seconds: math.Round(r.Took.Seconds()*1000) / 1000,
-		WaitedForData:  r.Wait,
+		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Beside: r.Beside, UntrainedSize: r.UntrainedSize,
+		Place: r.Place, Verdict: r.Verdict, Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
 		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
 	}
 	for _, e := range r.History {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
@@ -75,10 +76,21 @@ type Result struct {
 	Took   time.Duration
 	Notes  []string // see Setup
 	// Epoch is the one whose network this is: the last, or the best with
-	// train.best; 0 is the network before training. Scores are its own, Untrained
-	// those before training, if the run started from a pretrained network.
+	// train.best; 0 is the network before training. Scores are its own. Untrained are
+	// those before training, if the run started from a pretrained network: of that
+	// network at its own image size, whatever size the run trains at.
 	Epoch             int
 	Scores, Untrained []train.Metric
+	// UntrainedSize is the side of the images that Untrained is of; 0 if there are none.
+	UntrainedSize int
+	// Place is where the network lies on the line from the start (0) to the epoch's
+	// weights (1), 0 if there is no line (train.line).
+	Place float64
+	// Verdict says so in a sentence if the run ended no better than it began.
+	Verdict string
+	// Beside says why validation and test scores are not alike, "" if they are of galleries
+	// that are.
+	Beside string
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
 }
@@ -164,7 +176,7 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 
 // loop describes the run to package train.
 func (t *trainer) loop() train.Config {
-	return train.Config{
+	c := train.Config{
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk,
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.best(),
@@ -173,12 +185,30 @@ func (t *trainer) loop() train.Config {
 		Warn:    func(s *train.Sums) string { return idle(s, &t.options) },
 		Observe: t.opts.Observe,
 	}
+	// What cannot be read was refused when the configuration was checked.
+	c.Average, _ = t.cfg.Train.average()
+	c.Budget, _ = t.cfg.Train.budget()
+	if c.Best.Metric != "" {
+		c.Line = train.Line{Parts: t.cfg.Train.Line, Eval: t.evaluateValidation}
+	}
+	if t.untrained != nil {
+		c.Before, c.BeforeCounts = t.before, t.untrained.keeps(&t.cfg)
+	}
+	return c
 }
 
 // Save keeps a checkpoint, and writes what it makes final. The times of an epoch
 // are written before the checkpoint that makes it count, as they cannot be had
 // again; its metrics after, as they can.
 func (t *trainer) Save(c *train.Checkpoint) error {
+	if c.Trained && c.Best != nil && c.Best.Epoch == 0 {
+		t.fallBack()
+	}
+	if t.fellBack {
+		changed := *c
+		changed.Settings, changed.Earlier = string(t.cfg.YAML()), c.Settings
+		c = &changed
+	}
 	ended := c.Epoch > t.saved
 	if ended {
 		row := c.History[c.Epoch-1]
@@ -194,6 +224,11 @@ func (t *trainer) Save(c *train.Checkpoint) error {
 		if err := t.saveModel(); err != nil {
 			return err
 		}
+		if t.fellBack {
+			if err := t.folder.writeText(configFile, string(t.cfg.YAML())); err != nil {
+				return err
+			}
+		}
 	}
 	if !ended {
 		return nil
@@ -204,13 +239,46 @@ func (t *trainer) Save(c *train.Checkpoint) error {
 
 // evaluate scores all sets after an epoch.
 func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
-	metrics, err := t.cfg.metricsOf(last)
+	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
+}
+
+// evaluateValidation scores the validation set, or all where that is not what the best
+// epoch is chosen by.
+func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
+	var sets []*scored
+	for _, s := range t.scored {
+		if s.set == ValidationSet && strings.HasPrefix(t.cfg.Train.Best, s.set.prefix()) {
+			sets = append(sets, s)
+		}
+	}
+	if sets == nil {
+		sets = t.scored
+	}
+	metrics, err := t.cfg.metricsOf(false)
 	if err != nil {
 		return nil, err
 	}
 	var out []train.Metric
-	for _, s := range t.scored {
+	for _, s := range sets {
 		m, err := s.score(ctx, t.trained, &t.cfg, metrics)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m...)
+	}
+	return out, nil
+}
+
+// evaluateAs scores sets by a network.
+func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Network, cfg *Config, epoch int,
+	last bool) ([]train.Metric, error) {
+	metrics, err := cfg.metricsOf(last)
+	if err != nil {
+		return nil, err
+	}
+	var out []train.Metric
+	for _, s := range sets {
+		m, err := s.score(ctx, net, cfg, metrics)
 		if err != nil {
 			return nil, t.unscored(epoch, err)
 		}
@@ -263,9 +331,18 @@ func (t *trainer) failed(err error) error {
 
 // finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
+	if trained.Epoch == 0 {
+		t.fallBack()
+	}
 	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
 		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
-		Untrained: trained.Untrained}
+		Untrained: trained.Untrained, Place: trained.Place, Verdict: t.verdict(trained), Beside: beside(t.scored)}
+	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
+		res.UntrainedSize = t.cfg.Data.Size
+		if t.untrained != nil {
+			res.UntrainedSize = t.ownSize
+		}
+	}
 	for _, p := range t.net.Params() {
 		if p.Grad != nil {
 			res.Params += len(p.Value)

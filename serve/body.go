@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -168,6 +169,9 @@ func decodeJSON(body []byte, v any, way string) error {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return badRequest.is(way, "there is more after the JSON's end")
+	}
+	if err := strictjson.Check(body); err != nil {
+		return badRequest.is(way, "%v", err)
 	}
 	return nil
 }

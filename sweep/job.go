@@ -125,6 +125,9 @@ func ended(dir string, j Job, res *run.Result) (Result, error) {
 			r.Scores = r.Scores[:n-1]
 		}
 		r.Scores = append(r.Scores, Score{r.Epochs, v})
+		if r.Epochs < j.Until { // train.patience ended it, and no epoch would have changed it
+			r.Scores = append(r.Scores, Score{j.Until, v})
+		}
 	}
 	return r, nil
 }

@@ -11,6 +11,33 @@ import (
 type Outcome struct {
 	Plan *Plan        `json:"plan"`
 	Arms []ArmOutcome `json:"arms"`
+	// Failed are the trials that could not be trained to the end of their rung, arm by arm.
+	// A winner is the best of the others, and one of these might have been better.
+	Failed []Failure `json:"failed,omitempty"`
+}
+
+// Failure is a trial that failed.
+type Failure struct {
+	Arm   string `json:"arm"`
+	Trial int    `json:"trial"`
+	Until int    `json:"until"` // the epoch that it was trained to
+	Error string `json:"error"`
+}
+
+func (f Failure) String() string {
+	return fmt.Sprintf("%s: trial %d failed on its way to epoch %d: %s", f.Arm, f.Trial, f.Until, f.Error)
+}
+
+// failures lists the trials that failed.
+func (out *Outcome) failures() (list []Failure) {
+	for _, a := range out.Arms {
+		for _, t := range a.Trials {
+			if t.failed() {
+				list = append(list, Failure{a.Name, t.Number, t.Epochs, t.Failed})
+			}
+		}
+	}
+	return list
 }
 
 // ArmOutcome is what one arm came to.

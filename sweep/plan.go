@@ -221,6 +221,7 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 	}
 	cfg, err := run.Parse("", nil, append(set, more...)...)
 	if err == nil {
+		cfg.Train.Epochs = cmp.Or(cfg.Train.Epochs, run.ScratchEpochs) // a budget needs a number
 		return cfg, nil
 	}
 	// run.Parse names an override by its text, and the reader of a plan wants a line.

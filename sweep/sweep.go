@@ -89,6 +89,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 		}
 		out.Arms = append(out.Arms, *a)
 	}
+	out.Failed = out.failures()
 	return out, s.write(out)
 }
 

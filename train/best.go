@@ -36,15 +36,19 @@ func (t *Trainer) judge(row *Epoch) error {
 		return fmt.Errorf("keeping the best epoch: %w", err)
 	}
 	if k := t.state.Best; k != nil && !(v > k.Value) {
-		t.state.Best = &Kept{k.Metric, k.Epoch, k.Value, k.Since + 1}
+		since := *k
+		since.Since++
+		t.state.Best = &since
 		return nil
 	}
 	t.state.Best = &Kept{Metric: t.cfg.Best.Metric, Epoch: row.Epoch, Value: v}
 	if err := pull(t.cfg.Network); err != nil {
 		return err
 	}
-	t.best = tensors(bestPrefix, t.cfg.Network, t.cfg.Objective)
-	return nil
+	return t.average.within(func() error {
+		t.best = tensors(bestPrefix, t.cfg.Network, t.cfg.Objective)
+		return nil
+	})
 }
 
 // exhausted tells whether patience is at its end.
@@ -53,14 +57,23 @@ func (t *Trainer) exhausted() bool {
 	return b.on() && b.Patience > 0 && k != nil && k.Since >= b.Patience
 }
 
-// settle gives the network the weights of the best epoch, and scores them as the
-// last of the run. The checkpoint keeps those of the last epoch beside them, so
-// that the run can be made longer.
+// spent tells whether the budget is at its end. A larger one lets the run go on.
+func (t *Trainer) spent() bool {
+	return t.state.Spent > 0 && t.cfg.Budget > 0 && t.cfg.Budget <= t.state.Spent
+}
+
+// settles tells whether the network that the run ends with is another one than
+// that of its last step.
+func (t *Trainer) settles() bool { return t.cfg.Best.on() || t.average.on() }
+
+// settle gives the network the weights of the best epoch, or else the average, and
+// scores them as the last of the run. The checkpoint keeps those of the last step
+// beside them, so that the run can be made longer.
 func (t *Trainer) settle(ctx context.Context) error {
-	if !t.cfg.Best.on() {
+	if !t.settles() {
 		return nil
 	}
-	if t.state.Best == nil {
+	if t.cfg.Best.on() && t.state.Best == nil {
 		return fmt.Errorf("no epoch was compared by %s: it was not asked for while the run was trained",
 			t.cfg.Best.Metric)
 	}
@@ -69,8 +82,14 @@ func (t *Trainer) settle(ctx context.Context) error {
 		return err
 	}
 	t.latest = tensors("", net, obj)
-	if err := setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, net, obj); err != nil {
-		return err
+	epoch := t.state.Epoch
+	if t.cfg.Best.on() {
+		epoch = t.state.Best.Epoch
+		if err := t.place(ctx); err != nil {
+			return err
+		}
+	} else {
+		t.average.swap()
 	}
 	if err := push(net); err != nil {
 		return err
@@ -78,14 +97,22 @@ func (t *Trainer) settle(ctx context.Context) error {
 	if t.state.Final != nil {
 		return nil
 	}
-	if err := t.save(true); err != nil {
+	if err := t.save(true); err != nil || t.cfg.Eval == nil {
 		return err
 	}
 	var err error
-	if t.state.Final, err = t.score(ctx, t.state.Best.Epoch, true); err != nil {
+	if t.state.Final, err = t.settled(ctx, epoch); err != nil {
 		return err
 	}
 	return t.save(false)
+}
+
+// settled scores the network that the run ends with.
+func (t *Trainer) settled(ctx context.Context, epoch int) ([]Metric, error) {
+	if epoch == 0 && t.cfg.Before != nil && t.cfg.BeforeCounts {
+		return t.score(ctx, epoch, func(ctx context.Context) ([]Metric, error) { return t.cfg.Before(ctx, true) })
+	}
+	return t.score(ctx, epoch, func(ctx context.Context) ([]Metric, error) { return t.cfg.Eval(ctx, epoch, true) })
 }
 
 // restoreBest takes the best epoch's tensors from a checkpoint. Another metric

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/budget"
@@ -17,8 +19,10 @@ import (
 // A checkpoint is one safetensors file. Its tensors are the network's parameters
 // and running statistics ("network."), the loss's parameters ("loss."), the
 // optimizer's moments ("optimizer.") and, where the best epoch is kept, the
-// first two as they were after it ("best.network.", "best.loss."); its metadata
-// hold the rest:
+// first two as they were after it ("best.network.", "best.loss."); where weights
+// are averaged, the average ("average.network."), and where the kept network is
+// looked for on a line, the start of that ("start.network."); its metadata hold
+// the rest:
 //
 //	format    "kindred checkpoint"
 //	version   "1"
@@ -49,8 +53,10 @@ type Checkpoint struct {
 	Untrained []Metric `json:"untrained,omitempty"`
 
 	Best *Kept `json:"best,omitempty"` // with Config.Best
+	// Spent is the Config.Budget that ended the run, in nanoseconds; 0 if none did.
+	Spent time.Duration `json:"spent,omitempty"`
 	// Final holds the scores of the network that the run ended with, with
-	// Config.Best.
+	// Config.Best or Config.Average.
 	Final []Metric `json:"final,omitempty"`
 
 	// Name is where it comes from, for messages. It is not written.
@@ -78,6 +84,9 @@ type Kept struct {
 	Epoch  int     `json:"epoch"`
 	Value  float64 `json:"value"` // its score
 	Since  int     `json:"since"` // evaluations after it
+	// Place is where the network lies on the line from the start (0) to that of the
+	// epoch (1), with Config.Line, once that was looked for; else 0.
+	Place float64 `json:"place,omitempty"`
 }
 
 // Store keeps checkpoints.
@@ -151,39 +160,52 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 	return c, nil
 }
 
-// tensors copies a run's parameters, for a checkpoint.
-func tensors(prefix string, net Network, o Objective) []safetensors.Tensor {
+// networkPrefix starts the names of the network's tensors, behind another prefix.
+const networkPrefix = "network."
+
+// networkTensors copies a network's parameters.
+func networkTensors(prefix string, net Network) []safetensors.Tensor {
 	var out []safetensors.Tensor
 	for _, p := range net.Params() {
 		v := make([]float32, len(p.Value))
 		p.ToTorch(v)
-		out = append(out, safetensors.Float32(prefix+"network."+p.Name, p.Shape, v))
+		out = append(out, safetensors.Float32(prefix+networkPrefix+p.Name, p.Shape, v))
 	}
+	return out
+}
+
+// tensors copies a run's parameters, for a checkpoint.
+func tensors(prefix string, net Network, o Objective) []safetensors.Tensor {
+	out := networkTensors(prefix, net)
 	for _, p := range o.Params() {
 		out = append(out, safetensors.Float32(prefix+lossPrefix+p.Name, p.Shape, p.Value))
 	}
 	return out
 }
 
-// setTensors sets a run's parameters from those of a checkpoint.
-func setTensors(f *safetensors.File, prefix string, net Network, o Objective) error {
-	set := func(name string, n int, to func([]float32)) error {
-		v, err := valuesOf(f, prefix+name, n)
+// setNetwork sets a network's parameters from those of a checkpoint.
+func setNetwork(f *safetensors.File, prefix string, net Network) error {
+	for _, p := range net.Params() {
+		v, err := valuesOf(f, prefix+networkPrefix+p.Name, len(p.Value))
 		if err != nil {
 			return err
 		}
-		to(v)
-		return nil
+		p.FromTorch(v)
 	}
-	for _, p := range net.Params() {
-		if err := set("network."+p.Name, len(p.Value), p.FromTorch); err != nil {
-			return err
-		}
+	return nil
+}
+
+// setTensors sets a run's parameters from those of a checkpoint.
+func setTensors(f *safetensors.File, prefix string, net Network, o Objective) error {
+	if err := setNetwork(f, prefix, net); err != nil {
+		return err
 	}
 	for _, p := range o.Params() {
-		if err := set(lossPrefix+p.Name, len(p.Value), func(v []float32) { copy(p.Value, v) }); err != nil {
+		v, err := valuesOf(f, prefix+lossPrefix+p.Name, len(p.Value))
+		if err != nil {
 			return err
 		}
+		copy(p.Value, v)
 	}
 	return nil
 }
@@ -241,7 +263,7 @@ func (t *Trainer) checkpoint() (*Checkpoint, error) {
 		x.Name = "optimizer." + x.Name
 		f.Tensors = append(f.Tensors[:len(f.Tensors):len(f.Tensors)], x)
 	}
-	f.Tensors = append(f.Tensors[:len(f.Tensors):len(f.Tensors)], t.best...)
+	f.Tensors = slices.Concat(f.Tensors, t.best, t.average.tensors(t.cfg.Network), t.origin)
 	meta, err := json.Marshal(o.Meta)
 	if err != nil {
 		return nil, err
@@ -309,5 +331,11 @@ func (t *Trainer) restore(c *Checkpoint) error {
 	}
 	t.state = *c
 	t.state.file = nil
+	if err := t.average.restore(c.file, net); err != nil {
+		return err
+	}
+	if err := t.restoreOrigin(c.file); err != nil {
+		return err
+	}
 	return t.restoreBest(c)
 }

@@ -49,9 +49,10 @@ func (m Metric) Key() string {
 }
 
 // Metric returns the value of the metric with a key.
-func (e *Epoch) Metric(key string) (float64, error) { return valueOf(e.Metrics, key) }
+func (e *Epoch) Metric(key string) (float64, error) { return MetricOf(e.Metrics, key) }
 
-func valueOf(metrics []Metric, key string) (float64, error) {
+// MetricOf returns the value of the metric with a key.
+func MetricOf(metrics []Metric, key string) (float64, error) {
 	for _, m := range metrics {
 		if m.Key() == key {
 			return m.Value, nil

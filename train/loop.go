@@ -14,16 +14,10 @@ import (
 
 // loop runs the epochs that are left.
 func (t *Trainer) loop(ctx context.Context) error {
-	if t.cfg.Untrained && t.cfg.Eval != nil && t.state.Epoch == 0 && t.state.Step == 0 {
-		var err error
-		if t.state.Untrained, err = t.score(ctx, 0, false); err != nil {
-			return err
-		}
-		if err := t.judge(&Epoch{Metrics: t.state.Untrained}); err != nil {
-			return err
-		}
+	if err := t.before(ctx); err != nil {
+		return err
 	}
-	for t.state.Epoch < t.cfg.Epochs && !t.exhausted() {
+	for t.state.Epoch < t.cfg.Epochs && !t.exhausted() && !t.spent() {
 		t.state.Final = nil
 		start, before := time.Now(), t.samples
 		if err := t.epoch(ctx); err != nil {
@@ -34,7 +28,7 @@ func (t *Trainer) loop(ctx context.Context) error {
 		if t.cfg.Warn != nil {
 			row.Warning = t.cfg.Warn(&row.Sums)
 		}
-		last := row.Epoch == t.cfg.Epochs && !t.cfg.Best.on()
+		last := row.Epoch == t.cfg.Epochs && !t.settles()
 		due := t.cfg.Eval != nil && (row.Epoch == t.cfg.Epochs || row.Epoch%t.cfg.Every == 0)
 		if due {
 			// What was trained outlives scores that cannot be had.
@@ -42,7 +36,9 @@ func (t *Trainer) loop(ctx context.Context) error {
 				return err
 			}
 			var err error
-			if row.Metrics, err = t.score(ctx, row.Epoch, last); err != nil {
+			if row.Metrics, err = t.score(ctx, row.Epoch, func(ctx context.Context) ([]Metric, error) {
+				return t.cfg.Eval(ctx, row.Epoch, last)
+			}); err != nil {
 				return err
 			}
 			if err := t.judge(&row); err != nil {
@@ -50,6 +46,10 @@ func (t *Trainer) loop(ctx context.Context) error {
 			}
 		}
 		row.Took = Took{trained.Sub(start), time.Since(trained), t.samples - before}
+		t.used += time.Since(start)
+		if t.cfg.Budget > 0 && t.used >= t.cfg.Budget {
+			t.state.Spent = t.cfg.Budget
+		}
 		t.state.History = append(t.state.History, row)
 		t.state.Epoch++
 		t.state.Step, t.state.Sums = 0, Sums{}
@@ -62,10 +62,42 @@ func (t *Trainer) loop(ctx context.Context) error {
 	return nil
 }
 
-// score evaluates the network. An interruption keeps a checkpoint.
-func (t *Trainer) score(ctx context.Context, epoch int, last bool) ([]Metric, error) {
+// before scores the network before the first step, and lets it compete.
+func (t *Trainer) before(ctx context.Context) (err error) {
+	if !t.cfg.Untrained || t.cfg.Eval == nil || t.state.Epoch > 0 || t.state.Step > 0 {
+		return nil
+	}
+	first := func(ctx context.Context) ([]Metric, error) { return t.cfg.Eval(ctx, 0, false) }
+	shown := first
+	if t.cfg.Before != nil {
+		shown = func(ctx context.Context) ([]Metric, error) { return t.cfg.Before(ctx, false) }
+	}
+	if t.state.Untrained, err = t.score(ctx, 0, shown); err != nil {
+		return err
+	}
+	counts := t.state.Untrained
+	if t.cfg.Before != nil && !t.cfg.BeforeCounts && t.cfg.Best.on() {
+		if counts, err = t.score(ctx, 0, first); err != nil {
+			return err
+		}
+	}
+	return t.judge(&Epoch{Metrics: counts})
+}
+
+// score evaluates the network, or the average of its weights, until the run has
+// settled on what it ends with. An interruption keeps a checkpoint.
+func (t *Trainer) score(ctx context.Context, epoch int, eval func(context.Context) ([]Metric, error)) (m []Metric,
+	err error) {
 	t.observe(Event{Stage: Scoring})
-	m, err := t.cfg.Eval(ctx, epoch, last)
+	scored := func() error {
+		m, err = eval(ctx)
+		return err
+	}
+	if t.latest != nil {
+		err = scored()
+	} else {
+		err = t.average.within(scored)
+	}
 	if err != nil {
 		return nil, t.stopped(err)
 	}
@@ -156,6 +188,9 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	}
 	t.backward(n)
 	s := t.cfg.Optimizer.Step()
+	if t.average.on() {
+		t.average.add(t.state.Epoch*t.cfg.Sampler.Batches() + t.state.Step + 1)
+	}
 	if err := failure(t.cfg.Network); err != nil {
 		return r, err
 	}

@@ -46,8 +46,25 @@ type Config struct {
 	// has no row; Best may choose it.
 	Every     int
 	Untrained bool
+	// Before, if set, makes the scores of Result.Untrained in the place of Eval, as
+	// where the network is at its best with other samples than training takes (larger
+	// images, say). With BeforeCounts they are epoch 0 for Best, too, and Before is
+	// asked again, with last set, if that is chosen; else those of Eval are.
+	Before       func(ctx context.Context, last bool) ([]Metric, error)
+	BeforeCounts bool
 	// Best keeps the best epoch's network; the zero value the last one's.
 	Best Best
+	// Average, if positive, is over about how many epochs the weights of the steps
+	// are averaged; it is the average that is scored and kept, while training goes on
+	// from the weights themselves. The mean of all steps so far, until there are so
+	// many; from then on older steps fade. Running statistics are averaged likewise,
+	// what the loss learns is not. It takes one more copy of the network.
+	Average float64
+	// Line looks for the kept network on the line from the start, with Best.
+	Line Line
+	// Budget, if positive, ends the run after the epoch in which its steps and
+	// evaluations in this process have taken so long.
+	Budget time.Duration
 
 	// Store, if set, is given a checkpoint after the steps of every epoch that is
 	// scored, after every epoch, when the context has ended, and every Between
@@ -76,6 +93,10 @@ type Result struct {
 	Metrics []Metric
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric
+	// Place is where the network lies on Config.Line, 0 without; Spent says that
+	// Config.Budget ended the run.
+	Place float64
+	Spent bool
 }
 
 // Trainer is a run that is set up. It is used once.
@@ -89,8 +110,11 @@ type Trainer struct {
 	batch   objective.Batch
 	pieces  pieces
 
-	best   []safetensors.Tensor // of the best epoch, under bestPrefix
-	latest []safetensors.Tensor // of the last epoch, once the network is the best one's
+	average average
+	origin  []safetensors.Tensor // of the line's start, under originPrefix
+	best    []safetensors.Tensor // of the best epoch, under bestPrefix
+	latest  []safetensors.Tensor // of the last step, once the network is the one to keep
+	used    time.Duration        // by the epochs of this process
 }
 
 // Run trains c.Network: New, then Trainer.Run.
@@ -116,6 +140,13 @@ func New(c Config) (*Trainer, error) {
 			return nil, errors.New("train: Config.Chunk needs a Network with the method ForwardPiece")
 		}
 		t.pieces.net = net
+	}
+	var err error
+	if t.average, err = newAverage(c.Network, c.Average, c.Sampler.Batches()); err != nil {
+		return nil, err
+	}
+	if c.Line.on() {
+		t.origin = networkTensors(originPrefix, c.Network)
 	}
 	if c.From != nil {
 		if err := t.restore(c.From); err != nil {
@@ -158,6 +189,11 @@ func (c *Config) check() error {
 	switch {
 	case c.Epochs < 1:
 		return fmt.Errorf("train: Config.Epochs is %d; at least 1 is needed", c.Epochs)
+	case c.Average < 0 || c.Line.Parts < 0 || c.Budget < 0:
+		return fmt.Errorf("train: Config.Average is %v, Line.Parts %d, Budget %v; 0: without", c.Average, c.Line.Parts,
+			c.Budget)
+	case c.Line.on() && !c.Best.on():
+		return errors.New("train: Config.Line needs Best, by whose metric places are compared")
 	case c.Chunk < 0:
 		return fmt.Errorf("train: Config.Chunk is %d; 0: batches are not cut", c.Chunk)
 	case c.IDs != nil && len(c.IDs) != len(c.Labels):
@@ -170,8 +206,11 @@ func (c *Config) check() error {
 
 func (t *Trainer) result() *Result {
 	r := &Result{History: t.state.History, Epoch: t.state.Epoch, Untrained: t.state.Untrained}
+	r.Spent = t.spent()
 	if t.cfg.Best.on() {
-		r.Epoch, r.Metrics = t.state.Best.Epoch, t.state.Final
+		r.Epoch, r.Metrics, r.Place = t.state.Best.Epoch, t.state.Final, t.state.Best.Place
+	} else if t.average.on() {
+		r.Metrics = t.state.Final
 	} else if n := len(r.History); n > 0 {
 		r.Metrics = r.History[n-1].Metrics
 	}

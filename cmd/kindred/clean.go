@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -129,11 +128,11 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 		return err
 	}
 	defer r.close()
-	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{}}
-	if err := f.find(ctx, a, r, out); err != nil {
+	if err := f.begin(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{}}
+	if err := f.find(ctx, a, r, out); err != nil {
 		return err
 	}
 	if err := f.write(ctx, r, out); err != nil {

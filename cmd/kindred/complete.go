@@ -73,23 +73,6 @@ func flagCompletions() map[string]completion {
 	}
 }
 
-// argumentCompletions says the same of commands' arguments.
-func argumentCompletions() map[string]completion {
-	return map[string]completion{
-		"kindred init": one(dataSets), "kindred data get": one(knownSets), "kindred data info": one(dataSets),
-		"kindred weights get": one(knownWeights), "kindred network show": one(anyNetwork),
-		"kindred reproduce": one(experiments), "kindred reproduce tune": one(tunable), "kindred sweep": one(yamlFiles),
-		"kindred report": runFolders, "kindred diagnose": runsOrFiles, "kindred man": one(folders),
-		"kindred discover": one(runsOrFiles), "kindred clean": one(runsOrFiles),
-		"kindred search":       anyFile,
-		"kindred index search": anyFile, "kindred index add": one(folders), "kindred index remove": one(folders),
-		"kindred index info": one(folders), "kindred index compact": one(folders), "kindred index check": one(folders),
-		"kindred serve": folders, "kindred index push": one(folders),
-		"kindred jobs cancel": cobra.NoFileCompletions, "kindred jobs retry": cobra.NoFileCompletions,
-		"kindred jobs remove": cobra.NoFileCompletions,
-	}
-}
-
 // addCompletions gives the commands below cmd their completions.
 func addCompletions(cmd *cobra.Command) {
 	flags, arguments := flagCompletions(), argumentCompletions()
@@ -130,16 +113,6 @@ func isNumber(typ string) bool {
 
 func words(list ...string) completion {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
-}
-
-// one is f for the first argument of a command that takes one.
-func one(f completion) completion {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return f(cmd, args, typed)
-	}
 }
 
 func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -252,7 +225,7 @@ func runsOrFiles(cmd *cobra.Command, args []string, typed string) ([]string, cob
 }
 
 func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return append(paper.Names(), "list", "document"), cobra.ShellCompDirectiveNoFileComp
+	return append(paper.Names(), defaultsTable, "list", "document"), cobra.ShellCompDirectiveNoFileComp
 }
 
 // tunable are the experiments whose settings a sweep can choose.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/escape"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,11 @@ first. --sheet draws examples of every class.`,
 				return err
 			}
 			defer d.Close()
+			if sheet != "" {
+				if err := atomic.Prepare(sheet); err != nil {
+					return err
+				}
+			}
 			bar := a.newMeter("images", countUnit)
 			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: bar.count})
 			bar.close()
@@ -113,15 +119,9 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 }
 
 func printLabels(out io.Writer, l inspect.Labels, most int) error {
-	role := l.Role
-	if l.Train {
-		if role != "" {
-			role += ", "
-		}
-		role += "trained with"
-	}
-	if role != "" {
-		role = " (" + role + ")"
+	role := ""
+	if words := roleOf(l); words != "" {
+		role = " (" + words + ")"
 	}
 	counts := make([]int, 0, len(l.Classes))
 	for _, c := range l.Classes {
@@ -179,6 +179,23 @@ func printBursts(out io.Writer, im *inspect.Images, full bool) {
 		}
 		fmt.Fprintln(out)
 	}
+}
+
+// roleOf says what a column of labels is for.
+func roleOf(l inspect.Labels) string {
+	switch {
+	case l.Train && l.Role == "fine":
+		return "what training and scores go by"
+	case l.Train && l.Role == "coarse":
+		return "coarser labels, what training goes by"
+	case l.Train:
+		return "what training goes by"
+	case l.Role == "fine":
+		return "what scores go by"
+	case l.Role == "coarse":
+		return "coarser labels"
+	}
+	return l.Role
 }
 
 func printDuplicates(out io.Writer, groups []inspect.Group, most int) {

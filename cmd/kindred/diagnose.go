@@ -17,7 +17,6 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/diagnosed"
 	"github.com/kindred-ml/kindred/run"
@@ -96,10 +95,13 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		if err := f.settle("", "diagnosis.html"); err != nil {
 			return err
 		}
+		if err := f.begin(); err != nil {
+			return err
+		}
 	}
 	var named []namedDiagnosis
 	for _, arg := range args {
-		in, err := f.load(arg)
+		in, err := f.load(a, arg)
 		if err != nil {
 			return err
 		}
@@ -113,7 +115,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		named = append(named, namedDiagnosis{shortName(arg), f.about(arg), r})
 	}
 	if f.dir != "" {
-		if err := writeDiagnoses(f.dir, named); err != nil {
+		if err := f.writeDiagnoses(named); err != nil {
 			return err
 		}
 	}
@@ -154,8 +156,8 @@ func (f *diagnoseFlags) about(arg string) string {
 }
 
 // load reads the embeddings of an argument: a file, or a run's folder.
-func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
-	l, err := f.open(arg)
+func (f *diagnoseFlags) load(a *app, arg string) (diagnose.Input, error) {
+	l, err := f.open(a, arg)
 	if err != nil {
 		return diagnose.Input{}, err
 	}
@@ -172,7 +174,7 @@ func (f *diagnoseFlags) load(arg string) (diagnose.Input, error) {
 
 // open reads the table of an argument, with the labels of --labels if they are
 // given.
-func (f *diagnoseFlags) open(arg string) (*embedding.Table, error) {
+func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
 	st, err := os.Stat(arg)
 	if err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ func (f *diagnoseFlags) open(arg string) (*embedding.Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		return formats().Label(t, f.labels)
+		return a.label(t, f.labels)
 	}
 	set, err := run.ParseSet(f.set)
 	if err != nil {
@@ -196,7 +198,7 @@ func (f *diagnoseFlags) open(arg string) (*embedding.Table, error) {
 	if err != nil || f.labels == "" {
 		return t, err
 	}
-	return formats().Label(&embedding.Table{X: t.X}, f.labels)
+	return a.label(t, f.labels)
 }
 
 // shortName heads table columns: the file's or folder's name.
@@ -207,29 +209,28 @@ func shortName(path string) string {
 
 // writeDiagnoses writes the files of all diagnoses, prefixed by their names if
 // there are several, and one page.
-func writeDiagnoses(dir string, named []namedDiagnosis) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
+func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
+	var texts []textFile
 	var drawn []report.Diagnosis
 	for i, n := range named {
 		prefix := ""
 		if len(named) > 1 {
 			prefix = strconv.Itoa(i+1) + "_" + n.Name + "_"
 		}
-		for name, write := range map[string]func(io.Writer) error{
-			"diagnosis.json": func(w io.Writer) error { return json.NewEncoder(w).Encode(n) },
-			"diagnosis.md":   n.WriteMarkdown, "classes.csv": n.WriteClassesCSV, "triplets.csv": n.WriteTripletsCSV,
-		} {
-			if err := atomic.WriteFile(filepath.Join(dir, prefix+name), write); err != nil {
-				return err
-			}
-		}
+		texts = append(texts,
+			textFile{prefix + "diagnosis.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(n) }},
+			textFile{prefix + "diagnosis.md", n.WriteMarkdown}, textFile{prefix + "classes.csv", n.WriteClassesCSV},
+			textFile{prefix + "triplets.csv", n.WriteTripletsCSV})
 		d := diagnosed.Draw(n.Name, n.Result)
 		d.About = n.set + d.About + "."
 		drawn = append(drawn, d)
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
 		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}
-	return page.WriteFile(filepath.Join(dir, "diagnosis.html"))
+	files, err := written(append(texts, textFile{"diagnosis.html", htmlOf(page)})...)
+	if err != nil {
+		return err
+	}
+	_, err = f.put(files...)
+	return err
 }

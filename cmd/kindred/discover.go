@@ -104,14 +104,14 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		return err
 	}
 	defer r.close()
+	if err := f.begin(); err != nil {
+		return err
+	}
 	meter := a.newMeter("classes", countUnit)
 	res, err := discover.Find(ctx, r.x, r.labels, discover.Options{Method: method, Level: f.level, Draws: f.draws,
 		Most: f.most, Least: f.least, Seed: a.seed, Progress: func(done, total int) { meter.count(done, total) }})
 	meter.close()
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
 		return err
 	}
 	out := &discovered{Items: len(r.labels), Method: method.String()}

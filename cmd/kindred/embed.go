@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/run"
@@ -30,25 +31,26 @@ type embedFlags struct {
 func newEmbed(a *app) *cobra.Command {
 	var f embedFlags
 	cmd := &cobra.Command{
-		Use:   "embed --run DIR --data PATH --out FILE",
+		Use:   "embed RUN DATA --out FILE",
 		Short: "Compute the embeddings of a data set with a trained or pretrained network",
-		Long: `embed runs the network of a finished training run over all samples of a data
-set, prepared like the run's test images, and writes one row per sample. With
---network instead of --run it takes a network that was not trained here, and
+		Long: `embed runs the network of a finished training run, the folder RUN, over all samples
+of the data set DATA, prepared like the run's test images, and writes one row per
+sample. With --network instead of RUN it takes a network that was not trained here, and
 prepares images as that wants them: a file of ONNX, of which the features before
 the classifier are taken, or one known by name (kindred weights list). The
 name of the file says its format: .parquet, .csv, .npz and .safetensors hold each
 sample's number (id), path and labels beside its embedding; of a .npy file the
 paths and labels go to a CSV file beside it, E.labels.csv for E.npy, unless --labels
-names another. --data takes folders with and without classes, single files and
-archives, and with - a list of files, one a line, from standard input.`,
-		Example: `  kindred embed --run runs/photos --data more-photos/ --out E.parquet
-  kindred embed --network model.onnx --data photos/ --out F.parquet
-  kindred embed --run runs/photos --data more-photos/ --out E.npy
-  kindred embed --run runs/photos --data more-photos/ --out E.parquet --queue queue/
-  find photos/ -name '*.jpg' | kindred embed --run runs/photos --data - --out new.parquet
+names another. DATA may be a folder with and without classes, a single file or an
+archive, and - a list of files, one a line, from standard input. --run and --data say
+the same as the arguments.`,
+		Example: `  kindred embed runs/photos more-photos/ --out E.parquet
+  kindred embed --network model.onnx photos/ --out F.parquet
+  kindred embed runs/photos more-photos/ --out E.npy
+  kindred embed runs/photos more-photos/ --out E.parquet --queue queue/
+  find photos/ -name '*.jpg' | kindred embed runs/photos - --out new.parquet
   kindred eval --embeddings E.npy`,
-		Args: exactArgs(),
+		Args: func(_ *cobra.Command, args []string) error { return f.take(args, &f.data, "the data set", "--data") },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.in = cmd.InOrStdin()
 			return runEmbed(cmd.Context(), a, &f)
@@ -75,8 +77,8 @@ archives, and with - a list of files, one a line, from standard input.`,
 }
 
 func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
-	for _, g := range [][2]string{{f.run + f.network, "--run DIR, or --network NAME or FILE of one that was not " +
-		"trained here (kindred weights list)"}, {f.data, "--data"}, {f.out, "--out"}} {
+	for _, g := range [][2]string{{f.run + f.network, "argument RUN, or --network NAME or FILE of one that was not " +
+		"trained here (kindred weights list)"}, {f.data, "argument DATA: what is embedded"}, {f.out, "--out"}} {
 		if g[0] == "" {
 			return usagef("missing %s", g[1])
 		}
@@ -110,6 +112,9 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	defer d.Close()
+	if err := f.ready(d, labels); err != nil {
+		return err
+	}
 	m.Config.Data.SkipCorrupt = m.Config.Data.SkipCorrupt || f.skip
 	taken := func() error { return nil }
 	var e *run.Embedded
@@ -145,6 +150,25 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	a.sayLeftOut(e.LeftOut)
 	return a.sayEmbedded(f.out, labels, e)
+}
+
+// ready finds out whether what comes of d can be written, before it is embedded.
+func (f *embedFlags) ready(d *data.Dataset, labels string) error {
+	if labels != "" && d.All().Fine == nil {
+		if f.labels != "" {
+			return fmt.Errorf("--labels %s: %s has no labels", f.labels, d.Name)
+		}
+		return fmt.Errorf("--out %s: a .npy file holds no paths and %s has no labels to write beside it: write "+
+			"another format, such as %s, which holds the paths, or the numbers alone by --out -", f.out, d.Name,
+			strings.TrimSuffix(f.out, filepath.Ext(f.out))+".parquet")
+	}
+	var files []string
+	for _, path := range []string{f.out, labels} {
+		if path != "" && !isStdout(path) {
+			files = append(files, path)
+		}
+	}
+	return atomic.Prepare(files...)
 }
 
 // share has d embedded by the workers of a queue. What it returned is forgotten there

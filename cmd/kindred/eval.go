@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/work"
 )
 
@@ -97,14 +94,14 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 			return err
 		}
 	}
-	if f.assignments != "" {
-		if cfg.Assignments, err = formats().ReadAssignments(f.assignments); err != nil {
-			return err
-		}
-	}
-	q, err := formats().Load(f.embeddings, f.labels, f.columns)
+	q, err := a.labelled(f.embeddings, f.labels, f.columns)
 	if err != nil {
 		return err
+	}
+	if f.assignments != "" {
+		if cfg.Assignments, err = a.assigned(q, f.assignments); err != nil {
+			return err
+		}
 	}
 	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
 	queries := eval.Set{X: q.X}
@@ -112,12 +109,17 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if f.gallery == "" {
 		queries.Labels, cfg.Names = q.NamedLabels()
 	} else {
-		g, err := f.loadGallery(q)
+		g, err := f.loadGallery(a, q)
 		if err != nil {
 			return err
 		}
 		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.Files
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
+			return err
+		}
+	}
+	if f.dir != "" {
+		if err := f.begin(); err != nil {
 			return err
 		}
 	}
@@ -154,12 +156,12 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 }
 
 // loadGallery reads the gallery, with the columns of labels that the queries have.
-func (f *evalFlags) loadGallery(q *embedding.Table) (*embedding.Table, error) {
+func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, error) {
 	g, err := formats().Read(f.gallery)
 	if err != nil {
 		return nil, err
 	}
-	if g, err = formats().Label(g, f.galleryLabels); err != nil {
+	if g, err = a.label(g, f.galleryLabels); err != nil {
 		return nil, err
 	}
 	missing := func(name string) bool { return g.Column(name) == nil }
@@ -174,22 +176,19 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 	if f.dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
-		return err
-	}
-	files := map[string]func(io.Writer) error{
-		"eval.csv": rep.WriteCSV, "eval.md": rep.WriteMarkdown,
-		"eval.json": func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) },
+	texts := []textFile{
+		{"eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }},
+		{"eval.csv", rep.WriteCSV}, {"eval.md", rep.WriteMarkdown},
 	}
 	if f.perClass {
-		files["classes.csv"] = rep.WriteClassesCSV
+		texts = append(texts, textFile{"classes.csv", rep.WriteClassesCSV})
 	}
-	for name, write := range files {
-		if err := atomic.WriteFile(filepath.Join(f.dir, name), write); err != nil {
-			return err
-		}
+	files, err := written(texts...)
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = f.put(files...)
+	return err
 }
 
 func (f *evalFlags) config(a *app) (eval.Config, error) {

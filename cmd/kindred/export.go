@@ -28,9 +28,10 @@ type exportFlags struct {
 func newExport(a *app) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export --run DIR --out FILE",
+		Use:   "export RUN --out FILE",
 		Short: "Write a network for other programs: ONNX, or safetensors with a model card",
-		Long: `export writes the network of a finished run to one file. Its name says the format:
+		Long: `export writes the network of a finished run, the folder RUN, to one file. Its name
+says the format:
 
   model.onnx          a model of ONNX (opset 17): "image", float32 of batch x channels
                       x height x width with an open batch, to "embedding"; how an image
@@ -39,11 +40,11 @@ func newExport(a *app) *cobra.Command {
                       and the preparation in the metadata, and beside it README.md, a
                       model card
 
-With --network instead of --run, a network that was not trained here is written: a
+With --network instead of RUN, a network that was not trained here is written: a
 file of ONNX, cut before its classifier, or one known by name (kindred weights list).`,
-		Example: `  kindred export --run runs/photos --out photos.onnx
-  kindred export --run runs/photos --out photos/model.safetensors`,
-		Args: exactArgs(),
+		Example: `  kindred export runs/photos --out photos.onnx
+  kindred export runs/photos --out photos/model.safetensors`,
+		Args: func(_ *cobra.Command, args []string) error { return f.take(args, nil, "", "") },
 		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd.Context(), a, &f) },
 	}
 	fs := cmd.Flags()
@@ -55,21 +56,31 @@ file of ONNX, cut before its classifier, or one known by name (kindred weights l
 
 func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if f.run+f.network == "" {
-		return usagef("missing --run")
+		return usagef("missing argument RUN, or --network: whose network is written")
 	}
 	ext := strings.ToLower(filepath.Ext(f.out))
 	if ext != ".onnx" && ext != ".safetensors" {
 		return usagef("--out %q: want the name of a file that ends in .onnx or .safetensors", f.out)
 	}
+	files := []string{f.out}
+	if ext != ".onnx" {
+		card := filepath.Join(filepath.Dir(f.out), "README.md")
+		if _, err := os.Stat(card); err == nil && !f.force {
+			return fmt.Errorf("%s is there already: choose another folder, or replace it with --force", card)
+		}
+		files = append(files, card)
+	}
 	m, err := f.model(ctx, a)
 	if err != nil {
+		return err
+	}
+	if err := atomic.Prepare(files...); err != nil {
 		return err
 	}
 	p, err := m.Preparation()
 	if err != nil {
 		return err
 	}
-	files := []string{f.out}
 	if ext == ".onnx" {
 		model, err := onnxnet.Export(m.Net, p)
 		if err != nil {
@@ -79,20 +90,12 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 			return err
 		}
 	} else {
-		card := filepath.Join(filepath.Dir(f.out), "README.md")
-		if _, err := os.Stat(card); err == nil && !f.force {
-			return fmt.Errorf("%s is there already: choose another folder, or replace it with --force", card)
-		}
-		if err := os.MkdirAll(filepath.Dir(f.out), 0o777); err != nil {
-			return err
-		}
 		if err := writeWeights(f.out, m, p); err != nil {
 			return err
 		}
-		if err := atomic.WriteFile(card, func(w io.Writer) error { return writeCard(w, f, m, p) }); err != nil {
+		if err := atomic.WriteFile(files[1], func(w io.Writer) error { return writeCard(w, f, m, p) }); err != nil {
 			return err
 		}
-		files = append(files, card)
 	}
 	in := m.Net.Spec().Input
 	if a.json {

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -31,6 +32,40 @@ func isStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
 
 // formats are those that commands read and write embeddings in.
 func formats() embedding.Formats { return embedding.Formats{parquet.Format{}} }
+
+// label returns the embeddings of t with the labels in a file, as
+// embedding.Formats.Label does, and tells where they are paired by row.
+func (a *app) label(t *embedding.Table, labels string) (*embedding.Table, error) {
+	return a.sayByRow(formats().Label(t, labels))
+}
+
+// assigned is label for a file of one column, such as a clustering.
+func (a *app) assigned(t *embedding.Table, path string) ([]int64, error) {
+	of, err := a.sayByRow(formats().Assign(t, path))
+	if err != nil {
+		return nil, err
+	}
+	return of.Labels()[0], nil
+}
+
+func (a *app) sayByRow(t *embedding.Table, err error) (*embedding.Table, error) {
+	if err == nil && t.ByRow() != "" {
+		fmt.Fprintf(a.err, "kindred: paired by row: %s\n", escape.Name(t.ByRow()))
+	}
+	return t, err
+}
+
+// labelled reads embeddings and their labels, of which it selects columns.
+func (a *app) labelled(embeddings, labels string, columns []string) (*embedding.Table, error) {
+	t, err := formats().Read(embeddings)
+	if err != nil {
+		return nil, err
+	}
+	if t, err = a.label(t, labels); err != nil {
+		return nil, err
+	}
+	return t.Select(columns...)
+}
 
 // measured says what a file of embeddings holds: a set of a run, if it is a file
 // that training wrote, else the file by its name.

@@ -37,6 +37,24 @@ func changeIndex(dir string, f func(*index.Index) error) (err error) {
 	return f(x)
 }
 
+// readIndex opens an index for reading, and says so if changes that were acknowledged are
+// missing from it.
+func (a *app) readIndex(dir string) (*index.Index, error) {
+	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err == nil {
+		a.sayShortfall(x)
+	}
+	return x, err
+}
+
+func (a *app) sayShortfall(x *index.Index) {
+	if s := x.Info().Shortfall; s != nil {
+		dir := escape.Name(x.Dir())
+		fmt.Fprintf(a.err, "kindred: %s: %s; bring the file back from a copy, or accept that they are lost: 'kindred index "+
+			"check %s --repair'\n", dir, escape.Text(s.String()), dir)
+	}
+}
+
 func newIndexRemove(a *app) *cobra.Command {
 	var filter string
 	cmd := &cobra.Command{
@@ -117,7 +135,7 @@ func newIndexInfo(a *app) *cobra.Command {
 		Short: "Say what an index holds",
 		Args:  exactArgs("index"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			x, err := index.Open(args[0], index.Options{ReadOnly: true})
+			x, err := a.readIndex(args[0])
 			if err != nil {
 				return err
 			}
@@ -169,6 +187,9 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 	if l := i.Lists; l != nil {
 		fmt.Fprintf(w, "lists\t%d, of which a search reads %d: recall@10 %.3f, by %d queries\n", l.Lists, l.Probes,
 			l.Recall, l.Queries)
+	}
+	if i.Shortfall != nil {
+		fmt.Fprintf(w, "missing\t%d additions and removals that were acknowledged\n", i.Shortfall.Changes)
 	}
 	fmt.Fprintf(w, "on disk\t%s in %d segments, %d items in the log, %d removed\n", budget.Format(i.Bytes),
 		i.Segments, i.Logged, i.Removed)
@@ -269,8 +290,7 @@ func (a *app) printCheck(dir string, res *index.Checked, repair bool) error {
 		}
 		if res.Unfinished > 0 {
 			fmt.Fprintf(a.out, "the log ends in %d bytes of a change that is not whole: one that nobody was told of, "+
-				"if a process or the machine was stopped while it wrote; if not, the last change is damaged and lost\n",
-				res.Unfinished)
+				"left where a process or the machine was stopped while it wrote\n", res.Unfinished)
 		}
 		if !bad {
 			fmt.Fprintf(a.out, "%s: %d items in %s, all as they were written\n", dir, res.Items,

@@ -46,7 +46,7 @@ func (f *itemFlags) add(cmd *cobra.Command) {
 func (f *itemFlags) check() error {
 	switch {
 	case f.photos.data == "" && f.embeddings == "":
-		return usagef("missing --data, or --embeddings: what to add")
+		return usagef("missing photos (--data), or --embeddings: what to add")
 	case f.embeddings == "" && f.labels != "":
 		return usagef("--labels goes with --embeddings")
 	}
@@ -63,23 +63,26 @@ type indexCreateFlags struct {
 func newIndexCreate(a *app) *cobra.Command {
 	var f indexCreateFlags
 	cmd := &cobra.Command{
-		Use:   "create --run DIR --data PHOTOS --out INDEX | --store URL",
+		Use:   "create RUN PHOTOS --out INDEX | --store URL",
 		Short: "Make an index of photos, or of embeddings",
-		Long: `create makes the folder of an index, copies the network into it, embeds the photos
-of --data and adds them. With --embeddings it takes embeddings from a file instead;
-then --run or --network may be left out, and photos cannot be searched by. --store
+		Long: `create makes the folder of an index, copies the network of the run RUN into it, embeds
+PHOTOS and adds them; --run and --data say the same as the arguments. With
+--embeddings it takes embeddings from a file instead; then RUN or --network may be
+left out, and photos cannot be searched by. --store
 makes a store of a database instead of a folder, or goes on with one that is there;
 the network is not copied.
 
-An item's id is its name below --data, or the column id of --embeddings. Classes
+An item's id is its name below PHOTOS, or the column id of --embeddings. Classes
 become the columns label and coarse. --columns adds others: numbers and true or
 false where all values of a column are written so, texts otherwise.
 
 Photos are on the disk after every thousand or so. What was interrupted goes on with
 kindred index add.`,
-		Example: `  kindred index create --run runs/photos --data photos/ --out photos.index
+		Example: `  kindred index create runs/photos photos/ --out photos.index
   kindred index create --embeddings E.npy --out E.index`,
-		Args: exactArgs(),
+		Args: func(_ *cobra.Command, args []string) error {
+			return f.take(args, &f.photos.data, "the folder of photos", "--data")
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd.Context(), &f) },
 	}
 	cmd.Flags().StringVar(&f.out, "out", "", "folder of the index to make")
@@ -108,7 +111,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		return err
 	}
 	if f.run+f.network == "" && f.embeddings == "" {
-		return usagef("missing --run, or --network: what embeds the photos")
+		return usagef("missing argument RUN, or --network: what embeds the photos")
 	}
 	cfg := index.Config{}
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
@@ -271,7 +274,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		s.root = f.photos.root()
 	}
 	if f.embeddings != "" {
-		t, err := formats().Load(f.embeddings, f.labels, nil)
+		t, err := a.labelled(f.embeddings, f.labels, nil)
 		if errors.Is(err, fs.ErrNotExist) && f.labels == "" {
 			t, err = formats().Read(f.embeddings)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 
 	"github.com/kindred-ml/kindred/data"
@@ -31,9 +30,6 @@ type fieldColumn struct {
 	n    int
 }
 
-// plainNumber are texts that a number stands for without loss: 007 is none.
-var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$`)
-
 // newFieldColumn finds out what kind of values a column holds: numbers or truth
 // values if all that is not empty is written so, else texts.
 func newFieldColumn(name string, n int, text func(i int) string) fieldColumn {
@@ -41,7 +37,7 @@ func newFieldColumn(name string, n int, text func(i int) string) fieldColumn {
 	for i := range n {
 		if s := text(i); s != "" {
 			some = true
-			number = number && plainNumber.MatchString(s)
+			number = number && index.IsNumber(s)
 			truth = truth && (s == "true" || s == "false")
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/store/folder"
@@ -57,7 +56,7 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 	if _, _, err := splitStore(f.to); err != nil {
 		return err
 	}
-	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	x, err := a.readIndex(dir)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error 
 	if _, err := parseFilter(f.filter); err != nil {
 		return err
 	}
-	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	x, err := a.readIndex(dir)
 	if err != nil {
 		return err
 	}

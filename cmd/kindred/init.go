@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/layout/inspect"
 	"github.com/kindred-ml/kindred/run"
@@ -83,6 +84,11 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 			return err
 		}
 		suit(&cfg.Data, seen.Images)
+	}
+	if !isStdout(f.out) {
+		if err := atomic.Prepare(f.out); err != nil {
+			return err
+		}
 	}
 	m := a.newMeter("features", countUnit)
 	plan, err := run.Plan(cmd.Context(), cfg,
@@ -190,11 +196,8 @@ func describeLabels(l inspect.Labels) string {
 	}
 	slices.Sort(counts)
 	role := ""
-	if l.Train {
-		role = ", trained with"
-	}
-	if l.Role == "fine" {
-		role += ", scored"
+	if words := roleOf(l); words != "" {
+		role = ", " + words
 	}
 	if len(counts) == 0 {
 		return fmt.Sprintf("label %s: no classes%s", l.Column, role)

@@ -22,8 +22,8 @@ func TestInit(t *testing.T) {
 	put(t, broken, []byte("not a picture"))
 	out, _ := program(t, "init photos")
 	for _, want := range []string{"photos: 21 samples, layout folders",
-		"2 classes of 10 to 11 samples, trained with",
-		"4 classes of 5 to 6 samples, scored",
+		"2 classes of 10 to 11 samples, coarser labels, what training goes by",
+		"4 classes of 5 to 6 samples, what scores go by",
 		"of 21 images looked at: 20 x 20 to 20 x 20 pixels, 20 in colour, 0 grey",
 		"1 of them cannot be read, such as coarse0/fine0/broken.png", "run.yaml is written; edit it, then\n",
 		"kindred train -c run.yaml\n"} {
@@ -96,7 +96,7 @@ func TestInitTakesThePretrainedStart(t *testing.T) {
 	}
 	out, _ := program(t, "init photos --out - --set network.pretrained=none --weights-dir "+home)
 	for _, want := range []string{"#   training     12 images of 4 classes\n",
-		"#   objective    triplet; positives easy", "  pretrained: none\n",
+		"#   objective    triplet; an image is pulled towards the nearest one of its class (positives easy)", "  pretrained: none\n",
 		"#   kindred train -c run.yaml --weights-dir " + home + "\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -119,7 +119,7 @@ func TestInitFailures(t *testing.T) {
 		{"init nowhere", exitFailure, "nowhere"},
 		{"init empty", exitFailure, "empty"},
 		{"init features.npy --set data.sise=3", exitUsage, `did you mean "data.size"?`},
-		{"init features.npy --out no/such/run.yaml", exitFailure, "no/such"},
+		{"init features.npy --out features.npy/run.yaml", exitFailure, "features.npy/run.yaml: "},
 		{"init features.npy --json --out -", exitUsage, "only one of --out and --json"},
 	} {
 		code, _, errOut := runArgs(t, strings.Fields(c.line)...)
@@ -134,5 +134,7 @@ func TestInitFailures(t *testing.T) {
 	if !strings.Contains(out, "ready features of 6 values") {
 		t.Errorf("of features:\n%s", out)
 	}
+	program(t, "init features.npy --out new/folder/run.yaml")
+	program(t, "init features.npy --out new/folder/run.yaml")
 	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
 }

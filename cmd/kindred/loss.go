@@ -141,11 +141,11 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	if table.X == nil {
 		return fmt.Errorf("%s holds no embeddings", f.embeddings)
 	}
-	labels, err := f.readLabels(table)
+	labels, err := f.readLabels(a, table)
 	if err != nil {
 		return err
 	}
-	ids, err := f.readIDs(table.X.Rows)
+	ids, err := f.readIDs(a, table)
 	if err != nil {
 		return err
 	}
@@ -175,6 +175,11 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	if proxies != nil {
 		for i := range proxies.Rows {
 			copy(obj.Params()[0].Value[i*o.Dim:], proxies.Row(i))
+		}
+	}
+	if f.grad != "" {
+		if err := atomic.Prepare(f.grad); err != nil {
+			return err
 		}
 	}
 	grad := mat.New(table.X.Rows, table.X.Cols)
@@ -237,14 +242,14 @@ func (f *lossFlags) step(ctx context.Context, obj *objective.Objective, x *mat.D
 }
 
 // readLabels returns one label for each embedding.
-func (f *lossFlags) readLabels(table *embedding.Table) ([]int64, error) {
+func (f *lossFlags) readLabels(a *app, table *embedding.Table) ([]int64, error) {
 	if f.labels == "" && len(table.Columns) == 0 {
 		if f.triplets != "" {
 			return make([]int64, table.X.Rows), nil
 		}
 		return nil, usagef("missing --labels: %s holds none", f.embeddings)
 	}
-	set, err := formats().Label(table, f.labels)
+	set, err := a.label(table, f.labels)
 	if err != nil {
 		return nil, err
 	}
@@ -254,16 +259,12 @@ func (f *lossFlags) readLabels(table *embedding.Table) ([]int64, error) {
 	return set.Labels()[0], nil
 }
 
-// readIDs returns one identity for each of n embeddings, nil where none are given.
-func (f *lossFlags) readIDs(n int) ([]int64, error) {
+// readIDs returns one identity for each embedding, nil where none are given.
+func (f *lossFlags) readIDs(a *app, table *embedding.Table) ([]int64, error) {
 	if f.ids == "" {
 		return nil, nil
 	}
-	ids, err := formats().ReadAssignments(f.ids)
-	if err == nil && len(ids) != n {
-		err = fmt.Errorf("%s: %d identities for %d embeddings", f.ids, len(ids), n)
-	}
-	return ids, err
+	return a.assigned(table, f.ids)
 }
 
 func (f *lossFlags) readProxies(l loss.Loss, dim int) (*mat.Dense, error) {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/maps"
 	"github.com/kindred-ml/kindred/internal/report/photo"
@@ -102,8 +100,11 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	if err := f.settle("", "map.html", "map.csv", "map.svg", "map.png"); err != nil {
 		return err
 	}
-	set, err := loadForMap(f)
+	set, err := loadForMap(a, f)
 	if err != nil {
+		return err
+	}
+	if err := f.begin(); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -113,31 +114,19 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 		return err
 	}
 	res.Seconds = time.Since(start).Seconds()
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
-		return err
-	}
 	m, err := f.drawn(ctx, set, x, y)
 	if err != nil {
 		return err
 	}
 	fig := mapFigure(m)
 	page := mapPage(m, &res)
-	for _, w := range []struct {
-		name  string
-		write func(path string) error
-	}{
-		{"map.csv", func(p string) error {
-			return atomic.WriteFile(p, func(w io.Writer) error { return writeMapCSV(w, set, x, y) })
-		}},
-		{"map.svg", func(p string) error { return report.WriteFigure(p, fig) }},
-		{"map.png", func(p string) error { return report.WriteFigure(p, fig) }},
-		{"map.html", page.WriteFile},
-	} {
-		path := filepath.Join(f.dir, w.name)
-		if err := w.write(path); err != nil {
-			return err
-		}
-		res.Files = append(res.Files, path)
+	files, err := written(textFile{"map.csv", func(w io.Writer) error { return writeMapCSV(w, set, x, y) }},
+		drawing("map.svg", report.SVG, fig), drawing("map.png", report.PNG, fig), textFile{"map.html", htmlOf(page)})
+	if err != nil {
+		return err
+	}
+	if res.Files, err = f.put(files...); err != nil {
+		return err
 	}
 	if a.json {
 		return a.printJSON(res)
@@ -150,12 +139,12 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 }
 
 // loadForMap reads embeddings; unlike for metrics, labels may be missing.
-func loadForMap(f *mapFlags) (*embedding.Table, error) {
+func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	t, err := formats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
-	labelled, err := formats().Label(t, f.labels)
+	labelled, err := a.label(t, f.labels)
 	if f.labels == "" && errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}

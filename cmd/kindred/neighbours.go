@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -140,7 +139,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if f.column != "" {
 		columns = []string{f.column}
 	}
-	set, err := formats().Load(f.embeddings, f.labels, columns)
+	set, err := a.labelled(f.embeddings, f.labels, columns)
 	if err != nil {
 		return err
 	}
@@ -169,11 +168,11 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if cfg.Picture != nil {
 		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), f.photos.root(), set.Files)
 	}
-	pair, err := retrieval.Choose(ctx, set.X, labels, cfg)
-	if err != nil {
+	if err := f.begin(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+	pair, err := retrieval.Choose(ctx, set.X, labels, cfg)
+	if err != nil {
 		return err
 	}
 	res := neighboursResult{Column: set.Columns[0].Name}
@@ -187,19 +186,13 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	about := fmt.Sprintf("%d items of %d classes from %s", set.X.Rows, classesOf(labels), measured(f.embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
-	for _, w := range []struct {
-		name  string
-		write func(path string) error
-	}{
-		{"neighbours.html", page.WriteFile},
-		{"random.png", func(p string) error { return report.WriteFigure(p, sheet(pair.Random)) }},
-		{"worst.png", func(p string) error { return report.WriteFigure(p, sheet(pair.Worst)) }},
-	} {
-		path := filepath.Join(f.dir, w.name)
-		if err := w.write(path); err != nil {
-			return err
-		}
-		res.Files = append(res.Files, path)
+	files, err := written(textFile{"neighbours.html", htmlOf(page)}, drawing("random.png", report.PNG, sheet(pair.Random)),
+		drawing("worst.png", report.PNG, sheet(pair.Worst)))
+	if err != nil {
+		return err
+	}
+	if res.Files, err = f.put(files...); err != nil {
+		return err
 	}
 	if a.json {
 		return a.printJSON(res)

@@ -121,6 +121,46 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	f.networkFlags.add(cmd)
 }
 
+// take takes the network from the arguments, and after it what goes with it, called
+// what, each unless a flag says it.
+func (f *modelFlags) take(args []string, data *string, what, flag string) error {
+	if f.run+f.network == "" && len(args) > 0 {
+		f.name(args[0])
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 0:
+	case len(args) > 1 || data == nil:
+		return usagef("unexpected argument %q", args[len(args)-1])
+	case *data != "":
+		return usagef("%s is both the argument %q and %s %q: give one", what, args[0], flag, *data)
+	default:
+		*data = args[0]
+	}
+	return nil
+}
+
+// name takes an argument for the folder of a run, or for what --network takes: a file,
+// the folder of a saved network, or a name that is no path.
+func (f *modelFlags) name(arg string) {
+	st, err := os.Stat(arg)
+	network := strings.EqualFold(filepath.Ext(arg), ".onnx")
+	switch {
+	case err != nil:
+		network = network || !strings.ContainsRune(arg, filepath.Separator)
+	case !st.IsDir():
+		network = true
+	case !hasConfig(arg):
+		_, err := os.Stat(filepath.Join(arg, nn.SpecFile))
+		network = err == nil
+	}
+	if network {
+		f.network = arg
+	} else {
+		f.run = arg
+	}
+}
+
 // model loads the network, and says what was decided about one from a file.
 func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 	if f.run != "" {

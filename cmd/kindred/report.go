@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/report/runs"
 )
 
 type reportFlags struct {
 	outDir
-	dataDir string
+	data, dataDir string
 }
 
 func newReport(a *app) *cobra.Command {
@@ -41,6 +42,7 @@ scores are also printed.`,
 		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, &f) },
 	}
 	f.add(cmd, "folder to write to; default report, with a number if that is taken")
+	cmd.Flags().StringVar(&f.data, "data", "", "data set of the runs, if it is not where they were trained on it")
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	return cmd
@@ -67,9 +69,12 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 		return err
 	}
 	path := filepath.Join(f.dir, "report.html")
-	c, err := runs.Write(ctx, dirs, runs.View{Home: dataHome(f.dataDir), Page: path, Seed: a.seed})
+	c, err := runs.Write(ctx, dirs, runs.View{Home: dataHome(f.dataDir), Data: f.data, Page: path, Seed: a.seed})
 	if err != nil {
 		return err
+	}
+	for _, err := range c.Unseen {
+		fmt.Fprintf(a.err, "the page has no photos: %s\n", escape.Text(err.Error()))
 	}
 	if !a.json {
 		for _, t := range c.Scores() {

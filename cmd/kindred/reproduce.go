@@ -55,13 +55,20 @@ have settings that a sweep chose ('to be swept': it has ranges for one).
 docs/reproduction.md), from the results kept beside it in results/NAME.json;
 --from DIR,... first stores the results and figures of finished experiments there.
 Pages beside it that quote results between marks are brought up to them.
-'kindred reproduce tune' chooses an experiment's settings without its test.`,
+'kindred reproduce tune' chooses an experiment's settings without its test.
+
+'kindred reproduce defaults' runs the experiments called defaults-..., in folders below
+--out (default reports/defaults), and prints one table: what kindred train gives
+without settings on many sets, beside the untrained network. Sets that are not there
+are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 1 --out reports/quick
   kindred reproduce omniglot --seeds 3
   kindred reproduce mnist --queue queue/ --out reports/shared
   kindred reproduce omniglot-epochs --seeds 3 --reuse reports/omniglot
-  kindred reproduce mnist --fast --set train.lr=0.0005 --out try`,
+  kindred reproduce mnist --fast --set train.lr=0.0005 --out try
+  kindred reproduce defaults --set network.pretrained=model.onnx
+  kindred reproduce defaults-coins --set network.pretrained=model.onnx`,
 		Args: exactArgs("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch args[0] {
@@ -72,7 +79,7 @@ Pages beside it that quote results between marks are brought up to them.
 			}
 			o.Set = append(shortcuts(path, features, backbone, size), o.Set...)
 			e := paper.Find(args[0])
-			if e == nil {
+			if e == nil && args[0] != defaultsTable {
 				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
 			}
 			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("size", size, 0)); err != nil {
@@ -81,13 +88,18 @@ Pages beside it that quote results between marks are brought up to them.
 			if cmd.Flags().Changed("seeds") && o.Seeds < 1 {
 				return usagef("--seeds must be at least 1, got %d", o.Seeds)
 			}
-			o.Seed = a.seed
-			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name))
-			o.Home = dataHome(dataDir)
+			o.Seed, o.Home, queued.dataDir = a.seed, dataHome(dataDir), dataDir
+			if e == nil {
+				if path+features != "" {
+					return usagef("--data and --features go with one experiment, and %s has many sets", args[0])
+				}
+				o.Dir = cmp.Or(o.Dir, filepath.Join("reports", defaultsTable))
+				return runDefaults(cmd, a, o, &queued)
+			}
+			o.Dir = cmp.Or(o.Dir, experimentFolder(e))
 			if _, err := e.Config(o); err != nil {
 				return usageError{err}
 			}
-			queued.dataDir = dataDir
 			return runReproduce(cmd, a, e, o, &queued)
 		},
 	}
@@ -175,24 +187,40 @@ func listExperiments(a *app) error {
 
 func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options,
 	queued *queueFlags) error {
-	held, err := paper.Hold(o.Dir)
+	out, err := reproduced(cmd, a, e, o, queued)
 	if err != nil {
 		return err
 	}
+	if a.json {
+		return a.printJSON(out)
+	}
+	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source, out.Table(),
+		out.Statements(), out.Tuning)
+	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
+	return err
+}
+
+// reproduced runs an experiment and writes its folder.
+func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options, queued *queueFlags) (*paper.Outcome,
+	error) {
+	held, err := paper.Hold(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	defer held.Release()
 	if err := bringData(cmd.Context(), a, e, o); err != nil {
-		return err
+		return nil, err
 	}
 	taken := func() error { return nil }
 	if queued.queue != "" {
 		q, err := queued.lead(cmd.Context(), a, queued.kit(a))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer q.close()
 		list, err := work.Reproduce(cmd.Context(), e, o, q)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		taken = func() error { return q.Forget(cmd.Context(), list) }
 	}
@@ -208,23 +236,14 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
 	if stopped := (*run.Stopped)(nil); errors.As(err, &stopped) {
-		return resumable{err, stopped.Where(), commandLine(os.Args...)}
+		return nil, resumable{err, stopped.Where(), commandLine(os.Args...)}
 	} else if err != nil {
-		return err
+		return nil, err
 	}
 	if err := out.Write(cmd.Context()); err != nil {
-		return err
+		return nil, err
 	}
-	if err := taken(); err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(out)
-	}
-	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source, out.Table(),
-		out.Statements(), out.Tuning)
-	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
-	return err
+	return out, taken()
 }
 
 // bringData fetches the experiment's data set by name unless it is there or the
@@ -242,8 +261,10 @@ func bringData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options
 		_, err := data.Home("")
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(o.Home, name)); err == nil {
-		return nil
+	for _, home := range []string{o.Home, data.DebianHome} {
+		if _, err := os.Stat(filepath.Join(home, name)); err == nil {
+			return nil
+		}
 	}
 	_, err = a.fetcher(o.Home).Get(ctx, name)
 	return err

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data"
 )
 
 func TestReproduceList(t *testing.T) {
@@ -40,14 +42,16 @@ func TestReproduceList(t *testing.T) {
 func TestReproduceUsage(t *testing.T) {
 	dir := t.TempDir()
 	for says, args := range map[string][]string{
-		"--seeds must be at least 1":   {"reproduce", "mnist", "--seeds", "0"},
-		"unknown experiment":           {"reproduce", "none"},
-		"no scale":                     {"reproduce", "cub", "--scale", "huge"},
-		"has no ranges":                {"reproduce", "tune", "copies"},
-		"the settings of omniglot":     {"reproduce", "tune", "omniglot-epochs"},
-		"cub features starts from":     {"reproduce", "tune", "cub", "--data-dir", dir},
-		"has ranges for its scale":     {"reproduce", "tune", "omniglot", "--scale", "paper"},
-		"is not a whole number from 1": {"reproduce", "tune", "mnist", "--trials", "20000000"},
+		"--seeds must be at least 1":         {"reproduce", "mnist", "--seeds", "0"},
+		"unknown experiment":                 {"reproduce", "none"},
+		"no scale":                           {"reproduce", "cub", "--scale", "huge"},
+		"has no ranges":                      {"reproduce", "tune", "copies"},
+		"the settings of omniglot":           {"reproduce", "tune", "omniglot-epochs"},
+		"cub features starts from":           {"reproduce", "tune", "cub", "--data-dir", dir},
+		"defaults-grocery-class full starts": {"reproduce", "defaults", "--data-dir", dir},
+		"--data and --features go with":      {"reproduce", "defaults", "--data", dir},
+		"has ranges for its scale":           {"reproduce", "tune", "omniglot", "--scale", "paper"},
+		"is not a whole number from 1":       {"reproduce", "tune", "mnist", "--trials", "20000000"},
 	} {
 		if code, _, errOut := runArgs(t, append(args, "--out", dir)...); code != exitUsage ||
 			!strings.Contains(errOut, says) {
@@ -84,5 +88,26 @@ func TestReproduceDocument(t *testing.T) {
 	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page, "--from", dir); code != exitFailure ||
 		!strings.Contains(errOut, "results.json") {
 		t.Errorf("no experiment: status %d, %q", code, errOut)
+	}
+}
+
+// TestReproduceDefaults runs the rows whose data sets are there, which is one at most of a
+// Debian package: of the others it says why they are left out.
+func TestReproduceDefaults(t *testing.T) {
+	dir := t.TempDir()
+	code, out, errOut := runArgs(t, "reproduce", "defaults", "--scale", "quick", "--seeds", "1", "--data-dir", dir,
+		"--set", "network.pretrained=none.onnx", "--set", "sample.batches=1", "--out", filepath.Join(dir, "out"))
+	_, installed := os.Stat(filepath.Join(data.DebianHome, "fashion-mnist"))
+	switch {
+	case installed == nil && (code != exitOK || !strings.Contains(out, "clothes by class") ||
+		!strings.Contains(out, "not run")):
+		t.Errorf("status %d, %s", code, out)
+	case installed != nil && (code != exitFailure || !strings.Contains(errOut, "none of the data sets is there")):
+		t.Errorf("status %d, %s", code, errOut)
+	}
+	for _, row := range []string{"coins", "omniglot", "birds-2"} {
+		if !strings.Contains(errOut, "defaults-"+row+" is left out: ") {
+			t.Errorf("nothing is said of %s:\n%s", row, errOut)
+		}
 	}
 }

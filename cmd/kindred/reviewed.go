@@ -16,7 +16,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/review"
 	"github.com/kindred-ml/kindred/mat"
@@ -137,7 +136,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed, 
 		}
 		r, distance, err = f.openRun(ctx, a, arg)
 	} else {
-		r, err = f.openTable(ctx, arg)
+		r, err = f.openTable(ctx, a, arg)
 	}
 	if err != nil {
 		return nil, err
@@ -174,6 +173,9 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	home := dataHome(f.photos.dataDir)
 	cfg.Data.Outside = cfg.Data.Outside || f.photos.outside
 	d, err := run.OpenData(ctx, cfg.Data, home, formats()...)
+	if err != nil && f.photos.data == "" {
+		err = run.Moved(err, dir)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -257,12 +259,12 @@ func (r *reviewed) take(e *run.Embedded) {
 }
 
 // openTable reads a file of embeddings with its labels.
-func (f *reviewFlags) openTable(ctx context.Context, path string) (*reviewed, error) {
+func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*reviewed, error) {
 	t, err := formats().Read(path)
 	if err != nil {
 		return nil, err
 	}
-	if t, err = formats().Label(t, f.labels); err != nil {
+	if t, err = a.label(t, f.labels); err != nil {
 		return nil, err
 	}
 	split := slices.IndexFunc(t.Columns, func(c embedding.Column) bool { return c.Name == "split" })
@@ -332,36 +334,33 @@ func (r *reviewed) reviewItems() []review.Item {
 	return items
 }
 
-// writeTable writes a table of CSV.
 // csvFile is a table to be written.
 type csvFile struct {
 	name string
 	rows [][]string
 }
 
-// writeAll writes tables, and then the page, into the folder of --out, and returns
-// where they are.
-func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, error)) (files []string, err error) {
+// writeAll writes tables and the page, which is made before anything is written, into
+// the folder of --out, and returns where they are.
+func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, error)) ([]string, error) {
+	var texts []textFile
 	for _, t := range tables {
-		path := filepath.Join(f.dir, t.name)
-		if err := writeTable(path, t.rows); err != nil {
+		texts = append(texts, textFile{t.name, func(w io.Writer) error {
+			out := csv.NewWriter(w)
+			return errors.Join(out.WriteAll(t.rows), out.Error())
+		}})
+	}
+	files, err := written(append(texts, textFile{"review.html", bytesOf(func() ([]byte, error) {
+		p, err := page()
+		if err != nil {
 			return nil, err
 		}
-		files = append(files, path)
-	}
-	p, err := page()
+		return p.HTML()
+	})})...)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(f.dir, "review.html")
-	return append(files, path), p.WriteFile(path)
-}
-
-func writeTable(path string, rows [][]string) error {
-	return atomic.WriteFile(path, func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		return errors.Join(out.WriteAll(rows), out.Error())
-	})
+	return f.put(files...)
 }
 
 // manifest is the table that kindred train takes, with the given labels; coarse is

@@ -172,6 +172,11 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 		return err
 	}
 	m.Config.Data.SkipCorrupt = true // they are named, and the others answered
+	if f.dir != "" {
+		if err := f.begin(); err != nil {
+			return err
+		}
+	}
 	queries, err := openQueries(ctx, a, m, paths)
 	if err != nil {
 		return err
@@ -310,7 +315,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 	var t *embedding.Table
 	var err error
 	if f.embeddings != "" {
-		if t, err = f.read(m); err != nil {
+		if t, err = f.read(a, m); err != nil {
 			return nil, err
 		}
 		if f.in == "" {
@@ -336,7 +341,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 
 // read reads the embeddings of the gallery with one column of labels, if there is
 // one.
-func (f *searchFlags) read(m *run.Model) (*embedding.Table, error) {
+func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
 	t, err := formats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
@@ -348,7 +353,7 @@ func (f *searchFlags) read(m *run.Model) (*embedding.Table, error) {
 		return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network %s makes %d: another one made "+
 			"them; embed the gallery with kindred embed and that network", f.embeddings, have, f.by(), want)
 	}
-	labelled, err := formats().Label(t, f.labels)
+	labelled, err := a.label(t, f.labels)
 	switch {
 	case f.labels == "" && f.column == "" && errors.Is(err, fs.ErrNotExist):
 		return t, nil
@@ -396,9 +401,6 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 	if err := planned(what, int64(len(found)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.f.dir, 0o777); err != nil {
-		return nil, err
-	}
 	page := filepath.Join(s.f.dir, "search.html")
 	queries, err := s.pictures(ctx, s.queries, page)
 	if err != nil {
@@ -437,11 +439,11 @@ func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string
 			s.distance, s.f.by()),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}
-	if err := out.WriteFile(page); err != nil {
+	files, err := written(textFile{"search.html", htmlOf(out)}, drawing("search.png", report.PNG, sheet(rows)))
+	if err != nil {
 		return nil, err
 	}
-	png := filepath.Join(s.f.dir, "search.png")
-	return []string{page, png}, report.WriteFigure(png, sheet(rows))
+	return s.f.put(files...)
 }
 
 // pictures returns what the page shows of the photos of a set. One that cannot be

@@ -236,6 +236,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 		if err != nil {
 			return err
 		}
+		a.sayShortfall(x)
 		defer func() {
 			if e := x.Close(); err == nil {
 				err = e

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli"
@@ -26,6 +27,7 @@ func newSweep(a *app) *cobra.Command {
 	var dir, dataDir string
 	var queued queueFlags
 	var jobs int
+	var allowFailed bool
 	var w cli.Weights
 	cmd := &cobra.Command{
 		Use:   "sweep PLAN",
@@ -42,7 +44,10 @@ every seed, and tested once.
 
 The folder of --out holds sweep.json, report.html, winners/ARM.yaml for kindred
 train, and the run folders. Given again, the same command goes on where it was
-stopped. The plan and its seed fix all results, whatever --jobs is.`,
+stopped. The plan and its seed fix all results, whatever --jobs is.
+
+Trials that fail are named at the end with their errors, and the status is then
+1, as one of them might have won; with --allow-failed it is 0.`,
 		Example: `  kindred sweep plan.yaml --out sweeps/letters
   kindred sweep plan.yaml --out sweeps/letters --jobs 2 --json`,
 		Args: exactArgs("plan"),
@@ -79,12 +84,16 @@ stopped. The plan and its seed fix all results, whatever --jobs is.`,
 			} else if err != nil {
 				return err
 			}
-			return a.sweptOut(dir, args[0], out, time.Since(began))
+			if err := a.sweptOut(dir, args[0], out, time.Since(began)); err != nil {
+				return err
+			}
+			return a.failedTrials(out, allowFailed)
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&dir, "out", "", "folder of the results; one with the same plan goes on")
 	fs.IntVar(&jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
+	addAllowFailed(fs, &allowFailed)
 	fs.StringVar(&dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	w.Add(cmd.Flags())
@@ -111,6 +120,31 @@ func (a *app) tellSweep(p *sweep.Plan) func(sweep.Event) {
 				p.Metric, e.Score, e.Spent, p.Budget)))
 		}
 	}
+}
+
+func addAllowFailed(fs *pflag.FlagSet, allow *bool) {
+	fs.BoolVar(allow, "allow-failed", false, "status 0 even if trials failed")
+}
+
+// failedTrials names the trials that failed, and is an error unless they may.
+func (a *app) failedTrials(out *sweep.Outcome, allow bool) error {
+	const most = 10
+	for i, f := range out.Failed {
+		if i == most {
+			fmt.Fprintf(a.err, "and %d more trials failed\n", len(out.Failed)-most)
+			break
+		}
+		fmt.Fprintln(a.err, escape.Text(f.String()))
+	}
+	if len(out.Failed) == 0 || allow {
+		return nil
+	}
+	trials := 0
+	for _, arm := range out.Arms {
+		trials += len(arm.Trials)
+	}
+	return fmt.Errorf("%d of %d trials failed, and the winner is the best of the others; if settings were tried that "+
+		"may fail, say --allow-failed", len(out.Failed), trials)
 }
 
 // sweptOut writes the page and prints the result.

@@ -24,7 +24,6 @@ type trainFlags struct{ cli.Train }
 func newTrain(a *app) *cobra.Command {
 	var f trainFlags
 	cmd := cli.NewTrain("kindred", &f.Train)
-	cmd.Args = exactArgs()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
 	return cmd
 }
@@ -57,6 +56,9 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	}
 	if err := printRun(a, res, res.Dir); err != nil {
 		return err
+	}
+	if res.Verdict != "" {
+		fmt.Fprintln(a.err, res.Verdict)
 	}
 	fmt.Fprintf(a.err, "what looks like one of the photos, and the run on a page:\n  %s\n", strings.Join(next, "\n  "))
 	return nil
@@ -150,7 +152,14 @@ func printRun(a *app, res *run.Result, dir string) error {
 		before[m.Key()] = m.Value
 	}
 	if len(before) > 0 {
-		fmt.Fprintf(tw, "\tepoch %d\tbefore training\n", res.Epoch)
+		after, start := fmt.Sprintf("epoch %d", res.Epoch), "before training"
+		if res.Place > 0 && res.Place < 1 {
+			after += fmt.Sprintf(", %g of the way to it", res.Place)
+		}
+		if res.UntrainedSize > 0 {
+			start += fmt.Sprintf(", at %d px", res.UntrainedSize)
+		}
+		fmt.Fprintf(tw, "\t%s\t%s\n", after, start)
 	}
 	for _, m := range res.Scores {
 		fmt.Fprintf(tw, "%s\t%.4f", m.Key(), m.Value)
@@ -161,6 +170,9 @@ func printRun(a *app, res *run.Result, dir string) error {
 	}
 	if err := tw.Flush(); err != nil {
 		return err
+	}
+	if res.Beside != "" {
+		fmt.Fprintln(a.err, res.Beside)
 	}
 	_, err := fmt.Fprintf(a.out, "%s\n", dir)
 	return err

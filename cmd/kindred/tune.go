@@ -24,6 +24,7 @@ func newTune(a *app) *cobra.Command {
 	var o paper.Options
 	var dataDir string
 	var trials int
+	var allowFailed bool
 	cmd := &cobra.Command{
 		Use:   "tune NAME",
 		Short: "Choose an experiment's settings without its test",
@@ -38,7 +39,8 @@ sweep with its page (sweep/report.html), and chosen.json: the settings with
 their scores, the budget and the command. In the sources it is
 internal/repro/paper/chosen/NAME.json (or NAME-SCALE.json), which 'kindred
 reproduce NAME' trains with. Given again, the command goes on where it was
-stopped.`,
+stopped. Trials that fail are named at the end; the status is then 1, or with
+--allow-failed 0.`,
 		Example: `  kindred reproduce tune mnist --trials 12
   kindred reproduce tune omniglot --scale small --set network.precision=bfloat16 --jobs 2`,
 		Args: exactArgs("name"),
@@ -78,14 +80,10 @@ stopped.`,
 			} else if err != nil {
 				return err
 			}
-			page := filepath.Join(o.Dir, paper.TuneSweep, sweep.ReportFile)
-			if err := swept.Page(out, chosen.Command).WriteFile(page); err != nil {
+			if err := a.tuned(o.Dir, chosen, out, time.Since(began)); err != nil {
 				return err
 			}
-			if err := a.printChosen(chosen, filepath.Join(o.Dir, paper.ChosenFile)); err != nil || a.json {
-				return err
-			}
-			return a.reported(page, time.Since(began))
+			return a.failedTrials(out, allowFailed)
 		},
 	}
 	fs := cmd.Flags()
@@ -95,9 +93,22 @@ stopped.`,
 		"size of the experiment whose settings are chosen; default: the one that has ranges")
 	fs.IntVar(&o.Jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all trials, as in kindred train: section.key=value")
+	addAllowFailed(fs, &allowFailed)
 	fs.StringVar(&dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	return cmd
+}
+
+// tuned writes the page of the sweep in dir and prints what it chose.
+func (a *app) tuned(dir string, c *paper.Chosen, out *sweep.Outcome, took time.Duration) error {
+	page := filepath.Join(dir, paper.TuneSweep, sweep.ReportFile)
+	if err := swept.Page(out, c.Command).WriteFile(page); err != nil {
+		return err
+	}
+	if err := a.printChosen(c, filepath.Join(dir, paper.ChosenFile)); err != nil || a.json {
+		return err
+	}
+	return a.reported(page, took)
 }
 
 // printChosen prints what a sweep chose, and where it is.

@@ -76,3 +76,42 @@ func digits(t *testing.T, dir string, n int) {
 		}
 	}
 }
+
+// TestSweepWithFailedTrials: what failed is named at the end and in the JSON, and the
+// status says so unless it may fail.
+func TestSweepWithFailedTrials(t *testing.T) {
+	featureSet(t)
+	plan := `set:
+  data: {path: features.npy}
+  network: {name: linear, dim: 3}
+  sample.batches: 2
+  train.epochs: 2
+  eval.recall: [1]
+ranges:
+  sample.per_class: [2, 1]
+stop: never
+trials: 6
+folds: 2
+seeds: 0
+`
+	if err := os.WriteFile("plan.yaml", []byte(plan), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, out, said := runArgs(t, "sweep", "plan.yaml", "--out", "s")
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	last := lines[len(lines)-1]
+	if code != exitFailure || !strings.Contains(last, "of 6 trials failed") || !strings.Contains(last, "--allow-failed") ||
+		!strings.Contains(lines[len(lines)-2], "trial: trial ") || !strings.Contains(lines[len(lines)-2], "sample.per_class") ||
+		!strings.Contains(out, "report: ") {
+		t.Errorf("status %d, printed %s\nsaid %s", code, out, said)
+	}
+	code, out, said = runArgs(t, "sweep", "plan.yaml", "--out", "s", "--json", "--allow-failed")
+	var got struct{ Failed []struct{ Error string } }
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || len(got.Failed) == 0 ||
+		!strings.Contains(got.Failed[0].Error, "fold 1: sample.per_class") {
+		t.Errorf("status %d, %v, said %s\n%s", code, err, said, out)
+	}
+	if code, _, _ := runArgs(t, "sweep", "plan.yaml", "--out", "s", "--json"); code != exitFailure {
+		t.Errorf("with --json: status %d", code)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,12 +22,15 @@ import (
 func WriteFile(path string, write func(io.Writer) error) error { return Files{}.Write(path, write) }
 
 // Files writes files and folders. The zero value is the way to do it; tests set
-// Fault.
+// Fault and Trace.
 type Files struct {
 	// Fault, if set, is called before every change of the file system with what
 	// comes next: create, write, sync, rename, mkdir, remove. An error is taken
 	// for that of the operation, which is then left out.
 	Fault func(op, path string) error
+	// Trace, if set, is told of every change of the file system that was made, before the
+	// next one, and of every sync, which is not made: what is durable is Trace's business.
+	Trace func(Step)
 }
 
 func (files Files) fault(op, path string) error {
@@ -70,7 +74,7 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
 			f.Close()
-			os.Remove(f.Name())
+			files.unlink(f.Name())
 		}
 	}()
 	if old != nil {
@@ -84,7 +88,7 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	if err := files.fault("sync", path); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := files.sync(f); err != nil {
 		return err
 	}
 	if err := files.fault("rename", path); err != nil {
@@ -100,8 +104,9 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), target); err != nil {
 		return err
 	}
+	files.trace(Step{Op: "rename", Path: f.Name(), To: target})
 	f.Close() // synced: nothing is left that could fail
-	return SyncFolder(filepath.Dir(target))
+	return files.SyncFolder(filepath.Dir(target))
 }
 
 // Rename gives a whole and synced file in the same folder the name path, in place of
@@ -174,13 +179,14 @@ func (files Files) create(dir string, perm os.FileMode) (*os.File, error) {
 		} else if err != nil {
 			return nil, err
 		}
+		files.trace(Step{Op: "create", Path: name})
 		in, err := claim(f)
 		if in || errors.Is(err, errors.ErrUnsupported) { // without locks Clean removes nothing
 			return f, nil
 		}
 		f.Close()
 		if err != nil {
-			os.Remove(name)
+			files.unlink(name)
 			return nil, err
 		}
 		// Clean was quicker.
@@ -204,7 +210,10 @@ func claim(f *os.File) (bool, error) {
 
 // Clean removes the temporary files that killed processes left in the folders,
 // and none that a living process writes. Folders that are not there are clean.
-func Clean(dirs ...string) error {
+func Clean(dirs ...string) error { return Files{}.Clean(dirs...) }
+
+// Clean is the function Clean, with Trace.
+func (files Files) Clean(dirs ...string) error {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -216,7 +225,7 @@ func Clean(dirs ...string) error {
 			if !e.Type().IsRegular() || !isTemporary(e.Name()) {
 				continue
 			}
-			if err := removeDead(filepath.Join(dir, e.Name())); err != nil {
+			if err := files.removeDead(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
@@ -225,7 +234,7 @@ func Clean(dirs ...string) error {
 }
 
 // removeDead removes a temporary file unless its writer lives.
-func removeDead(path string) error {
+func (files Files) removeDead(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	// It has got its name by now, or is another user's.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -244,38 +253,43 @@ func removeDead(path string) error {
 	if runtime.GOOS == "windows" {
 		f.Close()
 	}
-	err = os.Remove(path)
+	err = files.unlink(path)
 	f.Close()
 	return err
 }
 
-// writer returns w, with Fault before every write.
+// writer returns f, with Fault before every write and Trace after it.
 func (files Files) writer(f *os.File) io.Writer {
-	if files.Fault == nil {
+	if files.Fault == nil && files.Trace == nil {
 		return f
 	}
-	return faulty{f, files}
-}
-
-type faulty struct {
-	f     *os.File
-	files Files
-}
-
-func (w faulty) Write(b []byte) (int, error) {
-	if err := w.files.fault("write", w.f.Name()); err != nil {
-		return 0, err
-	}
-	return w.f.Write(b)
+	return &File{f: f, files: files}
 }
 
 // MkdirAll makes a folder and those above it, as far as they are not there, with
-// the permissions that the umask leaves of 0777.
+// the permissions that the umask leaves of 0777, and makes their names durable.
 func (files Files) MkdirAll(path string) error {
 	if err := files.fault("mkdir", path); err != nil {
 		return err
 	}
-	return os.MkdirAll(path, 0o777)
+	path = filepath.Clean(path)
+	var made []string // the topmost last
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		made = append(made, dir)
+	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return err
+	}
+	for _, dir := range slices.Backward(made) {
+		files.trace(Step{Op: "mkdir", Path: dir})
+		if err := files.SyncFolder(filepath.Dir(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Remove removes a file, if it is there.
@@ -283,7 +297,7 @@ func (files Files) Remove(path string) error {
 	if err := files.fault("remove", path); err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := files.unlink(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

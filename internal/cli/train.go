@@ -30,11 +30,11 @@ type Train struct {
 	Weights
 }
 
-// NewTrain is the command that trains, of a program by name, with its flags. What it
-// runs and its arguments are left to the program.
+// NewTrain is the command that trains, of a program by name, with its flags and its
+// argument. What it runs is left to the program.
 func NewTrain(program string, f *Train) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "train [-c FILE] [--data PATH] [--set KEY=VALUE ...]",
+		Use:   "train [DATA] [-c FILE] [--set KEY=VALUE ...]",
 		Short: "Train an embedding",
 		Long: `train trains a network from images or features to an embedding and writes a run
 folder:
@@ -47,20 +47,24 @@ folder:
   embeddings.npy, labels.csv        those of the test split
   report.html                       all of it as one page
 
+DATA is a data set by name, a folder with a folder for each class, a manifest or the
+root of a benchmark; --data says the same.
+
 A folder that holds other files, or a run, is left alone: --resume continues a
-run and writes whatever an interruption or a kill left unwritten, and --force
-replaces it.
+run and writes whatever an interruption or a kill left unwritten, with --data also
+where its data were moved to, and --force replaces it.
 
 Every key of the configuration can be set by --set section.key=value;
 '` + program + ` train --print-config' prints them all with their meaning.`,
-		Example: `  ` + program + ` train --data mnist
-  ` + program + ` train --data photos/ --set train.epochs=20 --out runs/photos
+		Example: `  ` + program + ` train mnist
+  ` + program + ` train photos/ --set train.epochs=20 --out runs/photos
   ` + program + ` train -c run.yaml --set mine.positives=random
   ` + program + ` train --resume runs/photos`,
 	}
+	cmd.Args = func(_ *cobra.Command, args []string) error { return f.take(args) }
 	fs := cmd.Flags()
 	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
-	fs.StringVar(&f.Data, "data", "", "data set by name, folder, manifest or benchmark root; short for data.path")
+	fs.StringVar(&f.Data, "data", "", "data set by name, folder, manifest or benchmark root, as the argument; short for data.path")
 	fs.StringVar(&f.DataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.BoolVar(&f.Outside, "allow-outside", false, "let a manifest or list name images outside its folder")
@@ -74,14 +78,28 @@ Every key of the configuration can be set by --set section.key=value;
 	return cmd
 }
 
+// take takes the data set from the arguments.
+func (f *Train) take(args []string) error {
+	switch {
+	case len(args) == 0:
+	case len(args) > 1:
+		return usagef("unexpected argument %q", args[1])
+	case f.Data != "":
+		return usagef("the data set is both the argument %q and --data %q: give one", args[0], f.Data)
+	default:
+		f.Data = args[0]
+	}
+	return nil
+}
+
 // Load reads the configuration of a new run or of the one to resume. seed, if not nil,
 // is the one that was given.
 func (f *Train) Load(seed *uint64) (run.Config, error) {
 	file, set := f.Config, f.Set
 	if f.Resume != "" {
-		if f.Config != "" || f.Data != "" || f.Out != "" || f.Force {
+		if f.Config != "" || f.Out != "" || f.Force {
 			return run.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with " +
-				"-c, --data, --out or --force")
+				"-c, --out or --force")
 		}
 		folder, err := run.Open(f.Resume)
 		if errors.Is(err, fs.ErrNotExist) {

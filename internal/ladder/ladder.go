@@ -53,6 +53,7 @@ func foundations() []Package {
 		{"internal/download", "files from HTTP servers: resumed, bounded, checked, then renamed",
 			"internal/atomic internal/budget internal/lock internal/regular"},
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
+		{"internal/strictjson", "JSON without what encoding/json mends in silence", ""},
 		{"internal/spell", "names of a closed list to numbers and back; what a mistyped one may have meant", ""},
 		{"internal/yamltext", "YAML from outside, parsed within bounds", "internal/regular github.com/goccy/go-yaml"},
 	}
@@ -118,7 +119,8 @@ func learning() []Package {
 func pictures() []Package {
 	return []Package{
 		{"embedding", "embeddings and labels from and to files",
-			"internal/budget internal/columns internal/regular internal/atomic mat format/safetensors"},
+			"internal/budget internal/columns internal/regular internal/atomic internal/strictjson mat " +
+				"format/safetensors"},
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
 			"internal/budget internal/columns mat embedding github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress"},
@@ -176,8 +178,9 @@ func running() []Package {
 		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/par internal/mapped internal/kernel/dot16 internal/kernel/dot8 mat eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
-			"internal/atomic internal/budget internal/lock internal/mapped internal/nearest internal/regular " +
-				"internal/spell internal/kernel/dot16 mat eval/rank eval/cluster"},
+			"internal/atomic internal/budget internal/escape internal/lock internal/mapped internal/nearest " +
+				"internal/regular internal/spell internal/strictjson internal/kernel/dot16 mat eval/rank " +
+				"eval/cluster"},
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
@@ -258,17 +261,18 @@ func serving() []Package {
 			"store github.com/google/uuid"},
 		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
-			"store index internal/storename github.com/jackc/pgx/v5"},
+			"store index internal/storename internal/strictjson github.com/jackc/pgx/v5"},
 		{"store/weaviate", "a collection of Weaviate as such an engine",
-			"store index internal/storename internal/storeurl"},
+			"store index internal/storename internal/storeurl internal/strictjson"},
 		{"store/qdrant", "a collection of Qdrant as such an engine",
-			"store index internal/storename internal/storeurl github.com/qdrant/go-client google.golang.org/grpc"},
+			"store index internal/storename internal/storeurl internal/strictjson github.com/qdrant/go-client " +
+				"google.golang.org/grpc"},
 		{"serve/api", "the messages of `kindred serve`", "opt store"},
-		{"serve/client", "a client of `kindred serve`", "store serve/api"},
+		{"serve/client", "a client of `kindred serve`", "internal/strictjson store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
-			"internal/atomic internal/budget internal/regular internal/review mat data data/imaging eval/rank " +
-				"eval/diagnose projection run store serve/api github.com/prometheus/client_golang golang.org/x/image " +
-				"golang.org/x/time"},
+			"internal/atomic internal/budget internal/regular internal/review internal/strictjson mat data " +
+				"data/imaging eval/rank eval/diagnose projection run store serve/api " +
+				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/webmap internal/review"},
 	}
@@ -292,6 +296,8 @@ func repository() []Package {
 			"that a computation stops", ""},
 		{"internal/budgettest", "for tests: the limit on memory set, and the memory measured that a reader takes",
 			"internal/budget"},
+		{"internal/powertest", "for tests: what a disk may hold after a loss of power, from the steps that were made",
+			"internal/atomic internal/lock"},
 		{"internal/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},

@@ -20,6 +20,8 @@ import (
 type Part struct {
 	X     []float32
 	Codes *Codes
+	// Guard, if set, is asked before rows of the part count.
+	Guard Guard
 }
 
 // Range is rows Lo..Hi-1 of a part.
@@ -43,6 +45,8 @@ type Query struct {
 	// many rows were scored exactly.
 	Found  []Found
 	Scored atomic.Int64
+	// Err is that of rows that should have counted; then nothing is found.
+	Err error
 
 	mu      sync.Mutex
 	list    []Found       // what may be among the nearest
@@ -143,6 +147,10 @@ func (q *Query) prune() {
 
 // settle keeps the K nearest.
 func (q *Query) settle(tie func(a, b Found) int) {
+	if q.Err != nil {
+		q.Found, q.list = nil, nil
+		return
+	}
 	if len(q.list) > q.K {
 		q.prune()
 	}
@@ -223,6 +231,12 @@ func (s *scan) direct(q *Query) {
 
 // score shows a query a row.
 func (s *scan) score(q *Query, r int) {
+	if g := s.part.Guard; g != nil {
+		if err := g.Rows(r, r+1); err != nil {
+			q.fail(err)
+			return
+		}
+	}
 	q.Scored.Add(1)
 	q.take(Found{s.at, int32(r), score(s.distance, q.X, s.part.X[r*s.d:(r+1)*s.d], q.inverse)})
 }

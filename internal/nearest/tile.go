@@ -99,6 +99,9 @@ func (c *Codes) bytesOf(b int) []uint8 {
 
 // block scores one block for some of the queries.
 func (t *tile) block(b int, which []int) {
+	if !t.sound(b, which) {
+		return
+	}
 	lo, hi := b*Block, min((b+1)*Block, t.c.Rows)
 	width := Padded(hi - lo)
 	p := t.placed

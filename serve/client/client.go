@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -86,6 +87,7 @@ type request struct {
 	// once says that the request must not arrive twice: another adding of the same
 	// item would be a conflict.
 	once bool
+	gaps bool // null stands for what is missing in the answer's lists
 }
 
 // bodyLimit bounds the answers: those about a map of millions of items are the longest.
@@ -97,7 +99,14 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(body, out); err != nil {
+	check := strictjson.Check
+	if r.gaps {
+		check = strictjson.CheckText
+	}
+	if err = json.Unmarshal(body, out); err == nil {
+		err = check(body)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: the answer cannot be read: %w", r.method, r.path, err)
 	}
 	return nil

@@ -57,5 +57,7 @@ func (c *Client) MapIDs(ctx context.Context, version uint64, from, count int) ([
 
 // MapColumn returns a column of a map's items.
 func (c *Client) MapColumn(ctx context.Context, version uint64, name string) (*api.MapColumn, error) {
-	return call[api.MapColumn](ctx, c, ofMap("/v1/map/column", version, "name", name), nil)
+	r := ofMap("/v1/map/column", version, "name", name)
+	r.gaps = true
+	return call[api.MapColumn](ctx, c, r, nil)
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/kindred-ml/kindred/internal/storename"
+	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -265,7 +266,7 @@ func item(rows pgx.Row, vector bool, distance *float64) (store.Item, error) {
 	if err := rows.Scan(to...); err != nil {
 		return it, err
 	}
-	if err := json.Unmarshal(columns, &it.Columns); err != nil {
+	if err := strictjson.Unmarshal(columns, &it.Columns); err != nil {
 		return it, err
 	}
 	if len(it.Columns) == 0 {

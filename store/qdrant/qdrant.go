@@ -47,6 +47,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/internal/storeurl"
+	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -342,7 +343,7 @@ func item(payload map[string]*qdrant.Value, vectors *qdrant.VectorsOutput) (stor
 		it.Vector = v.GetDense().GetData()
 	}
 	text := payload[columnsKey].GetStringValue()
-	if err := json.Unmarshal([]byte(text), &it.Columns); err != nil {
+	if err := strictjson.Unmarshal([]byte(text), &it.Columns); err != nil {
 		return it, fmt.Errorf("the columns of %q: %w", it.ID, err)
 	}
 	return it, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/storeurl"
+	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -105,7 +106,7 @@ func (c *cluster) ask(ctx context.Context, host, method, path string, body []byt
 	if out == nil || len(text) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := strictjson.Unmarshal(text, out); err != nil {
 		return fmt.Errorf("an answer that is not understood: %w", err)
 	}
 	return nil

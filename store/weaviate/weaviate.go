@@ -41,6 +41,7 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/internal/storeurl"
+	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -342,7 +343,7 @@ func (p properties) item() (store.Item, bool, error) {
 	if path := p.text(pathProp); len(path) > 1 {
 		it.Path = path[1 : len(path)-1]
 	}
-	err := json.Unmarshal([]byte(p.text(columnsProp)), &it.Columns)
+	err := strictjson.Unmarshal([]byte(p.text(columnsProp)), &it.Columns)
 	if err != nil {
 		return it, true, fmt.Errorf("the columns of %q: %w", it.ID, err)
 	}

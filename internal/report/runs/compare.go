@@ -33,6 +33,8 @@ type Comparison struct {
 	// that all share.
 	Differ []string
 	Common []run.Setting
+	// Unseen says why the page lacks photos of data sets, one error each.
+	Unseen []error
 
 	views []report.Section // what Look saw
 }

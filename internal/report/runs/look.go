@@ -23,6 +23,9 @@ import (
 // photos of data sets that are known by name.
 type View struct {
 	Home string // the folder of data sets known by name
+	// Data, if set, is where the data set of the runs is now, in place of where they were
+	// trained on it.
+	Data string
 	Page string // the path of the page, to which links to photos are relative
 	Seed uint64 // of the maps, and of the choice of queries
 }
@@ -61,7 +64,10 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 		}
 	}
 	p := photos{ctx: ctx, view: v}
-	defer p.close()
+	defer func() {
+		p.close()
+		c.Unseen = p.failed
+	}()
 	for _, set := range run.Sets() {
 		if set == run.GallerySet { // scored, and no set of its own
 			continue
@@ -221,6 +227,7 @@ type photos struct {
 	ctx    context.Context
 	view   View
 	opened []openedSet
+	failed []error
 }
 
 type openedSet struct {
@@ -234,6 +241,9 @@ func (p *photos) open(r *Run) *photo.Album {
 	if err != nil {
 		return &photo.Album{}
 	}
+	if p.view.Data != "" {
+		cfg.Data.Name, cfg.Data.Path = "", p.view.Data
+	}
 	for _, o := range p.opened {
 		if o.cfg == cfg.Data {
 			return o.Album
@@ -242,6 +252,12 @@ func (p *photos) open(r *Run) *photo.Album {
 	d, err := run.OpenData(p.ctx, cfg.Data, p.view.Home)
 	if err != nil {
 		d = nil
+		if p.view.Data == "" {
+			err = run.Moved(err, r.Dir())
+		}
+		if cfg.Data.Path+cfg.Data.Name != "" { // a set that was given as a value has no place
+			p.failed = append(p.failed, err)
+		}
 	}
 	album := &photo.Album{Data: d, Time: photoTime}
 	p.opened = append(p.opened, openedSet{cfg.Data, album})
@@ -260,7 +276,7 @@ func (p *photos) root(r *Run) string {
 	if err != nil {
 		return ""
 	}
-	return photo.Root(cmp.Or(cfg.Data.Path, cfg.Data.Name), p.view.Home)
+	return photo.Root(cmp.Or(p.view.Data, cfg.Data.Path, cfg.Data.Name), p.view.Home)
 }
 
 // size is how many items and classes a set has.

@@ -24,6 +24,9 @@ func Page(out *sweep.Outcome, command string) report.Page {
 			"the choice: %s.", p.Trials, p.Search, p.Stop, p.Budget, folds(p), p.Metric, tested(p)),
 		Sections: []report.Section{{Title: "Winners", Blocks: []report.Block{winners(out), report.Code(command)}}},
 	}
+	if len(out.Failed) > 0 {
+		page.Sections = append(page.Sections, failed(out))
+	}
 	if len(out.Arms) > 1 {
 		page.Sections = append(page.Sections, report.Section{Title: "The best so far", Blocks: []report.Block{
 			race(out)}})
@@ -72,6 +75,17 @@ func winners(out *sweep.Outcome) report.Table {
 			report.T(settings(a.Best()))}})
 	}
 	return t
+}
+
+// failed is the section of the trials that failed, with their errors.
+func failed(out *sweep.Outcome) report.Section {
+	t := report.Table{Columns: []report.Column{{Name: "arm"}, {Name: "trial"}, {Name: "to epoch"}, {Name: "error"}},
+		Note: "The winners are the best of the other trials; one of these might have been better."}
+	for _, f := range out.Failed {
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Name(f.Arm), report.Num(float64(f.Trial), 0),
+			report.Num(float64(f.Until), 0), report.T(f.Error)}})
+	}
+	return report.Section{Title: "Trials that failed", Blocks: []report.Block{t}}
 }
 
 // settings are a trial's in words.

@@ -32,6 +32,7 @@ arms: [{name: "one <i>"}, {name: two}]
 			}
 			if n > 0 && n == trials-1 {
 				tr.Failed, tr.Scores, tr.Score = "fold 1: the loss is NaN", nil, 0
+				out.Failed = append(out.Failed, sweep.Failure{Arm: a.Name, Trial: n + 1, Until: 3, Error: tr.Failed})
 			}
 			arm.Trials = append(arm.Trials, tr)
 		}
@@ -57,7 +58,7 @@ func TestPage(t *testing.T) {
 		if strings.Contains(text, "<i>") || strings.Contains(text, "http:") && strings.Contains(text, "src=\"http") {
 			t.Error("a name is markup, or the page needs a network")
 		}
-		if n > 1 != strings.Contains(text, "failed") {
+		if n > 1 != strings.Contains(text, "Trials that failed") || n > 1 != strings.Contains(text, "the loss is NaN") {
 			t.Errorf("%d trials: failed trials are not told apart", n)
 		}
 	}

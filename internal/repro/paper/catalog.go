@@ -2,13 +2,13 @@ package paper
 
 // all returns the experiments in the order of method and paper.
 func all() []*Experiment {
-	return []*Experiment{
+	return append([]*Experiment{
 		MNIST(), MNISTWhy(), Omniglot(), OmniglotWhy(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(),
 		Trimmed(), Extreme(), Cars(), CUB(), SOP(), InShop(), CUBCoarse(), CUBMixed(), CarsCoarse(),
 		SOPCoarse(), InShopCoarse(), Finetune(), FinetuneCoarse(), FinetuneMixed(), CuresOmniglot(), CuresMNIST(),
 		CuresBirds(), Discover(), DiscoverMNIST(), DiscoverBirds(), CleanOmniglot(), CleanMNIST(), CleanBirds(),
 		CleanedMNIST(), CleanedBirds(), Copies(),
-	}
+	}, Defaults()...)
 }
 
 // Names lists the experiments' names.

@@ -19,19 +19,28 @@ type Checked struct {
 	Tests     []Paired `json:"tests"` // signed so that a gain speaks for the claim
 }
 
-// newChecked judges a claim by its comparisons.
+// newChecked judges a claim by its comparisons, whoever makes it.
 func (out *Outcome) newChecked(text, evidence string, tests []Paired) Checked {
-	c := Checked{Text: text, OtherData: out.Data.InsteadOf != "", Evidence: evidence, Tests: tests}
+	return out.checked(&Claim{Text: text}, evidence, tests)
+}
+
+// checked judges a claim of the experiment by its comparisons.
+func (out *Outcome) checked(claim *Claim, evidence string, tests []Paired) Checked {
+	c := Checked{Text: claim.Text, OtherData: out.Data.InsteadOf != "", Evidence: evidence, Tests: tests}
 	c.Verdict, c.Why = judge(tests)
+	if claim.NotBelow && alwaysEqual(tests) {
+		c.Verdict, c.Why = Holds, fmt.Sprintf("the same in each of %d seeds", tests[0].Gain.N)
+	}
 	return c
 }
 
 // check judges the experiment's claims.
 func (out *Outcome) check(ctx context.Context) {
 	out.Claims = nil
-	for _, c := range out.e.Claims {
+	for i := range out.e.Claims {
+		c := &out.e.Claims[i]
 		evidence, tests := c.Check(ctx, out)
-		out.Claims = append(out.Claims, out.newChecked(c.Text, evidence, tests))
+		out.Claims = append(out.Claims, out.checked(c, evidence, tests))
 	}
 	out.checkGains()
 }

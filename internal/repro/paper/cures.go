@@ -230,7 +230,7 @@ func CuresBirds() *Experiment {
 		"two epochs of products in bfloat16 on 96 x 96 images; the last epoch is kept, as whoever has " +
 		"coarse labels only cannot choose by the fine ones",
 		[]string{"data.size=96", "data.validation=none", "network.precision=bfloat16", "sample.batches=27",
-			"train.epochs=2", "train.best=none", "eval.every=2"}}}, photoScales()[:2]...)
+			"train.epochs=2", "train.best=none", "train.average=none", "eval.every=2"}}}, photoScales()[:2]...)
 	for i := range e.Scales[1:] { // the arms set the batch
 		e.Scales[i+1].Set = withoutBatch(e.Scales[i+1].Set)
 	}

@@ -307,7 +307,7 @@ func frozenBirds(split string, more ...string) []string {
 func frozenBody() []string {
 	return []string{"data.size=128", "data.augment=none", "data.validation=none", "data.group=none",
 		"network.freeze=body", "network.normalize=true", "train.optimizer=adam", "train.lr=0.001", "train.epochs=8",
-		"train.schedule=cosine", "train.best=none"}
+		"train.schedule=cosine", "train.best=none", "train.average=none"}
 }
 
 // frozenFast is a run of seconds.

@@ -18,6 +18,10 @@ import (
 func WriteDocument(page string, from ...string) error {
 	folder := keptFolder(page)
 	var finished []*Outcome
+	from, err := withRows(from)
+	if err != nil {
+		return err
+	}
 	for _, dir := range from {
 		out, err := Load(dir)
 		if err != nil {
@@ -42,6 +46,9 @@ func WriteDocument(page string, from ...string) error {
 		if err := out.keepNumbers(folder); err != nil {
 			return err
 		}
+	}
+	if err := writeText(filepath.Join(folder, DefaultsPage), defaultsPage(all)); err != nil {
+		return err
 	}
 	if err := writeDigests(filepath.Dir(page), all); err != nil {
 		return err
@@ -68,9 +75,12 @@ figures, the settings and the curves.
 - Where settings were chosen by a sweep, that used a part of the training data and not the test, and every arm had the
   same number of trials and epochs; the command is given. Where it says otherwise, the level of the scores may flatter.
 - Times are wall-clock times on two cores that may have had other work too.
-`, "`", folder, verdictRule)
+- What kindred train gives without any settings, beside doing nothing, is on a page of its own: [%[2]s/%[4]s](%[2]s/%[4]s).
+`, "`", folder, verdictRule, DefaultsPage)
 	for _, out := range outcomes {
-		out.document(&b, folder)
+		if out.e.Stranger == nil {
+			out.document(&b, folder)
+		}
 	}
 	return b.String()
 }

@@ -40,6 +40,9 @@ type Arm struct {
 	Change []string
 	// Task, if set, is what the runs do instead of training alone.
 	Task *Task
+	// Alike names an arm that comes before this one. Where its run with the same seed chose by
+	// itself the positives that this arm sets, that is this arm's run too.
+	Alike string
 	// Series and At place the arm in the experiment's Sweep.
 	Series string
 	At     float64
@@ -72,6 +75,8 @@ type Claim struct {
 	// Check returns the numbers that it goes by, as text, and the comparisons that
 	// must all come out for it, signed so that a gain speaks for the claim.
 	Check func(context.Context, *Outcome) (evidence string, tests []Paired)
+	// NotBelow tells that the statement is true of equal numbers, too.
+	NotBelow bool
 }
 
 // Experiment is a table or a figure of a paper.
@@ -112,6 +117,9 @@ type Experiment struct {
 	Pretrained bool
 	// PretrainedScale names a scale that needs one where the others do not.
 	PretrainedScale string
+	// Stranger, if set, makes the experiment a row of the table of the defaults: nothing
+	// is set that a paper would, not even how the data are split.
+	Stranger *Stranger
 	// Seeds is how many runs of each arm a usual run has; 0 stands for three, the
 	// fewest that can decide a statement.
 	Seeds int
@@ -222,7 +230,10 @@ const papersSplit = "data.split=benchmark"
 
 // config returns the settings of an arm with one seed; more come last.
 func (e *Experiment) config(a *Arm, seed uint64, more []string) (run.Config, error) {
-	set := slices.Concat([]string{papersSplit}, e.Base, a.Set, more, []string{fmt.Sprintf("train.seed=%d", seed)})
+	set := slices.Concat(e.Base, a.Set, more, []string{fmt.Sprintf("train.seed=%d", seed)})
+	if e.Stranger == nil {
+		set = slices.Insert(set, 0, papersSplit)
+	}
 	cfg, err := run.Parse("", nil, set...)
 	if err != nil {
 		return cfg, fmt.Errorf("%s, %s: %w", e.Name, a.Name, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/refdata"
 	"github.com/kindred-ml/kindred/mat"
@@ -193,6 +194,11 @@ func direction(t *testing.T, name, home, birds string) {
 	switch {
 	case e.Pretrained:
 		o.Set = []string{"network.pretrained=" + refdata.Path(t, "models", "mobilenet_v1_075_224.onnx")}
+		refdata.Path(t, "data", e.Dataset.Name)
+	case name == "defaults-fashion-mnist":
+		if _, err := os.Stat(filepath.Join(data.DebianHome, e.Dataset.Name)); err != nil {
+			t.Skip("the data set is not installed: ", err)
+		}
 	case !strings.Contains(name, "omniglot") && !strings.Contains(name, "mnist") && name != "trimmed" &&
 		name != "cures" && name != "discover" && name != "clean":
 		o.Set = []string{birds}

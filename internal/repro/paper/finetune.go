@@ -37,7 +37,8 @@ func finetune(name, title, about string) *Experiment {
 			"test classes (docs/design/finetune.md); all arms share them, so that multi-similarity without easy " +
 			"positives on species is favoured by an unknown amount. Triplets take all negatives because FaceNet's " +
 			"lost ground in the same trials. ",
-		Base: []string{"data.name=cub100", "data.split=both:0.2", "data.size=128", "train.epochs=3",
+		Base: []string{"data.name=cub100", "data.split=both:0.2", "data.size=128", "data.group=none", "train.epochs=3",
+			"train.best=validation_map@r", "train.patience=3", "train.average=none", "train.line=1",
 			"eval.recall=[1, 4]"},
 		Measures: []Measure{
 			{"test_recall@1", "R@1", "new species"}, {"test_recall@4", "R@4", "new species"},

@@ -85,7 +85,7 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 		if i >= len(claims) || claims[i].Text != c.Text {
 			return nil, other
 		}
-		out.Claims = append(out.Claims, out.newChecked(c.Text, claims[i].Evidence, claims[i].Tests))
+		out.Claims = append(out.Claims, out.checked(&out.e.Claims[i], claims[i].Evidence, claims[i].Tests))
 	}
 	out.checkGains()
 	return &out, nil
@@ -163,6 +163,9 @@ func (out *Outcome) figureFile(f NamedFigure) string { return out.Experiment + "
 // curves over the epochs where it has none. Rows of photographs stay in the
 // report: they are large, and not ours to publish.
 func (out *Outcome) documented() []NamedFigure {
+	if out.e.Stranger != nil { // a table of many sets
+		return nil
+	}
 	figures := slices.DeleteFunc(slices.Clone(out.Figures),
 		func(f NamedFigure) bool { return strings.HasPrefix(f.Name, queriesFigure) })
 	if len(figures) < 2 {

@@ -195,6 +195,11 @@ func TestReproductionPage(t *testing.T) {
 			t.Errorf("%s.json is not as it would be written now: run kindred reproduce document", out.Experiment)
 		}
 	}
+	table, err := os.ReadFile(filepath.Join(folder, DefaultsPage))
+	if err != nil || string(table) != defaultsPage(all) {
+		t.Errorf("docs/reproduction/%s is not what the kept results say: run kindred reproduce document (%v)",
+			DefaultsPage, err)
+	}
 	// No picture is missing, and none is left over.
 	var shown []string
 	for _, m := range regexp.MustCompile(`\]\(reproduction/([^)]*\.png)\)`).FindAllStringSubmatch(want, -1) {
@@ -232,12 +237,14 @@ func TestKeptPlans(t *testing.T) {
 func FuzzOutcome(f *testing.F) {
 	f.Add([]byte(`{"experiment":"sop","data":{"on":"x","instead_of":"y"},"seeds":[1,2],"arms":[{"name":"EPHN, first order","measures":[{"key":"test_recall@1","values":[1,null]}]},{"name":"EPHN, second order","measures":[{"key":"test_recall@1","values":[3,4]}]}]}`))
 	f.Add([]byte(`{"experiment":"sop","data":{"on":"x"},"seeds":[1],"arms":[{"name":"EPHN, first order","measures":[{"key":"test_recall@1","mean":1,"n":-1}]}]}`))
+	f.Add([]byte(`{"experiment":"defaults-coins","data":{"on":"x"},"seeds":[1],"arms":[{"name":"Default","measures":[{"key":"test_recall@1","values":[1]},{"key":"test_map@r","values":[null]}],"settled":[{"size":-1,"seconds":1e300}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		out, err := parseOutcome("f", text)
 		if err != nil {
 			return
 		}
 		document("d", []*Outcome{out})
+		defaultsPage([]*Outcome{out})
 		if _, err := json.Marshal(out); err != nil {
 			t.Error(err)
 		}

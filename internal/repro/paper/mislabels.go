@@ -274,7 +274,7 @@ func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.F
 		}
 		part := s.divided(func(p int) bool { return held[p] != k }, items)
 		c := &part.cfg
-		c.Train.Best, c.Eval.Every, c.Eval.Train = "none", c.Train.Epochs, 0
+		c.Train.Best, c.Eval.Every, c.Eval.Train = "none", cmp.Or(c.Train.Epochs, run.ScratchEpochs), 0
 		res, err := part.learn(ctx, quietly(opts))
 		if err != nil {
 			return nil, fmt.Errorf("without fold %d: %w", k+1, err)

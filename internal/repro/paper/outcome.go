@@ -43,6 +43,8 @@ type ArmOutcome struct {
 	Runs     []*Run           `json:"runs,omitempty"`
 	// Chosen are the settings that a sweep chose, as the runs had them.
 	Chosen []string `json:"chosen,omitempty"`
+	// Settled is what the runs chose by themselves, one per seed, of a row of the defaults' table.
+	Settled []Settled `json:"settled,omitempty"`
 }
 
 // MeasureOutcome is one measure of an arm, in per cent.
@@ -75,6 +77,9 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 			}
 			ao.Runs = append(ao.Runs, r)
 			took += r.Took
+			if r.Settled != nil {
+				ao.Settled = append(ao.Settled, *r.Settled)
+			}
 			if r.From != "" {
 				out.Taken++
 			}

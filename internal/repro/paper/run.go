@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -85,6 +86,8 @@ type Run struct {
 	Plan      string         `json:"plan"` // the settings asked for, as YAML
 	// From is the run folder that this one was copied from; empty: none.
 	From string `json:"from,omitempty"`
+	// Settled is what the run chose by itself, of a row of the defaults' table.
+	Settled *Settled `json:"settled,omitempty"`
 }
 
 // value returns a measure of the network that was kept, in per cent.
@@ -190,6 +193,9 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	var judged Run // one that was taken over to be judged here
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if r, err := e.alike(a, &cfg, plan, o); err != nil || r != nil {
+			return r, err
+		}
 		r, err := e.reuse(a, plan, o.Dir, folder, o.Reuse)
 		if err != nil || r != nil && samePlan([]byte(r.Plan), plan) {
 			return r, err
@@ -229,6 +235,9 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options)
 	}
 	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Scores: res.Scores,
 		Untrained: res.Untrained, Params: res.Params, Took: res.Took + judged.Took, Plan: plan, From: judged.From}
+	if e.Stranger != nil {
+		r.Settled = settled(res)
+	}
 	return r, writeJSON(filepath.Join(dir, resultFile), r)
 }
 
@@ -252,7 +261,30 @@ func samePlan(kept []byte, plan string) bool {
 	if err == nil && cfg.Data.Split == "" {
 		cfg, err = run.Parse(planFile, kept, papersSplit)
 	}
+	if err == nil && !strings.Contains(string(kept), "\n  average:") {
+		now, e := run.Parse(planFile, []byte(settings))
+		if e != nil {
+			return false
+		}
+		asBefore(&cfg)
+		asBefore(&now)
+		settings = string(now.YAML())
+	}
 	return err == nil && string(cfg.YAML()) == settings
+}
+
+// asBefore fills in what runs had before it could be set: the last weights of an epoch,
+// bursts divided, and ten epochs. The papers' experiments leave it open or ask for just
+// that.
+func asBefore(c *run.Config) {
+	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
+	c.Train.Epochs, c.Data.Group = cmp.Or(c.Train.Epochs, run.ScratchEpochs), cmp.Or(c.Data.Group, data.GroupNone)
+	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start
+		c.Train.Best = ""
+	}
+	if c.Train.Patience == 3 {
+		c.Train.Patience = 0
+	}
 }
 
 func readRun(path string) (*Run, error) {

@@ -115,18 +115,22 @@ func (m *material) chosen() (*data.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := m.cfg.Data.TrainLimit
-	if limit == 0 {
-		return sel.Train, nil
+	return firstOfEach(sel.Train, m.cfg.Data.TrainLimit), nil
+}
+
+// firstOfEach keeps the first n samples of every fine class; 0 keeps all.
+func firstOfEach(p *data.Part, n int) *data.Part {
+	if n == 0 {
+		return p
 	}
 	taken := map[int64]int{}
 	var keep []int
-	for p, y := range sel.Train.Fine {
-		if taken[y]++; taken[y] <= limit {
-			keep = append(keep, p)
+	for pos, y := range p.Fine {
+		if taken[y]++; taken[y] <= n {
+			keep = append(keep, pos)
 		}
 	}
-	return sel.Train.Subset(keep), nil
+	return p.Subset(keep)
 }
 
 func (m *material) selected() (*data.Selected, error) {

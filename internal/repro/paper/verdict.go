@@ -1,6 +1,9 @@
 package paper
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Verdict says what runs tell about a statement.
 type Verdict string
@@ -64,6 +67,14 @@ func judge(tests []Paired) (v Verdict, why string) {
 			map[bool]string{true: "clearest contrary one", false: "weakest"}[v == Contradicted], len(tests))
 	}
 	return v, weakest.chance(where) + fmt.Sprintf(", %d seeds", n)
+}
+
+// alwaysEqual tells whether there is no gain and no loss in any seed, of enough for a
+// verdict.
+func alwaysEqual(tests []Paired) bool {
+	return len(tests) > 0 && !slices.ContainsFunc(tests, func(t Paired) bool {
+		return t.Gain.N < judgedSeeds || t.Gain.Mean != 0 || t.Gain.Std != 0
+	})
 }
 
 // weaker reports whether t says less for a statement than u: a wrong sign less

@@ -23,7 +23,6 @@ func newTrain(a *app) *cobra.Command {
 	var f cli.Train
 	var on chosen
 	cmd := cli.NewTrain("kindred-gpu", &f)
-	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f, &on) }
 	on.add(cmd.Flags())
 	return cmd

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The network and what goes with it are arguments of the commands that need both, and
+// the flags say the same.
+func TestArgumentsForFlags(t *testing.T) {
+	dir, tmp := photos(t), t.TempDir()
+	at := func(name string) string { return filepath.Join(tmp, name) }
+	small := []string{"--set", "data.split=images:0.3", "--set", "train.epochs=1", "--set", "network.name=mlp", "--set",
+		"network.width=8"}
+	must(t, append([]string{"train", dir, "--out", at("run")}, small...)...)
+	must(t, append([]string{"train", "--data", dir, "--out", at("flags")}, small...)...)
+	same := func(a, b string) {
+		t.Helper()
+		x, err := os.ReadFile(at(a))
+		y, err2 := os.ReadFile(at(b))
+		if err != nil || err2 != nil || len(x) == 0 || string(x) != string(y) {
+			t.Errorf("%s and %s differ: %v, %v", a, b, err, err2)
+		}
+	}
+	same("run/model.safetensors", "flags/model.safetensors")
+	must(t, "export", at("run"), "--out", at("a.onnx"))
+	must(t, "export", "--run", at("run"), "--out", at("b.onnx"))
+	same("a.onnx", "b.onnx")
+	must(t, "embed", "--run", at("run"), "--data", dir, "--out", at("flags.csv"))
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"both", []string{at("run"), dir}},
+		{"run", []string{at("run"), "--data", dir}},
+		{"data", []string{"--run", at("run"), dir}},
+	} {
+		must(t, append([]string{"embed", "--out", at(c.name + ".csv")}, c.args...)...)
+		same("flags.csv", c.name+".csv")
+		must(t, append([]string{"index", "create", "--out", at(c.name + ".index")}, c.args...)...)
+	}
+	must(t, "embed", at("a.onnx"), dir, "--out", at("onnx.csv"))
+	must(t, "embed", "--network", at("a.onnx"), dir, "--out", at("network.csv"))
+	same("onnx.csv", "network.csv")
+	must(t, "export", at("both.index/network"), "--out", at("c.onnx"))
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"give one", []string{"train", dir, "--data", dir}},
+		{"unexpected argument \"x\"", []string{"train", dir, "x"}},
+		{"unexpected argument \"x\"", []string{"export", at("run"), "x", "--out", at("d.onnx")}},
+		{"unexpected argument \"x\"", []string{"export", "--run", at("run"), "x", "--out", at("d.onnx")}},
+		{"give one", []string{"embed", at("run"), dir, "--data", dir, "--out", at("d.csv")}},
+		{"unexpected argument \"x\"", []string{"embed", at("run"), dir, "x", "--out", at("d.csv")}},
+		{"missing argument DATA", []string{"embed", at("run"), "--out", at("d.csv")}},
+		{"give one", []string{"index", "create", at("run"), dir, "--data", dir, "--out", at("d.index")}},
+		{"missing argument RUN", []string{"index", "create", "--data", dir, "--out", at("d.index")}},
+	} {
+		if code, _, stderr := runArgs(t, c.args...); code != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: status %d, %s", c.args, code, stderr)
+		}
+	}
+	// A name that is no path is a network's, a path that is not there a run's.
+	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
+	for arg, want := range map[string]string{"resnet18": "kindred weights get resnet18",
+		at("none"): "is not the folder of a run", "none.onnx": "none.onnx"} {
+		if code, _, stderr := runArgs(t, "export", arg, "--out", at("d.onnx")); code != exitFailure ||
+			!strings.Contains(stderr, want) {
+			t.Errorf("export %s: status %d, %s", arg, code, stderr)
+		}
+	}
+}
+
+// Commands that go on with a run whose photos were moved ask where they are, and take it.
+func TestMovedPhotos(t *testing.T) {
+	run, dir := trained(t)
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"clean", run, "--out", filepath.Join(t.TempDir(), "c")},
+		{"discover", run, "--out", filepath.Join(t.TempDir(), "d")},
+		{"report", run, "--out", filepath.Join(t.TempDir(), "r")},
+		{"train", "--resume", run, "--set", "train.epochs=2"}, // the last: the run remembers
+	} {
+		code, _, stderr := runArgs(t, args...)
+		if (code == exitOK) != (args[0] == "report") || !strings.Contains(stderr, "say where it is with --data") {
+			t.Errorf("%v: status %d, %s", args, code, stderr)
+		}
+		code, _, stderr = runArgs(t, append(args, "--data", filepath.Join(moved, "none"), "--force")...)
+		if args[0] != "train" && ((code == exitOK) != (args[0] == "report") || !strings.Contains(stderr, "none") ||
+			strings.Contains(stderr, "say where")) {
+			t.Errorf("%v elsewhere: status %d, %s", args, code, stderr)
+		}
+		if args[0] != "train" {
+			args = append(args, "--force")
+		}
+		code, _, stderr = runArgs(t, append(args, "--data", moved)...)
+		if code != exitOK || strings.Contains(stderr, "say where") || strings.Contains(stderr, "no photos") {
+			t.Errorf("%v --data: status %d, %s", args, code, stderr)
+		}
+	}
+	// The run remembers where its photos are now.
+	must(t, "train", "--resume", run, "--set", "train.epochs=3")
+}
+
+// data info says what labels are for in words, and train what an image is pulled towards
+// and why validation is no test.
+func TestPlainWords(t *testing.T) {
+	dir, tmp := photos(t), t.TempDir()
+	if out := must(t, "data", "info", dir); !strings.Contains(out, "(what training and scores go by): 3 classes") ||
+		strings.Contains(out, "trained with") {
+		t.Error(out)
+	}
+	code, _, said := runArgs(t, "train", dir, "--out", filepath.Join(tmp, "run"), "--set", "data.split=images:0.5",
+		"--set", "data.validation=images:0.3", "--set", "train.epochs=1", "--set", "network.name=mlp", "--set",
+		"loss.name=multisimilarity", "--set", "network.width=8")
+	flat := strings.ReplaceAll(said, "\n"+strings.Repeat(" ", 13), " ")
+	for _, want := range []string{"an image is pulled towards those of its class that", "(positives ms) and pushed away from ",
+		"\nvalidation is looked up among 6 images of 3 classes and the test among 9 of 3: "} {
+		if code != exitOK || !strings.Contains(flat, want) {
+			t.Errorf("status %d, no %q in\n%s", code, want, flat)
+		}
+	}
+}

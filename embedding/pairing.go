@@ -1,0 +1,221 @@
+package embedding
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/columns"
+)
+
+// With returns the embeddings of t with the labels of another table of the same
+// rows. Names and identities that t lacks come from there too.
+//
+// Where both tables have a column id, or else both have the names of the items,
+// each row gets the labels of the row that is called alike, wherever it stands. The
+// error names the first row that only one table has, the first name that two rows
+// have, or the first row whose id is with another name in the other table. Names
+// that come twice are no error where both tables list the same names in the same
+// order. Tables that share neither are paired row by row; see ByRow.
+func (t *Table) With(labels *Table) (*Table, error) {
+	if t.X == nil {
+		return nil, fmt.Errorf("%s holds labels but no embeddings", t.from())
+	}
+	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Columns: labels.Columns, source: labels.source}
+	if labels != t {
+		p := pairing{t, labels}
+		order, byRow, err := p.order()
+		if err != nil {
+			return nil, err
+		}
+		out.byRow = byRow
+		labels = labels.reordered(order)
+		out.Columns = labels.Columns
+	}
+	if out.Files == nil {
+		out.Files = labels.Files
+	}
+	if out.ID == nil {
+		out.ID = labels.ID
+	}
+	return out, nil
+}
+
+// ByRow says that the labels of t, which came from another file than its
+// embeddings, were paired with them row by row although one of the files names its
+// rows, and why. It is empty where names decided, and where neither file has any.
+func (t *Table) ByRow() string { return t.byRow }
+
+// pairing finds the rows of labels that belong to the rows of a table.
+type pairing struct{ t, labels *Table }
+
+// order returns the row of the labels for each row of the table, nil if they stand
+// in the same order, and what ByRow says.
+func (p pairing) order() (order []int, byRow string, err error) {
+	t, l := p.t, p.labels
+	if err := p.repeatedID(); err != nil {
+		return nil, "", err
+	}
+	n := t.X.Rows
+	switch {
+	case t.ID != nil && l.ID != nil:
+		if order, err = p.match(columns.ID, t.ID.At, l.ID.At); err != nil {
+			return nil, "", err
+		}
+		return order, "", p.sameNames(order)
+	case t.Files != nil && l.Files != nil:
+		order, err = p.match(columns.File, at(t.Files), at(l.Files))
+		return order, "", err
+	case l.Rows() != n:
+		return nil, "", fmt.Errorf("%d labels in %s for %d embeddings in %s", l.Rows(), l.from(), n, t.from())
+	}
+	return nil, p.why(), nil
+}
+
+func at(names []string) func(int) string { return func(i int) string { return names[i] } }
+
+// match finds for each row of the table the row of the labels with the same key.
+func (p pairing) match(what string, key, labelled func(int) string) ([]int, error) {
+	n, m := p.t.X.Rows, p.labels.Rows()
+	same := n == m
+	for i := 0; same && i < n; i++ {
+		same = key(i) == labelled(i)
+	}
+	if same {
+		return nil, nil
+	}
+	rows := make(map[string]int, m)
+	for i := range m {
+		k := labelled(i)
+		if j, twice := rows[k]; twice {
+			return nil, twiceError(p.labels, what, k, j, i)
+		}
+		rows[k] = i
+	}
+	order, taken := make([]int, n), make(map[int]int, n)
+	for i := range n {
+		j, ok := rows[key(i)]
+		if !ok {
+			return nil, missingError(p.labels, p.t, what, key(i), i)
+		}
+		if before, twice := taken[j]; twice {
+			return nil, twiceError(p.t, what, key(i), before, i)
+		}
+		order[i], taken[j] = j, i
+	}
+	for j := range m {
+		if _, ok := taken[j]; !ok {
+			return nil, missingError(p.t, p.labels, what, labelled(j), j)
+		}
+	}
+	return order, nil
+}
+
+func twiceError(in *Table, what, key string, first, second int) error {
+	return fmt.Errorf("%s: rows %d and %d both have the %s %q, by which labels are matched with embeddings: "+
+		"give each row one of its own, or leave that column out", in.from(), first+1, second+1, what, key)
+}
+
+func missingError(from, in *Table, what, key string, row int) error {
+	return fmt.Errorf("%s has no row with the %s %q of row %d of %s: embeddings and labels are matched by %s, and "+
+		"must have the same rows", from.from(), what, key, row+1, in.from(), what)
+}
+
+// sameNames returns an error for the first row whose name is another in the labels.
+func (p pairing) sameNames(order []int) error {
+	t, l := p.t, p.labels
+	if t.Files == nil || l.Files == nil {
+		return nil
+	}
+	for i, name := range t.Files {
+		j := i
+		if order != nil {
+			j = order[i]
+		}
+		if l.Files[j] != name {
+			return fmt.Errorf("id %q is %q in row %d of %s and %q in row %d of %s: the files are of different items, "+
+				"or one of them has other ids", t.ID.At(i), name, i+1, t.from(), l.Files[j], j+1, l.from())
+		}
+	}
+	return nil
+}
+
+// repeatedID returns an error where one table has an identity and the column id of
+// the other has a value twice, so that it became a label. The only column of labels
+// is one in any case.
+func (p pairing) repeatedID() error {
+	t, l := p.t, p.labels
+	for _, pair := range [][2]*Table{{t, l}, {l, t}} {
+		c := pair[1].Column(columns.ID)
+		if pair[0].ID == nil || c == nil || pair[1] == l && len(l.Columns) == 1 {
+			continue
+		}
+		first := make(map[string]int)
+		for i := range c.Len() {
+			if j, twice := first[c.At(i)]; twice {
+				return twiceError(pair[1], columns.ID, c.At(i), j, i)
+			}
+			first[c.At(i)] = i
+		}
+	}
+	return nil
+}
+
+// why says why rows are paired by their place, if names could have decided.
+func (p pairing) why() string {
+	named, labelled := p.t.naming(), p.labels.naming()
+	switch {
+	case named == labelled: // neither has names
+		return ""
+	case named == "":
+		return fmt.Sprintf("%s names no rows: row i of %s labels its row i, whatever %s it has", p.t.from(),
+			p.labels.from(), labelled)
+	case labelled == "":
+		return fmt.Sprintf("%s names no rows: its row i labels row i of %s", p.labels.from(), p.t.from())
+	}
+	return fmt.Sprintf("%s names its rows by %s and %s by %s: row i of the one labels row i of the other", p.t.from(),
+		named, p.labels.from(), labelled)
+}
+
+// naming returns the column that names the rows, "" if there is none.
+func (t *Table) naming() string {
+	switch {
+	case t.ID != nil:
+		return columns.ID
+	case t.Files != nil:
+		return columns.File
+	}
+	return ""
+}
+
+// reordered returns the rows of t in an order, nil for the order they have.
+func (t *Table) reordered(order []int) *Table {
+	if order == nil {
+		return t
+	}
+	out := &Table{Files: take(t.Files, order), source: t.source}
+	if t.ID != nil {
+		id := t.ID.taken(order)
+		out.ID = &id
+	}
+	for i := range t.Columns {
+		out.Columns = append(out.Columns, t.Columns[i].taken(order))
+	}
+	return out
+}
+
+// taken returns the labels of the rows of a list, in its order.
+func (c *Column) taken(rows []int) Column {
+	return Column{Name: c.Name, IDs: take(c.IDs, rows), Text: take(c.Text, rows)}
+}
+
+// take returns the elements of s at the places of a list, nil of a nil slice.
+func take[E any](s []E, rows []int) []E {
+	if s == nil {
+		return nil
+	}
+	out := slices.Grow([]E{}, len(rows))
+	for _, i := range rows {
+		out = append(out, s[i])
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package index
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// DamageError says that a file of an index is not as it was written.
+type DamageError struct {
+	Path   string
+	Reason string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s is damaged: %s; kindred index check %s says what else is, and with --repair what is sound "+
+		"is kept; all of it comes back from a copy, or by creating the index again", e.Path, e.Reason, filepath.Dir(e.Path))
+}
+
+// Shortfall says that the log ends before what was acknowledged, as that of a copy that
+// was cut short does.
+type Shortfall struct {
+	File string `json:"file"`
+	// End is where the last whole change ends, Acknowledged where it should.
+	End          int64 `json:"end"`
+	Acknowledged int64 `json:"acknowledged"`
+	// Changes is how many additions and removals of items are missing.
+	Changes uint64 `json:"changes"`
+}
+
+func (s *Shortfall) String() string { return s.File + " is cut short: " + s.reason() }
+
+func (s *Shortfall) reason() string {
+	return fmt.Sprintf("it ends at byte %d and once reached byte %d, so that %d additions and removals that were "+
+		"acknowledged are missing", s.End, s.Acknowledged, s.Changes)
+}
+
+// logged is what a log holds.
+type logged struct {
+	mark         // of the whole frames
+	acknowledged mark
+	slot         int // where that is
+	size         int64
+	older        bool
+	short        *Shortfall // nil if all that was acknowledged is there
+}
+
+// readLog gives apply the operations of every whole frame. The error is a *DamageError if
+// a frame that is not whole is followed by one that is, or was acknowledged, unless the
+// file ends before: then the log is short. Else what follows the last whole frame is taken
+// for a write that the machine did not finish, and that nobody was told of.
+func readLog(path, index string, dim int, apply func([]operation) error) (*logged, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	damaged := func(format string, args ...any) error {
+		return &DamageError{path, fmt.Sprintf(format, args...)}
+	}
+	out := &logged{}
+	// The marks are read before the size: a process may write meanwhile.
+	if reason := out.readHeader(f, index); reason != "" {
+		return nil, damaged("%s", reason)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	out.size = info.Size()
+	left := out.size - out.end
+	r := bufio.NewReaderSize(io.NewSectionReader(f, out.end, left), int(min(left, 1<<20)))
+	for {
+		content, ok, err := readFrame(r, path, out.size-out.end, out.frames+1)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		ops, err := decodeOperations(content, dim)
+		if err != nil {
+			return nil, damaged("frame %d at byte %d holds %v", out.frames+1, out.end, err)
+		}
+		if err := apply(ops); err != nil {
+			return nil, err
+		}
+		out.end += frameHeader + int64(len(content))
+		out.frames++
+		out.operations += uint64(len(ops))
+	}
+	at, err := laterFrame(f, out.end, out.size, out.frames)
+	switch ack := out.acknowledged; {
+	case err != nil:
+		return nil, err
+	case at >= 0:
+		return nil, damaged("frame %d at byte %d is not whole, and a whole one follows at byte %d", out.frames+1,
+			out.end, at)
+	case out.frames >= ack.frames:
+	case out.size >= ack.end:
+		return nil, damaged("frame %d at byte %d is not whole, and it was acknowledged", out.frames+1, out.end)
+	default:
+		out.short = &Shortfall{File: filepath.Base(path), End: out.end, Acknowledged: ack.end,
+			Changes: ack.operations - min(ack.operations, out.operations)}
+	}
+	return out, nil
+}
+
+// readHeader reads what stands before the frames; reason says what is wrong with it.
+func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
+	head := make([]byte, logHeader)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err.Error()
+	}
+	if n < olderHeader {
+		return "it ends in its header"
+	}
+	l.older = string(head[:8]) == olderMagic
+	if !l.older && string(head[:8]) != logMagic || string(head[8:olderHeader]) != string(logIdentity(index)) {
+		return "it is no log of this index"
+	}
+	if l.older {
+		l.end = olderHeader
+		return ""
+	}
+	if n < logHeader {
+		return "it ends in its header"
+	}
+	l.end = logHeader
+	some := false
+	for slot := range 2 {
+		m, ok := decodeMark(head[olderHeader+slot*markSize:])
+		if ok && (!some || m.frames > l.acknowledged.frames) {
+			l.acknowledged, l.slot, some = m, slot, true
+		}
+	}
+	if !some {
+		return "it does not say how far it goes: neither of its marks is whole"
+	}
+	return ""
+}
+
+// readFrame reads the content of the frame with the given number; false if what is
+// there is no whole one.
+func readFrame(r io.Reader, path string, left int64, number uint64) ([]byte, bool, error) {
+	head := make([]byte, frameHeader)
+	if left < frameHeader {
+		return nil, false, nil
+	}
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, false, nil
+	}
+	le := binary.LittleEndian
+	n := int64(le.Uint32(head[16:]))
+	if string(head[:4]) != frameMagic || n > left-frameHeader || le.Uint64(head[8:]) != number {
+		return nil, false, nil
+	}
+	content, err := budget.ReadN(path, r, n)
+	var over *budget.Error
+	if errors.As(err, &over) {
+		return nil, false, err
+	}
+	sum := crc32.Update(crc32.Checksum(head[8:], castagnoli()), castagnoli(), content)
+	return content, err == nil && sum == le.Uint32(head[4:]), nil
+}
+
+// laterFrame looks in the bytes from..size for a whole frame with a number above
+// frames, and returns where it is, -1 if nowhere.
+func laterFrame(f *os.File, from, size int64, frames uint64) (int64, error) {
+	const window = 1 << 20
+	le := binary.LittleEndian
+	buf := make([]byte, min(window+frameHeader, max(size-from, 0)))
+	for at := from; at < size; at += window {
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return -1, err
+		}
+		for i := 0; i+frameHeader <= n && i < window; i++ {
+			if string(buf[i:i+4]) != frameMagic {
+				continue
+			}
+			number, place := le.Uint64(buf[i+8:]), at+int64(i)
+			if number <= frames || number > frames+1<<32 {
+				continue
+			}
+			section := io.NewSectionReader(f, place, size-place)
+			_, ok, err := readFrame(section, f.Name(), size-place, number)
+			if err != nil || ok {
+				return place, err
+			}
+		}
+	}
+	return -1, nil
+}

@@ -1,0 +1,162 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// The content of a frame of the log is operations, one after another. An operation is a
+// byte and what it concerns; lengths and counts are unsigned varints, a text is its length
+// and its bytes:
+//
+//	1  put     id, path, number of fields, for each its column's name, a byte with
+//	           its kind and its value (a text, 8 bytes of float64, or a byte), then
+//	           the vector's float32 values
+//	2  remove  id
+const (
+	opPut    = 1
+	opRemove = 2
+)
+
+// operation is one change of the index.
+type operation struct {
+	entry  *Entry // put
+	remove string // else the id to remove
+}
+
+// appendOperation adds an operation to a frame's content.
+func appendOperation(b []byte, op operation) []byte {
+	if op.entry == nil {
+		return appendText(append(b, opRemove), op.remove)
+	}
+	e := op.entry
+	b = appendText(appendText(append(b, opPut), e.ID), e.Path)
+	names := make([]string, 0, len(e.Fields))
+	for name, v := range e.Fields {
+		if v.kind != None {
+			names = append(names, name)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(names)))
+	for _, name := range names {
+		v := e.Fields[name]
+		b = append(appendText(b, name), byte(v.kind))
+		switch v.kind {
+		case KindText:
+			b = appendText(b, v.text)
+		case KindNumber:
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v.number))
+		default:
+			b = append(b, byte(v.number))
+		}
+	}
+	for _, v := range e.Vector {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// errOperation is that of operations that are not as appendOperation writes them.
+var errOperation = errors.New("an operation that is none")
+
+// decodeOperations reads the content of a frame.
+func decodeOperations(b []byte, dim int) (ops []operation, err error) {
+	r := &opReader{b: b}
+	for len(r.b) > 0 {
+		var op operation
+		switch r.byte() {
+		case opPut:
+			op.entry = r.entry(dim)
+		case opRemove:
+			op.remove = r.text()
+			r.bad = r.bad || checkID(op.remove) != nil
+		default:
+			r.bad = true
+		}
+		if r.bad {
+			return nil, errOperation
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+// opReader takes parts off the front of b; bad says that one was not there.
+type opReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *opReader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *opReader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *opReader) count() uint64 {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *opReader) text() string { return string(r.take(r.count())) }
+
+func (r *opReader) entry(dim int) *Entry {
+	e := &Entry{Item: Item{ID: r.text(), Path: r.text()}}
+	fields := r.count()
+	if fields > maxColumns {
+		r.bad = true
+		return nil
+	}
+	if fields > 0 {
+		e.Fields = make(map[string]Value, fields)
+	}
+	for range fields {
+		name := r.text()
+		switch Kind(r.byte()) {
+		case KindText:
+			e.Fields[name] = Text(r.text())
+		case KindNumber:
+			if b := r.take(8); b != nil {
+				e.Fields[name] = Number(math.Float64frombits(binary.LittleEndian.Uint64(b)))
+			}
+		case KindBool:
+			e.Fields[name] = Bool(r.byte() != 0)
+		default:
+			r.bad = true
+		}
+		if r.bad {
+			return nil
+		}
+	}
+	raw := r.take(uint64(dim) * 4)
+	if r.bad {
+		return nil
+	}
+	e.Vector = make([]float32, dim)
+	for i := range e.Vector {
+		e.Vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	r.bad = checkItem(&e.Item) != nil || checkVector(e.Vector, dim, "") != nil
+	return e
+}

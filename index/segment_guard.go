@@ -1,0 +1,95 @@
+package index
+
+import (
+	"fmt"
+	"hash/crc32"
+	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/internal/nearest"
+)
+
+// guard compares the blocks of a segment with their checksums, each once, before its rows
+// or codes decide anything: most of a segment is not read as it is opened. It is a
+// nearest.Guard. What calls it runs within touch.
+type guard struct {
+	s           *segment
+	rows, codes seen
+}
+
+// seen is the blocks that are known to be as they were written.
+type seen []atomic.Uint64
+
+func newSeen(blocks int) seen { return make(seen, (blocks+63)/64) }
+
+func (s seen) has(b int) bool { return s[b>>6].Load()>>(b&63)&1 != 0 }
+
+func (s seen) add(b int) { s[b>>6].Or(1 << (b & 63)) }
+
+// sumBytes is about how much of the vectors a checksum is of: what a candidate costs to be
+// compared for the first time.
+const sumBytes = 8 << 10
+
+// sumRows is how many vectors of dimension d a checksum is of: a power of two, 1 to 64.
+func sumRows(d int) int {
+	n := 1
+	for n < 64 && 2*n*4*d <= sumBytes {
+		n *= 2
+	}
+	return n
+}
+
+func newGuard(s *segment) *guard {
+	return &guard{s: s, rows: newSeen(s.groups()), codes: newSeen(nearest.Blocks(s.n))}
+}
+
+// groups is the number of checksums of the vectors.
+func (s *segment) groups() int { return (s.n + s.group - 1) / s.group }
+
+// Rows compares the vectors of the rows lo..hi-1.
+func (g *guard) Rows(lo, hi int) error {
+	s := g.s
+	for k := lo / s.group; k*s.group < hi; k++ {
+		if g.rows.has(k) {
+			continue
+		}
+		first, end := k*s.group, min((k+1)*s.group, s.n)
+		if err := g.compare(g.rows, k, "vectors", first, end, bytesOf(s.x[first*s.d:end*s.d]), s.sums); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Codes compares a block of codes. Those of older versions, which have no checksums of
+// their own, are sound: the segment was opened.
+func (g *guard) Codes(b int) error {
+	if g.s.version < 3 || g.codes.has(b) {
+		return nil
+	}
+	size := nearest.CodeBytes(nearest.Block, g.s.d)
+	code := g.s.codes.Bytes
+	if nearest.Wide(g.s.d) {
+		code = bytesOf(g.s.codes.Ints)
+	}
+	return g.compare(g.codes, b, "codes", b*nearest.Block, min((b+1)*nearest.Block, g.s.n),
+		code[b*size:min((b+1)*size, len(code))], g.s.codeSums)
+}
+
+// compare compares the k-th block of a section, which is of the rows lo..hi-1.
+func (g *guard) compare(known seen, k int, section string, lo, hi int, content []byte, sums []uint32) error {
+	if k >= len(sums) || crc32.Checksum(content, castagnoli()) != sums[k] {
+		return &DamageError{g.s.path, fmt.Sprintf("block %d of its %s, of rows %d to %d, has another checksum", k,
+			section, lo, hi-1)}
+	}
+	known.add(k)
+	return nil
+}
+
+// allRows compares the vectors of a set of rows.
+func (g *guard) allRows(live bitmap) (err error) {
+	live.each(func(r int) bool {
+		err = g.Rows(r, r+1)
+		return err == nil
+	})
+	return err
+}

@@ -1,0 +1,68 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/escape"
+)
+
+// explained adds to the error of a filter that compares texts with a number which
+// value, the first in the order of the rows, is none, so that the column holds texts.
+func (v *view) explained(err error) error {
+	var f *FilterError
+	if !errors.As(err, &f) || f.texts == "" || f.texts == "id" || f.texts == "path" {
+		return err
+	}
+	id, text, found := "", "", false
+	for _, p := range v.parts {
+		if err := touch(p.seg.path, func() { id, text, found = p.seg.textual(f.texts, p.live) }); err != nil {
+			return err
+		}
+		if found {
+			break
+		}
+	}
+	if !found {
+		id, text, found = v.tail.textual(f.texts)
+	}
+	out := *f
+	if found {
+		out.Reason += fmt.Sprintf("; %s of item %s is no number, as all values of such a column have to be",
+			escape.Quote(text), escape.Quote(id))
+	} else {
+		out.Reason += "; all its values are numbers that were added as texts: put it in quotes, or add them as numbers"
+	}
+	return &out
+}
+
+// textual finds the first row of a set that has a text in a column that is no number.
+func (s *segment) textual(column string, of bitmap) (id, text string, found bool) {
+	c := s.columns[column]
+	if c == nil || c.words == nil {
+		return "", "", false
+	}
+	number := make([]bool, len(c.text.offsets)) // each text is looked at once
+	number[0] = true                            // a missing value
+	for k := 1; k < len(number); k++ {
+		number[k] = IsNumber(c.text.at(k - 1))
+	}
+	of.each(func(row int) bool {
+		if found = !number[c.words[row]]; found {
+			id, text = s.id(row), strings.Clone(c.value(row).text)
+		}
+		return !found
+	})
+	return id, text, found
+}
+
+func (t *tail) textual(column string) (id, text string, found bool) {
+	for i := range t.rows() {
+		v := t.items[i].Fields[column]
+		if t.live.has(i) && v.kind == KindText && !IsNumber(v.text) {
+			return t.items[i].ID, v.text, true
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,43 @@
+package atomic
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Prepare makes the folders that files of the given paths go into, and finds out whether
+// Write could write them, so that what computes for long learns it before. Of the files
+// themselves it changes nothing.
+func Prepare(paths ...string) error {
+	for _, path := range paths {
+		if err := prepare(path); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func prepare(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	target, old, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case old == nil:
+	case old.IsDir():
+		return &os.PathError{Op: "open", Path: target, Err: syscall.EISDIR}
+	case !old.Mode().IsRegular(): // written into, when there is something to write
+		return nil
+	}
+	f, err := (Files{}).create(filepath.Dir(target), 0o666)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}

@@ -1,0 +1,166 @@
+package powertest
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// State is what a disk may hold after a loss of power.
+type State struct {
+	// Steps is how many steps had been made.
+	Steps int
+	// Files is the content of the files, by path below the folder.
+	Files map[string][]byte
+}
+
+// Write writes the state to an empty folder.
+func (s *State) Write(t testing.TB, dir string) {
+	t.Helper()
+	for name, b := range s.Files {
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// exhaustive is up to how many changes that are not durable all subsets of them are tried.
+const exhaustive = 5
+
+// States yields what the disk may hold when the machine stops after each of the recorded
+// steps, from the first on: nothing of what is not durable; each prefix of it; each change
+// alone, and all but each; every subset, where there are few; and so many states more at
+// each step in which chance chooses, and writes arrive in part. No state comes twice after
+// the same step.
+func (d *Disk) States(seed uint64, more int, yield func(s *State) bool) {
+	rng := rand.New(rand.NewPCG(seed, 19))
+	v := newVolume(d.begin)
+	for at := 0; ; at++ {
+		seen := make(map[uint64]bool)
+		try := func(by chooser) bool {
+			s := &State{Steps: at, Files: v.state(by)}
+			sum := s.Sum()
+			if seen[sum] {
+				return true
+			}
+			seen[sum] = true
+			return yield(s)
+		}
+		n := v.pending()
+		for _, set := range subsets(n) {
+			if !try(&chosen{set: set}) {
+				return
+			}
+		}
+		for range more {
+			if n == 0 {
+				break
+			}
+			if !try(&chosen{set: randomSet(rng, n), rng: rng}) {
+				return
+			}
+		}
+		if at == len(d.steps) {
+			return
+		}
+		v.apply(d.steps[at])
+	}
+}
+
+// Sum tells states apart by their files.
+func (s *State) Sum() uint64 {
+	h := fnv.New64a()
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+		h.Write(binary.LittleEndian.AppendUint64([]byte(name), uint64(len(s.Files[name]))))
+		h.Write(s.Files[name])
+	}
+	return h.Sum64()
+}
+
+// subsets are those of n changes that are always tried.
+func subsets(n int) (out [][]bool) {
+	if n <= exhaustive {
+		for bits := range 1 << n {
+			out = append(out, setOf(n, func(i int) bool { return bits>>i&1 != 0 }))
+		}
+		return out
+	}
+	for k := range n + 1 {
+		out = append(out, setOf(n, func(i int) bool { return i < k }))
+	}
+	for k := range n {
+		out = append(out, setOf(n, func(i int) bool { return i == k }), setOf(n, func(i int) bool { return i != k }))
+	}
+	return out
+}
+
+func setOf(n int, in func(i int) bool) []bool {
+	out := make([]bool, n)
+	for i := range out {
+		out[i] = in(i)
+	}
+	return out
+}
+
+// randomSet leans towards most, half or few of n changes.
+func randomSet(rng *rand.Rand, n int) []bool {
+	share := []float64{0.2, 0.5, 0.9, 1}[rng.IntN(4)]
+	return setOf(n, func(int) bool { return rng.Float64() < share })
+}
+
+// chosen keeps the changes of a set, of which it is asked at most as many; writes that are
+// kept are whole unless chance, if there is any, tears them.
+type chosen struct {
+	set []bool
+	at  int
+	rng *rand.Rand
+}
+
+func (c *chosen) kept() bool {
+	c.at++
+	return c.set[c.at-1]
+}
+
+func (c *chosen) written(file []byte, at int, data []byte, old int) {
+	how := 0
+	if c.rng != nil {
+		how = c.rng.IntN(5)
+	}
+	switch how {
+	case 1: // the first bytes
+		data = data[:c.rng.IntN(len(data)+1)]
+		copy(file[at:], data)
+		c.noise(file[max(old, at+len(data)):])
+	case 2: // some sectors, what lies between being zeros where there was nothing
+		for lo := at; lo < at+len(data); {
+			hi := min((lo/sector+1)*sector, at+len(data))
+			if c.rng.IntN(2) == 0 {
+				copy(file[lo:hi], data[lo-at:])
+			}
+			lo = hi
+		}
+	case 3: // the length alone
+		c.noise(file[old:])
+	default:
+		copy(file[at:], data)
+	}
+}
+
+// noise fills with zeros or, as often, with what lay on the disk.
+func (c *chosen) noise(b []byte) {
+	if c.rng.IntN(2) == 0 {
+		return
+	}
+	for i := range b {
+		b[i] = byte(c.rng.Uint32())
+	}
+}

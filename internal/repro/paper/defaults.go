@@ -1,0 +1,189 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// defaultsFamily begins the names of the rows of the table of what the defaults give.
+const defaultsFamily = "defaults"
+
+// Arms of a row of that table.
+const (
+	untrainedArm = "Untrained"
+	pixelsArm    = "Raw pixels"
+	defaultArm   = "Default"
+	easyArm      = "Easy positives"
+	plainArm     = "Without easy positives"
+)
+
+// Stranger is a row of the table of what kindred train gives somebody who sets nothing
+// but the data.
+type Stranger struct {
+	Row    string   // what is trained on, as the table calls it
+	Set    []string // settings of the data beside its name
+	Things string   // what is scored
+	Labels string   // what is trained with, where that is coarser; else ""
+	// Photos start from a pretrained network, by default; other pictures do not.
+	Photos bool
+	// Draw, if set, takes a folder of photographs out of the training part. It is
+	// divided as any folder is, and scored by the whole test part of the set.
+	Draw *drawing
+}
+
+// set is the name of the set of samples that a row is scored by. That of a drawn folder
+// has another than the test part which the run itself holds out of the folder.
+func (s *Stranger) set() string {
+	if s.Draw != nil {
+		return "further"
+	}
+	return "test"
+}
+
+// recall is the key of the measure that a row's statement is about.
+func (s *Stranger) recall() string { return s.set() + "_recall@1" }
+
+// Defaults returns the rows of the table of what the defaults give.
+func Defaults() []*Experiment {
+	grocery := Dataset{Name: "grocery", Title: "Grocery Store at 80 px", Images: 5421}
+	coins := Dataset{Name: "coins", Title: "coins at 150 px", Images: 2830}
+	omniglot := Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460}
+	mnist := Dataset{Name: "mnist", Title: "MNIST", Images: 70000}
+	fashion := Dataset{Name: "fashion-mnist", Title: "Fashion-MNIST", Images: 70000}
+	rows := []*Experiment{
+		stranger("grocery-class", grocery, Stranger{Row: "groceries by class", Set: []string{"data.label=coarse"},
+			Things: "products", Labels: "classes", Photos: true}),
+		stranger("grocery-product", grocery, Stranger{Row: "groceries by product", Set: []string{"data.label=fine"},
+			Things: "products", Photos: true}),
+		stranger("coins", coins, Stranger{Row: "coins by denomination", Things: "denominations", Photos: true}),
+		stranger("birds", birdSpecies(), Stranger{Row: "birds by species", Things: "species", Photos: true}),
+		stranger("birds-groups", birdSpecies(), Stranger{Row: "birds by group", Set: []string{"data.label=" +
+			groupsRule()}, Things: "species", Labels: "groups", Photos: true}),
+		stranger("birds-mixed", birdSpecies(), Stranger{Row: "birds, five species a label",
+			Set: []string{"data.label=" + neighboursRule(100, 5)}, Things: "species", Labels: "fives", Photos: true}),
+		stranger("omniglot", omniglot, Stranger{Row: "letters by alphabet", Things: "letters", Labels: "alphabets"}),
+		stranger("mnist-parity", mnist, Stranger{Row: "digits by parity", Set: []string{"data.label=parity"},
+			Things: "digits", Labels: "parities"}),
+		stranger("fashion-mnist", fashion, Stranger{Row: "clothes by class", Things: "classes"}),
+	}
+	for _, n := range []int{2, 5, 12} {
+		rows = append(rows, stranger(fmt.Sprintf("birds-%d", n), birdSpecies(), Stranger{
+			Row:    fmt.Sprintf("%d photos of each bird", n),
+			Things: "species", Photos: true, Draw: &drawing{each: n}}))
+	}
+	return append(rows, stranger("grocery-huge", grocery, Stranger{Row: "one huge class and many small",
+		Set: []string{"data.label=fine"}, Things: "products", Photos: true,
+		Draw: &drawing{each: 5, heap: "Packages"}}))
+}
+
+// stranger is the experiment of a row.
+func stranger(name string, set Dataset, s Stranger) *Experiment {
+	e := &Experiment{
+		Name: defaultsFamily + "-" + name, Title: "What the defaults give: " + s.Row, Dataset: set, Own: true,
+		Source:     "kindred, docs/reproduction/defaults.md",
+		About:      s.about() + " " + s.start(),
+		Stranger:   &s,
+		Pretrained: s.Photos,
+		Tuning: "Nothing is set but the data, so that all is as by default: the size of the images, the network, the " +
+			"loss, the rate, the length, what is held back for validation. The arms on positives set these alone.",
+		Base: append([]string{"data.name=" + set.Name}, s.Set...),
+		Scales: []Scale{{"full", "as kindred train does without settings", nil},
+			{"quick", "a few images of each class for an epoch, to see that everything works", s.quick()}},
+		Fast: s.quick(),
+	}
+	e.Measures = []Measure{{s.recall(), "R@1", s.Things}, {s.set() + "_map@r", "MAP@R", s.Things}}
+	if s.Labels != "" {
+		e.Measures = append(e.Measures, Measure{s.set() + "_label_recall@1", "R@1", s.Labels})
+	}
+	e.Arms = []Arm{{Name: untrainedArm, Task: s.untrained()}}
+	plain := "mine.positives=ms" // of the loss that a pretrained start is trained with
+	if !s.Photos {
+		plain = "mine.positives=random"
+		e.Arms = append(e.Arms, Arm{Name: pixelsArm, Task: s.pixels()})
+	}
+	e.Arms = append(e.Arms, Arm{Name: defaultArm, Task: s.train(), Baseline: untrainedArm},
+		Arm{Name: easyArm, Task: s.train(), Set: []string{"mine.positives=easy"}, Baseline: plainArm,
+			Alike: defaultArm},
+		Arm{Name: plainArm, Task: s.train(), Set: []string{plain}, Alike: defaultArm})
+	e.Claims = []Claim{{
+		Text:     "The default is not below the untrained network in R@1 of " + s.Things + ".",
+		Arms:     []string{untrainedArm, defaultArm},
+		NotBelow: true,
+		Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+			gain := out.ahead(s.recall(), defaultArm, untrainedArm)
+			return fmt.Sprintf("R@1 %.1f against %.1f, below in %d of %d seeds", out.mean(defaultArm, s.recall()),
+				out.mean(untrainedArm, s.recall()), out.below(s.recall(), defaultArm, untrainedArm),
+				gain.Gain.N), []Paired{gain}
+		},
+	}}
+	return e
+}
+
+// below counts the seeds in which a measure of an arm is below that of another.
+func (out *Outcome) below(key, arm, baseline string) int {
+	a, b := out.measure(arm, key).Values, out.measure(baseline, key).Values
+	n := 0
+	for i := range min(len(a), len(b)) {
+		if a[i] < b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// about says what a row trains on and is scored by.
+func (s *Stranger) about() string {
+	with := s.Things
+	if s.Labels != "" {
+		with = s.Labels + " alone"
+	}
+	text := fmt.Sprintf("The labels are %s.", with)
+	if s.Draw != nil {
+		text = s.Draw.about() + " That folder is divided as kindred train divides any folder, for a test of its own " +
+			"too."
+	}
+	return text + fmt.Sprintf(" Scored are the %s of the set's test part: each of its images is searched among the "+
+		"others by cosine.", s.Things)
+}
+
+// start says what the untrained network of a row is.
+func (s *Stranger) start() string {
+	if !s.Photos {
+		return "The untrained network is the one that training starts from, with random weights; raw pixels are " +
+			"those that it gets."
+	}
+	return "The untrained network is the pretrained one as it is, at its own image size, whatever size training takes."
+}
+
+// quick are the settings of a run of seconds.
+func (s *Stranger) quick() []string {
+	set := []string{"data.train_limit=8", "data.test_limit=6", "train.epochs=1"}
+	if s.Photos {
+		set = append(set, "data.size=64")
+	} else if s.Labels == "alphabets" { // of a thousand letters
+		set = []string{"data.train_limit=2", "data.test_limit=2", "train.epochs=1"}
+	}
+	return set
+}
+
+// Row is the name of a row of the defaults' table without that of the table; "" for
+// other experiments.
+func (e *Experiment) Row() string {
+	if e.Stranger == nil {
+		return ""
+	}
+	return strings.TrimPrefix(e.Name, defaultsFamily+"-")
+}
+
+// Fitting returns the settings of set that a row of the defaults' table takes: pictures
+// that are no photographs start from no pretrained network.
+func (e *Experiment) Fitting(set []string) []string {
+	if e.Stranger == nil || e.Stranger.Photos {
+		return set
+	}
+	return slices.DeleteFunc(slices.Clone(set), func(s string) bool {
+		return strings.HasPrefix(s, "network.pretrained=")
+	})
+}

@@ -1,0 +1,66 @@
+package paper
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Settled is what a run chose that was told nothing but the data.
+type Settled struct {
+	Size      int     `json:"size"`   // side of the images in pixels
+	Epochs    int     `json:"epochs"` // that were trained
+	Kept      int     `json:"kept"`   // epoch whose network the run kept; 0: the untrained one
+	Positives string  `json:"positives,omitempty"`
+	Seconds   float64 `json:"seconds"` // of training and scoring, by the wall's clock
+}
+
+// settled is what the run of a result chose.
+func settled(res *run.Result) *Settled {
+	s := &Settled{Size: res.Config.Data.Size, Kept: res.Epoch, Seconds: res.Took.Seconds()}
+	if res.Net != nil { // something was trained
+		s.Epochs = len(res.History)
+		s.Positives, _ = res.Config.Mine["positives"].(string)
+	}
+	return s
+}
+
+// alike is the run of the arm that a names by Alike, if that is finished and chose the
+// positives that cfg, the configuration of a with the given plan, sets; else nil. The two
+// would then train alike, to the bit.
+func (e *Experiment) alike(a *Arm, cfg *run.Config, plan string, o Options) (*Run, error) {
+	k := e.arm(a.Alike)
+	if k < 0 {
+		return nil, nil
+	}
+	other := &e.Arms[k]
+	seed := cfg.Train.Seed
+	r, err := readRun(filepath.Join(o.Dir, RunFolder(other.Name, seed), resultFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	wanted, err := e.config(other, seed, o.settings(other))
+	if err != nil {
+		return nil, err
+	}
+	if !samePlan([]byte(r.Plan), other.plan(&wanted)) || r.Settled == nil || r.Settled.Positives == "" ||
+		r.Settled.Positives != cfg.Mine["positives"] {
+		return nil, nil
+	}
+	r.Arm, r.Folder, r.Plan, r.Took = a.Name, RunFolder(a.Name, seed), plan, 0
+	dir := filepath.Join(o.Dir, r.Folder)
+	if err := vacant(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
+		return nil, err
+	}
+	return r, writeJSON(filepath.Join(dir, resultFile), r)
+}

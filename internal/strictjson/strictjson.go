@@ -1,0 +1,107 @@
+// Package strictjson refuses what encoding/json mends in silence: a null in a list,
+// which becomes a zero among numbers, and text that is no UTF-8 or escapes one half
+// of a character, which becomes U+FFFD.
+package strictjson
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Error says what a JSON text holds that would be read as something else.
+type Error struct {
+	Offset int // of the byte where it begins, from 0
+	Reason string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("byte %d of the JSON: %s", e.Offset, e.Reason) }
+
+// Unmarshal is json.Unmarshal of a text that Check accepts.
+func Unmarshal(text []byte, v any) error {
+	if err := json.Unmarshal(text, v); err != nil {
+		return err
+	}
+	return Check(text)
+}
+
+// Check looks through a text of which encoding/json says that it is JSON. The error
+// is an *Error.
+func Check(text []byte) error { return check(text, false) }
+
+// CheckText is Check for lists in which null has a meaning: it looks at texts alone.
+func CheckText(text []byte) error { return check(text, true) }
+
+func check(text []byte, nulls bool) error {
+	before := byte(0) // the last byte that was no white space
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			n, err := checkString(text, i)
+			if err != nil {
+				return err
+			}
+			i += n
+		case 'n':
+			// In an object null comes after a colon.
+			if !nulls && (before == '[' || before == ',') {
+				return &Error{i, "null in a list is no value"}
+			}
+		}
+		before = text[min(i, len(text)-1)]
+	}
+	return nil
+}
+
+// checkString looks through the string that begins at a byte, and returns how many
+// bytes after it the string ends.
+func checkString(text []byte, begin int) (n int, err error) {
+	i := begin + 1
+	for i < len(text) && text[i] != '"' {
+		switch {
+		case text[i] == '\\':
+			n, ok := escaped(text[i:])
+			if !ok {
+				return 0, &Error{i, fmt.Sprintf("%s is half of a character", text[i:min(i+6, len(text))])}
+			}
+			i += n
+		case text[i] < utf8.RuneSelf:
+			i++
+		default:
+			r, size := utf8.DecodeRune(text[i:])
+			if r == utf8.RuneError && size == 1 {
+				return 0, &Error{i, fmt.Sprintf("the byte %#02x is no UTF-8", text[i])}
+			}
+			i += size
+		}
+	}
+	return i - begin, nil
+}
+
+// escaped returns the length of the escape that a text begins with, of both if it is
+// the first of a pair, and whether it is a character.
+func escaped(text []byte) (n int, ok bool) {
+	unit, isUnit := codeUnit(text)
+	switch {
+	case !isUnit:
+		return 2, true
+	case unit < 0xd800 || unit > 0xdfff:
+		return 6, true
+	case unit > 0xdbff:
+		return 6, false
+	}
+	low, isUnit := codeUnit(text[6:])
+	return 12, isUnit && low >= 0xdc00 && low <= 0xdfff
+}
+
+// codeUnit reads \uXXXX.
+func codeUnit(text []byte) (unit uint64, ok bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return unit, err == nil
+}

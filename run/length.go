@@ -1,0 +1,68 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// ScratchEpochs is how many epochs a run from scratch has unless the configuration
+// says.
+const ScratchEpochs = 10
+
+// From a pretrained start patience ends most runs. What bounds the others is the number
+// of samples drawn, which fixes a run's length whatever the machine: about a quarter of
+// an hour of a small network on two cores.
+const (
+	drawnSamples = 100_000
+	fewestEpochs = 10
+	mostEpochs   = 100
+)
+
+// What is kept from a pretrained start: train.average and train.line. docs/design/finetune.md has
+// the measurements.
+const (
+	usualAverage = "3"
+	usualLine    = 4 // train.line
+)
+
+// usualPatience is train.patience from a pretrained start. Recall@1 of some hundred
+// validation images is uncertain by a point or two, so that a run which still gets better
+// may see several evaluations without it.
+const usualPatience = 5
+
+// noAverage is the value of train.average that keeps the weights as they are.
+const noAverage = "none"
+
+// epochsFor is train.epochs, where it is open, of a training part of n samples.
+func (c *Config) epochsFor(n int) int {
+	if !c.Network.pretrained() {
+		return ScratchEpochs
+	}
+	return min(max(drawnSamples/max(n, 1), fewestEpochs), mostEpochs)
+}
+
+// budget is the time that training may take; 0 without a limit.
+func (t *TrainConfig) budget() (time.Duration, error) {
+	if t.Budget == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(t.Budget)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no length of time: write 90s, 10m or 1h30m", t.Budget)
+	}
+	return d, nil
+}
+
+// average is over how many epochs weights are averaged; 0 for none.
+func (t *TrainConfig) average() (float64, error) {
+	if t.Average == "" || t.Average == noAverage {
+		return 0, nil
+	}
+	v, err := strconv.ParseFloat(t.Average, 64)
+	if err != nil || !(v > 0) || math.IsInf(v, 1) {
+		return 0, fmt.Errorf("%q is neither a positive number of epochs nor %s", t.Average, noAverage)
+	}
+	return v, nil
+}

@@ -1,0 +1,75 @@
+package run
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLength: how long a run is where nobody says.
+func TestLength(t *testing.T) {
+	scratch, pretrained := Default(), Default()
+	pretrained.Network.Pretrained = "x.pth"
+	for _, c := range []struct {
+		cfg     *Config
+		n, want int
+	}{{&scratch, 1e6, 10}, {&scratch, 5, 10}, {&pretrained, 0, 100}, {&pretrained, 200, 100}, {&pretrained, 2000, 50},
+		{&pretrained, 1e6, 10}} {
+		if got := c.cfg.epochsFor(c.n); got != c.want {
+			t.Errorf("%d samples, pretrained %v: %d epochs, want %d", c.n, c.cfg.Network.pretrained(), got, c.want)
+		}
+	}
+}
+
+func TestLengthKeys(t *testing.T) {
+	for _, bad := range []string{"train.budget=10", "train.budget=-1m", "train.budget=soon", "train.average=-1",
+		"train.average=0", "train.average=many", "train.average=.inf", "train.average=.nan", "train.line=-1",
+		"train.line=101", "train.epochs=-1"} {
+		key, _, _ := strings.Cut(bad, "=")
+		if _, err := Parse("", nil, bad); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: error %v", bad, err)
+		}
+	}
+	cfg, err := Parse("", nil, "train.budget=1h30m", "train.average=1.5", "train.line=4", "train.epochs=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err1 := cfg.Train.budget()
+	a, err2 := cfg.Train.average()
+	if err1 != nil || err2 != nil || b != 90*time.Minute || a != 1.5 {
+		t.Errorf("%v, %v (%v, %v)", b, a, err1, err2)
+	}
+}
+
+// TestLengthOfARun: the budget ends a run, which can go on with a larger one; average and
+// line are in what is kept.
+func TestLengthOfARun(t *testing.T) {
+	cfg := smallConfig(t)
+	cfg.Train.Epochs, cfg.Train.Budget, cfg.Train.Average = 4, "1ns", "2"
+	opts := Options{Dir: t.TempDir() + "/a", Dataset: newBlobs(4, 12, 16)}
+	res, err := Train(t.Context(), cfg, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.History) != 1 {
+		t.Errorf("%d epochs in no time", len(res.History))
+	}
+	longer := configOf(t, opts.Dir)
+	longer.Train.Budget = "1h"
+	opts.Resume = true
+	if res, err = Train(t.Context(), longer, opts); err != nil || len(res.History) != 4 {
+		t.Fatalf("%v, %v", res, err)
+	}
+	cfg.Train.Budget = ""
+	whole, err := Train(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range whole.Net.Params() {
+		for j, v := range p.Value {
+			if v != res.Net.Params()[i].Value[j] {
+				t.Fatalf("%s differs from the run without a budget", p.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
+)
+
+const (
+	// sizeImages is about how many training images sizes are compared on.
+	sizeImages = 2000
+	// sizeSlack is how much Recall@1 a smaller size may lose against the best one.
+	sizeSlack = 0.005
+	// sizeLost is how far behind the best a size is when smaller ones are not tried.
+	sizeLost = 0.05
+	// leastSize is the smallest side that is tried.
+	leastSize = 64
+	// sizeBatch is how many images go through the untrained network at a time.
+	sizeBatch = 32
+)
+
+// openSize notes the size that the pretrained network was made for, and whether that
+// of the run is open.
+func (t *trainer) openSize(own int) {
+	t.ownSize = own
+	t.sizeOpen = t.cfg.Data.Size == 0 && !t.opts.Resume
+}
+
+// sizes are those that are compared: the network's own and about six smaller ones, in
+// multiples of 32, which the strides of most networks divide.
+func sizes(own int) []int {
+	out := []int{own}
+	step := max(32, (own/7+16)/32*32)
+	for s := (own - 1) / 32 * 32; s >= leastSize; s -= step {
+		out = append(out, s)
+	}
+	return out
+}
+
+// measureSize chooses the images' size, where it is open, by what the untrained
+// network makes of the samples that train and validate: the smallest of some sizes whose
+// Recall@1 is within half a point of the best. Photographs that are smaller than the
+// network's images gain by being enlarged, and only a measurement says how far.
+//
+// A frozen body takes its own size, as its features are computed once. So does a
+// network whose parameters depend on the size, and any if no class has two samples.
+func (t *trainer) measureSize(ctx context.Context) error {
+	candidates := sizes(t.ownSize)
+	if !t.sizeOpen || t.cfg.Network.frozenBody() || len(candidates) < 2 {
+		return nil
+	}
+	part := sizeSample(t.sel, t.cfg.Train.Seed)
+	if part == nil || !t.anySize() {
+		return nil
+	}
+	var tried []int
+	var recalls []float64
+	for k, s := range candidates {
+		r, err := t.recallAt(ctx, s, part, k*part.Len(), len(candidates)*part.Len())
+		if err != nil {
+			return err
+		}
+		tried, recalls = append(tried, s), append(recalls, r)
+		if r < slices.Max(recalls)-sizeLost {
+			break
+		}
+	}
+	best := slices.Max(recalls)
+	chosen := 0
+	var said []string
+	for k, r := range recalls {
+		if r >= best-sizeSlack { // from large to small
+			chosen = k
+		}
+		said = append(said, fmt.Sprintf("%d px %.1f", tried[k], 100*r))
+	}
+	t.note("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: %s; the smallest "+
+		"within half a point of the best", tried[chosen], part.Len(), strings.Join(said, ", "))
+	own, cfg, err := t.resized(tried[chosen])
+	if err != nil {
+		return err
+	}
+	t.own, t.cfg.Data = own, cfg.Data
+	return nil
+}
+
+// sizeSample draws the samples to compare sizes on from those that train and validate;
+// nil if no class has two. Each class that is drawn gives its share, two at least.
+func sizeSample(sel *data.Selected, seed uint64) *data.Part {
+	all := *sel.Train
+	if v := sel.Validation; v != nil {
+		all.Index = slices.Concat(all.Index, v.Index)
+		all.Label, all.Fine = slices.Concat(all.Label, v.Label), slices.Concat(all.Fine, v.Fine)
+	}
+	members := map[int64][]int{}
+	var ids []int64
+	for pos, id := range all.Fine {
+		if members[id] == nil {
+			ids = append(ids, id)
+		}
+		members[id] = append(members[id], pos)
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x512e))
+	rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	var taken []int
+	for _, id := range ids {
+		m := members[id]
+		if len(m) < 2 || len(taken) >= sizeImages {
+			continue
+		}
+		n := max(2, (len(m)*sizeImages+len(all.Index)-1)/len(all.Index))
+		for _, k := range rng.Perm(len(m))[:min(n, len(m))] {
+			taken = append(taken, m[k])
+		}
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	slices.Sort(taken)
+	return all.Subset(taken)
+}
+
+// resized is the configuration with images of another size, and the network of a file
+// that brings one made for them.
+func (t *trainer) resized(size int) (*onnxnet.Network, *Config, error) {
+	cfg := t.cfg.clone()
+	own, err := cfg.readOwn(size)
+	if s := cfg.Data.Shorter; s > 0 {
+		cfg.Data.Shorter = max(size, (s*size+cfg.Data.Size/2)/cfg.Data.Size)
+	}
+	cfg.Data.Size = size
+	return own, &cfg, err
+}
+
+// bare makes the pretrained network without an embedding layer, for images of the
+// given size, and the configuration that goes with it.
+func (t *trainer) bare(size int) (*nn.Net, *Config, error) {
+	own, cfg, err := t.resized(size)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := &cfg.Network
+	n.Dim, n.HeadNorm, n.Dropout, n.Freeze = 0, false, 0, nil
+	spec, err := networkSpec(cfg, own, size, size, cfg.Data.Channels)
+	if err != nil {
+		return nil, nil, err
+	}
+	net, _, err := newNetwork(cfg, own, t.begin.Path, spec)
+	return net, cfg, err
+}
+
+// anySize tells whether the network takes images of other sizes with the parameters
+// that it has.
+func (t *trainer) anySize() bool {
+	a, _, err1 := t.bare(t.ownSize)
+	b, _, err2 := t.bare(leastSize)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	return slices.EqualFunc(a.Params(), b.Params(), func(p, q *nn.Param) bool { return slices.Equal(p.Shape, q.Shape) })
+}
+
+// recallAt is the Recall@1 of the untrained network on images of a size, each sample's
+// neighbour being one of the others. done and total are for the meter.
+func (t *trainer) recallAt(ctx context.Context, size int, part *data.Part, done, total int) (float64, error) {
+	net, cfg, err := t.bare(size)
+	if err != nil {
+		return 0, err
+	}
+	f, err := newFeed(part, cfg.Data, cfg.Train.Seed, false, false)
+	if err != nil {
+		return 0, err
+	}
+	if t.opts.Features != nil {
+		f.data = watched{f.data, func(n int) { t.opts.Features(done+n, total) }}
+	}
+	e, err := embed(ctx, net, f, sizeBatch)
+	if err != nil {
+		return 0, err
+	}
+	recall := eval.Metric{Kind: eval.Recall, K: 1}
+	rep, err := eval.Evaluate(ctx, eval.Set{X: rank.Normalized(e.X), Labels: [][]int64{e.Fine()}}, nil,
+		eval.Config{Metrics: []eval.Metric{recall}, Columns: []string{fineColumn}})
+	if err != nil {
+		return 0, fmt.Errorf("comparing image sizes: %w", err)
+	}
+	return rep.Columns[0].Values[0].Value, nil
+}

@@ -1,0 +1,107 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// averagePrefix starts the names of the averaged tensors of a checkpoint.
+const averagePrefix = "average."
+
+// average is the running mean of the network's parameters and running statistics
+// over the steps (Config.Average). The zero value is off.
+//
+// After step k the mean m moves towards the weights w by
+//
+//	m += max(1/k, 1/h) (w - m)
+//
+// where h is the horizon in steps: the plain mean of the first h steps, and from
+// then on one whose older steps fade (Polyak and Juditsky 1992; the exponential
+// form is that of Tarvainen and Valpola 2017).
+type average struct {
+	params  []*nn.Param
+	values  [][]float32 // in the order and layout of params
+	horizon float64     // in steps
+	inNet   bool        // the network holds the mean, and values hold its weights
+}
+
+// averageGrain is how many values a core takes at a time.
+const averageGrain = 1 << 14
+
+func newAverage(net Network, epochs float64, steps int) (average, error) {
+	if epochs == 0 {
+		return average{}, nil
+	}
+	if _, far := net.(Remote); far {
+		return average{}, errors.New("train: Config.Average needs a Network whose parameters change here, and this one's " +
+			"do elsewhere")
+	}
+	a := average{params: net.Params(), horizon: max(1, epochs*float64(steps))}
+	for _, p := range a.params {
+		a.values = append(a.values, append([]float32(nil), p.Value...))
+	}
+	return a, nil
+}
+
+func (a *average) on() bool { return a.values != nil }
+
+// add takes in the weights after step k, counted from 1.
+func (a *average) add(k int) {
+	share := float32(max(1/float64(k), 1/a.horizon))
+	for i, p := range a.params {
+		mean, now := a.values[i], p.Value
+		par.For(len(mean), averageGrain, func(lo, hi int) {
+			for j := lo; j < hi; j++ {
+				mean[j] += share * (now[j] - mean[j])
+			}
+		})
+	}
+}
+
+// swap puts the mean into the network and its weights here, or back again.
+func (a *average) swap() {
+	for i, p := range a.params {
+		mean, now := a.values[i], p.Value
+		for j, v := range now {
+			now[j], mean[j] = mean[j], v
+		}
+	}
+	a.inNet = !a.inNet
+}
+
+// within calls f while the network holds the mean.
+func (a *average) within(f func() error) error {
+	if !a.on() || a.inNet {
+		return f()
+	}
+	a.swap()
+	defer a.swap()
+	return f()
+}
+
+// tensors copies the mean, for a checkpoint.
+func (a *average) tensors(net Network) (out []safetensors.Tensor) {
+	if a.on() {
+		_ = a.within(func() error {
+			out = networkTensors(averagePrefix, net)
+			return nil
+		})
+	}
+	return out
+}
+
+// restore takes the mean from a checkpoint.
+func (a *average) restore(f *safetensors.File, net Network) error {
+	if !a.on() {
+		return nil
+	}
+	err := a.within(func() error { return setNetwork(f, averagePrefix, net) })
+	if err != nil {
+		return fmt.Errorf("the average of the weights: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+)
+
+// Line looks for the network that a run ends with on the straight line between the
+// weights that it started from and those of the best epoch,
+//
+//	w(a) = (1 - a) start + a best,   a = 1/Parts, 2/Parts, ..., 1
+//
+// and takes the place a with the highest score of Best.Metric; of equal ones the
+// one nearest to the start (Wortsman et al. 2022, Robust fine-tuning of zero-shot
+// models). a = 0 competes as the epoch before training, with Untrained or Before.
+// The zero value takes the best epoch as it is.
+type Line struct {
+	// Parts is into how many equal parts the line is cut; 0 and 1: it is not.
+	Parts int
+	// Eval scores a place by Best.Metric at least; nil: Config.Eval, with last unset.
+	Eval func(ctx context.Context) ([]Metric, error)
+}
+
+func (l Line) on() bool { return l.Parts > 1 }
+
+// originPrefix starts the names of the tensors of the line's start.
+const originPrefix = "start."
+
+// restoreOrigin takes the start of the line from a checkpoint.
+func (t *Trainer) restoreOrigin(f *safetensors.File) error {
+	if !t.cfg.Line.on() {
+		return nil
+	}
+	for i, x := range t.origin {
+		kept := f.Tensor(x.Name)
+		if kept == nil || len(kept.Data) != len(x.Data) {
+			return fmt.Errorf("no tensor %s of the weights that the run started from", x.Name)
+		}
+		t.origin[i] = *kept
+	}
+	return nil
+}
+
+// place gives the network the best epoch's weights or, with Line, the best ones on
+// the way to them.
+func (t *Trainer) place(ctx context.Context) error {
+	net, obj := t.cfg.Network, t.cfg.Objective
+	if err := setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, net, obj); err != nil {
+		return err
+	}
+	k := t.state.Best
+	if !t.cfg.Line.on() || k.Epoch == 0 || k.Place > 0 {
+		return nil
+	}
+	eval := t.cfg.Line.Eval
+	if eval == nil {
+		eval = func(ctx context.Context) ([]Metric, error) { return t.cfg.Eval(ctx, k.Epoch, false) }
+	}
+	found, at := *k, t.best
+	found.Place = 1
+	for part := t.cfg.Line.Parts - 1; part > 0; part-- {
+		a := float64(part) / float64(t.cfg.Line.Parts)
+		between, err := t.between(a)
+		if err != nil {
+			return err
+		}
+		if err := setTensors(&safetensors.File{Tensors: between}, bestPrefix, net, obj); err != nil {
+			return err
+		}
+		if err := push(net); err != nil {
+			return err
+		}
+		m, err := t.score(ctx, k.Epoch, eval)
+		if err != nil {
+			return err
+		}
+		v, err := MetricOf(m, k.Metric)
+		if err != nil {
+			return fmt.Errorf("looking for the best place on the line from the start: %w", err)
+		}
+		if v >= found.Value {
+			found.Value, found.Place, at = v, a, between
+		}
+	}
+	t.state.Best, t.best = &found, at
+	return setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, net, obj)
+}
+
+// between returns the best epoch's tensors moved to the place a. What the loss has
+// learnt stays.
+func (t *Trainer) between(a float64) ([]safetensors.Tensor, error) {
+	start := &safetensors.File{Tensors: t.origin}
+	var out []safetensors.Tensor
+	for _, x := range t.best {
+		name, ok := strings.CutPrefix(x.Name, bestPrefix+networkPrefix)
+		if !ok {
+			out = append(out, x)
+			continue
+		}
+		to, err := x.Float32s()
+		if err != nil {
+			return nil, err
+		}
+		from, err := valuesOf(start, originPrefix+networkPrefix+name, len(to))
+		if err != nil {
+			return nil, err
+		}
+		v := make([]float32, len(to))
+		for i := range v {
+			v[i] = from[i] + float32(a)*(to[i]-from[i])
+		}
+		out = append(out, safetensors.Float32(x.Name, x.Shape, v))
+	}
+	return out, nil
+}
