@@ -26,9 +26,9 @@ type OpenOptions struct {
 	// of package embedding: parquet.Format{} of embedding/parquet, say.
 	Formats []embedding.Format
 	// Unlabelled allows sets without labels, which can be embedded and searched but
-	// not trained on: a folder with images outside class folders, a manifest without
-	// a column of labels, a single image file. Otherwise they are errors, or their
-	// images left out. See OpenFiles, too.
+	// not trained on: a folder with most images outside class folders, a manifest
+	// without a column of labels, a single image file. Otherwise they are errors. Sets
+	// that have labels are the same with it. See OpenFiles, too.
 	Unlabelled bool
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.
@@ -102,6 +102,16 @@ func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(form
 
 func (e *absent) Error() string { return e.text }
 func (e *absent) Unwrap() error { return fs.ErrNotExist }
+
+// IsName tells whether Open looks for what by its name alone, in home or among the sets
+// of the system, and reads no file or folder that happens to be called so here.
+func IsName(what, home string) bool {
+	if isFeatures(what) || strings.ContainsAny(what, `/\`) {
+		return false
+	}
+	path, _, err := locate(what, home)
+	return err != nil || path != what
+}
 
 // locate turns what into a path and the name of the set.
 func locate(what, home string) (path, name string, err error) {

@@ -57,7 +57,7 @@ type DataConfig struct {
 	Group        string `yaml:"group" help:"what was taken together and stays on one side of every division by images, validation and folds included: found (bursts and copies), folder, a column of a manifest, none; empty: found for photographs from a pretrained start, else none"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
 	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
-	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`
+	Strict       bool   `yaml:"strict" help:"end at the first image that cannot be read; otherwise such images are left out, counted and named at the end"`
 }
 
 // NetworkConfig describes the network.

@@ -21,6 +21,11 @@ const (
 // own tells whether the file of weights brings a network of its own.
 func (n *NetworkConfig) own() bool { return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx") }
 
+// PretrainedFile tells whether Pretrained is a file, and not the name of weights.
+func (n *NetworkConfig) PretrainedFile() bool {
+	return filepath.Ext(n.Pretrained) != "" || strings.ContainsRune(n.Pretrained, filepath.Separator)
+}
+
 // pretrained tells whether the network starts from weights.
 func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != noWeights }
 

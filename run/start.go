@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -121,7 +119,7 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 // Options.Weights knows.
 func (t *trainer) find(ctx context.Context) error {
 	name := t.cfg.Network.Pretrained
-	if filepath.Ext(name) != "" || strings.ContainsRune(name, filepath.Separator) || t.opts.Weights == nil {
+	if t.cfg.Network.PretrainedFile() || t.opts.Weights == nil {
 		t.begin = Start{Name: name, Path: name}
 		return nil
 	}

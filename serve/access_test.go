@@ -38,7 +38,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("key %q: %s, want %s", key, have, want)
 		}
 	}
-	// A changed file counts, one that cannot be read does not.
+	// Of a changed file counts what can be read of it.
 	other, line, err := NewKey("other", Write)
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +56,40 @@ func TestKeys(t *testing.T) {
 	if _, _, ok := keys.find(read); ok {
 		t.Error("a key that was taken back is known")
 	}
-	change("nonsense")
-	if _, _, ok := keys.find(other); !ok {
-		t.Error("a damaged file took all keys back")
+	third, thirdLine, err := NewKey("third", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(thirdLine + "\nnonsense\n" + line)
+	for key, name := range map[string]string{other: "other", third: "third"} {
+		if _, _, ok := keys.find(key); !ok {
+			t.Errorf("a damaged line took the key %s back, whose line stands beside it", name)
+		}
+	}
+	change(thirdLine + "\nnonsense")
+	if _, _, ok := keys.find(other); ok {
+		t.Error("beside a damaged line a key is known that was taken back")
+	}
+	for _, text := range []string{"", "# all taken back\n", "nonsense"} {
+		change(thirdLine)
+		if _, _, ok := keys.find(third); !ok {
+			t.Fatal("a key that was given back is not known")
+		}
+		change(text)
+		if _, _, ok := keys.find(third); ok {
+			t.Errorf("the last key is known after the file became %q", text)
+		}
+	}
+	change(thirdLine)
+	if _, _, ok := keys.find(third); !ok {
+		t.Fatal("a key that was given back is not known")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	keys.looked = time.Time{}
+	if _, _, ok := keys.find(third); ok {
+		t.Error("a key is known without its file")
 	}
 }
 

@@ -32,11 +32,25 @@ func receivedOf(r *http.Request) *received {
 	return v
 }
 
+// A body has to arrive at slowest bytes a second, after a head start for the connection.
+const (
+	headStart = 5 * time.Second
+	slowest   = 4 << 10
+)
+
+// due is when a body must have gone on of which n bytes came since start: at its least
+// rate, and as a whole within all.
+func due(start time.Time, n int64, all time.Duration) time.Time {
+	rate := headStart + time.Duration(float64(n)/slowest*float64(time.Second))
+	return start.Add(min(rate, all))
+}
+
 // bodyStep is the room that a body starts with; it doubles.
 const bodyStep = 64 << 10
 
 // readBody reads the body of a request that may have one, within Limits.Body and
-// Limits.Time. Memory is taken as bytes arrive, whatever the header promised.
+// Limits.Time, and no slower than due says. Memory is taken as bytes arrive, whatever
+// the header promised.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -53,7 +67,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 		return nil, tooLong
 	}
 	rc := http.NewResponseController(w)
-	rc.SetReadDeadline(time.Now().Add(s.limits.Time))
+	start := time.Now()
 	var body []byte
 	from := io.LimitReader(r.Body, s.limits.Body+1)
 	for {
@@ -66,6 +80,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			body = append(make([]byte, 0, room), body...)
 			l.give(int64(old)) // which nobody has any more
 		}
+		rc.SetReadDeadline(due(start, int64(len(body)), s.limits.Time))
 		n, err := from.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
@@ -76,8 +91,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			rc.SetReadDeadline(time.Time{})
 			return body, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s",
-				s.limits.Time)
+			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s, or at "+
+				"less than %d bytes a second", s.limits.Time, slowest)
 		case err != nil:
 			p := badRequest.is("Send the body whole.", "the body broke off")
 			p.cause = err

@@ -2,7 +2,7 @@
 // or by vector in collections of embedded items, and changes of them.
 //
 //	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "photos", Store: st, Embedder: net}}})
-//	ln, err := serve.Listen("127.0.0.1:7700", 0)
+//	ln, err := serve.Listen("127.0.0.1:7700", serve.Limits{})
 //	err = s.Serve(ctx, ln, nil) // until ctx ends; then it finishes what it has begun
 //
 // A Collection is a store.Store, the network that made its vectors, if pictures shall

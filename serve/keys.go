@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -64,8 +65,10 @@ type entry struct {
 }
 
 // Keys knows the keys of a file and follows its changes: a line a key, its name, its
-// right and the SHA-256 of it, as NewKey writes them; # begins a comment. A changed
-// file that cannot be read leaves the keys as they were, and says so in the log.
+// right and the SHA-256 of it, as NewKey writes them; # begins a comment. Of a changed
+// file only the lines hold that can be read, and the log names the first of the others:
+// a key whose line is gone is taken back whatever else stands there, and without a file
+// there is no key.
 type Keys struct {
 	watched[[]entry]
 }
@@ -75,7 +78,7 @@ const maxKeys = 1 << 20
 
 // OpenKeys reads a file of keys. One without any is an error.
 func OpenKeys(path string) (*Keys, error) {
-	k := &Keys{watched[[]entry]{paths: []string{path}}}
+	k := &Keys{watched[[]entry]{paths: []string{path}, strict: true}}
 	k.load = func() ([]entry, error) { return readKeys(path) }
 	if err := k.open(); err != nil {
 		return nil, err
@@ -83,6 +86,7 @@ func OpenKeys(path string) (*Keys, error) {
 	return k, nil
 }
 
+// readKeys returns the keys whose lines can be read, and the first error of the others.
 func readKeys(path string) ([]entry, error) {
 	f, err := regular.Open(path)
 	if err != nil {
@@ -97,6 +101,7 @@ func readKeys(path string) ([]entry, error) {
 		return nil, fmt.Errorf("%s is longer than the %d bytes that a file of keys may have", path, maxKeys)
 	}
 	var keys []entry
+	var first error
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
@@ -104,29 +109,38 @@ func readKeys(path string) ([]entry, error) {
 		if len(f) == 0 {
 			continue
 		}
-		if len(f) != 3 {
-			return nil, fmt.Errorf("%s:%d: want NAME read|write SHA-256; 'kindred serve key' writes such lines", path,
-				n)
+		e, err := parseKey(f)
+		if err == nil {
+			keys = append(keys, e)
+		} else if first == nil {
+			first = fmt.Errorf("%s:%d: %w", path, n, err)
 		}
-		right, err := ParseRight(f[1])
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
-		}
-		e := entry{name: f[0], right: right}
-		if m, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || m != len(e.sum) ||
-			len(f[2]) != 2*len(e.sum) {
-			return nil, fmt.Errorf("%s:%d: the third word is no SHA-256 in hexadecimal: it stands for the key, which "+
-				"does not belong in the file", path, n)
-		}
-		keys = append(keys, e)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := lines.Err(); err != nil && first == nil {
+		first = fmt.Errorf("%s: %w", path, err)
 	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s has no keys: 'kindred serve key' makes one", path)
+	if len(keys) == 0 && first == nil {
+		first = fmt.Errorf("%s has no keys: 'kindred serve key' makes one", path)
 	}
-	return keys, nil
+	return keys, first
+}
+
+// parseKey reads the words of a line.
+func parseKey(f []string) (entry, error) {
+	if len(f) != 3 {
+		return entry{}, errors.New("want NAME read|write SHA-256; 'kindred serve key' writes such lines")
+	}
+	right, err := ParseRight(f[1])
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{name: f[0], right: right}
+	if n, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || n != len(e.sum) ||
+		len(f[2]) != 2*len(e.sum) {
+		return entry{}, errors.New("the third word is no SHA-256 in hexadecimal: it stands for the key, which does " +
+			"not belong in the file")
+	}
+	return e, nil
 }
 
 // find returns whose key it is. The time it takes depends on the number of keys, and

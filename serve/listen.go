@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -19,15 +18,18 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// Listen listens on a TCP address. No more than connections are open at once; the
-// others wait in the system's queue. 0 is the default of Limits.
-func Listen(address string, connections int) (net.Listener, error) {
+// Listen listens on a TCP address. No more than Limits.Connections are open at once, and
+// of one sender no more than Limits.PerSender; the others wait in the system's queue.
+// Where there is no place, quiet connections are closed for new ones.
+func Listen(address string, l Limits) (net.Listener, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	l := Limits{Connections: connections}.or()
-	return &limited{Listener: ln, places: make(chan struct{}, l.Connections), closed: make(chan struct{})}, nil
+	return newLimited(ln, l.or()), nil
 }
 
 // IsLoopback tells whether only this machine can reach a listener.
@@ -50,6 +52,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) erro
 		ReadHeaderTimeout:            headerTimeout,
 		ReadTimeout:                  headerTimeout + 3*s.limits.Time, // of bodies that no route reads
 		IdleTimeout:                  idleTimeout,
+		ConnState:                    noteState,
 		MaxHeaderBytes:               headerBytes,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send
@@ -82,44 +85,4 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) erro
 	<-failed
 	s.log.Info("stopped")
 	return err
-}
-
-// limited is a listener with a bound on the connections that are open.
-type limited struct {
-	net.Listener
-	places chan struct{}
-	closed chan struct{}
-	once   sync.Once
-}
-
-// Accept waits for a place, then for a connection.
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
-}
-
-// Close closes the listener and leaves the connections.
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-// placed gives its place back when it is closed.
-type placed struct {
-	net.Conn
-	leave func()
-}
-
-func (c *placed) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
 }

@@ -81,6 +81,11 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 			v.id = hex.EncodeToString(b)
 		}
 		rec := &recorder{ResponseWriter: w}
+		if r.Body != nil && r.Body != http.NoBody {
+			// A body that nobody reads, as that of a request without a key, holds its
+			// connection no longer than one that somebody does.
+			http.NewResponseController(w).SetReadDeadline(due(start, 0, s.limits.Time))
+		}
 		h := rec.Header()
 		h.Set("X-Request-Id", v.id)
 		h.Set("X-Content-Type-Options", "nosniff")

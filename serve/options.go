@@ -70,6 +70,7 @@ type Limits struct {
 	Burst       int           // requests at once before Rate counts; default 2 x Rate
 	Concurrent  int           // requests being worked on; default 64
 	Connections int           // open at once; default 1024
+	PerSender   int           // of Connections, from one address; default a quarter, but not less than 16
 	Memory      int64         // bytes of bodies and pictures of all requests; default half of the memory limit
 	Time        time.Duration // for a request's body to arrive, and again for the work on it; default 30 s
 	Drain       time.Duration // for requests under way when the server stops; default 20 s
@@ -85,6 +86,7 @@ func (l Limits) or() Limits {
 	def(&l.Burst, max(1, int(2*l.Rate)))
 	def(&l.Concurrent, 64)
 	def(&l.Connections, 1024)
+	def(&l.PerSender, min(l.Connections, max(16, l.Connections/4)))
 	def(&l.Memory, budget.Limit()/2)
 	def(&l.Time, 30*time.Second)
 	def(&l.Drain, 20*time.Second)
@@ -105,6 +107,7 @@ func (l *Limits) check() error {
 	}{
 		{"Body", l.Body}, {"Pixels", int64(l.Pixels)}, {"Items", int64(l.Items)}, {"K", int64(l.K)},
 		{"Burst", int64(l.Burst)}, {"Concurrent", int64(l.Concurrent)}, {"Connections", int64(l.Connections)},
+		{"PerSender", int64(l.PerSender)},
 		{"Memory", l.Memory}, {"Time", int64(l.Time)}, {"Drain", int64(l.Drain)},
 	} {
 		if n.value < 0 {

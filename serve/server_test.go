@@ -127,7 +127,7 @@ func TestGracefulStop(t *testing.T) {
 		return nil
 	}
 	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
-	ln, err := Listen("127.0.0.1:0", 0)
+	ln, err := Listen("127.0.0.1:0", Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestGracefulStop(t *testing.T) {
 
 func TestStopCutsOff(t *testing.T) {
 	s := newServer(t, Options{Limits: Limits{Drain: 100 * time.Millisecond}})
-	ln, err := Listen("127.0.0.1:0", 0)
+	ln, err := Listen("127.0.0.1:0", Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

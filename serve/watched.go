@@ -11,12 +11,16 @@ import (
 type watched[T any] struct {
 	paths []string
 	load  func() (T, error)
-	log   *slog.Logger // nil before the server has it
+	// strict takes what load returns even with an error, in place of what was there
+	// before.
+	strict bool
+	log    *slog.Logger // nil before the server has it
 
 	mu     sync.Mutex
 	value  T
 	looked time.Time
 	marks  []mark
+	failed string // the error of the last load
 }
 
 // mark tells one state of a file from another.
@@ -45,7 +49,8 @@ func (w *watched[T]) open() error {
 	return err
 }
 
-// get returns what is in the files, or was the last time that they could be read.
+// get returns what is in the files. If they can no longer be read it returns what was
+// in them before, or if strict what load could make of them.
 func (w *watched[T]) get() T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +59,7 @@ func (w *watched[T]) get() T {
 	}
 	w.looked = time.Now()
 	marks := w.mark()
-	same := true
+	same := w.failed == "" // what failed is tried again
 	for i, m := range marks {
 		same = same && m.size == w.marks[i].size && m.at.Equal(w.marks[i].at)
 	}
@@ -63,15 +68,27 @@ func (w *watched[T]) get() T {
 	}
 	w.marks = marks
 	v, err := w.load()
-	if err == nil {
+	if err == nil || w.strict {
 		w.value = v
 	}
-	if w.log != nil {
-		if err != nil {
-			w.log.Error("a changed file cannot be read; what it was before holds", "files", w.paths, "error", err)
-		} else {
-			w.log.Info("read again", "files", w.paths)
-		}
-	}
+	w.tell(err)
 	return w.value
+}
+
+// tell logs what came of reading again, an error once.
+func (w *watched[T]) tell(err error) {
+	before := w.failed
+	w.failed = ""
+	if err != nil {
+		w.failed = err.Error()
+	}
+	switch {
+	case w.log == nil || err != nil && w.failed == before:
+	case err == nil:
+		w.log.Info("read again", "files", w.paths)
+	case w.strict:
+		w.log.Error("a changed file cannot be read; only what can be read of it holds", "files", w.paths, "error", err)
+	default:
+		w.log.Error("a changed file cannot be read; what it was before holds", "files", w.paths, "error", err)
+	}
 }

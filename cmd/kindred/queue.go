@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,18 +15,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/work"
+	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/jobs/embedded"
 	"github.com/kindred-ml/kindred/jobs/queue"
 )
+
+// secretEnv names the file of --queue-secret.
+const secretEnv = "KINDRED_QUEUE_SECRET"
 
 // queueFlags say where a queue of jobs is.
 type queueFlags struct {
 	queue, name          string
 	creds, ca, cert, key string
+	secret               string
 	workers              int
 	lease                time.Duration
 	dataDir              string
@@ -40,6 +47,8 @@ func (f *queueFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.creds, "queue-creds", "", "file of NATS credentials (.creds)")
 	fs.StringVar(&f.ca, "queue-ca", "", "certificates that the servers of the queue may be signed by (.pem)")
 	fs.StringVar(&f.cert, "queue-cert", "", "certificate of this client, where the servers ask for one (.pem)")
+	fs.StringVar(&f.secret, "queue-secret", "", "file of a secret that signs jobs and results: "+
+		"workers that have it do no other jobs (default $"+secretEnv+")")
 	fs.StringVar(&f.key, "queue-key", "", "the key of --queue-cert (.pem)")
 }
 
@@ -57,6 +66,16 @@ func (f *queueFlags) folder() bool { return !strings.Contains(f.queue, "://") }
 type opened struct {
 	*queue.Queue
 	close func()
+	kit   *work.Kit // of this process, if it does jobs
+}
+
+// Run is that of the queue. What these jobs name, this process may read: its own command
+// line has named it.
+func (o *opened) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
+	if o.kit != nil {
+		o.kit.Own(list)
+	}
+	return o.Queue.Run(ctx, list)
 }
 
 // open connects to the queue. Of a folder that nobody serves it starts the server.
@@ -70,6 +89,17 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 		Cert: f.cert, Key: f.key, Report: report,
 		Lane: strings.Join([]string{v.Version, v.Commit, v.Go, v.Platform, v.ISA}, " "),
 		Log:  func(line string) { fmt.Fprintln(a.err, "kindred: "+line) }}
+	if secret := cmp.Or(f.secret, os.Getenv(secretEnv)); secret != "" {
+		var err error
+		if o.Secret, err = queue.ReadSecret(secret); err != nil {
+			return nil, fmt.Errorf("--queue-secret: %w", err)
+		}
+	}
+	if server := o.Exposed(); server != "" && !f.folder() {
+		fmt.Fprintf(a.err, "kindred: warning: %s asks nobody who they are: whoever reaches it reads what goes "+
+			"through the queue and decides what workers do. Use tls:// with --queue-creds or --queue-cert, and "+
+			"--queue-secret\n", escape.Text(server))
+	}
 	end := func() {}
 	if f.folder() {
 		s, err := embedded.Serve(f.queue)
@@ -90,7 +120,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 		end()
 		return nil, err
 	}
-	return &opened{q, func() { q.Close(); end() }}, nil
+	return &opened{Queue: q, close: func() { q.Close(); end() }}, nil
 }
 
 // lead opens the queue for a command that submits jobs, and does jobs beside it.
@@ -107,6 +137,7 @@ func (f *queueFlags) lead(ctx context.Context, a *app, kit *work.Kit) (*opened, 
 		fmt.Fprintln(a.err, "kindred: workers do the jobs: kindred worker --queue ...; 'kindred jobs' shows them")
 		return q, nil
 	}
+	q.kit = kit
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/review"
 	"github.com/kindred-ml/kindred/mat"
@@ -28,6 +29,7 @@ type reviewFlags struct {
 	labels, label string
 	photos        photoFlags
 	distance      string
+	strict        bool
 }
 
 func (f *reviewFlags) add(cmd *cobra.Command, out string) {
@@ -38,6 +40,7 @@ func (f *reviewFlags) add(cmd *cobra.Command, out string) {
 	fs.StringVar(&f.distance, "distance", "",
 		"euclidean or cosine; default: the run's, and of a file of embeddings euclidean")
 	f.photos.add(cmd)
+	cli.AddStrict(fs, &f.strict)
 	f.outDir.add(cmd, out)
 }
 
@@ -162,6 +165,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	if err != nil {
 		return nil, 0, err
 	}
+	m.Config.Data.Strict = f.strict
 	cfg := m.Config
 	if f.photos.data != "" {
 		cfg.Data.Name, cfg.Data.Path = "", f.photos.data
@@ -179,6 +183,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	if err != nil {
 		return nil, 0, err
 	}
+	a.sayNotes(d)
 	r := &reviewed{set: d, cfg: &cfg, home: home, root: photo.Root(what(&cfg), home)}
 	part, err := r.choose(ctx, d, &cfg)
 	if err != nil {

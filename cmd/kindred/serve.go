@@ -139,6 +139,8 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&l.Burst, "burst", 0, "requests at once before --rate counts (default twice the rate)")
 	fs.IntVar(&l.Concurrent, "concurrent", l.Concurrent, "most requests worked on at once; others wait")
 	fs.IntVar(&l.Connections, "connections", l.Connections, "most connections open at once")
+	fs.IntVar(&l.PerSender, "connections-per-address", 0, "most of --connections from one address "+
+		"(default a quarter)")
 	fs.Var(f.memory, "request-memory",
 		"most memory for bodies and pictures of all requests (default half of the memory limit)")
 	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time for a body to arrive, and for the work on a request")
@@ -280,7 +282,7 @@ func (f *serveFlags) holdReview() (*lock.Held, error) {
 // bind listens. Where other machines can come, it asks for keys, or to be told twice
 // that none are wanted.
 func (f *serveFlags) bind(keys bool) (net.Listener, error) {
-	ln, err := serve.Listen(f.listen, f.limits.Connections)
+	ln, err := serve.Listen(f.listen, f.limits)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%w: another program listens there; choose another port by --listen, "+
 			"127.0.0.1:0 for any", err)

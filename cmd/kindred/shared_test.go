@@ -4,9 +4,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -15,10 +17,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/queuetest"
+	"github.com/kindred-ml/kindred/jobs/embedded"
 )
 
 // network is a run of a second on the pictures of photos, in the folder "run".
@@ -125,9 +129,77 @@ func TestQueueUsage(t *testing.T) {
 			t.Errorf("%s: status %d: %s", line, code, errOut)
 		}
 	}
-	out, _ := program(t, "worker --queue nats://a:4222 --launch slurm --count 3")
+	out, _ := program(t, "worker --queue nats://a:4222 --launch slurm --allow /a --allow s3://b/c --outside "+
+		"--queue-secret /s")
+	if !strings.Contains(out, "--queue-secret /s --allow /a --allow s3://b/c --outside --idle") {
+		t.Error(out)
+	}
+	out, _ = program(t, "worker --queue nats://a:4222 --launch slurm --count 3")
 	if !strings.Contains(out, "exec kindred worker --queue nats://a:4222 --idle 10m0s") {
 		t.Error(out)
+	}
+}
+
+// TestWorkerAllows: a worker of its own reads for the jobs of others what --allow names,
+// and does only signed ones if it has a secret; flags and environment say which.
+func TestWorkerAllows(t *testing.T) {
+	dir := photos(t)
+	t.Chdir(t.TempDir())
+	network(t, dir)
+	s, err := embedded.Serve("queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	put(t, "secret", []byte(strings.Repeat("s", 32)))
+	put(t, "short", []byte("s"))
+	embed := "embed --run run --data " + dir + " --out A.npy --workers 0 --queue " + s.URL()
+	for _, tc := range []struct{ leader, worker, want string }{
+		{"", "", "--allow"},
+		{"", "--allow " + filepath.Join(dir, "c1"), "--allow"},
+		{"", "--allow " + filepath.Dir(dir), ""},
+		{"", "--queue-secret secret --allow " + dir, "it is not signed"},
+		{"--queue-secret secret", "--queue-secret secret --allow " + dir, ""},
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		var said bytes.Buffer
+		wg.Go(func() {
+			execute(ctx, strings.Fields("worker --queue "+s.URL()+" "+tc.worker), io.Discard, &said)
+		})
+		code, _, errOut := runArgs(t, strings.Fields(embed+" "+tc.leader)...)
+		stop()
+		wg.Wait()
+		if (code == exitOK) != (tc.want == "") || !strings.Contains(errOut, tc.want) ||
+			!strings.Contains(said.String(), tc.want) {
+			t.Errorf("%q, %q: status %d: %s\nthe worker: %s", tc.leader, tc.worker, code, errOut, said.String())
+		}
+		if strings.Contains(errOut, "warning") {
+			t.Errorf("a warning of this machine's own queue: %s", errOut)
+		}
+		if out, _ := program(t, "jobs --json --queue "+s.URL()); tc.want != "" {
+			key := regexp.MustCompile(`"key": "([0-9a-f]+)"`).FindStringSubmatch(out)
+			program(t, "jobs remove "+key[1]+" --queue "+s.URL())
+		}
+	}
+	t.Setenv(secretEnv, "short")
+	code, _, errOut := runArgs(t, strings.Fields(embed)...)
+	if code == exitOK || !strings.Contains(errOut, "no secret") {
+		t.Errorf("status %d: %s", code, errOut)
+	}
+}
+
+// TestExposedQueue: servers beyond this machine that ask nobody who they are get a
+// warning.
+func TestExposedQueue(t *testing.T) {
+	// A name that no server has: the warning comes before the connection.
+	_, _, errOut := runArgs(t, "jobs", "--queue", "nats://kindred.invalid:4222")
+	if !strings.Contains(errOut, "warning: nats://kindred.invalid:4222 asks nobody") {
+		t.Error(errOut)
+	}
+	_, _, errOut = runArgs(t, "jobs", "--queue", "nats://me:word@kindred.invalid:4222")
+	if strings.Contains(errOut, "warning") || strings.Contains(errOut, "word@") {
+		t.Error(errOut)
 	}
 }
 
@@ -202,7 +274,7 @@ func TestSharedKilled(t *testing.T) {
 	program(t, "sweep plan.yaml --out A --jobs 4")
 	alone := time.Since(begun)
 
-	worker := "worker --queue " + url + " --lease 2s"
+	worker := "worker --queue " + url + " --lease 2s --allow " + dir + " --allow " + many
 	c := &children{t: t, lines: []string{worker, worker, worker, worker,
 		"embed --run run --data " + many + " --out B.npy --queue " + url + " --shard 1",
 		"sweep plan.yaml --out B --jobs 8 --queue " + url}}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/launch"
+	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/jobs/queue"
 )
 
@@ -20,6 +21,8 @@ func newWorker(a *app) *cobra.Command {
 	var w queue.Worker
 	var l launch.Workers
 	var launcher, dir string
+	var allow []string
+	var outside bool
 	cmd := &cobra.Command{
 		Use:   "worker --queue URL",
 		Short: "Do jobs of a queue: runs of experiments and sweeps, shards of embed",
@@ -29,13 +32,17 @@ minute, another worker takes the job over and goes on from its last checkpoint,
 to the same bits. Stopped by Ctrl-C or SIGTERM it hands its checkpoint on and
 gives the job back.
 
+It reads data sets by name, from --data-dir, and of files and addresses that jobs
+name only what --allow does; and with --queue-secret it does only jobs that are
+signed with the same secret.
+
 It does the jobs of its own program and instruction set only, because the bits of
 a result depend on both: KINDRED_ISA=avx2 makes machines equal.
 
 With --launch it starts nothing: it writes the array job of Slurm, or the Indexed
 Job of Kubernetes, that starts --count of such workers, on standard output.`,
 		Example: `  kindred worker --queue nats://a:4222,b:4222,c:4222
-  kindred worker --queue queue/ --most 1
+  kindred worker --queue queue/ --allow /data/photos --most 1
   kindred worker --queue tls://nats:4222 --queue-creds me.creds --launch slurm --count 8`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,26 +50,13 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 				return err
 			}
 			if launcher != "" {
-				if f.queue == "" || f.folder() {
-					return usagef("--launch needs --queue nats://HOST:PORT,...: workers elsewhere reach no folder " +
-						"of this machine")
-				}
-				l.Idle = w.Idle
-				for _, s := range [][2]string{{"--queue", f.queue}, {"--queue-name", f.name},
-					{"--queue-creds", f.creds}, {"--queue-ca", f.ca}, {"--queue-cert", f.cert},
-					{"--queue-key", f.key}, {"--data-dir", f.dataDir}} {
-					if s[1] != "" {
-						l.Flags = append(l.Flags, s[0], s[1])
-					}
-				}
-				text, err := l.Write(launcher)
-				if err != nil {
-					return usageError{err}
-				}
-				_, err = io.WriteString(a.raw, text)
-				return err
+				return launchWorkers(a, launcher, &f, l, w.Idle, allow, outside)
 			}
-			return runWorker(cmd.Context(), a, &f, &w, dir)
+			allowed, err := work.NewAllowed(allow, outside)
+			if err != nil {
+				return usageError{err}
+			}
+			return runWorker(cmd.Context(), a, &f, &w, dir, allowed)
 		},
 	}
 	fs := cmd.Flags()
@@ -76,6 +70,9 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 	fs.StringVar(&dir, "dir", "", "folder for what is under way (default: the system's for temporary files)")
 	fs.StringVar(&f.dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.StringArrayVar(&allow, "allow", nil, "folder or file, or beginning of an address (s3://, https://), that jobs "+
+		"may have read; may be repeated (default: nothing but what is in --data-dir)")
+	fs.BoolVar(&outside, "outside", false, "let the manifests and lists of jobs name images outside their folder")
 	fs.StringVar(&launcher, "launch", "", "write what starts workers and end: slurm or kubernetes")
 	fs.IntVar(&l.Count, "count", 1, "--launch: number of workers")
 	fs.StringVar(&l.Image, "image", "", "--launch kubernetes: the container image with kindred in it")
@@ -85,7 +82,36 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 	return cmd
 }
 
-func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir string) error {
+// launchWorkers writes what starts workers like this one.
+func launchWorkers(a *app, launcher string, f *queueFlags, l launch.Workers, idle time.Duration, allow []string,
+	outside bool) error {
+	if f.queue == "" || f.folder() {
+		return usagef("--launch needs --queue nats://HOST:PORT,...: workers elsewhere reach no folder of this machine")
+	}
+	l.Idle = idle
+	for _, s := range [][2]string{{"--queue", f.queue}, {"--queue-name", f.name}, {"--queue-creds", f.creds},
+		{"--queue-ca", f.ca}, {"--queue-cert", f.cert}, {"--queue-key", f.key}, {"--queue-secret", f.secret},
+		{"--data-dir", f.dataDir}} {
+		if s[1] != "" {
+			l.Flags = append(l.Flags, s[0], s[1])
+		}
+	}
+	for _, root := range allow {
+		l.Flags = append(l.Flags, "--allow", root)
+	}
+	if outside {
+		l.Flags = append(l.Flags, "--outside")
+	}
+	text, err := l.Write(launcher)
+	if err != nil {
+		return usageError{err}
+	}
+	_, err = io.WriteString(a.raw, text)
+	return err
+}
+
+func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir string,
+	allowed work.Allowed) error {
 	q, err := f.open(ctx, a, nil)
 	if err != nil {
 		return err
@@ -93,6 +119,7 @@ func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir 
 	defer q.close()
 	kit := f.kit(a)
 	defer kit.Close()
+	kit.Allow = allowed
 	if dir != "" {
 		if kit.Dir, err = filepath.Abs(dir); err != nil {
 			return err

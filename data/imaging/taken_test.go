@@ -65,6 +65,6 @@ func FuzzTaken(f *testing.F) {
 		if at := Taken(b); !at.IsZero() && (at.Location() != time.UTC || at.Year() > 9999 || at.Nanosecond() != 0) {
 			t.Fatalf("%v", at)
 		}
-		exifOrientation(b)
+		jpegOrientation(b)
 	})
 }

@@ -242,7 +242,7 @@ func serving() []Package {
 		{"jobs", "work cut into units that anyone may do again; done in this process",
 			"internal/atomic internal/regular"},
 		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream",
-			"internal/budget internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
+			"internal/budget internal/regular internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",

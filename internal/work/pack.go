@@ -70,7 +70,9 @@ func unpack(r io.Reader, dir string) error {
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			// What was read is believed at its end only; see jobs.Files.
+			_, err = io.Copy(io.Discard, r)
+			return err
 		} else if err != nil {
 			return fmt.Errorf("an archive of a job: %w", err)
 		}

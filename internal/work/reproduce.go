@@ -90,6 +90,14 @@ func (k *Kit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if e == nil {
 		return nil, fmt.Errorf("unknown experiment %q", s.Experiment)
 	}
+	cfg, err := e.Config(paper.Options{Seeds: 1, Seed: s.Seed, Fast: s.Fast, Scale: s.Scale, Arms: []string{s.Arm},
+		Set: s.Set})
+	if err != nil {
+		return nil, err
+	}
+	if err := k.allowConfig(t.Job(), &cfg); err != nil {
+		return nil, err
+	}
 	dir, remove, err := k.scratch()
 	if err != nil {
 		return nil, err

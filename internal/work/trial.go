@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/jobs"
+	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/sweep"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -43,6 +44,12 @@ func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 	var s sweep.Job
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
+	}
+	// A configuration that cannot be read is a result of the sweep's runner.
+	if cfg, err := run.Parse(s.Name, []byte(s.Config)); err == nil {
+		if err := k.allowConfig(t.Job(), &cfg); err != nil {
+			return nil, err
+		}
 	}
 	dir, remove, err := k.scratch()
 	if err != nil {

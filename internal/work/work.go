@@ -30,8 +30,13 @@ type Kit struct {
 	// Bring makes the data set of an experiment available by its name.
 	Bring   func(ctx context.Context, e *paper.Experiment, o paper.Options) error
 	Weights func(ctx context.Context, name string) (run.Start, error)
+	// Allow is what jobs may name that this process has not submitted itself (Own).
+	Allow Allowed
 	// Every is the least time between two checkpoints that are handed on (default 10 s).
 	Every time.Duration
+
+	owned sync.Mutex
+	own   map[string]bool // ids of jobs
 
 	mu     sync.Mutex
 	last   *opened // for the next shard

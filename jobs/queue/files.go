@@ -57,8 +57,12 @@ func (q *Queue) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, fmt.Errorf("the queue no longer keeps the file %s: start the command that submitted the job again",
 			name)
+	} else if err != nil {
+		return nil, err
 	}
-	return r, err
+	// The store's own digest is as easily replaced as the content.
+	return &checked{r, sha256.New(), name, fmt.Errorf("the file %s has another content: somebody has changed it in "+
+		"the queue", name)}, nil
 }
 
 // put stores an object, again from the start where a server went away.

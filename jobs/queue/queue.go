@@ -27,6 +27,11 @@ type Options struct {
 	// Credentials is a file of NATS credentials (.creds). CA holds the certificates
 	// that servers may be signed by, Cert and Key this client's own, as PEM files.
 	Credentials, CA, Cert, Key string
+	// Secret, if there is one, signs jobs, checkpoints and results (HMAC-SHA256): a
+	// worker refuses jobs and a leader results that are not signed with it. Whoever may
+	// write to the queue and does not know it can then keep work from being done, and
+	// neither choose nor change it. See ReadSecret.
+	Secret []byte
 	// Name tells queues on the same servers apart: small letters, digits and dashes
 	// (default "kindred").
 	Name string

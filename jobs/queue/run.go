@@ -70,7 +70,7 @@ func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 // submit puts a job into the queue unless it is there.
 func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 	q := c.q
-	text, err := json.Marshal(given{j, q.lane})
+	text, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
 	if err != nil {
 		return err
 	}
@@ -230,6 +230,11 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 			}
 		} else if result.Output == nil {
 			result.Output = []byte{}
+		}
+		if !c.q.signed(aResult, key, result.Output, r.OutputSignature) {
+			result.Output = nil
+			failed = fmt.Errorf("its result is not signed with this command's secret: give %q the same "+
+				"--queue-secret, and remove this one by 'kindred jobs remove %.8s'", r.Worker, key)
 		}
 	case Failed:
 		failed = fmt.Errorf("%s\n'kindred jobs retry %s' lets it be tried again", r.Error, key)

@@ -67,6 +67,8 @@ type Status struct {
 type given struct {
 	Job  jobs.Job `json:"job"`
 	Lane string   `json:"lane"` // digest
+	// Signature is that of signJob; "": none.
+	Signature string `json:"signature,omitempty"`
 }
 
 // record is what changes: the value of state.KEY.
@@ -86,6 +88,9 @@ type record struct {
 	Checkpoint string `json:"checkpoint,omitempty"` // an object
 	Output     string `json:"output,omitempty"`     // an object; "": Inline
 	Inline     []byte `json:"inline,omitempty"`
+	// Signatures of the checkpoint and the result; "": none.
+	CheckpointSignature string `json:"checkpoint_signature,omitempty"`
+	OutputSignature     string `json:"output_signature,omitempty"`
 }
 
 // Bounds of what a record holds.

@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"sync"
@@ -100,11 +101,23 @@ func (t *task) Save(ctx context.Context, write func(io.Writer) error) error {
 		defer cancel()
 	}
 	name := "checkpoint." + t.key + "." + time.Now().UTC().Format("150405.000000000") + t.record.Token
-	if err := q.put(ctx, name, write); err != nil {
+	signature := ""
+	err := q.put(ctx, name, func(w io.Writer) error {
+		if len(q.o.Secret) == 0 {
+			return write(w)
+		}
+		h := q.mac(aCheckpoint, t.key)
+		if err := write(io.MultiWriter(w, h)); err != nil {
+			return err
+		}
+		signature = hex.EncodeToString(h.Sum(nil))
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	old := ""
-	err := t.set(ctx, func(r *record) { old, r.Checkpoint = r.Checkpoint, name })
+	err = t.set(ctx, func(r *record) { old, r.Checkpoint, r.CheckpointSignature = r.Checkpoint, name, signature })
 	if err != nil {
 		old = name
 	}
@@ -114,7 +127,7 @@ func (t *task) Save(ctx context.Context, write func(io.Writer) error) error {
 
 func (t *task) Restore(ctx context.Context) (io.ReadCloser, error) {
 	t.mu.Lock()
-	name := t.record.Checkpoint
+	name, signature := t.record.Checkpoint, t.record.CheckpointSignature
 	t.mu.Unlock()
 	if name == "" {
 		return nil, nil
@@ -123,7 +136,12 @@ func (t *task) Restore(ctx context.Context) (io.ReadCloser, error) {
 	if errors.Is(err, jetstream.ErrObjectNotFound) { // too old; the job begins again
 		return nil, nil
 	}
-	return r, err
+	if err != nil || len(t.shift.w.Queue.o.Secret) == 0 {
+		return r, err
+	}
+	return &checked{r, t.shift.w.Queue.mac(aCheckpoint, t.key), signature,
+		errors.New("its checkpoint is not signed with this worker's secret: somebody has changed it, or a worker " +
+			"with another one has written it; remove the job by 'kindred jobs remove'")}, nil
 }
 
 // finish stores the result and makes it count, once.
@@ -142,6 +160,7 @@ func (t *task) finish(ctx context.Context, out []byte) error {
 	err := t.set(ctx, func(r *record) {
 		checkpoint = r.Checkpoint
 		r.State, r.Text, r.Error, r.Checkpoint, r.Output = Done, "", "", "", object
+		r.CheckpointSignature, r.OutputSignature = "", q.sign(aResult, t.key, out)
 		if object == "" {
 			r.Inline = out
 		}

@@ -170,6 +170,7 @@ func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, 
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	t := &task{shift: s, key: key, job: g.Job, record: *r}
+	refused := q.verify(key, &g)
 	if r.State == Running { // its worker was silent for too long
 		t.record.Losses++
 		s.log("%s: %s is silent; it is taken over", t.title(), r.Worker)
@@ -183,6 +184,9 @@ func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, 
 		if r.Error != "" {
 			t.record.Error += "; earlier: " + r.Error
 		}
+	}
+	if refused != nil {
+		t.record.State, t.record.Error = Failed, short(refused.Error())
 	}
 	if t.revision, err = q.write(ctx, key, &t.record, e.Revision()); err != nil {
 		return nil, err

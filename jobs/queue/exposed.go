@@ -1,0 +1,39 @@
+package queue
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Exposed returns the first server that is reached beyond this machine without
+// encryption and without anything that says who may; "" if there is none. Whoever
+// reaches such a server decides what workers do.
+func (o *Options) Exposed() string {
+	if o.Credentials != "" || o.Cert != "" {
+		return ""
+	}
+	for text := range strings.SplitSeq(o.URL, ",") {
+		text = strings.TrimSpace(text)
+		if !strings.Contains(text, "://") {
+			text = "nats://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.User != nil || loopback(u.Hostname()) {
+			continue
+		}
+		if u.Scheme == "nats" || u.Scheme == "ws" {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	return ""
+}
+
+// loopback tells whether a host is this machine.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
