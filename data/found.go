@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"path"
@@ -98,8 +99,9 @@ type gatherer struct {
 	classes [][]int // positions in the natural order of their names
 	seen    []glimpse
 	// tint is by how much the tints of pictures that belong together may differ, sure how
-	// alike they are, and likely how alike neighbours are that do.
-	tint, sure, likely float64
+	// alike they are, and likely how alike neighbours are that do; of copies in other
+	// colours, copied.
+	tint, sure, likely, copied float64
 }
 
 func (f *gatherer) root(k int) int {
@@ -155,34 +157,70 @@ func (f *gatherer) look(ctx context.Context) error {
 	if err := f.calibrate(ctx); err != nil {
 		return err
 	}
-	f.joinNumbers()
-	for _, m := range f.classes {
-		f.joinTimes(m)
+	for _, m := range f.classes { // first, as it looks at what is joined already
 		if err := f.compare(ctx, m); err != nil {
 			return err
 		}
 	}
+	f.joinNumbers()
+	for _, m := range f.classes {
+		f.joinTimes(m)
+	}
 	return nil
 }
 
-// compare joins the pictures of a class that are alike.
+// twins are two pictures that are alike.
+type twins struct {
+	a, b     int
+	likeness float64
+}
+
+// compare joins the pictures of a class that are alike, the likest first, where all of
+// both groups are likely: else pictures of one simple shape would make a chain.
 func (f *gatherer) compare(ctx context.Context, m []int) error {
-	alike := make([][]int, len(m))
+	of := make([][]twins, len(m))
 	err := par.ForContext(ctx, len(m), 8, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			for j := max(0, i-reach); j < i; j++ {
-				if f.alike(m[i], m[j], f.sure) {
-					alike[i] = append(alike[i], m[j])
+				if c := f.likeness(m[i], m[j], f.sure); c >= f.sure {
+					of[i] = append(of[i], twins{m[j], m[i], c})
 				}
 			}
 		}
 	})
-	for i, list := range alike {
-		for _, k := range list {
-			f.join(k, m[i])
+	if err != nil {
+		return err
+	}
+	alike := slices.Concat(of...)
+	slices.SortStableFunc(alike, func(p, q twins) int { return cmp.Compare(q.likeness, p.likeness) })
+	groups := map[int][]int{}
+	members := func(k int) []int {
+		if g := groups[f.root(k)]; g != nil {
+			return g
+		}
+		return []int{k}
+	}
+	for _, p := range alike {
+		a, b := members(p.a), members(p.b)
+		if f.root(p.a) == f.root(p.b) || !f.allLikely(a, b) {
+			continue
+		}
+		f.join(p.a, p.b)
+		groups[f.root(p.a)] = slices.Concat(a, b)
+	}
+	return nil
+}
+
+// allLikely tells whether each of a is likely to belong together with each of b.
+func (f *gatherer) allLikely(a, b []int) bool {
+	for _, i := range a {
+		for _, j := range b {
+			if f.likeness(i, j, f.likely) < f.likely {
+				return false
+			}
 		}
 	}
-	return err
+	return true
 }
 
 // joinNumbers joins pictures of a class whose files have numbers that follow each other,
@@ -197,10 +235,10 @@ func (f *gatherer) joinNumbers() {
 			if !follows(f.name(m[i-1]), f.name(m[i])) {
 				continue
 			}
-			if f.alike(m[i-1], m[i], f.likely) {
+			if f.likeness(m[i-1], m[i], f.likely) >= f.likely {
 				pairs = append(pairs, [2]int{m[i-1], m[i]})
 			}
-			if k := rng.IntN(len(m)); k != i && k != i-1 && f.alike(m[k], m[i], f.likely) {
+			if k := rng.IntN(len(m)); k != i && k != i-1 && f.likeness(m[k], m[i], f.likely) >= f.likely {
 				others++
 			}
 		}
@@ -230,16 +268,23 @@ func (f *gatherer) joinTimes(m []int) {
 		switch apart := f.seen[b].taken.Sub(f.seen[a].taken); {
 		case apart <= instant:
 			f.join(a, b)
-		case apart <= moment && f.alike(a, b, f.likely):
+		case apart <= moment && f.likeness(a, b, f.likely) >= f.likely:
 			f.join(a, b)
 		}
 	}
 }
 
-// alike tells whether two pictures are of one colour and alike enough.
-func (f *gatherer) alike(a, b int, enough float64) bool {
+// likeness is that of two pictures of one colour, exact where it is enough; of others 0,
+// unless they are copies.
+func (f *gatherer) likeness(a, b int, enough float64) float64 {
 	p, q := &f.seen[a], &f.seen[b]
-	return p.tinted(q) <= f.tint && p.likeness(q, enough) >= enough
+	if p.tinted(q) <= f.tint {
+		return p.likeness(q, enough)
+	}
+	if c := p.likeness(q, f.copied); c >= f.copied {
+		return c
+	}
+	return 0
 }
 
 // follows tells whether the numbers at the ends of two files' names follow each other.
@@ -268,16 +313,19 @@ const (
 	sureShare = 2e-5    // of them may be as alike as well
 	// likelyShare is the same of neighbours, which are few pairs.
 	likelyShare = 5e-4
+	// copiedShare is the same of pictures whatever their tints.
+	copiedShare = 2e-5
 	leastTint   = 6
 	leastSure   = 0.8
 	leastLikely = 0.7
+	leastCopied = 0.9
 )
 
 // calibrate says how alike pictures have to be. The pictures of one class are more alike
 // by chance than those of two, whose measure is taken: so a third of the way from there
 // to equality is added.
 func (f *gatherer) calibrate(ctx context.Context) error {
-	f.tint, f.sure, f.likely = leastTint, leastSure, leastLikely
+	f.tint, f.sure, f.likely, f.copied = leastTint, leastSure, leastLikely, leastCopied
 	pairs := f.strangers()
 	if len(pairs) == 0 {
 		return nil
@@ -296,16 +344,20 @@ func (f *gatherer) calibrate(ctx context.Context) error {
 		return err
 	}
 	f.tint = max(f.tint, of[int(tintShare*float64(len(of)))])
+	above := func(share float64) float64 {
+		at := of[len(of)-1-int(share*float64(len(of)))]
+		return at + (1-at)/3
+	}
+	if err := measure(func(a, b *glimpse) float64 { return a.likeness(b, leastSure) }); err != nil {
+		return err
+	}
+	f.copied = max(f.copied, (1+above(copiedShare))/2)
 	err := measure(func(a, b *glimpse) float64 {
 		if a.tinted(b) > f.tint {
 			return 0
 		}
 		return a.likeness(b, leastLikely)
 	})
-	above := func(share float64) float64 {
-		at := of[len(of)-1-int(share*float64(len(of)))]
-		return at + (1-at)/3
-	}
 	f.sure, f.likely = max(f.sure, above(sureShare)), max(f.likely, above(likelyShare))
 	return err
 }

@@ -273,3 +273,35 @@ func TestFindGroupsCheaply(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNoChains: pictures of which each is like the next make no group, unless they are
+// near to all of it.
+func TestNoChains(t *testing.T) {
+	f := &gatherer{sure: 0.9, likely: 0.8, tint: 255, p: &Part{Data: &Dataset{}}}
+	rng := rand.New(rand.NewPCG(3, 5))
+	var u, v [glimpseSide * glimpseSide]float64
+	for k := range u {
+		u[k], v[k] = rng.NormFloat64(), rng.NormFloat64()
+	}
+	class := []int{0, 1, 2, 3, 4}
+	for i := range class { // each turned by 0.4 against the one before: alike by 0.92, by 0.7 in two steps
+		var g glimpse
+		sin, cos := math.Sincos(0.4 * float64(i))
+		if i == 4 {
+			sin, cos = math.Sincos(0.1) // near the first two
+		}
+		for k := range g.grey {
+			g.grey[k] = uint8(127 + 30*(cos*u[k]+sin*v[k]))
+		}
+		g.prepare()
+		f.seen, f.of = append(f.seen, g), append(f.of, i)
+	}
+	if err := f.compare(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{0, 0, 2, 2, 0} {
+		if got := f.root(i); got != want {
+			t.Errorf("picture %d is in the group of %d, want %d", i, got, want)
+		}
+	}
+}
