@@ -37,8 +37,8 @@ func (r *Result) Summary(dir string) Summary {
 	last := r.Last()
 	s := Summary{
 		Dir: dir, Epoch: r.Epoch, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(),
-		ActiveShare: last.ActiveShare(),
-		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Beside: r.Beside, Seconds: math.Round(r.Took.Seconds()*1000) / 1000,
+		ActiveShare: last.ActiveShare(), NoPositive: last.NoPositive, Metrics: map[string]float64{},
+		Beside: r.Beside, Seconds: math.Round(r.Took.Seconds()*1000) / 1000,
 		WaitedForData:  r.Wait,
 		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
 	}
