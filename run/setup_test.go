@@ -58,8 +58,8 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",
-			"objective    triplet margin=0.5; an image is pulled towards one of its class at random (positives random) " +
-				"and pushed away from one of another class that is hardly farther than that (negatives facenet), as set\n",
+			"objective    triplet margin=0.5; an image is pulled towards one of its class at random " +
+				"(positives random) and pushed away from one of another class that is hardly farther than that (negatives facenet), as set\n",
 			"; from scratch\n",
 			"training     10 epochs, adam, rate 0.001, seed 1; keeps the last epoch\n"}},
 		{rows, []string{"blobs: 40 rows\n", "training     20 rows of 4 classes\n",
