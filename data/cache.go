@@ -26,10 +26,9 @@ type CacheOptions struct {
 	// reduced; 0 keeps all sizes. If random crops are taken, give a little more
 	// than the size to train at.
 	Side int
-	// SkipCorrupt records images that cannot be read and continues; their samples
-	// fail when they are read. Otherwise the first of them ends the build with its
-	// error.
-	SkipCorrupt bool
+	// Strict ends the build with the error of the first image that cannot be read.
+	// Otherwise such images are recorded, and their samples fail when they are read.
+	Strict bool
 	// Smooth enlarges the chroma of JPEG files by interpolation; see
 	// imaging.Decoder.
 	Smooth bool
@@ -121,7 +120,7 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (p
 		return packed.Key{}, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "kindred cache 2\n%d\n%d\n", opt.Side, len(src.list))
+	fmt.Fprintf(h, "kindred cache 3\n%d\n%d\n", opt.Side, len(src.list))
 	if opt.Smooth {
 		fmt.Fprintln(h, "smooth")
 	}
@@ -176,7 +175,7 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 		for k := range n {
 			im := &images[k]
 			if errs[k] != nil {
-				if !opt.SkipCorrupt {
+				if opt.Strict || Ends(errs[k]) {
 					return asUnreadable(errs[k])
 				}
 				im = new(imaging.Image)
@@ -239,9 +238,12 @@ func newCached(d *Dataset, file *packed.File) *cached {
 
 func (s *cached) Shape() (w, h, c int) { return s.w, s.h, s.c }
 
-func (s *cached) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
+func (s *cached) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	w, h, c := s.file.Shape(i)
-	if c == 0 {
+	if c == 0 { // the file still knows what is wrong with it
+		if err := s.d.Source.Read(ctx, i, dst, dec); err != nil {
+			return err
+		}
 		return fmt.Errorf("%s: could not be read when the cache was made", s.d.Names[i])
 	}
 	dst.Reset(w, h, c)

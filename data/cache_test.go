@@ -213,20 +213,20 @@ func TestCacheOfCorruptFiles(t *testing.T) {
 	l["images/001.Gull/b.jpg"] = []byte("not an image")
 	d := open(t, l.folder(t))
 	dir := t.TempDir()
-	if _, err := d.Cache(t.Context(), CacheOptions{Dir: dir}); err == nil ||
+	if _, err := d.Cache(t.Context(), CacheOptions{Dir: dir, Strict: true}); err == nil ||
 		!strings.Contains(err.Error(), filepath.Join("001.Gull", "b.jpg")) {
 		t.Errorf("%v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left %v", left)
 	}
-	c, err := d.Cache(t.Context(), CacheOptions{Dir: dir, SkipCorrupt: true})
+	c, err := d.Cache(t.Context(), CacheOptions{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var im imaging.Image
 	err = c.Image(t.Context(), 1, &im, nil)
-	if err == nil || !strings.Contains(err.Error(), "b.jpg: could not be read") {
+	if err == nil || !strings.Contains(err.Error(), "b.jpg: not an image of a known format") {
 		t.Errorf("%v", err)
 	}
 	if err := c.Image(t.Context(), 0, &im, nil); err != nil {
@@ -234,7 +234,7 @@ func TestCacheOfCorruptFiles(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Cache(ctx, CacheOptions{Dir: t.TempDir(), SkipCorrupt: true}); !errors.Is(err, context.Canceled) {
+	if _, err := d.Cache(ctx, CacheOptions{Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

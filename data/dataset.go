@@ -51,6 +51,9 @@ type Dataset struct {
 
 	// LeftOut counts and names the files that were found but are not samples.
 	LeftOut []LeftOut
+	// Notes are remarks about how the files were taken that a user should see, a
+	// sentence each.
+	Notes []string
 }
 
 // Source gives the pixels of samples. It is safe for concurrent use.

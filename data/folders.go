@@ -58,34 +58,25 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 // gallery or not. Where the depths differ the class is the whole path of the
 // folder. With both levels the coarse class is the one to train with.
 //
-// Images outside any class folder are left out; where a set may lack labels, they
-// make it one without.
+// A few images at the top, outside any class folder, are left out. Where more lie
+// there than in folders, the folders are no classes and the set has no labels. What
+// the set is for makes no difference to that.
 func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	f, err := findImages(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if len(f.loose) > 0 && opt.Unlabelled {
-		b := newBuilder("files", name, opt)
-		for _, file := range slices.Concat(f.loose, f.names) {
-			b.add(t, file)
-		}
-		b.d.LeftOut = f.left
-		return b.d.check(), nil
-	}
-	if len(f.names) == 0 && len(f.loose) > 0 {
-		return nil, fmt.Errorf("%s: %d images and no folders: put the images of each class into a folder of its own, "+
-			"or list them in a manifest (kindred search and kindred embed take them as they are)", t.where(),
-			len(f.loose))
-	}
-	if len(f.names) == 0 {
+	if len(f.names)+len(f.loose) == 0 {
 		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(),
 			sayLeftOut(f.left))
+	}
+	if len(f.loose) > len(f.names) {
+		return f.flat(t, name, opt)
 	}
 	b := newBuilder("folders", name, opt)
 	d := b.d
 	for _, file := range f.loose {
-		f.left = countLeftOut(f.left, "outside any class folder", file)
+		f.left = countLeftOut(f.left, outsideClasses, file)
 	}
 	d.LeftOut = f.left
 	split := haveSplits(f.names)
@@ -101,7 +92,34 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 		}
 	}
 	d.labelByFolder(dirs)
+	d.Notes = d.remarks()
 	return d.disjoint().check(), nil
+}
+
+// outsideClasses is why images at the top of a folder of classes are left out.
+const outsideClasses = "at the top, outside any class folder (move them into a folder, if they belong to the set)"
+
+// flat makes a set without labels of all images, most of which lie at the top.
+func (f *found) flat(t tree, name string, opt OpenOptions) (*Dataset, error) {
+	where := fmt.Sprintf("%d images and no folders", len(f.loose))
+	if len(f.names) > 0 {
+		where = fmt.Sprintf("%d images at the top, and %d in folders", len(f.loose), len(f.names))
+	}
+	if !opt.Unlabelled {
+		return nil, fmt.Errorf("%s: %s, so that it is a set without classes: put the images of each class into a "+
+			"folder of its own, or list them in a manifest (kindred search and kindred embed take them as they are)",
+			t.where(), where)
+	}
+	b := newBuilder("files", name, opt)
+	for _, file := range slices.Concat(f.loose, f.names) {
+		b.add(t, file)
+	}
+	b.d.LeftOut = f.left
+	if len(f.names) > 0 {
+		b.d.Notes = []string{where + ": the folders are not taken for classes, and no image has a label; with fewer " +
+			"at the top than in folders they are, and those at the top are left out"}
+	}
+	return b.d.check(), nil
 }
 
 // sayLeftOut puts a list of what was left out behind a sentence.

@@ -46,7 +46,7 @@ func TestHostileFolder(t *testing.T) {
 	p.Label, p.Fine = make([]int64, d.Len()), make([]int64, d.Len())
 	cfg := LoaderConfig{Image: imaging.Config{Width: 4, Height: 4}}
 	read := func(skip bool) (names []string, skipped []Skipped, err error) {
-		cfg.SkipCorrupt = skip
+		cfg.Strict = !skip
 		l := newLoader(t, p, cfg)
 		s := l.Sequential(t.Context(), 3)
 		defer s.Close()

@@ -327,7 +327,7 @@ func TestFolders(t *testing.T) {
 	expect(t, d, "folders", "a/10.jpeg a\na/2.png a\nb/1.PNG b")
 	if diff := cmp.Diff([]LeftOut{
 		{"not an image by its name (.txt)", 2, []string{"README.txt", "a/notes.txt"}},
-		{"outside any class folder", 1, []string{"stray.png"}},
+		{outsideClasses, 1, []string{"stray.png"}},
 	}, d.LeftOut); diff != "" {
 		t.Error(diff)
 	}

@@ -55,6 +55,32 @@ func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	return list
 }
 
+// AddLeftOut adds to sum what was left out of a piece of a data set, more, without
+// what the whole set, before it was cut, had left out: before. Of each reason the first
+// few are named.
+func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
+	find := func(list []LeftOut, reason string) int {
+		return slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == reason })
+	}
+	for _, l := range more {
+		if i := find(before, l.Reason); i >= 0 {
+			l.Count -= before[i].Count
+			l.First = l.First[min(len(l.First), len(before[i].First)):]
+		}
+		if l.Count <= 0 {
+			continue
+		}
+		i := find(sum, l.Reason)
+		if i < 0 {
+			i = len(sum)
+			sum = append(sum, LeftOut{Reason: l.Reason})
+		}
+		sum[i].Count += l.Count
+		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, firstFew-len(sum[i].First)))]...)
+	}
+	return sum
+}
+
 // countLeftOut adds one more to the list.
 func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
 	i := slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == reason })

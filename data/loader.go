@@ -25,9 +25,9 @@ type LoaderConfig struct {
 	Workers int
 	// Ahead is the number of batches prepared beyond the one in use; default 2.
 	Ahead int
-	// SkipCorrupt leaves out samples that cannot be read and records them in
-	// Stats, instead of ending with their error.
-	SkipCorrupt bool
+	// Strict ends with the error of the first sample that cannot be read. Otherwise
+	// such samples are left out and recorded in Stats.
+	Strict bool
 	// Smooth enlarges the chroma of JPEG files by interpolation; see
 	// imaging.Decoder.
 	Smooth bool
@@ -328,8 +328,8 @@ func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder,
 		return err
 	}
 	if h, w, _ := l.pipeline.Shape(im.W, im.H, l.c); h != l.h || w != l.w {
-		return fmt.Errorf("%s: image of %d x %d pixels among images of %d x %d: give the size to bring them to",
-			d.Names[i], w, h, l.w, l.h)
+		return &SourceError{fmt.Errorf("%s: image of %d x %d pixels among images of %d x %d: give the size to bring "+
+			"them to", d.Names[i], w, h, l.w, l.h)}
 	}
 	var rng *rand.Rand
 	if s.epoch != nil {
@@ -386,16 +386,32 @@ func (s *Stream) Next() (*Batch, error) {
 	return &t.batch, nil
 }
 
-// Unreadable is the error of a sample that cannot be read, which SkipCorrupt would
-// leave out.
+// Unreadable is the error of a sample that cannot be read, which is left out unless
+// Strict is set.
 type Unreadable struct{ Err error }
 
 func (u *Unreadable) Error() string { return u.Err.Error() }
 func (u *Unreadable) Unwrap() error { return u.Err }
 
-// asUnreadable marks an error that is a sample's, and not an interruption.
+// SourceError is the error of what samples lie in, and of no sample by itself: a
+// server that is out of reach, an archive that changes while it is read. It ends what
+// reads the samples, whether or not that leaves some out. File systems for OpenFS
+// return it.
+type SourceError struct{ Err error }
+
+func (e *SourceError) Error() string { return e.Err.Error() }
+func (e *SourceError) Unwrap() error { return e.Err }
+
+// Ends tells whether an error of reading one sample is an interruption or that of a
+// whole source, after which the other samples need not be tried.
+func Ends(err error) bool {
+	var source *SourceError
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &source)
+}
+
+// asUnreadable marks an error that is a sample's.
 func asUnreadable(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if Ends(err) {
 		return err
 	}
 	return &Unreadable{err}
@@ -407,7 +423,7 @@ func (s *Stream) finish(t *slot) error {
 	kept := 0
 	for k, err := range t.errs {
 		if err != nil {
-			if !s.l.cfg.SkipCorrupt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			if s.l.cfg.Strict || Ends(err) {
 				return asUnreadable(err)
 			}
 			s.l.skip(p.Index[t.pos[k]], err)

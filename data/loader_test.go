@@ -132,7 +132,7 @@ func TestLoaderErrors(t *testing.T) {
 	p := countedPart(20, &counted{w: 1, h: 1, fail: map[int]error{7: broken}, panics: 9})
 	batches := [][]int{{0, 1}, {11, 12, 13, 10, 9}, {2, 3}} // positions of samples 8 7 6 9 10
 
-	l := newLoader(t, p, LoaderConfig{})
+	l := newLoader(t, p, LoaderConfig{Strict: true})
 	s := l.Epoch(t.Context(), 0, batches)
 	if _, err := s.Next(); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,20 @@ func TestLoaderErrors(t *testing.T) {
 	}
 	s.Close()
 
-	l = newLoader(t, p, LoaderConfig{SkipCorrupt: true})
+	// A failure of all that the samples lie in ends it either way, and is no sample's.
+	gone := errors.New("no route to host")
+	for _, strict := range []bool{false, true} {
+		q := countedPart(20, &counted{w: 1, h: 1, fail: map[int]error{7: fmt.Errorf("x.zip: %w", &SourceError{gone})}})
+		l := newLoader(t, q, LoaderConfig{Strict: strict})
+		s := l.Epoch(t.Context(), 0, batches[1:])
+		var sample *Unreadable
+		if _, err := s.Next(); !errors.Is(err, gone) || errors.As(err, &sample) || len(l.Stats().Skipped) > 0 {
+			t.Errorf("strict %v: %v", strict, err)
+		}
+		s.Close()
+	}
+
+	l = newLoader(t, p, LoaderConfig{})
 	s = l.Epoch(t.Context(), 0, batches)
 	defer s.Close()
 	if _, err := s.Next(); err != nil {
@@ -276,7 +289,7 @@ func TestLoaderStopsWithinAnImage(t *testing.T) {
 	p := countedPart(20, &counted{w: 2, h: 2})
 	p.Data.Source = &slow{counted{w: 2, h: 2}}
 	for _, skip := range []bool{false, true} {
-		l := newLoader(t, p, LoaderConfig{SkipCorrupt: skip})
+		l := newLoader(t, p, LoaderConfig{Strict: !skip})
 		ctx, cancel := context.WithCancel(t.Context())
 		s := l.Sequential(ctx, 4)
 		time.AfterFunc(20*time.Millisecond, cancel)
@@ -366,7 +379,7 @@ func TestLoaderGivesBytes(t *testing.T) {
 		want bool
 	}{{imaging.Config{}, true}, {imaging.Config{Width: 2, Height: 2}, false},
 		{imaging.Config{Width: 2, Height: 2, Rounded: true}, true}} {
-		l, err := NewLoader(countedPart(5, src), LoaderConfig{Image: c.cfg, Bytes: true, SkipCorrupt: true})
+		l, err := NewLoader(countedPart(5, src), LoaderConfig{Image: c.cfg, Bytes: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,9 +26,9 @@ type OpenOptions struct {
 	// of package embedding: parquet.Format{} of embedding/parquet, say.
 	Formats []embedding.Format
 	// Unlabelled allows sets without labels, which can be embedded and searched but
-	// not trained on: a folder with images outside class folders, a manifest without
-	// a column of labels, a single image file. Otherwise they are errors, or their
-	// images left out. See OpenFiles, too.
+	// not trained on: a folder with most images outside class folders, a manifest
+	// without a column of labels, a single image file. Otherwise they are errors. Sets
+	// that have labels are the same with it. See OpenFiles, too.
 	Unlabelled bool
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.

@@ -179,7 +179,7 @@ func TestLeftOut(t *testing.T) {
 			[]string{"b/1.avif"}},
 		{"not an image by its name (no extension)", 1, []string{"b/clip"}},
 		{"not an image by its name (.txt)", 1, []string{"b/esc\x1b.txt"}},
-		{"outside any class folder", 1, []string{"top.png"}},
+		{outsideClasses, 1, []string{"top.png"}},
 	}
 	for _, what := range []string{path, l.folder(t)} {
 		d := open(t, what)

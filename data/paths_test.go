@@ -70,31 +70,48 @@ func decodes(t *testing.T, d *Dataset) {
 	}
 }
 
-// A folder or archive with images outside class folders is a set without labels
-// where that is allowed; it is not where every image has a class.
+// A folder or archive is one set, whatever it is opened for: images at the top of
+// folders with as many or more are left out, and where more lie at the top there are
+// no classes.
 func TestUnlabelledFolder(t *testing.T) {
 	dir := album(t)
 	for _, what := range []string{dir, dir + ".zip"} {
-		d, err := Open(t.Context(), what, OpenOptions{Unlabelled: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Close()
-		if want := []string{"1.png", "B.JPG", "a/2.png", "a/deep/3.png"}; !slices.Equal(d.Names, want) {
-			t.Errorf("%q", d.Names)
-		}
-		left := albumLeftOut("")
-		slices.SortFunc(d.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
-		slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
-		if diff := cmp.Diff(left, d.LeftOut); diff != "" {
-			t.Error(diff)
-		}
-		decodes(t, d)
-		if d = open(t, what); d.Len() != 2 || len(d.Columns) != 1 {
-			t.Errorf("with labels only: %q", d.Names)
+		for _, unlabelled := range []bool{false, true} {
+			d, err := Open(t.Context(), what, OpenOptions{Unlabelled: unlabelled})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			if !slices.Equal(d.Names, []string{"a/2.png", "a/deep/3.png"}) || len(d.All().Fine) != 2 || d.Notes != nil {
+				t.Errorf("%q, %d labels, %q", d.Names, len(d.All().Fine), d.Notes)
+			}
+			left := append(albumLeftOut(""), LeftOut{outsideClasses, 2, []string{"1.png", "B.JPG"}})
+			slices.SortFunc(d.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
+			slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
+			if diff := cmp.Diff(left, d.LeftOut); diff != "" {
+				t.Error(diff)
+			}
 		}
 	}
-	d, err := Open(t.Context(), layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 1)}.folder(t),
+	write(t, filepath.Join(dir, "4.png"), picture(t, 2, 2, 1))
+	d, err := Open(t.Context(), dir, OpenOptions{Unlabelled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"1.png", "4.png", "B.JPG", "a/2.png", "a/deep/3.png"}; !slices.Equal(d.Names, want) ||
+		len(d.Columns) != 0 || len(d.Notes) != 1 ||
+		!strings.HasPrefix(d.Notes[0], "3 images at the top, and 2 in folders: the folders are not taken for classes") {
+		t.Errorf("%q, %d columns, %q", d.Names, len(d.Columns), d.Notes)
+	}
+	if got := len(d.LeftOut); got != 3 {
+		t.Errorf("%v left out", d.LeftOut)
+	}
+	decodes(t, d)
+	if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "3 images at the top, and 2 in folders, so that it is a set without classes") {
+		t.Errorf("%v", err)
+	}
+	d, err = Open(t.Context(), layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 1)}.folder(t),
 		OpenOptions{Unlabelled: true})
 	if err != nil || d.Fine != "class" || len(d.All().Fine) != 2 {
 		t.Errorf("%+v, %v", d, err)

@@ -30,7 +30,7 @@ func TestAnnotateMeansTheSame(t *testing.T) {
 	for _, overrides := range [][]string{
 		nil,
 		{"loss.name=margin", "loss.beta=1.1", "network.dim=2", "network.freeze=conv1,bn1", "sample.per_class=3"},
-		{"data.skip_corrupt=true", "train.groups=[{prefix: fc, scale: 10}]", `data.augment="light"`, "train.seed=9"},
+		{"data.strict=true", "train.groups=[{prefix: fc, scale: 10}]", `data.augment="light"`, "train.seed=9"},
 	} {
 		given, resolved := settled(t, overrides...)
 		text := Annotate(given, resolved)

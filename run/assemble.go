@@ -69,6 +69,7 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.notes = append(t.notes, d.Notes...)
 	if err := t.choose(ctx, d); err != nil {
 		return err
 	}
@@ -77,10 +78,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 		return err
 	}
 	if err := t.selectSamples(d, &o); err != nil {
-		return err
+		return remarked(err, d)
 	}
 	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
-		return err
+		return remarked(err, d)
 	}
 	if err := checkPairs(&t.cfg, &o, t.from); err != nil {
 		return err
@@ -97,6 +98,15 @@ func (t *trainer) assemble(ctx context.Context) error {
 		return err
 	}
 	return t.learn(ctx, o)
+}
+
+// remarked puts what is remarkable about a data set behind an error that it may be the
+// reason of.
+func remarked(err error, d *data.Dataset) error {
+	for _, n := range d.Notes {
+		err = fmt.Errorf("%w\n%s", err, n)
+	}
+	return err
 }
 
 // openData opens the data set, unless it was given.

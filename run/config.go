@@ -56,7 +56,7 @@ type DataConfig struct {
 	Fold         string `yaml:"fold" help:"put a part of the training part in the place of the test, to choose settings by: K/N, fold K of N of its classes; images:K/N, of the images of every class; empty: the test is the test"`
 	Cache        bool   `yaml:"cache" help:"decode image files once, into a file in the user's cache folder"`
 	Outside      bool   `yaml:"outside" help:"let manifests and lists name images outside their folder"`
-	SkipCorrupt  bool   `yaml:"skip_corrupt" help:"leave out images that cannot be read instead of stopping; they are counted and named at the end"`
+	Strict       bool   `yaml:"strict" help:"end at the first image that cannot be read; otherwise such images are left out, counted and named at the end"`
 }
 
 // NetworkConfig describes the network.

@@ -222,3 +222,21 @@ func TestPathsOfAnyText(t *testing.T) {
 		}
 	}
 }
+
+// What data.strict was called in earlier configurations says the opposite.
+func TestEarlierStrict(t *testing.T) {
+	for text, want := range map[string]bool{
+		"data:\n  skip_corrupt: false\n": true, "data:\n  skip_corrupt: true\n": false,
+		"data:\n  skip_corrupt:\n": false,
+		"data:\n  path: x\n":       false, "data:\n  strict: true\n": true,
+	} {
+		cfg, err := Parse("c.yaml", []byte(text))
+		if err != nil || cfg.Data.Strict != want {
+			t.Errorf("%q: strict %v, %v", text, cfg.Data.Strict, err)
+		}
+	}
+	if _, err := Parse("c.yaml", []byte("data:\n  skip_corrupt: maybe\n")); err == nil ||
+		!strings.Contains(err.Error(), `c.yaml:2: data.skip_corrupt: "maybe" is neither`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -127,6 +127,6 @@ func (t *trainer) cacheImages(ctx context.Context) error {
 	if a.CropArea[1] > 0 {
 		side *= 2
 	}
-	return t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, SkipCorrupt: cfg.SkipCorrupt,
+	return t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
 		Smooth: cfg.Chroma == smoothChroma})
 }

@@ -44,6 +44,10 @@ func TestEarlierRun(t *testing.T) {
 			}
 		}
 	}
+	// It ended at an image that cannot be read, and goes on to.
+	if cfg, err := f.Config(); err != nil || !cfg.Data.Strict {
+		t.Errorf("strict %v, %v", cfg.Data.Strict, err)
+	}
 	if err := asIs(t, dir, nil); err != nil {
 		t.Fatal(err)
 	}

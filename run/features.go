@@ -91,7 +91,7 @@ type preparation struct {
 
 // preparationVersion goes up when images come out of their preparation with other
 // values than before.
-const preparationVersion = 1
+const preparationVersion = 2
 
 // identify computes the key of the body.
 func (f *features) identify() error {

@@ -25,7 +25,7 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*f
 	if err != nil {
 		return nil, err
 	}
-	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, SkipCorrupt: cfg.SkipCorrupt,
+	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, Strict: cfg.Strict,
 		Smooth: cfg.Chroma == smoothChroma, Bytes: bytes})
 	if err != nil {
 		return nil, err

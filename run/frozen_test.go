@@ -279,18 +279,18 @@ func (u unreadable) Read(ctx context.Context, i int, dst *imaging.Image, dec *im
 	return u.pictures.Read(ctx, i, dst, dec)
 }
 
-// TestFrozenUnreadable: an image that cannot be read has no features, and ends the
-// run unless it is to be left out.
+// TestFrozenUnreadable: an image that cannot be read has no features and is left
+// out, and ends a strict run.
 func TestFrozenUnreadable(t *testing.T) {
 	cacheAt(t, t.TempDir())
 	d := photos(8, 10, 64)
 	d.Source = unreadable{d.Source.(pictures), 3}
 	opts := Options{Dataset: d, Weights: started(t, 64)}
-	if _, err := Train(t.Context(), frozenConfig(t), opts); !errors.Is(err, os.ErrInvalid) {
+	if _, err := Train(t.Context(), frozenConfig(t, "data.strict=true"), opts); !errors.Is(err, os.ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
 	for range 2 {
-		res, err := Train(t.Context(), frozenConfig(t, "data.skip_corrupt=true"), opts)
+		res, err := Train(t.Context(), frozenConfig(t), opts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,8 +47,14 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 }
 
 // Embed computes the embeddings of the samples of p, which are converted to the
-// size and the channels that the network was trained on.
+// size and the channels that the network was trained on. Those that cannot be read
+// have no row; with Config.Data.Strict the first of them is an error.
 func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
+	e, err := m.embed(ctx, p)
+	return e, skippable(err)
+}
+
+func (m *Model) embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	f, err := newFeed(p, m.Config.Data, 0, false, false)
 	if err != nil {
 		return nil, err

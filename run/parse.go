@@ -122,6 +122,10 @@ func (p *configParser) override(o string) {
 // set gives one key its value. A nil or null node leaves the default.
 func (p *configParser) set(where, section, key string, n ast.Node) {
 	path := section + "." + key
+	if path == earlierStrict {
+		p.setEarlier(where, n)
+		return
+	}
 	p.where[path] = where
 	target := reflect.ValueOf(p.cfg).Elem().Field(slices.Index(sections(), section))
 	if m, free := target.Interface().(Section); free {
@@ -149,6 +153,24 @@ func (p *configParser) set(where, section, key string, n ast.Node) {
 	if err := decode(field, n); err != nil {
 		p.fail(where, "%s: %v", path, err)
 	}
+}
+
+// earlierStrict is what data.strict was called, with the opposite meaning, in the
+// configurations of runs that are still there.
+const earlierStrict = "data.skip_corrupt"
+
+// setEarlier sets data.strict by its earlier name.
+func (p *configParser) setEarlier(where string, n ast.Node) {
+	if n == nil || n.Type() == ast.NullType {
+		return
+	}
+	var skip bool
+	if err := decode(reflect.ValueOf(&skip).Elem(), n); err != nil {
+		p.fail(where, "%s: %v", earlierStrict, err)
+		return
+	}
+	p.where["data.strict"] = where
+	p.cfg.Data.Strict = !skip
 }
 
 // check reports values that no data set could make right.

@@ -124,7 +124,8 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 // skippable names the way out where a sample cannot be read.
 func skippable(err error) error {
 	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
-		return fmt.Errorf("%w\ndata.skip_corrupt=true leaves out what cannot be read, and names it at the end", err)
+		return fmt.Errorf("%w\n--strict (data.strict: true) ends here; without it, what cannot be read is left out "+
+			"and named at the end", err)
 	}
 	return err
 }
@@ -238,6 +239,12 @@ func (t *trainer) unscored(epoch int, err error) error {
 
 // failed completes an error that ended the loop.
 func (t *trainer) failed(err error) error {
+	if errors.Is(err, train.ErrNoSamples) {
+		for _, l := range t.leftOut() {
+			err = fmt.Errorf("%w\n%v", err, l)
+		}
+		return err
+	}
 	if t.folder == nil {
 		return err
 	}

@@ -476,12 +476,13 @@ func TestUnreadableImages(t *testing.T) {
 	d := newBlobs(4, 20, 16)
 	d.Source.(*blobs).bad = 3
 	cfg := smallConfig(t)
-	if _, err := Train(t.Context(), cfg, Options{Dataset: d}); err == nil {
-		t.Error("an unreadable training image went through")
+	res, err := Train(t.Context(), cfg, Options{Dataset: d})
+	if err != nil || len(res.LeftOut) != 1 || res.LeftOut[0].Count != 1 {
+		t.Errorf("an unreadable training image: %v, %+v", err, res)
 	}
-	cfg.Data.SkipCorrupt = true
-	if _, err := Train(t.Context(), cfg, Options{Dataset: d}); err != nil {
-		t.Errorf("with skip_corrupt: %v", err)
+	cfg.Data.Strict = true
+	if _, err = Train(t.Context(), cfg, Options{Dataset: d}); err == nil || !strings.Contains(err.Error(), "--strict") {
+		t.Errorf("with data.strict: %v", err)
 	}
 }
 

@@ -131,7 +131,7 @@ func (t *Trainer) epoch(ctx context.Context) error {
 func (t *Trainer) step(b Batch) (objective.Result, error) {
 	n := len(b.Pos)
 	if n == 0 {
-		return objective.Result{}, errors.New("none of the batch's samples could be read")
+		return objective.Result{}, ErrNoSamples
 	}
 	if err := t.label(b.Pos); err != nil {
 		return objective.Result{}, err

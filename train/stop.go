@@ -27,6 +27,9 @@ func (s *Stopped) Where() string {
 
 func (s *Stopped) Unwrap() error { return s.Err }
 
+// ErrNoSamples is why a step could not be taken for which Data had no samples.
+var ErrNoSamples = errors.New("none of the batch's samples could be read")
+
 // StepError is the error of a step that could not be taken: the loss or a
 // gradient is not finite, or the batch cannot be learnt from. What the steps
 // before it did is in the last checkpoint.

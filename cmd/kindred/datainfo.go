@@ -22,21 +22,22 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		rows, cols int
 		skip, full bool
 		outside    bool
+		strict     bool
 	)
 	cmd := &cobra.Command{
 		Use:   "info PATH",
 		Short: "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
 		Long: `Examines a data set by name or path (a folder, .zip archive, CSV manifest or
-file of features): its layout, samples per class and split, image sizes,
-unreadable images, and pictures that occur twice, those with two different labels
-first. --sheet draws examples of every class.`,
+file of features), with or without classes: its layout, samples per class and split,
+image sizes, unreadable images, and pictures that occur twice, those with two
+different labels first. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows < 1 || cols < 1 {
 				return usagef("--rows %d, --cols %d: want at least 1", rows, cols)
 			}
 			d, err := remotedata.Open(cmd.Context(), args[0], data.OpenOptions{Home: dataHome(*dir), Formats: formats(),
-				Outside: outside})
+				Outside: outside, Unlabelled: true})
 			if err != nil {
 				return err
 			}
@@ -54,13 +55,20 @@ first. --sheet draws examples of every class.`,
 				fmt.Fprintf(a.err, "contact sheet: %s\n", sheet)
 			}
 			if a.json {
-				return a.printJSON(r)
+				err = a.printJSON(r)
+			} else {
+				err = printInfo(a.out, r, full)
 			}
-			return printInfo(a.out, r, full)
+			if im := r.Images; err == nil && strict && im != nil && len(im.Unreadable) > 0 {
+				err = fmt.Errorf("--strict: %d of %d images cannot be read, such as %s", len(im.Unreadable), r.Samples,
+					escape.Text(im.Unreadable[0].Error))
+			}
+			return err
 		},
 	}
 	fs := cmd.Flags()
 	addOutside(cmd, &outside)
+	fs.BoolVar(&strict, "strict", false, "fail, after all is printed, if a picture cannot be read")
 	fs.StringVar(&sheet, "sheet", "", "write a contact sheet (PNG) to this file")
 	fs.IntVar(&rows, "rows", 20, "classes on the sheet")
 	fs.IntVar(&cols, "cols", 10, "images per class on the sheet")
@@ -76,6 +84,13 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 	fmt.Fprintf(out, "%s: %d samples, layout %s\n", escape.Name(r.Name), r.Samples, r.Layout)
 	for _, l := range r.LeftOut {
 		fmt.Fprintln(out, l)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(out, "note: "+escape.Text(n))
+	}
+	if len(r.Labels) == 0 {
+		fmt.Fprintln(out, "no labels: it can be embedded, indexed and searched; to train on it, put the images of "+
+			"each class into a folder of its own, or list them with their labels in a manifest")
 	}
 	if r.Features > 0 {
 		fmt.Fprintf(out, "features: %d values per sample\n", r.Features)
@@ -174,9 +189,9 @@ func printDuplicates(out io.Writer, groups []inspect.Group, most int) {
 		for i, n := range g.Names {
 			label := ""
 			if i < len(g.Labels) {
-				label = g.Labels[i]
+				label = fmt.Sprintf("  [%s]", escape.Name(g.Labels[i]))
 			}
-			fmt.Fprintf(out, "    %s  [%s]\n", escape.Name(n), escape.Name(label))
+			fmt.Fprintf(out, "    %s%s\n", escape.Name(n), label)
 		}
 	}
 }

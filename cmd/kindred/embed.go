@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/run"
@@ -22,7 +23,7 @@ type embedFlags struct {
 	in io.Reader // standard input
 	modelFlags
 	data, dataDir, dataLabels, out, labels string
-	outside, keep, skip                    bool
+	outside, keep, strict                  bool
 	queued                                 queueFlags
 	shard                                  int
 }
@@ -67,7 +68,7 @@ archives, and with - a list of files, one a line, from standard input.`,
 	addOutside(cmd, &f.outside)
 	fs.BoolVar(&f.keep, "keep", false, "keep what the network makes of each image, and take what is kept: training "+
 		"with network.freeze=body shares it (kindred cache)")
-	fs.BoolVar(&f.skip, "skip-corrupt", false, "leave out images that cannot be read; they are counted and named")
+	cli.AddStrict(fs, &f.strict)
 	f.add(cmd)
 	f.queued.addLeader(cmd)
 	fs.IntVar(&f.shard, "shard", 1024, "--queue: samples of a job, rounded up to whole batches")
@@ -110,20 +111,20 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	defer d.Close()
-	m.Config.Data.SkipCorrupt = m.Config.Data.SkipCorrupt || f.skip
+	a.sayNotes(d)
+	m.Config.Data.Strict = f.strict
 	taken := func() error { return nil }
 	var e *run.Embedded
 	if f.queued.queue != "" {
 		var end func()
 		if e, taken, end, err = f.share(ctx, a, m, d); err == nil {
 			defer end()
+			err = someRead(e)
 		}
 	} else {
 		e, err = a.embed(ctx, m, d.All())
 	}
-	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
-		return fmt.Errorf("%w\n--skip-corrupt leaves out what cannot be read, and names it at the end", err)
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	table := e.Table()
@@ -165,7 +166,7 @@ func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Da
 		return nil, nil, nil, err
 	}
 	e, list, err := work.Embed(ctx, m, folder, d, work.Source{Data: shared(f.data), Outside: f.outside},
-		work.Cutting{Rows: f.shard, Skip: f.skip}, q)
+		work.Cutting{Rows: f.shard, Strict: f.strict}, q)
 	if err != nil {
 		q.close()
 		return nil, nil, nil, err
@@ -173,12 +174,34 @@ func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Da
 	return e, func() error { return q.Forget(ctx, list) }, q.close, nil
 }
 
-// embed is m.Embed with a line that says how far it is.
+// embed is m.Embed with a line that says how far it is. That no sample can be read is
+// an error.
 func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
 	m.Progress = meter.count
-	return m.Embed(ctx, p)
+	e, err := m.Embed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return e, someRead(e)
+}
+
+// someRead refuses embeddings of pictures none of which could be read.
+func someRead(e *run.Embedded) error {
+	if e.X.Rows > 0 || e.Part.Len() == 0 {
+		return nil
+	}
+	return noneRead(e.Part.Len(), e.LeftOut)
+}
+
+// noneRead is the error that none of n pictures can be read.
+func noneRead(n int, left []data.LeftOut) error {
+	err := fmt.Errorf("none of %d pictures can be read", n)
+	for _, l := range left {
+		err = fmt.Errorf("%w; %v", err, l)
+	}
+	return err
 }
 
 // open opens what is embedded: a data set, with or without labels, or for - the
@@ -237,6 +260,13 @@ func labelFormatOf(path string) (embedding.Format, error) {
 // addOutside adds the flag of data.OpenOptions.Outside.
 func addOutside(cmd *cobra.Command, outside *bool) {
 	cmd.Flags().BoolVar(outside, "allow-outside", false, "let a manifest or list name images outside its folder")
+}
+
+// sayNotes tells how a data set was taken, where that is remarkable.
+func (a *app) sayNotes(d *data.Dataset) {
+	for _, n := range d.Notes {
+		fmt.Fprintln(a.err, "note: "+escape.Text(n))
+	}
 }
 
 // sayLeftOut tells which files and samples were not used.

@@ -19,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/regular"
 	"github.com/kindred-ml/kindred/run"
@@ -29,12 +30,13 @@ type itemFlags struct {
 	photos             photoFlags
 	embeddings, labels string
 	columns, prefix    string
-	update             bool
+	update, strict     bool
 }
 
 func (f *itemFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.photos.add(cmd)
+	cli.AddStrict(fs, &f.strict)
 	fs.StringVar(&f.embeddings, "embeddings", "", "instead of embedding photos: embeddings that the same network made "+
 		"("+strings.Join(formats().Extensions(), ", ")+"); --data may say where their photos are")
 	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it, if any")
@@ -290,7 +292,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	if s.model == nil {
 		return nil, fmt.Errorf("the index has no network, so that photos cannot be embedded: add --embeddings")
 	}
-	s.model.Config.Data.SkipCorrupt = true // they are named
+	s.model.Config.Data.Strict = f.strict // else they are named
 	s.set, err = data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
 		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
 	if err != nil {
@@ -299,6 +301,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	if s.set.Len() == 1 && s.set.Names[0] == filepath.ToSlash(f.photos.data) {
 		s.root = "" // --data is the photo
 	}
+	a.sayNotes(s.set)
 	fmt.Fprintf(a.err, "%d photos in %s\n", s.set.Len(), escape.Name(f.photos.data))
 	return s, nil
 }

@@ -155,7 +155,7 @@ func (d *adder) photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 		return nil, err
 	}
 	part := set.All()
-	left := make(map[string]data.LeftOut)
+	left, read := set.Unread(), len(todo) < set.Len()
 	meter := d.a.newMeter("embedding", countUnit)
 	defer meter.close()
 	for lo := 0; lo < len(todo); lo += piece {
@@ -163,26 +163,19 @@ func (d *adder) photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range e.LeftOut {
-			old := left[l.Reason]
-			l.Count = max(l.Count, old.Count)
-			left[l.Reason] = l
-		}
+		left = data.AddLeftOut(left, set.LeftOut, e.LeftOut)
 		if e.X.Rows > 0 {
+			read = true
 			if err := d.table(ctx, e.Table(), root); err != nil {
 				return nil, err
 			}
 		}
 		meter.count(min(lo+piece, len(todo)), len(todo))
 	}
-	var out []data.LeftOut
-	for _, l := range left {
-		out = append(out, l)
+	if !read {
+		return nil, noneRead(set.Len(), left)
 	}
-	if len(todo) == 0 {
-		out = set.LeftOut
-	}
-	return out, nil
+	return left, nil
 }
 
 // missing lists the samples of a set that are to be embedded.

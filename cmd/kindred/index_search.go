@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/search"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
@@ -28,6 +29,7 @@ type indexQuery struct {
 	filter  string
 	k       int
 	exact   bool
+	strict  bool   // about photos that cannot be read
 	store   string // of a database, instead of an index
 	run     string // whose network made what is in it
 }
@@ -74,6 +76,7 @@ into a store of a database instead, with the network of --run for photos.`,
 		},
 	}
 	f.add(cmd)
+	cli.AddStrict(cmd.Flags(), &f.strict)
 	cmd.Flags().IntVar(&f.k, "neighbours", 10, "items to find for each")
 	cmd.Flags().StringVar(&f.run, "run", "", "run whose network made the embeddings of --store, for photos")
 	return cmd
@@ -215,7 +218,7 @@ func (f *indexQuery) collect(ctx context.Context, a *app, to target, dim int) (l
 		if err != nil {
 			return nil, nil, err
 		}
-		m.Config.Data.SkipCorrupt = true // they are named, and the others answered
+		m.Config.Data.Strict = f.strict // else they are named, and the others answered
 		photos, err := openQueries(ctx, a, m, f.photos)
 		if err != nil {
 			return nil, nil, err

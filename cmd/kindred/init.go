@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/layout/inspect"
 	"github.com/kindred-ml/kindred/run"
@@ -50,6 +51,7 @@ their defaults and their meaning. Edit it and train.`,
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	f.train.Weights.Add(fs)
 	addOutside(cmd, &f.train.Outside)
+	cli.AddStrict(fs, &f.train.Strict)
 	return cmd
 }
 
@@ -129,9 +131,6 @@ func suit(cfg *run.DataConfig, im *inspect.Images) {
 	if alike := w[0] == w[2] && h[0] == h[2] && w[0] == h[0]; alike && cfg.Size == 0 && w[0] <= smallImages {
 		cfg.Size = w[0]
 	}
-	if len(im.Unreadable) > 0 {
-		cfg.SkipCorrupt = true
-	}
 }
 
 // next is the command that trains with the configuration.
@@ -174,11 +173,14 @@ func describe(r *inspect.Report) []string {
 			im.Grey))
 	}
 	if im := r.Images; im != nil && len(im.Unreadable) > 0 {
-		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: data.skip_corrupt leaves such "+
-			"images out", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
+		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: such images are left out, or "+
+			"end a run with data.strict: true", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
 	}
 	for _, l := range r.LeftOut {
 		lines = append(lines, escape.Text(l.String()))
+	}
+	for _, n := range r.Notes {
+		lines = append(lines, "note: "+escape.Text(n))
 	}
 	return lines
 }

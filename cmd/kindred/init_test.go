@@ -36,16 +36,16 @@ func TestInit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"#   photos: 21 samples", "#   kindred train -c run.yaml\n", "  path: photos\n",
-		"  size: 20\n", "  skip_corrupt: true\n", "  #momentum: 0.9\n"} {
+		"  size: 20\n", "  #momentum: 0.9\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 	cfg, err := run.Parse("run.yaml", text)
-	if err != nil || cfg.Data.Path != "photos" || !cfg.Data.SkipCorrupt {
+	if err != nil || cfg.Data.Path != "photos" || cfg.Data.Strict {
 		t.Fatalf("%+v %v", cfg.Data, err)
 	}
-	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
+	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried") // leaves the broken one out
 
 	// What is there is not replaced unasked.
 	code, _, errOut := runArgs(t, "init", "photos")

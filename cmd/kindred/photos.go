@@ -34,7 +34,8 @@ func (f *photoFlags) open(ctx context.Context, files []string, source string) (*
 		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
 			f.data, source)
 	}
-	return data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside})
+	return data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside,
+		Unlabelled: true})
 }
 
 // root is the folder below which the items lie, if they are files.

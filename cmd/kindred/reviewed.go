@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/review"
 	"github.com/kindred-ml/kindred/mat"
@@ -29,6 +30,7 @@ type reviewFlags struct {
 	labels, label string
 	photos        photoFlags
 	distance      string
+	strict        bool
 }
 
 func (f *reviewFlags) add(cmd *cobra.Command, out string) {
@@ -39,6 +41,7 @@ func (f *reviewFlags) add(cmd *cobra.Command, out string) {
 	fs.StringVar(&f.distance, "distance", "",
 		"euclidean or cosine; default: the run's, and of a file of embeddings euclidean")
 	f.photos.add(cmd)
+	cli.AddStrict(fs, &f.strict)
 	f.outDir.add(cmd, out)
 }
 
@@ -163,6 +166,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	if err != nil {
 		return nil, 0, err
 	}
+	m.Config.Data.Strict = f.strict
 	cfg := m.Config
 	if f.photos.data != "" {
 		cfg.Data.Name, cfg.Data.Path = "", f.photos.data
@@ -177,6 +181,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	if err != nil {
 		return nil, 0, err
 	}
+	a.sayNotes(d)
 	r := &reviewed{set: d, cfg: &cfg, home: home, root: photo.Root(what(&cfg), home)}
 	part, err := r.choose(d, &cfg)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/photo"
@@ -33,7 +34,7 @@ type searchFlags struct {
 	query                          indexQuery // of index
 	dataDir, distance              string
 	k, scratch                     int
-	outside                        bool
+	outside, strict                bool
 }
 
 // by is the run or the network that makes the embeddings, for messages.
@@ -80,7 +81,8 @@ again, and --in only says where its photos are. --index INDEX does what kindred 
 search does, and --store URL, with --run, what it does with a store of a database.
 
 A photo that is itself in the gallery, or a copy of which is, is left out of its own
-answer. Photos that cannot be read are named; the others are answered.
+answer. Photos that cannot be read are named and the others answered, unless
+--strict.
 
 --out DIR writes the photos with their neighbours as search.html and search.png.`,
 		Example: `  kindred search photo.jpg --run runs/photos --in photos/
@@ -100,7 +102,7 @@ answer. Photos that cannot be read are named; the others are answered.
 					return usagef("--store says what the gallery is: --index, --network, --in, --embeddings and " +
 						"--out go without it")
 				}
-				f.query.photos, f.query.k, f.query.run = photos, f.k, f.run
+				f.query.photos, f.query.k, f.query.run, f.query.strict = photos, f.k, f.run, f.strict
 				return a.searchStore(cmd.Context(), &f.query)
 			}
 			if f.index == "" {
@@ -110,7 +112,7 @@ answer. Photos that cannot be read are named; the others are answered.
 				return usagef("--index says all of network and gallery: --run, --network, --in, --embeddings and " +
 					"--out go without it")
 			}
-			f.query.photos, f.query.k = photos, f.k
+			f.query.photos, f.query.k, f.query.strict = photos, f.k, f.strict
 			return a.searchIndex(cmd.Context(), f.index, &f.query)
 		},
 	}
@@ -132,6 +134,7 @@ answer. Photos that cannot be read are named; the others are answered.
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
 	addOutside(cmd, &f.outside)
+	cli.AddStrict(fs, &f.strict)
 	return cmd
 }
 
@@ -171,7 +174,7 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	if err != nil {
 		return err
 	}
-	m.Config.Data.SkipCorrupt = true // they are named, and the others answered
+	m.Config.Data.Strict = f.strict // else they are named, and the others answered
 	queries, err := openQueries(ctx, a, m, paths)
 	if err != nil {
 		return err
@@ -292,12 +295,6 @@ func openQueries(ctx context.Context, a *app, m *run.Model, paths []string) (*ph
 // embedPhotos embeds all photos of a set, whose names are paths below root.
 func (a *app) embedPhotos(ctx context.Context, m *run.Model, d *data.Dataset, root string) (*photoSet, error) {
 	e, err := a.embed(ctx, m, d.All())
-	if err == nil && e.X.Rows == 0 {
-		err = fmt.Errorf("none of %d photos can be read", d.Len())
-		for _, l := range e.LeftOut {
-			err = fmt.Errorf("%w; %v", err, l)
-		}
-	}
 	if err != nil {
 		d.Close()
 		return nil, err
@@ -330,6 +327,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 	if t != nil {
 		return &photoSet{table: t, data: d, root: root}, nil
 	}
+	a.sayNotes(d)
 	fmt.Fprintf(a.err, "embedding %d photos of %s\n", d.Len(), escape.Name(f.in))
 	return a.embedPhotos(ctx, m, d, root)
 }

@@ -17,6 +17,12 @@ func AddGlobals(fs *pflag.FlagSet, json *bool, seed *uint64) {
 		"GOMEMLIMIT, else half of the machine's memory)")
 }
 
+// AddStrict adds the flag of commands that read pictures.
+func AddStrict(fs *pflag.FlagSet, strict *bool) {
+	fs.BoolVar(strict, "strict", false,
+		"end at the first picture that cannot be read; otherwise such pictures are left out, counted and named")
+}
+
 // UsageError marks a mistake in how a command was called: an unknown flag or key, a bad
 // value, a missing argument.
 type UsageError struct{ Err error }

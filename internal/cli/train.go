@@ -26,7 +26,7 @@ type Train struct {
 	Out, Resume           string
 	Force                 bool
 	PrintConfig           bool
-	Outside               bool
+	Outside, Strict       bool
 	Weights
 }
 
@@ -64,6 +64,7 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.StringVar(&f.DataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.BoolVar(&f.Outside, "allow-outside", false, "let a manifest or list name images outside its folder")
+	AddStrict(fs, &f.Strict)
 	fs.StringArrayVar(&f.Set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
 	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
 	fs.StringVar(&f.Resume, "resume", "", "continue the run in this folder")
@@ -99,6 +100,9 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 	}
 	if f.Outside {
 		set = append(set, "data.outside=true")
+	}
+	if f.Strict {
+		set = append(set, "data.strict=true")
 	}
 	if seed != nil {
 		set = append([]string{fmt.Sprintf("train.seed=%d", *seed)}, set...)

@@ -32,7 +32,7 @@ type Source struct {
 type embedSpec struct {
 	Source
 	Model   string `json:"model"` // a file: an archive of what run.Load needs
-	Skip    bool   `json:"skip_corrupt,omitempty"`
+	Strict  bool   `json:"strict,omitempty"`
 	Samples string `json:"samples"` // digest of their names, all of them
 	From    int    `json:"from"`
 	To      int    `json:"to"`
@@ -44,7 +44,9 @@ type Cutting struct {
 	// to whole batches, so that every sample is computed in the batch that it would
 	// have in one process.
 	Rows int
-	Skip bool // leave out images that cannot be read
+	// Strict ends at the first image that cannot be read; otherwise such images are
+	// left out.
+	Strict bool
 }
 
 // Embed has the samples of d embedded by runner with the model of a run, and returns
@@ -64,7 +66,7 @@ func Embed(ctx context.Context, m *run.Model, folder *run.Folder, d *data.Datase
 	var list []jobs.Job
 	for from := 0; from < d.Len(); from += rows {
 		to := min(d.Len(), from+rows)
-		j, err := jobs.New(embedKind, embedSpec{s, file, c.Skip, names, from, to})
+		j, err := jobs.New(embedKind, embedSpec{s, file, c.Strict, names, from, to})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -159,36 +161,10 @@ func join(d *data.Dataset, dim int, list []jobs.Job, results []jobs.Result) (*ru
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", list[i].Title, err)
 		}
-		e.LeftOut = addLeftOut(e.LeftOut, d.LeftOut, s.LeftOut)
+		e.LeftOut = data.AddLeftOut(e.LeftOut, d.LeftOut, s.LeftOut)
 	}
 	e.X = e.X.RowRange(0, len(e.Pos))
 	return e, nil
-}
-
-// addLeftOut adds what a shard left out to sum, without what the data set had left
-// out before.
-func addLeftOut(sum, before, more []data.LeftOut) []data.LeftOut {
-	find := func(list []data.LeftOut, reason string) int {
-		return slices.IndexFunc(list, func(l data.LeftOut) bool { return l.Reason == reason })
-	}
-	for _, l := range more {
-		if i := find(before, l.Reason); i >= 0 {
-			l.Count -= before[i].Count
-			l.First = l.First[min(len(l.First), len(before[i].First)):]
-		}
-		if l.Count <= 0 {
-			continue
-		}
-		i := find(sum, l.Reason)
-		if i < 0 {
-			i = len(sum)
-			sum = append(sum, data.LeftOut{Reason: l.Reason})
-		}
-		const few = 5
-		sum[i].Count += l.Count
-		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, few-len(sum[i].First)))]...)
-	}
-	return sum
 }
 
 // opened is a network with a data set, for as many shards as come.
@@ -254,7 +230,7 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec) error {
 	if err != nil {
 		return err
 	}
-	m.Config.Data.SkipCorrupt = m.Config.Data.SkipCorrupt || s.Skip
+	m.Config.Data.Strict = s.Strict
 	d, err := k.Open(ctx, s.Data, data.OpenOptions{Home: k.Home, Formats: k.Formats, Crop: m.Config.Data.Crop,
 		Outside: s.Outside, Unlabelled: true})
 	if err != nil {

@@ -19,7 +19,9 @@ type Report struct {
 	Samples int    `json:"samples"`
 	// LeftOut tells of the files that are no samples.
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
-	// Labels has the label columns, Splits the number of samples by role.
+	// Notes are remarks about how the files were taken.
+	Notes []string `json:"notes,omitempty"`
+	// Labels has the label columns, none of a set without labels, Splits the number of samples by role.
 	Labels []Labels       `json:"labels"`
 	Splits map[string]int `json:"splits,omitempty"`
 	// Disjoint reports that no class is on both sides of the split.
@@ -88,10 +90,12 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Inspect examines d. Unreadable images are results, not errors.
+// Inspect examines d. Unreadable images are results, not errors, unless the source of
+// them all fails (data.SourceError).
 func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error) {
-	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), LeftOut: d.LeftOut, Disjoint: d.Splits != nil &&
-		d.Disjoint}
+	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), LeftOut: d.LeftOut, Notes: d.Notes,
+		Disjoint: d.Splits != nil && d.Disjoint}
+	r.Labels = []Labels{}
 	for i := range d.Columns {
 		r.Labels = append(r.Labels, labels(d, &d.Columns[i]))
 	}
@@ -185,6 +189,11 @@ func look(ctx context.Context, d *data.Dataset, at []int, progress func(done, to
 		})
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		for k := range n {
+			if err := prints[lo+k].err; err != nil && data.Ends(err) {
+				return nil, err
+			}
 		}
 		if progress != nil {
 			progress(lo+n, len(prints))

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // scene draws a picture that depends on seed, at w x h pixels.
@@ -157,5 +158,63 @@ func TestEvenly(t *testing.T) {
 		if got := evenly(c.n, c.k); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%d of %d: %v", c.k, c.n, got)
 		}
+	}
+}
+
+// TestWithoutLabels: a set without labels has a report and a sheet, of several rows if
+// it has more images than columns.
+func TestWithoutLabels(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.png", "b.png", "c.png", "d.png", "e.png"} {
+		var b bytes.Buffer
+		if err := png.Encode(&b, scene(20, 20, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := data.Open(t.Context(), dir, data.OpenOptions{Unlabelled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Inspect(t.Context(), d, Options{})
+	if err != nil || r.Samples != 5 || r.Labels == nil || len(r.Labels) != 0 || len(r.Images.Duplicates) != 1 ||
+		len(r.Images.Duplicates[0].Labels) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for cols, rows := range map[int]int{2: 3, 3: 2, 9: 1} {
+		path := filepath.Join(dir, "sheet.out")
+		if err := Contact(t.Context(), path, d, 4, cols); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		im, err := png.Decode(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if want := image.Pt(margin+min(cols, 5)*(cell+gap), rows*(cell+gap)+gap); im.Bounds().Size() != want {
+			t.Errorf("%d columns: %v, want %v", cols, im.Bounds(), want)
+		}
+	}
+}
+
+// failing is a source that is out of reach.
+type failing struct{}
+
+func (failing) Shape() (w, h, c int) { return 0, 0, 0 }
+func (failing) Read(context.Context, int, *imaging.Image, *imaging.Decoder) error {
+	return &data.SourceError{Err: errors.New("no route to host")}
+}
+
+// TestSourceFails: a source that fails as a whole is an error, and not a set of
+// unreadable images.
+func TestSourceFails(t *testing.T) {
+	d := &data.Dataset{Name: "x", Names: []string{"a", "b"}, Source: failing{}}
+	if _, err := Inspect(t.Context(), d, Options{}); err == nil || err.Error() != "no route to host" {
+		t.Errorf("%v", err)
 	}
 }

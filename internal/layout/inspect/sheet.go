@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
+	"slices"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/basicfont"
@@ -27,7 +28,8 @@ const (
 )
 
 // Contact writes a PNG of examples to path: up to rows classes of the fine
-// column, evenly chosen, with up to cols images each, evenly chosen. An image
+// column, evenly chosen, with up to cols images each, evenly chosen. Of a set without
+// labels it shows as many images, in their order. An image
 // that cannot be read is a crossed-out cell. rows and cols must be positive; a
 // sheet that exceeds the limit of package budget is an error; so is ctx.Err(),
 // wrapped, once ctx is done.
@@ -38,13 +40,9 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 	if d.Source == nil {
 		return fmt.Errorf("data set %s has features and no images", d.Name)
 	}
-	fine, err := d.Column("fine")
+	names, members, err := shown(d, rows, cols)
 	if err != nil {
 		return err
-	}
-	members := make([][]int, len(fine.Classes))
-	for i, id := range fine.IDs {
-		members[id] = append(members[id], i)
 	}
 	classes := evenly(len(members), rows)
 	most := 0
@@ -62,7 +60,7 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 	var e eye
 	for row, id := range classes {
 		y := gap + row*(cell+gap)
-		write(sheet, gap, y+cell/2+4, fine.Classes[id])
+		write(sheet, gap, y+cell/2+4, names[id])
 		for col, k := range evenly(len(members[id]), cols) {
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("the sheet's class %d of %d: %w", row+1, len(classes), err)
@@ -71,6 +69,25 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 		}
 	}
 	return atomic.WriteFile(path, func(w io.Writer) error { return png.Encode(w, sheet) })
+}
+
+// shown lists the samples of every class, with its name; without labels, as many
+// samples as a sheet of the given size holds, in rows without names.
+func shown(d *data.Dataset, rows, cols int) (names []string, members [][]int, err error) {
+	if len(d.Columns) == 0 {
+		most := min(int64(d.Len()), budget.Product(int64(rows), int64(cols)))
+		members = slices.Collect(slices.Chunk(evenly(d.Len(), int(most)), cols))
+		return make([]string, len(members)), members, nil
+	}
+	fine, err := d.Column("fine")
+	if err != nil {
+		return nil, nil, err
+	}
+	members = make([][]int, len(fine.Classes))
+	for i, id := range fine.IDs {
+		members[id] = append(members[id], i)
+	}
+	return fine.Classes, members, nil
 }
 
 // evenly picks up to k of 0..n-1.

@@ -1,0 +1,54 @@
+package data
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// dated matches the path of a folder that ends in a date, as cameras and programs for
+// photographs name them: 2024/03/17, 2024/2024-03-17, 2024-03-17 Beach, 20240317,
+// 2024/03. A year alone is none: it may be the class of a coin.
+var dated = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
+	`[-_./](0?[1-9]|1[0-2])([-_./](0?[1-9]|[12]\d|3[01])([ _-][^/]*)?)?` +
+	`|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]))$`)
+
+// remarks says what looks wrong with classes that are folders: folders that are
+// dates, and folders within folders whose classes have one image each.
+func (d *Dataset) remarks() []string {
+	c, err := d.Column(d.Fine)
+	if err != nil {
+		return nil
+	}
+	const most = 0.5 // of the classes
+	days, single, deep, day, inner := 0, 0, 0, "", ""
+	for id, n := range c.Counts() {
+		name := c.Classes[id]
+		if n == 1 {
+			single++
+		}
+		if dated.MatchString(name) {
+			if days++; day == "" {
+				day = name
+			}
+		}
+		if strings.Count(name, "/") > 1 {
+			if deep++; inner == "" {
+				inner = name
+			}
+		}
+	}
+	all := float64(len(c.Classes))
+	classes := fmt.Sprintf("%d classes, %d of them with one image", len(c.Classes), single)
+	const wayOut = "put the images of each kind of thing into a folder of its own, or list them with their labels in " +
+		"a manifest (to embed, search or index them they need no classes)"
+	switch {
+	case float64(days) >= most*all:
+		return []string{fmt.Sprintf("the folders are dates, such as %s, and each is taken for a class: %s. What "+
+			"is learnt and scored is then the day of a picture: %s", day, classes, wayOut)}
+	case float64(deep) >= most*all && float64(single) >= most*all:
+		return []string{fmt.Sprintf("folders lie within folders, such as %s, and each whole path is taken for a "+
+			"class: %s: %s", inner, classes, wayOut)}
+	}
+	return nil
+}
