@@ -14,7 +14,6 @@ import (
 	fastjpeg "github.com/kindred-ml/kindred/internal/layout/jpeg"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
-	"golang.org/x/image/webp"
 )
 
 // DefaultMaxPixels is the largest image that a Decoder accepts by default: more
@@ -84,9 +83,7 @@ func sniff(b []byte) (format, error) {
 			func(b []byte) (image.Config, error) { return bmp.DecodeConfig(bytes.NewReader(b)) },
 			func(b []byte) (image.Image, error) { return bmp.Decode(bytes.NewReader(b)) }}, nil
 	case starts("RIFF") && len(b) >= 12 && string(b[8:12]) == "WEBP":
-		return format{"WebP",
-			func(b []byte) (image.Config, error) { return webp.DecodeConfig(bytes.NewReader(b)) },
-			decodeWebP}, nil
+		return format{"WebP", webpConfig, decodeWebP}, nil
 	case starts("II*\x00"), starts("MM\x00*"):
 		return format{"TIFF",
 			func(b []byte) (image.Config, error) { return tiff.DecodeConfig(bytes.NewReader(b)) },
@@ -137,10 +134,10 @@ func foreign(b []byte) string {
 // Decode reads the image file b into dst, upright and in 8 bits: grey images
 // become one channel, all others three.
 //
-//   - EXIF orientation is applied.
+//   - EXIF orientation is applied, of JPEG, PNG, WebP and TIFF.
 //   - Transparency is composited over white.
 //   - CMYK becomes RGB without a colour profile; 16 bits keep the upper 8.
-//   - Of an animation the first frame is read.
+//   - Of an animation, GIF or WebP, the first frame is read.
 //
 // Errors say what is wrong with the file; one that announces more than MaxPixels,
 // more memory than the limit (GOMEMLIMIT) or more than 40 scans is refused before it
@@ -157,7 +154,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 		limit = DefaultMaxPixels
 	}
 	if f.name == "JPEG" {
-		orientation := exifOrientation(b)
+		orientation := f.orientation(b)
 		d.fast.MaxPixels, d.fast.MaxBytes = limit, budget.Limit()
 		d.fast.Done, d.fast.Smooth, d.fast.Shrink = ctx.Done(), d.Smooth, d.Shrink
 		if d.Shrink != nil && orientation >= 5 { // on its side
@@ -191,9 +188,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	} else {
 		fromImage(dst, im)
 	}
-	if f.name == "JPEG" {
-		dst.orient(exifOrientation(b))
-	}
+	dst.orient(f.orientation(b))
 	return nil
 }
 

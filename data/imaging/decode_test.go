@@ -316,18 +316,18 @@ func TestDecodeBudget(t *testing.T) {
 
 func TestExifDamage(t *testing.T) {
 	good := formatFile(t, "jpeg-exif6.jpg")
-	if o := exifOrientation(good); o != 6 {
+	if o := jpegOrientation(good); o != 6 {
 		t.Fatalf("orientation %d", o)
 	}
 	at := bytes.Index(good, []byte("Exif\x00\x00"))
 	for n := range good[:at+60] { // cut anywhere
-		exifOrientation(good[:n])
+		jpegOrientation(good[:n])
 	}
 	for i := at; i < at+40; i++ { // any byte wrong
 		for _, v := range []byte{0, 1, 0x7f, 0xff} {
 			b := bytes.Clone(good)
 			b[i] = v
-			if o := exifOrientation(b); o < 1 || o > 8 {
+			if o := jpegOrientation(b); o < 1 || o > 8 {
 				t.Fatalf("orientation %d", o)
 			}
 		}
@@ -336,7 +336,7 @@ func TestExifDamage(t *testing.T) {
 	if err := jpeg.Encode(&plain, image.NewGray(image.Rect(0, 0, 4, 4)), nil); err != nil {
 		t.Fatal(err)
 	}
-	if o := exifOrientation(plain.Bytes()); o != 1 {
+	if o := jpegOrientation(plain.Bytes()); o != 1 {
 		t.Errorf("without EXIF: %d", o)
 	}
 }

@@ -5,10 +5,62 @@ import (
 	"encoding/binary"
 )
 
-// exifOrientation returns the orientation tag, 1 to 8, of a JPEG file; 1
-// (upright) where there is none or it is damaged. Only the marker segments
+// orientation returns the EXIF orientation of a file, 1 to 8; 1 (upright) where there
+// is none or it is damaged, and of formats that have none.
+func (f *format) orientation(b []byte) int {
+	switch f.name {
+	case "JPEG":
+		return jpegOrientation(b)
+	case "PNG":
+		return pngOrientation(b)
+	case "WebP":
+		return webpOrientation(b)
+	case "TIFF":
+		return tiffOrientation(b)
+	}
+	return 1
+}
+
+// pngOrientation looks for the chunk eXIf, which may stand before the image data or
+// after it (PNG, third edition, section 11.3.5.5). A chunk is its length, four
+// letters, its content and a CRC, which the decoder compares.
+func pngOrientation(b []byte) int {
+	const signature, around = 8, 12
+	for at := uint64(signature); at+around <= uint64(len(b)); {
+		n := uint64(binary.BigEndian.Uint32(b[at:]))
+		if at+around+n > uint64(len(b)) {
+			return 1
+		}
+		switch string(b[at+4 : at+8]) {
+		case "eXIf":
+			return blockOrientation(b[at+8 : at+8+n])
+		case "IEND":
+			return 1
+		}
+		at += around + n
+	}
+	return 1
+}
+
+// webpOrientation looks for the chunk EXIF (RFC 9649, section 2.7.1.5).
+func webpOrientation(b []byte) int {
+	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
+		if name == "EXIF" {
+			return blockOrientation(c)
+		}
+	}
+	return 1
+}
+
+// blockOrientation reads a block of EXIF, before which some programs write what stands
+// before it in JPEG files.
+func blockOrientation(b []byte) int {
+	return tiffOrientation(bytes.TrimPrefix(b, []byte("Exif\x00\x00")))
+}
+
+// jpegOrientation returns the orientation tag of a JPEG file. Only the marker segments
 // before the image data and the first directory of the EXIF block are read.
-func exifOrientation(b []byte) int {
+func jpegOrientation(b []byte) int {
 	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
 		marker := b[at+1]
 		if marker == 0xff { // padding

@@ -85,7 +85,7 @@ func TestTIFFOrientation(t *testing.T) {
 			"of no length":      {join(start, []byte{0xff, 0xe0, 0, 1}, segment(0xe1, block)), 1},
 			"longer than all":   {join(start, []byte{0xff, 0xe1, 0, byte(3 + len(block))}, block), 1},
 		} {
-			if got := exifOrientation(tc.b); got != tc.want {
+			if got := jpegOrientation(tc.b); got != tc.want {
 				t.Errorf("%v, %s: %d, want %d", order, name, got, tc.want)
 			}
 		}

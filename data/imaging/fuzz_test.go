@@ -1,12 +1,17 @@
 package imaging
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
+)
 
 // FuzzWebP decodes lossy files and finds all pixels opaque or as the alpha says.
 func FuzzWebP(f *testing.F) {
 	for _, name := range []string{"webp.webp", "webp-lossy-alpha.webp", "webp-edges.webp", "webp-pixel.webp",
 		"webp-lossless.webp"} {
 		f.Add(formatFile(f, name))
+		chunks, w, h := frameOf(f, name)
+		f.Add(animation(w+2, h, frame(2, 0, w, h, chunks)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w, err := sniff(b)
@@ -43,6 +48,26 @@ func FuzzScans(f *testing.F) {
 		if at >= 0 {
 			b[at%len(b)] ^= v
 			dec.Decode(t.Context(), &im, b)
+		}
+	})
+}
+
+// FuzzOrientation looks for the orientation in files of every format, damaged in any
+// way, which is one of the eight.
+func FuzzOrientation(f *testing.F) {
+	exif := directory(binary.BigEndian, 8, [3]uint16{0x0112, 3, 6})
+	f.Add(formatFile(f, "jpeg-exif6.jpg"))
+	f.Add(withPNG(f, formatFile(f, "png-grey.png"), "eXIf", exif, false))
+	f.Add(withWebP(f, "webp.webp", exif))
+	f.Add(turnedTIFF(f, formatFile(f, "tiff.tif"), 6))
+	f.Add(exif)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		w, err := sniff(b)
+		if err != nil {
+			return
+		}
+		if o := w.orientation(b); o < 1 || o > 8 {
+			t.Fatalf("orientation %d", o)
 		}
 	})
 }

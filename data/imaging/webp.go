@@ -7,10 +7,10 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// decodeWebP decodes b. golang.org/x/image/webp hands the planes of a lossy file
+// decodeStill decodes a file of one image. golang.org/x/image/webp hands the planes of a lossy file
 // out as an image.YCbCr, whose values Go takes for full range as JPEG has them.
 // They are studio range: black is 16, white is 235, and chroma spans 16 to 240.
-func decodeWebP(b []byte) (image.Image, error) {
+func decodeStill(b []byte) (image.Image, error) {
 	im, err := webp.Decode(bytes.NewReader(b))
 	if err != nil {
 		return nil, err
