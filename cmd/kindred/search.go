@@ -131,6 +131,7 @@ answer. Photos that cannot be read are named; the others are answered.
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
+	fs.BoolVar(&f.offline, "offline", false, "do not fetch the network that is taken without --run and --network")
 	addOutside(cmd, &f.outside)
 	return cmd
 }
