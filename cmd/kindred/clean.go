@@ -36,6 +36,7 @@ type cleaned struct {
 	// trained again, 0 if its own embedding judged.
 	Wrong      float64       `json:"wrong"`
 	Folds      int           `json:"folds"`
+	Pictures   bool          `json:"pictures"` // were compared, for copies
 	Labels     int           `json:"labels"`
 	Duplicates int           `json:"duplicates"`
 	Blank      int           `json:"blank"`
@@ -131,7 +132,12 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if err := f.begin(); err != nil {
 		return err
 	}
-	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{}}
+	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{},
+		Pictures: !f.noPictures && r.set != nil && r.set.Source != nil}
+	if !out.Pictures && !f.noPictures {
+		fmt.Fprintf(a.err, "there are no pictures of %s, so that copies are not looked for: --data says where they are\n",
+			escape.Name(arg))
+	}
 	if err := f.find(ctx, a, r, out); err != nil {
 		return err
 	}
@@ -380,12 +386,20 @@ func (f *cleanFlags) page(ctx context.Context, r *reviewed, out *cleaned) (*revi
 		p.Cards = append(p.Cards, card)
 	}
 	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Labels that are suspected: %d; pictures "+
-		"that are copies: %d, of one grey: %d; items unlike anything: %d.", count(len(r.labels), "item"),
-		100*out.Wrong, out.Labels, out.Duplicates, out.Blank, out.Outliers)
+		"that are copies: %s, of one grey: %d; items unlike anything: %d.", count(len(r.labels), "item"),
+		100*out.Wrong, out.Labels, out.copies(), out.Blank, out.Outliers)
 	if n := len(out.Suspects) - suspectsShown; n > 0 {
 		p.Lead += fmt.Sprintf(" In suspects.csv are more: %d.", n)
 	}
 	return p, nil
+}
+
+// copies is how many there are, where they were looked for.
+func (c *cleaned) copies() string {
+	if !c.Pictures {
+		return "not looked for"
+	}
+	return strconv.Itoa(c.Duplicates)
 }
 
 // suspectsPrinted is how many lines the terminal gets.
@@ -414,9 +428,9 @@ func (a *app) printCleaned(c *cleaned) error {
 	}
 	page := c.Files[len(c.Files)-1]
 	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, "+
-		"copies: %d, odd "+
+		"copies: %s, odd "+
 		"items: %d%s\ndecide about them on %s, or with 'kindred serve --review %s'\n", count(c.Items, "item"),
 		100*c.Wrong,
-		c.Labels, c.Duplicates, c.Outliers, blank, escape.Name(page), escape.Name(filepath.Dir(page)))
+		c.Labels, c.copies(), c.Outliers, blank, escape.Name(page), escape.Name(filepath.Dir(page)))
 	return err
 }

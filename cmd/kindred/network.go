@@ -80,8 +80,8 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 		return nil, nil, fmt.Errorf("%s: no such file or folder, and %w", f.network, unknown)
 	}
 	if !here {
-		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s", e.Name, w.home,
-			e.Name)
+		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s, or without a "+
+			"network --network model.onnx", e.Name, w.home, e.Name)
 	}
 	d.Size, d.Pixels = cmp.Or(d.Size, e.Size), cmp.Or(d.Pixels, e.Pixels)
 	if f.size == 0 {
@@ -110,7 +110,8 @@ func hasConfig(dir string) bool {
 // modelFlags say which network is used: that of a run, or another.
 type modelFlags struct {
 	networkFlags
-	run string
+	run     string
+	offline bool // where none is named
 }
 
 // add adds the flags.
@@ -171,9 +172,10 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 		return run.Load(f.run)
 	}
 	if f.network == "" {
-		s, err := a.findWeights(cli.Weights{Dir: f.weightsDir})(ctx, "")
+		s, err := a.findWeights(cli.Weights{Dir: f.weightsDir, Offline: f.offline})(ctx, "")
 		if err != nil {
-			return nil, fmt.Errorf("neither --run nor --network says which network compares the photos, and %w", err)
+			return nil, fmt.Errorf("neither --run nor --network says which network compares the photos, and %w\n"+
+				"--network model.onnx takes a file of ONNX that is here, --run DIR a network that was trained here", err)
 		}
 		f.network = s.Name
 		fmt.Fprintf(a.err, "compared by the pretrained network %s; --run DIR takes one that was trained for them\n",

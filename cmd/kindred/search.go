@@ -133,6 +133,7 @@ answer. Photos that cannot be read are named and the others answered, unless
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
+	fs.BoolVar(&f.offline, "offline", false, "do not fetch the network that is taken without --run and --network")
 	addOutside(cmd, &f.outside)
 	cli.AddStrict(fs, &f.strict)
 	return cmd

@@ -127,3 +127,43 @@ func TestPlainWords(t *testing.T) {
 		}
 	}
 }
+
+// Where no network can be had, search names the ways without one.
+func TestSearchOffline(t *testing.T) {
+	dir := photos(t)
+	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
+	code, _, stderr := runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir, "--offline")
+	if code != exitFailure || !strings.Contains(stderr, "--network model.onnx") || !strings.Contains(stderr, "--run DIR") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+	code, _, stderr = runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir, "--network", "resnet18")
+	if code != exitFailure || !strings.Contains(stderr, "--network model.onnx") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+}
+
+// clean of embeddings without pictures says first that it looks for no copies, and then
+// does not count any.
+func TestCleanWithoutPictures(t *testing.T) {
+	run, dir := trained(t)
+	tmp := t.TempDir()
+	e := filepath.Join(tmp, "E.parquet")
+	must(t, "embed", run, dir, "--out", e)
+	code, out, stderr := runArgs(t, "clean", e, "--out", filepath.Join(tmp, "a"))
+	if code != exitOK || !strings.HasPrefix(stderr, "there are no pictures of "+e) ||
+		!strings.Contains(stderr, "--data says where") || !strings.Contains(out, "copies: not looked for,") {
+		t.Errorf("status %d, %s\n%s", code, out, stderr)
+	}
+	page, err := os.ReadFile(filepath.Join(tmp, "a", "review.html"))
+	if err != nil || !strings.Contains(string(page), "copies: not looked for,") {
+		t.Errorf("the page does not say it: %v", err)
+	}
+	if out := must(t, "clean", e, "--json", "--out", filepath.Join(tmp, "b")); !strings.Contains(out,
+		"\"pictures\": false") {
+		t.Error(out)
+	}
+	code, out, stderr = runArgs(t, "clean", e, "--data", dir, "--out", filepath.Join(tmp, "c"))
+	if code != exitOK || strings.Contains(stderr, "no pictures") || !strings.Contains(out, "copies: 14,") {
+		t.Errorf("status %d, %s\n%s", code, out, stderr)
+	}
+}

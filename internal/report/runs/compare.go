@@ -23,7 +23,8 @@ type Group struct {
 	Name string
 	Runs []*Run
 
-	sizes map[string]size // of the sets whose embeddings the first run kept
+	sizes   map[string]size     // of the sets whose embeddings the first run kept
+	classes map[string][]string // see scoredOn
 }
 
 // Comparison is a set of runs, grouped.
@@ -175,6 +176,10 @@ func (c *Comparison) Scores() []report.Table {
 			items := c.Groups[0].Runs[0].items()
 			t.Columns = append(t.Columns, report.Column{Name: items}, report.Column{Name: "classes"})
 		}
+		best := report.Highest
+		if !c.comparable(set) {
+			best = report.None
+		}
 		var here, rest []string
 		for _, m := range metrics {
 			s, l, name := splitMetric(m)
@@ -185,7 +190,7 @@ func (c *Comparison) Scores() []report.Table {
 			if here = append(here, m); percent(m) {
 				name += ", %"
 			}
-			t.Columns = append(t.Columns, report.Column{Name: name, Best: report.Highest})
+			t.Columns = append(t.Columns, report.Column{Name: name, Best: best})
 		}
 		for _, g := range c.Groups {
 			row := report.Row{Cells: []report.Cell{report.Name(g.label())}}
@@ -200,7 +205,10 @@ func (c *Comparison) Scores() []report.Table {
 		if before, ok := c.untrained(here); ok && !sizes {
 			t.Rows = append(t.Rows, before)
 		}
-		if len(t.Rows) > 1 {
+		switch {
+		case len(t.Rows) > 1 && best == report.None:
+			t.Note = "No number is marked: the runs are scored on different classes, of which some are easier than others."
+		case len(t.Rows) > 1:
 			t.Note = "A marked number is the highest of its column; that is no test of a difference."
 		}
 		out, metrics = append(out, t), rest

@@ -128,10 +128,11 @@ func (g *Group) embedded(set run.Set) (*kept, error) {
 		return nil, fmt.Errorf("%s: %w", r.Dir(), err)
 	}
 	if g.sizes == nil {
-		g.sizes = map[string]size{}
+		g.sizes, g.classes = map[string]size{}, map[string][]string{}
 	}
 	_, names := maps.Classes(&t.Columns[0])
 	g.sizes[set.String()] = size{t.X.Rows, len(names)}
+	g.classes[set.String()] = g.scoredOn(set, names)
 	return &kept{g, r, set, t}, nil
 }
 
