@@ -183,8 +183,11 @@ func (c *compiler) emit(i int) {
 	case L2Normalize:
 		s = &l2Step{path: n.path, in: in, out: c.ref(n.out)}
 	case Flatten:
-		c.refs[n.out] = in
-		return
+		if !n.layer.ChannelFirst {
+			c.refs[n.out] = in
+			return
+		}
+		s = newPickStep(n, in, c.ref(n.out))
 	}
 	out := s.output()
 	out.needs = out.needs || in.needs

@@ -62,27 +62,30 @@ func Kinds() []Kind {
 // Tokens, Positions, Scale, Shift and GEMPool is named as the layer itself:
 // "cls_token", "blocks.0.ls1.gamma".
 type Layer struct {
-	Kind     Kind    `json:"kind"`
-	Name     string  `json:"name,omitempty"`
-	Out      int     `json:"out,omitempty"`      // filters, outputs of a dense or linear layer, tokens, channels
-	Kernel   int     `json:"kernel,omitempty"`   // height and width
-	KernelW  int     `json:"kernel_w,omitempty"` // width of a convolution's filters where it is not Kernel
-	PadW     int     `json:"pad_w,omitempty"`    // on the left and right, with KernelW; Pad is at the top and bottom then
-	Stride   int     `json:"stride,omitempty"`   // 0: 1 for convolutions, Kernel for pools
-	Pad      int     `json:"pad,omitempty"`      // on all four sides
-	PadEnd   int     `json:"pad_end,omitempty"`  // beside Pad, at the bottom and on the right alone
-	NoPad    bool    `json:"no_pad,omitempty"`   // of avg_pool: padding does not count
-	Groups   int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise, convolutions)
-	Heads    int     `json:"heads,omitempty"`    // of attention; 0: 1
-	At       int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool; a channel: channels
-	NoBias   bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
-	Init     Init    `json:"init,omitempty"`     // how weights start
-	Start    float64 `json:"start,omitempty"`    // the value that all of a parameter start from
-	Momentum float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
-	Eps      float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
-	Rate     float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
-	Layers   []Layer `json:"layers,omitempty"`
-	Shortcut []Layer `json:"shortcut,omitempty"`
+	Kind    Kind   `json:"kind"`
+	Name    string `json:"name,omitempty"`
+	Out     int    `json:"out,omitempty"`      // filters, outputs of a dense or linear layer, tokens, channels
+	Kernel  int    `json:"kernel,omitempty"`   // height and width
+	KernelW int    `json:"kernel_w,omitempty"` // width of a convolution's filters where it is not Kernel
+	PadW    int    `json:"pad_w,omitempty"`    // on the left and right, with KernelW; Pad is at the top and bottom then
+	Stride  int    `json:"stride,omitempty"`   // 0: 1 for convolutions, Kernel for pools
+	Pad     int    `json:"pad,omitempty"`      // on all four sides
+	PadEnd  int    `json:"pad_end,omitempty"`  // beside Pad, at the bottom and on the right alone
+	NoPad   bool   `json:"no_pad,omitempty"`   // of avg_pool: padding does not count
+	// ChannelFirst, of flatten: the values of the first channel come first in the vector
+	// itself too, as an embedding in PyTorch's order has them, and not on disk alone.
+	ChannelFirst bool    `json:"channel_first,omitempty"`
+	Groups       int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise, convolutions)
+	Heads        int     `json:"heads,omitempty"`    // of attention; 0: 1
+	At           int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool; a channel: channels
+	NoBias       bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
+	Init         Init    `json:"init,omitempty"`     // how weights start
+	Start        float64 `json:"start,omitempty"`    // the value that all of a parameter start from
+	Momentum     float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
+	Eps          float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
+	Rate         float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
+	Layers       []Layer `json:"layers,omitempty"`
+	Shortcut     []Layer `json:"shortcut,omitempty"`
 }
 
 // Init says how the weights of a convolution, dense or linear layer are drawn

@@ -58,7 +58,9 @@ func (g *graph) keeps(i int) bool {
 	n := &g.nodes[i]
 	after := func(k Kind) bool { return i > 0 && g.nodes[i-1].out == n.in && g.nodes[i-1].layer.Kind == k }
 	switch n.layer.Kind {
-	case ReLU, ReLU6, Flatten, Residual:
+	case Flatten:
+		return n.layer.ChannelFirst
+	case ReLU, ReLU6, Residual:
 		return false
 	case SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU:
 		return !after(BatchNorm)

@@ -17,6 +17,9 @@ type LayerInfo struct {
 	In, Out Shape
 	Params  int   // learnable values
 	MACs    int64 // multiply-accumulates for one image
+	// Unread are the rows and columns at the end of the input that no window of a pool
+	// or convolution reaches.
+	Unread [2]int
 }
 
 // node is one layer of the flattened tree. Values are numbered: 0 is the
@@ -78,6 +81,11 @@ func (s *Spec) Shapes() ([]LayerInfo, error) {
 		l := LayerInfo{Path: n.path, Kind: n.layer.Kind, In: in, Out: out}
 		learnable, _ := n.layer.weights(g.values[n.in])
 		l.Params = int(learnable)
+		if l.Kind == Conv || l.Kind == MaxPool || l.Kind == AvgPool {
+			st := stride(n.layer)
+			l.Unread = [2]int{max(0, n.layer.Pad+in.H-(out.H-1)*st-n.layer.Kernel),
+				max(0, n.layer.padW()+in.W-(out.W-1)*st-n.layer.kernelW())}
+		}
 		switch l.Kind {
 		case Linear:
 			l.MACs = budget.Product(int64(out.Len()), int64(in.C))
@@ -341,6 +349,7 @@ func (l *Layer) alien() error {
 	field("pad", l.Pad != 0, Conv, MaxPool, AvgPool)
 	field("pad_end", l.PadEnd != 0, Conv, MaxPool, AvgPool)
 	field("no_pad", l.NoPad, AvgPool)
+	field("channel_first", l.ChannelFirst, Flatten)
 	field("groups", l.Groups != 0, Conv, Shuffle)
 	field("heads", l.Heads != 0, Attention)
 	field("at", l.At != 0, Tokens, TakeToken, GlobalAvgPool, Channels)
@@ -418,6 +427,9 @@ func outValue(l *Layer, in value) (value, error) {
 		g.tokens += l.Out
 		return value{shape: Shape{1, positions + l.Out, s.C}, grid: g}, nil
 	case Flatten:
+		if l.ChannelFirst {
+			s = Shape{1, 1, s.Len()}
+		}
 		return value{shape: s, flat: true}, nil
 	case Dense:
 		if positions > 1 && !in.flat {

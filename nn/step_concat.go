@@ -88,7 +88,7 @@ func concatGradKernel(t *rowTask, _, lo, hi int) {
 }
 
 // pickStep makes each channel one of its input's: a part of them, or all in another
-// order.
+// order. A vector's values are its channels.
 type pickStep struct {
 	path       string
 	in, out    *tensorRef
@@ -99,8 +99,13 @@ type pickStep struct {
 func newPickStep(n *node, in, out *tensorRef) *pickStep {
 	s := &pickStep{path: n.path, in: in, out: out, from: make([]int, out.shape.C)}
 	for i := range s.from {
-		if s.from[i] = n.layer.At + i; n.layer.Kind == Shuffle {
+		switch n.layer.Kind {
+		case Shuffle:
 			s.from[i] = shuffled(i, n.layer.Groups, out.shape.C)
+		case Flatten: // of positions x channels the first channel first
+			s.from[i] = shuffled(i, in.shape.H*in.shape.W, out.shape.C)
+		default:
+			s.from[i] = n.layer.At + i
 		}
 	}
 	return s
@@ -125,21 +130,24 @@ func (s *pickStep) planBackward(p *planner) {
 	}
 }
 
+// rows is how many times an image has channels.
+func (s *pickStep) rows() int { return s.out.shape.H * s.out.shape.W }
+
 func (s *pickStep) forward(e *Net, n int) {
 	e.rows.pick = s
-	e.rows.each(n*s.in.shape.H*s.in.shape.W, s.in.shape.C, pickKernel)
+	e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickKernel)
 }
 
 func (s *pickStep) backward(e *Net, n int) {
 	if s.in.needs {
 		e.rows.pick = s
-		e.rows.each(n*s.in.shape.H*s.in.shape.W, s.in.shape.C, pickGradKernel)
+		e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickGradKernel)
 	}
 }
 
 func pickKernel(t *rowTask, _, lo, hi int) {
 	s := t.pick
-	c, k := s.in.shape.C, s.out.shape.C
+	c, k := s.in.shape.Len()/s.rows(), s.out.shape.C
 	for i := lo; i < hi; i++ {
 		x, y := s.in.x.data[i*c:(i+1)*c], s.out.x.data[i*k:(i+1)*k]
 		for j, from := range s.from {
@@ -150,7 +158,7 @@ func pickKernel(t *rowTask, _, lo, hi int) {
 
 func pickGradKernel(t *rowTask, _, lo, hi int) {
 	s := t.pick
-	c, k := s.in.shape.C, s.out.shape.C
+	c, k := s.in.shape.Len()/s.rows(), s.out.shape.C
 	for i := lo; i < hi; i++ {
 		dx, dy := s.in.g.data[i*c:(i+1)*c], s.out.g.data[i*k:(i+1)*k]
 		if !s.accumulate {

@@ -86,6 +86,10 @@ func (b *build) plain(i int, n *node, x *tensor, in []*tensor, training bool) *t
 	case nn.GEMPool:
 		return b.gem(n, x)
 	case nn.Flatten:
+		if l.ChannelFirst {
+			seq := graph.Reshape(x, b.batch, n.taken[0]*n.taken[1], n.taken[2])
+			return b.shaped(n, graph.Transpose(seq, 1, 2))
+		}
 		return x
 	case nn.Tokens:
 		return b.tokens(n, x)

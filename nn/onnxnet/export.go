@@ -29,6 +29,10 @@ func export(spec *nn.Spec, weights *safetensors.File, p Preparation) (*onnx.Mode
 	if err != nil {
 		return nil, fmt.Errorf("export network %s: %w", spec.Name, err)
 	}
+	if x.h*x.w > 1 { // flattened, and in networks here positions come before channels
+		x = e.bring(e.bring(x, asImage, "/embedding"), asTokens, "/embedding")
+		x.h, x.w, x.c = 1, 1, x.len()
+	}
 	x = e.bring(x, asVector, "/embedding")
 	e.nodes = append(e.nodes, onnx.Node{Name: "/embedding/Identity", Op: "Identity", Inputs: []string{x.name},
 		Outputs: []string{"embedding"}})
@@ -228,6 +232,9 @@ func (e *exporter) layer(l *nn.Layer, prefix string, x wire) (wire, error) {
 		x, err = e.pooled(l, path, at, x)
 	case nn.Flatten:
 		x = e.bring(x, asVector, at)
+		if l.ChannelFirst {
+			x.h, x.w, x.c = 1, 1, x.len()
+		}
 	case nn.Tokens, nn.TakeToken, nn.Positions:
 		x, err = e.tokens(l, path, at, e.bring(x, asTokens, at))
 	case nn.Scale, nn.Shift:

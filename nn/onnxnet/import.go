@@ -93,14 +93,15 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if whole && err != nil {
 		return nil, err
 	}
-	layers, f2, err := net.cut(s, whole, err)
-	if n := shared(layers, map[*node]bool{}); n > 0 && err == nil {
-		net.note("%d layers with weights are used by several branches: each has weights of its own from here on", n)
-	}
+	last, err := net.cut(s, whole, err)
 	if err != nil {
 		return nil, err
 	}
-	if layers, err = net.toVector(layers, f2); err != nil {
+	layers := s.layers[:last.layers]
+	if n := shared(layers, map[*node]bool{}); n > 0 {
+		net.note("%d layers with weights are used by several branches: each has weights of its own from here on", n)
+	}
+	if layers, err = net.toVector(layers, last); err != nil {
 		return nil, err
 	}
 	net.Spec = &nn.Spec{Name: "onnx", Input: nn.Shape{H: f.h, W: f.w, C: f.c}}
@@ -108,11 +109,16 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if err := net.Spec.Check(); err != nil {
 		return nil, err
 	}
-	if opt.Size != 0 && (f.h != opt.Size || f.w != opt.Size) {
-		net.Spec.Input.H, net.Spec.Input.W = opt.Size, opt.Size
-		if err := net.resize(); err != nil {
-			return nil, fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)
-		}
+	if opt.Size == 0 || f.h == opt.Size && f.w == opt.Size {
+		return net, net.unread(nil)
+	}
+	before, err := net.Spec.Shapes()
+	if err != nil {
+		return nil, err
+	}
+	net.Spec.Input.H, net.Spec.Input.W = opt.Size, opt.Size
+	if err := errors.Join(net.resize(), net.unread(before)); err != nil {
+		return nil, fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)
 	}
 	return net, nil
 }
@@ -121,10 +127,12 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 func shared(layers []*layer, seen map[*node]bool) int {
 	n := 0
 	for _, l := range layers {
-		if l.weighted() && seen[l.from] {
-			n++
+		if l.weighted() {
+			if seen[l.from] {
+				n++
+			}
+			seen[l.from] = true
 		}
-		seen[l.from] = true
 		n += shared(l.shortcut, seen) + shared(l.layers, seen)
 	}
 	return n
@@ -148,6 +156,48 @@ func (net *Network) resize() error {
 		net.note("position embeddings were resampled for images of %d x %d: %s", net.Spec.Input.H, net.Spec.Input.W,
 			strings.Join(report.Adapted, ", "))
 		net.Weights = made.State()
+	}
+	return nil
+}
+
+// unread looks for pools that leave out the end of their input, as those of a fixed
+// kernel do in a model that was written for a smaller image. before are the layers at
+// the model's own size, nil if the network has that one. A pool that took all of its
+// input there, and does not here, is an error.
+func (net *Network) unread(before []nn.LayerInfo) error {
+	now, err := net.Spec.Shapes()
+	if err != nil {
+		return err
+	}
+	var first nn.LayerInfo
+	pools := 0
+	for i, l := range now {
+		if l.Kind != nn.MaxPool && l.Kind != nn.AvgPool || l.Unread == [2]int{} {
+			continue
+		}
+		whole := l.Out.H*l.Out.W == 1
+		if before != nil {
+			if l.Unread == before[i].Unread {
+				continue
+			}
+			whole = before[i].Out.H*before[i].Out.W == 1
+		}
+		switch {
+		case whole && before != nil:
+			return fmt.Errorf("the layer %s (%s) has a kernel as large as its input of %d x %d there; of %d x %d it "+
+				"would leave out the last %d rows and %d columns: export the model for that size, or end before the "+
+				"layer with network.cut", l.Path, l.Kind, before[i].In.H, before[i].In.W, l.In.H, l.In.W,
+				l.Unread[0], l.Unread[1])
+		case whole || before != nil:
+			if pools++; pools == 1 {
+				first = l
+			}
+		}
+	}
+	if pools > 0 {
+		net.note("the layer %s (%s) leaves out the last %d rows and %d columns of its input of %d x %d, for its "+
+			"kernel does not grow with the image; there are %d such layers", first.Path, first.Kind,
+			first.Unread[0], first.Unread[1], first.In.H, first.In.W, pools)
 	}
 	return nil
 }
@@ -242,17 +292,21 @@ func (net *Network) note(format string, args ...any) {
 }
 
 // cut leaves out the classifier: the weighted sums behind the point at which
-// there is one position only, and what follows them. err is what ended the
-// stretch early.
-func (net *Network) cut(s *stretch, whole bool, err error) ([]*layer, form, error) {
+// there is one position only, and what follows them. It returns the point that the
+// network ends with. err is what ended the stretch early.
+func (net *Network) cut(s *stretch, whole bool, err error) (mark, error) {
+	if len(s.chain) == 0 {
+		return mark{}, err
+	}
+	reached := mark{s.chain[s.i], len(s.layers), s.form}
 	if whole || err == nil && len(s.layers) > 0 && s.last().Kind == nn.L2Normalize { // an embedding, not a classifier
-		return s.layers, s.form, nil
+		return reached, nil
 	}
 	pooled := slices.IndexFunc(s.marks, func(m mark) bool {
 		return m.layers > 0 && m.form.positions() == 1 && m.form.settled()
 	})
 	if pooled < 0 {
-		return s.layers, s.form, err
+		return reached, err
 	}
 	last := -1
 	first := s.marks[pooled].layers
@@ -272,16 +326,18 @@ func (net *Network) cut(s *stretch, whole bool, err error) ([]*layer, form, erro
 			}
 		}
 	} else if err == nil {
-		return s.layers, s.form, nil
+		return reached, nil
 	}
 	net.note("the network ends with %q, of %d values; the classifier behind it is left out "+
 		"(network.cut names another end)",
 		end.at.name, end.form.c)
-	return s.layers[:end.layers], end.form, nil
+	return end, nil
 }
 
-// toVector ends a network whose output is an image or tokens.
-func (net *Network) toVector(layers []*layer, f form) ([]*layer, error) {
+// toVector ends a network whose output is an image or tokens. A vector of all
+// positions stays what it is.
+func (net *Network) toVector(layers []*layer, end mark) ([]*layer, error) {
+	f := end.form
 	if len(layers) == 0 {
 		return nil, errors.New("no layer computes anything")
 	}
@@ -290,6 +346,13 @@ func (net *Network) toVector(layers []*layer, f form) ([]*layer, error) {
 	}
 	if f.positions() == 1 && f.drop == 0 {
 		return layers, nil
+	}
+	if x := end.at.shape; f.drop == 0 && len(x) > 0 && len(x) < 3 && x[len(x)-1] == f.len() {
+		flat := &layer{Layer: nn.Layer{Kind: nn.Flatten, ChannelFirst: f.first && f.c > 1}, from: end.at.by}
+		if n := len(layers) - 1; layers[n].Kind == nn.L2Normalize { // of a vector
+			return append(slices.Clone(layers[:n]), flat, layers[n]), nil
+		}
+		return append(layers, flat), nil
 	}
 	hasToken := slices.ContainsFunc(layers, func(l *layer) bool { return l.Kind == nn.Tokens && l.At == 0 })
 	if hasToken && f.drop == 0 {

@@ -147,6 +147,13 @@ func (n *naive) layer(l *nn.Layer, prefix string, x picture) picture {
 		}
 		return y
 	case nn.Flatten:
+		if l.ChannelFirst {
+			y := newPicture(1, 1, len(x.v))
+			for i, v := range x.v {
+				y.v[i%x.c*(len(x.v)/x.c)+i/x.c] = v
+			}
+			return y
+		}
 		x.flat = true
 		return x
 	case nn.Dense, nn.Linear:

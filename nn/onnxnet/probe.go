@@ -199,7 +199,7 @@ func (l *lifter) normalization(s *stretch) (bool, error) {
 			continue
 		}
 		made := layerNormOf(f, x, y, smallNumbers(nodes))
-		if made == nil && f.positions() == 1 && isUnit(x, y) {
+		if made == nil && isUnit(x, y) {
 			made = &layer{Layer: nn.Layer{Kind: nn.L2Normalize}}
 		}
 		if made == nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -119,16 +120,20 @@ func runtime(t *testing.T, dir string) func([]*judged) {
 	}
 }
 
-// writeCase writes a model and its images, channels in front.
+// writeCase writes a network as a model, and its images.
 func writeCase(t *testing.T, dir, name string, net *Network, x []float32, n int) *judged {
 	t.Helper()
-	in := net.Spec.Input
-	c := &judged{Model: filepath.Join(dir, name+".onnx"), Input: filepath.Join(dir, name+".x"),
-		Output: filepath.Join(dir, name+".y"), Dims: []int{n, in.C, in.H, in.W}}
 	m, err := export(net.Spec, net.Weights, Preparation{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return writeModel(t, filepath.Join(dir, name), m, net.Spec.Input, x, n)
+}
+
+// writeModel writes a model and its images, channels in front.
+func writeModel(t *testing.T, stem string, m *onnx.Model, in nn.Shape, x []float32, n int) *judged {
+	t.Helper()
+	c := &judged{Model: stem + ".onnx", Input: stem + ".x", Output: stem + ".y", Dims: []int{n, in.C, in.H, in.W}}
 	f, err := os.Create(c.Model)
 	if err != nil {
 		t.Fatal(err)
