@@ -167,7 +167,7 @@ func Line(name string, e train.Event) string {
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(),
 		100*row.ActiveShare())
 	for _, m := range row.Metrics {
-		if m.Name == "recall@1" {
+		if m.Name == "recall@1" || strings.HasPrefix(m.Name, "recall@1+") { // what may choose the epoch
 			text += fmt.Sprintf("  %s %.1f", m.Key(), 100*m.Value)
 		}
 	}

@@ -232,7 +232,7 @@ func (c *Comparison) untrained(columns []string) (row report.Row, ok bool) {
 	if len(c.Groups) != 1 || len(c.Groups[0].Runs) != 1 {
 		return row, false
 	}
-	row.Cells = []report.Cell{report.T("before training")}
+	row.Cells = []report.Cell{report.T("before training, images of its own size")}
 	for _, m := range columns {
 		v, has := c.Groups[0].Runs[0].kept.untrained[m]
 		if !has {
