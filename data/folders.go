@@ -106,9 +106,9 @@ func (f *found) flat(t tree, name string, opt OpenOptions) (*Dataset, error) {
 		where = fmt.Sprintf("%d images at the top, and %d in folders", len(f.loose), len(f.names))
 	}
 	if !opt.Unlabelled {
-		return nil, fmt.Errorf("%s: %s, so that it is a set without classes: put the images of each class into a folder "+
-			"of its own, or list them in a manifest (kindred search and kindred embed take them as they are)", t.where(),
-			where)
+		return nil, fmt.Errorf("%s: %s, so that it is a set without classes: put the images of each class into a "+
+			"folder of its own, or list them in a manifest (kindred search and kindred embed take them as they are)",
+			t.where(), where)
 	}
 	b := newBuilder("files", name, opt)
 	for _, file := range slices.Concat(f.loose, f.names) {
@@ -116,8 +116,8 @@ func (f *found) flat(t tree, name string, opt OpenOptions) (*Dataset, error) {
 	}
 	b.d.LeftOut = f.left
 	if len(f.names) > 0 {
-		b.d.Notes = []string{where + ": the folders are not taken for classes, and no image has a label; with fewer at " +
-			"the top than in folders they are, and those at the top are left out"}
+		b.d.Notes = []string{where + ": the folders are not taken for classes, and no image has a label; with fewer " +
+			"at the top than in folders they are, and those at the top are left out"}
 	}
 	return b.d.check(), nil
 }

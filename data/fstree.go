@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/kindred-ml/kindred/internal/budget"
@@ -61,7 +62,24 @@ func (s system) read(name string, _ []byte) ([]byte, error) {
 		return nil, &regular.Error{Path: full, Mode: info.Mode()}
 	}
 	b, err := budget.ReadN(full, f, info.Size())
+	if err == nil {
+		err = atEnd(f, info.Size())
+	}
 	return b, named(full, err)
+}
+
+// atEnd tells whether r ends after the size that was announced. What checks the content
+// of an archive does so at the end, and only then.
+func atEnd(r io.Reader, size int64) error {
+	var one [1]byte
+	switch _, err := io.ReadFull(r, one[:]); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return fmt.Errorf("more than the %d bytes that were announced", size)
+	default:
+		return err
+	}
 }
 
 func (s system) digest(name string, buf []byte) (string, []byte, error) {

@@ -23,8 +23,9 @@ const manifestName = "manifest.csv"
 //	is_query, is_gallery 0 or 1: refine the role of test rows; optional
 //	x_1,y_1,x_2,y_2      the part of the image to use, in pixels; optional
 //
-// Other columns are left alone, but for the one that OpenOptions.Group names. Errors
-// name the line. Where a set may lack labels, the path is enough.
+// Other columns are left alone, but for the one that OpenOptions.Group names. Between
+// columns may stand semicolons, and between the folders of a path backslashes, as on
+// Windows. Errors name the line. Where a set may lack labels, the path is enough.
 func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
 	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group}
 	d := m.b.d
@@ -90,8 +91,10 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		hasLabel = true
 	}
 	if !hasPath || !hasLabel && (!m.unlabelled || hasCoarse) {
-		return fmt.Errorf("the header has columns %q; path and label, or labels, are needed", strings.Join(head, ","))
+		return &headError{fmt.Sprintf("the header has columns %q; path and label, or labels, are needed",
+			strings.Join(head, ","))}
 	}
+	p = slashed(t, p)
 	for _, s := range append([]string{p, label}, all...) {
 		if why := illegible(s); why != "" {
 			return fmt.Errorf("%q %s", s, why)
@@ -127,6 +130,15 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		m.boxes = append(m.boxes, box)
 	}
 	return err
+}
+
+// slashed is a path with slashes, of a manifest that was written on Windows, unless
+// there is a file that is called so.
+func slashed(t tree, name string) string {
+	if !strings.Contains(name, `\`) || strings.Contains(name, "/") || t.has(name) {
+		return name
+	}
+	return strings.ReplaceAll(name, `\`, "/")
 }
 
 // columnOfValues is columnOfNumbers where all values are whole numbers as a

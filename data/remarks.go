@@ -40,15 +40,15 @@ func (d *Dataset) remarks() []string {
 	}
 	all := float64(len(c.Classes))
 	classes := fmt.Sprintf("%d classes, %d of them with one image", len(c.Classes), single)
-	const wayOut = "put the images of each kind of thing into a folder of its own, or list them with their labels in a " +
-		"manifest (to embed, search or index them they need no classes)"
+	const wayOut = "put the images of each kind of thing into a folder of its own, or list them with their labels in " +
+		"a manifest (to embed, search or index them they need no classes)"
 	switch {
 	case float64(days) >= most*all:
-		return []string{fmt.Sprintf("the folders are dates, such as %s, and each is taken for a class: %s. What is "+
-			"learnt and scored is then the day of a picture: %s", day, classes, wayOut)}
+		return []string{fmt.Sprintf("the folders are dates, such as %s, and each is taken for a class: %s. What "+
+			"is learnt and scored is then the day of a picture: %s", day, classes, wayOut)}
 	case float64(deep) >= most*all && float64(single) >= most*all:
-		return []string{fmt.Sprintf("folders lie within folders, such as %s, and each whole path is taken for a class: %s: "+
-			"%s", inner, classes, wayOut)}
+		return []string{fmt.Sprintf("folders lie within folders, such as %s, and each whole path is taken for a "+
+			"class: %s: %s", inner, classes, wayOut)}
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/columns"
 )
 
 // lines iterates over the lines of a text file that are not blank, with their
@@ -44,20 +46,30 @@ func parseID(s string) (int64, error) {
 	return n, nil
 }
 
+// headError is what is wrong with the header of a CSV file, of which the first row tells.
+type headError struct{ text string }
+
+func (e *headError) Error() string { return e.text }
+
 // csvRows reads a CSV file of t. fn gets every record after the header, which
-// is the first record if header is set, with its line number.
+// is the first record if header is set, with its line number. A header may have
+// semicolons between its columns.
 func csvRows(t tree, name string, header bool, fn func(line int, head, row []string) error) error {
 	text, err := readText(t, name)
 	if err != nil {
 		return err
 	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	r := csv.NewReader(bytes.NewReader(text))
 	r.ReuseRecord = false
 	r.TrimLeadingSpace = true
-	if !header {
+	if header {
+		r.Comma = columns.Separator(text)
+	} else {
 		r.FieldsPerRecord = -1
 	}
 	var head []string
+	headLine := 0
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -71,10 +83,14 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 				row[i] = strings.ToLower(strings.TrimSpace(row[i]))
 			}
 			head = row
+			headLine, _ = r.FieldPos(0)
 			continue
 		}
 		line, _ := r.FieldPos(0)
 		if err := fn(line, head, row); err != nil {
+			if of := (*headError)(nil); errors.As(err, &of) {
+				line = headLine
+			}
 			return at(t, name, line, "%w", err)
 		}
 	}

@@ -20,14 +20,16 @@ const bom = "\ufeff"
 
 // parseCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
 // are coordinates, filename (or file, path) names the items, all others are
-// labels. A byte order mark at the start and carriage returns at line ends are
-// dropped.
+// labels. Between columns may stand semicolons. A byte order mark at the start and
+// carriage returns at line ends are dropped.
 func parseCSV(r io.Reader) (*Table, error) {
 	br := bufio.NewReaderSize(r, 1<<20)
 	if start, _ := br.Peek(len(bom)); string(start) == bom {
 		_, _ = br.Discard(len(bom)) // they are in the buffer
 	}
 	cr := csv.NewReader(br)
+	begin, _ := br.Peek(1 << 16) // as much as there is
+	cr.Comma = columns.Separator(begin)
 	cr.ReuseRecord = true
 	record, err := cr.Read()
 	if errors.Is(err, io.EOF) {
@@ -39,7 +41,8 @@ func parseCSV(r io.Reader) (*Table, error) {
 	header := slices.Clone(record)
 	l, err := newLayout(header)
 	if err != nil {
-		return nil, err
+		line, _ := cr.FieldPos(0)
+		return nil, fmt.Errorf("line %d: %w", line, err)
 	}
 	var values []float32
 	var files []string

@@ -430,3 +430,23 @@ func TestLoadCoarsePicksColumns(t *testing.T) {
 		}
 	}
 }
+
+// A table with semicolons is the same table, and what is wrong with a header is told of
+// its line.
+func TestCSVSeparators(t *testing.T) {
+	for _, text := range []string{"path,label,embedding_0\na;b,x,1\nc,y,2.5\n",
+		"\xef\xbb\xbfpath;label;embedding_0\r\n\"a;b\";x;1\r\nc;y;2.5\r\n"} {
+		got, err := CSV.Read(strings.NewReader(text), int64(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Files, []string{"a;b", "c"}) || len(got.Columns) != 1 || got.Columns[0].At(1) != "y" ||
+			got.X.At(1, 0) != 2.5 {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+	if _, err := CSV.Read(strings.NewReader("\na;a\nx;y\n"), 9); err == nil || err.Error() !=
+		`line 2: the column "a" appears twice` {
+		t.Error(err)
+	}
+}

@@ -26,7 +26,8 @@ type Components struct {
 // are stable to 1e-9 of the largest variance. The sign of each component is
 // chosen so that its score of largest magnitude is positive.
 //
-// Rows that are all equal give scores of 0. A k beyond the rank gives columns
+// Rows that are all equal give scores of 0. A score beyond float32 becomes its largest
+// number. A k beyond the rank gives columns
 // of 0. Errors: no rows, values that are not finite, k < 1, and ctx.Err(),
 // wrapped, once ctx is done: PCA checks it before each block of the matrix and
 // each iteration.
@@ -99,7 +100,7 @@ func components(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 			sign = -scale
 		}
 		for i, s := range scores {
-			out.Scores.Row(i)[j] = float32(sign * s)
+			out.Scores.Row(i)[j] = float32(min(max(sign*s, -math.MaxFloat32), math.MaxFloat32))
 		}
 	}
 	return out, nil

@@ -111,7 +111,8 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 // momentum (0.5, later 0.8) and per-coordinate gains, from the first two
 // principal components scaled to a standard deviation of 1e-4.
 //
-// One row is placed at the origin. Equal rows end up near each other. Errors:
+// One row is placed at the origin. Equal rows end up near each other. Rows a thousand times
+// as far out as the median row count as no farther than that. Errors:
 // no rows, values that are not finite, a perplexity that n rows cannot have,
 // settings out of range, and ctx.Err(), wrapped, once ctx is done: every loop
 // over rows or iterations checks it.
@@ -129,7 +130,7 @@ func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if n == 1 {
 		return out, nil
 	}
-	if err := c.place(ctx, x, out); err != nil {
+	if err := c.place(ctx, pulledIn(x), out); err != nil {
 		return nil, fmt.Errorf("projection: %w", err)
 	}
 	return out, nil

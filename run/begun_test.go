@@ -150,7 +150,7 @@ func TestBegunGivesWay(t *testing.T) {
 	}
 	defer tr.close()
 	if c := tr.cfg; c.Data.Validation != "images:0.2" || c.Network.Dim != 3 || c.Train.Patience != 0 ||
-		c.Train.Clip != 0 || c.Train.Epochs != 10 {
+		c.Train.Clip != 0 || c.Train.Epochs != 1 {
 		t.Errorf("goes on with %+v, %+v", c.Network, c.Train)
 	}
 	cfg.Network.Dim, cfg.Train.LR = 5, 0.5

@@ -112,10 +112,10 @@ type TrainConfig struct {
 	Warmup      float64   `yaml:"warmup" help:"epochs over which the rate grows linearly at the start"`
 	Groups      GroupList `yaml:"groups" help:"learning rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]"`
 	Seed        uint64    `yaml:"seed" help:"seed for everything random"`
-	Best        string    `yaml:"best" help:"keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the last; empty: validation_recall@1+distractors (the validation samples searched among each other and training samples of other classes) or, where they are searched among training samples of their own classes, validation_map@r; without a validation part none"`
+	Best        string    `yaml:"best" help:"keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the last; empty: validation_recall@1+distractors (the validation samples searched among each other and training samples of other classes; an epoch is better if it exceeds the kept one by more than the standard error) or, where they are searched among training samples of their own classes, validation_map@r; without a validation part none"`
 	Patience    int       `yaml:"patience" help:"with best, end after so many evaluations without a better one; 0: never, from a pretrained start 5"`
 	Average     string    `yaml:"average" help:"score and keep the average of the weights over about so many epochs of steps instead of the last ones: a number, or none; empty: none, from a pretrained start 3"`
-	Line        int       `yaml:"line" help:"with best, cut the straight line from the starting weights to those of the best epoch into so many parts, and keep the place between them that scores best; 1: the best epoch as it is; 0: 1, from a pretrained start 4"`
+	Line        int       `yaml:"line" help:"with best, cut the straight line from the starting weights to those of the best epoch into so many parts, and keep the place between them that scores best; 0, 1: the best epoch as it is"`
 	Chunk       int       `yaml:"chunk" help:"most samples that go through the network at a time; a larger batch goes in pieces, twice: memory is that of a piece; 0: batches at once"`
 	TensorBoard bool      `yaml:"tensorboard" help:"also write the numbers of every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder"`
 	Checkpoint  int       `yaml:"checkpoint" help:"also write the checkpoint every n steps; 0: only after each epoch"`

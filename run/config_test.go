@@ -27,7 +27,7 @@ func TestParseContract(t *testing.T) {
 	want := Default()
 	want.Data.Name, want.Data.Size, want.Data.Label, want.Data.Fine = "mnist", 28, "parity", "digit"
 	want.Data.TrainClasses, want.Data.TestClasses, want.Data.Augment = "0-5", "6-9", "none"
-	want.Train.LR = 0.001
+	want.Train.LR, want.Train.Epochs = 0.001, 10
 	want.Network.Name, want.Network.Dim, want.Network.Normalize = "mnist", 2, Off
 	want.Sample = SampleConfig{Name: "balanced", Classes: 2, PerClass: 64, Views: 1}
 	want.Mine = Section{"positives": "easy", "negatives": "facenet"}
@@ -83,7 +83,7 @@ func TestParseErrors(t *testing.T) {
 		{"train: {seed: 18446744073709551616}", nil,
 			[]string{"train.seed", "is beyond what is possible: 0 to 18446744073709551615"}},
 		{"train: {epochs: [1, 2]}", nil, []string{"train.epochs", "single value"}},
-		{"train: {epochs: -1}", nil, []string{"train.epochs", "less than 1"}},
+		{"train: {epochs: -1}", nil, []string{"train.epochs", "less than 0"}},
 		{"train: {optimizer: adm}", nil, []string{"train.optimizer", `did you mean "adam"?`}},
 		{"train: {groups: [{prefx: a}]}", nil, []string{"train.groups", `did you mean "prefix"?`}},
 		{"network: {normalize: perhaps}", nil, []string{"network.normalize", "auto, true, false"}},

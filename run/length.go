@@ -20,16 +20,13 @@ const (
 	mostEpochs   = 100
 )
 
-// What is kept from a pretrained start: train.average and train.line. docs/design/finetune.md has
+// usualAverage is train.average from a pretrained start. docs/design/finetune.md has
 // the measurements.
-const (
-	usualAverage = "3"
-	usualLine    = 4 // train.line
-)
+const usualAverage = "3"
 
-// usualPatience is train.patience from a pretrained start. Recall@1 of some hundred
-// validation images is uncertain by a point or two, so that a run which still gets better
-// may see several evaluations without it.
+// usualPatience is train.patience from a pretrained start. A score must rise by more than
+// its standard error to count, a point or two with some hundred validation images, which
+// a run that still gets better may need several epochs for.
 const usualPatience = 5
 
 // noAverage is the value of train.average that keeps the weights as they are.

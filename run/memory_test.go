@@ -127,7 +127,7 @@ func TestAbsurdSettingsAreRefusedWithTheFigure(t *testing.T) {
 // planOf plans a small network with chosen numbers.
 func planOf(t *testing.T, p planned, overrides ...string) MemoryPlan {
 	t.Helper()
-	cfg := parsed(t, append([]string{"network.dim=3", "eval.batch=1"}, overrides...)...)
+	cfg := parsed(t, append([]string{"network.dim=3", "eval.batch=1", "train.epochs=10"}, overrides...)...)
 	spec, err := nn.Network("linear", nn.NetworkOptions{Input: nn.Shape{H: 1, W: 1, C: 5}, Dim: 3})
 	if err != nil {
 		t.Fatal(err)

@@ -53,13 +53,13 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
 			"batches      1 in an epoch, of up to 48: 8 classes x 6\nobjective    multisimilarity; an image is pulled towards ",
 			"note         mine.positives is ", ": by the pretrained features, ", "training     at most 100 epochs, adam, ",
-			", light augmentation; keeps the average of the weights over 3 epochs, the epoch with the best validation_recall@1+distractors and " +
-				"the best of 4 places between the start and it, and ends after 5 evaluations ",
+			", light augmentation; keeps the average of the weights over 3 epochs, the epoch with the best validation_recall@1+distractors, " +
+				"and ends after 5 evaluations ",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",
-			"objective    triplet margin=0.5; an image is pulled towards one of its class at random (positives random) " +
-				"and pushed away from one of another class that is hardly farther than that (negatives facenet), as set\n",
+			"objective    triplet margin=0.5; an image is pulled towards one of its class at random " +
+				"(positives random) and pushed away from one of another class that is hardly farther than that (negatives facenet), as set\n",
 			"; from scratch\n",
 			"training     10 epochs, adam, rate 0.001, seed 1; keeps the last epoch\n"}},
 		{rows, []string{"blobs: 40 rows\n", "training     20 rows of 4 classes\n",

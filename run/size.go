@@ -17,6 +17,9 @@ import (
 const (
 	// sizeImages is about how many training images sizes are compared on.
 	sizeImages = 2000
+	// fewestSizeImages is from how many on a comparison says anything: half a point of
+	// fewer is less than an image.
+	fewestSizeImages = 100
 	// sizeSlack is how much Recall@1 a smaller size may lose against the best one.
 	sizeSlack = 0.005
 	// sizeLost is how far behind the best a size is when smaller ones are not tried.
@@ -51,14 +54,15 @@ func sizes(own int) []int {
 // network's images gain by being enlarged, and only a measurement says how far.
 //
 // A frozen body takes its own size, as its features are computed once. So does a
-// network whose parameters depend on the size, and any if no class has two samples.
+// network whose parameters depend on the size, and any where fewer than a hundred samples
+// have another of their class.
 func (t *trainer) measureSize(ctx context.Context) error {
 	candidates := sizes(t.ownSize)
 	if !t.sizeOpen || t.cfg.Network.frozenBody() || len(candidates) < 2 {
 		return nil
 	}
 	part := sizeSample(t.sel, t.cfg.Train.Seed)
-	if part == nil || !t.anySize() {
+	if part == nil || part.Len() < fewestSizeImages || !t.anySize() {
 		return nil
 	}
 	var tried []int

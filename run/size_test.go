@@ -55,7 +55,7 @@ func striped(classes, each, side int) *data.Dataset {
 // TestMeasureSize: the size is the smallest whose Recall@1 is within half a point of
 // the best, by a measurement that can be repeated with each size set; the banner says it.
 func TestMeasureSize(t *testing.T) {
-	d := striped(6, 8, 96)
+	d := striped(6, 24, 96)
 	opts := Options{Dataset: d, Weights: started(t, 128)}
 	cfg := Default()
 	cfg.Network.Width = 16
@@ -86,6 +86,14 @@ func TestMeasureSize(t *testing.T) {
 		want, part.Len())
 	if !slices.ContainsFunc(tr.notes, func(n string) bool { return strings.HasPrefix(n, note) }) {
 		t.Errorf("notes %q lack %q", tr.notes, note)
+	}
+	few, err := newTrainer(t.Context(), cfg, Options{Dataset: striped(6, 8, 96), Weights: opts.Weights})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer few.close()
+	if few.cfg.Data.Size != 128 {
+		t.Errorf("of few images: %d px, want the network's own", few.cfg.Data.Size)
 	}
 	cfg.Data.Size = 96
 	set, err := newTrainer(t.Context(), cfg, opts)
@@ -223,7 +231,7 @@ func TestMeasureSizeStops(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	cfg := Default()
 	cfg.Network.Width = 16
-	_, err := Train(ctx, cfg, Options{Dataset: striped(4, 8, 96), Weights: started(t, 128), Dir: dir,
+	_, err := Train(ctx, cfg, Options{Dataset: striped(6, 24, 96), Weights: started(t, 128), Dir: dir,
 		Features: func(int, int) { cancel() }})
 	if err == nil || ctx.Err() == nil {
 		t.Errorf("error %v", err)

@@ -54,6 +54,21 @@ func (c *Config) best() train.Best {
 	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
 }
 
+// best is which epoch is kept, and by how much another must be better. A score is a mean
+// over the validation samples, which are a sample themselves: an epoch within the
+// standard error of a kept Recall@1 p of n of them,
+//
+//	sqrt(p (1 - p) / n)
+//
+// is not better for all that is known.
+func (t *trainer) best() train.Best {
+	b := t.cfg.best()
+	if v := t.sel.Validation; v != nil && b.Metric == distractorKey {
+		b.Margin = func(p float64) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(v.Len())) }
+	}
+	return b
+}
+
 // choose decides what the network starts from, and by which recipe it is trained,
 // where the configuration leaves that open. What a resumed run began with stands
 // in its configuration.
@@ -168,7 +183,6 @@ func (c *Config) recipe(resumed bool) {
 		d.Augment, d.Validation = cmp.Or(d.Augment, "light"), cmp.Or(d.Validation, "as-test:0.2")
 		t.LR, t.Depth = cmp.Or(t.LR, rate), cmp.Or(t.Depth, depth)
 		t.Patience, t.Average = cmp.Or(t.Patience, usualPatience), cmp.Or(t.Average, usualAverage)
-		t.Line = cmp.Or(t.Line, usualLine)
 	}
 	t.Average = cmp.Or(t.Average, noAverage)
 	if n.frozenBody() && d.Augment != "none" {

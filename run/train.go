@@ -180,7 +180,7 @@ func (t *trainer) loop() train.Config {
 	c := train.Config{
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk,
-		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.best(),
+		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
 		Warn:    func(s *train.Sums) string { return idle(s, &t.options) },

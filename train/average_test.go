@@ -235,3 +235,29 @@ func TestBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestMargin: an epoch whose score is within the margin of the kept one does not count,
+// and patience goes on.
+func TestMargin(t *testing.T) {
+	value := []float64{0, 0.1, 0.15, 0.19, 0.31, 0.35, 0.40, 0.41, 0.9}
+	for margin, c := range map[float64]struct{ best, epochs int }{
+		0: {8, 8}, 0.1: {4, 7}, 0.5: {1, 4},
+	} {
+		cfg := small(t, 8)
+		s := &scores{net: cfg.Network, value: value}
+		cfg.Every, cfg.Eval = 1, s.eval
+		cfg.Best = Best{Metric: "val_recall@1", Patience: 3, Margin: func(kept float64) float64 {
+			if !slices.Contains(value, kept) {
+				t.Errorf("asked for the margin of %v", kept)
+			}
+			return margin
+		}}
+		res, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Epoch != c.best || len(res.History) != c.epochs {
+			t.Errorf("margin %v: epoch %d of %d, want %d of %d", margin, res.Epoch, len(res.History), c.best, c.epochs)
+		}
+	}
+}

@@ -19,6 +19,18 @@ type Best struct {
 	// Patience ends the run after so many evaluations in a row without a higher
 	// score; 0: never.
 	Patience int
+	// Margin, if set, is by how much a score must exceed the kept one to count as
+	// higher, such as the standard error of that. What is within it may be chance, and
+	// the earlier network is nearer to the start.
+	Margin func(kept float64) float64
+}
+
+// exceeds tells whether a score counts as higher than the kept one.
+func (b Best) exceeds(v, kept float64) bool {
+	if b.Margin != nil {
+		kept += b.Margin(kept)
+	}
+	return v > kept
 }
 
 func (b Best) on() bool { return b.Metric != "" }
@@ -35,7 +47,7 @@ func (t *Trainer) judge(row *Epoch) error {
 	if err != nil {
 		return fmt.Errorf("keeping the best epoch: %w", err)
 	}
-	if k := t.state.Best; k != nil && !(v > k.Value) {
+	if k := t.state.Best; k != nil && !t.cfg.Best.exceeds(v, k.Value) {
 		since := *k
 		since.Since++
 		t.state.Best = &since

@@ -95,8 +95,8 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 		fmt.Fprintln(out, "note: "+escape.Text(n))
 	}
 	if len(r.Labels) == 0 {
-		fmt.Fprintln(out, "no labels: it can be embedded, indexed and searched; to train on it, put the images of each "+
-			"class into a folder of its own, or list them with their labels in a manifest")
+		fmt.Fprintln(out, "no labels: it can be embedded, indexed and searched; to train on it, put the images of "+
+			"each class into a folder of its own, or list them with their labels in a manifest")
 	}
 	if r.Features > 0 {
 		fmt.Fprintf(out, "features: %d values per sample\n", r.Features)

@@ -135,6 +135,5 @@ func TestInitFailures(t *testing.T) {
 		t.Errorf("of features:\n%s", out)
 	}
 	program(t, "init features.npy --out new/folder/run.yaml")
-	program(t, "init features.npy --out new/folder/run.yaml")
 	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
 }

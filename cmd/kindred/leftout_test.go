@@ -104,7 +104,8 @@ func TestStrict(t *testing.T) {
 			args, want = append(args, "--strict"), exitFailure
 		}
 		code, stdout, stderr := runArgs(t, args...)
-		if code != want || !strings.Contains(stdout, "unreadable: 1\n  "+cut) || strings.Contains(stderr, cut) != strict {
+		if code != want || !strings.Contains(stdout, "unreadable: 1\n  "+cut) ||
+			strings.Contains(stderr, cut) != strict {
 			t.Errorf("%v: status %d, %s%s", args, code, stdout, stderr)
 		}
 	}
@@ -139,7 +140,8 @@ func TestNoPictureCanBeRead(t *testing.T) {
 		{"none of the batch's samples could be read\n", 5, append(train, "--force")},
 	} {
 		code, _, stderr := runArgs(t, c.args...)
-		if code != exitFailure || !strings.Contains(stderr, c.want) || strings.Count(stderr, ": damaged PNG") != c.named ||
+		if code != exitFailure || !strings.Contains(stderr, c.want) ||
+			strings.Count(stderr, ": damaged PNG") != c.named ||
 			strings.Contains(stderr, ", ...") != (c.named == 5) {
 			t.Errorf("%s: status %d, %s", c.args[0], code, stderr)
 		}
@@ -171,8 +173,8 @@ func TestLoosePhotoKeepsClasses(t *testing.T) {
 	} {
 		code, stdout, stderr := runArgs(t, c.args...)
 		if code != exitOK || !strings.Contains(stdout, c.want) ||
-			!strings.Contains(stdout+stderr, "left out 1: at the top, outside any class folder (move them into a folder, if "+
-				"they belong to the set): loose.png\n") {
+			!strings.Contains(stdout+stderr, "left out 1: at the top, outside any class folder (move them into a folder, "+
+				"if they belong to the set): loose.png\n") {
 			t.Errorf("%v: status %d, %s%s", c.args, code, stdout, stderr)
 		}
 	}

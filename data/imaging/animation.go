@@ -110,7 +110,8 @@ func (f *firstFrame) take(chunks []byte) error {
 			}
 			const hasAlpha = 1 << 4
 			w, h := cfg.Width-1, cfg.Height-1
-			head := []byte{hasAlpha, 0, 0, 0, byte(w), byte(w >> 8), byte(w >> 16), byte(h), byte(h >> 8), byte(h >> 16)}
+			head := []byte{hasAlpha, 0, 0, 0, byte(w), byte(w >> 8), byte(w >> 16), byte(h), byte(h >> 8),
+				byte(h >> 16)}
 			f.still = riff(appendChunk(appendChunk(appendChunk(nil, "VP8X", head), "ALPH", alpha), name, c))
 			return nil
 		}

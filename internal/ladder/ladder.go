@@ -137,8 +137,8 @@ func pictures() []Package {
 			"internal/budget internal/spell internal/layout/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders",
-			"internal/budget internal/regular internal/par internal/atomic mat embedding internal/layout/idx " +
-				"internal/layout/matfile data/imaging internal/layout/packed"},
+			"internal/budget internal/columns internal/regular internal/par internal/atomic mat embedding " +
+				"internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
 		{"internal/layout/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
 		{"internal/layout/fetch", "`kindred data get`: known sets, their files and where they come from",

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
@@ -19,6 +22,7 @@ type blob struct {
 	name   string // its address, for messages
 	size   int64  // -1: not known
 	etag   string // without quotes; "": none that tells contents apart
+	state  state  // of the file when it was listed
 	ranges bool
 	// get asks for n bytes from an offset, or for all with n < 0, once. It returns
 	// the MD5 of the whole in hexadecimal, where the server tells it.
@@ -29,6 +33,84 @@ type blob struct {
 type lasting struct{ error }
 
 func (l lasting) Unwrap() error { return l.error }
+
+// ofFile is an error of one file, which says nothing of others at the same place.
+type ofFile struct{ error }
+
+func (o ofFile) Unwrap() error { return o.error }
+
+// errChanged is why files are not read on.
+var errChanged = errors.New("it has changed since it was listed: begin again")
+
+// state is what tells one content of a file from another.
+type state struct {
+	etag     string // also a weak one; without quotes
+	modified string // Last-Modified
+}
+
+// stateOf takes the state from the header of an answer.
+func stateOf(h http.Header) state {
+	return state{strings.Trim(strings.TrimPrefix(h.Get("ETag"), "W/"), `"`), h.Get("Last-Modified")}
+}
+
+// same tells whether an answer is of the file in the state s. Servers that know nothing
+// of If-Match give what they have.
+func (s state) same(now state) bool {
+	if s.etag != "" && now.etag != "" {
+		return s.etag == now.etag
+	}
+	return s.modified == "" || now.modified == "" || s.modified == now.modified
+}
+
+// check compares the header of an answer with what is known of the file, and its range
+// with the n bytes from an offset that were asked for; n < 0 asks for all.
+func (b *blob) check(h http.Header, from, n int64) error {
+	if !b.state.same(stateOf(h)) {
+		return lasting{errChanged}
+	}
+	if n < 0 {
+		return nil
+	}
+	text := h.Get("Content-Range")
+	r, ok := parseContentRange(text)
+	switch {
+	case !ok || r.first != from || r.last != from+n-1:
+		return fmt.Errorf("the server answers with the range %.80q, and not with the bytes %d to %d", text, from,
+			from+n-1)
+	case r.total >= 0 && b.size >= 0 && r.total != b.size:
+		return lasting{errChanged}
+	}
+	return nil
+}
+
+// contentRange is the range of an answer, of a file of total bytes; -1: not said.
+type contentRange struct{ first, last, total int64 }
+
+// parseContentRange reads "bytes 100-999/1000" and "bytes 100-999/*" (RFC 9110, section
+// 14.4).
+func parseContentRange(text string) (contentRange, bool) {
+	unit, text, _ := strings.Cut(text, " ")
+	span, whole, ok := strings.Cut(text, "/")
+	low, high, ok2 := strings.Cut(span, "-")
+	if !ok || !ok2 || !strings.EqualFold(unit, "bytes") {
+		return contentRange{}, false
+	}
+	r := contentRange{total: -1}
+	for _, v := range []struct {
+		text string
+		to   *int64
+	}{{low, &r.first}, {high, &r.last}, {whole, &r.total}} {
+		if v.text == "*" && v.to == &r.total {
+			continue
+		}
+		n, err := strconv.ParseUint(v.text, 10, 63)
+		if err != nil {
+			return contentRange{}, false
+		}
+		*v.to = int64(n)
+	}
+	return r, r.first <= r.last && (r.total < 0 || r.last < r.total)
+}
 
 // tries is how often a part is asked for, with a pause that doubles from pauseFirst;
 // stall bounds a whole answer, with a second for every 100 KB.
@@ -56,7 +138,7 @@ func (b *blob) read(ctx context.Context, from, n int64) ([]byte, error) {
 		var last lasting
 		if err == nil || k == tries || errors.As(err, &last) || ctx.Err() != nil {
 			if err != nil {
-				err = fmt.Errorf("%s: %w", b.name, err)
+				err = b.failed(ctx, err)
 			}
 			return content, err
 		}
@@ -66,6 +148,21 @@ func (b *blob) read(ctx context.Context, from, n int64) ([]byte, error) {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// failed completes an error. But for what the server says of this one file, it is that
+// of the source.
+func (b *blob) failed(ctx context.Context, err error) error {
+	var one ofFile
+	alone := errors.As(err, &one) || ctx.Err() != nil
+	if over := (*budget.Error)(nil); errors.As(err, &over) {
+		alone = true
+	}
+	err = fmt.Errorf("%s: %w", b.name, err)
+	if alone {
+		return err
+	}
+	return &data.SourceError{Err: err}
 }
 
 func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
@@ -92,7 +189,7 @@ func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
 		return nil, fmt.Errorf("the transfer broke off: %w", err)
 	}
 	if got := md5.Sum(content); n < 0 && sum != "" && hex.EncodeToString(got[:]) != sum {
-		return nil, fmt.Errorf("what arrives has the MD5 %x, and not %s", got, sum)
+		return nil, ofFile{fmt.Errorf("what arrives has the MD5 %x, and not %s", got, sum)}
 	}
 	return content, nil
 }
@@ -142,7 +239,7 @@ func (w *window) block(k int64) ([]byte, error) {
 	// The interface knows no context; the attempts are bounded.
 	b, err := w.b.read(context.Background(), k*blockBytes, min(blockBytes, w.b.size-k*blockBytes))
 	if err != nil {
-		return nil, err
+		return nil, &data.SourceError{Err: err} // without a part of it, the archive cannot be read
 	}
 	if w.blocks == nil {
 		w.blocks = map[int64][]byte{}

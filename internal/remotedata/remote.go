@@ -7,9 +7,15 @@
 //	https://host/set.csv      a manifest; its images stand beside it
 //	https://host/list.txt     a list of images, a path beside it on each line
 //
-// Every object is read whole or by ranges, under the ETag that it was listed with, so
-// that one that changes meanwhile is an error and not a mixture. Where the ETag is the
-// MD5 of the content, that is compared.
+// Every object is read whole or by ranges, under the ETag that it was listed with, and
+// the ETag, the time of the last change, the size and the range of every answer are
+// compared, so that one that changes meanwhile is an error and not a mixture, whether or
+// not the server knows of If-Match. Where the ETag is the MD5 of the content, that is
+// compared, and of an archive's entries the CRC-32.
+//
+// What concerns one file alone (it is not there, it is damaged) is an error of its
+// sample. All else, a server that is out of reach or an archive that changes, is a
+// data.SourceError.
 package remotedata
 
 import (
@@ -17,7 +23,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -143,5 +148,3 @@ func (a archive) Digest(name string) (string, error) {
 	}
 	return fmt.Sprintf("zip %d %08x", h.UncompressedSize64, h.CRC32), nil
 }
-
-var errChanged = errors.New("it has changed since it was listed: begin again")

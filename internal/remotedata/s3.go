@@ -94,7 +94,8 @@ func newS3(bucket string) (*s3, error) {
 
 // blob is an object as it was listed.
 func (s *s3) blob(info minio.ObjectInfo) *blob {
-	return &blob{name: "s3://" + s.bucket + "/" + info.Key, size: info.Size, etag: strings.Trim(info.ETag, `"`),
+	etag := strings.Trim(info.ETag, `"`)
+	return &blob{name: "s3://" + s.bucket + "/" + info.Key, size: info.Size, etag: etag, state: state{etag: etag},
 		ranges: true, get: func(ctx context.Context, b *blob, from, n int64) (io.ReadCloser, string, error) {
 			return s.get(ctx, info.Key, b, from, n)
 		}}
@@ -120,6 +121,10 @@ func (s *s3) get(ctx context.Context, key string, b *blob, from, n int64) (io.Re
 		body.Close()
 		return nil, "", lasting{errChanged}
 	}
+	if err := b.check(header, from, n); err != nil {
+		body.Close()
+		return nil, "", err
+	}
 	// The ETag is the content's MD5 but for uploads in parts and keys of one's own.
 	sum, kept := "", header.Get("X-Amz-Server-Side-Encryption")
 	if likeMD5(b.etag) && (kept == "" || kept == "AES256") &&
@@ -142,7 +147,7 @@ func (s *s3) explain(where string, err error) error {
 	case r.StatusCode == 412 || r.Code == "PreconditionFailed":
 		return lasting{errors.Join(errChanged, err)}
 	case r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != 408 && r.StatusCode != 429:
-		return lasting{err}
+		return lasting{ofFile{err}}
 	}
 	return err
 }

@@ -44,6 +44,7 @@ func (w *web) head(ctx context.Context, u *url.URL) (*blob, error) {
 		case err == nil:
 			resp.Body.Close()
 			b.size, b.ranges = resp.ContentLength, resp.Header.Get("Accept-Ranges") == "bytes"
+			b.state = stateOf(resp.Header)
 			if tag := resp.Header.Get("ETag"); strings.HasPrefix(tag, `"`) { // a strong one
 				b.etag = strings.Trim(tag, `"`)
 			}
@@ -79,6 +80,10 @@ func (w *web) get(ctx context.Context, u *url.URL, b *blob, from, n int64) (io.R
 		resp.Body.Close()
 		return nil, "", lasting{errChanged}
 	}
+	if err := b.check(resp.Header, from, n); err != nil {
+		resp.Body.Close()
+		return nil, "", err
+	}
 	return resp.Body, "", nil
 }
 
@@ -106,7 +111,7 @@ func (w *web) ask(ctx context.Context, method string, u *url.URL, header http.He
 	case c >= 500 || c == http.StatusTooManyRequests || c == http.StatusRequestTimeout:
 		err = fmt.Errorf("the server answers %s", resp.Status)
 	default:
-		err = lasting{fmt.Errorf("the server answers %s", resp.Status)}
+		err = lasting{ofFile{fmt.Errorf("the server answers %s", resp.Status)}}
 	}
 	resp.Body.Close()
 	return nil, err

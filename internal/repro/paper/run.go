@@ -275,8 +275,9 @@ func samePlan(kept []byte, plan string) bool {
 
 // asBefore fills in what runs had before it could be set: the last weights of an epoch,
 // bursts divided, and ten epochs. The papers' experiments leave it open or ask for just
-// that.
+// that. What becomes of images that cannot be read makes no difference to one that ended.
 func asBefore(c *run.Config) {
+	c.Data.Strict = false
 	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
 	c.Train.Epochs, c.Data.Group = cmp.Or(c.Train.Epochs, run.ScratchEpochs), cmp.Or(c.Data.Group, data.GroupNone)
 	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start

@@ -1,0 +1,60 @@
+package data
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Manifests as spreadsheets and Windows write them.
+func TestManifestForms(t *testing.T) {
+	dir := t.TempDir()
+	read := func(text string) (*Dataset, error) {
+		t.Helper()
+		path := filepath.Join(dir, "list.csv")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return Open(t.Context(), path, OpenOptions{})
+	}
+	if err := os.WriteFile(filepath.Join(dir, `b\0.png`), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	mine := `b\0.png` // on Windows a path
+	if os.PathSeparator == '\\' {
+		mine = "b/0.png"
+	}
+	want := []string{"a/x/0.png", "a/1.png", mine, "b/1.png"}
+	for _, text := range []string{
+		"path,label\na/x/0.png,a\na/1.png,a\nb\\0.png,b\nb/1.png,b\n",
+		"path;label\na/x/0.png;a\na/1.png;a\nb\\0.png;b\nb/1.png;b\n",
+		"\xef\xbb\xbf\"Path\";\"Label\"\r\n\"a\\x\\0.png\";a\r\na\\1.png;a\r\nb\\0.png;b\r\nb\\1.png;b\r\n",
+		"path,label\na\\x\\0.png,a\na\\1.png,a\nb\\0.png,b\nb\\1.png,b\n",
+	} {
+		d, err := read(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if c, err := d.Column("label"); err != nil || !slices.Equal(d.Names, want) ||
+			!slices.Equal(c.Classes, []string{"a", "b"}) {
+			t.Errorf("%q: %q, %+v, %v", text, d.Names, c, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"name,label\na,b\nc,d\n":           "list.csv:1: the header has columns \"name,label\"",
+		"\n\nname;label\na;b\n":            "list.csv:3: the header has columns \"name,label\"",
+		"path,label\n..\\..\\etc\\x,a\n":   "list.csv:2: ../../etc/x leads outside",
+		"path;label\na/1.png;a;b\n":        "line 2: wrong number of fields",
+		"path;label\na/1.png;\n":           "list.csv:2: path or label is empty",
+		"path;label\n":                     "no rows below the header",
+		"path\tlabel\na/1.png\tx\n":        "list.csv:1: the header has columns",
+		"path;label,coarse\na/1.png;a,b\n": "list.csv:1: the header has columns",
+	} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

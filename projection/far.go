@@ -1,0 +1,60 @@
+package projection
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// farAway is from how many times the median distance to the middle on a row is pulled in.
+const farAway = 1000
+
+// pulledIn returns x with rows that are very far from all others brought to farAway times
+// the median distance from the middle, along the line to it; x itself if there are none.
+// Nobody has them among the nearest before or after, and float32 has digits left for the
+// differences of the others. The middle is the median of each coordinate, by up to 1,001
+// rows; rows at the middle have no say in the median distance.
+func pulledIn(x *mat.Dense) *mat.Dense {
+	n, d := x.Rows, x.Cols
+	m := min(n, 1001)
+	middle, values := make([]float64, d), make([]float64, m)
+	for j := range d {
+		for i := range m {
+			values[i] = float64(x.Row(i * n / m)[j])
+		}
+		slices.Sort(values)
+		middle[j] = values[m/2]
+	}
+	length := make([]float64, n)
+	par.For(n, rowGrain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			sum := 0.0
+			for j, v := range x.Row(i) {
+				diff := float64(v) - middle[j]
+				sum += diff * diff
+			}
+			length[i] = math.Sqrt(sum)
+		}
+	})
+	sorted := slices.DeleteFunc(slices.Clone(length), func(v float64) bool { return v == 0 })
+	if len(sorted) == 0 {
+		return x
+	}
+	slices.Sort(sorted)
+	most := farAway * sorted[len(sorted)/2]
+	if sorted[len(sorted)-1] <= most {
+		return x
+	}
+	out := mat.New(n, d)
+	for i := range n {
+		copy(out.Row(i), x.Row(i))
+		if length[i] > most {
+			for j, v := range x.Row(i) {
+				out.Row(i)[j] = float32(middle[j] + (float64(v)-middle[j])*(most/length[i]))
+			}
+		}
+	}
+	return out
+}
