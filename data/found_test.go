@@ -305,3 +305,34 @@ func TestNoChains(t *testing.T) {
 		}
 	}
 }
+
+// TestCopiesInOtherColours are together, what is only alike in other colours is not.
+func TestCopiesInOtherColours(t *testing.T) {
+	f := &gatherer{tint: 5, copied: 0.95}
+	rng := rand.New(rand.NewPCG(4, 5))
+	for range 3 {
+		var g glimpse
+		for k := range g.grey {
+			g.grey[k] = uint8(rng.IntN(256))
+		}
+		f.seen = append(f.seen, g)
+	}
+	f.seen[1].grey = f.seen[0].grey
+	for k, v := range f.seen[0].grey { // alike by about 0.9
+		f.seen[2].grey[k] = uint8((2*int(v) + int(f.seen[2].grey[k])) / 3)
+	}
+	for i := range f.seen {
+		f.seen[i].prepare()
+	}
+	if got := f.likeness(0, 2, 0.8); got < 0.8 || got > 0.95 {
+		t.Fatalf("one colour: %v", got)
+	}
+	for i := range f.seen {
+		for c := range f.seen[i].tints {
+			f.seen[i].tints[c][0] = int16(40 * i)
+		}
+	}
+	if copied, alike := f.likeness(0, 1, 0.8), f.likeness(0, 2, 0.8); copied != 1 || alike != 0 {
+		t.Errorf("a copy %v, one that is alike %v", copied, alike)
+	}
+}
