@@ -98,7 +98,8 @@ func TestGoesOnAsBegun(t *testing.T) {
 		"from scratch":           {Options{Dataset: newBlobs(4, 12, 16)}, []string{"data.validation=images:0.2"}},
 		"features":               {Options{Dataset: newFeatures(6, 10, 6)}, []string{"network.dim=3"}},
 	} {
-		cfg, err := Parse("", nil, append([]string{"network.width=16", "train.epochs=2", "eval.recall=[1]"}, c.set...)...)
+		cfg, err := Parse("", nil, append([]string{"network.width=16", "train.epochs=2", "eval.recall=[1]"},
+			c.set...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,8 @@ func TestHalfAResultIsReplaced(t *testing.T) {
 		{"suspects.csv", "review.html", []string{"clean", run}},
 		{"kinds.csv", "review.html", []string{"discover", run, "--draws", "2"}},
 		{"eval.json", "eval.md", []string{"eval", "--embeddings", filepath.Join(run, "embeddings.npy")}},
-		{"map.csv", "map.html", []string{"map", "--embeddings", filepath.Join(run, "embeddings.npy"), "--method", "pca"}},
+		{"map.csv", "map.html", []string{"map", "--embeddings", filepath.Join(run, "embeddings.npy"), "--method",
+			"pca"}},
 	} {
 		whole, half := t.TempDir(), t.TempDir()
 		must(t, append(c.args, "--out", whole)...)

@@ -135,8 +135,8 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{},
 		Pictures: !f.noPictures && r.set != nil && r.set.Source != nil}
 	if !out.Pictures && !f.noPictures {
-		fmt.Fprintf(a.err, "there are no pictures of %s, so that copies are not looked for: --data says where they are\n",
-			escape.Name(arg))
+		fmt.Fprintf(a.err, "there are no pictures of %s, so that copies are not looked for: --data says where "+
+			"they are\n", escape.Name(arg))
 	}
 	if err := f.find(ctx, a, r, out); err != nil {
 		return err

@@ -186,8 +186,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	about := fmt.Sprintf("%d items of %d classes from %s", set.X.Rows, classesOf(labels), measured(f.embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
-	files, err := written(textFile{"neighbours.html", htmlOf(page)}, drawing("random.png", report.PNG, sheet(pair.Random)),
-		drawing("worst.png", report.PNG, sheet(pair.Worst)))
+	files, err := written(textFile{"neighbours.html", htmlOf(page)},
+		drawing("random.png", report.PNG, sheet(pair.Random)), drawing("worst.png", report.PNG, sheet(pair.Worst)))
 	if err != nil {
 		return err
 	}

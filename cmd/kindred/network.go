@@ -175,7 +175,7 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 		s, err := a.findWeights(cli.Weights{Dir: f.weightsDir, Offline: f.offline})(ctx, "")
 		if err != nil {
 			return nil, fmt.Errorf("neither --run nor --network says which network compares the photos, and %w\n"+
-				"--network model.onnx takes a file of ONNX that is here, --run DIR a network that was trained here", err)
+				"--network model.onnx takes a file of ONNX that is here, --run DIR one that was trained here", err)
 		}
 		f.network = s.Name
 		fmt.Fprintf(a.err, "compared by the pretrained network %s; --run DIR takes one that was trained for them\n",

@@ -100,8 +100,9 @@ seeds: 0
 	code, out, said := runArgs(t, "sweep", "plan.yaml", "--out", "s")
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	last := lines[len(lines)-1]
-	if code != exitFailure || !strings.Contains(last, "of 6 trials failed") || !strings.Contains(last, "--allow-failed") ||
-		!strings.Contains(lines[len(lines)-2], "trial: trial ") || !strings.Contains(lines[len(lines)-2], "sample.per_class") ||
+	if code != exitFailure || !strings.Contains(last, "of 6 trials failed") || !strings.Contains(last,
+		"--allow-failed") || !strings.Contains(lines[len(lines)-2], "trial: trial ") ||
+		!strings.Contains(lines[len(lines)-2], "sample.per_class") ||
 		!strings.Contains(out, "report: ") {
 		t.Errorf("status %d, printed %s\nsaid %s", code, out, said)
 	}

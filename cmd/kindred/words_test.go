@@ -120,7 +120,8 @@ func TestPlainWords(t *testing.T) {
 		"--set", "data.validation=images:0.3", "--set", "train.epochs=1", "--set", "network.name=mlp", "--set",
 		"loss.name=multisimilarity", "--set", "network.width=8")
 	flat := strings.ReplaceAll(said, "\n"+strings.Repeat(" ", 13), " ")
-	for _, want := range []string{"an image is pulled towards those of its class that", "(positives ms) and pushed away from ",
+	for _, want := range []string{"an image is pulled towards those of its class that",
+		"(positives ms) and pushed away from ",
 		"\nvalidation is looked up among 6 images of 3 classes and the test among 9 of 3: "} {
 		if code != exitOK || !strings.Contains(flat, want) {
 			t.Errorf("status %d, no %q in\n%s", code, want, flat)
@@ -133,7 +134,8 @@ func TestSearchOffline(t *testing.T) {
 	dir := photos(t)
 	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
 	code, _, stderr := runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir, "--offline")
-	if code != exitFailure || !strings.Contains(stderr, "--network model.onnx") || !strings.Contains(stderr, "--run DIR") {
+	if code != exitFailure || !strings.Contains(stderr, "--network model.onnx") ||
+		!strings.Contains(stderr, "--run DIR") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
 	code, _, stderr = runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir, "--network", "resnet18")

@@ -64,7 +64,8 @@ Every key of the configuration can be set by --set section.key=value;
 	cmd.Args = func(_ *cobra.Command, args []string) error { return f.take(args) }
 	fs := cmd.Flags()
 	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
-	fs.StringVar(&f.Data, "data", "", "data set by name, folder, manifest or benchmark root, as the argument; short for data.path")
+	fs.StringVar(&f.Data, "data", "",
+		"data set by name, folder, manifest or benchmark root, as the argument; short for data.path")
 	fs.StringVar(&f.DataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.BoolVar(&f.Outside, "allow-outside", false, "let a manifest or list name images outside its folder")

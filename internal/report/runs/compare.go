@@ -207,7 +207,7 @@ func (c *Comparison) Scores() []report.Table {
 		}
 		switch {
 		case len(t.Rows) > 1 && best == report.None:
-			t.Note = "No number is marked: the runs are scored on different classes, of which some are easier than others."
+			t.Note = "No number is marked: the runs are scored on different classes, and some are easier than others."
 		case len(t.Rows) > 1:
 			t.Note = "A marked number is the highest of its column; that is no test of a difference."
 		}
