@@ -17,7 +17,8 @@ type CompactOptions struct {
 	Lists int
 	// Recall is the share of the true 10 nearest that searches in lists are to find;
 	// default 0.95. How many lists they read is chosen by it, with items of the
-	// index as queries.
+	// index as queries that have no part in making the lists. Queries unlike the items
+	// find less: Lists.RecallUnlike says how much.
 	Recall float64
 	// Seed of what is random: where the lists begin, and which items are queries.
 	Seed uint64

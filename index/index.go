@@ -218,10 +218,13 @@ type Info struct {
 type Lists struct {
 	Lists  int `json:"lists"`
 	Probes int `json:"probes"`
-	// Recall is the share of the true 10 nearest that Probes lists gave, measured
-	// with Queries items of the index when the lists were made.
-	Recall  float64 `json:"recall"`
-	Queries int     `json:"queries"`
+	// Recall is the share of the true 10 nearest that Probes lists gave, measured when the
+	// lists were made, with Queries items of the index that had no part in making them.
+	Recall float64 `json:"recall"`
+	// RecallUnlike is the same for as many queries that are unlike the items: an item moved
+	// in a random direction, as far as it is from another. 0 is unknown.
+	RecallUnlike float64 `json:"recall_unlike,omitempty"`
+	Queries      int     `json:"queries"`
 }
 
 // Info describes the index as it is now; zero after Close.
@@ -304,7 +307,7 @@ func (x *Index) Add(ctx context.Context, entries []Entry, opt AddOptions) (Added
 	}
 	for i := range entries {
 		e := &entries[i]
-		if err := checkItem(&e.Item); err != nil {
+		if err := taken().checkItem(&e.Item); err != nil {
 			return Added{}, err
 		}
 		if err := checkVector(e.Vector, x.dim, e.ID); err != nil {

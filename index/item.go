@@ -12,7 +12,7 @@ import (
 
 // Item is what the index keeps of one thing besides its vector.
 type Item struct {
-	// ID is the item's own: 1 to 4096 bytes of UTF-8 without control characters.
+	// ID is the item's own: 1 to MaxID bytes of UTF-8 without control characters.
 	ID string `json:"id"`
 	// Path is the item's file, "" of what is in none.
 	Path string `json:"path,omitempty"`
@@ -43,10 +43,21 @@ func (e *InputError) Error() string { return e.Reason }
 
 func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
-// Bounds of what an item may hold.
+// Bounds of what an item may hold, which are those of package store.
 const (
-	maxID      = 4096
-	maxText    = 1 << 20
+	MaxID   = 512     // bytes of an id
+	MaxText = 1 << 16 // bytes of a path or a text
+)
+
+// bounds are those of an item's texts.
+type bounds struct{ id, text int }
+
+// taken are the bounds of what is added; stored are those of what is read, which an earlier
+// version may have taken.
+func taken() bounds  { return bounds{MaxID, MaxText} }
+func stored() bounds { return bounds{4096, 1 << 20} }
+
+const (
 	maxName    = 256
 	maxColumns = 256
 	maxDim     = 1 << 16
@@ -56,12 +67,12 @@ const (
 var reserved = [...]string{"id", "path", "distance"}
 
 // checkID refuses what cannot be an ID.
-func checkID(id string) error {
+func (b bounds) checkID(id string) error {
 	switch {
 	case id == "":
 		return inputf("an item without an id")
-	case len(id) > maxID:
-		return inputf("an id of %d bytes, %.40q...: at most %d", len(id), id, maxID)
+	case len(id) > b.id:
+		return inputf("an id of %d bytes, %.40q...: at most %d", len(id), id, b.id)
 	case !utf8.ValidString(id):
 		return inputf("id %.60q is not UTF-8", id)
 	case strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
@@ -71,13 +82,13 @@ func checkID(id string) error {
 }
 
 // checkItem refuses what the index cannot keep, whatever it holds so far.
-func checkItem(it *Item) error {
-	if err := checkID(it.ID); err != nil {
+func (b bounds) checkItem(it *Item) error {
+	if err := b.checkID(it.ID); err != nil {
 		return err
 	}
-	if len(it.Path) > maxText || !utf8.ValidString(it.Path) || strings.ContainsRune(it.Path, 0) {
+	if len(it.Path) > b.text || !utf8.ValidString(it.Path) || strings.ContainsRune(it.Path, 0) {
 		return inputf("item %q: the path %.60q is longer than %d bytes, no UTF-8 or holds a zero", it.ID, it.Path,
-			maxText)
+			b.text)
 	}
 	if len(it.Fields) > maxColumns {
 		return inputf("item %q has %d fields: at most %d", it.ID, len(it.Fields), maxColumns)
@@ -89,8 +100,8 @@ func checkItem(it *Item) error {
 		switch {
 		case v.kind == KindNumber && (math.IsInf(v.number, 0) || math.IsNaN(v.number)):
 			return inputf("item %q: %s is %v; numbers have to be finite", it.ID, name, v.number)
-		case len(v.text) > maxText:
-			return inputf("item %q: %s has %d bytes: at most %d", it.ID, name, len(v.text), maxText)
+		case len(v.text) > b.text:
+			return inputf("item %q: %s has %d bytes: at most %d", it.ID, name, len(v.text), b.text)
 		case !utf8.ValidString(v.text):
 			return inputf("item %q: %s is not UTF-8", it.ID, name)
 		}

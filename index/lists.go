@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -30,15 +31,26 @@ func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*l
 	if opt.Lists > n {
 		return nil, nil, inputf("%d items: at most as many lists", n)
 	}
-	sample := min(n, sampleRows*opt.Lists)
+	// What the recall is measured with has no part in making the lists, if there are enough
+	// others.
+	held := min(recallQueries, max(1, n/5))
+	most := n - held
+	if most < opt.Lists {
+		most = n
+	}
+	sample := min(most, sampleRows*opt.Lists)
 	what := fmt.Sprintf("a sample of %d rows", sample)
 	if err := budget.Check(what, budget.Product(int64(sample), int64(d), 4)); err != nil {
 		return nil, nil, err
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 17))
-	x := mat.New(sample, d)
-	err := guarded(func() error {
-		for i, r := range rng.Perm(n)[:sample] {
+	x, order := mat.New(sample, d), rng.Perm(n)
+	queries, err := heldOut(ctx, v, rows, order[:held], rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = guarded(func() error {
+		for i, r := range order[n-sample:] {
 			copy(x.Row(i), rows.row(r))
 		}
 		return nil
@@ -59,7 +71,7 @@ func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*l
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := c.measure(ctx, l, opt, rng)
+	m, err := c.measure(ctx, l, opt, queries)
 	return l, m, err
 }
 
@@ -117,24 +129,58 @@ func (c *cutter) sort(ctx context.Context) (*listing, error) {
 	return l, nil
 }
 
-// measure finds the true nearest of some rows and in which lists they are, and
-// from that how many of the nearest lists hold the share of them that is asked for.
-func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, rng *rand.Rand) (*Lists, error) {
-	n, lists := len(c.rows.list), c.centers.Rows
-	out := &Lists{Lists: lists, Probes: lists, Recall: 1, Queries: min(recallQueries, n)}
-	place := make(map[rowRef]uint32, recallQueries*recallDepth)
-	var queries []*pending
-	for _, i := range rng.Perm(n)[:out.Queries] {
-		e, err := c.v.entry(int(c.rows.list[i].at), int(c.rows.list[i].row))
+// listQueries are what the recall of lists is measured with: items, and vectors unlike them.
+type listQueries struct{ items, unlike []*pending }
+
+// heldOut makes queries of some rows, and as many that are unlike the items: a row moved in
+// a random direction, as far as it is from the next of the rows.
+func heldOut(ctx context.Context, v *view, rows *viewSource, which []int, rng *rand.Rand) (*listQueries, error) {
+	out := &listQueries{}
+	for _, i := range which {
+		e, err := v.entry(int(rows.list[i].at), int(rows.list[i].row))
 		if err != nil {
 			return nil, err
 		}
-		queries = append(queries, &pending{ctx: ctx, q: Query{Vector: e.Vector, K: recallDepth, Exact: true,
+		out.items = append(out.items, &pending{ctx: ctx, q: Query{Vector: e.Vector, K: recallDepth, Exact: true,
 			Exclude: []string{e.ID}}})
 	}
+	for i, p := range out.items {
+		next := out.items[(i+1)%len(out.items)].q.Vector
+		q := Query{Vector: moved(p.q.Vector, next, rng), K: recallDepth, Exact: true}
+		out.unlike = append(out.unlike, &pending{ctx: ctx, q: q})
+	}
+	return out, nil
+}
+
+// moved is x, as far away in a random direction as y is; x itself where float32 has no such
+// vector.
+func moved(x, y []float32, rng *rand.Rand) []float32 {
+	step, far, long := make([]float64, len(x)), 0.0, 0.0
+	for j := range x {
+		step[j] = rng.NormFloat64()
+		long += step[j] * step[j]
+		diff := float64(x[j]) - float64(y[j])
+		far += diff * diff
+	}
+	out := make([]float32, len(x))
+	for j := range x {
+		out[j] = float32(float64(x[j]) + step[j]*math.Sqrt(far/long))
+	}
+	if checkVector(out, len(x), "") != nil {
+		return x
+	}
+	return out
+}
+
+// measure finds how many of the nearest lists hold the share of the true nearest of items
+// that is asked for, and what share of those of other queries they hold.
+func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, queries *listQueries) (*Lists, error) {
+	lists := c.centers.Rows
+	out := &Lists{Lists: lists, Probes: lists, Recall: 1, RecallUnlike: 1, Queries: len(queries.items)}
+	all := slices.Concat(queries.items, queries.unlike)
 	const together = 50
-	for lo := 0; lo < len(queries); lo += together {
-		batch := queries[lo:min(lo+together, len(queries))]
+	for lo := 0; lo < len(all); lo += together {
+		batch := all[lo:min(lo+together, len(all))]
 		if err := c.v.answer(ctx, batch); err != nil {
 			return nil, err
 		}
@@ -142,40 +188,68 @@ func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, rn
 			if q.err != nil {
 				return nil, q.err
 			}
-			for _, f := range q.found {
-				place[rowRef{f.at, f.row}] = 0
-			}
 		}
-		c.progress("measuring", float64(lo+len(batch))/float64(len(queries)))
+		c.progress("measuring", float64(lo+len(batch))/float64(len(all)))
 	}
-	for list := range lists {
+	place := c.places(l, all)
+	reached, total := c.reached(l, queries.items, place)
+	sum := 0
+	for p, k := range reached {
+		if sum += k; float64(sum) >= opt.Recall*float64(total) {
+			out.Probes, out.Recall = p+1, share(sum, total)
+			break
+		}
+	}
+	reached, total = c.reached(l, queries.unlike, place)
+	sum = 0
+	for _, k := range reached[:out.Probes] {
+		sum += k
+	}
+	out.RecallUnlike = share(sum, total)
+	return out, nil
+}
+
+// share is part of total, all of nothing.
+func share(part, total int) float64 {
+	if total == 0 {
+		return 1
+	}
+	return float64(part) / float64(total)
+}
+
+// places tells in which list each row is that queries found.
+func (c *cutter) places(l *listing, queries []*pending) map[rowRef]uint32 {
+	out := make(map[rowRef]uint32)
+	for _, q := range queries {
+		for _, f := range q.found {
+			out[rowRef{f.at, f.row}] = 0
+		}
+	}
+	for list := range c.centers.Rows {
 		for i := l.starts[list]; i < l.starts[list+1]; i++ {
-			if _, wanted := place[c.rows.list[i]]; wanted {
-				place[c.rows.list[i]] = uint32(list)
+			if _, wanted := out[c.rows.list[i]]; wanted {
+				out[c.rows.list[i]] = uint32(list)
 			}
 		}
 	}
-	// reached[p] counts the neighbours in the p-th nearest list.
-	reached, total := make([]int, lists), 0
+	return out
+}
+
+// reached counts the rows that queries found in the p-th nearest of the lists, for each p.
+func (c *cutter) reached(l *listing, queries []*pending, place map[rowRef]uint32) (out []int, total int) {
+	out = make([]int, c.centers.Rows)
 	for _, q := range queries {
 		order := nearestLists(c.v.m.Distance, q.q.Vector, l.centers)
-		at := make([]int, lists)
+		at := make([]int, len(out))
 		for p, list := range order {
 			at[list] = p
 		}
 		for _, f := range q.found {
-			reached[at[place[rowRef{f.at, f.row}]]]++
+			out[at[place[rowRef{f.at, f.row}]]]++
 			total++
 		}
 	}
-	sum := 0
-	for p, k := range reached {
-		if sum += k; float64(sum) >= opt.Recall*float64(total) {
-			out.Probes, out.Recall = p+1, float64(sum)/float64(max(total, 1))
-			break
-		}
-	}
-	return out, nil
+	return out, total
 }
 
 // nearestLists orders lists by the distance of their centers.

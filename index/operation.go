@@ -74,7 +74,7 @@ func decodeOperations(b []byte, dim int) (ops []operation, err error) {
 			op.entry = r.entry(dim)
 		case opRemove:
 			op.remove = r.text()
-			r.bad = r.bad || checkID(op.remove) != nil
+			r.bad = r.bad || stored().checkID(op.remove) != nil
 		default:
 			r.bad = true
 		}
@@ -157,6 +157,6 @@ func (r *opReader) entry(dim int) *Entry {
 	for i := range e.Vector {
 		e.Vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 	}
-	r.bad = checkItem(&e.Item) != nil || checkVector(e.Vector, dim, "") != nil
+	r.bad = stored().checkItem(&e.Item) != nil || checkVector(e.Vector, dim, "") != nil
 	return e
 }

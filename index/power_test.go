@@ -110,12 +110,12 @@ func (p *powered) expected(steps int) (acknowledged int, may []map[string]int) {
 // An index outlives a loss of power after any step, whatever the disk kept of what was not
 // synced: what was acknowledged is there to the bit, what was not is there whole or not at
 // all, nothing is called damaged, and changes go on. 500 states with -short, 2,000 without,
-// 20,000 with KINDRED_LONG.
+// 12,000 with KINDRED_LONG.
 func TestPowerLoss(t *testing.T) {
 	states := 2000
 	switch {
 	case os.Getenv("KINDRED_LONG") != "":
-		states = 20000
+		states = 12000
 	case testing.Short():
 		states = 500
 	}

@@ -74,6 +74,9 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	defer held.Release()
+	if err := tidy(o.Dir); err != nil {
+		return nil, err
+	}
 	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
 	if err := s.open(); err != nil {
 		return nil, err
@@ -91,6 +94,22 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	}
 	out.Failed = out.failures()
 	return out, s.write(out)
+}
+
+// tidy removes the temporary files that killed processes left in a sweep's folder. Run
+// folders have theirs removed by their runs.
+func tidy(dir string) error {
+	dirs := []string{dir, filepath.Join(dir, winnersDir)}
+	err := filepath.WalkDir(filepath.Join(dir, jobsDir), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return atomic.Clean(dirs...)
 }
 
 // RunsDir is the folder of the run folders of the sweep in dir, for a Local.

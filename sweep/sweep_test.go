@@ -119,9 +119,26 @@ func TestSweep(t *testing.T) {
 	if got := result(t, t.TempDir(), out); got != want {
 		t.Errorf("with five jobs and %d interruptions:\n%s\nat once:\n%s", interrupted, got, want)
 	}
+	// What killed processes left is removed as it starts again.
+	var left []string
+	folders, err := filepath.Glob(filepath.Join(one, jobsDir, "*"))
+	if err != nil || len(folders) == 0 {
+		t.Fatal(folders, err)
+	}
+	for _, dir := range append(folders[:1], one, filepath.Join(one, winnersDir), filepath.Join(one, jobsDir)) {
+		left = append(left, filepath.Join(dir, ".kindred-0123456789abcdef.tmp"))
+		if err := os.WriteFile(left[len(left)-1], []byte("half"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	out, err = Run(t.Context(), p, Options{Dir: one, Runner: refuse{}})
 	if err != nil {
 		t.Fatalf("given again, it works again: %v", err)
+	}
+	for _, path := range left {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
 	}
 	for i := range out.Arms {
 		a := &out.Arms[i]

@@ -185,8 +185,12 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 		fmt.Fprintf(w, "column %s\t%v\n", c.Name, c.Kind)
 	}
 	if l := i.Lists; l != nil {
-		fmt.Fprintf(w, "lists\t%d, of which a search reads %d: recall@10 %.3f, by %d queries\n", l.Lists, l.Probes,
-			l.Recall, l.Queries)
+		fmt.Fprintf(w, "lists\t%d, of which a search reads %d\n", l.Lists, l.Probes)
+		fmt.Fprintf(w, "recall@10\t%.3f for %d items kept out of the lists' making", l.Recall, l.Queries)
+		if l.RecallUnlike > 0 {
+			fmt.Fprintf(w, ", %.3f for queries unlike the items", l.RecallUnlike)
+		}
+		fmt.Fprintln(w)
 	}
 	if i.Shortfall != nil {
 		fmt.Fprintf(w, "missing\t%d additions and removals that were acknowledged\n", i.Shortfall.Changes)

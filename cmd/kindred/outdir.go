@@ -80,19 +80,20 @@ func (o *outDir) add(cmd *cobra.Command, usage string) {
 }
 
 // settle refuses a folder that holds any of the files to be written. Without --out
-// it takes the default one, with a number if that is taken.
+// it takes the default one, with a number if that is taken. Temporary files that killed
+// processes left there are removed.
 func (o *outDir) settle(usual string, files ...string) error {
 	if o.dir == "" {
 		o.dir = usual
 		for n := 2; !o.force && held(o.dir, files) != ""; n++ {
 			o.dir = fmt.Sprintf("%s-%d", usual, n)
 		}
-		return nil
+		return atomic.Clean(o.dir)
 	}
 	if file := held(o.dir, files); file != "" && !o.force {
 		return fmt.Errorf("%s is there already: replace it with --force, or choose another folder with --out", file)
 	}
-	return nil
+	return atomic.Clean(o.dir)
 }
 
 // held returns the first of the files that the folder holds, "" for none. Half a

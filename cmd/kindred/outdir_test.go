@@ -66,3 +66,25 @@ func TestDefaultFolderIsFree(t *testing.T) {
 		t.Error("--force took another folder")
 	}
 }
+
+// A command that was killed leaves a temporary file, which the next one removes.
+func TestResultsOfKilledCommands(t *testing.T) {
+	dir := t.TempDir()
+	run, out := filepath.Join(dir, "run"), filepath.Join(dir, "kinds")
+	writeRun(t, run, "easy", 1, 2)
+	if err := os.Mkdir(out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(out, ".kindred-0123456789abcdef.tmp")
+	if err := os.WriteFile(left, []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := runArgs(t, "discover", filepath.Join(run, "embeddings.npy"), "--labels",
+		filepath.Join(run, "labels.csv"), "--out", out)
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("it is still there")
+	}
+}

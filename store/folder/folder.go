@@ -78,7 +78,11 @@ func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	if err != nil {
 		return nil, err
 	}
-	if want := f.x.Info().Dim; len(q.Vector) != want {
+	want := f.x.Info().Dim
+	if want == 0 {
+		return nil, index.ErrClosed
+	}
+	if len(q.Vector) != want {
 		return nil, &store.DimensionError{Have: len(q.Vector), Want: want}
 	}
 	res, err := f.x.Search(ctx, index.Query{Vector: q.Vector, K: q.K, Filter: keep, Exclude: q.Except,
@@ -147,6 +151,12 @@ func (f *folder) Get(ctx context.Context, id string) (store.Item, error) {
 
 func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
 	dim := f.x.Info().Dim
+	if dim == 0 {
+		return index.ErrClosed
+	}
+	if len(items) == 0 {
+		return ctx.Err()
+	}
 	entries := make([]index.Entry, len(items))
 	for i := range items {
 		it := &items[i]

@@ -1,0 +1,97 @@
+package index
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+)
+
+// clustered are items in 60 clusters, of which a seed chooses the members.
+func clustered(n int, seed uint64) []Entry {
+	e := entries(n, 16, seed)
+	for i := range e {
+		for j := range e[i].Vector {
+			e[i].Vector[j] = e[i].Vector[j]*0.3 + float32(math.Sin(float64(i%60*16+j)*3))
+		}
+	}
+	return e
+}
+
+// recallOf is the share of the true nearest that a search in lists finds.
+func recallOf(t *testing.T, x *Index, queries [][]float32) float64 {
+	t.Helper()
+	hits, total := 0, 0
+	for _, v := range queries {
+		got, err := x.Search(t.Context(), Query{Vector: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := x.Search(t.Context(), Query{Vector: v, Exact: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want.Hits {
+			total++
+			if slices.ContainsFunc(got.Hits, func(h Hit) bool { return h.ID == w.ID }) {
+				hits++
+			}
+		}
+	}
+	return float64(hits) / float64(total)
+}
+
+// The recall that is stated is what other queries get: those like the items the one, those
+// unlike them the other.
+func TestListsStateBothRecalls(t *testing.T) {
+	for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		x := create(t, Config{Dim: 16, Distance: d})
+		add(t, x, clustered(9000, 5), AddOptions{})
+		if err := x.Compact(t.Context(), CompactOptions{Lists: 60, Recall: 0.9}); err != nil {
+			t.Fatal(err)
+		}
+		l := x.Info().Lists
+		if l == nil || l.Recall < 0.9 || l.Queries != recallQueries || l.RecallUnlike >= l.Recall {
+			t.Fatalf("%v: %+v", d, l)
+		}
+		rng := rand.New(rand.NewPCG(8, 8))
+		var like, unlike [][]float32
+		for _, e := range clustered(200, 77) { // of the same clusters, and not in the index
+			like = append(like, e.Vector)
+		}
+		for i, v := range like {
+			unlike = append(unlike, moved(v, like[(i+7)%len(like)], rng))
+		}
+		if r := recallOf(t, x, like); math.Abs(r-l.Recall) > 0.05 {
+			t.Errorf("%v: recall %.3f, and %.3f is stated", d, r, l.Recall)
+		}
+		if r := recallOf(t, x, unlike); math.Abs(r-l.RecallUnlike) > 0.07 {
+			t.Errorf("%v: recall %.3f of queries unlike the items, and %.3f is stated", d, r, l.RecallUnlike)
+		}
+		t.Logf("%v: %+v", d, l)
+		if again := reopen(t, x).Info().Lists; again == nil || *again != *l {
+			t.Errorf("%v: opened again %+v", d, again)
+		}
+	}
+}
+
+// Few items, and such that have no room to be moved, are measured as well as can be.
+func TestListsOfFew(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 40} {
+		x := create(t, Config{Dim: 3})
+		e := entries(n, 3, 1)
+		e[0].Vector[1], e[n-1].Vector[2] = math.MaxFloat32, -math.MaxFloat32
+		add(t, x, e, AddOptions{})
+		for _, lists := range []int{1, n} {
+			if err := x.Compact(t.Context(), CompactOptions{Lists: lists}); err != nil {
+				t.Fatalf("%d items in %d lists: %v", n, lists, err)
+			}
+			l := x.Info().Lists
+			if l == nil || l.Lists != lists || l.Recall < 0.95 || l.Queries < 1 {
+				t.Errorf("%d items: %+v", n, l)
+			}
+		}
+	}
+}
