@@ -53,7 +53,8 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
 			"batches      1 in an epoch, of up to 48: 8 classes x 6\n" +
 				"objective    multisimilarity; an image is pulled towards ",
-			"note         mine.positives is ", ": by the pretrained features, ", "training     at most 100 epochs, adam, ",
+			"note         mine.positives is ", ": by the pretrained features, ",
+			"training     at most 100 epochs, adam, ",
 			", light augmentation; keeps the average of the weights over 3 epochs, the epoch with the best " +
 				"validation_recall@1+distractors, and ends after 5 evaluations ",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},

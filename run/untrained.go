@@ -64,8 +64,8 @@ func (t *trainer) verdict(r *train.Result) string {
 	const way = "try other labels (data.label), more photographs of each class, network.freeze=body, which trains a " +
 		"layer alone, or a lower train.lr"
 	if r.Epoch == 0 {
-		return fmt.Sprintf("no epoch was better than the network before training (%s %.4f), which is kept as it was, at "+
-			"%d px: %s", key, before, t.cfg.Data.Size, way)
+		return fmt.Sprintf("no epoch was better than the network before training (%s %.4f), which is kept as it was, "+
+			"at %d px: %s", key, before, t.cfg.Data.Size, way)
 	}
 	after, err := train.MetricOf(r.Metrics, key)
 	if err != nil || after >= before {

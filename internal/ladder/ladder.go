@@ -174,7 +174,7 @@ func measuring() []Package {
 func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
-			"internal/budget mat loss objective sample nn nn/optim format/safetensors data"},
+			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
 		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/par internal/mapped internal/kernel/dot16 internal/kernel/dot8 mat eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
