@@ -202,11 +202,11 @@ func TestSearchInAFlatFolder(t *testing.T) {
 		t.Errorf("in one photo: %v", got)
 	}
 	for want, args := range map[string][]string{
-		"none of 1 photos can be read": {broken, "--in", flat}, "no image among 1 paths": {"none.jpg", "--in", flat},
-		"no images":                      {copied, "--in", t.TempDir()},
-		"no such file or folder":         {copied, "--in", filepath.Join(flat, "none")},
-		"is not the folder of a run":     {copied, "--in", flat, "--run", flat},
-		"none of 1 photos can be read; ": {copied, "--in", filepath.Join(flat, "broken.png")},
+		"none of 1 pictures can be read": {broken, "--in", flat}, "no image among 1 paths": {"none.jpg", "--in", flat},
+		"no images":                        {copied, "--in", t.TempDir()},
+		"no such file or folder":           {copied, "--in", filepath.Join(flat, "none")},
+		"is not the folder of a run":       {copied, "--in", flat, "--run", flat},
+		"none of 1 pictures can be read; ": {copied, "--in", filepath.Join(flat, "broken.png")},
 	} {
 		code, _, stderr := runArgs(t, append([]string{"search", "--run", run}, args...)...)
 		if code != exitFailure || !strings.Contains(stderr, want) {

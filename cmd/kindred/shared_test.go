@@ -48,8 +48,8 @@ func TestEmbedShared(t *testing.T) {
 	t.Chdir(t.TempDir())
 	network(t, dir)
 	put(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
-	_, alone := program(t, "embed --run run --data "+dir+" --out A.npy --skip-corrupt")
-	_, told := program(t, "embed --run run --data "+dir+" --out B.npy --skip-corrupt --queue queue --shard 1")
+	_, alone := program(t, "embed --run run --data "+dir+" --out A.npy")
+	_, told := program(t, "embed --run run --data "+dir+" --out B.npy --queue queue --shard 1")
 	same(t, "A.npy", "B.npy")
 	same(t, "A.labels.csv", "B.labels.csv")
 	left := regexp.MustCompile(`(?m)^left out .*$`)
@@ -59,7 +59,7 @@ func TestEmbedShared(t *testing.T) {
 	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("what was taken is still there: %s", out)
 	}
-	code, _, errOut := runArgs(t, "embed", "--run", "run", "--data", dir, "--out", "C.npy", "--queue", "queue")
+	code, _, errOut := runArgs(t, "embed", "--run", "run", "--data", dir, "--out", "C.npy", "--queue", "queue", "--strict")
 	if code != exitFailure || !strings.Contains(errOut, "failed 3 times") || !strings.Contains(errOut, "9.png") {
 		t.Errorf("status %d: %s", code, errOut)
 	}
