@@ -40,6 +40,10 @@ type File struct {
 	// Bytes is its size, if that is known: any other is an error before the
 	// transfer.
 	Bytes int64
+	// Most bounds the size where that is not known exactly. A server that announces or
+	// sends more is an error, which leaves nothing on the disk. 0 bounds nothing but
+	// what comes from servers that do not announce a size, at 16 GiB.
+	Most int64
 	// Check, if set, examines the whole file before it gets its name.
 	Check func(path string) error
 }
@@ -73,7 +77,8 @@ type final struct{ error }
 func (f final) Unwrap() error { return f.error }
 
 // Get downloads f. After an error, f.Path is as it was; what has arrived stays
-// under its name with .part for the next call, unless it is what is wrong.
+// under its name with .part for the next call, unless it is what is wrong, or the server
+// said nothing to know the file by.
 func (c *Client) Get(ctx context.Context, f File) error {
 	part, err := openPart(f.Path)
 	if err != nil {
@@ -177,6 +182,10 @@ func (c *Client) attempt(ctx context.Context, client *http.Client, f File, part 
 	if f.Bytes > 0 && total > 0 && total != f.Bytes {
 		return final{fmt.Errorf("%s: the server's file has %d bytes, the official one %d", f.URL, total, f.Bytes)}
 	}
+	if f.Most > 0 && total > f.Most {
+		return final{errors.Join(fmt.Errorf("%s: the server's file has %d bytes, and at most %d are expected", f.URL,
+			total, f.Most), part.restart(""))}
+	}
 	return c.receive(ctx, cancel, resp.Body, f, part, total)
 }
 
@@ -187,7 +196,7 @@ func (c *Client) receive(ctx context.Context, cancel context.CancelCauseFunc, bo
 	stalled := fmt.Errorf("%s: no data for %v", f.URL, wait)
 	timer := time.AfterFunc(wait, func() { cancel(stalled) })
 	defer timer.Stop()
-	most := cmp.Or(f.Bytes, total, maxBytes)
+	most := cmp.Or(f.Bytes, total, f.Most, maxBytes)
 	buf := make([]byte, 256<<10)
 	for {
 		n, err := body.Read(buf)

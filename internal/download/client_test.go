@@ -181,6 +181,22 @@ func TestWrongContent(t *testing.T) {
 		w.Write(want)
 		return true
 	})
+	tagged := serve(t, want, func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+		w.Header().Set("ETag", `"one"`)
+		w.(http.Flusher).Flush()
+		w.Write(want)
+		return true
+	})
+	endless := serve(t, want, func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+		w.Header().Set("ETag", `"one"`)
+		w.(http.Flusher).Flush()
+		for n := 0; n < 8<<20; n += len(want) {
+			if _, err := w.Write(want); err != nil {
+				break
+			}
+		}
+		return true
+	})
 	for _, c := range []struct {
 		f    File
 		says string
@@ -190,14 +206,18 @@ func TestWrongContent(t *testing.T) {
 		{File{URL: s.URL, Bytes: 1001}, "the server's file has 1000 bytes, the official one 1001"},
 		{File{URL: chunked.URL, Bytes: 999}, "more than the 999 B of the file arrive"},
 		{File{URL: chunked.URL, Bytes: 1001}, "the server ended after 1000 of 1001 bytes"},
+		{File{URL: tagged.URL, Bytes: 1001}, "the server ended after 1000 of 1001 bytes"},
+		{File{URL: s.URL, Most: 999}, "the server's file has 1000 bytes, and at most 999 are expected"},
+		{File{URL: chunked.URL, Most: 999}, "more than the 999 B of the file arrive"},
+		{File{URL: endless.URL, Most: 1 << 20}, "more than the 1 MiB of the file arrive"},
 	} {
 		c.f.Path = filepath.Join(t.TempDir(), "f")
 		os.WriteFile(c.f.Path, []byte("old"), 0o666)
 		if err := client().Get(t.Context(), c.f); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: want %q", err, c.says)
 		}
-		if c.f.URL == chunked.URL && c.f.Bytes == 1001 { // it may go on
-			holds(t, c.f.Path, []byte("old"), ".part")
+		if c.f.URL == tagged.URL { // it may go on
+			holds(t, c.f.Path, []byte("old"), ".part", ".part.tag")
 			continue
 		}
 		holds(t, c.f.Path, []byte("old"))

@@ -126,11 +126,12 @@ func (p *part) remove() {
 	os.Remove(p.tagPath())
 }
 
-// close keeps what has arrived, unless that is nothing.
+// close keeps what has arrived, unless that is nothing, or of a file that no later call
+// could tell from another.
 func (p *part) close() {
-	empty := p.size == 0
+	useless := p.size == 0 || p.tag == ""
 	p.File.Close()
-	if empty {
+	if useless {
 		p.remove()
 	}
 }

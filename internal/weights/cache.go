@@ -63,7 +63,15 @@ func (e *Entry) fits(n int64) bool {
 	if e.Exact {
 		return n == e.Bytes
 	}
-	return n > e.Bytes-e.Bytes/50 && n < e.Bytes+e.Bytes/50
+	return n > e.Bytes-e.Bytes/50 && n <= e.most()
+}
+
+// most is the size of the largest file that can be the entry's.
+func (e *Entry) most() int64 {
+	if e.Exact {
+		return e.Bytes
+	}
+	return e.Bytes + e.Bytes/50
 }
 
 // Cached lists the entries whose files are in the cache folder home, the smallest

@@ -108,7 +108,7 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 		r.Found, err = e.check(ctx, path)
 		return err
 	}}
-	if e.Exact {
+	if file.Most = e.most(); e.Exact {
 		file.Bytes = e.Bytes
 	}
 	g.say("%s: %s from %s", e.Name, budget.Format(e.Bytes), r.Way)

@@ -278,6 +278,36 @@ func TestGetFailures(t *testing.T) {
 	}
 }
 
+// A mirror that does not say how much it sends, and sends more than the file can be, is
+// left as soon as it does, and nothing of it stays.
+func TestGetFromLyingMirror(t *testing.T) {
+	for name, length := range map[string]string{"small": "", "loose": "", "loose, announced": "67108864"} {
+		sent := 0
+		g := getter(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			if length != "" {
+				w.Header().Set("Content-Length", length)
+			}
+			w.(http.Flusher).Flush()
+			for b := make([]byte, 1<<16); sent < 64<<20; sent += len(b) {
+				if _, err := w.Write(b); err != nil {
+					return
+				}
+			}
+		}))
+		name, _, _ = strings.Cut(name, ",")
+		r, err := g.Get(t.Context(), name)
+		if err == nil || !strings.Contains(err.Error(), "more than the ") &&
+			!strings.Contains(err.Error(), "at most ") {
+			t.Errorf("%s: %+v %v", name, r, err)
+		}
+		left, err := os.ReadDir(g.Home)
+		if err != nil || len(left) != 0 {
+			t.Errorf("%s: %v left, %v", name, left, err)
+		}
+	}
+}
+
 // A download that broke off is taken up by the next call, through a redirection
 // too.
 func TestGetResumes(t *testing.T) {
