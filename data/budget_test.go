@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/budgettest"
 )
 
 // Files that claim, or unpack to, more than the budget are errors that give the
@@ -114,5 +116,55 @@ func TestArchiveEntryOfAnotherSize(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		a.Close()
+	}
+}
+
+// An entry of an archive takes its own size in memory and no more, wherever the archive
+// is read from; one that claims more than it can hold takes none.
+func TestArchiveEntryTakesItsSize(t *testing.T) {
+	const size = 48 << 20
+	var z bytes.Buffer
+	zw := zip.NewWriter(&z)
+	for name, method := range map[string]uint16{"a/deflated.png": zip.Deflate, "a/stored.png": zip.Store} {
+		w, err := zw.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range size >> 20 {
+			w.Write(make([]byte, 1<<20))
+		}
+	}
+	w, _ := zw.Create("a/small.png")
+	w.Write(bytes.Repeat([]byte("x"), 3000))
+	zw.Close()
+	b := z.Bytes()
+	// The size stands in the directory at the end, 22 bytes before the name.
+	at := bytes.LastIndex(b, []byte("a/small.png")) - 22
+	binary.LittleEndian.PutUint32(b[at:], size)
+	path := filepath.Join(t.TempDir(), "x.zip")
+	write(t, path, b)
+	local, err := openZip(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	r, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	budgettest.Limit(t, size)
+	for where, from := range map[string]tree{"a file": local, "a file system": system{r, "x.zip"}} {
+		for _, name := range []string{"a/deflated.png", "a/stored.png"} {
+			var content []byte
+			n := budgettest.Taken(func() { content, err = from.read(name, nil) })
+			if err != nil || len(content) != size || n > size+1<<20 {
+				t.Errorf("%s from %s: %d bytes in %d, %v", name, where, len(content), n, err)
+			}
+		}
+		n := budgettest.Taken(func() { _, err = from.read("a/small.png", nil) })
+		if err == nil || n > 1<<20 ||
+			!strings.Contains(err.Error(), "a/small.png: the archive announces 50331648 bytes, more than its ") {
+			t.Errorf("%s: %d bytes, %v", where, n, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"archive/zip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,6 +61,10 @@ func (s system) read(name string, _ []byte) ([]byte, error) {
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &regular.Error{Path: full, Mode: info.Mode()}
+	}
+	if h, ok := info.Sys().(*zip.FileHeader); ok && (h.Method == zip.Store || h.Method == zip.Deflate) {
+		b, err := readEntry(full, h, f, nil)
+		return b, named(full, err)
 	}
 	b, err := budget.ReadN(full, f, info.Size())
 	if err == nil {

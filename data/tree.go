@@ -2,7 +2,6 @@ package data
 
 import (
 	"archive/zip"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -291,27 +290,45 @@ func (a *archive) read(name string, buf []byte) ([]byte, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s: %w", full, fs.ErrNotExist)
 	}
-	// The size in the archive's directory is a claim, which what comes out of
-	// it may fall short of or exceed.
-	size := int64(min(f.UncompressedSize64, math.MaxInt64))
-	if err := budget.Check(full, size); err != nil {
-		return nil, err
-	}
 	r, err := f.Open()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", full, err)
 	}
 	defer r.Close()
-	b := bytes.NewBuffer(buf[:0])
-	// One byte more than announced: without it the end, and with the end the
-	// checksum, would not be looked at.
-	if _, err := b.ReadFrom(io.LimitReader(r, size+1)); err != nil {
-		return nil, fmt.Errorf("%s: %w", full, err)
+	b, err := readEntry(full, &f.FileHeader, r, buf)
+	return b, named(full, err)
+}
+
+// readEntry reads an entry of a zip archive, into buf if it has room. Memory is taken
+// once, so that an entry as large as the limit takes no more than that. The size in the
+// header is a claim: one that so many compressed bytes cannot fulfil is an error before
+// any memory is taken, and so is content that falls short of it or exceeds it.
+func readEntry(what string, h *zip.FileHeader, r io.Reader, buf []byte) ([]byte, error) {
+	size := int64(min(h.UncompressedSize64, math.MaxInt64))
+	if err := budget.Check(what, size); err != nil {
+		return nil, err
 	}
-	if int64(b.Len()) > size {
-		return nil, fmt.Errorf("%s: more than the %d bytes that the archive announces", full, size)
+	most := int64(min(h.CompressedSize64, math.MaxInt64))
+	if h.Method != zip.Store {
+		// Two bits for the longest match, 258 bytes (RFC 1951, section 3.2.5).
+		const ratio, block = 4 * 258, 258
+		most = budget.Sum(budget.Product(most, ratio), block)
 	}
-	return b.Bytes(), nil
+	if size > most {
+		return nil, fmt.Errorf("the archive announces %d bytes, more than its %d compressed ones can hold", size,
+			h.CompressedSize64)
+	}
+	if int64(cap(buf)) < size {
+		buf = make([]byte, size)
+	}
+	buf = buf[:size]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return buf, atEnd(r, size)
 }
 
 func (a *archive) digest(name string, buf []byte) (string, []byte, error) {
