@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -38,23 +37,6 @@ func isINat(ctx context.Context, t tree) bool {
 	return train != "" && test != ""
 }
 
-// inatJSON is the part of the COCO-style annotations that matters.
-type inatJSON struct {
-	Images []struct {
-		ID   int64  `json:"id"`
-		File string `json:"file_name"`
-	} `json:"images"`
-	Annotations []struct {
-		Image    int64 `json:"image_id"`
-		Category int64 `json:"category_id"`
-	} `json:"annotations"`
-	Categories []struct {
-		ID    int64  `json:"id"`
-		Name  string `json:"name"`
-		Super string `json:"supercategory"`
-	} `json:"categories"`
-}
-
 // openINat reads iNaturalist's layout: a train and a val (or test) file of JSON
 // with images, annotations and categories. Fine is the species, which is used to
 // train, coarse the supercategory where there is one.
@@ -71,9 +53,9 @@ func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Datas
 			return nil, err
 		}
 		full := path.Join(t.where(), file)
-		var j inatJSON
-		if err := json.Unmarshal(text, &j); err != nil {
-			return nil, fmt.Errorf("%s: %w", full, err)
+		j, err := parseINat(full, text)
+		if err != nil {
+			return nil, err
 		}
 		for _, c := range j.Categories {
 			categories[c.ID] = category{c.Name, c.Super}
