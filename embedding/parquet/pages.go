@@ -191,6 +191,12 @@ func checkUnpacked(codec format.CompressionCodec, r io.Reader, n int64) error {
 			return err
 		}
 		unpack = z
+	case format.Lz4Raw:
+		packed, err := budget.ReadN("a page", r, n)
+		if err != nil {
+			return err
+		}
+		return checkLZ4(packed)
 	case format.Brotli:
 		unpack = brotli.NewReader(r)
 	case format.Zstd:

@@ -1,0 +1,71 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+)
+
+// errLZ4 is what is wrong with a block that breaks off or refers to what is not there.
+var errLZ4 = errors.New("a damaged page of LZ4")
+
+// lz4Length returns the length of what a block of LZ4 unpacks to. The block has to be
+// whole: the decoder takes any damage for a lack of room, and asks for ever more.
+//
+// A block is sequences of a byte with two lengths, the literals of the first length, and
+// a match: how far back it begins, and the second length less four. A length of 15 goes
+// on in the bytes that follow, as long as these are 255. The last sequence has no match
+// (lz4_Block_format.md).
+func lz4Length(b []byte) (int64, error) {
+	var n int64
+	for len(b) > 0 {
+		token := b[0]
+		literals, rest, ok := lz4Extended(token>>4, b[1:])
+		if !ok || literals > int64(len(rest)) {
+			return 0, errLZ4
+		}
+		n += literals
+		if b = rest[literals:]; len(b) == 0 {
+			return n, nil
+		}
+		if len(b) < 2 {
+			return 0, errLZ4
+		}
+		back := int64(binary.LittleEndian.Uint16(b))
+		match, rest, ok := lz4Extended(token&15, b[2:])
+		if !ok || back == 0 || back > n || len(rest) == 0 {
+			return 0, errLZ4
+		}
+		n += match + 4
+		b = rest
+	}
+	return n, nil
+}
+
+// lz4Extended reads what follows of a length that begins in four bits.
+func lz4Extended(bits byte, b []byte) (n int64, rest []byte, ok bool) {
+	if n = int64(bits); n < 15 {
+		return n, b, true
+	}
+	for i, v := range b {
+		if n += int64(v); v != 255 {
+			return n, b[i+1:], true
+		}
+	}
+	return 0, nil, false
+}
+
+// checkLZ4 compares what unpacking a block takes with the limit: room for three times
+// the block, which doubles until all fits.
+func checkLZ4(b []byte) error {
+	n, err := lz4Length(b)
+	if err != nil {
+		return err
+	}
+	room := 3 * int64(len(b))
+	for room > 0 && room < n {
+		room *= 2
+	}
+	return budget.Check("a page", room)
+}
