@@ -52,7 +52,8 @@ func TestLZ4PagesWithinTheLimit(t *testing.T) {
 // FuzzLZ4 finds the length of any block, which is that of what the decoder makes of it.
 func FuzzLZ4(f *testing.F) {
 	codec := pq.LookupCompressionCodec(format.Lz4Raw)
-	for _, text := range []string{"", "a", "abcabcabcabcabcabcabcabc", "what is repeated is repeated is repeated, often"} {
+	for _, text := range []string{"", "a", "abcabcabcabcabcabcabcabc",
+		"what is repeated is repeated is repeated, often"} {
 		b, err := codec.Encode(nil, []byte(text))
 		if err != nil {
 			f.Fatal(err)

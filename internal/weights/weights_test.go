@@ -297,7 +297,8 @@ func TestGetFromLyingMirror(t *testing.T) {
 		}))
 		name, _, _ = strings.Cut(name, ",")
 		r, err := g.Get(t.Context(), name)
-		if err == nil || !strings.Contains(err.Error(), "more than the ") && !strings.Contains(err.Error(), "at most ") {
+		if err == nil || !strings.Contains(err.Error(), "more than the ") &&
+			!strings.Contains(err.Error(), "at most ") {
 			t.Errorf("%s: %+v %v", name, r, err)
 		}
 		left, err := os.ReadDir(g.Home)
