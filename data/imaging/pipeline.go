@@ -15,8 +15,9 @@ import (
 type Fit uint8
 
 // Fits. Stretch resizes each side on its own. Cover keeps the aspect ratio: it
-// resizes the shorter side and cuts off what is too much, from the centre unless
-// an augmentation says otherwise.
+// resizes the shorter side to s pixels and the longer one to s*longer/shorter, rounded
+// down, and cuts off whole pixels, as many at both ends unless an augmentation says
+// otherwise: torchvision's Resize and CenterCrop, whose rounding it has too.
 const (
 	Stretch Fit = iota
 	Cover
@@ -287,25 +288,42 @@ func (p *Pipeline) fillValues(c int) (v [3]float32) {
 
 // box returns the part of im that is resized to the result.
 func (p *Pipeline) box(im *Image, rng *rand.Rand) Box {
-	w, h := float64(im.W), float64(im.H)
 	a := &p.cfg.Augment
 	if rng != nil && a.CropArea[1] > 0 {
 		return a.cropBox(im.W, im.H, rng)
 	}
 	if p.cfg.Fit == Stretch {
-		return Box{0, 0, w, h}
+		return Box{0, 0, float64(im.W), float64(im.H)}
 	}
-	// scale is input pixels per output pixel.
-	tw, th := float64(p.cfg.Width), float64(p.cfg.Height)
-	scale := min(w/tw, h/th)
-	if p.cfg.Shorter > 0 {
-		scale = min(scale, min(w, h)/float64(p.cfg.Shorter))
-	}
-	bw, bh := min(w, tw*scale), min(h, th*scale)
-	fx, fy := 0.5, 0.5
+	w, h := p.covering(im.W, im.H)
+	x, y := middle(w-p.cfg.Width), middle(h-p.cfg.Height)
 	if rng != nil && a.RandomCrop {
-		fx, fy = rng.Float64(), rng.Float64()
+		x, y = int(rng.Float64()*float64(w-p.cfg.Width+1)), int(rng.Float64()*float64(h-p.cfg.Height+1))
 	}
-	x, y := fx*(w-bw), fy*(h-bh)
-	return Box{x, y, min(x+bw, w), min(y+bh, h)}
+	// The pixels of the resized image that are kept, as a part of im.
+	sx, sy := float64(im.W)/float64(w), float64(im.H)/float64(h)
+	return Box{float64(x) * sx, float64(y) * sy, min(float64(x+p.cfg.Width)*sx, float64(im.W)),
+		min(float64(y+p.cfg.Height)*sy, float64(im.H))}
 }
+
+// covering is the size in whole pixels that Cover resizes an image to before it cuts:
+// that of torchvision's Resize, which drops what the longer side has beyond a whole
+// pixel. It covers the result.
+func (p *Pipeline) covering(w, h int) (cw, ch int) {
+	if s := p.cfg.Shorter; s > 0 {
+		if cw, ch = s, s*h/w; h < w {
+			cw, ch = s*w/h, s
+		}
+		if cw >= p.cfg.Width && ch >= p.cfg.Height {
+			return cw, ch
+		}
+	}
+	if p.cfg.Width*h >= p.cfg.Height*w {
+		return p.cfg.Width, p.cfg.Width * h / w
+	}
+	return p.cfg.Height * w / h, p.cfg.Height
+}
+
+// middle is half of what is cut off, before the part that stays. A half of a pixel
+// goes to the even side, as Python and with it torchvision's CenterCrop rounds.
+func middle(spare int) int { return int(math.RoundToEven(float64(spare) / 2)) }
