@@ -29,8 +29,8 @@ func TestParseINat(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, &inatJSON{want.Images, want.Annotations, want.Categories}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, text := range []string{"", "[]", "{", `{"images": 3}`, `{"images": [3]}`, `{"images": [{}`, inatExample + "x",
-		`{"images": [{"id": "x"}]}`, `{"info": [}`, `{"info": `} {
+	for _, text := range []string{"", "[]", "{", `{"images": 3}`, `{"images": [3]}`, `{"images": [{}`,
+		inatExample + "x", `{"images": [{"id": "x"}]}`, `{"info": [}`, `{"info": `} {
 		if j, err := parseINat("x.json", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), "x.json: ") {
 			t.Errorf("%q: %+v, %v", text, j, err)
 		}

@@ -173,8 +173,8 @@ func TestLoosePhotoKeepsClasses(t *testing.T) {
 	} {
 		code, stdout, stderr := runArgs(t, c.args...)
 		if code != exitOK || !strings.Contains(stdout, c.want) ||
-			!strings.Contains(stdout+stderr, "left out 1: at the top, outside any class folder (move them into a folder, "+
-				"if they belong to the set): loose.png\n") {
+			!strings.Contains(stdout+stderr, "left out 1: at the top, outside any class folder (move them into a "+
+				"folder, if they belong to the set): loose.png\n") {
 			t.Errorf("%v: status %d, %s%s", c.args, code, stdout, stderr)
 		}
 	}
