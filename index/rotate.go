@@ -24,6 +24,7 @@ func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float
 	old.close() // whatever it says: nothing of it is needed any more
 	w.publish()
 	c.clean()
+	w.keepSpare()
 	return nil
 }
 

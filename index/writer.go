@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -67,9 +68,11 @@ type sizes struct {
 	bulk int // entries that are written as a segment at once, without the log
 	seal int // rows of the log
 	fan  int // segments of like size that are merged
+	// spare is how many bytes are kept for removals from a full disk.
+	spare int
 }
 
-func usualSizes() sizes { return sizes{bulk: 4096, seal: 8192, fan: 8} }
+func usualSizes() sizes { return sizes{bulk: 4096, seal: 8192, fan: 8, spare: 256 << 10} }
 
 // sealBytes is what the vectors in the log take up at most, about.
 const sealBytes = 64 << 20
@@ -82,6 +85,7 @@ func newWriter(x *Index, m *manifest, s *state, l *logFile) *writer {
 	w.patience = w.sealAt()
 	w.next.Store(m.Next)
 	w.halted = make(chan struct{})
+	w.keepSpare()
 	go w.run()
 	return w
 }
@@ -224,8 +228,39 @@ func guarded(f func() error) error {
 	return errors.Join(mapped.Touch(func() { err = f() }), err)
 }
 
-// write does a batch: one frame of the log, one view.
+// write does a batch. Where the disk is full, it is the removals alone.
 func (w *writer) write(batch []*request) {
+	replies, err := w.attempt(batch)
+	if diskFull(err) {
+		removals := slices.DeleteFunc(slices.Clone(batch), func(r *request) bool { return r.entries != nil })
+		if room := w.useSpare(); len(removals) > 0 && (room || len(removals) < len(batch)) {
+			for i, r := range batch {
+				if r.entries != nil {
+					r.reply <- replies[i]
+				}
+			}
+			batch = removals
+			replies, err = w.attempt(batch)
+		}
+	}
+	for i, r := range batch {
+		r.reply <- replies[i]
+	}
+	if err == nil && w.state.tail.rows() >= w.patience {
+		// What is in the log is safe there. On a full disk it stays, for some rows
+		// more.
+		if err := w.rotate(context.Background(), nil, nil); err != nil {
+			w.patience = w.state.tail.rows() + w.sealAt()/4
+		} else {
+			w.patience = w.sealAt()
+			w.mergeSome()
+		}
+	}
+}
+
+// attempt does a batch: one frame of the log, one view. On an error nothing has changed, and
+// the replies say so.
+func (w *writer) attempt(batch []*request) ([]reply, error) {
 	var content []byte
 	operations := 0
 	replies := make([]reply, len(batch))
@@ -255,22 +290,12 @@ func (w *writer) write(batch []*request) {
 			w.publish()
 		}
 	}
-	for i, r := range batch {
+	for i := range replies {
 		if err != nil && replies[i].err == nil {
 			replies[i] = reply{err: err}
 		}
-		r.reply <- replies[i]
 	}
-	if err == nil && w.state.tail.rows() >= w.patience {
-		// What is in the log is safe there. On a full disk it stays, for some rows
-		// more.
-		if err := w.rotate(context.Background(), nil, nil); err != nil {
-			w.patience = w.state.tail.rows() + w.sealAt()/4
-		} else {
-			w.patience = w.sealAt()
-			w.mergeSome()
-		}
-	}
+	return replies, err
 }
 
 // publish makes the state what searches see.
@@ -330,68 +355,6 @@ func (w *writer) refused(r *request) (*schema, error) {
 		}
 	}
 	return s, nil
-}
-
-// bulk adds many entries as a segment.
-func (w *writer) bulk(r *request) (out reply) {
-	w.state.begin()
-	var source entrySource
-	err := guarded(func() (err error) {
-		s, err := w.refused(r)
-		if err != nil {
-			return err
-		}
-		w.state.schema = s
-		source, out.added = w.chosen(r)
-		return nil
-	})
-	if err == nil && len(source) > 0 {
-		err = w.rotate(r.ctx, source, func(done float64) {
-			if r.progress != nil {
-				r.progress(int(done * float64(len(r.entries))))
-			}
-		})
-		if err != nil {
-			err = fmt.Errorf("nothing was changed: %w", err)
-		}
-	}
-	if err != nil {
-		w.state.rollback()
-		return reply{err: err}
-	}
-	w.state.commit()
-	w.mergeSome()
-	return out
-}
-
-// chosen returns the entries of a request that become rows, and removes those in
-// whose place they come.
-func (w *writer) chosen(r *request) (entrySource, Added) {
-	at := make(map[string]int, len(r.entries)) // places in source
-	var source entrySource
-	var n Added
-	for i := range r.entries {
-		e := &r.entries[i]
-		k, again := at[e.ID]
-		part, row, there := w.state.find(e.ID)
-		switch {
-		case r.existing == Skip && (again || there):
-			n.Skipped++
-			continue
-		case again:
-			n.Replaced++
-			source[k] = e
-			continue
-		case there:
-			n.Replaced++
-			w.state.kill(part, row)
-		default:
-			n.Added++
-		}
-		at[e.ID] = len(source)
-		source = append(source, e)
-	}
-	return source, n
 }
 
 // columnsOf are the columns of a schema, for a manifest.

@@ -1,0 +1,65 @@
+package index
+
+import "fmt"
+
+// bulk adds many entries as a segment.
+func (w *writer) bulk(r *request) (out reply) {
+	w.state.begin()
+	var source entrySource
+	err := guarded(func() (err error) {
+		s, err := w.refused(r)
+		if err != nil {
+			return err
+		}
+		w.state.schema = s
+		source, out.added = w.chosen(r)
+		return nil
+	})
+	if err == nil && len(source) > 0 {
+		err = w.rotate(r.ctx, source, func(done float64) {
+			if r.progress != nil {
+				r.progress(int(done * float64(len(r.entries))))
+			}
+		})
+		if err != nil {
+			err = fmt.Errorf("nothing was changed: %w", err)
+		}
+	}
+	if err != nil {
+		w.state.rollback()
+		return reply{err: err}
+	}
+	w.state.commit()
+	w.mergeSome()
+	return out
+}
+
+// chosen returns the entries of a request that become rows, and removes those in
+// whose place they come.
+func (w *writer) chosen(r *request) (entrySource, Added) {
+	at := make(map[string]int, len(r.entries)) // places in source
+	var source entrySource
+	var n Added
+	for i := range r.entries {
+		e := &r.entries[i]
+		k, again := at[e.ID]
+		part, row, there := w.state.find(e.ID)
+		switch {
+		case r.existing == Skip && (again || there):
+			n.Skipped++
+			continue
+		case again:
+			n.Replaced++
+			source[k] = e
+			continue
+		case there:
+			n.Replaced++
+			w.state.kill(part, row)
+		default:
+			n.Added++
+		}
+		at[e.ID] = len(source)
+		source = append(source, e)
+	}
+	return source, n
+}

@@ -1,0 +1,186 @@
+package index
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/nearest"
+)
+
+// readCodes reads what the scan goes over.
+func (s *segment) readCodes(r *sectionReader) {
+	code := r.get("codes", uint64(nearest.CodeBytes(s.n, s.d)))
+	if nearest.Wide(s.d) {
+		s.codes.Ints = view16(code)
+	} else {
+		s.codes.Bytes = code
+	}
+	padded := 4 * uint64(nearest.Padded(s.n))
+	s.codes.Scale, s.codes.Half = view32f(r.get("scale", padded)), view32f(r.get("half", padded))
+	s.codes.Slack = view32f(r.get("slack", padded))
+	if s.version > 2 {
+		s.codeSums = view32(r.get("code.sums", 4*uint64(nearest.Blocks(s.n))))
+	}
+	space := view64f(r.get("space", 8*uint64(s.d+1)))
+	if r.err == nil {
+		s.codes.Rows = s.n
+		s.codes.Space = nearest.Space{Distance: s.table.Distance, Center: slices.Clone(space[:s.d]),
+			Exp: int(space[s.d])}
+	}
+}
+
+// excuse makes the error one of the reasons why a segment is unfit for searches.
+func (r *sectionReader) excuse(bad []string) []string {
+	if r.err != nil {
+		bad = append(bad, r.err.Error())
+		r.err = nil
+	}
+	return bad
+}
+
+// readTable reads the footer and the table of contents.
+func (s *segment) readTable() error {
+	b := s.file.Bytes
+	le := binary.LittleEndian
+	if len(b) < segmentFooter || string(b[len(b)-8:]) != segmentMagic {
+		return errors.New("no segment of an index, or cut off")
+	}
+	footer := b[len(b)-segmentFooter:]
+	v := le.Uint32(footer[20:])
+	if v < 1 || v > formatVersion {
+		return fmt.Errorf("version %d; this program reads up to version %d", v, formatVersion)
+	}
+	s.version = int(v)
+	at, n, end := le.Uint64(footer), le.Uint64(footer[8:]), uint64(len(b)-segmentFooter)
+	if at > end || n != end-at {
+		return errors.New("the footer does not fit the file")
+	}
+	if crc32.Update(crc32.Checksum(b[at:end], castagnoli()), castagnoli(), footer[:16]) != le.Uint32(footer[16:]) {
+		return errors.New("the checksum of its table is wrong")
+	}
+	if err := json.Unmarshal(b[at:end], &s.table); err != nil {
+		return fmt.Errorf("its table: %w", err)
+	}
+	for _, c := range s.table.Sections {
+		if c.Offset%sectionAlign != 0 || c.Offset > at || c.Length > at-c.Offset {
+			return fmt.Errorf("section %q lies outside the file", c.Name)
+		}
+	}
+	if len(s.table.Columns) > maxColumns {
+		return fmt.Errorf("%d columns", len(s.table.Columns))
+	}
+	return nil
+}
+
+// checkNumbers checks what numbers in sections point at, which the checksums of a
+// file that somebody made do not.
+func (s *segment) checkNumbers() error {
+	if e := s.codes.Exp; e < -2000 || e > 2000 {
+		return fmt.Errorf("exponent %d", e)
+	}
+	for _, r := range s.slots {
+		if r != emptySlot && r >= uint32(s.n) {
+			return fmt.Errorf("its hash table names row %d of %d", r, s.n)
+		}
+	}
+	if s.lists == nil {
+		return nil
+	}
+	if len(s.lists) < 2 || s.lists[0] != 0 || s.lists[len(s.lists)-1] != uint32(s.n) || !slices.IsSorted(s.lists) {
+		return errors.New("its lists do not cover its rows")
+	}
+	return nil
+}
+
+// checkColumns is checkNumbers for the texts of columns.
+func (s *segment) checkColumns() error {
+	for name, c := range s.columns {
+		for _, w := range c.words {
+			if int(w) >= len(c.text.offsets) {
+				return fmt.Errorf("column %q names text %d of %d", name, w, len(c.text.offsets)-1)
+			}
+		}
+	}
+	return nil
+}
+
+// sectionReader takes the sections out of a file and keeps the first error.
+type sectionReader struct {
+	s   *segment
+	err error
+}
+
+func (r *sectionReader) find(name string) (section, bool) {
+	for _, c := range r.s.table.Sections {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return section{}, false
+}
+
+// get returns a section of the given length, 0 for any multiple of 8. The checksum of
+// those whose blocks have none of their own is compared.
+func (r *sectionReader) get(name string, length uint64) []byte {
+	c, ok := r.find(name)
+	switch {
+	case r.err != nil:
+	case !ok:
+		r.err = fmt.Errorf("it has no section %q", name)
+	case length > 0 && c.Length != length || length == 0 && c.Length%4 != 0 && !strings.HasSuffix(name, ".text"):
+		r.err = fmt.Errorf("section %q has %d bytes: want %d", name, c.Length, length)
+	default:
+		b := r.s.file.Bytes[c.Offset : c.Offset+c.Length : c.Offset+c.Length]
+		if name == "vectors" || name == "codes" && r.s.version > 2 || crc32.Checksum(b, castagnoli()) == c.Sum {
+			return b
+		}
+		r.err = fmt.Errorf("the checksum of section %q is wrong", name)
+	}
+	return nil
+}
+
+// texts returns n texts, any number of them for -1.
+func (r *sectionReader) texts(name string, n int) texts {
+	t := texts{bytes: r.get(name+".text", 0)}
+	if n >= 0 {
+		t.offsets = view64(r.get(name, 8*uint64(n+1)))
+	} else {
+		t.offsets = view64(r.get(name, 0))
+	}
+	if r.err != nil {
+		return t
+	}
+	last := uint64(0)
+	for _, o := range t.offsets {
+		if o < last || o > uint64(len(t.bytes)) {
+			r.err = fmt.Errorf("section %q points outside its texts", name)
+			return t
+		}
+		last = o
+	}
+	if len(t.offsets) == 0 {
+		r.err = fmt.Errorf("section %q is empty", name)
+	}
+	return t
+}
+
+func (r *sectionReader) column(k int, kind Kind) *column {
+	c := &column{kind: kind}
+	name, n := fmt.Sprintf("column.%d", k), uint64(r.s.n)
+	switch kind {
+	case KindNumber:
+		c.numbers = view64f(r.get(name, 8*n))
+	case KindBool:
+		c.bools = r.get(name, n)
+	case KindText:
+		c.words, c.text = view32(r.get(name, 4*n)), r.texts(name+".words", -1)
+	default:
+		r.err = fmt.Errorf("column %d is of kind %v", k, kind)
+	}
+	return c
+}

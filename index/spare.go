@@ -1,0 +1,57 @@
+package index
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// The file SPARE holds nothing that means anything: it takes up room that removals get when
+// the disk is full, so that what has to go can go. It is there while an index is open for
+// writing, and after; it is made again at the next start, or with the next segment, when
+// there is room.
+const spareFile = "SPARE"
+
+// keepSpare makes the file, unless it is there whole. That it cannot be made is no error.
+func (w *writer) keepSpare() {
+	size := w.x.sizes.spare
+	path := filepath.Join(w.x.dir, spareFile)
+	if st, err := os.Lstat(path); size == 0 || err == nil && st.Size() == int64(size) {
+		return
+	}
+	if err := w.makeSpare(path, size); err != nil {
+		_ = w.x.files.Remove(path)
+	}
+}
+
+// makeSpare writes noise, which no file system stores in less room.
+func (w *writer) makeSpare(path string, size int) error {
+	if err := w.x.files.Remove(path); err != nil {
+		return err
+	}
+	f, err := w.x.files.Create(path)
+	if err != nil {
+		return err
+	}
+	b, noise := make([]byte, size), rand.NewChaCha8([32]byte{})
+	_, _ = noise.Read(b) // never an error
+	_, err = f.Write(b)
+	return errors.Join(err, f.Close())
+}
+
+// useSpare frees the room that is kept, and tells whether there was any.
+func (w *writer) useSpare() bool {
+	path := filepath.Join(w.x.dir, spareFile)
+	_, err := os.Lstat(path)
+	return err == nil && w.x.files.Remove(path) == nil
+}
+
+// diskFull tells whether an error is that there is no room, on the disk or within a quota.
+func diskFull(err error) bool {
+	const errorDiskFull = syscall.Errno(112) // of Windows
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		runtime.GOOS == "windows" && errors.Is(err, errorDiskFull)
+}
