@@ -19,11 +19,11 @@ type cloud struct {
 }
 
 const (
-	// drawn is the most rows that are compared with draws.
-	drawn = 400
-	// few is the effective dimension below which slices of one cloud are as compact
+	// compared is the most rows that are compared with draws or looked for gaps between.
+	compared = 400
+	// flat is the effective dimension below which slices of one cloud are as compact
 	// as clouds of their own, so that BIC does not end; the silhouette then decides.
-	few = 4
+	flat = 4
 	// slack keeps divisions that all draws agree on from being infinitely surprising.
 	slack = 0.002
 )
@@ -33,8 +33,8 @@ func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*
 	if y.Rows < fewest {
 		return nil, nil
 	}
-	if y.Rows > drawn {
-		at := rng.Perm(y.Rows)[:drawn]
+	if y.Rows > compared {
+		at := rng.Perm(y.Rows)[:compared]
 		slices.Sort(at)
 		y = gather(y, at)
 	}
@@ -100,7 +100,7 @@ func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
 
 // count is the number of groups to cut an agglomeration into.
 func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []merge, most int) (int, error) {
-	if c.dim >= few {
+	if c.dim >= flat {
 		return bic(merges, y.Rows, most, c.dim), nil
 	}
 	most = min(most, len(c.mean)-1)

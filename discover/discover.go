@@ -2,12 +2,10 @@ package discover
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -39,10 +37,11 @@ func (m Method) String() string { return spell.Name("Method", int(m), methodName
 // Options say how to look. The zero value is the default.
 type Options struct {
 	Method Method
-	// Level is the probability of an error that a class is allowed to be divided
-	// with; default 0.05. 1 divides every class.
+	// Level is the share of the classes of one kind that may be divided by mistake;
+	// default 0.05. 1 divides every class.
 	Level float64
-	// Draws is the number of clouds that each class is compared with; default 39.
+	// Draws is the number of clouds that a class is compared with where the set has too
+	// few to learn from; default 39.
 	Draws int
 	// Least is the fewest rows of a kind that Density looks for, and the fewest
 	// that Ward counts on average; default 4 or, for Density, a fiftieth of the class
@@ -66,6 +65,8 @@ type Options struct {
 
 // Result is what Find found.
 type Result struct {
+	// Verdict says by what the classes were judged, and how many hold several kinds.
+	Verdict Verdict
 	// Classes are in the order of their labels.
 	Classes []Class
 	// Kind is a finer label for each row: the number of its kind, counted over all
@@ -76,10 +77,9 @@ type Result struct {
 // Class is a class with its kinds.
 type Class struct {
 	Label int64
-	// Kinds are its kinds, the largest first; one if it is not told from one cloud.
+	// Kinds are its kinds, the largest first; one if it is not divided.
 	Kinds []Kind
-	// P is the probability of a silhouette as high among samples of one normal cloud
-	// with the rows' covariance; 1 where there are too few rows to tell.
+	// P is that of its Judged: the class is divided where it is at most Level.
 	P float64
 	// Silhouette is that of the division, between -1 and 1; 0 of one kind.
 	Silhouette float64
@@ -110,42 +110,27 @@ const fewest = 8
 // Distances are Euclidean between the rows as given; for cosines give rows of
 // length 1 (rank.Normalized).
 //
-// Each class is first asked whether it is more than one cloud. The statistic is the
-// largest silhouette over all divisions, in standard deviations from those of
-// samples of a normal cloud with the covariance of the rows; P is its rank among
-// theirs. Where P is at most Level, the class is divided.
+// Each class is first asked whether it holds several kinds, by Judge. Where P is at most
+// Level, it is divided: into as many groups as scatter like the set's classes of one
+// kind, or, where nothing could be learned from these, by Method.
 //
 // Labels other in number than rows, rows that are not finite and options out of
 // range are errors. Classes of fewer than eight rows and of equal rows have one
 // kind. The seed fixes the result to the bit. It checks ctx between steps of
 // milliseconds.
 func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Result, error) {
-	if x == nil || x.Rows != len(labels) {
-		return nil, errors.New("discover: as many labels as rows are needed")
-	}
-	if err := opt.settle(); err != nil {
+	s, err := newSet(ctx, x, labels, &opt)
+	if err != nil {
 		return nil, err
 	}
-	if err := rank.Finite(x, "embeddings"); err != nil {
-		return nil, err
-	}
-	rows := map[int64][]int{}
-	var classes []int64
-	for i, y := range labels {
-		if rows[y] == nil {
-			classes = append(classes, y)
-		}
-		rows[y] = append(rows[y], i)
-	}
-	slices.Sort(classes)
-	res := &Result{Kind: make([]int64, x.Rows)}
+	res := &Result{Verdict: s.verdict, Kind: make([]int64, x.Rows)}
 	var next int64
-	for k, y := range classes {
-		c, err := divide(ctx, x, rows[y], opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
+	for k, j := range s.classes {
+		c, err := divide(ctx, x, j, s.usual, opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
 		if err != nil {
-			return nil, fmt.Errorf("kinds in class %d: %w", y, err)
+			return nil, fmt.Errorf("kinds in class %d: %w", j.label, err)
 		}
-		c.Label = y
+		c.Label = j.label
 		for _, kind := range c.Kinds {
 			for _, i := range kind.Rows {
 				res.Kind[i] = next
@@ -154,7 +139,7 @@ func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Resu
 		}
 		res.Classes = append(res.Classes, *c)
 		if opt.Progress != nil {
-			opt.Progress(k+1, len(classes))
+			opt.Progress(k+1, len(s.classes))
 		}
 	}
 	return res, nil
@@ -182,28 +167,16 @@ func (o *Options) settle() error {
 	return nil
 }
 
-// divide divides the class of the given rows.
-func divide(ctx context.Context, x *mat.Dense, rows []int, opt Options, rng *rand.Rand) (*Class, error) {
-	sample := rows
-	if len(rows) > opt.Rows {
-		sample = slices.Clone(rows)
-		rng.Shuffle(len(sample), func(a, b int) { sample[a], sample[b] = sample[b], sample[a] })
-		sample = sample[:opt.Rows]
-		slices.Sort(sample)
-	}
+// divide divides a class.
+func divide(ctx context.Context, x *mat.Dense, j *judged, u *usual, opt Options, rng *rand.Rand) (*Class, error) {
+	rows, sample := j.rows, j.sample
 	y := gather(x, sample)
-	c := &Class{P: 1}
+	c := &Class{P: j.p}
 	group := make([]int, len(sample))
-	cloud, err := newCloud(ctx, y, opt, rng)
-	if err != nil {
-		return nil, err
-	}
-	if cloud != nil {
-		c.P = cloud.p
-		if c.P <= opt.Level {
-			if group, err = opt.groups(ctx, y, cloud); err != nil {
-				return nil, err
-			}
+	var err error
+	if j.p <= opt.Level && len(sample) >= 2 {
+		if group, err = opt.groups(ctx, y, j, u, rng); err != nil {
+			return nil, err
 		}
 	}
 	d := distances(y)
@@ -226,22 +199,28 @@ func divide(ctx context.Context, x *mat.Dense, rows []int, opt Options, rng *ran
 	return c, nil
 }
 
-// groups divides rows that are known to be more than one cloud.
-func (o *Options) groups(ctx context.Context, y *mat.Dense, c *cloud) ([]int, error) {
+// groups divides rows that are known to be of several kinds.
+func (o *Options) groups(ctx context.Context, y *mat.Dense, j *judged, u *usual, rng *rand.Rand) ([]int, error) {
 	if o.Method == Density {
-		least := o.Least
-		if least == 0 {
-			least = max(5, y.Rows/50)
-		}
-		return dense(ctx, distances(y), max(3, least/2), least)
+		return o.again(ctx, y, 0)
 	}
 	merges, err := ward(ctx, squared(y))
 	if err != nil {
 		return nil, err
 	}
-	k, err := c.count(ctx, y, merges, o.most(y.Rows))
-	if err != nil {
-		return nil, err
+	k, most := 0, o.most(y.Rows)
+	if u != nil {
+		k = u.count(merges, most, float64(len(j.rows))/float64(min(len(j.rows), o.Rows)))
+	} else {
+		cloud := j.cloud
+		if cloud == nil {
+			if cloud, err = newCloud(ctx, y, *o, rng); err != nil || cloud == nil {
+				return make([]int, y.Rows), err
+			}
+		}
+		if k, err = cloud.count(ctx, y, merges, most); err != nil {
+			return nil, err
+		}
 	}
 	return cut(merges, y.Rows, k), nil
 }
@@ -249,7 +228,11 @@ func (o *Options) groups(ctx context.Context, y *mat.Dense, c *cloud) ([]int, er
 // again divides rows into k groups, as groups did.
 func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error) {
 	if o.Method == Density {
-		return o.groups(ctx, y, nil)
+		least := o.Least
+		if least == 0 {
+			least = max(5, y.Rows/50)
+		}
+		return dense(ctx, distances(y), max(3, least/2), least)
 	}
 	merges, err := ward(ctx, squared(y))
 	if err != nil {

@@ -144,7 +144,7 @@ func TestSameBits(t *testing.T) {
 
 func TestDegenerate(t *testing.T) {
 	same := mat.New(50, 3)
-	two := mat.New(20, 1) // two points, ten times each
+	two := mat.New(20, 1) // two points, ten times each: copies are evidence once
 	for i := range 10 {
 		two.Row(i)[0] = 1
 	}
@@ -152,7 +152,7 @@ func TestDegenerate(t *testing.T) {
 		name  string
 		x     *mat.Dense
 		kinds int
-	}{{"nothing", mat.New(0, 3), 0}, {"one row", mat.New(1, 3), 1}, {"equal rows", same, 1}, {"two points", two, 2}} {
+	}{{"nothing", mat.New(0, 3), 0}, {"one row", mat.New(1, 3), 1}, {"equal rows", same, 1}, {"two points", two, 1}} {
 		for _, m := range []Method{Ward, Density} {
 			r := find(t, c.x, make([]int64, c.x.Rows), Options{Method: m})
 			n := 0

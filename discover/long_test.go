@@ -40,7 +40,7 @@ func TestKindsOfRuns(t *testing.T) {
 		}
 		slices.Sort(dirs)
 		for _, dir := range dirs {
-			o := judged(t, filepath.Join(dir, os.Getenv("KINDRED_KINDS_SET")), method)
+			o := outcomeOf(t, filepath.Join(dir, os.Getenv("KINDRED_KINDS_SET")), method)
 			all[side] = append(all[side], o)
 			fmt.Printf("%s: NMI %.3f ARI %.3f, %.1f kinds of %.1f (|log ratio| %.2f), %.0f %% of classes divided\n",
 				filepath.Base(dir), o.nmi, o.ari, o.kinds, o.truth, o.off, 100*o.divided)
@@ -59,7 +59,7 @@ func TestKindsOfRuns(t *testing.T) {
 	}
 }
 
-func judged(t *testing.T, stem string, method Method) (o outcome) {
+func outcomeOf(t *testing.T, stem string, method Method) (o outcome) {
 	if !strings.HasSuffix(stem, "_") {
 		stem += string(filepath.Separator)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
@@ -294,7 +294,7 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 	if !open {
 		return nil
 	}
-	k, err := diagnose.CountKinds(ctx, rank.Normalized(x), labels, diagnose.KindsOptions{Seed: t.cfg.Train.Seed})
+	k, err := discover.Judge(ctx, rank.Normalized(x), labels, discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits
 	}
 	for _, c := range res.ByCompactness(len(res.Classes)) {
 		out.Classes = append(out.Classes, api.LocalClass{Class: names[c.Label], Rows: c.Size, Intra: c.Intra,
-			Other: c.Other, Nearest: names[c.Nearest], Compactness: c.Compactness, Modes: c.Modes})
+			Other: c.Other, Nearest: names[c.Nearest], Compactness: c.Compactness, Modes: c.Kinds})
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,7 +26,9 @@ type discoverFlags struct {
 
 // discovered is what kindred discover --json prints.
 type discovered struct {
-	Items   int               `json:"items"`
+	Items int `json:"items"`
+	// Verdict says by what the classes were judged. The classes come surest first.
+	Verdict string            `json:"verdict"`
 	Kinds   int               `json:"kinds"`
 	Method  string            `json:"method"`
 	Classes []discoveredClass `json:"classes"`
@@ -56,8 +59,10 @@ func newDiscover(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover RUN|EMBEDDINGS --out DIR",
 		Short: "Find the kinds of things inside each class",
-		Long: `discover looks for several kinds of things in each class of an embedding: each class
-is tested against one cloud and, where it is more, divided. RUN is the folder of a
+		Long: `discover looks for several kinds of things in each class of an embedding. What a class
+of one kind looks like is learned from the set's own classes, from 24 on; classes with
+more in them are divided, and listed surest first. kindred train and kindred diagnose
+judge by the same. RUN is the folder of a
 finished run, whose training and test samples are embedded and looked at with the
 labels it was trained with; EMBEDDINGS a file of embeddings with labels.
 
@@ -73,8 +78,10 @@ corrected manifest. Pictures come from the run's data set or from --data.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.method, "method", "ward", "how classes are divided: ward or density")
-	fs.Float64Var(&f.level, "level", 0.05, "probability of an error with which a class may be divided; 1 divides all")
-	fs.IntVar(&f.draws, "draws", 39, "clouds that each class is compared with")
+	fs.Float64Var(&f.level, "level", 0.05, "share of the classes of one kind that may be divided by mistake; "+
+		"1 divides all")
+	fs.IntVar(&f.draws, "draws", 39, "clouds that a class is compared with where too few classes can be "+
+		"learned from")
 	fs.IntVar(&f.most, "most", 150, "most kinds in a class")
 	fs.IntVar(&f.least, "least", 0,
 		"fewest items of a kind; default: 4, of density a fiftieth of the class and at least 5")
@@ -114,7 +121,8 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	if err != nil {
 		return err
 	}
-	out := &discovered{Items: len(r.labels), Method: method.String()}
+	surestFirst(res)
+	out := &discovered{Items: len(r.labels), Method: method.String(), Verdict: res.Verdict.String()}
 	names := kindNames(r, res)
 	for _, c := range res.Classes {
 		dc := discoveredClass{Label: r.className(c.Label), P: c.P, Silhouette: c.Silhouette, Stability: c.Stability}
@@ -141,6 +149,14 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		return a.printJSON(out)
 	}
 	return a.printDiscovered(out)
+}
+
+// surestFirst puts the classes in the order of their P, and of equal ones those first whose
+// kinds come back best.
+func surestFirst(res *discover.Result) {
+	slices.SortStableFunc(res.Classes, func(a, b discover.Class) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Stability, a.Stability))
+	})
 }
 
 // kindNames names the kind of every item: the class and a number, or the class alone
@@ -216,8 +232,9 @@ func kindsPage(ctx context.Context, r *reviewed, res *discover.Result, names []s
 				left++
 				continue
 			}
-			card := review.Card{Items: kind.Rows, Group: true, Suggested: names[kind.Rows[0]],
-				Title: fmt.Sprintf("%s: kind %d of %d", r.className(c.Label), k+1, len(c.Kinds)),
+			card := review.Card{Items: kind.Rows, Group: true, Class: r.className(c.Label),
+				Suggested: names[kind.Rows[0]],
+				Title:     fmt.Sprintf("%s: kind %d of %d", r.className(c.Label), k+1, len(c.Kinds)),
 				Reason: fmt.Sprintf("%s; comes back with %.0f %% when a fifth of the items is left out. First the one "+
 					"in the middle, then those that differ most.", count(len(kind.Rows), "item"), 100*kind.Stability)}
 			for _, i := range slices.Concat([]int{kind.Exemplar}, kind.Different) {
@@ -226,9 +243,9 @@ func kindsPage(ctx context.Context, r *reviewed, res *discover.Result, names []s
 			p.Cards = append(p.Cards, card)
 		}
 	}
-	p.Lead = fmt.Sprintf("Of %[2]s, %[1]d %[3]s of several kinds. What is split off becomes a class of its own in the "+
-		"column label of the manifest; the column coarse keeps the class.", divided, count(len(res.Classes), "class"),
-		map[bool]string{true: "is", false: "are"}[divided == 1])
+	p.Lead = fmt.Sprintf("%v; %d divided, the surest first. What is split off becomes a class of its own in the "+
+		"column label of the manifest; the column coarse keeps the class. A and S decide about all kinds of a class "+
+		"that are left to decide.", &res.Verdict, divided)
 	if left > 0 {
 		p.Lead += fmt.Sprintf(" In kinds.csv are more kinds: %d.", left)
 	}
@@ -250,11 +267,12 @@ func (a *app) printDiscovered(d *discovered) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "class\titems\tkinds\tp\tstability")
 	for _, c := range d.Classes {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.3f\t%.2f\n", escape.Name(c.Label), c.Items, len(c.Kinds), c.P, c.Stability)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.2g\t%.2f\n", escape.Name(c.Label), c.Items, len(c.Kinds), c.P, c.Stability)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintln(a.out, d.Verdict)
 	page := d.Files[len(d.Files)-1]
 	if _, err := fmt.Fprintf(a.out, "%s in %s; decide about them on %s, or with 'kindred serve --review %s'\n",
 		count(d.Kinds, "kind"), count(len(d.Classes), "class"), escape.Name(page),

@@ -12,9 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/opt"
 )
 
-// minForModes is the smallest class whose modes are counted.
-const minForModes = 10
-
 // Class is one class's part of the diagnosis. Distances are between the rows as
 // compared, not relative to the spread.
 type Class struct {
@@ -33,13 +30,11 @@ type Class struct {
 	// Compactness is Intra / Other; left out for a class of one row, and where Other
 	// is 0.
 	Compactness opt.Float `json:"compactness,omitzero"`
-	// Modes is the number of groups that k-means splits the class into with the
-	// largest mean silhouette, if that is at least 0.5 (a reasonable structure,
-	// Kaufman and Rousseeuw 1990); else 1. It is 0, meaning unknown, for fewer
-	// than 10 rows.
-	Modes int `json:"modes"`
-	// Silhouette is that of the best split.
-	Silhouette float64 `json:"silhouette"`
+	// Kinds is the number of kinds that package discover finds in the class, 1 if it is
+	// not divided, and 0, meaning unknown, for fewer than 8 rows. P is that of
+	// discover.Judged.
+	Kinds int     `json:"kinds"`
+	P     float64 `json:"p"`
 	// Spectrum is that of the class's rows.
 	Spectrum Spectrum `json:"spectrum"`
 	// Recall is Recall@1 of its queries, by its label.
@@ -78,11 +73,7 @@ func (s *sample) classes(ctx context.Context) ([]Class, error) {
 			k := &out[c]
 			rows := s.draw(s.members[k.Label], s.opt.PerClass, uint64(c)<<8|1)
 			x := gather(s.x, rows, s.mean, 1/s.spread)
-			d := distances(x)
-			k.Diameter = slices.Max(d) * s.spread
-			if k.Modes, k.Silhouette, failed[c] = modes(ctx, x, d, s.opt.Seed); failed[c] != nil {
-				return
-			}
+			k.Diameter = slices.Max(distances(x)) * s.spread
 			k.Spectrum, failed[c] = spectrum(ctx,
 				gather(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
 		}
@@ -130,23 +121,20 @@ func distances(x *mat.Dense) []float64 {
 // summarise computes the figures over all classes.
 func (r *Result) summarise() {
 	var compact, ranks []float64
-	told, multi, sum := 0, 0, 0
+	told, sum := 0, 0
 	for _, c := range r.Classes {
 		if c.Compactness.IsSet() {
 			compact = append(compact, c.Compactness.Or(0))
 			ranks = append(ranks, c.Spectrum.EffectiveRank)
 		}
-		if c.Modes > 0 {
+		if c.Kinds > 0 {
 			told++
-			sum += c.Modes
-			if c.Modes > 1 {
-				multi++
-			}
+			sum += c.Kinds
 		}
 	}
 	r.Compactness, r.ClassRank = median(compact), median(ranks)
 	if told > 0 {
-		r.MultiModal, r.MeanModes = float64(multi)/float64(told), float64(sum)/float64(told)
+		r.Several, r.MeanKinds = float64(r.Kinds.Several)/float64(told), float64(sum)/float64(told)
 	}
 }
 

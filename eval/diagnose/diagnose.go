@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/opt"
@@ -34,7 +35,7 @@ type Options struct {
 	// Anchors is the most anchors used for the triplet measures, drawn at random
 	// if there are more rows; default 5000. Each anchor is compared with all rows.
 	Anchors int
-	// PerClass is the most rows of a class from which its diameter and modes are
+	// PerClass is the most rows of a class from which its diameter is
 	// computed; default 400, at least 2.
 	PerClass int
 	// MaxK is the largest number of clusters on the NMI curve; default 2000.
@@ -90,10 +91,12 @@ type Result struct {
 	// Compactness is the median of the classes': near 0 a class is a point, at 1 its
 	// rows are as far from each other as from the nearest other class.
 	Compactness float64 `json:"compactness"`
-	// MultiModal is the share of the classes large enough to tell (see Class)
-	// that have more than one mode, MeanModes their mean number of modes.
-	MultiModal float64 `json:"multi_modal"`
-	MeanModes  float64 `json:"mean_modes"`
+	// Kinds says which classes hold several kinds, as discover.Find does of the same
+	// rows. Several is their share of the classes large enough to tell, MeanKinds
+	// the mean number of kinds of these.
+	Kinds     discover.Verdict `json:"kinds"`
+	Several   float64          `json:"several_kinds"`
+	MeanKinds float64          `json:"mean_kinds"`
 	// Spectrum is the spectrum of all rows. ClassRank is the median effective rank
 	// of the classes.
 	Spectrum  Spectrum `json:"spectrum"`
@@ -171,6 +174,17 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 func (r *Result) ofClasses(ctx context.Context, s *sample) (err error) {
 	if r.Classes, err = s.classes(ctx); err != nil {
 		return err
+	}
+	found, err := discover.Find(ctx, s.x, s.labels, discover.Options{Resamples: -1, Seed: s.opt.Seed})
+	if err != nil {
+		return err
+	}
+	r.Kinds = found.Verdict
+	for k, c := range found.Classes { // in the same order
+		r.Classes[k].P = c.P
+		if found.Verdict.Classes[k].Told {
+			r.Classes[k].Kinds = len(c.Kinds)
+		}
 	}
 	r.summarise()
 	return nil

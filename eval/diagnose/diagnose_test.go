@@ -73,8 +73,8 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 			collapsed, ok float64 // the collapsed one must be lower
 		}{
 			{"compactness", collapsed.Compactness, structured.Compactness},
-			{"share of classes with several modes", collapsed.MultiModal, structured.MultiModal},
-			{"modes", collapsed.MeanModes, structured.MeanModes},
+			{"share of classes with several modes", collapsed.Several, structured.Several},
+			{"modes", collapsed.MeanKinds, structured.MeanKinds},
 			{"alignment", collapsed.Alignment, structured.Alignment},
 			{"fine recall", collapsed.FineRecall.Or(0), structured.FineRecall.Or(0)},
 			{"fine gain", collapsed.FineGain.Or(0), structured.FineGain.Or(0)},
@@ -89,9 +89,9 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 				t.Errorf("%v, %s: %g collapsed, %g structured", d, c.name, c.collapsed, c.ok)
 			}
 		}
-		if structured.MeanModes != 3 || collapsed.MeanModes != 1 {
-			t.Errorf("%v: %g modes in classes of three groups, %g in classes of one", d, structured.MeanModes,
-				collapsed.MeanModes)
+		if structured.MeanKinds != 3 || collapsed.MeanKinds != 1 {
+			t.Errorf("%v: %g modes in classes of three groups, %g in classes of one", d, structured.MeanKinds,
+				collapsed.MeanKinds)
 		}
 	}
 }

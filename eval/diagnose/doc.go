@@ -8,8 +8,8 @@
 // Out: a Result of plain numbers, per class and overall, with a verdict in words
 // and the figures behind it. The verdict follows from a few of them: Recall@1
 // against chance says whether the classes are separated; compactness (the distance
-// within a class over that to the nearest other class), the share of classes with
-// several modes and the order by fine labels say whether they have an inside.
+// within a class over that to the nearest other class), the share of classes of
+// several kinds and the order by fine labels say whether they have an inside.
 //
 // Distances are Euclidean between the rows as given, or between rows of length
 // 1 if the cosine is asked for. Where a measure needs a common scale, distances

@@ -31,8 +31,8 @@ func (r *Result) Measures() []Measure {
 		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},
 		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, " +
 			"median over classes; near 0 a class is a point"},
-		{"classes with several modes", r.MultiModal, 3, 1, "share of the classes of at least 10 rows"},
-		{"modes a class", r.MeanModes, 2, 1, "groups within a class by the silhouette (at least 0.5), mean"},
+		{"classes of several kinds", r.Several, 3, 1, "share of those of at least 8 rows, as in kindred discover"},
+		{"kinds a class", r.MeanKinds, 2, 1, "mean over these classes"},
 		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "how many directions all rows use"},
 		{"effective rank of a class", r.ClassRank, 2, 0, "median over classes"},
 		{"axes for 90 %", float64(r.Spectrum.Axes90), 0, 1, "directions that account for 90 % of the variance"},
@@ -77,10 +77,10 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	}
 	tw.Flush()
 	b.WriteByte('\n')
-	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tcompactness\tmodes\trank\trecall@1\n")
+	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tcompactness\tkinds\trank\trecall@1\n")
 	for _, c := range r.ByCompactness(limit) {
 		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.name(c.Label)), c.Size,
-			c.Diameter, c.Intra, c.Other, compactness(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+			c.Diameter, c.Intra, c.Other, compactness(c), c.Kinds, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	tw.Flush()
 	if n := len(r.Classes); n > limit {
@@ -116,11 +116,11 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	for _, m := range r.Measures() {
 		fmt.Fprintf(&b, "| %s | %.*f | %s |\n", m.Name, m.Digits, m.Value, m.Meaning)
 	}
-	b.WriteString("\n| class | rows | diameter | intra | other | compactness | modes | rank | recall@1 " +
+	b.WriteString("\n| class | rows | diameter | intra | other | compactness | kinds | rank | recall@1 " +
 		"|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, c := range r.ByCompactness(len(r.Classes)) {
 		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.name(c.Label)),
-			c.Size, c.Diameter, c.Intra, c.Other, compactness(c), c.Modes, c.Spectrum.EffectiveRank, c.Recall)
+			c.Size, c.Diameter, c.Intra, c.Other, compactness(c), c.Kinds, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -128,8 +128,8 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 
 // WriteClassesCSV writes a line per class.
 func (r *Result) WriteClassesCSV(w io.Writer) error {
-	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "compactness", "nearest", "modes",
-		"silhouette", "effective_rank", "recall_1"}}
+	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "compactness", "nearest", "kinds",
+		"p", "effective_rank", "recall_1"}}
 	for _, c := range r.Classes {
 		compactness := ""
 		if c.Compactness.IsSet() {
@@ -138,7 +138,7 @@ func (r *Result) WriteClassesCSV(w io.Writer) error {
 		rows = append(rows, []string{
 			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactly(c.Diameter), exactly(c.Intra),
 			exactly(c.Other), compactness,
-			strconv.FormatInt(c.Nearest, 10), strconv.Itoa(c.Modes), exactly(c.Silhouette),
+			strconv.FormatInt(c.Nearest, 10), strconv.Itoa(c.Kinds), exactly(c.P),
 			exactly(c.Spectrum.EffectiveRank), exactly(c.Recall),
 		})
 	}

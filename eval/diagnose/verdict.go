@@ -55,7 +55,7 @@ type Verdict struct {
 type figures struct {
 	recall, chance float64   // Recall@1 by the labels, and of a random neighbour
 	compactness    float64   // median over classes
-	modes          opt.Float // share of the classes with several; left out if none is known
+	kinds          opt.Float // share of the classes with several; left out if none is known
 	order          opt.Float // FineGain; left out without fine labels
 }
 
@@ -73,36 +73,36 @@ const narrow, wide = 0.15, 0.6
 // signs returns the signs of collapse:
 //
 //	compactness    collapse up to 0.15, structure from 0.6
-//	modes          share of classes with several: collapse at 0, structure from 0.5;
+//	kinds          share of classes with several: collapse at 0, structure from 0.5;
 //	               that a class is in one piece adds nothing to what its
 //	               compactness says, and nothing at all if that is no sign
 //	order          FineGain: collapse up to 0.1, structure from 0.6
 //
 // Of the score they are the mean, in which order counts twice.
-func (f figures) signs() (compactness, modes, order, score float64) {
+func (f figures) signs() (compactness, kinds, order, score float64) {
 	compactness = sign(f.compactness, narrow, wide)
 	sum, weight := compactness, 1.0
-	if f.modes.IsSet() {
-		modes = max(sign(f.modes.Or(0), 0, 0.5), min(compactness, 0))
-		sum, weight = sum+modes, weight+1
+	if f.kinds.IsSet() {
+		kinds = max(sign(f.kinds.Or(0), 0, 0.5), min(compactness, 0))
+		sum, weight = sum+kinds, weight+1
 	}
 	if f.order.IsSet() {
 		order = sign(f.order.Or(0), 0.1, 0.6)
 		sum, weight = sum+2*order, weight+2
 	}
-	return compactness, modes, order, sum / weight
+	return compactness, kinds, order, sum / weight
 }
 
 // state is the verdict on the figures. Less than a third of the way from chance to
 // 1 the classes are not separated; up to two thirds, if they are wide and neither
-// modes nor order show an inside, they overlap; else a score below -0.4 is called
+// kinds nor order show an inside, they overlap; else a score below -0.4 is called
 // collapsed, one above 0.2 structured.
 func (f figures) state() (State, float64) {
-	_, modes, order, score := f.signs()
+	_, kinds, order, score := f.signs()
 	switch s := f.separation(); {
 	case s < 1./3:
 		return Unseparated, score
-	case s < 2./3 && f.compactness >= wide && modes <= 0 && order <= 0:
+	case s < 2./3 && f.compactness >= wide && kinds <= 0 && order <= 0:
 		return Overlapping, score
 	case score < -0.4:
 		return Collapsed, score
@@ -147,9 +147,9 @@ func (f figures) text(s State) string {
 // judge gives the verdict on r with its reasons.
 func judge(r *Result) Verdict {
 	f := figures{recall: r.Recall, chance: r.Chance, compactness: r.Compactness, order: r.FineGain}
-	told := r.modesTold()
+	told := r.Kinds.Tested
 	if told > 0 {
-		f.modes = opt.Of(r.MultiModal)
+		f.kinds = opt.Of(r.Several)
 	}
 	v := Verdict{}
 	v.State, v.Score = f.state()
@@ -158,8 +158,7 @@ func judge(r *Result) Verdict {
 	reason("rows of a class are %.2f times as far from each other as from the nearest other class "+
 		"(median over classes)", r.Compactness)
 	if told > 0 {
-		reason("%.0f%% of %d classes have more than one mode, %.1f modes on average", 100*r.MultiModal, told,
-			r.MeanModes)
+		reason("%v, %.1f kinds on average", &r.Kinds, r.MeanKinds)
 	}
 	if r.FineGain.IsSet() {
 		reason("Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
@@ -192,17 +191,6 @@ func judge(r *Result) Verdict {
 			r.name(v.Tightest), tight, r.name(v.Loosest), loose)
 	}
 	return v
-}
-
-// modesTold counts the classes whose modes are known.
-func (r *Result) modesTold() int {
-	n := 0
-	for _, c := range r.Classes {
-		if c.Modes > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // name is the name of a class, or its label.

@@ -52,7 +52,7 @@ func TestVerdictFollowsTheFigures(t *testing.T) {
 	} {
 		f := figures{recall: c.recall, chance: c.chance, compactness: c.compactness}
 		if c.multi != none {
-			f.modes = opt.Of(c.multi)
+			f.kinds = opt.Of(c.multi)
 		}
 		if c.fineway != none {
 			f.order = opt.Of(c.fineway)
@@ -75,7 +75,7 @@ func TestScoreGrowsWithItsSigns(t *testing.T) {
 		for _, m := range steps[:7] {
 			for _, o := range steps[:8] {
 				at := func(c, m, o float64) float64 {
-					_, _, _, score := figures{compactness: c, modes: opt.Of(m), order: opt.Of(o)}.signs()
+					_, _, _, score := figures{compactness: c, kinds: opt.Of(m), order: opt.Of(o)}.signs()
 					return score
 				}
 				v := at(c, m, o)
@@ -92,8 +92,8 @@ func TestUntrainedFeaturesHaveNotCollapsed(t *testing.T) {
 	in := model(5, 30, 10, 16, 0, 3)
 	in.Fine = nil
 	r := run(t, in, Options{})
-	if r.Verdict.State != Overlapping || r.Compactness < 0.8 || r.MultiModal > 0 {
-		t.Errorf("%q at compactness %.2f, modes %.2f, Recall@1 %.2f: %s", r.Verdict.State, r.Compactness, r.MultiModal,
+	if r.Verdict.State != Overlapping || r.Compactness < 0.8 || r.Several > 0 {
+		t.Errorf("%q at compactness %.2f, modes %.2f, Recall@1 %.2f: %s", r.Verdict.State, r.Compactness, r.Several,
 			r.Recall, r.Verdict.Text)
 	}
 }

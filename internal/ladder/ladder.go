@@ -157,11 +157,11 @@ func measuring() []Package {
 				"gonum.org/v1/gonum"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
 			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
+		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
+			"internal/spell internal/par mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",
 			"internal/escape internal/spell internal/par internal/kernel/dot16 mat opt eval eval/rank eval/cluster " +
-				"gonum.org/v1/gonum"},
-		{"discover", "the kinds of things inside the classes of an embedding",
-			"internal/spell mat eval/rank"},
+				"discover gonum.org/v1/gonum"},
 		{"internal/detection", "how well scores tell what is looked for", ""},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
@@ -185,7 +185,7 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
 				"internal/pair internal/layout/rows internal/tfevents mine loss objective sample mat nn nn/optim " +
-				"nn/onnxnet format/torchfile data data/imaging eval eval/rank eval/cluster eval/diagnose " +
+				"nn/onnxnet format/torchfile data data/imaging eval eval/rank eval/cluster discover eval/diagnose " +
 				"embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
 			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext data embedding train " +

@@ -53,8 +53,8 @@ type ClassDiagnosis struct {
 	// Diameter is the largest distance within the class, Intra the mean one,
 	// Other the distance to the nearest other class.
 	Diameter, Intra, Other float64
-	// Modes is the number of groups found in it, Rank the effective rank.
-	Modes int
+	// Kinds is the number of kinds found in it, Rank the effective rank.
+	Kinds int
 	Rank  float64
 	// Recall is the share of its queries whose nearest neighbour is right.
 	Recall float64
@@ -312,12 +312,12 @@ func classTable(d Diagnosis) Table {
 		Caption: about,
 		Columns: []Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"},
 			{Name: "to nearest class"},
-			{Name: "compactness"}, {Name: "modes"}, {Name: "effective rank"}, {Name: "R@1, %"}},
+			{Name: "compactness"}, {Name: "kinds"}, {Name: "effective rank"}, {Name: "R@1, %"}},
 	}
 	for _, c := range sorted[:min(len(sorted), diagnosedClasses)] {
 		t.Rows = append(t.Rows,
 			Row{Cells: []Cell{Name(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
-				Num(c.Other, 3), Num(c.compactness(), 2), Num(float64(c.Modes), 0), Num(c.Rank, 1),
+				Num(c.Other, 3), Num(c.compactness(), 2), Num(float64(c.Kinds), 0), Num(c.Rank, 1),
 				Num(100*c.Recall, 1)}})
 	}
 	t.Note = "Least separated class first. Compactness is the mean distance within a class over the distance to the " +

@@ -25,6 +25,10 @@ const review = (data, state, keep) => {
 		...(card.group ? [{key: "s", word: "Split off as " + card.suggested,
 			make: () => ({action: "split", label: card.suggested})}] : []),
 		{key: "d", word: "Drop", make: () => ({action: "drop"})},
+		...(card.class !== undefined ? [
+			{key: "A", word: "Accept all of " + card.class, all: true, make: () => ({action: "accept"})},
+			{key: "S", word: "Split all of " + card.class, all: true,
+				make: of => ({action: "split", label: of.suggested})}] : []),
 	];
 	const says = d => !d ? "" : d.action === "accept" ? "accepted" : d.action === "drop" ? "dropped" :
 		(d.action === "split" ? "split off as " : "relabelled ") + d.label;
@@ -92,16 +96,24 @@ const review = (data, state, keep) => {
 		}
 		return state.at;
 	};
-	const decide = d => {
-		const k = state.at;
-		state.past.push({card: k, ...(state.done[k] && {was: state.done[k]}), at: new Date().toISOString()});
-		state.done[k] = {...d, at: new Date().toISOString()};
-		show(k);
+	// What is decided at once has one time, by which it is undone at once.
+	const decide = (d, cards = [state.at]) => {
+		const last = Date.parse(state.past.at(-1)?.at) || 0;
+		const at = new Date(Math.max(Date.now(), last + 1)).toISOString();
+		for (const k of cards) {
+			state.past.push({card: k, ...(state.done[k] && {was: state.done[k]}), at});
+			state.done[k] = {...(d.make ? d.make(data.cards[k]) : d), at};
+			show(k);
+		}
 		progress();
 		go(undecided());
 	};
+	// ofClass are the cards of the class that are left to decide, and the one looked at.
+	const ofClass = () => data.cards.map((_, k) => k).filter(k => k === state.at ||
+		(data.cards[k].class === data.cards[state.at].class && !state.done[k]));
 	const choose = c => {
-		if (!c.ask) return decide(c.make());
+		if (c.all) return decide(c, ofClass());
+		if (!c.ask) return decide(c.make(data.cards[state.at]));
 		const card = data.cards[state.at];
 		$("label").value = card.suggested || data.labels[data.label[card.items[0]]];
 		$("ask").returnValue = "";
@@ -114,12 +126,15 @@ const review = (data, state, keep) => {
 			decide({action: data.cards[state.at].group && !data.labels.includes(label) ? "split" : "relabel", label});
 	});
 	const undo = () => {
-		const last = state.past.pop();
-		if (!last) return;
-		if (last.was) state.done[last.card] = last.was; else delete state.done[last.card];
-		show(last.card);
+		const first = state.past.at(-1);
+		if (!first) return;
+		for (let last = first; last && last.at === first.at; last = state.past.at(-1)) {
+			state.past.pop();
+			if (last.was) state.done[last.card] = last.was; else delete state.done[last.card];
+			show(last.card);
+		}
 		progress();
-		go(last.card);
+		go(first.card);
 	};
 
 	// Decisions are applied in their order; the later counts. A drop is final for its items.

@@ -46,6 +46,8 @@ type Card struct {
 	Items []int
 	// Group marks a kind: it can be split off its class.
 	Group bool
+	// Class is that of a kind: all of its kinds can be decided on at once.
+	Class string
 	// Title and Reason say what it is and why it is asked about.
 	Title, Reason string
 	// Suggested is the label that relabelling proposes, or that of the class that
@@ -152,6 +154,7 @@ type pageData struct {
 type cardData struct {
 	Items     []int      `json:"items"`
 	Group     bool       `json:"group"`
+	Class     string     `json:"class,omitempty"`
 	Title     string     `json:"title"`
 	Reason    string     `json:"reason"`
 	Suggested string     `json:"suggested"`
@@ -188,7 +191,8 @@ func (p *Page) data() (*pageData, error) {
 		d.Names = nil
 	}
 	for _, c := range p.Cards {
-		out := cardData{Items: c.Items, Group: c.Group, Title: c.Title, Reason: c.Reason, Suggested: c.Suggested}
+		out := cardData{Items: c.Items, Group: c.Group, Class: c.Class, Title: c.Title, Reason: c.Reason,
+			Suggested: c.Suggested}
 		for _, i := range c.Items {
 			if i < 0 || i >= len(p.Items) {
 				return nil, fmt.Errorf("review: card %q is about item %d of %d", c.Title, i, len(p.Items))

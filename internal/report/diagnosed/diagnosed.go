@@ -34,7 +34,7 @@ func Draw(name string, r *diagnose.Result) report.Diagnosis {
 		}
 		d.Classes = append(d.Classes, report.ClassDiagnosis{
 			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
-			Modes: c.Modes, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
+			Kinds: c.Kinds, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
 		})
 		// Centred rows span one direction less than there are rows; what a further
 		// singular value holds is rounding.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/refdata"
 	"github.com/kindred-ml/kindred/run"
@@ -104,7 +104,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 			for _, pos := range e.Pos {
 				labels = append(labels, column.IDs[part.Index[pos]])
 			}
-			k, err := diagnose.CountKinds(t.Context(), x, labels, diagnose.KindsOptions{Seed: 1})
+			k, err := discover.Judge(t.Context(), x, labels, discover.Options{Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,8 +112,8 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 			if k.Coarse() {
 				got = "coarse"
 			}
-			t.Logf("%s, %d images, %.20s (%d classes): %v, median z %.2f: %s", set.name, len(labels), name,
-				len(column.Classes), k, k.Z, got)
+			t.Logf("%s, %d images, %.20s (%d classes): %v: %s", set.name, len(labels), name, len(column.Classes), k,
+				got)
 			if want != either && got != want {
 				t.Errorf("%s, %.20s: %s, want %s", set.name, name, got, want)
 			}

@@ -1,0 +1,238 @@
+package discover
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// few is the fewest rows of a group that counts.
+const few = 4
+
+// folds is into how many parts rows are dealt, each of which is held out once.
+const folds = 5
+
+// gaps counts the rows between the groups of a class and those at their ends, in five
+// windows: where Ward's agglomeration falls into 2 or 3 groups, 4 to 6, to 12, to 24, to 48.
+type gaps [5]struct{ middle, side float64 }
+
+// add adds up the counts of two classes.
+func (g *gaps) add(o gaps) {
+	for w := range g {
+		g[w].middle += o[w].middle
+		g[w].side += o[w].side
+	}
+}
+
+// p is the probability of as few rows in the middle if a row were there as often as at
+// an end: that of a sign test, with Bonferroni's correction for the windows that have
+// rows.
+func (g *gaps) p() float64 {
+	p, windows := 1.0, 0.0
+	for _, c := range g {
+		if n := c.middle + c.side; n > 0 {
+			p = min(p, distuv.Binomial{N: n, P: 0.5}.CDF(c.middle))
+			windows++
+		}
+	}
+	return min(1, p*max(windows, 1))
+}
+
+// countGaps looks for gaps between rows. Ward's agglomeration of four fifths of them is
+// gone through from above: every group falls into two, and of the rows of the last fifth
+// those are counted that are nearest to that group. Between the middles of the two, at 0
+// and 1 of the line through them, a distribution with a single mode is at least as dense
+// from 1/3 to 2/3 as around one of both ends, from -1/6 to 1/6 or from 5/6 to 7/6:
+// most are much denser. Heavy tails, skewness and rows that stand alone have no influence.
+func countGaps(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err error) {
+	const windows, first = len(out), 3
+	most := min(y.Rows*(folds-1)/folds/few, first<<(windows-1))
+	if most < 2 {
+		return out, nil
+	}
+	order := rng.Perm(y.Rows)
+	var seen [folds][]division
+	for f := range folds {
+		var held, rest []int
+		for k, i := range order {
+			if k%folds == f {
+				held = append(held, i)
+			} else {
+				rest = append(rest, i)
+			}
+		}
+		slices.Sort(held)
+		slices.Sort(rest)
+		known, asked := gather(y, rest), gather(y, held)
+		merges, err := ward(ctx, squared(known))
+		if err != nil {
+			return out, err
+		}
+		seen[f] = make([]division, most+1)
+		for k := 2; k <= most; k++ {
+			if err := ctx.Err(); err != nil {
+				return out, err
+			}
+			seen[f][k] = divided(known, merges, k, asked)
+		}
+	}
+	w, last := 0, first
+	for k := 2; k <= most; k++ {
+		if k > last {
+			w, last = w+1, 2*last
+		}
+		m, s := thin(&seen, k)
+		out[w].middle += m
+		out[w].side += s
+	}
+	return out, nil
+}
+
+// division is a group that falls into two: where the rows held out are on the line from
+// the middle of the larger part to that of the smaller one, those nearer to either end,
+// and whether the rows that were divided are fewer around the first end.
+type division struct {
+	places [2][]float64
+	first  bool
+}
+
+// divided looks at the group that falls into two where known falls into k.
+func divided(known *mat.Dense, merges []merge, k int, asked *mat.Dense) (out division) {
+	above, below := cut(merges, known.Rows, k-1), cut(merges, known.Rows, k)
+	m := merges[known.Rows-k]
+	ends, size := means(known, below, k)
+	a, b := below[m.a], below[m.b]
+	if size[a] < size[b] {
+		a, b = b, a
+	}
+	if size[b] < few {
+		return out
+	}
+	line := newLine(ends.Row(a), ends.Row(b))
+	if own := line.places(known, above, above[m.a]); len(own[0]) > 0 && len(own[1]) > 0 {
+		l, _, r := thirds(own, median(own[0]), median(own[1]))
+		out.first = l < r
+	}
+	centre, _ := means(known, above, k-1)
+	out.places = line.places(asked, assigned(asked, centre), above[m.a])
+	return out
+}
+
+// thin counts the rows in the middle of the divisions into k groups and those at the end
+// that has fewer, which the rows that were divided tell. Groups look farther apart to
+// these, so the ends are where the rows held out are, of the other folds: a row that
+// tells where an end is would be counted there.
+func thin(seen *[folds][]division, k int) (middle, side float64) {
+	for fold := range folds {
+		var ends [2][]float64
+		for f := range folds {
+			if f != fold {
+				for e, list := range seen[f][k].places {
+					ends[e] = append(ends[e], list...)
+				}
+			}
+		}
+		if len(ends[0]) == 0 || len(ends[1]) == 0 {
+			continue
+		}
+		left, mid, right := thirds(seen[fold][k].places, median(ends[0]), median(ends[1]))
+		middle += mid
+		if seen[fold][k].first {
+			side += left
+		} else {
+			side += right
+		}
+	}
+	return middle, side
+}
+
+// thirds counts the places around from, around to and in the middle between.
+func thirds(places [2][]float64, from, to float64) (left, middle, right float64) {
+	for _, list := range places {
+		for _, t := range list {
+			switch t = (t - from) / (to - from); {
+			case t >= -1./6 && t <= 1./6:
+				left++
+			case t > 1./3 && t < 2./3:
+				middle++
+			case t >= 5./6 && t <= 7./6:
+				right++
+			}
+		}
+	}
+	return left, middle, right
+}
+
+// line is the one through two points, at 0 and 1.
+type line struct {
+	from, along []float32
+	square      float64
+}
+
+func newLine(a, b []float32) *line {
+	l := &line{from: a, along: make([]float32, len(a))}
+	for j := range a {
+		l.along[j] = b[j] - a[j]
+		l.square += float64(l.along[j]) * float64(l.along[j])
+	}
+	l.square = max(l.square, math.SmallestNonzeroFloat64)
+	return l
+}
+
+// places are where the rows of a group are on the line, those nearer to 0 and those
+// nearer to 1.
+func (l *line) places(x *mat.Dense, group []int, of int) (out [2][]float64) {
+	for i, g := range group {
+		if g != of {
+			continue
+		}
+		var sum float64
+		for j, v := range x.Row(i) {
+			sum += (float64(v) - float64(l.from[j])) * float64(l.along[j])
+		}
+		t, end := sum/l.square, 0
+		if t >= 0.5 {
+			end = 1
+		}
+		out[end] = append(out[end], t)
+	}
+	return out
+}
+
+// means are those of n groups, with their sizes.
+func means(x *mat.Dense, group []int, n int) (*mat.Dense, []int) {
+	sum, size := make([]float64, n*x.Cols), make([]int, n)
+	for i, g := range group {
+		size[g]++
+		for j, v := range x.Row(i) {
+			sum[g*x.Cols+j] += float64(v)
+		}
+	}
+	out := mat.New(n, x.Cols)
+	for g, s := range size {
+		for j := range x.Cols {
+			out.Row(g)[j] = float32(sum[g*x.Cols+j] / float64(max(s, 1)))
+		}
+	}
+	return out, size
+}
+
+// assigned is the nearest of the centres to each row of x.
+func assigned(x, centre *mat.Dense) []int {
+	d := mat.New(x.Rows, centre.Rows)
+	mat.SquaredDistances(x, centre, d)
+	out := make([]int, x.Rows)
+	for i := range out {
+		for g, v := range d.Row(i) {
+			if v < d.Row(i)[out[i]] {
+				out[i] = g
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Verdict says which classes of a set hold several kinds, and by what it was judged.
+type Verdict struct {
+	// Classes are those of the set, in the order of their labels.
+	Classes []Judged `json:"classes"`
+	// Tested is the number of those with at least 8 rows that are not copies of one
+	// another, Several that of those with several kinds, at Level.
+	Tested  int     `json:"tested"`
+	Several int     `json:"several"`
+	Level   float64 `json:"level"`
+	// Calibrated says that what a class of one kind looks like was learned from the
+	// set's own classes.
+	Calibrated bool `json:"calibrated"`
+	// Told is the share of the classes that would be found to hold several kinds if they
+	// were put together with their nearest; 0 if it was not Calibrated.
+	Told float64 `json:"told"`
+}
+
+// Judged is a class.
+type Judged struct {
+	Label int64 `json:"label"`
+	// P is the probability that a class of one kind would look as much like several; 1
+	// where there are too few rows to tell.
+	P float64 `json:"p"`
+	// Told says that there are enough rows.
+	Told bool `json:"told"`
+}
+
+// Coarse reports whether the labels stand for several kinds of things each: of classes
+// that were learned from, more hold several than chance explains at the level of 5 %;
+// otherwise at least half of them do.
+func (v *Verdict) Coarse() bool {
+	if v.Several == 0 {
+		return false
+	}
+	if !v.Calibrated {
+		return 2*v.Several >= v.Tested
+	}
+	return distuv.Binomial{N: float64(v.Tested), P: v.Level}.Survival(float64(v.Several-1)) <= 0.05
+}
+
+// String says what was found.
+func (v *Verdict) String() string {
+	if v.Tested == 0 {
+		return fmt.Sprintf("no class has the %d samples that it takes to tell whether it holds several kinds", fewest)
+	}
+	said := fmt.Sprintf("%d of %d classes hold several kinds (level %.3g %%", v.Several, v.Tested, 100*v.Level)
+	if v.Calibrated {
+		return said + fmt.Sprintf(", learned from the set's classes; of those put together with their nearest, "+
+			"%.0f %% would be found)", 100*v.Told)
+	}
+	return said + ", not learned from the set's classes: a series of photos may pass for a kind)"
+}
+
+// judged is a class with what is known of it.
+type judged struct {
+	label   int64
+	rows    []int
+	sample  []int // rows that are looked at, one of each group of copies
+	mean    []float64
+	scatter float64
+	gaps    gaps
+	cloud   *cloud // what it was compared with, if it was
+	p       float64
+}
+
+// set is what the classes of a set are judged by.
+type set struct {
+	classes []*judged
+	verdict Verdict
+	usual   *usual // nil if too few classes are of one kind to learn from
+}
+
+// Judge says which classes of x (n x d, a label for each row) hold several kinds.
+// Distances are as in Find, whose Level, Draws, Rows and Seed it takes; the verdict is
+// that which Find divides by.
+//
+// Two things are looked at. One is gaps: rows held out that lie between the groups of a
+// class less often than where these are, which no single mode explains whatever its
+// shape. The other is scatter, the sum of squared distances from the class's mean: that
+// of a class of one kind is learned from the set, of whose classes most are taken to be
+// of one kind. P is twice the smaller of both probabilities. Of fewer than 24 classes
+// nothing can be learned, and nothing of classes of which half have gaps. P is then the
+// larger one of two: that of as few rows in the gaps of all classes together, and that
+// of a silhouette as high among samples of one normal cloud.
+//
+// Rows that are copies of one another count once. Errors are those of Find.
+func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Verdict, error) {
+	s, err := newSet(ctx, x, labels, &opt)
+	if err != nil {
+		return nil, err
+	}
+	return &s.verdict, nil
+}
+
+func newSet(ctx context.Context, x *mat.Dense, labels []int64, opt *Options) (*set, error) {
+	if x == nil || x.Rows != len(labels) {
+		return nil, errors.New("discover: as many labels as rows are needed")
+	}
+	if err := opt.settle(); err != nil {
+		return nil, err
+	}
+	if err := rank.Finite(x, "embeddings"); err != nil {
+		return nil, err
+	}
+	s := &set{verdict: Verdict{Level: opt.Level}}
+	at := map[int64]*judged{}
+	for i, y := range labels {
+		if at[y] == nil {
+			at[y] = &judged{label: y, p: 1}
+			s.classes = append(s.classes, at[y])
+		}
+		at[y].rows = append(at[y].rows, i)
+	}
+	slices.SortFunc(s.classes, func(a, b *judged) int { return int(min(1, max(-1, a.label-b.label))) })
+	if err := s.each(ctx, s.classes, func(c *judged, rng *rand.Rand) error { return c.look(ctx, x, opt, rng) },
+		opt.Seed); err != nil {
+		return nil, err
+	}
+	return s, s.judge(ctx, x, opt)
+}
+
+// each does something with classes on all cores, with random numbers of their own.
+func (s *set) each(ctx context.Context, classes []*judged, do func(c *judged, rng *rand.Rand) error,
+	seed uint64) error {
+	failed := make([]error, len(classes))
+	err := par.ForContext(ctx, len(classes), 1, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			if err := do(classes[k], rand.New(rand.NewPCG(seed, uint64(classes[k].label)))); err != nil {
+				failed[k] = fmt.Errorf("kinds in class %d: %w", classes[k].label, err)
+			}
+		}
+	})
+	return errors.Join(append([]error{err}, failed...)...)
+}
+
+// look measures a class.
+func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) (err error) {
+	c.sample = drawn(c.rows, opt.Rows, rng)
+	c.sample = pick(c.sample, distinct(squared(gather(x, c.sample))))
+	y := gather(x, c.sample)
+	c.mean, c.scatter = scattered(y)
+	c.scatter *= float64(len(c.rows)) / float64(min(len(c.rows), opt.Rows))
+	if len(c.sample) >= fewest {
+		c.gaps, err = countGaps(ctx, gather(x, drawn(c.sample, compared, rng)), rng)
+	}
+	return err
+}
+
+// judge gives the classes their P.
+func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) error {
+	v := &s.verdict
+	var told []*judged
+	var scatter []float64
+	var together gaps
+	apart := 0
+	for _, c := range s.classes {
+		if len(c.sample) < fewest {
+			continue
+		}
+		told, scatter = append(told, c), append(scatter, c.scatter)
+		together.add(c.gaps)
+		if c.gaps.p() <= opt.Level {
+			apart++
+		}
+	}
+	v.Tested = len(told)
+	if 2*apart < len(told) {
+		s.usual = newUsual(scatter)
+	}
+	if s.usual != nil {
+		v.Calibrated, v.Told = true, s.usual.told(told, opt.Level/2)
+		for _, c := range told {
+			c.p = min(1, 2*s.usual.p(c.scatter), 10*c.gaps.p())
+		}
+	} else if gap := together.p(); gap <= opt.Level {
+		if err := s.each(ctx, told, func(c *judged, rng *rand.Rand) (err error) {
+			c.cloud, err = newCloud(ctx, gather(x, c.sample), *opt, rng)
+			if c.cloud != nil {
+				c.p = max(gap, c.cloud.p)
+			}
+			return err
+		}, opt.Seed); err != nil {
+			return err
+		}
+	} else {
+		for _, c := range told {
+			c.p = gap
+		}
+	}
+	for _, c := range s.classes {
+		told := len(c.sample) >= fewest
+		v.Classes = append(v.Classes, Judged{c.label, c.p, told})
+		if told && c.p <= opt.Level {
+			v.Several++
+		}
+	}
+	return nil
+}
+
+// drawn returns at most limit of the rows, drawn at random, in ascending order.
+func drawn(rows []int, limit int, rng *rand.Rand) []int {
+	if len(rows) <= limit {
+		return rows
+	}
+	out := pick(rows, rng.Perm(len(rows))[:limit])
+	slices.Sort(out)
+	return out
+}
+
+// pick returns some of the rows.
+func pick(rows, at []int) []int {
+	out := make([]int, len(at))
+	for k, i := range at {
+		out[k] = rows[i]
+	}
+	return out
+}

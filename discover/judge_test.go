@@ -1,0 +1,204 @@
+package discover
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// shapes are classes of one kind that are no normal clouds. Each is made of one.
+var shapes = map[string]func(rng *rand.Rand, x *mat.Dense){
+	"normal": func(*rand.Rand, *mat.Dense) {},
+	"t with 3 degrees": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+			x.Data[i] /= float32(math.Sqrt((a*a + b*b + c*c) / 3))
+		}
+	},
+	"exponential": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = float32(rng.ExpFloat64())
+		}
+	},
+	"lognormal scale": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Rows {
+			stretch(x.Row(i), math.Exp(rng.NormFloat64()))
+		}
+	},
+	"sphere with varying spread": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Rows {
+			stretch(x.Row(i), math.Exp(0.7*rng.NormFloat64())/math.Sqrt(float64(x.Cols)))
+			x.Row(i)[0]++
+		}
+		copy(x.Data, rank.Normalized(x).Data)
+	},
+	"one outlier": func(_ *rand.Rand, x *mat.Dense) { x.Row(0)[0] += 12 },
+	"three mislabelled": func(_ *rand.Rand, x *mat.Dense) {
+		for i := range 3 {
+			x.Row(i)[0] += 12
+		}
+	},
+	"five copies": func(_ *rand.Rand, x *mat.Dense) {
+		for i := range 5 {
+			copy(x.Row(i), x.Row(0))
+		}
+	},
+}
+
+func stretch(row []float32, by float64) {
+	for j := range row {
+		row[j] *= float32(by)
+	}
+}
+
+// A class of one kind is divided no more often than the level says, whatever its shape
+// and whatever stands beside it: by itself, where nothing can be learned from others.
+func TestShapes(t *testing.T) {
+	const each = 20
+	for name, shape := range shapes {
+		for _, size := range [][2]int{{60, 2}, {60, 8}, {60, 64}} {
+			wrong := 0
+			for k := range each {
+				rng := rand.New(rand.NewPCG(uint64(k), 77))
+				x, _ := clouds(rng, 1, size[0], size[1], 0)
+				shape(rng, x)
+				v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v.Calibrated || v.Tested != 1 {
+					t.Fatalf("%+v", v)
+				}
+				wrong += v.Several
+			}
+			if wrong > 4 { // of Binomial(20, 0.05) more has probability 0.003
+				t.Errorf("%s, %v: %d of %d are divided at the level of 5 %%", name, size, wrong, each)
+			}
+		}
+	}
+}
+
+// photographs draws classes as they are in collections: each of one or several kinds, each
+// kind of some series, whose pictures are more alike.
+func photographs(rng *rand.Rand, kinds []int, d int) (x *mat.Dense, labels, fine []int64) {
+	var rows [][]float32
+	var kind int64
+	for c, n := range kinds {
+		for range n {
+			centre := normal(rng, d, 3)
+			for range 3 + rng.IntN(2) {
+				series := normal(rng, d, 0.7)
+				for range 7 + rng.IntN(4) {
+					row := normal(rng, d, 1)
+					for j := range row {
+						row[j] += centre[j] + series[j]
+					}
+					rows, labels, fine = append(rows, row), append(labels, int64(c)), append(fine, kind)
+				}
+			}
+			kind++
+		}
+	}
+	x = mat.New(len(rows), d)
+	for i, r := range rows {
+		copy(x.Row(i), r)
+	}
+	return x, labels, fine
+}
+
+func normal(rng *rand.Rand, d int, deviation float64) []float32 {
+	out := make([]float32, d)
+	for j := range out {
+		out[j] = float32(deviation * rng.NormFloat64())
+	}
+	return out
+}
+
+// Where most classes are of one kind, series of photographs are no kinds, classes of several
+// kinds are found, and about as many kinds as there are.
+func TestLearnsFromTheSet(t *testing.T) {
+	kinds := append(slices.Repeat([]int{1}, 31), 2, 3, 3, 4, 4, 5, 6, 6, 8, 10)
+	x, labels, _ := photographs(rand.New(rand.NewPCG(3, 3)), kinds, 24)
+	r := find(t, x, labels, Options{Resamples: -1})
+	if !r.Verdict.Calibrated || r.Verdict.Told < 0.4 || !strings.Contains(r.Verdict.String(), "%, learned from") {
+		t.Errorf("%v", &r.Verdict)
+	}
+	wrong, right, found, there := 0, 0, 0, 0
+	for k, c := range r.Classes {
+		found, there = found+len(c.Kinds), there+kinds[k]
+		if len(c.Kinds) > 1 && kinds[k] == 1 {
+			wrong++
+		} else if len(c.Kinds) > 1 {
+			right++
+		}
+	}
+	if wrong > 4 || right < 8 || found*5 < there*4 || found*5 > there*6 {
+		t.Errorf("%d of 31 classes of one kind divided, %d of 10 of several; %d kinds of %d", wrong, right, found,
+			there)
+	}
+	if right+wrong != r.Verdict.Several || !r.Verdict.Coarse() {
+		t.Errorf("%d classes divided: %v", right+wrong, &r.Verdict)
+	}
+}
+
+// Judge says of every class what Find divides by.
+func TestOneVerdict(t *testing.T) {
+	several, _ := clouds(rand.New(rand.NewPCG(1, 1)), 4, 30, 12, 3)
+	one, _ := clouds(rand.New(rand.NewPCG(2, 2)), 1, 120, 12, 0)
+	x, labels := mat.New(240, 12), make([]int64, 240)
+	copy(x.Data, several.Data)
+	copy(x.Data[len(several.Data):], one.Data)
+	for i := range 120 {
+		labels[120+i] = 1
+	}
+	v, err := Judge(t.Context(), x, labels, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := find(t, x, labels, Options{})
+	for k, c := range v.Classes {
+		if c != r.Verdict.Classes[k] || c.P != r.Classes[k].P || (c.P <= 0.05) != (len(r.Classes[k].Kinds) > 1) {
+			t.Errorf("%+v, %+v with %d kinds", c, r.Classes[k].P, len(r.Classes[k].Kinds))
+		}
+	}
+	if v.Several != 1 || v.Tested != 2 || !v.Coarse() ||
+		!strings.HasPrefix(v.String(), "1 of 2 classes hold several kinds") {
+		t.Errorf("%v", v)
+	}
+	none, err := Judge(t.Context(), mat.New(7, 2), make([]int64, 7), Options{})
+	if err != nil || none.Coarse() || none.Tested != 0 || !strings.HasPrefix(none.String(), "no class has the 8") {
+		t.Errorf("%v, %v", none, err)
+	}
+}
+
+// Copies, equal or nearly so, are one row.
+func TestDistinct(t *testing.T) {
+	x := mat.Of(6, 1, []float32{0, 1, 1, 1.05, 2, 3})
+	if got := distinct(squared(x)); !slices.Equal(got, []int{0, 1, 4, 5}) {
+		t.Errorf("%v", got)
+	}
+	if got := distinct(squared(mat.New(5, 2))); !slices.Equal(got, []int{0}) {
+		t.Errorf("equal rows: %v", got)
+	}
+}
+
+// The scatter of two classes as one is that of their rows together.
+func TestJoined(t *testing.T) {
+	x, _ := clouds(rand.New(rand.NewPCG(4, 2)), 2, 15, 5, 4)
+	part := func(lo, hi int) *judged {
+		j := &judged{}
+		for i := lo; i < hi; i++ {
+			j.rows = append(j.rows, i)
+		}
+		j.mean, j.scatter = scattered(gather(x, j.rows))
+		return j
+	}
+	if got, want := joined(part(0, 15), part(15, 30)), part(0, 30).scatter; math.Abs(got-want) > 1e-6*want {
+		t.Errorf("%g, want %g", got, want)
+	}
+}
