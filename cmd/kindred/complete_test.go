@@ -224,7 +224,7 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 // So is every argument: without a completion of its own a command offers no files.
 func TestEveryArgumentIsCompleted(t *testing.T) {
 	table := argumentCompletions()
-	takes := regexp.MustCompile(`^\S+ (\[[a-z]|[A-Z])`)
+	takes := regexp.MustCompile(`^\S+ (\[[A-Za-z]|[A-Z])`)
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		if takes.MatchString(cmd.Use) != (table[cmd.CommandPath()] != nil) && cmd.Name() != "bench" {

@@ -132,7 +132,7 @@ func TestIndexOfEmbeddings(t *testing.T) {
 		{exitUsage, "column 9", []string{"search", ix, "--id", "a", "--filter", "label = x"}},
 		{exitFailure, "an index already", []string{"create", "--embeddings", e, "--out", ix}},
 		{exitFailure, "not the folder of an index", []string{"info", home}},
-		{exitUsage, "--data, or --embeddings", []string{"add", ix}},
+		{exitUsage, "(--data), or --embeddings", []string{"add", ix}},
 		{exitFailure, "so that photos cannot be embedded", []string{"add", ix, "--data", home}},
 		{exitUsage, "ids or --filter", []string{"remove", ix, "a", "--filter", `id = "b"`}},
 	} {
