@@ -15,8 +15,8 @@ func TestAnswersAreShort(t *testing.T) {
 			do.json("POST", "/v1/search", map[string]any{"id": long}),
 			do.json("PUT", "/v1/items", map[string]any{"items": []any{map[string]any{"id": long,
 				"vector": []int{1, 2, 3}}}}),
-			do.json("PUT", "/v1/items", map[string]any{"items": []any{map[string]any{"id": "x", "vector": []int{1, 2, 3},
-				"columns": map[string]any{long: []int{1}}}}}),
+			do.json("PUT", "/v1/items", map[string]any{"items": []any{map[string]any{"id": "x",
+				"vector": []int{1, 2, 3}, "columns": map[string]any{long: []int{1}}}}}),
 			do.json("POST", "/v1/search", map[string]any{long: 1}),
 		} {
 			if a.StatusCode < 400 || a.StatusCode >= 500 || len(a.body) > 32<<10 {

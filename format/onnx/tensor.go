@@ -129,7 +129,8 @@ func (t *Tensor) Float32s() ([]float32, error) {
 		Float32: safetensors.F32, Float64: safetensors.F64, Float16: safetensors.F16, BFloat16: safetensors.BF16,
 	}
 	if types[t.Type] == "" {
-		return nil, fmt.Errorf("onnx: tensor %s holds values of type %s, not floating-point ones", escape.Quote(t.Name), t.Type)
+		return nil, fmt.Errorf("onnx: tensor %s holds values of type %s, not floating-point ones",
+			escape.Quote(t.Name), t.Type)
 	}
 	as := safetensors.Tensor{Name: t.Name, DType: types[t.Type], Data: t.Data}
 	return as.Float32s()
@@ -139,7 +140,8 @@ func (t *Tensor) Float32s() ([]float32, error) {
 func (t *Tensor) Int64s() ([]int64, error) {
 	size := t.Type.Size()
 	if size == 0 || t.Type.IsFloat() {
-		return nil, fmt.Errorf("onnx: tensor %s holds values of type %s, not integers of a known type", escape.Quote(t.Name), t.Type)
+		return nil, fmt.Errorf("onnx: tensor %s holds values of type %s, not integers of a known type",
+			escape.Quote(t.Name), t.Type)
 	}
 	out := make([]int64, len(t.Data)/size)
 	for i := range out {
