@@ -3,6 +3,8 @@ package index
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Filter says which items a search or removal concerns. ParseFilter makes one; a
@@ -82,7 +84,8 @@ func ParseFilter(text string) (*Filter, error) {
 // fail is an error at a byte of the text.
 func (f *Filter) fail(at int, reason string) *FilterError {
 	at = min(at, len(f.text))
-	return &FilterError{Text: f.text, Column: utf8.RuneCountInString(f.text[:at]) + 1, Reason: reason}
+	return &FilterError{Text: f.text, Column: utf8.RuneCountInString(f.text[:at]) + 1,
+		Reason: escape.Message(reason)}
 }
 
 // node is a part of a filter: *allOf, *anyOf, *notOf or *test.

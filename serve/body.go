@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -59,7 +60,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 	// is to be closed.
 	w.Header().Set("Connection", "close")
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, badType.is("Send it as it is.", "bodies in the encoding %q are not read", clipped(e, 32))
+		return nil, badType.is("Send it as it is.", "bodies in the encoding %q are not read", escape.Within(e, 32))
 	}
 	tooLong := tooLarge.is("Send less at once, or start the server with a larger --max-body.",
 		"the body is longer than the %d bytes allowed", s.limits.Body)
@@ -118,7 +119,7 @@ func readJSON(r *http.Request, v any) error {
 		return err
 	}
 	if t != "application/json" {
-		return badType.is("Send application/json.", "bodies of the type %s are not read here", clipped(t, 64))
+		return badType.is("Send application/json.", "bodies of the type %s are not read here", escape.Within(t, 64))
 	}
 	rec := receivedOf(r)
 	const way = "GET /openapi.json describes the body."
@@ -178,9 +179,9 @@ func decodeJSON(body []byte, v any, way string) error {
 			return badRequest.is(way, "the body is empty")
 		case errors.As(err, &kind):
 			return badRequest.is(way, "byte %d of the JSON: %s is not what %q takes", kind.Offset,
-				clipped(kind.Value, 64), kind.Field)
+				escape.Within(kind.Value, 64), kind.Field)
 		}
-		return badRequest.is(way, "byte %d of the JSON: %s", dec.InputOffset(), clipped(err.Error(), 200))
+		return badRequest.is(way, "byte %d of the JSON: %s", dec.InputOffset(), escape.Within(err.Error(), 200))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return badRequest.is(way, "there is more after the JSON's end")
@@ -216,7 +217,7 @@ func readForm(r *http.Request, boundary string, fields ...string) (*form, error)
 			break
 		}
 		if err != nil {
-			return nil, badRequest.is(way, "part %d of the form: %s", n+1, clipped(err.Error(), 200))
+			return nil, badRequest.is(way, "part %d of the form: %s", n+1, escape.Within(err.Error(), 200))
 		}
 		if n == maxParts {
 			return nil, badRequest.is(way, "the form has more than %d parts", maxParts)
@@ -246,12 +247,12 @@ func (f *form) take(part *multipart.Part, name string, rec *received, fields []s
 			return err
 		}
 	case !slices.Contains(fields, name):
-		return badRequest.is(way, "the form has the unknown field %q", clipped(name, 64))
+		return badRequest.is(way, "the form has the unknown field %q", escape.Within(name, 64))
 	}
 	content, err := io.ReadAll(io.LimitReader(part, limit+1))
 	switch {
 	case err != nil:
-		return badRequest.is(way, "the field %s of the form: %s", name, clipped(err.Error(), 200))
+		return badRequest.is(way, "the field %s of the form: %s", name, escape.Within(err.Error(), 200))
 	case int64(len(content)) > limit:
 		return tooLarge.is(way, "the field %s is longer than %d bytes", name, limit)
 	case name == "image":

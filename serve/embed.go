@@ -16,6 +16,7 @@ import (
 	_ "golang.org/x/image/webp"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -39,7 +40,7 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 	const way = "Send a JPEG, PNG, GIF, WebP, BMP or TIFF file."
 	cfg, _, err := image.DecodeConfig(bytes.NewReader(file))
 	if err != nil {
-		p := badPicture.is(way, "its header cannot be read: %s", clipped(err.Error(), 200))
+		p := badPicture.is(way, "its header cannot be read: %s", escape.Within(err.Error(), 200))
 		return nil, p
 	}
 	if cfg.Width <= 0 || cfg.Height <= 0 {
@@ -57,7 +58,7 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, badPicture.is(way, "%s", clipped(err.Error(), 300))
+		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
 	}
 	return im, nil
 }

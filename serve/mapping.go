@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -377,7 +378,8 @@ func (s *Server) mapColumn(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("name")
 	col := m.columns[name]
 	if col == nil {
-		return notFound.is("GET /v1/info lists the columns.", "no item of the map has a column %q", clipped(name, 64))
+		return notFound.is("GET /v1/info lists the columns.",
+			"no item of the map has a column %q", escape.Within(name, 64))
 	}
 	out := col.MapColumn // whose last items may lack the column
 	n := len(m.ids)

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // requestID is what clients may call their requests: nothing that would look like
@@ -132,25 +134,18 @@ func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Dura
 	if !s.log.Enabled(r.Context(), level) {
 		return
 	}
-	attrs := []slog.Attr{slog.String("request_id", v.id), slog.String("method", clipped(r.Method, 16)),
-		slog.String("path", clipped(r.URL.Path, 256)), slog.String("route", routeName), slog.Int("status", status),
+	attrs := []slog.Attr{slog.String("request_id", v.id), slog.String("method", escape.Within(r.Method, 16)),
+		slog.String("path", escape.Within(r.URL.Path, 256)), slog.String("route", routeName),
+		slog.Int("status", status),
 		slog.Int64("bytes", rec.bytes), slog.Float64("ms", float64(took.Microseconds())/1000),
 		slog.String("remote", r.RemoteAddr)}
 	if v.who != "" {
 		attrs = append(attrs, slog.String("key", v.who))
 	}
 	if v.cause != nil {
-		attrs = append(attrs, slog.String("error", clipped(v.cause.Error(), 1024)))
+		attrs = append(attrs, slog.String("error", escape.Within(v.cause.Error(), 1024)))
 	}
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
-}
-
-// clipped bounds what a request can put into a line of the log.
-func clipped(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
 }
 
 // fail answers with an error.
@@ -203,7 +198,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
 	if quiet.status == http.StatusMethodNotAllowed {
 		allow := quiet.Header().Get("Allow")
 		w.Header().Set("Allow", allow)
-		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "%s is not done here", clipped(r.Method, 16)))
+		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "%s is not done here", escape.Within(r.Method, 16)))
 		return
 	}
 	s.fail(w, r, notFound.is("GET /openapi.json describes what there is.", "there is nothing at this address"))

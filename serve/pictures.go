@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/regular"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -217,7 +218,7 @@ func (s *Server) shrink(ctx context.Context, f *os.File, cfg image.Config, size 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, badPicture.is(way, "%s", clipped(err.Error(), 300))
+		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
 	}
 	var small imaging.Image
 	var by imaging.Resizer

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -58,7 +59,7 @@ func (p *problem) Unwrap() error { return p.cause }
 // is makes a problem of a kind: detail is a sentence without its full stop, fix what
 // to do.
 func (k kind) is(fix, detail string, args ...any) *problem {
-	return &problem{kind: k, detail: fmt.Sprintf(detail, args...), fix: fix}
+	return &problem{kind: k, detail: escape.Message(fmt.Sprintf(detail, args...)), fix: fix}
 }
 
 func (p *problem) after(d time.Duration) *problem {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/regular"
 	"github.com/kindred-ml/kindred/internal/review"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -88,7 +89,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 		named := of.Action == "relabel" || of.Action == "split"
 		switch {
 		case !named && of.Action != "accept" && of.Action != "drop":
-			return fmt.Errorf("action %q: want accept, relabel, split or drop", clipped(of.Action, 32))
+			return fmt.Errorf("action %q: want accept, relabel, split or drop", escape.Within(of.Action, 32))
 		case named != (of.Label != ""), len(of.Label) > longestLabel, !utf8.ValidString(of.Label):
 			return fmt.Errorf("a label is wanted to relabel and to split, and not else, of at most %d bytes",
 				longestLabel)
@@ -104,7 +105,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 	for name, of := range d.Done {
 		k, err := strconv.Atoi(name)
 		if err != nil || strconv.Itoa(k) != name {
-			return fmt.Errorf("a decision on card %q, which is no number", clipped(name, 32))
+			return fmt.Errorf("a decision on card %q, which is no number", escape.Within(name, 32))
 		}
 		if err := errors.Join(card(k), one(of)); err != nil {
 			return err
@@ -131,7 +132,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 // stamped checks the time of a decision.
 func stamped(at string) error {
 	if _, err := time.Parse(time.RFC3339, at); err != nil {
-		return fmt.Errorf("a decision's time is %q: want it as 2006-01-02T15:04:05Z", clipped(at, 64))
+		return fmt.Errorf("a decision's time is %q: want it as 2006-01-02T15:04:05Z", escape.Within(at, 64))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -90,7 +91,7 @@ func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err 
 	}
 	if text, ok := f.values["k"]; ok {
 		if a.K, err = strconv.Atoi(text); err != nil {
-			return nil, badRequest.is("Send a whole number.", "k is %q", clipped(text, 32))
+			return nil, badRequest.is("Send a whole number.", "k is %q", escape.Within(text, 32))
 		}
 		if a.K == 0 {
 			a.K = -1 // said, other than left out
@@ -98,7 +99,7 @@ func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err 
 	}
 	if text, ok := f.values["vectors"]; ok {
 		if a.Vectors, err = strconv.ParseBool(text); err != nil {
-			return nil, badRequest.is("Send true or false.", "vectors is %q", clipped(text, 32))
+			return nil, badRequest.is("Send true or false.", "vectors is %q", escape.Within(text, 32))
 		}
 	}
 	return f.picture, nil

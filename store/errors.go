@@ -3,17 +3,19 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // NotFoundError says that there is no item with an id.
 type NotFoundError struct{ ID string }
 
-func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no item %q", e.ID) }
+func (e *NotFoundError) Error() string { return "there is no item " + escape.Quote(e.ID) }
 
 // ExistsError says that there is an item with an id already.
 type ExistsError struct{ ID string }
 
-func (e *ExistsError) Error() string { return fmt.Sprintf("there is an item %q already", e.ID) }
+func (e *ExistsError) Error() string { return "there is an item " + escape.Quote(e.ID) + " already" }
 
 // DimensionError says that a vector is not as long as the store's.
 type DimensionError struct{ Have, Want int }
@@ -28,7 +30,9 @@ type FilterError struct {
 	Err    error
 }
 
-func (e *FilterError) Error() string { return fmt.Sprintf("filter %q: %v", e.Filter, e.Err) }
+func (e *FilterError) Error() string {
+	return fmt.Sprintf("filter %s: %v", escape.Quote(e.Filter), e.Err)
+}
 func (e *FilterError) Unwrap() error { return e.Err }
 
 // ItemError says what is wrong with an item that shall be written.
@@ -37,7 +41,7 @@ type ItemError struct {
 	Err error
 }
 
-func (e *ItemError) Error() string { return fmt.Sprintf("item %q: %v", e.ID, e.Err) }
+func (e *ItemError) Error() string { return fmt.Sprintf("item %s: %v", escape.Quote(e.ID), e.Err) }
 func (e *ItemError) Unwrap() error { return e.Err }
 
 var (

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/jobs/queue"
 )
 
@@ -75,7 +76,7 @@ func newJobsChange(a *app, name, short string,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.err, "%s: %s (was %v)\n", cmp.Or(s.Title, s.Key), name, s.State)
+				fmt.Fprintf(a.err, "%s: %s (was %v)\n", escape.Line(cmp.Or(s.Title, s.Key)), name, s.State)
 			}
 			return nil
 		},
@@ -98,15 +99,15 @@ func listJobs(ctx context.Context, a *app, q *queue.Queue) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "KEY\tSTATE\tFAILED\tLOST\tSINCE\tWORKER\tJOB\t")
 	for _, s := range all {
-		text := cmp.Or(s.Title, s.Kind)
+		text := escape.Line(cmp.Or(s.Title, s.Kind))
 		if s.Text != "" {
-			text += ": " + s.Text
+			text += ": " + escape.Name(escape.Message(s.Text))
 		}
 		if !s.Mine {
 			text += " (of another build or instruction set)"
 		}
 		fmt.Fprintf(w, "%.8s\t%v\t%d\t%d\t%v\t%s\t%s\t\n", s.Key, s.State, s.Tries, s.Losses,
-			time.Since(s.Since).Round(time.Second), s.Worker, text)
+			time.Since(s.Since).Round(time.Second), escape.Line(s.Worker), text)
 	}
 	return w.Flush()
 }

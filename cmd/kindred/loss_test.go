@@ -167,7 +167,7 @@ func TestLossIDs(t *testing.T) {
 	}
 	short := path("short.csv", "id\n1\n2\n")
 	if code, _, errOut := runArgs(t, "loss", "--embeddings", e, "--ids", short); code == exitOK ||
-		!strings.Contains(errOut, "short.csv for 5 embeddings") {
+		!strings.Contains(errOut, "2 labels in ") {
 		t.Errorf("status %d: %s", code, errOut)
 	}
 }

@@ -33,7 +33,7 @@ const (
 )
 
 func (a *app) newMeter(what string, unit func(n int64) string) *meter {
-	m := &meter{w: a.err, what: what, unit: unit, terminal: a.onTerminal(), every: logLine, begun: time.Now()}
+	m := &meter{w: a.terminal(), what: what, unit: unit, terminal: a.onTerminal(), every: logLine, begun: time.Now()}
 	if m.terminal {
 		m.every = redraw
 	}

@@ -88,7 +88,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 	o := queue.Options{URL: f.queue, Name: f.name, Lease: f.lease, Credentials: f.creds, CA: f.ca,
 		Cert: f.cert, Key: f.key, Report: report,
 		Lane: strings.Join([]string{v.Version, v.Commit, v.Go, v.Platform, v.ISA}, " "),
-		Log:  func(line string) { fmt.Fprintln(a.err, "kindred: "+line) }}
+		Log:  func(line string) { fmt.Fprintln(a.err, "kindred: "+escape.Name(escape.Message(line))) }}
 	if secret := cmp.Or(f.secret, os.Getenv(secretEnv)); secret != "" {
 		var err error
 		if o.Secret, err = queue.ReadSecret(secret); err != nil {
@@ -154,16 +154,16 @@ func (a *app) tellJobs() func(queue.Status) {
 	var mu sync.Mutex
 	told := map[string]string{}
 	return func(s queue.Status) {
-		line := fmt.Sprintf("%s: %v", s.Title, s.State)
+		line := fmt.Sprintf("%s: %v", escape.Line(s.Title), s.State)
 		switch {
 		case s.State == queue.Running && s.Losses > 0:
-			line += fmt.Sprintf(" by %s, after %d that fell silent", s.Worker, s.Losses)
+			line += fmt.Sprintf(" by %s, after %d that fell silent", escape.Line(s.Worker), s.Losses)
 		case s.State == queue.Running:
-			line += " by " + s.Worker
+			line += " by " + escape.Line(s.Worker)
 		case s.State == queue.Queued && s.Tries == 0:
 			return
 		case s.Text != "":
-			line += ": " + s.Text
+			line += ": " + escape.Name(escape.Message(s.Text))
 		}
 		mu.Lock()
 		defer mu.Unlock()

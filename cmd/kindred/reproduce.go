@@ -228,7 +228,7 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 	o.Weights = a.findWeights(cli.Weights{})
 	o.Begin = func(arm string, seed uint64, s run.Setup) {
 		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
-		bars[name] = progress.New(a.err, name)
+		bars[name] = progress.New(a.terminal(), name)
 		bars[name].Note(s.Notes)
 	}
 	o.Observe = func(arm string, seed uint64, ev train.Event) {

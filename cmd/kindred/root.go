@@ -50,6 +50,7 @@ func usagef(format string, args ...any) error {
 // Results go to out, progress and remarks to err.
 type app struct {
 	out, err io.Writer
+	screen   io.Writer // err for what moves the cursor of a terminal; nil: err
 	raw      io.Writer // out for bytes that must stay as they are: JSON, CSV, files
 	json     bool
 	seed     uint64
@@ -57,8 +58,16 @@ type app struct {
 
 // onTerminal tells whether someone watches progress on a terminal.
 func (a *app) onTerminal() bool {
-	f, ok := a.err.(*os.File)
+	f, ok := a.terminal().(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminal is where remarks go, for what is no text alone.
+func (a *app) terminal() io.Writer {
+	if a.screen != nil {
+		return a.screen
+	}
+	return a.err
 }
 
 // printJSON writes v as the one JSON document of a command.
@@ -73,12 +82,12 @@ func (a *app) printJSON(v any) error {
 func execute(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 	results := &checkedWriter{w: out}
 	out = escape.Writer(results)
-	a := &app{out: out, raw: results, err: errOut}
+	a := &app{out: out, raw: results, err: escape.Writer(errOut), screen: errOut}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory is this command line's
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetOut(out)
-	root.SetErr(errOut)
+	root.SetErr(a.err)
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(errOut, "kindred: internal error: %v\nThis is a defect of kindred; please report it with the "+
@@ -100,7 +109,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		if errors.As(err, &r) {
 			fmt.Fprintf(errOut, "kindred: interrupted: %s; go on with\n%s\n", r.where, r.command)
 		} else {
-			fmt.Fprintln(errOut, escape.Text(interruption(err)))
+			fmt.Fprintln(errOut, escape.Text(escape.Message(interruption(err))))
 		}
 		if s, ok := signalled(ctx); ok {
 			return exitSignal + int(s)
@@ -109,10 +118,11 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	case errors.Is(err, syscall.EPIPE): // nobody reads the results any more
 		return exitSignal + int(syscall.SIGPIPE)
 	case errors.As(err, &usage) || errors.As(err, &shared) || isCobraUsage(err):
-		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(err.Error()), commandPath(root, args))
+		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(escape.Message(err.Error())),
+			commandPath(root, args))
 		return exitUsage
 	}
-	fmt.Fprintf(errOut, "kindred: %s\n", escape.Text(err.Error()))
+	fmt.Fprintf(errOut, "kindred: %s\n", escape.Text(escape.Message(err.Error())))
 	return exitFailure
 }
 

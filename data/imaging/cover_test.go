@@ -83,7 +83,8 @@ func TestRandomCutsAreWholePixels(t *testing.T) {
 	full := resized(line, 16)
 	seen := map[int]bool{}
 	for seed := range uint64(200) {
-		got := apply(t, Config{Width: 10, Height: 10, Fit: Cover, Augment: Augment{RandomCrop: true}}, im, newRand(seed))
+		cfg := Config{Width: 10, Height: 10, Fit: Cover, Augment: Augment{RandomCrop: true}}
+		got := apply(t, cfg, im, newRand(seed))
 		for x, v := range full {
 			if math.Abs(float64(got[0])*255-v) < 1e-2 {
 				seen[x] = true

@@ -3,12 +3,16 @@ package onnx
 import (
 	"errors"
 	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Check reports what a model may not have: a node without operator, a name that
 // is given a value twice or used before it has one, attributes that occur twice,
 // tensors whose bytes do not fit their shape, outputs that nothing computes.
-func (m *Model) Check() error {
+func (m *Model) Check() error { return escape.Short(m.check()) }
+
+func (m *Model) check() error {
 	g := &m.Graph
 	if len(g.Outputs) == 0 {
 		return errors.New("onnx: the graph has no output")

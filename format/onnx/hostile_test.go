@@ -98,7 +98,7 @@ func TestCountsKeepToTheLimit(t *testing.T) {
 		"nodes": message(1, []byte{}), "initializers": message(5, message(8, "t", 2, 1)),
 		"inputs": message(11, []byte{}), "attributes": message(1, bytes.Repeat(message(5, []byte{}), 1<<12)),
 		"names":   message(1, bytes.Repeat(message(1, ""), 1<<12)),
-		"shapes":  message(5, message(1, bytes.Repeat([]byte{0}, 1<<14), 2, 1)),
+		"shapes":  message(5, message(1, bytes.Repeat([]byte{0}, maxSides), 2, 1)),
 		"numbers": message(1, message(5, message(8, bytes.Repeat([]byte{1}, 1<<14)))),
 		"sides":   message(11, message(2, message(1, message(2, bytes.Repeat(message(1, []byte{}), 1<<12))))),
 	} {

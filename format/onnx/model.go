@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // Model is a graph with the operator sets that its nodes refer to.
@@ -75,11 +77,12 @@ func (n *Node) String() string {
 	if n.Domain != "" && n.Domain != "ai.onnx" {
 		op = n.Domain + "." + op
 	}
+	op = escape.Line(op)
 	switch {
 	case n.Name != "":
-		return fmt.Sprintf("node %q (%s)", n.Name, op)
+		return fmt.Sprintf("node %s (%s)", escape.Quote(n.Name), op)
 	case len(n.Outputs) > 0:
-		return fmt.Sprintf("node of %q (%s)", n.Outputs[0], op)
+		return fmt.Sprintf("node of %s (%s)", escape.Quote(n.Outputs[0]), op)
 	}
 	return fmt.Sprintf("a node without a name (%s)", op)
 }
@@ -149,5 +152,5 @@ func (v *Value) String() string {
 			parts[i] = fmt.Sprint(d.Size)
 		}
 	}
-	return fmt.Sprintf("%s [%s]", v.Type, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s [%s]", v.Type, escape.Clip(strings.Join(parts, ", ")))
 }

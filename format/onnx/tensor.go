@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/escape"
 )
 
 // DataType is the type of a tensor's values, numbered as in the format.
@@ -128,7 +129,8 @@ func (t *Tensor) Float32s() ([]float32, error) {
 		Float32: safetensors.F32, Float64: safetensors.F64, Float16: safetensors.F16, BFloat16: safetensors.BF16,
 	}
 	if types[t.Type] == "" {
-		return nil, fmt.Errorf("onnx: tensor %q holds values of type %s, not floating-point ones", t.Name, t.Type)
+		return nil, fmt.Errorf("onnx: tensor %s holds values of type %s, not floating-point ones",
+			escape.Quote(t.Name), t.Type)
 	}
 	as := safetensors.Tensor{Name: t.Name, DType: types[t.Type], Data: t.Data}
 	return as.Float32s()
@@ -138,7 +140,8 @@ func (t *Tensor) Float32s() ([]float32, error) {
 func (t *Tensor) Int64s() ([]int64, error) {
 	size := t.Type.Size()
 	if size == 0 || t.Type.IsFloat() {
-		return nil, fmt.Errorf("onnx: tensor %q holds values of type %s, not integers of a known type", t.Name, t.Type)
+		return nil, fmt.Errorf("onnx: tensor %s holds values of type %s, not integers of a known type",
+			escape.Quote(t.Name), t.Type)
 	}
 	out := make([]int64, len(t.Data)/size)
 	for i := range out {
@@ -164,11 +167,17 @@ func (t *Tensor) Int64s() ([]int64, error) {
 	return out, nil
 }
 
+// maxSides bounds the sides of a tensor.
+const maxSides = 64
+
 // check compares the bytes of a tensor with its type and shape.
 func (t *Tensor) check() error {
+	if len(t.Shape) > maxSides {
+		return fmt.Errorf("tensor %s has %d sides; at most %d are read", escape.Quote(t.Name), len(t.Shape), maxSides)
+	}
 	for _, d := range t.Shape {
 		if d < 0 {
-			return fmt.Errorf("tensor %q: shape %d has a negative side", t.Name, t.Shape)
+			return fmt.Errorf("tensor %s: shape %d has a negative side", escape.Quote(t.Name), t.Shape)
 		}
 	}
 	if t.Type == String && len(t.Data) == 0 {
@@ -176,16 +185,16 @@ func (t *Tensor) check() error {
 	}
 	size := t.Type.Size()
 	if size == 0 {
-		return fmt.Errorf("tensor %q: values of type %s are not read; convert the model to 32-bit floats first",
-			t.Name, t.Type)
+		return fmt.Errorf("tensor %s: values of type %s are not read; convert the model to 32-bit floats first",
+			escape.Quote(t.Name), t.Type)
 	}
 	want := budget.Product(t.Len(), int64(size))
 	if want == math.MaxInt64 {
-		return fmt.Errorf("tensor %q: shape %d is impossible", t.Name, t.Shape)
+		return fmt.Errorf("tensor %s: shape %d is impossible", escape.Quote(t.Name), t.Shape)
 	}
 	if want != int64(len(t.Data)) {
-		return fmt.Errorf("tensor %q: %d bytes, but shape %d of %s asks for %d",
-			t.Name, len(t.Data), t.Shape, t.Type, want)
+		return fmt.Errorf("tensor %s: %d bytes, but shape %d of %s asks for %d",
+			escape.Quote(t.Name), len(t.Data), t.Shape, t.Type, want)
 	}
 	return nil
 }

@@ -11,11 +11,14 @@ const Most = 160
 
 // Clip returns s, or its first Most bytes, cut between characters, and how many
 // there are: a message that repeats what someone sent stays short, whatever it was.
-func Clip(s string) string {
-	if len(s) <= Most {
+func Clip(s string) string { return Within(s, Most) }
+
+// Within is Clip to a number of bytes.
+func Within(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return s[:cut(s)] + rest(s)
+	return s[:cut(s, most)] + rest(s)
 }
 
 // Quote is strconv.Quote of what Clip keeps: one line, whatever s holds.
@@ -23,22 +26,57 @@ func Quote(s string) string {
 	if len(s) <= Most {
 		return strconv.Quote(s)
 	}
-	return strconv.Quote(s[:cut(s)]) + rest(s)
+	return strconv.Quote(s[:cut(s, Most)]) + rest(s)
 }
 
 // Line is Name of what Clip keeps: plain text on one short line of a terminal.
 func Line(s string) string { return Name(Clip(s)) }
 
-// cut is the last place between characters among the first Most bytes.
-func cut(s string) int {
-	n := Most
-	for n > Most-utf8.UTFMax && !utf8.RuneStart(s[n]) {
-		n--
+// cut is the last place between characters among the first n bytes.
+func cut(s string, n int) int {
+	for at := n; at > max(n-utf8.UTFMax, 0); at-- {
+		if utf8.RuneStart(s[at]) {
+			return at
+		}
 	}
 	return n
 }
 
 func rest(s string) string { return fmt.Sprintf("... (%d bytes)", len(s)) }
+
+// Bytes of a message that are kept of its beginning, which says where, and of its
+// end, which says the way out.
+const (
+	head = 3 << 10
+	tail = 1 << 10
+)
+
+// Message is a whole message, whatever was put into it: of a long one the beginning
+// and the end.
+func Message(s string) string {
+	if len(s) <= head+tail {
+		return s
+	}
+	end := len(s) - tail
+	for end < len(s) && !utf8.RuneStart(s[end]) {
+		end++
+	}
+	begin := s[:cut(s, head)]
+	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", begin, end-len(begin), s[end:])
+}
+
+// Short is err with its message as Message has it.
+func Short(err error) error {
+	if err == nil || len(err.Error()) <= head+tail {
+		return err
+	}
+	return short{err}
+}
+
+type short struct{ error }
+
+func (s short) Error() string { return Message(s.error.Error()) }
+func (s short) Unwrap() error { return s.error }
 
 // fewNumbers is the number of elements of a list of numbers that a message repeats.
 const fewNumbers = 16

@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -52,5 +53,39 @@ func TestNumbers(t *testing.T) {
 	}
 	if got := Numbers([]int{}); got != "[]" {
 		t.Error(got)
+	}
+}
+
+func TestMessage(t *testing.T) {
+	long := strings.Repeat("猫", 2_000_000)
+	got := Message("model.onnx: " + long + ": export it again")
+	if len(got) > 4200 || !utf8.ValidString(got) || !strings.HasPrefix(got, "model.onnx: 猫") ||
+		!strings.HasSuffix(got, "猫: export it again") || !strings.Contains(got, " bytes left out) ... ") {
+		t.Errorf("%d bytes, valid %v: %.40s ... %s", len(got), utf8.ValidString(got), got, got[max(0, len(got)-60):])
+	}
+	for _, s := range []string{"", "short", strings.Repeat("x", head+tail)} {
+		if Message(s) != s {
+			t.Errorf("%d bytes are cut", len(s))
+		}
+	}
+	if got := Message(strings.Repeat("\x80", 1<<20)); len(got) > 4200 {
+		t.Errorf("%d bytes", len(got))
+	}
+	if got := Within("abcdef", 3); got != "abc... (6 bytes)" {
+		t.Error(got)
+	}
+	if got := Within("é", 1); got != "... (2 bytes)" && got != "\xc3... (2 bytes)" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestShort(t *testing.T) {
+	base := errors.New("why")
+	if Short(nil) != nil || Short(base) != base {
+		t.Error("what is short is wrapped")
+	}
+	err := Short(fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), base))
+	if len(err.Error()) > 4200 || !errors.Is(err, base) || !strings.HasSuffix(err.Error(), "x: why") {
+		t.Errorf("%d bytes, %v", len(err.Error()), errors.Is(err, base))
 	}
 }

@@ -101,7 +101,7 @@ func learning() []Package {
 		{"format/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
 		{"format/onnx", "the ONNX format: graphs of operators with their weights",
-			"internal/budget internal/regular format/safetensors google.golang.org/protobuf"},
+			"internal/budget internal/escape internal/regular format/safetensors google.golang.org/protobuf"},
 		{"internal/weights", "pretrained networks by name: their files, fetched and cached",
 			"internal/budget internal/download internal/regular internal/spell format/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
@@ -109,7 +109,7 @@ func learning() []Package {
 				"internal/kernel/bf16 internal/kernel/conv internal/kernel/attention internal/atomic mat " +
 				"format/safetensors"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
-			"internal/budget format/onnx format/safetensors nn"},
+			"internal/budget internal/escape format/onnx format/safetensors nn"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/par internal/spell internal/kernel/simd nn format/safetensors"},
 	}
@@ -255,7 +255,8 @@ func serving() []Package {
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},
-		{"store", "what an engine that holds embedded items can do; the contract between servers and engines", ""},
+		{"store", "what an engine that holds embedded items can do; the contract between servers and engines",
+			"internal/escape"},
 		{"store/folder", "an index folder as such an engine", "store index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
 			"store github.com/google/uuid"},
@@ -263,15 +264,15 @@ func serving() []Package {
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
 			"store index internal/storename internal/strictjson github.com/jackc/pgx/v5"},
 		{"store/weaviate", "a collection of Weaviate as such an engine",
-			"store index internal/storename internal/storeurl internal/strictjson"},
+			"store index internal/escape internal/storename internal/storeurl internal/strictjson"},
 		{"store/qdrant", "a collection of Qdrant as such an engine",
 			"store index internal/storename internal/storeurl internal/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
 		{"serve/api", "the messages of `kindred serve`", "opt store"},
 		{"serve/client", "a client of `kindred serve`", "internal/strictjson store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
-			"internal/atomic internal/budget internal/regular internal/review internal/strictjson mat data " +
-				"data/imaging eval/rank eval/diagnose projection run store serve/api " +
+			"internal/atomic internal/budget internal/escape internal/regular internal/review internal/strictjson " +
+				"mat data data/imaging eval/rank eval/diagnose projection run store serve/api " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/webmap internal/review"},

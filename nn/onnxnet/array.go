@@ -17,8 +17,14 @@ type array struct {
 	reals []float32
 }
 
+// maxSides bounds the sides of what a model computes.
+const maxSides = 64
+
 // count multiplies a shape's sides. What cannot be held in memory is an error.
 func count(shape []int) (int, error) {
+	if len(shape) > maxSides {
+		return 0, fmt.Errorf("an array of %d sides; at most %d are computed", len(shape), maxSides)
+	}
 	n := int64(1)
 	for _, d := range shape {
 		n = budget.Product(n, int64(d))

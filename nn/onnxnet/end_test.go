@@ -38,7 +38,7 @@ func ending(spelling, output string) *onnx.Model {
 	b := newBuilder(0, 3, 4, 4)
 	v := b.node("Relu", []string{b.node("Conv", []string{"x", b.floats(8, 3, 3, 3), b.floats(8)}, "pads",
 		[]int64{1, 1, 1, 1})})
-	v = flattenings[spelling](b, b.node("AveragePool", []string{v}, "kernel_shape", []int64{2, 2}, "strides",
+	flattenings[spelling](b, b.node("AveragePool", []string{v}, "kernel_shape", []int64{2, 2}, "strides",
 		[]int64{2, 2}))
 	last := &b.m.Graph.Nodes[len(b.m.Graph.Nodes)-1]
 	last.Outputs[0] = output

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -63,7 +64,7 @@ func Read(path string, opt Options) (*Network, error) {
 func Import(m *onnx.Model, opt Options) (*Network, error) {
 	net, err := convert(m, opt)
 	if err != nil {
-		return nil, fmt.Errorf("onnx: %w", err)
+		return nil, fmt.Errorf("onnx: %w", escape.Short(err))
 	}
 	return net, nil
 }
@@ -288,7 +289,7 @@ func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, wh
 }
 
 func (net *Network) note(format string, args ...any) {
-	net.Notes = append(net.Notes, fmt.Sprintf(format, args...))
+	net.Notes = append(net.Notes, escape.Message(fmt.Sprintf(format, args...)))
 }
 
 // cut leaves out the classifier: the weighted sums behind the point at which

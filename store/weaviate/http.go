@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/storeurl"
 	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
@@ -131,7 +132,7 @@ func message(text []byte) string {
 		Error messages `json:"error"`
 	}
 	if json.Unmarshal(text, &list) == nil && len(list.Error) > 0 {
-		return list.Error.String()
+		return escape.Message(list.Error.String())
 	}
 	return string(text[:min(len(text), 300)])
 }
@@ -155,7 +156,8 @@ func (c *cluster) graph(ctx context.Context, query string, out any) error {
 	if len(answer.Errors) > 0 {
 		at := c.current.Load()
 		c.current.CompareAndSwap(at, at+1) // another may know more
-		return &store.UnavailableError{Err: fmt.Errorf("an answer of Weaviate: %s", answer.Errors)}
+		return &store.UnavailableError{Err: fmt.Errorf("an answer of Weaviate: %s",
+			escape.Message(answer.Errors.String()))}
 	}
 	return json.Unmarshal(answer.Data, out)
 }

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/jobs/queue"
+)
+
+// What others write into a queue is one short line on the terminal of a worker.
+func TestJobsAreToldInPlainText(t *testing.T) {
+	const evil = "a\x1b[2J\nkindred: all is well\u202e"
+	for _, s := range []queue.Status{
+		{Key: "1", Title: evil, State: queue.Running, Worker: evil},
+		{Key: "2", Title: strings.Repeat(evil, 100_000), State: queue.Running, Worker: strings.Repeat("w", 1<<20),
+			Losses: 1},
+		{Key: "3", Title: "t", State: queue.Failed, Text: strings.Repeat(evil, 100_000)},
+	} {
+		var b bytes.Buffer
+		(&app{out: &b, err: &b}).tellJobs()(s)
+		line := b.String()
+		if strings.ContainsAny(line, "\x1b\u202e") || strings.Count(line, "\n") != 1 || len(line) > 20_000 {
+			t.Errorf("%s: %d bytes: %.200q", s.Key, len(line), line)
+		}
+	}
+}
+
+// Nothing that moves the cursor reaches the terminal, whatever a message holds, and
+// no message is without end.
+func TestErrorsOfCommandsAreShort(t *testing.T) {
+	long := "x\x1b[31m" + strings.Repeat("y", 1<<20)
+	code, _, errOut := runArgs(t, "eval", "--embeddings", long, "--labels", "l.csv")
+	if code == exitOK || len(errOut) > 5000 || strings.Contains(errOut, "\x1b") {
+		t.Errorf("status %d, %d bytes: %.200q", code, len(errOut), errOut)
+	}
+}
