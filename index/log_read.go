@@ -22,7 +22,8 @@ type DamageError struct {
 
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s; kindred index check %s says what else is, and with --repair what is sound "+
-		"is kept; all of it comes back from a copy, or by creating the index again", e.Path, e.Reason, filepath.Dir(e.Path))
+		"is kept; all of it comes back from a copy, or by creating the index again", e.Path, e.Reason,
+		filepath.Dir(e.Path))
 }
 
 // Shortfall says that the log ends before what was acknowledged, as that of a copy that

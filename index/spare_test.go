@@ -34,6 +34,9 @@ func TestRemovalFromAFullDisk(t *testing.T) {
 	more := []Entry{{Item{ID: "more"}, make([]float32, 4)}}
 
 	full.Store(true)
+	if _, err := x.Add(t.Context(), more, AddOptions{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("one added: %v", err)
+	}
 	if n, err := x.Remove(t.Context(), "item 00003"); n != 1 || err != nil {
 		t.Errorf("one removed: %d, %v", n, err)
 	}

@@ -233,7 +233,7 @@ func (w *writer) write(batch []*request) {
 	replies, err := w.attempt(batch)
 	if diskFull(err) {
 		removals := slices.DeleteFunc(slices.Clone(batch), func(r *request) bool { return r.entries != nil })
-		if room := w.useSpare(); len(removals) > 0 && (room || len(removals) < len(batch)) {
+		if len(removals) > 0 && (w.useSpare() || len(removals) < len(batch)) {
 			for i, r := range batch {
 				if r.entries != nil {
 					r.reply <- replies[i]

@@ -85,6 +85,33 @@ func (f *flaky) Run(ctx context.Context, j Job) (Result, error) {
 	return f.Local.Run(ctx, j)
 }
 
+// gone checks that files are not there.
+func gone(t *testing.T, paths []string) {
+	t.Helper()
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
+	}
+}
+
+// leftBehind puts into a sweep's folders what processes leave that were killed as they
+// wrote: the next start removes it.
+func leftBehind(t *testing.T, dir string) (left []string) {
+	t.Helper()
+	folders, err := filepath.Glob(filepath.Join(dir, jobsDir, "*"))
+	if err != nil || len(folders) == 0 {
+		t.Fatal(folders, err)
+	}
+	for _, dir := range append(folders[:1], dir, filepath.Join(dir, winnersDir), filepath.Join(dir, jobsDir)) {
+		left = append(left, filepath.Join(dir, ".kindred-0123456789abcdef.tmp"))
+		if err := os.WriteFile(left[len(left)-1], []byte("half"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return left
+}
+
 // TestSweep compares a sweep with one of another number of jobs, which is stopped
 // over and over, and with one that is given again.
 func TestSweep(t *testing.T) {
@@ -119,27 +146,12 @@ func TestSweep(t *testing.T) {
 	if got := result(t, t.TempDir(), out); got != want {
 		t.Errorf("with five jobs and %d interruptions:\n%s\nat once:\n%s", interrupted, got, want)
 	}
-	// What killed processes left is removed as it starts again.
-	var left []string
-	folders, err := filepath.Glob(filepath.Join(one, jobsDir, "*"))
-	if err != nil || len(folders) == 0 {
-		t.Fatal(folders, err)
-	}
-	for _, dir := range append(folders[:1], one, filepath.Join(one, winnersDir), filepath.Join(one, jobsDir)) {
-		left = append(left, filepath.Join(dir, ".kindred-0123456789abcdef.tmp"))
-		if err := os.WriteFile(left[len(left)-1], []byte("half"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	left := leftBehind(t, one)
 	out, err = Run(t.Context(), p, Options{Dir: one, Runner: refuse{}})
 	if err != nil {
 		t.Fatalf("given again, it works again: %v", err)
 	}
-	for _, path := range left {
-		if _, err := os.Stat(path); err == nil {
-			t.Errorf("%s is still there", path)
-		}
-	}
+	gone(t, left)
 	for i := range out.Arms {
 		a := &out.Arms[i]
 		if a.Spent > p.Budget || len(a.Trials) != p.Trials || len(a.Runs) != p.Seeds {

@@ -50,8 +50,8 @@ func (a *app) readIndex(dir string) (*index.Index, error) {
 func (a *app) sayShortfall(x *index.Index) {
 	if s := x.Info().Shortfall; s != nil {
 		dir := escape.Name(x.Dir())
-		fmt.Fprintf(a.err, "kindred: %s: %s; bring the file back from a copy, or accept that they are lost: 'kindred index "+
-			"check %s --repair'\n", dir, escape.Text(s.String()), dir)
+		fmt.Fprintf(a.err, "kindred: %s: %s; bring the file back from a copy, or accept that they are lost: "+
+			"'kindred index check %s --repair'\n", dir, escape.Text(s.String()), dir)
 	}
 }
 

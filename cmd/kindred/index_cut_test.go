@@ -45,7 +45,8 @@ func TestIndexCutShort(t *testing.T) {
 		{exitOK, "", []string{"add", ix, "--embeddings", e}},
 	} {
 		code, _, stderr := runArgs(t, append([]string{"index"}, c.args...)...)
-		if code != c.code || !strings.Contains(stderr, c.says) || c.says == "" && strings.Contains(stderr, "cut short") {
+		silent := !strings.Contains(stderr, "cut short")
+		if code != c.code || !strings.Contains(stderr, c.says) || c.says == "" && !silent {
 			t.Errorf("%v: status %d: %s", c.args, code, stderr)
 		}
 	}

@@ -89,7 +89,7 @@ func (d *Disk) Complete() {
 		}
 	}
 	for name := range want {
-		if _, ok := got[name]; !ok {
+		if _, ok := got[name]; !ok && !strings.HasSuffix(name, "/") {
 			d.t.Errorf("%s was removed by no recorded step", name)
 		}
 	}

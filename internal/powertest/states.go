@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -15,7 +16,8 @@ import (
 type State struct {
 	// Steps is how many steps had been made.
 	Steps int
-	// Files is the content of the files, by path below the folder.
+	// Files is the content of the files, by path below the folder; the paths of folders end
+	// in a slash.
 	Files map[string][]byte
 }
 
@@ -24,6 +26,12 @@ func (s *State) Write(t testing.TB, dir string) {
 	t.Helper()
 	for name, b := range s.Files {
 		to := filepath.Join(dir, filepath.FromSlash(name))
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(to, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			t.Fatal(err)
 		}

@@ -121,7 +121,7 @@ type chooser interface {
 	written(file []byte, at int, data []byte, old int)
 }
 
-// state is what the disk holds: files by name.
+// state is what the disk holds: files by name, and folders by theirs with a slash behind.
 func (v *volume) state(by chooser) map[string][]byte {
 	names := maps.Clone(v.synced)
 	for _, dir := range slices.Sorted(maps.Keys(v.changes)) {
@@ -138,7 +138,11 @@ func (v *volume) state(by chooser) map[string][]byte {
 	}
 	out := make(map[string][]byte)
 	for name, at := range names {
-		if at != folder && reachable(names, name) {
+		switch {
+		case !reachable(names, name):
+		case at == folder:
+			out[name+"/"] = nil
+		default:
 			out[name] = content[at]
 		}
 	}

@@ -58,7 +58,8 @@ func TestSameBounds(t *testing.T) {
 	s := New(x, false)
 	for _, n := range []int{store.MaxID, store.MaxID + 1, 4096} {
 		id, fits := strings.Repeat("x", n), n <= store.MaxID
-		_, err := x.Add(t.Context(), []index.Entry{{Item: index.Item{ID: id}, Vector: []float32{1}}}, index.AddOptions{})
+		e := index.Entry{Item: index.Item{ID: id}, Vector: []float32{1}}
+		_, err := x.Add(t.Context(), []index.Entry{e}, index.AddOptions{})
 		if (err == nil) != fits {
 			t.Errorf("an id of %d bytes added: %v", n, err)
 		}
