@@ -11,8 +11,9 @@
 // In: embeddings, a row for each item, with a label each. Out: for each class the
 // kinds it falls into, with the members of each, the one in the middle, those that
 // differ most, and how well the kind comes back when rows are left out; and the
-// probability that one cloud would look as much like several as this class does. A
-// class that is not told from one cloud stays whole.
+// probability that a class of one kind would look as much like several as this class
+// does, which is learned from the set's own classes where they are enough. Judge says
+// no more than that.
 //
 // It can only find what the embedding has kept. A network that pulls all samples
 // of a class together leaves nothing; easy positive sampling (mine.EasyPositive)

@@ -68,7 +68,7 @@ func outcomeOf(t *testing.T, stem string, method Method) (o outcome) {
 		t.Fatal(err)
 	}
 	labels := tab.Labels()
-	res := find(t, tab.X, labels[1], Options{Method: method, Resamples: -1, Draws: 19})
+	res := find(t, tab.X, labels[1], Options{Method: method, Resamples: -1})
 	for _, c := range res.Classes {
 		var truth, found []int64
 		there := map[int64]bool{}
