@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/detection"
 )
 
 // weights are those of a logistic regression on standardised testimony.
@@ -70,12 +72,12 @@ func (w *weights) score(t testimony) float64 {
 	return s
 }
 
-// best is the candidate that the witnesses, weighted, speak for, other than own.
-func (w *weights) best(of []candidate, own int) int {
-	best, top := -1, math.Inf(-1)
+// candidate is the one that the witnesses, weighted, speak for, other than own.
+func (w *weights) candidate(of []candidate, own int) candidate {
+	best, top := candidate{class: -1}, math.Inf(-1)
 	for _, c := range of {
 		if s := w.of(c); c.class != own && s > top {
-			best, top = c.class, s
+			best, top = c, s
 		}
 	}
 	return best
@@ -110,6 +112,36 @@ func (w *weights) certainty(of []candidate) float64 {
 // rare is the share of wrong labels below which a score is too rare among them to
 // tell how many there are.
 const rare = 0.05
+
+// Sets of fewer than fewOfClass items of a class have their share of wrong labels bounded
+// the more closely, the less sharply the scores tell wrong labels: between the areas
+// under the ROC curve of blurred and of sharp.
+const (
+	fewOfClass     = 12
+	fewOfSet       = 120 // items, of which none is known to be sharp
+	blurred, sharp = 0.9, 0.97
+)
+
+// caution is how many deviations are added to the bound of the share of wrong labels. In
+// large classes it is 3, which finds all where scores are clear. Of small ones, whose
+// items vouch for each other less, right labels score like wrong ones, and the bound,
+// which counts them, would be believed.
+func caution(asIs, wrong []float64, classes int) float64 {
+	const most, least = 3, 0.5
+	if len(asIs) >= fewOfClass*classes || len(asIs) < fewOfSet {
+		return most
+	}
+	given := make([]bool, len(asIs)+len(wrong))
+	for i := range wrong {
+		given[len(asIs)+i] = true
+	}
+	_, area := detection.Ranked(slices.Concat(asIs, wrong), given)
+	// Of the labels that are there some are wrong, which no score tells from those given.
+	_, ratios := pools(asIs, wrong)
+	share := bound(ratios, len(asIs), 0)
+	area = (area - share/2) / max(1-share, 0.1)
+	return least + (most-least)*min(max((area-blurred)/(sharp-blurred), 0), 1)
+}
 
 // point is a score of an item with the label that is there, or with a wrong one.
 type point struct {
@@ -186,9 +218,9 @@ const (
 // calibrate turns scores of labels that are there into probabilities of their being
 // wrong, given scores of wrong ones, and estimates how many are wrong. sure is the
 // certainty of the items. See Labels.
-func calibrate(asIs, wrong, sure []float64) (p []float64, share float64) {
+func calibrate(asIs, wrong, sure []float64, deviations float64) (p []float64, share float64) {
 	all, ratios := pools(asIs, wrong)
-	share = bound(ratios, len(asIs), 3)
+	share = bound(ratios, len(asIs), deviations)
 	for _, part := range byCertainty(sure) {
 		var there, given []float64
 		for _, i := range part {
@@ -197,9 +229,14 @@ func calibrate(asIs, wrong, sure []float64) (p []float64, share float64) {
 		_, own := pools(there, given)
 		share = min(share, bound(own, len(part), 2))
 	}
+	return posterior(all, ratios, len(asIs), share), share
+}
+
+// posterior is the probability of each item's label to be wrong if a share of them is.
+func posterior(all []point, ratios []pool, items int, share float64) []float64 {
 	// Few items of a pool prove little: one that is right is added to each. What lies
 	// higher is at least as probable.
-	n := float64(len(asIs))
+	n := float64(items)
 	probability := make([]float64, len(ratios))
 	least := 0.0
 	for k, r := range ratios {
@@ -207,7 +244,7 @@ func calibrate(asIs, wrong, sure []float64) (p []float64, share float64) {
 		least = max(least, expected/(max(expected, r.there*n)+1))
 		probability[k] = least
 	}
-	p = make([]float64, len(asIs))
+	p := make([]float64, items)
 	k := 0
 	for at, q := range all {
 		for at >= ratios[k].end {
@@ -217,7 +254,7 @@ func calibrate(asIs, wrong, sure []float64) (p []float64, share float64) {
 			p[q.at] = probability[k]
 		}
 	}
-	return p, share
+	return p
 }
 
 // byCertainty divides items into parts of the same size, the most certain last; none where

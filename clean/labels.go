@@ -45,6 +45,10 @@ type Judged struct {
 	Neighbours   int
 	// Wrong is the estimated share of wrong labels.
 	Wrong float64
+	// Confused are the labels and classes that are mistaken for each other: each with how many items of
+	// the label are likely to be of the class, the most first. Pairs are judged by
+	// themselves only where their clouds overlap little, so that there may be none.
+	Confused []Confusion
 }
 
 // Suspects lists the items whose label is wrong with at least the given probability,
@@ -91,8 +95,18 @@ func compare(a, b float64) int {
 // Lee and Scott 2010). It is looked for among all items and among those whose class the
 // witnesses are as certain of, in up to five parts: in a weak embedding right labels are denied as
 // clearly as wrong ones, but not where it is certain. All of it is repeated with votes and items weighted by 1 -
-// Score. Where all wrong labels are look-alikes, w comes out too small, and so do
-// the scores; their order does not depend on it.
+// Score.
+//
+// Where wrong labels are those of look-alikes, hardly any of those that are there score
+// as wrong ones given at random do, and w comes out next to 0. So pairs of classes that
+// are confused (the confident joint of Northcutt, Jiang and Chuang 2021) are also
+// judged by themselves, from the second round on: an item with the label of one that is
+// of the other lies anywhere among the latter's own items, an item of the first does
+// not. If more labels are wrong so than the look at random ones accounts for, an item's
+// Score is the larger of the two probabilities. That takes clouds that overlap little,
+// and classes of eight items or more; see Judged.Confused. In sets of
+// classes smaller than twelve items w is bounded more closely, the less
+// sharply scores tell wrong labels.
 //
 // What is meant by wrong is therefore a label that could have been given at random
 // or to a look-alike; an item that is rare for its class scores high as well.
@@ -114,9 +128,10 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 	trust := slices.Repeat([]float64{1}, n)
 	out := &Judged{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
 		Agree: make([]int, n)}
+	var asked confused
 	for range opt.Rounds {
 		h := &hearing{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
-			asIs: make([]testimony, n), given: make([]testimony, n)}
+			asIs: make([]testimony, n), given: make([]testimony, n), asked: asked, ahead: make([][]candidate, n)}
 		for _, p := range parts {
 			if err := p.hear(ctx, h); err != nil {
 				return nil, fmt.Errorf("finding wrong labels: %w", err)
@@ -127,13 +142,22 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		given, sure := make([]float64, n), make([]float64, n)
 		for i := range n {
 			out.Raw[i], given[i] = w.score(h.asIs[i]), w.score(h.given[i])
-			out.Suggested[i] = ids[w.best(h.best[i], y[i])]
+			out.Suggested[i] = ids[w.candidate(h.best[i], y[i]).class]
 			sure[i] = w.certainty(h.best[i])
 		}
-		out.Score, out.Wrong = calibrate(out.Raw, given, sure)
+		out.Score, out.Wrong = calibrate(out.Raw, given, sure, caution(out.Raw, given, len(ids)))
+		paired, share := h.judgePairs(w, out.Wrong)
+		// What labels given at random account for needs no pairs.
+		if out.Confused = nil; share > out.Wrong {
+			out.Confused, out.Wrong = likely(y, ids, out.Suggested, paired), share
+			for i, p := range paired {
+				out.Score[i] = max(out.Score[i], p)
+			}
+		}
 		for i, s := range out.Score {
 			trust[i] = max(1-s, 0.01)
 		}
+		asked = mistakes(h, w)
 	}
 	number := map[int64]int{}
 	for k, id := range ids {

@@ -71,6 +71,10 @@ type hearing struct {
 	trust       []float64
 	asIs, given []testimony // on the labels there, and on the wrong ones
 	best        [][]candidate
+	// ahead is what is said for items' own classes less what is said for the labels that
+	// these are confused with, which are asked.
+	asked confused
+	ahead [][]candidate
 }
 
 // testimony is what the witnesses say against a label: how far it is behind the
@@ -117,6 +121,7 @@ func (p *part) hear(ctx context.Context, h *hearing) error {
 			for range candidates {
 				h.add(i, argmax(row, h.best[i]), votes, row)
 			}
+			h.compare(i, votes, row)
 			h.asIs[i], h.given[i] = h.against(i, h.y[i], votes, row), h.against(i, h.wrong[i], votes, row)
 		}
 	}

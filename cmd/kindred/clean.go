@@ -43,6 +43,7 @@ type cleaned struct {
 	Outliers   int           `json:"outliers"`
 	Suspects   []suspect     `json:"suspects"`
 	Overlaps   []overlapping `json:"overlaps"`
+	Confused   []confusion   `json:"confused"`
 	Files      []string      `json:"files"`
 }
 
@@ -66,6 +67,14 @@ type overlapping struct {
 	Mixing float64 `json:"mixing"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
+}
+
+// confusion is a label and the class that so many items with it are likely to be of.
+type confusion struct {
+	Label string  `json:"label"`
+	Class string  `json:"class"`
+	Items int     `json:"items"`
+	Wrong float64 `json:"wrong"`
 }
 
 func newClean(a *app) *cobra.Command {
@@ -133,7 +142,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 		return err
 	}
 	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{},
-		Pictures: !f.noPictures && r.set != nil && r.set.Source != nil}
+		Confused: []confusion{}, Pictures: !f.noPictures && r.set != nil && r.set.Source != nil}
 	if !out.Pictures && !f.noPictures {
 		fmt.Fprintf(a.err, "there are no pictures of %s, so that copies are not looked for: --data says where "+
 			"they are\n", escape.Name(arg))
@@ -164,6 +173,9 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed, out *cleaned
 		return err
 	}
 	out.Wrong = j.Wrong
+	for _, c := range j.Confused {
+		out.Confused = append(out.Confused, confusion{r.className(c.Label), r.className(c.Class), c.Items, c.Wrong})
+	}
 	for _, i := range j.Suspects(f.least) {
 		to := r.className(j.Suggested[i])
 		out.Suspects = append(out.Suspects, suspect{item: i, beside: -1, wrong: true, Suggested: to, Score: j.Score[i],
@@ -417,6 +429,10 @@ func (a *app) printCleaned(c *cleaned) error {
 	}
 	if n := len(c.Suspects) - suspectsPrinted; n > 0 {
 		fmt.Fprintf(a.out, "and %d more\n", n)
+	}
+	for _, p := range c.Confused[:min(len(c.Confused), suspectsPrinted)] {
+		fmt.Fprintf(a.out, "about %.0f of the %d labelled %s are likely to be %s\n", p.Wrong, p.Items,
+			escape.Name(p.Label), escape.Name(p.Class))
 	}
 	for _, p := range c.Overlaps {
 		fmt.Fprintf(a.out, "%s and %s look like one class: neighbours are mixed by %.0f %% of what chance would give\n",

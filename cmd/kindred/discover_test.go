@@ -138,6 +138,45 @@ func TestCleanFile(t *testing.T) {
 	}
 }
 
+// Labels of a look-alike are told by pairs, in words and as JSON.
+func TestCleanConfused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(3, 33))
+	x, labels := mat.New(480, 4), make([]string, 480)
+	for i := range x.Rows {
+		class := i % 4
+		labels[i] = []string{"lynx", "cat", "bus", "tram"}[class]
+		if class == 1 && i%20 < 4 { // a fifth of the cats
+			labels[i] = "lynx"
+		}
+		for j := range x.Cols {
+			x.Row(i)[j] = float32(rng.NormFloat64() + 30*float64(class/2*(j%2)))
+		}
+		x.Row(i)[0] += 6 * float32(class%2)
+	}
+	e, err := embedding.NewTable(x, nil, []embedding.Column{embedding.NewColumn("label", labels)})
+	if err == nil {
+		err = embedding.Write("E.csv", e)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := program(t, "clean E.csv --out suspects --json")
+	var c cleaned
+	if err := json.Unmarshal([]byte(out), &c); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Confused) != 1 || c.Confused[0].Label != "lynx" || c.Confused[0].Class != "cat" ||
+		c.Confused[0].Items != 144 || c.Confused[0].Wrong < 12 || c.Confused[0].Wrong > 36 {
+		t.Errorf("%+v", c.Confused)
+	}
+	t.Logf("%+v", c.Confused)
+	out, _ = program(t, "clean E.csv --out again")
+	if !strings.Contains(out, "of the 144 labelled lynx are likely to be cat") {
+		t.Error(out)
+	}
+}
+
 // A set in which a picture is repeated, some are black and the embeddings of all of these
 // are the same: each is listed once, beside the first of its kind.
 func TestCleanRepeated(t *testing.T) {

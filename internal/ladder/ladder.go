@@ -164,7 +164,7 @@ func measuring() []Package {
 				"discover gonum.org/v1/gonum"},
 		{"internal/detection", "how well scores tell what is looked for", ""},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
-			"internal/par mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
+			"internal/par internal/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/spell internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
 	}

@@ -1,0 +1,270 @@
+package clean
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+)
+
+// Confusion is a label and the class of which some items that have it are likely to be.
+type Confusion struct {
+	Label, Class int64
+	Items        int     // that have the label
+	Wrong        float64 // how many of these are of the class: the sum of their probabilities
+}
+
+// pairOf is a Confusion by the numbers of its classes.
+type pairOf struct{ label, class int }
+
+func (p pairOf) back() pairOf { return pairOf{p.class, p.label} }
+
+// sorted is the same of a pair and its back.
+func (p pairOf) sorted() pairOf { return pairOf{min(p.label, p.class), max(p.label, p.class)} }
+
+// confused are the pairs that are looked at: by class, the labels that items of it may
+// have been given.
+type confused [][]int
+
+// Bounds of what pairs are looked at.
+const (
+	leastConfused = 3 // items that are confidently of the other class, both ways
+	mostLabels    = 8 // of a class
+)
+
+// mistakes finds pairs that are confused, by the confident joint of Northcutt, Jiang
+// and Chuang (2021), off its diagonal. An item counts for the class for which the
+// witnesses, weighted, say most, of those for which they say at least as much as for the
+// items labelled so on average.
+func mistakes(h *hearing, w *weights) confused {
+	threshold, size := make([]float64, h.classes), make([]float64, h.classes)
+	for i, c := range h.y {
+		threshold[c] += h.trust[i] * w.of(h.own(i))
+		size[c] += h.trust[i]
+	}
+	for c := range threshold {
+		threshold[c] /= size[c]
+	}
+	count := map[pairOf]int{}
+	for i, y := range h.y {
+		best, top := y, math.Inf(-1)
+		if s := w.of(h.own(i)); s >= threshold[y] {
+			top = s
+		}
+		for _, c := range h.best[i] {
+			if s := w.of(c); s >= threshold[c.class] && s > top {
+				best, top = c.class, s
+			}
+		}
+		if best != y {
+			count[pairOf{y, best}]++
+		}
+	}
+	seen := map[pairOf]bool{}
+	var pairs []pairOf
+	for p, n := range count {
+		if !seen[p.sorted()] && n+count[p.back()] >= leastConfused {
+			pairs, seen[p.sorted()] = append(pairs, p.sorted()), true
+		}
+	}
+	slices.SortFunc(pairs, func(a, b pairOf) int {
+		return cmp.Or(cmp.Compare(count[b]+count[b.back()], count[a]+count[a.back()]), cmp.Compare(a.label, b.label),
+			cmp.Compare(a.class, b.class))
+	})
+	out := make(confused, h.classes)
+	for _, p := range pairs { // both ways, or their clouds cannot be told apart
+		if len(out[p.class]) < mostLabels && len(out[p.label]) < mostLabels {
+			out[p.class], out[p.label] = append(out[p.class], p.label), append(out[p.label], p.class)
+		}
+	}
+	return out
+}
+
+// own is what the witnesses say for an item's own label.
+func (h *hearing) own(i int) candidate {
+	t := h.asIs[i]
+	return candidate{h.y[i], 1 - t[1], 1 - t[3]}
+}
+
+// compare hears on an item's own class less the labels that the class is confused with.
+func (h *hearing) compare(i int, votes []float64, row []float32) {
+	if h.asked == nil {
+		return
+	}
+	c := h.y[i]
+	for _, l := range h.asked[c] {
+		h.ahead[i] = append(h.ahead[i], candidate{l, votes[c] - votes[l], float64(row[c] - row[l])})
+	}
+}
+
+// scale is what the witnesses, weighted, say for a class rather than a label, of the
+// items labelled with the class, ascending.
+type scale struct {
+	said  []float64
+	trust []float64 // of all before an item, and with the last of all
+	cut   float64   // the middle between the items of the class and those with the label
+	known int       // how many are beyond it
+}
+
+// scales are those of all pairs.
+func (h *hearing) scales(w *weights) map[pairOf]*scale {
+	type level struct{ said, trust float64 }
+	levels, mean := map[pairOf][]level{}, map[pairOf]float64{}
+	for i, y := range h.y {
+		for _, a := range h.ahead[i] {
+			p := pairOf{a.class, y}
+			l := level{w.of(a), h.trust[i]}
+			levels[p] = append(levels[p], l)
+			mean[p] += l.said
+		}
+	}
+	out := map[pairOf]*scale{}
+	for p, list := range levels {
+		slices.SortStableFunc(list, func(a, b level) int { return cmp.Compare(a.said, b.said) })
+		s := &scale{trust: make([]float64, 1, len(list)+1)}
+		s.cut = (mean[p]/float64(len(list)) - mean[p.back()]/float64(len(levels[p.back()]))) / 2
+		for _, l := range list {
+			s.said = append(s.said, l.said)
+			s.trust = append(s.trust, s.trust[len(s.trust)-1]+l.trust)
+			if l.said > s.cut {
+				s.known++
+			}
+		}
+		out[p] = s
+	}
+	return out
+}
+
+// place is the share of the class's own items, by their trust, that lie between the
+// middle and what is said of another item: spread evenly over 0 to 1 for items that are
+// of the class, whatever their label, and next to 0 for those that are not. Items of
+// the class's label before the middle may be wrong themselves and are left out.
+func (s *scale) place(said float64) float64 {
+	first := len(s.said) - s.known
+	if said <= s.cut || s.known == 0 {
+		return 0
+	}
+	low := sort.SearchFloat64s(s.said, said)
+	high := low + sort.Search(len(s.said)-low, func(k int) bool { return s.said[low+k] > said })
+	below := (s.trust[low]+s.trust[high])/2 - s.trust[first]
+	return max(below, 0) / (s.trust[len(s.said)] - s.trust[first])
+}
+
+// Conditions under which a pair is judged by itself.
+const (
+	leastKnown = 8    // items of each class on their side of the middle
+	knownShare = 0.65 // of its items, at least
+	leastDeep  = 3    // items with the other label beyond half of the class's own
+)
+
+// tells whether the clouds of a pair overlap so little that items with the other label can
+// be told. deep of them lie beyond the half of the class's own items, and shallow ones
+// beyond a tenth: of items that belong there these are four fifths as many, give or
+// take their root; where clouds overlap, many more. So many deep ones as usual would be
+// there by chance.
+func tells(there, back *scale, deep, shallow, usual float64) bool {
+	for _, s := range []*scale{there, back} {
+		if s == nil || s.known < leastKnown || float64(s.known) <= knownShare*float64(len(s.said)) {
+			return false
+		}
+	}
+	return deep >= max(leastDeep, 2*usual+2) && shallow <= 1.2*deep+2.2*math.Sqrt(deep)
+}
+
+// judgePairs returns the probability of items' labels to be wrong, for items of pairs
+// whose clouds can be told apart and 0 for others, and the share of all labels that are
+// wrong so. share is what is known of that share without a look at pairs.
+//
+// The places of the items are pooled over the pairs. Of those whose label is wrong they
+// are spread evenly, so that the number w of these follows from how many lie beyond any
+// place, and their density, w, from none.
+func (h *hearing) judgePairs(w *weights, share float64) (p []float64, wrong float64) {
+	scales := h.scales(w)
+	suggested, places := make([]pairOf, len(h.y)), make([]float64, len(h.y))
+	deep, shallow := map[pairOf]float64{}, map[pairOf]float64{}
+	for i, y := range h.y {
+		best := w.candidate(h.best[i], y)
+		suggested[i] = pairOf{y, best.class}
+		s := scales[suggested[i]]
+		if s == nil {
+			continue
+		}
+		places[i] = s.place(w.of(best) - w.of(h.own(i)))
+		switch both := suggested[i].sorted(); {
+		case places[i] > 0.5:
+			deep[both]++
+		case places[i] > 0.1:
+			shallow[both]++
+		}
+	}
+	var item []int
+	var at []float64
+	for i, pair := range suggested {
+		there, back := scales[pair], scales[pair.back()]
+		if there == nil || back == nil {
+			continue
+		}
+		usual := share * float64(len(there.said)+len(back.said)) / float64(h.classes-1) / 2
+		if tells(there, back, deep[pair.sorted()], shallow[pair.sorted()], usual) {
+			item, at = append(item, i), append(at, places[i])
+		}
+	}
+	p = make([]float64, len(h.y))
+	if len(item) == 0 {
+		return p, 0
+	}
+	even := make([]float64, len(h.y))
+	for k := range even {
+		even[k] = (float64(k) + 0.5) / float64(len(even))
+	}
+	all, ratios := pools(at, even)
+	wrong = evenly(at)
+	for k, q := range posterior(all, ratios, len(at), wrong/float64(len(at))) {
+		p[item[k]] = q
+	}
+	return p, wrong / float64(len(h.y))
+}
+
+// evenly is the largest number of places that may be spread evenly over 0 to 1, with a
+// standard deviation added.
+func evenly(at []float64) float64 {
+	sorted := slices.Sorted(slices.Values(at))
+	out := float64(len(at))
+	for k := 1; k <= 12; k++ { // beyond lie too few
+		t := float64(k) / 20
+		above := float64(len(at) - sort.Search(len(at), func(i int) bool { return sorted[i] > t }))
+		out = min(out, (above+math.Sqrt(above+1))/(1-t))
+	}
+	return out
+}
+
+// likely lists the pairs of a label and a class to which probabilities of being wrong
+// add up to at least one item, the largest first.
+func likely(y []int, ids []int64, suggested []int64, p []float64) []Confusion {
+	size := make([]int, len(ids))
+	at := map[[2]int64]int{}
+	var all []Confusion
+	for i, c := range y {
+		size[c]++
+		if p[i] == 0 {
+			continue
+		}
+		key := [2]int64{ids[c], suggested[i]}
+		k, ok := at[key]
+		if !ok {
+			k = len(all)
+			at[key] = k
+			all = append(all, Confusion{Label: key[0], Class: key[1]})
+		}
+		all[k].Wrong += p[i]
+	}
+	var out []Confusion
+	for _, pair := range all {
+		c, _ := slices.BinarySearch(ids, pair.Label)
+		if pair.Items = size[c]; pair.Wrong >= 1 {
+			out = append(out, pair)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Confusion) int { return cmp.Compare(b.Wrong, a.Wrong) })
+	return out
+}
