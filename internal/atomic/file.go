@@ -216,7 +216,7 @@ func Clean(dirs ...string) error { return Files{}.Clean(dirs...) }
 func (files Files) Clean(dirs ...string) error {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // below a file there is nothing either
 			continue
 		} else if err != nil {
 			return err
