@@ -299,6 +299,9 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 		return err
 	}
 	why := "a label is one kind of thing"
+	if k.Several > 0 {
+		why = "most labels are one kind of thing"
+	}
 	if k.Coarse() {
 		o.Mine.Positives = mine.EasyPositive
 		why = "labels are coarse, and easy positives keep the kinds within them apart"

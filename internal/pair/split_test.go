@@ -35,6 +35,10 @@ func TestSplit(t *testing.T) {
 			var first *mat.Dense
 			for _, l := range []bf16.Level{bf16.AMX, bf16.Generic} {
 				restore := bf16.Force(l)
+				if bf16.Active() != l { // AVX512_BF16 alone adds in another order, and is not asked
+					restore()
+					continue
+				}
 				s := &mat.Dense{Rows: n, Cols: n, Stride: stride(n), Data: make([]float32, n*stride(n))}
 				var p split
 				p.run(rows.E, s)
