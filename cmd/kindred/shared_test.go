@@ -59,7 +59,8 @@ func TestEmbedShared(t *testing.T) {
 	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("what was taken is still there: %s", out)
 	}
-	code, _, errOut := runArgs(t, "embed", "--run", "run", "--data", dir, "--out", "C.npy", "--queue", "queue", "--strict")
+	code, _, errOut := runArgs(t, "embed", "--run", "run", "--data", dir, "--out", "C.npy", "--queue", "queue",
+		"--strict")
 	if code != exitFailure || !strings.Contains(errOut, "failed 3 times") || !strings.Contains(errOut, "9.png") {
 		t.Errorf("status %d: %s", code, errOut)
 	}
