@@ -182,10 +182,7 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	if err != nil {
 		return err
 	}
-	if t.memory, err = t.plan(spec, &o); err != nil {
-		return err
-	}
-	if err := t.memory.check(); err != nil {
+	if err := t.fit(spec, &o); err != nil {
 		return err
 	}
 	if t.cfg.Network.Precision == string(nn.BFloat16) && !nn.FastBFloat16() && t.opts.Engine == nil {

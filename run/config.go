@@ -116,7 +116,7 @@ type TrainConfig struct {
 	Patience    int       `yaml:"patience" help:"with best, end after so many evaluations without a better one; 0: never, from a pretrained start 5"`
 	Average     string    `yaml:"average" help:"score and keep the average of the weights over about so many epochs of steps instead of the last ones: a number, or none; empty: none, from a pretrained start 3"`
 	Line        int       `yaml:"line" help:"with best, cut the straight line from the starting weights to those of the best epoch into so many parts, and keep the place between them that scores best; 0, 1: the best epoch as it is"`
-	Chunk       int       `yaml:"chunk" help:"most samples that go through the network at a time; a larger batch goes in pieces, twice: memory is that of a piece; 0: batches at once"`
+	Chunk       int       `yaml:"chunk" help:"most samples that go through the network at a time; a larger batch goes in pieces, twice: memory is that of a piece; 0: batches at once, from a pretrained start the largest pieces that fit the memory if they do not"`
 	TensorBoard bool      `yaml:"tensorboard" help:"also write the numbers of every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder"`
 	Checkpoint  int       `yaml:"checkpoint" help:"also write the checkpoint every n steps; 0: only after each epoch"`
 }

@@ -199,6 +199,39 @@ func (t *trainer) plan(spec *nn.Spec, o *objective.Options) (MemoryPlan, error) 
 	return planMemory(&t.cfg, p)
 }
 
+// leastChunk is the smallest piece that a batch is cut into to fit the memory.
+const leastChunk = 8
+
+// fit plans the memory of the run and compares it with the limit. From a pretrained
+// start, whose batch norm keeps its statistics, a batch that is too large goes through
+// the network in pieces (train.chunk), which is the same step but for rounding: the
+// image size is measured there, and should not be what a small machine fails at.
+func (t *trainer) fit(spec *nn.Spec, o *objective.Options) (err error) {
+	if t.memory, err = t.plan(spec, o); err != nil {
+		return err
+	}
+	tooLarge := t.memory.check()
+	c := &t.cfg.Train
+	if tooLarge == nil || c.Chunk > 0 || t.cfg.Network.FrozenNorm != On || t.cfg.Network.frozenBody() ||
+		t.opts.Resume || t.opts.Engine != nil {
+		return tooLarge
+	}
+	for c.Chunk = t.sampler.BatchSize() / 2; c.Chunk >= leastChunk; c.Chunk /= 2 {
+		smaller, err := t.plan(spec, o)
+		if err != nil {
+			return err
+		}
+		if smaller.check() == nil {
+			t.memory = smaller
+			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than the "+
+				"memory limit (--memory); results differ from theirs by rounding", c.Chunk)
+			return nil
+		}
+	}
+	c.Chunk = 0
+	return tooLarge
+}
+
 // batchesAhead is how many batches a loader holds by default: the one in use and
 // those prepared.
 const batchesAhead = 3

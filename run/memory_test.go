@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -262,5 +263,44 @@ func TestEmbeddingIsPlanned(t *testing.T) {
 	if err := checkEmbedding(spec, 50, 20); err == nil ||
 		!strings.Contains(err.Error(), "embedding 50 samples, 20 at a time: needs 48.8 KiB") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestFitsByPieces: from a pretrained start a batch that would take more than the limit
+// goes through the network in pieces, and the run says so; where even small pieces are
+// too large it is refused as ever, and pieces that were asked for stay.
+func TestFitsByPieces(t *testing.T) {
+	plan := func(limit int64, set ...string) (*Setup, error) {
+		cfg, err := Parse("", nil, append(set, "network.width=16", "train.epochs=1", "eval.batch=4", "sample.classes=6",
+			"sample.per_class=8")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limit > 0 {
+			memoryLimit(t, limit)
+		}
+		return Plan(t.Context(), cfg, Options{Dataset: photos(6, 24, 64), Weights: started(t, 64)})
+	}
+	whole, err := plan(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := whole.Memory.Total()
+	pieces, err := plan(total * 3 / 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := pieces.Config.Train.Chunk
+	if c < leastChunk || c >= whole.Batch || pieces.Memory.Total() > total*3/4 {
+		t.Errorf("train.chunk is %d of a batch of %d, %d bytes of %d", c, whole.Batch, pieces.Memory.Total(), total)
+	}
+	if !slices.ContainsFunc(pieces.Notes, func(n string) bool { return strings.HasPrefix(n, "train.chunk is ") }) {
+		t.Errorf("notes %q", pieces.Notes)
+	}
+	if _, err := plan(total*3/4, "train.chunk=47"); err == nil || !strings.Contains(err.Error(), "--memory") {
+		t.Errorf("with pieces that were asked for: %v", err)
+	}
+	if _, err := plan(total*3/4, "network.pretrained=none"); err == nil || !strings.Contains(err.Error(), "--memory") {
+		t.Errorf("from scratch: %v", err)
 	}
 }
