@@ -61,6 +61,8 @@ func FuzzLZ4(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte{0x1f, 'a', 1, 0, 255, 3, 0x10, 'b'})
+	f.Add([]byte{1})
+	f.Add([]byte("Aws r"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n, err := lz4Length(b)
 		if err != nil || n > 1<<20 {
