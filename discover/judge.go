@@ -40,9 +40,10 @@ type Judged struct {
 }
 
 // Coarse reports whether the labels stand for several kinds of things each: whether at
-// least half of the classes that were tested do. Easy positives are for all classes of a
-// run or for none, and cost those of one kind more than they give the others.
-func (v *Verdict) Coarse() bool { return v.Several > 0 && 2*v.Several >= v.Tested }
+// least half of the classes that were tested do, of 24 or more. Easy positives are for all
+// classes of a run or for none, and cost those of one kind more than they give the others;
+// and of fewer classes nobody can tell series of photographs from kinds.
+func (v *Verdict) Coarse() bool { return v.Tested >= reference && 2*v.Several >= v.Tested }
 
 // String says what was found.
 func (v *Verdict) String() string {

@@ -166,7 +166,7 @@ func TestOneVerdict(t *testing.T) {
 			t.Errorf("%+v, %+v with %d kinds", c, r.Classes[k].P, len(r.Classes[k].Kinds))
 		}
 	}
-	if v.Several != 1 || v.Tested != 2 || !v.Coarse() ||
+	if v.Several != 1 || v.Tested != 2 || v.Coarse() || // of too few
 		!strings.HasPrefix(v.String(), "1 of 2 classes hold several kinds") {
 		t.Errorf("%v", v)
 	}
