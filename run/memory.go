@@ -223,8 +223,8 @@ func (t *trainer) fit(spec *nn.Spec, o *objective.Options) (err error) {
 		}
 		if smaller.check() == nil {
 			t.memory = smaller
-			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than the "+
-				"memory limit (--memory); results differ from theirs by rounding", c.Chunk)
+			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than "+
+				"the memory limit (--memory); results differ from theirs by rounding", c.Chunk)
 			return nil
 		}
 	}
