@@ -105,7 +105,8 @@ func TestDiscoverFile(t *testing.T) {
 
 // The classes come in the order of their p, and of equal ones by their stability.
 func TestSurestFirst(t *testing.T) {
-	r := &discover.Result{Classes: []discover.Class{{Label: 1, P: 0.5, Stability: 1}, {Label: 2, P: 0.025, Stability: 0.7},
+	r := &discover.Result{Classes: []discover.Class{{Label: 1, P: 0.5, Stability: 1},
+		{Label: 2, P: 0.025, Stability: 0.7},
 		{Label: 3, P: 0.025, Stability: 0.9}, {Label: 4, P: 0.001, Stability: 0.6}}}
 	surestFirst(r)
 	var got []int64
