@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -10,6 +11,28 @@ import (
 // near is the share of the usual distance to the nearest row within which rows are
 // copies of one another.
 const near = 0.1
+
+// trimmed leaves out the rows that stand apart by fewer than four, a tenth of all at
+// most: single ones and those with a wrong label are no kind.
+func trimmed(ctx context.Context, y *mat.Dense) (*mat.Dense, error) {
+	for least := y.Rows - y.Rows/10; ; {
+		merges, err := ward(ctx, squared(y))
+		if err != nil || len(merges) == 0 {
+			return y, err
+		}
+		var sides [2][]int
+		for i, g := range cut(merges, y.Rows, 2) {
+			sides[g] = append(sides[g], i)
+		}
+		if len(sides[0]) < len(sides[1]) {
+			sides[0], sides[1] = sides[1], sides[0]
+		}
+		if len(sides[1]) >= few || len(sides[0]) < least {
+			return y, nil
+		}
+		y = gather(y, sides[0])
+	}
+}
 
 // distinct returns one row of each group of copies, in ascending order, given the
 // squared distances of the rows: those that chains of steps join which are at most a

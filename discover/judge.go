@@ -90,7 +90,8 @@ type set struct {
 // larger one of two: that of as few rows in the gaps of all classes together, and that
 // of a silhouette as high among samples of one normal cloud.
 //
-// Rows that are copies of one another count once. Errors are those of Find.
+// Rows that are copies of one another count once, and what stands apart by fewer than
+// four rows is left out of the last comparison. Errors are those of Find.
 func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Verdict, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
@@ -180,8 +181,12 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) error {
 			c.p = min(1, 2*s.usual.p(c.scatter), 10*c.gaps.p())
 		}
 	} else if gap := together.p(); gap <= opt.Level {
-		if err := s.each(ctx, told, func(c *judged, rng *rand.Rand) (err error) {
-			c.cloud, err = newCloud(ctx, gather(x, c.sample), *opt, rng)
+		if err := s.each(ctx, told, func(c *judged, rng *rand.Rand) error {
+			y, err := trimmed(ctx, gather(x, c.sample))
+			if err != nil {
+				return err
+			}
+			c.cloud, err = newCloud(ctx, y, *opt, rng)
 			if c.cloud != nil {
 				c.p = max(gap, c.cloud.p)
 			}

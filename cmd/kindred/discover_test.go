@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -99,6 +100,32 @@ func TestDiscoverFile(t *testing.T) {
 	}
 	if len(table(t, "kinds/classes.csv")) != d.Kinds+1 {
 		t.Error("classes.csv has not a line for each kind")
+	}
+}
+
+// The classes come in the order of their p, and of equal ones by their stability.
+func TestSurestFirst(t *testing.T) {
+	r := &discover.Result{Classes: []discover.Class{{Label: 1, P: 0.5, Stability: 1},
+		{Label: 2, P: 0.025, Stability: 0.7},
+		{Label: 3, P: 0.025, Stability: 0.9}, {Label: 4, P: 0.001, Stability: 0.6}}}
+	surestFirst(r)
+	var got []int64
+	for _, c := range r.Classes {
+		got = append(got, c.Label)
+	}
+	if !slices.Equal(got, []int64{4, 3, 2, 1}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// discover and diagnose say the same of the same rows.
+func TestSameVerdict(t *testing.T) {
+	kindsFile(t)
+	found, _ := program(t, "discover E.csv --out kinds")
+	told, _ := program(t, "diagnose E.csv --label label")
+	const want = "1 of 2 classes hold several kinds (level 5 %, not learned"
+	if !strings.Contains(found, want) || !strings.Contains(told, want) {
+		t.Errorf("discover:\n%s\ndiagnose:\n%s", found, told)
 	}
 }
 

@@ -242,6 +242,11 @@ func splitKind(c *chrome, page, dir string) {
 	c.until(`!("sending" in document.body.dataset)`)
 	c.open(page, 1300, "light")
 	c.until(`document.querySelectorAll("article.split").length === 2`)
+	// All kinds of the class at once, and back.
+	c.key("S")
+	c.until(`document.querySelectorAll("article.split").length > 2`)
+	c.key("u")
+	c.until(`document.querySelectorAll("article.split").length === 2`)
 	rows := saved(c, "m")
 	if strings.Join(rows[0], ",") != "path,label,coarse,split" {
 		c.t.Errorf("the manifest has columns %q", rows[0])
