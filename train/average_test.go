@@ -261,3 +261,32 @@ func TestMargin(t *testing.T) {
 		}
 	}
 }
+
+// TestEarly: before the average covers its horizon an epoch does not compete with the
+// network before training; where there is none, with a budget, or in a run that is over
+// before, it does.
+func TestEarly(t *testing.T) {
+	value := []float64{0.1, 0.9, 0.8, 0.5, 0.6}
+	for _, c := range []struct {
+		average   float64
+		untrained bool
+		budget    time.Duration
+		epochs    int
+		best      int
+	}{
+		{0, true, 0, 4, 1}, {3, true, 0, 4, 4}, {2, true, 0, 4, 2}, {3, false, 0, 4, 1}, {3, true, time.Hour, 4, 1},
+		{3, true, 0, 2, 2}, {9, true, 0, 1, 1},
+	} {
+		cfg := small(t, c.epochs)
+		s := &scores{net: cfg.Network, value: value}
+		cfg.Every, cfg.Eval, cfg.Average, cfg.Untrained, cfg.Budget = 1, s.eval, c.average, c.untrained, c.budget
+		cfg.Best = Best{Metric: "val_recall@1"}
+		res, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Epoch != c.best {
+			t.Errorf("%+v: keeps epoch %d", c, res.Epoch)
+		}
+	}
+}

@@ -38,9 +38,16 @@ func (b Best) on() bool { return b.Metric != "" }
 // bestPrefix starts the names of the tensors of the best epoch.
 const bestPrefix = "best."
 
+// early tells whether an epoch comes before the average covers its horizon, so that
+// what is scored is still on its way: it does not compete with a network that is kept
+// already. With a budget nobody knows whether there will be another.
+func (t *Trainer) early(epoch int) bool {
+	return t.state.Best != nil && t.cfg.Budget == 0 && float64(epoch) < min(t.cfg.Average, float64(t.cfg.Epochs))
+}
+
 // judge compares an epoch's score with the best so far.
 func (t *Trainer) judge(row *Epoch) error {
-	if !t.cfg.Best.on() {
+	if !t.cfg.Best.on() || t.early(row.Epoch) {
 		return nil
 	}
 	v, err := row.Metric(t.cfg.Best.Metric)

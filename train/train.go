@@ -58,7 +58,8 @@ type Config struct {
 	// are averaged; it is the average that is scored and kept, while training goes on
 	// from the weights themselves. The mean of all steps so far, until there are so
 	// many; from then on older steps fade. Running statistics are averaged likewise,
-	// what the loss learns is not. It takes one more copy of the network.
+	// what the loss learns is not. It takes one more copy of the network. Before it
+	// covers so many epochs it does not compete for Best with epoch 0.
 	Average float64
 	// Line looks for the kept network on the line from the start, with Best.
 	Line Line
