@@ -270,7 +270,7 @@ func failing(t *testing.T, contract *contract) {
 
 	s = newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
 	do = &caller{t: t, s: s, contract: contract}
-	m.Fault = func(string) error { return errors.New("the engine is on fire") }
+	m.Fault(func(string) error { return errors.New("the engine is on fire") })
 	do.get("/readyz").want(t, 503, "not_ready")
 	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
 		if rt.open || strings.HasPrefix(target, "/v1/map/") || strings.HasPrefix(target, "/v1/review") ||
@@ -282,12 +282,12 @@ func failing(t *testing.T, contract *contract) {
 			t.Errorf("%s %s tells strangers what went wrong inside: %s", method, target, a.body)
 		}
 	})
-	m.Fault = func(method string) error {
+	m.Fault(func(method string) error {
 		if method == "Put" || method == "Delete" {
 			return fmt.Errorf("writing a segment: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
 		}
 		return nil
-	}
+	})
 	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
 		if strings.HasPrefix(target, "/v1/review") {
 			do.do(method, target, kind, body).want(t, 404, "not_found") // this server has no page to review
@@ -298,7 +298,7 @@ func failing(t *testing.T, contract *contract) {
 			do.do(method, target, kind, body).want(t, 200) // reading goes on
 		}
 	})
-	m.Fault = nil
+	m.Fault(nil)
 	slowly(t, contract)
 }
 

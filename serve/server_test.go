@@ -119,13 +119,13 @@ func waitFor(t testing.TB, f func() bool) {
 func TestGracefulStop(t *testing.T) {
 	began, finish := make(chan struct{}, 4), make(chan struct{})
 	m := filled(t, 2)
-	m.Fault = func(method string) error {
+	m.Fault(func(method string) error {
 		if method == "Search" {
 			began <- struct{}{}
 			<-finish
 		}
 		return nil
-	}
+	})
 	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
 	ln, err := Listen("127.0.0.1:0", Limits{})
 	if err != nil {
@@ -250,12 +250,12 @@ func TestUploads(t *testing.T) {
 	do.get(at+"/picture").want(t, 200)
 	do.do("DELETE", at, "", nil).want(t, 200)
 	files(0)
-	m.Fault = func(method string) error {
+	m.Fault(func(method string) error {
 		if method == "Put" {
 			return syscall.ENOSPC
 		}
 		return nil
-	}
+	})
 	do.form("POST", "/v1/items", first).want(t, 507, "disk_full")
 	files(0)
 }

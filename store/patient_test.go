@@ -15,12 +15,12 @@ import (
 // away lets a store fail n times.
 func away(m *storetest.Memory, n int) *int {
 	calls := 0
-	m.Fault = func(string) error {
+	m.Fault(func(string) error {
 		if calls++; calls <= n {
 			return &store.UnavailableError{Err: errors.New("away")}
 		}
 		return nil
-	}
+	})
 	return &calls
 }
 
@@ -56,7 +56,7 @@ func TestPatient(t *testing.T) {
 			took < time.Minute || took > time.Minute+3*time.Second || *calls > 60 {
 			t.Errorf("after %v and %d calls: %v", took, *calls, err)
 		}
-		m.Fault = func(string) error { return store.ErrFull }
+		m.Fault(func(string) error { return store.ErrFull })
 		if _, err := p.Search(ctx, store.Query{Vector: []float32{1, 2}, K: 1}); !errors.Is(err, store.ErrFull) {
 			t.Error(err)
 		}

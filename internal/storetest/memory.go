@@ -23,23 +23,32 @@ import (
 // is empty and ready.
 type Memory struct {
 	Dim int
-	// Fault, if set, is called before every method with its name; its error is the
-	// method's.
-	Fault func(method string) error
 
 	mu      sync.RWMutex
+	failing func(method string) error
 	items   map[string]store.Item
 	version uint64
+}
+
+// Fault lets f be called before every method with its name; its error is the
+// method's. It may be set while the store is in use, and nil ends it.
+func (m *Memory) Fault(f func(method string) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failing = f
 }
 
 func (m *Memory) fault(ctx context.Context, method string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m.Fault != nil {
-		return m.Fault(method)
+	m.mu.RLock()
+	f := m.failing
+	m.mu.RUnlock()
+	if f == nil {
+		return nil
 	}
-	return nil
+	return f(method)
 }
 
 // Info implements store.Store.
