@@ -56,7 +56,8 @@ func (j Job) Check() error {
 }
 
 func tooLong(kind string, n int) error {
-	return fmt.Errorf("the spec of a job %s has %d bytes; at most %d may be given, the rest as a file", kind, n, MaxSpec)
+	return fmt.Errorf("the spec of a job %s has %d bytes; at most %d may be given, the rest as a file", kind, n,
+		MaxSpec)
 }
 
 // Compact is the spec as encoding/json writes it into a larger text, and thus as it

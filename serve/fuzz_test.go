@@ -89,7 +89,8 @@ func FuzzDecisions(f *testing.F) {
 		if json.Unmarshal(body, &parts) != nil || len(parts) < 4 {
 			t.Fatalf("%s is taken for all decisions", body)
 		}
-		if answered.Version != 1 || !reflect.DeepEqual(again.now, answered) || !reflect.DeepEqual(s.review.now, answered) {
+		if answered.Version != 1 || !reflect.DeepEqual(again.now, answered) ||
+			!reflect.DeepEqual(s.review.now, answered) {
 			t.Fatalf("%s: answered %+v, kept %+v", body, answered, again.now)
 		}
 	})

@@ -36,44 +36,65 @@ func TestPowerLoss(t *testing.T) {
 	t.Logf("%d states", looked)
 }
 
+// changing is a server whose file is replaced by others, told apart by their tags, and
+// that breaks off.
+type changing struct {
+	versions [][]byte
+	now      int
+	most     int // bytes before the connection breaks; 0: it does not
+}
+
+func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	whole, etag := c.versions[c.now], fmt.Sprintf(`"%d"`, c.now)
+	w.Header().Set("ETag", etag)
+	from := 0
+	if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 && r.Header.Get("If-Range") == etag {
+		if from >= len(whole) {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", len(whole)))
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			return
+		}
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(whole)-1, len(whole)))
+		w.Header().Set("Content-Length", fmt.Sprint(len(whole)-from))
+		w.WriteHeader(http.StatusPartialContent)
+	} else {
+		from = 0
+		w.Header().Set("Content-Length", fmt.Sprint(len(whole)))
+	}
+	if rest := whole[from:]; c.most > 0 && c.most < len(rest) {
+		w.Write(rest[:c.most])
+		panic(http.ErrAbortHandler)
+	}
+	w.Write(whole[from:])
+}
+
+// at is the version that a file holds, -1 without a file.
+func (c *changing) at(path string) (version int, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return -1, nil
+	}
+	for k, v := range c.versions {
+		if err == nil && bytes.Equal(b, v) {
+			return k, nil
+		}
+	}
+	return -1, fmt.Errorf("%d bytes of no version: %w", len(b), err)
+}
+
 // powerLoss records some calls, and looks at up to so many states.
 func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	// One file after the other is what the server has, told apart by their tags.
-	var versions [][]byte
+	site := &changing{}
 	for range 3 {
 		b := make([]byte, 2000+rng.IntN(2000))
 		for i := range b {
 			b[i] = byte(rng.Uint32())
 		}
-		versions = append(versions, b)
+		site.versions = append(site.versions, b)
 	}
-	now, most := 0, 0 // bytes before the connection breaks; 0: it does not
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		whole, etag := versions[now], fmt.Sprintf(`"%d"`, now)
-		w.Header().Set("ETag", etag)
-		from := 0
-		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 && r.Header.Get("If-Range") == etag {
-			if from >= len(whole) {
-				w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", len(whole)))
-				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
-				return
-			}
-			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(whole)-1, len(whole)))
-			w.Header().Set("Content-Length", fmt.Sprint(len(whole)-from))
-			w.WriteHeader(http.StatusPartialContent)
-		} else {
-			from = 0
-			w.Header().Set("Content-Length", fmt.Sprint(len(whole)))
-		}
-		if rest := whole[from:]; most > 0 && most < len(rest) {
-			w.Write(rest[:most])
-			panic(http.ErrAbortHandler)
-		}
-		w.Write(whole[from:])
-	}))
+	server := httptest.NewServer(site)
 	defer server.Close()
-
 	home := t.TempDir()
 	disk := powertest.Record(t, home)
 	c := Client{Tries: 1, files: disk.Files(), step: int64(300 + rng.IntN(1000))}
@@ -81,19 +102,19 @@ func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
 	complete := map[int]int{} // steps after which a version has been got
 	for range 8 {
 		if rng.IntN(3) == 0 {
-			now = min(now+1, len(versions)-1)
+			site.now = min(site.now+1, len(site.versions)-1)
 		}
-		if most = 0; rng.IntN(3) > 0 {
-			most = 1 + rng.IntN(1500)
+		if site.most = 0; rng.IntN(3) > 0 {
+			site.most = 1 + rng.IntN(1500)
 		}
 		if err := c.Get(t.Context(), f); err == nil {
-			complete[disk.Steps()] = now
-		} else if most == 0 {
+			complete[disk.Steps()] = site.now
+		} else if site.most == 0 {
 			t.Fatal(err)
 		}
 	}
 	disk.Complete()
-	most = 0
+	site.most = 0
 	pick := rand.New(rand.NewPCG(seed, 8))
 	disk.States(seed, 4, func(s *powertest.State) bool {
 		if pick.IntN(2) == 0 {
@@ -109,27 +130,15 @@ func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
 		dir := t.TempDir()
 		s.Write(t, dir)
 		path := filepath.Join(dir, "f")
-		which := func() int {
-			b, err := os.ReadFile(path)
-			for k, v := range versions {
-				if err == nil && bytes.Equal(b, v) {
-					return k
-				}
-			}
-			if errors.Is(err, fs.ErrNotExist) {
-				return -1
-			}
-			t.Errorf("seed %d, after step %d of %d: %d bytes of no version: %v", seed, s.Steps, disk.Steps(), len(b), err)
-			return len(versions)
+		place := fmt.Sprintf("seed %d, after step %d of %d", seed, s.Steps, disk.Steps())
+		if k, err := site.at(path); err != nil || k < least {
+			t.Errorf("%s: version %d is there, %d was got: %v", place, k, least, err)
 		}
-		if k := which(); k < least {
-			t.Errorf("seed %d, after step %d of %d: version %d is there, %d was got", seed, s.Steps, disk.Steps(), k, least)
-		}
-		now = len(versions) - 1 - pick.IntN(2)
+		site.now = len(site.versions) - 1 - pick.IntN(2)
 		again := Client{Tries: 1, files: atomic.Files{Trace: func(atomic.Step) {}}}
-		if err := again.Get(t.Context(), File{URL: server.URL, Path: path}); err != nil || which() != now {
-			t.Errorf("seed %d, after step %d of %d: got version %d, want %d: %v", seed, s.Steps, disk.Steps(), which(), now,
-				err)
+		err := again.Get(t.Context(), File{URL: server.URL, Path: path})
+		if k, e := site.at(path); err != nil || e != nil || k != site.now {
+			t.Errorf("%s: got version %d, want %d: %v, %v", place, k, site.now, err, e)
 		}
 		return looked < states && !t.Failed()
 	})

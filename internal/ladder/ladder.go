@@ -299,6 +299,8 @@ func repository() []Package {
 			"internal/budget"},
 		{"internal/powertest", "for tests: what a disk may hold after a loss of power, from the steps that were made",
 			"internal/atomic internal/lock"},
+		{"internal/soak", "for tests: a random comparison repeated with one seed after another; damaged files for " +
+			"every reader", ""},
 		{"internal/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},
