@@ -79,7 +79,7 @@ func (c *changing) at(path string) (version int, err error) {
 			return k, nil
 		}
 	}
-	return -1, fmt.Errorf("%d bytes of no version: %w", len(b), err)
+	return -1, fmt.Errorf("%d bytes of no version (%v)", len(b), err)
 }
 
 // powerLoss records some calls, and looks at up to so many states.
