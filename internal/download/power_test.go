@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -40,12 +41,23 @@ func TestPowerLoss(t *testing.T) {
 // that breaks off.
 type changing struct {
 	versions [][]byte
-	now      int
-	most     int // bytes before the connection breaks; 0: it does not
+
+	mu   sync.Mutex
+	now  int
+	most int // bytes before the connection breaks; 0: it does not
+}
+
+func (c *changing) set(now, most int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now, c.most = now, most
 }
 
 func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	whole, etag := c.versions[c.now], fmt.Sprintf(`"%d"`, c.now)
+	c.mu.Lock()
+	now, most := c.now, c.most
+	c.mu.Unlock()
+	whole, etag := c.versions[now], fmt.Sprintf(`"%d"`, now)
 	w.Header().Set("ETag", etag)
 	from := 0
 	if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 && r.Header.Get("If-Range") == etag {
@@ -61,8 +73,8 @@ func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		from = 0
 		w.Header().Set("Content-Length", fmt.Sprint(len(whole)))
 	}
-	if rest := whole[from:]; c.most > 0 && c.most < len(rest) {
-		w.Write(rest[:c.most])
+	if rest := whole[from:]; most > 0 && most < len(rest) {
+		w.Write(rest[:most])
 		panic(http.ErrAbortHandler)
 	}
 	w.Write(whole[from:])
@@ -100,21 +112,22 @@ func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
 	c := Client{Tries: 1, files: disk.Files(), step: int64(300 + rng.IntN(1000))}
 	f := File{URL: server.URL, Path: filepath.Join(home, "f")}
 	complete := map[int]int{} // steps after which a version has been got
+	now, most := 0, 0
 	for range 8 {
 		if rng.IntN(3) == 0 {
-			site.now = min(site.now+1, len(site.versions)-1)
+			now = min(now+1, len(site.versions)-1)
 		}
-		if site.most = 0; rng.IntN(3) > 0 {
-			site.most = 1 + rng.IntN(1500)
+		if most = 0; rng.IntN(3) > 0 {
+			most = 1 + rng.IntN(1500)
 		}
+		site.set(now, most)
 		if err := c.Get(t.Context(), f); err == nil {
-			complete[disk.Steps()] = site.now
-		} else if site.most == 0 {
+			complete[disk.Steps()] = now
+		} else if most == 0 {
 			t.Fatal(err)
 		}
 	}
 	disk.Complete()
-	site.most = 0
 	pick := rand.New(rand.NewPCG(seed, 8))
 	disk.States(seed, 4, func(s *powertest.State) bool {
 		if pick.IntN(2) == 0 {
@@ -134,11 +147,12 @@ func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
 		if k, err := site.at(path); err != nil || k < least {
 			t.Errorf("%s: version %d is there, %d was got: %v", place, k, least, err)
 		}
-		site.now = len(site.versions) - 1 - pick.IntN(2)
+		now := len(site.versions) - 1 - pick.IntN(2)
+		site.set(now, 0)
 		again := Client{Tries: 1, files: atomic.Files{Trace: func(atomic.Step) {}}}
 		err := again.Get(t.Context(), File{URL: server.URL, Path: path})
-		if k, e := site.at(path); err != nil || e != nil || k != site.now {
-			t.Errorf("%s: got version %d, want %d: %v, %v", place, k, site.now, err, e)
+		if k, e := site.at(path); err != nil || e != nil || k != now {
+			t.Errorf("%s: got version %d, want %d: %v, %v", place, k, now, err, e)
 		}
 		return looked < states && !t.Failed()
 	})
