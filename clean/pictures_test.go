@@ -321,3 +321,44 @@ func TestColours(t *testing.T) {
 		t.Error("a picture in colours has another print than its greys")
 	}
 }
+
+// Where windows show the same, or nothing, what is found is still what the search without
+// views finds, to the last bit.
+func TestViewsOfEquals(t *testing.T) {
+	for name, by := range map[string]func(x, y, shift int) int{
+		"stripes":     func(x, _, shift int) int { return 255 * ((x + shift) / 5 % 2) },
+		"steps":       func(x, _, shift int) int { return []int{0, 255, 0, 3}[(x+shift)/8%4] },
+		"a cross":     func(x, y, shift int) int { return 255 * max((x+shift)/14%2, y/14%2) },
+		"a corner":    func(x, y, shift int) int { return 255 * min((x+shift)/30, y/30) },
+		"bars":        func(x, y, shift int) int { return 255 * ((x + y + shift) % 16 / 8) },
+		"one to nine": func(x, y, shift int) int { return min(255, 64*((x+shift)/9%3)*(y/11%3)) },
+	} {
+		found := 0
+		for shift := range 3 {
+			whole := NewPrint(shaded(func(x, y int) int { return by(x, y, shift) }))
+			part := NewPrint(shaded(func(x, y int) int { return by(x, y, 0) }))
+			v := newViews(windows())
+			v.of = part
+			v.prepare()
+			row, scores := make([]float32, side*side/4), make([]float32, len(v.begin))
+			length := whole.centred(row)
+			for r := range scores {
+				for k, s := range row {
+					scores[r] += s * v.coarse.Row(r)[k]
+				}
+			}
+			want := search(whole, part, windows())
+			if want < alike {
+				want = 0
+			} else {
+				found++
+			}
+			if got := v.search(whole, scores, length); whole.drawn() && got != want {
+				t.Errorf("%s, %d pixels to the left: %v, want %v", name, shift, got, want)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s: nothing is found", name)
+		}
+	}
+}
