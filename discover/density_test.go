@@ -30,9 +30,10 @@ func TestDense(t *testing.T) {
 		"two and one between":     {along(0, 1, 2, 10, 11, 12, 5), 3, []int{0, 0, 0, 1, 1, 1, 0}},
 		"one beyond":              {along(0, 1, 2, 10, 11, 12, 90), 3, []int{0, 0, 0, 1, 1, 1, 1}},
 		"groups of four at least": {along(0, 1, 2, 10, 11, 12, 13), 4, []int{0, 0, 0, 0, 0, 0, 0}},
-		"a group in two":          {along(0, 1, 2, 5, 6, 7, 90, 91, 92, 95, 96, 97), 3, []int{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3}},
-		"numbered by first rows":  {along(10, 11, 0, 1, 12, 2), 3, []int{0, 0, 1, 1, 0, 1}},
-		"one":                     {along(4), 3, []int{0}},
+		"a group in two": {along(0, 1, 2, 5, 6, 7, 90, 91, 92, 95, 96, 97), 3,
+			[]int{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3}},
+		"numbered by first rows": {along(10, 11, 0, 1, 12, 2), 3, []int{0, 0, 1, 1, 0, 1}},
+		"one":                    {along(4), 3, []int{0}},
 	} {
 		got, err := dense(t.Context(), distances(c.x), 1, c.least)
 		if err != nil || !slices.Equal(got, c.want) {

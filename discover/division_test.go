@@ -72,7 +72,8 @@ func TestShown(t *testing.T) {
 	if k, got := shown(d, sample, group, 1, 4); k != 13 || got != nil {
 		t.Errorf("of one: %v about %d", got, k)
 	}
-	if k, got := shown(distances(along(0, 4, 4, 0)), sample, make([]int, 4), 0, 4); k != 10 || !slices.Equal(got, []int{11}) {
+	copies := distances(along(0, 4, 4, 0))
+	if k, got := shown(copies, sample, make([]int, 4), 0, 4); k != 10 || !slices.Equal(got, []int{11}) {
 		t.Errorf("of copies: %v about %d", got, k) // all sums are equal, and the first of copies stands for them
 	}
 }
@@ -170,9 +171,11 @@ func TestOptions(t *testing.T) {
 		good bool
 	}{
 		{Options{}, true}, {Options{Level: 1}, true}, {Options{Level: 1.01}, false}, {Options{Level: -0.01}, false},
-		{Options{Draws: -1}, false}, {Options{Least: -1}, false}, {Options{Most: -1}, false}, {Options{Shown: -1}, false},
+		{Options{Draws: -1}, false}, {Options{Least: -1}, false}, {Options{Most: -1}, false},
+		{Options{Shown: -1}, false},
 		{Options{Resamples: -1}, true}, {Options{Resamples: -2}, false}, {Options{Rows: -1}, false},
-		{Options{Rows: 7}, false}, {Options{Rows: 8}, true}, {Options{Method: Density}, true}, {Options{Method: 2}, false},
+		{Options{Rows: 7}, false}, {Options{Rows: 8}, true}, {Options{Method: Density}, true},
+		{Options{Method: 2}, false},
 		{Options{Method: -1}, false},
 	} {
 		if err := c.opt.settle(); (err == nil) != c.good {
@@ -227,7 +230,7 @@ func TestDensityLeast(t *testing.T) {
 // Kinds come in the order of their sizes, of equals in that of their first rows, and are
 // numbered through all classes.
 func TestOrderOfKinds(t *testing.T) {
-	x, labels := mat.New(0, 2), []int64(nil)
+	var labels []int64
 	var rows [][2]float32
 	rng := rand.New(rand.NewPCG(2, 21))
 	for _, class := range []int64{9, -4} {
@@ -239,7 +242,7 @@ func TestOrderOfKinds(t *testing.T) {
 			}
 		}
 	}
-	x = mat.New(len(rows), 2)
+	x := mat.New(len(rows), 2)
 	for i, r := range rows {
 		copy(x.Row(i), r[:])
 	}

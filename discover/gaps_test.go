@@ -24,7 +24,6 @@ func TestThirds(t *testing.T) {
 // The probability of so few rows in the middle is that of a sign test in the window where
 // it is least, times the windows that have rows.
 func TestGapsP(t *testing.T) {
-	type count = struct{ middle, side float64 }
 	for _, c := range []struct {
 		gaps gaps
 		want float64
@@ -32,7 +31,7 @@ func TestGapsP(t *testing.T) {
 		{gaps{}, 1},
 		{gaps{{0, 5}}, 1. / 32},
 		{gaps{{1, 4}}, 6. / 32},
-		{gaps{{0, 5}, count{}, {2, 1}}, 2. / 32},
+		{gaps{{0, 5}, {0, 0}, {2, 1}}, 2. / 32},
 		{gaps{{5, 0}}, 1},
 		{gaps{{2, 2}, {2, 2}}, 1},
 	} {

@@ -76,7 +76,8 @@ func removed(_ int, err error) error { return err }
 // A manifest at the ends of what it may say, and beyond.
 func TestManifestBounds(t *testing.T) {
 	good := func() *manifest {
-		return &manifest{Version: 1, Dim: 1, Log: "1.log", Segments: []segmentRef{{File: "2.seg", Rows: 1, Dead: "3.dead"}}}
+		return &manifest{Version: 1, Dim: 1, Log: "1.log",
+			Segments: []segmentRef{{File: "2.seg", Rows: 1, Dead: "3.dead"}}}
 	}
 	same := func(*manifest) {}
 	column := func(name string) string { return `{"name":"` + name + `","kind":"text"}` }
@@ -165,9 +166,11 @@ func TestNearestLists(t *testing.T) {
 func TestOrphans(t *testing.T) {
 	x := create(t, Config{Dim: 2})
 	add(t, x, entries(3, 2, 1), AddOptions{})
-	files := map[string]bool{"999.seg": false, "999.log": false, "998.dead": false, "999.seg.bak": true, "notes.txt": true}
+	files := map[string]bool{"999.seg": false, "999.log": false, "998.dead": false, "999.seg.bak": true,
+		"notes.txt": true}
+	nothing := func(io.Writer) error { return nil }
 	for name := range files {
-		if err := (atomic.Files{}).Write(filepath.Join(x.Dir(), name), func(io.Writer) error { return nil }); err != nil {
+		if err := (atomic.Files{}).Write(filepath.Join(x.Dir(), name), nothing); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -50,10 +50,11 @@ func TestFailed(t *testing.T) {
 	why := errors.New("the disk is full")
 	j := Job{Kind: "k", Spec: []byte("1"), Title: "run 7"}
 	for want, f := range map[string]*Failed{
-		"run 7 failed: the disk is full":                  {j, 1, why},
-		"run 7 failed 2 times: the disk is full":          {j, 2, why},
-		"k " + j.ID() + " failed: the disk is full":       {Job{Kind: "k", Spec: j.Spec}, 0, why},
-		"k " + j.ID() + " failed 10 times: disk or other": {Job{Kind: "k", Spec: j.Spec}, 10, errors.New("disk or other")},
+		"run 7 failed: the disk is full":            {j, 1, why},
+		"run 7 failed 2 times: the disk is full":    {j, 2, why},
+		"k " + j.ID() + " failed: the disk is full": {Job{Kind: "k", Spec: j.Spec}, 0, why},
+		"k " + j.ID() + " failed 10 times: disk or other": {Job{Kind: "k", Spec: j.Spec}, 10,
+			errors.New("disk or other")},
 	} {
 		if f.Error() != want || want[:3] == "run" && !errors.Is(f, why) {
 			t.Errorf("%v, want %s", f, want)

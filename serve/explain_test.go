@@ -79,7 +79,8 @@ func TestNotes(t *testing.T) {
 		{of("z", 1, 2, 6, 2), "0 of 8 neighbours are of the class of the item asked with, z."},
 		{of("", 1, 2), ""},
 		{of("", 0, 0, 1), "1 of 1 neighbours are of one class, a."},
-		{of("", 0, 0, 2), "2 of 2 neighbours are of one class, a.|All neighbours are at distance 0: their order says nothing."},
+		{of("", 0, 0, 2), "2 of 2 neighbours are of one class, a.|" +
+			"All neighbours are at distance 0: their order says nothing."},
 		{of("", 9.5, 10), "The farthest neighbour is only 5 % farther than the nearest: their order says little."},
 		{of("", 9, 10), ""}, // a tenth is enough
 		{of("", -3, -1, 2), "2 of 2 neighbours are of one class, a."},

@@ -26,7 +26,8 @@ func TestAxesOf(t *testing.T) {
 	}
 	for i := range n {
 		for j := range d {
-			x.Row(i)[j] = float32(float64(j+1) + float64(scores.Row(i)[0])*want[0][j] + float64(scores.Row(i)[1])*want[1][j])
+			s := scores.Row(i)
+			x.Row(i)[j] = float32(float64(j+1) + float64(s[0])*want[0][j] + float64(s[1])*want[1][j])
 		}
 	}
 	mean, axes := axesOf(x, scores)
@@ -74,7 +75,8 @@ func TestAsCompared(t *testing.T) {
 
 // Columns colour the items that have them; what is missing before an item is filled up.
 func TestColour(t *testing.T) {
-	columns := []store.Column{{Name: "kind", Kind: "text"}, {Name: "price", Kind: "number"}, {Name: "sale", Kind: "bool"}}
+	columns := []store.Column{{Name: "kind", Kind: "text"}, {Name: "price", Kind: "number"},
+		{Name: "sale", Kind: "bool"}}
 	m := &plane{columns: map[string]*painted{}}
 	for i, c := range []map[string]any{{}, {"kind": "hat", "price": 2.5}, nil, {"kind": "bag", "sale": true},
 		{"kind": "hat", "price": 4.0, "other": 1.0}} {
@@ -99,7 +101,8 @@ func TestColour(t *testing.T) {
 		many, all[name] = append(many, store.Column{Name: name, Kind: "bool"}), true
 	}
 	m = &plane{columns: map[string]*painted{}, ids: []string{"a"}}
-	if m.colour(&store.Item{Columns: all}, many); len(m.columns) != mapColumns || m.columns[many[mapColumns].Name] != nil {
+	m.colour(&store.Item{Columns: all}, many)
+	if len(m.columns) != mapColumns || m.columns[many[mapColumns].Name] != nil {
 		t.Errorf("%d columns", len(m.columns))
 	}
 }

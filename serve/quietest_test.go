@@ -22,8 +22,8 @@ func testQuietest(t *testing.T) {
 		}
 		return out
 	}
-	busy, idle, long, fresh, ripe := at(time.Hour, false, true), at(time.Minute, true, true), at(2*time.Minute, true, true),
-		at(0, true, false), at(time.Hour, true, false)
+	busy, idle, long := at(time.Hour, false, true), at(time.Minute, true, true), at(2*time.Minute, true, true)
+	fresh, ripe := at(0, true, false), at(time.Hour, true, false)
 	for name, c := range map[string]struct {
 		of   map[*placed]bool
 		want *placed
@@ -40,7 +40,8 @@ func testQuietest(t *testing.T) {
 	if got, wait := l.quietest(conns(at(newcomer/4, true, false), fresh)); got != nil || wait != newcomer*3/4 {
 		t.Errorf("%+v after %v", got, wait)
 	}
-	l.of = map[string]map[*placed]bool{"a": conns(idle), "b": conns(busy, ripe), "c": conns(busy, busy, at(0, false, true))}
+	l.of = map[string]map[*placed]bool{"a": conns(idle), "b": conns(busy, ripe),
+		"c": conns(busy, busy, at(0, false, true))}
 	if got, _ := l.crowd(); got != ripe {
 		t.Errorf("of who has most of those with a quiet one: %+v", got)
 	}

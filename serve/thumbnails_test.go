@@ -21,7 +21,8 @@ func TestThumbnailSides(t *testing.T) {
 		if err := os.WriteFile(path, pngOf(t, plain(side[0], side[1], red)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Put(t.Context(), []store.Item{{ID: id, Path: path, Vector: []float32{1}}}, store.Insert); err != nil {
+		it := store.Item{ID: id, Path: path, Vector: []float32{1}}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
 			t.Fatal(err)
 		}
 	}

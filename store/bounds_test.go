@@ -103,8 +103,8 @@ func TestConfigBounds(t *testing.T) {
 		distance string
 	}{{4, "euclidean"}, {3, "dot"}} {
 		err := config.Fits("s", other.dim, other.distance)
-		if want := fmt.Sprintf("the store s holds vectors of %d numbers by %s distance, not of 3 by euclidean", other.dim,
-			other.distance); err == nil || err.Error() != want {
+		if want := fmt.Sprintf("the store s holds vectors of %d numbers by %s distance, not of 3 by euclidean",
+			other.dim, other.distance); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -11,11 +11,13 @@ func TestRangeValues(t *testing.T) {
 		r    Range
 		want map[float64]string
 	}{
-		{Range{Low: -1, High: 3}, map[float64]string{-0.5: "-1", 0: "-1", 0.25: "0", 0.5: "1", 0.30864: "0.2346", 1: "3", 2: "3"}},
-		{Range{Low: 0.001, High: 10, Log: true}, map[float64]string{0: "0.001", 0.25: "0.01", 0.5: "0.1", 0.625: "0.3162",
-			1: "10"}},
+		{Range{Low: -1, High: 3}, map[float64]string{-0.5: "-1", 0: "-1",
+			0.25: "0", 0.5: "1", 0.30864: "0.2346", 1: "3", 2: "3"}},
+		{Range{Low: 0.001, High: 10, Log: true}, map[float64]string{0: "0.001", 0.25: "0.01", 0.5: "0.1",
+			0.625: "0.3162", 1: "10"}},
 		{Range{Low: 1, High: 1000, Log: true, Whole: true}, map[float64]string{0: "1", 0.5: "32", 1: "1000"}},
-		{Range{Low: 2, High: 5, Whole: true}, map[float64]string{0: "2", 0.24: "2", 0.25: "3", 0.5: "4", 0.75: "5", 1: "5"}},
+		{Range{Low: 2, High: 5, Whole: true}, map[float64]string{0: "2", 0.24: "2", 0.25: "3",
+			0.5: "4", 0.75: "5", 1: "5"}},
 		{Range{Low: 1, High: 2.2, Step: 0.5}, map[float64]string{0: "1", 0.33: "1", 0.34: "1.5", 0.67: "2", 1: "2"}},
 		{Range{Low: 0, High: 0.3, Step: 0.1}, map[float64]string{0: "0", 1: "0.3"}}, // of which 0.3 is three
 		{Range{Values: []string{"a", "b"}}, map[float64]string{0: "a", 0.49: "a", 0.5: "b", 1: "b"}},
@@ -76,7 +78,8 @@ func TestRangeEnds(t *testing.T) {
 
 // Ends of every range are tried with the others at their first, and listed values all.
 func TestExtremes(t *testing.T) {
-	ranges := []Range{{Key: "a", Low: 1, High: 2}, {Key: "b", Values: []string{"x", "y", "z"}}, {Key: "c", Low: 5, High: 7}}
+	ranges := []Range{{Key: "a", Low: 1, High: 2}, {Key: "b", Values: []string{"x", "y", "z"}},
+		{Key: "c", Low: 5, High: 7}}
 	for k, want := range []string{"[a=1 b=x c=5] [a=2 b=x c=5]", "[a=1 b=x c=5] [a=1 b=y c=5] [a=1 b=z c=5]",
 		"[a=1 b=x c=5] [a=1 b=x c=7]"} {
 		got := ""

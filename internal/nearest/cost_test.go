@@ -35,7 +35,8 @@ func TestFewAreScored(t *testing.T) {
 				}
 				t.Logf("%v, %v, d %d: %d of %d rows are scored", l, distance, d, total/asked, n)
 				if total/asked > most {
-					t.Errorf("%v, %v, d %d: %d of %d rows are scored, want at most %d", l, distance, d, total/asked, n, most)
+					t.Errorf("%v, %v, d %d: %d of %d rows are scored, want at most %d", l, distance, d, total/asked, n,
+						most)
 				}
 			}
 		}

@@ -138,7 +138,8 @@ func TestSplits(t *testing.T) {
 		t.Errorf("one and three: %v", got)
 	}
 	got, err := (&graph{opset: 13}).compute(outs(2, "axis", -1), []*array{block(2, 3), vector([]int64{1, 2})})
-	if err != nil || !sameArray(got[0], shaped([]int{2, 1}, 0, 3)) || !sameArray(got[1], shaped([]int{2, 2}, 1, 2, 4, 5)) {
+	if err != nil || !sameArray(got[0], shaped([]int{2, 1}, 0, 3)) ||
+		!sameArray(got[1], shaped([]int{2, 2}, 1, 2, 4, 5)) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	refuse(t, outs(2), "3 parts for 2 outputs", block(6), vector([]int64{2, 2, 2}))
