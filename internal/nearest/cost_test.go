@@ -22,7 +22,7 @@ func TestFewAreScored(t *testing.T) {
 				x := random(rng, n, d, 0)
 				parts := []Part{{X: x, Codes: Encode(distance, x, d)}}
 				var total int64
-				const asked = 8
+				const asked = 4
 				for range asked {
 					q := &Query{X: random(rng, 1, d, 0), K: 5, Allowed: [][]uint64{all(n)}}
 					if err := Search(t.Context(), distance, d, parts, []*Query{q}, byRow); err != nil {
