@@ -1,6 +1,10 @@
 package index
 
 import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,5 +44,51 @@ func TestNumbersOfSegments(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+// A segment is not opened in which a section is damaged, but for those whose blocks are compared
+// as they are read. It can be salvaged where what is damaged follows from the rest.
+func TestDamagedSections(t *testing.T) {
+	good, path := segmentBytes(t)
+	s, err := openSegment(path, 3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := slices.Clone(s.table.Sections)
+	s.file.Close()
+	later := []string{"vectors", "codes"}
+	follow := []string{"find", "scale", "half", "slack", "space", "sums", "code.sums", "lists", "centroids"}
+	seen := 0
+	for _, c := range sections {
+		if c.Length == 0 {
+			continue
+		}
+		bad := bytes.Clone(good)
+		bad[c.Offset] ^= 1
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openSegment(path, 3, 0)
+		if err == nil {
+			s.file.Close()
+		}
+		var damage *DamageError
+		if sound := slices.Contains(later, c.Name); sound != (err == nil) || err != nil && !errors.As(err, &damage) {
+			t.Errorf("a segment whose section %s is damaged: %v", c.Name, err)
+		}
+		s, reasons, err := salvage(path, 3, 0)
+		if err == nil {
+			s.file.Close()
+		}
+		if saved := slices.Contains(follow, c.Name); saved != (len(reasons) > 0) ||
+			err == nil != (saved || slices.Contains(later, c.Name)) {
+			t.Errorf("salvage with a damaged section %s: %q, %v", c.Name, reasons, err)
+		} else if saved {
+			seen++
+		}
+	}
+	if seen != len(follow) {
+		t.Errorf("%d of the %d sections that follow from others were damaged", seen, len(follow))
 	}
 }
