@@ -80,6 +80,8 @@ func kernels() []Package {
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
 			"internal/par internal/kernel/simd"},
+		{"internal/coded", "rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
+			"internal/par internal/kernel/dot8 internal/kernel/dot16 mat"},
 	}
 }
 
