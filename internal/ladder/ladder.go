@@ -157,7 +157,7 @@ func measuring() []Package {
 				"internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
-				"gonum.org/v1/gonum"},
+				"internal/coded gonum.org/v1/gonum"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
 			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
