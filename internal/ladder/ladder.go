@@ -179,7 +179,7 @@ func running() []Package {
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
 			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
 		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
-			"internal/par internal/mapped internal/kernel/dot16 internal/kernel/dot8 mat eval/rank"},
+			"internal/par internal/mapped internal/kernel/dot16 mat internal/coded eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/atomic internal/budget internal/escape internal/lock internal/mapped internal/nearest " +
 				"internal/regular internal/spell internal/strictjson internal/kernel/dot16 mat eval/rank " +
