@@ -48,7 +48,7 @@ func byLoop(distance rank.Distance, x []float32, g *mat.Dense, k int) []Found {
 		}
 		out = append(out, f)
 	}
-	slices.SortFunc(out, func(a, b Found) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Row, b.Row)) })
+	slices.SortFunc(out, func(a, b Found) int { return cmp.Or(cmp.Compare(b.Score, a.Score), byRow(a, b)) })
 	return out[:min(k, len(out))]
 }
 
@@ -62,7 +62,9 @@ func TestBothSearchesAgreeWithALoop(t *testing.T) {
 				defer simd.Force(l)()
 				runtime.GOMAXPROCS(procs)
 				rng := rand.New(rand.NewPCG(1, 2))
-				for _, c := range []struct{ n, d, values int }{{1, 1, 3}, {6, 7, 3}, {463, 1, 9}, {463, 49, 2}, {70, 65, 7}} {
+				for _, c := range []struct{ n, d, values int }{
+					{1, 1, 3}, {6, 7, 3}, {463, 1, 9}, {463, 49, 2}, {70, 65, 7},
+				} {
 					g, q := steps(rng, c.n, c.d, c.values), steps(rng, 19, c.d, c.values)
 					for distance := range rank.Dot + 1 {
 						checkSearches(t, fmt.Sprintf("%v, n %d, d %d", distance, c.n, c.d), distance, g, q)
