@@ -61,6 +61,15 @@ func FloatLoss(norm float64, d int) float64 { return norm * (sums(d) + 0x1p-22) 
 // Below is a float32 that is at most x, but finite if x is not +Inf: what fills up a
 // panel scores -Inf and must not reach it.
 func Below(x float64) float32 {
+	if f := float32(x); float64(f) <= x && f >= -math.MaxFloat32 {
+		return f
+	}
+	return next(x)
+}
+
+// next is Below where rounding to the nearest does not go down: apart, so that the rest
+// can be inlined.
+func next(x float64) float32 {
 	x = max(x, -math.MaxFloat32)
 	f := float32(x)
 	if float64(f) > x {

@@ -70,10 +70,11 @@ func (c *Coder) Float32(x []float32) Code {
 		code, _ := c.place(x, c.zeros, 1, 0)
 		return code
 	case Bits16:
+		u := c.u[:len(x)]
 		for j, v := range x {
-			c.u[j] = float64(v)
+			u[j] = float64(v)
 		}
-		return c.Float64(c.u)
+		return c.Float64(u)
 	}
 	copy(c.floats, x)
 	return Code{Unit: 1}
@@ -83,19 +84,21 @@ func (c *Coder) Float32(x []float32) Code {
 func (c *Coder) Float64(u []float64) Code {
 	switch c.kind {
 	case Bits8:
+		w := c.w[:len(u)]
 		for j, v := range u {
-			c.w[j] = float32(v)
+			w[j] = float32(v)
 		}
-		code, _ := c.place(c.w, c.zeros, 1, 0)
+		code, _ := c.place(w, c.zeros, 1, 0)
 		return code
 	case Bits16:
 		unit, loss := dot16.Quantize(c.ints, u)
 		return Code{float32(unit), loss}
 	}
 	var lost float64
+	floats := c.floats[:len(u)]
 	for j, v := range u {
-		c.floats[j] = float32(v)
-		e := v - float64(c.floats[j])
+		floats[j] = float32(v)
+		e := v - float64(floats[j])
 		lost += float64(e * e)
 	}
 	return Code{1, math.Sqrt(lost)}
@@ -114,15 +117,16 @@ func (c *Coder) Shifted(x, m []float32, f, length float64) (Code, Placed) {
 	if c.kind == Bits8 {
 		return c.place(x, m, float32(f), length)
 	}
-	var p Placed
+	u := c.u[:len(x)]
+	m = m[:len(x)]
+	var square, dot float64
 	for j, v := range x {
-		u := float64(float64(v)*f) - float64(m[j])
-		c.u[j] = u
-		p.Square += float64(u * u)
-		p.Dot += float64(u * float64(m[j]))
+		w := float64(float64(v)*f) - float64(m[j])
+		u[j] = w
+		square += float64(w * w)
+		dot += float64(w * float64(m[j]))
 	}
-	p.Norm = math.Sqrt(p.Square)
-	return c.Float64(c.u), p
+	return c.Float64(u), Placed{math.Sqrt(square), square, dot}
 }
 
 // place is Shifted for Bits8.
