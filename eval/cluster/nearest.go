@@ -103,6 +103,9 @@ func (n *nearest) assign(ctx context.Context, assigned []int32, c *mat.Dense) (b
 	changed := make([]bool, blocks)
 	err := par.ForContext(ctx, n.x.Rows, rowBlock, func(lo, hi int) {
 		width, panel := len(t.cols.Half), n.kind.Panel()
+		if n.kind == coded.Float32 {
+			panel *= 4 // larger products cost less
+		}
 		w := &work{
 			scores: make([]float32, panel*width),
 			tops:   make([]dot16.Top, panel),

@@ -23,7 +23,7 @@ var natures = map[string]func(rng *rand.Rand, i, j, d int) float64{
 	"zeros":  func(*rand.Rand, int, int, int) float64 { return 0 },
 }
 
-func fill(rng *rand.Rand, n, d int, value func(rng *rand.Rand, i, j, d int) float64) *mat.Dense {
+func rowsOf(rng *rand.Rand, n, d int, value func(rng *rand.Rand, i, j, d int) float64) *mat.Dense {
 	x := mat.New(n, d)
 	for i := range n {
 		for j := range d {
@@ -95,7 +95,7 @@ func TestTileAgreesWithALoop(t *testing.T) {
 			for _, k := range kinds {
 				for _, c := range []struct{ n, m, d int }{{1, 1, 1}, {3, 70, 7}, {33, 5, 65}, {45, 40, 130}} {
 					what := fmt.Sprintf("%s, kind %d, %d rows, %d columns, d %d", name, k, c.n, c.m, c.d)
-					x, y := fill(rng, c.n, c.d, nature), fill(rng, c.m, c.d, nature)
+					x, y := rowsOf(rng, c.n, c.d, nature), rowsOf(rng, c.m, c.d, nature)
 					testTile(t, what, k, x, y)
 				}
 			}
@@ -166,7 +166,7 @@ func TestSomeRows(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))
 		const n, d = 50, 33
-		x := fill(rng, n, d, natures["spread"])
+		x := rowsOf(rng, n, d, natures["spread"])
 		for _, k := range kinds {
 			all := code(k, x)
 			width := Padded(n)
@@ -214,7 +214,7 @@ func TestSomeRows(t *testing.T) {
 func TestCoder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, d := range []int{1, 15, 64, 99} {
-		x := fill(rng, 6, d, natures["spread"])
+		x := rowsOf(rng, 6, d, natures["spread"])
 		for _, k := range kinds {
 			a, b := NewCoder(k, d), NewCoder(k, d)
 			u, zeros := make([]float64, d), make([]float32, d)

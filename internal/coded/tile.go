@@ -70,12 +70,15 @@ func (t *Tile) Filter(i int, scores []float32, mask []uint32, row dot16.Row, col
 		return
 	}
 	clear(mask)
-	t.scoreFloats(i, scores, cols.Half)
-	for j, s := range scores {
+	products := t.floats.Row(i - t.lo)
+	half, lo, scores := cols.Half[:len(products)], cols.Lo[:len(products)], fill(scores, len(products))
+	for j, v := range products {
+		s := v - half[j]
+		scores[j] = s
 		if s >= row.Lo {
 			mask[j/16] |= 1 << (j % 16)
 		}
-		if s-row.Half >= cols.Lo[j] {
+		if s-row.Half >= lo[j] {
 			mask[j/16] |= 1 << (16 + j%16)
 		}
 	}
@@ -88,22 +91,21 @@ func (t *Tile) Best(i int, scores []float32, scale float32, cols *dot16.Columns,
 		dot16.Best(scores, t.strip(i), scale, cols, int32(base), top)
 		return
 	}
-	t.scoreFloats(i, scores, cols.Half)
-	for j, s := range scores {
-		top.Take(s, int32(base+j))
+	products := t.floats.Row(i - t.lo)
+	half, scores := cols.Half[:len(products)], fill(scores, len(products))
+	for j, v := range products {
+		scores[j] = v - half[j]
+		top.Take(scores[j], int32(base+j))
 	}
 }
 
 // strip is the products of row i, of the panel, in integers.
 func (t *Tile) strip(i int) []int32 { return t.ints[(i-t.lo)*t.width : (i-t.lo+1)*t.width] }
 
-// scoreFloats scores row i of Float32. What fills up the last panel scores -Inf.
-func (t *Tile) scoreFloats(i int, scores, half []float32) {
-	row := t.floats.Row(i - t.lo)
-	for j, v := range row {
-		scores[j] = v - half[j]
-	}
-	for j := len(row); j < len(scores); j++ {
+// fill returns the first n scores; the others, which fill up the last panel, become -Inf.
+func fill(scores []float32, n int) []float32 {
+	for j := n; j < len(scores); j++ {
 		scores[j] = float32(math.Inf(-1))
 	}
+	return scores[:n]
 }
