@@ -84,7 +84,7 @@ func (n *nearest) table(c *mat.Dense) *table {
 			t.columns.Put(k, &coder.Row)
 		}
 		t.extents[k] = e
-		t.most = coded.Extent{Norm: max(t.most.Norm, e.Norm), Loss: max(t.most.Loss, e.Loss), Half: max(t.most.Half, e.Half)}
+		t.most.Include(e)
 	}
 	return t
 }

@@ -54,9 +54,7 @@ func (s *space) pack(m *mat.Dense, inv []float64, lo, hi int, columns bool, kept
 		for r := a; r < b; r++ {
 			half := sd.place(coder, s, m, inv, r)
 			sd.half[r] = float32(half)
-			e.Norm = max(e.Norm, sd.norm[r])
-			e.Loss = max(e.Loss, sd.loss[r])
-			e.Half = max(e.Half, math.Abs(half))
+			e.Include(coded.Extent{Norm: sd.norm[r], Loss: sd.loss[r], Half: math.Abs(half)})
 		}
 	})
 	for r := n; r < padded; r++ {

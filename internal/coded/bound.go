@@ -9,6 +9,11 @@ type Extent struct {
 	Half float64 // the magnitude of what it takes off its scores
 }
 
+// Include makes e bound o, too.
+func (e *Extent) Include(o Extent) {
+	e.Norm, e.Loss, e.Half = max(e.Norm, o.Norm), max(e.Loss, o.Loss), max(e.Half, o.Half)
+}
+
 // roundings bounds, as a share of products and halves, what their rounding to float32
 // and that of their differences come to.
 const roundings = 0x1p-21
