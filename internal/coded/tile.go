@@ -71,7 +71,11 @@ func (t *Tile) Filter(i int, scores []float32, mask []uint32, row dot16.Row, col
 	}
 	clear(mask)
 	products := t.floats.Row(i - t.lo)
-	half, lo, scores := cols.Half[:len(products)], cols.Lo[:len(products)], fill(scores, len(products))
+	half, lo := cols.Half[:len(products)], cols.Lo[:len(products)]
+	for j := len(products); j < len(scores); j++ {
+		scores[j] = float32(math.Inf(-1)) // as what fills up the last panel has in integers
+	}
+	scores = scores[:len(products)]
 	for j, v := range products {
 		s := v - half[j]
 		scores[j] = s
@@ -85,14 +89,14 @@ func (t *Tile) Filter(i int, scores []float32, mask []uint32, row dot16.Row, col
 }
 
 // Best is dot16.Best for row i, of the panel, and all columns of the tile, the first of
-// which is column base of all.
+// which is column base of all. What fills up the last panel has no scores for Float32.
 func (t *Tile) Best(i int, scores []float32, scale float32, cols *dot16.Columns, base int, top *dot16.Top) {
 	if t.rows.kind != Float32 {
 		dot16.Best(scores, t.strip(i), scale, cols, int32(base), top)
 		return
 	}
 	products := t.floats.Row(i - t.lo)
-	half, scores := cols.Half[:len(products)], fill(scores, len(products))
+	half, scores := cols.Half[:len(products)], scores[:len(products)]
 	for j, v := range products {
 		scores[j] = v - half[j]
 		top.Take(scores[j], int32(base+j))
@@ -101,11 +105,3 @@ func (t *Tile) Best(i int, scores []float32, scale float32, cols *dot16.Columns,
 
 // strip is the products of row i, of the panel, in integers.
 func (t *Tile) strip(i int) []int32 { return t.ints[(i-t.lo)*t.width : (i-t.lo+1)*t.width] }
-
-// fill returns the first n scores; the others, which fill up the last panel, become -Inf.
-func fill(scores []float32, n int) []float32 {
-	for j := n; j < len(scores); j++ {
-		scores[j] = float32(math.Inf(-1))
-	}
-	return scores[:n]
-}
