@@ -189,8 +189,9 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
 				"internal/home internal/lock internal/pair internal/layout/rows internal/tfevents mine loss " +
-				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval eval/rank " +
-				"eval/cluster discover eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval " +
+				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
+				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
 			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext data embedding train " +
 				"run github.com/goccy/go-yaml"},
