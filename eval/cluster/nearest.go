@@ -103,8 +103,8 @@ func (n *nearest) assign(ctx context.Context, assigned []int32, c *mat.Dense) (b
 	changed := make([]bool, blocks)
 	err := par.ForContext(ctx, n.x.Rows, rowBlock, func(lo, hi int) {
 		width, panel := len(t.cols.Half), n.kind.Panel()
-		if n.kind == coded.Float32 {
-			panel *= 4 // larger products cost less
+		if n.kind == coded.Float32 && width >= 128 {
+			panel *= 4 // larger products cost less, where they are most of the work
 		}
 		w := &work{
 			scores: make([]float32, panel*width),
