@@ -68,7 +68,11 @@ func TestMeasureSize(t *testing.T) {
 	recalls := map[int]float64{}
 	best := 0.0
 	for _, s := range sizes(128) {
-		if recalls[s], err = tr.recallAt(t.Context(), s, part, 0, 0); err != nil {
+		b, err := tr.bare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if recalls[s], err = tr.recallOf(t.Context(), b, part, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		best = max(best, recalls[s])

@@ -342,3 +342,29 @@ func TestCoarseLabelsOfProxies(t *testing.T) {
 		}
 	}
 }
+
+// Training from a pretrained start improves on the untrained network, both on images of
+// the same size: on classes that differ in little more than noise, whose features are
+// theirs once they are trained.
+func TestPretrainedImproves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d := pictured(6, 24, 16, func(c, _, k int) int { return 100 + 12*(k%3+1)*(c>>(k%3)&1) + rng.IntN(80) })
+	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16", "train.epochs=6", "train.lr=0.01",
+		"train.depth=1", "train.average=none", "network.frozen_norm=false", "data.augment=none", "eval.recall=[1]",
+		"data.split=images:0.5", "data.validation=images:0.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := Train(t.Context(), cfg, Options{Dataset: d, Weights: started(t, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.UntrainedSize != 16 || res.Config.Data.Size != 16 {
+		t.Fatalf("before training at %d px, after it at %d", res.UntrainedSize, res.Config.Data.Size)
+	}
+	before, err1 := value(res.Untrained, "test_recall@1")
+	after, err2 := value(res.Scores, "test_recall@1")
+	if errors.Join(err1, err2) != nil || after < before+0.2 {
+		t.Errorf("epoch %d: %v after training, %v before it: %v, %v", res.Epoch, after, before, err1, err2)
+	}
+}

@@ -255,35 +255,18 @@ func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error
 	if sets == nil {
 		sets = t.scored
 	}
-	metrics, err := t.cfg.metricsOf(false)
-	if err != nil {
-		return nil, err
-	}
-	var out []train.Metric
-	for _, s := range sets {
-		m, err := s.score(ctx, t.trained, &t.cfg, metrics)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m...)
-	}
-	return out, nil
+	return scoreAll(ctx, sets, t.trained, &t.cfg, false)
 }
 
-// evaluateAs scores sets by a network.
+// evaluateAs scores sets by a network, and keeps the embeddings that the run folder is to
+// hold.
 func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Network, cfg *Config, epoch int,
 	last bool) ([]train.Metric, error) {
-	metrics, err := cfg.metricsOf(last)
+	out, err := scoreAll(ctx, sets, net, cfg, last)
 	if err != nil {
-		return nil, err
+		return nil, t.unscored(epoch, err)
 	}
-	var out []train.Metric
 	for _, s := range sets {
-		m, err := s.score(ctx, net, cfg, metrics)
-		if err != nil {
-			return nil, t.unscored(epoch, err)
-		}
-		out = append(out, m...)
 		before := epoch == 0 && s.set == TestSet // to show beside what came of it
 		if (t.cfg.Eval.Keep || before) && t.folder != nil {
 			if err := t.folder.writeSnapshot(epoch, s.set, s.q); err != nil {

@@ -4,15 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
 
 // untrained is the pretrained network as it is, on images of the size that it was made
 // for: what a run has to beat, whatever size it trains at.
 type untrained struct {
-	cfg    *Config
-	net    *nn.Net
+	*bareNet
 	scored []*scored
 }
 
@@ -23,7 +21,7 @@ func (t *trainer) addUntrained() (err error) {
 		return nil
 	}
 	u := &untrained{}
-	if u.net, u.cfg, err = t.bare(t.ownSize); err != nil {
+	if u.bareNet, err = t.bare(t.ownSize); err != nil {
 		return err
 	}
 	if u.scored, err = newScored(t.sel, u.cfg, false); err != nil {
