@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -35,9 +34,9 @@ type trainer struct {
 	device    optim.Device     // which holds the parameters; nil: this process does
 	features  *features        // of a frozen body
 	begin     Start            // where the network starts
+	known     known            // what is known of what the configuration leaves open
 	own       *onnxnet.Network // of a file that brings one
 	imported  *nn.ImportReport // of pretrained weights
-	mineOpen  bool             // the positives are for the features to decide
 	mined     string           // why they are what they are, where no note says it
 	memory    MemoryPlan
 	options   objective.Options
@@ -90,7 +89,6 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if err := t.selectSamples(ctx, d, &o); err != nil {
 		return remarked(err, d)
 	}
-	t.cfg.Train.Epochs = cmp.Or(t.cfg.Train.Epochs, t.cfg.epochsFor(t.sel.Train.Len()))
 	if err := t.measureSize(ctx); err != nil {
 		return err
 	}
@@ -145,6 +143,8 @@ func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objecti
 	if t.sel, err = t.selectData(ctx, d); err != nil {
 		return err
 	}
+	t.known.sel = t.sel
+	t.cfg.settle(&t.known)
 	if err := checkMetrics(t.sel, &t.cfg); err != nil {
 		return err
 	}
@@ -157,27 +157,25 @@ func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objecti
 			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]), lookUp(d))
 	}
 	if t.own != nil {
-		notes, err := t.cfg.adopt(t.own)
+		notes, err := t.cfg.adopt(t.own, &t.known)
 		if err != nil {
 			return err
 		}
 		t.notes = append(t.notes, notes...)
 	}
-	_, set := t.cfg.Mine["positives"]
-	t.mineOpen = !set
-	if t.mined = "as usual for this loss"; set {
-		t.mined = "as set"
-	}
-	t.cfg.resolve(d, o)
+	t.known.look(d)
+	t.cfg.settle(&t.known)
 	return nil
 }
 
 // learn makes what learns: the network, the objective and the optimizer.
 func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	h, w, c := t.feed.shape()
-	if err := t.cfg.frozenDim(t.own, h, w, c); err != nil {
+	var err error
+	if t.known.body, err = t.cfg.bodyDim(t.own, h, w, c); err != nil {
 		return err
 	}
+	t.cfg.settle(&t.known)
 	spec, err := networkSpec(&t.cfg, t.own, h, w, c)
 	if err != nil {
 		return err

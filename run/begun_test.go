@@ -164,3 +164,22 @@ func TestBegunGivesWay(t *testing.T) {
 		t.Errorf("what was said is lost: %+v, %+v", own.cfg.Network, own.cfg.Train)
 	}
 }
+
+// A run whose batches went in pieces, as they did not fit the memory, goes on in pieces.
+func TestGoesOnInPieces(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, configFile), "network: {pretrained: small, width: 16}\ntrain: {chunk: 12}\n")
+	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := newTrainer(t.Context(), cfg,
+		Options{Dir: dir, Resume: true, Dataset: photos(4, 8, 16), Weights: started(t, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	if tr.cfg.Train.Chunk != 12 {
+		t.Errorf("pieces of %d", tr.cfg.Train.Chunk)
+	}
+}

@@ -54,15 +54,6 @@ func (t *trainer) selectData(ctx context.Context, d *data.Dataset) (*data.Select
 		return nil, err
 	}
 	c.Split, c.Validation = sel.Split, sel.ValidationSplit
-	if cfg.Train.Best == "" {
-		cfg.Train.Best = lastEpoch
-		if sel.Validation != nil {
-			cfg.Train.Best = fmt.Sprintf("%v_%v", ValidationSet, eval.Metric{Kind: validationMetric})
-			if sel.ValidationGallery == sel.Validation {
-				cfg.Train.Best = distractorKey
-			}
-		}
-	}
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
 		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
 	}

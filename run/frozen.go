@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,27 +44,22 @@ func newHalves(whole *nn.Net) (*halves, error) {
 // Params lists those of the whole, so that a checkpoint holds them.
 func (h *halves) Params() []*nn.Param { return h.whole.Params() }
 
-// frozenDim gives the embedding on a frozen body as many values as that has
-// features, where the configuration leaves it open.
-func (c *Config) frozenDim(own *onnxnet.Network, h, w, ch int) error {
-	n := &c.Network
-	if !n.frozenBody() {
-		return nil
+// bodyDim is the number of features that a frozen body makes of a sample of the given
+// shape; 0 if none is frozen.
+func (c *Config) bodyDim(own *onnxnet.Network, h, w, ch int) (int, error) {
+	if !c.Network.frozenBody() {
+		return 0, nil
 	}
 	if h*w == 1 {
-		return fmt.Errorf("network.freeze=%s: ready features have no body before them", wholeBody)
+		return 0, fmt.Errorf("network.freeze=%s: ready features have no body before them", wholeBody)
 	}
 	bare := *c
 	bare.Network.Dim, bare.Network.Normalize, bare.Network.HeadNorm = 0, Off, false
 	spec, err := networkSpec(&bare, own, h, w, ch)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n.Dim = cmp.Or(n.Dim, spec.OutDim())
-	if n.Dim == spec.OutDim() {
-		n.Head = cmp.Or(n.Head, identityHead)
-	}
-	return nil
+	return spec.OutDim(), nil
 }
 
 // freeze divides a network whose body is frozen, and puts features in the place of

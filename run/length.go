@@ -29,9 +29,6 @@ const usualAverage = "3"
 // a run that still gets better may need several epochs for.
 const usualPatience = 5
 
-// noAverage is the value of train.average that keeps the weights as they are.
-const noAverage = "none"
-
 // epochsFor is train.epochs, where it is open, of a training part of n samples.
 func (c *Config) epochsFor(n int) int {
 	if !c.Network.pretrained() {
@@ -54,12 +51,12 @@ func (t *TrainConfig) budget() (time.Duration, error) {
 
 // average is over how many epochs weights are averaged; 0 for none.
 func (t *TrainConfig) average() (float64, error) {
-	if t.Average == "" || t.Average == noAverage {
+	if t.Average == "" || t.Average == none {
 		return 0, nil
 	}
 	v, err := strconv.ParseFloat(t.Average, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 1) {
-		return 0, fmt.Errorf("%q is neither a positive number of epochs nor %s", t.Average, noAverage)
+		return 0, fmt.Errorf("%q is neither a positive number of epochs nor %s", t.Average, none)
 	}
 	return v, nil
 }

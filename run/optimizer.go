@@ -8,13 +8,6 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// optimizers and schedules lists the names that train.optimizer and
-// train.schedule take.
-var (
-	optimizers = []string{string(optim.Adam), string(optim.AdamW), string(optim.SGD)}
-	schedules  = []string{string(optim.Constant), string(optim.StepDown), string(optim.Cosine)}
-)
-
 // newOptimizer makes one optimizer for the network's parameters and the loss's.
 // The loss's have their own rate and no weight decay.
 // Those that device holds, if it is not nil, it moves.

@@ -13,7 +13,6 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn/optim"
-	"github.com/kindred-ml/kindred/objective"
 )
 
 func TestUsualSize(t *testing.T) {
@@ -56,11 +55,9 @@ func TestResolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := objective.Parse(cfg.Mine, cfg.Loss)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg.resolve(c.d, &o)
+		var k known
+		k.look(c.d)
+		cfg.settle(&k)
 		got := resolved{cfg.Network.Name, cfg.Data.Fit, cfg.Data.Size, cfg.Data.Channels, cfg.Network.Normalize}
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

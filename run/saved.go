@@ -49,7 +49,7 @@ func Saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 		}
 	}
 	if d.Pixels == "" {
-		d.Pixels = "unit"
+		d.Pixels = usualPixels
 		notes = append(notes, fmt.Sprintf("%s does not say what range of pixel values the network takes (meta: "+
 			"pixels): unit is assumed", filepath.Join(dir, nn.SpecFile)))
 	}

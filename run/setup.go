@@ -222,11 +222,11 @@ func (s *Setup) training() string {
 		text += " or " + t.Budget
 	}
 	text += fmt.Sprintf(", %s, rate %v, seed %d", t.Optimizer, t.LR, t.Seed)
-	if a := s.Config.Data.Augment; a != "none" && s.data.Features == nil {
+	if a := s.Config.Data.Augment; a != none && s.data.Features == nil {
 		text += fmt.Sprintf(", %s augmentation", a)
 	}
 	network := ""
-	if t.Average != "" && t.Average != noAverage {
+	if t.Average != "" && t.Average != none {
 		network = fmt.Sprintf("the average of the weights over %s epochs, ", t.Average)
 	}
 	if kept.Metric == "" {

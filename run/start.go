@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +11,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/discover"
-	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
@@ -36,19 +32,9 @@ type Start struct {
 	Pixels string
 }
 
-// caffeNetwork is a network whose published weights all come from Caffe, and the pixels
-// that they take.
-const caffeNetwork = "bn_inception"
-
-// noWeights is the value of network.pretrained that refuses any.
-const noWeights = "none"
-
-// lastEpoch is the value of train.best that keeps the last epoch.
-const lastEpoch = "none"
-
 // best is which epoch is kept.
 func (c *Config) best() train.Best {
-	if c.Train.Best == lastEpoch {
+	if c.Train.Best == none {
 		return train.Best{}
 	}
 	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
@@ -81,19 +67,19 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			n.Pretrained, missing = noWeights, err
+			n.Pretrained, missing = none, err
 			t.note("photographs are trained from scratch, which ends well behind a pretrained start: %v; "+
-				"network.pretrained=%s asks for this", err, noWeights)
+				"network.pretrained=%s asks for this", err, none)
 		default:
 			n.Pretrained, t.begin = p.Name, p
 			t.note("starts from the pretrained network %s (network.pretrained=%s starts from scratch)", p.Name,
-				noWeights)
+				none)
 		}
 	}
 	open := n.Pretrained == "" || missing != nil // nobody asked for random weights
 	if n.frozenBody() && open && d.Features == nil && !t.opts.Resume {
 		err := fmt.Errorf("network.freeze=%s: the body would stay as random as it starts; name a network to start "+
-			"from by network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, noWeights)
+			"from by network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, none)
 		if missing != nil {
 			err = fmt.Errorf("%w; %w", err, missing)
 		}
@@ -107,26 +93,15 @@ func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
 	if err := t.readOwn(); err != nil {
 		return err
 	}
+	k := &t.known
+	k.resumed, k.device, k.features, k.note = t.opts.Resume, t.opts.Engine != nil, d.Features != nil, t.note
 	if n.pretrained() && t.own == nil {
-		n.Name = cmp.Or(n.Name, t.begin.Network)
-		t.cfg.Data.Pixels = cmp.Or(t.cfg.Data.Pixels, t.begin.Pixels)
-		if t.cfg.Data.Pixels == "" && n.Name == caffeNetwork && d.Features == nil {
-			t.cfg.Data.Pixels = caffeNetwork
-			t.note("data.pixels is %s, as the published weights of that network take them", caffeNetwork)
-		}
-		if !t.opts.Resume {
-			t.cfg.Data.Chroma = cmp.Or(t.cfg.Data.Chroma, smoothChroma)
-		}
-		if t.begin.Size > 0 && d.Features == nil {
-			t.openSize(t.begin.Size)
-			t.cfg.Data.Size = cmp.Or(t.cfg.Data.Size, t.begin.Size)
-			t.cfg.Data.Channels = cmp.Or(t.cfg.Data.Channels, 3)
+		k.start = t.begin
+		if k.start.Size > 0 && !k.features {
+			t.openSize(k.start.Size)
 		}
 	}
-	if t.opts.Engine != nil { // whose weights change elsewhere
-		t.cfg.Train.Average = cmp.Or(t.cfg.Train.Average, noAverage)
-	}
-	t.cfg.recipe(t.opts.Resume)
+	t.cfg.settle(k)
 	return nil
 }
 
@@ -145,63 +120,12 @@ func (t *trainer) find(ctx context.Context) error {
 	return nil
 }
 
-// Losses that are trained with if none is named.
-const (
-	scratchLoss = "triplet"
-	tunedLoss   = "multisimilarity"
-)
-
-// What a head on a frozen body is trained with if nothing is said.
-const (
-	headRate   = 3e-4
-	usualViews = 4
-)
-
 // Values of network.head.
 const (
 	randomHead   = "random"
 	pcaHead      = "pca"
 	identityHead = "identity"
 )
-
-// recipe fills in what differs between training from scratch and from pretrained
-// weights. docs/design/finetune.md has the measurements.
-//
-// What a run that is resumed leaves open it was begun without: it is of an earlier
-// version.
-func (c *Config) recipe(resumed bool) {
-	d, n, t := &c.Data, &c.Network, &c.Train
-	if !n.pretrained() || resumed {
-		d.Augment, d.Validation = cmp.Or(d.Augment, "none"), cmp.Or(d.Validation, "none")
-		t.LR, t.Depth = cmp.Or(t.LR, 1e-3), cmp.Or(t.Depth, 1)
-	} else {
-		rate, depth := 1e-4, 0.1
-		if n.frozenBody() {
-			rate, depth = headRate, 1
-			d.Augment = cmp.Or(d.Augment, "none")
-		}
-		d.Augment, d.Validation = cmp.Or(d.Augment, "light"), cmp.Or(d.Validation, "as-test:0.2")
-		t.LR, t.Depth = cmp.Or(t.LR, rate), cmp.Or(t.Depth, depth)
-		t.Patience, t.Average = cmp.Or(t.Patience, usualPatience), cmp.Or(t.Average, usualAverage)
-	}
-	t.Average = cmp.Or(t.Average, noAverage)
-	if n.frozenBody() && d.Augment != "none" {
-		d.Views = cmp.Or(d.Views, usualViews)
-	}
-	if c.Loss["name"] == nil {
-		l := scratchLoss
-		if n.pretrained() && len(c.Loss) == 0 {
-			l = tunedLoss
-		}
-		c.Loss["name"] = l
-	}
-	if n.FrozenNorm == Auto {
-		n.FrozenNorm = Off
-		if n.pretrained() && !resumed && !n.frozenBody() { // whose norms are never anything else
-			n.FrozenNorm = On
-		}
-	}
-}
 
 // photographs tells whether the samples are colour images of more than thumbnail
 // size.
@@ -261,60 +185,34 @@ func (t *trainer) readOwn() (err error) {
 }
 
 // prepare decides, by the features that training starts from, what the
-// configuration leaves open: which positives to train with, and the start of the
-// embedding layer.
+// configuration leaves open: the start of the embedding layer, and which positives to
+// train with.
 func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
-	if t.opts.Resume {
-		return nil
-	}
-	if t.cfg.Network.Head == identityHead {
+	n := &t.cfg.Network
+	if n.Head == identityHead && !t.opts.Resume {
 		if err := t.identityHead(); err != nil {
 			return err
 		}
 	}
-	if !t.cfg.Network.pretrained() {
-		return nil
-	}
-	// A loss that is defined for all pairs leaves nothing to decide.
-	traits := o.Traits()
-	open := t.mineOpen && !traits.AllPairs && traits.Proxies == 0
-	head := t.cfg.Network.Dim > 0 && (t.cfg.Network.Head == "" || t.cfg.Network.Head == pcaHead)
-	if !open && !head {
-		return nil
-	}
-	x, labels, err := t.startFeatures(ctx)
-	if err != nil {
-		return err
+	judged := t.judges(o)
+	head := t.known.tunes(&t.cfg) && n.Dim > 0 && (n.Head == "" || n.Head == pcaHead)
+	var x *dense.Dense
+	var labels []int64
+	if judged || head {
+		var err error
+		if x, labels, err = t.startFeatures(ctx); err != nil {
+			return err
+		}
 	}
 	if head {
 		if err := t.startHead(x); err != nil {
 			return err
 		}
 	}
-	if !open {
-		return nil
+	if !judged {
+		x = nil
 	}
-	k, err := discover.Judge(ctx, rank.Normalized(x), labels, discover.Options{Seed: t.cfg.Train.Seed})
-	if err != nil {
-		return err
-	}
-	why := "a label is one kind of thing"
-	switch {
-	case 2*k.Several >= k.Tested && k.Several > 0:
-		why = "of so few labels series of photos cannot be told from kinds; if labels are coarse, " +
-			"mine.positives=easy keeps the kinds within them apart"
-	case k.Several > 0:
-		why = "most labels are one kind of thing"
-	}
-	if k.Coarse() {
-		o.Mine.Positives = mine.EasyPositive
-		why = "labels are coarse, and easy positives keep the kinds within them apart"
-	} else if o.Mine.Positives == mine.EasyPositive {
-		o.Mine.Positives = mine.RandomPositive
-	}
-	t.cfg.Mine["positives"], t.mined = o.Mine.Positives.String(), ""
-	t.note("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
-	return nil
+	return t.decidePolicies(ctx, o, x, labels)
 }
 
 // startFeatures are those of the training samples before training, with their labels.
