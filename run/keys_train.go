@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -11,11 +12,11 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// optimizers and schedules lists the names that train.optimizer and
-// train.schedule take.
+// The names that train.optimizer, train.schedule and eval.distance take.
 var (
 	optimizers = []string{string(optim.Adam), string(optim.AdamW), string(optim.SGD)}
 	schedules  = []string{string(optim.Constant), string(optim.StepDown), string(optim.Cosine)}
+	scoredBy   = []string{rank.Euclidean.String(), rank.Cosine.String()}
 )
 
 // sampleKeys describe batches.
@@ -110,7 +111,7 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.optimizer", at: func(c *Config) any { return &c.Train.Optimizer },
-		help: "adam, adamw, sgd",
+		help: strings.Join(optimizers, ", "),
 		def:  string(optim.Adam), values: optimizers, checks: []check{anyOf("optimizer")},
 	},
 	{
@@ -166,7 +167,7 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.schedule", at: func(c *Config) any { return &c.Train.Schedule },
-		help: "constant, step, cosine",
+		help: strings.Join(schedules, ", "),
 		def:  string(optim.Constant), values: schedules, checks: []check{anyOf("schedule")},
 	},
 	{
@@ -224,9 +225,12 @@ var trainKeys = []key{
 		name: "train.patience", at: func(c *Config) any { return &c.Train.Patience },
 		help:   "with best, end after so many evaluations without a better one; 0: never, from a pretrained start 5",
 		checks: []check{atLeast(0)}, begun: fromWeights,
+		// A score must rise by more than its standard error to count, a point or two with some
+		// hundred validation images, which a run that still gets better may need several epochs
+		// for.
 		resolve: func(c *Config, k *known) any {
 			if k.tunes(c) {
-				return usualPatience
+				return 5
 			}
 			return nil
 		},
@@ -243,7 +247,7 @@ var trainKeys = []key{
 		}},
 		resolve: func(c *Config, k *known) any {
 			if k.tunes(c) && !k.device { // whose weights change elsewhere
-				return usualAverage
+				return "3"
 			}
 			return none
 		},
@@ -309,8 +313,8 @@ var evalKeys = []key{
 	},
 	{
 		name: "eval.distance", at: func(c *Config) any { return &c.Eval.Distance },
-		help: "euclidean, cosine",
-		def:  "euclidean", values: []string{rank.Euclidean.String(), rank.Cosine.String()},
+		help: strings.Join(scoredBy, ", "),
+		def:  rank.Euclidean.String(), values: scoredBy,
 		checks: []check{readBy(func(s string) error { _, err := rank.ParseDistance(s); return err })},
 	},
 	{

@@ -20,15 +20,6 @@ const (
 	mostEpochs   = 100
 )
 
-// usualAverage is train.average from a pretrained start. docs/design/finetune.md has
-// the measurements.
-const usualAverage = "3"
-
-// usualPatience is train.patience from a pretrained start. A score must rise by more than
-// its standard error to count, a point or two with some hundred validation images, which
-// a run that still gets better may need several epochs for.
-const usualPatience = 5
-
 // epochsFor is train.epochs, where it is open, of a training part of n samples.
 func (c *Config) epochsFor(n int) int {
 	if !c.Network.pretrained() {
