@@ -8,7 +8,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -27,15 +26,12 @@ type trainer struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
-	ownSize   int              // side of the images that the pretrained network was made for; 0: unknown
-	sizeOpen  bool             // the size is for measureSize to choose
 	untrained *untrained       // the pretrained network at its own size, where training takes another
 	trained   train.Network    // net, or the half of it that is not frozen
 	device    optim.Device     // which holds the parameters; nil: this process does
 	features  *features        // of a frozen body
-	begin     Start            // where the network starts
+	origin    *origin          // where the network starts
 	known     known            // what is known of what the configuration leaves open
-	own       *onnxnet.Network // of a file that brings one
 	imported  *nn.ImportReport // of pretrained weights
 	mined     string           // why they are what they are, where no note says it
 	memory    MemoryPlan
@@ -79,6 +75,7 @@ func (t *trainer) assemble(ctx context.Context) error {
 		return err
 	}
 	t.notes = append(t.notes, d.Notes...)
+	measured := t.cfg.Data.Size == 0 && !t.opts.Resume // which replaces what the start says
 	if err := t.choose(ctx, d); err != nil {
 		return err
 	}
@@ -89,8 +86,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if err := t.selectSamples(ctx, d, &o); err != nil {
 		return remarked(err, d)
 	}
-	if err := t.measureSize(ctx); err != nil {
-		return err
+	if measured {
+		if err := t.measureSize(ctx); err != nil {
+			return err
+		}
 	}
 	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
 		return remarked(err, d)
@@ -156,8 +155,8 @@ func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objecti
 		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart%s",
 			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]), lookUp(d))
 	}
-	if t.own != nil {
-		notes, err := t.cfg.adopt(t.own, &t.known)
+	if t.origin.own != nil {
+		notes, err := t.cfg.adopt(t.origin.own, &t.known)
 		if err != nil {
 			return err
 		}
@@ -172,11 +171,11 @@ func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objecti
 func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 	h, w, c := t.feed.shape()
 	var err error
-	if t.known.body, err = t.cfg.bodyDim(t.own, h, w, c); err != nil {
+	if t.known.body, err = t.cfg.bodyDim(t.origin.own, h, w, c); err != nil {
 		return err
 	}
 	t.cfg.settle(&t.known)
-	spec, err := networkSpec(&t.cfg, t.own, h, w, c)
+	spec, err := networkSpec(&t.cfg, t.origin.own, h, w, c)
 	if err != nil {
 		return err
 	}
@@ -187,7 +186,7 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 		t.note("network.precision=bfloat16: this processor has no instructions for it (AMX, AVX512_BF16): its " +
 			"rounding is imitated, which is much slower than float32")
 	}
-	if t.net, t.imported, err = newNetwork(&t.cfg, t.own, t.begin.Path, spec); err != nil {
+	if t.net, t.imported, err = newNetwork(&t.cfg, t.origin.own, t.origin.start.Path, spec); err != nil {
 		return err
 	}
 	if err := t.freeze(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/kindred-ml/kindred/train"
 )
 
 // ScratchEpochs is how many epochs a run from scratch has unless the configuration
@@ -50,4 +52,27 @@ func (t *TrainConfig) average() (float64, error) {
 		return 0, fmt.Errorf("%q is neither a positive number of epochs nor %s", t.Average, none)
 	}
 	return v, nil
+}
+
+// best is which epoch is kept.
+func (c *Config) best() train.Best {
+	if c.Train.Best == none {
+		return train.Best{}
+	}
+	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
+}
+
+// best is which epoch is kept, and by how much another must be better. A score is a mean
+// over the validation samples, which are a sample themselves: an epoch within the
+// standard error of a kept Recall@1 p of n of them,
+//
+//	sqrt(p (1 - p) / n)
+//
+// is not better for all that is known.
+func (t *trainer) best() train.Best {
+	b := t.cfg.best()
+	if v := t.sel.Validation; v != nil && b.Metric == distractorKey {
+		b.Margin = func(p float64) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(v.Len())) }
+	}
+	return b
 }

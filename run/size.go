@@ -30,13 +30,6 @@ const (
 	sizeBatch = 32
 )
 
-// openSize notes the size that the pretrained network was made for, and whether that
-// of the run is open.
-func (t *trainer) openSize(own int) {
-	t.ownSize = own
-	t.sizeOpen = t.cfg.Data.Size == 0 && !t.opts.Resume
-}
-
 // sizes are those that are compared: the network's own and about six smaller ones, in
 // multiples of 32, which the strides of most networks divide.
 func sizes(own int) []int {
@@ -48,17 +41,17 @@ func sizes(own int) []int {
 	return out
 }
 
-// measureSize chooses the images' size, where it is open, by what the untrained
-// network makes of the samples that train and validate: the smallest of some sizes whose
-// Recall@1 is within half a point of the best. Photographs that are smaller than the
-// network's images gain by being enlarged, and only a measurement says how far.
+// measureSize chooses the images' size by what the untrained network makes of the samples
+// that train and validate: the smallest of some sizes whose Recall@1 is within half a point
+// of the best. Photographs that are smaller than the network's images gain by being
+// enlarged, and only a measurement says how far.
 //
 // A frozen body takes its own size, as its features are computed once. So does a
 // network whose parameters depend on the size, and any where fewer than a hundred samples
 // have another of their class.
 func (t *trainer) measureSize(ctx context.Context) error {
-	candidates := sizes(t.ownSize)
-	if !t.sizeOpen || t.cfg.Network.frozenBody() || len(candidates) < 2 {
+	candidates := sizes(t.origin.side)
+	if t.cfg.Network.frozenBody() || len(candidates) < 2 {
 		return nil
 	}
 	part := sizeSample(t.sel, t.cfg.Train.Seed)
@@ -104,7 +97,7 @@ func (t *trainer) measureSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.own, t.cfg.Data = own, cfg.Data
+	t.origin.own, t.cfg.Data = own, cfg.Data
 	return nil
 }
 
@@ -175,7 +168,7 @@ func (t *trainer) bare(size int) (*bareNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, _, err := newNetwork(cfg, own, t.begin.Path, spec)
+	net, _, err := newNetwork(cfg, own, t.origin.start.Path, spec)
 	return &bareNet{net, cfg}, err
 }
 

@@ -83,7 +83,7 @@ func TestMeasureSize(t *testing.T) {
 			want = s
 		}
 	}
-	if tr.cfg.Data.Size != want || tr.ownSize != 128 {
+	if tr.cfg.Data.Size != want || tr.origin.side != 128 {
 		t.Errorf("%d px of %v, want %d", tr.cfg.Data.Size, recalls, want)
 	}
 	note := fmt.Sprintf("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: 128 px",
@@ -105,8 +105,8 @@ func TestMeasureSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.close()
-	if set.cfg.Data.Size != 96 || set.ownSize != 128 || set.untrained == nil {
-		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.ownSize, set.untrained)
+	if set.cfg.Data.Size != 96 || set.origin.side != 128 || set.untrained == nil {
+		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.origin.side, set.untrained)
 	}
 }
 

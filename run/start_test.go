@@ -315,7 +315,7 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 	if err := tr.choose(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 224 || !tr.sizeOpen || reads != looked {
+	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 224 || tr.origin.side != 224 || reads != looked {
 		t.Errorf("starts from %q at %d pixels; %d images were read, want %d", tr.cfg.Network.Pretrained,
 			tr.cfg.Data.Size, reads, looked)
 	}

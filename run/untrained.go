@@ -17,11 +17,11 @@ type untrained struct {
 // addUntrained makes it, where training takes images of another size or puts an
 // embedding layer behind the features; else epoch 0 of the run is the same.
 func (t *trainer) addUntrained() (err error) {
-	if t.ownSize == 0 || t.cfg.Data.Size == t.ownSize && t.cfg.Network.Dim == 0 {
+	if t.origin.side == 0 || t.cfg.Data.Size == t.origin.side && t.cfg.Network.Dim == 0 {
 		return nil
 	}
 	u := &untrained{}
-	if u.bareNet, err = t.bare(t.ownSize); err != nil {
+	if u.bareNet, err = t.bare(t.origin.side); err != nil {
 		return err
 	}
 	if u.scored, err = newScored(t.sel, u.cfg, false); err != nil {
@@ -70,5 +70,5 @@ func (t *trainer) verdict(r *train.Result) string {
 		return ""
 	}
 	return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): leave "+
-		"network.dim out, which keeps the features as they are, or %s", key, after, before, t.ownSize, way)
+		"network.dim out, which keeps the features as they are, or %s", key, after, before, t.origin.side, way)
 }
