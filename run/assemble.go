@@ -3,22 +3,19 @@ package run
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
 
-// trainer holds the parts of a run. It is the store of the loop's checkpoints.
-type trainer struct {
-	cfg    Config
-	opts   Options
-	folder *Folder // nil if nothing is written
-	held   *lock.Held
+// assembly holds the parts of a run, as its configuration describes them: all that there is
+// to it before the first step. Nothing is written yet.
+type assembly struct {
+	cfg  Config // resolved
+	opts Options
 
 	opened    *data.Dataset // to be closed
 	sel       *data.Selected
@@ -33,39 +30,32 @@ type trainer struct {
 	origin    *origin          // where the network starts
 	known     known            // what is known of what the configuration leaves open
 	imported  *nn.ImportReport // of pretrained weights
-	mined     string           // why they are what they are, where no note says it
+	mined     string           // why the positives are what they are, where no note says it
 	memory    MemoryPlan
 	options   objective.Options
 	objective *objective.Objective
 	optimizer *optim.Optimizer
 	sampler   sampler
-
-	fellBack   bool // the run ends with the untrained network
-	began      time.Time
-	notes      []string
-	timing     []timing
-	events     events
-	saved      int  // epochs of the last checkpoint
-	modelSaved bool // by this process, with its last weights
+	notes     []string // for the user
 }
 
-// newTrainer makes the parts that cfg describes.
-func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error) {
-	t := &trainer{cfg: cfg.clone(), opts: opts}
-	if err := t.assemble(ctx); err != nil {
+// assemble makes the parts that cfg describes.
+func assemble(ctx context.Context, cfg Config, opts Options) (*assembly, error) {
+	t := &assembly{cfg: cfg.clone(), opts: opts}
+	if err := t.make(ctx); err != nil {
 		t.close()
 		return nil, err
 	}
 	return t, nil
 }
 
-// assemble looks for all that is wrong with the run before anything is written.
-func (t *trainer) assemble(ctx context.Context) error {
+// make makes them, and so finds all that is wrong with the run before anything is written.
+func (t *assembly) make(ctx context.Context) error {
 	if err := t.opts.vacant(); err != nil {
 		return err
 	}
 	if t.opts.Resume {
-		t.asBegun()
+		t.cfg.asBegun(t.opts.Dir)
 	}
 	if p := t.cfg.problems(); len(p) > 0 {
 		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
@@ -124,7 +114,7 @@ func remarked(err error, d *data.Dataset) error {
 }
 
 // openData opens the data set, unless it was given.
-func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
+func (t *assembly) openData(ctx context.Context) (*data.Dataset, error) {
 	if t.opts.Dataset != nil {
 		return t.opts.Dataset, nil
 	}
@@ -137,7 +127,7 @@ func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
 }
 
 // selectSamples says what is trained and scored on.
-func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objective.Options) error {
+func (t *assembly) selectSamples(ctx context.Context, d *data.Dataset, o *objective.Options) error {
 	var err error
 	if t.sel, err = t.selectData(ctx, d); err != nil {
 		return err
@@ -168,7 +158,7 @@ func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objecti
 }
 
 // learn makes what learns: the network, the objective and the optimizer.
-func (t *trainer) learn(ctx context.Context, o objective.Options) error {
+func (t *assembly) learn(ctx context.Context, o objective.Options) error {
 	h, w, c := t.feed.shape()
 	var err error
 	if t.known.body, err = t.cfg.bodyDim(t.origin.own, h, w, c); err != nil {
@@ -210,17 +200,13 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 }
 
 // note keeps a sentence for the user.
-func (t *trainer) note(format string, args ...any) {
+func (t *assembly) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// close lets go of the run folder and of the data set. That the lock's file cannot
-// be removed (the folder is gone, say) spoils nothing, nor that a file which was
-// only read cannot be closed.
-func (t *trainer) close() {
-	if t.held != nil {
-		_ = t.held.Release()
-	}
+// close lets go of the data set. That a file which was only read cannot be closed spoils
+// nothing.
+func (t *assembly) close() {
 	if t.opened == nil {
 		return
 	}

@@ -1,11 +1,11 @@
 package run
 
 // asBegun fills in what the configuration of a resumed run leaves open by what the run
-// was begun with, as its folder says. The defaults of a resumed run would be others than
+// was begun with, as its folder dir says. The defaults of a resumed run would be others than
 // those that it was begun with: a pretrained start cuts a validation part off, and its
 // features decide about the positives.
-func (t *trainer) asBegun() {
-	f, err := Open(t.opts.Dir)
+func (c *Config) asBegun(dir string) {
+	f, err := Open(dir)
 	if err != nil {
 		return // taking the folder will say it
 	}
@@ -15,13 +15,13 @@ func (t *trainer) asBegun() {
 	}
 	for i := range keys {
 		k := &keys[i]
-		if k.begun == nil || !k.unset(&t.cfg) {
+		if k.begun == nil || !k.unset(c) {
 			continue
 		}
-		if k.begun(&t.cfg, &was) && !k.unset(&was) {
-			k.put(&t.cfg, k.value(&was))
+		if k.begun(c, &was) && !k.unset(&was) {
+			k.put(c, k.value(&was))
 		} else if k.earlier != nil {
-			k.put(&t.cfg, k.earlier)
+			k.put(c, k.earlier)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func TestBegunGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.Resume = true
-	tr, err := newTrainer(t.Context(), Default(), opts)
+	tr, err := assemble(t.Context(), Default(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestBegunGivesWay(t *testing.T) {
 		t.Errorf("goes on with %+v, %+v", c.Network, c.Train)
 	}
 	cfg.Network.Dim, cfg.Train.LR = 5, 0.5
-	own, err := newTrainer(t.Context(), cfg, opts)
+	own, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestGoesOnInPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := newTrainer(t.Context(), cfg,
+	tr, err := assemble(t.Context(), cfg,
 		Options{Dir: dir, Resume: true, Dataset: photos(4, 8, 16), Weights: started(t, 16)})
 	if err != nil {
 		t.Fatal(err)

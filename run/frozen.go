@@ -64,7 +64,7 @@ func (c *Config) bodyDim(own *onnxnet.Network, h, w, ch int) (int, error) {
 
 // freeze divides a network whose body is frozen, and puts features in the place of
 // images.
-func (t *trainer) freeze() error {
+func (t *assembly) freeze() error {
 	t.trained = t.net
 	if !t.cfg.Network.frozenBody() {
 		return nil
@@ -93,7 +93,7 @@ func (t *trainer) freeze() error {
 }
 
 // fillFeatures computes what the run needs of a frozen body before it starts.
-func (t *trainer) fillFeatures(ctx context.Context) error {
+func (t *assembly) fillFeatures(ctx context.Context) error {
 	if t.features == nil {
 		return nil
 	}

@@ -99,7 +99,7 @@ func resumedDifferences(t *testing.T, c settledCase, given, begun Config) string
 	for _, text := range []string{string(begun.YAML()), "data:\n"} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, configFile), text)
-		tr, err := newTrainer(t.Context(), given, Options{Dir: dir, Resume: true, Dataset: c.data, Weights: c.weights})
+		tr, err := assemble(t.Context(), given, Options{Dir: dir, Resume: true, Dataset: c.data, Weights: c.weights})
 		if err != nil {
 			fmt.Fprintf(&b, "    %v\n", err)
 			continue

@@ -22,7 +22,7 @@ const (
 // prepare decides, by the features that training starts from, what the
 // configuration leaves open: the start of the embedding layer, and which positives to
 // train with.
-func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
+func (t *assembly) prepare(ctx context.Context, o *objective.Options) error {
 	n := &t.cfg.Network
 	if n.Head == identityHead && !t.opts.Resume {
 		if err := t.identityHead(); err != nil {
@@ -51,7 +51,7 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 }
 
 // startFeatures are those of the training samples before training, with their labels.
-func (t *trainer) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
+func (t *assembly) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (t *trainer) startFeatures(ctx context.Context) (*dense.Dense, []int64, err
 }
 
 // identityHead makes the embedding layer pass the features on.
-func (t *trainer) identityHead() error {
+func (t *assembly) identityHead() error {
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	n := t.cfg.Network.Dim
@@ -95,7 +95,7 @@ func (t *trainer) identityHead() error {
 
 // startHead makes the embedding layer project onto the directions that hold most
 // of the features' length, so that training starts from what the features know.
-func (t *trainer) startHead(x *dense.Dense) error {
+func (t *assembly) startHead(x *dense.Dense) error {
 	n := &t.cfg.Network
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")

@@ -69,7 +69,7 @@ func (c *Config) best() train.Best {
 //	sqrt(p (1 - p) / n)
 //
 // is not better for all that is known.
-func (t *trainer) best() train.Best {
+func (t *assembly) best() train.Best {
 	b := t.cfg.best()
 	if v := t.sel.Validation; v != nil && b.Metric == distractorKey {
 		b.Margin = func(p float64) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(v.Len())) }

@@ -113,7 +113,7 @@ func ownSide(c *Config, own *onnxnet.Network) (int, error) {
 
 // choose decides what the network starts from, and by which recipe it is trained, where the
 // configuration leaves that open.
-func (t *trainer) choose(ctx context.Context, d *data.Dataset) error {
+func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
 	o, err := findOrigin(ctx, t.cfg, d, &t.opts)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ var prepared = []string{"data.fit", "data.shorter", "data.pixels", "data.chroma"
 func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg := Default()
 	cfg.Data = data
-	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut}
+	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut, Normalize: Off, FrozenNorm: Off}
 	if !cfg.Network.own() {
 		return nil, nil, fmt.Errorf("%s: a network is read from files of ONNX (.onnx)", path)
 	}
@@ -118,7 +118,7 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	cfg := Default()
 	cfg.Data = data
-	cfg.Network = NetworkConfig{Name: network, Pretrained: weights}
+	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
 	cfg.settle(&known{looked: true}, "data.channels", "data.chroma", "data.fit")
 	spec, err := nn.Network(network, nn.NetworkOptions{
 		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: nn.StemLarge, NoHead: true})

@@ -15,7 +15,7 @@ const positivesKey = "positives"
 
 // judges tells whether the features of a new run's start decide which positives of an anchor
 // count: nobody has said it, and the loss is not one that is defined for all pairs.
-func (t *trainer) judges(o *objective.Options) bool {
+func (t *assembly) judges(o *objective.Options) bool {
 	traits := o.Traits()
 	return t.known.tunes(&t.cfg) && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
 }
@@ -27,7 +27,7 @@ func (t *trainer) judges(o *objective.Options) bool {
 //
 // Where labels are coarse, easy positives keep the kinds within them apart. Where they are
 // not, easy ones would leave most of a class untrained: a random one takes their place.
-func (t *trainer) decidePolicies(ctx context.Context, o *objective.Options, x *mat.Dense, labels []int64) error {
+func (t *assembly) decidePolicies(ctx context.Context, o *objective.Options, x *mat.Dense, labels []int64) error {
 	switch {
 	case x != nil:
 		if err := t.judge(ctx, o, x, labels); err != nil {
@@ -43,7 +43,7 @@ func (t *trainer) decidePolicies(ctx context.Context, o *objective.Options, x *m
 }
 
 // judge decides about the positives by features, and tells the user why.
-func (t *trainer) judge(ctx context.Context, o *objective.Options, x *mat.Dense, labels []int64) error {
+func (t *assembly) judge(ctx context.Context, o *objective.Options, x *mat.Dense, labels []int64) error {
 	k, err := discover.Judge(ctx, rank.Normalized(x), labels, discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return err

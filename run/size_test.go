@@ -59,7 +59,7 @@ func TestMeasureSize(t *testing.T) {
 	opts := Options{Dataset: d, Weights: started(t, 128)}
 	cfg := Default()
 	cfg.Network.Width = 16
-	tr, err := newTrainer(t.Context(), cfg, opts)
+	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestMeasureSize(t *testing.T) {
 	if !slices.ContainsFunc(tr.notes, func(n string) bool { return strings.HasPrefix(n, note) }) {
 		t.Errorf("notes %q lack %q", tr.notes, note)
 	}
-	few, err := newTrainer(t.Context(), cfg, Options{Dataset: striped(6, 8, 96), Weights: opts.Weights})
+	few, err := assemble(t.Context(), cfg, Options{Dataset: striped(6, 8, 96), Weights: opts.Weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestMeasureSize(t *testing.T) {
 		t.Errorf("of few images: %d px, want the network's own", few.cfg.Data.Size)
 	}
 	cfg.Data.Size = 96
-	set, err := newTrainer(t.Context(), cfg, opts)
+	set, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestUntrainedBehindAHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := newTrainer(t.Context(), cfg, opts)
+	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

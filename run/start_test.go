@@ -80,7 +80,7 @@ func TestStart(t *testing.T) {
 		cfg := Default()
 		c.change(&cfg)
 		cfg.Sample.Classes, cfg.Sample.PerClass = 2, 2
-		tr, err := newTrainer(t.Context(), cfg, Options{Dataset: c.d, Weights: c.weights})
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: c.d, Weights: c.weights})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -173,7 +173,7 @@ func TestHead(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Network.Dim, cfg.Network.Normalize, cfg.Data.Validation = 16, 12, Off, "none"
 	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
-	tr, err := newTrainer(t.Context(), cfg, opts)
+	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestHead(t *testing.T) {
 		}
 	}
 	cfg.Network.Dim, cfg.Network.Head = 100000, "pca"
-	if _, err := newTrainer(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
+	if _, err := assemble(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
 		t.Errorf("too many components: %v", err)
 	}
 }
@@ -309,7 +309,7 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 	reads := 0
 	d := photos(4, 12, 96)
 	d.Source = counted{d.Source.(pictures), &reads}
-	tr := &trainer{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
+	tr := &assembly{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
 		return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
 	}}}
 	if err := tr.choose(t.Context(), d); err != nil {

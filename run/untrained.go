@@ -16,7 +16,7 @@ type untrained struct {
 
 // addUntrained makes it, where training takes images of another size or puts an
 // embedding layer behind the features; else epoch 0 of the run is the same.
-func (t *trainer) addUntrained() (err error) {
+func (t *assembly) addUntrained() (err error) {
 	if t.origin.side == 0 || t.cfg.Data.Size == t.origin.side && t.cfg.Network.Dim == 0 {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (t *trainer) fallBack() {
 
 // verdict says in a sentence how the run compares with not training, by the score that
 // chose the epoch; "" if it did better, or if there is nothing to compare.
-func (t *trainer) verdict(r *train.Result) string {
+func (t *assembly) verdict(r *train.Result) string {
 	key := t.cfg.best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {
