@@ -134,6 +134,9 @@ func (t *assembly) selectSamples(ctx context.Context, d *data.Dataset, o *object
 	}
 	t.known.sel = t.sel
 	t.cfg.settle(&t.known)
+	if err := t.cfg.Train.checkMargin(); err != nil {
+		return err
+	}
 	if err := checkMetrics(t.sel, &t.cfg); err != nil {
 		return err
 	}

@@ -115,6 +115,7 @@ type TrainConfig struct {
 	Groups      GroupList
 	Seed        uint64
 	Best        string
+	BestMargin  string
 	Patience    int    // evaluations
 	Average     string // epochs
 	Line        int

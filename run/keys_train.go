@@ -216,10 +216,25 @@ var trainKeys = []key{
 		name: "train.best", at: func(c *Config) any { return &c.Train.Best },
 		help: "keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the " +
 			"last; empty: validation_recall@1+distractors (the validation samples searched among each other and " +
-			"training samples of other classes; an epoch is better if it exceeds the kept one by more than the " +
-			"standard error) or, where they are searched among training samples of their own classes, " +
-			"validation_map@r; without a validation part none",
+			"training samples of other classes) or, where they are searched among training samples of their own " +
+			"classes, validation_map@r; without a validation part none",
 		begun: always, resolve: bestFor,
+	},
+	{
+		name: "train.best_margin", at: func(c *Config) any { return &c.Train.BestMargin },
+		help: "with best, by how much an epoch must exceed the kept one: error, the standard error of a share p of n " +
+			"validation samples, sqrt(p (1 - p) / n); none: at all; empty: error where best is left open, else none",
+		values: []string{errorMargin, none}, checks: []check{listed},
+		begun: always, earlier: none, // runs once compared the scores alone
+		resolve: func(c *Config, k *known) any {
+			switch {
+			case k.sel == nil:
+				return nil
+			case k.bestOpen && c.Train.Best != none:
+				return errorMargin
+			}
+			return none
+		},
 	},
 	{
 		name: "train.patience", at: func(c *Config) any { return &c.Train.Patience },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/train"
@@ -62,17 +63,36 @@ func (c *Config) best() train.Best {
 	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
 }
 
-// best is which epoch is kept, and by how much another must be better. A score is a mean
-// over the validation samples, which are a sample themselves: an epoch within the
-// standard error of a kept Recall@1 p of n of them,
-//
-//	sqrt(p (1 - p) / n)
-//
-// is not better for all that is known.
+// errorMargin is the value of train.best_margin for the standard error of what is kept.
+const errorMargin = "error"
+
+// best is which epoch is kept, and by how much another must be better.
 func (t *assembly) best() train.Best {
 	b := t.cfg.best()
-	if v := t.sel.Validation; v != nil && b.Metric == distractorKey {
-		b.Margin = func(p float64) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(v.Len())) }
+	if v := t.sel.Validation; v != nil && t.cfg.Train.BestMargin == errorMargin {
+		b.Margin = func(p float64) float64 { return standardError(p, v.Len()) }
 	}
 	return b
 }
+
+// checkMargin compares train.best_margin with train.best, once that is known. Where the last
+// epoch is kept there is none.
+func (t *TrainConfig) checkMargin() error {
+	if t.Best == none {
+		t.BestMargin = none
+	}
+	if t.BestMargin == errorMargin && !strings.HasPrefix(t.Best, ValidationSet.prefix()) {
+		return fmt.Errorf("train.best_margin=%s is about scores of the validation part, and train.best is %s: set "+
+			"train.best to one of them, such as validation_recall@1, or train.best_margin to %s", errorMargin, t.Best,
+			none)
+	}
+	return nil
+}
+
+// standardError is the largest that the mean p of n values between 0 and 1 can have,
+//
+//	sqrt(p (1 - p) / n)
+//
+// which is that of a share. The validation samples are a sample themselves, and a score
+// within its error of another is not better for all that is known.
+func standardError(p float64, n int) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(n)) }
