@@ -26,7 +26,7 @@ func (t *assembly) judges(o *objective.Options) bool {
 // labels of its rows, decide about positives that are open. x is nil without such features.
 //
 // Where labels are coarse, easy positives keep the kinds within them apart. Where they are
-// not, easy ones would leave most of a class untrained: a random one takes their place.
+// not, a random positive takes the place of an easy one.
 func (t *assembly) decidePolicies(ctx context.Context, o *objective.Options, x *mat.Dense, labels []int64) error {
 	switch {
 	case x != nil:
