@@ -76,6 +76,9 @@ func TestShown(t *testing.T) {
 	if k, got := shown(copies, sample, make([]int, 4), 0, 4); k != 10 || !slices.Equal(got, []int{11}) {
 		t.Errorf("of copies: %v about %d", got, k) // all sums are equal, and the first of copies stands for them
 	}
+	if k, got := shown(distances(along(4, 4, 4)), sample, make([]int, 3), 0, 4); k != 10 || got != nil {
+		t.Errorf("of equal rows: %v about %d", got, k)
+	}
 }
 
 // Rows that were not looked at get the kind of the nearest that was, of equals the first.
