@@ -300,7 +300,7 @@ func (t *trainer) prepare(ctx context.Context, o *objective.Options) error {
 	}
 	why := "a label is one kind of thing"
 	switch {
-	case 2*k.Several >= k.Tested && k.Several > 0:
+	case k.Half():
 		why = "of so few labels series of photos cannot be told from kinds; if labels are coarse, " +
 			"mine.positives=easy keeps the kinds within them apart"
 	case k.Several > 0:
