@@ -1,97 +1,64 @@
 package discover
 
 import (
-	"math"
-	"math/rand/v2"
+	"slices"
 	"testing"
-
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
-	"github.com/kindred-ml/kindred/mat"
 )
 
-// Of whole counts p is that of the binomial distribution, and of others between.
+// Rows count around both ends, a sixth of the way on either side, and in the middle third.
+func TestThirds(t *testing.T) {
+	for place, want := range map[float64][3]float64{-1.01: {0, 0, 0}, -1: {1, 0, 0}, 1: {1, 0, 0}, 1.01: {0, 0, 0},
+		2: {0, 0, 0}, 2.01: {0, 1, 0}, 3.99: {0, 1, 0}, 4: {0, 0, 0}, 4.99: {0, 0, 0}, 5: {0, 0, 1}, 7: {0, 0, 1},
+		7.01: {0, 0, 0}} {
+		l, m, r := thirds([2][]float64{{place}, {100}}, 0, 6)
+		if got := [3]float64{l, m, r}; got != want {
+			t.Errorf("%g between 0 and 6: %v, want %v", place, got, want)
+		}
+		l, m, r = thirds([2][]float64{nil, {10 - place}}, 10, 4) // the other way round
+		if got := [3]float64{l, m, r}; got != want {
+			t.Errorf("%g between 10 and 4: %v, want %v", 10-place, got, want)
+		}
+	}
+}
+
+// The probability of so few rows in the middle is that of a sign test in the window where
+// it is least, times the windows that have rows.
 func TestGapsP(t *testing.T) {
-	last, share := 0.0, [windows]float64{0.55, 0.5, 0.5, 0.5, 0.5}
-	for _, m := range []float64{0, 1, 2, 2.5, 3, 4.25, 5, 9} {
-		var g gaps
-		g[0].middle, g[0].side = m, 12-m
-		p := g.p(share)
-		if want := (distuv.Binomial{N: 12, P: share[0]}).CDF(m); m == math.Floor(m) && math.Abs(p-want) > 1e-12 {
-			t.Errorf("%g of 12: %g, want %g", m, p, want)
-		}
-		if p <= last {
-			t.Errorf("%g of 12: %g after %g", m, p, last)
-		}
-		last = p
-		g[2].middle = 3 // a second window, which says nothing
-		if two := g.p(share); math.Abs(two-min(1, 2*p)) > 1e-12 {
-			t.Errorf("%g of 12 in two windows: %g, want %g", m, two, 2*p)
-		}
+	for _, c := range []struct {
+		gaps gaps
+		want float64
+	}{
+		{gaps{}, 1},
+		{gaps{{0, 5}}, 1. / 32},
+		{gaps{{1, 4}}, 6. / 32},
+		{gaps{{0, 5}, {0, 0}, {2, 1}}, 2. / 32},
+		{gaps{{5, 0}}, 1},
+		{gaps{{2, 2}, {2, 2}}, 1},
+	} {
+		about(t, "p", c.gaps.p(unimodal), c.want, 1e-9)
+	}
+	sum := gaps{{1, 2}, {3, 4}}
+	sum.add(gaps{{10, 20}, {30, 40}, {5, 6}})
+	if sum != (gaps{{11, 22}, {33, 44}, {5, 6}}) {
+		t.Errorf("%v", sum)
 	}
 }
 
-// Several deals say more surely how many rows are in the middle than one does.
-func TestPartitions(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(2, 9)), 2, 25, 8, 4)
-	shares := func(count func(rng *rand.Rand) (gaps, error)) (out []float64) {
-		for k := range 40 {
-			g, err := count(rand.New(rand.NewPCG(uint64(k), 9)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, g[0].middle/(g[0].middle+g[0].side))
-		}
-		return out
+// Places on a line through two points are 0 at the first and 1 at the second; those in the
+// middle are nearer to the second.
+func TestPlaces(t *testing.T) {
+	l := newLine([]float32{1, 2}, []float32{5, 2})
+	x := along(0, 0, 3, 9, 5, 2, 2, 1, 7, 7)
+	x.Rows, x.Cols, x.Stride = 5, 2, 2
+	got := l.places(x, []int{1, 1, 1, 0, 1}, 1)
+	if !slices.Equal(got[0], []float64{-0.25}) || !slices.Equal(got[1], []float64{0.5, 1, 1.5}) {
+		t.Errorf("%v", got)
 	}
-	one := shares(func(rng *rand.Rand) (gaps, error) { return countOnce(t.Context(), x, rng) })
-	all := shares(func(rng *rand.Rand) (gaps, error) { return countGaps(t.Context(), x, rng) })
-	if a, b := stat.Variance(all, nil), stat.Variance(one, nil); a > b/2 {
-		t.Errorf("variance %g of one deal, %g of several", b, a)
+	centre, size := means(x, []int{0, 2, 2, 0, 2}, 4)
+	if !slices.Equal(size, []int{2, 0, 3, 0}) || !slices.Equal(centre.Data, []float32{1, 0.5, 0, 0, 5, 6, 0, 0}) {
+		t.Errorf("%v, %v", centre.Data, size)
 	}
-}
-
-// Along a line a class of one kind may be as flat as can be, and is still not divided.
-func TestFlat(t *testing.T) {
-	const classes, n = 6, 250
-	rng := rand.New(rand.NewPCG(4, 8))
-	x, labels := mat.New(classes*n, 3), make([]int64, classes*n)
-	for i := range x.Rows {
-		labels[i] = int64(i % classes)
-		x.Row(i)[0] = 20 * rng.Float32()
-		x.Row(i)[1], x.Row(i)[2] = float32(rng.NormFloat64()), float32(rng.NormFloat64())
-	}
-	v, err := Judge(t.Context(), x, labels, Options{})
-	if err != nil || v.Several > 0 {
-		t.Errorf("%v, %v", v, err)
-	}
-}
-
-// Kinds that overlap are found in a dozen classes, though all of these together have no
-// gaps that a flat distribution could not have.
-func TestOverlappingKinds(t *testing.T) {
-	const classes, kinds, each, d = 12, 5, 18, 16
-	rng := rand.New(rand.NewPCG(5, 8))
-	x, labels := mat.New(classes*kinds*each, d), make([]int64, classes*kinds*each)
-	for k := range classes * kinds {
-		centre := normal(rng, d, 0.84)
-		for i := k * each; i < (k+1)*each; i++ {
-			labels[i] = int64(k / kinds)
-			for j, c := range centre {
-				x.Row(i)[j] = c + float32(rng.NormFloat64())
-			}
-		}
-	}
-	s, err := newSet(t.Context(), x, labels, &Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var together gaps
-	for _, c := range s.classes {
-		together.add(c.gaps)
-	}
-	if s.verdict.Several < 8 || together.p(unimodal) <= 0.05 {
-		t.Errorf("%v; gaps of a flat distribution %g", &s.verdict, together.p(unimodal))
+	if got := assigned(along(0, 4, 5, 6), along(4, 6, 4)); !slices.Equal(got, []int{0, 0, 0, 1}) {
+		t.Errorf("%v", got)
 	}
 }

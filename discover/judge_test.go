@@ -237,3 +237,15 @@ func TestJoined(t *testing.T) {
 		t.Errorf("%g, want %g", got, want)
 	}
 }
+
+// Half of the classes that were tested, however few, and never of none.
+func TestHalf(t *testing.T) {
+	for _, c := range []struct {
+		tested, several int
+		want            bool
+	}{{0, 0, false}, {24, 12, true}, {25, 12, false}, {2, 1, true}, {3, 1, false}, {1, 0, false}} {
+		if v := (&Verdict{Tested: c.tested, Several: c.several}); v.Half() != c.want {
+			t.Errorf("%d of %d: %v", c.several, c.tested, v.Half())
+		}
+	}
+}
