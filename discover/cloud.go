@@ -49,15 +49,8 @@ func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*
 	if all[0], err = curve(ctx, y, most); err != nil {
 		return nil, err
 	}
-	// A combination of the centred rows with normal weights has their covariance.
-	weights, draw := mat.New(y.Rows, y.Rows), mat.New(y.Rows, y.Cols)
-	scale := float32(1 / math.Sqrt(float64(y.Rows-1)))
 	for k := range opt.Draws {
-		for i := range weights.Data {
-			weights.Data[i] = float32(rng.NormFloat64())
-		}
-		mat.Gemm(false, false, scale, weights, c, 0, draw)
-		if all[k+1], err = curve(ctx, draw, most); err != nil {
+		if all[k+1], err = curve(ctx, normalLike(c, rng), most); err != nil {
 			return nil, err
 		}
 	}
@@ -86,6 +79,17 @@ func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*
 		}
 	}
 	return out, nil
+}
+
+// normalLike draws as many rows from a normal cloud with the covariance of centred rows:
+// a combination of these with normal weights has it.
+func normalLike(c *mat.Dense, rng *rand.Rand) *mat.Dense {
+	weights, draw := mat.New(c.Rows, c.Rows), mat.New(c.Rows, c.Cols)
+	for i := range weights.Data {
+		weights.Data[i] = float32(rng.NormFloat64())
+	}
+	mat.Gemm(false, false, float32(1/math.Sqrt(float64(c.Rows-1))), weights, c, 0, draw)
+	return draw
 }
 
 // curve is the silhouettes of the divisions of y.

@@ -112,7 +112,8 @@ const fewest = 8
 //
 // Each class is first asked whether it holds several kinds, by Judge. Where P is at most
 // Level, it is divided: into as many groups as scatter like the set's classes of one
-// kind, or, where nothing could be learned from these, by Method.
+// kind, or, where nothing could be learned from these, by Method. Ward cuts them, in the
+// first case by distances in which directions count less along which all classes scatter.
 //
 // Labels other in number than rows, rows that are not finite and options out of
 // range are errors. Classes of fewer than eight rows and of equal rows have one
@@ -123,10 +124,16 @@ func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Resu
 	if err != nil {
 		return nil, err
 	}
+	even := x
+	if s.usual != nil && s.verdict.Several > 0 && opt.Method == Ward {
+		if even, err = levelled(ctx, x, s.classes); err != nil {
+			return nil, err
+		}
+	}
 	res := &Result{Verdict: s.verdict, Kind: make([]int64, x.Rows)}
 	var next int64
 	for k, j := range s.classes {
-		c, err := divide(ctx, x, j, s.usual, opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
+		c, err := divide(ctx, x, even, j, s.usual, opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
 		if err != nil {
 			return nil, fmt.Errorf("kinds in class %d: %w", j.label, err)
 		}
@@ -167,15 +174,17 @@ func (o *Options) settle() error {
 	return nil
 }
 
-// divide divides a class.
-func divide(ctx context.Context, x *mat.Dense, j *judged, u *usual, opt Options, rng *rand.Rand) (*Class, error) {
+// divide divides a class. Distances are those of the rows of even, the number of kinds
+// is from those of x.
+func divide(ctx context.Context, x, even *mat.Dense, j *judged, u *usual, opt Options,
+	rng *rand.Rand) (*Class, error) {
 	rows, sample := j.rows, j.sample
-	y := gather(x, sample)
+	y := gather(even, sample)
 	c := &Class{P: j.p}
 	group := make([]int, len(sample))
 	var err error
 	if j.p <= opt.Level && len(sample) >= 2 {
-		if group, err = opt.groups(ctx, y, j, u, rng); err != nil {
+		if group, err = opt.groups(ctx, gather(x, sample), y, j, u, rng); err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +197,7 @@ func divide(ctx context.Context, x *mat.Dense, j *judged, u *usual, opt Options,
 			return nil, err
 		}
 	}
-	members := spread(x, rows, sample, group, n)
+	members := spread(even, rows, sample, group, n)
 	for g := range n {
 		k := Kind{Rows: members[g], Stability: stability[g]}
 		k.Exemplar, k.Different = shown(d, sample, group, g, opt.Shown)
@@ -199,8 +208,9 @@ func divide(ctx context.Context, x *mat.Dense, j *judged, u *usual, opt Options,
 	return c, nil
 }
 
-// groups divides rows that are known to be of several kinds.
-func (o *Options) groups(ctx context.Context, y *mat.Dense, j *judged, u *usual, rng *rand.Rand) ([]int, error) {
+// groups divides rows that are known to be of several kinds; their number is from y.
+func (o *Options) groups(ctx context.Context, y, even *mat.Dense, j *judged, u *usual,
+	rng *rand.Rand) ([]int, error) {
 	if o.Method == Density {
 		return o.again(ctx, y, 0)
 	}
@@ -208,19 +218,19 @@ func (o *Options) groups(ctx context.Context, y *mat.Dense, j *judged, u *usual,
 	if err != nil {
 		return nil, err
 	}
-	k, most := 0, o.most(y.Rows)
+	most := o.most(y.Rows)
 	if u != nil {
-		k = u.count(merges, most, float64(len(j.rows))/float64(min(len(j.rows), o.Rows)))
-	} else {
-		cloud := j.cloud
-		if cloud == nil {
-			if cloud, err = newCloud(ctx, y, *o, rng); err != nil || cloud == nil {
-				return make([]int, y.Rows), err
-			}
+		return o.again(ctx, even, u.count(merges, most, float64(len(j.rows))/float64(min(len(j.rows), o.Rows))))
+	}
+	cloud := j.cloud
+	if cloud == nil {
+		if cloud, err = newCloud(ctx, y, *o, rng); err != nil || cloud == nil {
+			return make([]int, y.Rows), err
 		}
-		if k, err = cloud.count(ctx, y, merges, most); err != nil {
-			return nil, err
-		}
+	}
+	k, err := cloud.count(ctx, y, merges, most)
+	if err != nil {
+		return nil, err
 	}
 	return cut(merges, y.Rows, k), nil
 }

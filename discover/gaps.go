@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -14,12 +14,18 @@ import (
 // few is the fewest rows of a group that counts.
 const few = 4
 
-// folds is into how many parts rows are dealt, each of which is held out once.
-const folds = 5
+// folds is into how many parts rows are dealt, each of which is held out once; partitions
+// how often they are dealt, as one deal is luck.
+const (
+	folds      = 5
+	partitions = 4
+)
 
 // gaps counts the rows between the groups of a class and those at their ends, in five
 // windows: where Ward's agglomeration falls into 2 or 3 groups, 4 to 6, to 12, to 24, to 48.
-type gaps [5]struct{ middle, side float64 }
+type gaps [windows]struct{ middle, side float64 }
+
+const windows = 5
 
 // add adds up the counts of two classes.
 func (g *gaps) add(o gaps) {
@@ -29,28 +35,73 @@ func (g *gaps) add(o gaps) {
 	}
 }
 
-// p is the probability of as few rows in the middle if a row were there as often as at
-// an end: that of a sign test, with Bonferroni's correction for the windows that have
-// rows.
-func (g *gaps) p() float64 {
-	p, windows := 1.0, 0.0
-	for _, c := range g {
-		if n := c.middle + c.side; n > 0 {
-			p = min(p, distuv.Binomial{N: n, P: 0.5}.CDF(c.middle))
-			windows++
+// unimodal is the least share of the rows in the middle, of those in the middle and at one
+// end, that any distribution with a single mode has.
+var unimodal = [windows]float64{0.5, 0.5, 0.5, 0.5, 0.5}
+
+// p is the probability of as few rows in the middle if that share of them were there:
+// binomial, with Bonferroni's correction for the windows that have rows. Counts may be
+// fractions, between which it goes on smoothly.
+func (g *gaps) p(share [windows]float64) float64 {
+	p, used := 1.0, 0.0
+	for w, c := range g {
+		if c.middle+c.side > 0 {
+			used++
+			if c.side > 0 {
+				p = min(p, mathext.RegIncBeta(c.side, c.middle+1, 1-share[w]))
+			}
 		}
 	}
-	return min(1, p*max(windows, 1))
+	return min(1, p*max(used, 1))
 }
 
-// countGaps looks for gaps between rows. Ward's agglomeration of four fifths of them is
+// shares are those of the rows in the middle, unimodal where there are few.
+func (g *gaps) shares() (out [windows]float64) {
+	for w, c := range g {
+		out[w] = (c.middle + 1) / (c.middle + c.side + 2)
+		out[w] = max(unimodal[w], out[w])
+	}
+	return out
+}
+
+// countGaps is the mean of several counts, which varies less than one of them: its small
+// probabilities err to the safe side.
+func countGaps(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err error) {
+	for range partitions {
+		g, err := countOnce(ctx, y, rng)
+		if err != nil {
+			return out, err
+		}
+		out.add(g)
+	}
+	for w := range out {
+		out[w].middle /= partitions
+		out[w].side /= partitions
+	}
+	return out, nil
+}
+
+// countNormal counts in draws of a normal cloud with the covariance of the rows.
+func countNormal(ctx context.Context, y *mat.Dense, draws int, rng *rand.Rand) (out gaps, err error) {
+	c := centred(y)
+	for range draws {
+		g, err := countOnce(ctx, normalLike(c, rng), rng)
+		if err != nil {
+			return out, err
+		}
+		out.add(g)
+	}
+	return out, nil
+}
+
+// countOnce looks for gaps between rows. Ward's agglomeration of four fifths of them is
 // gone through from above: every group falls into two, and of the rows of the last fifth
 // those are counted that are nearest to that group. Between the middles of the two, at 0
 // and 1 of the line through them, a distribution with a single mode is at least as dense
 // from 1/3 to 2/3 as around one of both ends, from -1/6 to 1/6 or from 5/6 to 7/6:
 // most are much denser. Heavy tails, skewness and rows that stand alone have no influence.
-func countGaps(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err error) {
-	const windows, first = len(out), 3
+func countOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err error) {
+	const first = 3
 	most := min(y.Rows*(folds-1)/folds/few, first<<(windows-1))
 	if most < 2 {
 		return out, nil

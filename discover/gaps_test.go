@@ -35,7 +35,7 @@ func TestGapsP(t *testing.T) {
 		{gaps{{5, 0}}, 1},
 		{gaps{{2, 2}, {2, 2}}, 1},
 	} {
-		about(t, "p", c.gaps.p(), c.want, 1e-9)
+		about(t, "p", c.gaps.p(unimodal), c.want, 1e-9)
 	}
 	sum := gaps{{1, 2}, {3, 4}}
 	sum.add(gaps{{10, 20}, {30, 40}, {5, 6}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -43,19 +44,24 @@ type Judged struct {
 // least half of the classes that were tested do, of 24 or more. Easy positives are for all
 // classes of a run or for none, and cost those of one kind more than they give the others;
 // and of fewer classes nobody can tell series of photographs from kinds.
-func (v *Verdict) Coarse() bool { return v.Tested >= reference && 2*v.Several >= v.Tested }
+func (v *Verdict) Coarse() bool { return v.Tested >= reference && v.Half() }
+
+// Half reports whether at least half of the classes that were tested hold several kinds,
+// or, of a verdict that is not Calibrated, fall into groups.
+func (v *Verdict) Half() bool { return v.Several > 0 && 2*v.Several >= v.Tested }
 
 // String says what was found.
 func (v *Verdict) String() string {
 	if v.Tested == 0 {
 		return fmt.Sprintf("no class has the %d samples that it takes to tell whether it holds several kinds", fewest)
 	}
-	said := fmt.Sprintf("%d of %d classes hold several kinds (level %.3g %%", v.Several, v.Tested, 100*v.Level)
+	of, level := fmt.Sprintf("%d of %d classes", v.Several, v.Tested), 100*v.Level
 	if v.Calibrated {
-		return said + fmt.Sprintf(", learned from the set's classes; of those put together with their nearest, "+
-			"%.0f %% would be found)", 100*v.Told)
+		return fmt.Sprintf("%s hold several kinds (level %.3g %%, learned from the set's classes; of those put "+
+			"together with their nearest, %.0f %% would be found)", of, level, 100*v.Told)
 	}
-	return said + ", not learned from the set's classes: a series of photos may pass for a kind)"
+	return fmt.Sprintf("%s fall into groups (level %.3g %%, not learned from the set's classes: of photos taken "+
+		"in series, or on several backgrounds, such groups are no kinds; look at them)", of, level)
 }
 
 // judged is a class with what is known of it.
@@ -66,7 +72,9 @@ type judged struct {
 	mean    []float64
 	scatter float64
 	gaps    gaps
-	cloud   *cloud // what it was compared with, if it was
+	normal  gaps    // those of normal clouds with its covariance, if they were counted
+	dim     float64 // effective dimension
+	cloud   *cloud  // what it was compared with, if it was
 	p       float64
 }
 
@@ -88,7 +96,8 @@ type set struct {
 // of one kind. P is twice the smaller of both probabilities. Of fewer than 24 classes
 // nothing can be learned, and nothing of classes of which half have gaps. P is then the
 // larger one of two: that of as few rows in the gaps of all classes together, and that
-// of a silhouette as high among samples of one normal cloud.
+// of a silhouette as high among samples of one normal cloud. From four effective
+// dimensions on, a single mode is taken to be no flatter along a line than a normal one.
 //
 // Rows that are copies of one another count once, and what stands apart by fewer than
 // four rows is left out of the last comparison. Errors are those of Find.
@@ -149,7 +158,9 @@ func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand
 	c.mean, c.scatter = scattered(y)
 	c.scatter *= float64(len(c.rows)) / float64(min(len(c.rows), opt.Rows))
 	if len(c.sample) >= fewest {
-		c.gaps, err = countGaps(ctx, gather(x, drawn(c.sample, compared, rng)), rng)
+		y = gather(x, drawn(c.sample, compared, rng))
+		c.dim = effective(centred(y))
+		c.gaps, err = countGaps(ctx, y, rng)
 	}
 	return err
 }
@@ -159,15 +170,13 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) error {
 	v := &s.verdict
 	var told []*judged
 	var scatter []float64
-	var together gaps
 	apart := 0
 	for _, c := range s.classes {
 		if len(c.sample) < fewest {
 			continue
 		}
 		told, scatter = append(told, c), append(scatter, c.scatter)
-		together.add(c.gaps)
-		if c.gaps.p() <= opt.Level {
+		if c.gaps.p(unimodal) <= opt.Level {
 			apart++
 		}
 	}
@@ -178,26 +187,10 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) error {
 	if s.usual != nil {
 		v.Calibrated, v.Told = true, s.usual.told(told, opt.Level/2)
 		for _, c := range told {
-			c.p = min(1, 2*s.usual.p(c.scatter), 10*c.gaps.p())
+			c.p = min(1, 2*s.usual.p(c.scatter), 10*c.gaps.p(unimodal))
 		}
-	} else if gap := together.p(); gap <= opt.Level {
-		if err := s.each(ctx, told, func(c *judged, rng *rand.Rand) error {
-			y, err := trimmed(ctx, gather(x, c.sample))
-			if err != nil {
-				return err
-			}
-			c.cloud, err = newCloud(ctx, y, *opt, rng)
-			if c.cloud != nil {
-				c.p = max(gap, c.cloud.p)
-			}
-			return err
-		}, opt.Seed); err != nil {
-			return err
-		}
-	} else {
-		for _, c := range told {
-			c.p = gap
-		}
+	} else if err := s.compare(ctx, x, told, opt); err != nil {
+		return err
 	}
 	for _, c := range s.classes {
 		told := len(c.sample) >= fewest
@@ -207,6 +200,48 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) error {
 		}
 	}
 	return nil
+}
+
+// compare gives classes of which nothing can be learned their P: first it looks at the
+// gaps of all together, then at the silhouettes of each.
+func (s *set) compare(ctx context.Context, x *mat.Dense, classes []*judged, opt *Options) error {
+	var together, normal gaps
+	narrowest := math.Inf(1)
+	for _, c := range classes {
+		together.add(c.gaps)
+		narrowest = min(narrowest, c.dim)
+	}
+	gap := together.p(unimodal)
+	if gap > opt.Level && narrowest >= flat && len(classes) > 0 {
+		draws := max(4, 48/len(classes)) // enough of all together
+		if err := s.each(ctx, classes, func(c *judged, rng *rand.Rand) (err error) {
+			c.normal, err = countNormal(ctx, gather(x, drawn(c.sample, compared, rng)), draws, rng)
+			return err
+		}, opt.Seed); err != nil {
+			return err
+		}
+		for _, c := range classes {
+			normal.add(c.normal)
+		}
+		gap = together.p(normal.shares())
+	}
+	for _, c := range classes {
+		c.p = gap
+	}
+	if gap > opt.Level {
+		return nil
+	}
+	return s.each(ctx, classes, func(c *judged, rng *rand.Rand) error {
+		y, err := trimmed(ctx, gather(x, c.sample))
+		if err != nil {
+			return err
+		}
+		c.p = 1
+		if c.cloud, err = newCloud(ctx, y, *opt, rng); c.cloud != nil {
+			c.p = max(gap, c.cloud.p)
+		}
+		return err
+	}, opt.Seed)
 }
 
 // drawn returns at most limit of the rows, drawn at random, in ascending order.

@@ -37,6 +37,11 @@ var shapes = map[string]func(rng *rand.Rand, x *mat.Dense){
 		}
 		copy(x.Data, rank.Normalized(x).Data)
 	},
+	"cube": func(rng *rand.Rand, x *mat.Dense) {
+		for i := range x.Data {
+			x.Data[i] = rng.Float32()
+		}
+	},
 	"one outlier": func(_ *rand.Rand, x *mat.Dense) { x.Row(0)[0] += 12 },
 	"three mislabelled": func(_ *rand.Rand, x *mat.Dense) {
 		for i := range 3 {
@@ -78,6 +83,36 @@ func TestShapes(t *testing.T) {
 			}
 			if wrong > 4 { // of Binomial(20, 0.05) more has probability 0.003
 				t.Errorf("%s, %v: %d of %d are divided at the level of 5 %%", name, size, wrong, each)
+			}
+		}
+	}
+}
+
+// The same holds of a dozen classes, whose gaps are counted together.
+func TestShapesTogether(t *testing.T) {
+	const sets, classes, n = 2, 12, 60
+	for name, shape := range shapes {
+		for _, d := range []int{2, 8, 64} {
+			wrong := 0
+			for k := range sets {
+				rng := rand.New(rand.NewPCG(uint64(k), 78))
+				x, labels := mat.New(classes*n, d), make([]int64, classes*n)
+				for c := range classes {
+					one, _ := clouds(rng, 1, n, d, 0)
+					shape(rng, one)
+					copy(x.Data[c*n*d:], one.Data)
+					for i := range n {
+						labels[c*n+i] = int64(c)
+					}
+				}
+				v, err := Judge(t.Context(), x, labels, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				wrong += v.Several
+			}
+			if wrong > 4 { // of Binomial(24, 0.05) more has probability 0.006
+				t.Errorf("%s, %d: %d of %d are divided at the level of 5 %%", name, d, wrong, sets*classes)
 			}
 		}
 	}
@@ -167,7 +202,7 @@ func TestOneVerdict(t *testing.T) {
 		}
 	}
 	if v.Several != 1 || v.Tested != 2 || v.Coarse() || // of too few
-		!strings.HasPrefix(v.String(), "1 of 2 classes hold several kinds") {
+		!strings.HasPrefix(v.String(), "1 of 2 classes fall into groups") {
 		t.Errorf("%v", v)
 	}
 	none, err := Judge(t.Context(), mat.New(7, 2), make([]int64, 7), Options{})
@@ -200,5 +235,17 @@ func TestJoined(t *testing.T) {
 	}
 	if got, want := joined(part(0, 15), part(15, 30)), part(0, 30).scatter; math.Abs(got-want) > 1e-6*want {
 		t.Errorf("%g, want %g", got, want)
+	}
+}
+
+// Half of the classes that were tested, however few, and never of none.
+func TestHalf(t *testing.T) {
+	for _, c := range []struct {
+		tested, several int
+		want            bool
+	}{{0, 0, false}, {24, 12, true}, {25, 12, false}, {2, 1, true}, {3, 1, false}, {1, 0, false}} {
+		if v := (&Verdict{Tested: c.tested, Several: c.several}); v.Half() != c.want {
+			t.Errorf("%d of %d: %v", c.several, c.tested, v.Half())
+		}
 	}
 }

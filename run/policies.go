@@ -53,7 +53,7 @@ func (t *assembly) judge(ctx context.Context, o *objective.Options, x *mat.Dense
 	case k.Coarse():
 		o.Mine.Positives = mine.EasyPositive
 		why = "labels are coarse, and easy positives keep the kinds within them apart"
-	case 2*k.Several >= k.Tested && k.Several > 0:
+	case k.Half():
 		why = "of so few labels series of photos cannot be told from kinds; if labels are coarse, " +
 			"mine.positives=easy keeps the kinds within them apart"
 	case k.Several > 0:
