@@ -187,9 +187,11 @@ func running() []Package {
 				"internal/pair internal/layout/rows internal/tfevents mine loss objective sample mat nn nn/optim " +
 				"nn/onnxnet format/torchfile data data/imaging eval eval/rank eval/cluster discover eval/diagnose " +
 				"embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
+			"internal/atomic internal/regular"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
-			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext data embedding train " +
-				"run github.com/goccy/go-yaml"},
+			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext jobs data embedding " +
+				"train run github.com/goccy/go-yaml"},
 		{"internal/progress", "a run's progress on a terminal",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}
@@ -227,8 +229,8 @@ func showing() []Package {
 			"internal/atomic internal/par mat objective embedding run internal/report internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field"},
 		{"internal/repro/paper", "the papers' experiments as data, and their runners",
-			"internal/par internal/spell internal/atomic internal/lock embedding mat train run sweep eval eval/rank " +
-				"eval/cluster eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
+			"internal/par internal/spell internal/atomic internal/lock jobs embedding mat train run sweep eval " +
+				"eval/rank eval/cluster eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
 				"internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed internal/detection projection discover clean " +
@@ -239,8 +241,6 @@ func showing() []Package {
 // serving is collections of items behind HTTP.
 func serving() []Package {
 	return []Package{
-		{"jobs", "work cut into units that anyone may do again; done in this process",
-			"internal/atomic internal/regular"},
 		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream",
 			"internal/budget internal/regular internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",

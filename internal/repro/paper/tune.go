@@ -162,7 +162,7 @@ func Tune(ctx context.Context, e *Experiment, o Options, p *sweep.Plan, text str
 	}
 	dir := filepath.Join(o.Dir, TuneSweep)
 	out, err := sweep.Run(ctx, p, sweep.Options{Dir: dir, Jobs: o.Jobs, Tell: tell,
-		Runner: sweep.Local{Dir: sweep.RunsDir(dir), Home: o.Home, Weights: o.Weights}})
+		Local: sweep.Local{Home: o.Home, Weights: o.Weights}})
 	if err != nil {
 		return nil, nil, err
 	}
