@@ -55,7 +55,8 @@ func foundations() []Package {
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
 		{"internal/strictjson", "JSON without what encoding/json mends in silence", ""},
 		{"internal/spell", "names of a closed list to numbers and back; what a mistyped one may have meant", ""},
-		{"internal/yamltext", "YAML from outside, parsed within bounds", "internal/regular github.com/goccy/go-yaml"},
+		{"internal/yamltext", "YAML from outside, parsed within bounds, and taken apart with errors that name the line",
+			"internal/regular internal/spell github.com/goccy/go-yaml"},
 	}
 }
 
@@ -228,13 +229,13 @@ func showing() []Package {
 		{"internal/repro/theory/pages", "what `kindred theory` computes, draws and explains",
 			"internal/atomic internal/par mat objective embedding run internal/report internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field"},
-		{"internal/repro/paper", "the papers' experiments as data, and their runners",
-			"internal/par internal/spell internal/atomic internal/lock jobs embedding mat train run sweep eval " +
-				"eval/rank eval/cluster eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
-				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
-				"internal/report/maps internal/report/photo internal/report/retrieval " +
+		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
+			"internal/par internal/spell internal/atomic internal/lock internal/yamltext jobs embedding mat " +
+				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
+				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective sample " +
+				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed internal/detection projection discover clean " +
-				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum"},
+				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
 	}
 }
 

@@ -49,7 +49,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 		labels map[string]string // rule: what it should come to
 	}{
 		{"cub100", 128,
-			map[string]string{"fine": "fine", neighboursRule(100, 2): "coarse", neighboursRule(100, 5): "coarse",
+			map[string]string{"fine": "fine", neighboursRule(2): "coarse", neighboursRule(5): "coarse",
 				"families": either, "groups": either}},
 		{"omniglot", 96, map[string]string{"fine": "fine", "coarse": either}},
 		{"mnist", 96, map[string]string{"fine": either, "parity": either}},
@@ -94,7 +94,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 			case "families":
 				rule = familiesOf(part.FineClasses)
 			case "groups":
-				rule = groupsRule()
+				rule = groupsRule(t)
 			}
 			column, err := d.Labels(rule)
 			if err != nil {
