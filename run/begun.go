@@ -66,7 +66,8 @@ func (s *SampleConfig) fill(was *SampleConfig) {
 func (c *TrainConfig) fill(was *TrainConfig, pretrained bool) {
 	c.LR, c.Depth = cmp.Or(c.LR, was.LR), cmp.Or(c.Depth, was.Depth)
 	c.Best, c.Epochs = cmp.Or(c.Best, was.Best), cmp.Or(c.Epochs, was.Epochs)
-	c.Average = cmp.Or(c.Average, was.Average, noAverage) // runs once kept the last weights
+	c.BestMargin = cmp.Or(c.BestMargin, was.BestMargin, noMargin) // runs once compared the scores alone
+	c.Average = cmp.Or(c.Average, was.Average, noAverage)         // and kept the last weights
 	if pretrained {
 		c.Patience, c.Line = cmp.Or(c.Patience, was.Patience), cmp.Or(c.Line, was.Line)
 	}

@@ -61,7 +61,11 @@ func (t *trainer) selectData(ctx context.Context, d *data.Dataset) (*data.Select
 			if sel.ValidationGallery == sel.Validation {
 				cfg.Train.Best = distractorKey
 			}
+			cfg.Train.BestMargin = cmp.Or(cfg.Train.BestMargin, errorMargin)
 		}
+	}
+	if err := cfg.Train.settleMargin(); err != nil {
+		return nil, err
 	}
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
 		sel.Seen = nil // where only classes are held out, what is seen is what was trained on

@@ -89,6 +89,8 @@ func (c *Config) problems() []problem {
 	if _, err := c.Train.average(); err != nil {
 		bad(true, "train.average", "%v", err)
 	}
+	bad(!slices.Contains([]string{"", noMargin, errorMargin}, c.Train.BestMargin), "train.best_margin",
+		"%q is neither %s nor %s", c.Train.BestMargin, errorMargin, noMargin)
 	atLeast("train.line", c.Train.Line, 0)
 	bad(c.Train.Line > 100, "train.line", "%d is more than 100 parts", c.Train.Line)
 	bad(!slices.Contains(optimizers, c.Train.Optimizer), "train.optimizer", "unknown optimizer %q%s; there are %s",

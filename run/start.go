@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -46,6 +47,12 @@ const noWeights = "none"
 // lastEpoch is the value of train.best that keeps the last epoch.
 const lastEpoch = "none"
 
+// Values of train.best_margin.
+const (
+	noMargin    = "none"
+	errorMargin = "error"
+)
+
 // best is which epoch is kept.
 func (c *Config) best() train.Best {
 	if c.Train.Best == lastEpoch {
@@ -54,20 +61,36 @@ func (c *Config) best() train.Best {
 	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
 }
 
-// best is which epoch is kept, and by how much another must be better. A score is a mean
-// over the validation samples, which are a sample themselves: an epoch within the
-// standard error of a kept Recall@1 p of n of them,
-//
-//	sqrt(p (1 - p) / n)
-//
-// is not better for all that is known.
+// best is which epoch is kept, and by how much another must be better.
 func (t *trainer) best() train.Best {
 	b := t.cfg.best()
-	if v := t.sel.Validation; v != nil && b.Metric == distractorKey {
-		b.Margin = func(p float64) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(v.Len())) }
+	if v := t.sel.Validation; v != nil && t.cfg.Train.BestMargin == errorMargin {
+		b.Margin = func(p float64) float64 { return standardError(p, v.Len()) }
 	}
 	return b
 }
+
+// settleMargin fills in train.best_margin once train.best is known.
+func (t *TrainConfig) settleMargin() error {
+	t.BestMargin = cmp.Or(t.BestMargin, noMargin)
+	if t.Best == lastEpoch {
+		t.BestMargin = noMargin
+	}
+	if t.BestMargin == errorMargin && !strings.HasPrefix(t.Best, ValidationSet.prefix()) {
+		return fmt.Errorf("train.best_margin=%s is about scores of the validation part, and train.best is %s: set "+
+			"train.best to one of them, such as validation_recall@1, or train.best_margin to %s", errorMargin, t.Best,
+			noMargin)
+	}
+	return nil
+}
+
+// standardError is the largest that the mean p of n values between 0 and 1 can have,
+//
+//	sqrt(p (1 - p) / n)
+//
+// which is that of a share. The validation samples are a sample themselves, and a score
+// within its error of another is not better for all that is known.
+func standardError(p float64, n int) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(n)) }
 
 // choose decides what the network starts from, and by which recipe it is trained,
 // where the configuration leaves that open. What a resumed run began with stands

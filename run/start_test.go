@@ -140,7 +140,8 @@ func TestPretrainedRecipe(t *testing.T) {
 	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 0 || r.Data.Size != 64 ||
 		r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 1e-4 || r.Train.Depth != 0.1 ||
 		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "as-test:0.2" ||
-		r.Train.Best != distractorKey || r.Train.Patience != 5 || r.Train.Average != "3" || r.Mine["positives"] == nil {
+		r.Train.Best != distractorKey || r.Train.BestMargin != errorMargin || r.Train.Patience != 5 ||
+		r.Train.Average != "3" || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)
 	}
 	before, err := value(res.Untrained, distractorKey)
@@ -164,6 +165,47 @@ func TestPretrainedRecipe(t *testing.T) {
 	if v, err := value(same.Scores, distractorKey); err != nil || v != after || same.Epoch != res.Epoch ||
 		len(same.Untrained) != len(res.Untrained) {
 		t.Errorf("resumed: %v of epoch %d, want %v of %d: %v", v, same.Epoch, after, res.Epoch, err)
+	}
+}
+
+// TestBestMargin: the measures that a run chooses by itself have a margin, those that it is
+// given have none unless it is asked for.
+func TestBestMargin(t *testing.T) {
+	for _, c := range []struct {
+		best, margin, want string
+	}{
+		{lastEpoch, "", noMargin}, {lastEpoch, errorMargin, noMargin}, {"validation_recall@1", "", noMargin},
+		{"validation_map@r", errorMargin, errorMargin}, {"test_recall@1", "", noMargin},
+		{"test_recall@1", noMargin, noMargin},
+	} {
+		cfg := TrainConfig{Best: c.best, BestMargin: c.margin}
+		if err := cfg.settleMargin(); err != nil || cfg.BestMargin != c.want {
+			t.Errorf("%s, %q: %s, %v", c.best, c.margin, cfg.BestMargin, err)
+		}
+	}
+	refused := TrainConfig{Best: "test_recall@1", BestMargin: errorMargin}
+	if err := refused.settleMargin(); err == nil || !strings.Contains(err.Error(), "such as validation_recall@1") {
+		t.Errorf("a margin of the test part: %v", err)
+	}
+	for _, c := range []struct {
+		p    float64
+		n    int
+		want float64
+	}{{0.5, 100, 0.05}, {0.8, 4, 0.2}, {0, 7, 0}, {1, 7, 0}, {1 + 1e-9, 7, 0}} {
+		if e := standardError(c.p, c.n); math.Abs(e-c.want) > 1e-12 {
+			t.Errorf("of %v of %d: %v, want %v", c.p, c.n, e, c.want)
+		}
+	}
+	// Four images of a class leave one to validate by, which is searched among training
+	// images of its class.
+	cfg := Default()
+	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall = 16, 1, []int{1}
+	res, err := Train(t.Context(), cfg, Options{Dataset: photos(8, 5, 64), Weights: started(t, 64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := res.Config.Train; c.Best != "validation_map@r" || c.BestMargin != errorMargin {
+		t.Errorf("keeps the best by %s with the margin %s", c.Best, c.BestMargin)
 	}
 }
 
