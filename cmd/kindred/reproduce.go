@@ -98,7 +98,7 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 			}
 			o.Dir = cmp.Or(o.Dir, experimentFolder(e))
 			if _, err := e.Config(o); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			return runReproduce(cmd, a, e, o, &queued)
 		},

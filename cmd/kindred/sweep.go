@@ -63,7 +63,7 @@ Trials that fail are named at the end with their errors, and the status is then
 			}
 			plan, err := sweep.ParsePlan(args[0], text)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			began := time.Now()
 			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan), Local: sweep.Local{

@@ -242,7 +242,7 @@ func showing() []Package {
 // serving is collections of items behind HTTP.
 func serving() []Package {
 	return []Package{
-		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream",
+		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
 			"internal/budget internal/regular internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
@@ -252,7 +252,6 @@ func serving() []Package {
 			"internal/budget internal/remotedata internal/report/runs internal/weights internal/yamltext data " +
 				"embedding embedding/parquet objective run github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
-		{"internal/launch", "what batch systems need to start workers", "internal/spell"},
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},
