@@ -163,7 +163,7 @@ func measuring() []Package {
 		{"eval/diagnose", "collapse diagnosis",
 			"internal/escape internal/spell internal/par internal/kernel/dot16 mat opt eval eval/rank eval/cluster " +
 				"discover gonum.org/v1/gonum"},
-		{"internal/detection", "how well scores tell what is looked for", ""},
+		{"internal/detection", "wrong labels to look for, and how well scores tell them", "mat"},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par internal/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",

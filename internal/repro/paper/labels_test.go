@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/detection"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -53,7 +54,11 @@ func TestNoise(t *testing.T) {
 		labels[i] = int64(i % 5)
 		x.Row(i)[0] = float32(i % 5)
 	}
-	alike := nearestClasses(x, labels, 5)
+	y := make([]int, len(labels))
+	for i, c := range labels {
+		y[i] = int(c)
+	}
+	alike := detection.LookAlikes(x, y, 5, 2)
 	if !slices.Equal(alike[0], []int{1, 2}) || !slices.Equal(alike[2], []int{1, 3}) {
 		t.Errorf("nearest classes %v", alike)
 	}

@@ -53,35 +53,6 @@ func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (n
 	return noisy, wrong
 }
 
-// nearestClasses lists for each class the two whose means are nearest to its own.
-func nearestClasses(x *mat.Dense, labels []int64, classes int) [][]int {
-	means, size := mat.New(classes, x.Cols), make([]float32, classes)
-	for i, y := range labels {
-		size[y]++
-		for j, v := range x.Row(i) {
-			means.Row(int(y))[j] += v
-		}
-	}
-	for c := range classes {
-		for j := range means.Cols {
-			means.Row(c)[j] /= max(size[c], 1)
-		}
-	}
-	d := mat.New(classes, classes)
-	mat.SquaredDistances(means, means, d)
-	out := make([][]int, classes)
-	for c := range classes {
-		for k := range classes {
-			if k != c {
-				out[c] = append(out[c], k)
-			}
-		}
-		slices.SortStableFunc(out[c], func(a, b int) int { return cmp.Compare(d.At(c, a), d.At(c, b)) })
-		out[c] = out[c][:min(2, len(out[c]))]
-	}
-	return out
-}
-
 // looks are what training samples look like before anything is trained: the features
 // of the pretrained network, or the pictures in 16 x 16 greys.
 func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
@@ -141,7 +112,11 @@ func (m *material) spoil(ctx context.Context, n noise) (*spoiled, error) {
 	if x.Rows != len(truth) {
 		return nil, fmt.Errorf("%d of %d samples could not be read", len(truth)-x.Rows, len(truth))
 	}
-	noisy, wrong := n.apply(truth, len(classes), nearestClasses(x, truth, len(classes)), m.cfg.Train.Seed)
+	y := make([]int, len(truth))
+	for i, c := range truth {
+		y[i] = int(c)
+	}
+	noisy, wrong := n.apply(truth, len(classes), detection.LookAlikes(x, y, len(classes), 2), m.cfg.Train.Seed)
 	out, err := m.labelled("labels with mistakes", noisy, classes)
 	return &spoiled{out, classes, truth, wrong}, err
 }
