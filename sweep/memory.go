@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/run"
 )
 
 // memory keeps what the jobs of the sweep in a folder came to, a file for each below
 // jobsDir: NAME-epochN.json.
-type memory string
+type memory struct {
+	dir   string
+	files atomic.Files
+}
 
 // done is the file of a job that is done.
 type done struct {
@@ -22,17 +25,17 @@ type done struct {
 	Result Result `json:"result"`
 }
 
-func (dir memory) path(j Job) string {
-	return filepath.Join(string(dir), jobsDir, filepath.FromSlash(j.Name)+fmt.Sprintf("-epoch%d.json", j.Until))
+func (m memory) path(j Job) string {
+	return filepath.Join(m.dir, jobsDir, filepath.FromSlash(j.Name)+fmt.Sprintf("-epoch%d.json", j.Until))
 }
 
 // Recall implements jobs.Memory.
-func (dir memory) Recall(job jobs.Job) ([]byte, error) {
+func (m memory) Recall(job jobs.Job) ([]byte, error) {
 	var j Job
 	if err := job.Decode(&j); err != nil {
 		return nil, err
 	}
-	path := dir.path(j)
+	path := m.path(j)
 	text, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -50,7 +53,7 @@ func (dir memory) Recall(job jobs.Job) ([]byte, error) {
 }
 
 // Keep implements jobs.Memory.
-func (dir memory) Keep(job jobs.Job, output []byte) error {
+func (m memory) Keep(job jobs.Job, output []byte) error {
 	var d done
 	err := job.Decode(&d.Job)
 	if err == nil {
@@ -59,11 +62,11 @@ func (dir memory) Keep(job jobs.Job, output []byte) error {
 	if err != nil {
 		return err
 	}
-	path := dir.path(d.Job)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	path := m.path(d.Job)
+	if err := m.files.MkdirAll(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return writeJSON(path, d)
+	return writeJSON(m.files, path, d)
 }
 
 // parseResult reads what a job came to.

@@ -41,8 +41,8 @@ const keptJob = `{
 
 // TestMemory reads the file of a job and writes the same bytes again.
 func TestMemory(t *testing.T) {
-	dir := memory(t.TempDir())
-	path := filepath.Join(string(dir), "jobs", "ms", "0001", "fold1-epoch2.json")
+	dir := memory{dir: t.TempDir()}
+	path := filepath.Join(dir.dir, "jobs", "ms", "0001", "fold1-epoch2.json")
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}

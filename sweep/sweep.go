@@ -47,6 +47,8 @@ type Options struct {
 	Runner jobs.Runner
 	// Tell, if set, hears of every trial that starts or ends, one call at a time.
 	Tell func(Event)
+
+	files atomic.Files // tests record what is done by it
 }
 
 // Event is news of a trial or of a winner's run.
@@ -68,7 +70,7 @@ type Event struct {
 func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	o.Jobs = max(o.Jobs, 1)
 	o.Local.Dir = cmp.Or(o.Local.Dir, RunsDir(o.Dir))
-	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+	if err := o.files.MkdirAll(o.Dir); err != nil {
 		return nil, err
 	}
 	held, err := lock.Folder(o.Dir)
@@ -76,11 +78,11 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	defer held.Release()
-	if err := tidy(o.Dir); err != nil {
+	if err := tidy(o.files, o.Dir); err != nil {
 		return nil, err
 	}
 	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
-	s.runner = jobs.Remembering{Memory: memory(o.Dir), Runner: o.Runner}
+	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files}, Runner: o.Runner}
 	if o.Runner == nil {
 		s.runner.Runner = &jobs.Local{Kinds: Kinds(o.Local.Run)}
 	}
@@ -104,7 +106,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 
 // tidy removes the temporary files that killed processes left in a sweep's folder. Run
 // folders have theirs removed by their runs.
-func tidy(dir string) error {
+func tidy(files atomic.Files, dir string) error {
 	dirs := []string{dir, filepath.Join(dir, winnersDir)}
 	err := filepath.WalkDir(filepath.Join(dir, jobsDir), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
@@ -115,7 +117,7 @@ func tidy(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return atomic.Clean(dirs...)
+	return files.Clean(dirs...)
 }
 
 // RunsDir is the folder of the run folders of the sweep in dir.
@@ -147,7 +149,7 @@ func (s *sweep) open() error {
 		if err := vacant(s.o.Dir); err != nil {
 			return err
 		}
-		return writeJSON(path, s.plan)
+		return writeJSON(s.o.files, path, s.plan)
 	case err != nil:
 		return err
 	}
@@ -159,7 +161,7 @@ func (s *sweep) open() error {
 		return fmt.Errorf("%s holds a sweep of another plan: %s is not what it was (%s); choose another folder",
 			s.o.Dir, key, path)
 	}
-	return writeJSON(path, s.plan)
+	return writeJSON(s.o.files, path, s.plan)
 }
 
 // vacant refuses a folder with other files.
@@ -393,11 +395,11 @@ func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 // write writes what the sweep came to, and the winners' configurations.
 func (s *sweep) write(out *Outcome) error {
 	dir := filepath.Join(s.o.Dir, winnersDir)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := s.o.files.MkdirAll(dir); err != nil {
 		return err
 	}
 	for _, a := range out.Arms {
-		err := atomic.WriteFile(filepath.Join(dir, spell.Folder(a.Name)+".yaml"), func(w io.Writer) error {
+		err := s.o.files.Write(filepath.Join(dir, spell.Folder(a.Name)+".yaml"), func(w io.Writer) error {
 			_, err := io.WriteString(w, a.Config)
 			return err
 		})
@@ -405,7 +407,7 @@ func (s *sweep) write(out *Outcome) error {
 			return err
 		}
 	}
-	return writeJSON(filepath.Join(s.o.Dir, resultFile), out)
+	return writeJSON(s.o.files, filepath.Join(s.o.Dir, resultFile), out)
 }
 
 func readFile(path string) ([]byte, error) {
@@ -418,8 +420,8 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-func writeJSON(path string, v any) error {
-	return atomic.WriteFile(path, func(w io.Writer) error {
+func writeJSON(files atomic.Files, path string, v any) error {
+	return files.Write(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
