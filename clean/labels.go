@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/detection"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -124,7 +124,7 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 0xc1ea))
-	wrong := injected(y, len(ids), lookalikes(parts[0].x, y, len(ids)), rng)
+	wrong := injected(y, len(ids), detection.LookAlikes(parts[0].x, y, len(ids), alikes), rng)
 	trust := slices.Repeat([]float64{1}, n)
 	out := &Judged{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
 		Agree: make([]int, n)}
@@ -262,6 +262,9 @@ func split(ctx context.Context, folds []Fold, n int, opt *Options) ([]*part, err
 	return parts, nil
 }
 
+// alikes is how many classes may stand for a look-alike of one.
+const alikes = 3
+
 // injected draws a wrong label for every item: a look-alike for even ones, a random
 // one for odd ones.
 func injected(y []int, classes int, alike [][]int, rng *rand.Rand) []int {
@@ -273,41 +276,6 @@ func injected(y []int, classes int, alike [][]int, rng *rand.Rand) []int {
 		}
 		for out[i] = rng.IntN(classes); out[i] == c; {
 			out[i] = rng.IntN(classes)
-		}
-	}
-	return out
-}
-
-// lookalikes lists the classes whose means are nearest to each class's.
-func lookalikes(x *mat.Dense, y []int, classes int) [][]int {
-	const most = 3
-	means, size := mat.New(classes, x.Cols), make([]float32, classes)
-	for i, c := range y {
-		size[c]++
-		for j, v := range x.Row(i) {
-			means.Row(c)[j] += v
-		}
-	}
-	for c := range classes {
-		for j := range means.Cols {
-			means.Row(c)[j] /= size[c]
-		}
-	}
-	out := make([][]int, classes)
-	d := mat.New(1, classes)
-	for c := range classes {
-		mat.SquaredDistances(means.RowRange(c, c+1), means, d)
-		row := d.Row(0)
-		row[c] = float32(math.Inf(1))
-		for range min(most, classes-1) {
-			near := 0
-			for k, v := range row {
-				if v < row[near] {
-					near = k
-				}
-			}
-			out[c] = append(out[c], near)
-			row[near] = float32(math.Inf(1))
 		}
 	}
 	return out

@@ -82,7 +82,7 @@ func TestMislabels(t *testing.T) {
 // changed changes labels: to any other, or to one of the two nearest classes.
 func changed(x *mat.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64, wrong []bool) {
 	y, ids := dense(labels)
-	alike := lookalikes(x, y, len(ids))
+	alike := detection.LookAlikes(x, y, len(ids), alikes)
 	rng := rand.New(rand.NewPCG(seed, 77))
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
 	for i := range noisy {

@@ -15,6 +15,9 @@
 //	three, err := jobs.New("square", 3)
 //	results, err := (&jobs.Local{Kinds: kinds}).Run(ctx, []jobs.Job{three})
 //
+// Remembering is a Runner that asks a Memory first, so that what was done before,
+// by whoever, is not done again.
+//
 // Package jobs/queue has the Runner that hands jobs to workers on other machines.
 // This package imports no network, so that what only describes
 // its work in jobs stays small.

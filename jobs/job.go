@@ -105,6 +105,9 @@ type Runner interface {
 	// returns its error soon; jobs that were under way may be gone on with by
 	// another Run with the same jobs.
 	Run(ctx context.Context, jobs []Job) ([]Result, error)
+	// Forget removes what the Runner itself has kept of jobs that are done, for those
+	// whose results are kept elsewhere. Jobs that it does not know are no error.
+	Forget(ctx context.Context, jobs []Job) error
 }
 
 // Failed is the error of a job that was given up.

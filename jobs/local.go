@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -48,7 +49,7 @@ func (l *Local) Run(ctx context.Context, list []Job) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, errs := make([]Result, len(list)), make([]error, len(list))
+	all, errs := make([]Result, len(list)), make([]error, len(list))
 	var mu sync.Mutex // guards Done
 	var wg sync.WaitGroup
 	room := make(chan struct{}, max(1, l.N))
@@ -65,17 +66,30 @@ func (l *Local) Run(ctx context.Context, list []Job) ([]Result, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, i := range places[id] {
-				if results[i], errs[i] = r, err; err == nil && l.Done != nil {
+				if all[i], errs[i] = r, err; err == nil && l.Done != nil {
 					l.Done(i, r)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil { // what a job says of its end tells more than the context
+		return nil, cmp.Or(errors.Join(errs...), ctx.Err())
 	}
-	return results, errors.Join(errs...)
+	return all, errors.Join(errs...)
+}
+
+// Forget removes the results of jobs from Dir.
+func (l *Local) Forget(_ context.Context, list []Job) error {
+	if l.Dir == "" {
+		return nil
+	}
+	for _, j := range list {
+		if err := (atomic.Files{}).Remove(results(l.Dir).path(j)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // distinct returns where each job stands in a list, by its name, and the names in
@@ -99,11 +113,8 @@ func distinct(list []Job) (places map[string][]int, order []string, err error) {
 func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 	t := &localTask{l, j, j.ID()}
 	if l.Dir != "" {
-		out, err := regular.ReadFile(t.path(".result"))
-		if err == nil {
-			return Result{Output: append([]byte{}, out...), Worker: "local", Kept: true}, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return Result{}, err
+		if out, err := results(l.Dir).Recall(j); err != nil || out != nil {
+			return Result{Output: out, Worker: "local", Kept: true}, err
 		}
 	}
 	out, err := l.Kinds.Do(ctx, t)
@@ -114,7 +125,7 @@ func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 		return Result{}, &Failed{j, 1, err}
 	}
 	if l.Dir != "" {
-		if err := writeWhole(t.path(".result"), out); err != nil {
+		if err := results(l.Dir).Keep(j, out); err != nil {
 			return Result{}, err
 		}
 		if err := (atomic.Files{}).Remove(t.path(".checkpoint")); err != nil {
@@ -123,6 +134,23 @@ func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 	}
 	return Result{Output: out, Worker: "local"}, nil
 }
+
+// results is the Memory of a folder that has a file for each job, which is named by it.
+type results string
+
+func (dir results) path(j Job) string { return filepath.Join(string(dir), j.ID()+".result") }
+
+func (dir results) Recall(j Job) ([]byte, error) {
+	out, err := regular.ReadFile(dir.path(j))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return append([]byte{}, out...), nil // not nil, even if it is empty
+}
+
+func (dir results) Keep(j Job, output []byte) error { return writeWhole(dir.path(j), output) }
 
 // Keep stores a file in Dir.
 func (l *Local) Keep(_ context.Context, write func(io.Writer) error) (string, error) {

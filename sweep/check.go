@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,16 +13,15 @@ import (
 func (r *planReader) check() {
 	p := r.plan
 	if err := p.complete(); err != nil {
-		r.errs = append(r.errs, err)
+		r.Note(err)
 		return
 	}
 	if p.First > p.Epochs {
-		r.errs = append(r.errs, fmt.Errorf("%s: first: %d epochs are more than train.epochs, %d", r.file, p.First,
-			p.Epochs))
+		r.Fail(nil, "first: %d epochs are more than train.epochs, %d", p.First, p.Epochs)
 		return
 	}
 	if p.Use > p.Folds {
-		r.errs = append(r.errs, fmt.Errorf("%s: use: %d folds are more than there are, %d", r.file, p.Use, p.Folds))
+		r.Fail(nil, "use: %d folds are more than there are, %d", p.Use, p.Folds)
 	}
 	for i := range p.Start {
 		r.started(&p.Start[i], p.Arms)
@@ -34,28 +32,27 @@ func (r *planReader) check() {
 			r.started(&a.Start[k], p.Arms[i:i+1])
 		}
 		if least := p.rungs(a)[0]; p.Budget < least {
-			r.errs = append(r.errs, fmt.Errorf("%s: a budget of %d epochs is less than a trial of arm %s needs at "+
-				"least, %d", r.file, p.Budget, a.Name, least))
+			r.Fail(nil, "a budget of %d epochs is less than a trial of arm %s needs at least, %d", p.Budget,
+				a.Name, least)
 		}
 		if p.stop(a) == ASHA && !strings.Contains(p.Metric, "recall@") {
-			r.errs = append(r.errs, fmt.Errorf("%s: metric %s is computed after the last epoch only: with stop: asha "+
-				"take recall@K, or stop: never", r.file, p.Metric))
+			r.Fail(nil, "metric %s is computed after the last epoch only: with stop: asha take recall@K, or "+
+				"stop: never", p.Metric)
 		}
 		ranges := p.ranges(a)
 		if len(ranges) == 0 {
-			r.errs = append(r.errs, fmt.Errorf("%s: arm %s has no range to search: ranges is empty", r.file, a.Name))
+			r.Fail(nil, "arm %s has no range to search: ranges is empty", a.Name)
 			continue
 		}
 		for k := range ranges {
 			for _, own := range extremes(ranges, k) {
 				if _, err := p.config(a, own); err != nil {
-					r.errs = append(r.errs, err)
+					r.Note(err)
 					break
 				}
 			}
 		}
 	}
-	r.errs = distinct(r.errs)
 }
 
 // started makes sure that a setting of the first trial lies in the range that the arms have
@@ -68,13 +65,12 @@ func (r *planReader) started(s *Setting, arms []Arm) {
 				continue
 			}
 			if ranged = true; !own.Has(s.Value) {
-				r.errs = append(r.errs, fmt.Errorf("%s: start: %s is not in the range of %s", s.place, s.Value, s.Key))
+				r.Note(fmt.Errorf("%s: start: %s is not in the range of %s", s.place, s.Value, s.Key))
 			}
 		}
 	}
 	if !ranged {
-		r.errs = append(r.errs, fmt.Errorf("%s: start: %s has no range; what is not searched goes under set", s.place,
-			s.Key))
+		r.Note(fmt.Errorf("%s: start: %s has no range; what is not searched goes under set", s.place, s.Key))
 	}
 }
 
@@ -145,22 +141,6 @@ func extremes(ranges []Range, k int) [][]Setting {
 		own := first(ranges)
 		own[k] = s
 		out = append(out, own)
-	}
-	return out
-}
-
-func distinct(errs []error) []error {
-	var lines []string
-	for _, err := range errs {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
-		}
-	}
-	var out []error
-	for _, line := range lines {
-		out = append(out, errors.New(line))
 	}
 	return out
 }

@@ -17,6 +17,7 @@
 // the number of interruptions. Decisions are taken in the order in which a given
 // number of trials at once would end if every epoch took the same time.
 //
-// Runs are trained through a Runner, from Job to Result, both of which are JSON:
-// Local does it in this process. docs/sweep.md is the page for users.
+// Runs are jobs of package jobs, from Job to Result, both of which are JSON: Local
+// trains them in this process, and any jobs.Runner elsewhere. docs/sweep.md is the
+// page for users.
 package sweep

@@ -9,15 +9,14 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/sweep"
 )
 
-// hill is a runner for whom training is a formula: the rate is best at 0.01.
-type hill struct{}
-
 var rate = regexp.MustCompile(`(?m)^ +lr: (.*)$`)
 
-func (hill) Run(_ context.Context, j sweep.Job) (sweep.Result, error) {
+// hill trains by a formula: the rate is best at 0.01.
+func hill(_ context.Context, j sweep.Job) (sweep.Result, error) {
 	lr, err := strconv.ParseFloat(rate.FindStringSubmatch(j.Config)[1], 64)
 	r := sweep.Result{Epochs: j.Until, Metrics: map[string]float64{}}
 	for e := 1; e <= j.Until; e++ {
@@ -28,7 +27,7 @@ func (hill) Run(_ context.Context, j sweep.Job) (sweep.Result, error) {
 	return r, err
 }
 
-// A plan is run by a Runner, here one of the program's own.
+// The runs of a sweep are jobs, here with a way of the program's own to do them.
 func ExampleRun() {
 	plan, err := sweep.ParsePlan("plan.yaml", []byte(`
 set:    {data.path: photos, train.epochs: 9}
@@ -43,7 +42,8 @@ trials: 40
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	out, err := sweep.Run(context.Background(), plan, sweep.Options{Dir: dir, Jobs: 4, Runner: hill{}})
+	out, err := sweep.Run(context.Background(), plan, sweep.Options{Dir: dir, Jobs: 4,
+		Runner: &jobs.Local{Kinds: sweep.Kinds(hill)}})
 	if err != nil {
 		log.Fatal(err)
 	}

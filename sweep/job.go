@@ -2,7 +2,9 @@ package sweep
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -49,14 +52,35 @@ type Score struct {
 	Value float64 `json:"value"`
 }
 
-// Runner does jobs, several at a time and in any order: Local in this process. An
-// error, unlike Result.Failed, ends the sweep.
-type Runner interface {
-	Run(ctx context.Context, j Job) (Result, error)
+// Kind is the kind of a sweep's jobs in package jobs: a Job is the spec, and the
+// output is a Result as JSON.
+const Kind = "sweep"
+
+// job is j for a runner of jobs.
+func (j Job) job() (jobs.Job, error) {
+	job, err := jobs.New(Kind, j)
+	job.Title = fmt.Sprintf("sweep: %s to epoch %d", j.Name, j.Until)
+	return job, err
 }
 
-// Local runs jobs in this process. Dir is the folder of the run folders; the other
-// fields are those of run.Options.
+// Kinds has the jobs of a sweep done by do, as Local.Run does them. An error, unlike
+// Result.Failed, ends the sweep.
+func Kinds(do func(ctx context.Context, j Job) (Result, error)) jobs.Kinds {
+	return jobs.Kinds{Kind: func(ctx context.Context, t jobs.Task) ([]byte, error) {
+		var j Job
+		if err := t.Job().Decode(&j); err != nil {
+			return nil, err
+		}
+		r, err := do(ctx, j)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(r)
+	}}
+}
+
+// Local trains the runs of a sweep in this process. Dir is the folder of the run
+// folders; the other fields are those of run.Options.
 type Local struct {
 	Dir     string
 	Home    string

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -234,7 +235,11 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 			}
 		}
 	}
-	return cfg, fmt.Errorf("%s", strings.Join(slices.Compact(lines), "\n"))
+	var errs []error
+	for _, line := range slices.Compact(lines) {
+		errs = append(errs, errors.New(line))
+	}
+	return cfg, errors.Join(errs...)
 }
 
 // trialSet are the overrides of an arm's trial on a fold, from 1.

@@ -57,7 +57,7 @@ func TestPowerLoss(t *testing.T) {
 	home := t.TempDir()
 	disk := powertest.Record(t, home)
 	r := &stepped{disk: disk}
-	out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: r, files: disk.Files()})
+	out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: by(r), files: disk.Files()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestPowerLoss(t *testing.T) {
 		home := t.TempDir()
 		s.Write(t, home)
 		again := &drawn{}
-		out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: again,
+		out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: by(again),
 			// Nothing has to be durable of what goes on from there.
 			files: atomic.Files{Trace: func(atomic.Step) {}}})
 		if err != nil {

@@ -81,7 +81,7 @@ seeds: 1
 folds: `+folds)
 		dir := t.TempDir()
 		l := Local{Dir: RunsDir(dir), Dataset: photographs(t), Weights: start}
-		out, err := Run(t.Context(), p, Options{Dir: dir, Runner: l})
+		out, err := Run(t.Context(), p, Options{Dir: dir, Local: l})
 		if err != nil {
 			t.Fatalf("folds %s: %v", folds, err)
 		}

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/internal/regular"
 	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -39,8 +41,10 @@ type Options struct {
 	Dir string
 	// Jobs is how many jobs are done at a time; default 1. It changes no result.
 	Jobs int
-	// Runner does the jobs; default a Local in Dir, with data sets by path only.
-	Runner Runner
+	// Local trains the runs in this process. Its Dir is by default below the sweep's.
+	Local Local
+	// Runner, if set, does the jobs instead, by Kinds of its own.
+	Runner jobs.Runner
 	// Tell, if set, hears of every trial that starts or ends, one call at a time.
 	Tell func(Event)
 
@@ -65,9 +69,7 @@ type Event struct {
 // any, and tests that once. If ctx ends, the same call goes on later, to the same result.
 func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	o.Jobs = max(o.Jobs, 1)
-	if o.Runner == nil {
-		o.Runner = Local{Dir: filepath.Join(o.Dir, runsDir)}
-	}
+	o.Local.Dir = cmp.Or(o.Local.Dir, RunsDir(o.Dir))
 	if err := o.files.MkdirAll(o.Dir); err != nil {
 		return nil, err
 	}
@@ -80,6 +82,10 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
+	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files}, Runner: o.Runner}
+	if o.Runner == nil {
+		s.runner.Runner = &jobs.Local{Kinds: Kinds(o.Local.Run)}
+	}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -114,12 +120,13 @@ func tidy(files atomic.Files, dir string) error {
 	return files.Clean(dirs...)
 }
 
-// RunsDir is the folder of the run folders of the sweep in dir, for a Local.
+// RunsDir is the folder of the run folders of the sweep in dir.
 func RunsDir(dir string) string { return filepath.Join(dir, runsDir) }
 
 type sweep struct {
 	plan   *Plan
 	o      Options
+	runner jobs.Remembering
 	places chan struct{} // taken by jobs under way
 	mu     sync.Mutex    // of Tell
 }
@@ -200,10 +207,10 @@ func differs(a, b *Plan) string {
 // check finds what is wrong with the data, the folds or what all trials share
 // before the first of them; a runner elsewhere has the data to itself.
 func (s *sweep) check(ctx context.Context) error {
-	l, ok := s.o.Runner.(Local)
-	if !ok {
+	if s.o.Runner != nil {
 		return nil
 	}
+	l := &s.o.Local
 	a := &s.plan.Arms[0]
 	cfg, err := s.plan.config(a, first(s.plan.ranges(a)), s.plan.trialSet(a, 1)...)
 	if err != nil {
@@ -366,26 +373,10 @@ func (s *sweep) each(ctx context.Context, n int, f func(ctx context.Context, k i
 	return errors.Join(errs...)
 }
 
-// done is the file of a job that is done.
-type done struct {
-	Job    Job    `json:"job"`
-	Result Result `json:"result"`
-}
-
 // do does a job, or reads what it came to before.
 func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
-	path := filepath.Join(s.o.Dir, jobsDir, filepath.FromSlash(j.Name)+fmt.Sprintf("-epoch%d.json", j.Until))
-	var d done
-	text, err := readFile(path)
-	if err == nil {
-		if err := json.Unmarshal(text, &d); err != nil {
-			return Result{}, fmt.Errorf("%s: %w; remove it to do the job again", path, err)
-		}
-		if same(d.Job, j) {
-			return d.Result, nil
-		}
-		return Result{}, fmt.Errorf("%s is of a job with other settings: choose another folder for this plan", path)
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	job, err := j.job()
+	if err != nil {
 		return Result{}, err
 	}
 	select {
@@ -394,24 +385,11 @@ func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 		return Result{}, ctx.Err()
 	}
 	defer func() { <-s.places }()
-	r, err := s.o.Runner.Run(ctx, j)
+	results, err := s.runner.Run(ctx, []jobs.Job{job})
 	if err != nil {
-		return r, err
+		return Result{}, err
 	}
-	if err := s.o.files.MkdirAll(filepath.Dir(path)); err != nil {
-		return r, err
-	}
-	return r, writeJSON(s.o.files, path, done{j, r})
-}
-
-// same tells whether a job that is done is j. Its configuration is read as this program
-// reads it: one of an earlier version had the default of a key that it lacks.
-func same(was, j Job) bool {
-	cfg, err := run.Parse(was.Name, []byte(was.Config))
-	if err == nil {
-		was.Config = string(cfg.YAML())
-	}
-	return was == j
+	return parseResult(job, results[0].Output)
 }
 
 // write writes what the sweep came to, and the winners' configurations.

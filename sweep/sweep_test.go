@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -115,7 +116,7 @@ func TestSweep(t *testing.T) {
 	p := parse(t, small)
 	one := t.TempDir()
 	var events atomic.Int32
-	out, err := Run(t.Context(), p, Options{Dir: one, Runner: Local{Dir: RunsDir(one), Dataset: rows()},
+	out, err := Run(t.Context(), p, Options{Dir: one, Local: Local{Dir: RunsDir(one), Dataset: rows()},
 		Tell: func(Event) { events.Add(1) }})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +128,7 @@ func TestSweep(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		f := &flaky{Local: Local{Dir: RunsDir(many), Dataset: rows()}, stop: stop}
 		f.left.Store(17)
-		out, err = Run(ctx, p, Options{Dir: many, Jobs: 5, Runner: f})
+		out, err = Run(ctx, p, Options{Dir: many, Jobs: 5, Runner: by(f)})
 		stop()
 		if err == nil {
 			break
@@ -144,7 +145,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("with five jobs and %d interruptions:\n%s\nat once:\n%s", interrupted, got, want)
 	}
 	left := leftBehind(t, one)
-	out, err = Run(t.Context(), p, Options{Dir: one, Runner: refuse{}})
+	out, err = Run(t.Context(), p, Options{Dir: one, Runner: by(refuse{})})
 	if err != nil {
 		t.Fatalf("given again, it works again: %v", err)
 	}
@@ -193,12 +194,12 @@ func TestSweep(t *testing.T) {
 // testOthers gives the folder of a sweep to other plans.
 func testOthers(t *testing.T, dir string) {
 	longer := parse(t, strings.ReplaceAll(small, "seeds: 2", "seeds: 3"))
-	out, err := Run(t.Context(), longer, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	out, err := Run(t.Context(), longer, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()}})
 	if err != nil || len(out.Arms[0].Runs) != 3 {
 		t.Errorf("one more seed: %v", err)
 	}
 	other := parse(t, strings.ReplaceAll(small, "low: 2", "low: 3"))
-	if _, err := Run(t.Context(), other, Options{Dir: dir, Runner: refuse{}}); err == nil ||
+	if _, err := Run(t.Context(), other, Options{Dir: dir, Runner: by(refuse{})}); err == nil ||
 		!strings.Contains(err.Error(), "ranges is not what it was") {
 		t.Errorf("another plan: %v", err)
 	}
@@ -206,7 +207,7 @@ func testOthers(t *testing.T, dir string) {
 	if err := os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), other, Options{Dir: full, Runner: refuse{}}); err == nil ||
+	if _, err := Run(t.Context(), other, Options{Dir: full, Runner: by(refuse{})}); err == nil ||
 		!strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("a folder with other files: %v", err)
 	}
@@ -294,10 +295,10 @@ func (c *counter) Run(_ context.Context, j Job) (Result, error) {
 // named and told of as the documents say.
 func TestJobs(t *testing.T) {
 	p := parse(t, small)
-	for jobs, want := range map[int]int{0: 1, 1: 1, 3: 3} {
+	for many, want := range map[int]int{0: 1, 1: 1, 3: 3} {
 		c := &counter{}
 		started, ended, winners := 0, 0, 0
-		out, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: c, Jobs: jobs, Tell: func(e Event) {
+		out, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: by(c), Jobs: many, Tell: func(e Event) {
 			switch {
 			case e.Trial == 0:
 				winners++
@@ -349,6 +350,13 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// by has the jobs of a sweep done by what a test makes of them.
+func by(r interface {
+	Run(ctx context.Context, j Job) (Result, error)
+}) jobs.Runner {
+	return &jobs.Local{Kinds: Kinds(r.Run)}
+}
+
 // refuse does no job.
 type refuse struct{}
 
@@ -368,7 +376,7 @@ func TestFirst(t *testing.T) {
 		p := parse(t, strings.Replace(small, c.from, c.to, 1))
 		ctx, cancel := context.WithCancel(t.Context())
 		dir := t.TempDir()
-		_, err := Run(ctx, p, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()},
+		_, err := Run(ctx, p, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()},
 			Tell: func(Event) { cancel() }})
 		cancel()
 		if c.want == "" && !errors.Is(err, context.Canceled) ||
@@ -384,7 +392,7 @@ func TestAllFail(t *testing.T) {
 		"unused", "").Replace(
 		strings.Replace(small, "  train.epochs: 4\n", "  train.epochs: 4\n  train.optimizer: sgd\n", 1)))
 	dir := t.TempDir()
-	_, err := Run(t.Context(), p, Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	_, err := Run(t.Context(), p, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()}})
 	if err == nil || !strings.Contains(err.Error(), "all 14 trials failed; the first: fold 1: ") {
 		t.Error(err)
 	}
@@ -395,7 +403,7 @@ func TestAllFail(t *testing.T) {
 func TestSweepOfOneFold(t *testing.T) {
 	text := strings.ReplaceAll(small, "seeds: 2", "seeds: 0\nuse: 1")
 	dir := t.TempDir()
-	out, err := Run(t.Context(), parse(t, text), Options{Dir: dir, Runner: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	out, err := Run(t.Context(), parse(t, text), Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +418,7 @@ func TestSweepOfOneFold(t *testing.T) {
 	}
 	var tested atomic.Int32
 	out, err = Run(t.Context(), parse(t, strings.ReplaceAll(text, "seeds: 0", "seeds: 1")), Options{Dir: dir,
-		Runner: Local{Dir: RunsDir(dir), Dataset: rows(), Observe: func(name string, _ train.Event) {
+		Local: Local{Dir: RunsDir(dir), Dataset: rows(), Observe: func(name string, _ train.Event) {
 			if !strings.HasPrefix(name, winnersRuns) {
 				t.Errorf("%s was trained again", name)
 			}

@@ -51,7 +51,7 @@ with the share of the machine's peak rate that each layer reaches (more than
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cases, err := bench.Select(bench.Cases(), args)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			if peer.Script != "" {
 				if _, err := exec.LookPath(peer.Python); err != nil {

@@ -110,7 +110,7 @@ func (a *app) dropCache(name string) error {
 	}
 	at, err := spell.Index("cache", name, names)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	c := all[at]
 	files, err := c.files()

@@ -82,7 +82,7 @@ column fine, or label if the training labels are called coarse.`,
 func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) error {
 	d, err := rank.ParseDistance(f.distance)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if err := cmp.Or(positive("margin", f.margin), atLeast("anchors", f.anchors, 1),
 		atLeast("classes", f.classes, 0)); err != nil {

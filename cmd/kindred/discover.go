@@ -95,7 +95,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	}
 	method, err := discover.ParseMethod(f.method)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	for _, err := range []error{between("level", f.level, 1e-9, 1), atLeast("draws", f.draws, 1),
 		atLeast("most", f.most, 2), atLeast("least", f.least, 0)} {

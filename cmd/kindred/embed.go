@@ -86,7 +86,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	format, err := formatOf(f.out)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	labels := f.labels
 	if ext := filepath.Ext(f.out); labels == "" && strings.EqualFold(ext, embedding.NPY.Extension()) {
@@ -94,7 +94,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	labelFormat, err := labelFormatOf(labels)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if o, l := isStdout(f.out), isStdout(labels); o && l || a.json && (o || l) {
 		return usagef("only one of --out, --labels and --json can go to standard output")

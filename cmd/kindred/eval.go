@@ -87,7 +87,7 @@ whole gallery (docs/jobs.md); clusterings are made here.`,
 func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	cfg, err := f.config(a)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if f.dir != "" {
 		if err := f.settle("", "eval.json", "eval.csv", "eval.md"); err != nil {

@@ -95,7 +95,7 @@ func parseFilter(text string) (*index.Filter, error) {
 	}
 	f, err := index.ParseFilter(text)
 	if err != nil {
-		err = usageError{err}
+		err = usageError(err)
 	}
 	return f, err
 }

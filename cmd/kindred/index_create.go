@@ -117,7 +117,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	}
 	cfg := index.Config{}
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if _, err := os.Lstat(filepath.Join(f.out, "MANIFEST")); err == nil && f.out != "" {
 		return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)

@@ -193,7 +193,7 @@ func (a *app) searchTarget(ctx context.Context, to target, f *indexQuery) error 
 		var wrong *index.FilterError
 		var cannot *store.FilterError
 		if errors.As(err, &wrong) || errors.As(err, &cannot) {
-			err = usageError{err}
+			err = usageError(err)
 		}
 		return err
 	}

@@ -132,7 +132,7 @@ func (f *lossFlags) options(seed uint64) (objective.Options, error) {
 func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	o, err := f.options(a.seed)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	table, err := formats().Read(f.embeddings)
 	if err != nil {
@@ -170,7 +170,7 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	}
 	obj, err := objective.New(o)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if proxies != nil {
 		for i := range proxies.Rows {

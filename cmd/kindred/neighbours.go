@@ -130,7 +130,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	cfg := retrieval.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
 	var err error
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if err := f.settle("", "neighbours.html"); err != nil {
 		return err

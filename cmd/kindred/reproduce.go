@@ -98,7 +98,7 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 			}
 			o.Dir = cmp.Or(o.Dir, experimentFolder(e))
 			if _, err := e.Config(o); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			return runReproduce(cmd, a, e, o, &queued)
 		},
@@ -211,18 +211,13 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 	if err := bringData(cmd.Context(), a, e, o); err != nil {
 		return nil, err
 	}
-	taken := func() error { return nil }
 	if queued.queue != "" {
 		q, err := queued.lead(cmd.Context(), a, queued.kit(a))
 		if err != nil {
 			return nil, err
 		}
 		defer q.close()
-		list, err := work.Reproduce(cmd.Context(), e, o, q)
-		if err != nil {
-			return nil, err
-		}
-		taken = func() error { return q.Forget(cmd.Context(), list) }
+		o.Runner = work.Placed{Runner: q, Dir: o.Dir}
 	}
 	bars := map[string]*progress.Bar{}
 	o.Weights = a.findWeights(cli.Weights{})
@@ -240,10 +235,7 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 	} else if err != nil {
 		return nil, err
 	}
-	if err := out.Write(cmd.Context()); err != nil {
-		return nil, err
-	}
-	return out, taken()
+	return out, out.Write(cmd.Context())
 }
 
 // bringData fetches the experiment's data set by name unless it is there or the

@@ -35,7 +35,7 @@ func runDefaults(cmd *cobra.Command, a *app, o paper.Options, queued *queueFlags
 	}
 	for _, e := range rows {
 		if _, err := e.Config(options(e)); err != nil {
-			return usageError{err}
+			return usageError(err)
 		}
 	}
 	var outcomes []*paper.Outcome

@@ -146,7 +146,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed, 
 	}
 	if f.distance != "" {
 		if distance, err = rank.ParseDistance(f.distance); err != nil {
-			return nil, usageError{err}
+			return nil, usageError(err)
 		}
 	}
 	switch distance {

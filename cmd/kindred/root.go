@@ -25,13 +25,9 @@ const (
 	exitUsage   = 2
 )
 
-// usageError marks a mistake in how a command was called: an unknown flag or
-// key, a bad value, a missing argument. It ends the program with exitUsage, as a
-// cli.UsageError does.
-type usageError struct{ err error }
-
-func (u usageError) Error() string { return u.err.Error() }
-func (u usageError) Unwrap() error { return u.err }
+// usageError marks a mistake in how a command was called, which ends the program with
+// exitUsage.
+func usageError(err error) error { return cli.UsageError{Err: err} }
 
 // resumable is the error of a command that was interrupted and can go on.
 type resumable struct {
@@ -43,7 +39,7 @@ type resumable struct {
 func (r resumable) Unwrap() error { return r.error }
 
 func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
+	return usageError(fmt.Errorf(format, args...))
 }
 
 // app is what all commands share: the output streams and the global flags.
@@ -99,8 +95,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	if err == nil && results.err != nil {
 		err = fmt.Errorf("writing the result: %w", results.err)
 	}
-	var usage usageError
-	var shared cli.UsageError
+	var usage cli.UsageError
 	switch {
 	case err == nil:
 		return exitOK
@@ -117,7 +112,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		return exitFailure
 	case errors.Is(err, syscall.EPIPE): // nobody reads the results any more
 		return exitSignal + int(syscall.SIGPIPE)
-	case errors.As(err, &usage) || errors.As(err, &shared) || isCobraUsage(err):
+	case errors.As(err, &usage) || isCobraUsage(err):
 		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(escape.Message(err.Error())),
 			commandPath(root, args))
 		return exitUsage
@@ -225,7 +220,7 @@ a second one ends it at once.`,
 		return cmd.Help()
 	}
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}

@@ -156,7 +156,7 @@ func (f *searchFlags) options() (opt rank.Options, err error) {
 		usual = rank.Cosine // the length of features that nothing was trained for says little
 	}
 	if opt.Distance, err = rank.ParseDistance(cmp.Or(f.distance, usual.String())); err != nil {
-		err = usageError{err}
+		err = usageError(err)
 	}
 	return opt, err
 }

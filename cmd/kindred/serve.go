@@ -449,11 +449,11 @@ remove its line. A server that runs reads the file again by itself.`,
 			}
 			right, err := serve.ParseRight(may)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			key, line, err := serve.NewKey(name, right)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			if err := appendLine(file, line); err != nil {
 				return err

@@ -18,7 +18,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/swept"
-	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/sweep"
 )
@@ -64,11 +63,11 @@ Trials that fail are named at the end with their errors, and the status is then
 			}
 			plan, err := sweep.ParsePlan(args[0], text)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			began := time.Now()
-			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan), Runner: sweep.Local{
-				Dir: sweep.RunsDir(dir), Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(w)}}
+			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan), Local: sweep.Local{
+				Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(w)}}
 			if queued.queue != "" {
 				queued.dataDir = dataDir
 				q, err := queued.lead(cmd.Context(), a, queued.kit(a))
@@ -76,7 +75,7 @@ Trials that fail are named at the end with their errors, and the status is then
 					return err
 				}
 				defer q.close()
-				o.Runner = work.Trials{Runner: q}
+				o.Runner = q
 			}
 			out, err := sweep.Run(cmd.Context(), plan, o)
 			if errors.Is(err, context.Canceled) {

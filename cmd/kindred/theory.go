@@ -173,7 +173,7 @@ Losses: first, second and vanilla as in the paper's figures, and any loss of
 			}
 			for _, name := range o.Losses {
 				if _, err := pages.FieldLoss(name); err != nil {
-					return nil, nil, usageError{err}
+					return nil, nil, usageError(err)
 				}
 			}
 			o.Seed = a.seed
@@ -220,7 +220,7 @@ them, as one page with a slider. The run must have kept its embeddings
 				return nil, nil, err
 			}
 			if _, err := pages.FieldLoss(o.Loss); err != nil {
-				return nil, nil, usageError{err}
+				return nil, nil, usageError(err)
 			}
 			o.Seed = a.seed
 			r, err := pages.Live(ctx, o, dir, p)

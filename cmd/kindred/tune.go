@@ -61,14 +61,14 @@ stopped. Trials that fail are named at the end; the status is then 1, or with
 			o.Weights = a.findWeights(cli.Weights{})
 			plan, err := e.TunePlan(o, trials)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			if _, err := e.Config(o); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			p, err := sweep.ParsePlan("tune.yaml", []byte(plan))
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			if err := bringData(cmd.Context(), a, e, o); err != nil {
 				return err

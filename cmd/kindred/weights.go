@@ -99,7 +99,7 @@ here already is compared again, and fetched if it differs.`,
 				return err
 			}
 			if _, _, err := w.find(args[0]); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			w.from, w.offline = from, offline
 			r, err := w.get(cmd.Context(), args[0])

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/launch"
 	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/jobs/queue"
 )
@@ -19,7 +18,7 @@ import (
 func newWorker(a *app) *cobra.Command {
 	var f queueFlags
 	var w queue.Worker
-	var l launch.Workers
+	var l queue.Launch
 	var launcher, dir string
 	var allow []string
 	var outside bool
@@ -54,7 +53,7 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 			}
 			allowed, err := work.NewAllowed(allow, outside)
 			if err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			return runWorker(cmd.Context(), a, &f, &w, dir, allowed)
 		},
@@ -83,7 +82,7 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 }
 
 // launchWorkers writes what starts workers like this one.
-func launchWorkers(a *app, launcher string, f *queueFlags, l launch.Workers, idle time.Duration, allow []string,
+func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle time.Duration, allow []string,
 	outside bool) error {
 	if f.queue == "" || f.folder() {
 		return usagef("--launch needs --queue nats://HOST:PORT,...: workers elsewhere reach no folder of this machine")
@@ -102,9 +101,9 @@ func launchWorkers(a *app, launcher string, f *queueFlags, l launch.Workers, idl
 	if outside {
 		l.Flags = append(l.Flags, "--outside")
 	}
-	text, err := l.Write(launcher)
+	text, err := l.File(launcher)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	_, err = io.WriteString(a.raw, text)
 	return err

@@ -1,5 +1,5 @@
 // Package detection measures how well scores tell the items that are looked for from
-// the others.
+// the others, and says which wrong labels are the ones to be taken for right.
 package detection
 
 import (

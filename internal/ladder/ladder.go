@@ -56,7 +56,8 @@ func foundations() []Package {
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
 		{"internal/strictjson", "JSON without what encoding/json mends in silence", ""},
 		{"internal/spell", "names of a closed list to numbers and back; what a mistyped one may have meant", ""},
-		{"internal/yamltext", "YAML from outside, parsed within bounds", "internal/regular github.com/goccy/go-yaml"},
+		{"internal/yamltext", "YAML from outside, parsed within bounds, and taken apart with errors that name the line",
+			"internal/regular internal/spell github.com/goccy/go-yaml"},
 	}
 }
 
@@ -166,7 +167,7 @@ func measuring() []Package {
 		{"eval/diagnose", "collapse diagnosis",
 			"internal/escape internal/spell internal/par internal/kernel/dot16 mat opt eval eval/rank eval/cluster " +
 				"discover gonum.org/v1/gonum"},
-		{"internal/detection", "how well scores tell what is looked for", ""},
+		{"internal/detection", "wrong labels to look for, and how well scores tell them", "mat"},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par internal/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
@@ -192,9 +193,11 @@ func running() []Package {
 				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
+		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
+			"internal/atomic internal/regular"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
-			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext data embedding train " +
-				"run github.com/goccy/go-yaml"},
+			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext jobs data embedding " +
+				"train run github.com/goccy/go-yaml"},
 		{"internal/progress", "a run's progress on a terminal",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 	}
@@ -231,22 +234,20 @@ func showing() []Package {
 		{"internal/repro/theory/pages", "what `kindred theory` computes, draws and explains",
 			"internal/atomic internal/par mat objective embedding run internal/report internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field"},
-		{"internal/repro/paper", "the papers' experiments as data, and their runners",
-			"internal/par internal/spell internal/atomic internal/lock embedding mat train run sweep eval eval/rank " +
-				"eval/cluster eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
-				"internal/repro/theory/field data data/imaging nn objective sample internal/report " +
-				"internal/report/maps internal/report/photo internal/report/retrieval " +
+		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
+			"internal/par internal/spell internal/atomic internal/lock internal/yamltext jobs embedding mat " +
+				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
+				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective sample " +
+				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed internal/detection projection discover clean " +
-				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum"},
+				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
 	}
 }
 
 // serving is collections of items behind HTTP.
 func serving() []Package {
 	return []Package{
-		{"jobs", "work cut into units that anyone may do again; done in this process",
-			"internal/atomic internal/regular"},
-		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream",
+		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
 			"internal/budget internal/regular internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
@@ -256,7 +257,6 @@ func serving() []Package {
 			"internal/budget internal/remotedata internal/report/runs internal/weights internal/yamltext data " +
 				"embedding embedding/parquet objective run github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
-		{"internal/launch", "what batch systems need to start workers", "internal/spell"},
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},

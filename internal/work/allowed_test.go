@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/sweep"
@@ -77,7 +78,7 @@ func TestJobsReadNothing(t *testing.T) {
 		add(sweepKind, sweep.Job{Config: fmt.Sprintf(line, key), Until: 1})
 	}
 	for _, set := range []string{"network.pretrained=" + key, "data.path=" + dir, "data.path=" + web.URL} {
-		add(paperKind, paperSpec{Experiment: "omniglot", Arm: "MS", Set: []string{set}})
+		add(paperKind, paper.Job{Experiment: "omniglot", Arm: "MS", Set: []string{set}})
 	}
 	for _, j := range specs {
 		_, err := k.Kinds().Do(t.Context(), given{j})

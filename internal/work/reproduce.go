@@ -3,6 +3,7 @@ package work
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,77 +13,57 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// paperSpec is a run of an experiment: an arm with a seed.
-type paperSpec struct {
-	Experiment string   `json:"experiment"`
-	Arm        string   `json:"arm"`
-	Seed       uint64   `json:"seed"`
-	Scale      string   `json:"scale,omitempty"`
-	Fast       bool     `json:"fast,omitempty"`
-	Set        []string `json:"set,omitempty"`
+// Placed is the Runner of an experiment's runs for which the workers of a queue do the
+// jobs. They return run folders, which it puts below Dir, the folder of the experiment.
+type Placed struct {
+	jobs.Runner
+	Dir string
 }
 
-// Reproduce has the runs of an experiment done by runner, and puts their folders
-// where paper.Reproduce finds them finished. Runs of which there is a folder are left
-// to that. o.Dir must be held. It returns the jobs,
-// to be forgotten when the outcome is written.
-func Reproduce(ctx context.Context, e *paper.Experiment, o paper.Options, runner jobs.Runner) ([]jobs.Job, error) {
-	seeds := o.Seeds
-	if seeds < 1 {
-		seeds = e.DefaultSeeds(o.Fast)
-	}
-	wanted := map[string]bool{}
-	for _, name := range o.Arms {
-		wanted[name] = true
-	}
-	var list []jobs.Job
-	var folders []string
-	for s := range seeds {
-		for _, a := range e.Arms {
-			folder := filepath.Join(o.Dir, paper.RunFolder(a.Name, o.Seed+uint64(s)))
-			_, err := os.Stat(folder)
-			if a.Untrained != "" || len(wanted) > 0 && !wanted[a.Name] || err == nil {
-				continue
-			}
-			folders = append(folders, folder)
-			j, err := jobs.New(paperKind, paperSpec{e.Name, a.Name, o.Seed + uint64(s), o.Scale, o.Fast, o.Set})
-			if err != nil {
-				return nil, err
-			}
-			j.Title = fmt.Sprintf("%s: %s, seed %d", e.Name, a.Name, o.Seed+uint64(s))
-			list = append(list, j)
+// Run returns what the runs came to, as paper.Kind has it.
+func (p Placed) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
+	results, failed := p.Runner.Run(ctx, list)
+	for i := range results {
+		r := &results[i]
+		if r.Output == nil {
+			continue
+		}
+		var j paper.Job
+		err := list[i].Decode(&j)
+		if err == nil {
+			r.Output, err = p.place(j, r.Output)
+		}
+		if err != nil {
+			return nil, errors.Join(failed, fmt.Errorf("%s: %w", list[i].Title, err))
 		}
 	}
-	results, err := runner.Run(ctx, list)
-	if err != nil {
-		return list, err
-	}
-	for i, r := range results {
-		if err := place(r.Output, folders[i]); err != nil {
-			return list, fmt.Errorf("%s: %w", list[i].Title, err)
-		}
-	}
-	return list, nil
+	return results, failed
 }
 
-// place unpacks a run to its folder, which is not there before it is whole.
-func place(archive []byte, folder string) error {
+// place unpacks a run to its folder, which is not there before it is whole, and returns
+// what the run came to.
+func (p Placed) place(j paper.Job, archive []byte) ([]byte, error) {
+	folder := filepath.Join(p.Dir, paper.RunFolder(j.Arm, j.Seed))
 	if err := os.MkdirAll(filepath.Dir(folder), 0o777); err != nil {
-		return err
+		return nil, err
 	}
 	part := folder + ".part"
 	if err := os.RemoveAll(part); err != nil { // of a process that was killed
-		return err
+		return nil, err
 	}
 	if err := unpack(bytes.NewReader(archive), part); err != nil {
-		return err
+		return nil, err
 	}
-	return os.Rename(part, folder)
+	result, err := paper.Result(part)
+	if err != nil {
+		return nil, err
+	}
+	return result, os.Rename(part, folder)
 }
 
 // reproduce does a run of an experiment. Its result is the run's folder.
 func (k *Kit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
-	var s paperSpec
+	var s paper.Job
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
 	}

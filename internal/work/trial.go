@@ -3,7 +3,6 @@ package work
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/jobs"
@@ -11,33 +10,6 @@ import (
 	"github.com/kindred-ml/kindred/sweep"
 	"github.com/kindred-ml/kindred/train"
 )
-
-// Trials has the runs of a sweep done by a runner of jobs. The sweep keeps their
-// results itself, so that the runner has to keep them no longer.
-type Trials struct {
-	Runner interface {
-		jobs.Runner
-		Forget(ctx context.Context, list []jobs.Job) error
-	}
-}
-
-// Run does one of them.
-func (s Trials) Run(ctx context.Context, trial sweep.Job) (sweep.Result, error) {
-	j, err := jobs.New(sweepKind, trial)
-	if err != nil {
-		return sweep.Result{}, err
-	}
-	j.Title = fmt.Sprintf("sweep: %s to epoch %d", trial.Name, trial.Until)
-	results, err := s.Runner.Run(ctx, []jobs.Job{j})
-	if err != nil {
-		return sweep.Result{}, err
-	}
-	var r sweep.Result
-	if err := json.Unmarshal(results[0].Output, &r); err != nil {
-		return sweep.Result{}, fmt.Errorf("%s: a damaged result: %w", j.Title, err)
-	}
-	return r, s.Runner.Forget(ctx, []jobs.Job{j})
-}
 
 // trial does a run of a sweep.
 func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {

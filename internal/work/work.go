@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/sweep"
 )
 
 // Kit is what a worker works with. It may do several jobs at a time.
@@ -47,8 +48,8 @@ type Kit struct {
 const (
 	embedKind = "embed"
 	rankKind  = "rank"
-	paperKind = "reproduce"
-	sweepKind = "sweep"
+	paperKind = paper.Kind
+	sweepKind = sweep.Kind
 )
 
 // Kinds are the jobs that the kit can do.

@@ -1,14 +1,49 @@
 package paper
 
-// all returns the experiments in the order of method and paper.
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+//go:embed experiments/*.yaml
+var experimentFiles embed.FS
+
+// files are those of experiments in the order of method and paper, after what they share.
+func files() []string {
+	return []string{"shared", "mnist", "omniglot", "photos", "coarse", "finetune", "cures", "discover", "clean",
+		"copies", "defaults"}
+}
+
+// defined are the files, which do not change.
+var defined = sync.OnceValues(func() (*definitions, error) {
+	d := &definitions{datasets: map[string]Dataset{}, groups: map[string]string{}}
+	var errs []error
+	for _, name := range files() {
+		name = "experiments/" + name + ".yaml"
+		text, err := experimentFiles.ReadFile(name)
+		if err == nil {
+			err = parseDefinitions(name, text, d)
+		}
+		errs = append(errs, err)
+	}
+	return d, errors.Join(errs...)
+})
+
+// all returns the experiments, new ones each time. A mistake in the files, which are a
+// part of the program, is the programmer's.
 func all() []*Experiment {
-	return append([]*Experiment{
-		MNIST(), MNISTWhy(), Omniglot(), OmniglotWhy(), OmniglotEpochs(), OmniglotPositives(), OmniglotTrain(),
-		Trimmed(), Extreme(), Cars(), CUB(), SOP(), InShop(), CUBCoarse(), CUBMixed(), CarsCoarse(),
-		SOPCoarse(), InShopCoarse(), Finetune(), FinetuneCoarse(), FinetuneMixed(), CuresOmniglot(), CuresMNIST(),
-		CuresBirds(), Discover(), DiscoverMNIST(), DiscoverBirds(), CleanOmniglot(), CleanMNIST(), CleanBirds(),
-		CleanedMNIST(), CleanedBirds(), Copies(),
-	}, Defaults()...)
+	d, err := defined()
+	if err != nil {
+		panic("paper: " + err.Error())
+	}
+	list, err := d.experiments()
+	if err != nil {
+		panic("paper: " + err.Error())
+	}
+	return list
 }
 
 // Names lists the experiments' names.
@@ -28,4 +63,190 @@ func Find(name string) *Experiment {
 		}
 	}
 	return nil
+}
+
+// Defaults returns the rows of the table of what the defaults give.
+func Defaults() []*Experiment {
+	return slices.DeleteFunc(all(), func(e *Experiment) bool { return e.Stranger == nil })
+}
+
+// experiments builds them, each of which may be like one before.
+func (d *definitions) experiments() ([]*Experiment, error) {
+	var list []*Experiment
+	find := func(name string) *Experiment {
+		for _, e := range list {
+			if e.Name == name {
+				return e
+			}
+		}
+		return nil
+	}
+	for _, def := range d.list {
+		e, err := d.experiment(def, find)
+		if err != nil {
+			return nil, fmt.Errorf("experiment %s: %w", def.Name, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// experiment builds one. Its slices are its own.
+func (d *definitions) experiment(def *definition, find func(string) *Experiment) (*Experiment, error) {
+	e := def.Experiment
+	var was Experiment // that it is like
+	if def.like != "" {
+		other := find(def.like)
+		if other == nil {
+			return nil, fmt.Errorf("no experiment before it is called %q", def.like)
+		}
+		was = *other
+	}
+	for _, name := range def.without {
+		switch name {
+		case "scales":
+			was.Scales = nil
+		case "figure":
+			was.Sweep = nil
+		case "space":
+			was.Space = nil
+		}
+	}
+	if def.dataset != "" {
+		set, ok := d.datasets[def.dataset]
+		if !ok {
+			return nil, fmt.Errorf("no data set is called %q", def.dataset)
+		}
+		e.Dataset = set
+	} else {
+		e.Dataset = was.Dataset
+	}
+	if def.sampled != nil {
+		return stranger(e.Name, e.Dataset, *def.sampled), nil
+	}
+	e.Title, e.Source, e.About = given(e.Title, was.Title), given(e.Source, was.Source), given(e.About, was.About)
+	e.Tuning, e.PretrainedScale = given(e.Tuning, was.Tuning), given(e.PretrainedScale, was.PretrainedScale)
+	e.Own, e.Pretrained = e.Own || was.Own, e.Pretrained || was.Pretrained
+	e.Seeds, e.Sweep = given(e.Seeds, was.Seeds), given(e.Sweep, was.Sweep)
+	e.Base, e.Fast = lines(e.Base, was.Base), lines(e.Fast, was.Fast)
+	e.Measures = lines(e.Measures, was.Measures)
+	var err error
+	if e.Scales, err = scales(def, &was); err != nil {
+		return nil, err
+	}
+	if e.Space, err = space(def, &was, find); err != nil {
+		return nil, err
+	}
+	if e.Arms, err = arms(def, &was); err != nil {
+		return nil, err
+	}
+	for _, a := range e.Arms {
+		if a.Published != nil && len(a.Published) != len(e.Measures) {
+			return nil, fmt.Errorf("arm %s: %d published numbers for %d measures", a.Name, len(a.Published),
+				len(e.Measures))
+		}
+	}
+	state(&e, find)
+	return &e, nil
+}
+
+// given is what a file has, or that of the experiment that it is like.
+func given[T comparable](own, was T) T {
+	var none T
+	if own == none {
+		return was
+	}
+	return own
+}
+
+func lines[T any](own, was []T) []T {
+	if own == nil {
+		own = was
+	}
+	return slices.Clone(own)
+}
+
+func scales(def *definition, was *Experiment) ([]Scale, error) {
+	if def.scales == nil {
+		return slices.Clone(was.Scales), nil
+	}
+	var out []Scale
+	for _, s := range def.scales {
+		if s.like != "" {
+			k := slices.IndexFunc(was.Scales, func(o Scale) bool { return o.Name == s.like })
+			if k < 0 {
+				return nil, fmt.Errorf("a scale is like %q, which %s does not have", s.like, def.like)
+			}
+			other := was.Scales[k]
+			s.Name, s.About, s.Set = given(s.Name, other.Name), given(s.About, other.About), lines(s.Set, other.Set)
+		}
+		s.Set = slices.Clone(s.Set)
+		out = append(out, s.Scale)
+	}
+	return out, nil
+}
+
+// space is where settings are sought. One of another experiment has its own Kept alone.
+func space(def *definition, was *Experiment, find func(string) *Experiment) (*Space, error) {
+	s := def.space
+	switch {
+	case s == nil:
+		s = was.Space
+	case s.Of != "":
+		other := find(s.Of)
+		if s.Of == def.like {
+			other = was
+		}
+		if other == nil || other.Space == nil {
+			return nil, fmt.Errorf("no experiment before it called %q has a space", s.Of)
+		}
+		return other.Space.of(s.Of, s.Kept), nil
+	}
+	if s == nil {
+		return nil, nil
+	}
+	own := *s
+	return &own, nil
+}
+
+func arms(def *definition, was *Experiment) ([]Arm, error) {
+	if def.arms == nil {
+		var out []Arm
+		for _, a := range was.Arms {
+			out = append(out, a.own())
+		}
+		return out, nil
+	}
+	var out []Arm
+	for _, d := range def.arms {
+		a := d.Arm
+		if d.like != "" {
+			k := slices.IndexFunc(slices.Concat(out, was.Arms), func(o Arm) bool { return o.Name == d.like })
+			if k < 0 {
+				return nil, fmt.Errorf("an arm is like %q, which is not there", d.like)
+			}
+			other := slices.Concat(out, was.Arms)[k]
+			if a.Name == "" {
+				a.Baseline = given(a.Baseline, other.Baseline)
+			}
+			a.Name = given(a.Name, other.Name)
+			a.Set, a.Ranges = lines(a.Set, other.Set), lines(a.Ranges, other.Ranges)
+			a.Start = lines(a.Start, other.Start)
+		}
+		var err error
+		if a.Task, err = d.task.task(); err != nil {
+			return nil, fmt.Errorf("arm %s: %w", a.Name, err)
+		}
+		out = append(out, a.own())
+	}
+	return out, nil
+}
+
+// own is the arm with slices of its own.
+func (a Arm) own() Arm {
+	for _, s := range []*[]string{&a.Set, &a.Ranges, &a.Start, &a.Change} {
+		*s = slices.Clone(*s)
+	}
+	a.Published = slices.Clone(a.Published)
+	return a
 }

@@ -91,26 +91,8 @@ func (m *material) without(out []bool) (*material, error) {
 	return m.divided(func(p int) bool { return !out[p] }, sel.Query.Index), nil
 }
 
-// cleaned is an experiment on training again on labels that clean has mended. from looks for
-// wrong labels on the same data.
-func cleaned(name string, from *Experiment, m method, n noise) *Experiment {
-	e := &Experiment{
-		Name: name, Title: "Trained again on cleaned labels", Own: true, Dataset: from.Dataset, Base: from.Base,
-		Scales: from.Scales, Fast: from.Fast, Source: "kindred, docs/discover.md", Pretrained: from.Pretrained,
-		About: fmt.Sprintf("Of the training labels %v are made wrong. clean judges them in three folds; what it "+
-			"suspects "+
-			"with a score of 0.5 or more is relabelled as it suggests, or dropped, and a network is trained on what "+
-			"results. Recall@1 is that of the test samples, whose labels are right.", n),
-		Tuning:   from.Tuning,
-		Measures: []Measure{{"test_recall@1", "R@1", "test"}, {"train_labels_wrong", "wrong", "labels trained on"}},
-	}
-	for c := asTheyAre; c <= corrected; c++ {
-		a := Arm{Name: c.String(), Set: m.set, Task: retrain(n, 3, c)}
-		if c > asTheyAre {
-			a.Baseline = asTheyAre.String()
-		}
-		e.Arms = append(e.Arms, a)
-	}
+// mendingHelps are the statements on training again on labels that clean has mended.
+func (e *Experiment) mendingHelps() {
 	for _, c := range []cure{relabelled, dropped} {
 		e.Claims = append(e.Claims, Claim{
 			Text: fmt.Sprintf("Training on labels %v raises the Recall@1 of the test.", c),
@@ -121,19 +103,4 @@ func cleaned(name string, from *Experiment, m method, n noise) *Experiment {
 			},
 		})
 	}
-	return e
-}
-
-// CleanedMNIST trains again on cleaned digits.
-func CleanedMNIST() *Experiment {
-	trip, _, _ := methods()
-	return cleaned("cleaned-mnist", CleanMNIST(), trip, noise{share: 0.2})
-}
-
-// CleanedBirds trains again on cleaned species.
-func CleanedBirds() *Experiment {
-	_, margin, _ := methods()
-	e := cleaned("cleaned-birds", CleanBirds(), margin, noise{share: 0.2})
-	e.Base = frozenBirds("images:0.3", "sample.classes=8", "sample.per_class=14")
-	return e
 }

@@ -169,32 +169,3 @@ func shownImage(im *imaging.Image) image.Image {
 	}
 	return out
 }
-
-// Copies is the experiment on copies of photographs.
-func Copies() *Experiment {
-	const most = 200
-	e := &Experiment{
-		Name: "copies", Title: "Copies found", Own: true, Pretrained: true, Dataset: birdSpecies(),
-		Source: "kindred, docs/discover.md",
-		About: fmt.Sprintf("Copies of %d photographs, drawn at random, are put among the photographs after they "+
-			"were cut "+
-			"at the edges (by a share of width and height), compressed or made brighter, and looked for: among "+
-			"pictures "+
-			"whose hashes differ little, and also among the nearest by the pretrained network. Recall is the "+
-			"share of the "+
-			"copies that were found together with what they are copies of, precision the share of such pairs "+
-			"among all "+
-			"that were found. Nothing is trained.", most),
-		Tuning: "The bounds of package clean were chosen by copies of drawn pictures in its tests.",
-		Base:   []string{"data.name=cub100", "data.size=128"},
-		Fast:   []string{"data.size=64", "data.train_limit=6"},
-		Measures: []Measure{
-			{"train_hashes_recall", "recall", "hashes"}, {"train_hashes_precision", "precision", "hashes"},
-			{"train_both_recall", "recall", "and neighbours"}, {"train_both_precision", "precision", "and neighbours"}},
-	}
-	for _, a := range []alteration{cutting(0.05), cutting(0.1), cutting(0.2), compressing(75), compressing(30),
-		compressing(10), brightening(1.1), brightening(1.3), brightening(1.6)} {
-		e.Arms = append(e.Arms, Arm{Name: a.name, Task: findCopies(a, most)})
-	}
-	return e
-}

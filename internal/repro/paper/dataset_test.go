@@ -34,7 +34,7 @@ func numbersOf(e *Experiment) []string {
 // TestOtherDataHasNoPublishedNumber runs MNIST's experiment on made-up digits and
 // looks for a published number in every format.
 func TestOtherDataHasNoPublishedNumber(t *testing.T) {
-	home, e := digitsHome(t, 12), MNIST()
+	home, e := digitsHome(t, 12), Find("mnist")
 	for i := range e.Arms { // numbers that no run comes to
 		for k := range e.Arms[i].Published {
 			e.Arms[i].Published[k] = 1000.7 + 300*float64(i) + 7*float64(k*k*(i+1))
@@ -120,7 +120,7 @@ func TestUsedData(t *testing.T) {
 		0o644); err != nil {
 		t.Fatal(err)
 	}
-	full := *MNIST()
+	full := *Find("mnist")
 	full.Dataset.Images = 240 // as many as there are here
 	for _, c := range []struct {
 		e    *Experiment
@@ -129,7 +129,7 @@ func TestUsedData(t *testing.T) {
 	}{
 		{&full, Options{}, "on MNIST"},
 		{&full, Options{Set: []string{"train.epochs=1", "network.dim=8", "eval.train=3"}}, "on MNIST"},
-		{MNIST(), Options{}, "on 240 samples in a folder called mnist instead of MNIST"},
+		{Find("mnist"), Options{}, "on 240 samples in a folder called mnist instead of MNIST"},
 		{&full, Options{Set: []string{"data.path=" + filepath.Join(home, "mnist")}}, "on mnist instead of MNIST"},
 		{&full, Options{Set: []string{"data.test_limit=3", "data.train_classes=0-3"}},
 			"on MNIST with data.train_classes=0-3, data.test_limit=3 instead of MNIST as in the paper"},
@@ -139,10 +139,10 @@ func TestUsedData(t *testing.T) {
 			"on MNIST with data.label=mod:3 instead of MNIST as in the paper"},
 		{&full, Options{Set: []string{"data.path=" + features, "network.name=linear"}},
 			"on vectors.npy instead of MNIST"},
-		{CUB(), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}},
+		{Find("cub"), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}},
 			"on mnist with data.train_limit=2 instead of CUB-200-2011"},
-		{CuresMNIST(), Options{}, "on 240 samples in a folder called mnist with data.train_limit=600"},
-		{CuresMNIST(), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}},
+		{Find("cures-mnist"), Options{}, "on 240 samples in a folder called mnist with data.train_limit=600"},
+		{Find("cures-mnist"), Options{Set: []string{"data.path=" + filepath.Join(home, "mnist"), "data.train_limit=2"}},
 			"on mnist with data.train_limit=2"},
 	} {
 		c.o.Home = home
@@ -154,7 +154,8 @@ func TestUsedData(t *testing.T) {
 			t.Errorf("%v: %q (%v), want %q", c.o.Set, d, err, c.want)
 		}
 	}
-	if _, err := MNIST().used(t.Context(), Options{Home: t.TempDir(), Set: []string{"data.name=none"}}); err == nil {
+	none := Options{Home: t.TempDir(), Set: []string{"data.name=none"}}
+	if _, err := Find("mnist").used(t.Context(), none); err == nil {
 		t.Error("data that are not there are taken for something")
 	}
 }
@@ -174,7 +175,7 @@ func TestOfficialDataIsRecognized(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, d, err)
 		}
 	}
-	if d, err := CUB().used(t.Context(), Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil ||
+	if d, err := Find("cub").used(t.Context(), Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil ||
 		d.String() != "on cub100 instead of CUB-200-2011" {
 		t.Errorf("%q, %v", d, err)
 	}
@@ -213,7 +214,7 @@ func TestOwnExperimentsSpeakOfNoPaper(t *testing.T) {
 			t.Errorf("%s: %q", e.Name, d)
 		}
 	}
-	e := CuresMNIST()
+	e := Find("cures-mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Triplet", "EPS"},
 		Set: append(slices.Clone(tiny), "train.epochs=1", "sample.per_class=4")}
 	out, err := Reproduce(t.Context(), e, o)

@@ -45,43 +45,10 @@ func (s *Stranger) set() string {
 // recall is the key of the measure that a row's statement is about.
 func (s *Stranger) recall() string { return s.set() + "_recall@1" }
 
-// Defaults returns the rows of the table of what the defaults give.
-func Defaults() []*Experiment {
-	grocery := Dataset{Name: "grocery", Title: "Grocery Store at 80 px", Images: 5421}
-	coins := Dataset{Name: "coins", Title: "coins at 150 px", Images: 2830}
-	omniglot := Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460}
-	mnist := Dataset{Name: "mnist", Title: "MNIST", Images: 70000}
-	fashion := Dataset{Name: "fashion-mnist", Title: "Fashion-MNIST", Images: 70000}
-	rows := []*Experiment{
-		stranger("grocery-class", grocery, Stranger{Row: "groceries by class", Set: []string{"data.label=coarse"},
-			Things: "products", Labels: "classes", Photos: true}),
-		stranger("grocery-product", grocery, Stranger{Row: "groceries by product", Set: []string{"data.label=fine"},
-			Things: "products", Photos: true}),
-		stranger("coins", coins, Stranger{Row: "coins by denomination", Things: "denominations", Photos: true}),
-		stranger("birds", birdSpecies(), Stranger{Row: "birds by species", Things: "species", Photos: true}),
-		stranger("birds-groups", birdSpecies(), Stranger{Row: "birds by group", Set: []string{"data.label=" +
-			groupsRule()}, Things: "species", Labels: "groups", Photos: true}),
-		stranger("birds-mixed", birdSpecies(), Stranger{Row: "birds, five species a label",
-			Set: []string{"data.label=" + neighboursRule(100, 5)}, Things: "species", Labels: "fives", Photos: true}),
-		stranger("omniglot", omniglot, Stranger{Row: "letters by alphabet", Things: "letters", Labels: "alphabets"}),
-		stranger("mnist-parity", mnist, Stranger{Row: "digits by parity", Set: []string{"data.label=parity"},
-			Things: "digits", Labels: "parities"}),
-		stranger("fashion-mnist", fashion, Stranger{Row: "clothes by class", Things: "classes"}),
-	}
-	for _, n := range []int{2, 5, 12} {
-		rows = append(rows, stranger(fmt.Sprintf("birds-%d", n), birdSpecies(), Stranger{
-			Row:    fmt.Sprintf("%d photos of each bird", n),
-			Things: "species", Photos: true, Draw: &drawing{each: n}}))
-	}
-	return append(rows, stranger("grocery-huge", grocery, Stranger{Row: "one huge class and many small",
-		Set: []string{"data.label=fine"}, Things: "products", Photos: true,
-		Draw: &drawing{each: 5, heap: "Packages"}}))
-}
-
 // stranger is the experiment of a row.
 func stranger(name string, set Dataset, s Stranger) *Experiment {
 	e := &Experiment{
-		Name: defaultsFamily + "-" + name, Title: "What the defaults give: " + s.Row, Dataset: set, Own: true,
+		Name: name, Title: "What the defaults give: " + s.Row, Dataset: set, Own: true,
 		Source:     "kindred, docs/reproduction/defaults.md",
 		About:      s.about() + " " + s.start(),
 		Stranger:   &s,

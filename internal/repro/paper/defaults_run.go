@@ -59,8 +59,5 @@ func (e *Experiment) alike(a *Arm, cfg *run.Config, plan string, o Options) (*Ru
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
-		return nil, err
-	}
-	return r, writeJSON(filepath.Join(dir, resultFile), r)
+	return r, writeText(filepath.Join(dir, planFile), plan)
 }

@@ -347,7 +347,7 @@ func TestDefaultsRows(t *testing.T) {
 	if older == plan || !samePlan([]byte(plan), plan) || samePlan([]byte(older), plan) {
 		t.Error("a run of other defaults is taken for one of these")
 	}
-	if MNIST().Row() != "" || !slices.Equal(MNIST().Fitting(set), set) {
+	if Find("mnist").Row() != "" || !slices.Equal(Find("mnist").Fitting(set), set) {
 		t.Error("other experiments are no rows")
 	}
 }

@@ -195,46 +195,14 @@ func kindNumbers(res *discover.Result) []string {
 	return names
 }
 
-// criterionTuning says where discover's criterion is from.
-const criterionTuning = "discover's criterion was chosen on the training alphabets of Omniglot and on MNIST with " +
-	"other seeds (docs/design/discover.md)."
-
-// discovery is an experiment on the kinds inside coarse labels. base and eps are the
-// arms of another experiment, which a third joins that trains on the kinds found.
-func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm, kinds, classes string,
-	batch ...string) *Experiment {
-	e := &Experiment{
-		Name: name, Title: title, Own: true, Dataset: from.Dataset, Scales: from.Scales, Fast: from.Fast,
-		Source: "kindred, docs/discover.md",
-		Base:   slices.Clone(from.Base),
-		About: fmt.Sprintf("Networks are told the %[2]s only. discover divides every class of the %[3]s set "+
-			"into kinds; "+
-			"how well they agree with the %[1]s, which it never sees, is the mean over the %[2]s of the normalised "+
-			"mutual information and of the adjusted Rand index, 0 where a class is not divided. \"Found\" is the "+
-			"number of kinds in per cent of that of the %[1]s. The last two arms train again from scratch, with the "+
-			"settings of the second: one on the kinds that were found in the training samples' embedding as "+
-			"labels, the "+
-			"other on the %[2]s, in batches that hold several kinds of each.",
-			kinds, classes, set),
-		Tuning: "The settings are those of the other experiments on this data. " + criterionTuning,
-	}
-	e.Space = from.Space.of(from.Name, from.Tuning+" "+criterionTuning)
-	key := set.String()
-	e.Measures = []Measure{{key + "_kinds_nmi", "NMI", "kinds"}, {key + "_kinds_ari", "ARI", "kinds"},
-		{key + "_kinds_found", "found", "kinds"}, {key + "_recall@1", "R@1", kinds}}
-	eps.Baseline, base.Baseline = base.Name, ""
-	again := eps
-	again.Name, again.Baseline = eps.Name+", on the kinds found", eps.Name
-	levels := eps
-	levels.Name, levels.Baseline = eps.Name+", in batches of the kinds found", eps.Name
-	levels.Task, levels.Published = twoLevel(set, batch...), nil
-	base.Task, eps.Task, again.Task = judgeKinds(set), judgeKinds(set), refine(set)
-	base.Published, eps.Published, again.Published = nil, nil, nil
-	again.Tuned, levels.Tuned = eps.Name, eps.Name
-	e.Arms = []Arm{base, eps, again, levels}
+// kindsAgree are the statements on kinds that were found, by arms with random positives,
+// with easy ones, and trained again on the kinds or in batches of them.
+func (e *Experiment) kindsAgree() {
+	base, eps, recall := e.Arms[0], e.Arms[1], e.Measures[3]
 	for _, m := range e.Measures[:2] {
 		e.Claims = append(e.Claims, Claim{
-			Text: fmt.Sprintf("With easy positives the kinds found agree better with the %s (%s).", kinds, m.Name),
+			Text: fmt.Sprintf("With easy positives the kinds found agree better with the %s (%s).", recall.Group,
+				m.Name),
 			Arms: []string{eps.Name, base.Name},
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 				return fmt.Sprintf("%.1f against %.1f", out.mean(eps.Name, m.Key), out.mean(base.Name, m.Key)),
@@ -242,73 +210,14 @@ func discovery(name, title string, set run.Set, from *Experiment, base, eps Arm,
 			},
 		})
 	}
-	for _, a := range []Arm{again, levels} {
+	for _, a := range e.Arms[2:] {
 		e.Claims = append(e.Claims, Claim{
-			Text: fmt.Sprintf("%s raises the Recall@1 of the %s over %s.", a.Name, kinds, eps.Name),
+			Text: fmt.Sprintf("%s raises the Recall@1 of the %s over %s.", a.Name, recall.Group, eps.Name),
 			Arms: []string{a.Name, eps.Name},
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
-				k := key + "_recall@1"
-				return fmt.Sprintf("%.1f against %.1f", out.mean(a.Name, k), out.mean(eps.Name, k)),
-					[]Paired{out.ahead(k, a.Name, eps.Name)}
+				return fmt.Sprintf("%.1f against %.1f", out.mean(a.Name, recall.Key), out.mean(eps.Name, recall.Key)),
+					[]Paired{out.ahead(recall.Key, a.Name, eps.Name)}
 			},
 		})
 	}
-	return e
 }
-
-// Discover looks for letters in alphabets, in the runs of Omniglot.
-func Discover() *Experiment {
-	_, margin, _ := omniglotMethods()
-	from := Omniglot()
-	e := discovery("discover", "Letters found in alphabets", run.TestSet, from, margin.arm(), margin.eps(),
-		"letters", "alphabets", "sample.coarse=4", "sample.fine=4", "sample.per_class=7")
-	e.Scales = from.Scales[:1]
-	return e
-}
-
-// DiscoverMNIST looks for digits in even and odd, in the runs of MNIST.
-func DiscoverMNIST() *Experiment {
-	e := MNIST()
-	out := discovery("discover-mnist", "Digits found in even and odd", run.SeenSet, e, e.Arms[0], e.Arms[1],
-		"digits", "parities", "sample.coarse=2", "sample.fine=2", "sample.per_class=32")
-	out.Seeds = e.Seeds
-	return out
-}
-
-// DiscoverBirds looks for species in groups of related birds.
-func DiscoverBirds() *Experiment {
-	_, margin, _ := methods()
-	from := Finetune()
-	e := discovery("discover-birds", "Species found in groups of birds", run.TestSet, from, margin.arm(), margin.eps(),
-		"species", "groups", "sample.coarse=8", "sample.fine=2", "sample.per_class=7")
-	e.Pretrained = true
-	e.Base = frozenBirds("images:0.3", "data.label="+groupsRule(), "sample.classes=8", "sample.per_class=14")
-	e.Fast = frozenFast
-	e.Space = &Space{
-		Held: "Training sees the groups of two thirds of the photos that train and is scored by how well the species " +
-			"are found among the rest, as the test does with further photos. Nothing but that score used the species.",
-		Kept: "The network, the size of the images, the schedule and the 8 epochs were not chosen, and are the same " +
-			"for all arms. " + criterionTuning,
-		Ranges: []string{"train.lr={low: 0.0001, high: 0.01, log: true}", "sample.per_class=[4, 8, 14]"},
-		Start:  true,
-		Plan:   []string{"folds: images:3", "search: random", "stop: never"},
-	}
-	return e
-}
-
-// frozenBirds are the settings of a layer that is trained on the features of a
-// pretrained network.
-func frozenBirds(split string, more ...string) []string {
-	return slices.Concat([]string{"data.name=cub100", "data.split=" + split, "network.dim=64", "eval.recall=[1]",
-		"eval.every=8"}, frozenBody(), more)
-}
-
-// frozenBody are those that hold for whatever is trained on such features.
-func frozenBody() []string {
-	return []string{"data.size=128", "data.augment=none", "data.validation=none", "data.group=none",
-		"network.freeze=body", "network.normalize=true", "train.optimizer=adam", "train.lr=0.001", "train.epochs=8",
-		"train.schedule=cosine", "train.best=none", "train.average=none"}
-}
-
-// frozenFast is a run of seconds.
-var frozenFast = []string{"data.size=64", "train.epochs=3", "data.train_limit=12", "data.test_limit=6", "eval.every=3"}

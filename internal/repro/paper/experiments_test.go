@@ -28,7 +28,7 @@ var smallDigits = []string{
 // TestExtremePage runs four arms of the experiment with its snapshots and writes
 // the page with sweep and scatter diagrams; two runs at a time.
 func TestExtremePage(t *testing.T) {
-	e := Extreme()
+	e := Find("extreme")
 	e.Claims = e.Claims[:1] // made-up digits do not collapse
 	e.Arms = slices.DeleteFunc(e.Arms,
 		func(a Arm) bool { return !strings.HasPrefix(a.Name, "EPHN") || a.At != 2 && a.At != 8 })
@@ -108,14 +108,14 @@ func TestSnapshotTriplets(t *testing.T) {
 }
 
 func TestScales(t *testing.T) {
-	e := Omniglot()
+	e := Find("omniglot")
 	if s, err := e.scale(""); err != nil || s.Name != "small" {
 		t.Errorf("usual scale %q, %v", s.Name, err)
 	}
 	if _, err := e.scale("huge"); err == nil || !strings.Contains(err.Error(), "small, large, paper") {
 		t.Errorf("unknown scale: %v", err)
 	}
-	if _, err := MNIST().scale("small"); err == nil {
+	if _, err := Find("mnist").scale("small"); err == nil {
 		t.Error("MNIST has one scale only")
 	}
 	cfg, err := e.Config(Options{Scale: "paper", Set: []string{"data.size=64"}})
@@ -266,7 +266,7 @@ func direction(t *testing.T, name, home, birds string) {
 // TestPhotoPage runs two arms of CUB on made-up digits and looks for the
 // queries and the map of the training classes on the page.
 func TestPhotoPage(t *testing.T) {
-	e := CUB()
+	e := Find("cub")
 	o := Options{
 		Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Dist-Margin", "EPS+Dist-Margin"},
 		Set: append(slices.Clone(smallDigits), "sample.classes=5", "sample.per_class=4"),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strings"
 
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/repro/theory/field"
@@ -13,48 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// extremeBatch is the batch of the experiment: 96 has a whole number of classes
-// for every n and fits a training set of 50 classes.
-const extremeBatch = 96
-
-// Extreme is figures 3, 4 and 6 of Xuan et al. 2020.
-func Extreme() *Experiment {
-	e := photos("extreme", birds(), "First and second order with hard negatives", xuan+"section 6, figures 3, 4 and 6",
-		"With few samples per class in the batch, the one positive is often far away and the hardest negative near. "+
-			"In that case the first-order loss drives triplets towards the singular point where everything is alike "+
-			"(S_ap = S_an = 1); "+
-			"the second-order loss weights its gradients so that the negative is pushed away first. "+
-			"Shown on the triplet scatter diagram over the course of training, and as Recall@1 against n, the number "+
-			"of samples per class in a batch.",
-		photoScales(append(xuanPaper("0.0025"), "network.dim=512")...), nil)
-	e.Scales[0].Set = append(e.Scales[0].Set, "train.epochs=8", "eval.every=2")
-	const sized = "The size of the network and of the images were chosen so that the collapse of the first order, " +
-		"one of the paper's statements below, shows within minutes. "
-	e.Tuning, e.Space = sized+photosTuning, rateSpace("third", "images:3")
-	e.Space.Kept = sized + e.Space.Kept
-	e.Space.Set = []string{"eval.train=0", "eval.keep=false"}
-	e.Base = append(e.Base, "eval.train=400", "eval.keep=true")
-	e.Sweep = &Sweep{X: "samples of a class in the batch, n",
-		Caption: fmt.Sprintf("After the paper's figure 4. The batch has %d images.", extremeBatch)}
-	e.Fast = photoFast
-	for _, order := range []struct{ name, loss string }{{"first order", "nca"}, {"second order", "nca2"}} {
-		for _, neg := range []struct{ name, policy string }{{"EPHN", "hard"}, {"EPSHN", "semihard"}} {
-			for _, n := range []int{2, 4, 8, 16} {
-				series := neg.name + ", " + order.name
-				a := Arm{
-					Name: fmt.Sprintf("%s, n = %d", series, n), Series: series, At: float64(n),
-					Set: []string{
-						"loss.name=" + order.loss, "mine.positives=easy", "mine.negatives=" + neg.policy,
-						fmt.Sprintf("sample.classes=%d", extremeBatch/n), fmt.Sprintf("sample.per_class=%d", n),
-					},
-				}
-				if order.loss == "nca2" {
-					a.Baseline = fmt.Sprintf("%s, first order, n = %d", neg.name, n)
-				}
-				e.Arms = append(e.Arms, a)
-			}
-		}
-	}
+// secondOrder are the statements on the second order of the loss.
+func (e *Experiment) secondOrder() {
 	e.Claims = []Claim{{
 		Text: "With hard negatives and n = 2 the second order is ahead of the first.",
 		Check: func(_ context.Context, out *Outcome) (string, []Paired) {
@@ -73,22 +32,6 @@ func Extreme() *Experiment {
 		Text:  "With n = 2 the second order moves most triplets to the bottom right.",
 		Check: mostMove("EPHN, second order, n = 2", field.BottomRight),
 	}}
-	// The arms set the batch, so no scale may.
-	for i := range e.Scales {
-		e.Scales[i].Set = withoutBatch(e.Scales[i].Set)
-	}
-	e.Pictures = extremePictures
-	return e
-}
-
-func withoutBatch(set []string) []string {
-	var out []string
-	for _, s := range set {
-		if !strings.HasPrefix(s, "sample.") {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // extremePictures draws figure 6, and how triplets moved between snapshots

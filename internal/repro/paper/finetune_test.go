@@ -2,6 +2,7 @@ package paper
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,25 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
+// groupsRule is data.label for groups of related birds.
+func groupsRule(t *testing.T) string {
+	t.Helper()
+	d, err := defined()
+	if err != nil || d.groups["related birds"] == "" {
+		t.Fatal(err)
+	}
+	return d.groups["related birds"]
+}
+
+// neighboursRule is data.label for a hundred classes in groups of k that follow each other.
+func neighboursRule(k int) string {
+	var groups []string
+	for i := 1; i <= 100; i += k {
+		groups = append(groups, fmt.Sprintf("%d-%d", i, i+k-1))
+	}
+	return "groups:" + strings.Join(groups, "|")
+}
+
 // TestBirdGroups checks that every species of cub100 is in one group, and that
 // both halves of the species have most groups.
 func TestBirdGroups(t *testing.T) {
@@ -19,10 +39,8 @@ func TestBirdGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	var all []string
-	for _, g := range birdGroups() {
-		all = append(all, g...)
-	}
+	all := strings.FieldsFunc(strings.TrimPrefix(groupsRule(t), "groups:"),
+		func(r rune) bool { return r == ',' || r == '|' })
 	slices.Sort(all)
 	species, err := d.Labels("fine")
 	if err != nil {
@@ -36,17 +54,18 @@ func TestBirdGroups(t *testing.T) {
 // TestPretrainedIsNamed checks that an experiment that starts from a pretrained
 // network says how to name one.
 func TestPretrainedIsNamed(t *testing.T) {
-	if _, err := Finetune().Config(Options{}); err == nil || !strings.Contains(err.Error(), "network.pretrained=FILE") {
+	if _, err := Find("finetune").Config(Options{}); err == nil ||
+		!strings.Contains(err.Error(), "network.pretrained=FILE") {
 		t.Errorf("%v", err)
 	}
-	if _, err := CUB().Config(Options{Scale: "features"}); err == nil ||
+	if _, err := Find("cub").Config(Options{Scale: "features"}); err == nil ||
 		!strings.Contains(err.Error(), "experiment cub features starts") {
 		t.Errorf("one scale of several: %v", err)
 	}
-	if _, err := CUB().Config(Options{}); err != nil {
+	if _, err := Find("cub").Config(Options{}); err != nil {
 		t.Errorf("its usual scale starts from scratch: %v", err)
 	}
-	cfg, err := Finetune().Config(Options{Set: []string{"network.pretrained=x.onnx"}})
+	cfg, err := Find("finetune").Config(Options{Set: []string{"network.pretrained=x.onnx"}})
 	if err != nil || cfg.Network.Pretrained != "x.onnx" {
 		t.Errorf("%+v, %v", cfg.Network, err)
 	}

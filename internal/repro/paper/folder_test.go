@@ -70,7 +70,7 @@ func TestHold(t *testing.T) {
 
 // TestNoRunReplacesOtherFiles whether it is trained or taken over.
 func TestNoRunReplacesOtherFiles(t *testing.T) {
-	home, e := digitsHome(t, 8), MNIST()
+	home, e := digitsHome(t, 8), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Arms: []string{e.Arms[0].Name}, Home: home,
 		Set: append(slices.Clone(tiny), "train.epochs=1")}
 	if _, err := Reproduce(t.Context(), e, o); err != nil {

@@ -95,7 +95,7 @@ func TestFound(t *testing.T) {
 
 // TestOver: the mean over a series goes seed by seed, and its spread is that of the seeds.
 func TestOver(t *testing.T) {
-	e := CleanMNIST()
+	e := Find("clean-mnist")
 	out := &Outcome{Experiment: e.Name, Seeds: []uint64{1, 2}, e: e}
 	for _, a := range e.Arms {
 		ao := ArmOutcome{Name: a.Name}

@@ -14,7 +14,7 @@ import (
 // TestKeepAndDocument keeps the outcome of a finished experiment and writes the
 // page from what is kept, without the runs.
 func TestKeepAndDocument(t *testing.T) {
-	home, e := digitsHome(t, 8), MNIST()
+	home, e := digitsHome(t, 8), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestDefaultSeeds(t *testing.T) {
 // TestPartIsATable checks that a part of the arms is a table of its own, made
 // from finished runs, with the experiment's own number of seeds.
 func TestPartIsATable(t *testing.T) {
-	home, e := digitsHome(t, 8), MNIST()
+	home, e := digitsHome(t, 8), Find("mnist")
 	e.Seeds = 2
 	o := Options{Dir: t.TempDir(), Seed: 1, Home: home, Arms: []string{"Trip+EPS"},
 		Set: append(slices.Clone(tiny), "train.epochs=1")}
@@ -215,7 +215,7 @@ func TestReproductionPage(t *testing.T) {
 // TestKeptPlans checks that a plan of a version with fewer settings is that of
 // the same run.
 func TestKeptPlans(t *testing.T) {
-	e := MNIST()
+	e := Find("mnist")
 	cfg, err := e.config(&e.Arms[0], 1, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -50,9 +50,9 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 		labels map[string]string // rule: what it should come to
 	}{
 		{"cub100", 128,
-			map[string]string{"fine": "fine", neighboursRule(100, 2): "coarse", neighboursRule(100, 3): "coarse",
-				neighboursRule(100, 5): "fine", // too few to tell
-				"families":             either, "groups": either}},
+			map[string]string{"fine": "fine", neighboursRule(2): "coarse", neighboursRule(3): "coarse",
+				neighboursRule(5): "fine", // too few to tell
+				"families":        either, "groups": either}},
 		{"omniglot", 96, map[string]string{"fine": "fine", "coarse": either}},
 		{"mnist", 96, map[string]string{"fine": either, "parity": either}},
 	}
@@ -96,7 +96,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 			case "families":
 				rule = familiesOf(part.FineClasses)
 			case "groups":
-				rule = groupsRule()
+				rule = groupsRule(t)
 			}
 			column, err := d.Labels(rule)
 			if err != nil {

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/detection"
 	"github.com/kindred-ml/kindred/mat"
 )
 
 // TestTasksAreOtherRuns: no run of the same settings is taken for one of a task, and none
 // of another task either.
 func TestTasksAreOtherRuns(t *testing.T) {
-	e := CleanMNIST()
+	e := Find("clean-mnist")
 	cfg, err := e.config(&e.Arms[0], 1, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,11 @@ func TestNoise(t *testing.T) {
 		labels[i] = int64(i % 5)
 		x.Row(i)[0] = float32(i % 5)
 	}
-	alike := nearestClasses(x, labels, 5)
+	y := make([]int, len(labels))
+	for i, c := range labels {
+		y[i] = int(c)
+	}
+	alike := detection.LookAlikes(x, y, 5, 2)
 	if !slices.Equal(alike[0], []int{1, 2}) || !slices.Equal(alike[2], []int{1, 3}) {
 		t.Errorf("nearest classes %v", alike)
 	}
@@ -119,10 +124,11 @@ func TestLabelExperiments(t *testing.T) {
 		arms []string
 		set  []string
 	}{
-		{CleanMNIST(), []string{"EPS+Trip+SH, 20 % at random", "EPS+Trip+SH, folds, 20 % at random",
+		{Find("clean-mnist"), []string{"EPS+Trip+SH, 20 % at random", "EPS+Trip+SH, folds, 20 % at random",
 			"trimmed, 20 % to look-alikes"}, nil},
-		{CleanedMNIST(), []string{"wrong labels", "relabelled by clean", "dropped by clean", "right labels"}, nil},
-		{DiscoverMNIST(), nil, []string{"data.label=parity", "data.fine=digit", "data.train_classes=0-5",
+		{Find("cleaned-mnist"),
+			[]string{"wrong labels", "relabelled by clean", "dropped by clean", "right labels"}, nil},
+		{Find("discover-mnist"), nil, []string{"data.label=parity", "data.fine=digit", "data.train_classes=0-5",
 			"data.test_classes=6-9"}},
 	} {
 		o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Arms: c.arms, Set: slices.Concat(small, c.set)}
@@ -166,7 +172,7 @@ func TestLabelExperiments(t *testing.T) {
 // TestTwoLevelsOfOne: where no class is divided, training in two levels is training on
 // the classes.
 func TestTwoLevelsOfOne(t *testing.T) {
-	e := DiscoverMNIST()
+	e := Find("discover-mnist")
 	last := e.Arms[len(e.Arms)-1]
 	// One picture of each digit: three of a parity are too few for two kinds.
 	set := append(slices.Clone(smallDigits), "data.label=parity", "data.fine=digit", "data.train_classes=0-5",

@@ -53,35 +53,6 @@ func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (n
 	return noisy, wrong
 }
 
-// nearestClasses lists for each class the two whose means are nearest to its own.
-func nearestClasses(x *mat.Dense, labels []int64, classes int) [][]int {
-	means, size := mat.New(classes, x.Cols), make([]float32, classes)
-	for i, y := range labels {
-		size[y]++
-		for j, v := range x.Row(i) {
-			means.Row(int(y))[j] += v
-		}
-	}
-	for c := range classes {
-		for j := range means.Cols {
-			means.Row(c)[j] /= max(size[c], 1)
-		}
-	}
-	d := mat.New(classes, classes)
-	mat.SquaredDistances(means, means, d)
-	out := make([][]int, classes)
-	for c := range classes {
-		for k := range classes {
-			if k != c {
-				out[c] = append(out[c], k)
-			}
-		}
-		slices.SortStableFunc(out[c], func(a, b int) int { return cmp.Compare(d.At(c, a), d.At(c, b)) })
-		out[c] = out[c][:min(2, len(out[c]))]
-	}
-	return out
-}
-
 // looks are what training samples look like before anything is trained: the features
 // of the pretrained network, or the pictures in 16 x 16 greys.
 func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
@@ -141,7 +112,11 @@ func (m *material) spoil(ctx context.Context, n noise) (*spoiled, error) {
 	if x.Rows != len(truth) {
 		return nil, fmt.Errorf("%d of %d samples could not be read", len(truth)-x.Rows, len(truth))
 	}
-	noisy, wrong := n.apply(truth, len(classes), nearestClasses(x, truth, len(classes)), m.cfg.Train.Seed)
+	y := make([]int, len(truth))
+	for i, c := range truth {
+		y[i] = int(c)
+	}
+	noisy, wrong := n.apply(truth, len(classes), detection.LookAlikes(x, y, len(classes), 2), m.cfg.Train.Seed)
 	out, err := m.labelled("labels with mistakes", noisy, classes)
 	return &spoiled{out, classes, truth, wrong}, err
 }
@@ -289,74 +264,19 @@ func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.F
 	return out, nil
 }
 
-// mislabelled is an experiment on finding wrong labels.
-func mislabelled(name string, d Dataset, base, fast []string, methods []method, noises []noise) *Experiment {
-	e := &Experiment{
-		Name: name, Title: "Wrong labels found", Own: true, Dataset: d, Base: base, Fast: fast,
-		Source: "kindred, docs/discover.md",
-		About: "Labels of training samples are made wrong, as many as the arm says, and looked for by the " +
-			"embeddings of a " +
-			"network that was trained on them; by those of three networks of which each was trained without a third " +
-			"of the samples (folds); or by features that no label had a part in. Precision is that among as " +
-			"many of the " +
-			"highest scores as labels were changed, AUROC the area under the ROC curve: of clean, of the share " +
-			"of the 15 " +
-			"neighbours with another label, and of confident learning, on the same embeddings. ECE is the expected " +
-			"calibration error of clean's probabilities, Brier their mean squared error, and the share is how " +
-			"many labels " +
-			"clean takes for wrong.",
-		Tuning: "clean's constants were chosen on embeddings of these data sets by other networks, with labels " +
-			"changed " +
-			"the same ways by other draws. The settings of the training are those of the other experiments on " +
-			"this data.",
-		Sweep: &Sweep{X: "labels changed, %", Caption: "Precision among as many as were changed."},
-	}
-	for _, by := range judges() {
-		e.Measures = append(e.Measures, Measure{by.precision(), "precision", by.name},
-			Measure{"train_" + by.key + "_auroc", "AUROC", by.name})
-		e.Sweep.Measures = append(e.Sweep.Measures, by.precision())
-	}
-	e.Measures = append(e.Measures, Measure{"train_score_ece", "ECE", "probabilities"},
-		Measure{"train_score_brier", "Brier", "probabilities"}, Measure{"train_score_share", "share", "probabilities"})
-	for _, n := range noises {
-		add := func(series string, set []string, t *Task, baseline string) string {
-			kind := ", at random"
-			if n.alike {
-				kind = ", to look-alikes"
-			}
-			a := Arm{Name: series + ", " + n.String(), Set: set, Task: t, Baseline: baseline, Series: series + kind,
-				At: 100 * n.share}
-			e.Arms = append(e.Arms, a)
-			return a.Name
-		}
-		for _, m := range methods {
-			set := slices.Clone(m.set)
-			if m.name == trimmedName {
-				set = append(set, fmt.Sprintf("loss.trim=%g", n.share))
-			}
-			own := add(m.name, set, judgeNoise(n, 0), "")
-			add(m.name+", folds", set, judgeNoise(n, 3), own)
-		}
-		if slices.ContainsFunc(base, func(s string) bool { return s == "network.freeze=body" }) {
-			add("features", nil, judgeLooks(n), "")
-		}
-	}
-	e.Claims = mislabelClaims(e, methods, noises)
-	return e
-}
-
 // trimmedName is the method that leaves out the tuples with the highest loss, as many
 // as labels were changed.
 const trimmedName = "trimmed"
 
-// mislabelClaims are what the experiment is to show.
-func mislabelClaims(e *Experiment, methods []method, noises []noise) []Claim {
+// wrongLabelsFound are the statements on an experiment whose arms make labels wrong; first
+// names the method with random positives.
+func (e *Experiment) wrongLabelsFound(first string) {
 	const precision = "train_clean_precision"
-	var claims []Claim
+	noises, easy := noises(), "EPS+"+first
 	// over compares what the arms that are chosen have under two keys or in two arms, all noises
 	// by their mean.
 	over := func(text string, a, b func(n noise) (arm, key string)) {
-		claims = append(claims, Claim{Text: text, Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+		e.Claims = append(e.Claims, Claim{Text: text, Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 			mean := func(of func(n noise) (string, string)) []Number {
 				var sum []Number
 				for _, n := range noises {
@@ -375,7 +295,6 @@ func mislabelClaims(e *Experiment, methods []method, noises []noise) []Claim {
 				[]Paired{paired(x, y)}
 		}})
 	}
-	first, easy := methods[0].name, methods[1].name
 	arm := func(name, suffix, key string) func(n noise) (string, string) {
 		return func(n noise) (string, string) { return name + suffix + ", " + n.String(), key }
 	}
@@ -391,60 +310,9 @@ func mislabelClaims(e *Experiment, methods []method, noises []noise) []Claim {
 		over("clean is ahead of "+peer.name+", with easy positives and folds.", arm(easy, ", folds", precision),
 			arm(easy, ", folds", "train_"+peer.key+"_precision"))
 	}
-	return claims
 }
 
 // noises are the ways in which the experiments make labels wrong.
 func noises() []noise {
 	return []noise{{0.05, false}, {0.1, false}, {0.2, false}, {0.05, true}, {0.1, true}, {0.2, true}}
-}
-
-// noiseMethods are a method with random positives, with easy ones, and trimmed.
-func noiseMethods(m method) []method {
-	return []method{m, {name: "EPS+" + m.name, set: slices.Concat(m.set, []string{"mine.positives=easy"})},
-		{name: trimmedName, set: m.set}}
-}
-
-// CleanMNIST looks for wrong labels of digits.
-func CleanMNIST() *Experiment {
-	trip, _, _ := methods()
-	e := mislabelled("clean-mnist", Dataset{Name: "mnist", Title: "MNIST", Images: 70000},
-		[]string{"data.name=mnist", "data.size=28", "data.label=digit", "data.fine=digit", "network.name=mnist",
-			"network.dim=16", "network.normalize=true", "sample.classes=8", "sample.per_class=8",
-			"train.optimizer=adam", "train.lr=0.001", "train.schedule=cosine", "train.epochs=6", "eval.recall=[1]",
-			"eval.every=6", "data.test_limit=50"},
-		[]string{"data.train_limit=30", "data.test_limit=20", "train.epochs=2", "eval.every=2"},
-		noiseMethods(trip), noises())
-	e.Scales = []Scale{{"small", "200 pictures of each digit, for two CPU cores", []string{"data.train_limit=200"}},
-		{"medium", "600 pictures of each digit", []string{"data.train_limit=600"}}}
-	return e
-}
-
-// CleanOmniglot looks for characters in the wrong alphabet.
-func CleanOmniglot() *Experiment {
-	_, margin, _ := omniglotMethods()
-	e := mislabelled("clean", Dataset{Name: "omniglot", Title: "Omniglot", Images: 32460},
-		append(omniglotBase(), "eval.recall=[1]", "eval.metrics=[]", "data.augment=none"),
-		append(slices.Clone(omniglotFast), "data.train_classes=1-80", "data.test_limit=2", "sample.batches=10",
-			"train.epochs=2"),
-		noiseMethods(margin), noises())
-	e.Scales = []Scale{{"small", "a Conv4 from scratch on 28 x 28 images of the first ten alphabets in " +
-		"bfloat16, for two " +
-		"CPU cores", []string{"data.size=28", "network.name=conv4", "network.precision=bfloat16", "train.epochs=4",
-		"train.schedule=cosine", "eval.every=4", "data.train_classes=1-300", "data.test_limit=2"}}}
-	return e
-}
-
-// CleanBirds looks for wrong species.
-func CleanBirds() *Experiment {
-	_, margin, _ := methods()
-	e := mislabelled("clean-birds", birdSpecies(), frozenBirds("benchmark", "sample.classes=8", "sample.per_class=14"),
-		frozenFast, noiseMethods(margin), noises())
-	e.Pretrained = true
-	return e
-}
-
-// birdSpecies is the part of CUB-200-2011 that the experiments use which are our own.
-func birdSpecies() Dataset {
-	return Dataset{Name: "cub100", Title: "100 species of CUB-200-2011", Images: 5902}
 }

@@ -60,19 +60,21 @@ func TestPublishedNumbersAreTheSheets(t *testing.T) {
 		return fill(e, strings.NewReplacer("[", "{", "]", "|test classes|R@1}").Replace(sentence))
 	}
 	const first, second = "EPHN, first order", "EPHN, second order"
-	cars, cub, sop, inshop := Cars(), CUB(), SOP(), InShop()
+	cars, cub, sop, inshop := Find("cars"), Find("cub"), Find("sop"), Find("inshop")
 	for _, want := range []string{
-		fill(MNIST(), "train digits R@1/5/10 {Triplet|digits 0-5|R@1}/{Triplet|digits 0-5|R@5}/{Triplet|digits "+
+		fill(Find("mnist"), "train digits R@1/5/10 {Triplet|digits 0-5|R@1}/{Triplet|digits 0-5|R@5}/{Triplet|digits "+
 			"0-5|R@10} -> {Trip+EPS|digits 0-5|R@1}/{Trip+EPS|digits 0-5|R@5}/{Trip+EPS|digits 0-5|R@10}"),
-		fill(MNIST(), "unseen digits 6-9 {Triplet|digits 6-9|R@1}/{Triplet|digits 6-9|R@5}/{Triplet|digits 6-9|R@10} "+
-			"-> {Trip+EPS|digits 6-9|R@1}/{Trip+EPS|digits 6-9|R@5}/{Trip+EPS|digits 6-9|R@10}"),
-		fill(Omniglot(), "Letters R@1: Trip+SH {Trip+SH|letters|R@1}, ProxyNCA {ProxyNCA|letters|R@1}, Dist-Margin "+
-			"{Dist-Margin|letters|R@1}, MS {MS|letters|R@1}; with EPS {EPS+Trip+SH|letters|R@1}, -, "+
-			"{EPS+Dist-Margin|letters|R@1}, {EPS+MS|letters|R@1}"),
-		fill(Omniglot(), "Languages R@1: {Trip+SH|languages|R@1}, {ProxyNCA|languages|R@1}, "+
+		fill(Find("mnist"),
+			"unseen digits 6-9 {Triplet|digits 6-9|R@1}/{Triplet|digits 6-9|R@5}/{Triplet|digits 6-9|R@10} "+
+				"-> {Trip+EPS|digits 6-9|R@1}/{Trip+EPS|digits 6-9|R@5}/{Trip+EPS|digits 6-9|R@10}"),
+		fill(Find("omniglot"),
+			"Letters R@1: Trip+SH {Trip+SH|letters|R@1}, ProxyNCA {ProxyNCA|letters|R@1}, Dist-Margin "+
+				"{Dist-Margin|letters|R@1}, MS {MS|letters|R@1}; with EPS {EPS+Trip+SH|letters|R@1}, -, "+
+				"{EPS+Dist-Margin|letters|R@1}, {EPS+MS|letters|R@1}"),
+		fill(Find("omniglot"), "Languages R@1: {Trip+SH|languages|R@1}, {ProxyNCA|languages|R@1}, "+
 			"{Dist-Margin|languages|R@1}, {MS|languages|R@1}; with EPS {EPS+Trip+SH|languages|R@1}, -, "+
 			"{EPS+Dist-Margin|languages|R@1}, {EPS+MS|languages|R@1}"),
-		fill(OmniglotTrain(), "without EPS language R@1 {Trip+SH|languages, training set|R@1} and letters "+
+		fill(Find("omniglot-train"), "without EPS language R@1 {Trip+SH|languages, training set|R@1} and letters "+
 			"{Trip+SH|letters, training set|R@1}; with EPS {EPS+Trip+SH|languages, training set|R@1} and "+
 			"{EPS+Trip+SH|letters, training set|R@1}"),
 		photo(cars, "Cars R@1: Trip+SH [Trip+SH] -> [EPS+Trip+SH] with EPS, Dist-Margin [Dist-Margin] -> "+

@@ -13,7 +13,7 @@ import (
 // TestReuse takes a finished run with the same settings from another folder and
 // trains what is not there.
 func TestReuse(t *testing.T) {
-	home, e := digitsHome(t, 8), MNIST()
+	home, e := digitsHome(t, 8), Find("mnist")
 	e.Space = nil // settings that were chosen go by an arm's name
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
 	first, err := Reproduce(t.Context(), e, o)
@@ -24,7 +24,7 @@ func TestReuse(t *testing.T) {
 	if err := os.Remove(filepath.Join(o.Dir, "runs", "triplet-seed2", resultFile)); err != nil {
 		t.Fatal(err)
 	}
-	other := MNIST()
+	other := Find("mnist")
 	other.Space = nil
 	other.Arms[1].Name = "another name"
 	other.Arms[1].Set = append(slices.Clone(other.Arms[1].Set), "loss.margin=0.2") // as it is already
@@ -76,13 +76,13 @@ func TestReuse(t *testing.T) {
 func TestJudgedReuse(t *testing.T) {
 	home := digitsHome(t, 12)
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
-	if _, err := Reproduce(t.Context(), MNIST(), o); err != nil {
+	if _, err := Reproduce(t.Context(), Find("mnist"), o); err != nil {
 		t.Fatal(err)
 	}
 	judged := o
 	judged.Arms = []string{"Triplet", "Trip+EPS"}
 	judged.Dir = t.TempDir()
-	own, err := Reproduce(t.Context(), DiscoverMNIST(), judged)
+	own, err := Reproduce(t.Context(), Find("discover-mnist"), judged)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestJudgedReuse(t *testing.T) {
 		}
 	}
 	for range 2 { // the second time from the result
-		out, err := Reproduce(t.Context(), DiscoverMNIST(), judged)
+		out, err := Reproduce(t.Context(), Find("discover-mnist"), judged)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,20 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -44,6 +38,9 @@ type Options struct {
 	Observe func(arm string, seed uint64, ev train.Event)
 	// Begin, if set, is told what is about to be trained.
 	Begin func(arm string, seed uint64, s run.Setup)
+	// Runner, if set, does the jobs of which there is no folder yet: see Job. The others
+	// are done in this process.
+	Runner jobs.Runner
 
 	// What resolve finds: the scale's settings, those that a sweep chose, and what a
 	// fast run changes.
@@ -103,8 +100,6 @@ func (r *Run) value(m Measure) (float64, error) {
 	return 100 * v, nil
 }
 
-const resultFile = "result.json"
-
 // Reproduce runs all arms of an experiment with all seeds, seed by seed, so that
 // an early stop leaves arms that can be compared. Runs that Dir holds already
 // are taken as they are, and one that was interrupted is resumed.
@@ -122,28 +117,8 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 		return nil, err
 	}
 	oneAtATime(&o)
-	runs := make([]*Run, o.Seeds*len(e.Arms))
-	var g errgroup.Group
-	g.SetLimit(o.Jobs)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	for k := range runs {
-		if e.Arms[k%len(e.Arms)].Untrained != "" {
-			continue
-		}
-		g.Go(func() error {
-			if ctx.Err() != nil { // another run has failed
-				return context.Cause(ctx)
-			}
-			r, err := e.runArm(ctx, &e.Arms[k%len(e.Arms)], o.Seed+uint64(k/len(e.Arms)), o)
-			if err != nil {
-				stop(err)
-			}
-			runs[k] = r
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	runs, err := e.runs(ctx, o)
+	if err != nil {
 		return nil, err
 	}
 	for k := range runs {
@@ -178,138 +153,6 @@ func oneAtATime(o *Options) {
 			begin(arm, seed, s)
 		}
 	}
-}
-
-// runArm trains one arm with one seed, or reads what it came to before.
-func (e *Experiment) runArm(ctx context.Context, a *Arm, seed uint64, o Options) (*Run, error) {
-	cfg, err := e.config(a, seed, o.settings(a))
-	if err != nil {
-		return nil, err
-	}
-	plan := a.plan(&cfg)
-	folder := RunFolder(a.Name, seed)
-	dir := filepath.Join(o.Dir, folder)
-	planned, err := os.ReadFile(filepath.Join(dir, planFile))
-	var judged Run // one that was taken over to be judged here
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		if r, err := e.alike(a, &cfg, plan, o); err != nil || r != nil {
-			return r, err
-		}
-		r, err := e.reuse(a, plan, o.Dir, folder, o.Reuse)
-		if err != nil || r != nil && samePlan([]byte(r.Plan), plan) {
-			return r, err
-		}
-		if r != nil {
-			judged = *r
-		}
-	case err != nil:
-		return nil, err
-	case !samePlan(planned, plan):
-		return nil, fmt.Errorf("%s holds a run with other settings (%s there differs): choose another folder with "+
-			"--out, or remove it", dir, planFile)
-	default:
-		if r, err := readRun(filepath.Join(dir, resultFile)); err == nil {
-			return r, nil
-		} else if !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
-		return nil, err
-	}
-	opts := run.Options{Dir: dir, Resume: run.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home,
-		Weights: o.Weights}
-	if o.Observe != nil {
-		opts.Observe = func(ev train.Event) { o.Observe(a.Name, seed, ev) }
-	}
-	if o.Begin != nil {
-		opts.Begin = func(s run.Setup) { o.Begin(a.Name, seed, s) }
-	}
-	res, err := a.do(ctx, cfg, opts)
-	if err != nil {
-		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
-	}
-	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Scores: res.Scores,
-		Untrained: res.Untrained, Params: res.Params, Took: res.Took + judged.Took, Plan: plan, From: judged.From}
-	if e.Stranger != nil {
-		r.Settled = settled(res)
-	}
-	return r, writeJSON(filepath.Join(dir, resultFile), r)
-}
-
-// planFile holds the settings a run was asked for, before the data resolved
-// them.
-const planFile = "plan.yaml"
-
-// samePlan reports whether a kept plan asks for the run of plan. One that was
-// written before a setting was known had what is now that setting's default, and
-// one without a split had papersSplit, which was the default.
-func samePlan(kept []byte, plan string) bool {
-	if string(kept) == plan {
-		return true
-	}
-	_, keptTask, _ := strings.Cut(string(kept), taskMark)
-	settings, task, _ := strings.Cut(plan, taskMark)
-	if keptTask != task {
-		return false
-	}
-	now, err := run.Parse(planFile, []byte(settings))
-	if err != nil {
-		return false
-	}
-	was, err := run.Parse(planFile, kept)
-	if err != nil {
-		return false
-	}
-	older := !strings.Contains(string(kept), "\n  average:")
-	if was.Data.Split != "" {
-		return sameSettings(was, now, older)
-	}
-	if sameSettings(was, now, false) { // both leave it open
-		return true
-	}
-	was, err = run.Parse(planFile, kept, papersSplit)
-	return err == nil && sameSettings(was, now, older)
-}
-
-func sameSettings(was, now run.Config, older bool) bool {
-	if older {
-		asBefore(&was)
-		asBefore(&now)
-	}
-	return string(was.YAML()) == string(now.YAML())
-}
-
-// asBefore fills in what runs had before it could be set: the last weights of an epoch,
-// bursts divided, and ten epochs. The papers' experiments leave it open or ask for just
-// that. What becomes of images that cannot be read makes no difference to one that ended.
-func asBefore(c *run.Config) {
-	c.Data.Strict = false
-	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
-	c.Train.Epochs, c.Data.Group = cmp.Or(c.Train.Epochs, run.ScratchEpochs), cmp.Or(c.Data.Group, data.GroupNone)
-	c.Train.BestMargin = cmp.Or(c.Train.BestMargin, "none")
-	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start
-		c.Train.Best = ""
-	}
-	if c.Train.Patience == 3 {
-		c.Train.Patience = 0
-	}
-}
-
-func readRun(path string) (*Run, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var r Run
-	if err := json.Unmarshal(text, &r); err != nil || len(r.History) == 0 {
-		return nil, fmt.Errorf("%s is damaged (%w): remove it to repeat the run", path, errors.Join(err))
-	}
-	return &r, nil
 }
 
 func writeText(path, text string) error {

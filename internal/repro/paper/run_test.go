@@ -62,7 +62,7 @@ func digitsHome(t *testing.T, n int) string {
 var tiny = []string{"train.epochs=2", "eval.every=1", "sample.per_class=8", "data.train_limit=0", "data.test_limit=0"}
 
 func TestReproduceWritesKeepsAndResumes(t *testing.T) {
-	home, e := digitsHome(t, 12), MNIST()
+	home, e := digitsHome(t, 12), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 5, Home: home, Set: tiny}
 	first, err := Reproduce(t.Context(), e, o)
 	if err != nil {
@@ -164,7 +164,7 @@ func asJSON(t *testing.T, v any) string {
 }
 
 func TestDamagedResultIsNamed(t *testing.T) {
-	home, e := digitsHome(t, 4), MNIST()
+	home, e := digitsHome(t, 4), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Set: tiny}
 	if _, err := Reproduce(t.Context(), e, o); err != nil {
 		t.Fatal(err)

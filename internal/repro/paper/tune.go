@@ -45,12 +45,6 @@ func (s *Space) of(name, kept string) *Space {
 	return &other
 }
 
-// settingsOf gives e the settings of the named experiment's sweep. kept says which arm has
-// which, and what else there is to know of what was not chosen.
-func (e *Experiment) settingsOf(name, kept string) {
-	e.Space = e.Space.of(name, fmt.Sprintf("These are the settings of %s. %s", name, kept))
-}
-
 // TunePlan is the plan of the sweep that chooses the settings of e at the scale of o,
 // as kindred sweep reads it. o.Set comes last, trials is how many settings an arm may
 // try. The winners are not tested: Reproduce does that.
@@ -162,7 +156,7 @@ func Tune(ctx context.Context, e *Experiment, o Options, p *sweep.Plan, text str
 	}
 	dir := filepath.Join(o.Dir, TuneSweep)
 	out, err := sweep.Run(ctx, p, sweep.Options{Dir: dir, Jobs: o.Jobs, Tell: tell,
-		Runner: sweep.Local{Dir: sweep.RunsDir(dir), Home: o.Home, Weights: o.Weights}})
+		Local: sweep.Local{Home: o.Home, Weights: o.Weights}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // tune runs the sweep of MNIST's settings on made-up digits.
 func tune(t *testing.T, home, dir string) *Chosen {
 	t.Helper()
-	e := MNIST()
+	e := Find("mnist")
 	o := Options{Dir: dir, Seed: 1, Jobs: 2, Home: home, Set: []string{"train.epochs=3", "sample.batches=2"}}
 	text, err := e.TunePlan(o, 4)
 	if err != nil {
@@ -35,7 +35,7 @@ func tune(t *testing.T, home, dir string) *Chosen {
 func TestTune(t *testing.T) {
 	home, dir := digitsHome(t, 24), t.TempDir()
 	c := tune(t, home, dir)
-	if err := c.fits(MNIST()); err != nil {
+	if err := c.fits(Find("mnist")); err != nil {
 		t.Error(err)
 	}
 	for _, a := range c.Arms {
@@ -47,7 +47,7 @@ func TestTune(t *testing.T) {
 		Command != want {
 		t.Errorf("%s, want %s", c.Command, want)
 	}
-	said := c.origin(MNIST().Space)
+	said := c.origin(Find("mnist").Space)
 	for _, want := range []string{"recall@1 on pictures held out", "4 settings (tpe) for up to 3 epochs",
 		"a budget of 12 epochs on each of 2 folds",
 		"data.test_limit=1000", c.Command} {
@@ -75,7 +75,7 @@ func TestTune(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Tune(t.Context(), MNIST(), Options{Dir: dir}, nil, "", nil); err == nil ||
+	if _, _, err := Tune(t.Context(), Find("mnist"), Options{Dir: dir}, nil, "", nil); err == nil ||
 		!strings.Contains(err.Error(), "mine.txt") {
 		t.Errorf("a folder with another file: %v", err)
 	}
@@ -159,7 +159,7 @@ func TestChosenSettingsThatDoNotFit(t *testing.T) {
 			{Name: "Trip+EPS", Set: []string{"train.lr=0.01", "loss.margin=1", "loss.distance=euclidean",
 				"sample.per_class=64"}}}}
 	}
-	if err := good().fits(MNIST()); err != nil {
+	if err := good().fits(Find("mnist")); err != nil {
 		t.Fatal(err)
 	}
 	for says, damage := range map[string]func(c *Chosen){
@@ -173,7 +173,7 @@ func TestChosenSettingsThatDoNotFit(t *testing.T) {
 	} {
 		c := good()
 		damage(c)
-		if err := c.fits(MNIST()); err == nil || !strings.Contains(err.Error(), says) {
+		if err := c.fits(Find("mnist")); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}
@@ -182,7 +182,7 @@ func TestChosenSettingsThatDoNotFit(t *testing.T) {
 // TestChosenSettingsAreTrainedWith checks that they come after the experiment's own and
 // before what the user sets.
 func TestChosenSettingsAreTrainedWith(t *testing.T) {
-	e := MNIST()
+	e := Find("mnist")
 	o := Options{scaled: []string{"train.lr=0.5", "train.epochs=3"}, Set: []string{"loss.margin=0.7"}, chosen: &Chosen{
 		Arms: []ChosenArm{{Name: "Triplet", Set: []string{"train.lr=0.004", "loss.margin=0.3"}}}}}
 	cfg, err := e.config(&e.Arms[0], 1, o.settings(&e.Arms[0]))

@@ -54,7 +54,8 @@ func TestJudge(t *testing.T) {
 // epsAgainst is an outcome of MNIST in which EPS gains what is given, seed by
 // seed, in every measure.
 func epsAgainst(t *testing.T, d Data, gains ...Number) *Outcome {
-	out := &Outcome{Experiment: "mnist", Data: d, Arms: []ArmOutcome{{Name: "Triplet"}, {Name: "Trip+EPS"}}, e: MNIST()}
+	out := &Outcome{Experiment: "mnist", Data: d, e: Find("mnist"),
+		Arms: []ArmOutcome{{Name: "Triplet"}, {Name: "Trip+EPS"}}}
 	for s, g := range gains {
 		out.Seeds = append(out.Seeds, uint64(s+1))
 		for i := range out.Arms {
@@ -115,7 +116,7 @@ func TestGainsAreJudged(t *testing.T) {
 	if c := out.Claims[0]; c.Verdict != Contradicted || !strings.Contains(c.Text, "behind") {
 		t.Errorf("%+v", c)
 	}
-	if out := (&Outcome{e: MNIST()}); !math.IsNaN(out.mean("none", "x")) {
+	if out := (&Outcome{e: Find("mnist")}); !math.IsNaN(out.mean("none", "x")) {
 		t.Error("an arm that is not there has a mean")
 	}
 	// The lower seeds of two arms that differ little: no arm is marked though one is highest.

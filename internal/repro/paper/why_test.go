@@ -28,7 +28,7 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 	for _, c := range []struct {
 		why, of *Experiment
 		arm     string
-	}{{MNISTWhy(), MNIST(), "Trip+EPS"}, {OmniglotWhy(), Omniglot(), "EPS+Trip+SH"}} {
+	}{{Find("mnist-why"), Find("mnist"), "Trip+EPS"}, {Find("omniglot-why"), Find("omniglot"), "EPS+Trip+SH"}} {
 		plan := func(e *Experiment, arm string) string {
 			cfg := planned(t, e, arm)
 			return string(cfg.YAML())
@@ -56,8 +56,8 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 // TestChangedSettings: where a sweep chose settings at the usual scale, the arms of a figure
 // have them but for what the figure is about.
 func TestChangedSettings(t *testing.T) {
-	of := Omniglot()
-	for _, e := range []*Experiment{OmniglotPositives(), Trimmed()} {
+	of := Find("omniglot")
+	for _, e := range []*Experiment{Find("omniglot-positives"), Find("trimmed")} {
 		for _, a := range e.Arms {
 			got, want := planned(t, e, a.Name), planned(t, of, a.tuned())
 			switch {

@@ -1,6 +1,4 @@
-// Package launch writes what a batch system needs to start workers: an array job of
-// Slurm, an Indexed Job of Kubernetes. It starts nothing.
-package launch
+package queue
 
 import (
 	"encoding/json"
@@ -12,8 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/spell"
 )
 
-// Workers are what is to be started.
-type Workers struct {
+// Launch is what a batch system needs to start workers: an array job of Slurm, an
+// Indexed Job of Kubernetes. It starts nothing.
+type Launch struct {
 	Count  int
 	Flags  []string      // of kindred worker
 	Idle   time.Duration // after which a worker ends (default 10 minutes)
@@ -25,41 +24,41 @@ type Workers struct {
 // grace is how many seconds a worker has to hand its checkpoint on.
 const grace = 60
 
-// Write returns the file for a batch system: "slurm" or "kubernetes".
-func (w Workers) Write(system string) (string, error) {
+// File returns the file for a batch system: "slurm" or "kubernetes".
+func (l Launch) File(system string) (string, error) {
 	k, err := spell.Index("batch system", system, []string{"slurm", "kubernetes"})
 	switch {
 	case err != nil:
 		return "", err
-	case w.Count < 1 || w.Count > 100_000:
-		return "", fmt.Errorf("%d workers: at least one, at most 100,000", w.Count)
-	case strings.ContainsFunc(w.Memory, func(r rune) bool { return !strings.ContainsRune("0123456789.KMGTi", r) }):
+	case l.Count < 1 || l.Count > 100_000:
+		return "", fmt.Errorf("%d workers: at least one, at most 100,000", l.Count)
+	case strings.ContainsFunc(l.Memory, func(r rune) bool { return !strings.ContainsRune("0123456789.KMGTi", r) }):
 		return "", fmt.Errorf("%q is no amount of memory: a number with K, M, G or T (Kubernetes: Ki, Mi, Gi, Ti)",
-			w.Memory)
-	case k == 1 && w.Image == "":
+			l.Memory)
+	case k == 1 && l.Image == "":
 		return "", fmt.Errorf("a Job of Kubernetes needs an --image with kindred in it")
 	}
-	if w.Idle <= 0 {
-		w.Idle = 10 * time.Minute
+	if l.Idle <= 0 {
+		l.Idle = 10 * time.Minute
 	}
-	args := slices.Concat([]string{"worker"}, w.Flags, []string{"--idle", w.Idle.String()})
+	args := slices.Concat([]string{"worker"}, l.Flags, []string{"--idle", l.Idle.String()})
 	if k == 0 {
-		return w.slurm(args), nil
+		return l.slurm(args), nil
 	}
-	return w.kubernetes(args), nil
+	return l.kubernetes(args), nil
 }
 
 // slurm signals the worker in time before its time is over; a worker that a node took
 // along is replaced by the others.
-func (w Workers) slurm(args []string) string {
+func (l Launch) slurm(args []string) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n#SBATCH --job-name=kindred-worker\n#SBATCH --ntasks=1\n")
-	fmt.Fprintf(&b, "#SBATCH --array=0-%d\n", w.Count-1)
-	if w.Cores > 0 {
-		fmt.Fprintf(&b, "#SBATCH --cpus-per-task=%d\n", w.Cores)
+	fmt.Fprintf(&b, "#SBATCH --array=0-%d\n", l.Count-1)
+	if l.Cores > 0 {
+		fmt.Fprintf(&b, "#SBATCH --cpus-per-task=%d\n", l.Cores)
 	}
-	if w.Memory != "" {
-		fmt.Fprintf(&b, "#SBATCH --mem=%s\n", w.Memory)
+	if l.Memory != "" {
+		fmt.Fprintf(&b, "#SBATCH --mem=%s\n", l.Memory)
 	}
 	fmt.Fprintf(&b, "#SBATCH --signal=B:TERM@%d\n#SBATCH --requeue\n#SBATCH --open-mode=append\nexec kindred", grace)
 	for _, a := range args {
@@ -81,17 +80,17 @@ func quote(word string) string {
 }
 
 // kubernetes makes an Indexed Job. Texts are written as JSON, which is YAML.
-func (w Workers) kubernetes(args []string) string {
+func (l Launch) kubernetes(args []string) string {
 	text := func(v any) string {
 		b, _ := json.Marshal(v) // texts and lists of them have no errors
 		return string(b)
 	}
 	limits := map[string]string{}
-	if w.Cores > 0 {
-		limits["cpu"] = fmt.Sprint(w.Cores)
+	if l.Cores > 0 {
+		limits["cpu"] = fmt.Sprint(l.Cores)
 	}
-	if w.Memory != "" {
-		limits["memory"] = w.Memory
+	if l.Memory != "" {
+		limits["memory"] = l.Memory
 	}
 	return fmt.Sprintf(`apiVersion: batch/v1
 kind: Job
@@ -112,5 +111,5 @@ spec:
           command: ["kindred"]
           args: %s
           resources: {requests: %s, limits: %s}
-`, w.Count, w.Count, grace, text(w.Image), text(args), text(limits), text(limits))
+`, l.Count, l.Count, grace, text(l.Image), text(args), text(limits), text(limits))
 }

@@ -1,4 +1,4 @@
-package launch
+package queue
 
 import (
 	"os"
@@ -10,12 +10,12 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-var some = Workers{Count: 4, Flags: []string{"--queue", "tls://user:it's@host:4222"}, Image: "kindred: 1 #x", Cores: 2,
+var some = Launch{Count: 4, Flags: []string{"--queue", "tls://user:it's@host:4222"}, Image: "kindred: 1 #x", Cores: 2,
 	Memory: "8G"}
 
 // TestSlurm runs the script with a stand-in for kindred, which prints its arguments.
 func TestSlurm(t *testing.T) {
-	text, err := some.Write("slurm")
+	text, err := some.File("slurm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestSlurm(t *testing.T) {
 }
 
 func TestKubernetes(t *testing.T) {
-	text, err := some.Write("kubernetes")
+	text, err := some.File("kubernetes")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,18 +72,18 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestLaunchErrors(t *testing.T) {
 	for _, c := range []struct {
 		system string
-		w      Workers
+		l      Launch
 		want   string
 	}{
 		{"slrum", some, `did you mean "slurm"`},
-		{"slurm", Workers{}, "at least one"},
-		{"kubernetes", Workers{Count: 1}, "--image"},
-		{"slurm", Workers{Count: 1, Memory: "8G\n#SBATCH --uid=0"}, "no amount of memory"},
+		{"slurm", Launch{}, "at least one"},
+		{"kubernetes", Launch{Count: 1}, "--image"},
+		{"slurm", Launch{Count: 1, Memory: "8G\n#SBATCH --uid=0"}, "no amount of memory"},
 	} {
-		if text, err := c.w.Write(c.system); err == nil || !strings.Contains(err.Error(), c.want) {
+		if text, err := c.l.File(c.system); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s\n%s", err, c.want, text)
 		}
 	}

@@ -1,0 +1,68 @@
+package paper
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// planFile holds the settings a run was asked for, before the data resolved
+// them.
+const planFile = "plan.yaml"
+
+// samePlan reports whether a kept plan asks for the run of plan. One that was
+// written before a setting was known had what is now that setting's default, and
+// one without a split had papersSplit, which was the default.
+func samePlan(kept []byte, plan string) bool {
+	if string(kept) == plan {
+		return true
+	}
+	_, keptTask, _ := strings.Cut(string(kept), taskMark)
+	settings, task, _ := strings.Cut(plan, taskMark)
+	if keptTask != task {
+		return false
+	}
+	now, err := run.Parse(planFile, []byte(settings))
+	if err != nil {
+		return false
+	}
+	was, err := run.Parse(planFile, kept)
+	if err != nil {
+		return false
+	}
+	older := !strings.Contains(string(kept), "\n  average:")
+	if was.Data.Split != "" {
+		return sameSettings(was, now, older)
+	}
+	if sameSettings(was, now, false) { // both leave it open
+		return true
+	}
+	was, err = run.Parse(planFile, kept, papersSplit)
+	return err == nil && sameSettings(was, now, older)
+}
+
+func sameSettings(was, now run.Config, older bool) bool {
+	if older {
+		asBefore(&was)
+		asBefore(&now)
+	}
+	return string(was.YAML()) == string(now.YAML())
+}
+
+// asBefore fills in what runs had before it could be set: the last weights of an epoch,
+// bursts divided, and ten epochs. The papers' experiments leave it open or ask for just
+// that. What becomes of images that cannot be read makes no difference to one that ended.
+func asBefore(c *run.Config) {
+	c.Data.Strict = false
+	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
+	c.Train.Epochs, c.Data.Group = cmp.Or(c.Train.Epochs, run.ScratchEpochs), cmp.Or(c.Data.Group, data.GroupNone)
+	c.Train.BestMargin = cmp.Or(c.Train.BestMargin, "none")
+	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start
+		c.Train.Best = ""
+	}
+	if c.Train.Patience == 3 {
+		c.Train.Patience = 0
+	}
+}

@@ -1,0 +1,280 @@
+package paper
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/kindred-ml/kindred/internal/yamltext"
+)
+
+// definition is an experiment as its file has it, in which like names an experiment
+// that stands before: what is not given is that one's, but for what Go adds.
+type definition struct {
+	Experiment
+
+	like, dataset string
+	space         *Space
+	scales        []likeScale
+	arms          []likeArm
+	// sampled, if set, makes it a row of the table of the defaults.
+	sampled *Stranger
+
+	// without lists what the experiment that it is like has and it does not: "none".
+	without []string
+}
+
+// likeScale is a scale, or that of the name in the experiment that its own is like.
+type likeScale struct {
+	Scale
+	like string
+}
+
+// likeArm is an arm. like names one before it, or one of the experiment that its own
+// is like: what is set and searched is that one's where it is not given, and so is the
+// baseline of an arm without a name of its own.
+type likeArm struct {
+	Arm
+	like string
+	task *taskName
+}
+
+// definitions are what a file holds: experiments, one a document, and names for what
+// they share.
+type definitions struct {
+	list     []*definition
+	datasets map[string]Dataset
+	// groups are label rules by name: classes that are one label.
+	groups map[string]string
+}
+
+// parseDefinitions reads a file of experiments in the form of a sweep's plan: settings
+// and ranges are "section.key: value" lines.
+func parseDefinitions(file string, text []byte, into *definitions) error {
+	r := &definitionReader{yamltext.NewReader(file), into}
+	f, err := r.Parse(text)
+	if err != nil {
+		return err
+	}
+	for _, doc := range f.Docs {
+		if doc.Body != nil {
+			r.document(doc.Body)
+		}
+	}
+	return r.Err()
+}
+
+type definitionReader struct {
+	*yamltext.Reader
+	into *definitions
+}
+
+// document reads an experiment or, where that has the key datasets, what they share.
+func (r *definitionReader) document(n ast.Node) {
+	shared := false
+	r.Entries(n, "a document", func(key string, _, _ ast.Node) { shared = shared || key == "datasets" })
+	if shared {
+		r.Fields(n, "what is shared", []yamltext.Field{yamltext.Key("datasets", r.datasets),
+			yamltext.Key("groups", r.groups)})
+		return
+	}
+	d := &definition{}
+	r.Fields(n, "an experiment", []yamltext.Field{
+		r.Words("name", &d.Name), r.Words("like", &d.like), r.Words("title", &d.Title), r.Words("source", &d.Source),
+		r.Words("dataset", &d.dataset), r.Words("about", &d.About), r.Words("tuning", &d.Tuning),
+		r.Truth("own", &d.Own), r.Truth("pretrained", &d.Pretrained), r.Words("pretrained_scale", &d.PretrainedScale),
+		r.Count("seeds", &d.Seeds, 1), r.settings("set", &d.Base), r.settings("fast", &d.Fast),
+		yamltext.Key("measures", func(n ast.Node) { d.Measures = r.measures(n) }),
+		d.field("scales", func(n ast.Node) { d.scales = r.scales(n) }),
+		d.field("figure", func(n ast.Node) { d.Sweep = r.figure(n) }),
+		d.field("space", func(n ast.Node) { d.space = r.space(n) }),
+		yamltext.Key("arms", func(n ast.Node) { d.arms = r.arms(n) }),
+		yamltext.Key("row", func(n ast.Node) { d.sampled = r.row(n) }),
+	})
+	switch {
+	case d.Name == "":
+		r.Fail(n, "an experiment needs a name")
+	case slices.ContainsFunc(r.into.list, func(o *definition) bool { return o.Name == d.Name }):
+		r.Fail(n, "there is an experiment %s already", d.Name)
+	}
+	r.into.list = append(r.into.list, d)
+}
+
+// field is a field that may be none.
+func (d *definition) field(name string, read func(n ast.Node)) yamltext.Field {
+	return yamltext.Key(name, func(n ast.Node) {
+		if t := n.GetToken(); t != nil && n.Type() == ast.StringType && t.Value == "none" {
+			d.without = append(d.without, name)
+			return
+		}
+		read(n)
+	})
+}
+
+// settings is a field of "section.key: value" lines, as overrides.
+func (r *definitionReader) settings(name string, to *[]string) yamltext.Field {
+	return yamltext.Key(name, func(n ast.Node) {
+		*to = []string{}
+		r.Entries(n, name, func(key string, at, v ast.Node) {
+			if _, after, ok := strings.Cut(key, "."); !ok || after == "" {
+				r.Fail(at, "%s: %q is no key of the configuration: section.key", name, key)
+			}
+			*to = append(*to, key+"="+r.value(v))
+		})
+	})
+}
+
+// value is a value's text. That of {groups: NAME} is the label rule of the name.
+func (r *definitionReader) value(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return ""
+	case *ast.MappingNode, *ast.MappingValueNode:
+		rule := ""
+		r.Entries(n, "a value", func(key string, _, v ast.Node) {
+			if key == "groups" {
+				r.Words(key, &rule).Read(v)
+			}
+		})
+		if text, ok := r.into.groups[rule]; ok {
+			return text
+		} else if rule != "" {
+			r.Fail(n, "there are no groups called %q", rule)
+		}
+	case ast.ScalarNode:
+		return n.GetToken().Value
+	}
+	return r.inLine(n)
+}
+
+// inLine is a value on a line, however its source is broken into lines.
+func (r *definitionReader) inLine(n ast.Node) string {
+	var parts []string
+	switch n := n.(type) {
+	case *ast.SequenceNode:
+		for _, v := range n.Values {
+			parts = append(parts, r.inLine(v))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case *ast.MappingNode, *ast.MappingValueNode:
+		r.Entries(n, "a value", func(key string, _, v ast.Node) { parts = append(parts, key+": "+r.inLine(v)) })
+		return "{" + strings.Join(parts, ", ") + "}"
+	case ast.ScalarNode:
+		if strings.ContainsAny(n.GetToken().Value, ",[]{}#") {
+			r.Fail(n, "a value within a value that would need quotes")
+		}
+		return n.GetToken().Value
+	}
+	r.Fail(n, "neither a value nor a list nor a mapping of values")
+	return ""
+}
+
+func (r *definitionReader) measures(n ast.Node) (out []Measure) {
+	r.Each(n, "measures", func(n ast.Node) {
+		var m Measure
+		r.Fields(n, "a measure", []yamltext.Field{r.Words("key", &m.Key), r.Words("name", &m.Name),
+			r.Words("group", &m.Group)})
+		out = append(out, m)
+	})
+	return out
+}
+
+func (r *definitionReader) scales(n ast.Node) (out []likeScale) {
+	r.Each(n, "scales", func(n ast.Node) {
+		var s likeScale
+		r.Fields(n, "a scale", []yamltext.Field{r.Words("name", &s.Name), r.Words("like", &s.like),
+			r.Words("about", &s.About), r.settings("set", &s.Set)})
+		out = append(out, s)
+	})
+	return out
+}
+
+func (r *definitionReader) figure(n ast.Node) *Sweep {
+	var s Sweep
+	r.Fields(n, "a figure", []yamltext.Field{r.Words("x", &s.X), r.Words("caption", &s.Caption),
+		yamltext.Key("measures", func(n ast.Node) {
+			r.Each(n, "measures", func(n ast.Node) {
+				key := ""
+				r.Words("key", &key).Read(n)
+				s.Measures = append(s.Measures, key)
+			})
+		})})
+	return &s
+}
+
+func (r *definitionReader) space(n ast.Node) *Space {
+	var s Space
+	r.Fields(n, "a space", []yamltext.Field{r.Words("of", &s.Of), r.Words("scale", &s.Scale), r.Words("held", &s.Held),
+		r.Words("kept", &s.Kept), r.settings("set", &s.Set), r.settings("ranges", &s.Ranges),
+		r.Truth("start", &s.Start),
+		yamltext.Key("plan", func(n ast.Node) {
+			r.Entries(n, "plan", func(key string, _, v ast.Node) { s.Plan = append(s.Plan, key+": "+r.value(v)) })
+		})})
+	return &s
+}
+
+func (r *definitionReader) arms(n ast.Node) (out []likeArm) {
+	r.Each(n, "arms", func(n ast.Node) {
+		var a likeArm
+		r.Fields(n, "an arm", []yamltext.Field{
+			r.Words("name", &a.Name), r.Words("like", &a.like), r.settings("set", &a.Set),
+			r.settings("ranges", &a.Ranges), r.settings("start", &a.Start), r.settings("change", &a.Change),
+			r.Words("baseline", &a.Baseline), r.Words("untrained", &a.Untrained), r.Words("tuned", &a.Tuned),
+			r.Words("series", &a.Series), r.Number("at", &a.At),
+			yamltext.Key("published", func(n ast.Node) {
+				r.Each(n, "published", func(n ast.Node) {
+					v := float64(missing)
+					if _, none := n.(*ast.NullNode); !none {
+						r.Number("published", &v).Read(n)
+					}
+					a.Published = append(a.Published, v)
+				})
+			}),
+			yamltext.Key("task", func(n ast.Node) { a.task = r.task(n) }),
+		})
+		out = append(out, a)
+	})
+	return out
+}
+
+// row reads what is particular to a row of the table of the defaults.
+func (r *definitionReader) row(n ast.Node) *Stranger {
+	var s Stranger
+	var draw drawing
+	r.Fields(n, "a row", []yamltext.Field{r.Words("name", &s.Row), r.settings("set", &s.Set),
+		r.Words("things", &s.Things), r.Words("labels", &s.Labels), r.Truth("photos", &s.Photos),
+		r.Count("each", &draw.each, 1), r.Words("heap", &draw.heap)})
+	if draw.each > 0 {
+		s.Draw = &draw
+	} else if draw.heap != "" {
+		r.Fail(n, "a heap goes with a number of photos of each other class: each")
+	}
+	return &s
+}
+
+func (r *definitionReader) datasets(n ast.Node) {
+	r.Entries(n, "datasets", func(name string, _, n ast.Node) {
+		d := Dataset{Name: name}
+		r.Fields(n, "a data set", []yamltext.Field{r.Words("title", &d.Title), r.Words("about", &d.About),
+			r.Count("images", &d.Images, 1)})
+		r.into.datasets[name] = d
+	})
+}
+
+// groups reads label rules: each a list of labels, of which each is a list of classes.
+func (r *definitionReader) groups(n ast.Node) {
+	r.Entries(n, "groups", func(name string, _, n ast.Node) {
+		var labels []string
+		r.Each(n, name, func(n ast.Node) {
+			var classes []string
+			r.Each(n, "a label of "+name, func(n ast.Node) {
+				class := ""
+				r.Words("class", &class).Read(n)
+				classes = append(classes, class)
+			})
+			labels = append(labels, strings.Join(classes, ","))
+		})
+		r.into.groups[name] = "groups:" + strings.Join(labels, "|")
+	})
+}

@@ -1,0 +1,83 @@
+package paper
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// taskName is a task as an experiment's file names it, with what it is told.
+type taskName struct {
+	do    string
+	on    string   // set that is scored
+	batch []string // settings of the second training
+	// share of the labels are made wrong, to look-alikes if alike is set, and judged in
+	// folds; then they become what labels says.
+	share  float64
+	alike  bool
+	folds  int
+	labels string
+	// copies of pictures are cut by a share, written as JPEG of a quality, or brighter.
+	copies, quality int
+	cut, brighter   float64
+}
+
+// task reads a task, which must be one that there is.
+func (r *definitionReader) task(n ast.Node) *taskName {
+	var t taskName
+	r.Fields(n, "a task", []yamltext.Field{r.Words("do", &t.do), r.Words("on", &t.on), r.settings("batch", &t.batch),
+		r.Number("share", &t.share), r.Truth("alike", &t.alike), r.Count("folds", &t.folds, 1),
+		r.Words("labels", &t.labels), r.Count("copies", &t.copies, 1), r.Count("quality", &t.quality, 1),
+		r.Number("cut", &t.cut), r.Number("brighter", &t.brighter)})
+	if _, err := t.task(); err != nil {
+		r.Fail(n, "%v", err)
+	}
+	return &t
+}
+
+// task is what the name stands for; nil for none.
+func (t *taskName) task() (*Task, error) {
+	if t == nil {
+		return nil, nil
+	}
+	set := run.TestSet
+	if t.on == run.SeenSet.String() {
+		set = run.SeenSet
+	} else if t.on != "" && t.on != run.TestSet.String() {
+		return nil, fmt.Errorf("no set %q is scored: test or seen", t.on)
+	}
+	wrong := noise{t.share, t.alike}
+	switch t.do {
+	case "find kinds":
+		return judgeKinds(set), nil
+	case "train on kinds":
+		return refine(set), nil
+	case "train in batches of kinds":
+		return twoLevel(set, t.batch...), nil
+	case "find wrong labels":
+		return judgeNoise(wrong, t.folds), nil
+	case "find wrong labels untrained":
+		return judgeLooks(wrong), nil
+	case "train on mended labels":
+		for c := asTheyAre; c <= corrected; c++ {
+			if c.String() == t.labels {
+				return retrain(wrong, t.folds, c), nil
+			}
+		}
+		return nil, fmt.Errorf("labels cannot become %q", t.labels)
+	case "find copies":
+		switch {
+		case t.cut > 0 && t.cut < 1:
+			return findCopies(cutting(t.cut), t.copies), nil
+		case t.quality > 0:
+			return findCopies(compressing(t.quality), t.copies), nil
+		case t.brighter > 0:
+			return findCopies(brightening(t.brighter), t.copies), nil
+		}
+		return nil, fmt.Errorf("copies are cut by a share, of a JPEG quality, or brighter")
+	}
+	return nil, fmt.Errorf("no task is called %q", t.do)
+}

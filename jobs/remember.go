@@ -1,0 +1,63 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+)
+
+// Memory keeps what jobs came to for whoever wants them done, mostly in files of its
+// own format. Several goroutines may use it, each for another job.
+type Memory interface {
+	// Recall returns the output of a job that was kept, nil if there is none. What is
+	// kept in the job's place and is another job's is an error.
+	Recall(j Job) ([]byte, error)
+	// Keep keeps the output of a job that has just been done.
+	Keep(j Job, output []byte) error
+}
+
+// Remembering is a Runner that asks a Memory first. Only the jobs that it does not
+// know are given to the Runner, which is then told to forget those that are kept.
+type Remembering struct {
+	Memory Memory
+	Runner Runner
+}
+
+// Run returns the results of the jobs. Where some fail, the others are kept all the
+// same.
+func (m Remembering) Run(ctx context.Context, list []Job) ([]Result, error) {
+	results := make([]Result, len(list))
+	var left []Job
+	var at []int // where they stand in list
+	for i, j := range list {
+		out, err := m.Memory.Recall(j)
+		switch {
+		case err != nil:
+			return nil, err
+		case out != nil:
+			results[i] = Result{Output: out, Kept: true}
+		default:
+			left, at = append(left, j), append(at, i)
+		}
+	}
+	if len(left) == 0 {
+		return results, nil
+	}
+	done, failed := m.Runner.Run(ctx, left)
+	var kept []Job
+	for k, r := range done {
+		if r.Output == nil {
+			continue
+		}
+		if err := m.Memory.Keep(left[k], r.Output); err != nil {
+			return nil, errors.Join(failed, err)
+		}
+		results[at[k]], kept = r, append(kept, left[k])
+	}
+	if len(kept) > 0 {
+		failed = errors.Join(failed, m.Runner.Forget(ctx, kept))
+	}
+	return results, failed
+}
+
+// Forget makes the Runner forget jobs. The Memory keeps what it has.
+func (m Remembering) Forget(ctx context.Context, list []Job) error { return m.Runner.Forget(ctx, list) }

@@ -1,0 +1,88 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/jobs"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// memory keeps what the jobs of the sweep in a folder came to, a file for each below
+// jobsDir: NAME-epochN.json.
+type memory struct {
+	dir   string
+	files atomic.Files
+}
+
+// done is the file of a job that is done.
+type done struct {
+	Job    Job    `json:"job"`
+	Result Result `json:"result"`
+}
+
+func (m memory) path(j Job) string {
+	return filepath.Join(m.dir, jobsDir, filepath.FromSlash(j.Name)+fmt.Sprintf("-epoch%d.json", j.Until))
+}
+
+// Recall implements jobs.Memory.
+func (m memory) Recall(job jobs.Job) ([]byte, error) {
+	var j Job
+	if err := job.Decode(&j); err != nil {
+		return nil, err
+	}
+	path := m.path(j)
+	text, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var d done
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it to do the job again", path, err)
+	}
+	if !same(d.Job, j) {
+		return nil, fmt.Errorf("%s is of a job with other settings: choose another folder for this plan", path)
+	}
+	return json.Marshal(d.Result)
+}
+
+// Keep implements jobs.Memory.
+func (m memory) Keep(job jobs.Job, output []byte) error {
+	var d done
+	err := job.Decode(&d.Job)
+	if err == nil {
+		d.Result, err = parseResult(job, output)
+	}
+	if err != nil {
+		return err
+	}
+	path := m.path(d.Job)
+	if err := m.files.MkdirAll(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return writeJSON(m.files, path, d)
+}
+
+// parseResult reads what a job came to.
+func parseResult(job jobs.Job, output []byte) (r Result, err error) {
+	if err := json.Unmarshal(output, &r); err != nil {
+		return r, fmt.Errorf("%s: a damaged result: %w", job.Title, err)
+	}
+	return r, nil
+}
+
+// same tells whether a job that is done is j. Its configuration is read as this program
+// reads it: one of an earlier version had the default of a key that it lacks.
+func same(was, j Job) bool {
+	cfg, err := run.Parse(was.Name, []byte(was.Config))
+	if err == nil {
+		was.Config = string(cfg.YAML())
+	}
+	return was == j
+}
