@@ -37,30 +37,79 @@ func matches(e Expr, it *store.Item) bool {
 }
 
 // Holds tells whether the test is true of a value of its column: a string, a float64, a
-// bool, or nil for a missing one.
+// bool, or nil for a missing one. HoldsText and HoldsNumber are the same for engines that
+// keep such values in columns.
 func (t *Test) Holds(v any) bool {
-	switch t.Op {
-	case Missing:
-		return v == nil
-	case Present:
-		return v != nil
-	case True:
-		return v == true
-	case In:
-		return slices.Contains(t.Values, v)
-	case NotIn:
-		return store.KindOf(v) == store.KindOf(t.Values[0]) && !slices.Contains(t.Values, v)
-	}
-	switch want := t.Values[0].(type) {
+	switch v := v.(type) {
+	case nil:
+		return t.Op == Missing
 	case string:
-		have, ok := v.(string)
-		return ok && t.Op.Of(strings.Compare(have, want))
+		return t.HoldsText(v)
 	case float64:
-		have, ok := v.(float64)
-		return ok && t.Op.Of(cmp.Compare(have, want))
+		return t.HoldsNumber(v)
 	case bool:
-		have, ok := v.(bool)
-		return ok && (have == want) == (t.Op == Equal)
+		return t.holdsBool(v)
 	}
-	return false
+	return t.Op == Present
+}
+
+// HoldsText is Holds of a text.
+func (t *Test) HoldsText(v string) bool {
+	switch t.Op {
+	case Present:
+		return true
+	case Missing, True:
+		return false
+	}
+	want, ok := t.Values[0].(string)
+	switch {
+	case !ok:
+		return false
+	case t.Op == In, t.Op == NotIn:
+		for _, one := range t.Values {
+			if one, ok := one.(string); ok && one == v {
+				return t.Op == In
+			}
+		}
+		return t.Op == NotIn
+	}
+	return t.Op.Of(strings.Compare(v, want))
+}
+
+// HoldsNumber is Holds of a number.
+func (t *Test) HoldsNumber(v float64) bool {
+	switch t.Op {
+	case Present:
+		return true
+	case Missing, True:
+		return false
+	}
+	want, ok := t.Values[0].(float64)
+	switch {
+	case !ok:
+		return false
+	case t.Op == In, t.Op == NotIn:
+		for _, one := range t.Values {
+			if one, ok := one.(float64); ok && one == v {
+				return t.Op == In
+			}
+		}
+		return t.Op == NotIn
+	}
+	return t.Op.Of(cmp.Compare(v, want))
+}
+
+func (t *Test) holdsBool(v bool) bool {
+	switch t.Op {
+	case Present:
+		return true
+	case Missing:
+		return false
+	case True:
+		return v
+	}
+	if _, ok := t.Values[0].(bool); !ok {
+		return false
+	}
+	return slices.Contains(t.Values, any(v)) == (t.Op == Equal || t.Op == In)
 }

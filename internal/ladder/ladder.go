@@ -183,8 +183,7 @@ func running() []Package {
 			"internal/par internal/mapped internal/kernel/dot16 internal/kernel/dot8 mat eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/atomic internal/budget internal/escape internal/lock internal/mapped internal/nearest " +
-				"internal/regular internal/spell internal/strictjson internal/kernel/dot16 mat eval/rank " +
-				"eval/cluster"},
+				"internal/regular internal/kernel/dot16 mat eval/rank eval/cluster store filter"},
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
@@ -259,7 +258,7 @@ func serving() []Package {
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},
-		{"store/folder", "an index folder as such an engine", "store index"},
+		{"store/folder", "an index folder as such an engine", "store filter index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
 			"store github.com/google/uuid"},
 		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
