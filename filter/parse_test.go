@@ -87,13 +87,10 @@ func written(e Expr) string {
 }
 
 func writtenTest(e *Test) string {
-	column := "`" + e.Column + "`"
+	column, _ := Name(e.Column) // Parse makes no others
 	values := make([]string, len(e.Values))
 	for i, v := range e.Values {
-		values[i] = store.FormatValue(v)
-		if text, ok := v.(string); ok {
-			values[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
-		}
+		values[i] = Literal(v)
 	}
 	list := strings.Join(values, ", ")
 	switch e.Op {

@@ -6,9 +6,10 @@
 //	f, err := filter.Parse(`price < 20 and category = "shoe"`)
 //	res, err := x.Search(ctx, index.Query{Vector: q, K: 10, Filter: f})
 //
-// A store.Item has an ID, which no other has, the path of its file, and values of typed
-// columns, which the first item that has one defines. Its vector has the index's dimension. Create makes a folder, Open opens one: for writing, which one
-// process at a time can, or for reading, which any number can meanwhile.
+// A store.Item has an ID, which no other has, the path of its file, and values of
+// typed columns, which the first item that has one defines. Its vector has the index's
+// dimension. Create makes a folder, Open opens one: for writing, which one process at
+// a time can, or for reading, which any number can meanwhile.
 //
 // Add and Remove return when what they did would outlive a loss of power. Each is
 // done whole or not at all. Small ones that arrive together share one write to the

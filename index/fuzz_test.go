@@ -18,7 +18,8 @@ import (
 )
 
 func FuzzManifest(f *testing.F) {
-	m := &manifest{Version: 1, Index: "abc", Dim: 3, Log: "000001.log", Columns: []store.Column{{Name: "a", Kind: store.Text}},
+	m := &manifest{Version: 1, Index: "abc", Dim: 3, Log: "000001.log",
+		Columns:  []store.Column{{Name: "a", Kind: store.Text}},
 		Segments: []segmentRef{{File: "000002.seg", Rows: 4, Dead: "000003.dead"}}}
 	text, err := m.encode()
 	if err != nil {
@@ -95,7 +96,8 @@ func segmentBytes(t testing.TB) (b []byte, path string) {
 		source = append(source, &e[i])
 	}
 	spec := &segmentSpec{dim: 3, source: source, columns: []store.Column{{Name: "price", Kind: store.Number},
-		{Name: "kind", Kind: store.Text}, {Name: "sale", Kind: store.Bool}}, lists: &listing{starts: []uint32{0, 10, 40}, centers: make([]float32, 6)}}
+		{Name: "kind", Kind: store.Text}, {Name: "sale", Kind: store.Bool}},
+		lists: &listing{starts: []uint32{0, 10, 40}, centers: make([]float32, 6)}}
 	if err := writeSegment(context.Background(), (&Index{}).files, path, spec); err != nil {
 		t.Fatal(err)
 	}

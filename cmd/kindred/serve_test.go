@@ -59,7 +59,8 @@ func photoIndex(t *testing.T) (dir string, photos []string) {
 	for i, pos := range e.Pos {
 		name := d.Names[pos]
 		entries = append(entries, store.Item{ID: fmt.Sprint(i), Path: name,
-			Columns: map[string]any{"label": filepath.Base(filepath.Dir(name)), "price": float64(i)}, Vector: e.X.Row(i)})
+			Columns: map[string]any{"label": filepath.Base(filepath.Dir(name)), "price": float64(i)},
+			Vector:  e.X.Row(i)})
 	}
 	if _, err := x.Add(t.Context(), entries, index.AddOptions{}); err != nil {
 		t.Fatal(err)

@@ -273,7 +273,7 @@ func serving() []Package {
 		{"serve/client", "a client of `kindred serve`", "internal/strictjson store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/atomic internal/budget internal/escape internal/regular internal/review internal/strictjson " +
-				"mat data data/imaging eval/rank eval/diagnose projection run store serve/api " +
+				"mat data data/imaging eval/rank eval/diagnose projection run store filter serve/api " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/webmap internal/review"},
