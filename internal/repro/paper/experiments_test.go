@@ -164,7 +164,11 @@ const longVariable = "KINDRED_LONG"
 
 // long are the experiments that take minutes even in their fast size.
 var long = map[string]bool{"mnist-why": true, "omniglot-why": true, "discover": true, "clean": true,
-	"clean-mnist": true, "clean-birds": true, "cleaned-mnist": true, "cleaned-birds": true}
+	"clean-mnist": true, "clean-birds": true, "cleaned-mnist": true, "cleaned-birds": true,
+	// What strangers get: coins and digits run, the other rows differ in their data alone.
+	"defaults-grocery-class": true, "defaults-grocery-product": true, "defaults-grocery-huge": true,
+	"defaults-birds": true, "defaults-birds-groups": true, "defaults-birds-mixed": true, "defaults-birds-2": true,
+	"defaults-birds-5": true, "defaults-birds-12": true, "defaults-omniglot": true, "defaults-fashion-mnist": true}
 
 // TestDirections runs every experiment in its fast size on real data and checks
 // the signs that even that shows. A sign is no verdict.
