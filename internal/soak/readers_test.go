@@ -292,9 +292,9 @@ func writeIndex(t *testing.T, dir string) {
 	some := func(from, n int) []store.Item {
 		var out []store.Item
 		for i := range n {
-			fields := map[string]any{"price": float64(i), "kind": "shoe",
-				"new": i%2 == 0}
-			out = append(out, store.Item{ID: fmt.Sprint(from + i), Path: "p", Columns: fields, Vector: []float32{float32(i), float32(from), 1}})
+			columns := map[string]any{"price": float64(i), "kind": "shoe", "new": i%2 == 0}
+			out = append(out, store.Item{ID: fmt.Sprint(from + i), Path: "p", Columns: columns,
+				Vector: []float32{float32(i), float32(from), 1}})
 		}
 		return out
 	}
