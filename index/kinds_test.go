@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -52,5 +53,16 @@ func TestReadsLongerIDs(t *testing.T) {
 		if _, err := decodeOperations(appendOperation(nil, operation{entry: &it}), 1); err == nil {
 			t.Errorf("%s is read", name)
 		}
+	}
+}
+
+// A zero is written as the same bytes whatever its sign.
+func TestZeroIsWrittenWithoutSign(t *testing.T) {
+	written := func(v float64) string {
+		it := store.Item{ID: "a", Columns: map[string]any{"n": v}}
+		return string(appendOperation(nil, operation{entry: &it}))
+	}
+	if written(math.Copysign(0, -1)) != written(0) {
+		t.Error("the sign of a zero is in the log")
 	}
 }

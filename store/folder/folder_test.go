@@ -141,3 +141,32 @@ func TestZeroHasNoSign(t *testing.T) {
 		t.Error("what the caller has was changed")
 	}
 }
+
+// What an index says of a query is said as the contract has it.
+func TestErrorsOfQueries(t *testing.T) {
+	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s := New(x, false)
+	for text, want := range map[string]string{
+		"price <":   `filter "price <": column 8: want a number, a text in quotes, true or false, not the end`,
+		"price < 2": `filter "price < 2": column 1: no column called price; there are: id, path`,
+	} {
+		var wrong *store.FilterError
+		_, err := s.Search(t.Context(), store.Query{Vector: []float32{1}, K: 1, Filter: text})
+		if !errors.As(err, &wrong) || wrong.Filter != text || err.Error() != want {
+			t.Errorf("a search for %s: %v", text, err)
+		}
+		_, err = s.List(t.Context(), store.Page{Limit: 1, Filter: text})
+		if !errors.As(err, &wrong) || wrong.Filter != text || err.Error() != want {
+			t.Errorf("a list of %s: %v", text, err)
+		}
+	}
+	var item *store.ItemError
+	_, err = s.Search(t.Context(), store.Query{Vector: []float32{float32(math.NaN())}, K: 1})
+	if !errors.As(err, &item) || !strings.Contains(err.Error(), "the query holds NaN") {
+		t.Errorf("a search for NaN: %v", err)
+	}
+}
