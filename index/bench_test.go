@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // BenchmarkSearch searches 200,000 items of 128 numbers around a thousand centers: the first
@@ -24,9 +26,9 @@ func BenchmarkSearch(b *testing.B) {
 		}
 		return x
 	}
-	e := make([]Entry, n)
+	e := make([]store.Item, n)
 	for i := range e {
-		e[i] = Entry{Item{ID: fmt.Sprintf("%06d", i)}, near()}
+		e[i] = store.Item{ID: fmt.Sprintf("%06d", i), Vector: near()}
 	}
 	dir := filepath.Join(b.TempDir(), "x.index")
 	x, err := Create(dir, Config{Dim: d})

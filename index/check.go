@@ -235,7 +235,7 @@ func (s *segment) checkSections(lost bitmap) (bad []string) {
 		}
 	}
 	for r := range s.n {
-		if !lost.has(r) && (checkVector(s.row(r), s.d, "x") != nil || stored().checkID(s.ids.at(r)) != nil) {
+		if !lost.has(r) && (unfinite(s.row(r)) >= 0 || !storedID(s.ids.at(r))) {
 			bad = append(bad, fmt.Sprintf("row %d holds no item", r))
 			lost.set(r)
 		}

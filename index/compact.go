@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // CompactOptions say how to compact.
@@ -33,7 +35,7 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	w := x.w
 	switch {
 	case w == nil:
-		return ErrReadOnly
+		return store.ErrReadOnly
 	case opt.Lists < -1:
 		return inputf("%d lists: want 1 or more, 0 to keep their number, -1 for none", opt.Lists)
 	case opt.Recall < 0 || opt.Recall > 1 || opt.Recall != opt.Recall:

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // crashDir is the variable that makes this test program the one that is killed: it
@@ -25,14 +26,14 @@ const crashDir = "KINDRED_INDEX_CRASH"
 
 // generation is an item of the crash test: all of it follows from its id and a
 // number, so that half of one would be seen.
-func generation(id string, n int) Entry {
+func generation(id string, n int) store.Item {
 	x := make([]float32, 8)
 	rng := rand.New(rand.NewPCG(hashID(id), uint64(n)))
 	for i := range x {
 		x[i] = rng.Float32()
 	}
-	fields := map[string]Value{"n": Number(float64(n)), "text": Text(strings.Repeat(id, n%7+1))}
-	return Entry{Item{ID: id, Path: fmt.Sprintf("%s/%d", id, n), Fields: fields}, x}
+	fields := map[string]any{"n": float64(n), "text": strings.Repeat(id, n%7+1)}
+	return store.Item{ID: id, Path: fmt.Sprintf("%s/%d", id, n), Columns: fields, Vector: x}
 }
 
 // TestCrashing is the program that TestKill kills.
@@ -69,7 +70,7 @@ func TestCrashing(t *testing.T) {
 				if rng.IntN(10) == 0 {
 					count = 70 // a segment at once
 				}
-				var e []Entry
+				var e []store.Item
 				var ids []string
 				for range count {
 					id := fmt.Sprintf("w%d-%d", worker, rng.IntN(100))
@@ -207,7 +208,7 @@ func compareCrashed(t *testing.T, x *Index, round int, known map[string]int, ope
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := int(e.Fields["n"].Number())
+		n := int(e.Columns["n"].(float64))
 		if !same(e, generation(e.ID, n)) {
 			t.Fatalf("round %d: %q is half there: %+v", round, e.ID, e)
 		}

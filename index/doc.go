@@ -2,14 +2,14 @@
 // durably, exactly, from several goroutines at once.
 //
 //	x, err := index.Create("photos.index", index.Config{Dim: 128})
-//	_, err = x.Add(ctx, []index.Entry{{Item: index.Item{ID: "a.jpg"}, Vector: v}}, index.AddOptions{})
-//	f, err := index.ParseFilter(`price < 20 and category = "shoe"`)
+//	_, err = x.Add(ctx, []store.Item{{ID: "a.jpg", Vector: v}}, index.AddOptions{})
+//	f, err := filter.Parse(`price < 20 and category = "shoe"`)
 //	res, err := x.Search(ctx, index.Query{Vector: q, K: 10, Filter: f})
 //
-// An Item has an ID, which no other has, the path of its file, and fields: values
-// of typed columns, which the first item that has one defines. Its vector has the
-// index's dimension. Create makes a folder, Open opens one: for writing, which one
-// process at a time can, or for reading, which any number can meanwhile.
+// A store.Item has an ID, which no other has, the path of its file, and values of
+// typed columns, which the first item that has one defines. Its vector has the index's
+// dimension. Create makes a folder, Open opens one: for writing, which one process at
+// a time can, or for reading, which any number can meanwhile.
 //
 // Add and Remove return when what they did would outlive a loss of power. Each is
 // done whole or not at all. Small ones that arrive together share one write to the
@@ -18,10 +18,11 @@
 //
 // A search is exact unless the index was compacted into lists, and then can be
 // asked to be: distances are float64 functions of the float32 coordinates, ties
-// are in the order of the IDs. A Filter is applied before ranking: K items that
+// are in the order of the IDs. A filter is applied before ranking: K items that
 // pass it are found if there are that many.
 //
 // The network that made the vectors is no business of this package, but travels in
 // the folder: NetworkDir is where, and Info says which. docs/index.md has the
-// commands, the grammar of filters and the files.
+// commands and the files, package filter the grammar of filters. Package store/folder is an
+// index as a store.Store.
 package index

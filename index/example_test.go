@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // An index of three items, and the nearest of those that are cheap.
@@ -24,17 +26,17 @@ func Example() {
 	}
 	defer x.Close()
 	ctx := context.Background()
-	price := func(v float64) map[string]index.Value { return map[string]index.Value{"price": index.Number(v)} }
-	_, err = x.Add(ctx, []index.Entry{
-		{Item: index.Item{ID: "boot", Fields: price(80)}, Vector: []float32{1, 0}},
-		{Item: index.Item{ID: "clog", Fields: price(15)}, Vector: []float32{0.8, 0.6}},
-		{Item: index.Item{ID: "hat", Fields: price(10)}, Vector: []float32{0, 1}},
+	price := func(v float64) map[string]any { return map[string]any{"price": v} }
+	_, err = x.Add(ctx, []store.Item{
+		{ID: "boot", Columns: price(80), Vector: []float32{1, 0}},
+		{ID: "clog", Columns: price(15), Vector: []float32{0.8, 0.6}},
+		{ID: "hat", Columns: price(10), Vector: []float32{0, 1}},
 	}, index.AddOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	cheap, err := index.ParseFilter("price < 20")
+	cheap, err := filter.Parse("price < 20")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -50,11 +52,4 @@ func Example() {
 	// Output:
 	// clog 0.63
 	// hat 1.41
-}
-
-// A filter that is wrong says where.
-func ExampleParseFilter() {
-	_, err := index.ParseFilter(`price < 20 and category = shoe`)
-	fmt.Println(err)
-	// Output: filter, column 27: want a number, a text in quotes, true or false ("shoe" would be a text), not shoe
 }

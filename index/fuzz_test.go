@@ -5,46 +5,21 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/store"
 )
 
-func FuzzFilter(f *testing.F) {
-	for _, s := range []string{"price < 20 and category = \"shoe\"", "not (a or b) and c in (1, -2.5e3)",
-		"`unit price` >= 1",
-		"x is not missing",
-		"a not in ('it\\'s', \"b\")", "(((", "a = ", "é < 1", "\"", "a = 1 or", "true", "a = true"} {
-		f.Add(s)
-	}
-	columns := newSchema([]Column{{"a", KindNumber}, {"b", KindText}, {"c", KindBool}})
-	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ParseFilter(text)
-		if err != nil {
-			var at *FilterError
-			if !errors.As(err, &at) || at.Column < 1 || at.Column > utf8.RuneCountInString(text)+1 || at.Reason == "" {
-				t.Fatalf("%q: %#v", text, err)
-			}
-			return
-		}
-		if err := p.check(columns); err != nil {
-			return
-		}
-		for _, v := range []Value{{}, Text("x")} {
-			passes(p.root, func(string) Value { return v })
-		}
-	})
-}
-
 func FuzzManifest(f *testing.F) {
-	m := &manifest{Version: 1, Index: "abc", Dim: 3, Log: "000001.log", Columns: []Column{{"a", KindText}},
+	m := &manifest{Version: 1, Index: "abc", Dim: 3, Log: "000001.log",
+		Columns:  []store.Column{{Name: "a", Kind: store.Text}},
 		Segments: []segmentRef{{File: "000002.seg", Rows: 4, Dead: "000003.dead"}}}
 	text, err := m.encode()
 	if err != nil {
@@ -120,8 +95,9 @@ func segmentBytes(t testing.TB) (b []byte, path string) {
 	for i := range e {
 		source = append(source, &e[i])
 	}
-	spec := &segmentSpec{dim: 3, source: source, columns: []Column{{"price", KindNumber}, {"kind", KindText},
-		{"sale", KindBool}}, lists: &listing{starts: []uint32{0, 10, 40}, centers: make([]float32, 6)}}
+	spec := &segmentSpec{dim: 3, source: source, columns: []store.Column{{Name: "price", Kind: store.Number},
+		{Name: "kind", Kind: store.Text}, {Name: "sale", Kind: store.Bool}},
+		lists: &listing{starts: []uint32{0, 10, 40}, centers: make([]float32, 6)}}
 	if err := writeSegment(context.Background(), (&Index{}).files, path, spec); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +110,7 @@ func segmentBytes(t testing.TB) (b []byte, path string) {
 
 // use does with an open segment what searches and compaction do.
 func use(s *segment) {
-	n, _ := ParseFilter(`price < 50 or kind = "hat" or sale or id = "x" or path > "p"`)
+	n, _ := filter.Parse(`price < 50 or kind = "hat" or sale or id = "x" or path > "p"`)
 	p := part{seg: s, live: s.all}
 	v := newView(&manifest{Version: 1, Dim: s.d}, newSchema(s.table.Columns), []part{p}, &tail{dim: s.d})
 	v.passing(n)

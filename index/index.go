@@ -14,8 +14,10 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // Config describes a new index.
@@ -52,9 +54,6 @@ type Index struct {
 	view   *view // the newest
 	closed bool
 }
-
-// ErrReadOnly is the error of a change to an index that was opened for reading.
-var ErrReadOnly = errors.New("the index is open for reading only")
 
 // ErrClosed is the error of a call after Close.
 var ErrClosed = errors.New("the index is closed")
@@ -101,7 +100,7 @@ func (x *Index) begin(cfg Config) error {
 		return err
 	}
 	m := &manifest{Version: formatVersion, Index: hex.EncodeToString(id[:]), Generation: 1, Dim: cfg.Dim,
-		Distance: cfg.Distance, Network: cfg.Network, Columns: []Column{}, Segments: []segmentRef{}, Next: 2}
+		Distance: cfg.Distance, Network: cfg.Network, Columns: []store.Column{}, Segments: []segmentRef{}, Next: 2}
 	m.Log = logName(1)
 	l, err := createLog(x.files, filepath.Join(x.dir, m.Log), m.Index)
 	if err != nil {
@@ -194,12 +193,12 @@ func (x *Index) publish(v *view) {
 
 // Info is what an index says of itself.
 type Info struct {
-	Version  int           `json:"version"`
-	Items    int           `json:"items"`
-	Dim      int           `json:"dim"`
-	Distance rank.Distance `json:"distance"`
-	Network  Network       `json:"network"`
-	Columns  []Column      `json:"columns"`
+	Version  int            `json:"version"`
+	Items    int            `json:"items"`
+	Dim      int            `json:"dim"`
+	Distance rank.Distance  `json:"distance"`
+	Network  Network        `json:"network"`
+	Columns  []store.Column `json:"columns"`
 	// Generation grows with every change of what the folder consists of.
 	Generation uint64 `json:"generation"`
 	// Removed items still take up room; Logged ones are in no segment yet.
@@ -240,21 +239,21 @@ func (x *Index) Info() Info {
 }
 
 // Get returns the item with an id; false if there is none.
-func (x *Index) Get(id string) (Entry, bool, error) {
+func (x *Index) Get(id string) (store.Item, bool, error) {
 	v, err := x.acquire()
 	if err != nil {
-		return Entry{}, false, err
+		return store.Item{}, false, err
 	}
 	defer v.release()
 	return v.get(id)
 }
 
 // All yields every item, as of the moment it begins. After an error it ends.
-func (x *Index) All() iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func (x *Index) All() iter.Seq2[store.Item, error] {
+	return func(yield func(store.Item, error) bool) {
 		v, err := x.acquire()
 		if err != nil {
-			yield(Entry{}, err)
+			yield(store.Item{}, err)
 			return
 		}
 		defer v.release()
@@ -270,14 +269,9 @@ const (
 	Skip Existing = iota
 	// Replace puts the new item in its place.
 	Replace
-	// Refuse adds nothing at all; the error is an *ExistsError.
+	// Refuse adds nothing at all; the error is a *store.ExistsError.
 	Refuse
 )
-
-// ExistsError is the error of an item whose id is taken.
-type ExistsError struct{ ID string }
-
-func (e *ExistsError) Error() string { return fmt.Sprintf("there is an item %q already", e.ID) }
 
 // AddOptions say how to add.
 type AddOptions struct {
@@ -296,40 +290,37 @@ type Added struct {
 // Add adds items: all of them or, with an error, none, but for those that are
 // skipped. Once it returns they outlive a loss of power. Of several with one id
 // in a call the last counts under Replace, the first under Skip. The caller may
-// change the entries afterwards.
+// change the items afterwards.
 //
-// The error is an *InputError if an item cannot be kept, and wraps that of the
-// operating system if the disk is full: then the index stays as it was and goes
-// on.
-func (x *Index) Add(ctx context.Context, entries []Entry, opt AddOptions) (Added, error) {
+// The error is an *InputError if a vector is not as long as those of the index, a
+// *store.ItemError if an item cannot be kept, a *store.ExistsError under Refuse and
+// store.ErrReadOnly if the index is open for reading. It wraps that of the operating
+// system if the disk is full: then the index stays as it was and goes on.
+func (x *Index) Add(ctx context.Context, items []store.Item, opt AddOptions) (Added, error) {
 	if x.w == nil {
-		return Added{}, ErrReadOnly
+		return Added{}, store.ErrReadOnly
 	}
-	for i := range entries {
-		e := &entries[i]
-		if err := taken().checkItem(&e.Item); err != nil {
-			return Added{}, err
-		}
-		if err := checkVector(e.Vector, x.dim, e.ID); err != nil {
+	for i := range items {
+		if err := checkItem(&items[i], x.dim); err != nil {
 			return Added{}, err
 		}
 	}
-	return x.w.add(ctx, entries, opt)
+	return x.w.add(ctx, items, opt)
 }
 
 // Remove removes the items with the given ids and returns how many there were.
 func (x *Index) Remove(ctx context.Context, ids ...string) (int, error) {
 	if x.w == nil {
-		return 0, ErrReadOnly
+		return 0, store.ErrReadOnly
 	}
 	return x.w.remove(ctx, ids)
 }
 
 // RemoveWhere removes the items that pass a filter and returns how many there were.
 // A nil filter is an error: it would remove all.
-func (x *Index) RemoveWhere(ctx context.Context, f *Filter) (int, error) {
+func (x *Index) RemoveWhere(ctx context.Context, f *filter.Filter) (int, error) {
 	if x.w == nil {
-		return 0, ErrReadOnly
+		return 0, store.ErrReadOnly
 	}
 	if f == nil {
 		return 0, inputf("a removal without a filter")

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/store"
 )
 
 func create(t testing.TB, cfg Config) *Index {
@@ -37,28 +39,29 @@ func reopen(t testing.TB, x *Index) *Index {
 }
 
 // entries are n items with random vectors and fields.
-func entries(n, dim int, seed uint64) []Entry {
+func entries(n, dim int, seed uint64) []store.Item {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	out := make([]Entry, n)
+	out := make([]store.Item, n)
 	for i := range out {
 		x := make([]float32, dim)
 		for j := range x {
 			x[j] = float32(rng.NormFloat64())
 		}
 		kind := []string{"shoe", "hat", "bag"}[rng.IntN(3)]
-		fields := map[string]Value{"price": Number(float64(rng.IntN(100))), "kind": Text(kind)}
+		fields := map[string]any{"price": float64(rng.IntN(100)), "kind": kind}
 		if rng.IntN(4) == 0 {
 			delete(fields, "price")
 		}
 		if rng.IntN(2) == 0 {
-			fields["sale"] = Bool(rng.IntN(2) == 0)
+			fields["sale"] = rng.IntN(2) == 0
 		}
-		out[i] = Entry{Item{ID: fmt.Sprintf("item %05d", i), Path: fmt.Sprintf("p/%d.jpg", i), Fields: fields}, x}
+		out[i] = store.Item{ID: fmt.Sprintf("item %05d", i), Path: fmt.Sprintf("p/%d.jpg", i), Columns: fields,
+			Vector: x}
 	}
 	return out
 }
 
-func add(t testing.TB, x *Index, e []Entry, opt AddOptions) Added {
+func add(t testing.TB, x *Index, e []store.Item, opt AddOptions) Added {
 	t.Helper()
 	a, err := x.Add(context.Background(), e, opt)
 	if err != nil {
@@ -69,10 +72,10 @@ func add(t testing.TB, x *Index, e []Entry, opt AddOptions) Added {
 
 func TestAddSearchRemoveReopen(t *testing.T) {
 	x := create(t, Config{Dim: 2, Network: Network{Name: "n", Sum: "s"}})
-	e := []Entry{
-		{Item{ID: "a", Path: "a.jpg", Fields: map[string]Value{"price": Number(3)}}, []float32{0, 0}},
-		{Item{ID: "b", Fields: map[string]Value{"price": Number(30), "sale": Bool(true)}}, []float32{1, 0}},
-		{Item{ID: "c"}, []float32{0, 2}},
+	e := []store.Item{
+		{ID: "a", Path: "a.jpg", Columns: map[string]any{"price": 3.0}, Vector: []float32{0, 0}},
+		{ID: "b", Columns: map[string]any{"price": 30.0, "sale": true}, Vector: []float32{1, 0}},
+		{ID: "c", Vector: []float32{0, 2}},
 	}
 	if a := add(t, x, e, AddOptions{}); a != (Added{Added: 3}) {
 		t.Errorf("%+v", a)
@@ -80,19 +83,19 @@ func TestAddSearchRemoveReopen(t *testing.T) {
 	if a := add(t, x, e[:1], AddOptions{}); a != (Added{Skipped: 1}) {
 		t.Errorf("again: %+v", a)
 	}
-	c := []Entry{{Item{ID: "c"}, []float32{0, 3}}}
+	c := []store.Item{{ID: "c", Vector: []float32{0, 3}}}
 	if a := add(t, x, c, AddOptions{Existing: Replace}); a != (Added{Replaced: 1}) {
 		t.Errorf("replaced: %+v", a)
 	}
-	var exists *ExistsError
-	d := Entry{Item{ID: "d"}, []float32{0, 3}}
-	if _, err := x.Add(t.Context(), []Entry{d, e[0]}, AddOptions{Existing: Refuse}); !errors.As(err, &exists) {
+	var exists *store.ExistsError
+	d := store.Item{ID: "d", Vector: []float32{0, 3}}
+	if _, err := x.Add(t.Context(), []store.Item{d, e[0]}, AddOptions{Existing: Refuse}); !errors.As(err, &exists) {
 		t.Errorf("error %v", err)
 	}
-	search := func(filter string) string {
+	search := func(text string) string {
 		t.Helper()
-		f, err := ParseFilter(filter)
-		if filter == "" {
+		f, err := filter.Parse(text)
+		if text == "" {
 			f, err = nil, nil
 		}
 		if err != nil {
@@ -147,11 +150,11 @@ func TestOneWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	add(t, x, []Entry{{Item{ID: "later"}, []float32{1}}}, AddOptions{})
+	add(t, x, []store.Item{{ID: "later", Vector: []float32{1}}}, AddOptions{})
 	if n := r.Info().Items; n != 3 {
 		t.Errorf("%d items", n)
 	}
-	if _, err := r.Remove(t.Context(), "later"); !errors.Is(err, ErrReadOnly) {
+	if _, err := r.Remove(t.Context(), "later"); !errors.Is(err, store.ErrReadOnly) {
 		t.Error(err)
 	}
 	if _, err := Create(x.Dir(), Config{Dim: 1}); err == nil {

@@ -16,6 +16,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/kindred-ml/kindred/filter"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // TestLarge measures an index of the vectors that bench/index_peer.py made, beside its
@@ -78,17 +81,17 @@ func buildLarge(t *testing.T, path string, base []float32, d int, figures map[st
 	begun := time.Now()
 	const chunk = 100_000
 	for lo := 0; lo < n; lo += chunk {
-		e := make([]Entry, min(chunk, n-lo))
+		e := make([]store.Item, min(chunk, n-lo))
 		for i := range e {
 			r := lo + i
-			e[i] = Entry{Item{ID: fmt.Sprintf("%08d", r), Fields: map[string]Value{"kind": Number(float64(r % 10))}},
-				base[r*d : (r+1)*d]}
+			e[i] = store.Item{ID: fmt.Sprintf("%08d", r), Columns: map[string]any{"kind": float64(r % 10)},
+				Vector: base[r*d : (r+1)*d]}
 		}
 		add(t, x, e, AddOptions{})
 	}
 	figures["bulk_adds_per_s"] = float64(n) / time.Since(begun).Seconds()
 	figures["adds64_per_s"] = smallAdds(t, x, base[:d])
-	f, err := ParseFilter(`id > "one"`)
+	f, err := filter.Parse(`id > "one"`)
 	if err == nil {
 		_, err = x.RemoveWhere(t.Context(), f)
 	}
@@ -145,7 +148,7 @@ func smallAdds(t *testing.T, x *Index, v []float32) float64 {
 				for j := range y {
 					y[j] += float32(rng.NormFloat64())
 				}
-				e := []Entry{{Item{ID: fmt.Sprintf("one %d-%d", c, n)}, y}}
+				e := []store.Item{{ID: fmt.Sprintf("one %d-%d", c, n), Vector: y}}
 				if _, err := x.Add(context.Background(), e, AddOptions{}); err != nil {
 					t.Error(err)
 					return

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // List returns up to limit items that pass a filter, in the order of their ids,
 // beginning behind the id after; "" is the start. It looks at the ids of all items, so
 // that reading a whole index is a task for All.
-func (x *Index) List(f *Filter, after string, limit int) ([]Entry, error) {
+func (x *Index) List(f *filter.Filter, after string, limit int) ([]store.Item, error) {
 	if limit < 1 {
 		return nil, inputf("a list of %d items: want at least 1", limit)
 	}
@@ -50,7 +52,7 @@ func (x *Index) List(f *Filter, after string, limit int) ([]Entry, error) {
 		return nil, err
 	}
 	cut()
-	out := make([]Entry, len(first))
+	out := make([]store.Item, len(first))
 	for i, p := range first {
 		if out[i], err = v.entry(p.at, p.row); err != nil {
 			return nil, err

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kindred-ml/kindred/filter"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // TestList reads an index in pages.
@@ -15,10 +18,10 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	var entries []Entry
+	var entries []store.Item
 	for i := range 3000 {
 		id := fmt.Sprintf("%04d", i*7%3000)
-		entries = append(entries, Entry{Item{ID: id, Fields: map[string]Value{"odd": Bool(i%2 == 1)}}, []float32{1}})
+		entries = append(entries, store.Item{ID: id, Columns: map[string]any{"odd": i%2 == 1}, Vector: []float32{1}})
 	}
 	if _, err := x.Add(t.Context(), entries[:2000], AddOptions{}); err != nil {
 		t.Fatal(err)
@@ -29,16 +32,16 @@ func TestList(t *testing.T) {
 	if _, err := x.Remove(t.Context(), "0007", "0008"); err != nil {
 		t.Fatal(err)
 	}
-	for _, filter := range []string{"", "odd"} {
-		var f *Filter
-		if filter != "" {
-			if f, err = ParseFilter(filter); err != nil {
+	for _, text := range []string{"", "odd"} {
+		var f *filter.Filter
+		if text != "" {
+			if f, err = filter.Parse(text); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var want, have []string
 		for _, e := range entries {
-			if e.ID != "0007" && e.ID != "0008" && (filter == "" || e.Fields["odd"].Bool()) {
+			if e.ID != "0007" && e.ID != "0008" && (text == "" || e.Columns["odd"] == true) {
 				want = append(want, e.ID)
 			}
 		}
@@ -57,7 +60,7 @@ func TestList(t *testing.T) {
 			after = have[len(have)-1]
 		}
 		if diff := cmp.Diff(want, have); diff != "" {
-			t.Errorf("filter %q: %s", filter, diff)
+			t.Errorf("filter %q: %s", text, diff)
 		}
 	}
 	if _, err := x.List(nil, "", 0); err == nil {

@@ -166,7 +166,7 @@ func moved(x, y []float32, rng *rand.Rand) []float32 {
 	for j := range x {
 		out[j] = float32(float64(x[j]) + step[j]*math.Sqrt(far/long))
 	}
-	if checkVector(out, len(x), "") != nil {
+	if unfinite(out) >= 0 {
 		return x
 	}
 	return out

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // clustered are items in 60 clusters, of which a seed chooses the members.
-func clustered(n int, seed uint64) []Entry {
+func clustered(n int, seed uint64) []store.Item {
 	e := entries(n, 16, seed)
 	for i := range e {
 		for j := range e[i].Vector {
@@ -35,7 +36,7 @@ func recallOf(t *testing.T, x *Index, queries [][]float32) float64 {
 		}
 		for _, w := range want.Hits {
 			total++
-			if slices.ContainsFunc(got.Hits, func(h Hit) bool { return h.ID == w.ID }) {
+			if slices.ContainsFunc(got.Hits, func(h store.Hit) bool { return h.ID == w.ID }) {
 				hits++
 			}
 		}

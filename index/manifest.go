@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // formatVersion is that of the folder: of the manifest and all files it names, some of
@@ -39,17 +41,17 @@ type Network struct {
 // manifest is the file MANIFEST: what the index consists of. It is replaced whole;
 // the file that a reader sees names files that are complete.
 type manifest struct {
-	Version    int           `json:"version"`
-	Index      string        `json:"index"` // random, so that files of another are told
-	Generation uint64        `json:"generation"`
-	Dim        int           `json:"dim"`
-	Distance   rank.Distance `json:"distance"`
-	Network    Network       `json:"network"`
-	Columns    []Column      `json:"columns"`
-	Segments   []segmentRef  `json:"segments"`
-	Log        string        `json:"log"`
-	Next       uint64        `json:"next"` // number of the next file
-	Lists      *Lists        `json:"lists,omitempty"`
+	Version    int            `json:"version"`
+	Index      string         `json:"index"` // random, so that files of another are told
+	Generation uint64         `json:"generation"`
+	Dim        int            `json:"dim"`
+	Distance   rank.Distance  `json:"distance"`
+	Network    Network        `json:"network"`
+	Columns    []store.Column `json:"columns"`
+	Segments   []segmentRef   `json:"segments"`
+	Log        string         `json:"log"`
+	Next       uint64         `json:"next"` // number of the next file
+	Lists      *Lists         `json:"lists,omitempty"`
 }
 
 // segmentRef names the files of a segment.
@@ -101,6 +103,9 @@ func decodeManifest(text []byte) (*manifest, error) {
 	return m, m.check()
 }
 
+// kinds are those that a column can have.
+func kinds() []store.Kind { return []store.Kind{store.Text, store.Number, store.Bool} }
+
 func (m *manifest) check() error {
 	if m.Version < 1 {
 		return fmt.Errorf("damaged: version %d", m.Version)
@@ -130,12 +135,12 @@ func (m *manifest) check() error {
 	}
 	seen = make(map[string]bool)
 	for _, c := range m.Columns {
-		if err := checkColumn(c.Name); err != nil || seen[c.Name] || c.Kind < KindText || c.Kind > KindBool {
+		if err := checkColumn(c.Name); err != nil || seen[c.Name] || !slices.Contains(kinds(), c.Kind) {
 			return fmt.Errorf("damaged: column %q of kind %v", c.Name, c.Kind)
 		}
 		seen[c.Name] = true
 	}
-	if len(m.Columns) > maxColumns {
+	if len(m.Columns) > store.MaxColumns {
 		return fmt.Errorf("damaged: %d columns", len(m.Columns))
 	}
 	return nil

@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // small makes segments of few rows.
@@ -36,10 +38,10 @@ func createFiles(t testing.TB, cfg Config, files atomic.Files) *Index {
 }
 
 // model is what an index means.
-type model map[string]Entry
+type model map[string]store.Item
 
 // search is what an index finds by a filter that is evaluated item by item; nil: none.
-func (m model) search(d rank.Distance, q Query, passes func(Entry) bool) []string {
+func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []string {
 	type hit struct {
 		id    string
 		score float64
@@ -59,19 +61,9 @@ func (m model) search(d rank.Distance, q Query, passes func(Entry) bool) []strin
 	return out
 }
 
-// evaluated is a filter item by item, as parsed.
-func evaluated(f *Filter) func(Entry) bool {
-	return func(e Entry) bool {
-		return passes(f.root, func(c string) Value {
-			switch c {
-			case "id":
-				return Text(e.ID)
-			case "path":
-				return textOrMissing(e.Path)
-			}
-			return e.Fields[c]
-		})
-	}
+// evaluated is a filter item by item.
+func evaluated(f *filter.Filter) func(store.Item) bool {
+	return func(e store.Item) bool { return f.Match(&e) }
 }
 
 // agree compares an index with what it should be.
@@ -94,11 +86,11 @@ func agree(t *testing.T, x *Index, m model, rng *rand.Rand) {
 	}
 	for range 3 {
 		q := randomQuery(x, m, rng)
-		var passes func(Entry) bool
+		var passes func(store.Item) bool
 		filters := []string{"", "price < 20", `not kind = "shoe" or sale`, "price is missing", `id < "item 00100"`,
 			`kind in ("hat", "bag") and price >= 90`, `path != "p/7.jpg" and sale != true`, `kind not in ("hat")`}
 		if text := filters[rng.IntN(len(filters))]; text != "" && len(info.Columns) == 3 {
-			f, err := ParseFilter(text)
+			f, err := filter.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +114,7 @@ func randomQuery(x *Index, m model, rng *rand.Rand) Query {
 }
 
 // found compares what an index finds with what the map has.
-func found(t *testing.T, x *Index, m model, q Query, passes func(Entry) bool) {
+func found(t *testing.T, x *Index, m model, q Query, passes func(store.Item) bool) {
 	t.Helper()
 	res, err := x.Search(t.Context(), q)
 	if err != nil {
@@ -138,8 +130,8 @@ func found(t *testing.T, x *Index, m model, q Query, passes func(Entry) bool) {
 	}
 }
 
-func same(a, b Entry) bool {
-	return a.ID == b.ID && a.Path == b.Path && maps.Equal(a.Fields, b.Fields) && slices.Equal(a.Vector, b.Vector)
+func same(a, b store.Item) bool {
+	return a.ID == b.ID && a.Path == b.Path && maps.Equal(a.Columns, b.Columns) && slices.Equal(a.Vector, b.Vector)
 }
 
 // An index does what a map does, whatever is done to it in whatever order.
@@ -237,14 +229,17 @@ func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
 		if len(x.Info().Columns) < 3 {
 			return
 		}
-		f, err := ParseFilter("price > 80")
+		f, err := filter.Parse("price > 80")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := x.RemoveWhere(ctx, f); err != nil {
 			t.Fatal(err)
 		}
-		maps.DeleteFunc(m, func(_ string, e Entry) bool { return e.Fields["price"].Number() > 80 })
+		maps.DeleteFunc(m, func(_ string, e store.Item) bool {
+			price, _ := e.Columns["price"].(float64)
+			return price > 80
+		})
 	case 3:
 		opt := CompactOptions{Lists: rng.IntN(12) - 1}
 		if opt.Lists > len(m) {
@@ -294,7 +289,7 @@ func TestLists(t *testing.T) {
 			}
 			for _, w := range want.Hits {
 				total++
-				if slices.ContainsFunc(got.Hits, func(h Hit) bool { return h.ID == w.ID }) {
+				if slices.ContainsFunc(got.Hits, func(h store.Hit) bool { return h.ID == w.ID }) {
 					hits++
 				}
 			}
@@ -303,8 +298,8 @@ func TestLists(t *testing.T) {
 			t.Errorf("%v: recall %.3f, %d inexact", d, r, inexact)
 		}
 		// Items that come later are found too, and few that pass a filter all.
-		add(t, x, []Entry{{Item{ID: "new", Fields: map[string]Value{"rare": Bool(true)}}, e[3].Vector}}, AddOptions{})
-		f, err := ParseFilter("rare")
+		add(t, x, []store.Item{{ID: "new", Columns: map[string]any{"rare": true}, Vector: e[3].Vector}}, AddOptions{})
+		f, err := filter.Parse("rare")
 		if err != nil {
 			t.Fatal(err)
 		}

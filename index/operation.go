@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // The content of a frame of the log is operations, one after another. An operation is a
@@ -21,8 +23,8 @@ const (
 
 // operation is one change of the index.
 type operation struct {
-	entry  *Entry // put
-	remove string // else the id to remove
+	entry  *store.Item // put
+	remove string      // else the id to remove
 }
 
 // appendOperation adds an operation to a frame's content.
@@ -32,29 +34,35 @@ func appendOperation(b []byte, op operation) []byte {
 	}
 	e := op.entry
 	b = appendText(appendText(append(b, opPut), e.ID), e.Path)
-	names := make([]string, 0, len(e.Fields))
-	for name, v := range e.Fields {
-		if v.kind != None {
-			names = append(names, name)
-		}
-	}
-	b = binary.AppendUvarint(b, uint64(len(names)))
-	for _, name := range names {
-		v := e.Fields[name]
-		b = append(appendText(b, name), byte(v.kind))
-		switch v.kind {
-		case KindText:
-			b = appendText(b, v.text)
-		case KindNumber:
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v.number))
-		default:
-			b = append(b, byte(v.number))
-		}
+	b = binary.AppendUvarint(b, uint64(len(e.Columns)))
+	for name, v := range e.Columns {
+		b = appendValue(appendText(b, name), v)
 	}
 	for _, v := range e.Vector {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 	}
 	return b
+}
+
+// The bytes of the kinds of values.
+const (
+	textByte   = 1
+	numberByte = 2
+	boolByte   = 3
+)
+
+func appendValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return appendText(append(b, textByte), v)
+	case float64:
+		return binary.LittleEndian.AppendUint64(append(b, numberByte), math.Float64bits(v+0)) // no -0
+	case bool:
+		if v {
+			return append(b, boolByte, 1)
+		}
+	}
+	return append(b, boolByte, 0)
 }
 
 func appendText(b []byte, s string) []byte {
@@ -74,7 +82,7 @@ func decodeOperations(b []byte, dim int) (ops []operation, err error) {
 			op.entry = r.entry(dim)
 		case opRemove:
 			op.remove = r.text()
-			r.bad = r.bad || stored().checkID(op.remove) != nil
+			r.bad = r.bad || !storedID(op.remove)
 		default:
 			r.bad = true
 		}
@@ -121,27 +129,27 @@ func (r *opReader) count() uint64 {
 
 func (r *opReader) text() string { return string(r.take(r.count())) }
 
-func (r *opReader) entry(dim int) *Entry {
-	e := &Entry{Item: Item{ID: r.text(), Path: r.text()}}
+func (r *opReader) entry(dim int) *store.Item {
+	e := &store.Item{ID: r.text(), Path: r.text()}
 	fields := r.count()
-	if fields > maxColumns {
+	if fields > store.MaxColumns {
 		r.bad = true
 		return nil
 	}
 	if fields > 0 {
-		e.Fields = make(map[string]Value, fields)
+		e.Columns = make(map[string]any, fields)
 	}
 	for range fields {
 		name := r.text()
-		switch Kind(r.byte()) {
-		case KindText:
-			e.Fields[name] = Text(r.text())
-		case KindNumber:
+		switch r.byte() {
+		case textByte:
+			e.Columns[name] = r.text()
+		case numberByte:
 			if b := r.take(8); b != nil {
-				e.Fields[name] = Number(math.Float64frombits(binary.LittleEndian.Uint64(b)))
+				e.Columns[name] = math.Float64frombits(binary.LittleEndian.Uint64(b)) + 0
 			}
-		case KindBool:
-			e.Fields[name] = Bool(r.byte() != 0)
+		case boolByte:
+			e.Columns[name] = r.byte() != 0
 		default:
 			r.bad = true
 		}
@@ -157,6 +165,6 @@ func (r *opReader) entry(dim int) *Entry {
 	for i := range e.Vector {
 		e.Vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 	}
-	r.bad = stored().checkItem(&e.Item) != nil || checkVector(e.Vector, dim, "") != nil
+	r.bad = !storedItem(e) || unfinite(e.Vector) >= 0
 	return e
 }

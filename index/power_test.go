@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/powertest"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // change is something that was done to an index: what it made of the items, and between
@@ -42,13 +43,13 @@ func (p *powered) do(f func(now map[string]int) error) {
 }
 
 // some are items, few or as many as become a segment at once.
-func (p *powered) some() []Entry {
+func (p *powered) some() []store.Item {
 	n := 1 + p.rng.IntN(3)
 	if p.rng.IntN(8) == 0 {
 		n = tiny().bulk
 	}
 	p.stamp++
-	var out []Entry
+	var out []store.Item
 	for _, i := range p.rng.Perm(40)[:n] {
 		out = append(out, generation(fmt.Sprintf("id %d", i), p.stamp))
 	}
@@ -206,7 +207,7 @@ func (p *powered) look(dir string, step int, may []map[string]int) (found map[st
 			t.Error(err)
 			return nil, false
 		}
-		found[e.ID] = int(e.Fields["n"].Number())
+		found[e.ID] = int(e.Columns["n"].(float64))
 		if !same(e, generation(e.ID, found[e.ID])) {
 			t.Errorf("%q is not as it was added: %+v", e.ID, e)
 			return nil, false

@@ -63,11 +63,11 @@ type tailSource struct {
 	list []int
 }
 
-func (s *tailSource) rows() int                   { return len(s.list) }
-func (s *tailSource) row(i int) []float32         { return s.t.row(s.list[i]) }
-func (s *tailSource) id(i int) string             { return s.t.items[s.list[i]].ID }
-func (s *tailSource) path(i int) string           { return s.t.items[s.list[i]].Path }
-func (s *tailSource) value(i int, c string) Value { return s.t.items[s.list[i]].Fields[c] }
+func (s *tailSource) rows() int                 { return len(s.list) }
+func (s *tailSource) row(i int) []float32       { return s.t.row(s.list[i]) }
+func (s *tailSource) id(i int) string           { return s.t.items[s.list[i]].ID }
+func (s *tailSource) path(i int) string         { return s.t.items[s.list[i]].Path }
+func (s *tailSource) value(i int, c string) any { return s.t.items[s.list[i]].Columns[c] }
 
 // change is a new manifest in the making, with the files that it will name. It
 // keeps the first error, after which it does nothing.

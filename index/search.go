@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/mapped"
 	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // Query is what to search for.
@@ -19,7 +21,7 @@ type Query struct {
 	// K is the most items to find; default 10.
 	K int
 	// Filter says which items count; nil: all.
-	Filter *Filter
+	Filter *filter.Filter
 	// Exclude holds ids of items that do not count, such as the one that is asked
 	// with.
 	Exclude []string
@@ -29,17 +31,10 @@ type Query struct {
 	Vectors bool
 }
 
-// Hit is an item that was found. Vector is nil unless the query asked for it.
-type Hit struct {
-	Entry
-	// Distance is the Euclidean distance, 1 - cosine, or minus the product.
-	Distance float64
-}
-
 // Result is the answer to a query: its hits, nearest first, ties in the order of
-// their ids.
+// their ids. Their vectors are nil unless the query asked for them.
 type Result struct {
-	Hits []Hit
+	Hits []store.Hit
 	// Exact says that nothing that is nearer was left out.
 	Exact bool
 	// Items is the number of items of the index, Passed of those that passed the
@@ -49,7 +44,7 @@ type Result struct {
 
 // Search finds the items nearest to a vector: fewer than K if there are no more.
 // Searches that are asked for while others are answered share the next pass over
-// the vectors. The error is an *InputError or a *FilterError if the query is at
+// the vectors. The error is an *InputError or a *filter.Error if the query is at
 // fault.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K == 0 {
@@ -58,7 +53,7 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K < 0 {
 		return nil, inputf("the %d nearest items: want at least 1", q.K)
 	}
-	if err := checkVector(q.Vector, x.dim, ""); err != nil {
+	if err := checkQuery(q.Vector, x.dim); err != nil {
 		return nil, err
 	}
 	p := &pending{ctx: ctx, q: q, done: make(chan struct{})}
@@ -145,7 +140,7 @@ func (v *view) prepare(p *pending) (err error) {
 }
 
 // counts are the sizes of the sets that passing returned for a filter.
-func (v *view) counts(f *Filter, sets []bitmap) []int {
+func (v *view) counts(f *filter.Filter, sets []bitmap) []int {
 	out := make([]int, len(sets))
 	for at, set := range sets {
 		switch {
@@ -226,7 +221,7 @@ func (v *view) finish(p *pending) {
 	if p.err != nil {
 		return
 	}
-	p.result = &Result{Exact: p.exact || p.passed == 0, Items: v.live(), Passed: p.passed, Hits: []Hit{}}
+	p.result = &Result{Exact: p.exact || p.passed == 0, Items: v.live(), Passed: p.passed, Hits: []store.Hit{}}
 	for _, f := range p.found {
 		e, err := v.entry(int(f.at), int(f.row))
 		if err != nil {
@@ -240,7 +235,7 @@ func (v *view) finish(p *pending) {
 		if v.m.Distance == rank.Euclidean { // the squared distance is what Distance.From takes
 			value = -value
 		}
-		p.result.Hits = append(p.result.Hits, Hit{e, v.m.Distance.From(value)})
+		p.result.Hits = append(p.result.Hits, store.Hit{Item: e, Distance: v.m.Distance.From(value)})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -13,6 +14,7 @@ import (
 	files "github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/mapped"
 	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // A segment is rows in a file that does not change. All numbers are little-endian.
@@ -70,11 +72,11 @@ const (
 
 // contents is the table of a segment.
 type contents struct {
-	Rows     int           `json:"rows"`
-	Dim      int           `json:"dim"`
-	Distance rank.Distance `json:"distance"`
-	Columns  []Column      `json:"columns"`
-	Sections []section     `json:"sections"`
+	Rows     int            `json:"rows"`
+	Dim      int            `json:"dim"`
+	Distance rank.Distance  `json:"distance"`
+	Columns  []store.Column `json:"columns"`
+	Sections []section      `json:"sections"`
 }
 
 type section struct {
@@ -112,7 +114,7 @@ type segment struct {
 
 // column is the values of a column in a segment; one of its slices is set.
 type column struct {
-	kind    Kind
+	kind    store.Kind
 	numbers []float64
 	bools   []byte
 	words   []uint32
@@ -285,35 +287,47 @@ func (s *segment) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
 // id and item return copies.
 func (s *segment) id(i int) string { return strings.Clone(s.ids.at(i)) }
 
-func (s *segment) item(i int) Item {
-	it := Item{ID: s.id(i), Path: strings.Clone(s.paths.at(i))}
+func (s *segment) item(i int) store.Item {
+	it := store.Item{ID: s.id(i), Path: strings.Clone(s.paths.at(i)), Vector: slices.Clone(s.row(i))}
+	if len(s.columns) > 0 {
+		it.Columns = make(map[string]any, len(s.columns))
+	}
 	for name, c := range s.columns {
-		if v := c.value(i); v.kind != None {
-			if it.Fields == nil {
-				it.Fields = make(map[string]Value)
-			}
-			v.text = strings.Clone(v.text)
-			it.Fields[name] = v
+		if text, ok := c.word(i); ok {
+			it.Columns[name] = strings.Clone(text)
+		} else if v := c.value(i); v != nil {
+			it.Columns[name] = v
 		}
+	}
+	if len(it.Columns) == 0 {
+		it.Columns = nil
 	}
 	return it
 }
 
-// value is that of a row; a text shares the file's memory.
-func (c *column) value(i int) Value {
+// value is that of a row, nil if it has none; a text shares the file's memory.
+func (c *column) value(i int) any {
 	switch c.kind {
-	case KindNumber:
+	case store.Number:
 		if v := c.numbers[i]; v == v {
-			return Number(v)
+			return v + 0 // no -0
 		}
-	case KindBool:
+	case store.Bool:
 		if v := c.bools[i]; v < 2 {
-			return Bool(v == 1)
+			return v == 1
 		}
-	case KindText:
-		if w := c.words[i]; w > 0 {
-			return Text(c.text.at(int(w) - 1))
+	case store.Text:
+		if text, ok := c.word(i); ok {
+			return text
 		}
 	}
-	return Value{}
+	return nil
+}
+
+// word is the text of a row, false if it has none.
+func (c *column) word(i int) (string, bool) {
+	if c.kind != store.Text || c.words[i] == 0 {
+		return "", false
+	}
+	return c.text.at(int(c.words[i]) - 1), true
 }

@@ -1,35 +1,39 @@
 package index
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/kindred-ml/kindred/filter"
+)
 
 // passing returns the rows of a segment that pass a part of a filter, those that
 // were removed among them, in memory of its own.
-func (s *segment) passing(n node) bitmap {
-	switch n := n.(type) {
-	case *allOf:
-		out := s.passing(n.parts[0])
-		for _, p := range n.parts[1:] {
+func (s *segment) passing(e filter.Expr) bitmap {
+	switch e := e.(type) {
+	case filter.And:
+		out := s.passing(e[0])
+		for _, p := range e[1:] {
 			out.and(s.passing(p))
 		}
 		return out
-	case *anyOf:
-		out := s.passing(n.parts[0])
-		for _, p := range n.parts[1:] {
+	case filter.Or:
+		out := s.passing(e[0])
+		for _, p := range e[1:] {
 			out.or(s.passing(p))
 		}
 		return out
-	case *notOf:
-		out := s.passing(n.part)
+	case filter.Not:
+		out := s.passing(e.Of)
 		out.not(s.all)
 		return out
 	}
-	return s.tested(n.(*test))
+	return s.tested(e.(*filter.Test))
 }
 
 // tested returns the rows of which a test is true.
-func (s *segment) tested(t *test) bitmap {
+func (s *segment) tested(t *filter.Test) bitmap {
 	out := newBitmap(s.n)
-	switch t.column {
+	switch t.Column {
 	case "id":
 		s.testTexts(t, &s.ids, out)
 		return out
@@ -37,43 +41,60 @@ func (s *segment) tested(t *test) bitmap {
 		s.testTexts(t, &s.paths, out)
 		return out
 	}
-	c := s.columns[t.column]
+	c := s.columns[t.Column]
 	switch {
 	case c == nil: // no row has a value
-		if t.holds(Value{}) {
+		if t.Holds(nil) {
 			copy(out, s.all)
 		}
 	case c.words != nil:
 		// Each text is tested once, then the rows by its number.
 		holds := make([]bool, len(c.text.offsets))
-		holds[0] = t.holds(Value{})
+		holds[0] = t.Holds(nil)
 		for k := 1; k < len(holds); k++ {
-			holds[k] = t.holds(Text(c.text.at(k - 1)))
+			holds[k] = t.HoldsText(c.text.at(k - 1))
 		}
 		for i, w := range c.words {
 			if holds[w] {
 				out.set(i)
 			}
 		}
-	case c.numbers != nil && len(t.values) == 1 && t.op <= opAtLeast:
-		for i, v := range c.numbers {
-			if v == v && t.ordered(cmp.Compare(v, t.values[0].number)) {
+	case c.bools != nil:
+		missing, no, yes := t.Holds(nil), t.Holds(false), t.Holds(true)
+		for i, v := range c.bools {
+			if v > 1 && missing || v == 1 && yes || v == 0 && no {
 				out.set(i)
 			}
 		}
 	default:
-		for i := range s.n {
-			if t.holds(c.value(i)) {
-				out.set(i)
-			}
-		}
+		s.testNumbers(t, c.numbers, out)
 	}
 	return out
 }
 
-func (s *segment) testTexts(t *test, texts *texts, out bitmap) {
+// testNumbers tests numbers, of which NaN is a missing one.
+func (s *segment) testNumbers(t *filter.Test, numbers []float64, out bitmap) {
+	if t.Op <= filter.AtLeast {
+		limit := t.Values[0].(float64) // Check has looked
+		for i, v := range numbers {
+			if v == v && t.Op.Of(cmp.Compare(v, limit)) {
+				out.set(i)
+			}
+		}
+		return
+	}
+	missing := t.Holds(nil)
+	for i, v := range numbers {
+		if v == v && t.HoldsNumber(v) || v != v && missing {
+			out.set(i)
+		}
+	}
+}
+
+func (s *segment) testTexts(t *filter.Test, texts *texts, out bitmap) {
+	missing := t.Holds(nil)
 	for i := range s.n {
-		if t.holds(textOrMissing(texts.at(i))) {
+		if text := texts.at(i); text != "" && t.HoldsText(text) || text == "" && missing {
 			out.set(i)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // readCodes reads what the scan goes over.
@@ -71,7 +72,7 @@ func (s *segment) readTable() error {
 			return fmt.Errorf("section %q lies outside the file", c.Name)
 		}
 	}
-	if len(s.table.Columns) > maxColumns {
+	if len(s.table.Columns) > store.MaxColumns {
 		return fmt.Errorf("%d columns", len(s.table.Columns))
 	}
 	return nil
@@ -169,18 +170,18 @@ func (r *sectionReader) texts(name string, n int) texts {
 	return t
 }
 
-func (r *sectionReader) column(k int, kind Kind) *column {
+func (r *sectionReader) column(k int, kind store.Kind) *column {
 	c := &column{kind: kind}
 	name, n := fmt.Sprintf("column.%d", k), uint64(r.s.n)
 	switch kind {
-	case KindNumber:
+	case store.Number:
 		c.numbers = view64f(r.get(name, 8*n))
-	case KindBool:
+	case store.Bool:
 		c.bools = r.get(name, n)
-	case KindText:
+	case store.Text:
 		c.words, c.text = view32(r.get(name, 4*n)), r.texts(name+".words", -1)
 	default:
-		r.err = fmt.Errorf("column %d is of kind %v", k, kind)
+		r.err = fmt.Errorf("column %d is of kind %q", k, kind)
 	}
 	return c
 }

@@ -11,10 +11,12 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // rowSource is rows that a segment is written from. Texts may share memory of
@@ -24,17 +26,17 @@ type rowSource interface {
 	row(i int) []float32
 	id(i int) string
 	path(i int) string
-	value(i int, column string) Value
+	value(i int, column string) any // nil for none
 }
 
 // entrySource is rows that somebody adds.
-type entrySource []*Entry
+type entrySource []*store.Item
 
-func (s entrySource) rows() int                   { return len(s) }
-func (s entrySource) row(i int) []float32         { return s[i].Vector }
-func (s entrySource) id(i int) string             { return s[i].ID }
-func (s entrySource) path(i int) string           { return s[i].Path }
-func (s entrySource) value(i int, c string) Value { return s[i].Fields[c] }
+func (s entrySource) rows() int                 { return len(s) }
+func (s entrySource) row(i int) []float32       { return s[i].Vector }
+func (s entrySource) id(i int) string           { return s[i].ID }
+func (s entrySource) path(i int) string         { return s[i].Path }
+func (s entrySource) value(i int, c string) any { return s[i].Columns[c] }
 
 // viewSource is some rows of a view.
 type viewSource struct {
@@ -59,15 +61,15 @@ func (s *viewSource) path(i int) string {
 	return s.v.parts[at].seg.paths.at(r)
 }
 
-func (s *viewSource) value(i int, name string) Value {
+func (s *viewSource) value(i int, name string) any {
 	at, r := int(s.list[i].at), int(s.list[i].row)
 	if at == len(s.v.parts) {
-		return s.v.tail.items[r].Fields[name]
+		return s.v.tail.items[r].Columns[name]
 	}
 	if c := s.v.parts[at].seg.columns[name]; c != nil {
 		return c.value(r)
 	}
-	return Value{}
+	return nil
 }
 
 // listing cuts a segment into lists: the rows of list k are starts[k] up to
@@ -81,7 +83,7 @@ type listing struct {
 type segmentSpec struct {
 	dim      int
 	distance rank.Distance
-	columns  []Column
+	columns  []store.Column
 	source   rowSource
 	lists    *listing // nil: none
 	progress func(done float64)
@@ -91,7 +93,7 @@ type segmentSpec struct {
 func writeSegment(ctx context.Context, files atomic.Files, path string, spec *segmentSpec) error {
 	return files.Write(path, func(out io.Writer) error {
 		w := &segmentWriter{ctx: ctx, spec: spec, w: bufio.NewWriterSize(out, 1<<20), n: spec.source.rows()}
-		w.table = contents{Rows: w.n, Dim: spec.dim, Distance: spec.distance, Columns: []Column{}}
+		w.table = contents{Rows: w.n, Dim: spec.dim, Distance: spec.distance, Columns: []store.Column{}}
 		if w.n < 1 || w.n > math.MaxInt32 {
 			return fmt.Errorf("a segment of %d items: at most %d", w.n, math.MaxInt32)
 		}
@@ -245,31 +247,35 @@ func (w *segmentWriter) find() {
 }
 
 // column writes the values of a column, unless all are missing.
-func (w *segmentWriter) column(c Column) {
+func (w *segmentWriter) column(c store.Column) {
 	some := false
 	for i := 0; i < w.n && !some; i++ {
-		some = w.spec.source.value(i, c.Name).kind != None
+		some = w.spec.source.value(i, c.Name) != nil
 	}
 	if !some {
 		return
 	}
 	name := fmt.Sprintf("column.%d", len(w.table.Columns))
 	w.table.Columns = append(w.table.Columns, c)
-	value := func(i int) Value { return w.spec.source.value(i, c.Name) }
+	value := func(i int) any { return w.spec.source.value(i, c.Name) }
 	switch c.Kind {
-	case KindNumber:
+	case store.Number:
 		v := make([]float64, w.n)
 		for i := range v {
-			if v[i] = none; value(i).kind != None {
-				v[i] = value(i).number
+			v[i] = none
+			if number, ok := value(i).(float64); ok {
+				v[i] = number + 0 // no -0
 			}
 		}
 		w.section(name, func() { w.write(bytesOf(v)) })
-	case KindBool:
+	case store.Bool:
 		v := make([]byte, w.n)
 		for i := range v {
-			if v[i] = 2; value(i).kind != None {
-				v[i] = byte(value(i).number)
+			switch value(i) {
+			case nil:
+				v[i] = 2
+			case true:
+				v[i] = 1
 			}
 		}
 		w.section(name, func() { w.write(v) })
@@ -279,20 +285,20 @@ func (w *segmentWriter) column(c Column) {
 }
 
 // words writes a column of texts.
-func (w *segmentWriter) words(name string, value func(i int) Value) {
+func (w *segmentWriter) words(name string, value func(i int) any) {
 	numbers, words := make(map[string]uint32), make([]uint32, w.n)
 	var text []byte
 	offsets := []uint64{0}
 	for i := range words {
-		v := value(i)
-		if v.kind == None {
+		word, ok := value(i).(string)
+		if !ok {
 			continue
 		}
-		k, ok := numbers[v.text]
+		k, ok := numbers[word]
 		if !ok {
 			k = uint32(len(numbers) + 1)
-			numbers[string([]byte(v.text))] = k // the key outlives what v shares memory with
-			text = append(text, v.text...)
+			numbers[strings.Clone(word)] = k // the key outlives what word shares memory with
+			text = append(text, word...)
 			offsets = append(offsets, uint64(len(text)))
 		}
 		words[i] = k

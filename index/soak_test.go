@@ -10,14 +10,16 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/soak"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // drawnColumn is a column of a random index, with the values that it takes.
 type drawnColumn struct {
 	name   string
-	kind   Kind
-	values []Value
+	kind   store.Kind
+	values []any
 }
 
 // drawColumns makes some columns, also with names that need quotes.
@@ -25,19 +27,19 @@ func drawColumns(rng *rand.Rand) []drawnColumn {
 	names := []string{"price", "kind", "sold", "unit price", "and", "é.x", "a-b", "_", "IN", "true", "日", "a\"b", "x'y"}
 	var out []drawnColumn
 	for _, i := range rng.Perm(len(names))[:1+rng.IntN(6)] {
-		c := drawnColumn{name: names[i], kind: KindText + Kind(rng.IntN(3))}
+		c := drawnColumn{name: names[i], kind: kinds()[rng.IntN(3)]}
 		for range 1 + rng.IntN(12) {
 			switch c.kind {
-			case KindText:
+			case store.Text:
 				texts := []string{"", "a", "b", "B", "ab", "it's", `"`, `\`, `a\"b`, "é", "\n", "日本語", "0", "true", " a ",
 					strings.Repeat("long", 70), "\x00", "\u2028", "\U0001F600"}
-				c.values = append(c.values, Text(texts[rng.IntN(len(texts))]))
-			case KindNumber:
+				c.values = append(c.values, texts[rng.IntN(len(texts))])
+			case store.Number:
 				numbers := []float64{0, 1, -1, 0.1, 1e300, -1e300, 5e-324, 1 << 53, 1<<53 + 2, 20.5, 1e-7,
 					float64(rng.IntN(100)), rng.NormFloat64()}
-				c.values = append(c.values, Number(numbers[rng.IntN(len(numbers))]))
-			case KindBool:
-				c.values = append(c.values, Bool(rng.IntN(2) == 0))
+				c.values = append(c.values, numbers[rng.IntN(len(numbers))])
+			case store.Bool:
+				c.values = append(c.values, rng.IntN(2) == 0)
 			}
 		}
 		out = append(out, c)
@@ -46,7 +48,7 @@ func drawColumns(rng *rand.Rand) []drawnColumn {
 }
 
 // drawEntries makes items with such columns, some values missing.
-func drawEntries(rng *rand.Rand, columns []drawnColumn, n, dim int) []Entry {
+func drawEntries(rng *rand.Rand, columns []drawnColumn, n, dim int) []store.Item {
 	out := entries(n, dim, rng.Uint64())
 	for i := range out {
 		e := &out[i]
@@ -57,10 +59,10 @@ func drawEntries(rng *rand.Rand, columns []drawnColumn, n, dim int) []Entry {
 		if rng.IntN(6) == 0 { // equals, whose order is that of their ids
 			clear(e.Vector)
 		}
-		e.Fields = map[string]Value{}
+		e.Columns = map[string]any{}
 		for _, c := range columns {
 			if rng.IntN(4) > 0 {
-				e.Fields[c.name] = c.values[rng.IntN(len(c.values))]
+				e.Columns[c.name] = c.values[rng.IntN(len(c.values))]
 			}
 		}
 	}
@@ -68,7 +70,7 @@ func drawEntries(rng *rand.Rand, columns []drawnColumn, n, dim int) []Entry {
 }
 
 // drawFilter makes a filter in words, and what it means of an item.
-func drawFilter(rng *rand.Rand, columns []drawnColumn, depth int) (text string, means func(Entry) bool) {
+func drawFilter(rng *rand.Rand, columns []drawnColumn, depth int) (text string, means func(store.Item) bool) {
 	if depth == 0 || rng.IntN(3) == 0 {
 		return drawTest(rng, columns)
 	}
@@ -76,47 +78,47 @@ func drawFilter(rng *rand.Rand, columns []drawnColumn, depth int) (text string, 
 	b, meansB := drawFilter(rng, columns, depth-1)
 	switch rng.IntN(4) {
 	case 0:
-		return "(" + a + ") and (" + b + ")", func(e Entry) bool { return meansA(e) && meansB(e) }
+		return "(" + a + ") and (" + b + ")", func(e store.Item) bool { return meansA(e) && meansB(e) }
 	case 1:
-		return "(" + a + ")OR(" + b + ")", func(e Entry) bool { return meansA(e) || meansB(e) }
+		return "(" + a + ")OR(" + b + ")", func(e store.Item) bool { return meansA(e) || meansB(e) }
 	case 2:
-		return "not (" + a + ")", func(e Entry) bool { return !meansA(e) }
+		return "not (" + a + ")", func(e store.Item) bool { return !meansA(e) }
 	}
 	// Without brackets: not before and before or.
 	x, meansX := drawTest(rng, columns)
 	y, meansY := drawTest(rng, columns)
 	z, meansZ := drawTest(rng, columns)
-	return "not " + x + " and " + y + " or " + z + " and not " + x, func(e Entry) bool {
+	return "not " + x + " and " + y + " or " + z + " and not " + x, func(e store.Item) bool {
 		return !meansX(e) && meansY(e) || meansZ(e) && !meansX(e)
 	}
 }
 
 // drawTest makes one test.
-func drawTest(rng *rand.Rand, columns []drawnColumn) (text string, means func(Entry) bool) {
-	c := drawnColumn{name: "id", kind: KindText}
-	value := func(e Entry) Value { return Text(e.ID) }
+func drawTest(rng *rand.Rand, columns []drawnColumn) (text string, means func(store.Item) bool) {
+	c := drawnColumn{name: "id", kind: store.Text}
+	value := func(e store.Item) any { return e.ID }
 	switch k := rng.IntN(len(columns) + 2); {
 	case k < len(columns):
 		c = columns[k]
-		value = func(e Entry) Value { return e.Fields[c.name] }
+		value = func(e store.Item) any { return e.Columns[c.name] }
 	case k == len(columns):
-		c.values = []Value{Text("item 00100"), Text("item 00399"), Text("")}
+		c.values = []any{"item 00100", "item 00399", ""}
 	default:
-		c.name, c.values = "path", []Value{Text("p/7.jpg"), Text("p/10.jpg"), Text("q")}
-		value = func(e Entry) Value { return textOrMissing(e.Path) }
+		c.name, c.values = "path", []any{"p/7.jpg", "p/10.jpg", "q"}
+		value = func(e store.Item) any { return e.Value("path") }
 	}
 	name := "`" + c.name + "`"
-	some := func() Value { return c.values[rng.IntN(len(c.values))] }
-	there := func(e Entry) bool { return value(e) != Value{} }
+	some := func() any { return c.values[rng.IntN(len(c.values))] }
+	there := func(e store.Item) bool { return value(e) != nil }
 	switch k := rng.IntN(9); {
 	case k == 0:
-		return name + " is missing", func(e Entry) bool { return !there(e) }
+		return name + " is missing", func(e store.Item) bool { return !there(e) }
 	case k == 1:
 		return name + " is not missing", there
-	case k == 2 && c.kind == KindBool:
-		return name, func(e Entry) bool { return value(e) == Bool(true) }
+	case k == 2 && c.kind == store.Bool:
+		return name, func(e store.Item) bool { return value(e) == true }
 	case k <= 4:
-		var list []Value
+		var list []any
 		var words []string
 		for range 1 + rng.IntN(4) {
 			list = append(list, some())
@@ -124,23 +126,23 @@ func drawTest(rng *rand.Rand, columns []drawnColumn) (text string, means func(En
 		}
 		in := "(" + strings.Join(words, ",") + ")"
 		if k == 3 {
-			return name + " in " + in, func(e Entry) bool { return slices.Contains(list, value(e)) }
+			return name + " in " + in, func(e store.Item) bool { return slices.Contains(list, value(e)) }
 		}
-		return name + " not in " + in, func(e Entry) bool { return there(e) && !slices.Contains(list, value(e)) }
+		return name + " not in " + in, func(e store.Item) bool { return there(e) && !slices.Contains(list, value(e)) }
 	}
 	v := some()
-	less := func(a, b Value) bool {
-		if c.kind == KindText {
-			return a.text < b.text
+	less := func(a, b any) bool {
+		if c.kind == store.Text {
+			return a.(string) < b.(string)
 		}
-		return a.number < b.number
+		return a.(float64) < b.(float64)
 	}
 	signs := []string{"=", "!=", "<", "<=", ">", ">="}
-	if c.kind == KindBool {
+	if c.kind == store.Bool {
 		signs = signs[:2]
 	}
 	sign := signs[rng.IntN(len(signs))]
-	return name + sign + literal(v, rng), func(e Entry) bool {
+	return name + sign + literal(v, rng), func(e store.Item) bool {
 		have := value(e)
 		if !there(e) {
 			return false
@@ -162,18 +164,18 @@ func drawTest(rng *rand.Rand, columns []drawnColumn) (text string, means func(En
 }
 
 // literal writes a value as a filter has it.
-func literal(v Value, rng *rand.Rand) string {
-	switch v.kind {
-	case KindNumber:
+func literal(v any, rng *rand.Rand) string {
+	switch v := v.(type) {
+	case float64:
 		if rng.IntN(2) == 0 {
-			return strconv.FormatFloat(v.number, 'e', -1, 64)
+			return strconv.FormatFloat(v, 'e', -1, 64)
 		}
-		return strconv.FormatFloat(v.number, 'g', -1, 64)
-	case KindBool:
-		return strconv.FormatBool(v.number != 0)
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
 	}
 	quote := []string{`"`, `'`}[rng.IntN(2)]
-	return quote + strings.NewReplacer(`\`, `\\`, quote, `\`+quote).Replace(v.text) + quote
+	return quote + strings.NewReplacer(`\`, `\\`, quote, `\`+quote).Replace(v.(string)) + quote
 }
 
 // stir does something to an index and to the map, and returns the index, which may have
@@ -184,12 +186,12 @@ func stir(t *testing.T, x *Index, m model, columns []drawnColumn, rng *rand.Rand
 	switch k := rng.IntN(8); {
 	case k == 0 && known:
 		text, means := drawFilter(rng, columns, 3)
-		f, err := ParseFilter(text)
+		f, err := filter.Parse(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		before := len(m)
-		maps.DeleteFunc(m, func(_ string, e Entry) bool { return means(e) })
+		maps.DeleteFunc(m, func(_ string, e store.Item) bool { return means(e) })
 		if n, err := x.RemoveWhere(t.Context(), f); err != nil || n != before-len(m) {
 			t.Fatalf("%s: removed %d, %v; want %d", text, n, err, before-len(m))
 		}
@@ -238,7 +240,7 @@ func TestSoak(t *testing.T) {
 					break
 				}
 				text, means := drawFilter(rng, columns, rng.IntN(5))
-				f, err := ParseFilter(text)
+				f, err := filter.Parse(text)
 				if err != nil {
 					t.Fatalf("%s: %v", text, err)
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	files "github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // A full disk refuses what is added, and lets go what is removed, also of a batch of both.
@@ -31,7 +32,7 @@ func TestRemovalFromAFullDisk(t *testing.T) {
 	}
 	defer func() { x.Close() }()
 	add(t, x, entries(20, 4, 1), AddOptions{})
-	more := []Entry{{Item{ID: "more"}, make([]float32, 4)}}
+	more := []store.Item{{ID: "more", Vector: make([]float32, 4)}}
 
 	full.Store(true)
 	if _, err := x.Add(t.Context(), more, AddOptions{}); !errors.Is(err, syscall.ENOSPC) {

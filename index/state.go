@@ -1,6 +1,10 @@
 package index
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kindred-ml/kindred/store"
+)
 
 // state is the index as its writer knows it. Changes are made to it first and
 // written then; where that fails, rollback undoes them.
@@ -95,8 +99,8 @@ func (s *state) set(id string, row int) {
 }
 
 // put adds an entry to the tail, in place of the one with its id.
-func (s *state) put(e *Entry) error {
-	more, err := s.schema.fits(&e.Item)
+func (s *state) put(e *store.Item) error {
+	more, err := s.schema.fits(e)
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,16 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // tail is the rows that are in the log and in no segment yet, as one view sees
 // them. Later tails share its memory: rows are only added behind it.
 type tail struct {
 	dim   int
-	items []Item
+	items []store.Item // without their vectors
 	x     []float32
 	live  bitmap           // may be longer than the rows
 	gone  int              // rows that are not in live
@@ -29,10 +31,9 @@ func (t *tail) clone() *tail {
 }
 
 // put adds a row. The caller owns live.
-func (t *tail) put(e *Entry) {
-	it := e.Item
-	it.Fields = maps.Clone(it.Fields)
-	maps.DeleteFunc(it.Fields, func(_ string, v Value) bool { return v.kind == None })
+func (t *tail) put(e *store.Item) {
+	it := *e
+	it.Columns, it.Vector = maps.Clone(it.Columns), nil
 	if r := len(t.items); r>>6 >= len(t.live) {
 		t.live = append(t.live, 0)
 	}
@@ -59,38 +60,22 @@ func (t *tail) find(id string) int {
 }
 
 // item returns a copy of a row's item.
-func (t *tail) item(i int) Item {
+func (t *tail) item(i int) store.Item {
 	it := t.items[i]
-	it.Fields = maps.Clone(it.Fields)
+	it.Columns, it.Vector = maps.Clone(it.Columns), slices.Clone(t.row(i))
+	for name, v := range it.Columns {
+		if v == 0.0 {
+			it.Columns[name] = 0.0 // no -0, as it is written
+		}
+	}
 	return it
 }
 
-// value is what a row has in a column of a filter.
-func (t *tail) value(i int, column string) Value {
-	switch column {
-	case "id":
-		return Text(t.items[i].ID)
-	case "path":
-		return textOrMissing(t.items[i].Path)
-	}
-	return t.items[i].Fields[column]
-}
-
-// textOrMissing is a text, a missing value if it is empty.
-func textOrMissing(s string) Value {
-	if s == "" {
-		return Value{}
-	}
-	return Text(s)
-}
-
-func (t *tail) vector(i int) []float32 { return slices.Clone(t.row(i)) }
-
 // passing returns the rows that are there and pass a filter.
-func (t *tail) passing(f *Filter) bitmap {
+func (t *tail) passing(f *filter.Filter) bitmap {
 	out := newBitmap(t.rows())
 	for i := range t.rows() {
-		if t.live.has(i) && (f == nil || passes(f.root, func(c string) Value { return t.value(i, c) })) {
+		if t.live.has(i) && f.Match(&t.items[i]) {
 			out.set(i)
 		}
 	}

@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // explained adds to the error of a filter that compares texts with a number which
 // value, the first in the order of the rows, is none, so that the column holds texts.
 func (v *view) explained(err error) error {
-	var f *FilterError
-	if !errors.As(err, &f) || f.texts == "" || f.texts == "id" || f.texts == "path" {
+	var f *filter.Error
+	if !errors.As(err, &f) || f.Texts == "" {
 		return err
 	}
 	id, text, found := "", "", false
 	for _, p := range v.parts {
-		if err := touch(p.seg.path, func() { id, text, found = p.seg.textual(f.texts, p.live) }); err != nil {
+		if err := touch(p.seg.path, func() { id, text, found = p.seg.textual(f.Texts, p.live) }); err != nil {
 			return err
 		}
 		if found {
@@ -25,7 +27,7 @@ func (v *view) explained(err error) error {
 		}
 	}
 	if !found {
-		id, text, found = v.tail.textual(f.texts)
+		id, text, found = v.tail.textual(f.Texts)
 	}
 	out := *f
 	if found {
@@ -46,11 +48,11 @@ func (s *segment) textual(column string, of bitmap) (id, text string, found bool
 	number := make([]bool, len(c.text.offsets)) // each text is looked at once
 	number[0] = true                            // a missing value
 	for k := 1; k < len(number); k++ {
-		number[k] = IsNumber(c.text.at(k - 1))
+		number[k] = store.IsNumber(c.text.at(k - 1))
 	}
 	of.each(func(row int) bool {
 		if found = !number[c.words[row]]; found {
-			id, text = s.id(row), strings.Clone(c.value(row).text)
+			id, text = s.id(row), strings.Clone(c.text.at(int(c.words[row])-1))
 		}
 		return !found
 	})
@@ -59,9 +61,9 @@ func (s *segment) textual(column string, of bitmap) (id, text string, found bool
 
 func (t *tail) textual(column string) (id, text string, found bool) {
 	for i := range t.rows() {
-		v := t.items[i].Fields[column]
-		if t.live.has(i) && v.kind == KindText && !IsNumber(v.text) {
-			return t.items[i].ID, v.text, true
+		text, ok := t.items[i].Columns[column].(string)
+		if ok && t.live.has(i) && !store.IsNumber(text) {
+			return t.items[i].ID, text, true
 		}
 	}
 	return "", "", false

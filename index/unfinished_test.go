@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // logOfThree is an index whose log holds three items, a frame each, and what is in the
@@ -15,7 +17,7 @@ func logOfThree(t *testing.T) (dir, path string, log []byte) {
 	t.Helper()
 	x := create(t, Config{Dim: 3})
 	for _, e := range entries(3, 3, 1) {
-		add(t, x, []Entry{e}, AddOptions{})
+		add(t, x, []store.Item{e}, AddOptions{})
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
@@ -140,7 +142,7 @@ func TestDamageToTheLastChange(t *testing.T) {
 func TestKilledLogIsCovered(t *testing.T) {
 	x := create(t, Config{Dim: 3})
 	for i, e := range entries(5, 3, 1) {
-		add(t, x, []Entry{e}, AddOptions{})
+		add(t, x, []store.Item{e}, AddOptions{})
 		log := readFile(t, x.w.log.f.Name())
 		found := &logged{}
 		if reason := found.readHeader(bytes.NewReader(log), x.w.m.Index); reason != "" {

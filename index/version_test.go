@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // An index of an earlier format is searched, and becomes one of this version when it is
@@ -44,7 +46,7 @@ func testReadsVersion(t *testing.T, version int) {
 	}
 	// Its log has no marks, and takes no more.
 	for range 2 {
-		add(t, x, []Entry{{Item{ID: "new"}, make([]float32, 50)}}, AddOptions{})
+		add(t, x, []store.Item{{ID: "new", Vector: make([]float32, 50)}}, AddOptions{})
 		x = reopen(t, x)
 		if n, err := x.Remove(t.Context(), "new"); n != 1 || err != nil {
 			t.Fatal(n, err)

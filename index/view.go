@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // part is a segment as one view sees it.
@@ -69,7 +71,7 @@ func (v *view) live() int {
 
 func (v *view) info() Info {
 	out := Info{Version: v.m.Version, Items: v.live(), Dim: v.m.Dim, Distance: v.m.Distance, Network: v.m.Network,
-		Columns: append([]Column{}, v.schema.columns...), Generation: v.m.Generation, Segments: len(v.parts),
+		Columns: append([]store.Column{}, v.schema.columns...), Generation: v.m.Generation, Segments: len(v.parts),
 		Logged: v.tail.rows() - v.tail.gone, Lists: v.m.Lists, Removed: v.tail.gone}
 	for _, p := range v.parts {
 		out.Removed += p.gone
@@ -102,34 +104,34 @@ func (v *view) id(at, row int) string {
 }
 
 // entry returns a copy of a row, which is as it was written.
-func (v *view) entry(at, row int) (e Entry, err error) {
+func (v *view) entry(at, row int) (it store.Item, err error) {
 	if at == len(v.parts) {
-		return Entry{v.tail.item(row), v.tail.vector(row)}, nil
+		return v.tail.item(row), nil
 	}
 	s := v.parts[at].seg
 	var damage error
 	err = touch(s.path, func() {
 		if damage = s.guard.Rows(row, row+1); damage == nil {
-			e = Entry{s.item(row), slices.Clone(s.row(row))}
+			it = s.item(row)
 		}
 	})
-	return e, cmp.Or(err, damage)
+	return it, cmp.Or(err, damage)
 }
 
-func (v *view) get(id string) (Entry, bool, error) {
+func (v *view) get(id string) (store.Item, bool, error) {
 	at, row, ok, err := v.find(id)
 	if !ok {
-		return Entry{}, false, err
+		return store.Item{}, false, err
 	}
 	e, err := v.entry(at, row)
 	return e, err == nil, err
 }
 
 // each yields the items that pass a filter, in the order of their rows.
-func (v *view) each(f *Filter, yield func(Entry, error) bool) {
+func (v *view) each(f *filter.Filter, yield func(store.Item, error) bool) {
 	sets, err := v.passing(f)
 	if err != nil {
-		yield(Entry{}, err)
+		yield(store.Item{}, err)
 		return
 	}
 	more := true
@@ -146,7 +148,7 @@ func (v *view) each(f *Filter, yield func(Entry, error) bool) {
 }
 
 // ids lists the ids of the items that pass a filter.
-func (v *view) ids(f *Filter) ([]string, error) {
+func (v *view) ids(f *filter.Filter) ([]string, error) {
 	sets, err := v.passing(f)
 	if err != nil {
 		return nil, err
@@ -165,15 +167,15 @@ func (v *view) ids(f *Filter) ([]string, error) {
 
 // passing returns for each part, and the tail behind them, the rows that are there
 // and pass the filter. The sets may be shared: nobody changes them.
-func (v *view) passing(f *Filter) ([]bitmap, error) {
-	if err := f.check(v.schema); err != nil {
+func (v *view) passing(f *filter.Filter) ([]bitmap, error) {
+	if err := f.Check(v.schema.columns); err != nil {
 		return nil, v.explained(err)
 	}
 	var out []bitmap
 	for _, p := range v.parts {
 		set := p.live
 		if f != nil {
-			if err := touch(p.seg.path, func() { set = p.seg.passing(f.root) }); err != nil {
+			if err := touch(p.seg.path, func() { set = p.seg.passing(f.Expr()) }); err != nil {
 				return nil, err
 			}
 			set.and(p.live)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // writer makes the changes of an index, one batch after another, in one goroutine:
@@ -40,7 +41,7 @@ type writer struct {
 // others.
 type request struct {
 	ctx      context.Context
-	entries  []Entry
+	entries  []store.Item
 	existing Existing
 	progress func(done int)
 	remove   []string
@@ -90,7 +91,7 @@ func newWriter(x *Index, m *manifest, s *state, l *logFile) *writer {
 	return w
 }
 
-func (w *writer) add(ctx context.Context, entries []Entry, opt AddOptions) (Added, error) {
+func (w *writer) add(ctx context.Context, entries []store.Item, opt AddOptions) (Added, error) {
 	r, err := w.ask(&request{ctx: ctx, entries: entries, existing: opt.Existing, progress: opt.Progress})
 	if err == nil && opt.Progress != nil {
 		opt.Progress(len(entries))
@@ -343,14 +344,14 @@ func (w *writer) plan(r *request) (ops []operation, out reply) {
 func (w *writer) refused(r *request) (*schema, error) {
 	s := w.state.schema
 	for i := range r.entries {
-		more, err := s.fits(&r.entries[i].Item)
+		more, err := s.fits(&r.entries[i])
 		if err != nil {
 			return nil, err
 		}
 		s = s.grown(more)
 		if r.existing == Refuse {
 			if _, _, there := w.state.find(r.entries[i].ID); there {
-				return nil, &ExistsError{r.entries[i].ID}
+				return nil, &store.ExistsError{ID: r.entries[i].ID}
 			}
 		}
 	}
@@ -358,7 +359,7 @@ func (w *writer) refused(r *request) (*schema, error) {
 }
 
 // columnsOf are the columns of a schema, for a manifest.
-func (s *schema) list() []Column { return append([]Column{}, s.columns...) }
+func (s *schema) list() []store.Column { return append([]store.Column{}, s.columns...) }
 
 // emptied makes the log's rows go: they are among the parts.
 func (s *state) emptied(parts []part) {

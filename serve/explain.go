@@ -8,10 +8,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -152,12 +152,13 @@ func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits
 	if one, ok := single(hits, label); ok {
 		q := a.query(min(beyond, s.limits.K))
 		q.Vectors = true
-		if other := fmt.Sprintf("`%s` != %s", label, quoted(one)); q.Filter == "" {
+		column, named := filter.Name(label)
+		if other := column + " != " + filter.Literal(one); q.Filter == "" {
 			q.Filter = other
 		} else {
 			q.Filter = "(" + q.Filter + ") and " + other
 		}
-		if _, text := one.(string); text && !strings.ContainsRune(label, '`') {
+		if _, text := one.(string); text && named {
 			more, err := s.nearest(ctx, a, q)
 			if err != nil {
 				return nil, err
@@ -206,11 +207,6 @@ func single(hits []store.Hit, label string) (class any, ok bool) {
 		}
 	}
 	return class, ok
-}
-
-// quoted writes a text as filters have it.
-func quoted(v any) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(fmt.Sprint(v)) + `"`
 }
 
 // labelled lays out the vectors of the hits that have a class, and of the item asked

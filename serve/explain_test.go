@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -103,13 +102,5 @@ func TestSingle(t *testing.T) {
 		if ok != c.ok || ok && got != c.want {
 			t.Errorf("%q: %v, %v", c.classes, got, ok)
 		}
-	}
-	for text, want := range map[string]string{`a`: `"a"`, `say "hi"`: `"say \"hi\""`, `back\slash`: `"back\\slash"`} {
-		if got := quoted(text); got != want {
-			t.Errorf("%s is written %s, want %s", text, got, want)
-		}
-	}
-	if quoted(3) != fmt.Sprintf("%q", "3") {
-		t.Error(quoted(3))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what an item may hold.
+// Bounds of what an item may hold, wherever it is kept.
 const (
 	MaxID      = 512     // bytes of an id or the name of a column
 	MaxText    = 1 << 16 // bytes of a path or a text
@@ -34,7 +34,7 @@ func (it *Item) check() error {
 	if err := checkName("its id", it.ID); err != nil {
 		return err
 	}
-	if err := checkText("its path", it.Path); err != nil {
+	if err := checkText("its path", "", it.Path); err != nil {
 		return err
 	}
 	for i, v := range it.Vector {
@@ -45,23 +45,38 @@ func (it *Item) check() error {
 	if len(it.Columns) > MaxColumns {
 		return fmt.Errorf("%d columns: at most %d are possible", len(it.Columns), MaxColumns)
 	}
+	for name, v := range it.Columns {
+		if checkColumn(name, v) != nil {
+			return it.firstFault()
+		}
+	}
+	return nil
+}
+
+// firstFault is what is wrong with the columns, in the order of their names.
+func (it *Item) firstFault() error {
 	for _, name := range slices.Sorted(maps.Keys(it.Columns)) {
-		if err := checkName("the name of a column", name); err != nil {
+		if err := checkColumn(name, it.Columns[name]); err != nil {
 			return err
 		}
-		switch v := it.Columns[name].(type) {
-		case string:
-			if err := checkText("column "+name, v); err != nil {
-				return err
-			}
-		case float64:
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("column %s is %g", name, v)
-			}
-		case bool:
-		default:
-			return fmt.Errorf("column %s is neither text, a number nor true or false", name)
+	}
+	return nil
+}
+
+func checkColumn(name string, value any) error {
+	if err := checkName("the name of a column", name); err != nil {
+		return err
+	}
+	switch v := value.(type) {
+	case string:
+		return checkText("column ", name, v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("column %s is %g", name, v)
 		}
+	case bool:
+	default:
+		return fmt.Errorf("column %s is neither text, a number nor true or false", name)
 	}
 	return nil
 }
@@ -72,6 +87,8 @@ func checkName(what, s string) error {
 		return errors.New(what + " is empty")
 	case len(s) > MaxID:
 		return fmt.Errorf("%s has %d bytes: at most %d are possible", what, len(s), MaxID)
+	case plain(s): // nearly all are
+		return nil
 	case !utf8.ValidString(s):
 		return errors.New(what + " is not UTF-8")
 	}
@@ -83,12 +100,23 @@ func checkName(what, s string) error {
 	return nil
 }
 
-func checkText(what, s string) error {
+// plain tells whether a text is printable ASCII.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// checkText refuses a text of what a name says: a column or, without one, something else.
+func checkText(what, name, s string) error {
 	if len(s) > MaxText {
-		return fmt.Errorf("%s has %d bytes: at most %d are possible", what, len(s), MaxText)
+		return fmt.Errorf("%s%s has %d bytes: at most %d are possible", what, name, len(s), MaxText)
 	}
 	if !utf8.ValidString(s) {
-		return errors.New(what + " is not UTF-8")
+		return errors.New(what + name + " is not UTF-8")
 	}
 	return nil
 }

@@ -36,10 +36,10 @@ func manyItems(t *testing.T, n, dim int) string {
 	for i := range centres {
 		centres[i] = normal(nil, 1)
 	}
-	entries := make([]index.Entry, n)
+	entries := make([]store.Item, n)
 	for i := range entries {
-		entries[i] = index.Entry{Item: index.Item{ID: fmt.Sprintf("%06d", i), Fields: map[string]index.Value{
-			"kind": index.Text(fmt.Sprint("k", i%10)), "price": index.Number(float64(i%1000) / 10)}},
+		entries[i] = store.Item{ID: fmt.Sprintf("%06d", i), Columns: map[string]any{
+			"kind": fmt.Sprint("k", i%10), "price": float64(i%1000) / 10},
 			Vector: normal(centres[rng.IntN(len(centres))], 0.5)}
 	}
 	dir := filepath.Join(t.TempDir(), "many")

@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/store"
 )
 
 func newIndex(a *app) *cobra.Command {
@@ -89,19 +91,19 @@ freed as segments are merged, at the latest by kindred index compact.`,
 const filterHelp = `such as 'price < 20 and category = "shoe"'`
 
 // parseFilter reads the text of a flag; nil for none.
-func parseFilter(text string) (*index.Filter, error) {
+func parseFilter(text string) (*filter.Filter, error) {
 	if text == "" {
 		return nil, nil
 	}
-	f, err := index.ParseFilter(text)
+	f, err := filter.Parse(text)
 	if err != nil {
 		err = usageError(err)
 	}
 	return f, err
 }
 
-func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, filter string) error {
-	f, err := parseFilter(filter)
+func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, where string) error {
+	f, err := parseFilter(where)
 	if err != nil {
 		return err
 	}
@@ -311,15 +313,15 @@ func (a *app) printCheck(dir string, res *index.Checked, repair bool) error {
 }
 
 // fieldsText writes an item's fields for people, in the order of the columns.
-func fieldsText(columns []index.Column, fields map[string]index.Value) string {
+func fieldsText(columns []store.Column, fields map[string]any) string {
 	var out []string
 	for _, c := range columns {
 		v := fields[c.Name]
-		if v.Kind() == index.None {
+		if v == nil {
 			continue
 		}
-		text := v.String()
-		if v.Kind() == index.KindText && strings.ContainsAny(text, " =\"") {
+		text := store.FormatValue(v)
+		if c.Kind == store.Text && strings.ContainsAny(text, " =\"") {
 			quoted, err := json.Marshal(text)
 			if err == nil {
 				text = string(quoted)

@@ -148,7 +148,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		return err
 	}
 	defer func() { err = cmp.Or(err, x.Close()) }()
-	return a.fill(ctx, indexTarget{x}, s, &f.itemFlags)
+	return a.fill(ctx, newIndexGallery(x), s, &f.itemFlags)
 }
 
 // createStore makes or opens a store of a database and fills it.
@@ -163,7 +163,8 @@ func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSourc
 	if err != nil {
 		return err
 	}
-	err = a.fill(ctx, storeTarget{to, func() (*run.Model, error) { return s.model, nil }}, s, &f.itemFlags)
+	model := func() (*run.Model, error) { return s.model, nil }
+	err = a.fill(ctx, &gallery{Store: to, name: to.name, model: model}, s, &f.itemFlags)
 	return errors.Join(err, to.Close())
 }
 
@@ -210,7 +211,7 @@ type indexAdded struct {
 }
 
 // fill adds the items of a source and tells of it.
-func (a *app) fill(ctx context.Context, to target, s *itemSource, f *itemFlags) error {
+func (a *app) fill(ctx context.Context, to *gallery, s *itemSource, f *itemFlags) error {
 	d := &adder{a: a, to: to, update: f.update, prefix: f.prefix, columns: s.columns}
 	var left []data.LeftOut
 	var err error
@@ -219,9 +220,9 @@ func (a *app) fill(ctx context.Context, to target, s *itemSource, f *itemFlags) 
 	} else {
 		left, err = d.photos(ctx, s.model, s.set, s.root)
 	}
-	if t, ok := to.(indexTarget); ok && errors.Is(err, context.Canceled) {
-		where := fmt.Sprintf("%d items are in %s", t.x.Info().Items, t.x.Dir())
-		words := []string{"kindred", "index", "add", t.x.Dir()}
+	if to.x != nil && errors.Is(err, context.Canceled) {
+		where := fmt.Sprintf("%d items are in %s", to.x.Info().Items, to.name)
+		words := []string{"kindred", "index", "add", to.name}
 		for _, g := range [][2]string{{"data", f.photos.data}, {"embeddings", f.embeddings}, {"labels", f.labels},
 			{"columns", f.columns}, {"prefix", f.prefix}} {
 			if g[1] != "" {
@@ -235,11 +236,11 @@ func (a *app) fill(ctx context.Context, to target, s *itemSource, f *itemFlags) 
 	}
 	a.sayLeftOut(left)
 	d.sayMatched()
-	info, err := to.info(ctx)
+	info, err := to.Info(ctx)
 	if err != nil {
 		return err
 	}
-	res := indexAdded{to.called(), d.done, info.Items, left}
+	res := indexAdded{to.name, d.done, info.Items, left}
 	if a.json {
 		return a.printJSON(res)
 	}
@@ -330,7 +331,7 @@ among them without being embedded again, unless --update replaces them.`,
 					return err
 				}
 				defer s.close()
-				return a.fill(cmd.Context(), indexTarget{x}, s, &f)
+				return a.fill(cmd.Context(), newIndexGallery(x), s, &f)
 			})
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // columnFile holds further columns of items, by their ids or paths.
@@ -25,7 +26,7 @@ type columnFile struct {
 // fieldColumn is a column of values, one for each row of a table.
 type fieldColumn struct {
 	name string
-	kind index.Kind
+	kind store.Kind
 	text func(i int) string
 	n    int
 }
@@ -37,16 +38,16 @@ func newFieldColumn(name string, n int, text func(i int) string) fieldColumn {
 	for i := range n {
 		if s := text(i); s != "" {
 			some = true
-			number = number && index.IsNumber(s)
+			number = number && store.IsNumber(s)
 			truth = truth && (s == "true" || s == "false")
 		}
 	}
-	kind := index.KindText
+	kind := store.Text
 	switch {
 	case some && number:
-		kind = index.KindNumber
+		kind = store.Number
 	case some && truth:
-		kind = index.KindBool
+		kind = store.Bool
 	}
 	return fieldColumn{name, kind, text, n}
 }
@@ -61,8 +62,8 @@ func columnsOf(t *embedding.Table) []fieldColumn {
 }
 
 // adapt makes the kinds of columns those of the columns that are there.
-func adapt(columns []fieldColumn, to []index.Column) {
-	kinds := make(map[string]index.Kind)
+func adapt(columns []fieldColumn, to []store.Column) {
+	kinds := make(map[string]store.Kind)
 	for _, c := range to {
 		kinds[c.Name] = c.Kind
 	}
@@ -72,19 +73,19 @@ func adapt(columns []fieldColumn, to []index.Column) {
 }
 
 // setFields sets the fields of an item from row i of the columns.
-func setFields(it *index.Item, columns []fieldColumn, i int) error {
+func setFields(it *store.Item, columns []fieldColumn, i int) error {
 	for _, c := range columns {
-		v, err := index.ParseValue(c.kind, c.text(i))
+		v, err := store.ParseValue(c.kind, c.text(i))
 		if err != nil {
 			return fmt.Errorf("column %s of %s: %w, as the index has there", c.name, it.ID, err)
 		}
-		if v.Kind() == index.None {
+		if v == nil {
 			continue
 		}
-		if it.Fields == nil {
-			it.Fields = make(map[string]index.Value)
+		if it.Columns == nil {
+			it.Columns = make(map[string]any)
 		}
-		it.Fields[c.name] = v
+		it.Columns[c.name] = v
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func readColumns(path string) (*columnFile, error) {
 }
 
 // put sets the fields of an item, if the file has any of it.
-func (c *columnFile) put(it *index.Item) (bool, error) {
+func (c *columnFile) put(it *store.Item) (bool, error) {
 	i, ok := c.keys[it.ID]
 	if !ok {
 		return false, nil
@@ -132,7 +133,7 @@ func (c *columnFile) put(it *index.Item) (bool, error) {
 // adder adds items to an index and counts.
 type adder struct {
 	a       *app
-	to      target
+	to      *gallery
 	update  bool
 	prefix  string
 	columns *columnFile
@@ -179,7 +180,7 @@ func (d *adder) missing(ctx context.Context, set *data.Dataset, root string) ([]
 	var todo []int
 	for i, name := range set.Names {
 		id := d.prefix + name
-		e, there, err := d.to.get(ctx, id)
+		e, there, err := d.to.find(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -215,15 +216,15 @@ func filePath(root, name string) string {
 // table adds the rows of a table: items of the ids, or the names, it has.
 func (d *adder) table(ctx context.Context, t *embedding.Table, root string) error {
 	columns := columnsOf(t)
-	info, err := d.to.info(ctx)
+	info, err := d.to.Info(ctx)
 	if err != nil {
 		return err
 	}
 	adapt(columns, info.Columns)
 	adapt(d.columns.values, info.Columns)
-	entries := make([]index.Entry, t.X.Rows)
-	for i := range entries {
-		e := &entries[i]
+	items := make([]store.Item, t.X.Rows)
+	for i := range items {
+		e := &items[i]
 		e.Vector = t.X.Row(i)
 		switch {
 		case t.ID != nil:
@@ -236,10 +237,10 @@ func (d *adder) table(ctx context.Context, t *embedding.Table, root string) erro
 		if t.Files != nil {
 			e.Path = filePath(root, t.Files[i])
 		}
-		if err := setFields(&e.Item, columns, i); err != nil {
+		if err := setFields(e, columns, i); err != nil {
 			return err
 		}
-		ok, err := d.columns.put(&e.Item)
+		ok, err := d.columns.put(e)
 		if err != nil {
 			return err
 		}
@@ -251,7 +252,7 @@ func (d *adder) table(ctx context.Context, t *embedding.Table, root string) erro
 	if d.update {
 		opt.Existing = index.Replace
 	}
-	n, err := d.to.add(ctx, entries, opt)
+	n, err := d.to.add(ctx, items, opt)
 	d.done.Added += n.Added
 	d.done.Replaced += n.Replaced
 	d.done.Skipped += n.Skipped

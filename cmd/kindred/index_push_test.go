@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/serve/client"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // TestPush copies an index into a database twice, which changes nothing the second
@@ -22,10 +23,10 @@ func TestPush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []index.Entry
+	var entries []store.Item
 	for i := range 25 {
-		entries = append(entries, index.Entry{Item: index.Item{ID: fmt.Sprint(i),
-			Fields: map[string]index.Value{"price": index.Number(float64(i))}}, Vector: []float32{float32(i), 0.1}})
+		entries = append(entries, store.Item{ID: fmt.Sprint(i), Columns: map[string]any{"price": float64(i)},
+			Vector: []float32{float32(i), 0.1}})
 	}
 	if _, err := x.Add(t.Context(), entries, index.AddOptions{}); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/search"
@@ -101,9 +102,11 @@ type indexAnswer struct {
 }
 
 type indexItem struct {
-	index.Item
-	Label    string  `json:"label"` // "" if it is not known
-	Distance float64 `json:"distance"`
+	ID       string         `json:"id"`
+	Path     string         `json:"path,omitempty"`
+	Fields   map[string]any `json:"fields,omitempty"`
+	Label    string         `json:"label"` // "" if it is not known
+	Distance float64        `json:"distance"`
 }
 
 // asked is one thing to look up: a photo, if it has a path, an item, if it has an
@@ -133,7 +136,7 @@ func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error 
 		return err
 	}
 	defer x.Close()
-	return a.searchTarget(ctx, indexTarget{x}, f)
+	return a.searchGallery(ctx, newIndexGallery(x), f)
 }
 
 // searchStore looks into a store of a database.
@@ -146,7 +149,7 @@ func (a *app) searchStore(ctx context.Context, f *indexQuery) error {
 		return err
 	}
 	defer s.Close()
-	return a.searchTarget(ctx, storeTarget{s, func() (*run.Model, error) {
+	return a.searchGallery(ctx, &gallery{Store: s, name: s.name, model: func() (*run.Model, error) {
 		if f.run == "" {
 			return nil, nil
 		}
@@ -163,17 +166,21 @@ func (a *app) searchStore(ctx context.Context, f *indexQuery) error {
 	}}, f)
 }
 
-// searchTarget answers all that is asked.
-func (a *app) searchTarget(ctx context.Context, to target, f *indexQuery) error {
-	filter, err := parseFilter(f.filter)
+// searchGallery answers all that is asked.
+func (a *app) searchGallery(ctx context.Context, to *gallery, f *indexQuery) error {
+	where, err := parseFilter(f.filter)
 	if err != nil {
 		return err
 	}
-	info, err := to.info(ctx)
+	info, err := to.Info(ctx)
 	if err != nil {
 		return err
 	}
-	res := indexAnswers{Index: to.called(), Items: info.Items, Distance: info.Distance}
+	distance, err := rank.ParseDistance(info.Distance)
+	if err != nil {
+		return err
+	}
+	res := indexAnswers{Index: to.name, Items: info.Items, Distance: distance}
 	list, left, err := f.collect(ctx, a, to, info.Dim)
 	if err != nil {
 		return err
@@ -185,12 +192,12 @@ func (a *app) searchTarget(ctx context.Context, to target, f *indexQuery) error 
 	g.SetLimit(64) // what is asked together is answered together
 	for i := range list {
 		g.Go(func() (err error) {
-			res.Queries[i], err = lookUp(ctx, to, info.Distance, &list[i], f, filter)
+			res.Queries[i], err = lookUp(ctx, to, distance, &list[i], f, where)
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		var wrong *index.FilterError
+		var wrong *filter.Error
 		var cannot *store.FilterError
 		if errors.As(err, &wrong) || errors.As(err, &cannot) {
 			err = usageError(err)
@@ -204,13 +211,13 @@ func (a *app) searchTarget(ctx context.Context, to target, f *indexQuery) error 
 }
 
 // collect embeds and reads what is looked up.
-func (f *indexQuery) collect(ctx context.Context, a *app, to target, dim int) (list []asked, left []data.LeftOut,
+func (f *indexQuery) collect(ctx context.Context, a *app, to *gallery, dim int) (list []asked, left []data.LeftOut,
 	err error) {
 	if len(f.photos) > 0 {
 		m, err := to.model()
 		if err == nil && m == nil {
 			err = fmt.Errorf("%s has no network, so that photos cannot be embedded: ask with --id or --vector",
-				to.called())
+				to.name)
 			if f.store != "" {
 				err = fmt.Errorf("%w, or say by --run what made its embeddings", err)
 			}
@@ -231,9 +238,9 @@ func (f *indexQuery) collect(ctx context.Context, a *app, to target, dim int) (l
 		left = photos.left
 	}
 	for _, id := range f.ids {
-		e, ok, err := to.get(ctx, id)
+		e, ok, err := to.find(ctx, id)
 		if err == nil && !ok {
-			err = fmt.Errorf("%s has no item %q", to.called(), id)
+			err = fmt.Errorf("%s has no item %q", to.name, id)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -261,10 +268,10 @@ func (f *indexQuery) collect(ctx context.Context, a *app, to target, dim int) (l
 const spareItems = 8
 
 // lookUp answers one query.
-func lookUp(ctx context.Context, to target, by rank.Distance, q *asked, f *indexQuery,
-	filter *index.Filter) (indexAnswer, error) {
+func lookUp(ctx context.Context, to *gallery, by rank.Distance, q *asked, f *indexQuery,
+	where *filter.Filter) (indexAnswer, error) {
 	out := indexAnswer{Query: q.name, Neighbours: []indexItem{}}
-	iq := index.Query{Vector: q.vector, K: f.k, Filter: filter, Exact: f.exact}
+	iq := index.Query{Vector: q.vector, K: f.k, Filter: where, Exact: f.exact}
 	if q.id != "" {
 		iq.Exclude = []string{q.id}
 		out.Itself = iq.Exclude
@@ -307,7 +314,7 @@ func lookUp(ctx context.Context, to target, by rank.Distance, q *asked, f *index
 
 // withoutItself tells which hits are not the photo that was asked with, and which
 // are.
-func withoutItself(ctx context.Context, q *asked, hits []index.Hit, k int, d rank.Distance) (kept []int32,
+func withoutItself(ctx context.Context, q *asked, hits []store.Hit, k int, d rank.Distance) (kept []int32,
 	itself []int, err error) {
 	if len(hits) == 0 {
 		return nil, nil, nil
@@ -325,12 +332,13 @@ func withoutItself(ctx context.Context, q *asked, hits []index.Hit, k int, d ran
 	return found[0].Row, found[0].Self, nil
 }
 
-func newIndexItem(h index.Hit) indexItem {
-	return indexItem{Item: h.Item, Label: h.Fields["label"].String(), Distance: h.Distance}
+func newIndexItem(h store.Hit) indexItem {
+	return indexItem{ID: h.ID, Path: h.Path, Fields: h.Columns, Label: store.FormatValue(h.Columns["label"]),
+		Distance: h.Distance}
 }
 
 // printAnswers writes the answers for a terminal.
-func (a *app) printAnswers(res *indexAnswers, columns []index.Column) error {
+func (a *app) printAnswers(res *indexAnswers, columns []store.Column) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for i, q := range res.Queries {
 		if i > 0 {

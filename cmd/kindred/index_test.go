@@ -67,7 +67,7 @@ func TestIndexOfPhotos(t *testing.T) {
 	}
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/1.png", "--filter", `price < 20 and not sale`)
 	if q := got.Queries[0]; len(q.Neighbours) != 1 || q.Neighbours[0].ID != "c1/1.png" || q.Passed != 1 ||
-		q.Neighbours[0].Fields["tag"].Text() != "009" {
+		q.Neighbours[0].Fields["tag"] != "009" {
 		t.Errorf("%+v", q)
 	}
 	code, _, stderr := runArgs(t, "index", "search", ix, "--id", "c0/1.png", "--filter", `prise < 20`)

@@ -55,12 +55,12 @@ func photoIndex(t *testing.T) (dir string, photos []string) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	var entries []index.Entry
+	var entries []store.Item
 	for i, pos := range e.Pos {
 		name := d.Names[pos]
-		entries = append(entries, index.Entry{Item: index.Item{ID: fmt.Sprint(i), Path: name,
-			Fields: map[string]index.Value{"label": index.Text(filepath.Base(filepath.Dir(name))),
-				"price": index.Number(float64(i))}}, Vector: e.X.Row(i)})
+		entries = append(entries, store.Item{ID: fmt.Sprint(i), Path: name,
+			Columns: map[string]any{"label": filepath.Base(filepath.Dir(name)), "price": float64(i)},
+			Vector:  e.X.Row(i)})
 	}
 	if _, err := x.Add(t.Context(), entries, index.AddOptions{}); err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func TestTwoServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Add(t.Context(), []index.Entry{{Item: index.Item{ID: "a"}, Vector: []float32{0, 0}}},
+	if _, err := x.Add(t.Context(), []store.Item{{ID: "a", Vector: []float32{0, 0}}},
 		index.AddOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/serve/page"
+	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/store/folder"
 )
 
@@ -32,11 +33,11 @@ func million(t *testing.T, n int) (address string) {
 	near := func(k int) float32 { return float32(k) + 0.2*float32(rng.NormFloat64()) }
 	const together = 50_000
 	for lo := 0; lo < n; lo += together {
-		e := make([]index.Entry, min(together, n-lo))
+		e := make([]store.Item, min(together, n-lo))
 		for i := range e {
 			k := rng.IntN(40)
-			e[i] = index.Entry{Item: index.Item{ID: fmt.Sprintf("%07d", lo+i), Fields: map[string]index.Value{
-				"label": index.Text(fmt.Sprintf("class %02d", k)), "price": index.Number(float64(rng.IntN(1000)))}},
+			e[i] = store.Item{ID: fmt.Sprintf("%07d", lo+i), Columns: map[string]any{
+				"label": fmt.Sprintf("class %02d", k), "price": float64(rng.IntN(1000))},
 				Vector: []float32{near(k % 8), near(k / 8)}}
 		}
 		if _, err := x.Add(t.Context(), e, index.AddOptions{}); err != nil {

@@ -180,12 +180,15 @@ func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
 			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
+		{"store", "items, what an engine that holds them can do; the contract between servers and engines",
+			"internal/escape"},
+		{"filter", "which items of a store count: the text, its tree, and what passes",
+			"store internal/escape internal/spell"},
 		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/par internal/mapped internal/kernel/dot16 mat internal/coded eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/atomic internal/budget internal/escape internal/lock internal/mapped internal/nearest " +
-				"internal/regular internal/spell internal/strictjson internal/kernel/dot16 mat eval/rank " +
-				"eval/cluster"},
+				"internal/regular internal/kernel/dot16 mat eval/rank eval/cluster store filter"},
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
@@ -260,24 +263,22 @@ func serving() []Package {
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},
-		{"store", "what an engine that holds embedded items can do; the contract between servers and engines",
-			"internal/escape"},
-		{"store/folder", "an index folder as such an engine", "store index"},
+		{"store/folder", "an index folder as such an engine", "store filter index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
 			"store github.com/google/uuid"},
 		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
-			"store index internal/storename internal/strictjson github.com/jackc/pgx/v5"},
+			"store filter internal/storename internal/strictjson github.com/jackc/pgx/v5"},
 		{"store/weaviate", "a collection of Weaviate as such an engine",
-			"store index internal/escape internal/storename internal/storeurl internal/strictjson"},
+			"store filter internal/escape internal/storename internal/storeurl internal/strictjson"},
 		{"store/qdrant", "a collection of Qdrant as such an engine",
-			"store index internal/storename internal/storeurl internal/strictjson github.com/qdrant/go-client " +
+			"store filter internal/storename internal/storeurl internal/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
 		{"serve/api", "the messages of `kindred serve`", "opt store"},
 		{"serve/client", "a client of `kindred serve`", "internal/strictjson store serve/api"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/atomic internal/budget internal/escape internal/regular internal/review internal/strictjson " +
-				"mat data data/imaging eval/rank eval/diagnose projection run store serve/api " +
+				"mat data data/imaging eval/rank eval/diagnose projection run store filter serve/api " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/webmap internal/review"},
@@ -293,7 +294,7 @@ func repository() []Package {
 			"github.com/sbinet/npyio"},
 		{"internal/storetest",
 			"for tests: a store in memory that can be told to fail, the checks that every store has to pass, and " +
-				"databases that a test starts", "store"},
+				"databases that a test starts", "store filter"},
 		{"internal/fakeqdrant", "for tests: a server of Qdrant's protocol that keeps points in memory",
 			"github.com/qdrant/go-client google.golang.org/grpc"},
 		{"internal/queuetest", "for tests: three NATS servers on this machine", "github.com/nats-io/nats-server/v2"},

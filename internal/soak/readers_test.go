@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/parquet"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/index"
@@ -31,6 +32,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/sweep"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -287,12 +289,11 @@ func writeIndex(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some := func(from, n int) []index.Entry {
-		var out []index.Entry
+	some := func(from, n int) []store.Item {
+		var out []store.Item
 		for i := range n {
-			fields := map[string]index.Value{"price": index.Number(float64(i)), "kind": index.Text("shoe"),
-				"new": index.Bool(i%2 == 0)}
-			out = append(out, index.Entry{Item: index.Item{ID: fmt.Sprint(from + i), Path: "p", Fields: fields},
+			columns := map[string]any{"price": float64(i), "kind": "shoe", "new": i%2 == 0}
+			out = append(out, store.Item{ID: fmt.Sprint(from + i), Path: "p", Columns: columns,
 				Vector: []float32{float32(i), float32(from), 1}})
 		}
 		return out
@@ -328,7 +329,7 @@ func readIndex(dir, _ string) error {
 		return err
 	}
 	defer x.Close()
-	f, err := index.ParseFilter(`price < 100 and kind = "shoe" and not new`)
+	f, err := filter.Parse(`price < 100 and kind = "shoe" and not new`)
 	if err != nil {
 		return err
 	}
@@ -342,7 +343,7 @@ func readIndex(dir, _ string) error {
 		if err != nil {
 			return err
 		}
-		n := int(e.Fields["price"].Number())
+		n := int(e.Columns["price"].(float64))
 		id, from := 0, 0
 		fmt.Sscan(e.ID, &id)
 		if id >= 500 {

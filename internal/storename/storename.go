@@ -40,14 +40,3 @@ func Property(kind store.Kind, column string) string {
 	}
 	return b.String()
 }
-
-// Kind is the kind of a value of an item's column.
-func Kind(v any) store.Kind {
-	switch v.(type) {
-	case bool:
-		return store.Bool
-	case float64:
-		return store.Number
-	}
-	return store.Text
-}

@@ -138,7 +138,7 @@ func checkErrors(t *testing.T, s store.Store) {
 		t.Errorf("a short query: %v", err)
 	}
 	var wrong *store.FilterError
-	for _, filter := range []string{"price <", "= 3", "\x00"} {
+	for _, filter := range []string{"price <", "= 3", "\x00", "id = 5", `price in (1, "x")`} {
 		if _, err := s.Search(ctx, store.Query{Vector: []float32{1, 1}, K: 1, Filter: filter}); !errors.As(err,
 			&wrong) {
 			t.Errorf("filter %q: %v", filter, err)

@@ -5,17 +5,13 @@ package storetest
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -58,24 +54,31 @@ func (m *Memory) Info(ctx context.Context) (store.Info, error) {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	return m.info(), nil
+}
+
+// info is Info, for those who hold the lock.
+func (m *Memory) info() store.Info {
 	kinds := map[string]store.Kind{}
 	for _, it := range m.items {
 		for name, v := range it.Columns {
-			switch v.(type) {
-			case string:
-				kinds[name] = store.Text
-			case bool:
-				kinds[name] = store.Bool
-			default:
-				kinds[name] = store.Number
-			}
+			kinds[name] = store.KindOf(v)
 		}
 	}
 	info := store.Info{Items: len(m.items), Dim: m.Dim, Distance: "euclidean", Version: m.version}
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		info.Columns = append(info.Columns, store.Column{Name: name, Kind: kinds[name]})
 	}
-	return info, nil
+	return info
+}
+
+// parse reads a filter, for those who hold the lock: it has to fit the columns.
+func (m *Memory) parse(text string) (*filter.Filter, error) {
+	f, err := filter.ParseQuery(text)
+	if err == nil {
+		err = filter.StoreError(f.Check(m.info().Columns))
+	}
+	return f, err
 }
 
 // Search implements store.Store.
@@ -86,15 +89,15 @@ func (m *Memory) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	if len(q.Vector) != m.Dim {
 		return nil, &store.DimensionError{Have: len(q.Vector), Want: m.Dim}
 	}
-	keep, err := parse(q.Filter)
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	keep, err := m.parse(q.Filter)
 	if err != nil {
 		return nil, err
 	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
 	var hits []store.Hit
 	for _, it := range m.items {
-		if slices.Contains(q.Except, it.ID) || !keep(it) {
+		if slices.Contains(q.Except, it.ID) || !keep.Match(&it) {
 			continue
 		}
 		sum := 0.0
@@ -180,15 +183,15 @@ func (m *Memory) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	if err := m.fault(ctx, "List"); err != nil {
 		return nil, err
 	}
-	keep, err := parse(p.Filter)
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	keep, err := m.parse(p.Filter)
 	if err != nil {
 		return nil, err
 	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
 	var out []store.Item
 	for _, id := range slices.Sorted(maps.Keys(m.items)) {
-		if it := m.items[id]; id > p.After && keep(it) && len(out) < p.Limit {
+		if it := m.items[id]; id > p.After && keep.Match(&it) && len(out) < p.Limit {
 			out = append(out, given(it, p.Vectors))
 		}
 	}
@@ -211,47 +214,4 @@ func (m *Memory) All(ctx context.Context) iter.Seq2[store.Item, error] {
 			}
 		}
 	}
-}
-
-// comparison is what the filters of a Memory consist of; "and" joins them.
-var comparison = regexp.MustCompile(`^(\w+) *(=|!=|<|>) *("(?:[^"\\]|\\.)*"|-?[0-9.]+|true|false)$`)
-
-// parse understands the part of the filters' grammar that tests need.
-func parse(filter string) (func(store.Item) bool, error) {
-	if filter == "" {
-		return func(store.Item) bool { return true }, nil
-	}
-	var tests []func(store.Item) bool
-	text := strings.NewReplacer("(", "", ")", "", "`", "").Replace(filter)
-	for part := range strings.SplitSeq(text, " and ") {
-		m := comparison.FindStringSubmatch(strings.TrimSpace(part))
-		if m == nil {
-			return nil, &store.FilterError{Filter: filter, Err: errors.New("want COLUMN = VALUE")}
-		}
-		name, op, text := m[1], m[2], m[3]
-		tests = append(tests, func(it store.Item) bool {
-			v, ok := it.Columns[name]
-			if !ok {
-				return false
-			}
-			a, b := fmt.Sprint(v), text
-			if s, err := strconv.Unquote(text); err == nil {
-				b = s
-			}
-			x, errX := strconv.ParseFloat(a, 64)
-			y, errY := strconv.ParseFloat(b, 64)
-			switch op {
-			case "=":
-				return a == b
-			case "!=":
-				return a != b
-			case "<":
-				return errX == nil && errY == nil && x < y
-			}
-			return errX == nil && errY == nil && x > y
-		})
-	}
-	return func(it store.Item) bool {
-		return !slices.ContainsFunc(tests, func(t func(store.Item) bool) bool { return !t(it) })
-	}, nil
 }

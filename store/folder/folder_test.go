@@ -2,6 +2,7 @@ package folder
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,30 +48,125 @@ func TestFolder(t *testing.T) {
 // What an index takes, a store takes, and the other way round: what is read through a store
 // can be written back.
 func TestSameBounds(t *testing.T) {
-	if index.MaxID != store.MaxID || index.MaxText != store.MaxText {
-		t.Fatalf("%d and %d bytes, %d and %d", index.MaxID, store.MaxID, index.MaxText, store.MaxText)
-	}
 	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
 	s := New(x, false)
-	for _, n := range []int{store.MaxID, store.MaxID + 1, 4096} {
-		id, fits := strings.Repeat("x", n), n <= store.MaxID
-		e := index.Entry{Item: index.Item{ID: id}, Vector: []float32{1}}
-		_, err := x.Add(t.Context(), []index.Entry{e}, index.AddOptions{})
-		if (err == nil) != fits {
-			t.Errorf("an id of %d bytes added: %v", n, err)
+	long := strings.Repeat("x", store.MaxText)
+	for what, c := range map[string]struct {
+		it   store.Item
+		fits bool
+	}{
+		"the longest id":      {store.Item{ID: long[:store.MaxID]}, true},
+		"a longer id":         {store.Item{ID: long[:store.MaxID+1]}, false},
+		"an older index's id": {store.Item{ID: long[:4096]}, false},
+		"an id with a C1":     {store.Item{ID: "a\u0085"}, false},
+		"the longest path":    {store.Item{ID: "path", Path: long}, true},
+		"a longer path":       {store.Item{ID: "path", Path: long + "x"}, false},
+		"the longest text":    {store.Item{ID: "text", Columns: map[string]any{"a": long}}, true},
+		"a longer text":       {store.Item{ID: "text", Columns: map[string]any{"a": long + "x"}}, false},
+		"no value":            {store.Item{ID: "nil", Columns: map[string]any{"a": nil}}, false},
+		"a whole number":      {store.Item{ID: "int", Columns: map[string]any{"a": 1}}, false},
+	} {
+		c.it.Vector = []float32{1}
+		var wrong *store.ItemError
+		_, err := x.Add(t.Context(), []store.Item{c.it}, index.AddOptions{Existing: index.Replace})
+		if (err == nil) != c.fits || err != nil && !errors.As(err, &wrong) {
+			t.Errorf("%s added: %.100v", what, err)
 		}
-		it := store.Item{ID: id, Vector: []float32{1}}
 		if err == nil {
-			if it, err = s.Get(t.Context(), id); err != nil {
+			if c.it, err = s.Get(t.Context(), c.it.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := s.Put(t.Context(), []store.Item{it}, store.Replace); (err == nil) != fits {
-			t.Errorf("an id of %d bytes put: %v", n, err)
+		err = s.Put(t.Context(), []store.Item{c.it}, store.Replace)
+		if (err == nil) != c.fits || err != nil && !errors.As(err, &wrong) {
+			t.Errorf("%s put: %.100v", what, err)
 		}
+	}
+}
+
+// An item that does not fit is named, wherever in the call it is.
+func TestNamesTheItem(t *testing.T) {
+	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	err = New(x, false).Put(t.Context(), []store.Item{
+		{ID: "first", Vector: []float32{1}, Columns: map[string]any{"price": 1.0}},
+		{ID: "second", Vector: []float32{1}, Columns: map[string]any{"price": "x"}}}, store.Replace)
+	var wrong *store.ItemError
+	want := `item "second": column price holds values of kind number, and "x" is of kind text`
+	if !errors.As(err, &wrong) || wrong.ID != "second" || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// The sign of a zero is not kept: equal numbers come back equal, to the bit.
+func TestZeroHasNoSign(t *testing.T) {
+	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(x, false)
+	columns := map[string]any{"n": math.Copysign(0, -1)}
+	if err := s.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{1}, Columns: columns}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	positive := func(when string) {
+		t.Helper()
+		it, err := New(x, false).Get(t.Context(), "a")
+		if v, ok := it.Columns["n"].(float64); err != nil || !ok || math.Signbit(v) {
+			t.Errorf("%s: %v, %v", when, it.Columns, err)
+		}
+	}
+	positive("put")
+	dir := x.Dir()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if x, err = index.Open(dir, index.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	positive("read from the log")
+	if err := x.Compact(t.Context(), index.CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	positive("read from a segment")
+	if !math.Signbit(columns["n"].(float64)) {
+		t.Error("what the caller has was changed")
+	}
+}
+
+// What an index says of a query is said as the contract has it.
+func TestErrorsOfQueries(t *testing.T) {
+	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s := New(x, false)
+	for text, want := range map[string]string{
+		"price <":   `filter "price <": column 8: want a number, a text in quotes, true or false, not the end`,
+		"price < 2": `filter "price < 2": column 1: no column called price; there are: id, path`,
+	} {
+		var wrong *store.FilterError
+		_, err := s.Search(t.Context(), store.Query{Vector: []float32{1}, K: 1, Filter: text})
+		if !errors.As(err, &wrong) || wrong.Filter != text || err.Error() != want {
+			t.Errorf("a search for %s: %v", text, err)
+		}
+		_, err = s.List(t.Context(), store.Page{Limit: 1, Filter: text})
+		if !errors.As(err, &wrong) || wrong.Filter != text || err.Error() != want {
+			t.Errorf("a list of %s: %v", text, err)
+		}
+	}
+	var item *store.ItemError
+	_, err = s.Search(t.Context(), store.Query{Vector: []float32{float32(math.NaN())}, K: 1})
+	if !errors.As(err, &item) || !strings.Contains(err.Error(), "the query holds NaN") {
+		t.Errorf("a search for NaN: %v", err)
 	}
 }

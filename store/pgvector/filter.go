@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -19,19 +19,16 @@ func (w *where) arg(v any) string {
 }
 
 // condition writes a filter as SQL; "true" of "".
-func (w *where) condition(filter string) (string, error) {
-	if filter == "" {
-		return "true", nil
-	}
-	f, err := index.ParseFilter(filter)
-	if err != nil {
-		return "", &store.FilterError{Filter: filter, Err: err}
+func (w *where) condition(text string) (string, error) {
+	f, err := filter.ParseQuery(text)
+	if f == nil || err != nil {
+		return "true", err
 	}
 	return w.expr(f.Expr()), nil
 }
 
-func (w *where) expr(e index.Expr) string {
-	joined := func(parts []index.Expr, by string) string {
+func (w *where) expr(e filter.Expr) string {
+	joined := func(parts []filter.Expr, by string) string {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
 			texts[i] = w.expr(p)
@@ -39,67 +36,63 @@ func (w *where) expr(e index.Expr) string {
 		return "(" + strings.Join(texts, by) + ")"
 	}
 	switch e := e.(type) {
-	case index.And:
+	case filter.And:
 		return joined(e, " AND ")
-	case index.Or:
+	case filter.Or:
 		return joined(e, " OR ")
-	case index.Not:
+	case filter.Not:
 		return "(NOT " + w.expr(e.Of) + ")"
-	case index.Test:
-		return w.test(&e)
+	case *filter.Test:
+		return w.test(e)
 	}
 	return "false"
 }
 
+// types are how PostgreSQL calls the kinds of values.
+var types = map[store.Kind]string{store.Text: "text", store.Number: "float8", store.Bool: "bool"}
+
 // test writes one comparison, which is never NULL: what is missing compares to
 // nothing.
-func (w *where) test(t *index.Test) string {
+func (w *where) test(t *filter.Test) string {
 	if t.Column == "id" || t.Column == "path" {
-		return w.compare(t, fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), index.KindText)
+		return w.compare(t, fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), store.Text)
 	}
 	value := "columns -> " + w.arg(t.Column)
 	switch t.Op {
-	case "is missing":
+	case filter.Missing:
 		return "((" + value + ") IS NULL)"
-	case "is not missing":
+	case filter.Present:
 		return "((" + value + ") IS NOT NULL)"
-	case "is true":
+	case filter.True:
 		return "COALESCE((" + value + ") = 'true'::jsonb, false)"
 	}
-	kind := t.Values[0].Kind()
-	typ := map[index.Kind]string{index.KindText: "string", index.KindNumber: "number", index.KindBool: "boolean"}[kind]
-	of := map[index.Kind]string{index.KindText: `((%s) #>> '{}') COLLATE "C"`,
-		index.KindNumber: "((%s) #>> '{}')::float8",
-		index.KindBool:   "((%s) #>> '{}')::bool"}[kind]
+	kind := store.KindOf(t.Values[0])
+	typ := map[store.Kind]string{store.Text: "string", store.Number: "number", store.Bool: "boolean"}[kind]
+	of := map[store.Kind]string{store.Text: `((%s) #>> '{}') COLLATE "C"`,
+		store.Number: "((%s) #>> '{}')::float8",
+		store.Bool:   "((%s) #>> '{}')::bool"}[kind]
 	// CASE keeps a text from being read as a number.
 	return fmt.Sprintf("CASE WHEN jsonb_typeof(%s) = '%s' THEN %s ELSE false END", value, typ,
 		w.compare(t, fmt.Sprintf(of, value), kind))
 }
 
 // compare writes the comparison of an expression of a kind with the test's values.
-func (w *where) compare(t *index.Test, of string, kind index.Kind) string {
+func (w *where) compare(t *filter.Test, of string, kind store.Kind) string {
 	values := make([]string, len(t.Values))
 	for i, v := range t.Values {
-		switch kind {
-		case index.KindText:
-			values[i] = w.arg(v.Text()) + "::text"
-		case index.KindNumber:
-			values[i] = w.arg(v.Number()) + "::float8"
-		default:
-			values[i] = w.arg(v.Bool()) + "::bool"
-		}
+		values[i] = w.arg(v) + "::" + types[kind]
 	}
 	list := strings.Join(values, ", ")
 	switch t.Op {
-	case "is missing":
+	case filter.Missing:
 		return "(" + of + " IS NULL)"
-	case "is not missing":
+	case filter.Present:
 		return "(" + of + " IS NOT NULL)"
-	case "in":
+	case filter.In:
 		return fmt.Sprintf("COALESCE(%s IN (%s), false)", of, list)
-	case "not in":
+	case filter.NotIn:
 		return fmt.Sprintf("COALESCE(%s NOT IN (%s), false)", of, list)
-	case "!=":
+	case filter.Unequal:
 		return fmt.Sprintf("COALESCE(%s <> %s, false)", of, list)
 	}
 	return fmt.Sprintf("COALESCE(%s %s %s, false)", of, t.Op, list)

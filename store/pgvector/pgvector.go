@@ -32,7 +32,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -350,7 +349,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 		rows.ids, rows.paths = append(rows.ids, it.ID), append(rows.paths, it.Path)
 		rows.columns, rows.vectors = append(rows.columns, string(text)), append(rows.vectors, literal(it.Vector))
 		for name, v := range it.Columns {
-			columns[name] = storename.Kind(v)
+			columns[name] = store.KindOf(v)
 		}
 	}
 	put := func(copies bool) error {

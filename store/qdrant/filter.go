@@ -5,7 +5,7 @@ import (
 
 	"github.com/qdrant/go-client/qdrant"
 
-	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -20,18 +20,15 @@ const (
 )
 
 // items is the filter of all that are items, and pass a filter if there is one.
-func items(filter string) (*qdrant.Filter, error) {
+func items(text string) (*qdrant.Filter, error) {
 	out := &qdrant.Filter{MustNot: []*qdrant.Condition{qdrant.NewHasID(qdrant.NewID(aboutID))}}
-	if filter == "" {
-		return out, nil
-	}
-	f, err := index.ParseFilter(filter)
-	if err != nil {
-		return nil, &store.FilterError{Filter: filter, Err: err}
+	f, err := filter.ParseQuery(text)
+	if f == nil || err != nil {
+		return out, err
 	}
 	c, err := condition(f.Expr())
 	if err != nil {
-		return nil, &store.FilterError{Filter: filter, Err: err}
+		return nil, &store.FilterError{Filter: text, Err: err}
 	}
 	out.Must = []*qdrant.Condition{c}
 	return out, nil
@@ -50,8 +47,8 @@ func mustNot(of ...*qdrant.Condition) *qdrant.Condition {
 }
 
 // condition translates an expression.
-func condition(e index.Expr) (*qdrant.Condition, error) {
-	list := func(of []index.Expr) ([]*qdrant.Condition, error) {
+func condition(e filter.Expr) (*qdrant.Condition, error) {
+	list := func(of []filter.Expr) ([]*qdrant.Condition, error) {
 		out := make([]*qdrant.Condition, len(of))
 		for i, one := range of {
 			var err error
@@ -62,17 +59,17 @@ func condition(e index.Expr) (*qdrant.Condition, error) {
 		return out, nil
 	}
 	switch e := e.(type) {
-	case index.And:
+	case filter.And:
 		of, err := list(e)
 		return must(of...), err
-	case index.Or:
+	case filter.Or:
 		of, err := list(e)
 		return should(of...), err
-	case index.Not:
+	case filter.Not:
 		of, err := condition(e.Of)
 		return mustNot(of), err
-	case index.Test:
-		return test(&e)
+	case *filter.Test:
+		return test(e)
 	}
 	return nil, fmt.Errorf("a filter of another kind: %T", e)
 }
@@ -89,38 +86,38 @@ func keys(column string, kinds ...store.Kind) []string {
 	return out
 }
 
-func test(t *index.Test) (*qdrant.Condition, error) {
+func test(t *filter.Test) (*qdrant.Condition, error) {
 	switch t.Op {
-	case "is missing", "is not missing":
+	case filter.Missing, filter.Present:
 		var of []*qdrant.Condition
 		for _, key := range keys(t.Column, store.Text, store.Number, store.Bool) {
 			of = append(of, qdrant.NewIsEmpty(key))
 		}
-		if t.Op == "is missing" {
+		if t.Op == filter.Missing {
 			return must(of...), nil
 		}
 		return mustNot(must(of...)), nil
-	case "is true":
+	case filter.True:
 		return qdrant.NewMatchBool(keys(t.Column, store.Bool)[0], true), nil
 	}
-	key := keys(t.Column, store.Kind(t.Values[0].Kind().String()))[0]
+	key := keys(t.Column, store.KindOf(t.Values[0]))[0]
 	switch t.Op {
-	case "=", "in":
+	case filter.Equal, filter.In:
 		return among(key, t.Values), nil
-	case "!=", "not in":
+	case filter.Unequal, filter.NotIn:
 		return mustNot(among(key, t.Values), qdrant.NewIsEmpty(key)), nil
 	}
-	v := t.Values[0]
-	if v.Kind() != index.KindNumber {
+	x, ok := t.Values[0].(float64)
+	if !ok {
 		return nil, fmt.Errorf("texts are compared by = and != only in Qdrant, not by %s: column %s", t.Op, t.Column)
 	}
-	r, x := &qdrant.Range{}, v.Number()
+	r := &qdrant.Range{}
 	switch t.Op {
-	case "<":
+	case filter.Less:
 		r.Lt = &x
-	case "<=":
+	case filter.AtMost:
 		r.Lte = &x
-	case ">":
+	case filter.Greater:
 		r.Gt = &x
 	default:
 		r.Gte = &x
@@ -130,18 +127,17 @@ func test(t *index.Test) (*qdrant.Condition, error) {
 
 // among is that a value is one of several of a kind. Qdrant matches no fractions: an
 // interval of one number does.
-func among(key string, values []index.Value) *qdrant.Condition {
+func among(key string, values []any) *qdrant.Condition {
 	var of []*qdrant.Condition
 	var words []string
 	for _, v := range values {
-		switch v.Kind() {
-		case index.KindNumber:
-			x := v.Number()
-			of = append(of, qdrant.NewRange(key, &qdrant.Range{Gte: &x, Lte: &x}))
-		case index.KindBool:
-			of = append(of, qdrant.NewMatchBool(key, v.Bool()))
-		default:
-			words = append(words, v.Text())
+		switch v := v.(type) {
+		case float64:
+			of = append(of, qdrant.NewRange(key, &qdrant.Range{Gte: &v, Lte: &v}))
+		case bool:
+			of = append(of, qdrant.NewMatchBool(key, v))
+		case string:
+			words = append(words, v)
 		}
 	}
 	if words != nil {

@@ -470,7 +470,7 @@ func point(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, 
 		p[pathKey] = qdrant.NewValueString(it.Path)
 	}
 	for name, v := range it.Columns {
-		key := storename.Property(storename.Kind(v), name)
+		key := storename.Property(store.KindOf(v), name)
 		seen[key] = qdrant.NewValueString(name)
 		switch v := v.(type) {
 		case string:

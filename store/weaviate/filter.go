@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -91,8 +91,8 @@ type translator struct{ known func(prop string) bool }
 
 // clause translates an expression, or what it is not: negations go down to the tests,
 // each of which is false of an item that lacks the value, and true negated.
-func (t translator) clause(e index.Expr, not bool) clause {
-	list := func(of []index.Expr) []clause {
+func (t translator) clause(e filter.Expr, not bool) clause {
+	list := func(of []filter.Expr) []clause {
 		out := make([]clause, len(of))
 		for i, one := range of {
 			out[i] = t.clause(one, not)
@@ -100,20 +100,20 @@ func (t translator) clause(e index.Expr, not bool) clause {
 		return out
 	}
 	switch e := e.(type) {
-	case index.Not:
+	case filter.Not:
 		return t.clause(e.Of, !not)
-	case index.And:
+	case filter.And:
 		if not {
 			return anyOf(list(e)...)
 		}
 		return allOf(list(e)...)
-	case index.Or:
+	case filter.Or:
 		if not {
 			return allOf(list(e)...)
 		}
 		return anyOf(list(e)...)
-	case index.Test:
-		return t.test(&e, not)
+	case *filter.Test:
+		return t.test(e, not)
 	}
 	return has(nothing)
 }
@@ -134,35 +134,36 @@ func props(column string, kinds ...store.Kind) []string {
 	return out
 }
 
-func (t translator) test(e *index.Test, not bool) clause {
+func (t translator) test(e *filter.Test, not bool) clause {
 	switch e.Op {
-	case "is missing", "is not missing":
+	case filter.Missing, filter.Present:
 		var none, some []clause
 		for _, p := range props(e.Column, store.Text, store.Number, store.Bool) {
 			none, some = append(none, lacks(p)), append(some, has(p))
 		}
-		if (e.Op == "is missing") != not {
+		if (e.Op == filter.Missing) != not {
 			return allOf(none...)
 		}
 		return anyOf(some...)
-	case "is true":
-		return t.compare(e.Column, "=", []index.Value{index.Bool(true)}, not)
+	case filter.True:
+		return t.compare(e.Column, filter.Equal, []any{true}, not)
 	}
 	return t.compare(e.Column, e.Op, e.Values, not)
 }
 
 // names are Weaviate's operators, opposites what holds where they do not.
 var (
-	names = map[string]string{"=": "Equal", "!=": "NotEqual", "<": "LessThan", "<=": "LessThanEqual",
-		">": "GreaterThan", ">=": "GreaterThanEqual"}
-	opposites = map[string]string{"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in",
-		"not in": "in"}
+	names = map[filter.Op]string{filter.Equal: "Equal", filter.Unequal: "NotEqual", filter.Less: "LessThan",
+		filter.AtMost: "LessThanEqual", filter.Greater: "GreaterThan", filter.AtLeast: "GreaterThanEqual"}
+	opposites = map[filter.Op]filter.Op{filter.Equal: filter.Unequal, filter.Unequal: filter.Equal,
+		filter.Less: filter.AtLeast, filter.AtMost: filter.Greater, filter.Greater: filter.AtMost,
+		filter.AtLeast: filter.Less, filter.In: filter.NotIn, filter.NotIn: filter.In}
 )
 
 // compare is a comparison of an item that has the value, or, if not, its opposite or that
 // the item lacks the value.
-func (t translator) compare(column, op string, values []index.Value, not bool) clause {
-	kind := store.Kind(values[0].Kind().String())
+func (t translator) compare(column string, op filter.Op, values []any, not bool) clause {
+	kind := store.KindOf(values[0])
 	prop := props(column, kind)[0]
 	if not {
 		op = opposites[op]
@@ -177,41 +178,42 @@ func (t translator) compare(column, op string, values []index.Value, not bool) c
 	for _, v := range values {
 		one := op
 		switch op {
-		case "in":
-			one = "="
-		case "not in":
-			one = "!="
+		case filter.In:
+			one = filter.Equal
+		case filter.NotIn:
+			one = filter.Unequal
 		}
 		parts = append(parts, leaf(prop, names[one], value(prop, v)))
 	}
 	// NotEqual is true of items without the value as well.
 	switch {
-	case op == "in" && not:
+	case op == filter.In && not:
 		return anyOf(append(parts, lacks(prop))...)
-	case op == "in":
+	case op == filter.In:
 		return anyOf(parts...)
-	case op == "not in" && not:
+	case op == filter.NotIn && not:
 		return allOf(parts...)
-	case op == "not in":
+	case op == filter.NotIn:
 		return allOf(append(parts, has(prop))...)
-	case not && op != "!=":
+	case not && op != filter.Unequal:
 		return anyOf(parts[0], lacks(prop))
-	case !not && op == "!=":
+	case !not && op == filter.Unequal:
 		return allOf(parts[0], has(prop))
 	}
 	return parts[0]
 }
 
 // value writes a value of a property.
-func value(prop string, v index.Value) string {
-	switch v.Kind() {
-	case index.KindNumber:
-		return "valueNumber:" + strconv.FormatFloat(v.Number(), 'g', -1, 64)
-	case index.KindBool:
-		return "valueBoolean:" + strconv.FormatBool(v.Bool())
+func value(prop string, v any) string {
+	switch v := v.(type) {
+	case float64:
+		return "valueNumber:" + strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return "valueBoolean:" + strconv.FormatBool(v)
 	}
+	word, _ := v.(string) // a test has no other values
 	if prop == orderProp {
-		return text(order(v.Text()))
+		return text(order(word))
 	}
-	return text(kept(v.Text()))
+	return text(kept(word))
 }

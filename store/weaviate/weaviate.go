@@ -38,7 +38,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/internal/storeurl"
 	"github.com/kindred-ml/kindred/internal/strictjson"
@@ -321,7 +321,7 @@ func (s *Store) newObject(it *store.Item) (object, error) {
 		has = append(has, pathProp)
 	}
 	for name, v := range it.Columns {
-		prop := storename.Property(storename.Kind(v), name)
+		prop := storename.Property(store.KindOf(v), name)
 		if t, ok := v.(string); ok {
 			v = kept(t)
 		}
@@ -390,7 +390,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 		}
 		ids[it.ID] = true
 		for name, v := range it.Columns {
-			kind := storename.Kind(v)
+			kind := store.KindOf(v)
 			columns[storename.Property(kind, name)] = store.Column{Name: name, Kind: kind}
 		}
 		o, err := s.newObject(it)
@@ -543,13 +543,10 @@ func (s *Store) rows(ctx context.Context, arguments string, vectors bool) ([]row
 }
 
 // clause translates a filter; false if there is none.
-func (s *Store) clause(ctx context.Context, filter string) (clause, bool, error) {
-	if filter == "" {
-		return clause{}, false, nil
-	}
-	f, err := index.ParseFilter(filter)
-	if err != nil {
-		return clause{}, false, &store.FilterError{Filter: filter, Err: err}
+func (s *Store) clause(ctx context.Context, text string) (clause, bool, error) {
+	f, err := filter.ParseQuery(text)
+	if f == nil || err != nil {
+		return clause{}, false, err
 	}
 	// Somebody else may have added the column since.
 	missed := false

@@ -1,4 +1,4 @@
-package index
+package filter
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // faultAt is what is wrong at a byte of a filter.
@@ -20,7 +22,7 @@ type token struct {
 	kind  tokenKind
 	at    int
 	text  string // a name, a keyword in small letters, a sign
-	value Value
+	value any
 }
 
 type tokenKind int
@@ -38,10 +40,10 @@ func (t token) String() string {
 	case tokEnd:
 		return "the end"
 	case tokValue:
-		if t.value.kind == KindText {
-			return fmt.Sprintf("the text %q", t.value.text)
+		if text, ok := t.value.(string); ok {
+			return fmt.Sprintf("the text %q", text)
 		}
-		return t.value.String()
+		return store.FormatValue(t.value)
 	}
 	return t.text
 }
@@ -112,9 +114,9 @@ func (l *lexer) next() (token, *faultAt) {
 func (l *lexer) word(t token) token {
 	switch t.text {
 	case "true":
-		t.kind, t.value = tokValue, Bool(true)
+		t.kind, t.value = tokValue, true
 	case "false":
-		t.kind, t.value = tokValue, Bool(false)
+		t.kind, t.value = tokValue, false
 	}
 	return t
 }
@@ -136,7 +138,7 @@ func (l *lexer) number() (token, *faultAt) {
 		return token{}, &faultAt{at, fmt.Sprintf("%q is no number", l.text[at:max(end, at+1)])}
 	}
 	l.at = end
-	return token{kind: tokValue, at: at, value: Number(f)}, nil
+	return token{kind: tokValue, at: at, value: f + 0}, nil // no -0
 }
 
 func (l *lexer) quoted(quote byte) (token, *faultAt) {
@@ -146,7 +148,7 @@ func (l *lexer) quoted(quote byte) (token, *faultAt) {
 		switch c := l.text[i]; {
 		case c == quote:
 			l.at = i + 1
-			return token{kind: tokValue, at: at, value: Text(b.String())}, nil
+			return token{kind: tokValue, at: at, value: b.String()}, nil
 		case c == '\\' && i+1 < len(l.text) && strings.IndexByte(`"'\`, l.text[i+1]) >= 0:
 			i++
 			b.WriteByte(l.text[i])

@@ -1,6 +1,11 @@
-package index
+package filter
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/store"
+)
 
 // parser reads a filter by recursive descent, one token ahead.
 type parser struct {
@@ -17,7 +22,7 @@ func (p *parser) advance() *faultAt {
 	return err
 }
 
-func (p *parser) filter() (node, *faultAt) {
+func (p *parser) filter() (Expr, *faultAt) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -33,23 +38,23 @@ func (p *parser) want(what string) *faultAt {
 	return &faultAt{p.tok.at, fmt.Sprintf("want %s, not %v", what, p.tok)}
 }
 
-func (p *parser) or() (node, *faultAt) {
+func (p *parser) or() (Expr, *faultAt) {
 	parts, err := p.several("or", p.and)
 	if err != nil || len(parts) == 1 {
 		return first(parts), err
 	}
-	return &anyOf{parts}, nil
+	return Or(parts), nil
 }
 
-func (p *parser) and() (node, *faultAt) {
+func (p *parser) and() (Expr, *faultAt) {
 	parts, err := p.several("and", p.not)
 	if err != nil || len(parts) == 1 {
 		return first(parts), err
 	}
-	return &allOf{parts}, nil
+	return And(parts), nil
 }
 
-func first(parts []node) node {
+func first(parts []Expr) Expr {
 	if len(parts) == 0 {
 		return nil
 	}
@@ -57,8 +62,8 @@ func first(parts []node) node {
 }
 
 // several reads parts with a word between them.
-func (p *parser) several(word string, part func() (node, *faultAt)) ([]node, *faultAt) {
-	var parts []node
+func (p *parser) several(word string, part func() (Expr, *faultAt)) ([]Expr, *faultAt) {
+	var parts []Expr
 	for {
 		n, err := part()
 		if err != nil {
@@ -74,7 +79,7 @@ func (p *parser) several(word string, part func() (node, *faultAt)) ([]node, *fa
 	}
 }
 
-func (p *parser) not() (node, *faultAt) {
+func (p *parser) not() (Expr, *faultAt) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, &faultAt{p.tok.at, fmt.Sprintf("nested more than %d deep", maxDepth)}
 	}
@@ -85,7 +90,7 @@ func (p *parser) not() (node, *faultAt) {
 			return nil, err
 		}
 		n, err := p.not()
-		return &notOf{n}, err
+		return Not{n}, err
 	case p.tok.is("("):
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -102,31 +107,29 @@ func (p *parser) not() (node, *faultAt) {
 	return p.test()
 }
 
-func (p *parser) test() (node, *faultAt) {
+func (p *parser) test() (Expr, *faultAt) {
 	if p.tok.kind != tokName {
 		return nil, p.want("a column")
 	}
-	t := &test{column: p.tok.text, at: p.tok.at}
+	t := &Test{Column: p.tok.text, at: p.tok.at}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if p.tok.kind == tokSign {
-		if op, ok := comparisons[p.tok.text]; ok {
-			t.op = op
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
-			return t, p.value(t)
+	if op := slices.Index(opNames[:AtLeast+1], p.tok.text); p.tok.kind == tokSign && op >= 0 {
+		t.Op = Op(op)
+		if err := p.advance(); err != nil {
+			return nil, err
 		}
+		return t, p.value(t)
 	}
 	switch {
 	case p.tok.is("is"):
 		return t, p.missing(t)
 	case p.tok.is("in"):
-		t.op = opIn
+		t.Op = In
 		return t, p.list(t)
 	case p.tok.is("not"):
-		t.op = opNotIn
+		t.Op = NotIn
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
@@ -135,14 +138,14 @@ func (p *parser) test() (node, *faultAt) {
 		}
 		return t, p.list(t)
 	case p.tok.kind == tokName || p.tok.kind == tokValue:
-		return nil, p.want("=, !=, <, <=, >, >=, in or is after " + t.column)
+		return nil, p.want("=, !=, <, <=, >, >=, in or is after " + t.Column)
 	}
-	t.op = opTrue
+	t.Op = True
 	return t, nil
 }
 
 // value reads one value.
-func (p *parser) value(t *test) *faultAt {
+func (p *parser) value(t *Test) *faultAt {
 	if p.tok.kind != tokValue {
 		what := "a number, a text in quotes, true or false"
 		if p.tok.kind == tokName {
@@ -150,12 +153,19 @@ func (p *parser) value(t *test) *faultAt {
 		}
 		return p.want(what)
 	}
-	t.values, t.where = append(t.values, p.tok.value), append(t.where, p.tok.at)
+	if len(t.Values) > 0 {
+		first, this := store.KindOf(t.Values[0]), store.KindOf(p.tok.value)
+		if this != first {
+			return &faultAt{p.tok.at, fmt.Sprintf("this is of kind %v, and the list begins with one of kind %v", this,
+				first)}
+		}
+	}
+	t.Values, t.where = append(t.Values, p.tok.value), append(t.where, p.tok.at)
 	return p.advance()
 }
 
 // list reads in (...), of which in is the token.
-func (p *parser) list(t *test) *faultAt {
+func (p *parser) list(t *Test) *faultAt {
 	if err := p.advance(); err != nil {
 		return err
 	}
@@ -179,13 +189,13 @@ func (p *parser) list(t *test) *faultAt {
 }
 
 // missing reads is [not] missing, of which is is the token.
-func (p *parser) missing(t *test) *faultAt {
-	t.op = opMissing
+func (p *parser) missing(t *Test) *faultAt {
+	t.Op = Missing
 	if err := p.advance(); err != nil {
 		return err
 	}
 	if p.tok.is("not") {
-		t.op = opPresent
+		t.Op = Present
 		if err := p.advance(); err != nil {
 			return err
 		}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Value returns what a filter compares by the name of a column: "id" and "path" are the
+// item's own. It is nil if the item has no value there, or no path.
+func (it *Item) Value(column string) any {
+	switch {
+	case column == "id":
+		return it.ID
+	case column != "path":
+		return it.Columns[column]
+	case it.Path == "":
+		return nil
+	}
+	return it.Path
+}
+
+// KindOf returns the kind of a value of an item's column, "" of nil and of what no column
+// can hold.
+func KindOf(v any) Kind {
+	switch v.(type) {
+	case string:
+		return Text
+	case float64:
+		return Number
+	case bool:
+		return Bool
+	}
+	return ""
+}
+
+// ParseValue reads a value of a kind from text, as a table holds it. An empty text is a
+// missing value of any kind, for which it returns nil.
+func ParseValue(k Kind, text string) (any, error) {
+	if text == "" {
+		return nil, nil
+	}
+	switch k {
+	case Number:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			return nil, fmt.Errorf("%q is no finite number", text)
+		}
+		return f + 0, nil // no -0
+	case Bool:
+		switch text {
+		case "true", "True", "TRUE":
+			return true, nil
+		case "false", "False", "FALSE":
+			return false, nil
+		}
+		return nil, fmt.Errorf("%q is neither true nor false", text)
+	}
+	return text, nil
+}
+
+// FormatValue writes a value of a column for people and tables, "" for a missing one.
+func FormatValue(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return v
+	}
+	return ""
+}
+
+// written is how programs write numbers: 0.30000000000000004, 1e-05, -1E+20. Ids such
+// as 007, and those with more digits than a number keeps apart, are texts.
+var written = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// wholeDigits is how many digits of a whole number are sure to be kept.
+const wholeDigits = 15
+
+// IsNumber tells whether a text is written as programs write finite numbers, so that
+// a column of such texts is one of numbers. 007 is none, nor are +1, .5, 0x10 or nan,
+// nor a whole number of more than 15 digits, which could become another one. Of a
+// fraction the digits beyond those that float64 keeps are dropped.
+func IsNumber(text string) bool {
+	m := written.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	if m[1] == "" && m[2] == "" {
+		return len(strings.TrimPrefix(text, "-")) <= wholeDigits
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return false // too large
+	}
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return f != 0 || strings.Trim(mantissa, "-0.") == "" // else too small
+}
