@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/kindred-ml/kindred/internal/budget"
 )
 
 // LayerInfo is what shape inference determines about one layer.
@@ -66,40 +64,6 @@ type graph struct {
 func (s *Spec) Check() error {
 	_, err := s.flatten()
 	return err
-}
-
-// Shapes lists the layers in the order of execution (a shortcut comes before
-// the layers it bypasses).
-func (s *Spec) Shapes() ([]LayerInfo, error) {
-	g, err := s.flatten()
-	if err != nil {
-		return nil, err
-	}
-	infos := make([]LayerInfo, len(g.nodes))
-	for i, n := range g.nodes {
-		in, out := g.values[n.in].shape, g.values[n.out].shape
-		l := LayerInfo{Path: n.path, Kind: n.layer.Kind, In: in, Out: out}
-		learnable, _ := n.layer.weights(g.values[n.in])
-		l.Params = int(learnable)
-		if l.Kind == Conv || l.Kind == MaxPool || l.Kind == AvgPool {
-			st := stride(n.layer)
-			l.Unread = [2]int{max(0, n.layer.Pad+in.H-(out.H-1)*st-n.layer.Kernel),
-				max(0, n.layer.padW()+in.W-(out.W-1)*st-n.layer.kernelW())}
-		}
-		switch l.Kind {
-		case Linear:
-			l.MACs = budget.Product(int64(out.Len()), int64(in.C))
-		case Attention:
-			l.MACs = budget.Product(2, int64(in.H*in.W), int64(out.Len()))
-		case Conv:
-			l.MACs = budget.Product(int64(out.Len()), int64(in.C/groups(n.layer, in)), int64(n.layer.Kernel),
-				int64(n.layer.kernelW()))
-		case Dense:
-			l.MACs = int64(n.layer.Out) * int64(in.Len())
-		}
-		infos[i] = l
-	}
-	return infos, nil
 }
 
 // OutDim is the length of the network's output. The spec must be valid.
@@ -194,7 +158,7 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 		if out == short {
 			return 0, fmt.Errorf("layer %s (%s): neither its layers nor its shortcut compute anything", path, l.Kind)
 		}
-		return g.emit(node{layer: l, path: path, in: out, short: short}, b), nil
+		return g.emit(node{layer: l, path: path, prefix: inner, in: out, short: short}, b), nil
 	}
 	for _, name := range l.params() {
 		if l.Name == "" {
@@ -219,7 +183,7 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 // concat appends branches that start from value in, and what puts them side by
 // side.
 func (g *graph) concat(l *Layer, path, inner string, in int) (int, error) {
-	n := node{layer: l, path: path}
+	n := node{layer: l, path: path, prefix: inner}
 	var v value
 	for i := range l.Layers {
 		out, err := g.add(&l.Layers[i], inner, in)

@@ -212,7 +212,7 @@ func (b *build) linear(n *node, x *tensor) *tensor {
 
 // attention: channels are the queries, keys and values of all heads.
 func (b *build) attention(n *node, x *tensor) *tensor {
-	heads := max(n.layer.Heads, 1)
+	heads := n.layer.Heads
 	t, dim := n.taken[0]*n.taken[1], n.out[2]/heads
 	qkv := graph.Reshape(x, b.batch, t, 3, heads, dim)
 	part := func(k int) *tensor { // images x heads x tokens x dim
@@ -241,14 +241,6 @@ func (n *node) rows() []int {
 	return []int{0}
 }
 
-// epsilon of a norm.
-func epsilon(l *nn.Layer) float64 {
-	if l.Eps == 0 {
-		return 1e-5
-	}
-	return l.Eps
-}
-
 // batchNorm with the batch's statistics, which b.moments keeps, or the running ones.
 func (b *build) batchNorm(i int, x *tensor, training bool) *tensor {
 	n := &b.plan.nodes[i]
@@ -263,7 +255,7 @@ func (b *build) batchNorm(i int, x *tensor, training bool) *tensor {
 		}
 		mean, variance = m[0], m[1]
 	}
-	scale := graph.Div(b.param(n, 0), graph.Sqrt(graph.AddScalar(variance, epsilon(n.layer))))
+	scale := graph.Div(b.param(n, 0), graph.Sqrt(graph.AddScalar(variance, n.layer.Eps)))
 	off := graph.Sub(x, b.perFeature(n, mean, x))
 	return graph.Add(graph.Mul(off, b.perFeature(n, scale, x)), b.feature(n, 1, x))
 }
@@ -284,7 +276,7 @@ func (b *build) perFeature(n *node, v, x *tensor) *tensor {
 func (b *build) normGradient(i int, x, dy *tensor) (dx, dgamma, dbeta *tensor) {
 	n := &b.plan.nodes[i]
 	m, size := b.moments[i], n.params[0].size
-	inv := graph.Inverse(graph.Sqrt(graph.AddScalar(m[1], epsilon(n.layer))))
+	inv := graph.Inverse(graph.Sqrt(graph.AddScalar(m[1], n.layer.Eps)))
 	hat := graph.Mul(graph.Sub(x, b.perFeature(n, m[0], x)), b.perFeature(n, inv, x))
 	dbeta = graph.Reshape(graph.ReduceSum(dy, n.rows()...), size)
 	dgamma = graph.Reshape(graph.ReduceSum(graph.Mul(dy, hat), n.rows()...), size)
@@ -301,9 +293,6 @@ func (b *build) moved(i int) (mean, variance *tensor) {
 	n := &b.plan.nodes[i]
 	m := b.moments[i]
 	momentum := n.layer.Momentum
-	if momentum == 0 {
-		momentum = 0.1
-	}
 	rows := b.batch
 	if len(n.rows()) == 3 {
 		rows *= n.taken[0] * n.taken[1]
@@ -325,16 +314,13 @@ func (b *build) layerNorm(n *node, x *tensor) *tensor {
 	}
 	mean := func(x *tensor) *tensor { return graph.Reshape(graph.ReduceMean(x, axes...), dims...) }
 	off := graph.Sub(x, spread(mean(x), x))
-	unit := graph.Div(off, spread(graph.Sqrt(graph.AddScalar(mean(graph.Square(off)), epsilon(n.layer))), x))
+	unit := graph.Div(off, spread(graph.Sqrt(graph.AddScalar(mean(graph.Square(off)), n.layer.Eps)), x))
 	return graph.Add(graph.Mul(unit, b.feature(n, 0, x)), b.feature(n, 1, x))
 }
 
 // gem is the generalised mean: (mean of max(x, eps)^p)^(1/p).
 func (b *build) gem(n *node, x *tensor) *tensor {
 	eps := n.layer.Eps
-	if eps == 0 {
-		eps = 1e-6
-	}
 	p := graph.MaxScalar(graph.Reshape(b.param(n, 0)), eps)
 	low := graph.MulScalar(graph.OnesLike(x), eps)
 	u := graph.Log(graph.Where(graph.GreaterThan(x, low), x, low))
