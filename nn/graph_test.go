@@ -89,7 +89,8 @@ func TestGraphWritesDefaults(t *testing.T) {
 	if a := g.Nodes[0].Layer; a.Stride != 1 || a.KernelW != 3 || a.PadW != 1 || a.Groups != 6 {
 		t.Errorf("convolution: %+v", a)
 	}
-	if c := got[nn.Conv]; c.Stride != 1 || c.Kernel != 1 || c.KernelW != 3 || c.Pad != 0 || c.PadW != 1 || c.Groups != 1 {
+	if c := got[nn.Conv]; c.Stride != 1 || c.Kernel != 1 || c.KernelW != 3 || c.Pad != 0 || c.PadW != 1 ||
+		c.Groups != 1 {
 		t.Errorf("wide convolution: %+v", c)
 	}
 	if b := got[nn.BatchNorm]; b.Momentum != 0.1 || b.Eps != 1e-5 {
