@@ -34,6 +34,9 @@ func planOf(spec *nn.Spec, params map[string]*held) (*plan, error) {
 	var count uint64
 	for i := range g.Nodes {
 		m := &g.Nodes[i]
+		if _, known := lowerings[m.Kind]; !known {
+			return nil, fmt.Errorf("network %s: layer %s: no layers of kind %s on a device", spec.Name, m.Path, m.Kind)
+		}
 		n := node{layer: &m.Layer, from: m.From, count: count, out: []int{m.Out.H, m.Out.W, m.Out.C},
 			taken: []int{m.In.H, m.In.W, m.In.C}}
 		if !(m.Kind == nn.StochasticDepth && m.Layer.Rate == 0) {
@@ -51,13 +54,5 @@ func planOf(spec *nn.Spec, params map[string]*held) (*plan, error) {
 	return p, nil
 }
 
-// kept tells whether the forward pass hands what a node makes to the backward pass,
-// which computes the others again: those cost little beside reading them.
-func (n *node) kept() bool {
-	switch n.layer.Kind {
-	case nn.Conv, nn.Dense, nn.Linear, nn.Attention, nn.MaxPool, nn.AvgPool, nn.GlobalAvgPool, nn.GEMPool,
-		nn.Residual, nn.Multiply, nn.Concat:
-		return true
-	}
-	return false
-}
+// kept tells whether the forward pass hands what a node makes to the backward pass.
+func (n *node) kept() bool { return lowerings[n.layer.Kind].kept }
