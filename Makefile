@@ -1,11 +1,12 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla test race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
+.PHONY: help build demo browser xla test soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
 	@echo 'make test   everything CI runs: lint, cross builds, tests at every instruction set, fuzzing'
+	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
 	@echo 'make bench  time kindred beside PyTorch and faiss, which it installs if need be (Debian)'
 	@echo 'make bench-page  the same, and write the figures into docs/bench.md and README'
@@ -45,6 +46,19 @@ test: lint cross arm64 checkgen browser xla
 	KINDRED_ISA=go $(GO) test -count=1 -short $(KERNEL_USERS)
 	$(GO) test -short -tags noasm $(KERNEL_USERS)
 	.ci/fuzz
+
+# Random comparisons, one seed after another: networks with onnxruntime, which node
+# installs, and with plain loops; an index with a map; losses with their definitions;
+# damaged files with what readers may do. Each takes a quarter of the time. A failure
+# tells how it is repeated: make soak SOAKS=./index SEED=N. No part of CI.
+SOAK = 1h
+SEED =
+SOAKS = ./nn/onnxnet ./index ./objective ./internal/soak
+
+soak:
+	@failed=0; for pkg in $(SOAKS); do \
+		KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$' $$pkg || failed=1; \
+	done; exit $$failed
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes

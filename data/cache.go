@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/home"
 	"github.com/kindred-ml/kindred/internal/layout/packed"
 	"github.com/kindred-ml/kindred/internal/par"
 )
@@ -82,11 +83,11 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 // CacheHome returns the folder for image caches: kindred/images in the user's
 // cache folder.
 func CacheHome() (string, error) {
-	dir, err := os.UserCacheDir()
+	dir, err := home.Folder("images", "", "")
 	if err != nil {
 		return "", fmt.Errorf("no place for a cache of images: %w", err)
 	}
-	return filepath.Join(dir, "kindred", "images"), nil
+	return dir, nil
 }
 
 // Cache replaces the data set behind all parts of s by a cached one; see

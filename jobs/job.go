@@ -21,7 +21,7 @@ const MaxSpec = 256 << 10
 type Job struct {
 	// Kind names the Func that does it: letters, digits and dashes.
 	Kind string `json:"kind"`
-	// Spec is what the Func is told, as JSON of up to MaxSpec bytes.
+	// Spec is what the Func is told, as JSON of up to MaxSpec bytes; see Compact.
 	Spec json.RawMessage `json:"spec"`
 	// Title says in a few words which one it is. It is for people and no part of the
 	// job's name.
@@ -44,26 +44,40 @@ func (j Job) Check() error {
 	switch {
 	case j.Kind == "" || len(j.Kind) > 64 || strings.IndexFunc(j.Kind, func(r rune) bool { return !plain(r) }) >= 0:
 		return fmt.Errorf("%.80q is no kind of job: small letters, digits and dashes, at most 64", j.Kind)
-	case len(j.Spec) > MaxSpec:
-		return fmt.Errorf("the spec of a job %s has %d bytes; at most %d may be given, the rest as a file", j.Kind,
-			len(j.Spec), MaxSpec)
+	case len(j.Spec) > MaxSpec: // before any of it is looked at
+		return tooLong(j.Kind, len(j.Spec))
 	case !json.Valid(j.Spec):
 		return fmt.Errorf("the spec of a job %s is not JSON", j.Kind)
+	}
+	if n := len(j.Compact()); n > MaxSpec {
+		return tooLong(j.Kind, n)
 	}
 	return nil
 }
 
+func tooLong(kind string, n int) error {
+	return fmt.Errorf("the spec of a job %s has %d bytes; at most %d may be given, the rest as a file", kind, n,
+		MaxSpec)
+}
+
+// Compact is the spec as encoding/json writes it into a larger text, and thus as it
+// travels: without blanks, with <, >, & and the separators U+2028 and U+2029 of texts as
+// escapes. What is no JSON stays as it is.
+func (j Job) Compact() []byte {
+	text, err := json.Marshal(j.Spec)
+	if err != nil {
+		return j.Spec
+	}
+	return text
+}
+
 // ID is the job's name: 32 hexadecimal digits of a SHA-256 over kind and spec. Jobs
-// of one name are the same job. Blanks in the JSON do not count.
+// of one name are the same job. Blanks in the JSON do not count, nor which of the
+// characters that Compact escapes were escaped before.
 func (j Job) ID() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "kindred job 1\n%s\n", j.Kind)
-	var compact bytes.Buffer
-	if json.Compact(&compact, j.Spec) == nil {
-		h.Write(compact.Bytes())
-	} else {
-		h.Write(j.Spec)
-	}
+	h.Write(j.Compact())
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 

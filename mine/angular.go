@@ -13,7 +13,7 @@ import "math"
 func (m *Miner) angular(i int, s *Scratch, rng *stream) {
 	s.Paired = true
 	a := m.t.A.E.Row(i)
-	tan := math.Tan(m.cfg.Angle.Or(20) * math.Pi / 180)
+	tan := math.Tan(m.cfg.Angle.Or(defaultAngle) * math.Pi / 180)
 	s.center = grow(s.center, len(a))
 	if m.cfg.NegativeRange == (Range{}) {
 		s.others = m.t.NegativeIndices(i, s.others)

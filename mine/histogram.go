@@ -10,7 +10,7 @@ const mostBands = 1 << 16
 // cut into Bands equal bands, a band that holds a candidate is drawn, then one of the
 // candidates in it. It calls pick with places in d.
 func (m *Miner) histogram(d []float32, n int, s *Scratch, rng *stream, pick func(k int)) {
-	bands := cmp.Or(m.cfg.Bands, 100)
+	bands := cmp.Or(m.cfg.Bands, defaultBands)
 	nearest := d[argmin(d)]
 	width := float64(d[argmax(d)]) - float64(nearest)
 	s.band = grow(s.band, len(d))

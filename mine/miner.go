@@ -43,9 +43,21 @@ type Config struct {
 	Seed uint64
 }
 
+// The defaults of Config.
+const (
+	defaultMargin  = 0.2
+	defaultEpsilon = 0.1
+	defaultNearest = 0.5
+	defaultCutoff  = 1.4
+	defaultAngle   = 20
+	defaultBands   = 100
+)
+
 // Reach returns the distance from which DistanceNegative weights negatives, and
 // the distance beyond which it takes none.
-func (c Config) Reach() (nearest, cutoff float64) { return c.Nearest.Or(0.5), c.Cutoff.Or(1.4) }
+func (c Config) Reach() (nearest, cutoff float64) {
+	return c.Nearest.Or(defaultNearest), c.Cutoff.Or(defaultCutoff)
+}
 
 // Check reports a policy that there is not, or a number that makes no sense, under
 // its name in configurations.
@@ -63,21 +75,21 @@ func (c Config) Check() error {
 	if err := c.NegativeRange.check("negatives"); err != nil {
 		return err
 	}
+	nearest, cutoff := c.Reach()
 	for _, n := range []struct {
 		key   string
 		value float64
-	}{{"margin", c.Margin.Or(0.2)}, {"epsilon", c.Epsilon.Or(0.1)}, {"nearest", c.Nearest.Or(0.5)}} {
+	}{{"margin", c.Margin.Or(defaultMargin)}, {"epsilon", c.Epsilon.Or(defaultEpsilon)}, {"nearest", nearest}} {
 		if !(n.value >= 0 && n.value <= math.MaxFloat64) {
 			return fmt.Errorf("%s is %v: it must be a number of at least 0", n.key, n.value)
 		}
 	}
-	if a := c.Angle.Or(20); !(a > 0 && a < 90) {
+	if a := c.Angle.Or(defaultAngle); !(a > 0 && a < 90) {
 		return fmt.Errorf("angle is %v: it must be between 0 and 90", a)
 	}
 	if c.Bands < 0 || c.Bands > mostBands {
-		return fmt.Errorf("bands is %d: it must be from 0, for 100, to %d", c.Bands, mostBands)
+		return fmt.Errorf("bands is %d: it must be from 0, for %d, to %d", c.Bands, defaultBands, mostBands)
 	}
-	nearest, cutoff := c.Reach()
 	if !(cutoff > 0 && cutoff <= math.MaxFloat64) {
 		return fmt.Errorf("cutoff is %v: it must be above 0", cutoff)
 	}
@@ -234,7 +246,7 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 		}
 		m.similarities(i, s)
 		hardest, _ := scan.MaxBelow(s.v, inf)
-		limit := hardest + float32(m.cfg.Epsilon.Or(0.1))
+		limit := hardest + float32(m.cfg.Epsilon.Or(defaultEpsilon))
 		t.Values(pair.Similarity, i, s.all, s.dPos)
 		for k, j := range s.all {
 			if s.dPos[k] < limit {
@@ -251,7 +263,7 @@ func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
 		return
 	}
 	m.t.Values(pair.Similarity, i, s.all, s.dPos)
-	limit := s.dPos[argmin(s.dPos)] - float32(m.cfg.Epsilon.Or(0.1))
+	limit := s.dPos[argmin(s.dPos)] - float32(m.cfg.Epsilon.Or(defaultEpsilon))
 	m.similarities(i, s)
 	s.idx = scan.Between(s.v, limit, inf, s.idx)
 	switch len(s.idx) {
@@ -364,7 +376,7 @@ func (m *Miner) semiHardNear(i int, p int32, s *Scratch) int {
 func (m *Miner) faceNet(i int, s *Scratch, rng *stream) {
 	s.Paired = true
 	m.nearness(i, s)
-	margin := m.cfg.Margin.Or(0.2)
+	margin := m.cfg.Margin.Or(defaultMargin)
 	for _, p := range s.Pos {
 		if m.t.Near(i, int(p)) {
 			m.insideNear(i, p, s)
@@ -395,7 +407,7 @@ func (m *Miner) insideNear(i int, p int32, s *Scratch) {
 	}
 	d := m.distances(measure, i, s)
 	dap := m.t.Value(measure, i, int(p), m.t.Row(i)[p])
-	limit := float32(float64(dap) + m.cfg.Margin.Or(0.2))
+	limit := float32(float64(dap) + m.cfg.Margin.Or(defaultMargin))
 	s.idx = s.idx[:0]
 	for k, x := range d {
 		if x > dap && x < limit {

@@ -1,19 +1,13 @@
 package objective
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // Parse makes options from the mine and loss sections of a configuration, as
@@ -39,7 +33,7 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	l := &section{name: "loss", values: lossCfg}
 	m := &section{name: "mine", values: mineCfg}
 	o := parse(m, l)
-	l.named("relation", &o.Rule)
+	l.named("relation", &o.Rule, RelationRuleNames())
 	if more, ok := l.get("plus"); ok {
 		list, ok := more.([]any)
 		if !ok {
@@ -92,7 +86,32 @@ func ParseFlat(flat map[string]any) (Options, error) {
 	return Parse(mineCfg, lossCfg)
 }
 
-// MiningKeys returns the keys of the mine section.
+// Key is a key of the mine or the loss section. Values are the words that it takes, where
+// it takes words.
+type Key struct {
+	Name   string
+	Values []string
+}
+
+// Keys lists the keys of the mine section, and those of the loss section that the named
+// loss knows, or any loss if none is named; in the order in which Parse asks for them.
+// A name that is none has the keys of the triplet loss.
+func Keys(lossName string) (mining, ofLoss []Key) {
+	m, l := &section{name: "mine"}, &section{name: "loss"}
+	if lossName != "" {
+		l.values = map[string]any{"name": lossName}
+	} else {
+		for _, e := range entries {
+			e.build(l)
+		}
+	}
+	parse(m, l)
+	l.named("relation", new(RelationRule), RelationRuleNames())
+	l.get("plus")
+	return m.keys(), l.keys()
+}
+
+// MiningKeys returns the names of the keys of the mine section.
 func MiningKeys() []string {
 	m := &section{name: "mine"}
 	parse(m, &section{name: "loss"})
@@ -103,6 +122,7 @@ func MiningKeys() []string {
 func parse(m, l *section) Options {
 	var o Options
 	name := l.text("name", "triplet")
+	l.offer("name", LossNames())
 	entry, err := find(name)
 	if err != nil {
 		l.fail("name", "%v", err)
@@ -115,7 +135,7 @@ func parse(m, l *section) Options {
 	o.L2 = l.size("l2").Or(0)
 	o.ZeroMean = l.size("zero_mean").Or(0)
 	o.Part = l.part("part")
-	l.named("triplets", &o.Triplets)
+	l.named("triplets", &o.Triplets, tripletRuleNames[:])
 
 	o.Mine.Margin = l.size("margin")
 	o.Mine.Euclidean = l.euclidean(o.Loss.Traits().Measure == loss.Euclidean)
@@ -124,8 +144,8 @@ func parse(m, l *section) Options {
 		o.Mine.Epsilon = e
 	}
 	o.Mine.Positives, o.Mine.Negatives = entry.positives, entry.negatives
-	m.named("positives", &o.Mine.Positives)
-	m.named("negatives", &o.Mine.Negatives)
+	m.named("positives", &o.Mine.Positives, mine.PositiveNames())
+	m.named("negatives", &o.Mine.Negatives, mine.NegativeNames())
 	if o.Mine.Positives == mine.SemiHardPositive && o.Mine.Negatives.FollowsPositive() {
 		m.fail("positives", "%v positives are chosen by the negative and %s.negatives, %v, by the positive: take "+
 			"another policy for one of them", o.Mine.Positives, m.name, o.Mine.Negatives)
@@ -143,251 +163,4 @@ func parse(m, l *section) Options {
 		m.fail("nearest", "%v is beyond the cutoff, %v", near, cut)
 	}
 	return o
-}
-
-// section reads one section of a configuration, collecting errors and the keys
-// it was asked for.
-type section struct {
-	name   string
-	values map[string]any
-	known  []string
-	errs   []error
-}
-
-func (s *section) get(key string) (any, bool) {
-	if !slices.Contains(s.known, key) {
-		s.known = append(s.known, key)
-	}
-	v, ok := s.values[key]
-	return v, ok && v != nil
-}
-
-// fail adds an error about a key, once: some keys are read twice.
-func (s *section) fail(key, format string, args ...any) {
-	err := fmt.Errorf("%s.%s: %s", s.name, key, fmt.Sprintf(format, args...))
-	if !slices.ContainsFunc(s.errs, func(e error) bool { return e != nil && e.Error() == err.Error() }) {
-		s.errs = append(s.errs, err)
-	}
-}
-
-// number reads a finite number.
-func (s *section) number(key string) opt.Float {
-	v, ok := s.get(key)
-	if !ok {
-		return opt.Float{}
-	}
-	var x float64
-	switch v := v.(type) {
-	case float64:
-		x = v
-	case int:
-		x = float64(v)
-	case int64:
-		x = float64(v)
-	case uint64:
-		x = float64(v)
-	case string:
-		var err error
-		if x, err = strconv.ParseFloat(v, 64); err != nil {
-			s.fail(key, "%q is not a number", v)
-			return opt.Float{}
-		}
-	default:
-		s.fail(key, "%v is not a number", v)
-		return opt.Float{}
-	}
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		s.fail(key, "%v is not finite", x)
-		return opt.Float{}
-	}
-	return opt.Of(x)
-}
-
-// positive reads a number above 0.
-func (s *section) positive(key string) opt.Float {
-	x := s.number(key)
-	if v := x.Or(math.MaxFloat64); v <= 0 {
-		s.fail(key, "%v is not above 0", v)
-	}
-	return x
-}
-
-// size reads a number of at least 0.
-func (s *section) size(key string) opt.Float {
-	x := s.number(key)
-	if x.Or(0) < 0 {
-		s.fail(key, "%v is negative", x.Or(0))
-	}
-	return x
-}
-
-// below reads a number of at least 0 and below a limit.
-func (s *section) below(key string, limit float64) opt.Float {
-	x := s.size(key)
-	if x.Or(0) >= limit {
-		s.fail(key, "%v is not below %v", x.Or(0), limit)
-	}
-	return x
-}
-
-// span reads the ends of a range of distances.
-func (s *section) span(side string) mine.Range {
-	r := mine.Range{From: s.size(side + "_from"), To: s.size(side + "_to")}
-	if from, to := r.From.Or(0), r.To.Or(math.Inf(1)); from > to && to >= 0 {
-		s.fail(side+"_from", "%v is beyond %s.%s_to, %v", from, s.name, side, to)
-	}
-	return r
-}
-
-// angle reads a number of degrees between 0 and 90.
-func (s *section) angle(key string) opt.Float {
-	x := s.number(key)
-	if d := x.Or(45); d <= 0 || d >= 90 {
-		s.fail(key, "%v is not between 0 and 90", d)
-	}
-	return x
-}
-
-// share reads a number from 0 to 1.
-func (s *section) share(key string) opt.Float {
-	x := s.number(key)
-	if v := x.Or(0); v < 0 || v > 1 {
-		s.fail(key, "%v is not from 0 to 1", v)
-	}
-	return x
-}
-
-// count reads a whole number of at least 0.
-func (s *section) count(key string) int {
-	x := s.number(key).Or(0)
-	if x < 0 || x > 1<<31 || x != math.Trunc(x) {
-		s.fail(key, "%v is not a whole number of at least 0", x)
-		return 0
-	}
-	return int(x)
-}
-
-// part reads one of several equal parts, as 3/4.
-func (s *section) part(key string) Part {
-	name := s.text(key, "")
-	if name == "" {
-		return Part{}
-	}
-	k, n, _ := strings.Cut(name, "/")
-	p := Part{}
-	var err, err2 error
-	p.K, err = strconv.Atoi(k)
-	p.N, err2 = strconv.Atoi(n)
-	if err != nil || err2 != nil {
-		s.fail(key, "%q is no part of an embedding, such as 3/4, the third of four", name)
-		return Part{}
-	}
-	if err := p.check(0); err != nil {
-		s.fail(key, "%v", err)
-		return Part{}
-	}
-	return p
-}
-
-// counts reads a list of whole numbers above 0.
-func (s *section) counts(key string) []int {
-	v, ok := s.get(key)
-	if !ok {
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok || len(list) == 0 {
-		s.fail(key, "%v is not a list of numbers, such as [2, 1, 1]", v)
-		return nil
-	}
-	var out []int
-	for _, x := range list {
-		n := (&section{name: s.name, values: map[string]any{key: x}}).count(key)
-		if n < 1 {
-			s.fail(key, "%v is not a list of whole numbers above 0", v)
-			return nil
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-func (s *section) text(key, def string) string {
-	v, ok := s.get(key)
-	if !ok {
-		return def
-	}
-	t, ok := v.(string)
-	if !ok {
-		s.fail(key, "%v is not a name", v)
-		return def
-	}
-	return t
-}
-
-func (s *section) boolean(key string, def bool) bool {
-	v, ok := s.get(key)
-	if !ok {
-		return def
-	}
-	switch v := v.(type) {
-	case bool:
-		return v
-	case string:
-		if b, err := strconv.ParseBool(v); err == nil {
-			return b
-		}
-	}
-	s.fail(key, "%v is neither true nor false", v)
-	return def
-}
-
-func (s *section) choice(key, def string, of ...string) string {
-	v := s.text(key, def)
-	if _, err := spell.Index("value", v, of); err != nil {
-		s.fail(key, "%v", err)
-		return def
-	}
-	return v
-}
-
-// named reads a value that is written as a name; v keeps its own without one.
-func (s *section) named(key string, v encoding.TextUnmarshaler) {
-	raw, ok := s.get(key)
-	if !ok {
-		return
-	}
-	name, ok := raw.(string)
-	if !ok {
-		s.fail(key, "%v is not a name", raw)
-	} else if err := v.UnmarshalText([]byte(name)); err != nil {
-		s.fail(key, "%v", err)
-	}
-}
-
-func (s *section) euclidean(def bool) bool {
-	name := "squared"
-	if def {
-		name = "euclidean"
-	}
-	return s.choice("distance", name, "squared", "euclidean") == "euclidean"
-}
-
-func (s *section) reduce() loss.Reduction {
-	var r loss.Reduction
-	if v, _ := s.get("reduce"); v != "" {
-		s.named("reduce", &r)
-	}
-	return r
-}
-
-// done returns all errors, unknown keys among them.
-func (s *section) done() error {
-	for _, key := range slices.Sorted(maps.Keys(s.values)) {
-		if !slices.Contains(s.known, key) {
-			s.errs = append(s.errs, fmt.Errorf("%s.%s: unknown key%s; known are %s", s.name, key,
-				spell.Suggest(key, s.known), strings.Join(slices.Sorted(slices.Values(s.known)), ", ")))
-		}
-	}
-	return errors.Join(s.errs...)
 }

@@ -357,3 +357,33 @@ func TestClassIndices(t *testing.T) {
 		}
 	}
 }
+
+// Keys lists what Parse asks for: of one loss less than of all, and words that are taken.
+func TestKeys(t *testing.T) {
+	mining, all := Keys("")
+	if names := MiningKeys(); len(mining) != len(names) {
+		t.Errorf("%d keys of mining, %d names", len(mining), len(names))
+	}
+	for _, loss := range LossNames() {
+		_, of := Keys(loss)
+		if len(of) >= len(all) {
+			t.Errorf("%s has %d keys of %d", loss, len(of), len(all))
+		}
+		for _, k := range of {
+			for _, word := range k.Values {
+				if k.Name == "name" {
+					continue
+				}
+				values := map[string]any{"name": loss, k.Name: word}
+				if _, err := Parse(nil, values); err != nil {
+					t.Errorf("%v: %v", values, err)
+				}
+			}
+			// A text that is no word of a list is refused for its value, not as a key.
+			if _, err := Parse(nil, map[string]any{"name": loss, k.Name: "no such word"}); err == nil ||
+				strings.Contains(err.Error(), "unknown key") {
+				t.Errorf("loss.%s: %v", k.Name, err)
+			}
+		}
+	}
+}

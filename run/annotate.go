@@ -40,37 +40,39 @@ func Annotate(given, resolved Config) []byte {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "%s:\n", s)
-		i := slices.Index(sections(), s)
-		if m, free := reflect.ValueOf(resolved).Field(i).Interface().(Section); free {
+		if m, free := resolved.free(s); free {
 			annotateFree(&b, s, m)
 			continue
 		}
-		annotateFixed(&b, s, reflect.ValueOf(given).Field(i), reflect.ValueOf(resolved).Field(i),
-			reflect.ValueOf(Default()).Field(i))
+		annotateFixed(&b, s, &given, &resolved)
 	}
 	return b.Bytes()
 }
 
-// annotateFixed writes a section whose keys are a struct's.
-func annotateFixed(b *bytes.Buffer, section string, given, resolved, def reflect.Value) {
+// annotateFixed writes a section whose keys are all in the table.
+func annotateFixed(b *bytes.Buffer, section string, given, resolved *Config) {
 	type line struct {
 		help, name, value, came string
 		rank                    int // among important
 		set                     bool
 	}
 	var lines []line
-	for j, name := range fieldNames(def.Type()) {
-		l := line{help: def.Type().Field(j).Tag.Get("help"), name: name,
-			rank: slices.Index(important(), section+"."+name)}
-		changed := !reflect.DeepEqual(given.Field(j).Interface(), def.Field(j).Interface())
-		own := !reflect.DeepEqual(resolved.Field(j).Interface(), def.Field(j).Interface())
-		l.set = changed || l.rank >= 0 && (own || !def.Field(j).IsZero())
+	for i := range keys {
+		k := &keys[i]
+		if k.section() != section {
+			continue
+		}
+		def, came := k.fallback(), k.value(resolved)
+		l := line{help: k.help, name: k.in(), rank: slices.Index(important(), k.name)}
+		changed := !reflect.DeepEqual(k.value(given), def)
+		own := !reflect.DeepEqual(came, def)
+		l.set = changed || l.rank >= 0 && (own || !reflect.ValueOf(def).IsZero())
 		if l.set {
-			l.value = flow(resolved.Field(j).Interface())
+			l.value = flow(came)
 		} else {
-			l.value = flow(def.Field(j).Interface())
+			l.value = flow(def)
 			if own {
-				l.came = flow(resolved.Field(j).Interface())
+				l.came = flow(came)
 			}
 		}
 		lines = append(lines, l)
@@ -106,25 +108,26 @@ func annotateFixed(b *bytes.Buffer, section string, given, resolved, def reflect
 // annotateFree writes the section of the loss or of mining, whose keys depend on
 // the loss.
 func annotateFree(b *bytes.Buffer, section string, m Section) {
-	var keys []string
+	var names []string
 	for k := range m {
-		keys = append(keys, k)
+		names = append(names, k)
 	}
-	slices.SortFunc(keys, func(x, y string) int {
+	slices.SortFunc(names, func(x, y string) int {
 		a, b := slices.Index(important(), section+"."+x), slices.Index(important(), section+"."+y)
 		if a < 0 || b < 0 || a == b {
 			return strings.Compare(x, y)
 		}
 		return a - b
 	})
-	help := map[string]string{
-		"loss.name":      "the loss: " + strings.Join(objective.LossNames(), ", "),
-		"mine.positives": "which positives of an anchor count: see docs/policies",
-		"mine.negatives": "and which negatives",
-	}
-	for _, k := range keys {
-		comment(b, help[section+"."+k])
-		fmt.Fprintf(b, "  %s: %s\n", k, flow(m[k]))
+	for _, name := range names {
+		if k := keyNamed(section + "." + name); k != nil {
+			help := k.help
+			if section == "loss" {
+				help += ": " + strings.Join(k.values, ", ")
+			}
+			comment(b, help)
+		}
+		fmt.Fprintf(b, "  %s: %s\n", name, flow(m[name]))
 	}
 	if section != "loss" {
 		return

@@ -1,26 +1,21 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
 
-// trainer holds the parts of a run. It is the store of the loop's checkpoints.
-type trainer struct {
-	cfg    Config
-	opts   Options
-	folder *Folder // nil if nothing is written
-	held   *lock.Held
+// assembly holds the parts of a run, as its configuration describes them: all that there is
+// to it before the first step. Nothing is written yet.
+type assembly struct {
+	cfg  Config // resolved
+	opts Options
 
 	opened    *data.Dataset // to be closed
 	sel       *data.Selected
@@ -28,49 +23,39 @@ type trainer struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
-	ownSize   int              // side of the images that the pretrained network was made for; 0: unknown
-	sizeOpen  bool             // the size is for measureSize to choose
 	untrained *untrained       // the pretrained network at its own size, where training takes another
 	trained   train.Network    // net, or the half of it that is not frozen
 	device    optim.Device     // which holds the parameters; nil: this process does
 	features  *features        // of a frozen body
-	begin     Start            // where the network starts
-	own       *onnxnet.Network // of a file that brings one
+	origin    *origin          // where the network starts
+	known     known            // what is known of what the configuration leaves open
 	imported  *nn.ImportReport // of pretrained weights
-	mineOpen  bool             // the positives are for the features to decide
-	mined     string           // why they are what they are, where no note says it
+	mined     string           // why the positives are what they are, where no note says it
 	memory    MemoryPlan
 	options   objective.Options
 	objective *objective.Objective
 	optimizer *optim.Optimizer
 	sampler   sampler
-
-	fellBack   bool // the run ends with the untrained network
-	began      time.Time
-	notes      []string
-	timing     []timing
-	events     events
-	saved      int  // epochs of the last checkpoint
-	modelSaved bool // by this process, with its last weights
+	notes     []string // for the user
 }
 
-// newTrainer makes the parts that cfg describes.
-func newTrainer(ctx context.Context, cfg Config, opts Options) (*trainer, error) {
-	t := &trainer{cfg: cfg.clone(), opts: opts}
-	if err := t.assemble(ctx); err != nil {
+// assemble makes the parts that cfg describes.
+func assemble(ctx context.Context, cfg Config, opts Options) (*assembly, error) {
+	t := &assembly{cfg: cfg.clone(), opts: opts}
+	if err := t.make(ctx); err != nil {
 		t.close()
 		return nil, err
 	}
 	return t, nil
 }
 
-// assemble looks for all that is wrong with the run before anything is written.
-func (t *trainer) assemble(ctx context.Context) error {
+// make makes them, and so finds all that is wrong with the run before anything is written.
+func (t *assembly) make(ctx context.Context) error {
 	if err := t.opts.vacant(); err != nil {
 		return err
 	}
 	if t.opts.Resume {
-		t.asBegun()
+		t.cfg.asBegun(t.opts.Dir)
 	}
 	if p := t.cfg.problems(); len(p) > 0 {
 		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
@@ -80,6 +65,7 @@ func (t *trainer) assemble(ctx context.Context) error {
 		return err
 	}
 	t.notes = append(t.notes, d.Notes...)
+	measured := t.cfg.Data.Size == 0 && !t.opts.Resume // which replaces what the start says
 	if err := t.choose(ctx, d); err != nil {
 		return err
 	}
@@ -90,9 +76,10 @@ func (t *trainer) assemble(ctx context.Context) error {
 	if err := t.selectSamples(ctx, d, &o); err != nil {
 		return remarked(err, d)
 	}
-	t.cfg.Train.Epochs = cmp.Or(t.cfg.Train.Epochs, t.cfg.epochsFor(t.sel.Train.Len()))
-	if err := t.measureSize(ctx); err != nil {
-		return err
+	if measured {
+		if err := t.measureSize(ctx); err != nil {
+			return err
+		}
 	}
 	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
 		return remarked(err, d)
@@ -127,7 +114,7 @@ func remarked(err error, d *data.Dataset) error {
 }
 
 // openData opens the data set, unless it was given.
-func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
+func (t *assembly) openData(ctx context.Context) (*data.Dataset, error) {
 	if t.opts.Dataset != nil {
 		return t.opts.Dataset, nil
 	}
@@ -140,9 +127,14 @@ func (t *trainer) openData(ctx context.Context) (*data.Dataset, error) {
 }
 
 // selectSamples says what is trained and scored on.
-func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objective.Options) error {
+func (t *assembly) selectSamples(ctx context.Context, d *data.Dataset, o *objective.Options) error {
 	var err error
 	if t.sel, err = t.selectData(ctx, d); err != nil {
+		return err
+	}
+	t.known.sel = t.sel
+	t.cfg.settle(&t.known)
+	if err := t.cfg.Train.checkMargin(); err != nil {
 		return err
 	}
 	if err := checkMetrics(t.sel, &t.cfg); err != nil {
@@ -156,29 +148,27 @@ func (t *trainer) selectSamples(ctx context.Context, d *data.Dataset, o *objecti
 		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart%s",
 			className(t.sel.Train.LabelClasses, t.sel.Train.Label[0]), lookUp(d))
 	}
-	if t.own != nil {
-		notes, err := t.cfg.adopt(t.own)
+	if t.origin.own != nil {
+		notes, err := t.cfg.adopt(t.origin.own, &t.known)
 		if err != nil {
 			return err
 		}
 		t.notes = append(t.notes, notes...)
 	}
-	_, set := t.cfg.Mine["positives"]
-	t.mineOpen = !set
-	if t.mined = "as usual for this loss"; set {
-		t.mined = "as set"
-	}
-	t.cfg.resolve(d, o)
+	t.known.look(d)
+	t.cfg.settle(&t.known)
 	return nil
 }
 
 // learn makes what learns: the network, the objective and the optimizer.
-func (t *trainer) learn(ctx context.Context, o objective.Options) error {
+func (t *assembly) learn(ctx context.Context, o objective.Options) error {
 	h, w, c := t.feed.shape()
-	if err := t.cfg.frozenDim(t.own, h, w, c); err != nil {
+	var err error
+	if t.known.body, err = t.cfg.bodyDim(t.origin.own, h, w, c); err != nil {
 		return err
 	}
-	spec, err := networkSpec(&t.cfg, t.own, h, w, c)
+	t.cfg.settle(&t.known)
+	spec, err := networkSpec(&t.cfg, t.origin.own, h, w, c)
 	if err != nil {
 		return err
 	}
@@ -189,7 +179,7 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 		t.note("network.precision=bfloat16: this processor has no instructions for it (AMX, AVX512_BF16): its " +
 			"rounding is imitated, which is much slower than float32")
 	}
-	if t.net, t.imported, err = newNetwork(&t.cfg, t.own, t.begin.Path, spec); err != nil {
+	if t.net, t.imported, err = newNetwork(&t.cfg, t.origin.own, t.origin.start.Path, spec); err != nil {
 		return err
 	}
 	if err := t.freeze(); err != nil {
@@ -213,17 +203,13 @@ func (t *trainer) learn(ctx context.Context, o objective.Options) error {
 }
 
 // note keeps a sentence for the user.
-func (t *trainer) note(format string, args ...any) {
+func (t *assembly) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// close lets go of the run folder and of the data set. That the lock's file cannot
-// be removed (the folder is gone, say) spoils nothing, nor that a file which was
-// only read cannot be closed.
-func (t *trainer) close() {
-	if t.held != nil {
-		_ = t.held.Release()
-	}
+// close lets go of the data set. That a file which was only read cannot be closed spoils
+// nothing.
+func (t *assembly) close() {
 	if t.opened == nil {
 		return
 	}

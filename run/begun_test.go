@@ -145,7 +145,7 @@ func TestBegunGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.Resume = true
-	tr, err := newTrainer(t.Context(), Default(), opts)
+	tr, err := assemble(t.Context(), Default(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +155,31 @@ func TestBegunGivesWay(t *testing.T) {
 		t.Errorf("goes on with %+v, %+v", c.Network, c.Train)
 	}
 	cfg.Network.Dim, cfg.Train.LR = 5, 0.5
-	own, err := newTrainer(t.Context(), cfg, opts)
+	own, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer own.close()
 	if own.cfg.Network.Dim != 5 || own.cfg.Train.LR != 0.5 {
 		t.Errorf("what was said is lost: %+v, %+v", own.cfg.Network, own.cfg.Train)
+	}
+}
+
+// A run whose batches went in pieces, as they did not fit the memory, goes on in pieces.
+func TestGoesOnInPieces(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, configFile), "network: {pretrained: small, width: 16}\ntrain: {chunk: 12}\n")
+	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := assemble(t.Context(), cfg,
+		Options{Dir: dir, Resume: true, Dataset: photos(4, 8, 16), Weights: started(t, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	if tr.cfg.Train.Chunk != 12 {
+		t.Errorf("pieces of %d", tr.cfg.Train.Chunk)
 	}
 }

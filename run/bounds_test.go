@@ -85,7 +85,7 @@ func TestSuggest(t *testing.T) {
 		{"train.zzzzzzzzzz", ""},
 		{"x", ""},
 	} {
-		got := suggest(c.word, keys())
+		got := suggest(c.word, keyNames())
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.word, got, c.want)
 		}

@@ -42,7 +42,7 @@ const validationMetric = eval.MAPAtR
 
 // selectData applies the label rule, the split and the limits of the configuration, and notes in
 // it what the split came to.
-func (t *trainer) selectData(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
+func (t *assembly) selectData(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
 	cfg := &t.cfg
 	c := &cfg.Data
 	sel, err := t.divide(ctx, d, data.Selection{
@@ -54,19 +54,6 @@ func (t *trainer) selectData(ctx context.Context, d *data.Dataset) (*data.Select
 		return nil, err
 	}
 	c.Split, c.Validation = sel.Split, sel.ValidationSplit
-	if cfg.Train.Best == "" {
-		cfg.Train.Best = lastEpoch
-		if sel.Validation != nil {
-			cfg.Train.Best = fmt.Sprintf("%v_%v", ValidationSet, eval.Metric{Kind: validationMetric})
-			if sel.ValidationGallery == sel.Validation {
-				cfg.Train.Best = distractorKey
-			}
-			cfg.Train.BestMargin = cmp.Or(cfg.Train.BestMargin, errorMargin)
-		}
-	}
-	if err := cfg.Train.settleMargin(); err != nil {
-		return nil, err
-	}
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
 		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
 	}
@@ -128,7 +115,7 @@ func subset(p *data.Part, pos []int) *data.Part {
 // cacheImages puts the decoded images behind the selected samples, at no more than
 // the size that the run can use: twice the final one where random parts are cut
 // out. Where there is no place for a cache, the run goes without.
-func (t *trainer) cacheImages(ctx context.Context) error {
+func (t *assembly) cacheImages(ctx context.Context) error {
 	cfg := &t.cfg.Data
 	dir, err := data.CacheHome()
 	if err != nil {

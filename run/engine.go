@@ -17,10 +17,10 @@ type Engine interface {
 }
 
 // bytes tells whether images are to be given as bytes: an engine normalises them.
-func (t *trainer) bytes() bool { return t.opts.Engine != nil }
+func (t *assembly) bytes() bool { return t.opts.Engine != nil }
 
 // engage has the engine compute what is trained.
-func (t *trainer) engage() error {
+func (t *assembly) engage() error {
 	if t.opts.Engine == nil {
 		return nil
 	}

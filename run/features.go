@@ -17,6 +17,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/home"
 	"github.com/kindred-ml/kindred/internal/layout/rows"
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -26,11 +27,11 @@ import (
 // FeatureHome returns the folder in which the features of frozen networks are
 // kept: kindred/features in the user's cache folder.
 func FeatureHome() (string, error) {
-	dir, err := os.UserCacheDir()
+	dir, err := home.Folder("features", "", "")
 	if err != nil {
 		return "", fmt.Errorf("no place for a cache of features: %w", err)
 	}
-	return filepath.Join(dir, "kindred", "features"), nil
+	return dir, nil
 }
 
 // features are those that a frozen body makes: of every image as it is evaluated

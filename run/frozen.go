@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,32 +44,27 @@ func newHalves(whole *nn.Net) (*halves, error) {
 // Params lists those of the whole, so that a checkpoint holds them.
 func (h *halves) Params() []*nn.Param { return h.whole.Params() }
 
-// frozenDim gives the embedding on a frozen body as many values as that has
-// features, where the configuration leaves it open.
-func (c *Config) frozenDim(own *onnxnet.Network, h, w, ch int) error {
-	n := &c.Network
-	if !n.frozenBody() {
-		return nil
+// bodyDim is the number of features that a frozen body makes of a sample of the given
+// shape; 0 if none is frozen.
+func (c *Config) bodyDim(own *onnxnet.Network, h, w, ch int) (int, error) {
+	if !c.Network.frozenBody() {
+		return 0, nil
 	}
 	if h*w == 1 {
-		return fmt.Errorf("network.freeze=%s: ready features have no body before them", wholeBody)
+		return 0, fmt.Errorf("network.freeze=%s: ready features have no body before them", wholeBody)
 	}
 	bare := *c
 	bare.Network.Dim, bare.Network.Normalize, bare.Network.HeadNorm = 0, Off, false
 	spec, err := networkSpec(&bare, own, h, w, ch)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n.Dim = cmp.Or(n.Dim, spec.OutDim())
-	if n.Dim == spec.OutDim() {
-		n.Head = cmp.Or(n.Head, identityHead)
-	}
-	return nil
+	return spec.OutDim(), nil
 }
 
 // freeze divides a network whose body is frozen, and puts features in the place of
 // images.
-func (t *trainer) freeze() error {
+func (t *assembly) freeze() error {
 	t.trained = t.net
 	if !t.cfg.Network.frozenBody() {
 		return nil
@@ -99,7 +93,7 @@ func (t *trainer) freeze() error {
 }
 
 // fillFeatures computes what the run needs of a frozen body before it starts.
-func (t *trainer) fillFeatures(ctx context.Context) error {
+func (t *assembly) fillFeatures(ctx context.Context) error {
 	if t.features == nil {
 		return nil
 	}

@@ -63,7 +63,7 @@ func TestFrozenBody(t *testing.T) {
 	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
 	first := frozenRun(t, opts, filepath.Join(dir, "first"))
 	c := first.Config
-	if c.Network.Dim != 256 || c.Network.Head != identityHead || c.Data.Views != usualViews || c.Train.Depth != 1 ||
+	if c.Network.Dim != 256 || c.Network.Head != identityHead || c.Data.Views != 4 || c.Train.Depth != 1 ||
 		c.Train.Best != distractorKey || len(first.Untrained) == 0 {
 		t.Errorf("resolved to %+v %+v %+v", c.Network, c.Data, c.Train)
 	}
@@ -72,7 +72,7 @@ func TestFrozenBody(t *testing.T) {
 	if errors.Join(err1, err2) != nil || after < before {
 		t.Errorf("ended at %v, began at %v: %v, %v", after, before, err1, err2)
 	}
-	fresh, err := newTrainer(t.Context(), frozenConfig(t), opts)
+	fresh, err := assemble(t.Context(), frozenConfig(t), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestFrozenBody(t *testing.T) {
 		t.Errorf("found: %q", n)
 	}
 	files, err := filepath.Glob(filepath.Join(cache, "kindred", "features", "photos-*.safetensors"))
-	if err != nil || len(files) != 1+usualViews {
+	if err != nil || len(files) != 1+4 {
 		t.Fatalf("kept: %v, %v", files, err)
 	}
 	for i, f := range files {
@@ -248,7 +248,7 @@ func TestFrozenTogether(t *testing.T) {
 func TestFrozenViews(t *testing.T) {
 	cacheAt(t, t.TempDir())
 	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
-	tr, err := newTrainer(t.Context(), frozenConfig(t, "data.views=3"), opts)
+	tr, err := assemble(t.Context(), frozenConfig(t, "data.views=3"), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestFrozenRefusals(t *testing.T) {
 		"ready features have no body": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
 		"as many values as there are": {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
 	} {
-		_, err := newTrainer(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
+		_, err := assemble(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v: error %v", c.set, err)
 		}
@@ -319,12 +319,12 @@ func TestFrozenRefusals(t *testing.T) {
 	lost := func(context.Context, string) (Start, error) { return Start{}, errors.New("no network here") }
 	for _, opts := range []Options{{}, {Weights: lost}} {
 		opts.Dataset = photos(4, 10, 64)
-		_, err := newTrainer(t.Context(), frozenConfig(t), opts)
+		_, err := assemble(t.Context(), frozenConfig(t), opts)
 		if err == nil || !strings.Contains(err.Error(), "as random as it starts") ||
 			strings.Contains(err.Error(), "no network here") != (opts.Weights != nil) {
 			t.Errorf("a frozen body without weights: error %v", err)
 		}
-		tr, err := newTrainer(t.Context(), frozenConfig(t, "network.pretrained=none", "network.name=conv4"), opts)
+		tr, err := assemble(t.Context(), frozenConfig(t, "network.pretrained=none", "network.name=conv4"), opts)
 		if err != nil {
 			t.Fatalf("random features, asked for: %v", err)
 		}

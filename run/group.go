@@ -20,7 +20,7 @@ func groupColumn(rule string) string {
 // divide selects the samples. Where data.group is open, photographs with files of their
 // own are searched for bursts, if the network is pretrained; what that came to is noted
 // in the configuration.
-func (t *trainer) divide(ctx context.Context, d *data.Dataset, s data.Selection) (*data.Selected, error) {
+func (t *assembly) divide(ctx context.Context, d *data.Dataset, s data.Selection) (*data.Selected, error) {
 	rule := &t.cfg.Data.Group
 	s.Group = *rule
 	if *rule != "" {

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/kindred-ml/kindred/train"
 )
 
 // ScratchEpochs is how many epochs a run from scratch has unless the configuration
@@ -19,18 +22,6 @@ const (
 	fewestEpochs = 10
 	mostEpochs   = 100
 )
-
-// usualAverage is train.average from a pretrained start. docs/design/finetune.md has
-// the measurements.
-const usualAverage = "3"
-
-// usualPatience is train.patience from a pretrained start. A score must rise by more than
-// its standard error to count, a point or two with some hundred validation images, which
-// a run that still gets better may need several epochs for.
-const usualPatience = 5
-
-// noAverage is the value of train.average that keeps the weights as they are.
-const noAverage = "none"
 
 // epochsFor is train.epochs, where it is open, of a training part of n samples.
 func (c *Config) epochsFor(n int) int {
@@ -54,12 +45,54 @@ func (t *TrainConfig) budget() (time.Duration, error) {
 
 // average is over how many epochs weights are averaged; 0 for none.
 func (t *TrainConfig) average() (float64, error) {
-	if t.Average == "" || t.Average == noAverage {
+	if t.Average == "" || t.Average == none {
 		return 0, nil
 	}
 	v, err := strconv.ParseFloat(t.Average, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 1) {
-		return 0, fmt.Errorf("%q is neither a positive number of epochs nor %s", t.Average, noAverage)
+		return 0, fmt.Errorf("%q is neither a positive number of epochs nor %s", t.Average, none)
 	}
 	return v, nil
 }
+
+// best is which epoch is kept.
+func (c *Config) best() train.Best {
+	if c.Train.Best == none {
+		return train.Best{}
+	}
+	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
+}
+
+// errorMargin is the value of train.best_margin for the standard error of what is kept.
+const errorMargin = "error"
+
+// best is which epoch is kept, and by how much another must be better.
+func (t *assembly) best() train.Best {
+	b := t.cfg.best()
+	if v := t.sel.Validation; v != nil && t.cfg.Train.BestMargin == errorMargin {
+		b.Margin = func(p float64) float64 { return standardError(p, v.Len()) }
+	}
+	return b
+}
+
+// checkMargin compares train.best_margin with train.best, once that is known. Where the last
+// epoch is kept there is none.
+func (t *TrainConfig) checkMargin() error {
+	if t.Best == none {
+		t.BestMargin = none
+	}
+	if t.BestMargin == errorMargin && !strings.HasPrefix(t.Best, ValidationSet.prefix()) {
+		return fmt.Errorf("train.best_margin=%s is about scores of the validation part, and train.best is %s: set "+
+			"train.best to one of them, such as validation_recall@1, or train.best_margin to %s", errorMargin, t.Best,
+			none)
+	}
+	return nil
+}
+
+// standardError is the largest that the mean p of n values between 0 and 1 can have,
+//
+//	sqrt(p (1 - p) / n)
+//
+// which is that of a share. The validation samples are a sample themselves, and a score
+// within its error of another is not better for all that is known.
+func standardError(p float64, n int) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(n)) }

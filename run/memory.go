@@ -185,7 +185,7 @@ func furtherLosses(o *objective.Options) []objective.Options {
 }
 
 // plan plans the memory of the run, which is set up but for the network.
-func (t *trainer) plan(spec *nn.Spec, o *objective.Options) (MemoryPlan, error) {
+func (t *assembly) plan(spec *nn.Spec, o *objective.Options) (MemoryPlan, error) {
 	p := planned{
 		spec: spec, objective: o, classes: t.from.classes,
 		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(), samples: t.from.part.Len(),
@@ -206,7 +206,7 @@ const leastChunk = 8
 // start, whose batch norm keeps its statistics, a batch that is too large goes through
 // the network in pieces (train.chunk), which is the same step but for rounding: the
 // image size is measured there, and should not be what a small machine fails at.
-func (t *trainer) fit(spec *nn.Spec, o *objective.Options) (err error) {
+func (t *assembly) fit(spec *nn.Spec, o *objective.Options) (err error) {
 	if t.memory, err = t.plan(spec, o); err != nil {
 		return err
 	}

@@ -21,14 +21,15 @@ func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, err
 	if err != nil {
 		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
 	}
-	for _, k := range n.shaping() {
-		if !k.set {
+	for i := range keys {
+		k := &keys[i]
+		if k.idle == nil || k.unset(cfg) || k.idle(cfg) {
 			continue
 		}
-		without := *n
-		k.clear(&without)
-		if other, err := without.spec(input); err == nil && reflect.DeepEqual(other, spec) && !k.same {
-			return nil, fmt.Errorf("%s: network %s has nothing of the kind", k.key, n.Name)
+		without := *cfg
+		k.put(&without, nil)
+		if other, err := without.Network.spec(input); err == nil && reflect.DeepEqual(other, spec) {
+			return nil, fmt.Errorf("%s: network %s has nothing of the kind", k.name, n.Name)
 		}
 	}
 	return spec, nil
@@ -41,24 +42,6 @@ func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
 		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
 		Pool: nn.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath,
 	})
-}
-
-// shapingKey is a key that only some networks have a use for.
-type shapingKey struct {
-	key   string
-	set   bool
-	same  bool // the value is one that networks have anyway
-	clear func(*NetworkConfig)
-}
-
-func (n *NetworkConfig) shaping() []shapingKey {
-	usual := n.Pool == string(nn.PoolMean) || n.Pool == string(nn.PoolClass)
-	return []shapingKey{
-		{"network.pool", n.Pool != "", usual, func(n *NetworkConfig) { n.Pool = "" }},
-		{"network.patch", n.Patch != 0, true, func(n *NetworkConfig) { n.Patch = 0 }},
-		{"network.registers", n.Registers != 0, false, func(n *NetworkConfig) { n.Registers = 0 }},
-		{"network.drop_path", n.DropPath != 0, false, func(n *NetworkConfig) { n.DropPath = 0 }},
-	}
 }
 
 // timmPositions is the value of network.resample for timm's way, which is the usual

@@ -4,15 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/train"
-)
-
-// optimizers and schedules lists the names that train.optimizer and
-// train.schedule take.
-var (
-	optimizers = []string{string(optim.Adam), string(optim.AdamW), string(optim.SGD)}
-	schedules  = []string{string(optim.Constant), string(optim.StepDown), string(optim.Cosine)}
 )
 
 // newOptimizer makes one optimizer for the network's parameters and the loss's.
@@ -61,4 +55,18 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	return opt, nil
+}
+
+// byDepth scales rates from first at the first layer to 1 at the last, in equal
+// ratios. A layer's weight and bias, and a norm behind it, are steps of their own:
+// there are enough of them for that to make no difference.
+func byDepth(first float64, params []*nn.Param) []optim.Group {
+	if first == 0 || first == 1 || len(params) < 2 {
+		return nil
+	}
+	var out []optim.Group
+	for i, p := range params {
+		out = append(out, optim.Group{Prefix: p.Name, Scale: math.Pow(first, 1-float64(i)/float64(len(params)-1))})
+	}
+	return out
 }

@@ -21,9 +21,9 @@ import (
 func TestBlueByDefault(t *testing.T) {
 	for _, c := range []struct{ network, pretrained, pixels, want string }{
 		{"bn_inception", "file.pth", "", "bn_inception"}, {"bn_inception", "file.pth", "unit", "unit"},
-		{"bn_inception", "", "", ""}, {"bn_inception", noWeights, "", ""}, {"resnet50", "file.pth", "", ""},
+		{"bn_inception", "", "", ""}, {"bn_inception", none, "", ""}, {"resnet50", "file.pth", "", ""},
 	} {
-		tr := &trainer{cfg: Default()}
+		tr := &assembly{cfg: Default()}
 		tr.cfg.Network.Name, tr.cfg.Network.Pretrained, tr.cfg.Data.Pixels = c.network, c.pretrained, c.pixels
 		if err := tr.choose(t.Context(), photos(4, 12, 64)); err != nil {
 			t.Fatal(err)

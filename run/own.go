@@ -11,13 +11,6 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
-// The values of data.chroma. What trained the networks that are to be had decoded
-// smoothly: half a point of recall on cub100.
-const (
-	repeatChroma = "repeat"
-	smoothChroma = "smooth"
-)
-
 // own tells whether the file of weights brings a network of its own.
 func (n *NetworkConfig) own() bool { return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx") }
 
@@ -27,7 +20,7 @@ func (n *NetworkConfig) PretrainedFile() bool {
 }
 
 // pretrained tells whether the network starts from weights.
-func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != noWeights }
+func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
 
 // readOwn imports the network of a file that brings one, for images of the given
 // side; nil if it brings none.
@@ -43,8 +36,8 @@ func (c *Config) readOwn(size int) (*onnxnet.Network, error) {
 }
 
 // adopt takes what a network that was read from a file says of its input, where
-// the configuration leaves it open, and returns remarks for the user.
-func (c *Config) adopt(net *onnxnet.Network) ([]string, error) {
+// the configuration leaves it open, notes it in k, and returns remarks for the user.
+func (c *Config) adopt(net *onnxnet.Network, k *known) ([]string, error) {
 	in, p := net.Spec.Input, net.Preparation
 	notes := net.Notes
 	if c.Data.Size == 0 && in.H != in.W {
@@ -62,9 +55,7 @@ func (c *Config) adopt(net *onnxnet.Network) ([]string, error) {
 		notes = append(notes, fmt.Sprintf("data.pixels is %s, by %s", p.Pixels, p.Source))
 	}
 	c.Data.Size, c.Data.Channels = in.H, in.C
-	c.Data.Chroma = cmp.Or(c.Data.Chroma, smoothChroma)
-	c.Data.Pixels, c.Data.Fit = cmp.Or(c.Data.Pixels, p.Pixels), cmp.Or(c.Data.Fit, p.Fit)
-	c.Data.Shorter = cmp.Or(c.Data.Shorter, p.Shorter)
+	k.own = &p
 	return notes, nil
 }
 
@@ -84,6 +75,10 @@ func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) 
 	return spec, nil
 }
 
+// prepared are the keys of how a picture becomes the input of a network that was read from
+// a file.
+var prepared = []string{"data.fit", "data.shorter", "data.pixels", "data.chroma"}
+
 // Import returns the network of an ONNX file as it is, without training, and
 // remarks for the user. Embed prepares images as the file says, by its metadata
 // or name, or as data says, of which Size, Channels, Fit, Shorter and Pixels
@@ -92,7 +87,7 @@ func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) 
 func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg := Default()
 	cfg.Data = data
-	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut}
+	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut, Normalize: Off, FrozenNorm: Off}
 	if !cfg.Network.own() {
 		return nil, nil, fmt.Errorf("%s: a network is read from files of ONNX (.onnx)", path)
 	}
@@ -100,11 +95,12 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	notes, err := cfg.adopt(own)
+	k := known{looked: true}
+	notes, err := cfg.adopt(own, &k)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg.Data.Fit = cmp.Or(cfg.Data.Fit, fitFor(cfg.Data.Channels))
+	cfg.settle(&k, prepared...)
 	net, err := nn.New(own.Spec, nn.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -122,10 +118,8 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	cfg := Default()
 	cfg.Data = data
-	cfg.Data.Channels = cmp.Or(data.Channels, 3)
-	cfg.Data.Chroma = cmp.Or(data.Chroma, smoothChroma)
-	cfg.Data.Fit = cmp.Or(data.Fit, fitFor(cfg.Data.Channels))
-	cfg.Network = NetworkConfig{Name: network, Pretrained: weights}
+	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
+	cfg.settle(&known{looked: true}, "data.channels", "data.chroma", "data.fit")
 	spec, err := nn.Network(network, nn.NetworkOptions{
 		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: nn.StemLarge, NoHead: true})
 	if err != nil {
@@ -153,7 +147,7 @@ func (m *Model) Preparation() (onnxnet.Preparation, error) {
 	if in.H*in.W == 1 { // ready features
 		return onnxnet.Preparation{}, nil
 	}
-	pixels := cmp.Or(d.Pixels, "unit")
+	pixels := cmp.Or(d.Pixels, usualPixels)
 	norm, err := imaging.ParseNormalization(pixels)
 	if err != nil {
 		return onnxnet.Preparation{}, err

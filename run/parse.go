@@ -1,13 +1,9 @@
 package run
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
-	"math"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -127,8 +123,7 @@ func (p *configParser) set(where, section, key string, n ast.Node) {
 		return
 	}
 	p.where[path] = where
-	target := reflect.ValueOf(p.cfg).Elem().Field(slices.Index(sections(), section))
-	if m, free := target.Interface().(Section); free {
+	if m, free := p.cfg.free(section); free {
 		var v any
 		if n != nil {
 			if err := yaml.NodeToValue(n, &v); err != nil {
@@ -139,18 +134,18 @@ func (p *configParser) set(where, section, key string, n ast.Node) {
 		m[key] = v
 		return
 	}
-	field := fieldOf(target, key)
-	if !field.IsValid() {
-		p.fail(where, "unknown key %q%s", path, suggest(path, keys()))
+	k := keyNamed(path)
+	if k == nil {
+		p.fail(where, "unknown key %q%s", path, suggest(path, keyNames()))
 		return
 	}
 	if n == nil || n.Type() == ast.NullType {
-		if field.Kind() == reflect.String { // "--set data.augment=" empties it
-			field.SetString("")
+		if s, ok := k.at(p.cfg).(*string); ok { // "--set data.augment=" empties it
+			*s = ""
 		}
 		return
 	}
-	if err := decode(field, n); err != nil {
+	if err := decode(k.at(p.cfg), n); err != nil {
 		p.fail(where, "%s: %v", path, err)
 	}
 }
@@ -165,7 +160,7 @@ func (p *configParser) setEarlier(where string, n ast.Node) {
 		return
 	}
 	var skip bool
-	if err := decode(reflect.ValueOf(&skip).Elem(), n); err != nil {
+	if err := decode(&skip, n); err != nil {
 		p.fail(where, "%s: %v", earlierStrict, err)
 		return
 	}
@@ -211,136 +206,4 @@ func keyText(k ast.Node) string {
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
-}
-
-// decode sets v from a node. It is strict: a number where a number is wanted.
-func decode(v reflect.Value, n ast.Node) error {
-	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.New(v.Type().Elem()))
-		return decode(v.Elem(), n)
-	}
-	if s, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		text, _ := scalar(n)
-		return s.UnmarshalText([]byte(text))
-	}
-	switch v.Kind() {
-	case reflect.Slice:
-		return decodeList(v, n)
-	case reflect.Struct:
-		return decodeStruct(v, n)
-	}
-	text, ok := scalar(n)
-	if !ok {
-		return errors.New("want a single value")
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text)
-	case reflect.Bool:
-		b, err := strconv.ParseBool(text)
-		if err != nil {
-			return fmt.Errorf("%q is neither true nor false", text)
-		}
-		v.SetBool(b)
-	case reflect.Int:
-		i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 32)
-		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return fmt.Errorf("%s is beyond what is possible: %d to %d", text, math.MinInt32, math.MaxInt32)
-		case err != nil:
-			return fmt.Errorf("%q is not a whole number", text)
-		}
-		v.SetInt(i)
-	case reflect.Uint64:
-		u, err := strconv.ParseUint(strings.ReplaceAll(text, "_", ""), 10, 64)
-		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return fmt.Errorf("%s is beyond what is possible: 0 to %d", text, uint64(math.MaxUint64))
-		case err != nil:
-			return fmt.Errorf("%q is not a whole number from 0", text)
-		}
-		v.SetUint(u)
-	case reflect.Float64:
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || f-f != 0 {
-			return fmt.Errorf("%q is not a number", text)
-		}
-		v.SetFloat(f)
-	default:
-		panic("run: configuration field of kind " + v.Kind().String())
-	}
-	return nil
-}
-
-// decodeList reads a sequence, a single value as a list of one, and a text with
-// commas as a list of its parts.
-func decodeList(v reflect.Value, n ast.Node) error {
-	var items []ast.Node
-	if s, ok := n.(*ast.SequenceNode); ok {
-		items = s.Values
-	} else if text, ok := scalar(n); ok && strings.Contains(text, ",") {
-		f, err := yamltext.Parse([]byte("[" + text + "]"))
-		if err != nil {
-			return fmt.Errorf("%q is not a list", text)
-		}
-		if s, ok := f.Docs[0].Body.(*ast.SequenceNode); ok {
-			items = s.Values
-		}
-	} else {
-		items = []ast.Node{n}
-	}
-	list := reflect.MakeSlice(v.Type(), len(items), len(items))
-	for i, item := range items {
-		if err := decode(list.Index(i), item); err != nil {
-			return err
-		}
-	}
-	v.Set(list)
-	return nil
-}
-
-func decodeStruct(v reflect.Value, n ast.Node) error {
-	values, ok := entries(n)
-	if !ok {
-		return errors.New("want {key: value, ...}")
-	}
-	for _, e := range values {
-		key := keyText(e.Key)
-		field := fieldOf(v, key)
-		if !field.IsValid() {
-			return fmt.Errorf("unknown key %q%s", key, suggest(key, fieldNames(v.Type())))
-		}
-		if e.Value == nil || e.Value.Type() == ast.NullType {
-			continue
-		}
-		if err := decode(field, e.Value); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-	}
-	return nil
-}
-
-// entries returns those of a mapping, which is a node of another type if it has one
-// alone.
-func entries(n ast.Node) ([]*ast.MappingValueNode, bool) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
-	}
-	return nil, false
-}
-
-// scalar returns the text of a single value as it was written.
-func scalar(n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		return strings.TrimSpace(n.Value.Value), true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return n.GetToken().Value, true
-	}
-	return "", false
 }

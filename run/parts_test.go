@@ -13,7 +13,6 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn/optim"
-	"github.com/kindred-ml/kindred/objective"
 )
 
 func TestUsualSize(t *testing.T) {
@@ -56,11 +55,9 @@ func TestResolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := objective.Parse(cfg.Mine, cfg.Loss)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg.resolve(c.d, &o)
+		var k known
+		k.look(c.d)
+		cfg.settle(&k)
 		got := resolved{cfg.Network.Name, cfg.Data.Fit, cfg.Data.Size, cfg.Data.Channels, cfg.Network.Normalize}
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -78,7 +75,7 @@ func TestSeen(t *testing.T) {
 		cfg := Default()
 		cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Split = "0-1", "2-3", c.split
 		cfg.Data.TrainLimit, cfg.Data.TestLimit = 3, 2
-		tr := &trainer{cfg: cfg}
+		tr := &assembly{cfg: cfg}
 		sel, err := tr.selectData(t.Context(), newBlobs(4, 10, 8))
 		if err != nil {
 			t.Fatal(err)

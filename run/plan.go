@@ -6,7 +6,7 @@ import "context"
 // the data set, divides it, settles what is left to the data and makes the network,
 // and so finds all that is wrong; but it trains nothing and writes nothing.
 func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
-	t, err := newTrainer(ctx, cfg, opts)
+	t, err := assemble(ctx, cfg, opts)
 	if err != nil {
 		return nil, skippable(err)
 	}

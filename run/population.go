@@ -195,7 +195,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 			return fmt.Errorf("sample.views: data set %s has ready features, of which there are no augmentations: "+
 				"leave it at 1, or give images", name)
 		}
-		if d.Augment == "" || d.Augment == "none" {
+		if d.Augment == "" || d.Augment == none {
 			return fmt.Errorf("sample.views: without augmentation the %d views of a sample are one picture: set "+
 				"data.augment (light, standard, strong; characters for drawings), or leave sample.views at 1", c.Views)
 		}

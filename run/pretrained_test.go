@@ -24,7 +24,7 @@ func TestPretrained(t *testing.T) {
 	cfg.Network.Dim = 5
 	var got *nn.ImportReport
 	begin := func(s Setup) { got = s.Imported }
-	tr, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Begin: begin})
+	tr, err := assemble(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Begin: begin})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestPretrained(t *testing.T) {
 			t.Errorf("%s does not start from the file", p.Name)
 		}
 	}
-	if _, err := tr.start(t.Context()); err != nil {
+	if _, err := (&trainer{assembly: tr}).start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.net.Params())-2 ||
@@ -41,7 +41,7 @@ func TestPretrained(t *testing.T) {
 		t.Errorf("report %+v", got)
 	}
 	cfg.Network.Pretrained = filepath.Join(dir, "none.pth")
-	if _, err := newTrainer(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil ||
+	if _, err := assemble(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil ||
 		!strings.Contains(err.Error(), "network.pretrained") {
 		t.Errorf("missing file: error %v", err)
 	}

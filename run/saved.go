@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
 // Saved returns the network that nn.Net.Save wrote: path is the folder or one of the
@@ -42,17 +42,17 @@ func Saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 			"%d and data.channels %d (0: as the network says)", dir, in, d.Size, d.Channels)
 	}
 	d.Size, d.Channels = in.H, in.C
-	d.Pixels, d.Fit = cmp.Or(d.Pixels, meta["pixels"]), cmp.Or(d.Fit, meta["fit"], fitFor(in.C))
+	said := onnxnet.Preparation{Pixels: meta["pixels"], Fit: meta["fit"]}
 	if s := meta["shorter"]; s != "" && d.Shorter == 0 {
-		if _, err := fmt.Sscan(s, &d.Shorter); err != nil {
+		if _, err := fmt.Sscan(s, &said.Shorter); err != nil {
 			return nil, nil, fmt.Errorf("%s: meta: shorter is %q and no number of pixels", dir, s)
 		}
 	}
-	if d.Pixels == "" {
-		d.Pixels = "unit"
+	if d.Pixels == "" && said.Pixels == "" {
 		notes = append(notes, fmt.Sprintf("%s does not say what range of pixel values the network takes (meta: "+
-			"pixels): unit is assumed", filepath.Join(dir, nn.SpecFile)))
+			"pixels): %s is assumed", filepath.Join(dir, nn.SpecFile), usualPixels))
 	}
+	cfg.settle(&known{looked: true, own: &said}, "data.fit", "data.shorter", "data.pixels")
 	for _, p := range cfg.problems() {
 		return nil, nil, fmt.Errorf("%s: %s: %s", dir, p.key, p.text)
 	}

@@ -117,6 +117,23 @@ func (s *scored) embedAll(ctx context.Context, net train.Network, batch int) (er
 	return err
 }
 
+// scoreAll scores sets by a network, by what cfg measures after an epoch or the last one.
+func scoreAll(ctx context.Context, sets []*scored, net train.Network, cfg *Config, last bool) ([]train.Metric, error) {
+	metrics, err := cfg.metricsOf(last)
+	if err != nil {
+		return nil, err
+	}
+	var out []train.Metric
+	for _, s := range sets {
+		m, err := s.score(ctx, net, cfg, metrics)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m...)
+	}
+	return out, nil
+}
+
 // score embeds a set and measures it.
 func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metrics map[string][]eval.Metric) (
 	[]train.Metric, error) {

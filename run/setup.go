@@ -45,7 +45,7 @@ type PartSize struct {
 }
 
 // setup is what the run is about to do.
-func (t *trainer) setup() Setup {
+func (t *assembly) setup() Setup {
 	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
 		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined}
 	for _, p := range []struct {
@@ -222,11 +222,11 @@ func (s *Setup) training() string {
 		text += " or " + t.Budget
 	}
 	text += fmt.Sprintf(", %s, rate %v, seed %d", t.Optimizer, t.LR, t.Seed)
-	if a := s.Config.Data.Augment; a != "none" && s.data.Features == nil {
+	if a := s.Config.Data.Augment; a != none && s.data.Features == nil {
 		text += fmt.Sprintf(", %s augmentation", a)
 	}
 	network := ""
-	if t.Average != "" && t.Average != noAverage {
+	if t.Average != "" && t.Average != none {
 		network = fmt.Sprintf("the average of the weights over %s epochs, ", t.Average)
 	}
 	if kept.Metric == "" {

@@ -111,7 +111,7 @@ func TestResampledPositions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := newTrainer(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: weights})
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: weights})
 		if err != nil {
 			t.Fatalf("%q: %v", how, err)
 		}

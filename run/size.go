@@ -30,13 +30,6 @@ const (
 	sizeBatch = 32
 )
 
-// openSize notes the size that the pretrained network was made for, and whether that
-// of the run is open.
-func (t *trainer) openSize(own int) {
-	t.ownSize = own
-	t.sizeOpen = t.cfg.Data.Size == 0 && !t.opts.Resume
-}
-
 // sizes are those that are compared: the network's own and about six smaller ones, in
 // multiples of 32, which the strides of most networks divide.
 func sizes(own int) []int {
@@ -48,27 +41,39 @@ func sizes(own int) []int {
 	return out
 }
 
-// measureSize chooses the images' size, where it is open, by what the untrained
-// network makes of the samples that train and validate: the smallest of some sizes whose
-// Recall@1 is within half a point of the best. Photographs that are smaller than the
-// network's images gain by being enlarged, and only a measurement says how far.
+// measureSize chooses the images' size by what the untrained network makes of the samples
+// that train and validate: the smallest of some sizes whose Recall@1 is within half a point
+// of the best. Photographs that are smaller than the network's images gain by being
+// enlarged, and only a measurement says how far.
 //
 // A frozen body takes its own size, as its features are computed once. So does a
 // network whose parameters depend on the size, and any where fewer than a hundred samples
 // have another of their class.
-func (t *trainer) measureSize(ctx context.Context) error {
-	candidates := sizes(t.ownSize)
-	if !t.sizeOpen || t.cfg.Network.frozenBody() || len(candidates) < 2 {
+func (t *assembly) measureSize(ctx context.Context) error {
+	candidates := sizes(t.origin.side)
+	if t.cfg.Network.frozenBody() || len(candidates) < 2 {
 		return nil
 	}
 	part := sizeSample(t.sel, t.cfg.Train.Seed)
-	if part == nil || part.Len() < fewestSizeImages || !t.anySize() {
+	if part == nil || part.Len() < fewestSizeImages {
+		return nil
+	}
+	ends := t.ends(candidates)
+	if ends == nil {
 		return nil
 	}
 	var tried []int
 	var recalls []float64
 	for k, s := range candidates {
-		r, err := t.recallAt(ctx, s, part, k*part.Len(), len(candidates)*part.Len())
+		b := ends[s]
+		if b == nil {
+			var err error
+			if b, err = t.bare(s); err != nil {
+				return err
+			}
+		}
+		delete(ends, s) // which is needed no longer
+		r, err := t.recallOf(ctx, b, part, k*part.Len(), len(candidates)*part.Len())
 		if err != nil {
 			return err
 		}
@@ -92,7 +97,7 @@ func (t *trainer) measureSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.own, t.cfg.Data = own, cfg.Data
+	t.origin.own, t.cfg.Data = own, cfg.Data
 	return nil
 }
 
@@ -134,7 +139,7 @@ func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 
 // resized is the configuration with images of another size, and the network of a file
 // that brings one made for them.
-func (t *trainer) resized(size int) (*onnxnet.Network, *Config, error) {
+func (t *assembly) resized(size int) (*onnxnet.Network, *Config, error) {
 	cfg := t.cfg.clone()
 	own, err := cfg.readOwn(size)
 	if s := cfg.Data.Shorter; s > 0 {
@@ -144,49 +149,59 @@ func (t *trainer) resized(size int) (*onnxnet.Network, *Config, error) {
 	return own, &cfg, err
 }
 
-// bare makes the pretrained network without an embedding layer, for images of the
-// given size, and the configuration that goes with it.
-func (t *trainer) bare(size int) (*nn.Net, *Config, error) {
+// bareNet is the pretrained network without an embedding layer, for images of one size,
+// with the configuration that goes with it.
+type bareNet struct {
+	net *nn.Net
+	cfg *Config
+}
+
+// bare makes it for images of the given size.
+func (t *assembly) bare(size int) (*bareNet, error) {
 	own, cfg, err := t.resized(size)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	n := &cfg.Network
 	n.Dim, n.HeadNorm, n.Dropout, n.Freeze = 0, false, 0, nil
 	spec, err := networkSpec(cfg, own, size, size, cfg.Data.Channels)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	net, _, err := newNetwork(cfg, own, t.begin.Path, spec)
-	return net, cfg, err
+	net, _, err := newNetwork(cfg, own, t.origin.start.Path, spec)
+	return &bareNet{net, cfg}, err
 }
 
-// anySize tells whether the network takes images of other sizes with the parameters
-// that it has.
-func (t *trainer) anySize() bool {
-	a, _, err1 := t.bare(t.ownSize)
-	b, _, err2 := t.bare(leastSize)
-	if err1 != nil || err2 != nil {
-		return false
+// ends makes the networks of the first and the last of some sizes; nil if the network
+// does not take images of both with the parameters that it has.
+func (t *assembly) ends(candidates []int) map[int]*bareNet {
+	out := map[int]*bareNet{}
+	first, last := candidates[0], candidates[len(candidates)-1]
+	for _, s := range []int{first, last} {
+		b, err := t.bare(s)
+		if err != nil {
+			return nil
+		}
+		out[s] = b
 	}
-	return slices.EqualFunc(a.Params(), b.Params(), func(p, q *nn.Param) bool { return slices.Equal(p.Shape, q.Shape) })
+	same := func(p, q *nn.Param) bool { return slices.Equal(p.Shape, q.Shape) }
+	if !slices.EqualFunc(out[first].net.Params(), out[last].net.Params(), same) {
+		return nil
+	}
+	return out
 }
 
-// recallAt is the Recall@1 of the untrained network on images of a size, each sample's
+// recallOf is the Recall@1 of an untrained network on images of its size, each sample's
 // neighbour being one of the others. done and total are for the meter.
-func (t *trainer) recallAt(ctx context.Context, size int, part *data.Part, done, total int) (float64, error) {
-	net, cfg, err := t.bare(size)
-	if err != nil {
-		return 0, err
-	}
-	f, err := newFeed(part, cfg.Data, cfg.Train.Seed, false, false)
+func (t *assembly) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
+	f, err := newFeed(part, b.cfg.Data, b.cfg.Train.Seed, false, false)
 	if err != nil {
 		return 0, err
 	}
 	if t.opts.Features != nil {
 		f.data = watched{f.data, func(n int) { t.opts.Features(done+n, total) }}
 	}
-	e, err := embed(ctx, net, f, sizeBatch)
+	e, err := embed(ctx, b.net, f, sizeBatch)
 	if err != nil {
 		return 0, err
 	}

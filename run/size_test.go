@@ -59,7 +59,7 @@ func TestMeasureSize(t *testing.T) {
 	opts := Options{Dataset: d, Weights: started(t, 128)}
 	cfg := Default()
 	cfg.Network.Width = 16
-	tr, err := newTrainer(t.Context(), cfg, opts)
+	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,11 @@ func TestMeasureSize(t *testing.T) {
 	recalls := map[int]float64{}
 	best := 0.0
 	for _, s := range sizes(128) {
-		if recalls[s], err = tr.recallAt(t.Context(), s, part, 0, 0); err != nil {
+		b, err := tr.bare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if recalls[s], err = tr.recallOf(t.Context(), b, part, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		best = max(best, recalls[s])
@@ -79,7 +83,7 @@ func TestMeasureSize(t *testing.T) {
 			want = s
 		}
 	}
-	if tr.cfg.Data.Size != want || tr.ownSize != 128 {
+	if tr.cfg.Data.Size != want || tr.origin.side != 128 {
 		t.Errorf("%d px of %v, want %d", tr.cfg.Data.Size, recalls, want)
 	}
 	note := fmt.Sprintf("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: 128 px",
@@ -87,7 +91,7 @@ func TestMeasureSize(t *testing.T) {
 	if !slices.ContainsFunc(tr.notes, func(n string) bool { return strings.HasPrefix(n, note) }) {
 		t.Errorf("notes %q lack %q", tr.notes, note)
 	}
-	few, err := newTrainer(t.Context(), cfg, Options{Dataset: striped(6, 8, 96), Weights: opts.Weights})
+	few, err := assemble(t.Context(), cfg, Options{Dataset: striped(6, 8, 96), Weights: opts.Weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +100,13 @@ func TestMeasureSize(t *testing.T) {
 		t.Errorf("of few images: %d px, want the network's own", few.cfg.Data.Size)
 	}
 	cfg.Data.Size = 96
-	set, err := newTrainer(t.Context(), cfg, opts)
+	set, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.close()
-	if set.cfg.Data.Size != 96 || set.ownSize != 128 || set.untrained == nil {
-		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.ownSize, set.untrained)
+	if set.cfg.Data.Size != 96 || set.origin.side != 128 || set.untrained == nil {
+		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.origin.side, set.untrained)
 	}
 }
 
@@ -209,7 +213,7 @@ func TestUntrainedBehindAHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := newTrainer(t.Context(), cfg, opts)
+	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestStart(t *testing.T) {
 		cfg := Default()
 		c.change(&cfg)
 		cfg.Sample.Classes, cfg.Sample.PerClass = 2, 2
-		tr, err := newTrainer(t.Context(), cfg, Options{Dataset: c.d, Weights: c.weights})
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: c.d, Weights: c.weights})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -174,17 +174,19 @@ func TestBestMargin(t *testing.T) {
 	for _, c := range []struct {
 		best, margin, want string
 	}{
-		{lastEpoch, "", noMargin}, {lastEpoch, errorMargin, noMargin}, {"validation_recall@1", "", noMargin},
-		{"validation_map@r", errorMargin, errorMargin}, {"test_recall@1", "", noMargin},
-		{"test_recall@1", noMargin, noMargin},
+		{none, "", none}, {none, errorMargin, none}, {"validation_recall@1", "", none},
+		{"validation_map@r", errorMargin, errorMargin}, {"test_recall@1", "", none},
+		{"test_recall@1", none, none},
 	} {
-		cfg := TrainConfig{Best: c.best, BestMargin: c.margin}
-		if err := cfg.settleMargin(); err != nil || cfg.BestMargin != c.want {
-			t.Errorf("%s, %q: %s, %v", c.best, c.margin, cfg.BestMargin, err)
+		cfg := Default()
+		cfg.Train.Best, cfg.Train.BestMargin = c.best, c.margin
+		cfg.settle(&known{sel: &data.Selected{Train: &data.Part{}}})
+		if err := cfg.Train.checkMargin(); err != nil || cfg.Train.BestMargin != c.want {
+			t.Errorf("%s, %q: %s, %v", c.best, c.margin, cfg.Train.BestMargin, err)
 		}
 	}
 	refused := TrainConfig{Best: "test_recall@1", BestMargin: errorMargin}
-	if err := refused.settleMargin(); err == nil || !strings.Contains(err.Error(), "such as validation_recall@1") {
+	if err := refused.checkMargin(); err == nil || !strings.Contains(err.Error(), "such as validation_recall@1") {
 		t.Errorf("a margin of the test part: %v", err)
 	}
 	for _, c := range []struct {
@@ -215,7 +217,7 @@ func TestHead(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Network.Dim, cfg.Network.Normalize, cfg.Data.Validation = 16, 12, Off, "none"
 	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
-	tr, err := newTrainer(t.Context(), cfg, opts)
+	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +247,7 @@ func TestHead(t *testing.T) {
 		}
 	}
 	cfg.Network.Dim, cfg.Network.Head = 100000, "pca"
-	if _, err := newTrainer(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
+	if _, err := assemble(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
 		t.Errorf("too many components: %v", err)
 	}
 }
@@ -351,13 +353,13 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 	reads := 0
 	d := photos(4, 12, 96)
 	d.Source = counted{d.Source.(pictures), &reads}
-	tr := &trainer{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
+	tr := &assembly{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
 		return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
 	}}}
 	if err := tr.choose(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 224 || !tr.sizeOpen || reads != looked {
+	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 224 || tr.origin.side != 224 || reads != looked {
 		t.Errorf("starts from %q at %d pixels; %d images were read, want %d", tr.cfg.Network.Pretrained,
 			tr.cfg.Data.Size, reads, looked)
 	}
@@ -382,5 +384,31 @@ func TestCoarseLabelsOfProxies(t *testing.T) {
 		} else if got := res.Config.Mine["positives"]; got != want {
 			t.Errorf("%s: positives %v, want %s: %v", loss, got, want, res.Notes)
 		}
+	}
+}
+
+// Training from a pretrained start improves on the untrained network, both on images of
+// the same size: on classes that differ in little more than noise, whose features are
+// theirs once they are trained.
+func TestPretrainedImproves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d := pictured(6, 24, 16, func(c, _, k int) int { return 100 + 12*(k%3+1)*(c>>(k%3)&1) + rng.IntN(80) })
+	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16", "train.epochs=6", "train.lr=0.01",
+		"train.depth=1", "train.average=none", "network.frozen_norm=false", "data.augment=none", "eval.recall=[1]",
+		"data.split=images:0.5", "data.validation=images:0.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := Train(t.Context(), cfg, Options{Dataset: d, Weights: started(t, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.UntrainedSize != 16 || res.Config.Data.Size != 16 {
+		t.Fatalf("before training at %d px, after it at %d", res.UntrainedSize, res.Config.Data.Size)
+	}
+	before, err1 := value(res.Untrained, "test_recall@1")
+	after, err2 := value(res.Scores, "test_recall@1")
+	if errors.Join(err1, err2) != nil || after < before+0.2 {
+		t.Errorf("epoch %d: %v after training, %v before it: %v, %v", res.Epoch, after, before, err1, err2)
 	}
 }

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/lock"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -117,10 +114,11 @@ func (s *Stopped) Where() string { return s.Dir + " " + s.Stopped.Where() }
 // other error the last good checkpoint is kept.
 func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err error) {
 	defer func() { err = skippable(err) }()
-	t, err := newTrainer(ctx, cfg, opts)
+	parts, err := assemble(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
+	t := &trainer{assembly: parts}
 	defer t.close()
 	loop, err := t.start(ctx)
 	if err != nil {
@@ -140,6 +138,30 @@ func skippable(err error) error {
 			"and named at the end", err)
 	}
 	return err
+}
+
+// trainer is a run that is under way: its parts, and the folder that it writes. It is the
+// store of the loop's checkpoints.
+type trainer struct {
+	*assembly
+	folder *Folder // nil if nothing is written
+	held   *lock.Held
+
+	fellBack   bool // the run ends with the untrained network
+	began      time.Time
+	timing     []timing
+	events     events
+	saved      int  // epochs of the last checkpoint
+	modelSaved bool // by this process, with its last weights
+}
+
+// close lets go of the run folder and of the data set. That the lock's file cannot be
+// removed (the folder is gone, say) spoils nothing.
+func (t *trainer) close() {
+	if t.held != nil {
+		_ = t.held.Release()
+	}
+	t.assembly.close()
 }
 
 // start takes the run folder and brings the run to where it goes on.
@@ -198,113 +220,6 @@ func (t *trainer) loop() train.Config {
 	return c
 }
 
-// Save keeps a checkpoint, and writes what it makes final. The times of an epoch
-// are written before the checkpoint that makes it count, as they cannot be had
-// again; its metrics after, as they can.
-func (t *trainer) Save(c *train.Checkpoint) error {
-	if c.Trained && c.Best != nil && c.Best.Epoch == 0 {
-		t.fallBack()
-	}
-	if t.fellBack {
-		changed := *c
-		changed.Settings, changed.Earlier = string(t.cfg.YAML()), c.Settings
-		c = &changed
-	}
-	ended := c.Epoch > t.saved
-	if ended {
-		row := c.History[c.Epoch-1]
-		t.timing = append(t.timing, timing{row.Epoch, row.Took.Train, row.Took.Eval, row.Took.Samples})
-		if err := t.writeTiming(); err != nil {
-			return err
-		}
-	}
-	if err := t.writeCheckpoint(c); err != nil {
-		return err
-	}
-	if c.Trained {
-		if err := t.saveModel(); err != nil {
-			return err
-		}
-		if t.fellBack {
-			if err := t.folder.writeText(configFile, string(t.cfg.YAML())); err != nil {
-				return err
-			}
-		}
-	}
-	if !ended {
-		return nil
-	}
-	t.saved = c.Epoch
-	return t.writeMetrics(c.History)
-}
-
-// evaluate scores all sets after an epoch.
-func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
-	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
-}
-
-// evaluateValidation scores the validation set, or all where that is not what the best
-// epoch is chosen by.
-func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
-	var sets []*scored
-	for _, s := range t.scored {
-		if s.set == ValidationSet && strings.HasPrefix(t.cfg.Train.Best, s.set.prefix()) {
-			sets = append(sets, s)
-		}
-	}
-	if sets == nil {
-		sets = t.scored
-	}
-	metrics, err := t.cfg.metricsOf(false)
-	if err != nil {
-		return nil, err
-	}
-	var out []train.Metric
-	for _, s := range sets {
-		m, err := s.score(ctx, t.trained, &t.cfg, metrics)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m...)
-	}
-	return out, nil
-}
-
-// evaluateAs scores sets by a network.
-func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Network, cfg *Config, epoch int,
-	last bool) ([]train.Metric, error) {
-	metrics, err := cfg.metricsOf(last)
-	if err != nil {
-		return nil, err
-	}
-	var out []train.Metric
-	for _, s := range sets {
-		m, err := s.score(ctx, net, cfg, metrics)
-		if err != nil {
-			return nil, t.unscored(epoch, err)
-		}
-		out = append(out, m...)
-		before := epoch == 0 && s.set == TestSet // to show beside what came of it
-		if (t.cfg.Eval.Keep || before) && t.folder != nil {
-			if err := t.folder.writeSnapshot(epoch, s.set, s.q); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out, nil
-}
-
-// unscored says what is left to do after an evaluation that failed.
-func (t *trainer) unscored(epoch int, err error) error {
-	device := (*train.DeviceError)(nil)
-	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
-		return err
-	}
-	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set "+
-		"eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
-}
-
 // failed completes an error that ended the loop.
 func (t *trainer) failed(err error) error {
 	if errors.Is(err, train.ErrNoSamples) {
@@ -347,7 +262,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
 		res.UntrainedSize = t.cfg.Data.Size
 		if t.untrained != nil {
-			res.UntrainedSize = t.ownSize
+			res.UntrainedSize = t.origin.side
 		}
 	}
 	for _, p := range t.net.Params() {
@@ -408,38 +323,4 @@ func (t *trainer) leftOut() []data.LeftOut {
 		}
 	}
 	return t.sel.Train.Data.Unread(stats...)
-}
-
-// saveModel writes the network, with how its input is prepared among the
-// description's remarks.
-func (t *trainer) saveModel() error {
-	t.net.Spec().Meta = map[string]string{
-		"pixels": t.cfg.Data.Pixels, "channels": strconv.Itoa(t.cfg.Data.Channels),
-		"loss": fmt.Sprint(t.cfg.Loss["name"]),
-	}
-	t.modelSaved = true
-	if t.folder == nil {
-		return nil
-	}
-	return t.net.SaveWith(t.folder.write)
-}
-
-func (t *trainer) writeCheckpoint(c *train.Checkpoint) error {
-	return t.folder.write(filepath.Join(checkpointDir, checkpointFile), c.Write)
-}
-
-func (t *trainer) writeMetrics(history []train.Epoch) error {
-	err := t.folder.write(metricsFile, func(w io.Writer) error { return writeHistory(w, history) })
-	if err != nil {
-		return err
-	}
-	err = t.folder.write(linesFile, func(w io.Writer) error { return writeLines(w, history) })
-	if err != nil || !t.cfg.Train.TensorBoard {
-		return err
-	}
-	return t.events.write(t.folder, history, t.timing)
-}
-
-func (t *trainer) writeTiming() error {
-	return t.folder.write(timingFile, func(w io.Writer) error { return writeTiming(w, t.timing) })
 }

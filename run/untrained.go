@@ -4,26 +4,24 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
 
 // untrained is the pretrained network as it is, on images of the size that it was made
 // for: what a run has to beat, whatever size it trains at.
 type untrained struct {
-	cfg    *Config
-	net    *nn.Net
+	*bareNet
 	scored []*scored
 }
 
 // addUntrained makes it, where training takes images of another size or puts an
 // embedding layer behind the features; else epoch 0 of the run is the same.
-func (t *trainer) addUntrained() (err error) {
-	if t.ownSize == 0 || t.cfg.Data.Size == t.ownSize && t.cfg.Network.Dim == 0 {
+func (t *assembly) addUntrained() (err error) {
+	if t.origin.side == 0 || t.cfg.Data.Size == t.origin.side && t.cfg.Network.Dim == 0 {
 		return nil
 	}
 	u := &untrained{}
-	if u.net, u.cfg, err = t.bare(t.ownSize); err != nil {
+	if u.bareNet, err = t.bare(t.origin.side); err != nil {
 		return err
 	}
 	if u.scored, err = newScored(t.sel, u.cfg, false); err != nil {
@@ -55,7 +53,7 @@ func (t *trainer) fallBack() {
 
 // verdict says in a sentence how the run compares with not training, by the score that
 // chose the epoch; "" if it did better, or if there is nothing to compare.
-func (t *trainer) verdict(r *train.Result) string {
+func (t *assembly) verdict(r *train.Result) string {
 	key := t.cfg.best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {
@@ -72,5 +70,5 @@ func (t *trainer) verdict(r *train.Result) string {
 		return ""
 	}
 	return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): leave "+
-		"network.dim out, which keeps the features as they are, or %s", key, after, before, t.ownSize, way)
+		"network.dim out, which keeps the features as they are, or %s", key, after, before, t.origin.side, way)
 }

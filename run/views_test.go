@@ -47,7 +47,7 @@ func TestViews(t *testing.T) {
 	if again.Last().Loss != res.Last().Loss {
 		t.Errorf("loss %v, and with the same seed %v", res.Last().Loss, again.Last().Loss)
 	}
-	tr, err := newTrainer(t.Context(), res.Config, Options{Dataset: newBlobs(4, 20, 16)})
+	tr, err := assemble(t.Context(), res.Config, Options{Dataset: newBlobs(4, 20, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestViewsRefused(t *testing.T) {
 		}
 	}
 	cacheAt(t, t.TempDir())
-	_, err := newTrainer(t.Context(), frozenConfig(t, "sample.views=3", "data.views=2"),
+	_, err := assemble(t.Context(), frozenConfig(t, "sample.views=3", "data.views=2"),
 		Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)})
 	if err == nil || !strings.Contains(err.Error(), "set data.views to 3") {
 		t.Errorf("too few kept views: %v", err)

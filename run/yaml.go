@@ -13,13 +13,35 @@ import (
 
 // YAML writes the configuration with every key, as Parse reads it.
 func (c *Config) YAML() []byte {
-	out, err := yaml.MarshalWithOptions(c, yaml.Flow(false), yaml.IndentSequence(true),
+	out, err := yaml.MarshalWithOptions(c.ordered(), yaml.Flow(false), yaml.IndentSequence(true),
 		yaml.CustomMarshaler(scalarText))
 	if err != nil {
 		panic(fmt.Sprintf("run: writing a configuration: %v", err))
 	}
 	return out
 }
+
+// ordered is the configuration as maps in the order of its keys.
+func (c *Config) ordered() yaml.MapSlice {
+	var out yaml.MapSlice
+	for _, s := range sections() {
+		if m, free := c.free(s); free {
+			out = append(out, yaml.MapItem{Key: s, Value: m})
+			continue
+		}
+		var in yaml.MapSlice
+		for i := range keys {
+			if k := &keys[i]; k.section() == s {
+				in = append(in, yaml.MapItem{Key: k.in(), Value: k.value(c)})
+			}
+		}
+		out = append(out, yaml.MapItem{Key: s, Value: in})
+	}
+	return out
+}
+
+// MarshalYAML writes what YAML does.
+func (c Config) MarshalYAML() (any, error) { return c.ordered(), nil }
 
 // scalarText writes a string as the encoder does, but for one with characters that
 // are not printed: plain, a tab or a carriage return at its end would be lost.
@@ -33,20 +55,29 @@ func scalarText(s string) ([]byte, error) {
 // MarshalYAML writes a switch as the plain word that it is.
 func (s Switch) MarshalYAML() (any, error) {
 	if s == Auto {
-		return string(s), nil
+		return s.String(), nil
 	}
 	return s == On, nil
 }
 
+// String returns auto, true or false.
+func (s Switch) String() string {
+	if s == Auto {
+		return "auto"
+	}
+	return string(s)
+}
+
 // MarshalText returns auto, true or false.
-func (s Switch) MarshalText() ([]byte, error) { return []byte(s), nil }
+func (s Switch) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText sets the switch to auto, true or false.
 func (s *Switch) UnmarshalText(text []byte) error {
-	switch v := Switch(text); v {
-	case Auto, On, Off:
-		*s = v
-		return nil
+	for _, v := range []Switch{Auto, On, Off} {
+		if string(text) == v.String() {
+			*s = v
+			return nil
+		}
 	}
 	return fmt.Errorf("%q is none of auto, true, false", text)
 }

@@ -196,14 +196,41 @@ func (s *Server) reviewDecisions(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, v.decisions())
 }
 
+// sentDecisions are api.Decisions of which a part may be missing.
+type sentDecisions struct {
+	Version *int64                   `json:"version"`
+	Done    *map[string]api.Decision `json:"done"`
+	Past    *[]api.Step              `json:"past"`
+	At      *int                     `json:"at"`
+}
+
+// whole refuses decisions of which a part is missing or null: taken for nothing, it would
+// undo what was decided.
+func (d *sentDecisions) whole() (api.Decisions, error) {
+	for _, part := range []struct {
+		name    string
+		missing bool
+	}{{"version", d.Version == nil}, {"done", d.Done == nil}, {"past", d.Past == nil}, {"at", d.At == nil}} {
+		if part.missing {
+			return api.Decisions{}, invalid.is("Send all four of version, done, past and at, as GET "+
+				"/v1/review/decisions has them.", "the decisions have no %q", part.name)
+		}
+	}
+	return api.Decisions{Version: *d.Version, Done: *d.Done, Past: *d.Past, At: *d.At}, nil
+}
+
 // reviewDecide answers PUT /v1/review/decisions.
 func (s *Server) reviewDecide(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.onReview()
 	if err != nil {
 		return err
 	}
-	var d api.Decisions
-	if err := readJSON(r, &d); err != nil {
+	var sent sentDecisions
+	if err := readJSON(r, &sent); err != nil {
+		return err
+	}
+	d, err := sent.whole()
+	if err != nil {
 		return err
 	}
 	d, err = v.decide(d)

@@ -89,6 +89,16 @@ func reviewing(t *testing.T, contract *contract) {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
 		}
 	}
+	for _, part := range []string{"version", "done", "past", "at"} { // nothing is undone by what is not sent
+		parts := map[string]any{"version": 1, "done": map[string]any{}, "past": []any{}, "at": 0}
+		delete(parts, part)
+		do.json("PUT", target, parts).want(t, 422, "invalid")
+		parts[part] = nil
+		if a := do.json("PUT", target, parts); a.StatusCode != 400 && a.StatusCode != 422 {
+			t.Errorf("%s null: %d %s", part, a.StatusCode, a.body)
+		}
+	}
+	do.do("PUT", target, "application/json", []byte("null")).want(t, 422, "invalid")
 	s.review.write = func(string, func(io.Writer) error) error {
 		return &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	Runner Runner
 	// Tell, if set, hears of every trial that starts or ends, one call at a time.
 	Tell func(Event)
+
+	files atomic.Files // tests record what is done by it
 }
 
 // Event is news of a trial or of a winner's run.
@@ -66,7 +68,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	if o.Runner == nil {
 		o.Runner = Local{Dir: filepath.Join(o.Dir, runsDir)}
 	}
-	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+	if err := o.files.MkdirAll(o.Dir); err != nil {
 		return nil, err
 	}
 	held, err := lock.Folder(o.Dir)
@@ -74,7 +76,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	defer held.Release()
-	if err := tidy(o.Dir); err != nil {
+	if err := tidy(o.files, o.Dir); err != nil {
 		return nil, err
 	}
 	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
@@ -98,7 +100,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 
 // tidy removes the temporary files that killed processes left in a sweep's folder. Run
 // folders have theirs removed by their runs.
-func tidy(dir string) error {
+func tidy(files atomic.Files, dir string) error {
 	dirs := []string{dir, filepath.Join(dir, winnersDir)}
 	err := filepath.WalkDir(filepath.Join(dir, jobsDir), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
@@ -109,7 +111,7 @@ func tidy(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return atomic.Clean(dirs...)
+	return files.Clean(dirs...)
 }
 
 // RunsDir is the folder of the run folders of the sweep in dir, for a Local.
@@ -140,7 +142,7 @@ func (s *sweep) open() error {
 		if err := vacant(s.o.Dir); err != nil {
 			return err
 		}
-		return writeJSON(path, s.plan)
+		return writeJSON(s.o.files, path, s.plan)
 	case err != nil:
 		return err
 	}
@@ -152,7 +154,7 @@ func (s *sweep) open() error {
 		return fmt.Errorf("%s holds a sweep of another plan: %s is not what it was (%s); choose another folder",
 			s.o.Dir, key, path)
 	}
-	return writeJSON(path, s.plan)
+	return writeJSON(s.o.files, path, s.plan)
 }
 
 // vacant refuses a folder with other files.
@@ -396,10 +398,10 @@ func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := s.o.files.MkdirAll(filepath.Dir(path)); err != nil {
 		return r, err
 	}
-	return r, writeJSON(path, done{j, r})
+	return r, writeJSON(s.o.files, path, done{j, r})
 }
 
 // same tells whether a job that is done is j. Its configuration is read as this program
@@ -415,11 +417,11 @@ func same(was, j Job) bool {
 // write writes what the sweep came to, and the winners' configurations.
 func (s *sweep) write(out *Outcome) error {
 	dir := filepath.Join(s.o.Dir, winnersDir)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := s.o.files.MkdirAll(dir); err != nil {
 		return err
 	}
 	for _, a := range out.Arms {
-		err := atomic.WriteFile(filepath.Join(dir, spell.Folder(a.Name)+".yaml"), func(w io.Writer) error {
+		err := s.o.files.Write(filepath.Join(dir, spell.Folder(a.Name)+".yaml"), func(w io.Writer) error {
 			_, err := io.WriteString(w, a.Config)
 			return err
 		})
@@ -427,7 +429,7 @@ func (s *sweep) write(out *Outcome) error {
 			return err
 		}
 	}
-	return writeJSON(filepath.Join(s.o.Dir, resultFile), out)
+	return writeJSON(s.o.files, filepath.Join(s.o.Dir, resultFile), out)
 }
 
 func readFile(path string) ([]byte, error) {
@@ -440,8 +442,8 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-func writeJSON(path string, v any) error {
-	return atomic.WriteFile(path, func(w io.Writer) error {
+func writeJSON(files atomic.Files, path string, v any) error {
+	return files.Write(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)

@@ -271,15 +271,8 @@ func configuration(cmd *cobra.Command, _ []string, typed string) ([]string, cobr
 		return values(key), cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for _, k := range run.Reference() {
-		out = append(out, k.Name+"=\t"+k.Help)
-	}
-	out = append(out, "loss.name=\tthe loss")
-	for _, k := range lossKeys("") {
-		out = append(out, "loss."+k+"=")
-	}
-	for _, k := range objective.MiningKeys() {
-		out = append(out, "mine."+k+"=")
+	for _, k := range run.Keys() {
+		out = append(out, strings.TrimSuffix(k.Name+"=\t"+k.Help, "\t"))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
@@ -294,27 +287,16 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
+	mining, ofLoss := objective.Keys(cmd.Flag("loss").Value.String())
 	var out []string
-	keys := append(lossKeys(cmd.Flag("loss").Value.String()), miningOptions()...)
-	slices.Sort(keys)
-	for _, k := range slices.Compact(keys) {
-		if k != "relation" { // which kindred loss does not know
-			out = append(out, k+"=")
+	for _, k := range append(ofLoss, mining...) {
+		// What has a flag of its own, and what kindred loss does not know.
+		if !slices.Contains([]string{"name", "positives", "negatives", "relation", "plus"}, k.Name) {
+			out = append(out, k.Name+"=")
 		}
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-// lossKeys lists the options of a loss, or of all, with those that every loss has.
-func lossKeys(name string) []string {
-	keys := []string{"margin", "distance", "epsilon", "normalize", "relation", "trim", "memory", "l2", "zero_mean"}
-	for _, l := range objective.Losses() {
-		if name == "" || l.Name == name || l.Alias == name {
-			keys = append(keys, l.Keys...)
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	slices.Sort(out)
+	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // values lists key=value for the values that a key can have, where they are few.
@@ -325,56 +307,18 @@ func values(key string) []string {
 		for _, s := range fetch.Catalog() {
 			list = append(list, s.Name)
 		}
-	case "data.augment":
-		list = imaging.Augmentations()
-	case "data.pixels":
-		list = imaging.Normalizations()
-	case "data.fit":
-		list = []string{imaging.Stretch.String(), imaging.Cover.String()}
-	case "data.channels":
-		list = []string{"1", "3"}
-	case "data.split":
-		list = []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"}
-	case "data.group":
-		list = []string{data.GroupFound, data.GroupFolder, data.GroupNone}
-	case "network.name":
-		list = nn.Networks()
-	case "network.normalize":
-		list = []string{string(run.Auto), string(run.On), string(run.Off)}
 	case "network.pretrained":
 		if home, err := weights.Home(""); err == nil {
 			for _, e := range weights.Cached(home) {
 				list = append(list, e.Path(home))
 			}
 		}
-	case "network.stem":
-		list = []string{string(nn.StemLarge), string(nn.StemSmall)}
-	case "sample.name":
-		list = []string{"balanced", "hierarchical"}
-	case "train.optimizer":
-		list = []string{"adam", "adamw", "sgd"}
-	case "train.schedule":
-		list = []string{"constant", "step", "cosine"}
-	case "eval.distance":
-		list = []string{"euclidean", "cosine"}
 	case "eval.metrics":
 		list = metricNames()
-	case "loss.name":
-		list = objective.LossNames()
-	case "loss.relation":
-		list = objective.RelationRuleNames()
-	case "mine.positives":
-		list = mine.PositiveNames()
-	case "mine.negatives":
-		list = mine.NegativeNames()
-	case "mine.fallback":
-		list = []string{"none", "hard"}
-	case "loss.normalize":
-		list = []string{"true", "false"}
 	default:
-		for _, k := range run.Reference() {
-			if k.Name == key && (k.Default == "true" || k.Default == "false") {
-				list = []string{"true", "false"}
+		for _, k := range run.Keys() {
+			if k.Name == key {
+				list = k.Values
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -42,7 +43,7 @@ func TestBulk(t *testing.T) {
 			for _, inBulk := range []bool{false, true} {
 				p := newProblem(q, q, true, Options{Depth: depth})
 				sp := newSpace(p.scorer)
-				r := newRunner(sp, true, defaultMemory, int16s)
+				r := newRunner(sp, true, defaultMemory, coded.Bits16)
 				got, err := newTally(context.Background(), p, sp, 0, n)
 				if err != nil {
 					t.Fatal(err)

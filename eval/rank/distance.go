@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mat"
@@ -116,9 +117,7 @@ func Normalized(x *mat.Dense) *mat.Dense {
 func inverseNorms(m *mat.Dense) []float64 {
 	inv := make([]float64, m.Rows)
 	for i := range inv {
-		if n := dot16.Dot(m.Row(i), m.Row(i)); n > 0 {
-			inv[i] = 1 / math.Sqrt(n)
-		}
+		inv[i] = coded.InverseNorm(m.Row(i))
 	}
 	return inv
 }

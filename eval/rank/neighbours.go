@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -64,8 +64,8 @@ func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt O
 	sp := newSpace(newScorer(queries, g, opt.Distance))
 	memory := opt.memory()
 	begin := opt.begin
-	if begin == automatic && dot8.Worth(g.Cols) {
-		begin = int8s // after the first k items few pairs are of interest
+	if begin == automatic {
+		begin = coded.Suited(g.Cols) // after the first k items few pairs are of interest
 	}
 	r := newRunner(sp, same, memory/2, begin)
 	perQuery := int64(shortlistLen(k)*candidateBytes + 4*k + 88)
@@ -131,8 +131,8 @@ func (s *shortlists) take(i, j int, approx, band float64, coarse bool) (again bo
 	if approx+band < s.floor[i] || coarse {
 		return approx+band >= s.floor[i]
 	}
-	low := below(approx - band)
-	s.lists[i] = append(s.lists[i], candidate{low, above(approx + band), int32(j)})
+	low := coded.Below(approx - band)
+	s.lists[i] = append(s.lists[i], candidate{low, coded.Above(approx + band), int32(j)})
 	s.raise(i, low)
 	if n := len(s.lists[i]); n == cap(s.lists[i]) {
 		s.prune(i)
@@ -177,9 +177,6 @@ func (s *shortlists) prune(i int) {
 	floor := s.floor[i]
 	s.lists[i] = slices.DeleteFunc(s.lists[i], func(c candidate) bool { return float64(c.high) < floor })
 }
-
-// above returns a float32 that is at least x.
-func above(x float64) float32 { return -below(-x) }
 
 // settle scores the candidates of query i exactly and writes the k nearest.
 func (s *shortlists) settle(sp *space, i int, list []candidate, rows []int32, values []float64) {

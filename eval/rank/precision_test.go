@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/coded"
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -34,11 +36,11 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		x           *mat.Dense
-		begin, want precision
+		begin, want coded.Kind
 	}{
-		{"crowded", crowded(n, d, 3), automatic, int16s},
-		{"crowded", crowded(n, d, 3), int8s, int16s},
-		{"spread", crowded(n, d, n), automatic, int8s},
+		{"crowded", crowded(n, d, 3), automatic, coded.Bits16},
+		{"crowded", crowded(n, d, 3), coded.Bits8, coded.Bits16},
+		{"spread", crowded(n, d, n), automatic, coded.Bits8},
 	} {
 		sp := newSpace(newScorer(c.x, c.x, Euclidean))
 		r := newRunner(sp, true, defaultMemory, c.begin)
@@ -50,7 +52,7 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 		if r.kept != c.want {
 			t.Errorf("%s: ended with %v, want %v", c.name, r.kept, c.want)
 		}
-		want, err := Nearest(ctx, c.x, nil, k, Options{begin: int16s})
+		want, err := Nearest(ctx, c.x, nil, k, Options{begin: coded.Bits16})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,29 +73,20 @@ func TestBandsHold(t *testing.T) {
 			fill(rng, x)
 			for _, dist := range []Distance{Euclidean, Cosine, Dot} {
 				sp := newSpace(newScorer(x, x, dist))
-				for _, kept := range []precision{float32s, int16s, int8s} {
+				for _, kept := range []coded.Kind{coded.Float32, coded.Bits16, coded.Bits8} {
 					what := fmt.Sprintf("%s, d %d, %v, precision %d", name, d, dist, kept)
 					rows, cols := sp.pack(x, sp.qInv, 0, 60, false, kept), sp.pack(x, sp.gInv, 0, 60, true, kept)
-					k := tileTask{r: newRunner(sp, true, 1, kept), rows: rows, cols: cols}
-					b := newBuffer()
-					if kept == float32s {
-						k.product(b, 0, 60, 0, 60)
-					}
-					for p := 0; p < 60; p += kept.panel() {
-						if kept != float32s {
-							k.strip(b, p, 0, 64)
-						}
-						for i := p; i < min(p+kept.panel(), 60); i++ {
+					var tile coded.Tile
+					tile.Begin(rows.rows, 0, 60, cols.cols, 0, 60)
+					scores, mask := make([]float32, 64), make([]uint32, 4)
+					all := dot16.Columns{Scale: cols.scale[:64], Half: cols.half[:64], Lo: make([]float32, 64)}
+					for p := 0; p < 60; p += kept.Panel() {
+						tile.Multiply(p)
+						for i := p; i < min(p+kept.Panel(), 60); i++ {
 							band := rows.band(i, cols.blocks[0], sp)
+							tile.Filter(i, scores, mask, dot16.Row{Scale: rows.scale[i]}, &all)
 							for j := range 60 {
-								v := float64(0)
-								if kept == float32s {
-									v = float64(b.dense.Row(i)[j])
-								} else {
-									v = float64(b.products[(i-p)*64+j])
-									v *= float64(rows.scale[i]) * float64(cols.scale[j])
-								}
-								v -= float64(rows.half[i]) + float64(cols.half[j])
+								v := float64(scores[j]) - float64(rows.half[i])
 								if e := math.Abs(v - sp.exact(i, j)); !(e <= band) {
 									t.Fatalf("%s: %d, %d off by %g, band %g", what, i, j, e, band)
 								}

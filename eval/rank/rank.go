@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -37,7 +38,7 @@ type Options struct {
 	// with the share of the work done, 0 to 1.
 	Progress func(done float64)
 
-	begin precision // of the tiles; tests set it
+	begin coded.Kind // of the tiles; tests set it
 }
 
 // Query holds what the ranking of one query says about one column of labels.

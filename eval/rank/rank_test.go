@@ -10,6 +10,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/mat"
@@ -206,7 +207,7 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 							{}, {First: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, First: true}, {Depth: 1000},
 						} {
 							opt.Distance = dist
-							eachEngine(t, func(engine string, begin precision) {
+							eachEngine(t, func(engine string, begin coded.Kind) {
 								opt.begin = begin
 								what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist,
 									opt.Depth, opt.First, gallery != nil)
@@ -222,12 +223,12 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 
 // eachEngine runs f with the tiles that the machine chooses, with all integer tiles
 // that it has, and with float32 tiles.
-func eachEngine(t *testing.T, f func(name string, begin precision)) {
+func eachEngine(t *testing.T, f func(name string, begin coded.Kind)) {
 	t.Helper()
 	f("default", automatic)
 	if dot8.Fast() {
-		f("8 bits", int8s)
-		f("16 bits", int16s)
+		f("8 bits", coded.Bits8)
+		f("16 bits", coded.Bits16)
 	}
 	restore := simd.Force(simd.AVX2)
 	defer restore()
@@ -258,7 +259,7 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 		wantSame, wantSeparate := cut(same, opt), cut(separate, opt)
 		for _, memory := range []int64{0, 1 << 20, 1 << 17, 1} {
 			opt.Memory = memory
-			eachEngine(t, func(engine string, begin precision) {
+			eachEngine(t, func(engine string, begin coded.Kind) {
 				opt.begin = begin
 				what := fmt.Sprintf("%s, memory %d, depth %d, first %v", engine, memory, opt.Depth, opt.First)
 				compare(t, what, collect(t, q, nil, opt), wantSame)

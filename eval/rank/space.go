@@ -3,11 +3,9 @@ package rank
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // space is where approximate scores live. A row x becomes u with
@@ -32,14 +30,14 @@ type space struct {
 
 func newSpace(s *scorer) *space {
 	sp := &space{scorer: s, m: make([]float32, s.g.Cols), inv: 1, unit: 1}
-	mean := columnMeans(s.g, s.gInv)
+	mean := coded.Mean(s.g, s.gInv)
 	if s.dist != Cosine {
-		most := longest(s.g, mean)
+		most := coded.Farthest(s.g, mean)
 		if s.q != s.g {
-			most = max(most, longest(s.q, mean))
+			most = max(most, coded.Farthest(s.q, mean))
 		}
 		if most > 0 {
-			_, e := math.Frexp(math.Sqrt(most))
+			_, e := math.Frexp(most)
 			sp.inv = math.Ldexp(1, -e)
 		}
 		sp.unit = sp.inv * sp.inv
@@ -66,14 +64,6 @@ func (s *space) factor(inv []float64, i int) float64 {
 		return inv[i]
 	}
 	return s.inv
-}
-
-// place writes u of a row of m; inv holds the reciprocal norms for Cosine.
-func (s *space) place(u []float64, m *mat.Dense, inv []float64, i int) {
-	f := s.factor(inv, i)
-	for j, v := range m.Row(i) {
-		u[j] = float64(v)*f - float64(s.m[j])
-	}
 }
 
 // half is what a row takes off its scores, from the square of its u and the product of
@@ -107,50 +97,4 @@ func (s *space) near(i, j int) (score, band float64) {
 		return s.exact(i, j), 0
 	}
 	return score, band
-}
-
-// longest returns the largest squared length of a row after the shift.
-func longest(m *mat.Dense, mean []float64) float64 {
-	const grain = 256
-	part := make([]float64, (m.Rows+grain-1)/grain)
-	par.For(m.Rows, grain, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			part[lo/grain] = max(part[lo/grain], dot16.SquareAbout(m.Row(i), mean))
-		}
-	})
-	var l float64
-	for _, v := range part {
-		l = max(l, v)
-	}
-	return l
-}
-
-// columnMeans is the mean of the rows of m, each multiplied by its entry of factors if
-// there are any.
-func columnMeans(m *mat.Dense, factors []float64) []float64 {
-	const grain = 1024
-	parts := make([][]float64, (m.Rows+grain-1)/grain)
-	par.For(m.Rows, grain, func(lo, hi int) {
-		sum := make([]float64, m.Cols)
-		for i := lo; i < hi; i++ {
-			if factors == nil {
-				dot16.Accumulate(sum, m.Row(i))
-				continue
-			}
-			for j, v := range m.Row(i) {
-				sum[j] += float64(v) * factors[i]
-			}
-		}
-		parts[lo/grain] = sum
-	})
-	mean := make([]float64, m.Cols)
-	for _, p := range parts {
-		for j, v := range p {
-			mean[j] += v
-		}
-	}
-	for j := range mean {
-		mean[j] /= float64(m.Rows)
-	}
-	return mean
 }

@@ -7,10 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/par"
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // sink takes the pairs that a range of queries asks for. Queries are counted from
@@ -33,7 +32,7 @@ type sink interface {
 type runner struct {
 	sp      *space
 	same    bool // a query is no item of its own ranking
-	kept    precision
+	kept    coded.Kind
 	coarser bool // 8 bits may be tried
 	span    int  // rows of a side
 	buffers sync.Pool
@@ -49,17 +48,15 @@ type runner struct {
 
 // newRunner makes a runner whose sides take up at most the given bytes. Its tiles begin
 // with the given precision; automatic is for sinks that first ask for most pairs.
-func newRunner(sp *space, same bool, memory int64, begin precision) *runner {
+func newRunner(sp *space, same bool, memory int64, begin coded.Kind) *runner {
 	r := &runner{sp: sp, same: same, kept: begin, progress: func(float64) {}}
 	if begin == automatic {
-		r.kept = float32s
-		if dot16.Fast() {
-			r.kept, r.coarser = int16s, dot8.Worth(sp.g.Cols)
-		}
+		r.kept = coded.Finest()
+		r.coarser = coded.Suited(sp.g.Cols) == coded.Bits8
 	}
 	r.buffers.New = func() any { return newBuffer() }
 	// As integers of 16 bits, even if 8 turn out to be enough.
-	perSide := int(memory/2) / sideBytes(sp.g.Cols, min(r.kept, int16s))
+	perSide := int(memory/2) / sideBytes(sp.g.Cols, min(r.kept, coded.Bits16))
 	r.span = max(block, perSide/block*block)
 	return r
 }
@@ -110,7 +107,7 @@ func (r *runner) run(ctx context.Context, s sink, lo, hi int) error {
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			for len(tiles) > 0 {
 				k := 64 // tiles between reports of progress
-				if r.coarser || r.kept == int8s || r.counter != nil && r.interest > 1./64 {
+				if r.coarser || r.kept == coded.Bits8 || r.counter != nil && r.interest > 1./64 {
 					k = 16 // and between decisions
 				}
 				k = min(k, len(tiles))
@@ -140,10 +137,10 @@ func (r *runner) decide(t *tileTask, settled bool) (changed bool) {
 	r.interest = float64(t.shown.Load()) / float64(pairs)
 	few := r.interest < 1./64
 	switch {
-	case r.coarser && r.kept == int16s && few:
-		r.kept = int8s
-	case r.kept == int8s && settled && t.again.Load() > pairs/16:
-		r.kept = int16s
+	case r.coarser && r.kept == coded.Bits16 && few:
+		r.kept = coded.Bits8
+	case r.kept == coded.Bits8 && settled && t.again.Load() > pairs/16:
+		r.kept = coded.Bits16
 	default:
 		return false
 	}
@@ -175,29 +172,24 @@ func order(rows, cols int, triangle bool) []tile {
 
 // buffer is the working storage of one tile.
 type buffer struct {
-	products []int32
-	scores   []float32
-	mask     []uint32
-	rowLo    []float32
-	bandRow  []float64
-	bandCol  []float64
-	cols     dot16.Columns
-	bulk     *bulk
-	dense    *mat.Dense // products as floats
+	tile    coded.Tile
+	scores  []float32
+	mask    []uint32
+	rowLo   []float32
+	bandRow []float64
+	bandCol []float64
+	cols    dot16.Columns
+	bulk    *bulk
 }
-
-// mostRows is the number of rows of the larger panel.
-const mostRows = max(dot8.RowPanel, dot16.RowPanel)
 
 func newBuffer() *buffer {
 	return &buffer{
-		products: make([]int32, mostRows*block),
-		scores:   make([]float32, mostRows*block),
-		mask:     make([]uint32, mostRows*block/16),
-		rowLo:    make([]float32, block),
-		bandRow:  make([]float64, block),
-		bandCol:  make([]float64, block),
-		cols:     dot16.Columns{Lo: make([]float32, block)},
+		scores:  make([]float32, coded.MostRows*block),
+		mask:    make([]uint32, coded.MostRows*block/16),
+		rowLo:   make([]float32, block),
+		bandRow: make([]float64, block),
+		bandCol: make([]float64, block),
+		cols:    dot16.Columns{Lo: make([]float32, block)},
 	}
 }
 
@@ -225,28 +217,19 @@ func (k *tileTask) run(chunk int) {
 		return
 	}
 	bulk := k.bulk(b, tl, mirror)
-	width := (j1 - j0 + dot16.ColPanel - 1) / dot16.ColPanel * dot16.ColPanel
+	width := coded.Padded(j1 - j0)
 	b.cols.Scale, b.cols.Half, b.cols.Lo = k.cols.scale[j0:j0+width], k.cols.half[j0:j0+width], b.cols.Lo[:width]
-	kept := k.rows.kept
-	if kept == float32s {
-		k.product(b, i0, i1, j0, j1)
-	}
-	words, panel := width/16, kept.panel()
+	b.tile.Begin(k.rows.rows, i0, i1, k.cols.cols, j0, j1)
+	words, panel := width/16, k.rows.kept.Panel()
 	for p := i0; p < i1; p += panel {
 		end := min(p+panel, i1)
-		if kept != float32s {
-			k.strip(b, p, j0, width)
-		}
+		b.tile.Multiply(p)
 		any := uint32(0)
 		for i := p; i < end; i++ {
 			mask := b.mask[(i-p)*words : (i-p+1)*words]
 			row := dot16.Row{Scale: k.rows.scale[i], Half: k.rows.half[i], Lo: b.rowLo[i-i0]}
 			scores := b.scores[(i-p)*width : (i-p+1)*width]
-			if kept != float32s {
-				dot16.Filter(scores, mask, b.products[(i-p)*width:(i-p+1)*width], row, &b.cols)
-			} else {
-				filterFloats(scores, mask, b.dense.Row(i-i0), row, &b.cols)
-			}
+			b.tile.Filter(i, scores, mask, row, &b.cols)
 			if bulk != nil {
 				k.countRow(bulk, scores, i, i0, j0)
 				continue
@@ -276,7 +259,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	for i := i0; i < i1; i++ {
 		b.bandRow[i-i0] = k.rows.band(i, k.cols.blocks[tl.j], k.r.sp)
 		low := k.r.sink.lowest(k.rows.lo + i - k.r.lo)
-		b.rowLo[i-i0] = below(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
+		b.rowLo[i-i0] = coded.Below(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
 		wanted = wanted || b.rowLo[i-i0] < inf
 	}
 	lock.Unlock()
@@ -291,68 +274,16 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	lock.Lock()
 	for j := j0; j < j1; j++ {
 		b.bandCol[j-j0] = k.cols.band(j, k.rows.blocks[tl.i], k.r.sp)
-		b.cols.Lo[j-j0] = below(k.r.sink.lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
+		b.cols.Lo[j-j0] = coded.Below(k.r.sink.lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
 		wanted = wanted || b.cols.Lo[j-j0] < inf
 	}
 	lock.Unlock()
 	return wanted
 }
 
-// below returns a float32 that is at most x, but finite if x is not +Inf: padding
-// scores -Inf and must not reach it.
-func below(x float64) float32 {
-	x = max(x, -math.MaxFloat32)
-	f := float32(x)
-	if float64(f) > x {
-		f = math.Nextafter32(f, float32(math.Inf(-1)))
-	}
-	return f
-}
-
 // lock returns the lock on what the sink keeps for block b of a side.
 func (k *tileTask) lock(b int, s *side) *sync.Mutex {
 	return &k.r.locks[(s.lo+b*block-k.r.lo)/block]
-}
-
-// strip multiplies one panel of rows with the columns of a tile.
-func (k *tileTask) strip(b *buffer, p, j0, width int) {
-	d := k.r.sp.g.Cols
-	if k.rows.kept == int8s {
-		const panel = dot8.RowPanel
-		depth := dot8.Depth(d)
-		dot8.Strip(b.products[:panel*width], k.rows.bytes[p*depth:(p+panel)*depth], k.rows.bias[p:p+panel],
-			k.cols.raised[j0*depth:(j0+width)*depth], depth)
-		return
-	}
-	const panel = dot16.RowPanel
-	pairs := dot16.Pairs(d)
-	x := k.rows.ints[p*2*pairs : (p+panel)*2*pairs]
-	y := k.cols.ints[j0*2*pairs : (j0+width)*2*pairs]
-	dot16.Strip(b.products[:panel*width], x, y, pairs)
-}
-
-// product multiplies the whole tile in float32.
-func (k *tileTask) product(b *buffer, i0, i1, j0, j1 int) {
-	if b.dense == nil {
-		b.dense = mat.New(block, block)
-	}
-	c := &mat.Dense{Rows: i1 - i0, Cols: j1 - j0, Stride: block, Data: b.dense.Data}
-	mat.Gemm(false, true, 1, k.rows.floats.RowRange(i0, i1), k.cols.floats.RowRange(j0, j1), 0, c)
-}
-
-// filterFloats is dot16.Filter for products in float32.
-func filterFloats(v []float32, mask []uint32, products []float32, row dot16.Row, cols *dot16.Columns) {
-	clear(mask)
-	for j := range v {
-		s := products[j] - cols.Half[j]
-		v[j] = s
-		if s >= row.Lo {
-			mask[j/16] |= 1 << (j % 16)
-		}
-		if s-row.Half >= cols.Lo[j] {
-			mask[j/16] |= 1 << (16 + j%16)
-		}
-	}
 }
 
 // count counts the pairs of a panel that passed the filter.
@@ -394,7 +325,7 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 // show tells the sink of gallery row j for query i of the range, and again with a finer
 // score if it asks for that.
 func (k *tileTask) show(i, j int, score, band float64) (again int) {
-	if s := k.r.sink; s.take(i, j, score, band, k.rows.kept == int8s) {
+	if s := k.r.sink; s.take(i, j, score, band, k.rows.kept == coded.Bits8) {
 		score, band = k.r.sp.near(k.r.lo+i, j)
 		s.take(i, j, score, band, false)
 		return 1

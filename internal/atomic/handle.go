@@ -2,6 +2,8 @@ package atomic
 
 import (
 	"os"
+
+	"github.com/kindred-ml/kindred/internal/lock"
 )
 
 // Step is a change of the file system that was made. Tests play steps back, as a
@@ -52,6 +54,12 @@ func (files Files) Open(path string) (*File, error) {
 	}
 	return &File{f: f, files: files}, nil
 }
+
+// Lock makes the file this process's alone until it is closed; see lock.File.
+func (f *File) Lock() (bool, error) { return lock.File(f.f) }
+
+// Stat describes the file.
+func (f *File) Stat() (os.FileInfo, error) { return f.f.Stat() }
 
 // Name is the path that the file was opened by.
 func (f *File) Name() string { return f.f.Name() }

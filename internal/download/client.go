@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
@@ -31,6 +32,9 @@ type Client struct {
 	// Progress, if set, is told the bytes that are here and their number in the
 	// end, 0 if the server does not say.
 	Progress func(done, total int64)
+
+	files atomic.Files // tests record what is done by it
+	step  int64        // in place of durableStep; 0: that
 }
 
 // File is what to download and where to.
@@ -80,7 +84,7 @@ func (f final) Unwrap() error { return f.error }
 // under its name with .part for the next call, unless it is what is wrong, or the server
 // said nothing to know the file by.
 func (c *Client) Get(ctx context.Context, f File) error {
-	part, err := openPart(f.Path)
+	part, err := openPart(c.files, f.Path)
 	if err != nil {
 		return err
 	}
@@ -206,7 +210,7 @@ func (c *Client) receive(ctx context.Context, cancel context.CancelCauseFunc, bo
 				return final{errors.Join(fmt.Errorf("%s: more than the %s of the file arrive", f.URL,
 					budget.Format(most)), part.restart(""))}
 			}
-			if e := part.write(buf[:n]); e != nil {
+			if e := part.write(buf[:n], cmp.Or(c.step, durableStep)); e != nil {
 				return final{e}
 			}
 			if c.Progress != nil {

@@ -122,6 +122,12 @@ func TestResumeInOneCall(t *testing.T) {
 	}
 }
 
+// arrived writes a part, of which so many bytes are durable.
+func arrived(path string, content []byte, durable int) {
+	os.WriteFile(path+".part", content, 0o666)
+	os.WriteFile(path+".part.tag", fmt.Appendf(nil, "\"one\"\n%d", durable), 0o666)
+}
+
 func TestResumeInALaterCall(t *testing.T) {
 	want := text(600_000)
 	for _, c := range []struct {
@@ -137,10 +143,18 @@ func TestResumeInALaterCall(t *testing.T) {
 			[]string{""}},
 		{"another beginning", func(_ *server, path string) { os.WriteFile(path+".part", make([]byte, 100_000), 0o666) },
 			[]string{"bytes=100000-", ""}},
-		{"all of it here", func(s *server, path string) { os.WriteFile(path+".part", s.content, 0o666) },
+		{"all of it here", func(s *server, path string) { arrived(path, s.content, 600_000) },
 			[]string{"bytes=600000-"}},
-		{"more than all", func(s *server, path string) { os.WriteFile(path+".part", make([]byte, 700_000), 0o666) },
+		{"more than all", func(s *server, path string) { arrived(path, make([]byte, 700_000), 700_000) },
 			[]string{"bytes=700000-", ""}},
+		{"not all durable", func(s *server, path string) {
+			arrived(path, append(bytes.Clone(s.content[:90_000]), make([]byte, 9000)...), 90_000)
+		}, []string{"bytes=90000-"}},
+		{"less than was durable", func(s *server, path string) { arrived(path, s.content[:50_000], 100_000) },
+			[]string{"bytes=50000-"}},
+		{"a tag of an earlier version", func(_ *server, path string) {
+			os.WriteFile(path+".part.tag", []byte(`"one"`), 0o666)
+		}, []string{""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			broken := true
@@ -359,7 +373,7 @@ func TestStopKeepsWhatArrived(t *testing.T) {
 func TestOneProcessAtATime(t *testing.T) {
 	s := serve(t, text(1000), nil)
 	path := filepath.Join(t.TempDir(), "f")
-	held, err := openPart(path)
+	held, err := openPart(client().files, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,7 @@ func foundations() []Package {
 		{"internal/atomic", "files replaced by rename; what killed processes left removed", "internal/lock"},
 		{"internal/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
 		{"internal/regular", "opening of input files, which must be regular ones", "internal/budget"},
+		{"internal/home", "the folders of what kindred can fetch or compute again", ""},
 		{"internal/columns", "what the columns of a table of embeddings are called", ""},
 		{"internal/download", "files from HTTP servers: resumed, bounded, checked, then renamed",
 			"internal/atomic internal/budget internal/lock internal/regular"},
@@ -80,6 +81,8 @@ func kernels() []Package {
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
 			"internal/par internal/kernel/simd"},
+		{"internal/coded", "rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
+			"internal/par internal/kernel/dot8 internal/kernel/dot16 mat"},
 	}
 }
 
@@ -103,7 +106,7 @@ func learning() []Package {
 		{"format/onnx", "the ONNX format: graphs of operators with their weights",
 			"internal/budget internal/escape internal/regular format/safetensors google.golang.org/protobuf"},
 		{"internal/weights", "pretrained networks by name: their files, fetched and cached",
-			"internal/budget internal/download internal/regular internal/spell format/torchfile"},
+			"internal/budget internal/download internal/home internal/regular internal/spell format/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
 				"internal/kernel/bf16 internal/kernel/conv internal/kernel/attention internal/atomic mat " +
@@ -137,8 +140,8 @@ func pictures() []Package {
 			"internal/budget internal/spell internal/layout/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders",
-			"internal/budget internal/columns internal/regular internal/par internal/atomic mat embedding " +
-				"internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
+			"internal/budget internal/columns internal/home internal/regular internal/par internal/atomic mat " +
+				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
 		{"internal/layout/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
 		{"internal/layout/fetch", "`kindred data get`: known sets, their files and where they come from",
@@ -151,10 +154,11 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 mat"},
+			"internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 mat " +
+				"internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
-				"gonum.org/v1/gonum"},
+				"internal/coded gonum.org/v1/gonum"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
 			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
@@ -176,17 +180,18 @@ func running() []Package {
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
 			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
 		{"internal/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
-			"internal/par internal/mapped internal/kernel/dot16 internal/kernel/dot8 mat eval/rank"},
+			"internal/par internal/mapped internal/kernel/dot16 mat internal/coded eval/rank"},
 		{"index", "items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/atomic internal/budget internal/escape internal/lock internal/mapped internal/nearest " +
 				"internal/regular internal/spell internal/strictjson internal/kernel/dot16 mat eval/rank " +
 				"eval/cluster"},
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
-			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic internal/lock " +
-				"internal/pair internal/layout/rows internal/tfevents mine loss objective sample mat nn nn/optim " +
-				"nn/onnxnet format/torchfile data data/imaging eval eval/rank eval/cluster discover eval/diagnose " +
-				"embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
+				"internal/home internal/lock internal/pair internal/layout/rows internal/tfevents mine loss " +
+				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval " +
+				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
+				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
 			"internal/atomic internal/lock internal/regular internal/spell internal/yamltext data embedding train " +
 				"run github.com/goccy/go-yaml"},
@@ -299,6 +304,8 @@ func repository() []Package {
 			"internal/budget"},
 		{"internal/powertest", "for tests: what a disk may hold after a loss of power, from the steps that were made",
 			"internal/atomic internal/lock"},
+		{"internal/soak", "for tests: a random comparison repeated with one seed after another; damaged files for " +
+			"every reader", ""},
 		{"internal/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},

@@ -5,20 +5,13 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/par"
 )
 
-// Block is the number of rows that are scored together: whole panels of either kernel.
-const Block = 448
-
-// panel is the number of rows in a panel of codes, of either kind.
-const panel = dot8.ColPanel
-
-// fewest is the number of coordinates from which on rows are coded in 8 bits. Below it
-// they fill up no more than one step of that kernel.
-const fewest = 48
+// Block is the number of rows that are scored together.
+const Block = coded.Block
 
 // Space is where codes of a part live; see the package comment.
 type Space struct {
@@ -31,36 +24,23 @@ type Space struct {
 type Codes struct {
 	Space
 	Rows int
-	// Bytes are panels of dot8, Ints those of dot16: one of them, as Wide says.
+	// Bytes or Ints are those of coded.Columns: one of them, as Wide says.
 	Bytes []uint8
 	Ints  []int16
 	// Scale is the length of a unit of each row, Half what it takes off its scores, and
-	// Slack bounds what rounding took of it and its length: the largest of loss_u and
-	// ||u|| times a constant. All have values for the rows that fill up the last panel.
+	// Slack bounds what rounding took of it and its length, as coded.Kind.Slack has it.
+	// All have values for the rows that fill up the last panel.
 	Scale, Half, Slack []float32
 }
 
 // Wide tells whether rows of dimension d are coded in 16 bits.
-func Wide(d int) bool { return d < fewest || d > dot8.MaxDim }
-
-// share is about what rounding takes of the length of a row: the constant in Slack.
-func share(d int) float64 {
-	if Wide(d) {
-		return 0x1p-14
-	}
-	return 0x1p-7
-}
+func Wide(d int) bool { return coded.Stored(d) == coded.Bits16 }
 
 // Padded is the number of rows that n rows take up in whole panels.
-func Padded(n int) int { return (n + panel - 1) / panel * panel }
+func Padded(n int) int { return coded.Padded(n) }
 
 // CodeBytes is the size of the codes of n rows of dimension d.
-func CodeBytes(n, d int) int {
-	if Wide(d) {
-		return 2 * dot16.PackedLen(n, d, panel)
-	}
-	return dot8.PackedLen(n, d, panel)
-}
+func CodeBytes(n, d int) int { return coded.Stored(d).ColumnBytes(n, d) }
 
 // Blocks is the number of blocks of n rows.
 func Blocks(n int) int { return (n + Block - 1) / Block }
@@ -88,27 +68,19 @@ const (
 // same rows give the same codes on any machine.
 func (s *Space) Encode(x []float32) *Codes {
 	d := len(s.Center)
-	n := len(x) / d
+	n, kind := len(x)/d, coded.Stored(d)
 	padded := Padded(n)
-	c := &Codes{Space: *s, Rows: n, Scale: make([]float32, padded), Half: make([]float32, padded),
-		Slack: make([]float32, padded)}
-	if Wide(d) {
-		c.Ints = make([]int16, dot16.PackedLen(n, d, panel))
-	} else {
-		c.Bytes = make([]uint8, dot8.PackedLen(n, d, panel))
-	}
+	columns := coded.NewColumns(kind, n, d)
+	c := &Codes{Space: *s, Rows: n, Bytes: columns.Bytes, Ints: columns.Ints, Scale: make([]float32, padded),
+		Half: make([]float32, padded), Slack: make([]float32, padded)}
 	// A block is whole panels, so blocks do not share storage.
 	par.For(n, Block, func(lo, hi int) {
-		u, round := make([]float64, d), newRounder(d)
+		u, coder := make([]float64, d), coded.NewCoder(kind, d)
 		for r := lo; r < hi; r++ {
 			norm, half := s.place(u, x[r*d:(r+1)*d])
-			q := round.row(u, norm)
-			if c.Ints != nil {
-				dot16.Pack(c.Ints, panel, r, round.ints)
-			} else {
-				dot8.PackColumn(c.Bytes, r, round.bytes)
-			}
-			c.Scale[r], c.Half[r], c.Slack[r] = float32(q.unit), float32(half), above(max(q.loss, norm*share(d)))
+			code := code(coder, u, norm)
+			columns.Put(r, &coder.Row)
+			c.Scale[r], c.Half[r], c.Slack[r] = code.Unit, float32(half), kind.Slack(norm, code.Loss)
 		}
 	})
 	for r := n; r < padded; r++ {
@@ -117,44 +89,13 @@ func (s *Space) Encode(x []float32) *Codes {
 	return c
 }
 
-// rounder rounds places to integers, of one kind.
-type rounder struct {
-	ints  []int16 // of a wide row
-	bytes []int8
-	w     []float32
-	zero  []float32
-}
-
-func newRounder(d int) *rounder {
-	if Wide(d) {
-		return &rounder{ints: make([]int16, d)}
-	}
-	return &rounder{bytes: make([]int8, dot8.Depth(d)), w: make([]float32, d), zero: make([]float32, d)}
-}
-
-// rounded says what rounding came to: u is about unit times integers that add up to
-// sum, and loss is at least the length of the difference.
-type rounded struct {
-	unit, loss float64
-	sum        int32
-}
-
-// row rounds u, whose length is norm.
-func (w *rounder) row(u []float64, norm float64) rounded {
+// code codes u, whose length is norm.
+func code(c *coded.Coder, u []float64, norm float64) coded.Code {
 	if norm < shortest || norm >= longest {
-		clear(w.ints)
-		clear(w.bytes)
-		return rounded{loss: norm}
+		c.Zeros()
+		return coded.Code{Loss: norm}
 	}
-	if w.ints != nil {
-		unit, loss := dot16.Quantize(w.ints, u)
-		return rounded{unit: unit, loss: loss}
-	}
-	for j, v := range u {
-		w.w[j] = float32(v)
-	}
-	c := dot8.Quantize(w.bytes, w.w, dot8.Place(w.w, w.w, w.zero, 1), 0)
-	return rounded{float64(c.Unit), c.Loss, c.Sum}
+	return c.Float64(u)
 }
 
 // Fit chooses the space of n rows of dimension d by SampleRows of them: the center is
@@ -207,7 +148,7 @@ func (s *Space) place(u []float64, x []float32) (norm, half float64) {
 	case rank.Euclidean:
 		f, scaled = 1, f // x - c is exact more often than multiples of both
 	case rank.Cosine:
-		f = inverseNorm(x)
+		f = coded.InverseNorm(x)
 	}
 	for j, v := range x {
 		u[j] = (float64(float64(v)*f) - s.Center[j]) * scaled
@@ -234,29 +175,8 @@ func square(u []float64) float64 {
 // to float32 comes to.
 const roundings = 0x1p-20
 
-// above is a float32 that is at least x.
-func above(x float64) float32 { return -below(-x) }
-
-// below is a float32 that is at most x, and finite.
-func below(x float64) float32 {
-	x = min(max(x, -math.MaxFloat32), math.MaxFloat32)
-	f := float32(x)
-	if float64(f) > x {
-		f = math.Nextafter32(f, float32(math.Inf(-1)))
-	}
-	return f
-}
-
-// inverseNorm is 1/||x||, 0 for a row of zeros, as package rank has it.
-func inverseNorm(x []float32) float64 {
-	if n := dot16.Dot(x, x); n > 0 {
-		return 1 / math.Sqrt(n)
-	}
-	return 0
-}
-
 // Score is the exact nearness of a query and a row.
-func Score(d rank.Distance, x, y []float32) float64 { return score(d, x, y, inverseNorm(x)) }
+func Score(d rank.Distance, x, y []float32) float64 { return score(d, x, y, coded.InverseNorm(x)) }
 
 // score is the exact nearness of two rows, the larger the nearer: that of package
 // rank, to the bit.
@@ -265,7 +185,7 @@ func score(d rank.Distance, x, y []float32, xInverse float64) float64 {
 	case rank.Euclidean:
 		return -dot16.SquaredDistance(x, y)
 	case rank.Cosine:
-		return dot16.Dot(x, y) * xInverse * inverseNorm(y)
+		return dot16.Dot(x, y) * xInverse * coded.InverseNorm(y)
 	}
 	return dot16.Dot(x, y)
 }

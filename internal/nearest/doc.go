@@ -13,14 +13,9 @@
 //	Cosine:    u = x / ||x|| - c,     v = q / ||q||,      v.u = cosine - v.c
 //	Dot:       u = x / 2^e - c,       v = q / ||q||,      v.u = q.x / (||q|| 2^e) - v.c
 //
-// Codes are u rounded to 8-bit integers, to 16 bits where rows have so few coordinates
-// that the product costs no less in 8. How far a product of codes can be from v.u is
-// bounded, by Cauchy and Schwarz, by
-//
-//	loss_v ||u|| + (||v|| + loss_v) loss_u
-//
-// where a loss is the length of what rounding took. Every row whose bound lets it be
-// among the nearest is scored in float64, which tells what the next ones have to reach.
+// Codes are u as package coded has it in Stored kinds; how far a product of codes can be
+// from v.u is bounded by Reach times Slack of that package. Every row whose bound lets it
+// be among the nearest is scored in float64, which tells what the next ones have to reach.
 // Each row has a unit and a bound of its own, and the space is that of the middle of
 // the rows, so that some far from all others widen the bounds of none but themselves.
 // Machines without fast products of small integers compute the same in float32 from

@@ -1,5 +1,7 @@
 package nearest
 
+import "github.com/kindred-ml/kindred/internal/coded"
+
 // Guard tells whether what lies in a file is as it was written. It is asked about rows
 // before they count, by several goroutines, and may remember what it has seen.
 type Guard interface {
@@ -14,7 +16,7 @@ func (s *scan) sound(block int, which []int) bool {
 		return true
 	}
 	var err error
-	if s.placed.kernel == floats {
+	if s.placed.kind == coded.Float32 {
 		err = s.part.Guard.Rows(block*Block, min((block+1)*Block, s.part.Codes.Rows))
 	} else {
 		err = s.part.Guard.Codes(block)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -53,7 +54,7 @@ func TestGuard(t *testing.T) {
 			if q := search(badBlock{3, -1}, in, nil); !errors.Is(q.Err, errBad) || q.Found != nil {
 				t.Errorf("%v, %d: %v, %v", l, d, q.Err, q.Found)
 			}
-			if codes.kernel() != floats {
+			if coded.Stored(d).Fast() {
 				if q := search(badBlock{-1, 3}, 7, nil); !errors.Is(q.Err, errBad) || q.Found != nil {
 					t.Errorf("%v, %d, codes: %v, %v", l, d, q.Err, q.Found)
 				}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/ctxtest"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
@@ -31,7 +32,7 @@ func naive(distance rank.Distance, d int, parts []Part, q *Query) []Found {
 	for p := range parts {
 		for r := range len(parts[p].X) / d {
 			if q.allows(int32(p), r) {
-				s := score(distance, q.X, parts[p].X[r*d:(r+1)*d], inverseNorm(q.X))
+				s := score(distance, q.X, parts[p].X[r*d:(r+1)*d], coded.InverseNorm(q.X))
 				out = append(out, Found{int32(p), int32(r), s})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/mapped"
 	"github.com/kindred-ml/kindred/internal/par"
 )
@@ -67,7 +68,7 @@ type Found struct {
 func Search(ctx context.Context, distance rank.Distance, d int, parts []Part, queries []*Query,
 	tie func(a, b Found) int) error {
 	for _, q := range queries {
-		q.inverse = inverseNorm(q.X)
+		q.inverse = coded.InverseNorm(q.X)
 		q.list = make([]Found, 0, q.K+max(16, q.K/2))
 		q.floor.Store(math.Float64bits(math.Inf(-1)))
 	}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/kindred-ml/kindred/internal/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -43,26 +43,24 @@ func (p *placed) lists(part int32, blocks int) [][]int {
 type tile struct {
 	*scan
 	c        *Codes
-	products []int32
+	products coded.Tile
 	scores   []float32
 	mask     []uint32
-	panels   panels
-	low      []float32 // what each row grants
-	ahead    []uint8   // codes of the next block that nobody has asked memory for
-	rows     *mat.Dense
-	dense    *mat.Dense
+	some     *coded.Rows    // queries that look at a block, if not all do
+	low      []float32      // what each row grants
+	placing  *mat.Dense     // the rows of a block, for Float32
+	floats   *coded.Columns // the same
 	u        []float64
 }
 
 func newTile(s *scan) *tile {
 	t, _ := s.tiles.Get().(*tile)
 	if t == nil {
-		const most = max(dot8.RowPanel, dot16.RowPanel)
 		t = &tile{
-			products: make([]int32, most*Block),
-			scores:   make([]float32, Block),
-			mask:     make([]uint32, Block/16),
-			low:      make([]float32, Block),
+			scores: make([]float32, Block),
+			mask:   make([]uint32, Block/16),
+			some:   coded.NewRows(s.placed.kind, 0, s.d),
+			low:    make([]float32, Block),
 		}
 	}
 	t.scan, t.c = s, s.part.Codes
@@ -82,67 +80,53 @@ func (t *tile) blocks(lo, hi int, lists [][]int) {
 			which = lists[b]
 		}
 		if len(which) > 0 {
-			t.ahead = nil
-			if b+1 < hi && (lists == nil || len(lists[b+1]) > 0) {
-				t.ahead = t.c.bytesOf(b + 1)
-			}
-			t.block(b, which)
+			t.block(b, which, b+1 < hi && (lists == nil || len(lists[b+1]) > 0))
 		}
 	}
 }
 
-// bytesOf are the 8-bit codes of a block, if there are any.
-func (c *Codes) bytesOf(b int) []uint8 {
-	depth := dot8.Depth(len(c.Center))
-	return c.Bytes[min(b*Block*depth, len(c.Bytes)):min((b+1)*Block*depth, len(c.Bytes))]
-}
-
-// block scores one block for some of the queries.
-func (t *tile) block(b int, which []int) {
+// block scores one block for some of the queries. If it is said that the next block will
+// be scored too, memory brings that while this one is compared.
+func (t *tile) block(b int, which []int, next bool) {
 	if !t.sound(b, which) {
 		return
 	}
 	lo, hi := b*Block, min((b+1)*Block, t.c.Rows)
 	width := Padded(hi - lo)
 	p := t.placed
-	cols := dot16.Columns{Scale: t.c.Scale[lo : lo+width], Half: t.c.Half[lo : lo+width], Lo: t.low[:width]}
-	if p.kernel == floats {
-		t.multiply(lo, hi)
-		for _, i := range which {
-			t.grant(lo, p.spots[i].reach)
-			look := p.spots[i].look(p.spots[i].query.lowest())
-			t.filterFloats(i, hi-lo, cols.Half, look)
-			t.show(b, i)
-		}
-		return
-	}
-	packed := &p.panels
+	rows, columns, first := p.rows, p.columns, lo
 	if len(which) < len(p.spots) {
-		packed = &t.panels
-		packed.pack(p, which)
+		rows = t.some
+		rows.Resize(len(which))
+		for r, i := range which {
+			rows.Put(r, &p.spots[i].row)
+		}
 	}
-	share := (len(t.ahead)/len(which) + 63) &^ 63
-	for r := 0; r < len(which); r += p.kernel.rows() {
-		end := min(r+p.kernel.rows(), len(which))
-		products := t.products[:p.kernel.rows()*width]
-		packed.strip(products, r, p.d, t.c, lo, width)
+	if p.kind == coded.Float32 {
+		t.place(lo, hi)
+		columns, first = t.floats, 0
+	}
+	cols := dot16.Columns{Scale: t.c.Scale[lo : lo+width], Half: t.c.Half[lo : lo+width], Lo: t.low[:width]}
+	t.products.Begin(rows, 0, len(which), columns, first, first+hi-lo)
+	for r := 0; r < len(which); r += p.kind.Panel() {
+		end := min(r+p.kind.Panel(), len(which))
+		t.products.Multiply(r)
 		t.grant(lo, p.spots[which[end-1]].reach) // the largest of the panel
-		for k, i := range which[r:end] {
-			s := &p.spots[i]
+		for k := r; k < end; k++ {
+			s := &p.spots[which[k]]
 			row := dot16.Row{Scale: s.scale, Half: s.look(s.query.lowest()), Lo: float32(math.Inf(1))}
-			dot16.Filter(t.scores[:width], t.mask[:width/16], products[k*width:(k+1)*width], row, &cols)
-			// Memory brings the next block while this one is compared.
-			n := min(share, len(t.ahead))
-			dot8.Fetch(t.ahead[:n])
-			t.ahead = t.ahead[n:]
-			t.show(b, i)
+			t.products.Filter(k, t.scores[:width], t.mask[:width/16], row, &cols)
+			if next {
+				columns.Fetch(lo+Block, lo+2*Block, k, len(which))
+			}
+			t.show(b, which[k])
 		}
 	}
 }
 
 // grant sets what rows from lo on may lack of the score that a query looks for.
 func (t *tile) grant(lo int, reach float64) {
-	f := -above(reach)
+	f := -coded.Above(reach)
 	low := t.low
 	for j, s := range t.c.Slack[lo:min(lo+Block, len(t.c.Slack))] {
 		low[j] = f * s
@@ -172,38 +156,21 @@ func (t *tile) show(b, i int) {
 	}
 }
 
-// multiply computes the products of all queries with rows lo..hi-1 in float32.
-func (t *tile) multiply(lo, hi int) {
-	p := t.placed
-	if t.rows == nil || t.rows.Cols != p.d {
-		t.rows, t.u = mat.New(Block, p.d), make([]float64, p.d)
-	}
-	if t.dense == nil || t.dense.Rows < len(p.spots) {
-		t.dense = mat.New(len(p.spots), Block)
+// place places rows lo..hi-1 in float32.
+func (t *tile) place(lo, hi int) {
+	if t.placing == nil {
+		t.placing, t.u = mat.New(Block, t.d), make([]float64, t.d)
+		t.floats = coded.FloatColumns(t.placing)
 	}
 	for r := lo; r < hi; r++ {
-		dst := t.rows.Row(r - lo)
+		dst := t.placing.Row(r - lo)
 		if t.c.Scale[r] == 0 { // what float32 may not hold
 			clear(dst)
 			continue
 		}
-		t.c.place(t.u, t.part.X[r*p.d:(r+1)*p.d])
+		t.c.place(t.u, t.part.X[r*t.d:(r+1)*t.d])
 		for j, v := range t.u {
 			dst[j] = float32(v)
-		}
-	}
-	c := &mat.Dense{Rows: len(p.spots), Cols: hi - lo, Stride: Block, Data: t.dense.Data}
-	mat.Gemm(false, true, 1, p.floats, t.rows.RowRange(0, hi-lo), 0, c)
-}
-
-// filterFloats is dot16.Filter for the products of query i.
-func (t *tile) filterFloats(i, n int, half []float32, look float32) {
-	clear(t.mask)
-	for j, v := range t.dense.Row(i)[:n] {
-		s := v - half[j]
-		t.scores[j] = s
-		if s-look >= t.low[j] {
-			t.mask[j/16] |= 1 << (16 + j%16)
 		}
 	}
 }

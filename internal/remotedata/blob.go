@@ -188,6 +188,14 @@ func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the transfer broke off: %w", err)
 	}
+	if n < 0 { // a server need not announce how much there is by now
+		switch more, err := io.ReadFull(body, make([]byte, 1)); {
+		case more > 0:
+			return nil, lasting{errChanged}
+		case !errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("the transfer broke off: %w", err)
+		}
+	}
 	if got := md5.Sum(content); n < 0 && sum != "" && hex.EncodeToString(got[:]) != sum {
 		return nil, ofFile{fmt.Errorf("what arrives has the MD5 %x, and not %s", got, sum)}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -123,6 +124,25 @@ func TestWrongRange(t *testing.T) {
 	_, err := Open(t.Context(), server.URL+"/set.zip", data.OpenOptions{})
 	if err == nil || !strings.Contains(err.Error(), "the server answers with the range \"bytes ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestWholeFile: a file that has become longer than it was listed with, of which the server
+// announces nothing, is not read as its beginning, nor is a part that nobody asked for.
+func TestWholeFile(t *testing.T) {
+	u := &url.URL{Scheme: "https", Host: "host", Path: "/a.png"}
+	for want, s := range map[string]*says{
+		"it has changed since it was listed": {200, http.Header{}, -1, []byte("abcdef")},
+		"with a part of the file":            {206, http.Header{"Content-Range": {"bytes 0-4/9"}}, 5, []byte("abcde")},
+		"":                                   {200, http.Header{}, -1, []byte("abcde")},
+	} {
+		b := (&web{&http.Client{Transport: s}}).blob(u)
+		b.size = 5
+		content, err := b.whole(t.Context())
+		if want == "" && (err != nil || string(content) != "abcde") ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %q, %v", want, content, err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/home"
 	"github.com/kindred-ml/kindred/internal/spell"
 )
 
@@ -15,17 +16,11 @@ const EnvHome = "KINDRED_WEIGHTS"
 // Home returns the cache folder: flag if not empty, else $KINDRED_WEIGHTS, else
 // kindred/weights in the user's cache folder.
 func Home(flag string) (string, error) {
-	if flag != "" {
-		return flag, nil
-	}
-	if dir := os.Getenv(EnvHome); dir != "" {
-		return dir, nil
-	}
-	cache, err := os.UserCacheDir()
+	dir, err := home.Folder("weights", flag, EnvHome)
 	if err != nil {
 		return "", fmt.Errorf("no place for weights: %w; set --weights-dir or $%s", err, EnvHome)
 	}
-	return filepath.Join(cache, "kindred", "weights"), nil
+	return dir, nil
 }
 
 // Find returns the entry called name. The error names the nearest, and all.

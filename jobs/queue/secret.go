@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -77,11 +76,15 @@ func (q *Queue) signed(what, of string, content []byte, signature string) bool {
 	return len(q.o.Secret) == 0 || hmac.Equal([]byte(q.sign(what, of, content)), []byte(signature))
 }
 
-// signJob returns the signature of a job: over its title and its spec without blanks,
+// signJob returns the signature of a job: over its title and its spec as they travel,
 // for a key, which names its lane, kind and spec too.
 func (q *Queue) signJob(key string, j jobs.Job) string {
-	return q.sign(aJob, key+"\n"+j.Title, compact(j.Spec))
+	return q.sign(aJob, ofJob(key, j), j.Compact())
 }
+
+// ofJob is what a job's signature is for. Bytes of a title that are no UTF-8, as those of
+// a file's name may be, travel as U+FFFD.
+func ofJob(key string, j jobs.Job) string { return key + "\n" + string([]rune(j.Title)) }
 
 // verify returns why a job is not to be done, as somebody has written it into the
 // queue under a key.
@@ -92,7 +95,7 @@ func (q *Queue) verify(key string, g *given) error {
 	if q.key(g.Job) != key {
 		return errors.New("it is not the job that its name stands for: somebody has changed it in the queue")
 	}
-	if q.signed(aJob, key+"\n"+g.Job.Title, compact(g.Job.Spec), g.Signature) {
+	if q.signed(aJob, ofJob(key, g.Job), g.Job.Compact(), g.Signature) {
 		return nil
 	}
 	why := "it is signed with another secret than this worker's"
@@ -101,15 +104,6 @@ func (q *Queue) verify(key string, g *given) error {
 	}
 	return fmt.Errorf("%s: give the same --queue-secret to the command that submits it, and remove this one by "+
 		"'kindred jobs remove %.8s'", why, key)
-}
-
-// compact is JSON without blanks, as a job travels.
-func compact(spec json.RawMessage) []byte {
-	var b bytes.Buffer
-	if json.Compact(&b, spec) != nil {
-		return spec
-	}
-	return b.Bytes()
 }
 
 // checked compares what was read with a digest at its end.

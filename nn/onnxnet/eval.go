@@ -126,20 +126,35 @@ func shapeOf(a *attrs, shape []int) (*array, error) {
 	return vector(out), nil
 }
 
+// mostRange is how many numbers a Range may make.
+const mostRange = 1 << 20
+
 func between(in []*array) (*array, error) {
-	if len(in) != 3 || in[0] == nil || in[1] == nil || in[2] == nil || min(in[0].len(), in[1].len(), in[2].len()) != 1 {
+	if len(in) != 3 {
 		return nil, errors.New("it needs a start, an end and a step")
 	}
-	if in[0].isReal() {
-		return nil, errors.New("a range of floating-point numbers is not computed")
+	for _, x := range in {
+		switch {
+		case x == nil || x.len() != 1:
+			return nil, errors.New("it needs a start, an end and a step")
+		case x.isReal():
+			return nil, errors.New("a range of floating-point numbers is not computed")
+		}
 	}
-	from, to, step := in[0].ints[0], int64(in[1].at(0)), int64(in[2].at(0))
-	if step == 0 || (to-from)/step > 1<<20 {
+	from, to, step := in[0].ints[0], in[1].ints[0], in[2].ints[0]
+	n := uint64(0) // differences of int64 fit into no less
+	switch {
+	case step > 0 && from < to:
+		n = (uint64(to)-uint64(from)-1)/uint64(step) + 1
+	case step < 0 && from > to:
+		n = (uint64(from)-uint64(to)-1)/-uint64(step) + 1
+	}
+	if step == 0 || n > mostRange {
 		return nil, fmt.Errorf("a range from %d to %d in steps of %d", from, to, step)
 	}
-	out := []int64{}
-	for v := from; step > 0 && v < to || step < 0 && v > to; v += step {
-		out = append(out, v)
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = from + int64(i)*step
 	}
 	return vector(out), nil
 }

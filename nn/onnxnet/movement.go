@@ -325,6 +325,9 @@ func (g *graph) split(n *node, shape []int, in []*array) ([]moved, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(n.Outputs) == 0 {
+		return nil, errors.New("it has 0 outputs")
+	}
 	if !ok {
 		parts := int64(len(n.Outputs))
 		size := (int64(shape[axis]) + parts - 1) / parts

@@ -190,6 +190,9 @@ func (l *lifter) normalization(s *stretch) (bool, error) {
 			x[k] = &array{shape: from.shape, reals: make([]float32, f.len())}
 			for i := range x[k].reals {
 				x[k].reals[i] = float32(rng.NormFloat64()) + float32(k)
+				if k == 1 { // its mirror image, so that the norm of two channels differs too
+					x[k].reals[i] = 1 - x[0].reals[i]
+				}
 			}
 			var err error
 			y[k], err = l.run(nodes, from, to, x[k], false)
@@ -198,9 +201,9 @@ func (l *lifter) normalization(s *stretch) (bool, error) {
 		if failed {
 			continue
 		}
-		made := layerNormOf(f, x, y, smallNumbers(nodes))
-		if made == nil && isUnit(x, y) {
-			made = &layer{Layer: nn.Layer{Kind: nn.L2Normalize}}
+		made := &layer{Layer: nn.Layer{Kind: nn.L2Normalize}}
+		if !isUnit(x, y) {
+			made = layerNormOf(f, x, y, smallNumbers(nodes))
 		}
 		if made == nil {
 			continue
@@ -395,6 +398,9 @@ func layerNormOf(f form, x, y [3]*array, epsilons []float32) *layer {
 				if math.Abs(n[p[0]][c]-n[p[1]][c]) > math.Abs(n[i][c]-n[k][c]) {
 					i, k = p[0], p[1]
 				}
+			}
+			if !(math.Abs(n[i][c]-n[k][c]) > 1e-3) { // anything is a line through these
+				return nil
 			}
 			o := f.offset(0, c)
 			w := float64(y[i].reals[o]-y[k].reals[o]) / (n[i][c] - n[k][c])

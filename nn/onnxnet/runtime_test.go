@@ -27,6 +27,7 @@ type judged struct {
 	Dims   []int  `json:"dims"`
 	Output string `json:"output"`
 	want   []float64
+	spec   string // the description, for messages
 }
 
 // TestONNXRuntime runs exported models by onnxruntime. Its values must be those of

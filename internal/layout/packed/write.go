@@ -52,10 +52,14 @@ func (w *Writer) Add(pix []uint8, width, height, channels int) error {
 // Whatever goes wrong, path has its old content or the whole new one. Temporary
 // files that killed processes left in the folder are removed.
 func Create(path string, key Key, add func(*Writer) error) error {
-	if err := atomic.Clean(filepath.Dir(path)); err != nil {
+	return write(atomic.Files{}, path, key, add)
+}
+
+func write(files atomic.Files, path string, key Key, add func(*Writer) error) error {
+	if err := files.Clean(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return atomic.WriteFile(path, func(f io.Writer) error {
+	return files.Write(path, func(f io.Writer) error {
 		buf := bufio.NewWriterSize(f, 1<<20)
 		w := &Writer{w: buf}
 		if err := add(w); err != nil {

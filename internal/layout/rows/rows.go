@@ -77,7 +77,11 @@ func sum(of Key, keys, values []byte) string {
 // Save adds rows of dim numbers, computed by of, to those kept at path, in a folder
 // that exists. A file that Load refuses is replaced.
 func Save(path string, of Key, dim int, add map[Key][]float32) error {
-	if err := atomic.Clean(filepath.Dir(path)); err != nil { // of processes that were killed
+	return save(atomic.Files{}, path, of, dim, add)
+}
+
+func save(files atomic.Files, path string, of Key, dim int, add map[Key][]float32) error {
+	if err := files.Clean(filepath.Dir(path)); err != nil { // of processes that were killed
 		return err
 	}
 	all, err := Load(path, of, dim)
@@ -96,5 +100,5 @@ func Save(path string, of Key, dim int, add map[Key][]float32) error {
 		Tensors: []safetensors.Tensor{{Name: "key", DType: "U8", Shape: []int{len(all), len(Key{})}, Data: keys}, row},
 		Meta:    map[string]string{"format": format, "of": hex.EncodeToString(of[:]), "sum": sum(of, keys, row.Data)},
 	}
-	return atomic.WriteFile(path, func(w io.Writer) error { return f.Write(w) })
+	return files.Write(path, func(w io.Writer) error { return f.Write(w) })
 }

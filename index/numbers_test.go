@@ -1,0 +1,94 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Numbers in a segment that somebody made point at texts and rows that there are, to the last
+// one, and no further.
+func TestNumbersOfSegments(t *testing.T) {
+	good := func() *segment {
+		s := &segment{n: 5, slots: []uint32{emptySlot, 0, 4}, lists: []uint32{0, 2, 2, 5}}
+		s.columns = map[string]*column{"c": {words: []uint32{0, 1, 2}, text: texts{offsets: make([]uint64, 3)}}}
+		return s
+	}
+	for name, c := range map[string]struct {
+		change func(s *segment)
+		want   string // "" for none
+	}{
+		"as it is":           {func(*segment) {}, ""},
+		"a text too many":    {func(s *segment) { s.columns["c"].words[1] = 3 }, `column "c" names text 3 of 2`},
+		"a row too many":     {func(s *segment) { s.slots[2] = 5 }, "its hash table names row 5 of 5"},
+		"no lists":           {func(s *segment) { s.lists = nil }, ""},
+		"one list":           {func(s *segment) { s.lists = []uint32{0, 5} }, ""},
+		"no list":            {func(s *segment) { s.lists = []uint32{5} }, "its lists do not cover its rows"},
+		"lists from a row":   {func(s *segment) { s.lists[0] = 1 }, "its lists do not cover its rows"},
+		"lists to a row":     {func(s *segment) { s.lists[3] = 4 }, "its lists do not cover its rows"},
+		"lists back":         {func(s *segment) { s.lists[1] = 3 }, "its lists do not cover its rows"},
+		"the least exponent": {func(s *segment) { s.codes.Exp = -2000 }, ""},
+		"the largest":        {func(s *segment) { s.codes.Exp = 2000 }, ""},
+		"a smaller one":      {func(s *segment) { s.codes.Exp = -2001 }, "exponent -2001"},
+		"a larger one":       {func(s *segment) { s.codes.Exp = 2001 }, "exponent 2001"},
+	} {
+		s := good()
+		c.change(s)
+		err := s.checkColumns()
+		if err == nil {
+			err = s.checkNumbers()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// A segment is not opened in which a section is damaged, but for those whose blocks are compared
+// as they are read. It can be salvaged where what is damaged follows from the rest.
+func TestDamagedSections(t *testing.T) {
+	good, path := segmentBytes(t)
+	s, err := openSegment(path, 3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := slices.Clone(s.table.Sections)
+	s.file.Close()
+	later := []string{"vectors", "codes"}
+	follow := []string{"find", "scale", "half", "slack", "space", "sums", "code.sums", "lists", "centroids"}
+	seen := 0
+	for _, c := range sections {
+		if c.Length == 0 {
+			continue
+		}
+		bad := bytes.Clone(good)
+		bad[c.Offset] ^= 1
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openSegment(path, 3, 0)
+		if err == nil {
+			s.file.Close()
+		}
+		var damage *DamageError
+		if sound := slices.Contains(later, c.Name); sound != (err == nil) || err != nil && !errors.As(err, &damage) {
+			t.Errorf("a segment whose section %s is damaged: %v", c.Name, err)
+		}
+		s, reasons, err := salvage(path, 3, 0)
+		if err == nil {
+			s.file.Close()
+		}
+		if saved := slices.Contains(follow, c.Name); saved != (len(reasons) > 0) ||
+			err == nil != (saved || slices.Contains(later, c.Name)) {
+			t.Errorf("salvage with a damaged section %s: %q, %v", c.Name, reasons, err)
+		} else if saved {
+			seen++
+		}
+	}
+	if seen != len(follow) {
+		t.Errorf("%d of the %d sections that follow from others were damaged", seen, len(follow))
+	}
+}

@@ -1,0 +1,150 @@
+package onnxnet
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// block has the values 0, 1, 2, ... in a shape.
+func block(shape ...int) *array {
+	a := &array{shape: shape, ints: make([]int64, product(shape))}
+	for i := range a.ints {
+		a.ints[i] = int64(i)
+	}
+	return a
+}
+
+func shaped(shape []int, values ...int64) *array {
+	return &array{shape: shape, ints: append([]int64{}, values...)}
+}
+
+// What operators that move values make of 0, 1, 2, ..., by their definitions in ONNX.
+func TestMovements(t *testing.T) {
+	x := block(2, 3)
+	at := func(v ...int64) *array { return vector(v) }
+	check(t, operator("Reshape"), block(3, 2), x, at(3, 2))
+	check(t, operator("Reshape"), block(3, 2), x, at(-1, 2))
+	check(t, operator("Reshape"), block(2, 3, 1), x, at(0, 0, -1)) // 0 keeps a side
+	refuse(t, operator("Reshape"), "do not fill", x, at(4, -1))
+	refuse(t, operator("Reshape"), "do not fill", x, at(7))
+	refuse(t, operator("Reshape"), "impossible", x, at(-1, -1))
+	refuse(t, operator("Reshape"), "impossible", x, at(-2, -3))
+	for axis, want := range map[int][]int{0: {1, 6}, 1: {2, 3}, 2: {6, 1}, -1: {2, 3}, -2: {1, 6}} {
+		check(t, operator("Flatten", "axis", axis), block(want...), x)
+	}
+	refuse(t, operator("Flatten", "axis", 3), "axis 3 of a tensor with 2", x)
+	refuse(t, operator("Flatten", "axis", -3), "axis -1 of a tensor with 2", x)
+	check(t, operator("Unsqueeze"), block(1, 2, 1, 3, 1), x, at(0, 2, -1))
+	check(t, operator("Squeeze"), block(2, 3), block(1, 2, 1, 3), at(0, 2))
+	check(t, operator("Squeeze"), block(1, 2, 3), block(1, 2, 1, 3), at(-2))
+	check(t, operator("Squeeze"), block(2, 3), block(1, 2, 1, 3))
+	refuse(t, operator("Squeeze"), "side 1 of shape [1 2] is not 1", block(1, 2), at(1))
+	refuse(t, operator("Squeeze"), "named twice", block(1, 2), at(0, -2))
+	check(t, operator("Transpose"), shaped([]int{3, 2}, 0, 3, 1, 4, 2, 5), x)
+	check(t, operator("Transpose", "perm", []int64{1, 2, 0}), shaped([]int{2, 2, 2}, 0, 4, 1, 5, 2, 6, 3, 7),
+		block(2, 2, 2))
+	for _, bad := range [][]int64{{0}, {0, 0}, {0, 2}, {-1, 0}} {
+		refuse(t, operator("Transpose", "perm", bad), fmt.Sprintf("perm %d", bad), x)
+	}
+	check(t, operator("Gather"), shaped([]int{3, 3}, 3, 4, 5, 0, 1, 2, 3, 4, 5), x, at(1, 0, -1))
+	check(t, operator("Gather", "axis", 1), shaped([]int{2, 2}, 2, 0, 5, 3), x, at(2, 0))
+	check(t, operator("Gather", "axis", -1), shaped([]int{2}, 1, 4), x, shaped([]int{}, 1))
+	refuse(t, operator("Gather"), "index 2 along an axis of 2", x, at(2))
+	refuse(t, operator("Gather"), "index -1 along an axis of 2", x, at(-3))
+	refuse(t, operator("Gather"), "not known", x, reals(1))
+	check(t, operator("Expand"), shaped([]int{2, 2}, 0, 0, 1, 1), block(2, 1), at(1, 2))
+	check(t, operator("Expand"), shaped([]int{2, 2}, 0, 1, 0, 1), block(2), at(2, 1))
+	refuse(t, operator("Expand"), "do not go together", block(2), at(3))
+	refuse(t, operator("Expand"), "impossible", block(2), at(-1))
+	check(t, operator("Tile"), shaped([]int{2, 6}, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5), x, at(1, 2))
+	check(t, operator("Tile"), shaped([]int{4, 3}, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5), x, at(2, 1))
+	check(t, operator("Tile"), shaped([]int{0, 3}), x, at(0, 1))
+	refuse(t, operator("Tile"), "repeats [2] of shape [2 3]", x, at(2))
+	refuse(t, operator("Tile"), "repeats", x, at(math.MaxInt32, 1))
+	refuse(t, operator("Tile"), "not known", x)
+}
+
+// Slices are numpy's: bounds count from the end and are cut to what there is, and steps may
+// go back.
+func TestSlices(t *testing.T) {
+	x := block(6)
+	for _, c := range []struct {
+		start, end, step int64
+		want             []int64
+	}{
+		{1, 4, 1, []int64{1, 2, 3}}, {-4, -1, 1, []int64{2, 3, 4}}, {2, math.MaxInt64, 1, []int64{2, 3, 4, 5}},
+		{-99, 2, 1, []int64{0, 1}}, {4, 2, 1, nil}, {9, 12, 1, nil}, {0, 6, 2, []int64{0, 2, 4}},
+		{1, 6, 2, []int64{1, 3, 5}}, {0, 5, 4, []int64{0, 4}}, {5, 0, -1, []int64{5, 4, 3, 2, 1}},
+		{-1, math.MinInt64, -1, []int64{5, 4, 3, 2, 1, 0}}, {99, -99, -2, []int64{5, 3, 1}},
+		{4, 1, -2, []int64{4, 2}}, {4, -6, -2, []int64{4, 2}}, {4, -7, -2, []int64{4, 2, 0}}, {1, 4, -1, nil},
+		{0, 6, 1 << 31, []int64{0}}, {5, 0, -1 << 31, []int64{5}},
+	} {
+		want := shaped([]int{len(c.want)}, c.want...)
+		check(t, operator("Slice"), want, x, vector([]int64{c.start}), vector([]int64{c.end}), vector([]int64{0}),
+			vector([]int64{c.step}))
+		if c.step == 1 {
+			check(t, operator("Slice"), want, x, vector([]int64{c.start}), vector([]int64{c.end}))
+		}
+	}
+	check(t, operator("Slice"), shaped([]int{1, 2}, 5, 4), block(2, 3), vector([]int64{2, 1}),
+		vector([]int64{0, 2}), vector([]int64{-1, 0}), vector([]int64{-1, 1}))
+	two := vector([]int64{0, 0})
+	refuse(t, operator("Slice"), "step 0", x, vector([]int64{0}), vector([]int64{1}), vector([]int64{0}),
+		vector([]int64{0}))
+	refuse(t, operator("Slice"), "along axis 0", block(2, 2), two, two, two)
+	refuse(t, operator("Slice"), "go together", x, two, two)
+	refuse(t, operator("Slice"), "go together", x, two, vector([]int64{1}))
+	refuse(t, operator("Slice"), "axis 1 of a tensor with 1", x, vector([]int64{0}), vector([]int64{1}),
+		vector([]int64{1}))
+	refuse(t, operator("Slice"), fmt.Sprintf("step %d", 1<<31+1), x, vector([]int64{0}), vector([]int64{1}),
+		vector([]int64{0}), vector([]int64{1<<31 + 1}))
+}
+
+// Parts are of the sizes that are given, else of one size, but for the last.
+func TestSplits(t *testing.T) {
+	outs := func(n int, attrs ...any) *node {
+		split := operator("Split", attrs...)
+		split.Outputs = slices.Repeat([]string{"y"}, n)
+		return split
+	}
+	parts := func(n *node, in ...*array) []int {
+		t.Helper()
+		got, err := (&graph{opset: 13}).compute(n, in)
+		if err != nil {
+			t.Error(err)
+		}
+		var sizes []int
+		next := int64(0)
+		for _, a := range got {
+			sizes = append(sizes, a.len())
+			for _, v := range a.ints {
+				if v != next {
+					t.Errorf("parts %v", a.ints)
+				}
+				next++
+			}
+		}
+		return sizes
+	}
+	if got := parts(outs(3), block(7)); !slices.Equal(got, []int{3, 3, 1}) {
+		t.Errorf("sevenths in three: %v", got)
+	}
+	if got := parts(outs(4), block(5)); !slices.Equal(got, []int{2, 2, 1, 0}) {
+		t.Errorf("fifths in four: %v", got)
+	}
+	if got := parts(outs(2), block(4), vector([]int64{1, 3})); !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("one and three: %v", got)
+	}
+	got, err := (&graph{opset: 13}).compute(outs(2, "axis", -1), []*array{block(2, 3), vector([]int64{1, 2})})
+	if err != nil || !sameArray(got[0], shaped([]int{2, 1}, 0, 3)) ||
+		!sameArray(got[1], shaped([]int{2, 2}, 1, 2, 4, 5)) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	refuse(t, outs(2), "3 parts for 2 outputs", block(6), vector([]int64{2, 2, 2}))
+	refuse(t, outs(2), "parts [2 3] of an axis of 6", block(6), vector([]int64{2, 3}))
+	refuse(t, outs(2), "parts [3 4] of an axis of 6", block(6), vector([]int64{3, 4}))
+	refuse(t, outs(2), "parts [7 -1] of an axis of 6", block(6), vector([]int64{7, -1}))
+	refuse(t, outs(0), "0 outputs", block(6)) // which some model may have
+}

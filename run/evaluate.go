@@ -1,0 +1,60 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kindred-ml/kindred/train"
+)
+
+// evaluate scores all sets after an epoch.
+func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
+	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
+}
+
+// evaluateValidation scores the validation set, or all where that is not what the best
+// epoch is chosen by.
+func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
+	var sets []*scored
+	for _, s := range t.scored {
+		if s.set == ValidationSet && strings.HasPrefix(t.cfg.Train.Best, s.set.prefix()) {
+			sets = append(sets, s)
+		}
+	}
+	if sets == nil {
+		sets = t.scored
+	}
+	return scoreAll(ctx, sets, t.trained, &t.cfg, false)
+}
+
+// evaluateAs scores sets by a network, and keeps the embeddings that the run folder is to
+// hold.
+func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Network, cfg *Config, epoch int,
+	last bool) ([]train.Metric, error) {
+	out, err := scoreAll(ctx, sets, net, cfg, last)
+	if err != nil {
+		return nil, t.unscored(epoch, err)
+	}
+	for _, s := range sets {
+		before := epoch == 0 && s.set == TestSet // to show beside what came of it
+		if (t.cfg.Eval.Keep || before) && t.folder != nil {
+			if err := t.folder.writeSnapshot(epoch, s.set, s.q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// unscored says what is left to do after an evaluation that failed.
+func (t *trainer) unscored(epoch int, err error) error {
+	device := (*train.DeviceError)(nil)
+	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
+		return err
+	}
+	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set "+
+		"eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
+}

@@ -1,0 +1,170 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
+)
+
+// Start is a network to start from.
+type Start struct {
+	// Name is what it is called, and Path where its weights are.
+	Name, Path string
+	// Network is what they are for, as nn.Network names it; "" for a file that
+	// brings its own network.
+	Network string
+	// Size is the side in pixels of the images it was trained on, and Pixels the
+	// range of their values, as data.pixels names it; 0 and "" if unknown.
+	Size   int
+	Pixels string
+}
+
+// origin is where a run's network starts.
+type origin struct {
+	pretrained string           // what network.pretrained comes to
+	start      Start            // the weights; zero without any
+	own        *onnxnet.Network // of a file that brings one
+	// side is that of the images which the pretrained network was made for; 0 if that is
+	// unknown, or if samples are no images.
+	side  int
+	notes []string // for the user
+}
+
+// findOrigin finds what a network starts from, by a configuration that may leave that open.
+// What a resumed run began with stands in its configuration.
+func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options) (*origin, error) {
+	o := &origin{}
+	n := &c.Network
+	var missing error // why no weights were found
+	if n.Pretrained == "" && n.Name == "" && opts.Weights != nil && !opts.Resume && photographs(ctx, d) {
+		p, err := opts.Weights(ctx, "")
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			n.Pretrained, missing = none, err
+			o.notes = append(o.notes, fmt.Sprintf("photographs are trained from scratch, which ends well behind a "+
+				"pretrained start: %v; network.pretrained=%s asks for this", err, none))
+		default:
+			n.Pretrained, o.start = p.Name, p
+			o.notes = append(o.notes, fmt.Sprintf("starts from the pretrained network %s (network.pretrained=%s "+
+				"starts from scratch)", p.Name, none))
+		}
+	}
+	open := n.Pretrained == "" || missing != nil // nobody asked for random weights
+	if n.frozenBody() && open && d.Features == nil && !opts.Resume {
+		err := fmt.Errorf("network.freeze=%s: the body would stay as random as it starts; name a network to start "+
+			"from by network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, none)
+		if missing != nil {
+			err = fmt.Errorf("%w; %w", err, missing)
+		}
+		return nil, err
+	}
+	o.pretrained = n.Pretrained
+	var err error
+	if n.pretrained() && o.start.Path == "" {
+		if o.start, err = findWeights(ctx, n, opts); err != nil {
+			return nil, err
+		}
+	}
+	if o.own, err = c.readOwn(c.Data.Size); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.own != nil:
+		o.side, err = ownSide(&c, o.own)
+	case d.Features == nil:
+		o.side = o.start.Size
+	}
+	return o, err
+}
+
+// findWeights looks for the weights that the configuration names: a file, or a name that
+// Options.Weights knows.
+func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, error) {
+	if n.PretrainedFile() || opts.Weights == nil {
+		return Start{Name: n.Pretrained, Path: n.Pretrained}, nil
+	}
+	s, err := opts.Weights(ctx, n.Pretrained)
+	if err != nil {
+		return Start{}, fmt.Errorf("network.pretrained: %w", err)
+	}
+	return s, nil
+}
+
+// ownSide is the side of the images that the network of a file was made for, whatever that
+// of the configuration is; 0 if these are not square.
+func ownSide(c *Config, own *onnxnet.Network) (int, error) {
+	if c.Data.Size > 0 {
+		var err error
+		if own, err = c.readOwn(0); err != nil {
+			return 0, err
+		}
+	}
+	if in := own.Spec.Input; in.H == in.W && in.H > 1 {
+		return in.H, nil
+	}
+	return 0, nil
+}
+
+// choose decides what the network starts from, and by which recipe it is trained, where the
+// configuration leaves that open.
+func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
+	o, err := findOrigin(ctx, t.cfg, d, &t.opts)
+	if err != nil {
+		return err
+	}
+	t.origin = o
+	t.notes = append(t.notes, o.notes...)
+	t.cfg.Network.Pretrained = o.pretrained
+	k := &t.known
+	k.bestOpen = t.cfg.Train.Best == ""
+	k.resumed, k.device, k.features, k.note = t.opts.Resume, t.opts.Engine != nil, d.Features != nil, t.note
+	if o.own == nil {
+		k.start = o.start
+	}
+	t.cfg.settle(k)
+	return nil
+}
+
+// photographs tells whether the samples are colour images of more than thumbnail
+// size.
+func photographs(ctx context.Context, d *data.Dataset) bool {
+	u := lookAt(ctx, d)
+	return u.channels == 3 && u.side >= 64
+}
+
+// shape is what some images are like: the median of their shorter sides, and 3
+// channels if one of them has so many; the zero value if there are none.
+type shape struct{ side, channels int }
+
+// looked is how many images lookAt decodes.
+const looked = 24
+
+func lookAt(ctx context.Context, d *data.Dataset) shape {
+	if d.Features != nil || d.Source == nil {
+		return shape{}
+	}
+	if w, h, c := d.Source.Shape(); w > 0 && h > 0 {
+		return shape{min(w, h), c}
+	}
+	channels := 0
+	var sides []int
+	var img imaging.Image
+	var dec imaging.Decoder
+	for k := range looked {
+		if d.Source.Read(ctx, k*d.Len()/looked, &img, &dec) != nil { // said where it is trained on
+			continue
+		}
+		sides, channels = append(sides, min(img.W, img.H)), max(channels, img.C)
+	}
+	if len(sides) == 0 {
+		return shape{}
+	}
+	slices.Sort(sides)
+	return shape{sides[len(sides)/2], channels}
+}

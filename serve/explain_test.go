@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// hitsOf makes hits of classes, "" for none, at distances of 1, 2, ... times a step.
+func hitsOf(step float64, classes ...string) []store.Hit {
+	var out []store.Hit
+	for i, c := range classes {
+		h := store.Hit{Distance: step * float64(i+1)}
+		if c != "" {
+			h.Columns = map[string]any{"kind": c}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// Classes are counted with the nearest and the farthest of each, the most frequent first, of
+// equals by name; the shares are of all hits.
+func TestShares(t *testing.T) {
+	got := shares(hitsOf(1, "b", "a", "", "c", "c", "a", "c", ""), "kind")
+	want := []api.Share{{Class: "c", Count: 3, Share: 3. / 8, Nearest: 4, Farthest: 7},
+		{Class: "a", Count: 2, Share: 2. / 8, Nearest: 2, Farthest: 6},
+		{Class: "b", Count: 1, Share: 1. / 8, Nearest: 1, Farthest: 1}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := shares(hitsOf(1, "", ""), "kind"); got == nil || len(got) != 0 {
+		t.Errorf("of none %v", got)
+	}
+}
+
+func TestDistances(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		step float64
+		want api.Distances
+	}{
+		{0, 1, api.Distances{}},
+		{1, 2, api.Distances{Nearest: 2, Median: 2, Farthest: 2}},
+		{4, 1, api.Distances{Nearest: 1, Median: 2.5, Farthest: 4, Contrast: 0.75}},
+		{5, 1, api.Distances{Nearest: 1, Median: 3, Farthest: 5, Contrast: 0.8}},
+		{3, 0, api.Distances{}},
+		{2, -1, api.Distances{Nearest: -1, Median: -1.5, Farthest: -2}}, // minus a product
+	} {
+		if got := distances(hitsOf(c.step, make([]string, c.n)...)); got != c.want {
+			t.Errorf("%d hits: %+v, want %+v", c.n, got, c.want)
+		}
+	}
+}
+
+// What the numbers do, in sentences.
+func TestNotes(t *testing.T) {
+	of := func(class string, nearest, farthest float64, counts ...int) *api.Explanation {
+		e := &api.Explanation{Class: class}
+		for i, n := range counts {
+			e.Shares = append(e.Shares, api.Share{Class: string(rune('a' + i)), Count: n})
+		}
+		e.Distances = api.Distances{Nearest: nearest, Farthest: farthest}
+		if farthest > 0 {
+			e.Distances.Contrast = (farthest - nearest) / farthest
+		}
+		return e
+	}
+	for _, c := range []struct {
+		e    *api.Explanation
+		want string
+	}{
+		{of("", 1, 2, 6, 2), "6 of 8 neighbours are of one class, a."},
+		{of("b", 1, 2, 6, 2), "2 of 8 neighbours are of the class of the item asked with, b."},
+		{of("z", 1, 2, 6, 2), "0 of 8 neighbours are of the class of the item asked with, z."},
+		{of("", 1, 2), ""},
+		{of("", 0, 0, 1), "1 of 1 neighbours are of one class, a."},
+		{of("", 0, 0, 2), "2 of 2 neighbours are of one class, a.|" +
+			"All neighbours are at distance 0: their order says nothing."},
+		{of("", 9.5, 10), "The farthest neighbour is only 5 % farther than the nearest: their order says little."},
+		{of("", 9, 10), ""}, // a tenth is enough
+		{of("", -3, -1, 2), "2 of 2 neighbours are of one class, a."},
+	} {
+		if got := strings.Join(notes(c.e), "|"); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// The one class of all that have one, which may be no text, and its filter.
+func TestSingle(t *testing.T) {
+	for _, c := range []struct {
+		classes []string
+		want    string
+		ok      bool
+	}{{[]string{"a", "", "a"}, "a", true}, {[]string{"a", "b"}, "", false}, {[]string{"", ""}, "", false},
+		{nil, "", false}, {[]string{"", "b"}, "b", true}} {
+		got, ok := single(hitsOf(1, c.classes...), "kind")
+		if ok != c.ok || ok && got != c.want {
+			t.Errorf("%q: %v, %v", c.classes, got, ok)
+		}
+	}
+	for text, want := range map[string]string{`a`: `"a"`, `say "hi"`: `"say \"hi\""`, `back\slash`: `"back\\slash"`} {
+		if got := quoted(text); got != want {
+			t.Errorf("%s is written %s, want %s", text, got, want)
+		}
+	}
+	if quoted(3) != fmt.Sprintf("%q", "3") {
+		t.Error(quoted(3))
+	}
+}

@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// The axes that follow from scores are those that the scores were made with.
+func TestAxesOf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 21))
+	const n, d = 40, 3
+	want := [2][]float64{{0.6, 0.8, 0}, {-0.8, 0.6, 0}}
+	x, scores := mat.New(n, d), mat.New(n, 2)
+	for i := range n / 2 { // pairs on either side of (1, 2, 3), on one of the axes
+		v := float32(3 * rng.NormFloat64())
+		scores.Row(2 * i)[i%2], scores.Row(2*i + 1)[i%2] = v, -v
+	}
+	for i := range n {
+		for j := range d {
+			s := scores.Row(i)
+			x.Row(i)[j] = float32(float64(j+1) + float64(s[0])*want[0][j] + float64(s[1])*want[1][j])
+		}
+	}
+	mean, axes := axesOf(x, scores)
+	for j := range d {
+		if math.Abs(mean[j]-float64(j+1)) > 1e-5 {
+			t.Errorf("the mean is %v", mean)
+		}
+		for a := range axes {
+			if math.Abs(axes[a][j]-want[a][j]) > 1e-5 {
+				t.Errorf("axis %d is %v, want %v", a, axes[a], want[a])
+			}
+		}
+	}
+	if _, none := axesOf(x, mat.New(n, 2)); !slices.Equal(none[0], make([]float64, d)) {
+		t.Errorf("of equal scores %v", none)
+	}
+}
+
+func TestPlaneBounds(t *testing.T) {
+	m := &plane{points: []float32{2, 5, -1, 6, 3, -7, 0, 0}}
+	if m.bounds(); m.x != [2]float64{-1, 3} || m.y != [2]float64{-7, 6} {
+		t.Errorf("%v, %v", m.x, m.y)
+	}
+	m = &plane{points: []float32{2, 5}}
+	if m.bounds(); m.x != [2]float64{2, 2} || m.y != [2]float64{5, 5} {
+		t.Errorf("of one %v, %v", m.x, m.y)
+	}
+}
+
+// For the cosine vectors have the length 1, but for those of zeros; else they are as they are.
+func TestAsCompared(t *testing.T) {
+	v := []float32{3, -4}
+	if got := asCompared(v, "cosine"); !slices.Equal(got, []float32{0.6, -0.8}) || v[0] != 3 {
+		t.Errorf("%v", got)
+	}
+	if got := asCompared([]float32{0, 0}, "cosine"); !slices.Equal(got, []float32{0, 0}) {
+		t.Errorf("%v", got)
+	}
+	for _, other := range []string{"euclidean", "dot"} {
+		if got := asCompared(v, other); !slices.Equal(got, v) {
+			t.Errorf("%s: %v", other, got)
+		}
+	}
+}
+
+// Columns colour the items that have them; what is missing before an item is filled up.
+func TestColour(t *testing.T) {
+	columns := []store.Column{{Name: "kind", Kind: "text"}, {Name: "price", Kind: "number"},
+		{Name: "sale", Kind: "bool"}}
+	m := &plane{columns: map[string]*painted{}}
+	for i, c := range []map[string]any{{}, {"kind": "hat", "price": 2.5}, nil, {"kind": "bag", "sale": true},
+		{"kind": "hat", "price": 4.0, "other": 1.0}} {
+		m.ids = append(m.ids, fmt.Sprint(i))
+		m.colour(&store.Item{Columns: c}, columns)
+	}
+	kind, price, sale := m.columns["kind"], m.columns["price"], m.columns["sale"]
+	if !slices.Equal(kind.Classes, []string{"hat", "bag"}) || !slices.Equal(kind.Of, []int32{-1, 0, -1, 1, 0}) {
+		t.Errorf("%+v", kind.MapColumn)
+	}
+	if !slices.Equal(sale.Classes, []string{"true"}) || !slices.Equal(sale.Of, []int32{-1, -1, -1, 0}) {
+		t.Errorf("%+v", sale.MapColumn)
+	}
+	two, four := 2.5, 4.0
+	if !reflect.DeepEqual(price.Numbers, []*float64{nil, &two, nil, nil, &four}) || m.columns["other"] != nil {
+		t.Errorf("%+v", price.MapColumn)
+	}
+	var many []store.Column
+	all := map[string]any{}
+	for i := range mapColumns + 1 {
+		name := fmt.Sprintf("c%02d", i)
+		many, all[name] = append(many, store.Column{Name: name, Kind: "bool"}), true
+	}
+	m = &plane{columns: map[string]*painted{}, ids: []string{"a"}}
+	m.colour(&store.Item{Columns: all}, many)
+	if len(m.columns) != mapColumns || m.columns[many[mapColumns].Name] != nil {
+		t.Errorf("%d columns", len(m.columns))
+	}
+}
+
+// A column colours as many classes as it may have; further ones have no colour.
+func TestManyClasses(t *testing.T) {
+	m := &plane{columns: map[string]*painted{}}
+	columns := []store.Column{{Name: "kind", Kind: "text"}}
+	for i := range mapClasses + 2 {
+		m.ids = append(m.ids, fmt.Sprint(i))
+		m.colour(&store.Item{Columns: map[string]any{"kind": fmt.Sprint(i)}}, columns)
+	}
+	m.ids = append(m.ids, "again")
+	m.colour(&store.Item{Columns: map[string]any{"kind": "7"}}, columns)
+	kind := m.columns["kind"]
+	if n := len(kind.Of); len(kind.Classes) != mapClasses || n != mapClasses+3 || kind.Of[n-1] != 7 ||
+		kind.Of[n-2] != -1 || kind.Of[mapClasses-1] != mapClasses-1 {
+		t.Errorf("%d classes of %d items", len(kind.Classes), len(kind.Of))
+	}
+}
+
+// Items in the plane stay where they are; of none there is a map, too.
+func TestPlainMap(t *testing.T) {
+	st := &storetest.Memory{Dim: 2}
+	m, err := layOut(context.Background(), st)
+	if err != nil || m.method != "pca" || len(m.ids) != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if err := st.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{1, 2}}, {ID: "b", Vector: []float32{-3, 5}}},
+		store.Replace); err != nil {
+		t.Fatal(err)
+	}
+	m, err = layOut(context.Background(), st)
+	if err != nil || m.method != "plain" || m.explained != 1 || len(m.points) != 4 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	for i, id := range m.ids {
+		want := map[string][]float32{"a": {1, 2}, "b": {-3, 5}}[id]
+		if !slices.Equal(m.points[2*i:2*i+2], want) {
+			t.Errorf("%s is at %v", id, m.points[2*i:2*i+2])
+		}
+	}
+	if m.x != [2]float64{-3, 1} || m.y != [2]float64{2, 5} {
+		t.Errorf("%v, %v", m.x, m.y)
+	}
+}

@@ -1,0 +1,57 @@
+package serve
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// The longer side has as many pixels as are asked for, and the shorter one is rounded to the
+// nearest, but to no less than one.
+func TestThumbnailSides(t *testing.T) {
+	dir := t.TempDir()
+	m := &storetest.Memory{Dim: 1}
+	for _, side := range [][2]int{{399, 150}, {150, 399}, {401, 150}, {600, 1}, {1200, 600}} {
+		id := fmt.Sprintf("%dx%d", side[0], side[1])
+		path := filepath.Join(dir, id)
+		if err := os.WriteFile(path, pngOf(t, plain(side[0], side[1], red)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		it := store.Item{ID: id, Path: path, Vector: []float32{1}}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "a", Store: m}}})}
+	for target, want := range map[string][2]int{"399x150/thumbnail?size=100": {100, 38},
+		"150x399/thumbnail?size=100": {38, 100}, "401x150/thumbnail?size=100": {100, 37},
+		"600x1/thumbnail?size=16": {16, 1}, "1200x600/thumbnail?size=1024": {1024, 512},
+		"399x150/thumbnail?size=1000": {399, 150}} {
+		a := do.get("/v1/items/"+target).want(t, 200)
+		if w, h := sizeOf(t, a.body); w != want[0] || h != want[1] {
+			t.Errorf("%s has %d x %d pixels, want %v", target, w, h, want)
+		}
+	}
+	for _, size := range []string{"15", "1025", "0", "-16", "x"} {
+		do.get("/v1/items/399x150/thumbnail?size="+size).want(t, 400)
+	}
+}
+
+// Those that were shown last are kept, up to the last byte.
+func TestThumbnailsKept(t *testing.T) {
+	th := newThumbnails()
+	th.put("a", make([]byte, thumbnailBytes-3))
+	th.put("b", make([]byte, 3))
+	if th.get("a") == nil || th.get("b") == nil || th.bytes != thumbnailBytes {
+		t.Errorf("%d bytes", th.bytes)
+	}
+	th.get("b")
+	th.put("c", make([]byte, 1))
+	if th.get("a") != nil || th.get("b") == nil || th.get("c") == nil || th.bytes != 4 {
+		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.at))
+	}
+}
