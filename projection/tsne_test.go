@@ -1,10 +1,12 @@
 package projection
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +137,45 @@ func TestNearestIsExact(t *testing.T) {
 	}
 	if nb.dist[4*k+find(nb.index[4*k:5*k], 17)] != 0 {
 		t.Error("duplicates are not at distance 0")
+	}
+}
+
+// Rows of two groups far apart, whose differences within a group are lost in float32
+// products: the nearest are told apart all the same, ties by the lowest index.
+func TestNearestAmongNearDuplicates(t *testing.T) {
+	const n, d, k = 120, 9, 7
+	rng := rand.New(rand.NewPCG(5, 6))
+	x := mat.New(n, d)
+	for i := range n {
+		for j := range d {
+			x.Row(i)[j] = float32(2*(i%2)-1) + float32(rng.IntN(9)-4)/(1<<16)
+		}
+	}
+	nb, err := nearest(context.Background(), x, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := centred(x)
+	for i := range n {
+		square := make([]float64, n)
+		var order []int32
+		for j := range n {
+			for e, v := range c.Row(j) {
+				diff := float64(c.Row(i)[e]) - float64(v)
+				square[j] += diff * diff
+			}
+			if j != i {
+				order = append(order, int32(j))
+			}
+		}
+		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(square[a], square[b]) })
+		got := slices.Clone(nb.index[i*k : (i+1)*k])
+		want := order[:k]
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("row %d: neighbours %v, want %v", i, got, want)
+		}
 	}
 }
 

@@ -170,7 +170,7 @@ func measuring() []Package {
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par internal/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
-			"internal/spell internal/par internal/kernel/simd mat gonum.org/v1/gonum"},
+			"internal/spell internal/par internal/kernel/simd mat eval/rank gonum.org/v1/gonum"},
 	}
 }
 
