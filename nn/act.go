@@ -24,36 +24,30 @@ const (
 	quickGELU
 )
 
-// The kinds of layers that are activations: those that clamp, and all.
-func clamps() []Kind { return []Kind{ReLU, ReLU6} }
-
-func activations() []Kind {
-	return append(clamps(), SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU)
+// actLayer is the descriptor of an activation.
+type actLayer struct {
+	plain
+	act activation
 }
 
-func actOf(k Kind) activation {
-	switch k {
-	case ReLU:
-		return relu
-	case ReLU6:
-		return relu6
-	case SiLU:
-		return silu
-	case HardSwish:
-		return hardSwish
-	case Sigmoid:
-		return sigmoid
-	case HardSigmoid:
-		return hardSigmoid
-	case GELU:
-		return gelu
-	case GELUTanh:
-		return geluTanh
-	case QuickGELU:
-		return quickGELU
+// kept: what went in is kept where the way back needs it, but for a norm's output,
+// which is made again.
+func (k actLayer) kept(g *graph, i int) int64 {
+	if !k.act.curved() || g.follows(i, BatchNorm) {
+		return 0
 	}
-	return identity
+	return g.made(i)
 }
+
+func (k actLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return &actStep{path: n.path, in: in, out: out, act: k.act}, i
+}
+
+// The sets of activations that steps absorb.
+func (a activation) isReLU() bool { return a == relu }
+func (a activation) clamps() bool { return a == relu || a == relu6 }
+func (a activation) any() bool    { return a != identity }
 
 // curved tells that the activation is not piecewise linear.
 func (a activation) curved() bool { return a >= silu }

@@ -64,7 +64,7 @@ func (c candidate) fits(f *safetensors.File) (n, all int, err error) {
 	}
 	params := map[string]*Param{}
 	for i := range g.nodes {
-		for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {
+		for _, p := range g.params(i) {
 			params[p.Name] = p
 		}
 	}

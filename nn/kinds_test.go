@@ -77,7 +77,7 @@ func TestTransformerIsDescribed(t *testing.T) {
 	} {
 		found := false
 		for i := range g.nodes {
-			for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {
+			for _, p := range g.params(i) {
 				if p.Name == path {
 					found = true
 					if !slices.Equal(p.Shape, dims) {

@@ -47,12 +47,33 @@ const (
 	L2Normalize     Kind = "l2_normalize"     // x / max(|x|, 1e-12) over all values of an image
 )
 
+// descriptors hold what this package knows of each kind: a new one is an entry here
+// and a descriptor in a file of its own.
+var descriptors = [...]struct {
+	kind Kind
+	descriptor
+}{
+	{Conv, convLayer{}}, {Dense, denseLayer{}}, {Linear, linearLayer{}}, {Attention, attentionLayer{}},
+	{BatchNorm, batchNormLayer{}}, {LayerNorm, layerNormLayer{}},
+	{ReLU, actLayer{act: relu}}, {ReLU6, actLayer{act: relu6}}, {SiLU, actLayer{act: silu}},
+	{HardSwish, actLayer{act: hardSwish}}, {Sigmoid, actLayer{act: sigmoid}},
+	{HardSigmoid, actLayer{act: hardSigmoid}}, {GELU, actLayer{act: gelu}}, {GELUTanh, actLayer{act: geluTanh}},
+	{QuickGELU, actLayer{act: quickGELU}},
+	{MaxPool, poolLayer{}}, {AvgPool, poolLayer{average: true}}, {GlobalAvgPool, globalPoolLayer{}},
+	{GEMPool, gemLayer{}}, {Flatten, flattenLayer{}}, {Tokens, tokensLayer{}}, {TakeToken, takeTokenLayer{}},
+	{Positions, positionsLayer{}}, {Scale, affineLayer{scale: true}}, {Shift, affineLayer{}},
+	{Sequential, sequentialLayer{}}, {Residual, residualLayer{}}, {Multiply, multiplyLayer{}},
+	{Concat, concatLayer{}}, {Channels, channelsLayer{}}, {Shuffle, shuffleLayer{}}, {Dropout, dropoutLayer{}},
+	{StochasticDepth, dropPathLayer{}}, {L2Normalize, l2Layer{}},
+}
+
 // Kinds lists them.
 func Kinds() []Kind {
-	return []Kind{Conv, Dense, Linear, Attention, BatchNorm, LayerNorm,
-		ReLU, ReLU6, SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU,
-		MaxPool, AvgPool, GlobalAvgPool, GEMPool, Flatten, Tokens, TakeToken, Positions, Scale, Shift,
-		Sequential, Residual, Multiply, Concat, Channels, Shuffle, Dropout, StochasticDepth, L2Normalize}
+	list := make([]Kind, len(descriptors))
+	for i := range descriptors {
+		list[i] = descriptors[i].kind
+	}
+	return list
 }
 
 // Layer is a node of a network's description. Fields that do not belong to its

@@ -34,17 +34,12 @@ func (g *graph) memory() Memory {
 	var largest, kept int64
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		in, out := g.values[n.in], g.values[n.out]
-		weights, buffers := n.layer.weights(in)
+		in, made := g.values[n.in()], g.made(i)
+		weights, buffers := n.weights(in)
 		m.Trained = budget.Sum(m.Trained, weights)
 		m.Params = budget.Sum(m.Params, weights, buffers)
-		if g.keeps(i) {
-			kept = budget.Sum(kept, int64(out.shape.Len()))
-		}
-		if n.layer.Kind == Attention { // a sum for each head and position
-			kept = budget.Sum(kept, budget.Product(int64(heads(n.layer)), int64(in.shape.H), int64(in.shape.W)))
-		}
-		largest = max(largest, int64(out.shape.Len()))
+		kept = budget.Sum(kept, n.kind.kept(g, i))
+		largest = max(largest, made)
 	}
 	// Backward needs what every layer made; gradients live for a step or two.
 	m.Image = budget.Sum(kept, largest)
@@ -52,66 +47,17 @@ func (g *graph) memory() Memory {
 	return m
 }
 
-// keeps tells whether what node i makes has a buffer of its own in training, that
-// backward reads.
-func (g *graph) keeps(i int) bool {
-	n := &g.nodes[i]
-	after := func(k Kind) bool { return i > 0 && g.nodes[i-1].out == n.in && g.nodes[i-1].layer.Kind == k }
-	switch n.layer.Kind {
-	case Flatten:
-		return n.layer.ChannelFirst
-	case ReLU, ReLU6, Residual:
-		return false
-	case SiLU, HardSwish, Sigmoid, HardSigmoid, GELU, GELUTanh, QuickGELU:
-		return !after(BatchNorm)
-	case Scale:
-		return !after(Linear)
-	case BatchNorm:
-		return !g.pooledNorm(i)
+// weights counts the learnable values of a node and its running statistics.
+func (n *node) weights(in value) (learnable, buffers int64) {
+	for _, p := range n.kind.params(n, in) {
+		size := budget.Product(int64(p.dims[0]), int64(p.dims[1]), int64(p.dims[2]), int64(p.dims[3]))
+		if p.Buffer {
+			buffers = budget.Sum(buffers, size)
+		} else {
+			learnable = budget.Sum(learnable, size)
+		}
 	}
-	return true
-}
-
-// pooledNorm tells whether node i is a batch norm whose activation goes straight
-// into a pool: the engine makes the pool's output at once.
-func (g *graph) pooledNorm(i int) bool {
-	if i+2 >= len(g.nodes) {
-		return false
-	}
-	norm, act, pool := g.nodes[i].layer.Kind, g.nodes[i+1].layer.Kind, g.nodes[i+2].layer
-	return norm == BatchNorm && (act == ReLU || act == ReLU6) && pool.Kind == MaxPool && isHalving(pool)
-}
-
-// weights counts the learnable values of a layer and its running statistics.
-func (l *Layer) weights(in value) (learnable, buffers int64) {
-	s := in.shape
-	bias := int64(l.Out)
-	if l.NoBias {
-		bias = 0
-	}
-	switch l.Kind {
-	case Conv:
-		w := budget.Product(int64(l.Out), int64(s.C/groups(l, s)), int64(l.Kernel), int64(l.kernelW()))
-		return budget.Sum(w, bias), 0
-	case Dense:
-		return budget.Sum(budget.Product(int64(l.Out), int64(s.Len())), bias), 0
-	case Linear:
-		return budget.Sum(budget.Product(int64(l.Out), int64(s.C)), bias), 0
-	case BatchNorm:
-		n := 2 * int64(features(in))
-		return n, n
-	case LayerNorm:
-		return 2 * int64(features(in)), 0
-	case Tokens:
-		return budget.Product(int64(l.Out), int64(s.C)), 0
-	case Positions:
-		return int64(s.Len()), 0
-	case Scale, Shift:
-		return int64(features(in)), 0
-	case GEMPool:
-		return 1, 0
-	}
-	return 0, 0
+	return learnable, buffers
 }
 
 // check compares the values and gradients of the parameters with the limit.

@@ -120,7 +120,7 @@ func newNet(spec *Spec, opt Options, g *graph, others map[string]*Param) *Net {
 	e.heads.BFloat16 = e.ws.BFloat16
 	head := headAt(spec.Layers)
 	for i := range g.nodes {
-		for _, p := range newParams(&g.nodes[i], g.values[g.nodes[i].in]) {
+		for _, p := range g.params(i) {
 			if q := others[p.Name]; q != nil {
 				p = q
 			} else {

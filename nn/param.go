@@ -105,84 +105,10 @@ func (p *Param) draw(seed uint64) {
 	p.FromTorch(torch)
 }
 
-// newParams describes the parameters of a node, without their values, or nothing
-// for layers without any.
-func newParams(n *node, in value) []*Param {
-	l, s := n.layer, in.shape
-	switch l.Kind {
-	case Conv:
-		g := groups(l, s)
-		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C / g, l.Kernel, l.kernelW()}, 4)
-		area := l.Kernel * l.kernelW()
-		return weightAndBias(w, n, area*s.C/g, area*l.Out/g)
-	case Dense:
-		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C, s.H, s.W}, 4)
-		w.Shape = []int{l.Out, s.Len()}
-		return weightAndBias(w, n, s.Len(), l.Out)
-	case Linear:
-		w := tensor(n.prefix+"weight", [4]int{l.Out, s.C, 1, 1}, 2)
-		return weightAndBias(w, n, s.C, l.Out)
-	case BatchNorm, LayerNorm:
-		var ps []*Param
-		for _, name := range l.params() {
-			p := perFeature(parameter(n.prefix, name), in)
-			p.Buffer = strings.HasPrefix(name, "running")
-			if name == "weight" || name == "running_var" {
-				p.constant = 1
-			}
-			ps = append(ps, p)
-		}
-		return ps
-	case Scale, Shift:
-		p := perFeature(n.path, in)
-		p.constant = float32(l.Start)
-		if l.Kind == Scale && l.Start == 0 {
-			p.constant = 1
-		}
-		return []*Param{p}
-	case GEMPool:
-		p := tensor(n.path, [4]int{1, 1, 1, 1}, 1)
-		p.constant = float32(l.Start)
-		if l.Start == 0 {
-			p.constant = 3
-		}
-		return []*Param{p}
-	case Tokens, Positions:
-		count := l.Out
-		if l.Kind == Positions {
-			count = s.H * s.W
-		}
-		p := tensor(n.path, [4]int{1, count, s.C, 1}, 3)
-		p.dims = [4]int{1, p.len(), 1, 1} // as PyTorch has it
-		if l.Kind == Positions {
-			p.grid = in.grid
-			if p.grid == (grid{}) {
-				p.grid = grid{h: s.H, w: s.W}
-			}
-		}
-		p.drawn, p.init = true, InitTruncated
-		return []*Param{p}
-	}
-	return nil
-}
-
-// params names the parameters of a layer behind its own name; "" is a parameter
-// named as the layer.
-func (l *Layer) params() []string {
-	switch l.Kind {
-	case Conv, Dense, Linear:
-		if l.NoBias {
-			return []string{"weight"}
-		}
-		return []string{"weight", "bias"}
-	case BatchNorm:
-		return []string{"weight", "bias", "running_mean", "running_var"}
-	case LayerNorm:
-		return []string{"weight", "bias"}
-	case Tokens, Positions, Scale, Shift, GEMPool:
-		return []string{""}
-	}
-	return nil
+// params describes the parameters of node i, without their values.
+func (g *graph) params(i int) []*Param {
+	n := &g.nodes[i]
+	return n.kind.params(n, g.values[n.in()])
 }
 
 // parameter joins the prefix of a layer, with its dot, and one of its params.
@@ -203,6 +129,14 @@ func perFeature(name string, in value) *Param {
 	p := tensor(name, dims, 4)
 	p.Shape = []int{p.len()}
 	return p
+}
+
+// weightNames are those of a layer with a bias, or without.
+func weightNames(l *Layer) []string {
+	if l.NoBias {
+		return []string{"weight"}
+	}
+	return []string{"weight", "bias"}
 }
 
 func weightAndBias(w *Param, n *node, fanIn, fanOut int) []*Param {

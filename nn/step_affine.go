@@ -1,5 +1,40 @@
 package nn
 
+// affineLayer is the descriptor of a scale or a shift.
+type affineLayer struct {
+	plain
+	scale bool
+}
+
+func (affineLayer) fields() []string { return []string{"start"} }
+
+func (k affineLayer) defaults(l *Layer, _ Shape) {
+	if k.scale {
+		l.Start = orDefault(l.Start, 1)
+	}
+}
+
+func (affineLayer) names(*Layer) []string { return []string{""} }
+
+func (affineLayer) params(n *node, in value) []*Param {
+	p := perFeature(n.path, in)
+	p.constant = float32(n.layer.Start)
+	return []*Param{p}
+}
+
+// kept: a linear layer makes its scale's output at once.
+func (k affineLayer) kept(g *graph, i int) int64 {
+	if k.scale && g.follows(i, Linear) {
+		return 0
+	}
+	return g.made(i)
+}
+
+func (k affineLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return newAffineStep(n, in, out, c.param(n, ""), k.scale), i
+}
+
 // affineStep multiplies by a value a channel, or adds one.
 type affineStep struct {
 	path       string
@@ -13,10 +48,10 @@ type affineStep struct {
 	zeros      []float32
 }
 
-func newAffineStep(n *node, in, out *tensorRef, p *Param) *affineStep {
+func newAffineStep(n *node, in, out *tensorRef, p *Param, scale bool) *affineStep {
 	c := len(p.Value)
 	s := &affineStep{path: n.path, in: in, out: out, p: p, cols: c, rows: in.shape.Len() / c,
-		scale: n.layer.Kind == Scale, s1: make([]float32, c), s2: make([]float32, c), zeros: make([]float32, c)}
+		scale: scale, s1: make([]float32, c), s2: make([]float32, c), zeros: make([]float32, c)}
 	s.other = make([]float32, c)
 	if !s.scale {
 		for i := range s.other {

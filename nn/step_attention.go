@@ -1,6 +1,45 @@
 package nn
 
-import "github.com/kindred-ml/kindred/internal/kernel/attention"
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/kernel/attention"
+)
+
+// attentionLayer is the descriptor of attention.
+type attentionLayer struct{ plain }
+
+func (attentionLayer) fields() []string { return []string{"heads"} }
+
+func (attentionLayer) defaults(l *Layer, _ Shape) { l.Heads = max(l.Heads, 1) }
+
+func (attentionLayer) output(l *Layer, in value) (value, error) {
+	if err := whole(in, "an image"); err != nil {
+		return value{}, err
+	}
+	if c := in.shape.C; c%(3*l.Heads) != 0 {
+		return value{}, fmt.Errorf("%d channels are not queries, keys and values of %d heads", c, l.Heads)
+	}
+	in.shape.C /= 3
+	return in, nil
+}
+
+func (attentionLayer) macs(_ *Layer, in, out Shape) int64 {
+	return budget.Product(2, int64(in.H*in.W), int64(out.Len()))
+}
+
+// kept: beside the output a sum for each head and position.
+func (attentionLayer) kept(g *graph, i int) int64 {
+	n := &g.nodes[i]
+	in := g.values[n.in()].shape
+	return budget.Sum(g.made(i), budget.Product(int64(n.layer.Heads), int64(in.H), int64(in.W)))
+}
+
+func (attentionLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return newAttentionStep(n, in, out, c.training), i
+}
 
 // attentionStep is multi-head attention over the positions of each image.
 type attentionStep struct {
@@ -12,7 +51,7 @@ type attentionStep struct {
 }
 
 func newAttentionStep(n *node, in, out *tensorRef, training bool) *attentionStep {
-	h := heads(n.layer)
+	h := n.layer.Heads
 	s := &attentionStep{path: n.path, in: in, out: out,
 		shape: attention.Shape{T: in.shape.H * in.shape.W, Heads: h, Dim: out.shape.C / h}}
 	if training {

@@ -1,6 +1,58 @@
 package nn
 
-import "github.com/kindred-ml/kindred/internal/kernel/simd"
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// concatLayer is the descriptor of branches side by side.
+type concatLayer struct{ plain }
+
+func (concatLayer) fields() []string { return []string{"layers"} }
+
+func (concatLayer) check(l *Layer) error {
+	if len(l.Layers) == 0 {
+		return errors.New("it has no branches")
+	}
+	return nil
+}
+
+// add appends branches that start from value in, and what puts them side by side.
+func (k concatLayer) add(g *graph, l *Layer, path, inner string, in int) (int, error) {
+	n := node{kind: k, given: l, layer: l, path: path, prefix: inner}
+	var v value
+	for i := range l.Layers {
+		out, err := g.add(&l.Layers[i], inner, in)
+		if err != nil {
+			return 0, err
+		}
+		b := g.values[out]
+		if i == 0 {
+			v = b
+		} else if a, s := v.shape, b.shape; a.H != s.H || a.W != s.W || v.grid != b.grid {
+			return 0, fmt.Errorf("layer %s (%s): its branches make %d x %d and %d x %d positions", path, l.Kind, a.H,
+				a.W, s.H, s.W)
+		} else {
+			v.shape.C += s.C
+		}
+		if b.flat && b.shape.H*b.shape.W > 1 {
+			return 0, fmt.Errorf("layer %s (%s): a branch makes the flattened values of %s", path, l.Kind, b.shape)
+		}
+		v.flat = v.flat && b.flat
+		n.from = append(n.from, out)
+	}
+	if v.shape.C > 1<<24 || v.shape.Len() > math.MaxInt32 {
+		return 0, fmt.Errorf("layer %s (%s): its output %s is too large", path, l.Kind, v.shape)
+	}
+	return g.emit(n, v), nil
+}
+
+func (concatLayer) step(c *compiler, i int) (step, int) {
+	return newConcatStep(c, &c.g.nodes[i]), i
+}
 
 // concatStep puts values side by side: channels of the first, then of the second...
 type concatStep struct {
@@ -11,8 +63,8 @@ type concatStep struct {
 }
 
 func newConcatStep(c *compiler, n *node) *concatStep {
-	s := &concatStep{path: n.path, out: c.ref(n.out), accumulate: make([]bool, len(n.parts))}
-	for _, p := range n.parts {
+	s := &concatStep{path: n.path, out: c.ref(n.out), accumulate: make([]bool, len(n.from))}
+	for _, p := range n.from {
 		s.parts = append(s.parts, c.ref(p))
 		s.out.needs = s.out.needs || c.ref(p).needs
 	}
@@ -84,88 +136,5 @@ func concatGradKernel(t *rowTask, _, lo, hi int) {
 			}
 		}
 		at += k
-	}
-}
-
-// pickStep makes each channel one of its input's: a part of them, or all in another
-// order. A vector's values are its channels.
-type pickStep struct {
-	path       string
-	in, out    *tensorRef
-	from       []int // the input's channel of each
-	accumulate bool
-}
-
-func newPickStep(n *node, in, out *tensorRef) *pickStep {
-	s := &pickStep{path: n.path, in: in, out: out, from: make([]int, out.shape.C)}
-	for i := range s.from {
-		switch n.layer.Kind {
-		case Shuffle:
-			s.from[i] = shuffled(i, n.layer.Groups, out.shape.C)
-		case Flatten: // of positions x channels the first channel first
-			s.from[i] = shuffled(i, in.shape.H*in.shape.W, out.shape.C)
-		default:
-			s.from[i] = n.layer.At + i
-		}
-	}
-	return s
-}
-
-// shuffled is the channel that becomes channel i of c when groups are interleaved.
-func shuffled(i, groups, c int) int { return i%groups*(c/groups) + i/groups }
-
-func (s *pickStep) label() string      { return s.path }
-func (s *pickStep) output() *tensorRef { return s.out }
-func (s *pickStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *pickStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
-func (s *pickStep) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
-}
-
-// rows is how many times an image has channels.
-func (s *pickStep) rows() int { return s.out.shape.H * s.out.shape.W }
-
-func (s *pickStep) forward(e *Net, n int) {
-	e.rows.pick = s
-	e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickKernel)
-}
-
-func (s *pickStep) backward(e *Net, n int) {
-	if s.in.needs {
-		e.rows.pick = s
-		e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickGradKernel)
-	}
-}
-
-func pickKernel(t *rowTask, _, lo, hi int) {
-	s := t.pick
-	c, k := s.in.shape.Len()/s.rows(), s.out.shape.C
-	for i := lo; i < hi; i++ {
-		x, y := s.in.x.data[i*c:(i+1)*c], s.out.x.data[i*k:(i+1)*k]
-		for j, from := range s.from {
-			y[j] = x[from]
-		}
-	}
-}
-
-func pickGradKernel(t *rowTask, _, lo, hi int) {
-	s := t.pick
-	c, k := s.in.shape.Len()/s.rows(), s.out.shape.C
-	for i := lo; i < hi; i++ {
-		dx, dy := s.in.g.data[i*c:(i+1)*c], s.out.g.data[i*k:(i+1)*k]
-		if !s.accumulate {
-			clear(dx)
-		}
-		for j, from := range s.from {
-			dx[from] += dy[j]
-		}
 	}
 }

@@ -1,9 +1,6 @@
 package nn
 
-import (
-	"github.com/kindred-ml/kindred/internal/kernel/conv"
-	"github.com/kindred-ml/kindred/mat"
-)
+import "github.com/kindred-ml/kindred/internal/kernel/conv"
 
 // convStep is a convolution with what is applied to its tiles as they are made:
 // in training its bias and ReLU, in evaluation the batch norm, residual and
@@ -32,9 +29,9 @@ type convStep struct {
 func newConvStep(n *node, in *tensorRef, w, b *Param) *convStep {
 	l := n.layer
 	return &convStep{path: n.path, in: in, w: w, b: b, shape: conv.Shape{
-		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.kernelW(),
-		StrideH: stride(l), StrideW: stride(l), PadH: l.Pad, PadW: l.padW(),
-		EndH: l.PadEnd, EndW: l.PadEnd, Groups: groups(l, in.shape),
+		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.KernelW,
+		StrideH: l.Stride, StrideW: l.Stride, PadH: l.Pad, PadW: l.PadW,
+		EndH: l.PadEnd, EndW: l.PadEnd, Groups: l.Groups,
 	}}
 }
 
@@ -44,7 +41,7 @@ func (s *convStep) join(n *node, w, b *Param) {
 	s.w, s.b = nil, nil
 	s.path += "+" + n.path
 	s.shape.K, s.shape.R, s.shape.S = s.chain.k, s.chain.size, s.chain.size
-	s.shape.StrideH, s.shape.StrideW = stride(n.layer), stride(n.layer)
+	s.shape.StrideH, s.shape.StrideW = n.layer.Stride, n.layer.Stride
 }
 
 // init fixes the epilogue once the compiler has decided what it holds.
@@ -223,107 +220,4 @@ func (s *convStep) biasGradient(r *rowTask, rows int) {
 		r.x, r.half, kernel = nil, halfOperands{dy: true}, halfColumnSumKernel
 	}
 	r.sum(rows, s.shape.K, kernel, sum, nil)
-}
-
-// denseStep is a fully connected layer with bias and activation.
-type denseStep struct {
-	path       string
-	in, out    *tensorRef
-	w, b       *Param
-	act        activation
-	accumulate bool
-	shape      conv.Shape // in bfloat16 it is a convolution of 1 x 1
-	epi        conv.Epilogue
-
-	x, y, dx, dy, wm, dw mat.Dense // headers, kept so that a step allocates nothing
-}
-
-func (s *denseStep) label() string      { return s.path }
-func (s *denseStep) output() *tensorRef { return s.out }
-func (s *denseStep) cost() (f, b int64) { return weightCost(int64(len(s.w.Value)), s.w.Grad, s.in) }
-
-func (s *denseStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
-func (s *denseStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
-	p.touch(s.in.x, s.out.g)
-	if s.act != identity {
-		p.touch(s.out.x)
-	}
-	if s.in.needs {
-		s.accumulate = p.gradient(s.in)
-	}
-}
-
-func view(m *mat.Dense, rows int, data []float32) *mat.Dense {
-	cols := len(data) / rows
-	m.Rows, m.Cols, m.Stride, m.Data = rows, cols, cols, data
-	return m
-}
-
-func (s *denseStep) init() {
-	s.shape = conv.Shape{N: 1, W: 1, C: s.in.shape.Len(), K: s.w.Shape[0], R: 1, S: 1, StrideH: 1, StrideW: 1,
-		Groups: 1}
-	s.epi.ReLU, s.epi.ReLU6 = s.act == relu, s.act == relu6
-	if s.b != nil {
-		s.epi.Shift = s.b.Value
-	}
-}
-
-func (s *denseStep) forward(e *Net, n int) {
-	k := s.out.shape.Len()
-	if s.shape.H = n; e.ws.BFloat16 {
-		conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)
-		return
-	}
-	mat.Gemm(false, true, 1, view(&s.x, n, s.in.x.data), view(&s.wm, k, s.w.Value), 0, view(&s.y, n, s.out.x.data))
-	if s.b != nil || s.act != identity {
-		r := &e.rows
-		r.y, r.b, r.act = s.out.x.data, nil, s.act
-		if s.b != nil {
-			r.b = s.b.Value
-		}
-		r.each(n, k, biasKernel)
-	}
-}
-
-func (s *denseStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
-	k, r := s.out.shape.Len(), &e.rows
-	g := s.out.g.data
-	if s.act != identity {
-		r.dy, r.y, r.act = g, s.out.x.data, s.act
-		r.each(n, k, maskKernel)
-	}
-	if trainable(s.b) {
-		r.dy = g
-		r.sum(n, k, columnSumKernel, s.b.Grad, nil)
-	}
-	if e.ws.BFloat16 {
-		if trainable(s.w) {
-			conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, s.w.Grad, false)
-		}
-		if s.in.needs {
-			conv.BackwardData(&e.ws, &s.shape, g, s.w.Value, s.in.g.data, s.accumulate)
-		}
-		return
-	}
-	dy := view(&s.dy, n, g)
-	if trainable(s.w) {
-		mat.Gemm(true, false, 1, dy, view(&s.x, n, s.in.x.data), 0, view(&s.dw, k, s.w.Grad))
-	}
-	if s.in.needs {
-		var beta float32
-		if s.accumulate {
-			beta = 1
-		}
-		mat.Gemm(false, false, 1, dy, view(&s.wm, k, s.w.Value), beta, view(&s.dx, n, s.in.g.data))
-	}
 }

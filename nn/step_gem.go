@@ -2,6 +2,39 @@ package nn
 
 import "math"
 
+// gemLayer is the descriptor of the generalised mean.
+type gemLayer struct{ plain }
+
+func (gemLayer) fields() []string { return []string{"start", "eps"} }
+
+func (gemLayer) check(l *Layer) error {
+	if l.Start < 0 {
+		return badStart(l)
+	}
+	return nil
+}
+
+func (gemLayer) defaults(l *Layer, _ Shape) {
+	l.Start, l.Eps = orDefault(l.Start, 3), orDefault(l.Eps, 1e-6)
+}
+
+func (gemLayer) output(_ *Layer, in value) (value, error) {
+	return value{shape: Shape{1, 1, in.shape.C}}, whole(in, "an image")
+}
+
+func (gemLayer) names(*Layer) []string { return []string{""} }
+
+func (gemLayer) params(n *node, _ value) []*Param {
+	p := tensor(n.path, [4]int{1, 1, 1, 1}, 1)
+	p.constant = float32(n.layer.Start)
+	return []*Param{p}
+}
+
+func (gemLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return &gemStep{path: n.path, in: in, out: out, p: c.param(n, ""), eps: n.layer.Eps}, i
+}
+
 // gemStep is the generalised mean over positions (Radenovic et al. 2018):
 //
 //	y = m^(1/p), m = mean of u^p, u = max(x, eps)
@@ -61,12 +94,7 @@ func (s *gemStep) backward(e *Net, n int) {
 }
 
 // power is the exponent, which the mean needs positive, and the least value.
-func (s *gemStep) power() (p, eps float64) {
-	if eps = s.eps; eps == 0 {
-		eps = 1e-6
-	}
-	return max(float64(s.p.Value[0]), eps), eps
-}
+func (s *gemStep) power() (p, eps float64) { return max(float64(s.p.Value[0]), s.eps), s.eps }
 
 func gemKernel(t *rowTask, _, lo, hi int) {
 	s := t.gem

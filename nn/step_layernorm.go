@@ -2,6 +2,22 @@ package nn
 
 import "github.com/kindred-ml/kindred/internal/kernel/simd"
 
+// layerNormLayer is the descriptor of layer norm.
+type layerNormLayer struct{ plain }
+
+func (layerNormLayer) fields() []string { return []string{"eps"} }
+
+func (layerNormLayer) defaults(l *Layer, _ Shape) { l.Eps = orDefault(l.Eps, 1e-5) }
+
+func (layerNormLayer) names(*Layer) []string { return []string{"weight", "bias"} }
+
+func (layerNormLayer) params(n *node, in value) []*Param { return normParams(n, in) }
+
+func (layerNormLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return newLayerNormStep(n, in, out, c.param(n, "weight"), c.param(n, "bias")), i
+}
+
 // layerNormStep normalises the channels of each position, or all of a vector:
 //
 //	y = gamma (x - mean) / sqrt(variance + eps) + beta
@@ -20,7 +36,7 @@ func newLayerNormStep(n *node, in, out *tensorRef, gamma, beta *Param) *layerNor
 	c := len(gamma.Value)
 	s := &layerNormStep{path: n.path, in: in, out: out, gamma: gamma, beta: beta, eps: float32(n.layer.Eps), cols: c,
 		rows: in.shape.Len() / c, s1: make([]float32, c), s2: make([]float32, c)}
-	if s.eps == 0 {
+	if s.eps == 0 { // too little for float32
 		s.eps = 1e-5
 	}
 	out.needs = in.needs || trainable(gamma) || trainable(beta)

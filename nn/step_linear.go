@@ -1,9 +1,61 @@
 package nn
 
 import (
+	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/kernel/conv"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
+
+// linearLayer is the descriptor of a linear layer.
+type linearLayer struct{ plain }
+
+func (linearLayer) fields() []string { return []string{"out", "no_bias", "init"} }
+
+func (linearLayer) output(l *Layer, in value) (value, error) {
+	if err := whole(in, "an image"); err != nil {
+		return value{}, err
+	}
+	in.shape.C = l.Out
+	return in, nil
+}
+
+func (linearLayer) names(l *Layer) []string { return weightNames(l) }
+
+func (linearLayer) params(n *node, in value) []*Param {
+	l, c := n.layer, in.shape.C
+	return weightAndBias(tensor(n.prefix+"weight", [4]int{l.Out, c, 1, 1}, 2), n, c, l.Out)
+}
+
+func (linearLayer) macs(_ *Layer, in, out Shape) int64 {
+	return budget.Product(int64(out.Len()), int64(in.C))
+}
+
+func (linearLayer) step(c *compiler, i int) (step, int) { return c.linear(i) }
+
+// linear makes the step of the linear node i with the scale, the residual and,
+// in evaluation, the activation that follow.
+func (c *compiler) linear(i int) (step, int) {
+	n := &c.g.nodes[i]
+	in := c.ref(n.in())
+	s := newLinearStep(n, in, c.param(n, "weight"), c.param(n, "bias"))
+	last := i
+	if j, ok := c.next(last, Scale); ok && (!c.training || trainable(s.w) && (s.b == nil || trainable(s.b))) {
+		c.done[j] = true
+		last = j
+		s.gamma = c.param(&c.g.nodes[j], "")
+	}
+	if j, ok := c.nextResidual(last); ok && c.ref(c.g.nodes[j].short()) != in {
+		c.done[j] = true
+		last = j
+		s.res = c.ref(c.g.nodes[j].short())
+	}
+	if !c.training {
+		s.act, last = c.nextAct(last, activation.any)
+	}
+	s.out = c.ref(c.g.nodes[last].out)
+	s.init()
+	return s, last
+}
 
 // linearStep is a linear map at each position, with what follows it: a scale of
 // each channel, a residual and, in evaluation, an activation:

@@ -37,12 +37,6 @@ type normStep struct {
 func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *normStep {
 	s := &normStep{path: n.path, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar, fixed: fixed,
 		momentum: n.layer.Momentum, eps: n.layer.Eps}
-	if s.momentum == 0 {
-		s.momentum = 0.1
-	}
-	if s.eps == 0 {
-		s.eps = 1e-5
-	}
 	c := len(gamma.Value)
 	for _, v := range []*[]float32{&s.mean, &s.variance, &s.scale, &s.shift, &s.s1, &s.s2, &s.p, &s.q, &s.r} {
 		*v = make([]float32, c)

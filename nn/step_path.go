@@ -2,6 +2,21 @@ package nn
 
 import "github.com/kindred-ml/kindred/internal/kernel/simd"
 
+// dropPathLayer is the descriptor of stochastic depth.
+type dropPathLayer struct{ plain }
+
+func (dropPathLayer) fields() []string { return []string{"rate"} }
+
+func (dropPathLayer) step(c *compiler, i int) (step, int) {
+	drop := newDropPath(&c.g.nodes[i], i)
+	if j, ok := c.nextResidual(i); ok {
+		c.done[j] = true
+		return c.sum(j, c.ref(c.g.nodes[i].in()), drop)
+	}
+	n, in, out := c.at(i)
+	return &pathStep{path: n.path, in: in, out: out, drop: drop}, i
+}
+
 // dropPath is stochastic depth (Huang et al. 2016): it leaves out a whole image's
 // values. Which ones follows from the seed, the step, the layer and the image's
 // place in the batch alone.

@@ -1,6 +1,82 @@
 package nn
 
-import "github.com/kindred-ml/kindred/internal/kernel/simd"
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// tokensLayer is the descriptor of learned positions before those of an image.
+type tokensLayer struct{ plain }
+
+func (tokensLayer) fields() []string { return []string{"out", "at"} }
+
+func (tokensLayer) output(l *Layer, in value) (value, error) {
+	if err := whole(in, "an image"); err != nil {
+		return value{}, err
+	}
+	g, s := in.grid, in.shape
+	if g.tokens == 0 {
+		g.h, g.w = s.H, s.W
+	}
+	if l.At > g.tokens {
+		return value{}, fmt.Errorf("at = %d, but there are %d tokens before the image's own positions", l.At, g.tokens)
+	}
+	g.tokens += l.Out
+	return value{shape: Shape{1, s.H*s.W + l.Out, s.C}, grid: g}, nil
+}
+
+func (tokensLayer) names(*Layer) []string { return []string{""} }
+
+func (tokensLayer) params(n *node, in value) []*Param {
+	return []*Param{positionsParam(n, n.layer.Out, in.shape.C)}
+}
+
+// positionsParam is a parameter of one value for each of count positions and channel.
+func positionsParam(n *node, count, channels int) *Param {
+	p := tensor(n.path, [4]int{1, count, channels, 1}, 3)
+	p.dims = [4]int{1, p.len(), 1, 1} // as PyTorch has it
+	p.drawn, p.init = true, InitTruncated
+	return p
+}
+
+func (tokensLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return newTokensStep(n, in, out, c.param(n, "")), i
+}
+
+// takeTokenLayer is the descriptor of one position alone.
+type takeTokenLayer struct{ plain }
+
+func (takeTokenLayer) fields() []string { return []string{"at"} }
+
+func (takeTokenLayer) output(l *Layer, in value) (value, error) { return takenFrom(l, in) }
+
+func (takeTokenLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return newTokensStep(n, in, out, nil), i
+}
+
+// positionsLayer is the descriptor of a position embedding.
+type positionsLayer struct{ plain }
+
+func (positionsLayer) output(_ *Layer, in value) (value, error) { return in, whole(in, "an image") }
+
+func (positionsLayer) names(*Layer) []string { return []string{""} }
+
+func (positionsLayer) params(n *node, in value) []*Param {
+	s := in.shape
+	p := positionsParam(n, s.H*s.W, s.C)
+	if p.grid = in.grid; p.grid == (grid{}) {
+		p.grid = grid{h: s.H, w: s.W}
+	}
+	return []*Param{p}
+}
+
+func (positionsLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.at(i)
+	return newPositionsStep(n, in, out, c.param(n, "")), i
+}
 
 // tokensStep inserts learned positions among those of the input, or takes one of
 // them out, which is a sequence cut at at values from its start: behind them come

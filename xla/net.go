@@ -87,7 +87,7 @@ func New(devices []Device, net *nn.Net, opt Options) (*Net, error) {
 		}
 	}
 	var err error
-	if e.plan, err = flatten(net.Spec(), byName); err != nil {
+	if e.plan, err = planOf(net.Spec(), byName); err != nil {
 		return nil, err
 	}
 	compiled := map[compute.Backend]*programs{}

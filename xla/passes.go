@@ -40,7 +40,7 @@ func (b *build) all(x *tensor, training bool) []*tensor {
 	values := []*tensor{b.flow(x)}
 	for i := range b.plan.nodes {
 		var in []*tensor
-		for _, v := range b.plan.nodes[i].inputs() {
+		for _, v := range b.plan.nodes[i].from {
 			in = append(in, values[v])
 		}
 		values = append(values, b.layer(i, in, training))
@@ -128,7 +128,7 @@ func (b *build) needs() []bool {
 	needs := make([]bool, len(b.plan.nodes)+1)
 	for i := range b.plan.nodes {
 		n := &b.plan.nodes[i]
-		for _, v := range n.inputs() {
+		for _, v := range n.from {
 			needs[i+1] = needs[i+1] || needs[v]
 		}
 		for _, p := range n.params {
@@ -151,7 +151,7 @@ type backward struct {
 func (b *backward) value(v int) *tensor {
 	if b.values[v] == nil {
 		var in []*tensor
-		for _, u := range b.plan.nodes[v-1].inputs() {
+		for _, u := range b.plan.nodes[v-1].from {
 			in = append(in, b.value(u))
 		}
 		b.values[v] = b.layer(v-1, in, true)
@@ -166,24 +166,24 @@ func (b *backward) node(i int) {
 	dy := graph.StopGradient(full(b.slopes[i+1]))
 	switch kind := n.layer.Kind; {
 	case kind == nn.BatchNorm && !b.fixed:
-		dx, dgamma, dbeta := b.normGradient(i, full(b.value(n.in)), dy)
-		b.give(n.in, dx)
+		dx, dgamma, dbeta := b.normGradient(i, full(b.value(n.from[0])), dy)
+		b.give(n.from[0], dx)
 		b.grads[n.params[0]], b.grads[n.params[1]] = dgamma, dbeta
 		return
 	case kind == nn.Conv:
-		dx, dw, db := b.convGradient(n, b.value(n.in), dy, b.needs[n.in])
-		b.give(n.in, dx)
+		dx, dw, db := b.convGradient(n, b.value(n.from[0]), dy, b.needs[n.from[0]])
+		b.give(n.from[0], dx)
 		b.grads[n.params[0]] = dw
 		if db != nil {
 			b.grads[n.params[1]] = db
 		}
 		return
 	case kind == nn.AvgPool:
-		b.give(n.in, b.meanGradient(n, full(b.value(n.in)), dy))
+		b.give(n.from[0], b.meanGradient(n, full(b.value(n.from[0])), dy))
 		return
 	}
 	var in, by []*tensor
-	for _, v := range n.inputs() {
+	for _, v := range n.from {
 		// Of one value taken twice each use has a gradient of its own.
 		x := graph.Identity(b.value(v))
 		in, by = append(in, x), append(by, x)
@@ -193,7 +193,7 @@ func (b *backward) node(i int) {
 	}
 	y := full(b.layer(i, in, true))
 	slopes := graph.Gradient(graph.ReduceAllSum(graph.Mul(y, dy)), by...)
-	for k, v := range n.inputs() {
+	for k, v := range n.from {
 		b.give(v, slopes[k])
 	}
 	for k, p := range n.params {

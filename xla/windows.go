@@ -21,32 +21,9 @@ type side struct {
 // sides are those of height and width.
 func (n *node) sides() [2]side {
 	l := n.layer
-	kw, padW := l.Kernel, l.Pad
-	if l.KernelW > 0 {
-		kw, padW = l.KernelW, l.PadW
-	}
-	step := l.Stride
-	if step == 0 {
-		step = l.Kernel
-		if l.Kind == nn.Conv {
-			step = 1
-		}
-	}
 	return [2]side{
-		{n.taken[0], n.out[0], l.Kernel, step, l.Pad, l.Pad + l.PadEnd},
-		{n.taken[1], n.out[1], kw, step, padW, padW + l.PadEnd},
-	}
-}
-
-// groups of a convolution.
-func (n *node) groups() int {
-	switch g := n.layer.Groups; g {
-	case 0:
-		return 1
-	case -1:
-		return n.taken[2]
-	default:
-		return g
+		{n.taken[0], n.out[0], l.Kernel, l.Stride, l.Pad, l.Pad + l.PadEnd},
+		{n.taken[1], n.out[1], l.KernelW, l.Stride, l.PadW, l.PadW + l.PadEnd},
 	}
 }
 
@@ -62,20 +39,20 @@ func axes() compute.ConvolveAxesConfig {
 // filters of a convolution: out x h x w x in of a group.
 func (b *build) filters(n *node) *tensor {
 	s := n.sides()
-	return b.flow(graph.Reshape(b.param(n, 0), n.layer.Out, s[0].kernel, s[1].kernel, n.taken[2]/n.groups()))
+	return b.flow(graph.Reshape(b.param(n, 0), n.layer.Out, s[0].kernel, s[1].kernel, n.taken[2]/n.layer.Groups))
 }
 
 func (b *build) conv(n *node, x *tensor) *tensor {
 	s := n.sides()
 	y := graph.ConvGeneral(x, b.filters(n), axes(), []int{s[0].step, s[1].step},
-		[][2]int{{s[0].before, s[0].end}, {s[1].before, s[1].end}}, nil, nil, n.groups(), 1)
+		[][2]int{{s[0].before, s[0].end}, {s[1].before, s[1].end}}, nil, nil, n.layer.Groups, 1)
 	return b.biased(n, y)
 }
 
 // convGradient is the gradient of a convolution by its input, if that is wanted, its
 // filters and its bias.
 func (b *build) convGradient(n *node, x, dy *tensor, wanted bool) (dx, dw, db *tensor) {
-	s, g := n.sides(), n.groups()
+	s, g := n.sides(), n.layer.Groups
 	in, out := n.taken[2]/g, n.layer.Out/g
 	if b.param(n, 1) != nil {
 		db = graph.ReduceSum(full(dy), 0, 1, 2)

@@ -23,12 +23,21 @@ func Export(net *nn.Net, p Preparation) (*onnx.Model, error) {
 }
 
 func export(spec *nn.Spec, weights *safetensors.File, p Preparation) (*onnx.Model, error) {
+	g, err := spec.Graph()
+	if err != nil {
+		return nil, err
+	}
 	e := &exporter{weights: weights, used: map[string]bool{}}
 	in := spec.Input
-	x, err := e.sequence(spec.Layers, "", wire{name: "image", rep: asImage, h: in.H, w: in.W, c: in.C})
-	if err != nil {
-		return nil, fmt.Errorf("export network %s: %w", spec.Name, err)
+	values := []wire{{name: "image", rep: asImage, h: in.H, w: in.W, c: in.C}}
+	for i := range g.Nodes {
+		y, err := e.node(&g.Nodes[i], values)
+		if err != nil {
+			return nil, fmt.Errorf("export network %s: %w", spec.Name, err)
+		}
+		values = append(values, y)
 	}
+	x := values[g.Out]
 	if x.h*x.w > 1 { // flattened, and in networks here positions come before channels
 		x = e.bring(e.bring(x, asImage, "/embedding"), asTokens, "/embedding")
 		x.h, x.w, x.c = 1, 1, x.len()
@@ -77,8 +86,8 @@ type exporter struct {
 	counts       int
 }
 
-// node adds one and returns its output's name.
-func (e *exporter) node(path, op string, inputs []string, attrs ...onnx.Attr) string {
+// op adds an operator and returns its output's name.
+func (e *exporter) op(path, op string, inputs []string, attrs ...onnx.Attr) string {
 	e.counts++
 	name := fmt.Sprintf("%s/%s_%d", path, op, e.counts)
 	e.nodes = append(e.nodes, onnx.Node{Name: name, Op: op, Inputs: inputs, Outputs: []string{name}, Attrs: attrs})
@@ -127,20 +136,37 @@ func (e *exporter) number(v float32) string {
 
 // param adds a parameter of the network in the given shape, nil for its own.
 func (e *exporter) param(name string, shape ...int64) (string, []float32, error) {
-	t := e.weights.Tensor(name)
-	if t == nil {
-		return "", nil, fmt.Errorf("it has no parameter %q", name)
-	}
-	v, err := t.Float32s()
+	v, own, err := e.values(name)
 	if err != nil {
 		return "", nil, err
 	}
 	if shape == nil {
-		for _, d := range t.Shape {
-			shape = append(shape, int64(d))
-		}
+		shape = own
 	}
 	return e.floats(name, shape, v), v, nil
+}
+
+// params adds all parameters of a layer.
+func (e *exporter) params(n *nn.Node) ([]string, error) {
+	for _, name := range n.Names {
+		if _, _, err := e.param(name); err != nil {
+			return nil, err
+		}
+	}
+	return n.Names, nil
+}
+
+// values returns a parameter and its shape.
+func (e *exporter) values(name string) (v []float32, shape []int64, err error) {
+	t := e.weights.Tensor(name)
+	if t == nil {
+		return nil, nil, fmt.Errorf("it has no parameter %q", name)
+	}
+	for _, d := range t.Shape {
+		shape = append(shape, int64(d))
+	}
+	v, err = t.Float32s()
+	return v, shape, err
 }
 
 func (e *exporter) floats(name string, shape []int64, v []float32) string {
@@ -162,107 +188,95 @@ func (e *exporter) bring(x wire, to rep, path string) wire {
 		x = e.bring(x, asImage, path) // vectors have the channels in front
 		fallthrough
 	case to == asVector:
-		x.name = e.node(path, "Reshape", []string{x.name, e.ints(0, x.len())})
+		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.len())})
 	case one && to == asTokens:
-		x.name = e.node(path, "Reshape", []string{x.name, e.ints(0, 1, x.c)})
+		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, 1, x.c)})
 	case one || x.rep == asVector && to == asImage:
-		x.name = e.node(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
+		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
 	case to == asTokens:
-		x.name = e.node(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h*x.w)})
-		x.name = e.node(path, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1))
+		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h*x.w)})
+		x.name = e.op(path, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1))
 	default:
-		x.name = e.node(path, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1))
-		x.name = e.node(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
+		x.name = e.op(path, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1))
+		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
 	}
 	x.rep = to
 	return x
 }
 
-func (e *exporter) sequence(layers []nn.Layer, prefix string, x wire) (wire, error) {
-	for i := range layers {
-		var err error
-		if x, err = e.layer(&layers[i], prefix, x); err != nil {
-			return x, err
-		}
-	}
-	return x, nil
-}
-
-func (e *exporter) layer(l *nn.Layer, prefix string, x wire) (wire, error) {
-	path := prefix + l.Name
-	inner := prefix
-	if l.Name != "" {
-		inner = path + "."
+// node writes a layer, which takes some of the values before it.
+func (e *exporter) node(n *nn.Node, values []wire) (wire, error) {
+	x, path := values[n.From[0]], n.Path
+	if n.Layer.Name == "" {
+		path = n.Prefix
 	}
 	at := "/" + strings.ReplaceAll(path, ".", "/")
+	l := &n.Layer
 	var err error
 	switch l.Kind {
-	case nn.Sequential:
-		return e.sequence(l.Layers, inner, x)
 	case nn.Residual, nn.Multiply:
-		return e.join(l, inner, at, x)
+		x = e.join(l, at, x, values[n.From[1]])
 	case nn.Dropout, nn.StochasticDepth:
-		return x, nil
 	case nn.Concat:
-		return e.concat(l, inner, at, x)
+		x = e.concat(n, at, values)
 	case nn.Channels:
 		if x.rep == asVector && x.h*x.w == 1 || x.rep == asTokens {
-			x.name = e.node(at, "Slice", []string{x.name, e.ints(l.At), e.ints(l.At + l.Out), e.ints(-1)})
+			x.name = e.op(at, "Slice", []string{x.name, e.ints(l.At), e.ints(l.At + l.Out), e.ints(-1)})
 		} else {
 			x = e.bring(x, asImage, at)
-			x.name = e.node(at, "Slice", []string{x.name, e.ints(l.At), e.ints(l.At + l.Out), e.ints(1)})
+			x.name = e.op(at, "Slice", []string{x.name, e.ints(l.At), e.ints(l.At + l.Out), e.ints(1)})
 		}
-		x.c = l.Out
-		return x, nil
 	case nn.Shuffle:
 		x = e.bring(x, asImage, at)
-		x.name = e.node(at, "Reshape", []string{x.name, e.ints(0, l.Groups, x.c/l.Groups, x.h*x.w)})
-		x.name = e.node(at, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1, 3))
-		x.name = e.node(at, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
-		return x, nil
+		x.name = e.op(at, "Reshape", []string{x.name, e.ints(0, l.Groups, x.c/l.Groups, x.h*x.w)})
+		x.name = e.op(at, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1, 3))
+		x.name = e.op(at, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
 	case nn.Conv, nn.MaxPool, nn.AvgPool:
-		x, err = e.windowed(l, inner, at, e.bring(x, asImage, at))
+		x, err = e.windowed(n, at, e.bring(x, asImage, at))
 	case nn.Dense, nn.Linear:
-		x, err = e.weighted(l, inner, at, x)
+		x, err = e.weighted(n, at, x)
 	case nn.BatchNorm, nn.LayerNorm:
-		x, err = e.normalized(l, inner, at, x)
+		x, err = e.normalized(n, at, x)
 	case nn.Attention:
-		x = e.attention(l, at, e.bring(x, asTokens, at))
-	case nn.GlobalAvgPool, nn.GEMPool:
-		x, err = e.pooled(l, path, at, x)
+		x = e.attention(l.Heads, at, e.bring(x, asTokens, at))
+	case nn.GlobalAvgPool:
+		x = e.averaged(l.At, at, x)
+	case nn.GEMPool:
+		x, err = e.generalizedMean(n, at, x)
 	case nn.Flatten:
 		x = e.bring(x, asVector, at)
-		if l.ChannelFirst {
-			x.h, x.w, x.c = 1, 1, x.len()
-		}
-	case nn.Tokens, nn.TakeToken, nn.Positions:
-		x, err = e.tokens(l, path, at, e.bring(x, asTokens, at))
+	case nn.TakeToken:
+		x = e.bring(x, asTokens, at)
+		x.name, x.rep = e.op(at, "Gather", []string{x.name, e.index(l.At)}, intAttr("axis", 1)), asVector
+	case nn.Tokens, nn.Positions:
+		x, err = e.tokens(n, at, e.bring(x, asTokens, at))
 	case nn.Scale, nn.Shift:
-		x, err = e.affine(l, path, at, x)
+		x, err = e.affine(n, at, x)
 	case nn.L2Normalize:
 		axes := []int{1, 2, 3}[:map[rep]int{asImage: 3, asTokens: 2, asVector: 1}[x.rep]]
-		length := e.node(at, "ReduceL2", []string{x.name}, intsAttr("axes", axes...))
-		length = e.node(at, "Max", []string{length, e.number(1e-12)})
-		x.name = e.node(at, "Div", []string{x.name, length})
+		length := e.op(at, "ReduceL2", []string{x.name}, intsAttr("axes", axes...))
+		length = e.op(at, "Max", []string{length, e.number(1e-12)})
+		x.name = e.op(at, "Div", []string{x.name, length})
 	default:
 		x.name, err = e.activation(l.Kind, at, x.name)
 	}
 	if err != nil {
 		return x, fmt.Errorf("layer %s (%s): %w", path, l.Kind, err)
 	}
+	x.h, x.w, x.c = n.Out.H, n.Out.W, n.Out.C
 	return x, nil
 }
 
 // activation writes those that opset 17 has no operator for in pieces.
 func (e *exporter) activation(k nn.Kind, at, x string) (string, error) {
-	mul := func(a, b string) string { return e.node(at, "Mul", []string{a, b}) }
-	add := func(a, b string) string { return e.node(at, "Add", []string{a, b}) }
-	of := func(op, x string, attrs ...onnx.Attr) string { return e.node(at, op, []string{x}, attrs...) }
+	mul := func(a, b string) string { return e.op(at, "Mul", []string{a, b}) }
+	add := func(a, b string) string { return e.op(at, "Add", []string{a, b}) }
+	of := func(op, x string, attrs ...onnx.Attr) string { return e.op(at, op, []string{x}, attrs...) }
 	switch k {
 	case nn.ReLU:
 		return of("Relu", x), nil
 	case nn.ReLU6:
-		return e.node(at, "Clip", []string{x, e.number(0), e.number(6)}), nil
+		return e.op(at, "Clip", []string{x, e.number(0), e.number(6)}), nil
 	case nn.Sigmoid:
 		return of("Sigmoid", x), nil
 	case nn.HardSigmoid:
@@ -284,173 +298,114 @@ func (e *exporter) activation(k nn.Kind, at, x string) (string, error) {
 	return "", fmt.Errorf("it has no form in ONNX here")
 }
 
-// join writes a sum or a product of two branches.
-func (e *exporter) join(l *nn.Layer, inner, at string, x wire) (wire, error) {
-	b, err := e.sequence(l.Shortcut, inner, x)
-	if err != nil {
-		return x, err
-	}
-	a, err := e.sequence(l.Layers, inner, x)
-	if err != nil {
-		return x, err
-	}
+// join writes a sum or a product of what layers make, a, and their shortcut, b.
+func (e *exporter) join(l *nn.Layer, at string, a, b wire) wire {
 	op := "Add"
 	if l.Kind == nn.Multiply {
 		op = "Mul"
 	}
 	if a.h*a.w == b.h*b.w {
 		b = e.bring(b, a.rep, at)
-		b.h, b.w = a.h, a.w
 	} else { // a gate for each channel
 		a = e.bring(a, b.rep, at)
 	}
-	b.name = e.node(at, op, []string{b.name, a.name})
-	return b, nil
+	b.name = e.op(at, op, []string{b.name, a.name})
+	return b
 }
 
 // concat writes branches side by side.
-func (e *exporter) concat(l *nn.Layer, inner, at string, x wire) (wire, error) {
+func (e *exporter) concat(n *nn.Node, at string, values []wire) wire {
 	var parts []string
-	var all wire
-	for i := range l.Layers {
-		y, err := e.layer(&l.Layers[i], inner, x)
-		if err != nil {
-			return x, err
-		}
-		y = e.bring(y, asImage, at)
-		parts = append(parts, y.name)
-		y.c += all.c
-		all = y
+	for _, v := range n.From {
+		parts = append(parts, e.bring(values[v], asImage, at).name)
 	}
-	all.name = e.node(at, "Concat", parts, intAttr("axis", 1))
-	return all, nil
+	return wire{name: e.op(at, "Concat", parts, intAttr("axis", 1)), rep: asImage}
 }
 
-func (e *exporter) windowed(l *nn.Layer, inner, at string, x wire) (wire, error) {
-	stride := max(l.Stride, 1)
-	if l.Stride == 0 && l.Kind != nn.Conv {
-		stride = l.Kernel
-	}
-	wide, side := l.Kernel, l.Pad // width of the kernel, padding on the left
-	if l.KernelW > 0 {
-		wide, side = l.KernelW, l.PadW
-	}
-	bottom, right := l.Pad+l.PadEnd, side+l.PadEnd
-	x.h, x.w = (x.h+l.Pad+bottom-l.Kernel)/stride+1, (x.w+side+right-wide)/stride+1
-	attrs := []onnx.Attr{intsAttr("kernel_shape", l.Kernel, wide), intsAttr("pads", l.Pad, side, bottom, right),
-		intsAttr("strides", stride, stride)}
+func (e *exporter) windowed(n *nn.Node, at string, x wire) (wire, error) {
+	l := &n.Layer
+	attrs := []onnx.Attr{intsAttr("kernel_shape", l.Kernel, l.KernelW),
+		intsAttr("pads", l.Pad, l.PadW, l.Pad+l.PadEnd, l.PadW+l.PadEnd), intsAttr("strides", l.Stride, l.Stride)}
 	counted := 1
 	if l.NoPad {
 		counted = 0
 	}
 	switch l.Kind {
 	case nn.MaxPool:
-		x.name = e.node(at, "MaxPool", []string{x.name}, attrs...)
+		x.name = e.op(at, "MaxPool", []string{x.name}, attrs...)
 		return x, nil
 	case nn.AvgPool:
-		x.name = e.node(at, "AveragePool", []string{x.name}, append(attrs, intAttr("count_include_pad", counted))...)
+		x.name = e.op(at, "AveragePool", []string{x.name}, append(attrs, intAttr("count_include_pad", counted))...)
 		return x, nil
 	}
-	groups := max(l.Groups, 1)
-	if l.Groups == -1 {
-		groups = x.c
-	}
-	w, _, err := e.param(inner + "weight")
+	params, err := e.params(n)
 	if err != nil {
 		return x, err
 	}
-	inputs := []string{x.name, w}
-	if !l.NoBias {
-		b, _, err := e.param(inner + "bias")
-		if err != nil {
-			return x, err
-		}
-		inputs = append(inputs, b)
-	}
-	x.name = e.node(at, "Conv", inputs, append(attrs, intAttr("group", groups))...)
-	x.c = l.Out
+	x.name = e.op(at, "Conv", append([]string{x.name}, params...), append(attrs, intAttr("group", l.Groups))...)
 	return x, nil
 }
 
 // weighted writes a dense layer, or a linear one over tokens.
-func (e *exporter) weighted(l *nn.Layer, inner, at string, x wire) (wire, error) {
-	dense := l.Kind == nn.Dense || x.h*x.w == 1
-	name, values, err := "", []float32(nil), error(nil)
-	if dense {
+func (e *exporter) weighted(n *nn.Node, at string, x wire) (wire, error) {
+	if n.Kind == nn.Dense || x.h*x.w == 1 {
 		x = e.bring(x, asVector, at)
-		name, _, err = e.param(inner + "weight")
-	} else {
-		x = e.bring(x, asTokens, at)
-		t := e.weights.Tensor(inner + "weight")
-		if t == nil {
-			return x, fmt.Errorf("it has no parameter %q", inner+"weight")
+		params, err := e.params(n)
+		if err != nil {
+			return x, err
 		}
-		if values, err = t.Float32s(); err == nil { // inputs x outputs, as MatMul takes it
-			name = e.floats(inner+"weight", []int64{int64(x.c), int64(l.Out)}, transposed(values, l.Out, x.c))
-		}
+		x.name = e.op(at, "Gemm", append([]string{x.name}, params...), intAttr("transB", 1))
+		return x, nil
 	}
+	x = e.bring(x, asTokens, at)
+	values, _, err := e.values(n.Names[0])
 	if err != nil {
 		return x, err
 	}
-	bias := ""
-	if !l.NoBias {
-		if bias, _, err = e.param(inner + "bias"); err != nil {
+	out := n.Layer.Out // inputs x outputs, as MatMul takes it
+	weight := e.floats(n.Names[0], []int64{int64(x.c), int64(out)}, transposed(values, out, x.c))
+	x.name = e.op(at, "MatMul", []string{x.name, weight})
+	if len(n.Names) > 1 {
+		bias, _, err := e.param(n.Names[1])
+		if err != nil {
 			return x, err
 		}
+		x.name = e.op(at, "Add", []string{x.name, bias})
 	}
-	if !dense {
-		x.name, x.c = e.node(at, "MatMul", []string{x.name, name}), l.Out
-		if bias != "" {
-			x.name = e.node(at, "Add", []string{x.name, bias})
-		}
-		return x, nil
-	}
-	inputs := []string{x.name, name}
-	if bias != "" {
-		inputs = append(inputs, bias)
-	}
-	return wire{e.node(at, "Gemm", inputs, intAttr("transB", 1)), asVector, 1, 1, l.Out}, nil
+	return x, nil
 }
 
-func (e *exporter) normalized(l *nn.Layer, inner, at string, x wire) (wire, error) {
-	eps := l.Eps
-	if eps == 0 {
-		eps = 1e-5
-	}
-	op, names, attr := "LayerNormalization", []string{"weight", "bias"}, intAttr("axis", -1)
+func (e *exporter) normalized(n *nn.Node, at string, x wire) (wire, error) {
+	op, attr := "LayerNormalization", intAttr("axis", -1)
 	switch {
-	case l.Kind == nn.BatchNorm:
-		op, names, attr = "BatchNormalization", append(names, "running_mean", "running_var"), floatAttr("momentum", 0.9)
+	case n.Kind == nn.BatchNorm:
+		op, attr = "BatchNormalization", floatAttr("momentum", 0.9)
 		if x.rep == asTokens {
 			x = e.bring(x, asImage, at)
 		}
 	case x.rep == asImage:
 		x = e.bring(x, asTokens, at)
 	}
-	inputs := []string{x.name}
-	for _, name := range names {
-		p, _, err := e.param(inner + name)
-		if err != nil {
-			return x, err
-		}
-		inputs = append(inputs, p)
+	params, err := e.params(n)
+	if err != nil {
+		return x, err
 	}
-	x.name = e.node(at, op, inputs, attr, floatAttr("epsilon", eps))
+	x.name = e.op(at, op, append([]string{x.name}, params...), attr, floatAttr("epsilon", n.Layer.Eps))
 	return x, nil
 }
 
-func (e *exporter) attention(l *nn.Layer, at string, x wire) wire {
-	t, d, heads := x.h*x.w, x.c/3, max(l.Heads, 1)
+func (e *exporter) attention(heads int, at string, x wire) wire {
+	t, d := x.h*x.w, x.c/3
 	size := d / heads
-	all := e.node(at, "Reshape", []string{x.name, e.ints(0, t, 3, heads, size)})
-	all = e.node(at, "Transpose", []string{all}, intsAttr("perm", 2, 0, 3, 1, 4))
-	part := func(i int) string { return e.node(at, "Gather", []string{all, e.index(i)}, intAttr("axis", 0)) }
-	keys := e.node(at, "Transpose", []string{part(1)}, intsAttr("perm", 0, 1, 3, 2))
-	queries := e.node(at, "Mul", []string{part(0), e.number(rsqrt(size))})
-	weights := e.node(at, "Softmax", []string{e.node(at, "MatMul", []string{queries, keys})}, intAttr("axis", -1))
-	y := e.node(at, "MatMul", []string{weights, part(2)})
-	y = e.node(at, "Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
-	x.name, x.c = e.node(at, "Reshape", []string{y, e.ints(0, t, d)}), d
+	all := e.op(at, "Reshape", []string{x.name, e.ints(0, t, 3, heads, size)})
+	all = e.op(at, "Transpose", []string{all}, intsAttr("perm", 2, 0, 3, 1, 4))
+	part := func(i int) string { return e.op(at, "Gather", []string{all, e.index(i)}, intAttr("axis", 0)) }
+	keys := e.op(at, "Transpose", []string{part(1)}, intsAttr("perm", 0, 1, 3, 2))
+	queries := e.op(at, "Mul", []string{part(0), e.number(rsqrt(size))})
+	weights := e.op(at, "Softmax", []string{e.op(at, "MatMul", []string{queries, keys})}, intAttr("axis", -1))
+	y := e.op(at, "MatMul", []string{weights, part(2)})
+	y = e.op(at, "Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
+	x.name = e.op(at, "Reshape", []string{y, e.ints(0, t, d)})
 	return x
 }
 
@@ -464,69 +419,67 @@ func (e *exporter) index(i int) string {
 	return name
 }
 
-func (e *exporter) pooled(l *nn.Layer, path, at string, x wire) (wire, error) {
-	end := func(name string) wire { return wire{name, asVector, 1, 1, x.c} }
-	if l.Kind == nn.GEMPool {
-		_, p, err := e.param(path)
-		if err != nil {
-			return x, err
-		}
-		eps := float32(l.Eps)
-		if eps == 0 {
-			eps = 1e-6
-		}
-		x = e.bring(x, asImage, at)
-		y := e.node(at, "Pow", []string{e.node(at, "Max", []string{x.name, e.number(eps)}), e.number(p[0])})
-		y = e.node(at, "GlobalAveragePool", []string{y})
-		y = e.node(at, "Reshape", []string{y, e.ints(0, x.c)})
-		return end(e.node(at, "Pow", []string{y, e.number(1 / p[0])})), nil
-	}
-	if l.At == 0 && x.rep == asImage {
-		y := e.node(at, "GlobalAveragePool", []string{x.name})
-		return end(e.node(at, "Reshape", []string{y, e.ints(0, x.c)})), nil
-	}
-	x = e.bring(x, asTokens, at)
-	y := x.name
-	if l.At > 0 {
-		y = e.node(at, "Slice", []string{y, e.ints(l.At), e.ints(x.h * x.w), e.ints(1)})
-	}
-	return end(e.node(at, "ReduceMean", []string{y}, intsAttr("axes", 1), intAttr("keepdims", 0))), nil
-}
-
-// tokens writes what adds, takes and marks positions.
-func (e *exporter) tokens(l *nn.Layer, path, at string, x wire) (wire, error) {
-	n := x.h * x.w
-	if l.Kind == nn.TakeToken {
-		return wire{e.node(at, "Gather", []string{x.name, e.index(l.At)}, intAttr("axis", 1)), asVector, 1, 1, x.c}, nil
-	}
-	p, _, err := e.param(path)
+// generalizedMean writes (mean of max(x, eps)^p over positions)^(1/p).
+func (e *exporter) generalizedMean(n *nn.Node, at string, x wire) (wire, error) {
+	_, p, err := e.param(n.Names[0])
 	if err != nil {
 		return x, err
 	}
+	x = e.bring(x, asImage, at)
+	y := e.op(at, "Max", []string{x.name, e.number(float32(n.Layer.Eps))})
+	y = e.op(at, "Pow", []string{y, e.number(p[0])})
+	y = e.op(at, "GlobalAveragePool", []string{y})
+	y = e.op(at, "Reshape", []string{y, e.ints(0, x.c)})
+	x.name, x.rep = e.op(at, "Pow", []string{y, e.number(1 / p[0])}), asVector
+	return x, nil
+}
+
+// averaged writes the mean over positions from one on.
+func (e *exporter) averaged(from int, at string, x wire) wire {
+	if from == 0 && x.rep == asImage {
+		y := e.op(at, "GlobalAveragePool", []string{x.name})
+		x.name, x.rep = e.op(at, "Reshape", []string{y, e.ints(0, x.c)}), asVector
+		return x
+	}
+	x = e.bring(x, asTokens, at)
+	y := x.name
+	if from > 0 {
+		y = e.op(at, "Slice", []string{y, e.ints(from), e.ints(x.h * x.w), e.ints(1)})
+	}
+	x.name, x.rep = e.op(at, "ReduceMean", []string{y}, intsAttr("axes", 1), intAttr("keepdims", 0)), asVector
+	return x
+}
+
+// tokens writes what adds and marks positions.
+func (e *exporter) tokens(n *nn.Node, at string, x wire) (wire, error) {
+	p, _, err := e.param(n.Names[0])
+	if err != nil {
+		return x, err
+	}
+	l, count := &n.Layer, x.h*x.w
 	if l.Kind == nn.Positions {
-		x.name = e.node(at, "Add", []string{x.name, p})
+		x.name = e.op(at, "Add", []string{x.name, p})
 		return x, nil
 	}
-	batch := e.node(at, "Shape", []string{x.name}, intAttr("start", 0), intAttr("end", 1))
-	shape := e.node(at, "Concat", []string{batch, e.ints(l.Out, x.c)}, intAttr("axis", 0))
-	parts := []string{e.node(at, "Expand", []string{p, shape})}
+	batch := e.op(at, "Shape", []string{x.name}, intAttr("start", 0), intAttr("end", 1))
+	shape := e.op(at, "Concat", []string{batch, e.ints(l.Out, x.c)}, intAttr("axis", 0))
+	parts := []string{e.op(at, "Expand", []string{p, shape})}
 	slice := func(from, to int) string {
-		return e.node(at, "Slice", []string{x.name, e.ints(from), e.ints(to), e.ints(1)})
+		return e.op(at, "Slice", []string{x.name, e.ints(from), e.ints(to), e.ints(1)})
 	}
 	if l.At > 0 {
 		parts = append([]string{slice(0, l.At)}, parts...)
 	}
 	if l.At == 0 {
 		parts = append(parts, x.name)
-	} else if l.At < n {
-		parts = append(parts, slice(l.At, n))
+	} else if l.At < count {
+		parts = append(parts, slice(l.At, count))
 	}
-	x.name = e.node(at, "Concat", parts, intAttr("axis", 1))
-	x.h, x.w = 1, n+l.Out
+	x.name = e.op(at, "Concat", parts, intAttr("axis", 1))
 	return x, nil
 }
 
-func (e *exporter) affine(l *nn.Layer, path, at string, x wire) (wire, error) {
+func (e *exporter) affine(n *nn.Node, at string, x wire) (wire, error) {
 	shape := []int64{int64(x.c)}
 	switch {
 	case x.rep == asImage:
@@ -535,14 +488,14 @@ func (e *exporter) affine(l *nn.Layer, path, at string, x wire) (wire, error) {
 		x = e.bring(x, asImage, at)
 		shape = append(shape, 1, 1)
 	}
-	p, _, err := e.param(path, shape...)
+	p, _, err := e.param(n.Names[0], shape...)
 	if err != nil {
 		return x, err
 	}
 	op := "Mul"
-	if l.Kind == nn.Shift {
+	if n.Kind == nn.Shift {
 		op = "Add"
 	}
-	x.name = e.node(at, op, []string{x.name, p})
+	x.name = e.op(at, op, []string{x.name, p})
 	return x, nil
 }

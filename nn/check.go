@@ -1,0 +1,109 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// check tests what can be said about a layer without knowing its input.
+func (l *Layer) check() error {
+	kind := descriptorOf(l.Kind)
+	if kind == nil {
+		return checkName("kind", l.Kind, Kinds())
+	}
+	fields := kind.fields()
+	if err := l.alien(fields); err != nil {
+		return err
+	}
+	const large = 1 << 20
+	has := func(field string) bool { return slices.Contains(fields, field) }
+	switch {
+	case has("out") && (l.Out < 1 || l.Out > large):
+		return fmt.Errorf("out = %d; it must be in 1..%d", l.Out, large)
+	case has("kernel") && (l.Kernel < 1 || l.Kernel > large):
+		return fmt.Errorf("kernel = %d; it must be in 1..%d", l.Kernel, large)
+	case l.KernelW < 0 || l.KernelW > large:
+		return fmt.Errorf("kernel_w = %d; it must be in 0..%d", l.KernelW, large)
+	case l.PadW < 0 || l.PadW > large || l.PadW > 0 && l.KernelW == 0:
+		return fmt.Errorf("pad_w = %d; it must be in 0..%d, and goes with kernel_w", l.PadW, large)
+	case l.Stride < 0 || l.Stride > large:
+		return fmt.Errorf("stride = %d; it must be in 1..%d", l.Stride, large)
+	case l.Pad < 0 || l.Pad > large:
+		return fmt.Errorf("pad = %d; it must be in 0..%d", l.Pad, large)
+	case l.PadEnd < 0 || l.PadEnd > large:
+		return fmt.Errorf("pad_end = %d; it must be in 0..%d", l.PadEnd, large)
+	case l.Heads < 0:
+		return fmt.Errorf("heads = %d; it must be positive", l.Heads)
+	case l.At < 0:
+		return fmt.Errorf("at = %d; it must not be negative", l.At)
+	case !(l.Rate >= 0 && l.Rate < 1):
+		return fmt.Errorf("rate = %v; it must be at least 0 and below 1", l.Rate)
+	case !(l.Momentum >= 0 && l.Momentum <= 1):
+		return fmt.Errorf("momentum = %v; it must be in 0..1", l.Momentum)
+	case !(l.Eps >= 0 && l.Eps < math.Inf(1)):
+		return fmt.Errorf("eps = %v; it must be a positive number", l.Eps)
+	case math.IsNaN(l.Start) || math.IsInf(l.Start, 0):
+		return badStart(l)
+	}
+	if err := kind.check(l); err != nil {
+		return err
+	}
+	return checkName("init", l.Init, inits())
+}
+
+func badStart(l *Layer) error {
+	return fmt.Errorf("start = %v; it must be a finite number, of gem_pool a positive one", l.Start)
+}
+
+// alien reports fields that are set and are not among those of the kind.
+func (l *Layer) alien(fields []string) error {
+	var errs []error
+	field := func(name string, set bool) {
+		if set && !slices.Contains(fields, name) {
+			errs = append(errs, fmt.Errorf("%s means nothing here", name))
+		}
+	}
+	field("out", l.Out != 0)
+	field("kernel", l.Kernel != 0)
+	field("kernel_w", l.KernelW != 0)
+	field("pad_w", l.PadW != 0)
+	field("stride", l.Stride != 0)
+	field("pad", l.Pad != 0)
+	field("pad_end", l.PadEnd != 0)
+	field("no_pad", l.NoPad)
+	field("channel_first", l.ChannelFirst)
+	field("groups", l.Groups != 0)
+	field("heads", l.Heads != 0)
+	field("at", l.At != 0)
+	field("no_bias", l.NoBias)
+	field("init", l.Init != "")
+	field("start", l.Start != 0)
+	field("momentum", l.Momentum != 0)
+	field("eps", l.Eps != 0)
+	field("rate", l.Rate != 0)
+	field("layers", l.Layers != nil)
+	field("shortcut", l.Shortcut != nil)
+	return errors.Join(errs...)
+}
+
+// whole tests that the input has channels at positions: that it is no vector of more
+// positions than one. what it lacks is "an image" or "channels".
+func whole(in value, what string) error {
+	if in.flat {
+		return fmt.Errorf("it needs %s, but its input was flattened to %d values", what, in.shape.Len())
+	}
+	return nil
+}
+
+// onGrid tests that the input is an image, of which windows can be taken.
+func onGrid(in value) error {
+	if err := whole(in, "an image"); err != nil {
+		return err
+	}
+	if in.grid.tokens > 0 {
+		return fmt.Errorf("it needs an image, but its input is a sequence of %d tokens", in.shape.W)
+	}
+	return nil
+}

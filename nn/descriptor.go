@@ -1,0 +1,67 @@
+package nn
+
+// descriptor is what this package knows of a kind of layers. The layers that it is
+// asked about have their defaults written out, but for check and defaults.
+type descriptor interface {
+	// fields are those of Layer, by their names in JSON, that mean something to it
+	// beside kind and name.
+	fields() []string
+	// check tests what can be said without the input, once all fields are in range.
+	check(l *Layer) error
+	// defaults writes out what is not set, for an input of the given shape.
+	defaults(l *Layer, in Shape)
+	// output is what it makes of a value.
+	output(l *Layer, in value) (value, error)
+	// names are those of its parameters behind its own name; "" is one that is named as
+	// the layer.
+	names(l *Layer) []string
+	// params describes the parameters, in the order of names, without their values.
+	params(n *node, in value) []*Param
+	// macs is how many products it takes for an image.
+	macs(l *Layer, in, out Shape) int64
+	// kept is how many values of an image node i keeps in training, in buffers of its
+	// own, for the backward pass to read.
+	kept(g *graph, i int) int64
+	// step makes the step that runs node i with those behind it that it absorbs, and
+	// names the last of these; nil passes its input on.
+	step(c *compiler, i int) (step, int)
+}
+
+// branching is the descriptor of a layer that holds others: it appends them, and itself
+// if it computes anything, and returns the last value. path is the layer's own,
+// and inner what the names within start with.
+type branching interface {
+	descriptor
+	add(g *graph, l *Layer, path, inner string, in int) (int, error)
+}
+
+// descriptorOf returns nil for a kind that is not known.
+func descriptorOf(k Kind) descriptor {
+	for i := range descriptors {
+		if descriptors[i].kind == k {
+			return descriptors[i].descriptor
+		}
+	}
+	return nil
+}
+
+// plain has what most layers have in common: no fields, no parameters, an output like
+// the input, which is kept.
+type plain struct{}
+
+func (plain) fields() []string                         { return nil }
+func (plain) check(*Layer) error                       { return nil }
+func (plain) defaults(*Layer, Shape)                   {}
+func (plain) output(_ *Layer, in value) (value, error) { return in, nil }
+func (plain) names(*Layer) []string                    { return nil }
+func (plain) params(*node, value) []*Param             { return nil }
+func (plain) macs(*Layer, Shape, Shape) int64          { return 0 }
+func (plain) kept(g *graph, i int) int64               { return g.made(i) }
+
+// made is the number of values that node i makes.
+func (g *graph) made(i int) int64 { return int64(g.values[g.nodes[i].out].shape.Len()) }
+
+// follows tells whether node i takes what the node before it makes, one of kind k.
+func (g *graph) follows(i int, k Kind) bool {
+	return i > 0 && g.nodes[i-1].out == g.nodes[i].in() && g.nodes[i-1].layer.Kind == k
+}

@@ -1,0 +1,80 @@
+package nn
+
+// Graph is what a description comes to: its layers in the order of execution, a
+// shortcut before the layers that it bypasses. Sequences are gone. It is what the
+// engine runs, and what other engines and formats are made from.
+type Graph struct {
+	Nodes []Node
+	Out   int // the value that the network returns
+}
+
+// Node is a layer of a Graph. Values are numbered: 0 is the network's input, and
+// Nodes[i] makes value i+1.
+type Node struct {
+	LayerInfo
+	// Layer has its defaults written out: the stride, the width and side padding of a
+	// window, groups (-1 too), heads, momentum, eps and start. What it holds in Layers
+	// and Shortcut are nodes of their own.
+	Layer Layer
+	// From are the values that it takes: of residual and multiply what Layers make and
+	// what Shortcut makes, of concat one for each branch, else one.
+	From []int
+	// Prefix is what the names within it start with, with a dot at the end.
+	Prefix string
+	// Names are those of its parameters and running statistics, as in Net.Params.
+	Names []string
+}
+
+// Graph lists the layers with what each takes and makes. Its errors are those of
+// Check.
+func (s *Spec) Graph() (*Graph, error) {
+	g, err := s.flatten()
+	if err != nil {
+		return nil, err
+	}
+	public := &Graph{Nodes: make([]Node, len(g.nodes)), Out: g.out}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		p := &public.Nodes[i]
+		*p = Node{LayerInfo: g.info(n), Layer: *n.layer, From: n.from, Prefix: n.prefix}
+		p.Layer.Layers, p.Layer.Shortcut = nil, nil
+		for _, name := range n.kind.names(n.layer) {
+			p.Names = append(p.Names, parameter(n.prefix, name))
+		}
+	}
+	return public, nil
+}
+
+// Shapes lists the layers in the order of execution (a shortcut comes before
+// the layers it bypasses).
+func (s *Spec) Shapes() ([]LayerInfo, error) {
+	g, err := s.flatten()
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]LayerInfo, len(g.nodes))
+	for i := range g.nodes {
+		infos[i] = g.info(&g.nodes[i])
+	}
+	return infos, nil
+}
+
+func (g *graph) info(n *node) LayerInfo {
+	l := n.layer
+	in, out := g.values[n.in()].shape, g.values[n.out].shape
+	learnable, _ := n.weights(g.values[n.in()])
+	info := LayerInfo{Path: n.path, Kind: l.Kind, In: in, Out: out, Params: int(learnable),
+		MACs: n.kind.macs(l, in, out)}
+	if l.Kernel > 0 {
+		info.Unread = [2]int{max(0, l.Pad+in.H-(out.H-1)*l.Stride-l.Kernel),
+			max(0, l.PadW+in.W-(out.W-1)*l.Stride-l.KernelW)}
+	}
+	return info
+}
+
+func orDefault(x, otherwise float64) float64 {
+	if x == 0 {
+		return otherwise
+	}
+	return x
+}

@@ -1,0 +1,168 @@
+package nn
+
+import (
+	"fmt"
+)
+
+// channelsLayer is the descriptor of a part of the channels.
+type channelsLayer struct{ plain }
+
+func (channelsLayer) fields() []string { return []string{"out", "at"} }
+
+func (channelsLayer) output(l *Layer, in value) (value, error) {
+	if err := channeled(in); err != nil {
+		return value{}, err
+	}
+	if l.At+l.Out > in.shape.C {
+		return value{}, fmt.Errorf("channels %d to %d, but its input has %d", l.At, l.At+l.Out-1, in.shape.C)
+	}
+	in.shape.C = l.Out
+	return in, nil
+}
+
+// channeled tests that the input has channels: a vector's values are its channels.
+func channeled(in value) error {
+	if in.shape.H*in.shape.W > 1 {
+		return whole(in, "channels")
+	}
+	return nil
+}
+
+func (channelsLayer) step(c *compiler, i int) (step, int) {
+	at := c.g.nodes[i].layer.At
+	return c.pick(i, func(k int) int { return at + k })
+}
+
+// shuffleLayer is the descriptor of groups of channels that are interleaved.
+type shuffleLayer struct{ plain }
+
+func (shuffleLayer) fields() []string { return []string{"groups"} }
+
+func (shuffleLayer) check(l *Layer) error {
+	if l.Groups < 1 {
+		return fmt.Errorf("groups = %d; it must be positive", l.Groups)
+	}
+	return nil
+}
+
+func (shuffleLayer) output(l *Layer, in value) (value, error) {
+	if err := channeled(in); err != nil {
+		return value{}, err
+	}
+	if in.shape.C%l.Groups != 0 {
+		return value{}, fmt.Errorf("%d groups do not divide %d channels", l.Groups, in.shape.C)
+	}
+	return in, nil
+}
+
+func (shuffleLayer) step(c *compiler, i int) (step, int) {
+	groups, channels := c.g.nodes[i].layer.Groups, c.ref(c.g.nodes[i].out).shape.C
+	return c.pick(i, func(k int) int { return shuffled(k, groups, channels) })
+}
+
+// flattenLayer is the descriptor of a vector of all values.
+type flattenLayer struct{ plain }
+
+func (flattenLayer) fields() []string { return []string{"channel_first"} }
+
+func (flattenLayer) output(l *Layer, in value) (value, error) {
+	s := in.shape
+	if l.ChannelFirst {
+		s = Shape{1, 1, s.Len()}
+	}
+	return value{shape: s, flat: true}, nil
+}
+
+func (flattenLayer) kept(g *graph, i int) int64 {
+	if !g.nodes[i].layer.ChannelFirst {
+		return 0
+	}
+	return g.made(i)
+}
+
+func (flattenLayer) step(c *compiler, i int) (step, int) {
+	if !c.g.nodes[i].layer.ChannelFirst {
+		return nil, i
+	}
+	// Of positions x channels the first channel comes first.
+	_, in, out := c.at(i)
+	return c.pick(i, func(k int) int { return shuffled(k, in.shape.H*in.shape.W, out.shape.C) })
+}
+
+// pickStep makes each channel one of its input's: a part of them, or all in another
+// order. A vector's values are its channels.
+type pickStep struct {
+	path       string
+	in, out    *tensorRef
+	from       []int // the input's channel of each
+	accumulate bool
+}
+
+// pick makes the step of node i in which channel k is the input's channel from(k).
+func (c *compiler) pick(i int, from func(k int) int) (step, int) {
+	n, in, out := c.at(i)
+	s := &pickStep{path: n.path, in: in, out: out, from: make([]int, out.shape.C)}
+	for k := range s.from {
+		s.from[k] = from(k)
+	}
+	return s, i
+}
+
+// shuffled is the channel that becomes channel i of c when groups are interleaved.
+func shuffled(i, groups, c int) int { return i%groups*(c/groups) + i/groups }
+
+func (s *pickStep) label() string      { return s.path }
+func (s *pickStep) output() *tensorRef { return s.out }
+func (s *pickStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *pickStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+}
+
+func (s *pickStep) planBackward(p *planner) {
+	if s.in.needs {
+		p.touch(s.out.g)
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+// rows is how many times an image has channels.
+func (s *pickStep) rows() int { return s.out.shape.H * s.out.shape.W }
+
+func (s *pickStep) forward(e *Net, n int) {
+	e.rows.pick = s
+	e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickKernel)
+}
+
+func (s *pickStep) backward(e *Net, n int) {
+	if s.in.needs {
+		e.rows.pick = s
+		e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickGradKernel)
+	}
+}
+
+func pickKernel(t *rowTask, _, lo, hi int) {
+	s := t.pick
+	c, k := s.in.shape.Len()/s.rows(), s.out.shape.C
+	for i := lo; i < hi; i++ {
+		x, y := s.in.x.data[i*c:(i+1)*c], s.out.x.data[i*k:(i+1)*k]
+		for j, from := range s.from {
+			y[j] = x[from]
+		}
+	}
+}
+
+func pickGradKernel(t *rowTask, _, lo, hi int) {
+	s := t.pick
+	c, k := s.in.shape.Len()/s.rows(), s.out.shape.C
+	for i := lo; i < hi; i++ {
+		dx, dy := s.in.g.data[i*c:(i+1)*c], s.out.g.data[i*k:(i+1)*k]
+		if !s.accumulate {
+			clear(dx)
+		}
+		for j, from := range s.from {
+			dx[from] += dy[j]
+		}
+	}
+}
