@@ -194,6 +194,9 @@ func (q *Queue) prepare(ctx context.Context) error {
 			Storage: jetstream.FileStorage, Replicas: replicas,
 			// A job that is there already is not there twice.
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1})
+		if another(err) {
+			q.todo, err = q.js.Stream(ctx, name+"-todo")
+		}
 	}
 	if err != nil {
 		return explain(err)
@@ -202,7 +205,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 		_, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name,
 			Description: "states of the jobs", Storage: jetstream.FileStorage, Replicas: replicas, TTL: q.o.Keep})
 	}
-	if err == nil {
+	if err == nil || another(err) {
 		err = q.current(ctx, "KV_"+name)
 	}
 	if err == nil {
@@ -216,13 +219,18 @@ func (q *Queue) prepare(ctx context.Context) error {
 			Description: "files, checkpoints and results of the jobs", Storage: jetstream.FileStorage,
 			Replicas: replicas, TTL: q.o.Keep})
 	}
-	if err == nil {
+	if err == nil || another(err) {
 		err = q.current(ctx, "OBJ_"+name)
 	}
 	if err == nil {
 		q.objects, err = q.js.ObjectStore(ctx, name)
 	}
 	return explain(err)
+}
+
+// another tells that somebody else has made the stream or bucket meanwhile.
+func another(err error) bool {
+	return errors.Is(err, jetstream.ErrBucketExists) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse)
 }
 
 // current lets a bucket's stream be read from its leader alone. Buckets are made to

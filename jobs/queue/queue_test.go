@@ -305,6 +305,26 @@ func TestLanes(t *testing.T) {
 	}
 }
 
+// TestMadeTogether: of programs that find no queue at once, one makes it and the others
+// take it.
+func TestMadeTogether(t *testing.T) {
+	url := serve(t)
+	for k := range 5 {
+		var wg sync.WaitGroup
+		for range 12 {
+			wg.Go(func() {
+				q, err := Connect(t.Context(), Options{URL: url, Name: fmt.Sprintf("together%d", k), Lease: lease})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				q.Close()
+			})
+		}
+		wg.Wait()
+	}
+}
+
 // TestFiles: a file is stored once and found by workers; other names are errors.
 func TestFiles(t *testing.T) {
 	q := connect(t, Options{URL: serve(t)})
