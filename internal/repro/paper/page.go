@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,18 +132,7 @@ func (out *Outcome) Curves() report.Figures {
 		group = m.Group
 		f := report.Lines{Axes: report.Axes{Title: m.Group, X: "epoch", Y: m.Name + ", %"}, Marks: true}
 		for _, a := range out.Arms {
-			var epochs []float64
-			runs := make([][]float64, len(a.Runs))
-			for i, r := range a.Runs {
-				epochs = epochs[:0]
-				for j := range r.History {
-					// Not every epoch need be scored; a line joins those that are.
-					if v, err := r.History[j].Metric(m.Key); err == nil {
-						epochs = append(epochs, float64(r.History[j].Epoch))
-						runs[i] = append(runs[i], 100*v)
-					}
-				}
-			}
+			epochs, runs := a.course(m.Key)
 			mean, low, high := report.MeanBand(runs)
 			c := report.Curve{Name: a.Name, X: epochs, Y: mean}
 			if len(runs) > 1 {
@@ -160,6 +150,32 @@ func (out *Outcome) Curves() report.Figures {
 		fs.Items = append(fs.Items, report.Captioned{Figure: f, Caption: m.Name + " over the epochs, " + m.Group + "."})
 	}
 	return fs
+}
+
+// course returns the epochs in which a measure was scored in any run, and its values there
+// in per cent, NaN in runs that had ended. Not every epoch need be scored; a line joins
+// those that are.
+func (a *ArmOutcome) course(key string) (epochs []float64, runs [][]float64) {
+	for _, r := range a.Runs {
+		for j := range r.History {
+			if _, err := r.History[j].Metric(key); err == nil {
+				epochs = append(epochs, float64(r.History[j].Epoch))
+			}
+		}
+	}
+	slices.Sort(epochs)
+	epochs = slices.Compact(epochs)
+	for _, r := range a.Runs {
+		values := slices.Repeat([]float64{math.NaN()}, len(epochs))
+		for j := range r.History {
+			if v, err := r.History[j].Metric(key); err == nil {
+				k, _ := slices.BinarySearch(epochs, float64(r.History[j].Epoch))
+				values[k] = 100 * v
+			}
+		}
+		runs = append(runs, values)
+	}
+	return epochs, runs
 }
 
 // settings lists what the arms share and where they differ, and the time.

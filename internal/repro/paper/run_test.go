@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -151,6 +152,20 @@ func sparseCurves(t *testing.T, out *Outcome) {
 		for _, r := range out.Arms[i].Runs {
 			r.History = r.History[1:]
 		}
+	}
+	// Patience ends the runs of one arm after different epochs, the last one first.
+	for _, arm := range out.Arms {
+		last := arm.Runs[len(arm.Runs)-1]
+		whole := last.History
+		last.History = whole[:1]
+		for _, fig := range out.Curves().Items {
+			for _, c := range fig.Figure.(report.Lines).Curves {
+				if !slices.Equal(c.X, []float64{1, 2}) || len(c.Y) != 2 || slices.ContainsFunc(c.Y, math.IsNaN) {
+					t.Errorf("%s: epochs %v, values %v", c.Name, c.X, c.Y)
+				}
+			}
+		}
+		last.History = whole
 	}
 }
 
