@@ -24,31 +24,20 @@ func samePlan(kept []byte, plan string) bool {
 	if keptTask != task {
 		return false
 	}
-	now, err := run.Parse(planFile, []byte(settings))
-	if err != nil {
-		return false
+	cfg, err := run.Parse(planFile, kept)
+	if err == nil && cfg.Data.Split == "" {
+		cfg, err = run.Parse(planFile, kept, papersSplit)
 	}
-	was, err := run.Parse(planFile, kept)
-	if err != nil {
-		return false
-	}
-	older := !strings.Contains(string(kept), "\n  average:")
-	if was.Data.Split != "" {
-		return sameSettings(was, now, older)
-	}
-	if sameSettings(was, now, false) { // both leave it open
-		return true
-	}
-	was, err = run.Parse(planFile, kept, papersSplit)
-	return err == nil && sameSettings(was, now, older)
-}
-
-func sameSettings(was, now run.Config, older bool) bool {
-	if older {
-		asBefore(&was)
+	if err == nil && !strings.Contains(string(kept), "\n  average:") {
+		now, e := run.Parse(planFile, []byte(settings))
+		if e != nil {
+			return false
+		}
+		asBefore(&cfg)
 		asBefore(&now)
+		settings = string(now.YAML())
 	}
-	return string(was.YAML()) == string(now.YAML())
+	return err == nil && string(cfg.YAML()) == settings
 }
 
 // asBefore fills in what runs had before it could be set: the last weights of an epoch,
