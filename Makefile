@@ -64,7 +64,7 @@ soak:
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
 RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/layout/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./jobs ./jobs/queue ./jobs/embedded ./serve
+	./internal/repro/theory/field ./index ./jobs ./internal/queue ./internal/embedded ./serve
 RACE_SOME = ./cmd/kindred ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
