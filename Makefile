@@ -63,7 +63,7 @@ soak:
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/layout/inspect ./eval/cluster ./eval/diagnose \
+RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/inspect ./eval/cluster ./eval/diagnose \
 	./internal/repro/theory/field ./index ./jobs ./internal/queue ./internal/embedded ./serve
 RACE_SOME = ./cmd/kindred ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$

@@ -128,24 +128,24 @@ func pictures() []Package {
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
 			"internal/budget internal/columns mat embedding github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress"},
-		{"internal/layout/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
+		{"internal/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
 		{"internal/layout/idx", "the idx format of MNIST and its kin", "internal/budget internal/regular"},
 		{"internal/layout/matfile", "MATLAB 5 files, as annotations come in", "internal/budget"},
-		{"internal/layout/rows", "rows of numbers kept in a file, each under the digest of what it was computed from",
+		{"internal/rows", "rows of numbers kept in a file, each under the digest of what it was computed from",
 			"internal/atomic format/safetensors"},
 		{"internal/mapped", "files read through memory, which may be cut off meanwhile",
 			"internal/budget internal/regular github.com/edsrzf/mmap-go"},
 		{"internal/layout/packed", "decoded images in one memory-mapped file",
 			"internal/budget internal/regular internal/atomic internal/mapped github.com/edsrzf/mmap-go"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
-			"internal/budget internal/spell internal/layout/jpeg internal/kernel/pix internal/kernel/simd " +
+			"internal/budget internal/spell internal/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders",
 			"internal/budget internal/columns internal/home internal/regular internal/par internal/atomic mat " +
 				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
-		{"internal/layout/inspect", "what `kindred data info` finds out about a set",
+		{"internal/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
-		{"internal/layout/fetch", "`kindred data get`: known sets, their files and where they come from",
+		{"internal/fetch", "`kindred data get`: known sets, their files and where they come from",
 			"internal/budget internal/regular internal/lock internal/atomic internal/download data " +
 				"internal/layout/idx"},
 	}
@@ -192,7 +192,7 @@ func running() []Package {
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
-				"internal/home internal/lock internal/pair internal/layout/rows internal/tfevents mine loss " +
+				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
 				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},

@@ -25,9 +25,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/layout/idx"
 	"github.com/kindred-ml/kindred/internal/layout/matfile"
 	"github.com/kindred-ml/kindred/internal/layout/packed"
-	"github.com/kindred-ml/kindred/internal/layout/rows"
 	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/internal/rows"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
@@ -116,7 +116,7 @@ func readers(t *testing.T) []reader {
 	}
 	return []reader{
 		{name: "pictures", often: 12, alone: true, valid: copied("data/imaging/testdata/formats/*",
-			"internal/layout/jpeg/testdata/*"), read: content(func(b []byte) error {
+			"internal/jpeg/testdata/*"), read: content(func(b []byte) error {
 			var im imaging.Image
 			return (&imaging.Decoder{MaxPixels: 1 << 20}).Decode(ctx, &im, b)
 		})},
