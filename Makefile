@@ -38,7 +38,7 @@ xla:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/pair ./mine ./loss ./objective
 
 test: lint cross arm64 checkgen browser xla
 	$(GO) test -timeout 25m ./...
@@ -65,7 +65,7 @@ soak:
 # them ten times slower. It needs cgo, and makes allocations of its own.
 RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/inspect ./eval/cluster ./eval/diagnose \
 	./internal/repro/theory/field ./index ./jobs ./internal/queue ./internal/embedded ./serve
-RACE_SOME = ./cmd/kindred ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
+RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
 

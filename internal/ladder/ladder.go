@@ -76,9 +76,9 @@ func kernels() []Package {
 		{"internal/kernel/pix", "inner loops from 8-bit pixels to normalised float32", "internal/kernel/simd"},
 		{"internal/kernel/bf16", "bfloat16 products: matrix unit (AMX), AVX512_BF16, plain Go with the same rounding",
 			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
-		{"internal/kernel/conv", "channels-last convolution, forward and backward, as implicit matrix products",
+		{"nn/internal/conv", "channels-last convolution, forward and backward, as implicit matrix products",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
-		{"internal/kernel/attention", "multi-head attention, forward and backward, in blocks of queries",
+		{"nn/internal/attention", "multi-head attention, forward and backward, in blocks of queries",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
 			"internal/par internal/kernel/simd"},
@@ -110,7 +110,7 @@ func learning() []Package {
 			"internal/budget internal/download internal/home internal/regular internal/spell format/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
-				"internal/kernel/bf16 internal/kernel/conv internal/kernel/attention internal/atomic mat " +
+				"internal/kernel/bf16 nn/internal/conv nn/internal/attention internal/atomic mat " +
 				"format/safetensors"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
 			"internal/budget internal/escape format/onnx format/safetensors nn"},
