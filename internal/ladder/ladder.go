@@ -102,18 +102,18 @@ func learning() []Package {
 			"internal/budget internal/spell internal/par mat opt internal/pair mine loss"},
 		{"sample", "class-balanced batches over labels", ""},
 		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
-		{"format/torchfile", "weights out of PyTorch's .pth files",
+		{"internal/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
-		{"format/onnx", "the ONNX format: graphs of operators with their weights",
+		{"internal/onnx", "the ONNX format: graphs of operators with their weights",
 			"internal/budget internal/escape internal/regular format/safetensors google.golang.org/protobuf"},
 		{"internal/weights", "pretrained networks by name: their files, fetched and cached",
-			"internal/budget internal/download internal/home internal/regular internal/spell format/torchfile"},
+			"internal/budget internal/download internal/home internal/regular internal/spell internal/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
 				"internal/kernel/bf16 nn/internal/conv nn/internal/attention internal/atomic mat " +
-				"format/safetensors"},
+				"format/safetensors internal/torchfile"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
-			"internal/budget internal/escape format/onnx format/safetensors nn"},
+			"internal/budget internal/escape internal/onnx format/safetensors nn"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/par internal/spell internal/kernel/simd nn format/safetensors"},
 	}
@@ -193,7 +193,7 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
 				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
-				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval " +
+				"objective sample mat nn nn/optim nn/onnxnet data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",

@@ -20,7 +20,6 @@ import (
 	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/layout/idx"
 	"github.com/kindred-ml/kindred/internal/layout/matfile"
@@ -28,6 +27,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/internal/review"
 	"github.com/kindred-ml/kindred/internal/rows"
+	"github.com/kindred-ml/kindred/internal/torchfile"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
@@ -120,7 +120,7 @@ func readers(t *testing.T) []reader {
 			var im imaging.Image
 			return (&imaging.Decoder{MaxPixels: 1 << 20}).Decode(ctx, &im, b)
 		})},
-		{name: "PyTorch", often: 4, alone: true, valid: copied("format/torchfile/testdata/*.p*"),
+		{name: "PyTorch", often: 4, alone: true, valid: copied("internal/torchfile/testdata/*.p*"),
 			read: func(_, path string) error { _, err := torchfile.ReadWeights(path); return err }},
 		{name: "ONNX", often: 3, alone: true, valid: copied("nn/onnxnet/testdata/*.onnx"),
 			read: func(_, path string) error { _, err := onnxnet.Read(path, onnxnet.Options{}); return err }},
