@@ -263,7 +263,6 @@ func serving() []Package {
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},
-		{"store/folder", "an index folder as such an engine", "store filter index"},
 		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
 			"store github.com/google/uuid"},
 		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
