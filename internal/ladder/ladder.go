@@ -273,8 +273,7 @@ func serving() []Package {
 		{"store/qdrant", "a collection of Qdrant as such an engine",
 			"store filter internal/storename internal/storeurl internal/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
-		{"serve/api", "the messages of `kindred serve`", "opt store"},
-		{"serve/client", "a client of `kindred serve`", "internal/strictjson store serve/api"},
+		{"serve/api", "the messages of `kindred serve`, and a client", "internal/strictjson opt store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/atomic internal/budget internal/escape internal/regular internal/review internal/strictjson " +
 				"mat data data/imaging eval/rank eval/diagnose projection run store filter serve/api " +
