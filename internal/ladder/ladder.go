@@ -50,7 +50,7 @@ func foundations() []Package {
 		{"internal/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
 		{"internal/regular", "opening of input files, which must be regular ones", "internal/budget"},
 		{"internal/home", "the folders of what kindred can fetch or compute again", ""},
-		{"internal/columns", "what the columns of a table of embeddings are called", ""},
+		{"embedding/internal/columns", "what the columns of a table of embeddings are called", ""},
 		{"internal/download", "files from HTTP servers: resumed, bounded, checked, then renamed",
 			"internal/atomic internal/budget internal/lock internal/regular"},
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
@@ -123,10 +123,10 @@ func learning() []Package {
 func pictures() []Package {
 	return []Package{
 		{"embedding", "embeddings and labels from and to files",
-			"internal/budget internal/columns internal/regular internal/atomic internal/strictjson mat " +
+			"internal/budget embedding/internal/columns internal/regular internal/atomic internal/strictjson mat " +
 				"format/safetensors"},
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
-			"internal/budget internal/columns mat embedding github.com/parquet-go/parquet-go " +
+			"internal/budget embedding/internal/columns mat embedding github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress"},
 		{"internal/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
 		{"internal/layout/idx", "the idx format of MNIST and its kin", "internal/budget internal/regular"},
@@ -141,7 +141,7 @@ func pictures() []Package {
 			"internal/budget internal/spell internal/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders",
-			"internal/budget internal/columns internal/home internal/regular internal/par internal/atomic mat " +
+			"internal/budget internal/home internal/regular internal/par internal/atomic mat " +
 				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
 		{"internal/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
@@ -263,15 +263,14 @@ func serving() []Package {
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},
-		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
+		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
 			"store github.com/google/uuid"},
-		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
-			"store filter internal/storename internal/strictjson github.com/jackc/pgx/v5"},
+			"store filter internal/strictjson github.com/jackc/pgx/v5"},
 		{"store/weaviate", "a collection of Weaviate as such an engine",
-			"store filter internal/escape internal/storename internal/storeurl internal/strictjson"},
+			"store filter internal/escape store/internal/driver internal/strictjson"},
 		{"store/qdrant", "a collection of Qdrant as such an engine",
-			"store filter internal/storename internal/storeurl internal/strictjson github.com/qdrant/go-client " +
+			"store filter store/internal/driver internal/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/strictjson opt store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
