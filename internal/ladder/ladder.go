@@ -155,8 +155,8 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 mat " +
-				"internal/coded"},
+			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
+				"mat internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
 				"internal/coded gonum.org/v1/gonum"},
@@ -212,8 +212,6 @@ func showing() []Package {
 		{"internal/webmap", "the map of items that pages share, as a script and a style sheet", ""},
 		{"internal/report", "figures and self-contained HTML from plain structs",
 			"internal/escape internal/atomic internal/webmap gonum.org/v1/plot golang.org/x/image"},
-		{"internal/search", "the nearest photos of a gallery, without the one that is asked with",
-			"internal/regular mat eval/rank"},
 		{"internal/report/photo", "the pictures of items, read for the pages",
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/review", "the page on which a person decides about kinds and suspects",
