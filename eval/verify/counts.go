@@ -115,7 +115,7 @@ func (c *Counts) upTo(k key) int {
 // Within counts the genuine and the impostor pairs whose distance is at most that of 20
 // bits that is nearest below the given one.
 func (c *Counts) Within(distance float64) (genuine, impostor int64) {
-	return c.first(c.upTo(down(distance)))
+	return c.first(c.upTo(down(number(distance))))
 }
 
 // first counts the pairs at the first n of the distances that occur.
@@ -137,10 +137,15 @@ func share(part, all int64) float64 { return float64(part) / float64(all) }
 // At returns the rates of a threshold, which is lowered to a number of 20 significant
 // bits. NaN accepts nothing.
 func (c *Counts) At(threshold float64) Rates {
+	return c.rates(down(number(threshold)))
+}
+
+// number is a threshold that can be compared: one that is NaN accepts nothing.
+func number(threshold float64) float64 {
 	if threshold != threshold {
-		threshold = math.Inf(-1)
+		return math.Inf(-1)
 	}
-	return c.rates(down(threshold))
+	return threshold
 }
 
 // AtFMR returns the rates of the largest threshold whose false match rate on these pairs

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,16 @@ import (
 // class: open-set identification. It does not change, so any number of goroutines may use
 // one. There is at least one probe with a mate and one without.
 type Open struct {
-	// All are sorted.
-	unmated []key // the nearest item of each probe without a mate
-	mate    []key // the nearest mate of each mated probe
-	right   []key // the nearest item of the mated probes for which that is a mate
+	// All are by increasing key.
+	unmated []probe // the nearest item of each probe without a mate
+	mate    []probe // the nearest mate of each mated probe
+	right   []probe // the nearest item of the mated probes for which that is a mate
+}
+
+// probe is the distance at which a probe finds something, and its label.
+type probe struct {
+	key   key
+	label int64
 }
 
 // OpenRates are what a threshold comes to.
@@ -53,18 +60,21 @@ func Identify(ctx context.Context, probes Set, gallery *Set, opt Options) (*Open
 		return nil, err
 	}
 	o := &Open{}
-	for _, l := range looked {
+	for i, l := range looked {
+		y := probes.Labels[i]
 		switch {
 		case !l.mated:
-			o.unmated = append(o.unmated, l.nearest)
+			o.unmated = append(o.unmated, probe{l.nearest, y})
 			continue
 		case l.right:
-			o.right = append(o.right, l.nearest)
+			o.right = append(o.right, probe{l.nearest, y})
 		}
-		o.mate = append(o.mate, l.mate)
+		o.mate = append(o.mate, probe{l.mate, y})
 	}
-	for _, keys := range [...][]key{o.unmated, o.mate, o.right} {
-		slices.Sort(keys)
+	for _, found := range [...][]probe{o.unmated, o.mate, o.right} {
+		slices.SortFunc(found, func(a, b probe) int {
+			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.label, b.label))
+		})
 	}
 	switch {
 	case len(o.mate) == 0:
@@ -135,8 +145,8 @@ func (o *Open) Unmated() int { return len(o.unmated) }
 func (o *Open) Rank1() float64 { return float64(len(o.right)) / float64(len(o.mate)) }
 
 // At returns the rates of a threshold, which is lowered to a number of 20 significant
-// bits.
-func (o *Open) At(threshold float64) OpenRates { return o.rates(down(threshold)) }
+// bits. NaN finds nothing.
+func (o *Open) At(threshold float64) OpenRates { return o.rates(down(number(threshold))) }
 
 // AtFPIR returns the rates of the largest threshold whose FPIR on these probes is at most
 // fpir. As with AtFMR ties are found together, and FPIR is never more than wanted; with
@@ -144,16 +154,17 @@ func (o *Open) At(threshold float64) OpenRates { return o.rates(down(threshold))
 func (o *Open) AtFPIR(fpir float64) OpenRates {
 	n := int(allowed(fpir, int64(len(o.unmated))))
 	if n == len(o.unmated) {
-		last := o.unmated[n-1]
-		return o.rates(max(last, o.mate[len(o.mate)-1])) // a mate is no nearer than what is nearest
+		last := o.unmated[n-1].key
+		return o.rates(max(last, o.mate[len(o.mate)-1].key)) // a mate is no nearer than what is nearest
 	}
-	return o.rates(o.unmated[n] - 1)
+	return o.rates(o.unmated[n].key - 1)
 }
 
 func (o *Open) rates(k key) OpenRates {
-	within := func(keys []key, all int) float64 {
-		return float64(sort.Search(len(keys), func(i int) bool { return keys[i] > k })) / float64(all)
+	within := func(found []probe) int64 {
+		return int64(sort.Search(len(found), func(i int) bool { return found[i].key > k }))
 	}
-	return OpenRates{Threshold: k.value(), FPIR: within(o.unmated, len(o.unmated)),
-		FNIR: 1 - within(o.mate, len(o.mate)), DIR: within(o.right, len(o.mate))}
+	mated := int64(len(o.mate))
+	return OpenRates{Threshold: k.value(), FPIR: share(within(o.unmated), int64(len(o.unmated))),
+		FNIR: share(mated-within(o.mate), mated), DIR: share(within(o.right), mated)}
 }
