@@ -227,6 +227,8 @@ func showing() []Package {
 			"data embedding projection run internal/report internal/report/maps internal/report/photo " +
 				"internal/report/retrieval"},
 		{"internal/report/swept", "a sweep laid out as a page", "sweep internal/report"},
+		{"internal/report/verified", "decisions laid out as a page: DET, ROC and the distances of both kinds of pairs",
+			"eval eval/verify internal/report"},
 		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
 		{"internal/repro/theory", "the package comment: what its parts compute", ""},
 		{"internal/repro/theory/lp", "small linear programs", ""},
