@@ -93,7 +93,7 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 			v = pairValue(m, d.col.Pairs)
 			scores, scored = append(scores, pairScore(m)), append(scored, len(d.col.Values))
 			if few := d.col.Pairs.Impostor(); m.Rate > 0 && m.Rate*float64(few) < 1 {
-				rep.note(fmt.Sprintf("%s: %d impostor pairs cannot show a rate so small; none is accepted", m, few))
+				rep.note(fmt.Sprintf("%s: %d impostor pairs cannot show so small a rate; none is accepted", m, few))
 			}
 		}
 		d.col.Values = append(d.col.Values, v)

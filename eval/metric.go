@@ -235,8 +235,8 @@ func ParseMetric(s string) (Metric, error) {
 		return Metric{Kind: kind, K: n}, nil
 	}
 	return Metric{}, fmt.Errorf("unknown metric %q: want recall@K, precision@K, map@r, r-precision, map, map@K, mrr, "+
-		"ndcg, ndcg@K, or of a clustering %s, with +F for F clusters a class, or of decisions %s, with =RATE after an @",
-		s, joinKinds(groupKinds), joinKinds(decisionKinds()))
+		"ndcg, ndcg@K, or of a clustering %s, with +F for F clusters a class, or of decisions %s, with =RATE after "+
+		"an @", s, joinKinds(groupKinds), joinKinds(decisionKinds()))
 }
 
 // parseDecision reads the rate at which a decision is measured.

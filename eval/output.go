@@ -459,12 +459,12 @@ func (rep *Report) remarks() []string {
 	for i := range rep.Columns {
 		c := &rep.Columns[i]
 		if c.Pairs != nil {
-			lines = append(lines, fmt.Sprintf("%s: %d genuine and %d impostor pairs; a pair is accepted if its distance is "+
-				"at most the threshold", c.Name, c.Pairs.Genuine(), c.Pairs.Impostor()))
+			lines = append(lines, fmt.Sprintf("%s: %d genuine and %d impostor pairs; accepted is a distance up to the "+
+				"threshold", c.Name, c.Pairs.Genuine(), c.Pairs.Impostor()))
 		}
 		if c.Open != nil {
-			lines = append(lines, fmt.Sprintf("%s: %d queries with a mate in the gallery, of which %.4f have one nearest, "+
-				"and %d without", c.Name, c.Open.Mated(), c.Open.Rank1(), c.Open.Unmated()))
+			lines = append(lines, fmt.Sprintf("%s: %d queries with a mate in the gallery, %.4f of which have one nearest, "+
+				"%d without", c.Name, c.Open.Mated(), c.Open.Rank1(), c.Open.Unmated()))
 		}
 	}
 	return append(lines, rep.Notes...)

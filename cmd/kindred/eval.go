@@ -87,7 +87,8 @@ whole gallery (docs/jobs.md); clusterings are made here.`,
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")
-	fs.IntVar(&f.bootstrap, "bootstrap", 0, "confidence intervals from this many resamples of queries and of classes; of decisions by classes alone")
+	fs.IntVar(&f.bootstrap, "bootstrap", 0,
+		"confidence intervals from this many resamples of queries and of classes; of decisions by classes alone")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")

@@ -99,6 +99,7 @@ func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
 // levels are the thresholds between which distances are told apart in resamples: those
 // of the wanted rates and of rates about them, and shares of both kinds of pairs.
 func (c *Counts) levels(scores []Score) []key {
+	const shares = 24
 	var out []key
 	near := func(fmr float64) {
 		for e := -6; e <= 6; e++ {
@@ -112,9 +113,13 @@ func (c *Counts) levels(scores []Score) []key {
 		case EER:
 			rate, _ := c.EER()
 			near(rate)
+		case DPrime: // which sees distances themselves, not their order alone
+			low, high := c.keys[0].value(), c.keys[len(c.keys)-1].value()
+			for i := range shares {
+				out = append(out, up(low+(high-low)*float64(i)/shares))
+			}
 		}
 	}
-	const shares = 24
 	for s := range shares {
 		for _, kind := range [...][]int64{c.genuine, c.impostor} {
 			n := kind[len(kind)-1] * int64(s) / shares

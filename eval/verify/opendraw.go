@@ -81,8 +81,8 @@ func (o *Open) Resample(ctx context.Context, scores []OpenScore, b Bootstrap) ([
 	case err != nil:
 		return nil, fmt.Errorf("resampling %d classes of probes: %w", len(classes), err)
 	case failed.Load():
-		return nil, errors.New("too few classes of probes to resample: nearly every draw of them lacks mated probes or " +
-			"such without a mate")
+		return nil, errors.New("too few classes of probes to resample: nearly every draw lacks mated probes or such " +
+			"without a mate")
 	}
 	return out, nil
 }

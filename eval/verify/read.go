@@ -27,8 +27,8 @@ type Named struct {
 // two persons. Photo 7 of NAME is called NAME_0007.
 //
 // CSV: two names and "same" or "different" (or 1 and 0, true and false), perhaps the number
-// of the fold, from 0; perhaps a header: two names of columns, such as a and b, first and second,
-// id1 and id2, left and right, and "same". Without folds the list
+// of the fold, from 0; perhaps a header: two names of columns, first and second, id and other,
+// path and other, id1 and id2, id_a and id_b, path1 and path2, and "same". Without folds the list
 // is cut into ten, each with its share of both kinds in their order, or into as many as
 // there are pairs of the rarer kind, but two.
 func ReadPairs(r io.Reader, file string) ([]Named, error) {
@@ -102,8 +102,8 @@ func readLFW(r io.Reader, file string) ([]Named, error) {
 		return nil, fmt.Errorf("%s: after pair %d: %w", file, len(out), err)
 	}
 	if n := uint64(len(out)); n != 2*folds*each {
-		return nil, fmt.Errorf("%s: %d pairs, and its first line says %d folds of %d pairs of each kind", file, n, folds,
-			each)
+		return nil, fmt.Errorf("%s: %d pairs, and its first line says %d folds of %d pairs of each kind", file, n,
+			folds, each)
 	}
 	return out, nil
 }
@@ -153,8 +153,8 @@ func readCSV(r io.Reader, file string) ([]Named, error) {
 // heading tells a header, which names its columns, from a pair that is the same.
 func heading(record []string) bool {
 	a, b := strings.ToLower(strings.TrimSpace(record[0])), strings.ToLower(strings.TrimSpace(record[1]))
-	for _, names := range [...][2]string{{"a", "b"}, {"first", "second"}, {"id", "other"}, {"name", "other"},
-		{"id1", "id2"}, {"id_a", "id_b"}, {"path1", "path2"}, {"left", "right"}} {
+	for _, names := range [...][2]string{{"first", "second"}, {"id", "other"}, {"path", "other"}, {"id1", "id2"}, {"id_a", "id_b"},
+		{"path1", "path2"}} {
 		if a == names[0] && b == names[1] {
 			return true
 		}

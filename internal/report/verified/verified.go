@@ -74,8 +74,8 @@ func curves(c *eval.Column) report.Figures {
 		{Name: fmt.Sprintf("AUC %.4f", c.Pairs.AUC()), X: fmr, Y: tar},
 		{Name: "guessing", X: []float64{0, 1}, Y: []float64{0, 1}, Same: true}}}
 	return report.Figures{Items: []report.Captioned{
-		{Figure: det, Caption: "Detection error tradeoff: lower and further left is better. Rates of 0 have no place on " +
-			"these axes."},
+		{Figure: det, Caption: "Detection error tradeoff: lower and further left is better. Rates of 0 have no place " +
+			"on these axes."},
 		{Figure: roc, Caption: "Receiver operating characteristic: higher is better."},
 		{Figure: distances(c.Pairs), Caption: "The share of each kind of pairs by distance. Where the curves overlap " +
 			"no threshold is right for all."},
