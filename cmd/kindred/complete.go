@@ -12,7 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/layout/fetch"
+	"github.com/kindred-ml/kindred/internal/fetch"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/mine"

@@ -1,4 +1,4 @@
-package search
+package rank
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -30,8 +29,8 @@ func folder(t *testing.T, contents ...string) []string {
 	return paths
 }
 
-func set(paths []string, at ...float32) Set {
-	s := Set{X: mat.Of(len(at), 1, at)}
+func set(paths []string, at ...float32) Photos {
+	s := Photos{X: mat.Of(len(at), 1, at)}
 	if paths != nil {
 		s.Path = func(i int) string { return paths[i] }
 	}
@@ -70,7 +69,7 @@ func TestTheQueryItselfIsLeftOut(t *testing.T) {
 		{"a file of the gallery that lies elsewhere today", files[2], 0, "[2]", "[0 1 3 4]"},
 		{"no file, but the same embedding", "none.jpg", 2, "[2]", "[1 3 4 0]"},
 	} {
-		f, err := Nearest(t.Context(), set([]string{c.path}, c.at), g, 10, rank.Options{})
+		f, err := NearestPhotos(t.Context(), set([]string{c.path}, c.at), g, 10, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -94,7 +93,7 @@ func TestCopiesTakeNoPlaces(t *testing.T) {
 	}
 	files := folder(t, contents...)
 	g := set(files, at...)
-	f, err := Nearest(t.Context(), set([]string{files[7], files[copies]}, 5, 6), g, 3, rank.Options{})
+	f, err := NearestPhotos(t.Context(), set([]string{files[7], files[copies]}, 5, 6), g, 3, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,22 +108,22 @@ func TestCopiesTakeNoPlaces(t *testing.T) {
 
 func TestNearestWithoutFiles(t *testing.T) {
 	g := set(nil, 4, 1, 9)
-	f, err := Nearest(t.Context(), set([]string{"q.jpg"}, 1.5), g, 2, rank.Options{})
+	f, err := NearestPhotos(t.Context(), set([]string{"q.jpg"}, 1.5), g, 2, Options{})
 	if err != nil || fmt.Sprint(f[0].Row) != "[1 0]" || f[0].Self != nil {
 		t.Errorf("%v, %v", f, err)
 	}
 	for want, call := range map[string]func() error{
-		"want at least 1": func() error { _, err := Nearest(t.Context(), g, g, 0, rank.Options{}); return err },
+		"want at least 1": func() error { _, err := NearestPhotos(t.Context(), g, g, 0, Options{}); return err },
 		"dimensions": func() error {
-			_, err := Nearest(t.Context(), Set{X: mat.New(1, 2)}, g, 1, rank.Options{})
+			_, err := NearestPhotos(t.Context(), Photos{X: mat.New(1, 2)}, g, 1, Options{})
 			return err
 		},
 		"NaN": func() error {
-			_, err := Nearest(t.Context(), set(nil, float32(math.NaN())), g, 1, rank.Options{})
+			_, err := NearestPhotos(t.Context(), set(nil, float32(math.NaN())), g, 1, Options{})
 			return err
 		},
 		"of 0 items": func() error {
-			_, err := Nearest(t.Context(), g, Set{X: mat.New(0, 1)}, 1, rank.Options{})
+			_, err := NearestPhotos(t.Context(), g, Photos{X: mat.New(0, 1)}, 1, Options{})
 			return err
 		},
 	} {
@@ -140,7 +139,7 @@ func TestNearestStops(t *testing.T) {
 		x.Row(i)[0] = float32(i)
 	}
 	ctxtest.Stops(t, 50, func(ctx context.Context) error {
-		_, err := Nearest(ctx, Set{X: x}, Set{X: x}, 5, rank.Options{})
+		_, err := NearestPhotos(ctx, Photos{X: x}, Photos{X: x}, 5, Options{})
 		return err
 	})
 }

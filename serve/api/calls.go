@@ -1,4 +1,4 @@
-package client
+package api
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -59,41 +58,41 @@ func call[T any](ctx context.Context, c *Client, r request, err error) (*T, erro
 }
 
 // Info tells what the server serves.
-func (c *Client) Info(ctx context.Context) (*api.Info, error) {
-	return call[api.Info](ctx, c, request{method: http.MethodGet, path: "/v1/info"}, nil)
+func (c *Client) Info(ctx context.Context) (*Info, error) {
+	return call[Info](ctx, c, request{method: http.MethodGet, path: "/v1/info"}, nil)
 }
 
 // Ready returns nil if requests are welcome.
 func (c *Client) Ready(ctx context.Context) error {
-	_, err := call[api.State](ctx, c, request{method: http.MethodGet, path: "/readyz"}, nil)
+	_, err := call[State](ctx, c, request{method: http.MethodGet, path: "/readyz"}, nil)
 	return err
 }
 
 // Search finds the items nearest to q.Vector, or to the item q.ID.
-func (c *Client) Search(ctx context.Context, q api.Search) (*api.Found, error) {
+func (c *Client) Search(ctx context.Context, q Search) (*Found, error) {
 	r, err := withJSON(http.MethodPost, "/v1/search", q)
-	return call[api.Found](ctx, c, r, err)
+	return call[Found](ctx, c, r, err)
 }
 
 // SearchPicture finds the items nearest to a picture: the content of an image file.
-func (c *Client) SearchPicture(ctx context.Context, picture []byte, q api.Search) (*api.Found, error) {
+func (c *Client) SearchPicture(ctx context.Context, picture []byte, q Search) (*Found, error) {
 	r, err := asked("/v1/search", picture, q)
-	return call[api.Found](ctx, c, r, err)
+	return call[Found](ctx, c, r, err)
 }
 
 // Explain finds as Search does, and says why.
-func (c *Client) Explain(ctx context.Context, q api.Search) (*api.Explanation, error) {
+func (c *Client) Explain(ctx context.Context, q Search) (*Explanation, error) {
 	r, err := withJSON(http.MethodPost, "/v1/explain", q)
-	return call[api.Explanation](ctx, c, r, err)
+	return call[Explanation](ctx, c, r, err)
 }
 
 // ExplainPicture finds as SearchPicture does, and says why.
-func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q api.Search) (*api.Explanation, error) {
+func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q Search) (*Explanation, error) {
 	r, err := asked("/v1/explain", picture, q)
-	return call[api.Explanation](ctx, c, r, err)
+	return call[Explanation](ctx, c, r, err)
 }
 
-func asked(path string, picture []byte, q api.Search) (request, error) {
+func asked(path string, picture []byte, q Search) (request, error) {
 	if q.Vector != nil || q.ID != "" {
 		return request{}, errors.New("a search with a picture takes neither a vector nor an id")
 	}
@@ -110,16 +109,16 @@ func asked(path string, picture []byte, q api.Search) (request, error) {
 // Add adds items; one whose id is there already is an *Error with the code conflict,
 // and none is added.
 func (c *Client) Add(ctx context.Context, items []store.Item) error {
-	r, err := withJSON(http.MethodPost, "/v1/items", api.Items{Items: items})
+	r, err := withJSON(http.MethodPost, "/v1/items", Items{Items: items})
 	r.once = true
-	_, err = call[api.Written](ctx, c, r, err)
+	_, err = call[Written](ctx, c, r, err)
 	return err
 }
 
 // Put adds or replaces items.
 func (c *Client) Put(ctx context.Context, items []store.Item) error {
-	r, err := withJSON(http.MethodPut, "/v1/items", api.Items{Items: items})
-	_, err = call[api.Written](ctx, c, r, err)
+	r, err := withJSON(http.MethodPut, "/v1/items", Items{Items: items})
+	_, err = call[Written](ctx, c, r, err)
 	return err
 }
 
@@ -135,7 +134,7 @@ func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, colu
 		values["columns"] = string(b)
 	}
 	r, err := withPicture(http.MethodPut, "/v1/items", picture, values)
-	w, err := call[api.Written](ctx, c, r, err)
+	w, err := call[Written](ctx, c, r, err)
 	if err != nil {
 		return "", err
 	}
@@ -146,9 +145,9 @@ func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, colu
 }
 
 // Change gives an item other columns, and another vector and path if there are any.
-func (c *Client) Change(ctx context.Context, id string, change api.Change) error {
+func (c *Client) Change(ctx context.Context, id string, change Change) error {
 	r, err := withJSON(http.MethodPut, itemPath(id), change)
-	_, err = call[api.Written](ctx, c, r, err)
+	_, err = call[Written](ctx, c, r, err)
 	return err
 }
 
@@ -159,8 +158,8 @@ func (c *Client) Get(ctx context.Context, id string) (*store.Item, error) {
 
 // Delete removes items and returns how many of them were there.
 func (c *Client) Delete(ctx context.Context, ids ...string) (int, error) {
-	r, err := withJSON(http.MethodDelete, "/v1/items", api.IDs{IDs: ids})
-	d, err := call[api.Deleted](ctx, c, r, err)
+	r, err := withJSON(http.MethodDelete, "/v1/items", IDs{IDs: ids})
+	d, err := call[Deleted](ctx, c, r, err)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +168,7 @@ func (c *Client) Delete(ctx context.Context, ids ...string) (int, error) {
 
 // List returns a page of items in the order of their ids; Next continues it as
 // p.After.
-func (c *Client) List(ctx context.Context, p store.Page) (*api.Listed, error) {
+func (c *Client) List(ctx context.Context, p store.Page) (*Listed, error) {
 	q := url.Values{}
 	for name, value := range map[string]string{"after": p.After, "filter": p.Filter} {
 		if value != "" {
@@ -182,7 +181,7 @@ func (c *Client) List(ctx context.Context, p store.Page) (*api.Listed, error) {
 	if p.Vectors {
 		q.Set("vectors", "true")
 	}
-	return call[api.Listed](ctx, c, request{method: http.MethodGet, path: "/v1/items", query: q}, nil)
+	return call[Listed](ctx, c, request{method: http.MethodGet, path: "/v1/items", query: q}, nil)
 }
 
 // Picture returns the picture of an item, the content of an image file.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/embedded"
 	"github.com/kindred-ml/kindred/jobs"
-	"github.com/kindred-ml/kindred/jobs/embedded"
 )
 
 // lease is that of the tests, in which nobody waits for the customary one.

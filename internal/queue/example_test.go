@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/kindred-ml/kindred/internal/embedded"
+	"github.com/kindred-ml/kindred/internal/queue"
 	"github.com/kindred-ml/kindred/jobs"
-	"github.com/kindred-ml/kindred/jobs/embedded"
-	"github.com/kindred-ml/kindred/jobs/queue"
 )
 
 // A leader and a worker, which could be on two machines, share a server's queue.

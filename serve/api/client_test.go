@@ -1,4 +1,4 @@
-package client
+package api_test
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func picture(w, h int) []byte {
 }
 
 // served starts a server of an empty collection.
-func served(t testing.TB, opt Options) *Client {
+func served(t testing.TB, opt api.ClientOptions) *api.Client {
 	t.Helper()
 	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "boxes", Store: &storetest.Memory{Dim: 2},
 		Embedder: sides{}, Uploads: t.TempDir()}}})
@@ -56,7 +56,7 @@ func served(t testing.TB, opt Options) *Client {
 	}
 	h := httptest.NewServer(s)
 	t.Cleanup(func() { h.Close(); s.Close() })
-	c, err := New(h.URL+"/", opt)
+	c, err := api.NewClient(h.URL+"/", opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func served(t testing.TB, opt Options) *Client {
 // TestClient uses every method on a server.
 func TestClient(t *testing.T) {
 	ctx := t.Context()
-	c := served(t, Options{Collection: "boxes"})
+	c := served(t, api.ClientOptions{Collection: "boxes"})
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -77,7 +77,7 @@ func TestClient(t *testing.T) {
 	items := []store.Item{{ID: "a/b c?", Vector: []float32{1, 2}, Columns: map[string]any{"label": "small"}},
 		{ID: "large", Vector: []float32{100, 200}, Columns: map[string]any{"label": "large"}}}
 	must(c.Add(ctx, items))
-	var refused *Error
+	var refused *api.Error
 	if err := c.Add(ctx, items); !errors.As(err, &refused) || refused.Code != "conflict" || refused.Status != 409 {
 		t.Errorf("added twice: %v", err)
 	}
@@ -139,7 +139,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-func testMap(t *testing.T, c *Client) {
+func testMap(t *testing.T, c *api.Client) {
 	t.Helper()
 	for range 500 {
 		m, err := c.Map(t.Context())
@@ -176,7 +176,7 @@ func TestRetries(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		codes []string // of the answers before one that is right; "" breaks the connection
-		call  func(*Client) error
+		call  func(*api.Client) error
 		sent  int
 		want  string // the code of the error
 	}{
@@ -210,12 +210,12 @@ func TestRetries(t *testing.T) {
 			w.WriteHeader(status)
 			fmt.Fprintf(w, `{"code":%q,"detail":"d","fix":"f"}`, code)
 		}))
-		cl, err := New(h.URL, Options{Retries: 3, MaxWait: 2 * time.Millisecond, HTTP: h.Client()})
+		cl, err := api.NewClient(h.URL, api.ClientOptions{Retries: 3, MaxWait: 2 * time.Millisecond, HTTP: h.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = c.call(cl)
-		var refused *Error
+		var refused *api.Error
 		errors.As(err, &refused)
 		switch {
 		case sent != c.sent:
@@ -228,12 +228,12 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func search(c *Client) error {
+func search(c *api.Client) error {
 	_, err := c.Search(context.Background(), api.Search{ID: "x"})
 	return err
 }
 
-func add(c *Client) error {
+func add(c *api.Client) error {
 	return c.Add(context.Background(), []store.Item{{ID: "x", Vector: []float32{1}}})
 }
 
@@ -242,14 +242,14 @@ func TestContextEndsRetries(t *testing.T) {
 		http.Error(w, "a proxy's page", http.StatusServiceUnavailable)
 	}))
 	defer h.Close()
-	c, err := New(h.URL, Options{Retries: 1000})
+	c, err := api.NewClient(h.URL, api.ClientOptions{Retries: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err = c.Info(ctx)
-	var refused *Error
+	var refused *api.Error
 	if !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &refused) && refused.Code != "unknown" {
 		t.Errorf("%v", err)
 	}
@@ -257,7 +257,7 @@ func TestContextEndsRetries(t *testing.T) {
 
 func TestBadAddresses(t *testing.T) {
 	for _, a := range []string{"", "127.0.0.1:7700", "ftp://x", "http://", "http://a b"} {
-		if _, err := New(a, Options{}); err == nil {
+		if _, err := api.NewClient(a, api.ClientOptions{}); err == nil {
 			t.Errorf("address %q was taken", a)
 		}
 	}

@@ -1,4 +1,4 @@
-package storename
+package driver
 
 import (
 	"regexp"

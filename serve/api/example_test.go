@@ -1,4 +1,4 @@
-package client_test
+package api_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/serve/api"
-	"github.com/kindred-ml/kindred/serve/client"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -25,7 +24,7 @@ func Example() {
 	defer server.Close()
 
 	ctx := context.Background()
-	c, err := client.New(server.URL, client.Options{})
+	c, err := api.NewClient(server.URL, api.ClientOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

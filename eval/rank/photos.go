@@ -1,24 +1,21 @@
-// Package search finds the photos of a gallery that are nearest to others by their
-// embeddings, and leaves out of each answer the photo that was asked with.
-package search
+package rank
 
 import (
 	"context"
 	"fmt"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Set is embeddings with the files they were made of. Path returns the file of row
+// Photos is embeddings with the files they were made of. Path returns the file of row
 // i, "" where it is in none or not known; a nil Path knows none.
-type Set struct {
+type Photos struct {
 	X    *mat.Dense
 	Path func(i int) string
 }
 
-func (s *Set) path(i int) string {
+func (s *Photos) path(i int) string {
 	if s.Path == nil {
 		return ""
 	}
@@ -27,7 +24,7 @@ func (s *Set) path(i int) string {
 
 // Found is the answer to one query, by rows of the gallery.
 type Found struct {
-	// Row holds its nearest items, nearest first, and Value what rank.Nearest says of
+	// Row holds its nearest items, nearest first, and Value what Nearest says of
 	// each.
 	Row   []int32
 	Value []float64
@@ -41,9 +38,10 @@ type Found struct {
 // out to be the query.
 const spare = 8
 
-// Nearest finds the k nearest items of the gallery for every query, fewer if there
-// are no more. Errors are those of rank.Nearest, but for a k beyond the gallery.
-func Nearest(ctx context.Context, queries, gallery Set, k int, opt rank.Options) ([]Found, error) {
+// NearestPhotos finds the k nearest items of the gallery for every query, fewer if there
+// are no more, and leaves out the photo that is asked with, wherever it lies. Errors
+// are those of Nearest, but for a k beyond the gallery.
+func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Options) ([]Found, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("the %d nearest photos: want at least 1", k)
 	}
@@ -63,14 +61,14 @@ func Nearest(ctx context.Context, queries, gallery Set, k int, opt rank.Options)
 		for r, i := range all {
 			copy(x.Row(r), queries.X.Row(i))
 		}
-		nb, err := rank.Nearest(ctx, x, gallery.X, n, opt)
+		nb, err := Nearest(ctx, x, gallery.X, n, opt)
 		if err != nil {
 			return nil, err
 		}
 		var again []int
 		for r, i := range all {
 			var f Found
-			q := newQuery(&queries, i)
+			q := newAsked(&queries, i)
 			if row, ok := at[q.place]; ok && q.place != "" {
 				f.Self = append(f.Self, row)
 			}
@@ -97,7 +95,7 @@ func Nearest(ctx context.Context, queries, gallery Set, k int, opt rank.Options)
 }
 
 // places maps where the items' files are to the rows of the first of each.
-func (s *Set) places() map[string]int {
+func (s *Photos) places() map[string]int {
 	at := make(map[string]int)
 	if s.Path == nil {
 		return at

@@ -1,4 +1,4 @@
-package client
+package api
 
 import (
 	"context"
@@ -8,14 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-
-	"github.com/kindred-ml/kindred/serve/api"
 )
 
 // Map returns the state of the map of all items. Where its State is computing, ask
 // again.
-func (c *Client) Map(ctx context.Context) (*api.Map, error) {
-	return call[api.Map](ctx, c, request{method: http.MethodGet, path: "/v1/map"}, nil)
+func (c *Client) Map(ctx context.Context) (*Map, error) {
+	return call[Map](ctx, c, request{method: http.MethodGet, path: "/v1/map"}, nil)
 }
 
 // ofMap is a request about a map of a version, with more parameters.
@@ -48,7 +46,7 @@ func (c *Client) MapPoints(ctx context.Context, version uint64) ([][2]float32, e
 // MapIDs returns up to count ids of a map's items, from the given point on.
 func (c *Client) MapIDs(ctx context.Context, version uint64, from, count int) ([]string, error) {
 	r := ofMap("/v1/map/ids", version, "from", strconv.Itoa(from), "count", strconv.Itoa(count))
-	ids, err := call[api.MapIDs](ctx, c, r, nil)
+	ids, err := call[MapIDs](ctx, c, r, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +54,8 @@ func (c *Client) MapIDs(ctx context.Context, version uint64, from, count int) ([
 }
 
 // MapColumn returns a column of a map's items.
-func (c *Client) MapColumn(ctx context.Context, version uint64, name string) (*api.MapColumn, error) {
+func (c *Client) MapColumn(ctx context.Context, version uint64, name string) (*MapColumn, error) {
 	r := ofMap("/v1/map/column", version, "name", name)
 	r.gaps = true
-	return call[api.MapColumn](ctx, c, r, nil)
+	return call[MapColumn](ctx, c, r, nil)
 }

@@ -1,6 +1,6 @@
-// Package storename names items and columns as vector databases want it: ids as UUIDs,
-// columns as short words of letters, digits and underscores, one for each kind of value.
-package storename
+// Package driver is what drivers of vector databases share: names as these want them,
+// and the addresses of clusters.
+package driver
 
 import (
 	"crypto/sha256"

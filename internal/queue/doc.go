@@ -1,5 +1,5 @@
 // Package queue hands jobs to workers on other machines through NATS JetStream: a
-// cluster that runs already, or the server that package jobs/embedded starts.
+// cluster that runs already, or the server that package internal/embedded starts.
 //
 // A Queue is the jobs.Runner of whoever has work: Run submits jobs and waits for
 // their results. A Worker takes jobs, one after the other, and does them:

@@ -3,7 +3,7 @@ package torchfile_test
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/format/torchfile"
+	"github.com/kindred-ml/kindred/internal/torchfile"
 )
 
 // ExampleRead lists the tensors of a state dict that torch.save wrote.

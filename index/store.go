@@ -1,5 +1,4 @@
-// Package folder is an index folder as a store.Store.
-package folder
+package index
 
 import (
 	"context"
@@ -10,20 +9,20 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/store"
 )
 
-// New returns the store that an open index is. Whoever opened it closes it, when the
-// store is not used any more; nobody else may write to it meanwhile.
-func New(x *index.Index, readOnly bool) store.Store {
+// Store returns an open index as an engine that a server can be given; one that is
+// readOnly refuses changes. Whoever opened the index closes it, when the store is not
+// used any more; nobody else may write to it meanwhile.
+func (x *Index) Store(readOnly bool) store.Store {
 	f := &folder{x: x, readOnly: readOnly}
 	f.writes.Store(x.Info().Generation << 20) // other than in an earlier life
 	return f
 }
 
 type folder struct {
-	x        *index.Index
+	x        *Index
 	readOnly bool
 	writes   atomic.Uint64
 }
@@ -31,7 +30,7 @@ type folder struct {
 func (f *folder) Info(ctx context.Context) (store.Info, error) {
 	in := f.x.Info()
 	if in.Dim == 0 {
-		return store.Info{}, index.ErrClosed
+		return store.Info{}, ErrClosed
 	}
 	out := store.Info{Items: in.Items, Dim: in.Dim, Distance: in.Distance.String(), Columns: in.Columns,
 		Network: in.Network.Name, Version: f.writes.Load(), ReadOnly: f.readOnly}
@@ -41,7 +40,7 @@ func (f *folder) Info(ctx context.Context) (store.Info, error) {
 
 // storeError is an error of a query or a page as the contract has it.
 func storeError(err error) error {
-	var input *index.InputError
+	var input *InputError
 	if errors.As(err, &input) {
 		return &store.ItemError{Err: input}
 	}
@@ -55,12 +54,12 @@ func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	}
 	want := f.x.Info().Dim
 	if want == 0 {
-		return nil, index.ErrClosed
+		return nil, ErrClosed
 	}
 	if len(q.Vector) != want {
 		return nil, &store.DimensionError{Have: len(q.Vector), Want: want}
 	}
-	res, err := f.x.Search(ctx, index.Query{Vector: q.Vector, K: q.K, Filter: keep, Exclude: q.Except,
+	res, err := f.x.Search(ctx, Query{Vector: q.Vector, K: q.K, Filter: keep, Exclude: q.Except,
 		Vectors: q.Vectors})
 	if err != nil {
 		return nil, storeError(err)
@@ -82,7 +81,7 @@ func (f *folder) Get(ctx context.Context, id string) (store.Item, error) {
 func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
 	dim := f.x.Info().Dim
 	if dim == 0 {
-		return index.ErrClosed
+		return ErrClosed
 	}
 	if len(items) == 0 {
 		return ctx.Err()
@@ -92,9 +91,9 @@ func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) e
 			return err
 		}
 	}
-	opt := index.AddOptions{Existing: index.Replace}
+	opt := AddOptions{Existing: Replace}
 	if mode == store.Insert {
-		opt.Existing = index.Refuse
+		opt.Existing = Refuse
 	}
 	if _, err := f.x.Add(ctx, items, opt); err != nil {
 		return err

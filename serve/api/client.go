@@ -1,4 +1,4 @@
-package client
+package api
 
 import (
 	"bytes"
@@ -16,12 +16,11 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/strictjson"
-	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// Options adjust a Client. The zero value is a client without a key of the first
+// ClientOptions adjust a Client. The zero value is a client without a key of the first
 // collection.
-type Options struct {
+type ClientOptions struct {
 	// Key is sent with every request.
 	Key string
 	// Collection is the one that requests are about; "": the server's first.
@@ -39,12 +38,12 @@ type Options struct {
 // Client speaks to one server. It is safe for concurrent use.
 type Client struct {
 	base string
-	opt  Options
+	opt  ClientOptions
 }
 
 // Error is what the server refused or failed to do.
 type Error struct {
-	api.Problem
+	Problem
 	// RetryAfter is how long the server asks to wait; 0 if it does not.
 	RetryAfter time.Duration
 }
@@ -57,8 +56,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// New returns a client of the server at an address such as http://127.0.0.1:7700.
-func New(address string, opt Options) (*Client, error) {
+// NewClient returns a client of the server at an address such as http://127.0.0.1:7700.
+func NewClient(address string, opt ClientOptions) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
@@ -201,7 +200,7 @@ func problem(res *http.Response, body []byte) *Error {
 	e := &Error{}
 	if t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); t != "application/problem+json" ||
 		json.Unmarshal(body, &e.Problem) != nil {
-		e.Problem = api.Problem{Code: "unknown", Title: http.StatusText(res.StatusCode),
+		e.Problem = Problem{Code: "unknown", Title: http.StatusText(res.StatusCode),
 			Detail: fmt.Sprintf("the server answered %q", strings.ToValidUTF8(string(body[:min(len(body), 200)]), "?"))}
 	}
 	e.Status = res.StatusCode

@@ -1,4 +1,4 @@
-package search
+package rank
 
 import (
 	"bufio"
@@ -9,16 +9,16 @@ import (
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
-// query is the photo that is asked with.
-type query struct {
+// asked is the photo that is asked with.
+type asked struct {
 	x     []float32
 	path  string
 	place string      // its whole path
 	info  os.FileInfo // nil if there is no such file
 }
 
-func newQuery(s *Set, i int) *query {
-	q := &query{x: s.X.Row(i), path: s.path(i)}
+func newAsked(s *Photos, i int) *asked {
+	q := &asked{x: s.X.Row(i), path: s.path(i)}
 	q.place = place(q.path)
 	q.info = regularInfo(q.path)
 	return q
@@ -37,7 +37,7 @@ func regularInfo(path string) os.FileInfo {
 }
 
 // is tells whether item j is the query itself.
-func (q *query) is(gallery *Set, j int) bool {
+func (q *asked) is(gallery *Photos, j int) bool {
 	path := gallery.path(j)
 	info := regularInfo(path)
 	switch {

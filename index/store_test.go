@@ -1,4 +1,4 @@
-package folder
+package index
 
 import (
 	"errors"
@@ -7,25 +7,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/store"
 )
 
 func TestFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
-	x, err := index.Create(dir, index.Config{Dim: 2})
+	x, err := Create(dir, Config{Dim: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	storetest.Check(t, New(x, false))
+	storetest.Check(t, x.Store(false))
 
-	ro, err := index.Open(dir, index.Options{ReadOnly: true})
+	ro, err := Open(dir, Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(ro, true)
+	s := ro.Store(true)
 	if _, err := s.Delete(t.Context(), []string{"ä"}); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("removed from a read-only index: %v", err)
 	}
@@ -36,11 +35,11 @@ func TestFolder(t *testing.T) {
 		t.Error("a closed index still answers")
 	}
 	for _, items := range [][]store.Item{nil, {{ID: "a", Vector: []float32{1, 2}}}} {
-		if err := s.Put(t.Context(), items, store.Replace); !errors.Is(err, index.ErrClosed) {
+		if err := s.Put(t.Context(), items, store.Replace); !errors.Is(err, ErrClosed) {
 			t.Errorf("%d items put into a closed index: %v", len(items), err)
 		}
 	}
-	if _, err := s.Search(t.Context(), store.Query{Vector: []float32{1, 2}, K: 1}); !errors.Is(err, index.ErrClosed) {
+	if _, err := s.Search(t.Context(), store.Query{Vector: []float32{1, 2}, K: 1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a closed index searched: %v", err)
 	}
 }
@@ -48,12 +47,12 @@ func TestFolder(t *testing.T) {
 // What an index takes, a store takes, and the other way round: what is read through a store
 // can be written back.
 func TestSameBounds(t *testing.T) {
-	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	s := New(x, false)
+	s := x.Store(false)
 	long := strings.Repeat("x", store.MaxText)
 	for what, c := range map[string]struct {
 		it   store.Item
@@ -72,7 +71,7 @@ func TestSameBounds(t *testing.T) {
 	} {
 		c.it.Vector = []float32{1}
 		var wrong *store.ItemError
-		_, err := x.Add(t.Context(), []store.Item{c.it}, index.AddOptions{Existing: index.Replace})
+		_, err := x.Add(t.Context(), []store.Item{c.it}, AddOptions{Existing: Replace})
 		if (err == nil) != c.fits || err != nil && !errors.As(err, &wrong) {
 			t.Errorf("%s added: %.100v", what, err)
 		}
@@ -90,12 +89,12 @@ func TestSameBounds(t *testing.T) {
 
 // An item that does not fit is named, wherever in the call it is.
 func TestNamesTheItem(t *testing.T) {
-	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	err = New(x, false).Put(t.Context(), []store.Item{
+	err = x.Store(false).Put(t.Context(), []store.Item{
 		{ID: "first", Vector: []float32{1}, Columns: map[string]any{"price": 1.0}},
 		{ID: "second", Vector: []float32{1}, Columns: map[string]any{"price": "x"}}}, store.Replace)
 	var wrong *store.ItemError
@@ -107,18 +106,18 @@ func TestNamesTheItem(t *testing.T) {
 
 // The sign of a zero is not kept: equal numbers come back equal, to the bit.
 func TestZeroHasNoSign(t *testing.T) {
-	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(x, false)
+	s := x.Store(false)
 	columns := map[string]any{"n": math.Copysign(0, -1)}
 	if err := s.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{1}, Columns: columns}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	positive := func(when string) {
 		t.Helper()
-		it, err := New(x, false).Get(t.Context(), "a")
+		it, err := x.Store(false).Get(t.Context(), "a")
 		if v, ok := it.Columns["n"].(float64); err != nil || !ok || math.Signbit(v) {
 			t.Errorf("%s: %v, %v", when, it.Columns, err)
 		}
@@ -128,12 +127,12 @@ func TestZeroHasNoSign(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if x, err = index.Open(dir, index.Options{}); err != nil {
+	if x, err = Open(dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
 	positive("read from the log")
-	if err := x.Compact(t.Context(), index.CompactOptions{}); err != nil {
+	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	positive("read from a segment")
@@ -144,12 +143,12 @@ func TestZeroHasNoSign(t *testing.T) {
 
 // What an index says of a query is said as the contract has it.
 func TestErrorsOfQueries(t *testing.T) {
-	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	s := New(x, false)
+	s := x.Store(false)
 	for text, want := range map[string]string{
 		"price <":   `filter "price <": column 8: want a number, a text in quotes, true or false, not the end`,
 		"price < 2": `filter "price < 2": column 1: no column called price; there are: id, path`,

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/internal/onnx"
 )
 
 // Example writes a model of one layer and reads it again.

@@ -1,8 +1,4 @@
-// Package storeurl reads the addresses of clusters that a client reaches by any of
-// several hosts:
-//
-//	weaviate://:KEY@a.example:8080,b.example:8080?replication=3
-package storeurl
+package driver
 
 import (
 	"errors"
@@ -14,7 +10,9 @@ import (
 	"strings"
 )
 
-// Address is a cluster.
+// Address is a cluster that a client reaches by any of several hosts.
+//
+//	weaviate://:KEY@a.example:8080,b.example:8080?replication=3
 type Address struct {
 	Hosts   []string // host:port
 	Key     string   // "" without one
@@ -22,9 +20,9 @@ type Address struct {
 	options url.Values
 }
 
-// Parse reads SCHEME://[:KEY@]HOST[:PORT][,HOST...][?OPTION=VALUE&...]. Options that are
+// ParseAddress reads SCHEME://[:KEY@]HOST[:PORT][,HOST...][?OPTION=VALUE&...]. Options that are
 // neither tls nor among known are an error. No error repeats the key.
-func Parse(text, scheme, port string, known ...string) (*Address, error) {
+func ParseAddress(text, scheme, port string, known ...string) (*Address, error) {
 	rest, ok := strings.CutPrefix(text, scheme+"://")
 	if !ok {
 		return nil, fmt.Errorf("want %s://HOST:PORT", scheme)

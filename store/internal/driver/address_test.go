@@ -1,4 +1,4 @@
-package storeurl
+package driver
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func TestParse(t *testing.T) {
-	a, err := Parse("db://:s%40cret@a:1,[::1]:2,b?tls=true&level=ALL&n=3", "db", "80", "level", "n")
+func TestParseAddress(t *testing.T) {
+	a, err := ParseAddress("db://:s%40cret@a:1,[::1]:2,b?tls=true&level=ALL&n=3", "db", "80", "level", "n")
 	if err != nil || !slices.Equal(a.Hosts, []string{"a:1", "[::1]:2", "b:80"}) || a.Key != "s@cret" || !a.TLS {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -28,17 +28,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzAddress(f *testing.F) {
 	for _, text := range []string{"", "db://", "http://a", "db://a:b", "db://:secret@a:99999", "db://a,,b",
 		"db://a?secret=x", "db://a?tls=maybe", "db://:%secret@a", "db://a/b", "db://a?%"} {
-		if _, err := Parse(text, "db", "80"); err == nil || strings.Contains(text, ":secret") &&
+		if _, err := ParseAddress(text, "db", "80"); err == nil || strings.Contains(text, ":secret") &&
 			strings.Contains(err.Error(), "secret") {
 			f.Errorf("%q: %v", text, err)
 		}
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if a, err := Parse(text, "db", "80", "n"); err == nil && len(a.Hosts) == 0 {
+		if a, err := ParseAddress(text, "db", "80", "n"); err == nil && len(a.Hosts) == 0 {
 			t.Errorf("%q has no host", text)
 		}
 	})

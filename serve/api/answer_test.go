@@ -1,6 +1,7 @@
-package client
+package api_test
 
 import (
+	"github.com/kindred-ml/kindred/serve/api"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +15,7 @@ func TestDamagedAnswers(t *testing.T) {
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, answer)
 		}))
-		c, err := New(h.URL, Options{HTTP: h.Client()})
+		c, err := api.NewClient(h.URL, api.ClientOptions{HTTP: h.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
