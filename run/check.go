@@ -105,22 +105,15 @@ func readBy(parse func(string) error) check {
 	}
 }
 
-// suggest returns a remark that names the entry of names nearest to word, or
-// nothing if none is near.
+// suggest is spell.Suggest for keys with their sections: the same key in another section
+// is the likeliest slip.
 func suggest(word string, names []string) string {
-	best, at := len(word)/2+1, ""
-	for _, n := range names {
-		d := spell.Distance(word, n)
-		// The same key in another section is a likely slip.
-		if _, key, ok := strings.Cut(word, "."); ok && strings.HasSuffix(n, "."+key) {
-			d = 1
-		}
-		if d < best {
-			best, at = d, n
+	if _, key, ok := strings.Cut(word, "."); ok {
+		for _, n := range names {
+			if strings.HasSuffix(n, "."+key) {
+				return spell.Meant(n)
+			}
 		}
 	}
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", at)
+	return spell.Suggest(word, names)
 }

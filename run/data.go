@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/option"
 )
 
 // OpenData opens the data set that cfg names, until ctx ends. home is the data
@@ -20,7 +21,7 @@ import (
 func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embedding.Format) (*data.Dataset, error) {
 	what := cmp.Or(cfg.Path, cfg.Name)
 	if what == "" {
-		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
+		return nil, option.Errorf("no data set: give %s, or data.name in the configuration", keyPath)
 	}
 	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: cfg.Labels, Formats: formats, Crop: cfg.Crop,
 		Outside: cfg.Outside, Group: groupColumn(cfg.Group)})
@@ -32,7 +33,8 @@ func Moved(err error, dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("%w\nthe run %s was trained on it: if it was moved, say where it is with --data", err, dir)
+	return option.Errorf("%w\nthe run %s was trained on it: if it was moved, say where it is with %s", err, dir,
+		keyPath)
 }
 
 // validationMetric is what the validation samples are scored by beside eval.recall, and

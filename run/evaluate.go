@@ -3,9 +3,9 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -55,6 +55,7 @@ func (t *trainer) unscored(epoch int, err error) error {
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
 		return err
 	}
-	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set "+
-		"eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
+	return option.Errorf("%w\nwhat was trained is kept in %s; %s goes on from there, with %s if something else "+
+		"is to be measured", err, t.opts.Dir, optResume.With(t.opts.Dir),
+		overrides.With("eval.metrics=... (or eval.recall)"))
 }

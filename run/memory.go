@@ -224,7 +224,7 @@ func (t *assembly) fit(spec *nn.Spec, o *objective.Options) (err error) {
 		if smaller.check() == nil {
 			t.memory = smaller
 			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than "+
-				"the memory limit (--memory); results differ from theirs by rounding", c.Chunk)
+				"the memory limit; results differ from theirs by rounding", c.Chunk)
 			return nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -103,7 +104,7 @@ type Stopped struct {
 }
 
 func (s *Stopped) Error() string {
-	return fmt.Sprintf("%v: %s; continue with --resume %s", s.Err, s.Where(), s.Dir)
+	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Where(), optResume)
 }
 
 // Where says how far the run has got.
@@ -134,8 +135,8 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 // skippable names the way out where a sample cannot be read.
 func skippable(err error) error {
 	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
-		return fmt.Errorf("%w\n--strict (data.strict: true) ends here; without it, what cannot be read is left out "+
-			"and named at the end", err)
+		return option.Errorf("%w\n%s ends here; without it, what cannot be read is left out and named at the end", err,
+			keyStrict)
 	}
 	return err
 }
@@ -239,9 +240,9 @@ func (t *trainer) failed(err error) error {
 	kept := e == nil
 	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
 		if !kept {
-			return fmt.Errorf("%w; no checkpoint had been written: --resume %s begins again", err, t.opts.Dir)
+			return option.Errorf("%w; no checkpoint had been written: %s begins again", err, optResume.With(t.opts.Dir))
 		}
-		return fmt.Errorf("%w; --resume %s goes on from the last checkpoint", err, t.opts.Dir)
+		return option.Errorf("%w; %s goes on from the last checkpoint", err, optResume.With(t.opts.Dir))
 	}
 	var step *train.StepError
 	if !errors.As(err, &step) || !kept {

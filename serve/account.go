@@ -19,7 +19,7 @@ func (a *account) take(n, taken int64, what string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n > a.limit-taken {
-		return tooLarge.is("Send something smaller, or start the server with a larger --request-memory.",
+		return tooLarge.is("Send something smaller, or start the server with more memory for requests.",
 			"%s needs %d bytes, and all requests together may have %d", what, n+taken, a.limit)
 	}
 	if n > a.limit-a.used {

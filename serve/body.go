@@ -62,7 +62,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, badType.is("Send it as it is.", "bodies in the encoding %q are not read", escape.Within(e, 32))
 	}
-	tooLong := tooLarge.is("Send less at once, or start the server with a larger --max-body.",
+	tooLong := tooLarge.is("Send less at once, or start the server with a larger limit on bodies.",
 		"the body is longer than the %d bytes allowed", s.limits.Body)
 	if r.ContentLength > s.limits.Body {
 		return nil, tooLong

@@ -47,7 +47,7 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 		return nil, badPicture.is(way, "it has %d x %d pixels", cfg.Width, cfg.Height)
 	}
 	if cfg.Width > s.limits.Pixels/cfg.Height {
-		return nil, tooLarge.is("Make it smaller, or start the server with a larger --max-pixels.",
+		return nil, tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
 			"the picture has %d x %d pixels, and %d are allowed", cfg.Width, cfg.Height, s.limits.Pixels)
 	}
 	if err := l.take(int64(cfg.Width)*int64(cfg.Height)*pixelBytes, "the picture"); err != nil {

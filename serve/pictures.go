@@ -90,7 +90,7 @@ func (c *collection) mayHave(ctx context.Context, it *store.Item) error {
 	if old, err := c.Store.Get(ctx, it.ID); err == nil && old.Path == it.Path {
 		return nil // as it is
 	}
-	return forbidden.is("Leave the path out, send the picture, or start the server with --pictures and its folder.",
+	return forbidden.is("Leave the path out, send the picture, or start the server with the folder of pictures.",
 		"the item %q cannot be given this path over HTTP", it.ID)
 }
 

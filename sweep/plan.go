@@ -225,21 +225,19 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 		cfg.Train.Epochs = cmp.Or(cfg.Train.Epochs, run.ScratchEpochs) // a budget needs a number
 		return cfg, nil
 	}
-	// run.Parse names an override by its text, and the reader of a plan wants a line.
-	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		for _, s := range all {
-			if rest, ok := strings.CutPrefix(line, "--set "+s.override()+": "); ok && s.place != "" {
-				lines[i] = s.place + ": " + rest
-				break
-			}
+	// run.Parse names an override, and the reader of a plan wants a line.
+	var given, placed run.KeyErrors
+	if !errors.As(err, &given) {
+		return cfg, err
+	}
+	for _, e := range given {
+		k := slices.IndexFunc(all, func(s Setting) bool { return s.place != "" && s.override() == e.Override })
+		if k >= 0 {
+			e = &run.KeyError{Place: all[k].place, Key: e.Key, Text: e.Text}
 		}
+		placed.Add(e)
 	}
-	var errs []error
-	for _, line := range slices.Compact(lines) {
-		errs = append(errs, errors.New(line))
-	}
-	return cfg, errors.Join(errs...)
+	return cfg, placed.Err()
 }
 
 // trialSet are the overrides of an arm's trial on a fold, from 1.

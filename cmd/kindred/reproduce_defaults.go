@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/run"
@@ -42,7 +43,7 @@ func runDefaults(cmd *cobra.Command, a *app, o paper.Options, queued *queueFlags
 	for _, e := range rows {
 		row := options(e)
 		if err := present(cmd, e, row); err != nil {
-			fmt.Fprintf(a.err, "%s is left out: %s\n", e.Name, escape.Text(err.Error()))
+			fmt.Fprintf(a.err, "%s is left out: %s\n", e.Name, escape.Text(cli.Message(err)))
 			continue
 		}
 		out, err := reproduced(cmd, a, e, row, queued)
