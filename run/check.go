@@ -11,8 +11,8 @@ import (
 // problem is what is wrong with the value of a key.
 type problem struct{ key, text string }
 
-// problems checks what can be checked without the data, key by key. What a key means
-// beside others is checked of a value that is right by itself.
+// problems checks, key by key, all that needs no data. Whether a key agrees with others is
+// checked only if its value is valid by itself.
 func (c *Config) problems() []problem {
 	var out []problem
 	for i := range keys {
@@ -32,7 +32,7 @@ func (c *Config) problems() []problem {
 	return out
 }
 
-// check says to bad what is wrong with the value of a key.
+// check reports to bad what is wrong with the value of a key.
 type check func(k *key, c *Config, bad report)
 
 // report takes a sentence.

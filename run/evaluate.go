@@ -14,8 +14,8 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
 }
 
-// evaluateValidation scores the validation set, or all where that is not what the best
-// epoch is chosen by.
+// evaluateValidation scores the validation set if the best epoch is chosen by it, and all
+// sets otherwise.
 func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
 	var sets []*scored
 	for _, s := range t.scored {
@@ -48,7 +48,7 @@ func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Netw
 	return out, nil
 }
 
-// unscored says what is left to do after an evaluation that failed.
+// unscored adds the way out to the error of an evaluation.
 func (t *trainer) unscored(epoch int, err error) error {
 	device := (*train.DeviceError)(nil)
 	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) ||

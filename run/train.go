@@ -46,13 +46,13 @@ type Options struct {
 	Dataset *data.Dataset
 	// Engine, if set, makes what computes the network instead of package nn.
 	Engine func(net *nn.Net, cfg *Config) (Engine, error)
-	// Features, if set, hears before Begin how many of the features are computed by
-	// which a pretrained start decides, or with which a frozen network trains
+	// Features, if set, is told before Begin how many features are computed: those by which
+	// a pretrained start decides, or with which a frozen network trains
 	// (network.freeze=body).
 	Features func(done, total int)
 	// Begin, if set, is told what is about to be trained.
 	Begin func(Setup)
-	// Observe, if set, hears how it goes; see train.Config.
+	// Observe, if set, is told of the progress; see train.Config.
 	Observe func(train.Event)
 
 	files atomic.Files // tests put faults into it
@@ -73,10 +73,10 @@ type Result struct {
 	Wait   float64
 	Took   time.Duration
 	Notes  []string // see Setup
-	// Epoch is the one whose network this is: the last, or the best with
-	// train.best; 0 is the network before training. Scores are its own. Untrained are
-	// those before training, if the run started from a pretrained network: of that
-	// network at its own image size, whatever size the run trains at.
+	// Epoch is the epoch whose network this is: the last, or the best with train.best; 0 is
+	// the network before training. Scores are its scores. Untrained are the scores before
+	// training, if the run started from a pretrained network: of that network at its own
+	// image size, whatever size the run trains at.
 	Epoch             int
 	Scores, Untrained []train.Metric
 	// UntrainedSize is the side of the images that Untrained is of; 0 if there are none.
@@ -86,8 +86,8 @@ type Result struct {
 	Place float64
 	// Verdict says so in a sentence if the run ended no better than it began.
 	Verdict string
-	// Beside says why validation and test scores are not alike, "" if they are of galleries
-	// that are.
+	// Beside explains why validation and test scores differ, "" if their galleries are
+	// alike.
 	Beside string
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
@@ -156,8 +156,8 @@ type trainer struct {
 	modelSaved bool // by this process, with its last weights
 }
 
-// close lets go of the run folder and of the data set. That the lock's file cannot be
-// removed (the folder is gone, say) spoils nothing.
+// close unlocks the run folder and closes the data set. An error is ignored, such as that
+// the folder with the lock is gone.
 func (t *trainer) close() {
 	if t.held != nil {
 		_ = t.held.Release()
@@ -165,7 +165,7 @@ func (t *trainer) close() {
 	t.assembly.close()
 }
 
-// start takes the run folder and brings the run to where it goes on.
+// start locks the run folder and restores the state from which the run continues.
 func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	c := t.loop()
 	if t.opts.Dir != "" {
@@ -304,7 +304,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	return res, nil
 }
 
-// stoppedAfter is the error of a run that was interrupted when all was trained.
+// stoppedAfter is the error of a run that was interrupted after its last step.
 func (t *trainer) stoppedAfter(err error) error {
 	if t.folder == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
