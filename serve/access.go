@@ -18,8 +18,8 @@ func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 		return "", forbidden.is("Start the server so that it may write.", "this server changes nothing")
 	}
 	if s.opt.Keys == nil {
-		// Nobody shows a key, so that the browser of somebody who may come here could
-		// be made to write by any page that it has open.
+		// Without keys, any page that is open in the browser of an authorised user could
+		// make that browser write.
 		if err := s.crossOrigin.Check(r); err != nil && !slices.Contains(s.opt.Origins, anyOrigin) {
 			return "", forbidden.is("Start the server with the page's origin among those allowed.",
 				"a page of another site sent this")
@@ -45,8 +45,8 @@ func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 	return name, nil
 }
 
-// admitOrigin answers the questions that browsers ask for pages of other sites, and
-// refuses requests for another host where only this one is meant.
+// admitOrigin answers the preflight requests of browsers for pages of other sites. It
+// refuses requests for another host if the server is local.
 func (s *Server) admitOrigin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Local && !loopbackHost(r.Host) {
 		return wrongHost.is("Use the address that the server was started with.", "the request is for another host")

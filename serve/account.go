@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// account is the memory that bodies and pictures of all requests share. What does
-// not fit is refused at once instead of waited for: requests that hold a part and
-// wait for the rest would stop each other.
+// account is the memory that bodies and pictures of all requests share. A request that does
+// not fit is refused at once: requests that wait while they hold a part would block each
+// other.
 type account struct {
 	mu          sync.Mutex
 	used, limit int64
