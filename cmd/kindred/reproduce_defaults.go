@@ -16,8 +16,8 @@ import (
 // defaultsTable is the name for all rows of the table of what the defaults give.
 const defaultsTable = "defaults"
 
-// experimentFolder is where the results of an experiment go if nobody says: the rows of a
-// table lie in one folder.
+// experimentFolder is the default folder for the results of an experiment: the rows of a
+// table share one folder.
 func experimentFolder(e *paper.Experiment) string {
 	if row := e.Row(); row != "" {
 		return filepath.Join("reports", defaultsTable, row)

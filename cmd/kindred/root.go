@@ -136,7 +136,7 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interruption says that a command was stopped, and in the middle of what.
+// interruption says that a command was stopped, and what it was doing.
 func interruption(err error) string {
 	what := strings.TrimSuffix(strings.TrimSuffix(cli.Message(err), context.Canceled.Error()), ": ")
 	if what == "" {
@@ -145,8 +145,8 @@ func interruption(err error) string {
 	return "kindred: interrupted: " + what
 }
 
-// isCobraUsage recognises the errors that cobra makes itself for an unknown
-// command; flag and argument errors are wrapped where they arise.
+// isCobraUsage recognises the errors that cobra itself makes for an unknown command. Errors
+// of flags and arguments are wrapped where they arise.
 func isCobraUsage(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command ")
 }
