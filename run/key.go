@@ -30,10 +30,8 @@ type key struct {
 	// nil if that does not say. Keys are asked in the order of the table.
 	resolve func(*Config, *known) any
 	// begun tells whether a run that is resumed takes what it was begun with where the key is
-	// unset; nil: never, as zero is a value. earlier is what it takes if that does not say
-	// either, as in runs of earlier versions.
-	begun   func(now, was *Config) bool
-	earlier any
+	// unset; nil: never, as zero is a value.
+	begun func(now, was *Config) bool
 	// idle tells whether a network that has no use for the key can be given its value all
 	// the same; nil for a key that all networks use.
 	idle func(*Config) bool

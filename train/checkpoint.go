@@ -29,7 +29,7 @@ import (
 //	state     JSON of Checkpoint
 //	optimizer JSON of the optimizer's own metadata
 //	crc32c    Castagnoli checksum of all tensors' bytes in order
-//	crc32c_state  of the texts of state and optimizer; older files have none
+//	crc32c_state  of the texts of state and optimizer
 const (
 	checkpointFormat  = "kindred checkpoint"
 	checkpointVersion = "1"
@@ -150,7 +150,11 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 	case f.Meta["crc32c"] != checksum(f.Tensors):
 		return nil, errors.New("the checksum does not match: the file is damaged")
 	}
-	if sum, ok := f.Meta["crc32c_state"]; ok && sum != stateChecksum(f) {
+	switch sum, ok := f.Meta["crc32c_state"]; {
+	case !ok:
+		return nil, errors.New("a checkpoint of a version that was never released, whose state has no checksum: start " +
+			"the run anew in another folder")
+	case sum != stateChecksum(f):
 		return nil, errors.New("the checksum of the state does not match: the file is damaged")
 	}
 	c := &Checkpoint{file: f}
@@ -316,8 +320,7 @@ func (t *Trainer) restore(c *Checkpoint) error {
 	}
 	for _, m := range c.Objective.Memory {
 		if len(m.IDs) != len(m.Labels) && t.cfg.IDs != nil {
-			return errors.New("its cross-batch memory, written by an earlier version, does not say which samples it " +
-				"holds; start the run anew")
+			return fmt.Errorf("state: a cross-batch memory of %d labels and %d samples", len(m.Labels), len(m.IDs))
 		}
 	}
 	if err := obj.Restore(c.Objective); err != nil {
