@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // A checkpoint is one safetensors file. Its tensors are the network's parameters
@@ -44,10 +44,10 @@ type Checkpoint struct {
 	Sums    Sums    `json:"sums"`    // of the epoch under way
 	History []Epoch `json:"history"` // of the epochs completed
 
-	Rate      float64         `json:"rate"`    // of the last step
-	Sampler   sample.State    `json:"sampler"` // at the start of the epoch under way
-	Objective objective.State `json:"objective"`
-	Network   uint64          `json:"network"` // training passes so far
+	Rate      float64           `json:"rate"`    // of the last step
+	Sampler   data.SamplerState `json:"sampler"` // at the start of the epoch under way
+	Objective objective.State   `json:"objective"`
+	Network   uint64            `json:"network"` // training passes so far
 
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric `json:"untrained,omitempty"`

@@ -100,7 +100,6 @@ func learning() []Package {
 			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},
 		{"objective", "a loss with its miner, from options to value and gradient",
 			"internal/budget internal/spell internal/par mat opt internal/pair mine loss"},
-		{"sample", "class-balanced batches over labels", ""},
 		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
 		{"internal/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
@@ -140,7 +139,7 @@ func pictures() []Package {
 		{"data/imaging", "decode, resize, augment and normalise one image",
 			"internal/budget internal/spell internal/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, splits, loaders",
+		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/budget internal/home internal/regular internal/par internal/atomic mat " +
 				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
 		{"internal/inspect", "what `kindred data info` finds out about a set",
@@ -179,7 +178,7 @@ func measuring() []Package {
 func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
-			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
+			"internal/budget internal/par mat loss objective nn nn/optim format/safetensors data"},
 		{"store", "items, what an engine that holds them can do; the contract between servers and engines",
 			"internal/escape"},
 		{"filter", "which items of a store count: the text, its tree, and what passes",
@@ -193,7 +192,7 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
 				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
-				"objective sample mat nn nn/optim nn/onnxnet data data/imaging eval " +
+				"objective mat nn nn/optim nn/onnxnet data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
@@ -238,7 +237,7 @@ func showing() []Package {
 		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
 			"internal/par internal/spell internal/atomic internal/lock internal/yamltext jobs embedding mat " +
 				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
-				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective sample " +
+				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective " +
 				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed internal/detection projection discover clean " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
