@@ -20,7 +20,8 @@ func labelsOf(sizes ...int) []int64 {
 func TestBalancedBatches(t *testing.T) {
 	sizes := []int{1, 2, 3, 7, 20, 4, 4, 50, 1}
 	y := labelsOf(sizes...)
-	for _, cfg := range []BalancedConfig{{Classes: 3, PerClass: 4}, {Classes: 9, PerClass: 2}, {Classes: 1, PerClass: 1},
+	for _, cfg := range []BalancedConfig{{Classes: 3, PerClass: 4}, {Classes: 9, PerClass: 2},
+		{Classes: 1, PerClass: 1},
 		{Classes: 5, PerClass: 9, Batches: 40},
 		{Classes: 2, PerClass: 40}, {Classes: 6, PerClass: 99}, {},
 		{Classes: 3, PerClass: 4, Batches: 40, Power: 0.5}} {
@@ -144,7 +145,10 @@ func TestErrors(t *testing.T) {
 		"no samples":  func() error { _, err := NewBalanced(nil, BalancedConfig{}); return err },
 		"too many":    func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{Classes: 3}); return err },
 		"negative":    func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{PerClass: -1}); return err },
-		"wrong state": func() error { b, _ := NewBalanced(labelsOf(2), BalancedConfig{}); return b.Restore(SamplerState{-1}) },
+		"wrong state": func() error {
+			b, _ := NewBalanced(labelsOf(2), BalancedConfig{})
+			return b.Restore(SamplerState{-1})
+		},
 	} {
 		if f() == nil {
 			t.Errorf("%s: no error", name)

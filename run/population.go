@@ -151,8 +151,8 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 		c.Coarse, c.Fine, c.PerClass = s.Config().Coarse, s.Config().Fine, s.Config().PerClass
 		return s, nil
 	}
-	s, err := data.NewBalanced(p.labels, data.BalancedConfig{Classes: c.Classes, PerClass: c.PerClass, Batches: c.Batches,
-		Views: c.Views, Seed: cfg.Train.Seed})
+	s, err := data.NewBalanced(p.labels, data.BalancedConfig{Classes: c.Classes, PerClass: c.PerClass,
+		Batches: c.Batches, Views: c.Views, Seed: cfg.Train.Seed})
 	if err != nil {
 		return nil, fmt.Errorf("sample: %w", err)
 	}

@@ -152,8 +152,8 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 	}
 	switch sum, ok := f.Meta["crc32c_state"]; {
 	case !ok:
-		return nil, errors.New("a checkpoint of a version that was never released, whose state has no checksum: start " +
-			"the run anew in another folder")
+		return nil, errors.New("a checkpoint of a version that was never released, whose state has no checksum: " +
+			"start the run anew in another folder")
 	case sum != stateChecksum(f):
 		return nil, errors.New("the checksum of the state does not match: the file is damaged")
 	}

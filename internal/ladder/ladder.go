@@ -154,8 +154,8 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
-				"mat internal/coded"},
+			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 " +
+				"internal/kernel/dot16 mat internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
 				"internal/coded gonum.org/v1/gonum"},
