@@ -58,16 +58,15 @@ func TestSameBounds(t *testing.T) {
 		it   store.Item
 		fits bool
 	}{
-		"the longest id":      {store.Item{ID: long[:store.MaxID]}, true},
-		"a longer id":         {store.Item{ID: long[:store.MaxID+1]}, false},
-		"an older index's id": {store.Item{ID: long[:4096]}, false},
-		"an id with a C1":     {store.Item{ID: "a\u0085"}, false},
-		"the longest path":    {store.Item{ID: "path", Path: long}, true},
-		"a longer path":       {store.Item{ID: "path", Path: long + "x"}, false},
-		"the longest text":    {store.Item{ID: "text", Columns: map[string]any{"a": long}}, true},
-		"a longer text":       {store.Item{ID: "text", Columns: map[string]any{"a": long + "x"}}, false},
-		"no value":            {store.Item{ID: "nil", Columns: map[string]any{"a": nil}}, false},
-		"a whole number":      {store.Item{ID: "int", Columns: map[string]any{"a": 1}}, false},
+		"the longest id":   {store.Item{ID: long[:store.MaxID]}, true},
+		"a longer id":      {store.Item{ID: long[:store.MaxID+1]}, false},
+		"an id with a C1":  {store.Item{ID: "a\u0085"}, false},
+		"the longest path": {store.Item{ID: "path", Path: long}, true},
+		"a longer path":    {store.Item{ID: "path", Path: long + "x"}, false},
+		"the longest text": {store.Item{ID: "text", Columns: map[string]any{"a": long}}, true},
+		"a longer text":    {store.Item{ID: "text", Columns: map[string]any{"a": long + "x"}}, false},
+		"no value":         {store.Item{ID: "nil", Columns: map[string]any{"a": nil}}, false},
+		"a whole number":   {store.Item{ID: "int", Columns: map[string]any{"a": 1}}, false},
 	} {
 		c.it.Vector = []float32{1}
 		var wrong *store.ItemError
