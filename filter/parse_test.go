@@ -155,3 +155,26 @@ func FuzzFilter(f *testing.F) {
 		}
 	})
 }
+
+// An error repeats the beginning and the end of what is wrong, however long a filter may be.
+func TestReasonsAreShort(t *testing.T) {
+	for _, long := range []string{strings.Repeat("x", maxText-100), strings.Repeat("`\x1b`", 1)} {
+		for _, text := range []string{long + " = 1", "a = " + long, "a " + long, "b = 'x' " + long} {
+			f, err := Parse(text)
+			if err == nil {
+				err = f.Check(columns())
+			}
+			var wrong *Error
+			if !errors.As(err, &wrong) || len(wrong.Reason) > 5000 {
+				t.Errorf("%.20q of %d bytes: %.300v", text, len(text), err)
+			}
+		}
+	}
+	most := "a = 1" + strings.Repeat(" ", maxText-5)
+	if _, err := Parse(most); err != nil {
+		t.Errorf("%d bytes: %v", len(most), err)
+	}
+	if _, err := Parse(most + " "); err == nil {
+		t.Errorf("%d bytes are a filter", len(most)+1)
+	}
+}
