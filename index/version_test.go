@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/store"
@@ -127,5 +128,40 @@ func TestCheckTellsHowFarItIs(t *testing.T) {
 	}})
 	if err != nil || calls < 2 || last != size || c.Bytes != size {
 		t.Errorf("%v: %d calls, %d and %d bytes, want %d", err, calls, last, c.Bytes, size)
+	}
+}
+
+// Damage to the vectors of any format's segment is found, and told by its section.
+func TestChecksVersions(t *testing.T) {
+	for version := 1; version < formatVersion; version++ {
+		dir := filepath.Join(t.TempDir(), "old.index")
+		if err := os.CopyFS(dir, os.DirFS(fmt.Sprintf("testdata/version%d", version))); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Check(t.Context(), dir, CheckOptions{})
+		if err != nil || len(c.Problems) > 0 {
+			t.Fatalf("version %d: %v, %+v", version, err, c)
+		}
+		path := filepath.Join(dir, "000004.seg")
+		s, err := openSegment(path, 50, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bytes.Clone(s.file.Bytes)
+		for _, section := range s.table.Sections {
+			if section.Name == "vectors" {
+				b[section.Offset+5] ^= 4
+			}
+		}
+		s.file.Close()
+		writeFile(t, path, b)
+		c, err = Check(t.Context(), dir, CheckOptions{})
+		told := false
+		for _, p := range c.Problems {
+			told = told || strings.Contains(fmt.Sprintf("%+v", p), "section vectors")
+		}
+		if err != nil || !told {
+			t.Errorf("version %d: %v, %+v", version, err, c)
+		}
 	}
 }
