@@ -55,6 +55,10 @@ func (*hasty) Decode(context.Context, []byte, int) (*imaging.Image, error) {
 // wordy is a store that says too much of why it fails.
 type wordy struct{ store.Store }
 
+func (wordy) Info(context.Context) (store.Info, error) {
+	return store.Info{}, errors.New(strings.Repeat("broken", 1<<16))
+}
+
 func (wordy) Get(context.Context, string) (store.Item, error) {
 	return store.Item{}, errors.New(strings.Repeat("broken", 1<<16))
 }
@@ -109,6 +113,9 @@ func TestEveryEchoIsCut(t *testing.T) {
 	do.do(long, "/v1/info", "", nil)
 	do.json("POST", "/v1/search", map[string]any{"id": "red/001", "filter": "price = " + url.PathEscape(long)})
 	for line := range strings.SplitSeq(log.String(), "\n") {
+		if strings.Contains(line, `"status":500`) != strings.Contains(line, `"level":"ERROR"`) {
+			t.Errorf("the log calls it so: %.300s", line)
+		}
 		if len(line) > 2000 {
 			t.Errorf("a line of the log has %d bytes: %.300s", len(line), line)
 		}
@@ -137,6 +144,29 @@ func TestBodiesAtTheLimit(t *testing.T) {
 				t.Errorf("%d bytes of %d, told %v: %d %s", limit+extra, limit, told, w.Code, w.Body)
 			}
 		}
+	}
+}
+
+// The number of items of a store is told, -1 of one that cannot be asked.
+func TestItemsAreCounted(t *testing.T) {
+	m := filled(t, 20)
+	s := newServer(t, Options{Collections: []Collection{{Name: "good", Store: m}}})
+	s.opt.Collections = append(s.opt.Collections, Collection{Name: "bad", Store: wordy{m}}) // as if it broke later
+	w := httptest.NewRecorder()
+	newMetrics(s).handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{`kindred_items{collection="good"} 60`, `kindred_items{collection="bad"} -1`} {
+		if !strings.Contains(w.Body.String(), line+"\n") {
+			t.Errorf("no %s in %.2000s", line, w.Body)
+		}
+	}
+}
+
+// A value of a form may be as long as its limit.
+func TestValuesAtTheLimit(t *testing.T) {
+	do := &caller{t: t, s: newServer(t, Options{})}
+	png := pngOf(t, plain(10, 10, red))
+	for n, want := range map[int]int{maxValue - 1: 400, maxValue: 400, maxValue + 1: 413} {
+		do.form("POST", "/v1/search", png, "k", strings.Repeat("x", n)).want(t, want) // no number
 	}
 }
 
