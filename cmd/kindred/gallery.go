@@ -8,7 +8,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // gallery is what items are added to and looked up in: an index or a store of a database.
@@ -23,7 +22,7 @@ type gallery struct {
 }
 
 func newIndexGallery(x *index.Index) *gallery {
-	return &gallery{folder.New(x, false), x.Dir(), func() (*run.Model, error) { return indexModel(x) }, x}
+	return &gallery{x.Store(false), x.Dir(), func() (*run.Model, error) { return indexModel(x) }, x}
 }
 
 // Info is the store's, with the columns of an index in the order in which they appeared.
@@ -48,8 +47,8 @@ func (g *gallery) find(ctx context.Context, id string) (store.Item, bool, error)
 // putSize is how many items are written to a store at a time.
 const putSize = 500
 
-// add writes items. A database counts them as an index does, but for those that others write
-// at the same time.
+// add writes items. A database counts them as an index does, apart from items that others
+// write at the same time.
 func (g *gallery) add(ctx context.Context, items []store.Item, opt index.AddOptions) (index.Added, error) {
 	if g.x != nil {
 		return g.x.Add(ctx, items, opt)
@@ -98,8 +97,8 @@ func (g *gallery) add(ctx context.Context, items []store.Item, opt index.AddOpti
 	return done, flush()
 }
 
-// search finds what is nearest. How many items pass a filter no database says, nor whether
-// all were looked at.
+// search finds the nearest items. A database does not say how many items pass a filter, nor
+// whether it looked at all.
 func (g *gallery) search(ctx context.Context, q index.Query) (*index.Result, error) {
 	if g.x != nil {
 		return g.x.Search(ctx, q)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/layout/fetch"
+	"github.com/kindred-ml/kindred/internal/fetch"
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/work"
@@ -129,7 +129,7 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 	return cmd
 }
 
-// shortcuts spells the flags that stand for settings out.
+// shortcuts expands the flags that stand for settings.
 func shortcuts(path, features, backbone string, size int) []string {
 	var set []string
 	if path != "" {

@@ -24,10 +24,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve"
-	"github.com/kindred-ml/kindred/serve/page"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // serveEnv begins the names of the environment variables that stand for flags.
@@ -265,7 +264,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	return s.Serve(ctx, ln, secure)
 }
 
-// holdReview takes the folder of the page to review for this process, which writes the
+// holdReview locks the folder of the page to review, because this process writes the
 // decisions there.
 func (f *serveFlags) holdReview() (*lock.Held, error) {
 	st, err := os.Stat(f.review)
@@ -279,7 +278,7 @@ func (f *serveFlags) holdReview() (*lock.Held, error) {
 	return lock.Folder(dir)
 }
 
-// bind listens. Where other machines can come, it asks for keys, or to be told twice
+// bind listens. If other machines can connect, it requires keys, or a second confirmation
 // that none are wanted.
 func (f *serveFlags) bind(keys bool) (net.Listener, error) {
 	ln, err := serve.Listen(f.listen, f.limits)
@@ -316,7 +315,7 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 		}
 		return c, nil, err
 	}
-	c.Store = folder.New(x, f.readOnly)
+	c.Store = x.Store(f.readOnly)
 	if !f.readOnly {
 		c.Uploads = cmp.Or(f.uploads, filepath.Join(abs, "uploads"))
 		if c.Uploads, err = filepath.Abs(c.Uploads); err != nil {
