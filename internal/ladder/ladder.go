@@ -81,7 +81,7 @@ func kernels() []Package {
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"nn/internal/attention", "multi-head attention, forward and backward, in blocks of queries",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
-		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
+		{"mat", "Dense float32, matrix products, norms, pairwise distances in blocks",
 			"internal/par internal/kernel/simd"},
 		{"internal/coded", "rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
 			"internal/par internal/kernel/dot8 internal/kernel/dot16 mat"},
@@ -263,8 +263,8 @@ func serving() []Package {
 			"internal/budget data github.com/minio/minio-go/v7"},
 		{"internal/cli", "what the command lines of kindred and kindred-gpu share: global flags, training",
 			"internal/budget internal/option internal/remotedata internal/report/runs internal/weights " +
-				"internal/yamltext data embedding embedding/parquet objective run github.com/spf13/cobra " +
-				"github.com/spf13/pflag"},
+				"internal/yamltext data " +
+				"embedding embedding/parquet objective run github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
@@ -320,6 +320,6 @@ func repository() []Package {
 		{"docs/gen", "writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
 			"records, the tables of pretrained networks and of packages",
 			"internal/atomic internal/ladder internal/weights internal/bench mine objective"},
-		{"cmd/kindred", "one file a command, no logic worth testing", "*"},
+		{"cmd/kindred", "the commands: flags, what is printed, files written; each is tested as a user calls it", "*"},
 	}
 }
