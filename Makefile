@@ -1,11 +1,12 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla test soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
+.PHONY: help build demo browser xla test ci levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
-	@echo 'make test   everything CI runs: lint, cross builds, tests at every instruction set, fuzzing'
+	@echo 'make test   vet and all tests but those that run every documented command and open every page'
+	@echo 'make ci     those, staticcheck, six systems, every instruction set, fuzzing, the race detector: what CI runs'
 	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
 	@echo 'make bench  time kindred beside PyTorch and faiss, which it installs if need be (Debian)'
@@ -38,13 +39,25 @@ xla:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/kernel/conv ./internal/kernel/attention ./mat ./internal/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/pair ./mine ./loss ./objective
 
-test: lint cross arm64 checkgen browser xla
-	$(GO) test -timeout 25m ./...
+# What drives the whole program through every documented command, and a browser through
+# every page: CI's, as it takes as long as half of all else.
+WHOLES = ./internal/readme ./internal/browser
+
+test:
+	$(GO) vet ./...
+	$(GO) test -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
+
+ci: test lint cross arm64 checkgen browser xla levels fuzz race
+	$(GO) test -timeout 25m $(WHOLES)
+
+levels:
 	KINDRED_ISA=avx2 $(GO) test -count=1 -short $(KERNEL_USERS)
 	KINDRED_ISA=go $(GO) test -count=1 -short $(KERNEL_USERS)
 	$(GO) test -short -tags noasm $(KERNEL_USERS)
+
+fuzz:
 	.ci/fuzz
 
 # Random comparisons, one seed after another: networks with onnxruntime, which node
@@ -63,9 +76,9 @@ soak:
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/layout/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./jobs ./jobs/queue ./jobs/embedded ./serve
-RACE_SOME = ./cmd/kindred ./internal/kernel/conv ./internal/kernel/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
+RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/inspect ./eval/cluster ./eval/diagnose \
+	./internal/repro/theory/field ./index ./jobs ./internal/queue ./internal/embedded ./serve
+RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/columns"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // lines iterates over the lines of a text file that are not blank, with their
@@ -64,7 +64,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 	r.ReuseRecord = false
 	r.TrimLeadingSpace = true
 	if header {
-		r.Comma = columns.Separator(text)
+		r.Comma = embedding.Separator(text)
 	} else {
 		r.FieldsPerRecord = -1
 	}

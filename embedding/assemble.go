@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/columns"
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 )
 
 // embeddingNames are names under which an archive's embeddings are found if it

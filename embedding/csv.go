@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/columns"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -29,7 +29,7 @@ func parseCSV(r io.Reader) (*Table, error) {
 	}
 	cr := csv.NewReader(br)
 	begin, _ := br.Peek(1 << 16) // as much as there is
-	cr.Comma = columns.Separator(begin)
+	cr.Comma = Separator(begin)
 	cr.ReuseRecord = true
 	record, err := cr.Read()
 	if errors.Is(err, io.EOF) {

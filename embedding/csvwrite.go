@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/columns"
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 )
 
 // writeCSV writes the columns id, path, those of labels, and embedding_0,

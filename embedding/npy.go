@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/columns"
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 

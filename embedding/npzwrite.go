@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/kindred-ml/kindred/internal/columns"
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 )
 
 // writeNPYTable writes the embeddings of t, or its only column of labels.

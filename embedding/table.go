@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kindred-ml/kindred/internal/columns"
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/columns"
 )
 
 // parseSafetensors reads a safetensors file by the rules of .npz.

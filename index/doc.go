@@ -23,6 +23,6 @@
 //
 // The network that made the vectors is no business of this package, but travels in
 // the folder: NetworkDir is where, and Info says which. docs/index.md has the
-// commands and the files, package filter the grammar of filters. Package store/folder is an
-// index as a store.Store.
+// commands and the files, package filter the grammar of filters. Index.Store is an
+// index as an engine that `kindred serve` and any other user of package store takes.
 package index

@@ -18,9 +18,9 @@
 // Remembering is a Runner that asks a Memory first, so that what was done before,
 // by whoever, is not done again.
 //
-// Package jobs/queue has the Runner that hands jobs to workers on other machines.
-// This package imports no network, so that what only describes
-// its work in jobs stays small.
+// The command's --queue is a Runner, too, that hands jobs to workers on other
+// machines: package internal/queue. This package imports no network, so that what
+// only describes its work in jobs stays small.
 //
 // The name of a job is the digest of its kind and spec. Whoever runs the same job
 // twice gets the result of the first time where that was kept, so a spec must name

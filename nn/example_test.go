@@ -3,7 +3,6 @@ package nn_test
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -79,7 +78,7 @@ func ExampleNet_Import() {
 		fmt.Println(err)
 		return
 	}
-	file, err := torchfile.ReadWeights("testdata/tiny.pth")
+	file, err := nn.ReadWeights("testdata/tiny.pth")
 	if err != nil {
 		fmt.Println(err)
 		return

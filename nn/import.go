@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/torchfile"
 )
 
 // ImportOptions adapt weights that were trained elsewhere.
@@ -73,6 +74,10 @@ func (r *ImportReport) String() string {
 	}
 	return strings.Join(parts, "\n")
 }
+
+// ReadWeights reads a file of weights for Import: safetensors, or what PyTorch's
+// torch.save wrote, of which nothing is run. The content tells which.
+func ReadWeights(path string) (*safetensors.File, error) { return torchfile.ReadWeights(path) }
 
 // Import sets every parameter that the file has with the right shape, and
 // reports the rest; parameters that are not set keep their values. Dimensions of

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/kernel/conv"
+	"github.com/kindred-ml/kindred/nn/internal/conv"
 )
 
 // convLayer is the descriptor of a convolution.

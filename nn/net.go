@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/kernel/attention"
-	"github.com/kindred-ml/kindred/internal/kernel/conv"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn/internal/attention"
+	"github.com/kindred-ml/kindred/nn/internal/conv"
 )
 
 // Options say how a network is created and trained.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/kernel/attention"
+	"github.com/kindred-ml/kindred/nn/internal/attention"
 )
 
 // attentionLayer is the descriptor of attention.

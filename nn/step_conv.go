@@ -1,6 +1,6 @@
 package nn
 
-import "github.com/kindred-ml/kindred/internal/kernel/conv"
+import "github.com/kindred-ml/kindred/nn/internal/conv"
 
 // convStep is a convolution with what is applied to its tiles as they are made:
 // in training its bias and ReLU, in evaluation the batch norm, residual and

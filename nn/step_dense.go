@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/kernel/conv"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn/internal/conv"
 )
 
 // denseLayer is the descriptor of a dense layer.

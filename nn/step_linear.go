@@ -2,8 +2,8 @@ package nn
 
 import (
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/kernel/conv"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/nn/internal/conv"
 )
 
 // linearLayer is the descriptor of a linear layer.

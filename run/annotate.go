@@ -20,7 +20,7 @@ func important() []string {
 		"network.name", "network.pretrained", "network.dim",
 		"train.epochs", "train.lr", "train.seed",
 		"loss.name", "loss.margin", "mine.positives", "mine.negatives",
-		"sample.classes", "sample.per_class",
+		"sample.classes", "sample.per_class", "sample.views",
 		"eval.recall", "eval.metrics",
 	}
 }
@@ -122,7 +122,7 @@ func annotateFree(b *bytes.Buffer, section string, m Section) {
 	for _, name := range names {
 		if k := keyNamed(section + "." + name); k != nil {
 			help := k.help
-			if section == "loss" {
+			if section == "loss" && len(k.values) > 0 {
 				help += ": " + strings.Join(k.values, ", ")
 			}
 			comment(b, help)

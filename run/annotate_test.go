@@ -83,12 +83,12 @@ func TestAnnotateExplains(t *testing.T) {
 			t.Errorf("%s: help %q, want %q", k.Name, got, k.Help)
 		}
 	}
-	if n := len(seen) - len(Reference()); n != 3 { // loss.name, mine.positives, mine.negatives
-		t.Errorf("%d more keys than there are", n-3)
+	if n := len(seen) - len(Reference()); n != 4 { // loss.name, loss.plus, mine.positives, mine.negatives
+		t.Errorf("%d more keys than there are", n-4)
 	}
 	for _, want := range []string{"  size: 20\n", "  clip: 3.0\n", "  name: conv4\n", "  recall: [1, 5, 10]\n",
 		"  seed: 1\n",
-		"  #momentum: 0.9\n", "for these data it comes to 1\n  #channels: 0\n", "see docs/losses/triplet.md\n"} {
+		"  #momentum: 0.9\n", "for these data it comes to 1\n  #channels: 0\n", "see docs/losses/supcon.md\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

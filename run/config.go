@@ -10,8 +10,9 @@ type Config struct {
 	Network NetworkConfig
 	Sample  SampleConfig
 	// Mine and Loss are read by objective.Parse, which knows the keys of every
-	// loss. Without a name the loss is triplet, or, from a pretrained start and if
-	// nothing else of it is set either, multisimilarity.
+	// loss. Without a name the loss is triplet; but if nothing else of the two is set
+	// either, it is multisimilarity from a pretrained start, and supcon with spread
+	// between two views where images are learned from scratch.
 	Mine  Section
 	Loss  Section
 	Train TrainConfig

@@ -29,7 +29,7 @@ func TestParseContract(t *testing.T) {
 	want.Data.TrainClasses, want.Data.TestClasses, want.Data.Augment = "0-5", "6-9", "none"
 	want.Train.LR, want.Train.Epochs = 0.001, 10
 	want.Network.Name, want.Network.Dim, want.Network.Normalize = "mnist", 2, Off
-	want.Sample = SampleConfig{Name: "balanced", Classes: 2, PerClass: 64, Views: 1}
+	want.Sample = SampleConfig{Name: "balanced", Classes: 2, PerClass: 64}
 	want.Mine = Section{"positives": "easy", "negatives": "facenet"}
 	want.Loss = Section{"name": "triplet", "margin": 0.2, "distance": "squared", "reduce": "mean"}
 	if d := cmp.Diff(want, got); d != "" {

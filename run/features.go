@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/home"
-	"github.com/kindred-ml/kindred/internal/layout/rows"
+	"github.com/kindred-ml/kindred/internal/rows"
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"

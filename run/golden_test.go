@@ -171,7 +171,7 @@ var mistakes = []string{
 	"network: {pretrained: a.onnx, drop_path: 0.1}", "network: {resample: x}", "network: {pool: x}",
 	"network: {patch: -1}", "network: {registers: -1}", "network: {drop_path: 1}", "network: {width: -1}",
 	"network: {multiple: -0.5}", "network: {dropout: 1}", "network: {normalize: maybe}", "network: {freeze: [[a]]}",
-	"sample: {classes: -1}", "sample: {per_class: -1}", "sample: {batches: -1}", "sample: {views: 0}",
+	"sample: {classes: -1}", "sample: {per_class: -1}", "sample: {batches: -1}", "sample: {views: -1}",
 	"sample: {coarse: -1, name: hierarchical}", "sample: {fine: -1, name: hierarchical}", "sample: {name: balanaced}",
 	"sample: {name: hierarchical,\n  classes: 4}", "sample: {coarse: 2}", "sample: {fine: 2}", "train: {epochs: -1}",
 	"train: {budget: soon}", "train: {budget: -3m}", "train: {average: some}",

@@ -57,8 +57,15 @@ var sampleKeys = []key{
 	{
 		name: "sample.views", at: func(c *Config) any { return &c.Sample.Views },
 		help: "augmentations in which each sample of a batch appears in it, each time another (data.augment); such " +
-			"rows are one sample, which losses between views compare with each other and others do not",
-		def: 1, checks: []check{atLeast(1)},
+			"rows are one sample, which losses between views compare with each other and others do not; 0: 2 where " +
+			"nothing is set of the loss and images are learned from scratch, else 1",
+		checks: []check{atLeast(0)}, begun: always, earlier: 1,
+		resolve: func(_ *Config, k *known) any {
+			if k.spread {
+				return spreadViews
+			}
+			return 1
+		},
 	},
 	{
 		name: "sample.batches", at: func(c *Config) any { return &c.Sample.Batches },
@@ -76,11 +83,24 @@ var objectiveKeys = []key{
 	{name: "mine.negatives", help: "and which negatives", values: mine.NegativeNames(), begun: always},
 	{
 		name: "loss.name", help: "the loss", values: objective.LossNames(), begun: always,
-		resolve: func(c *Config, _ *known) any {
-			if c.Network.pretrained() && len(c.Loss) == 0 {
+		resolve: func(c *Config, k *known) any {
+			switch {
+			case k.spread:
+				return "supcon"
+			case c.Network.pretrained() && len(c.Loss) == 0:
 				return "multisimilarity"
 			}
 			return "triplet"
+		},
+	},
+	{
+		name: "loss.plus", help: "a list of further losses: each a section like this one with a weight",
+		begun: always,
+		resolve: func(_ *Config, k *known) any {
+			if k.spread {
+				return []any{map[string]any{"name": "spread", "weight": 1}}
+			}
+			return nil
 		},
 	},
 }

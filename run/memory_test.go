@@ -207,7 +207,7 @@ func TestMemoryPlanCounts(t *testing.T) {
 func TestPlanCountsScoredSets(t *testing.T) {
 	plan := func(batch string) (p MemoryPlan) {
 		cfg := parsed(t, "train.epochs=1", "sample.batches=1", "sample.classes=2", "sample.per_class=2",
-			"eval.batch="+batch)
+			"sample.views=1", "eval.batch="+batch)
 		_, err := Train(context.Background(), cfg, Options{Dataset: newBlobs(4, 30, 20),
 			Begin: func(s Setup) { p = s.Memory }})
 		if err != nil {

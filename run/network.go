@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
@@ -82,7 +81,7 @@ func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (
 // importWeights starts the network from a file of weights. What the file lacks,
 // such as the embedding layer, keeps its fresh values.
 func importWeights(net *nn.Net, path string, how nn.Resample) (*nn.ImportReport, error) {
-	f, err := torchfile.ReadWeights(path)
+	f, err := nn.ReadWeights(path)
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}

@@ -127,6 +127,7 @@ func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
 	if o.own == nil {
 		k.start = o.start
 	}
+	k.spread = !k.resumed && !k.features && !t.cfg.Network.pretrained() && t.cfg.leavesLoss()
 	t.cfg.settle(k)
 	return nil
 }

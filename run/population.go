@@ -165,10 +165,17 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 // with proxies compare samples with those; what other relations make of the
 // labels only batches tell.
 func checkPairs(cfg *Config, o *objective.Options, p *population) error {
-	if err := checkViews(cfg, o, p); err != nil {
+	if err := checkPositives(cfg, o, p); err != nil {
 		return err
 	}
-	if o.Traits().Proxies > 0 || o.Rule != objective.Equal {
+	return checkViews(cfg, o, p)
+}
+
+// checkPositives reports a run whose batches hold no two samples of a class, or of different
+// ones.
+func checkPositives(cfg *Config, o *objective.Options, p *population) error {
+	t := o.Traits()
+	if t.Proxies > 0 || t.Views || o.Rule != objective.Equal {
 		return nil
 	}
 	c := &cfg.Sample
@@ -176,7 +183,7 @@ func checkPairs(cfg *Config, o *objective.Options, p *population) error {
 	case p.single == p.classes:
 		return fmt.Errorf("each of the %d training classes has one picture only: no sample has a positive; label "+
 			"more, or use a loss with proxies%s", p.classes, lookUp(p.part.Data))
-	case c.Name == balanced && c.Classes == 1 && o.Memory == 0 && !o.Traits().Views:
+	case c.Name == balanced && c.Classes == 1 && o.Memory == 0:
 		return fmt.Errorf("sample.classes: in a batch of one class no sample has a negative; take 2 or more, or " +
 			"loss.memory")
 	case c.Name == balanced && c.PerClass == 1 && o.Memory == 0:

@@ -18,6 +18,7 @@ type known struct {
 	own      *onnxnet.Preparation         // by the file that brings its network; nil until that is taken
 	looked   bool                         // all else that the images' keys depend on is known
 	images   struct{ w, h, channels int } // of all images, zero where they differ or are to be cut
+	spread   bool                         // the loss is to be supcon with spread
 	bestOpen bool                         // the configuration leaves the best epoch's metric open
 	sel      *data.Selected               // the division; nil until it is made
 	body     int                          // values that a frozen body makes of an image, 0 until that is known

@@ -168,7 +168,11 @@ func (s *Setup) batches() string {
 	if c.Name == hierarchical {
 		what = fmt.Sprintf("%s x %d fine ones", count(c.Coarse, "coarse class"), c.Fine)
 	}
-	return fmt.Sprintf("%d in an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
+	text := fmt.Sprintf("%d in an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
+	if c.Views > 1 {
+		text += fmt.Sprintf(", each in %d views (%s)", c.Views, s.Config.Data.Augment)
+	}
+	return text
 }
 
 // objective names the loss with its settings, and which tuples it sees.
@@ -177,13 +181,16 @@ func (s *Setup) objective() string {
 	text := fmt.Sprint(c.Loss["name"])
 	var keys []string
 	for k := range c.Loss {
-		if k != "name" {
+		if k != "name" && k != "plus" {
 			keys = append(keys, k)
 		}
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
 		text += fmt.Sprintf(" %s=%v", k, c.Loss[k])
+	}
+	for _, w := range s.further() {
+		text += " + " + w
 	}
 	item := "an image"
 	if s.data.Features != nil {
@@ -196,6 +203,22 @@ func (s *Setup) objective() string {
 		text += ", " + s.mined
 	}
 	return text
+}
+
+// further are the names of the losses that are added to the first, with their weights
+// where these are not 1.
+func (s *Setup) further() []string {
+	list, _ := s.Config.Loss["plus"].([]any)
+	var out []string
+	for _, v := range list {
+		m, _ := v.(map[string]any)
+		text := fmt.Sprint(m["name"])
+		if w := m["weight"]; w != nil && fmt.Sprint(w) != "1" {
+			text = fmt.Sprintf("%v %s", w, text)
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 // policyWords are the policies of a section in plain words.

@@ -41,10 +41,24 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	open := Default()
+	open.Data.Label, open.Data.Split = "mod:2", "classes"
+	views, err := Plan(t.Context(), open, Options{Dataset: newBlobs(8, 6, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open.Loss["name"], open.Loss["plus"] = "triplet", []any{map[string]any{"name": "vicreg", "weight": 0.5}}
+	further, err := Plan(t.Context(), open, Options{Dataset: newBlobs(8, 6, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		s    *Setup
 		says []string
 	}{
+		{views, []string{"classes x 12, each in 2 views (characters)\n",
+			"objective    supcon + spread; an image is pulled towards all of its class (positives all) and pushed away from "}},
+		{further, []string{"classes x 12\n", "objective    triplet + 0.5 vicreg; an image "}},
 		{small, []string{
 			"data         photos: 80 images\ntraining     48 images of 8 classes\n" +
 				"validation   16 images of 8 classes\n" +

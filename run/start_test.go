@@ -88,8 +88,12 @@ func TestStart(t *testing.T) {
 			t.Errorf("%s: asked %d times, want %d", name, asked, c.asked)
 		}
 		r := tr.cfg
-		if r.Network.pretrained() || r.Train.LR != 1e-3 || r.Network.Dim != 128 || r.Data.Augment != "none" ||
-			r.Data.Validation != "none" || r.Loss["name"] != "triplet" || r.Train.Best != "none" {
+		views := "light"
+		if r.Data.Channels == 1 {
+			views = "characters"
+		}
+		if r.Network.pretrained() || r.Train.LR != 1e-3 || r.Network.Dim != 128 || r.Data.Augment != views ||
+			r.Data.Validation != "none" || r.Loss["name"] != "supcon" || r.Sample.Views != 2 || r.Train.Best != "none" {
 			t.Errorf("%s: resolved to %+v", name, r)
 		}
 		said := strings.Contains(strings.Join(tr.notes, "\n"), "trained from scratch")
@@ -97,6 +101,72 @@ func TestStart(t *testing.T) {
 			t.Errorf("%s: notes %q", name, tr.notes)
 		}
 		tr.close()
+	}
+}
+
+// TestSpread: which configurations leave the loss open, so that images are learned from
+// scratch by SupCon with spread between two views.
+func TestSpread(t *testing.T) {
+	grey := newBlobs(4, 12, 16)
+	for _, c := range []struct {
+		d      *data.Dataset
+		set    []string
+		spread bool
+		views  int
+	}{
+		{grey, nil, true, 2},
+		{grey, []string{"train.lr=0.01", "network.dim=8", "sample.per_class=4"}, true, 2},
+		{grey, []string{"sample.views=3"}, true, 3},
+		{grey, []string{"data.augment=standard"}, true, 2},
+		{grey, []string{"sample.views=1"}, false, 1},
+		{grey, []string{"data.augment=none"}, false, 1},
+		{grey, []string{"mine.positives=random"}, false, 1},
+		{grey, []string{"mine.negatives=all"}, false, 1},
+		{grey, []string{"loss.name=triplet"}, false, 1},
+		{grey, []string{"loss.margin=0.3"}, false, 1},
+		{grey, []string{"loss.memory=64"}, false, 1},
+		{newFeatures(4, 20, 6), nil, false, 1},
+	} {
+		cfg := parsed(t, append([]string{"network.width=8", "train.epochs=1", "sample.batches=1"}, c.set...)...)
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: c.d})
+		if err != nil {
+			t.Fatal(c.set, err)
+		}
+		defer tr.close()
+		r := tr.cfg
+		name, plus := "triplet", 0
+		if c.spread {
+			name, plus = "supcon", 1
+		}
+		if r.Loss["name"] != name || len(tr.options.Plus) != plus || r.Sample.Views != c.views ||
+			c.spread && (r.Data.Augment == none || tr.options.Plus[0].Weight != 1 || !tr.options.Plus[0].Options.Traits().Views) {
+			t.Errorf("%v: resolved to %+v", c.set, r)
+		}
+	}
+}
+
+// TestSpreadResumes: what a run was begun with stands, whatever the defaults have become.
+func TestSpreadResumes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	d := newBlobs(4, 12, 16)
+	set := []string{"network.width=8", "train.epochs=2", "sample.batches=2"}
+	whole, err := Train(t.Context(), parsed(t, set...), Options{Dataset: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Train(t.Context(), parsed(t, append(set, "train.epochs=1")...), Options{Dataset: d, Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	cfg := parsed(t, set...)
+	res, err := Train(t.Context(), cfg, Options{Dataset: d, Dir: dir, Resume: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := res.Config; r.Loss["name"] != "supcon" || r.Sample.Views != 2 || r.Data.Augment != "characters" {
+		t.Errorf("resumed as %+v", r)
+	}
+	if res.Last().Loss != whole.Last().Loss {
+		t.Errorf("resumed: loss %v, in one go %v", res.Last().Loss, whole.Last().Loss)
 	}
 }
 

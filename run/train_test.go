@@ -522,7 +522,7 @@ func TestPictureListedTwice(t *testing.T) {
 	}
 	d.Names[1] = "another" // class 0 has two
 	cfg := Default()
-	cfg.Train.Epochs, cfg.Network.Width = 1, 8
+	cfg.Train.Epochs, cfg.Network.Width, cfg.Loss["name"] = 1, 8, "triplet"
 	res, err := Train(t.Context(), cfg, Options{Dataset: d})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // load is clients of all kinds at work on one server.
@@ -161,7 +160,7 @@ func TestDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := New(Options{Limits: Limits{Rate: -1, Body: 4 << 20, Pixels: 1_000_000, Time: 5 * time.Second},
-		Collections: []Collection{{Name: "day", Store: folder.New(x, false), Embedder: &colours{},
+		Collections: []Collection{{Name: "day", Store: x.Store(false), Embedder: &colours{},
 			Uploads: filepath.Join(dir, "uploads")}}})
 	if err != nil {
 		t.Fatal(err)

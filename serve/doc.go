@@ -9,7 +9,7 @@
 // be searched with, and the folders whose pictures may be shown. A Server is an
 // http.Handler besides. Everything that it answers, and everything that it refuses,
 // is described by the OpenAPI document that it serves at /openapi.json; package
-// serve/client speaks it from Go, package serve/api has the messages.
+// serve/api has the messages as Go structs, and a client.
 //
 // Requests come from strangers: every body, picture, number and wait has a limit
 // (Limits), memory for them is taken from one account before it is allocated, and no

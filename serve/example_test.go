@@ -14,7 +14,7 @@ import (
 
 // A server is an http.Handler.
 func Example() {
-	shoes := &storetest.Memory{Dim: 2} // or folder.New(x) of an index
+	shoes := &storetest.Memory{Dim: 2} // or x.Store(false) of an index
 	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "shoes", Store: shoes}}})
 	if err != nil {
 		log.Fatal(err)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // What is written against a Store works with an index folder, as here, and with a
@@ -34,7 +33,7 @@ func example(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
-	s := store.Patient(folder.New(x, false), time.Minute)
+	s := store.Patient(x.Store(false), time.Minute)
 	err = s.Put(ctx, []store.Item{
 		{ID: "chair", Vector: []float32{0, 0}, Columns: map[string]any{"price": 50.0}},
 		{ID: "lamp", Vector: []float32{1, 0}, Columns: map[string]any{"price": 20.0}},

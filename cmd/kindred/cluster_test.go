@@ -14,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // manyItems writes an index of n items around 500 centres, with a column of ten kinds and
@@ -177,7 +176,7 @@ func openPushed(t *testing.T, dir, url string) (right store.Store, s *remote) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.Close() })
-	return folder.New(x, true), s
+	return x.Store(true), s
 }
 
 // TestPostgres pushes items to a PostgreSQL that is killed and started again meanwhile.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/layout/inspect"
+	"github.com/kindred-ml/kindred/internal/inspect"
 	"github.com/kindred-ml/kindred/internal/remotedata"
 )
 

@@ -8,7 +8,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // gallery is what items are added to and looked up in: an index or a store of a database.
@@ -23,7 +22,7 @@ type gallery struct {
 }
 
 func newIndexGallery(x *index.Index) *gallery {
-	return &gallery{folder.New(x, false), x.Dir(), func() (*run.Model, error) { return indexModel(x) }, x}
+	return &gallery{x.Store(false), x.Dir(), func() (*run.Model, error) { return indexModel(x) }, x}
 }
 
 // Info is the store's, with the columns of an index in the order in which they appeared.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // pushFlags are those of kindred index push.
@@ -83,7 +82,7 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 		m.show(int64(done), int64(in.Items))
 		return nil
 	}
-	for it, err := range folder.New(x, true).All(ctx) {
+	for it, err := range x.Store(true).All(ctx) {
 		if err != nil {
 			return err
 		}

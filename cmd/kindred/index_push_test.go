@@ -10,7 +10,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
-	"github.com/kindred-ml/kindred/serve/client"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -43,7 +42,7 @@ func TestPush(t *testing.T) {
 		time.Sleep(alone)
 	}
 	s, stop := served(t, "--store", url)
-	c, err := client.New(s.URL, client.Options{})
+	c, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/search"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -323,9 +322,9 @@ func withoutItself(ctx context.Context, q *asked, hits []store.Hit, k int, d ran
 	for i, h := range hits {
 		copy(gallery.Row(i), h.Vector)
 	}
-	found, err := search.Nearest(ctx,
-		search.Set{X: mat.Of(1, len(q.vector), q.vector), Path: func(int) string { return q.path }},
-		search.Set{X: gallery, Path: func(i int) string { return hits[i].Path }}, k, rank.Options{Distance: d})
+	found, err := rank.NearestPhotos(ctx,
+		rank.Photos{X: mat.Of(1, len(q.vector), q.vector), Path: func(int) string { return q.path }},
+		rank.Photos{X: gallery, Path: func(i int) string { return hits[i].Path }}, k, rank.Options{Distance: d})
 	if err != nil {
 		return nil, nil, err
 	}

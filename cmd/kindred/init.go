@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/layout/inspect"
+	"github.com/kindred-ml/kindred/internal/inspect"
 	"github.com/kindred-ml/kindred/run"
 )
 

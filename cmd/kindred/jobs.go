@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/jobs/queue"
+	"github.com/kindred-ml/kindred/internal/queue"
 )
 
 func newJobs(a *app) *cobra.Command {

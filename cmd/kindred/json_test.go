@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/bench"
-	"github.com/kindred-ml/kindred/internal/layout/fetch"
+	"github.com/kindred-ml/kindred/internal/fetch"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/weights"
 )

@@ -17,10 +17,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/embedded"
 	"github.com/kindred-ml/kindred/internal/storetest"
-	"github.com/kindred-ml/kindred/jobs/embedded"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // TestConstants measures what package plan multiplies, with $KINDRED_ITEMS items of 128
@@ -41,7 +40,7 @@ func TestConstants(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer x.Close()
-		s := folder.New(x, true)
+		s := x.Store(true)
 		t.Logf("%.1f bytes an item on disk", float64(folderSize(t, dir))/float64(n))
 		timeSearches(t, s, everything(t, s), os.Getpid())
 	})

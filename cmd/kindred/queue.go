@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/embedded"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/queue"
 	"github.com/kindred-ml/kindred/internal/remotedata"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/jobs"
-	"github.com/kindred-ml/kindred/jobs/embedded"
-	"github.com/kindred-ml/kindred/jobs/queue"
 )
 
 // secretEnv names the file of --queue-secret.

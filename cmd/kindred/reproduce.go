@@ -14,7 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/layout/fetch"
+	"github.com/kindred-ml/kindred/internal/fetch"
 	"github.com/kindred-ml/kindred/internal/progress"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/work"

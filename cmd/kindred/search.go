@@ -22,7 +22,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/report"
 	"github.com/kindred-ml/kindred/internal/report/photo"
 	"github.com/kindred-ml/kindred/internal/report/retrieval"
-	"github.com/kindred-ml/kindred/internal/search"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -193,7 +192,7 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	}
 	defer gallery.close()
 	a.sayLeftOut(gallery.left)
-	found, err := search.Nearest(ctx, queries.set(), gallery.set(), f.k, opt)
+	found, err := rank.NearestPhotos(ctx, queries.set(), gallery.set(), f.k, opt)
 	if err != nil {
 		return err
 	}
@@ -218,7 +217,7 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 }
 
 // searched is the answer to one query.
-func searched(query string, n search.Found, g *photoSet, d rank.Distance) searchedQuery {
+func searched(query string, n rank.Found, g *photoSet, d rank.Distance) searchedQuery {
 	out := searchedQuery{Query: query, Neighbours: []searchedItem{}}
 	for _, j := range n.Self {
 		out.Itself = append(out.Itself, g.path(j))
@@ -231,7 +230,7 @@ func searched(query string, n search.Found, g *photoSet, d rank.Distance) search
 }
 
 // printSearch writes the answers for a terminal.
-func (a *app) printSearch(res *searchResult, found []search.Found, d rank.Distance) error {
+func (a *app) printSearch(res *searchResult, found []rank.Found, d rank.Distance) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for i, q := range res.Queries {
 		if i > 0 {
@@ -266,7 +265,7 @@ func (s *photoSet) close() {
 	}
 }
 
-func (s *photoSet) set() search.Set { return search.Set{X: s.table.X, Path: s.path} }
+func (s *photoSet) set() rank.Photos { return rank.Photos{X: s.table.X, Path: s.path} }
 
 // path is the file of photo i: its name below the folder of the set, "" if it has
 // none.
@@ -365,7 +364,7 @@ func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
 }
 
 // sayStrangers tells of queries that the gallery holds with another embedding.
-func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []search.Found) {
+func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []rank.Found) {
 	for i, n := range found {
 		for _, j := range n.Self {
 			x, y := queries.table.X.Row(i), gallery.table.X.Row(j)
@@ -392,7 +391,7 @@ type searchSheet struct {
 }
 
 // write writes the page and the picture and returns their paths.
-func (s *searchSheet) write(ctx context.Context, found []search.Found) ([]string, error) {
+func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, error) {
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
 	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.k, len(found))

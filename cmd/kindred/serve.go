@@ -24,10 +24,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve"
-	"github.com/kindred-ml/kindred/serve/page"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // serveEnv begins the names of the environment variables that stand for flags.
@@ -316,7 +315,7 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 		}
 		return c, nil, err
 	}
-	c.Store = folder.New(x, f.readOnly)
+	c.Store = x.Store(f.readOnly)
 	if !f.readOnly {
 		c.Uploads = cmp.Or(f.uploads, filepath.Join(abs, "uploads"))
 		if c.Uploads, err = filepath.Abs(c.Uploads); err != nil {

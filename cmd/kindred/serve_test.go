@@ -21,7 +21,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve/api"
-	"github.com/kindred-ml/kindred/serve/client"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -112,7 +111,7 @@ func (s *safeBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return 
 func TestServe(t *testing.T) {
 	dir, photos := photoIndex(t)
 	s, stop := served(t, dir)
-	c, err := client.New(s.URL, client.Options{})
+	c, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +263,7 @@ func TestServeKeys(t *testing.T) {
 	s, _ := served(t)
 	item := []store.Item{{ID: "a", Vector: []float32{1, 2}}}
 	for _, key := range []string{"", made["read"], made["write"]} {
-		c, err := client.New(s.URL, client.Options{Key: key})
+		c, err := api.NewClient(s.URL, api.ClientOptions{Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/fakeqdrant"
 	"github.com/kindred-ml/kindred/serve/api"
-	"github.com/kindred-ml/kindred/serve/client"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -118,11 +117,11 @@ func TestTwoServers(t *testing.T) {
 	if code, out, errOut := runArgs(t, "index", "push", dir, "--to", url); code != exitOK {
 		t.Fatal(code, out, errOut)
 	}
-	var clients []*client.Client
+	var clients []*api.Client
 	for range 2 {
 		s, stop := served(t, "--store", url)
 		defer stop()
-		c, err := client.New(s.URL, client.Options{})
+		c, err := api.NewClient(s.URL, api.ClientOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"image/png"
 
 	"github.com/kindred-ml/kindred/internal/budget"
-	fastjpeg "github.com/kindred-ml/kindred/internal/layout/jpeg"
+	fastjpeg "github.com/kindred-ml/kindred/internal/jpeg"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 )

@@ -11,8 +11,8 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/columns"
 	"github.com/kindred-ml/kindred/mat"
 )
 

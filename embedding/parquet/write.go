@@ -7,7 +7,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/columns"
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 )
 
 // listName is the column of embeddings in files that are written here.

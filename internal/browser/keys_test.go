@@ -11,9 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/serve"
-	"github.com/kindred-ml/kindred/serve/page"
 	"github.com/kindred-ml/kindred/store"
 )
 

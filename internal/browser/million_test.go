@@ -15,10 +15,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/serve"
-	"github.com/kindred-ml/kindred/serve/page"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // million makes a server of an index with n items on a plane, in clusters.
@@ -45,7 +44,7 @@ func million(t *testing.T, n int) (address string) {
 		}
 	}
 	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
-		Collections: []serve.Collection{{Name: "large", Store: folder.New(x, true), Label: "label"}}})
+		Collections: []serve.Collection{{Name: "large", Store: x.Store(true), Label: "label"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

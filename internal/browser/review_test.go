@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve"
-	"github.com/kindred-ml/kindred/serve/page"
 )
 
 // doubtful writes 120 pictures of two classes, birds of three kinds and fish, with

@@ -14,10 +14,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve"
-	"github.com/kindred-ml/kindred/serve/page"
 	"github.com/kindred-ml/kindred/store"
 )
 

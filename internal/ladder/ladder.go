@@ -50,7 +50,7 @@ func foundations() []Package {
 		{"internal/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
 		{"internal/regular", "opening of input files, which must be regular ones", "internal/budget"},
 		{"internal/home", "the folders of what kindred can fetch or compute again", ""},
-		{"internal/columns", "what the columns of a table of embeddings are called", ""},
+		{"embedding/internal/columns", "what the columns of a table of embeddings are called", ""},
 		{"internal/download", "files from HTTP servers: resumed, bounded, checked, then renamed",
 			"internal/atomic internal/budget internal/lock internal/regular"},
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
@@ -76,9 +76,9 @@ func kernels() []Package {
 		{"internal/kernel/pix", "inner loops from 8-bit pixels to normalised float32", "internal/kernel/simd"},
 		{"internal/kernel/bf16", "bfloat16 products: matrix unit (AMX), AVX512_BF16, plain Go with the same rounding",
 			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
-		{"internal/kernel/conv", "channels-last convolution, forward and backward, as implicit matrix products",
+		{"nn/internal/conv", "channels-last convolution, forward and backward, as implicit matrix products",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
-		{"internal/kernel/attention", "multi-head attention, forward and backward, in blocks of queries",
+		{"nn/internal/attention", "multi-head attention, forward and backward, in blocks of queries",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
 			"internal/par internal/kernel/simd"},
@@ -102,18 +102,18 @@ func learning() []Package {
 			"internal/budget internal/spell internal/par mat opt internal/pair mine loss"},
 		{"sample", "class-balanced batches over labels", ""},
 		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
-		{"format/torchfile", "weights out of PyTorch's .pth files",
+		{"internal/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
-		{"format/onnx", "the ONNX format: graphs of operators with their weights",
+		{"internal/onnx", "the ONNX format: graphs of operators with their weights",
 			"internal/budget internal/escape internal/regular format/safetensors google.golang.org/protobuf"},
 		{"internal/weights", "pretrained networks by name: their files, fetched and cached",
-			"internal/budget internal/download internal/home internal/regular internal/spell format/torchfile"},
+			"internal/budget internal/download internal/home internal/regular internal/spell internal/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
-				"internal/kernel/bf16 internal/kernel/conv internal/kernel/attention internal/atomic mat " +
-				"format/safetensors"},
+				"internal/kernel/bf16 nn/internal/conv nn/internal/attention internal/atomic mat " +
+				"format/safetensors internal/torchfile"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
-			"internal/budget internal/escape format/onnx format/safetensors nn"},
+			"internal/budget internal/escape internal/onnx format/safetensors nn"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/par internal/spell internal/kernel/simd nn format/safetensors"},
 	}
@@ -123,29 +123,29 @@ func learning() []Package {
 func pictures() []Package {
 	return []Package{
 		{"embedding", "embeddings and labels from and to files",
-			"internal/budget internal/columns internal/regular internal/atomic internal/strictjson mat " +
+			"internal/budget embedding/internal/columns internal/regular internal/atomic internal/strictjson mat " +
 				"format/safetensors"},
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
-			"internal/budget internal/columns mat embedding github.com/parquet-go/parquet-go " +
+			"internal/budget embedding/internal/columns mat embedding github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress"},
-		{"internal/layout/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
+		{"internal/jpeg", "baseline JPEG, quickly, into reused memory", "internal/budget"},
 		{"internal/layout/idx", "the idx format of MNIST and its kin", "internal/budget internal/regular"},
 		{"internal/layout/matfile", "MATLAB 5 files, as annotations come in", "internal/budget"},
-		{"internal/layout/rows", "rows of numbers kept in a file, each under the digest of what it was computed from",
+		{"internal/rows", "rows of numbers kept in a file, each under the digest of what it was computed from",
 			"internal/atomic format/safetensors"},
 		{"internal/mapped", "files read through memory, which may be cut off meanwhile",
 			"internal/budget internal/regular github.com/edsrzf/mmap-go"},
 		{"internal/layout/packed", "decoded images in one memory-mapped file",
 			"internal/budget internal/regular internal/atomic internal/mapped github.com/edsrzf/mmap-go"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
-			"internal/budget internal/spell internal/layout/jpeg internal/kernel/pix internal/kernel/simd " +
+			"internal/budget internal/spell internal/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders",
-			"internal/budget internal/columns internal/home internal/regular internal/par internal/atomic mat " +
+			"internal/budget internal/home internal/regular internal/par internal/atomic mat " +
 				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
-		{"internal/layout/inspect", "what `kindred data info` finds out about a set",
+		{"internal/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
-		{"internal/layout/fetch", "`kindred data get`: known sets, their files and where they come from",
+		{"internal/fetch", "`kindred data get`: known sets, their files and where they come from",
 			"internal/budget internal/regular internal/lock internal/atomic internal/download data " +
 				"internal/layout/idx"},
 	}
@@ -155,13 +155,15 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 mat " +
-				"internal/coded"},
+			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
+				"mat internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
 				"internal/coded gonum.org/v1/gonum"},
+		{"eval/verify", "decisions by a threshold: error rates of all pairs, and of probes that may be unknown",
+			"internal/par mat eval/rank"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
-			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
+			"internal/escape internal/budget internal/par mat eval/rank eval/cluster eval/verify"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
 			"internal/spell internal/par mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",
@@ -195,8 +197,8 @@ func running() []Package {
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
-				"internal/home internal/lock internal/pair internal/layout/rows internal/tfevents mine loss " +
-				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval " +
+				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
+				"objective sample mat nn nn/optim nn/onnxnet data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
@@ -215,8 +217,6 @@ func showing() []Package {
 		{"internal/webmap", "the map of items that pages share, as a script and a style sheet", ""},
 		{"internal/report", "figures and self-contained HTML from plain structs",
 			"internal/escape internal/atomic internal/webmap gonum.org/v1/plot golang.org/x/image"},
-		{"internal/search", "the nearest photos of a gallery, without the one that is asked with",
-			"internal/regular mat eval/rank"},
 		{"internal/report/photo", "the pictures of items, read for the pages",
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/review", "the page on which a person decides about kinds and suspects",
@@ -228,6 +228,8 @@ func showing() []Package {
 			"data embedding projection run internal/report internal/report/maps internal/report/photo " +
 				"internal/report/retrieval"},
 		{"internal/report/swept", "a sweep laid out as a page", "sweep internal/report"},
+		{"internal/report/verified", "decisions laid out as a page: DET, ROC and the distances of both kinds of pairs",
+			"eval eval/verify internal/report"},
 		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
 		{"internal/repro/theory", "the package comment: what its parts compute", ""},
 		{"internal/repro/theory/lp", "small linear programs", ""},
@@ -253,9 +255,9 @@ func showing() []Package {
 // serving is collections of items behind HTTP.
 func serving() []Package {
 	return []Package{
-		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
+		{"internal/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
 			"internal/budget internal/regular internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
-		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
+		{"internal/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/budget data github.com/minio/minio-go/v7"},
@@ -266,24 +268,21 @@ func serving() []Package {
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
 				"eval/rank jobs mat run sweep train"},
-		{"store/folder", "an index folder as such an engine", "store filter index"},
-		{"internal/storename", "ids as UUIDs and columns as words, for engines whose names are narrow",
+		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
 			"store github.com/google/uuid"},
-		{"internal/storeurl", "addresses of clusters with several hosts and options", ""},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
-			"store filter internal/storename internal/strictjson github.com/jackc/pgx/v5"},
+			"store filter internal/strictjson github.com/jackc/pgx/v5"},
 		{"store/weaviate", "a collection of Weaviate as such an engine",
-			"store filter internal/escape internal/storename internal/storeurl internal/strictjson"},
+			"store filter internal/escape store/internal/driver internal/strictjson"},
 		{"store/qdrant", "a collection of Qdrant as such an engine",
-			"store filter internal/storename internal/storeurl internal/strictjson github.com/qdrant/go-client " +
+			"store filter store/internal/driver internal/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
-		{"serve/api", "the messages of `kindred serve`", "opt store"},
-		{"serve/client", "a client of `kindred serve`", "internal/strictjson store serve/api"},
+		{"serve/api", "the messages of `kindred serve`, and a client", "internal/strictjson opt store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/atomic internal/budget internal/escape internal/regular internal/review internal/strictjson " +
 				"mat data data/imaging eval/rank eval/diagnose projection run store filter serve/api " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
-		{"serve/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
+		{"internal/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/webmap internal/review"},
 	}
 }

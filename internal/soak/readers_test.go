@@ -20,14 +20,14 @@ import (
 	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/layout/idx"
 	"github.com/kindred-ml/kindred/internal/layout/matfile"
 	"github.com/kindred-ml/kindred/internal/layout/packed"
-	"github.com/kindred-ml/kindred/internal/layout/rows"
 	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/internal/rows"
+	"github.com/kindred-ml/kindred/internal/torchfile"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
@@ -116,11 +116,11 @@ func readers(t *testing.T) []reader {
 	}
 	return []reader{
 		{name: "pictures", often: 12, alone: true, valid: copied("data/imaging/testdata/formats/*",
-			"internal/layout/jpeg/testdata/*"), read: content(func(b []byte) error {
+			"internal/jpeg/testdata/*"), read: content(func(b []byte) error {
 			var im imaging.Image
 			return (&imaging.Decoder{MaxPixels: 1 << 20}).Decode(ctx, &im, b)
 		})},
-		{name: "PyTorch", often: 4, alone: true, valid: copied("format/torchfile/testdata/*.p*"),
+		{name: "PyTorch", often: 4, alone: true, valid: copied("internal/torchfile/testdata/*.p*"),
 			read: func(_, path string) error { _, err := torchfile.ReadWeights(path); return err }},
 		{name: "ONNX", often: 3, alone: true, valid: copied("nn/onnxnet/testdata/*.onnx"),
 			read: func(_, path string) error { _, err := onnxnet.Read(path, onnxnet.Options{}); return err }},

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/format/torchfile"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/download"
 	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/torchfile"
 )
 
 // Getter fetches weights. Zero fields are the stated defaults.

@@ -3,7 +3,7 @@ package onnxnet
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/internal/onnx"
 )
 
 // attrs reads a node's attributes; the first that is of another type than its

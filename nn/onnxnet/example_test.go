@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
@@ -55,7 +54,7 @@ func ExampleExport() {
 		fmt.Println(err)
 		return
 	}
-	m, err = onnx.Parse(file.Bytes())
+	m, err = onnxnet.Parse(file.Bytes())
 	if err != nil {
 		fmt.Println(err)
 		return

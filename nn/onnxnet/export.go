@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -18,7 +18,7 @@ const exportOpset = 17
 // of batch x channels x height x width in, named "image", batch x values out,
 // named "embedding". The batch is open; sizes are the network's. How images are
 // prepared is written to the metadata, and read from there by Import.
-func Export(net *nn.Net, p Preparation) (*onnx.Model, error) {
+func Export(net *nn.Net, p Preparation) (*Model, error) {
 	return export(net.Spec(), net.State(), p)
 }
 

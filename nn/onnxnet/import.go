@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -58,10 +58,18 @@ func Read(path string, opt Options) (*Network, error) {
 	return net, nil
 }
 
+// Model is an ONNX model: a graph of operators with their weights, which Write
+// writes as a file.
+type Model = onnx.Model
+
+// Parse reads a model from the bytes of its file, which its tensors share. A model
+// that keeps weights in other files is an error.
+func Parse(data []byte) (*Model, error) { return onnx.Parse(data) }
+
 // Import turns a model into a network. What it cannot be is an error that names
 // the node, its operator and the way out: operators that networks here do not
 // have, branches that are no sums, gates or channels side by side, several images.
-func Import(m *onnx.Model, opt Options) (*Network, error) {
+func Import(m *Model, opt Options) (*Network, error) {
 	net, err := convert(m, opt)
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", escape.Short(err))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/internal/onnx"
 )
 
 // operator is a node by itself, with attributes as builder.node takes them.

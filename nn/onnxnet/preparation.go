@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/format/onnx"
+	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -49,9 +49,12 @@ const (
 // blueFirst is the value of keyOrder; there is none for red, green and blue.
 const blueFirst = "bgr"
 
+// Entry is a line of a model's metadata.
+type Entry = onnx.Entry
+
 // Entries writes a preparation as metadata, for programs and for people, of a
 // network that takes images of in.
-func (p *Preparation) Entries(in nn.Shape) []onnx.Entry {
+func (p *Preparation) Entries(in nn.Shape) []Entry {
 	list := func(v []float32) string {
 		var words []string
 		for _, x := range v {
@@ -59,10 +62,10 @@ func (p *Preparation) Entries(in nn.Shape) []onnx.Entry {
 		}
 		return strings.Join(words, ",")
 	}
-	out := []onnx.Entry{{Key: keyFormat, Value: "1"}}
+	out := []Entry{{Key: keyFormat, Value: "1"}}
 	add := func(key, value string) {
 		if value != "" {
-			out = append(out, onnx.Entry{Key: key, Value: value})
+			out = append(out, Entry{Key: key, Value: value})
 		}
 	}
 	add(keyPixels, p.Pixels)

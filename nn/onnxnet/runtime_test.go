@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/onnx"
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/nn"
 )
 

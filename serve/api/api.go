@@ -1,6 +1,14 @@
-// Package api has the messages of `kindred serve` as Go structs: what package serve
-// writes and package client reads. serve/openapi.json describes them for everyone
-// else, field by field.
+// Package api speaks to `kindred serve`: a client of it, and its messages as Go
+// structs. serve/openapi.json describes these for everyone else, field by field.
+//
+//	c, err := api.NewClient("http://127.0.0.1:7700", api.ClientOptions{Key: os.Getenv("KINDRED_KEY")})
+//	found, err := c.SearchPicture(ctx, photo, api.Search{K: 10})
+//	for _, n := range found.Neighbours { fmt.Println(n.ID, n.Distance) }
+//
+// What the server refuses is an *Error, which has the problem's stable Code, what is
+// wrong and the way out. A request that it has no time or no room for (429, 503) is
+// sent again after the wait that it asks for; so is one that met no server, if sending
+// it twice does no harm.
 package api
 
 import "github.com/kindred-ml/kindred/store"

@@ -14,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // alone is how long the database takes to notice that its one connection was closed.
@@ -108,7 +107,7 @@ func same(t *testing.T, url string, cfg index.Config) {
 		t.Fatal(err)
 	}
 	defer table.Close()
-	storetest.Same(t, folder.New(x, false), table, true)
+	storetest.Same(t, x.Store(false), table, true)
 }
 
 func TestNames(t *testing.T) {

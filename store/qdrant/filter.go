@@ -6,8 +6,8 @@ import (
 	"github.com/qdrant/go-client/qdrant"
 
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/internal/driver"
 )
 
 // Keys of the payload, besides a column's t_NAME, n_NAME or b_NAME.
@@ -81,7 +81,7 @@ func keys(column string, kinds ...store.Kind) []string {
 	}
 	out := make([]string, len(kinds))
 	for i, k := range kinds {
-		out[i] = storename.Property(k, column)
+		out[i] = driver.Property(k, column)
 	}
 	return out
 }

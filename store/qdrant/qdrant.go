@@ -45,10 +45,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kindred-ml/kindred/internal/storename"
-	"github.com/kindred-ml/kindred/internal/storeurl"
 	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/internal/driver"
 )
 
 // Store is an open store.
@@ -70,7 +69,7 @@ type Store struct {
 const maxDim = 65536
 
 // aboutID tells the point that tells of the store, and is no item.
-var aboutID = storename.UUID("")
+var aboutID = driver.UUID("")
 
 // metrics is what Qdrant calls distances.
 var metrics = map[string]qdrant.Distance{"euclidean": qdrant.Distance_Euclid, "cosine": qdrant.Distance_Cosine,
@@ -83,7 +82,7 @@ func connect(text, name string) (*Store, error) {
 	if err := store.CheckName(name); err != nil {
 		return nil, err
 	}
-	a, err := storeurl.Parse(text, "qdrant", "6334", "replication", "consistency", "ef")
+	a, err := driver.ParseAddress(text, "qdrant", "6334", "replication", "consistency", "ef")
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +307,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	}
 	for key, v := range about {
 		for _, kind := range []store.Kind{store.Text, store.Number, store.Bool} {
-			if name := v.GetStringValue(); key == storename.Property(kind, name) {
+			if name := v.GetStringValue(); key == driver.Property(kind, name) {
 				in.Columns = append(in.Columns, store.Column{Name: name, Kind: kind})
 			}
 		}
@@ -351,7 +350,7 @@ func item(payload map[string]*qdrant.Value, vectors *qdrant.VectorsOutput) (stor
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
-	points, err := s.points(ctx, []string{storename.UUID(id)}, true)
+	points, err := s.points(ctx, []string{driver.UUID(id)}, true)
 	if err == nil && len(points) == 0 || id == "" {
 		err = errors.Join(err, &store.NotFoundError{ID: id})
 	}
@@ -373,7 +372,7 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	if len(q.Except) > 0 {
 		ids := make([]*qdrant.PointId, len(q.Except))
 		for i, id := range q.Except {
-			ids[i] = qdrant.NewID(storename.UUID(id))
+			ids[i] = qdrant.NewID(driver.UUID(id))
 		}
 		filter.MustNot = append(filter.MustNot, qdrant.NewHasID(ids...))
 	}
@@ -470,7 +469,7 @@ func point(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, 
 		p[pathKey] = qdrant.NewValueString(it.Path)
 	}
 	for name, v := range it.Columns {
-		key := storename.Property(store.KindOf(v), name)
+		key := driver.Property(store.KindOf(v), name)
 		seen[key] = qdrant.NewValueString(name)
 		switch v := v.(type) {
 		case string:
@@ -481,7 +480,7 @@ func point(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, 
 			p[key] = qdrant.NewValueBool(v)
 		}
 	}
-	return &qdrant.PointStruct{Id: qdrant.NewID(storename.UUID(it.ID)), Vectors: qdrant.NewVectorsDense(it.Vector),
+	return &qdrant.PointStruct{Id: qdrant.NewID(driver.UUID(it.ID)), Vectors: qdrant.NewVectorsDense(it.Vector),
 		Payload: p}, nil
 }
 
@@ -513,7 +512,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 			if id == "" {
 				return n, &store.ItemError{Err: errors.New("its id is empty")}
 			}
-			uuids[i] = storename.UUID(id)
+			uuids[i] = driver.UUID(id)
 			points[i] = qdrant.NewID(uuids[i])
 		}
 		there, err := s.points(ctx, uuids, false)
@@ -590,7 +589,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	for part := range slices.Chunk(ids, batch) {
 		uuids := make([]string, len(part))
 		for i, id := range part {
-			uuids[i] = storename.UUID(id)
+			uuids[i] = driver.UUID(id)
 		}
 		points, err := s.points(ctx, uuids, p.Vectors)
 		if err != nil {

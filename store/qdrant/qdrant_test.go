@@ -15,7 +15,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/fakeqdrant"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // TestStore holds the driver to the contract, and its answers to those of an index
@@ -63,7 +62,7 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			storetest.Same(t, folder.New(x, false), s, false)
+			storetest.Same(t, x.Store(false), s, false)
 			in, err := s.Info(ctx)
 			if err != nil || (in.Loss != "") != (cfg.Distance == rank.Cosine) {
 				t.Errorf("what is lost: %q, %v", in.Loss, err)

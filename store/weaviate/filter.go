@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/internal/storename"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/internal/driver"
 )
 
 // Properties that every item has. has lists which others it has: Weaviate's own index of
@@ -129,7 +129,7 @@ func props(column string, kinds ...store.Kind) []string {
 	}
 	out := make([]string, len(kinds))
 	for i, k := range kinds {
-		out[i] = storename.Property(k, column)
+		out[i] = driver.Property(k, column)
 	}
 	return out
 }

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/storeurl"
 	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/internal/driver"
 )
 
 // cluster is the machines that answer; any of them speaks for all.
 type cluster struct {
-	address *storeurl.Address
+	address *driver.Address
 	http    http.Client
 	// current counts the machines given up: requests go to the one it stands at, until
 	// that fails.
@@ -34,7 +34,7 @@ const attempt = 30 * time.Second
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 30
 
-func newCluster(a *storeurl.Address) *cluster {
+func newCluster(a *driver.Address) *cluster {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 16
 	return &cluster{address: a, http: http.Client{Transport: t, Timeout: attempt}}

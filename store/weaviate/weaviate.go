@@ -39,10 +39,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/internal/storename"
-	"github.com/kindred-ml/kindred/internal/storeurl"
 	"github.com/kindred-ml/kindred/internal/strictjson"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/store/internal/driver"
 )
 
 // Store is an open store.
@@ -81,7 +80,7 @@ func connect(text, name string) (*Store, error) {
 	if err := store.CheckName(name); err != nil {
 		return nil, err
 	}
-	a, err := storeurl.Parse(text, "weaviate", "8080", "replication", "consistency", "ef")
+	a, err := driver.ParseAddress(text, "weaviate", "8080", "replication", "consistency", "ef")
 	if err != nil {
 		return nil, err
 	}
@@ -281,7 +280,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 }
 
 // versionID tells the object that is written with every change from items.
-var versionID = storename.UUID("")
+var versionID = driver.UUID("")
 
 // object is an object as Weaviate has it.
 type object struct {
@@ -321,7 +320,7 @@ func (s *Store) newObject(it *store.Item) (object, error) {
 		has = append(has, pathProp)
 	}
 	for name, v := range it.Columns {
-		prop := storename.Property(store.KindOf(v), name)
+		prop := driver.Property(store.KindOf(v), name)
 		if t, ok := v.(string); ok {
 			v = kept(t)
 		}
@@ -329,7 +328,7 @@ func (s *Store) newObject(it *store.Item) (object, error) {
 		has = append(has, prop)
 	}
 	p[hasProp] = has
-	return object{Class: s.class, ID: storename.UUID(it.ID), Properties: p, Vector: it.Vector}, nil
+	return object{Class: s.class, ID: driver.UUID(it.ID), Properties: p, Vector: it.Vector}, nil
 }
 
 // item is an object as an item; false if it is none.
@@ -359,7 +358,7 @@ func (s *Store) get(ctx context.Context, uuid string) (object, error) {
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
-	o, err := s.get(ctx, storename.UUID(id))
+	o, err := s.get(ctx, driver.UUID(id))
 	if notFound(err) {
 		return store.Item{}, &store.NotFoundError{ID: id}
 	}
@@ -391,7 +390,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 		ids[it.ID] = true
 		for name, v := range it.Columns {
 			kind := store.KindOf(v)
-			columns[storename.Property(kind, name)] = store.Column{Name: name, Kind: kind}
+			columns[driver.Property(kind, name)] = store.Column{Name: name, Kind: kind}
 		}
 		o, err := s.newObject(it)
 		if err != nil {

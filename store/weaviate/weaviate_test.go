@@ -10,7 +10,6 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/folder"
 )
 
 // TestStore holds the driver to the contract, and its answers to those of an index
@@ -57,7 +56,7 @@ func TestStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			storetest.Same(t, folder.New(x, false), s, true)
+			storetest.Same(t, x.Store(false), s, true)
 		})
 	}
 }

@@ -24,20 +24,35 @@ func samePlan(kept []byte, plan string) bool {
 	if keptTask != task {
 		return false
 	}
+	now, err := run.Parse(planFile, []byte(settings))
+	if err != nil {
+		return false
+	}
+	oneView(&now)
+	if once := strings.Replace(plan, settings, string(now.YAML()), 1); string(kept) == once {
+		return true
+	}
 	cfg, err := run.Parse(planFile, kept)
 	if err == nil && cfg.Data.Split == "" {
 		cfg, err = run.Parse(planFile, kept, papersSplit)
 	}
-	if err == nil && !strings.Contains(string(kept), "\n  average:") {
-		now, e := run.Parse(planFile, []byte(settings))
-		if e != nil {
-			return false
-		}
+	if err != nil {
+		return false
+	}
+	oneView(&cfg)
+	if !strings.Contains(string(kept), "\n  average:") {
 		asBefore(&cfg)
 		asBefore(&now)
-		settings = string(now.YAML())
 	}
-	return err == nil && string(cfg.YAML()) == settings
+	return string(cfg.YAML()) == string(now.YAML())
+}
+
+// oneView fills in that a batch has each sample once, which runs were told before two views
+// could be a default. From scratch with nothing set of the loss it is another default.
+func oneView(c *run.Config) {
+	if len(c.Loss)+len(c.Mine) > 0 || c.Network.Pretrained != "" {
+		c.Sample.Views = cmp.Or(c.Sample.Views, 1)
+	}
 }
 
 // asBefore fills in what runs had before it could be set: the last weights of an epoch,

@@ -347,6 +347,15 @@ func TestDefaultsRows(t *testing.T) {
 	if older == plan || !samePlan([]byte(plan), plan) || samePlan([]byte(older), plan) {
 		t.Error("a run of other defaults is taken for one of these")
 	}
+	// One view of each image is still the default from a pretrained start, and no longer
+	// from scratch.
+	once := strings.Replace(plan, "  views: 0\n  batches", "  views: 1\n  batches", 1)
+	start := func(plan string) string {
+		return strings.Replace(plan, `pretrained: ""`, "pretrained: m.onnx", 1)
+	}
+	if once == plan || samePlan([]byte(once), plan) || !samePlan([]byte(start(once)), start(plan)) {
+		t.Error("views of a default run")
+	}
 	if Find("mnist").Row() != "" || !slices.Equal(Find("mnist").Fitting(set), set) {
 		t.Error("other experiments are no rows")
 	}

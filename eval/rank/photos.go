@@ -1,0 +1,123 @@
+package rank
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Photos is embeddings with the files they were made of. Path returns the file of row
+// i, "" where it is in none or not known; a nil Path knows none.
+type Photos struct {
+	X    *mat.Dense
+	Path func(i int) string
+}
+
+func (s *Photos) path(i int) string {
+	if s.Path == nil {
+		return ""
+	}
+	return s.Path(i)
+}
+
+// Found is the answer to one query, by rows of the gallery.
+type Found struct {
+	// Row holds its nearest items, nearest first, and Value what Nearest says of
+	// each.
+	Row   []int32
+	Value []float64
+	// Self holds the items that are the query itself, which Row leaves out: the
+	// same file, a copy of it, or, where one of them has no file, an embedding that
+	// is equal in every bit.
+	Self []int
+}
+
+// spare is how many items more than wanted are ranked at first, for those that turn
+// out to be the query.
+const spare = 8
+
+// NearestPhotos finds the k nearest items of the gallery for every query, fewer if there
+// are no more, and leaves out the photo that is asked with, wherever it lies. Errors
+// are those of Nearest, but for a k beyond the gallery.
+func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Options) ([]Found, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("the %d nearest photos: want at least 1", k)
+	}
+	at := gallery.places()
+	all := make([]int, queries.X.Rows)
+	for i := range all {
+		all[i] = i
+	}
+	out := make([]Found, queries.X.Rows)
+	// Where many items are the query itself, more of them are ranked.
+	for wide := spare; len(all) > 0; wide *= 8 {
+		n := gallery.X.Rows
+		if k < n-wide {
+			n = k + wide
+		}
+		x := mat.New(len(all), queries.X.Cols)
+		for r, i := range all {
+			copy(x.Row(r), queries.X.Row(i))
+		}
+		nb, err := Nearest(ctx, x, gallery.X, n, opt)
+		if err != nil {
+			return nil, err
+		}
+		var again []int
+		for r, i := range all {
+			var f Found
+			q := newAsked(&queries, i)
+			if row, ok := at[q.place]; ok && q.place != "" {
+				f.Self = append(f.Self, row)
+			}
+			for e, j := range nb.Row[r*n : (r+1)*n] {
+				if err := ctx.Err(); err != nil {
+					return nil, fmt.Errorf("comparing what was found with the query: %w", err)
+				}
+				switch {
+				case len(f.Row) == k:
+				case len(f.Self) > 0 && f.Self[0] == int(j):
+				case q.is(&gallery, int(j)):
+					f.Self = append(f.Self, int(j))
+				default:
+					f.Row, f.Value = append(f.Row, j), append(f.Value, nb.Value[r*n+e])
+				}
+			}
+			if out[i] = f; len(f.Row) < k && n < gallery.X.Rows {
+				again = append(again, i)
+			}
+		}
+		all = again
+	}
+	return out, nil
+}
+
+// places maps where the items' files are to the rows of the first of each.
+func (s *Photos) places() map[string]int {
+	at := make(map[string]int)
+	if s.Path == nil {
+		return at
+	}
+	for i := range s.X.Rows {
+		if p := place(s.Path(i)); p != "" {
+			if _, twice := at[p]; !twice {
+				at[p] = i
+			}
+		}
+	}
+	return at
+}
+
+// place is the whole path of a file, "" of none.
+func place(path string) string {
+	if path == "" {
+		return ""
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	return abs
+}

@@ -1,0 +1,142 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/filter"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Store returns an open index as an engine that a server can be given; one that is
+// readOnly refuses changes. Whoever opened the index closes it, when the store is not
+// used any more; nobody else may write to it meanwhile.
+func (x *Index) Store(readOnly bool) store.Store {
+	f := &folder{x: x, readOnly: readOnly}
+	f.writes.Store(x.Info().Generation << 20) // other than in an earlier life
+	return f
+}
+
+type folder struct {
+	x        *Index
+	readOnly bool
+	writes   atomic.Uint64
+}
+
+func (f *folder) Info(ctx context.Context) (store.Info, error) {
+	in := f.x.Info()
+	if in.Dim == 0 {
+		return store.Info{}, ErrClosed
+	}
+	out := store.Info{Items: in.Items, Dim: in.Dim, Distance: in.Distance.String(), Columns: in.Columns,
+		Network: in.Network.Name, Version: f.writes.Load(), ReadOnly: f.readOnly}
+	slices.SortFunc(out.Columns, func(a, b store.Column) int { return strings.Compare(a.Name, b.Name) })
+	return out, ctx.Err()
+}
+
+// storeError is an error of a query or a page as the contract has it.
+func storeError(err error) error {
+	var input *InputError
+	if errors.As(err, &input) {
+		return &store.ItemError{Err: input}
+	}
+	return filter.StoreError(err)
+}
+
+func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
+	keep, err := filter.ParseQuery(q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	want := f.x.Info().Dim
+	if want == 0 {
+		return nil, ErrClosed
+	}
+	if len(q.Vector) != want {
+		return nil, &store.DimensionError{Have: len(q.Vector), Want: want}
+	}
+	res, err := f.x.Search(ctx, Query{Vector: q.Vector, K: q.K, Filter: keep, Exclude: q.Except,
+		Vectors: q.Vectors})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return res.Hits, nil
+}
+
+func (f *folder) Get(ctx context.Context, id string) (store.Item, error) {
+	it, ok, err := f.x.Get(id)
+	if err == nil && !ok {
+		err = &store.NotFoundError{ID: id}
+	}
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return store.Item{}, err
+	}
+	return it, nil
+}
+
+func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
+	dim := f.x.Info().Dim
+	if dim == 0 {
+		return ErrClosed
+	}
+	if len(items) == 0 {
+		return ctx.Err()
+	}
+	for i := range items {
+		if err := items[i].Check(dim); err != nil {
+			return err
+		}
+	}
+	opt := AddOptions{Existing: Replace}
+	if mode == store.Insert {
+		opt.Existing = Refuse
+	}
+	if _, err := f.x.Add(ctx, items, opt); err != nil {
+		return err
+	}
+	f.writes.Add(1)
+	return nil
+}
+
+func (f *folder) Delete(ctx context.Context, ids []string) (int, error) {
+	n, err := f.x.Remove(ctx, ids...)
+	if err != nil {
+		return 0, err
+	}
+	f.writes.Add(1)
+	return n, nil
+}
+
+func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
+	keep, err := filter.ParseQuery(p.Filter)
+	if err != nil {
+		return nil, err
+	}
+	items, err := f.x.List(keep, p.After, p.Limit)
+	if err = errors.Join(storeError(err), ctx.Err()); err != nil {
+		return nil, err
+	}
+	if !p.Vectors {
+		for i := range items {
+			items[i].Vector = nil
+		}
+	}
+	return items, nil
+}
+
+func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] {
+	return func(yield func(store.Item, error) bool) {
+		for it, err := range f.x.All() {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
+}

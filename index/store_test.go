@@ -1,0 +1,171 @@
+package index
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/store"
+)
+
+func TestFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	x, err := Create(dir, Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	storetest.Check(t, x.Store(false))
+
+	ro, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ro.Store(true)
+	if _, err := s.Delete(t.Context(), []string{"ä"}); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("removed from a read-only index: %v", err)
+	}
+	if err := ro.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Info(t.Context()); err == nil {
+		t.Error("a closed index still answers")
+	}
+	for _, items := range [][]store.Item{nil, {{ID: "a", Vector: []float32{1, 2}}}} {
+		if err := s.Put(t.Context(), items, store.Replace); !errors.Is(err, ErrClosed) {
+			t.Errorf("%d items put into a closed index: %v", len(items), err)
+		}
+	}
+	if _, err := s.Search(t.Context(), store.Query{Vector: []float32{1, 2}, K: 1}); !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed index searched: %v", err)
+	}
+}
+
+// What an index takes, a store takes, and the other way round: what is read through a store
+// can be written back.
+func TestSameBounds(t *testing.T) {
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s := x.Store(false)
+	long := strings.Repeat("x", store.MaxText)
+	for what, c := range map[string]struct {
+		it   store.Item
+		fits bool
+	}{
+		"the longest id":      {store.Item{ID: long[:store.MaxID]}, true},
+		"a longer id":         {store.Item{ID: long[:store.MaxID+1]}, false},
+		"an older index's id": {store.Item{ID: long[:4096]}, false},
+		"an id with a C1":     {store.Item{ID: "a\u0085"}, false},
+		"the longest path":    {store.Item{ID: "path", Path: long}, true},
+		"a longer path":       {store.Item{ID: "path", Path: long + "x"}, false},
+		"the longest text":    {store.Item{ID: "text", Columns: map[string]any{"a": long}}, true},
+		"a longer text":       {store.Item{ID: "text", Columns: map[string]any{"a": long + "x"}}, false},
+		"no value":            {store.Item{ID: "nil", Columns: map[string]any{"a": nil}}, false},
+		"a whole number":      {store.Item{ID: "int", Columns: map[string]any{"a": 1}}, false},
+	} {
+		c.it.Vector = []float32{1}
+		var wrong *store.ItemError
+		_, err := x.Add(t.Context(), []store.Item{c.it}, AddOptions{Existing: Replace})
+		if (err == nil) != c.fits || err != nil && !errors.As(err, &wrong) {
+			t.Errorf("%s added: %.100v", what, err)
+		}
+		if err == nil {
+			if c.it, err = s.Get(t.Context(), c.it.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = s.Put(t.Context(), []store.Item{c.it}, store.Replace)
+		if (err == nil) != c.fits || err != nil && !errors.As(err, &wrong) {
+			t.Errorf("%s put: %.100v", what, err)
+		}
+	}
+}
+
+// An item that does not fit is named, wherever in the call it is.
+func TestNamesTheItem(t *testing.T) {
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	err = x.Store(false).Put(t.Context(), []store.Item{
+		{ID: "first", Vector: []float32{1}, Columns: map[string]any{"price": 1.0}},
+		{ID: "second", Vector: []float32{1}, Columns: map[string]any{"price": "x"}}}, store.Replace)
+	var wrong *store.ItemError
+	want := `item "second": column price holds values of kind number, and "x" is of kind text`
+	if !errors.As(err, &wrong) || wrong.ID != "second" || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// The sign of a zero is not kept: equal numbers come back equal, to the bit.
+func TestZeroHasNoSign(t *testing.T) {
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.Store(false)
+	columns := map[string]any{"n": math.Copysign(0, -1)}
+	if err := s.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{1}, Columns: columns}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	positive := func(when string) {
+		t.Helper()
+		it, err := x.Store(false).Get(t.Context(), "a")
+		if v, ok := it.Columns["n"].(float64); err != nil || !ok || math.Signbit(v) {
+			t.Errorf("%s: %v, %v", when, it.Columns, err)
+		}
+	}
+	positive("put")
+	dir := x.Dir()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if x, err = Open(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	positive("read from the log")
+	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	positive("read from a segment")
+	if !math.Signbit(columns["n"].(float64)) {
+		t.Error("what the caller has was changed")
+	}
+}
+
+// What an index says of a query is said as the contract has it.
+func TestErrorsOfQueries(t *testing.T) {
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s := x.Store(false)
+	for text, want := range map[string]string{
+		"price <":   `filter "price <": column 8: want a number, a text in quotes, true or false, not the end`,
+		"price < 2": `filter "price < 2": column 1: no column called price; there are: id, path`,
+	} {
+		var wrong *store.FilterError
+		_, err := s.Search(t.Context(), store.Query{Vector: []float32{1}, K: 1, Filter: text})
+		if !errors.As(err, &wrong) || wrong.Filter != text || err.Error() != want {
+			t.Errorf("a search for %s: %v", text, err)
+		}
+		_, err = s.List(t.Context(), store.Page{Limit: 1, Filter: text})
+		if !errors.As(err, &wrong) || wrong.Filter != text || err.Error() != want {
+			t.Errorf("a list of %s: %v", text, err)
+		}
+	}
+	var item *store.ItemError
+	_, err = s.Search(t.Context(), store.Query{Vector: []float32{float32(math.NaN())}, K: 1})
+	if !errors.As(err, &item) || !strings.Contains(err.Error(), "the query holds NaN") {
+		t.Errorf("a search for NaN: %v", err)
+	}
+}

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/store"
+)
+
+// withJSON is a request with a JSON body.
+func withJSON(method, path string, v any) (request, error) {
+	body, err := json.Marshal(v)
+	return request{method: method, path: path, kind: "application/json", body: body}, err
+}
+
+// withPicture is a request with a picture and values, of which empty ones are left
+// out.
+func withPicture(method, path string, picture []byte, values map[string]string) (request, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	part, err := w.CreateFormFile("image", "picture")
+	if err != nil {
+		return request{}, err
+	}
+	if _, err := part.Write(picture); err != nil {
+		return request{}, err
+	}
+	for name, value := range values {
+		if value == "" {
+			continue
+		}
+		if err := w.WriteField(name, value); err != nil {
+			return request{}, err
+		}
+	}
+	err = w.Close()
+	return request{method: method, path: path, kind: w.FormDataContentType(), body: b.Bytes()}, err
+}
+
+// call sends a request that was made, or returns why it was not.
+func call[T any](ctx context.Context, c *Client, r request, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	if err := c.do(ctx, r, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Info tells what the server serves.
+func (c *Client) Info(ctx context.Context) (*Info, error) {
+	return call[Info](ctx, c, request{method: http.MethodGet, path: "/v1/info"}, nil)
+}
+
+// Ready returns nil if requests are welcome.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := call[State](ctx, c, request{method: http.MethodGet, path: "/readyz"}, nil)
+	return err
+}
+
+// Search finds the items nearest to q.Vector, or to the item q.ID.
+func (c *Client) Search(ctx context.Context, q Search) (*Found, error) {
+	r, err := withJSON(http.MethodPost, "/v1/search", q)
+	return call[Found](ctx, c, r, err)
+}
+
+// SearchPicture finds the items nearest to a picture: the content of an image file.
+func (c *Client) SearchPicture(ctx context.Context, picture []byte, q Search) (*Found, error) {
+	r, err := asked("/v1/search", picture, q)
+	return call[Found](ctx, c, r, err)
+}
+
+// Explain finds as Search does, and says why.
+func (c *Client) Explain(ctx context.Context, q Search) (*Explanation, error) {
+	r, err := withJSON(http.MethodPost, "/v1/explain", q)
+	return call[Explanation](ctx, c, r, err)
+}
+
+// ExplainPicture finds as SearchPicture does, and says why.
+func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q Search) (*Explanation, error) {
+	r, err := asked("/v1/explain", picture, q)
+	return call[Explanation](ctx, c, r, err)
+}
+
+func asked(path string, picture []byte, q Search) (request, error) {
+	if q.Vector != nil || q.ID != "" {
+		return request{}, errors.New("a search with a picture takes neither a vector nor an id")
+	}
+	values := map[string]string{"filter": q.Filter, "columns": strings.Join(q.Columns, ",")}
+	if q.K != 0 {
+		values["k"] = strconv.Itoa(q.K)
+	}
+	if q.Vectors {
+		values["vectors"] = "true"
+	}
+	return withPicture(http.MethodPost, path, picture, values)
+}
+
+// Add adds items; one whose id is there already is an *Error with the code conflict,
+// and none is added.
+func (c *Client) Add(ctx context.Context, items []store.Item) error {
+	r, err := withJSON(http.MethodPost, "/v1/items", Items{Items: items})
+	r.once = true
+	_, err = call[Written](ctx, c, r, err)
+	return err
+}
+
+// Put adds or replaces items.
+func (c *Client) Put(ctx context.Context, items []store.Item) error {
+	r, err := withJSON(http.MethodPut, "/v1/items", Items{Items: items})
+	_, err = call[Written](ctx, c, r, err)
+	return err
+}
+
+// PutPicture adds or replaces an item by its picture, and returns its id; with an id
+// of "" that follows from the picture.
+func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, columns map[string]any) (string, error) {
+	values := map[string]string{"id": id}
+	if columns != nil {
+		b, err := json.Marshal(columns)
+		if err != nil {
+			return "", err
+		}
+		values["columns"] = string(b)
+	}
+	r, err := withPicture(http.MethodPut, "/v1/items", picture, values)
+	w, err := call[Written](ctx, c, r, err)
+	if err != nil {
+		return "", err
+	}
+	if len(w.IDs) != 1 {
+		return "", fmt.Errorf("one picture was sent, and the server tells of %d items", len(w.IDs))
+	}
+	return w.IDs[0], nil
+}
+
+// Change gives an item other columns, and another vector and path if there are any.
+func (c *Client) Change(ctx context.Context, id string, change Change) error {
+	r, err := withJSON(http.MethodPut, itemPath(id), change)
+	_, err = call[Written](ctx, c, r, err)
+	return err
+}
+
+// Get returns an item with its vector.
+func (c *Client) Get(ctx context.Context, id string) (*store.Item, error) {
+	return call[store.Item](ctx, c, request{method: http.MethodGet, path: itemPath(id)}, nil)
+}
+
+// Delete removes items and returns how many of them were there.
+func (c *Client) Delete(ctx context.Context, ids ...string) (int, error) {
+	r, err := withJSON(http.MethodDelete, "/v1/items", IDs{IDs: ids})
+	d, err := call[Deleted](ctx, c, r, err)
+	if err != nil {
+		return 0, err
+	}
+	return d.Deleted, nil
+}
+
+// List returns a page of items in the order of their ids; Next continues it as
+// p.After.
+func (c *Client) List(ctx context.Context, p store.Page) (*Listed, error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"after": p.After, "filter": p.Filter} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if p.Limit != 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
+	}
+	if p.Vectors {
+		q.Set("vectors", "true")
+	}
+	return call[Listed](ctx, c, request{method: http.MethodGet, path: "/v1/items", query: q}, nil)
+}
+
+// Picture returns the picture of an item, the content of an image file.
+func (c *Client) Picture(ctx context.Context, id string) ([]byte, error) {
+	return c.bytes(ctx, request{method: http.MethodGet, path: itemPath(id) + "/picture"})
+}
+
+// Thumbnail returns a JPEG of an item's picture whose longer side has up to size
+// pixels; 0 is the server's choice.
+func (c *Client) Thumbnail(ctx context.Context, id string, size int) ([]byte, error) {
+	q := url.Values{}
+	if size != 0 {
+		q.Set("size", strconv.Itoa(size))
+	}
+	return c.bytes(ctx, request{method: http.MethodGet, path: itemPath(id) + "/thumbnail", query: q})
+}
+
+func itemPath(id string) string { return "/v1/items/" + url.PathEscape(id) }

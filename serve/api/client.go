@@ -1,0 +1,211 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/strictjson"
+)
+
+// ClientOptions adjust a Client. The zero value is a client without a key of the first
+// collection.
+type ClientOptions struct {
+	// Key is sent with every request.
+	Key string
+	// Collection is the one that requests are about; "": the server's first.
+	Collection string
+	// HTTP sends the requests; nil: a client without a time limit, which the context
+	// has.
+	HTTP *http.Client
+	// Retries is how often a request is sent again; 0 is 4, below 0 never.
+	Retries int
+	// MaxWait is the longest wait before that; default 30 s. Where the server asks for
+	// a longer one, its answer is the error.
+	MaxWait time.Duration
+}
+
+// Client speaks to one server. It is safe for concurrent use.
+type Client struct {
+	base string
+	opt  ClientOptions
+}
+
+// Error is what the server refused or failed to do.
+type Error struct {
+	Problem
+	// RetryAfter is how long the server asks to wait; 0 if it does not.
+	RetryAfter time.Duration
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s (%d %s)", e.Detail, e.Status, e.Code)
+	if e.Fix != "" {
+		text += ": " + e.Fix
+	}
+	return text
+}
+
+// NewClient returns a client of the server at an address such as http://127.0.0.1:7700.
+func NewClient(address string, opt ClientOptions) (*Client, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("the address %q: want http:// or https://, a host and a port", address)
+	}
+	if opt.HTTP == nil {
+		opt.HTTP = &http.Client{}
+	}
+	if opt.Retries == 0 {
+		opt.Retries = 4
+	}
+	if opt.MaxWait == 0 {
+		opt.MaxWait = 30 * time.Second
+	}
+	return &Client{base: strings.TrimSuffix(address, "/"), opt: opt}, nil
+}
+
+// request is one request, which may be sent several times.
+type request struct {
+	method, path string
+	query        url.Values
+	kind         string // of the body
+	body         []byte
+	// once says that the request must not arrive twice: another adding of the same
+	// item would be a conflict.
+	once bool
+	gaps bool // null stands for what is missing in the answer's lists
+}
+
+// bodyLimit bounds the answers: those about a map of millions of items are the longest.
+const bodyLimit = 1 << 30
+
+// do sends a request until it is answered, and reads the answer into out.
+func (c *Client) do(ctx context.Context, r request, out any) error {
+	body, err := c.bytes(ctx, r)
+	if err != nil {
+		return err
+	}
+	check := strictjson.Check
+	if r.gaps {
+		check = strictjson.CheckText
+	}
+	if err = json.Unmarshal(body, out); err == nil {
+		err = check(body)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: the answer cannot be read: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
+func (c *Client) bytes(ctx context.Context, r request) ([]byte, error) {
+	for try := 0; ; try++ {
+		body, err := c.send(ctx, r)
+		if err == nil {
+			return body, nil
+		}
+		wait, again := c.retry(err, r.once, try)
+		if !again || ctx.Err() != nil {
+			return nil, err
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// retry says whether a request that failed is sent again, and after which wait.
+func (c *Client) retry(err error, once bool, try int) (wait time.Duration, again bool) {
+	if try >= c.opt.Retries {
+		return 0, false
+	}
+	// Twice as long each time, and not at the moment when all others come back too.
+	wait = min(c.opt.MaxWait, 200*time.Millisecond<<min(try, 20))
+	wait = wait/2 + rand.N(wait/2+1)
+	var refused *Error
+	if !errors.As(err, &refused) {
+		return wait, !once // no server, or a connection that broke: it may have arrived
+	}
+	if refused.Status != http.StatusTooManyRequests && refused.Status != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	if refused.Code == "late" && once || refused.RetryAfter > c.opt.MaxWait {
+		return 0, false // it was begun, or it would take too long
+	}
+	return max(wait, refused.RetryAfter), true
+}
+
+// send sends a request once.
+func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
+	query := url.Values{}
+	for name, values := range r.query {
+		query[name] = values
+	}
+	if c.opt.Collection != "" {
+		query.Set("collection", c.opt.Collection)
+	}
+	target := c.base + r.path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, nil)
+	if err != nil {
+		return nil, err
+	}
+	if r.body != nil {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.body)), int64(len(r.body))
+		req.Header.Set("Content-Type", r.kind)
+	}
+	if c.opt.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.opt.Key)
+	}
+	res, err := c.opt.HTTP.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, bodyLimit+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > bodyLimit {
+		return nil, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, bodyLimit)
+	}
+	if res.StatusCode/100 != 2 {
+		return nil, problem(res, body)
+	}
+	return body, nil
+}
+
+// problem is the error of an answer that is none. One that no kindred wrote, but a
+// proxy before it, say, has its status and the beginning of its text.
+func problem(res *http.Response, body []byte) *Error {
+	e := &Error{}
+	if t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); t != "application/problem+json" ||
+		json.Unmarshal(body, &e.Problem) != nil {
+		e.Problem = Problem{Code: "unknown", Title: http.StatusText(res.StatusCode),
+			Detail: fmt.Sprintf("the server answered %q", strings.ToValidUTF8(string(body[:min(len(body), 200)]), "?"))}
+	}
+	e.Status = res.StatusCode
+	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return e
+}

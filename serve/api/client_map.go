@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Map returns the state of the map of all items. Where its State is computing, ask
+// again.
+func (c *Client) Map(ctx context.Context) (*Map, error) {
+	return call[Map](ctx, c, request{method: http.MethodGet, path: "/v1/map"}, nil)
+}
+
+// ofMap is a request about a map of a version, with more parameters.
+func ofMap(path string, version uint64, parameters ...string) request {
+	q := url.Values{"version": {strconv.FormatUint(version, 10)}}
+	for i := 0; i+1 < len(parameters); i += 2 {
+		q.Set(parameters[i], parameters[i+1])
+	}
+	return request{method: http.MethodGet, path: path, query: q}
+}
+
+// MapPoints returns x and y of every item of a map.
+func (c *Client) MapPoints(ctx context.Context, version uint64) ([][2]float32, error) {
+	b, err := c.bytes(ctx, ofMap("/v1/map/points", version))
+	if err != nil {
+		return nil, err
+	}
+	if len(b)%8 != 0 {
+		return nil, fmt.Errorf("points of %d bytes: want a multiple of 8", len(b))
+	}
+	out := make([][2]float32, len(b)/8)
+	for i := range out {
+		for j := range out[i] {
+			out[i][j] = math.Float32frombits(binary.LittleEndian.Uint32(b[8*i+4*j:]))
+		}
+	}
+	return out, nil
+}
+
+// MapIDs returns up to count ids of a map's items, from the given point on.
+func (c *Client) MapIDs(ctx context.Context, version uint64, from, count int) ([]string, error) {
+	r := ofMap("/v1/map/ids", version, "from", strconv.Itoa(from), "count", strconv.Itoa(count))
+	ids, err := call[MapIDs](ctx, c, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	return ids.IDs, nil
+}
+
+// MapColumn returns a column of a map's items.
+func (c *Client) MapColumn(ctx context.Context, version uint64, name string) (*MapColumn, error) {
+	r := ofMap("/v1/map/column", version, "name", name)
+	r.gaps = true
+	return call[MapColumn](ctx, c, r, nil)
+}

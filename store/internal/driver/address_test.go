@@ -1,0 +1,45 @@
+package driver
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseAddress(t *testing.T) {
+	a, err := ParseAddress("db://:s%40cret@a:1,[::1]:2,b?tls=true&level=ALL&n=3", "db", "80", "level", "n")
+	if err != nil || !slices.Equal(a.Hosts, []string{"a:1", "[::1]:2", "b:80"}) || a.Key != "s@cret" || !a.TLS {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if v, err := a.Choice("level", "one", "all"); v != "all" || err != nil {
+		t.Error(v, err)
+	}
+	if v, err := a.Choice("other", "one", "all"); v != "one" || err != nil {
+		t.Error(v, err)
+	}
+	if _, err := a.Choice("level", "one"); err == nil {
+		t.Error("a level that is none")
+	}
+	if n, err := a.Number("n", 1, 1, 5); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	if _, err := a.Number("n", 1, 1, 2); err == nil {
+		t.Error("a number beyond its bounds")
+	}
+}
+
+func FuzzAddress(f *testing.F) {
+	for _, text := range []string{"", "db://", "http://a", "db://a:b", "db://:secret@a:99999", "db://a,,b",
+		"db://a?secret=x", "db://a?tls=maybe", "db://:%secret@a", "db://a/b", "db://a?%"} {
+		if _, err := ParseAddress(text, "db", "80"); err == nil || strings.Contains(text, ":secret") &&
+			strings.Contains(err.Error(), "secret") {
+			f.Errorf("%q: %v", text, err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if a, err := ParseAddress(text, "db", "80", "n"); err == nil && len(a.Hosts) == 0 {
+			t.Errorf("%q has no host", text)
+		}
+	})
+}

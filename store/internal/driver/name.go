@@ -1,0 +1,42 @@
+// Package driver is what drivers of vector databases share: names as these want them,
+// and the addresses of clusters.
+package driver
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/kindred-ml/kindred/store"
+)
+
+// space is the namespace of the UUIDs.
+var space = uuid.MustParse("6f4f9be5-3d6f-5ac9-8cf1-5c1d3f0b7e21")
+
+// UUID is the version 5 UUID of an id.
+func UUID(id string) string { return uuid.NewSHA1(space, []byte(id)).String() }
+
+// longest is how long the name of a column may be before its digest stands for it.
+const longest = 100
+
+// Property is what the values of a kind of a column are kept as: t_, n_ or b_ for
+// texts, numbers and truth values, and the name with an underscore and two digits for
+// each byte that is no ASCII letter or digit.
+func Property(kind store.Kind, column string) string {
+	var b strings.Builder
+	b.WriteString(string(kind)[:1] + "_")
+	for _, c := range []byte(column) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			b.WriteString("_" + hex.EncodeToString([]byte{c}))
+		}
+	}
+	if b.Len() > longest {
+		sum := sha256.Sum256([]byte(column))
+		return string(kind)[:1] + "__" + hex.EncodeToString(sum[:])
+	}
+	return b.String()
+}

@@ -1,0 +1,33 @@
+package driver
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/store"
+)
+
+func TestProperty(t *testing.T) {
+	seen := map[string]string{}
+	word := regexp.MustCompile(`^[tnb]_[_0-9A-Za-z]{1,100}$`)
+	for _, name := range []string{"label", "Label", "la_bel", "la bel", "la_20bel", "ä", "a.b", strings.Repeat("ä", 9),
+		strings.Repeat("ä", 250), strings.Repeat("ä", 251), "\"", "_", "-"} {
+		for _, kind := range []store.Kind{store.Text, store.Number, store.Bool} {
+			p := Property(kind, name)
+			if was, twice := seen[p]; twice || !word.MatchString(p) {
+				t.Errorf("%q is %q, as %q is", name, p, was)
+			}
+			seen[p] = name
+		}
+	}
+	if p := Property(store.Number, "price"); p != "n_price" {
+		t.Error(p)
+	}
+}
+
+func TestUUID(t *testing.T) {
+	if a, b := UUID("a"), UUID("b"); a == b || len(a) != 36 || a != UUID("a") || a[14] != '5' {
+		t.Error(a, b)
+	}
+}
