@@ -9,11 +9,10 @@ import (
 // Gallery is what is known of the items that a photo is looked up among.
 type Gallery struct {
 	Classes, Items int
+	// Fewest is the fewest items of a class, and 0 if it is not known.
+	Fewest int
 	// Photos is the number of items of a class; nil: Items / Classes of every class.
 	Photos func(label string) int
-	// Within, if set, is a distance of a class's own in place of Cover's: of a class of
-	// many photos, see Within.
-	Within func(label string, coverage float64) (float64, bool)
 	// Share is the share of pairs of items that are of one class, with an item itself
 	// among the pairs; 0: 1 / Classes, as it is of classes of equal sizes.
 	Share float64
@@ -27,6 +26,9 @@ func NewGallery(labels []string) Gallery {
 	}
 	g := Gallery{Classes: len(count), Items: len(labels), Photos: func(l string) int { return count[l] }}
 	for _, n := range count {
+		if g.Fewest == 0 || n < g.Fewest {
+			g.Fewest = n
+		}
 		p := float64(n) / float64(len(labels))
 		g.Share += p * p
 	}
@@ -131,11 +133,14 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 			continue
 		}
 		for _, o := range c.Own {
-			if d.within[k][o.Photos], err = c.Cover(d.cover[k], o.Photos); err != nil && k == 1 {
+			v, err := c.Cover(d.cover[k], o.Photos)
+			if err != nil && o.Photos == 1 && k == 1 {
 				d.several = err
-			} else if err != nil {
-				break // fewer photos had as many classes, and are taken instead
 			}
+			if err != nil {
+				break // fewer classes had more photos: what holds for fewer photos is taken
+			}
+			d.within[k][o.Photos] = v
 		}
 	}
 	if _, err := c.Cover(opt.Coverage, 1); err != nil {
@@ -147,10 +152,24 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 // Reach is the distance up to which Decide has to know all neighbours, for sets; 0
 // without coverage. Beyond it the nearest items of a gallery are enough.
 func (d *Decider) Reach() float64 {
-	var far float64
-	for _, of := range d.within {
-		for _, v := range of {
-			far = max(far, v)
+	if d.opt.Coverage == 0 {
+		return 0
+	}
+	far := math.Inf(-1)
+	for several := range d.within {
+		if several == 1 && d.several != nil {
+			break
+		}
+		fewest := 0 // of the numbers of photos that distances are known for
+		for _, o := range d.c.Own {
+			if o.Photos <= max(1, d.g.Fewest) {
+				fewest = o.Photos
+			}
+		}
+		for photos, v := range d.within[several] {
+			if photos >= fewest {
+				far = max(far, v)
+			}
 		}
 	}
 	return far
@@ -161,14 +180,9 @@ func (d *Decider) Voters() int { return voters }
 
 // reaches is how far a class's own photos lie.
 func (d *Decider) reaches(label string, several int) float64 {
-	if d.g.Within != nil {
-		if v, ok := d.g.Within(label, d.cover[several]); ok {
-			return v
-		}
-	}
 	photos := d.g.photos(label)
 	for k := len(d.c.Own) - 1; k >= 0; k-- {
-		if v, ok := d.within[several][d.c.Own[k].Photos]; ok && d.c.Own[k].Photos <= photos && v > 0 {
+		if v, ok := d.within[several][d.c.Own[k].Photos]; ok && d.c.Own[k].Photos <= photos {
 			return v
 		}
 	}
@@ -279,17 +293,4 @@ func (d *Decider) set(photos [][]Neighbour, several int, all []voted[string]) []
 		return 0
 	})
 	return out
-}
-
-// Within is split conformal prediction for one class of a gallery: of the distances from
-// each of its photos to the nearest other one, the one of rank ceil((n + 1) coverage),
-// which a further photo of the class lies within with at least that probability, to the
-// accuracy of leaving one out. False: the class has too few photos.
-func Within(nearest []float64, coverage float64) (float64, bool) {
-	k := int(math.Ceil(float64(len(nearest)+1)*coverage - 1e-9))
-	if k < 1 || k > len(nearest) {
-		return 0, false
-	}
-	sorted := slices.Sorted(slices.Values(nearest))
-	return sorted[k-1], true
 }

@@ -160,19 +160,6 @@ func TestSameFallsWithGalleries(t *testing.T) {
 	}
 }
 
-func TestWithin(t *testing.T) {
-	d := []float64{5, 1, 4, 2, 3, 6, 7, 8, 9}
-	if v, ok := Within(d, 0.9); !ok || v != 9 {
-		t.Errorf("%v %v", v, ok)
-	}
-	if v, ok := Within(d, 0.5); !ok || v != 5 {
-		t.Errorf("%v %v", v, ok)
-	}
-	if _, ok := Within(d, 0.95); ok {
-		t.Error("nine photos cover 95 %")
-	}
-}
-
 // TestVote: a vote without evidence says nothing, and one without doubt is bounded.
 func TestVote(t *testing.T) {
 	v := fitVote(nil)

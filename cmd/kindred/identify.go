@@ -17,7 +17,6 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/search"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -396,10 +395,10 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, m *run.Model, photo
 }
 
 // nearIn ranks a block of queries at a time, and keeps what it found.
-func nearIn(queries search.Set, gallery *photoSet, opt rank.Options) func(context.Context, int, int) (
+func nearIn(queries rank.Photos, gallery *photoSet, opt rank.Options) func(context.Context, int, int) (
 	[]decide.Neighbour, error) {
 	const block = 256
-	kept, of := map[int][]search.Found{}, 0
+	kept, of := map[int][]rank.Found{}, 0
 	return func(ctx context.Context, i, k int) (near []decide.Neighbour, err error) {
 		if i/block != of {
 			clear(kept)
@@ -408,9 +407,9 @@ func nearIn(queries search.Set, gallery *photoSet, opt rank.Options) func(contex
 		found, ok := kept[k]
 		if !ok {
 			lo, hi := of*block, min((of+1)*block, queries.X.Rows)
-			part := search.Set{X: mat.Of(hi-lo, queries.X.Cols, queries.X.Data[lo*queries.X.Cols:hi*queries.X.Cols]),
+			part := rank.Photos{X: mat.Of(hi-lo, queries.X.Cols, queries.X.Data[lo*queries.X.Cols:hi*queries.X.Cols]),
 				Path: func(i int) string { return queries.Path(lo + i) }}
-			if found, err = search.Nearest(ctx, part, gallery.set(), k, opt); err != nil {
+			if found, err = rank.NearestPhotos(ctx, part, gallery.set(), k, opt); err != nil {
 				return nil, err
 			}
 			kept[k] = found
