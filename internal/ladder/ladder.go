@@ -174,6 +174,9 @@ func measuring() []Package {
 		{"internal/detection", "wrong labels to look for, and how well scores tell them", "mat"},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par internal/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
+		{"decide", "decisions with a stated error on classes never seen: same or not, who is it, unknown",
+			"internal/atomic internal/budget internal/regular internal/strictjson internal/par mat eval/rank " +
+				"gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/spell internal/par internal/kernel/simd mat eval/rank gonum.org/v1/gonum"},
 	}
