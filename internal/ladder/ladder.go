@@ -257,10 +257,10 @@ func showing() []Package {
 // serving is collections of items behind HTTP.
 func serving() []Package {
 	return []Package{
-		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
+		{"internal/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
 			"internal/budget internal/option internal/regular internal/spell jobs " +
 				"github.com/nats-io/nats.go golang.org/x/sync"},
-		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
+		{"internal/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/budget data github.com/minio/minio-go/v7"},
