@@ -173,12 +173,12 @@ func TestErrorsOfQueries(t *testing.T) {
 // Going through all items ends with an error where the caller gave up, and an error is the
 // last that comes.
 func TestAllEnds(t *testing.T) {
-	x, err := index.Create(filepath.Join(t.TempDir(), "index"), index.Config{Dim: 1})
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	s := New(x, false)
+	s := x.Store(false)
 	var items []store.Item
 	for _, id := range []string{"a", "b", "c"} {
 		items = append(items, store.Item{ID: id, Vector: []float32{1}})

@@ -87,6 +87,7 @@ func TestEveryEchoIsCut(t *testing.T) {
 	}
 	digits, header := `{"id":"red/001","k":1.`+strings.Repeat("0", 1<<16)+`}`, "--b\r\n"+long+"\r\n\r\n"
 	kind, form := formOf(t, png, long, "1")
+	burnt := api.Decision{Action: long, At: decidedAt}
 	for what, a := range map[string]*answer{
 		"an encoding":        with("Content-Encoding", long, search),
 		"a type":             do.do("POST", "/v1/items", "text/"+long, []byte(`{}`)),
@@ -99,7 +100,7 @@ func TestEveryEchoIsCut(t *testing.T) {
 		"a picture":          do.form("POST", "/v1/search", png),
 		"a column of a map":  do.get(fmt.Sprintf("/v1/map/column?version=%d&name=%s", version, long)),
 		"a method":           do.do(long, "/v1/info", "", nil),
-		"an action":          decide(func(d *api.Decisions) { d.Done["1"] = api.Decision{Action: long, At: decidedAt} }),
+		"an action":          decide(func(d *api.Decisions) { d.Done["1"] = burnt }),
 		"a card":             decide(func(d *api.Decisions) { d.Done[long] = d.Done["1"] }),
 		"a time":             decide(func(d *api.Decisions) { d.Done["1"] = api.Decision{Action: "drop", At: long} }),
 	} {

@@ -56,8 +56,8 @@ func TestItemsOfRows(t *testing.T) {
 
 // Every number of a vector comes back as it was written.
 func TestVectorsAsText(t *testing.T) {
-	for _, v := range [][]float32{{0}, {1, -2.5, 3e-45}, {math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32},
-		{0.1, 1.0 / 3, 16777217}} {
+	for _, v := range [][]float32{{0}, {1, -2.5, 3e-45},
+		{math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32}, {0.1, 1.0 / 3, 16777217}} {
 		if got, err := vectorOf(literal(v)); err != nil || !slices.Equal(got, v) {
 			t.Errorf("%v is written %s and read as %v, %v", v, literal(v), got, err)
 		}
