@@ -142,9 +142,9 @@ func TestStateContinues(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for name, f := range map[string]func() error{
-		"no samples":  func() error { _, err := NewBalanced(nil, BalancedConfig{}); return err },
-		"too many":    func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{Classes: 3}); return err },
-		"negative":    func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{PerClass: -1}); return err },
+		"no samples": func() error { _, err := NewBalanced(nil, BalancedConfig{}); return err },
+		"too many":   func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{Classes: 3}); return err },
+		"negative":   func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{PerClass: -1}); return err },
 		"wrong state": func() error {
 			b, _ := NewBalanced(labelsOf(2), BalancedConfig{})
 			return b.Restore(SamplerState{-1})

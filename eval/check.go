@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
@@ -26,6 +27,9 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 	if len(queries) == 0 {
 		return errors.New("no labels")
 	}
+	if gallery != nil && cfg.Pairs != nil {
+		return errors.New("pairs of rows of the queries were given, and a gallery: the list takes the place of one")
+	}
 	if gallery != nil && len(gallery) != len(queries) {
 		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries), len(gallery))
 	}
@@ -42,6 +46,7 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		if gallery != nil {
 			g = gallery[c]
 		}
+		errs = append(errs, cfg.checkDecisions(cfg.columnName(c), labels, g, gallery == nil)...)
 		errs = append(errs, cfg.checkColumn(cfg.columnName(c), labels, g, gallery == nil)...)
 	}
 	return errors.Join(errs...)
@@ -61,12 +66,19 @@ func (c *Config) check() error {
 		budget.Product(2, 8, int64(len(c.Metrics)), int64(c.Bootstrap))); err != nil {
 		return err
 	}
-	clusters := false
+	clusters, decides := false, false
 	for _, m := range c.Metrics {
 		if err := m.Check(); err != nil {
 			return err
 		}
 		clusters = clusters || m.clusters()
+		if m.Kind == Accuracy && c.Pairs == nil {
+			return fmt.Errorf("%s is of a list of pairs with folds, and no list was given", m)
+		}
+		decides = decides || m.pairs()
+		if m.opens() && c.Pairs != nil {
+			return fmt.Errorf("%s looks queries up in a gallery: it does not go with a list of pairs", m)
+		}
 		if c.Assignments != nil && m.Factor > 1 {
 			return fmt.Errorf("%s runs k-means with %d clusters a class: it does not go with given assignments", m,
 				m.Factor)
@@ -75,6 +87,10 @@ func (c *Config) check() error {
 	if c.Assignments != nil && !clusters {
 		return fmt.Errorf("a clustering was given, and none of the metrics scores one: name one of %s",
 			joinKinds(groupKinds))
+	}
+	if c.Pairs != nil && !decides {
+		return fmt.Errorf("a list of pairs was given, and none of the metrics decides about pairs: name one of %s",
+			joinKinds(pairKinds))
 	}
 	for i, name := range c.Columns {
 		if slices.Contains(c.Columns[:i], name) {
@@ -89,8 +105,10 @@ func (c *Config) check() error {
 func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (errs []error) {
 	var retrieval []string
 	for _, m := range c.Metrics {
-		if !m.clusters() {
+		if m.retrieves() {
 			retrieval = append(retrieval, m.String())
+		}
+		if !m.clusters() {
 			continue
 		}
 		factor, classes := max(m.Factor, 1), distinct(labels)
@@ -99,7 +117,7 @@ func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (e
 				"there are %d rows", m, name, classes, factor, len(labels)))
 		}
 	}
-	if len(retrieval) > 0 && !anyPositive(labels, gallery, same) {
+	if len(retrieval) > 0 && withMates(labels, gallery, same) == 0 {
 		why := "has no item of a query's class"
 		if same {
 			why = "is the queries themselves, each the only one of its class"
@@ -110,15 +128,53 @@ func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (e
 	return errs
 }
 
-// anyPositive tells whether a query has a gallery item of its label, itself not
+// checkDecisions returns an error for each reason why decisions cannot be measured by one
+// column of labels.
+func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool) (errs []error) {
+	var pairs, open []Metric
+	for _, m := range c.Metrics {
+		if m.pairs() && c.Pairs == nil {
+			pairs = append(pairs, m)
+		}
+		if m.opens() {
+			open = append(open, m)
+		}
+	}
+	if len(pairs) > 0 {
+		if withMates(labels, gallery, same) == 0 {
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, verify.ErrNoGenuine))
+		}
+		if distinct(slices.Concat(labels, gallery)) < 2 {
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, verify.ErrNoImpostor))
+		}
+	}
+	if len(open) > 0 {
+		mated := withMates(labels, gallery, same)
+		if mated == 0 {
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(open), name, verify.ErrNoMated))
+		}
+		if mated == len(labels) {
+			errs = append(errs, fmt.Errorf("%s by %q: %w; give a gallery that lacks some of the classes of the queries",
+				joinMetrics(open), name, verify.ErrNoUnmated))
+		}
+	}
+	return errs
+}
+
+// withMates is how many queries have a gallery item of their label, themselves not
 // counted.
-func anyPositive(labels, gallery []int64, same bool) bool {
+func withMates(labels, gallery []int64, same bool) (n int) {
+	in, least := make(map[int64]int), 1
 	if same {
-		return distinct(labels) < len(labels)
+		gallery, least = labels, 2
 	}
-	in := make(map[int64]bool, len(gallery))
 	for _, y := range gallery {
-		in[y] = true
+		in[y]++
 	}
-	return slices.ContainsFunc(labels, func(y int64) bool { return in[y] })
+	for _, y := range labels {
+		if in[y] >= least {
+			n++
+		}
+	}
+	return n
 }

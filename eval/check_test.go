@@ -54,7 +54,7 @@ func TestEveryMetricIsComputedOrRefused(t *testing.T) {
 	for _, kind := range kinds {
 		for _, k := range []int{-7, -1, 0, 1, 5, 6, 1 << 40} {
 			for _, f := range []int{-1, 0, 1, 2, 3, 4, math.MaxInt} {
-				m := Metric{kind, k, f}
+				m := Metric{Kind: kind, K: k, Factor: f}
 				r, err := Evaluate(context.Background(), s, nil, Config{Metrics: []Metric{m}})
 				wrong := m.Check() != nil
 				impossible := m.clusters() && f > 3

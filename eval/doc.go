@@ -1,5 +1,5 @@
-// Package eval measures embeddings: how well they retrieve and how well they
-// cluster.
+// Package eval measures embeddings: how well they retrieve, how well they
+// cluster, and how well a threshold tells same from different.
 //
 //	metrics, err := eval.ParseMetrics("recall@1,map@r,nmi")
 //	rep, err := eval.Evaluate(ctx, eval.Set{X: x, Labels: [][]int64{labels}}, nil, eval.Config{Metrics: metrics})
@@ -13,7 +13,8 @@
 // the one measure that all papers report.
 //
 // Retrieval measures are functions of the ranks that package eval/rank finds,
-// exactly; clusterings and their scores are in eval/cluster; whether an embedding
-// has collapsed is for eval/diagnose to say. docs/evaluation.md defines every
+// exactly; clusterings and their scores are in eval/cluster; decisions by a threshold,
+// whether two items are the same or who one is, in eval/verify; whether an embedding has
+// collapsed is for eval/diagnose to say. docs/evaluation.md defines every
 // measure and convention.
 package eval

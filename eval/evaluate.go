@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -30,10 +31,13 @@ type Config struct {
 	Distance rank.Distance
 	// Clustering configures k-means; its K is set from the metric.
 	Clustering cluster.Config
+	// Pairs, if set, are what decisions about pairs are measured on, in place of all pairs;
+	// A and B are rows of the queries. There must be no gallery then.
+	Pairs []verify.Pair
 	// Assignments, if set, is a clustering to score instead of running k-means.
 	Assignments []int64
 	// Bootstrap is the number of resamples behind the confidence intervals of
-	// the retrieval measures; 0 computes none.
+	// the measures of retrieval and of decisions; 0 computes none.
 	Bootstrap int
 	// Confidence is the share of resamples that an interval contains; default
 	// 0.95.
@@ -58,8 +62,20 @@ type Value struct {
 	Value  float64
 	// ByQuery and ByClass are confidence intervals of the mean over queries: from
 	// resampling the queries, and from resampling whole classes, which is wider if
-	// the queries of a class succeed and fail together. Nil unless asked for.
+	// the queries of a class succeed and fail together. Nil unless asked for; those of
+	// decisions are by class alone, as the same rows are in many pairs.
 	ByQuery, ByClass *Interval
+	// Decision is the threshold that the value belongs to; nil if to none.
+	Decision *Decision
+}
+
+// Decision is a threshold.
+type Decision struct {
+	// Threshold is the largest distance that is accepted.
+	Threshold float64
+	// Rate is the error rate at which it accepts on these data, FMR or FPIR: at most the
+	// one asked for.
+	Rate float64
 }
 
 // Column is what was measured for one column of labels.
@@ -77,6 +93,10 @@ type Column struct {
 	// the retrieval measures, the worst first. Both only if asked for.
 	PerClass []Class
 	Worst    []Query
+	// Pairs are the pairs that decisions were measured on, Open the queries that were
+	// looked up in an open set; nil if no metric asked for them.
+	Pairs *verify.Counts
+	Open  *verify.Open
 }
 
 // Clustering states how the clustering with K clusters was made.
@@ -145,8 +165,11 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 	if err := clusterings(ctx, queries, cfg, rep); err != nil {
 		return nil, err
 	}
+	if err := decisions(ctx, queries, gallery, cfg, rep); err != nil {
+		return nil, err
+	}
 	for c := range rep.Columns {
-		if rep.Columns[c].Queries == 0 { // only clusterings were asked for
+		if rep.Columns[c].Queries == 0 { // no retrieval was asked for
 			rep.Columns[c].Queries = queries.X.Rows
 		}
 	}
@@ -186,7 +209,7 @@ func distinct(labels []int64) int {
 func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
 	var metrics []Metric
 	for _, m := range cfg.Metrics {
-		if !m.clusters() {
+		if m.retrieves() {
 			metrics = append(metrics, m)
 		}
 	}

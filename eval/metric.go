@@ -50,11 +50,40 @@ const (
 	Completeness Kind = "completeness"
 )
 
+// Measures of decisions by a threshold; package eval/verify defines them.
+const (
+	// FNMR is the share of genuine pairs that are not accepted, at the largest threshold
+	// that accepts at most Rate of the impostor pairs.
+	FNMR Kind = "fnmr@fmr"
+	// TAR is 1 - FNMR.
+	TAR Kind = "tar@far"
+	// EER is the rate at which FMR and FNMR are equal.
+	EER Kind = "eer"
+	// AUC is the area under the ROC curve: the share of couples of a genuine and an
+	// impostor pair of which the genuine one is nearer.
+	AUC Kind = "auc"
+	// DPrime is the distance of the means of both kinds of pairs, over their spread.
+	DPrime Kind = "dprime"
+	// Accuracy is the share of the pairs of a list that are told right, by
+	// cross-validation over its folds. It needs Config.Pairs.
+	Accuracy Kind = "accuracy"
+	// FNIR is the share of mated queries that find no item of their class, at the largest
+	// threshold at which at most Rate of the queries find something whose class the gallery
+	// lacks.
+	FNIR Kind = "fnir@fpir"
+	// DIR is the share of mated queries whose nearest item is of their class and within
+	// that threshold: rank 1 in an open set.
+	DIR Kind = "dir@fpir"
+)
+
 var (
 	cutKinds   = []Kind{Recall, Precision, MAPAtK, NDCG} // take a K
 	atK        = []Kind{Recall, Precision, MAP, NDCG}    // names before @K
 	rankKinds  = []Kind{MAPAtR, RPrecision, MAP, MRR, NDCG}
 	groupKinds = []Kind{NMI, NMIGeometric, AMI, AMIGeometric, ARI, Purity, F1, Homogeneity, Completeness}
+	atRate     = []Kind{FNMR, TAR, FNIR, DIR} // take a Rate
+	pairKinds  = []Kind{FNMR, TAR, EER, AUC, DPrime, Accuracy}
+	openKinds  = []Kind{FNIR, DIR}
 )
 
 // Metric is one number to compute.
@@ -68,6 +97,9 @@ type Metric struct {
 	// Factor, for clusterings, makes the number of clusters Factor times the
 	// number of classes; 0 is 1.
 	Factor int
+	// Rate, for FNMR, TAR, FNIR and DIR, is the error rate at which they are measured,
+	// above 0 and below 1.
+	Rate float64
 }
 
 // Check returns an error if m is not a valid metric: its Kind is unknown, or K
@@ -86,11 +118,17 @@ func (m Metric) Check() error {
 		return fmt.Errorf("metric %s with %d clusters a class: want 1 or more", m.Kind, m.Factor)
 	case m.Factor > 0 && !m.clusters():
 		return fmt.Errorf("metric %s with %d clusters a class: it is no measure of a clustering", m.Kind, m.Factor)
+	case slices.Contains(atRate, m.Kind) && !(m.Rate > 0 && m.Rate < 1):
+		return fmt.Errorf("metric %s=%v: want a rate above 0 and below 1, as in %[1]s=1e-3", m.Kind, m.Rate)
+	case m.Rate != 0 && !slices.Contains(atRate, m.Kind):
+		return fmt.Errorf("metric %s at the rate %v: it is not measured at a rate; the kinds that are: %s", m.Kind,
+			m.Rate, joinKinds(atRate))
 	}
 	return nil
 }
 
-// String returns the name that ParseMetric reads: recall@1, map@r, nmi+10. Over
+// String returns the name that ParseMetric reads: recall@1, map@r, nmi+10,
+// fnmr@fmr=0.001. Over
 // the whole ranking Recall and Precision, which have no such name, are called
 // recall and precision.
 func (m Metric) String() string {
@@ -103,6 +141,8 @@ func (m Metric) String() string {
 		return fmt.Sprintf("%s@%d", m.Kind, m.K)
 	case m.Factor > 1:
 		return fmt.Sprintf("%s+%d", m.Kind, m.Factor)
+	case m.Rate != 0:
+		return fmt.Sprintf("%s=%v", m.Kind, m.Rate)
 	}
 	return string(m.Kind)
 }
@@ -139,20 +179,33 @@ func (k *Kind) UnmarshalText(text []byte) error {
 
 // check returns an error for a kind that there is not.
 func (k Kind) check() error {
-	if slices.Contains(rankKinds, k) || slices.Contains(cutKinds, k) || slices.Contains(groupKinds, k) {
-		return nil
+	for _, family := range [...][]Kind{rankKinds, cutKinds, groupKinds, pairKinds, openKinds} {
+		if slices.Contains(family, k) {
+			return nil
+		}
 	}
-	return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s", string(k),
-		joinKinds(slices.Concat(cutKinds, rankKinds[:4])), joinKinds(groupKinds))
+	return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s; of decisions %s", string(k),
+		joinKinds(slices.Concat(cutKinds, rankKinds[:4])), joinKinds(groupKinds), joinKinds(decisionKinds()))
 }
 
 // clusters tells whether m measures a clustering.
 func (m Metric) clusters() bool { return slices.Contains(groupKinds, m.Kind) }
 
+// pairs tells whether m measures decisions about pairs, opens whether it measures
+// identification in an open set.
+func (m Metric) pairs() bool { return slices.Contains(pairKinds, m.Kind) }
+func (m Metric) opens() bool { return slices.Contains(openKinds, m.Kind) }
+
+// retrieves tells whether m measures retrieval.
+func (m Metric) retrieves() bool { return !m.clusters() && !m.pairs() && !m.opens() }
+
+func decisionKinds() []Kind { return slices.Concat(pairKinds, openKinds) }
+
 // ParseMetric reads the name of a metric: recall@K, precision@K, map@r,
 // r-precision, map, map@K, mrr, ndcg, ndcg@K, nmi, nmi-geometric, ami,
 // ami-geometric, ari, purity, f1, homogeneity, completeness; the name of a
-// clustering measure followed by +F asks for F clusters per class.
+// clustering measure followed by +F asks for F clusters per class. Those of decisions are
+// fnmr@fmr=RATE, tar@far=RATE, eer, auc, dprime, accuracy, fnir@fpir=RATE, dir@fpir=RATE.
 func ParseMetric(s string) (Metric, error) {
 	if slices.Contains(rankKinds, Kind(s)) {
 		return Metric{Kind: Kind(s)}, nil
@@ -167,6 +220,9 @@ func ParseMetric(s string) (Metric, error) {
 		}
 		return Metric{Kind: Kind(name), Factor: n}, nil
 	}
+	if name, rate, _ := strings.Cut(s, "="); slices.Contains(decisionKinds(), Kind(name)) {
+		return parseDecision(s, Kind(name), rate)
+	}
 	if name, k, ok := strings.Cut(s, "@"); ok && slices.Contains(atK, Kind(name)) {
 		n, err := strconv.Atoi(k)
 		if err != nil || n < 1 {
@@ -179,8 +235,24 @@ func ParseMetric(s string) (Metric, error) {
 		return Metric{Kind: kind, K: n}, nil
 	}
 	return Metric{}, fmt.Errorf("unknown metric %q: want recall@K, precision@K, map@r, r-precision, map, map@K, mrr, "+
-		"ndcg, ndcg@K, or of a clustering %s, with +F for F clusters a class",
-		s, joinKinds(groupKinds))
+		"ndcg, ndcg@K, or of a clustering %s, with +F for F clusters a class, or of decisions %s, with =RATE after "+
+		"an @", s, joinKinds(groupKinds), joinKinds(decisionKinds()))
+}
+
+// parseDecision reads the rate at which a decision is measured.
+func parseDecision(s string, k Kind, rate string) (Metric, error) {
+	m := Metric{Kind: k}
+	if !slices.Contains(atRate, k) {
+		if s != string(k) {
+			return Metric{}, fmt.Errorf("metric %q: %s is not measured at a rate", s, k)
+		}
+		return m, nil
+	}
+	v, err := strconv.ParseFloat(rate, 64)
+	if m.Rate = v; err != nil || m.Check() != nil {
+		return Metric{}, fmt.Errorf("metric %q: want a rate above 0 and below 1 after =, as in %s=1e-3", s, k)
+	}
+	return m, nil
 }
 
 // ParseMetrics reads a list of metrics separated by commas. A range of

@@ -23,6 +23,7 @@ type jsonReport struct {
 	Classes     int                   `json:"classes"`
 	Distance    string                `json:"distance"`
 	Intervals   map[string]jsonBounds `json:"intervals,omitempty"`
+	Decisions   *jsonDecisions        `json:"decisions,omitempty"`
 	PerClass    []jsonClass           `json:"per_class,omitempty"`
 	Worst       []jsonQuery           `json:"worst,omitempty"`
 	Columns     map[string]jsonColumn `json:"columns,omitempty"`
@@ -36,16 +37,33 @@ type jsonColumn struct {
 	Excluded  int                   `json:"excluded"`
 	Classes   int                   `json:"classes"`
 	Intervals map[string]jsonBounds `json:"intervals,omitempty"`
+	Decisions *jsonDecisions        `json:"decisions,omitempty"`
 	PerClass  []jsonClass           `json:"per_class,omitempty"`
 	Worst     []jsonQuery           `json:"worst,omitempty"`
 }
 
+// jsonDecisions holds the thresholds of measures by name, and what they were measured on.
+type jsonDecisions struct {
+	Genuine    int64                    `json:"genuine,omitempty"`
+	Impostor   int64                    `json:"impostor,omitempty"`
+	Mated      int                      `json:"mated,omitempty"`
+	Unmated    int                      `json:"unmated,omitempty"`
+	Rank1      *float64                 `json:"rank1,omitempty"`
+	Thresholds map[string]jsonThreshold `json:"thresholds,omitempty"`
+}
+
+// jsonThreshold is a threshold with the FMR or FPIR that it has on these data.
+type jsonThreshold struct {
+	Threshold float64 `json:"threshold"`
+	Rate      float64 `json:"rate"`
+}
+
 // jsonBounds holds the ends of the intervals of one measure.
 type jsonBounds struct {
-	Confidence float64    `json:"confidence"`
-	Resamples  int        `json:"resamples"`
-	ByQuery    [2]float64 `json:"by_query"`
-	ByClass    [2]float64 `json:"by_class"`
+	Confidence float64     `json:"confidence"`
+	Resamples  int         `json:"resamples"`
+	ByQuery    *[2]float64 `json:"by_query,omitempty"` // decisions have none
+	ByClass    [2]float64  `json:"by_class"`
 }
 
 type jsonClass struct {
@@ -89,7 +107,7 @@ func (rep Report) MarshalJSON() ([]byte, error) {
 	}
 	doc := jsonReport{
 		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, Classes: first.Classes,
-		Intervals: first.Intervals, PerClass: first.PerClass, Worst: first.Worst,
+		Intervals: first.Intervals, Decisions: first.Decisions, PerClass: first.PerClass, Worst: first.Worst,
 		Distance: rep.Distance.String(), Notes: rep.Notes,
 	}
 	if len(rep.Columns) > 1 {
@@ -109,16 +127,19 @@ func (c *Column) json() jsonColumn {
 		Classes: c.Classes}
 	for _, v := range c.Values {
 		j.Metrics[v.Metric.String()] = v.Value
-		if v.ByQuery != nil {
+		if v.ByClass != nil {
 			if j.Intervals == nil {
 				j.Intervals = make(map[string]jsonBounds)
 			}
-			j.Intervals[v.Metric.String()] = jsonBounds{
-				v.ByQuery.Confidence, v.ByQuery.Resamples,
-				[2]float64{v.ByQuery.Low, v.ByQuery.High}, [2]float64{v.ByClass.Low, v.ByClass.High},
+			b := jsonBounds{Confidence: v.ByClass.Confidence, Resamples: v.ByClass.Resamples,
+				ByClass: [2]float64{v.ByClass.Low, v.ByClass.High}}
+			if v.ByQuery != nil {
+				b.ByQuery = &[2]float64{v.ByQuery.Low, v.ByQuery.High}
 			}
+			j.Intervals[v.Metric.String()] = b
 		}
 	}
+	j.Decisions = c.decisions()
 	for _, k := range c.PerClass {
 		j.PerClass = append(j.PerClass, jsonClass{k.Label, c.Names[k.Label], k.Queries, c.named(k.Values)})
 	}
@@ -126,6 +147,28 @@ func (c *Column) json() jsonColumn {
 		j.Worst = append(j.Worst,
 			jsonQuery{q.Index, q.File, q.Label, q.R, q.First, c.named(q.Values), q.Neighbours, q.NeighbourLabels,
 				q.NeighbourFiles})
+	}
+	return j
+}
+
+// decisions is what decisions were measured on, with their thresholds; nil if there are
+// none.
+func (c *Column) decisions() *jsonDecisions {
+	if c.Pairs == nil && c.Open == nil {
+		return nil
+	}
+	j := &jsonDecisions{Thresholds: make(map[string]jsonThreshold)}
+	if c.Pairs != nil {
+		j.Genuine, j.Impostor = c.Pairs.Genuine(), c.Pairs.Impostor()
+	}
+	if c.Open != nil {
+		rank1 := c.Open.Rank1()
+		j.Mated, j.Unmated, j.Rank1 = c.Open.Mated(), c.Open.Unmated(), &rank1
+	}
+	for _, v := range c.Values {
+		if v.Decision != nil {
+			j.Thresholds[v.Metric.String()] = jsonThreshold(*v.Decision)
+		}
 	}
 	return j
 }
@@ -215,18 +258,23 @@ func (rep *Report) WriteMarkdown(w io.Writer) error {
 }
 
 // WriteCSV writes the values as CSV with the columns metric, column, value,
-// queries, excluded, and the ends of the intervals by query and by class, empty if
-// there are none.
+// queries, excluded, the ends of the intervals by query and by class, and the threshold
+// with its FMR or FPIR, empty if there are none.
 func (rep *Report) WriteCSV(w io.Writer) error {
 	rows := [][]string{{"metric", "column", "value", "queries", "excluded", "query_low", "query_high", "class_low",
-		"class_high"}}
+		"class_high", "threshold", "rate"}}
 	for _, c := range rep.Columns {
 		for _, v := range c.Values {
 			row := []string{v.Metric.String(), c.Name, exactly(v.Value), strconv.Itoa(c.Queries),
-				strconv.Itoa(c.Excluded), "", "", "", ""}
+				strconv.Itoa(c.Excluded), "", "", "", "", "", ""}
 			if v.ByQuery != nil {
-				copy(row[5:], []string{exactly(v.ByQuery.Low), exactly(v.ByQuery.High), exactly(v.ByClass.Low),
-					exactly(v.ByClass.High)})
+				copy(row[5:], []string{exactly(v.ByQuery.Low), exactly(v.ByQuery.High)})
+			}
+			if v.ByClass != nil {
+				copy(row[7:], []string{exactly(v.ByClass.Low), exactly(v.ByClass.High)})
+			}
+			if v.Decision != nil {
+				copy(row[9:], []string{exactly(v.Decision.Threshold), exactly(v.Decision.Rate)})
 			}
 			rows = append(rows, row)
 		}
@@ -267,8 +315,11 @@ func (rep *Report) tables() []table {
 	out := []table{{"", rep.rows()}}
 	for i := range rep.Columns {
 		c := &rep.Columns[i]
-		if len(c.Values) > 0 && c.Values[0].ByQuery != nil {
-			out = append(out, c.intervals())
+		if t := c.thresholds(); len(t.rows) > 1 {
+			out = append(out, t)
+		}
+		if t := c.intervals(); len(t.rows) > 1 {
+			out = append(out, t)
 		}
 		if len(c.PerClass) > 0 {
 			out = append(out, c.classTable())
@@ -280,15 +331,30 @@ func (rep *Report) tables() []table {
 	return out
 }
 
-func (c *Column) intervals() table {
-	first := c.Values[0].ByQuery
-	t := table{
-		title: fmt.Sprintf("%s: %g%% intervals of %d resamples", c.Name, 100*first.Confidence, first.Resamples),
-		rows:  [][]string{{"metric", "value", "by queries", "by classes"}},
-	}
-	between := func(i *Interval) string { return fmt.Sprintf("%.4f..%.4f", i.Low, i.High) }
+// thresholds lists those of decisions.
+func (c *Column) thresholds() table {
+	t := table{title: c.Name + ": thresholds", rows: [][]string{{"metric", "value", "threshold", "rate"}}}
 	for _, v := range c.Values {
-		if v.ByQuery != nil {
+		if d := v.Decision; d != nil {
+			t.rows = append(t.rows, []string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value),
+				fmt.Sprintf("%.6g", d.Threshold), fmt.Sprintf("%.4g", d.Rate)})
+		}
+	}
+	return t
+}
+
+func (c *Column) intervals() table {
+	t := table{rows: [][]string{{"metric", "value", "by queries", "by classes"}}}
+	between := func(i *Interval) string {
+		if i == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.4f..%.4f", i.Low, i.High)
+	}
+	for _, v := range c.Values {
+		if v.ByClass != nil {
+			t.title = fmt.Sprintf("%s: %g%% intervals of %d resamples", c.Name, 100*v.ByClass.Confidence,
+				v.ByClass.Resamples)
 			t.rows = append(t.rows,
 				[]string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value), between(v.ByQuery), between(v.ByClass)})
 		}
@@ -307,7 +373,7 @@ func (c *Column) header(names ...string) []string {
 // Values; the values of classes and queries are of these.
 func (c *Column) PerQueryMetrics() int {
 	n := 0
-	for n < len(c.Values) && !c.Values[n].Metric.clusters() {
+	for n < len(c.Values) && c.Values[n].Metric.retrieves() {
 		n++
 	}
 	return n
@@ -389,6 +455,17 @@ func (rep *Report) remarks() []string {
 	if rep.normalised() {
 		lines = append(lines,
 			"nmi and ami are normalised by the arithmetic mean of the entropies unless their name says geometric")
+	}
+	for i := range rep.Columns {
+		c := &rep.Columns[i]
+		if c.Pairs != nil {
+			lines = append(lines, fmt.Sprintf("%s: %d genuine and %d impostor pairs; accepted is a distance up to the "+
+				"threshold", c.Name, c.Pairs.Genuine(), c.Pairs.Impostor()))
+		}
+		if c.Open != nil {
+			lines = append(lines, fmt.Sprintf("%s: %d queries with a mate in the gallery, %.4f of which have one nearest, "+
+				"%d without", c.Name, c.Open.Mated(), c.Open.Rank1(), c.Open.Unmated()))
+		}
 	}
 	return append(lines, rep.Notes...)
 }

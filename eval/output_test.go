@@ -17,8 +17,8 @@ func report() *Report {
 			{
 				Name: "label", Classes: 3, Queries: 30, Excluded: 2, Names: map[int64]string{7: "a|é"},
 				Values: []Value{
-					{recall, 0.5, between(0.25, 0.75), between(0.125, 0.875)},
-					{mapr, 0.0625, between(0, 0.5), between(0, 1)},
+					{Metric: recall, Value: 0.5, ByQuery: between(0.25, 0.75), ByClass: between(0.125, 0.875)},
+					{Metric: mapr, Value: 0.0625, ByQuery: between(0, 0.5), ByClass: between(0, 1)},
 					{Metric: nmi, Value: 1},
 				},
 				PerClass: []Class{{7, 20, []float64{0.75, 0.5}}, {-8, 10, []float64{0.25, 0}}},

@@ -145,7 +145,8 @@ func commaList(list ...string) completion {
 func metricNames() []string {
 	return []string{"recall@1", "recall@5", "recall@10", "precision@1", "precision@10", "map@r", "r-precision", "map",
 		"map@10", "mrr", "ndcg", "ndcg@10", "nmi", "nmi-geometric", "ami", "ami-geometric", "ari", "purity", "f1",
-		"homogeneity", "completeness"}
+		"homogeneity", "completeness", "fnmr@fmr=1e-3", "tar@far=1e-3", "eer", "auc", "dprime", "accuracy",
+		"fnir@fpir=0.01", "dir@fpir=0.01"}
 }
 
 func fieldLosses() []string {

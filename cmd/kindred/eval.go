@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/report/verified"
 	"github.com/kindred-ml/kindred/internal/work"
 )
 
@@ -24,6 +26,7 @@ type evalFlags struct {
 	columns                []string
 	distance, metrics      string
 	assignments            string
+	pairs                  string
 	restarts, iterations   int
 	scratch                int
 	batch                  int
@@ -39,7 +42,7 @@ func newEval(a *app) *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
 		Use:   "eval --embeddings FILE [--labels FILE]",
-		Short: "Measure retrieval and clustering of embeddings",
+		Short: "Measure retrieval, clustering and decisions of embeddings",
 		Long: `eval ranks a gallery exactly for every query, clusters the queries by k-means,
 and prints the metrics asked for. Without --gallery the embeddings are both
 queries and gallery, and each query is left out of its own ranking, by index.
@@ -50,11 +53,20 @@ Metrics, separated by commas:
 recall@1..1000 means all of them; nmi+10 clusters into 10 x classes clusters.
 nmi and ami use the arithmetic mean of the entropies.
 
+Of decisions, whether two items are the same and who an item is:
+  fnmr@fmr=RATE tar@far=RATE eer auc dprime: of all pairs, exactly
+  fnir@fpir=RATE dir@fpir=RATE: of queries in a --gallery that lacks some of their classes
+  accuracy: of a list of --pairs, by its folds
+The threshold that a value belongs to is printed with it. --pairs takes LFW's
+pairs.txt, or CSV with two ids and same or different.
+
 With --queue the workers of a queue rank, each job some of the queries against the
 whole gallery (docs/jobs.md); clusterings are made here.`,
 		Example: `  kindred eval --embeddings E.npy --labels Y.npy
   kindred eval --embeddings Q.npy --labels QY.npy --gallery G.npy --gallery-labels GY.npy --metrics recall@1,recall@10
-  kindred eval --embeddings E.npy --labels Y.npy --assignments A.npy --metrics nmi,ami,ari --json`,
+  kindred eval --embeddings E.npy --labels Y.npy --assignments A.npy --metrics nmi,ami,ari --json
+  kindred eval --embeddings E.npy --labels Y.npy --metrics fnmr@fmr=1e-3,eer --bootstrap 1000 --out decisions
+  kindred eval --embeddings LFW.parquet --pairs pairs.txt`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
@@ -68,33 +80,41 @@ whole gallery (docs/jobs.md); clusterings are made here.`,
 		"columns of labels to use; default: those of label, fine and coarse that exist")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	fs.StringVar(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
-		"metrics to compute")
+		"metrics to compute; with --pairs the default is "+pairMetrics)
 	fs.StringVar(&f.assignments, "assignments", "", "score this clustering instead of running k-means")
+	fs.StringVar(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs")
 	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, of which the best is used")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")
-	fs.IntVar(&f.bootstrap, "bootstrap", 0, "confidence intervals from this many resamples of queries and of classes")
+	fs.IntVar(&f.bootstrap, "bootstrap", 0,
+		"confidence intervals from this many resamples of queries and of classes; of decisions by classes alone")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
-	f.add(cmd, "folder for eval.json, eval.csv, eval.md and classes.csv")
+	f.add(cmd, "folder for eval.json, eval.csv, eval.md, classes.csv, and eval.html with DET and ROC of decisions")
 	f.queued.addLeader(cmd)
 	fs.IntVar(&f.shard, "shard", 4096, "--queue: queries of a job")
 	return cmd
 }
 
+// pairMetrics are the default for a list of pairs.
+const pairMetrics = "accuracy,fnmr@fmr=0.01,eer,auc"
+
 func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
+	if f.pairs != "" && !cmd.Flags().Changed("metrics") {
+		f.metrics = pairMetrics
+	}
 	cfg, err := f.config(a)
 	if err != nil {
 		return usageError(err)
 	}
 	if f.dir != "" {
-		if err := f.settle("", "eval.json", "eval.csv", "eval.md"); err != nil {
+		if err := f.settle("", "eval.json", "eval.csv", "eval.md", "eval.html"); err != nil {
 			return err
 		}
 	}
-	q, err := a.labelled(f.embeddings, f.labels, f.columns)
+	q, err := f.loadQueries(a, &cfg)
 	if err != nil {
 		return err
 	}
@@ -155,6 +175,32 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	return rep.WriteText(a.out)
 }
 
+// loadQueries reads the queries, and the list of their pairs. Pairs say themselves what is
+// the same: items without labels are then classes of their own.
+func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, error) {
+	if f.pairs == "" {
+		return a.labelled(f.embeddings, f.labels, f.columns)
+	}
+	q, err := formats().Read(f.embeddings)
+	if err != nil {
+		return nil, err
+	}
+	if f.labels != "" || len(f.columns) > 0 || !cfg.OnlyPairs() {
+		if q, err = a.labelled(f.embeddings, f.labels, f.columns); err != nil {
+			return nil, err
+		}
+	} else if q.X == nil {
+		return nil, fmt.Errorf("%s: holds no embeddings", f.embeddings)
+	} else {
+		q.Columns = []embedding.Column{{Name: "pairs", IDs: make([]int64, q.X.Rows)}}
+		for i := range q.Columns[0].IDs {
+			q.Columns[0].IDs[i] = int64(i)
+		}
+	}
+	cfg.Pairs, err = readPairs(f.pairs, q)
+	return q, err
+}
+
 // loadGallery reads the gallery, with the columns of labels that the queries have.
 func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, error) {
 	g, err := formats().Read(f.gallery)
@@ -180,6 +226,9 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 		{"eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }},
 		{"eval.csv", rep.WriteCSV}, {"eval.md", rep.WriteMarkdown},
 	}
+	if page, ok := verified.Page(rep, commandLine(os.Args...)); ok {
+		texts = append(texts, textFile{"eval.html", htmlOf(page)})
+	}
 	if f.perClass {
 		texts = append(texts, textFile{"classes.csv", rep.WriteClassesCSV})
 	}
@@ -197,6 +246,8 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	switch {
 	case f.embeddings == "":
 		return cfg, errors.New("missing --embeddings")
+	case f.gallery != "" && f.pairs != "":
+		return cfg, errors.New("--pairs and --gallery: the list takes the place of a gallery")
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":

@@ -121,3 +121,19 @@ func inverseNorms(m *mat.Dense) []float64 {
 	}
 	return inv
 }
+
+// Between returns a function that gives the distance of row i of q and row j of g: the
+// one that rankings and neighbours go by, as Distance.From has it, in float64. Equal
+// arguments give equal bits on every machine, and the Euclidean distance of equal rows
+// is 0. The function may be called by several goroutines. It panics if the rows differ
+// in length.
+func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
+	if q.Cols != g.Cols {
+		panic(fmt.Sprintf("rank: rows of %d and of %d dimensions", q.Cols, g.Cols))
+	}
+	s := newScorer(q, g, d)
+	if d == Euclidean {
+		return func(i, j int) float64 { return math.Sqrt(-s.score(i, j)) }
+	}
+	return func(i, j int) float64 { return d.From(s.score(i, j)) }
+}

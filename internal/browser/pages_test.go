@@ -203,6 +203,8 @@ func made(t *testing.T) map[string]func() string {
 		"--data", set)
 	page("neighbours", "neighbours.html", "neighbours", "--embeddings", e, "--labels", l, "--data", set,
 		"--queries", "60")
+	page("decisions", "eval.html", "eval", "--embeddings", e, "--labels", l, "--columns", "label,coarse", "--metrics",
+		"eer,fnmr@fmr=1e-2,fnmr@fmr=1e-4,auc,dprime", "--bootstrap", "20")
 	page("diagnosis", "diagnosis.html", "diagnose", one, "--label", "label", "--anchors", "500")
 	page("diagnoses", "diagnosis.html", "diagnose", one, filepath.Join("runs", "plane"), "--label", "label",
 		"--anchors", "200")

@@ -159,8 +159,10 @@ func measuring() []Package {
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
 				"internal/coded gonum.org/v1/gonum"},
+		{"eval/verify", "decisions by a threshold: error rates of all pairs, and of probes that may be unknown",
+			"internal/par mat eval/rank"},
 		{"eval", "metrics by name over ranks and clusterings; reports",
-			"internal/escape internal/budget internal/par mat eval/rank eval/cluster"},
+			"internal/escape internal/budget internal/par mat eval/rank eval/cluster eval/verify"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
 			"internal/spell internal/par mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",
@@ -222,6 +224,8 @@ func showing() []Package {
 			"data embedding projection run internal/report internal/report/maps internal/report/photo " +
 				"internal/report/retrieval"},
 		{"internal/report/swept", "a sweep laid out as a page", "sweep internal/report"},
+		{"internal/report/verified", "decisions laid out as a page: DET, ROC and the distances of both kinds of pairs",
+			"eval eval/verify internal/report"},
 		{"internal/report/diagnosed", "a diagnosis laid out for the report", "eval/diagnose internal/report"},
 		{"internal/repro/theory", "the package comment: what its parts compute", ""},
 		{"internal/repro/theory/lp", "small linear programs", ""},

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/verify"
+	"github.com/kindred-ml/kindred/internal/regular"
+)
+
+// readPairs reads a list of pairs and finds their items in a table: by id, else by path,
+// else by the name of the file without folders and ending. Rows without names are called
+// by their number, from 0.
+func readPairs(file string, t *embedding.Table) ([]verify.Pair, error) {
+	f, err := regular.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	named, err := verify.ReadPairs(f, file)
+	if err != nil {
+		return nil, err
+	}
+	lookups := rowsByName(t)
+	find := func(name string, line int) (int, error) {
+		for _, l := range lookups {
+			switch row, ok := l.rows[name]; {
+			case ok && row < 0:
+				return 0, fmt.Errorf("%s:%d: several items have the %s %q", file, line, l.what, name)
+			case ok:
+				return row, nil
+			}
+		}
+		var kinds []string
+		for _, l := range lookups {
+			kinds = append(kinds, l.what)
+		}
+		return 0, fmt.Errorf("%s:%d: no item is called %q, by its %s: embed it, or take the line out of the list", file,
+			line, name, strings.Join(kinds, " or "))
+	}
+	pairs := make([]verify.Pair, len(named))
+	for i, n := range named {
+		p := verify.Pair{Same: n.Same, Fold: n.Fold}
+		if p.A, err = find(n.A, n.Line); err != nil {
+			return nil, err
+		}
+		if p.B, err = find(n.B, n.Line); err != nil {
+			return nil, err
+		}
+		pairs[i] = p
+	}
+	return pairs, nil
+}
+
+// nameRows are rows by one sort of name; -1 for a name that several have.
+type nameRows struct {
+	what string
+	rows map[string]int
+}
+
+func rowsByName(t *embedding.Table) []nameRows {
+	lookup := func(what string, name func(i int) string) nameRows {
+		rows := make(map[string]int, t.Rows())
+		for i := range t.Rows() {
+			if _, twice := rows[name(i)]; twice {
+				rows[name(i)] = -1
+				continue
+			}
+			rows[name(i)] = i
+		}
+		return nameRows{what, rows}
+	}
+	var out []nameRows
+	if t.ID != nil {
+		out = append(out, lookup("id", t.ID.At))
+	}
+	if t.Files != nil {
+		out = append(out, lookup("path", func(i int) string { return t.Files[i] }),
+			lookup("file name", func(i int) string {
+				base := path.Base(strings.ReplaceAll(t.Files[i], `\`, "/"))
+				return strings.TrimSuffix(base, path.Ext(base))
+			}))
+	}
+	if out == nil {
+		out = append(out, lookup("row", strconv.Itoa))
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/verify"
+)
+
+// OnlyPairs tells whether all metrics are of decisions about a list of pairs, which looks
+// at no label.
+func (c *Config) OnlyPairs() bool {
+	return !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.pairs() })
+}
+
+// decisions fills in the measures of decisions by a threshold, of every column.
+func decisions(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
+	var pairs, open []Metric
+	for _, m := range cfg.Metrics {
+		switch {
+		case m.pairs():
+			pairs = append(pairs, m)
+		case m.opens():
+			open = append(open, m)
+		}
+	}
+	for c := range rep.Columns {
+		col := &rep.Columns[c]
+		d := decided{cfg: cfg, col: col, queries: verify.Set{X: queries.X, Labels: queries.Labels[c]}}
+		if gallery != nil {
+			d.gallery = &verify.Set{X: gallery.X, Labels: gallery.Labels[c]}
+		}
+		if len(pairs) > 0 {
+			if err := d.verify(ctx, rep, pairs); err != nil {
+				return fmt.Errorf("%s by %q: %w", joinMetrics(pairs), col.Name, err)
+			}
+		}
+		if len(open) > 0 {
+			if err := d.identify(ctx, open); err != nil {
+				return fmt.Errorf("%s by %q: %w", joinMetrics(open), col.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// decided measures decisions for one column of labels.
+type decided struct {
+	cfg     Config
+	col     *Column
+	queries verify.Set
+	gallery *verify.Set
+}
+
+func (d *decided) options(stage string) verify.Options {
+	opt := verify.Options{Distance: d.cfg.Distance}
+	if p := d.cfg.Progress; p != nil {
+		opt.Progress = func(done float64) { p(stage, done) }
+	}
+	return opt
+}
+
+// verify measures decisions about pairs.
+func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) error {
+	opt := d.options("comparing all pairs")
+	var listed *verify.Listed
+	var err error
+	if d.cfg.Pairs != nil {
+		if listed, err = verify.CompareList(ctx, d.queries.X, d.cfg.Pairs, opt); err == nil {
+			d.col.Pairs = listed.Counts
+		}
+	} else {
+		d.col.Pairs, err = verify.Compare(ctx, d.queries, d.gallery, opt)
+	}
+	if err != nil {
+		return err
+	}
+	var scores []verify.Score
+	var scored []int // the value of each score
+	first := len(d.col.Values)
+	for _, m := range metrics {
+		v := Value{Metric: m}
+		if m.Kind == Accuracy {
+			var spread float64
+			if v.Value, spread, err = listed.Accuracy(); err != nil {
+				return err
+			}
+			rep.note(fmt.Sprintf("accuracy: the mean of %d folds, each decided by the threshold of the others; "+
+				"standard error %.4f", listed.Folds(), spread))
+		} else {
+			v = pairValue(m, d.col.Pairs)
+			scores, scored = append(scores, pairScore(m)), append(scored, len(d.col.Values))
+			if few := d.col.Pairs.Impostor(); m.Rate > 0 && m.Rate*float64(few) < 1 {
+				rep.note(fmt.Sprintf("%s: %d impostor pairs cannot show so small a rate; none is accepted", m, few))
+			}
+		}
+		d.col.Values = append(d.col.Values, v)
+	}
+	for _, v := range d.col.Values[first:] {
+		if v.Value-v.Value != 0 {
+			return fmt.Errorf("%s is %v: all genuine pairs have one distance, and all impostor pairs", v.Metric, v.Value)
+		}
+	}
+	if d.cfg.Bootstrap == 0 || len(scores) == 0 {
+		return nil
+	}
+	var drawn [][]float64
+	b := verify.Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed}
+	if listed != nil {
+		drawn, err = listed.Resample(ctx, scores, b)
+	} else {
+		drawn, err = verify.Resample(ctx, d.queries, d.gallery, d.col.Pairs, scores, b, d.options("resampling pairs"))
+	}
+	if err != nil {
+		return fmt.Errorf("the confidence intervals: %w", err)
+	}
+	for s, values := range drawn {
+		v := &d.col.Values[scored[s]]
+		if v.Metric.Kind == TAR {
+			for i := range values {
+				values[i] = 1 - values[i]
+			}
+		}
+		v.ByClass = interval(values, cmp.Or(d.cfg.Confidence, defaultConfidence))
+	}
+	return nil
+}
+
+// note adds a note once.
+func (rep *Report) note(text string) {
+	for _, n := range rep.Notes {
+		if n == text {
+			return
+		}
+	}
+	rep.Notes = append(rep.Notes, text)
+}
+
+func pairScore(m Metric) verify.Score {
+	switch m.Kind {
+	case EER:
+		return verify.Score{Kind: verify.EER}
+	case AUC:
+		return verify.Score{Kind: verify.AUC}
+	case DPrime:
+		return verify.Score{Kind: verify.DPrime}
+	}
+	return verify.Score{Kind: verify.FNMR, FMR: m.Rate}
+}
+
+func pairValue(m Metric, c *verify.Counts) Value {
+	v := Value{Metric: m, Value: c.Score(pairScore(m))}
+	switch m.Kind {
+	case FNMR, TAR:
+		r := c.AtFMR(m.Rate)
+		v.Decision = &Decision{r.Threshold, r.FMR}
+		if m.Kind == TAR {
+			v.Value = r.TAR()
+		}
+	case EER:
+		_, threshold := c.EER()
+		v.Decision = &Decision{threshold, c.At(threshold).FMR}
+	}
+	return v
+}
+
+// identify measures identification in an open set.
+func (d *decided) identify(ctx context.Context, metrics []Metric) error {
+	var err error
+	if d.col.Open, err = verify.Identify(ctx, d.queries, d.gallery, d.options("looking up queries")); err != nil {
+		return err
+	}
+	var scores []verify.OpenScore
+	first := len(d.col.Values)
+	for _, m := range metrics {
+		score := verify.OpenScore{Rank1: m.Kind == DIR, FPIR: m.Rate}
+		r := d.col.Open.AtFPIR(m.Rate)
+		scores = append(scores, score)
+		d.col.Values = append(d.col.Values,
+			Value{Metric: m, Value: d.col.Open.Score(score), Decision: &Decision{r.Threshold, r.FPIR}})
+	}
+	if d.cfg.Bootstrap == 0 {
+		return nil
+	}
+	drawn, err := d.col.Open.Resample(ctx, scores, verify.Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed})
+	if err != nil {
+		return fmt.Errorf("the confidence intervals: %w", err)
+	}
+	for s, values := range drawn {
+		d.col.Values[first+s].ByClass = interval(values, cmp.Or(d.cfg.Confidence, defaultConfidence))
+	}
+	return nil
+}
+
+func joinMetrics(metrics []Metric) string {
+	s := ""
+	for i, m := range metrics {
+		if i > 0 {
+			s += ", "
+		}
+		s += m.String()
+	}
+	return s
+}
