@@ -133,9 +133,9 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 
 func logIdentity(index string) []byte { return append([]byte(index), make([]byte, 8)...)[:8] }
 
-// append writes a frame of a number of operations and makes it durable. After an error
-// the log is as it was before. Where not even that can be had it is broken: what was
-// written might or might not be found again.
+// append writes a frame of a number of operations and makes it durable. After an error the
+// log is as it was before. If it cannot be restored, the log is broken: a later reader may
+// or may not find the frame.
 func (l *logFile) append(content []byte, operations int) error {
 	if l.broken != nil {
 		return fmt.Errorf("%s takes no more since %w; open the index again", l.f.Name(), l.broken)
@@ -181,8 +181,8 @@ func (l *logFile) tell() error {
 	return nil
 }
 
-// finish makes the last mark durable and closes the log. That it could not be made so is
-// no error: all that it counts is.
+// finish makes the last mark durable and closes the log. A failure to do so is no error:
+// the frames are durable already.
 func (l *logFile) finish() error {
 	if l.broken == nil {
 		_ = l.f.Sync()

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"math"
 	"path/filepath"
@@ -166,5 +167,57 @@ func TestErrorsOfQueries(t *testing.T) {
 	_, err = s.Search(t.Context(), store.Query{Vector: []float32{float32(math.NaN())}, K: 1})
 	if !errors.As(err, &item) || !strings.Contains(err.Error(), "the query holds NaN") {
 		t.Errorf("a search for NaN: %v", err)
+	}
+}
+
+// Going through all items ends with an error where the caller gave up, and an error is the
+// last that comes.
+func TestAllEnds(t *testing.T) {
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s := x.Store(false)
+	var items []store.Item
+	for _, id := range []string{"a", "b", "c"} {
+		items = append(items, store.Item{ID: id, Vector: []float32{1}})
+	}
+	if err := s.Put(t.Context(), items, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	for stop := range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if stop == 0 {
+			cancel()
+		}
+		seen := 0
+		var last error
+		for it, err := range s.All(ctx) {
+			if last != nil {
+				t.Errorf("stopped after %d: more after %v", stop, last)
+			}
+			if last = err; err != nil {
+				continue
+			}
+			if it.ID != items[seen].ID {
+				t.Errorf("item %d is %s", seen, it.ID)
+			}
+			if seen++; seen == stop {
+				cancel()
+			}
+		}
+		cancel()
+		if seen != min(stop, 3) || stop < 3 != errors.Is(last, context.Canceled) || stop >= 3 && last != nil {
+			t.Errorf("stopped after %d: %d items, %v", stop, seen, last)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for it, err := range s.All(t.Context()) {
+		if err == nil {
+			t.Errorf("a closed index has %+v", it)
+		}
 	}
 }

@@ -24,9 +24,9 @@ import (
 // completion completes what is being typed.
 type completion = cobra.CompletionFunc
 
-// flagCompletions says what the values of flags are completed by: those of one
-// command under "train set", those that mean the same everywhere under "data". A
-// flag that is not listed takes a file, or a number.
+// flagCompletions maps flags to what completes their values: "train set" is the flag of one
+// command, "data" a flag with the same meaning everywhere. A flag that is not listed takes
+// a file, or a number.
 func flagCompletions() map[string]completion {
 	return map[string]completion{
 		"train set": configuration, "init set": configuration, "reproduce set": configuration,
@@ -36,7 +36,7 @@ func flagCompletions() map[string]completion {
 		"data": dataSets, "data-dir": folders, "weights-dir": folders,
 		"run": runFolders, "resume": runFolders,
 		"train out": folders, "sweep out": folders, "diagnose out": folders, "eval out": folders, "map out": folders,
-		"search out": folders, "search in": dataSets,
+		"search out": folders, "search in": dataSets, "identify in": dataSets, "check": dataSets,
 		"neighbours out": folders, "report out": folders, "reproduce out": folders,
 		"noise out": folders, "isometry out": folders, "field out": folders, "live out": folders,
 		"reuse": folders, "reproduce from": folders, "get from": cobra.NoFileCompletions,
@@ -291,7 +291,7 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 	mining, ofLoss := objective.Keys(cmd.Flag("loss").Value.String())
 	var out []string
 	for _, k := range append(ofLoss, mining...) {
-		// What has a flag of its own, and what kindred loss does not know.
+		// Keys that have a flag of their own, and keys that kindred loss does not know.
 		if !slices.Contains([]string{"name", "positives", "negatives", "relation", "plus"}, k.Name) {
 			out = append(out, k.Name+"=")
 		}
