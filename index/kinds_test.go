@@ -33,7 +33,8 @@ func TestManifestOfAnotherKind(t *testing.T) {
 // A log is read up to what an index takes, and no further.
 func TestReadsWhatIsTaken(t *testing.T) {
 	long := store.Item{ID: strings.Repeat("i", store.MaxID), Path: strings.Repeat("p", store.MaxText),
-		Vector: []float32{1}, Columns: map[string]any{"a": strings.Repeat("a", store.MaxText), "b": -1.5, "c": true, "d": false}}
+		Vector: []float32{1}, Columns: map[string]any{"a": strings.Repeat("a", store.MaxText), "b": -1.5, "c": true,
+			"d": false}}
 	if err := checkItem(&long, 1); err != nil {
 		t.Error(err)
 	}

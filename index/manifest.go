@@ -106,8 +106,8 @@ func decodeManifest(text []byte) (*manifest, error) {
 // versionError says what to do about a folder or a file of another version.
 func versionError(v int) error {
 	if v > formatVersion {
-		return fmt.Errorf("format version %d; this program reads version %d: use the program that wrote it, or a later "+
-			"one", v, formatVersion)
+		return fmt.Errorf("format version %d; this program reads version %d: use the program that wrote it, or a "+
+			"later one", v, formatVersion)
 	}
 	return fmt.Errorf("format version %d, which was never released; this program reads version %d: make the index "+
 		"anew with kindred index create, from the embeddings or the pictures", v, formatVersion)
