@@ -255,13 +255,18 @@ func TestSilhouettes(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := distances(x)
-	score, err := silhouettes(t.Context(), d, merges, 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k := 2; k <= 20; k++ {
-		if want := meanSilhouette(d, cut(merges, x.Rows, k), k); math.Abs(score[k]-want) > 1e-9 {
-			t.Errorf("%d groups: silhouette %g, want %g", k, score[k], want)
+	for _, most := range []int{0, 1, 2, 3, 20, x.Rows, x.Rows + 1} {
+		score, err := silhouettes(t.Context(), d, merges, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := min(max(most, 1), x.Rows); len(score) != n+1 || score[0] != 0 || score[1] != 0 {
+			t.Errorf("up to %d groups: %d scores, %v", most, len(score), score[:2])
+		}
+		for k := 2; k < len(score); k++ {
+			if want := meanSilhouette(d, cut(merges, x.Rows, k), k); math.Abs(score[k]-want) > 1e-9 {
+				t.Errorf("%d groups of up to %d: silhouette %g, want %g", k, most, score[k], want)
+			}
 		}
 	}
 }

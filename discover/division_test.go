@@ -161,6 +161,10 @@ func TestStability(t *testing.T) {
 	if got[2] != 1 || got[0] > 0.8 {
 		t.Errorf("%v", got)
 	}
+	opt.Resamples = 1
+	if got, err = opt.stability(t.Context(), x, place, 3, rng); err != nil || !slices.Equal(got, []float64{1, 1, 1}) {
+		t.Errorf("places far apart, divided once more: %v, %v", got, err)
+	}
 	opt.Resamples = -1
 	if got, err := opt.stability(t.Context(), x, group, 3, rng); err != nil || !slices.Equal(got, []float64{0, 0, 0}) {
 		t.Errorf("not measured: %v, %v", got, err)
@@ -272,5 +276,41 @@ func TestOrderOfKinds(t *testing.T) {
 	}
 	if !slices.Equal(told, [][2]int{{1, 2}, {2, 2}}) {
 		t.Errorf("told of %v", told)
+	}
+}
+
+// A class that was found to be of several kinds without a cloud is compared with one when
+// it is divided, if it has the rows for it; rows that are equal stay together.
+func TestGroupsWithoutACloud(t *testing.T) {
+	opt := Options{}
+	if err := opt.settle(); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, c := range []struct {
+		n     int
+		apart float32
+		kinds int
+	}{{2 * fewest, 100, 2}, {fewest, 100, 2}, {fewest - 1, 100, 1}, {2 * fewest, 0, 1}} {
+		x := mat.New(c.n, 8)
+		for i := range c.n {
+			row := x.Row(i)
+			if row[0] = c.apart * float32(i%2); c.apart > 0 {
+				for k := range row {
+					row[k] += float32(rng.NormFloat64())
+				}
+			}
+		}
+		group, err := opt.groups(t.Context(), x, x, &judged{rows: make([]int, c.n)}, nil, rng)
+		if err != nil || len(group) != c.n || 1+slices.Max(group) != c.kinds {
+			t.Errorf("%d rows, %g apart: %v, %v, want %d kinds", c.n, c.apart, group, err, c.kinds)
+		}
+		if err == nil && c.kinds == 2 {
+			for i, g := range group {
+				if g != group[i%2] {
+					t.Errorf("row %d is of kind %d in %v", i, g, group)
+				}
+			}
+		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// InputError is the error of a query, a vector or a setting that is itself at fault: the
-// same call will fail again. An item that cannot be kept is a *store.ItemError.
+// InputError is the error of a query, a vector or a setting that is invalid: the same call
+// would fail again. An item that cannot be kept is a *store.ItemError.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return e.Reason }
@@ -30,10 +30,10 @@ const (
 	maxStoredText = 1 << 20
 )
 
-// reserved are names that a filter or a result gives a meaning of its own.
+// reserved are names that filters and results use themselves.
 var reserved = [...]string{"id", "path", "distance"}
 
-// checkItem refuses what the index cannot keep, whatever it holds so far.
+// checkItem refuses items that no index can keep.
 func checkItem(it *store.Item, dim int) error {
 	if len(it.Vector) != dim {
 		return inputf("the vector of item %q has %d numbers, and the index holds vectors of %d", it.ID, len(it.Vector),
@@ -157,7 +157,7 @@ func (s *schema) fits(it *store.Item) (more []store.Column, err error) {
 	return more, nil
 }
 
-// grown is s with more columns; s itself stays as it is, for those who read it.
+// grown is s with more columns. s itself is not changed, because others read it.
 func (s *schema) grown(more []store.Column) *schema {
 	if len(more) == 0 {
 		return s

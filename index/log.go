@@ -84,7 +84,7 @@ type logFile struct {
 	f    *atomic.File
 	mark mark // of the frames that are durable
 	slot int  // where the newest whole mark is, 0 or 1
-	// older says that it is of version 1 and takes no frames.
+	// older says that the log is of version 1 and takes no frames.
 	older bool
 	// broken is why nothing can be written any more, nil while it can.
 	broken error
@@ -142,9 +142,9 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 
 func logIdentity(index string) []byte { return append([]byte(index), make([]byte, 8)...)[:8] }
 
-// append writes a frame of a number of operations and makes it durable. After an error
-// the log is as it was before. Where not even that can be had it is broken: what was
-// written might or might not be found again.
+// append writes a frame of a number of operations and makes it durable. After an error the
+// log is as it was before. If it cannot be restored, the log is broken: a later reader may
+// or may not find the frame.
 func (l *logFile) append(content []byte, operations int) error {
 	if l.broken != nil {
 		return fmt.Errorf("%s takes no more since %w; open the index again", l.f.Name(), l.broken)
@@ -190,8 +190,8 @@ func (l *logFile) tell() error {
 	return nil
 }
 
-// finish makes the last mark durable and closes the log. That it could not be made so is
-// no error: all that it counts is.
+// finish makes the last mark durable and closes the log. A failure to do so is no error:
+// the frames are durable already.
 func (l *logFile) finish() error {
 	if !l.older && l.broken == nil {
 		_ = l.f.Sync()

@@ -128,6 +128,12 @@ func found(t *testing.T, x *Index, m model, q Query, passes func(store.Item) boo
 	if want := m.search(d, q, passes); !slices.Equal(got, want) {
 		t.Fatalf("%v, filter %v, without %q:\n%q, want\n%q", d, q.Filter, q.Exclude, got, want)
 	}
+	all := q
+	all.K = len(m)
+	if passed := len(m.search(d, all, passes)); res.Passed != passed || res.Items != len(m) {
+		t.Fatalf("filter %v, without %q: %d of %d passed, want %d of %d", q.Filter, q.Exclude, res.Passed, res.Items,
+			passed, len(m))
+	}
 }
 
 func same(a, b store.Item) bool {

@@ -133,7 +133,7 @@ func (t *texts) at(i int) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// touch runs what reads a segment.
+// touch runs code that reads a segment.
 func touch(path string, f func()) error {
 	if err := mapped.Touch(f); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -237,7 +237,7 @@ func (s *segment) release() {
 	}
 }
 
-// retire has the last view that uses the segment remove its file.
+// retire marks the segment, so that the last view that uses it removes its file.
 func (s *segment) retire(f files.Files) { s.obsolete.Store(&f) }
 
 // slotCount is the size of the hash table of n rows.

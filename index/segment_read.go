@@ -35,7 +35,7 @@ func (s *segment) readCodes(r *sectionReader) {
 	}
 }
 
-// excuse makes the error one of the reasons why a segment is unfit for searches.
+// excuse adds the error to the reasons why a segment is unfit for searches.
 func (r *sectionReader) excuse(bad []string) []string {
 	if r.err != nil {
 		bad = append(bad, r.err.Error())

@@ -1,9 +1,11 @@
 package index
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/kindred-ml/kindred/store"
@@ -63,5 +65,67 @@ func testReadsVersion(t *testing.T, version int) {
 	c, err := Check(t.Context(), dir, CheckOptions{})
 	if err != nil || len(c.Problems) > 0 || c.Items != 29 {
 		t.Errorf("%v, %+v", err, c)
+	}
+}
+
+// A log of the earlier format that holds nothing is its header of 16 bytes.
+func TestReadsOlderLogs(t *testing.T) {
+	dir, path, whole := logOfThree(t)
+	m, err := readManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := append([]byte(olderMagic), whole[8:olderHeader]...)
+	frames := whole[logHeader:]
+	first := bytes.Index(frames[1:], []byte(frameMagic)) + 1
+	for _, c := range []struct {
+		log   []byte
+		items int // -1: it is refused
+	}{
+		{header, 0}, {slices.Concat(header, frames[:first]), 1}, {slices.Concat(header, frames), 3},
+		{header[:olderHeader-1], -1}, {whole[:olderHeader], -1}, {whole[:logHeader-1], -1}, {nil, -1},
+	} {
+		writeFile(t, path, c.log)
+		items := 0
+		_, err := readLog(path, m.Index, m.Dim, func(ops []operation) error {
+			items += len(ops)
+			return nil
+		})
+		if (err == nil) != (c.items >= 0) || err == nil && items != c.items {
+			t.Errorf("a log of %d bytes: %d items, %v, want %d", len(c.log), items, err, c.items)
+		}
+	}
+}
+
+// Checking tells how many of the bytes of its files it has read, up to all.
+func TestCheckTellsHowFarItIs(t *testing.T) {
+	x := createSmall(t, Config{Dim: 3})
+	for i := range 5 {
+		e := entries(45, 3, uint64(i))
+		for k := range e {
+			e[k].ID = fmt.Sprint(i, " ", k)
+		}
+		add(t, x, e, AddOptions{})
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m, err := readManifest(x.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(len(readFile(t, filepath.Join(x.Dir(), m.Log))))
+	for _, s := range m.Segments {
+		size += int64(len(readFile(t, filepath.Join(x.Dir(), s.File))))
+	}
+	last, calls := int64(0), 0
+	c, err := Check(t.Context(), x.Dir(), CheckOptions{Progress: func(done, total int64) {
+		if calls++; done <= last || total != size {
+			t.Errorf("%d after %d of %d bytes, want of %d", done, last, total, size)
+		}
+		last = done
+	}})
+	if err != nil || calls < 2 || last != size || c.Bytes != size {
+		t.Errorf("%v: %d calls, %d and %d bytes, want %d", err, calls, last, c.Bytes, size)
 	}
 }

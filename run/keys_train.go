@@ -260,9 +260,9 @@ var trainKeys = []key{
 		name: "train.patience", at: func(c *Config) any { return &c.Train.Patience },
 		help:   "with best, end after so many evaluations without a better one; 0: never, from a pretrained start 5",
 		checks: []check{atLeast(0)}, begun: fromWeights,
-		// A score must rise by more than its standard error to count, a point or two with some
-		// hundred validation images, which a run that still gets better may need several epochs
-		// for.
+		// A score counts as better if it rises by more than its standard error, a point or
+		// two with some hundred validation images. A run that still improves may need
+		// several epochs for that.
 		resolve: func(c *Config, k *known) any {
 			if k.tunes(c) {
 				return 5

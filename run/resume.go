@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -60,8 +61,8 @@ func (t *trainer) checkConfig(o train.Origin) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s is not what the run was trained with: %s; put it back, or ask for changes by --set",
-		t.folder.ConfigPath(), diff)
+	return option.Errorf("%s is not what the run was trained with: %s; put it back, or ask for changes by %s",
+		t.folder.ConfigPath(), diff, overrides)
 }
 
 // writeConfig writes the resolved configuration, and what a kill after the

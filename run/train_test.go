@@ -114,7 +114,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 	}
 	sameFolders(t, dir, dir2)
 	if _, err := Train(t.Context(), again, Options{Dir: dir2, Dataset: newBlobs(4, 40, 16)}); err == nil ||
-		!strings.Contains(err.Error(), "--resume") {
+		!strings.Contains(err.Error(), "run.Options.Resume") {
 		t.Errorf("a second run into the same folder: %v", err)
 	}
 }
@@ -223,7 +223,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 				}
 			}})
 		cancel()
-		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "--resume") {
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "run.Options.Resume") {
 			t.Fatalf("interrupted at %v: %v", at, err)
 		}
 	}
@@ -342,7 +342,7 @@ func TestFullDisk(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, configFile), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.explain(full); !strings.Contains(err.Error(), "--resume "+dir) {
+	if err := f.explain(full); !strings.Contains(err.Error(), "continue with run.Options.Resume") {
 		t.Errorf("a full disk: %v", err)
 	}
 	if err := f.explain(os.ErrPermission); strings.Contains(err.Error(), "disk") {
@@ -441,7 +441,7 @@ func TestRunErrors(t *testing.T) {
 		data   *data.Dataset
 		want   string
 	}{
-		"no data": {func(*Config) {}, nil, "--data"},
+		"no data": {func(*Config) {}, nil, "give data.path"},
 		"impossible pool": {func(c *Config) { c.Network.Name = "conv4"; c.Data.Size = 8 }, newBlobs(4, 8, 8),
 			"network conv4"},
 		"unknown network":  {func(c *Config) { c.Network.Name = "conv5" }, newBlobs(4, 8, 16), "conv5"},
@@ -481,7 +481,8 @@ func TestUnreadableImages(t *testing.T) {
 		t.Errorf("an unreadable training image: %v, %+v", err, res)
 	}
 	cfg.Data.Strict = true
-	if _, err = Train(t.Context(), cfg, Options{Dataset: d}); err == nil || !strings.Contains(err.Error(), "--strict") {
+	if _, err = Train(t.Context(), cfg, Options{Dataset: d}); err == nil ||
+		!strings.Contains(err.Error(), "data.strict ends here") {
 		t.Errorf("with data.strict: %v", err)
 	}
 }

@@ -1,8 +1,21 @@
 package serve
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/serve/api"
 )
 
 // What a request holds comes back cut, however long it is.
@@ -23,5 +36,116 @@ func TestAnswersAreShort(t *testing.T) {
 				t.Errorf("%.20q: %d and %d bytes", long, a.StatusCode, len(a.body))
 			}
 		}
+	}
+	p := badRequest.is("Do else.", "%s", strings.Repeat("x", 1<<20))
+	if n := len(p.Error()); n < 1000 || n > 5000 {
+		t.Errorf("a detail of %d bytes", n)
+	}
+}
+
+// hasty is an embedder that says too much of a picture.
+type hasty struct{ colours }
+
+func (*hasty) Decode(context.Context, []byte, int) (*imaging.Image, error) {
+	return nil, errors.New(strings.Repeat("bad", 1<<16))
+}
+
+// Each place that repeats a part of a request repeats no more of it than tells which.
+func TestEveryEchoIsCut(t *testing.T) {
+	var log lockedBuffer
+	m := filled(t, 20)
+	s := newServer(t, Options{Review: reviewFolder(t), Log: slog.New(slog.NewJSONHandler(&log, nil)),
+		Limits:      Limits{Body: 1 << 20},
+		Collections: []Collection{{Name: "things", Store: m, Embedder: &hasty{}}}})
+	do := &caller{t: t, s: s}
+	ready(t, do, "things")
+	long := strings.Repeat("x", 1<<16)
+	png := pngOf(t, plain(10, 10, red))
+	with := func(name, value string, of func() *answer) *answer {
+		do.header = http.Header{name: {value}}
+		defer func() { do.header = nil }()
+		return of()
+	}
+	search := func() *answer { return do.do("POST", "/v1/search", "application/json", []byte(`{}`)) }
+	decide := func(change func(d *api.Decisions)) *answer {
+		d := decided(0)
+		change(&d)
+		return do.json("PUT", "/v1/review/decisions", d)
+	}
+	digits, header := `{"id":"red/001","k":1.`+strings.Repeat("0", 1<<16)+`}`, "--b\r\n"+long+"\r\n\r\n"
+	kind, form := formOf(t, png, long, "1")
+	for what, a := range map[string]*answer{
+		"an encoding":        with("Content-Encoding", long, search),
+		"a type":             do.do("POST", "/v1/items", "text/"+long, []byte(`{}`)),
+		"a number":           do.do("POST", "/v1/search", "application/json", []byte(digits)),
+		"an unknown field":   do.json("POST", "/v1/search", map[string]any{long: 1}),
+		"a field of a form":  do.do("POST", "/v1/search", kind, form),
+		"a header of a form": do.do("POST", "/v1/search", "multipart/form-data; boundary=b", []byte(header)),
+		"k of a form":        do.form("POST", "/v1/search", png, "k", strings.Repeat("1", 4000)),
+		"vectors of a form":  do.form("POST", "/v1/search", png, "vectors", strings.Repeat("t", 4000)),
+		"a picture":          do.form("POST", "/v1/search", png),
+		"a column of a map":  do.get("/v1/map/column?name=" + long),
+		"a method":           do.do(long, "/v1/info", "", nil),
+		"an action":          decide(func(d *api.Decisions) { d.Done["1"] = api.Decision{Action: long, At: decidedAt} }),
+		"a card":             decide(func(d *api.Decisions) { d.Done[long] = d.Done["1"] }),
+		"a time":             decide(func(d *api.Decisions) { d.Done["1"] = api.Decision{Action: "drop", At: long} }),
+	} {
+		if a.StatusCode < 400 || a.StatusCode >= 500 || len(a.body) > 900 {
+			t.Errorf("%s: %d and %d bytes: %.300s", what, a.StatusCode, len(a.body), a.body)
+		}
+	}
+	log.Reset()
+	do.get("/v1/" + long)
+	do.do(long, "/v1/info", "", nil)
+	do.json("POST", "/v1/search", map[string]any{"id": "red/001", "filter": "price = " + url.PathEscape(long)})
+	for line := range strings.SplitSeq(log.String(), "\n") {
+		if len(line) > 2000 {
+			t.Errorf("a line of the log has %d bytes: %.300s", len(line), line)
+		}
+	}
+}
+
+// A body may be as long as the limit, and no byte longer, whether or not its length is
+// told beforehand.
+func TestBodiesAtTheLimit(t *testing.T) {
+	const limit = 200 << 10 // more than a body's first room, and no power of two
+	s := newServer(t, Options{Limits: Limits{Body: limit}})
+	for _, told := range []bool{true, false} {
+		for extra, want := range map[int]int{-1: 200, 0: 200, 1: 413} {
+			body := []byte(`{"id":"red/001"}`)
+			body = append(body, bytes.Repeat([]byte(" "), limit+extra-len(body))...)
+			var from io.Reader = bytes.NewReader(body)
+			if !told {
+				from = io.MultiReader(from)
+			}
+			r := httptest.NewRequest("POST", "/v1/search", from)
+			r.Host = "localhost:7700"
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			if w.Code != want || (r.ContentLength >= 0) != told {
+				t.Errorf("%d bytes of %d, told %v: %d %s", limit+extra, limit, told, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+// The pictures of removed items go, and what stays of them is told.
+func TestPicturesThatStayAreTold(t *testing.T) {
+	var log lockedBuffer
+	dir := t.TempDir()
+	s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	c := &collection{Collection: Collection{Uploads: dir}}
+	gone, full := filepath.Join(dir, "gone.png"), filepath.Join(dir, "full")
+	if err := errors.Join(os.WriteFile(gone, nil, 0o600), os.MkdirAll(filepath.Join(full, "x"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	s.forget(c, gone, filepath.Join(dir, "never.png"), filepath.Join(full, "x"))
+	if _, err := os.Stat(gone); err == nil || log.String() != "" {
+		t.Errorf("%v, log %q", err, log.String())
+	}
+	s.forget(c, full)
+	if _, err := os.Stat(filepath.Join(full, "x")); err != nil || !strings.Contains(log.String(), "stays") {
+		t.Errorf("%v, log %q", err, log.String())
 	}
 }

@@ -553,3 +553,29 @@ func sizeOf(t *testing.T, file []byte) (w, h int) {
 	}
 	return im.Bounds().Dx(), im.Bounds().Dy()
 }
+
+// A column of which the last items of a map lack the values is as long as the map.
+func TestMapColumnsWithGaps(t *testing.T) {
+	m := filled(t, 10)
+	some := []store.Item{{ID: "a", Vector: []float32{1, 2, 3}, Columns: map[string]any{"kind": "x", "weight": 2.0}}}
+	if err := m.Put(t.Context(), some, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})}
+	version := fmt.Sprintf("version=%d", ready(t, do, "things").Version)
+	var ids api.MapIDs
+	do.get("/v1/map/ids?count=31&"+version).want(t, 200).into(t, &ids)
+	var kind, weight api.MapColumn
+	do.get("/v1/map/column?name=kind&"+version).want(t, 200).into(t, &kind)
+	do.get("/v1/map/column?name=weight&"+version).want(t, 200).into(t, &weight)
+	if len(ids.IDs) != 31 || len(kind.Of) != 31 || kind.Numbers != nil || len(weight.Numbers) != 31 || weight.Of != nil {
+		t.Fatalf("%d items, %+v, %+v", len(ids.IDs), kind, weight)
+	}
+	for i, id := range ids.IDs {
+		has := id == "a"
+		if has != (kind.Of[i] >= 0) || has != (weight.Numbers[i] != nil) ||
+			has && (kind.Classes[kind.Of[i]] != "x" || *weight.Numbers[i] != 2) {
+			t.Errorf("%s: class %d, %v", id, kind.Of[i], weight.Numbers[i])
+		}
+	}
+}

@@ -78,6 +78,16 @@ func TestContinued(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, half) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
+	// Its seconds are those of the epochs that were asked for, in training and evaluation.
+	const times = "epoch,train_seconds,eval_seconds,images,images_per_second\n1,2,0.5,48,24\n2,4,0.25,48,12\n"
+	if err := os.WriteFile(filepath.Join(l.Dir, "a", "0001", "timing.csv"), []byte(times), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for until, seconds := range map[int]float64{1: 2.5, 2: 6.75} {
+		if r, err := kept(filepath.Join(l.Dir, "a", "0001"), job("", until)); err != nil || r.Seconds != seconds {
+			t.Errorf("%g seconds until epoch %d, %v, want %g", r.Seconds, until, err, seconds)
+		}
+	}
 	got, err := l.Run(ctx, job("a/0001", 4))
 	if err != nil {
 		t.Fatal(err)

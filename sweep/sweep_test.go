@@ -427,6 +427,9 @@ func TestSweepOfOneFold(t *testing.T) {
 	if err != nil || tested.Load() == 0 || len(out.Arms[0].Runs) != 1 {
 		t.Errorf("%d steps, %v", tested.Load(), err)
 	}
+	if p := parse(t, strings.ReplaceAll(text, "use: 1", "use: 2")); p.Use != 2 { // all of them
+		t.Errorf("two of two folds: %d", p.Use)
+	}
 	if _, err := ParsePlan("plan.yaml", []byte(strings.ReplaceAll(text, "use: 1", "use: 3"))); err == nil ||
 		!strings.Contains(err.Error(), "3 folds are more than there are, 2") {
 		t.Errorf("three of two folds: %v", err)

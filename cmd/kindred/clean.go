@@ -69,7 +69,8 @@ type overlapping struct {
 	High   float64 `json:"high"`
 }
 
-// confusion is a label and the class that so many items with it are likely to be of.
+// confusion is a label and a class: so many items with the label probably belong to the
+// class.
 type confusion struct {
 	Label string  `json:"label"`
 	Class string  `json:"class"`

@@ -363,7 +363,7 @@ func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
 	return labelled.Select()
 }
 
-// sayStrangers tells of queries that the gallery holds with another embedding.
+// sayStrangers warns of queries whose embedding in the gallery is another one.
 func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []rank.Found) {
 	for i, n := range found {
 		for _, j := range n.Self {

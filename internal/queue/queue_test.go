@@ -364,7 +364,7 @@ func TestConnectErrors(t *testing.T) {
 		want string
 	}{
 		{Options{URL: "nats://127.0.0.1:1"}, "cannot be reached"},
-		{Options{URL: bare}, "--queue-creds"},
+		{Options{URL: bare}, "queue.Options.Credentials"},
 		{Options{URL: url, Name: "Two Words"}, "no name of a queue"},
 		{Options{URL: url, Credentials: "missing.creds"}, "missing.creds"},
 	} {

@@ -234,7 +234,7 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 		if !c.q.signed(aResult, key, result.Output, r.OutputSignature) {
 			result.Output = nil
 			failed = fmt.Errorf("its result is not signed with this command's secret: give %q the same "+
-				"--queue-secret, and remove this one by 'kindred jobs remove %.8s'", r.Worker, key)
+				"secret, and remove this one by 'kindred jobs remove %.8s'", r.Worker, key)
 		}
 	case Failed:
 		failed = fmt.Errorf("%s\n'kindred jobs retry %s' lets it be tried again", r.Error, key)

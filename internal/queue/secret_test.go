@@ -73,7 +73,7 @@ func TestUnsignedResult(t *testing.T) {
 	work(t, &Worker{Queue: connect(t, Options{URL: url}), Name: "stranger", Kinds: kinds()})
 	q := connect(t, Options{URL: url, Secret: secret(1)})
 	results, err := q.Run(t.Context(), list(t, "chain", chain{Seed: 1, Steps: 2}))
-	if err == nil || !strings.Contains(err.Error(), `give "stranger" the same --queue-secret`) {
+	if err == nil || !strings.Contains(err.Error(), `give "stranger" the same secret`) {
 		t.Error(err)
 	}
 	if len(results) != 1 || results[0].Output != nil {

@@ -97,6 +97,11 @@ func TestModelsThatEndFlattened(t *testing.T) {
 			if slices.ContainsFunc(net.Notes, func(n string) bool { return strings.Contains(n, "mean") }) {
 				t.Errorf("%s: %q", spelling, net.Notes)
 			}
+			// A head takes the place of what comes before the division by the length.
+			last := net.Spec.Layers[len(net.Spec.Layers)-1].Kind
+			if unit := strings.Contains(spelling, "length"); unit != (last == nn.L2Normalize) {
+				t.Errorf("%s ends with %s", spelling, kindsOf(net.Spec.Layers))
+			}
 			made := built(t, net)
 			m, err := Export(made, Preparation{})
 			if err != nil {
@@ -260,6 +265,47 @@ func TestRuntimeOfFlattened(t *testing.T) {
 			if math.Abs(float64(v)-c.want[i]) > 1e-5*(1+math.Abs(c.want[i])) {
 				t.Errorf("%s: value %d is %g, want %g", filepath.Base(c.Model), i, v, c.want[i])
 			}
+		}
+	}
+}
+
+// An output that is called an embedding or features is the network's end, whatever comes
+// before it; behind any other, weighted sums are a classifier and left out.
+func TestOutputsByTheirNames(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, c := range []struct {
+		outputs []string
+		values  int
+		note    string
+	}{
+		{[]string{"embedding"}, 6, ""}, {[]string{"Image_Features"}, 6, ""}, {[]string{"y"}, 4, "is left out"},
+		{[]string{"pooled"}, 4, "is left out"}, {[]string{"y", "embed"}, 6, `of its 2 outputs, "embed" is taken`},
+		{[]string{"y", "features"}, 6, `"features" is taken`}, {[]string{"features", "embed"}, 6, `"embed" is taken`},
+		{[]string{"embed" + long, "y"}, 6, "of its 2 outputs"},
+	} {
+		b := newBuilder(0, 3, 4, 4)
+		v := b.node("GlobalAveragePool", []string{b.node("Conv", []string{"x", b.floats(4, 3, 1, 1)})})
+		flat := b.node("Flatten", []string{v})
+		for _, name := range c.outputs {
+			b.node("Gemm", []string{flat, b.floats(4, 6)})
+			b.m.Graph.Nodes[len(b.m.Graph.Nodes)-1].Outputs[0] = name
+		}
+		m := b.model(c.outputs[0])
+		m.Graph.Outputs = nil
+		for _, name := range c.outputs {
+			m.Graph.Outputs = append(m.Graph.Outputs, onnx.Value{Name: name, Type: onnx.Float32})
+		}
+		net, err := Import(m, Options{})
+		if err != nil {
+			t.Errorf("%.40q: %v", c.outputs, err)
+			continue
+		}
+		if n := net.Spec.OutDim(); n != c.values {
+			t.Errorf("%.40q: %d values, want %d", c.outputs, n, c.values)
+		}
+		if notes := strings.Join(net.Notes, "\n"); !strings.Contains(notes, c.note) || len(notes) > 5000 ||
+			(c.note == "") != (notes == "") {
+			t.Errorf("%.40q: %.300q, want %q", c.outputs, notes, c.note)
 		}
 	}
 }

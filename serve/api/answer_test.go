@@ -26,3 +26,31 @@ func TestDamagedAnswers(t *testing.T) {
 		h.Close()
 	}
 }
+
+// A column of a map says by null where an item has no number; in its texts nothing is
+// mended either.
+func TestGapsOfAMap(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"name":"price","numbers":[1,null,2]}`:          "",
+		`{"name":"\ud800","numbers":[1,null,2]}`:         "is half",
+		`{"name":"label","classes":["a\udc00"],"of":[]}`: "is half",
+	} {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, answer)
+		}))
+		c, err := New(h.URL, Options{HTTP: h.Client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		column, err := c.MapColumn(t.Context(), 1, "price")
+		switch {
+		case want != "":
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %+v, %v", answer, column, err)
+			}
+		case err != nil || len(column.Numbers) != 3 || column.Numbers[1] != nil || *column.Numbers[2] != 2:
+			t.Errorf("%s: %+v, %v", answer, column, err)
+		}
+		h.Close()
+	}
+}

@@ -42,3 +42,27 @@ func TestDamagedAnswers(t *testing.T) {
 		t.Errorf("%+v", it)
 	}
 }
+
+// What an engine says is wrong is repeated cut, however much it says.
+func TestAnswersAreCut(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for body, status := range map[string]int{
+		`{"error":[{"message":"wrong"},{"message":"` + long + `"}]}`: http.StatusBadRequest,
+		"wrong " + long: http.StatusBadRequest,
+		`{"errors":[{"message":"wrong"},{"message":"` + long + `"}]}`: http.StatusOK,
+	} {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}))
+		s, err := connect("weaviate://"+strings.TrimPrefix(h.URL, "http://"), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.graph(t.Context(), "{}", &struct{}{})
+		if err == nil || len(err.Error()) > 5000 || !strings.Contains(err.Error(), "wrong") {
+			t.Errorf("status %d, %.30s: %.300v", status, body, err)
+		}
+		h.Close()
+	}
+}

@@ -1,0 +1,127 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/filter"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Changes that are taken back leave no trace, also of the first row and of items that
+// were changed twice; those that are kept are what a map says.
+func TestRollback(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	s := newState(&manifest{Dim: 1}, nil)
+	want := map[string]float32{}
+	now := func() map[string]float32 {
+		out := map[string]float32{}
+		for id, row := range s.ids {
+			if !s.tail.live.has(row) || s.tail.items[row].ID != id {
+				t.Fatalf("%s is said to be in row %d", id, row)
+			}
+			out[id] = s.tail.row(row)[0]
+		}
+		if n := s.tail.rows() - s.tail.gone; n != len(out) || s.tail.live.count() != n {
+			t.Fatalf("%d ids, %d rows, %d set", len(out), n, s.tail.live.count())
+		}
+		return out
+	}
+	for round := range 200 {
+		s.begin()
+		rows, gone, changed := s.tail.rows(), s.tail.gone, maps.Clone(want)
+		for range 1 + rng.IntN(4) {
+			id := fmt.Sprint("i", rng.IntN(5))
+			if rng.IntN(3) == 0 {
+				_, was := changed[id]
+				if s.remove(id) != was {
+					t.Fatalf("round %d: %s was there: %v", round, id, was)
+				}
+				delete(changed, id)
+				continue
+			}
+			v := rng.Float32()
+			if err := s.put(&store.Item{ID: id, Vector: []float32{v}}); err != nil {
+				t.Fatal(err)
+			}
+			changed[id] = v
+		}
+		if got := now(); !maps.Equal(got, changed) {
+			t.Fatalf("round %d: %v, want %v", round, got, changed)
+		}
+		if rng.IntN(2) == 0 {
+			s.rollback()
+			if s.tail.rows() != rows || s.tail.gone != gone {
+				t.Fatalf("round %d: %d rows, %d gone, want %d and %d", round, s.tail.rows(), s.tail.gone, rows, gone)
+			}
+		} else {
+			s.commit()
+			want = changed
+		}
+		if got := now(); !maps.Equal(got, want) {
+			t.Fatalf("round %d, ended: %v, want %v", round, got, want)
+		}
+	}
+}
+
+// A filter means of the rows of a segment what it means of each item, whatever kind of
+// values a column has, and where they are missing.
+func TestFiltersOfSegments(t *testing.T) {
+	var items []store.Item
+	for i, columns := range []map[string]any{
+		{"n": 1.0, "b": true, "s": "x"}, {"n": 2.0, "b": false, "s": ""}, {"n": -1.0}, {"b": true}, {"b": false},
+		{"s": "x"}, {"s": "y"}, nil,
+	} {
+		items = append(items, store.Item{ID: fmt.Sprint("i", i), Path: []string{"", "p"}[i%2], Columns: columns,
+			Vector: []float32{float32(i)}})
+	}
+	x := create(t, Config{Dim: 1})
+	add(t, x, items, AddOptions{})
+	m := model{}
+	for _, e := range items {
+		m[e.ID] = e
+	}
+	compare := func(where string) {
+		t.Helper()
+		for _, text := range []string{"n is missing", "n is not missing", "n = 1", "n != 1", "not n = 1", "n < 2",
+			"n <= 1", "n > 1", "n >= 2", "n in (1, -1)", "n not in (1, -1)", "b", "not b", "b = false", "b != false",
+			"b != true", "b is missing", "b is not missing", "b in (true)", `s = "x"`, `s != "x"`, `s = ""`,
+			"s is missing", `s > "x"`, `s not in ("x")`, `path = "p"`, "path is missing", `id >= "i3"`} {
+			f, err := filter.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found(t, x, m, Query{Vector: []float32{0}, K: 9, Exact: true, Filter: f}, evaluated(f))
+			listed, err := x.List(f, "", len(items))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want []string
+			for _, e := range listed {
+				got = append(got, e.ID)
+			}
+			for _, e := range items {
+				if _, there := m[e.ID]; there && f.Match(&e) {
+					want = append(want, e.ID)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %q, want %q", where, text, got, want)
+			}
+		}
+	}
+	compare("the log")
+	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	compare("a segment")
+	if n, err := x.Remove(t.Context(), "i0", "i4"); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	delete(m, "i0")
+	delete(m, "i4")
+	compare("a segment and what was removed")
+}
