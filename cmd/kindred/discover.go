@@ -103,7 +103,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 			return err
 		}
 	}
-	if err := f.settle("", "kinds.csv", "classes.csv", "manifest.csv", "review.html"); err != nil {
+	if err := f.settle("", "kinds.csv", "classes.csv", "manifest.csv", review.FileName, review.DataName); err != nil {
 		return err
 	}
 	r, err := f.open(ctx, a, arg)

@@ -468,7 +468,7 @@ func (s *searchSheet) pictures(ctx context.Context, of *photoSet, page string) (
 		if err == nil {
 			p.Image = img
 		} else if ctx.Err() == nil && !told {
-			fmt.Fprintf(s.a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(err.Error()))
+			fmt.Fprintf(s.a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(cli.Message(err)))
 			told = true // of the first
 		}
 		return p, ctx.Err()

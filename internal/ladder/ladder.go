@@ -81,7 +81,7 @@ func kernels() []Package {
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"nn/internal/attention", "multi-head attention, forward and backward, in blocks of queries",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
-		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
+		{"mat", "Dense float32, matrix products, norms, pairwise distances in blocks",
 			"internal/par internal/kernel/simd"},
 		{"internal/coded", "rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
 			"internal/par internal/kernel/dot8 internal/kernel/dot16 mat"},
@@ -101,7 +101,6 @@ func learning() []Package {
 			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},
 		{"objective", "a loss with its miner, from options to value and gradient",
 			"internal/budget internal/option internal/spell internal/par mat opt internal/pair mine loss"},
-		{"sample", "class-balanced batches over labels", ""},
 		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
 		{"internal/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
@@ -142,7 +141,7 @@ func pictures() []Package {
 		{"data/imaging", "decode, resize, augment and normalise one image",
 			"internal/budget internal/spell internal/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, splits, loaders",
+		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/budget internal/home internal/option internal/regular internal/par " +
 				"internal/atomic mat " +
 				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
@@ -158,8 +157,8 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
-				"mat internal/coded"},
+			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 " +
+				"internal/kernel/dot16 mat internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
 				"internal/coded gonum.org/v1/gonum"},
@@ -175,6 +174,9 @@ func measuring() []Package {
 		{"internal/detection", "wrong labels to look for, and how well scores tell them", "mat"},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par internal/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
+		{"decide", "decisions with a stated error on classes never seen: same or not, who is it, unknown",
+			"internal/atomic internal/budget internal/regular internal/strictjson internal/par mat eval/rank " +
+				"gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/spell internal/par internal/kernel/simd mat eval/rank gonum.org/v1/gonum"},
 	}
@@ -184,7 +186,7 @@ func measuring() []Package {
 func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
-			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
+			"internal/budget internal/par mat loss objective nn nn/optim format/safetensors data"},
 		{"store", "items, what an engine that holds them can do; the contract between servers and engines",
 			"internal/escape"},
 		{"filter", "which items of a store count: the text, its tree, and what passes",
@@ -197,8 +199,8 @@ func running() []Package {
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/option internal/spell internal/regular internal/atomic " +
-				"internal/home internal/lock internal/pair internal/layout/rows internal/tfevents mine loss " +
-				"objective sample mat nn nn/optim nn/onnxnet format/torchfile data data/imaging eval " +
+				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
+				"objective mat nn nn/optim nn/onnxnet data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
@@ -245,7 +247,7 @@ func showing() []Package {
 		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
 			"internal/par internal/spell internal/atomic internal/lock internal/yamltext jobs embedding mat " +
 				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
-				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective sample " +
+				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective " +
 				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed internal/detection projection discover clean " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
@@ -264,8 +266,8 @@ func serving() []Package {
 			"internal/budget data github.com/minio/minio-go/v7"},
 		{"internal/cli", "what the command lines of kindred and kindred-gpu share: global flags, training",
 			"internal/budget internal/option internal/remotedata internal/report/runs internal/weights " +
-				"internal/yamltext data embedding embedding/parquet objective run github.com/spf13/cobra " +
-				"github.com/spf13/pflag"},
+				"internal/yamltext data " +
+				"embedding embedding/parquet objective run github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/atomic internal/budget internal/lock internal/regular internal/repro/paper data embedding " +
@@ -321,6 +323,6 @@ func repository() []Package {
 		{"docs/gen", "writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
 			"records, the tables of pretrained networks and of packages",
 			"internal/atomic internal/ladder internal/weights internal/bench mine objective"},
-		{"cmd/kindred", "one file a command, no logic worth testing", "*"},
+		{"cmd/kindred", "the commands: flags, what is printed, files written; each is tested as a user calls it", "*"},
 	}
 }

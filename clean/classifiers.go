@@ -1,0 +1,336 @@
+package clean
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	gonum "gonum.org/v1/gonum/mat"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// part is an embedding with the items that are judged in it and those that they are
+// judged by, and every judged item's neighbours among the latter.
+type part struct {
+	x          *mat.Dense
+	held, rest []int
+	k          int
+	near       []int     // k items for each of held
+	weight     []float64 // of their votes
+}
+
+// whole reports that items are judged by each other, each without its own label.
+func (p *part) whole() bool { return len(p.held) == len(p.rest) && p.held[0] == p.rest[0] }
+
+// search finds the neighbours.
+func (p *part) search(ctx context.Context, k int) error {
+	p.k = k
+	queries, gallery := gather(p.x, p.held), (*mat.Dense)(nil)
+	if !p.whole() {
+		gallery = gather(p.x, p.rest)
+	}
+	nb, err := rank.Nearest(ctx, queries, gallery, k, rank.Options{})
+	if err != nil {
+		return err
+	}
+	p.near, p.weight = make([]int, len(nb.Row)), make([]float64, len(nb.Row))
+	for e, r := range nb.Row {
+		p.near[e] = p.rest[r]
+	}
+	for i := range p.held {
+		// The scale is local: the mean squared distance of the neighbours.
+		var mean float64
+		row := nb.Value[i*k : (i+1)*k]
+		for _, v := range row {
+			mean += v / float64(k)
+		}
+		for e, v := range row {
+			p.weight[i*k+e] = 1
+			if mean > 0 {
+				p.weight[i*k+e] = math.Exp(-v / mean)
+			}
+		}
+	}
+	return nil
+}
+
+// candidate is a class that an item may be of.
+type candidate struct {
+	class      int
+	vote, head float64
+}
+
+// evidence holds the votes and predictions for every item.
+type evidence struct {
+	y, wrong    []int
+	classes     int
+	trust       []float64
+	asIs, given []margins // on the labels there, and on the wrong ones
+	best        [][]candidate
+	// ahead is the score of the class of an item less that of each label that the class is
+	// confused with, which are asked.
+	asked confused
+	ahead [][]candidate
+}
+
+// margins are how far the two classifiers put a label behind the best other class, and
+// behind certainty: by the votes of the nearest rows, and by the head.
+type margins [4]float64
+
+// candidates is how many classes each classifier may suggest.
+const candidates = 3
+
+// judge computes the evidence on the items of a part.
+func (p *part) judge(ctx context.Context, h *evidence) error {
+	head, err := p.fit(ctx, h)
+	if err != nil {
+		return err
+	}
+	const block = 256
+	said := mat.New(block, h.classes)
+	votes := make([]float64, h.classes)
+	for lo := 0; lo < len(p.held); lo += block {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+block, len(p.held))
+		out := said.RowRange(0, hi-lo)
+		head.predict(p, h, lo, hi, out)
+		for k := lo; k < hi; k++ {
+			i := p.held[k]
+			clear(votes)
+			var sum float64
+			for e := k * p.k; e < (k+1)*p.k; e++ {
+				j := p.near[e]
+				w := p.weight[e] * h.trust[j]
+				votes[h.y[j]] += w
+				sum += w
+			}
+			for c := range votes {
+				votes[c] /= sum
+			}
+			row := out.Row(k - lo)
+			h.best[i] = h.best[i][:0]
+			for range candidates {
+				h.add(i, argmax(votes, h.best[i]), votes, row)
+			}
+			for range candidates {
+				h.add(i, argmax(row, h.best[i]), votes, row)
+			}
+			h.compare(i, votes, row)
+			h.asIs[i], h.given[i] = h.against(i, h.y[i], votes, row), h.against(i, h.wrong[i], votes, row)
+		}
+	}
+	return nil
+}
+
+func (h *evidence) add(i, class int, votes []float64, row []float32) {
+	if class >= 0 {
+		h.best[i] = append(h.best[i], candidate{class, votes[class], float64(row[class])})
+	}
+}
+
+// argmax is the best class that is no candidate yet, -1 if there is none.
+func argmax[T cmp.Ordered](of []T, but []candidate) int {
+	best := -1
+	for c, v := range of {
+		if best >= 0 && v <= of[best] {
+			continue
+		}
+		if !slices.ContainsFunc(but, func(x candidate) bool { return x.class == c }) {
+			best = c
+		}
+	}
+	return best
+}
+
+// against computes the margins of an item with a label.
+func (h *evidence) against(i, label int, votes []float64, row []float32) margins {
+	vote, head := 0.0, math.Inf(-1)
+	for _, c := range h.best[i] {
+		if c.class != label {
+			vote, head = max(vote, c.vote), max(head, c.head)
+		}
+	}
+	own := float64(row[label])
+	return margins{vote - votes[label], 1 - votes[label], head - own, 1 - own}
+}
+
+// head is a ridge regression of the classes' indicators, less their shares, on the
+// embedding less its mean.
+type head struct {
+	mean   []float64
+	share  []float64
+	solved *gonum.Dense // what x is multiplied with for the influence of rows: inv(X'RX + lambda) as d x d
+	beta   *mat.Dense   // d x classes
+}
+
+// lambda is the penalty in units of the mean variance of a coordinate.
+const lambda = 0.1
+
+// fit fits the head to the items that judge.
+func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
+	n, d := len(p.rest), p.x.Cols
+	out := &head{mean: make([]float64, d), share: make([]float64, h.classes)}
+	var sum float64
+	for _, i := range p.rest {
+		r := h.trust[i]
+		sum += r
+		out.share[h.y[i]] += r
+		for j, v := range p.x.Row(i) {
+			out.mean[j] += r * float64(v)
+		}
+	}
+	for c := range out.share {
+		out.share[c] /= sum
+	}
+	for j := range out.mean {
+		out.mean[j] /= sum
+	}
+	rows, weighted := mat.New(n, d), mat.New(n, d)
+	for k, i := range p.rest {
+		for j, v := range p.x.Row(i) {
+			rows.Row(k)[j] = v - float32(out.mean[j])
+			weighted.Row(k)[j] = float32(h.trust[i]) * rows.Row(k)[j]
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	chol, err := out.solve(p, h, rows, weighted)
+	if err != nil {
+		return nil, err
+	}
+	if p.whole() {
+		var inverse gonum.SymDense
+		if err := chol.InverseTo(&inverse); err != nil && !errors.As(err, new(gonum.Condition)) {
+			return nil, err
+		}
+		out.solved = gonum.DenseCopyOf(&inverse)
+	}
+	return out, nil
+}
+
+// solve finds beta, and returns what it takes to invert X'RX + lambda.
+func (f *head) solve(p *part, h *evidence, rows, weighted *mat.Dense) (*gonum.Cholesky, error) {
+	d := rows.Cols
+	gram := mat.New(d, d)
+	mat.Gemm(true, false, 1, weighted, rows, 0, gram)
+	a := gonum.NewSymDense(d, nil)
+	var trace float64
+	for j := range d {
+		trace += float64(gram.At(j, j))
+	}
+	penalty := lambda*trace/float64(d) + 1e-12
+	for j := range d {
+		for k := j; k < d; k++ {
+			v := float64(gram.At(j, k))
+			if j == k {
+				v += penalty
+			}
+			a.SetSym(j, k, v)
+		}
+	}
+	// X'R(Y - share), by class.
+	target := gonum.NewDense(d, h.classes, nil)
+	total := make([]float64, d)
+	for k, i := range p.rest {
+		for j, v := range weighted.Row(k) {
+			target.Set(j, h.y[i], target.At(j, h.y[i])+float64(v))
+			total[j] += float64(v)
+		}
+	}
+	for j := range d {
+		for c, s := range f.share {
+			target.Set(j, c, target.At(j, c)-s*total[j])
+		}
+	}
+	var chol gonum.Cholesky
+	if !chol.Factorize(a) {
+		return nil, errors.New("clean: the embedding's covariance cannot be inverted")
+	}
+	var beta gonum.Dense
+	if err := chol.SolveTo(&beta, target); err != nil && !errors.As(err, new(gonum.Condition)) {
+		return nil, err
+	}
+	f.beta = mat.New(d, h.classes)
+	for j := range d {
+		for c := range h.classes {
+			f.beta.Row(j)[c] = float32(beta.At(j, c))
+		}
+	}
+	return &chol, nil
+}
+
+// predict writes what the head says on the held items lo..hi-1 to out. Of an item
+// that it was fitted to it gives what it would say had it not been.
+func (d *head) predict(p *part, h *evidence, lo, hi int, out *mat.Dense) {
+	rows := mat.New(hi-lo, p.x.Cols)
+	for k := lo; k < hi; k++ {
+		for j, v := range p.x.Row(p.held[k]) {
+			rows.Row(k - lo)[j] = v - float32(d.mean[j])
+		}
+	}
+	mat.Gemm(false, false, 1, rows, d.beta, 0, out)
+	var influence []float64
+	if d.solved != nil {
+		inv := mat.New(p.x.Cols, p.x.Cols)
+		for j := range inv.Rows {
+			for k := range inv.Cols {
+				inv.Row(j)[k] = float32(d.solved.At(j, k))
+			}
+		}
+		t := mat.New(rows.Rows, rows.Cols)
+		mat.Gemm(false, false, 1, rows, inv, 0, t)
+		influence = make([]float64, rows.Rows)
+		for k := range rows.Rows {
+			for j, v := range rows.Row(k) {
+				influence[k] += float64(v) * float64(t.Row(k)[j])
+			}
+		}
+	}
+	for k := range out.Rows {
+		row := out.Row(k)
+		i := p.held[lo+k]
+		scale, own := 1.0, 0.0
+		if influence != nil {
+			l := min(h.trust[i]*influence[k], 0.99)
+			scale, own = 1/(1-l), l/(1-l)
+		}
+		for c := range row {
+			y := -d.share[c]
+			if c == h.y[i] {
+				y++
+			}
+			row[c] = float32(scale*float64(row[c]) - own*y + d.share[c])
+		}
+	}
+}
+
+// count counts the neighbours with an item's own and with the suggested label.
+func (p *part) count(y []int, out *Judged, number map[int64]int) {
+	for k, i := range p.held {
+		to := number[out.Suggested[i]]
+		for _, j := range p.near[k*p.k : (k+1)*p.k] {
+			switch y[j] {
+			case y[i]:
+				out.Agree[i]++
+			case to:
+				out.Votes[i]++
+			}
+		}
+	}
+}
+
+// gather copies rows.
+func gather(x *mat.Dense, rows []int) *mat.Dense {
+	out := mat.New(len(rows), x.Cols)
+	for k, i := range rows {
+		copy(out.Row(k), x.Row(i))
+	}
+	return out
+}
