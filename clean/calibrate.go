@@ -8,29 +8,29 @@ import (
 	"github.com/kindred-ml/kindred/internal/detection"
 )
 
-// weights are those of a logistic regression on standardised testimony.
+// weights are those of a logistic regression on standardised margins.
 type weights struct {
-	w    [len(testimony{})]float64
+	w    [len(margins{})]float64
 	bias float64
-	mean [len(testimony{})]float64
-	sd   [len(testimony{})]float64
+	mean [len(margins{})]float64
+	sd   [len(margins{})]float64
 }
 
-// learn tells wrong labels from those that are there: a logistic regression, by
-// Newton's steps, with a small penalty. No witness may speak for a label by speaking
-// against it: negative weights are 0.
-func learn(asIs, wrong []testimony) *weights {
+// learn tells wrong labels from those that are there: a logistic regression, fitted by
+// gradient descent, with a small penalty. Evidence against a label cannot count for it:
+// negative weights are 0.
+func learn(asIs, wrong []margins) *weights {
 	out := &weights{}
-	const m = len(testimony{})
+	const m = len(margins{})
 	n := float64(len(asIs) + len(wrong))
-	for _, list := range [][]testimony{asIs, wrong} {
+	for _, list := range [][]margins{asIs, wrong} {
 		for _, t := range list {
 			for j, v := range t {
 				out.mean[j] += v / n
 			}
 		}
 	}
-	for _, list := range [][]testimony{asIs, wrong} {
+	for _, list := range [][]margins{asIs, wrong} {
 		for _, t := range list {
 			for j, v := range t {
 				out.sd[j] += (v - out.mean[j]) * (v - out.mean[j]) / n
@@ -46,7 +46,7 @@ func learn(asIs, wrong []testimony) *weights {
 	step := 1 / (0.25*float64(m+1) + penalty)
 	for range 300 {
 		var g [m + 1]float64
-		for k, list := range [][]testimony{asIs, wrong} {
+		for k, list := range [][]margins{asIs, wrong} {
 			for _, t := range list {
 				e := (1/(1+math.Exp(-out.score(t))) - float64(k)) / n
 				for j, v := range t {
@@ -64,7 +64,7 @@ func learn(asIs, wrong []testimony) *weights {
 }
 
 // score is the logarithm of the odds that a label is a wrong one.
-func (w *weights) score(t testimony) float64 {
+func (w *weights) score(t margins) float64 {
 	s := w.bias
 	for j, v := range t {
 		s += w.w[j] * (v - w.mean[j]) / w.sd[j]
@@ -72,7 +72,8 @@ func (w *weights) score(t testimony) float64 {
 	return s
 }
 
-// candidate is the one that the witnesses, weighted, speak for, other than own.
+// candidate is the class other than own for which both classifiers, weighted, have the
+// largest score.
 func (w *weights) candidate(of []candidate, own int) candidate {
 	best, top := candidate{class: -1}, math.Inf(-1)
 	for _, c := range of {
@@ -83,20 +84,20 @@ func (w *weights) candidate(of []candidate, own int) candidate {
 	return best
 }
 
-// of is what the witnesses, weighted, say for a candidate.
+// of is the score of a candidate by both classifiers, weighted.
 func (w *weights) of(c candidate) float64 {
 	return (w.w[0]/w.sd[0]+w.w[1]/w.sd[1])*c.vote + (w.w[2]/w.sd[2]+w.w[3]/w.sd[3])*c.head
 }
 
-// certainty is how far the witnesses, weighted, put one class of an item before all
-// others, whatever its label.
+// certainty is the difference between the largest and the second largest score of the
+// classes of an item, whatever its label.
 func (w *weights) certainty(of []candidate) float64 {
 	first, second := math.Inf(-1), math.Inf(-1)
 	seen := -1
 	for _, c := range of {
 		s := w.of(c)
 		switch {
-		case c.class == seen: // named by both witnesses
+		case c.class == seen: // suggested by both classifiers
 		case s > first:
 			first, second, seen = s, first, c.class
 		case s > second:

@@ -14,7 +14,7 @@ func near(t *testing.T, what string, have, want, within float64) {
 	}
 }
 
-// plainWeights stand for testimony as it is: means of 0, deviations of 1.
+// plainWeights take margins as they are: means of 0, deviations of 1.
 func plainWeights(w ...float64) *weights {
 	out := &weights{}
 	copy(out.w[:], w)
@@ -25,12 +25,12 @@ func plainWeights(w ...float64) *weights {
 }
 
 // The weights are the least of the penalised logistic loss among those that are not
-// negative, on testimony less its mean and over its deviation.
+// negative, on margins less their means and over their deviations.
 func TestLearn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 21))
-	var asIs, wrong []testimony
+	var asIs, wrong []margins
 	for i := range 80 {
-		var a testimony
+		var a margins
 		for j := range a {
 			a[j] = rng.NormFloat64()
 		}
@@ -81,7 +81,7 @@ func TestLearn(t *testing.T) {
 		switch g := slope(j); {
 		case j < len(got.w) && got.w[j] == 0:
 			if g < -1e-4 {
-				t.Errorf("witness %d: weight 0 where the loss falls by %g", j, -g)
+				t.Errorf("margin %d: weight 0 where the loss falls by %g", j, -g)
 			}
 		case math.Abs(g) > 1e-4:
 			t.Errorf("weight %d is %g where the loss has the slope %g", j, got.w[min(j, 3)], g)
@@ -90,17 +90,17 @@ func TestLearn(t *testing.T) {
 	if got.w[3] != 0 || got.w[0] < 0.5 || got.bias > 0 {
 		t.Errorf("weights %v, bias %g", got.w, got.bias)
 	}
-	// One step of the descent says what weight a constant witness has: none.
-	same := learn([]testimony{{1}, {1}}, []testimony{{1}, {1}})
+	// One step of the descent says what weight a constant margin has: none.
+	same := learn([]margins{{1}, {1}}, []margins{{1}, {1}})
 	if same.w != [4]float64{} || math.Abs(same.bias) > 1e-12 || same.mean[0] != 1 || same.sd[0] != 1e-9 {
-		t.Errorf("of equal testimony %+v", same)
+		t.Errorf("of equal margins %+v", same)
 	}
 }
 
-// A score sums what every witness says about its mean, over its deviation.
+// A score sums the margins less their means, over their deviations.
 func TestScores(t *testing.T) {
 	w := &weights{w: [4]float64{1, 2, 3, 4}, bias: 0.25, mean: [4]float64{1, -1, 2, 0}, sd: [4]float64{2, 4, 1, 8}}
-	near(t, "score", w.score(testimony{3, 1, 1, 4}), 0.25+1+1-3+2, 1e-12)
+	near(t, "score", w.score(margins{3, 1, 1, 4}), 0.25+1+1-3+2, 1e-12)
 	near(t, "candidate", w.of(candidate{7, 2, 4}), (0.5+0.5)*2+(3+0.5)*4, 1e-12)
 }
 
@@ -120,7 +120,7 @@ func TestBestCandidate(t *testing.T) {
 		want float64
 	}{
 		{of, 0.9 - 0.7},
-		{[]candidate{{4, 0.9, 0}, {4, 0.9, 0}, {2, 0.4, 0}, {3, 0.6, 0}}, 0.3}, // named by both witnesses
+		{[]candidate{{4, 0.9, 0}, {4, 0.9, 0}, {2, 0.4, 0}, {3, 0.6, 0}}, 0.3}, // suggested by both classifiers
 		{[]candidate{{4, 0.1, 0}, {2, 0.4, 0}, {2, 0.4, 0}}, 0.3},
 		{[]candidate{{4, 0.9, 0}}, 0},
 		{nil, 0},

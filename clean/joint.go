@@ -32,11 +32,11 @@ const (
 	mostLabels    = 8 // of a class
 )
 
-// mistakes finds pairs that are confused, by the confident joint of Northcutt, Jiang
-// and Chuang (2021), off its diagonal. An item counts for the class for which the
-// witnesses, weighted, say most, of those for which they say at least as much as for the
-// items labelled so on average.
-func mistakes(h *hearing, w *weights) confused {
+// mistakes finds pairs that are confused, by the off-diagonal of the confident joint of
+// Northcutt, Jiang and Chuang (2021). An item counts for the class with the largest score
+// by both classifiers, weighted, among the classes whose score is at least the mean of the
+// items labelled so.
+func mistakes(h *evidence, w *weights) confused {
 	threshold, size := make([]float64, h.classes), make([]float64, h.classes)
 	for i, c := range h.y {
 		threshold[c] += h.trust[i] * w.of(h.own(i))
@@ -80,14 +80,15 @@ func mistakes(h *hearing, w *weights) confused {
 	return out
 }
 
-// own is what the witnesses say for an item's own label.
-func (h *hearing) own(i int) candidate {
+// own is the evidence for the label of an item.
+func (h *evidence) own(i int) candidate {
 	t := h.asIs[i]
 	return candidate{h.y[i], 1 - t[1], 1 - t[3]}
 }
 
-// compare hears on an item's own class less the labels that the class is confused with.
-func (h *hearing) compare(i int, votes []float64, row []float32) {
+// compare computes the evidence for the class of an item less that for the labels that the
+// class is confused with.
+func (h *evidence) compare(i int, votes []float64, row []float32) {
 	if h.asked == nil {
 		return
 	}
@@ -97,8 +98,8 @@ func (h *hearing) compare(i int, votes []float64, row []float32) {
 	}
 }
 
-// scale is what the witnesses, weighted, say for a class rather than a label, of the
-// items labelled with the class, ascending.
+// scale is the score of a class less that of a label, of the items labelled with the class,
+// ascending.
 type scale struct {
 	said  []float64
 	trust []float64 // of all before an item, and with the last of all
@@ -107,7 +108,7 @@ type scale struct {
 }
 
 // scales are those of all pairs.
-func (h *hearing) scales(w *weights) map[pairOf]*scale {
+func (h *evidence) scales(w *weights) map[pairOf]*scale {
 	type level struct{ said, trust float64 }
 	levels, mean := map[pairOf][]level{}, map[pairOf]float64{}
 	for i, y := range h.y {
@@ -178,7 +179,7 @@ func tells(there, back *scale, deep, shallow, usual float64) bool {
 // The places of the items are pooled over the pairs. Of those whose label is wrong they
 // are spread evenly, so that the number w of these follows from how many lie beyond any
 // place, and their density, w, from none.
-func (h *hearing) judgePairs(w *weights, share float64) (p []float64, wrong float64) {
+func (h *evidence) judgePairs(w *weights, share float64) (p []float64, wrong float64) {
 	scales := h.scales(w)
 	suggested, places := make([]pairOf, len(h.y)), make([]float64, len(h.y))
 	deep, shallow := map[pairOf]float64{}, map[pairOf]float64{}

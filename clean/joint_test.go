@@ -7,35 +7,37 @@ import (
 	"testing"
 )
 
-// heard is a hearing in which the neighbours alone speak: of every item its label, what
-// they say for that, and for which class else how much.
-type heard struct {
+// predicted is an item whose evidence comes from the neighbours alone: its label, their vote
+// for it, and their vote for another class.
+type predicted struct {
 	label int
 	own   float64
 	other candidate
 }
 
-func hearingOf(classes int, items ...heard) *hearing {
-	h := &hearing{classes: classes, ahead: make([][]candidate, len(items))}
+func evidenceOf(classes int, items ...predicted) *evidence {
+	h := &evidence{classes: classes, ahead: make([][]candidate, len(items))}
 	for _, it := range items {
 		h.y, h.trust = append(h.y, it.label), append(h.trust, 1)
-		h.asIs = append(h.asIs, testimony{it.other.vote - it.own, 1 - it.own, 0, 1})
+		h.asIs = append(h.asIs, margins{it.other.vote - it.own, 1 - it.own, 0, 1})
 		h.best = append(h.best, []candidate{it.other})
 	}
 	return h
 }
 
 // times repeats an item.
-func times(n int, it heard) []heard { return slices.Repeat([]heard{it}, n) }
+func times(n int, it predicted) []predicted { return slices.Repeat([]predicted{it}, n) }
 
 // A pair is looked at from three items on that are confidently of the other class, both
 // ways together: at least as much is said for it as for its own items on average.
 func TestMistakes(t *testing.T) {
 	w := plainWeights(1)
-	sure := func(label int) heard { return heard{label, 0.75, candidate{label, 0.75, 0}} }
-	as := func(label, other int, vote float64) heard { return heard{label, 0.125, candidate{other, vote, 0}} }
+	sure := func(label int) predicted { return predicted{label, 0.75, candidate{label, 0.75, 0}} }
+	as := func(label, other int, vote float64) predicted {
+		return predicted{label, 0.125, candidate{other, vote, 0}}
+	}
 	for name, c := range map[string]struct {
-		items []heard
+		items []predicted
 		want  confused
 	}{
 		"three": {slices.Concat(times(9, sure(0)), times(3, as(0, 1, 0.75)), times(8, sure(1)), times(2, sure(2))),
@@ -43,21 +45,21 @@ func TestMistakes(t *testing.T) {
 		"two": {slices.Concat(times(9, sure(0)), times(2, as(0, 1, 0.75)), times(8, sure(1)), times(2, sure(2))),
 			confused{nil, nil, nil}},
 		"two and one back": {slices.Concat(times(9, sure(0)), times(2, as(0, 1, 0.75)), times(8, sure(1)),
-			[]heard{as(1, 0, 0.75)}, times(2, sure(2))), confused{{1}, {0}, nil}},
+			[]predicted{as(1, 0, 0.75)}, times(2, sure(2))), confused{{1}, {0}, nil}},
 		"less than for its own": {slices.Concat(times(9, sure(0)), times(3, as(0, 1, 0.7)), times(8, sure(1)),
 			times(2, sure(2))), confused{nil, nil, nil}},
-		"as much as for the label": {slices.Concat(times(9, heard{0, 0.75, candidate{1, 0.75, 0}}),
+		"as much as for the label": {slices.Concat(times(9, predicted{0, 0.75, candidate{1, 0.75, 0}}),
 			times(8, sure(1)), times(2, sure(2))), confused{nil, nil, nil}},
-		"more than for the label": {slices.Concat(times(9, heard{0, 0.75, candidate{1, 0.875, 0}}),
+		"more than for the label": {slices.Concat(times(9, predicted{0, 0.75, candidate{1, 0.875, 0}}),
 			times(8, sure(1)), times(2, sure(2))), confused{{1}, {0}, nil}},
 	} {
-		if got := mistakes(hearingOf(3, c.items...), w); !reflect.DeepEqual(got, c.want) {
+		if got := mistakes(evidenceOf(3, c.items...), w); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	// Doubtful items have less of a say in what is said for their label on average.
-	h := hearingOf(2, slices.Concat(times(4, sure(0)), times(3, as(0, 1, 0.5)), times(4, sure(1)),
-		times(4, heard{1, 0.25, candidate{1, 0.25, 0}}))...)
+	h := evidenceOf(2, slices.Concat(times(4, sure(0)), times(3, as(0, 1, 0.5)), times(4, sure(1)),
+		times(4, predicted{1, 0.25, candidate{1, 0.25, 0}}))...)
 	if got := mistakes(h, w); !reflect.DeepEqual(got, confused{{1}, {0}}) { // 0.5 on average
 		t.Errorf("%v", got)
 	}
@@ -72,16 +74,16 @@ func TestMistakes(t *testing.T) {
 // Of a class with many look-alikes the eight are looked at with which most items are
 // confused, those of equally many in their order.
 func TestMistakesOfMany(t *testing.T) {
-	items := times(9, heard{0, 0.75, candidate{0, 0.75, 0}})
+	items := times(9, predicted{0, 0.75, candidate{0, 0.75, 0}})
 	for c := 1; c <= 11; c++ {
-		items = append(items, times(20, heard{c, 0.75, candidate{c, 0.75, 0}})...)
+		items = append(items, times(20, predicted{c, 0.75, candidate{c, 0.75, 0}})...)
 		n := 3
 		if c > 7 {
 			n = c
 		}
-		items = append(items, times(n, heard{c, 0.125, candidate{0, 0.75, 0}})...)
+		items = append(items, times(n, predicted{c, 0.125, candidate{0, 0.75, 0}})...)
 	}
-	got := mistakes(hearingOf(12, items...), plainWeights(1))
+	got := mistakes(evidenceOf(12, items...), plainWeights(1))
 	if want := []int{11, 10, 9, 8, 1, 2, 3, 4}; !slices.Equal(got[0], want) {
 		t.Errorf("%v, want %v", got[0], want)
 	}
@@ -93,14 +95,14 @@ func TestMistakesOfMany(t *testing.T) {
 }
 
 // What is said for an item's own class less what is said for the labels that the class
-// is confused with, by both witnesses.
+// is confused with, by both classifiers.
 func TestCompare(t *testing.T) {
-	h := &hearing{y: []int{1}, asked: confused{nil, {2, 0}, {1}}, ahead: make([][]candidate, 1)}
+	h := &evidence{y: []int{1}, asked: confused{nil, {2, 0}, {1}}, ahead: make([][]candidate, 1)}
 	h.compare(0, []float64{0.25, 0.625, 0.125}, []float32{0.5, 0.25, -0.25})
 	if want := []candidate{{2, 0.5, 0.5}, {0, 0.375, -0.25}}; !slices.Equal(h.ahead[0], want) {
 		t.Errorf("%v, want %v", h.ahead[0], want)
 	}
-	h = &hearing{y: []int{1}, ahead: make([][]candidate, 1)}
+	h = &evidence{y: []int{1}, ahead: make([][]candidate, 1)}
 	if h.compare(0, []float64{0, 1}, []float32{0, 1}); h.ahead[0] != nil {
 		t.Errorf("nothing was asked: %v", h.ahead[0])
 	}
@@ -109,7 +111,7 @@ func TestCompare(t *testing.T) {
 // The scale of a pair has what is said for the class over the label, of the class's items
 // in ascending order; its cut is half way between the means of both classes' items.
 func TestScales(t *testing.T) {
-	h := &hearing{y: []int{0, 0, 0, 0, 1, 1}, trust: []float64{1, 0.5, 0.25, 1, 1, 0.75}}
+	h := &evidence{y: []int{0, 0, 0, 0, 1, 1}, trust: []float64{1, 0.5, 0.25, 1, 1, 0.75}}
 	for i, v := range []float64{3, 1, 5, -1, 4, 2} { // of class 0 over label 1, or of 1 over 0
 		h.ahead = append(h.ahead, []candidate{{1 - h.y[i], v, 0}})
 	}
@@ -211,12 +213,12 @@ func TestLikely(t *testing.T) {
 // no item of other pairs is.
 func TestJudgePairs(t *testing.T) {
 	w := plainWeights(1)
-	var h hearing
+	var h evidence
 	h.classes = 3
 	item := func(label, class int, own, other float64) {
 		h.y, h.trust = append(h.y, label), append(h.trust, 1)
 		h.best = append(h.best, []candidate{{class, other, 0}})
-		h.asIs = append(h.asIs, testimony{other - own, 1 - own, 0, 1})
+		h.asIs = append(h.asIs, margins{other - own, 1 - own, 0, 1})
 		h.ahead = append(h.ahead, nil)
 		if label < 2 {
 			h.ahead[len(h.ahead)-1] = []candidate{{class, own - other, 0}}

@@ -76,26 +76,26 @@ func compare(a, b float64) int {
 
 // Labels tells how probable it is that labels are wrong.
 //
-// Two witnesses speak on each label y of an item. The neighbours: the share of the
-// weighted votes of the nearest rows that is for y; a vote's weight falls with its
-// distance. The head: what a ridge regression of the labels' indicators on the
-// embedding predicts for y. Neither hears the item's own label: its vote is left
-// out, and so is its part of the regression, exactly (the predicted residual).
+// Two classifiers judge each label y of an item. One is a kNN vote: the share of the
+// weighted votes of the nearest rows that is for y; the weight of a vote falls with its
+// distance. The other is the head: the prediction for y of a ridge regression of the
+// labels' indicators on the embedding. Both leave out the label of the item itself: its
+// vote, and its part of the regression, exactly (the predicted residual).
 //
-// Every item is then also given a wrong label, half of the time a random one and
-// half of the time that of one of the classes nearest to its own, and the witnesses
-// are heard on that. A logistic regression learns to tell such labels from those
-// that are there; what it says is pooled into a monotone ratio f1(s) / f(s) of the
-// densities of the wrong labels and of those there. With the share w of wrong labels
+// Every item is then also given a wrong label, half of the time a random one and half of
+// the time that of one of the classes nearest to its own, and the classifiers judge that
+// too. A logistic regression learns to tell such labels from those that are there. Its
+// output is pooled into a monotone ratio f1(s) / f(s) of the densities of the wrong labels
+// and of those there. With the share w of wrong labels
 //
 //	Score = w f1(s) / f(s),
 //
 // where w is the largest share that leaves no probability negative: the least f / f1
 // over scores that are not rare among wrong labels (Elkan and Noto 2008; Blanchard,
-// Lee and Scott 2010). It is looked for among all items and among those whose class the
-// witnesses are as certain of, in up to five parts: in a weak embedding right labels are denied as
-// clearly as wrong ones, but not where it is certain. All of it is repeated with votes and items weighted by 1 -
-// Score.
+// Lee and Scott 2010). It is the least of those of all items and of up to five parts of
+// them, divided by how certain the classifiers are of the class: in a weak embedding they
+// deny right labels as clearly as wrong ones, but not where they are certain. All of it is
+// repeated with votes and items weighted by 1 - Score.
 //
 // Where wrong labels are those of look-alikes, hardly any of those that are there score
 // as wrong ones given at random do, and w comes out next to 0. So pairs of classes that
@@ -130,10 +130,10 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		Agree: make([]int, n)}
 	var asked confused
 	for range opt.Rounds {
-		h := &hearing{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
-			asIs: make([]testimony, n), given: make([]testimony, n), asked: asked, ahead: make([][]candidate, n)}
+		h := &evidence{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
+			asIs: make([]margins, n), given: make([]margins, n), asked: asked, ahead: make([][]candidate, n)}
 		for _, p := range parts {
-			if err := p.hear(ctx, h); err != nil {
+			if err := p.judge(ctx, h); err != nil {
 				return nil, fmt.Errorf("finding wrong labels: %w", err)
 			}
 		}

@@ -226,7 +226,7 @@ func TestHeadOnALine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hearing{y: []int{0, 0, 1, 1}, classes: 2, trust: []float64{1, 1, 1, 1}}
+	h := &evidence{y: []int{0, 0, 1, 1}, classes: 2, trust: []float64{1, 1, 1, 1}}
 	head, err := parts[0].fit(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)

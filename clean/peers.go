@@ -49,7 +49,7 @@ func Confident(ctx context.Context, labels []int64, folds ...Fold) ([]float64, e
 	if err != nil {
 		return nil, err
 	}
-	h := &hearing{y: y, classes: len(ids), trust: slices.Repeat([]float64{1}, len(y))}
+	h := &evidence{y: y, classes: len(ids), trust: slices.Repeat([]float64{1}, len(y))}
 	prob := mat.New(len(y), len(ids))
 	for _, p := range parts {
 		head, err := p.fit(ctx, h)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/internal/par"
 )
 
@@ -123,8 +124,7 @@ func (b *builder) listed(t tree, name string) error {
 	case !ok:
 		return fmt.Errorf("%s leads outside the archive %s", name, t.where())
 	case !b.outside:
-		return fmt.Errorf("%s leads outside %s, where the data set is: --allow-outside (data.outside: true) permits "+
-			"that", name, t.where())
+		return option.Errorf("%s leads outside %s, where the data set is: %s permits that", name, t.where(), optOutside)
 	case path.IsAbs(name) || filepath.IsAbs(name):
 		b.add(folder(""), name)
 	default:

@@ -1,20 +1,25 @@
 package data
 
 import (
-	"fmt"
-
 	"github.com/kindred-ml/kindred/internal/home"
+	"github.com/kindred-ml/kindred/internal/option"
+)
+
+// The options that errors name as the way out.
+const (
+	optHome    option.Option = "data.OpenOptions.Home"
+	optOutside option.Option = "data.OpenOptions.Outside"
 )
 
 // EnvHome is the environment variable that names the data folder.
 const EnvHome = "KINDRED_DATA"
 
-// Home returns the data folder: flag if not empty, else $KINDRED_DATA, else
+// Home returns the data folder: dir if not empty, else $KINDRED_DATA, else
 // kindred/data in the user's cache folder. It holds one folder per data set.
-func Home(flag string) (string, error) {
-	dir, err := home.Folder("data", flag, EnvHome)
+func Home(dir string) (string, error) {
+	dir, err := home.Folder("data", dir, EnvHome)
 	if err != nil {
-		return "", fmt.Errorf("no place for data: %w; set --data-dir or $%s", err, EnvHome)
+		return "", option.Errorf("no place for data: %w; set %s or $%s", err, optHome, EnvHome)
 	}
 	return dir, nil
 }

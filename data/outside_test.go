@@ -53,7 +53,7 @@ func TestOutside(t *testing.T) {
 		_, err := Open(t.Context(), dir, OpenOptions{})
 		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, filepath.FromSlash(where))+": ") ||
 			!strings.Contains(err.Error(), secret+" leads outside") ||
-			!strings.Contains(err.Error(), "--allow-outside (data.outside: true)") {
+			!strings.Contains(err.Error(), "data.OpenOptions.Outside") {
 			t.Errorf("%s: %v", where, err)
 		}
 		d, err := Open(t.Context(), dir, OpenOptions{Outside: true})

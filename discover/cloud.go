@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// cloud is what samples of one normal cloud look like, divided as the rows are.
+// cloud describes samples of one normal distribution, divided as the rows are.
 type cloud struct {
 	p    float64
 	mean []float64 // silhouettes of the draws by number of groups
@@ -24,7 +24,7 @@ const (
 	// flat is the effective dimension below which slices of one cloud are as compact
 	// as clouds of their own, so that BIC does not end; the silhouette then decides.
 	flat = 4
-	// slack keeps divisions that all draws agree on from being infinitely surprising.
+	// slack bounds how surprising a division is that all draws agree on.
 	slack = 0.002
 )
 

@@ -12,8 +12,8 @@ import (
 // copies of one another.
 const near = 0.1
 
-// trimmed leaves out the rows that stand apart by fewer than four, a tenth of all at
-// most: single ones and those with a wrong label are no kind.
+// trimmed leaves out groups of fewer than four rows that stand apart, a tenth of all rows
+// at most: single rows and wrong labels are no kind.
 func trimmed(ctx context.Context, y *mat.Dense) (*mat.Dense, error) {
 	for least := y.Rows - y.Rows/10; ; {
 		merges, err := ward(ctx, squared(y))
@@ -34,10 +34,10 @@ func trimmed(ctx context.Context, y *mat.Dense) (*mat.Dense, error) {
 	}
 }
 
-// distinct returns one row of each group of copies, in ascending order, given the
-// squared distances of the rows: those that chains of steps join which are at most a
-// tenth of the median distance to the nearest row that is another one. What was
-// recorded several times is evidence once.
+// distinct returns one row of each group of copies, in ascending order, given the squared
+// distances of the rows. Copies are rows joined by a chain of steps of at most a tenth of
+// the median distance to the nearest row that is no copy. What was recorded several times
+// is evidence once.
 func distinct(d *mat.Dense) []int {
 	least := make([]float32, 0, d.Rows)
 	for i := range d.Rows {

@@ -197,7 +197,7 @@ func (t *tree) choose(c int) float64 {
 	return below
 }
 
-// adopt gives rows without a group that of the nearest row with one.
+// adopt puts rows without a group into the group of the nearest row that has one.
 func adopt(d *mat.Dense, group []int) {
 	was := slices.Clone(group)
 	for i, g := range was {

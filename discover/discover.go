@@ -40,8 +40,8 @@ type Options struct {
 	// Level is the share of the classes of one kind that may be divided by mistake;
 	// default 0.05. 1 divides every class.
 	Level float64
-	// Draws is the number of clouds that a class is compared with where the set has too
-	// few to learn from; default 39.
+	// Draws is the number of normal samples that a class is compared with if the set has
+	// too few classes to learn from; default 39.
 	Draws int
 	// Least is the fewest rows of a kind that Density looks for, and the fewest
 	// that Ward counts on average; default 4 or, for Density, a fiftieth of the class
@@ -65,7 +65,7 @@ type Options struct {
 
 // Result is what Find found.
 type Result struct {
-	// Verdict says by what the classes were judged, and how many hold several kinds.
+	// Verdict says how the classes were judged, and how many hold several kinds.
 	Verdict Verdict
 	// Classes are in the order of their labels.
 	Classes []Class
@@ -110,10 +110,10 @@ const fewest = 8
 // Distances are Euclidean between the rows as given; for cosines give rows of
 // length 1 (rank.Normalized).
 //
-// Each class is first asked whether it holds several kinds, by Judge. Where P is at most
-// Level, it is divided: into as many groups as scatter like the set's classes of one
-// kind, or, where nothing could be learned from these, by Method. Ward cuts them, in the
-// first case by distances in which directions count less along which all classes scatter.
+// Each class is first judged, by Judge. If its P is at most Level, it is divided: into as
+// many groups as scatter like the classes of one kind in the set, or by Method if the set
+// is too small to learn that. In the first case Ward measures distances in which directions
+// count less along which all classes scatter.
 //
 // Labels other in number than rows, rows that are not finite and options out of
 // range are errors. Classes of fewer than eight rows and of equal rows have one

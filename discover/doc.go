@@ -1,6 +1,6 @@
-// Package discover finds the kinds of things inside the classes of an embedding:
-// groups of rows that share a label and yet lie apart, as the letters of an
-// alphabet do in a network that was only told alphabets.
+// Package discover finds sub-classes inside the classes of an embedding, called kinds here:
+// groups of rows that share a label and yet lie apart, as the letters of an alphabet do in
+// a network that was only told alphabets.
 //
 //	res, err := discover.Find(ctx, x, labels, discover.Options{})
 //	for _, c := range res.Classes {
@@ -15,7 +15,7 @@
 // does, which is learned from the set's own classes where they are enough. Judge says
 // no more than that.
 //
-// It can only find what the embedding has kept. A network that pulls all samples
-// of a class together leaves nothing; easy positive sampling (mine.EasyPositive)
-// keeps kinds apart that nobody named. docs/discover.md has the measurements.
+// It finds only what the embedding has kept. A network that pulls all samples of a class
+// together leaves nothing to find; easy positive sampling (mine.EasyPositive) keeps
+// unlabelled kinds apart. docs/discover.md has the measurements.
 package discover

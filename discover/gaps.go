@@ -55,7 +55,7 @@ func (g *gaps) p(share [windows]float64) float64 {
 	return min(1, p*max(used, 1))
 }
 
-// shares are those of the rows in the middle, unimodal where there are few.
+// shares are the shares of the rows in the middle, as of a single mode where there are few.
 func (g *gaps) shares() (out [windows]float64) {
 	for w, c := range g {
 		out[w] = (c.middle + 1) / (c.middle + c.side + 2)

@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Verdict says which classes of a set hold several kinds, and by what it was judged.
+// Verdict says which classes of a set hold several kinds, and how they were judged.
 type Verdict struct {
 	// Classes are those of the set, in the order of their labels.
 	Classes []Judged `json:"classes"`
@@ -22,8 +22,8 @@ type Verdict struct {
 	Tested  int     `json:"tested"`
 	Several int     `json:"several"`
 	Level   float64 `json:"level"`
-	// Calibrated says that what a class of one kind looks like was learned from the
-	// set's own classes.
+	// Calibrated says that the scatter of a class of one kind was learned from the classes
+	// of the set.
 	Calibrated bool `json:"calibrated"`
 	// Told is the share of the classes that would be found to hold several kinds if they
 	// were put together with their nearest; 0 if it was not Calibrated.
@@ -36,7 +36,7 @@ type Judged struct {
 	// P is the probability that a class of one kind would look as much like several; 1
 	// where there are too few rows to tell.
 	P float64 `json:"p"`
-	// Told says that there are enough rows.
+	// Told says that the class has enough rows to be judged.
 	Told bool `json:"told"`
 }
 
@@ -99,8 +99,8 @@ type set struct {
 // of a silhouette as high among samples of one normal cloud. From four effective
 // dimensions on, a single mode is taken to be no flatter along a line than a normal one.
 //
-// Rows that are copies of one another count once, and what stands apart by fewer than
-// four rows is left out of the last comparison. Errors are those of Find.
+// Copies of a row count once. Groups of fewer than four rows that stand apart are left out
+// of the last comparison. Errors are those of Find.
 func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Verdict, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
@@ -202,8 +202,8 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) error {
 	return nil
 }
 
-// compare gives classes of which nothing can be learned their P: first it looks at the
-// gaps of all together, then at the silhouettes of each.
+// compare computes P for classes if nothing can be learned from the set: first by the gaps
+// of all together, then by the silhouettes of each.
 func (s *set) compare(ctx context.Context, x *mat.Dense, classes []*judged, opt *Options) error {
 	var together, normal gaps
 	narrowest := math.Inf(1)

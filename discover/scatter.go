@@ -22,8 +22,8 @@ type usual struct {
 	free              float64 // degrees of freedom
 }
 
-// newUsual learns from the scatters of classes, of which those that are 0 say nothing.
-// It is nil if they are too few.
+// newUsual learns from the scatters of classes, of which zeros say nothing. It is nil if
+// there are too few.
 func newUsual(scatter []float64) *usual {
 	var logs []float64
 	for _, s := range scatter {

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// batcher collects the queries that arrive while others are answered, and has them
-// answered together then. Nobody waits for company: a query that comes alone goes at
-// once.
+// batcher collects the queries that arrive while others are answered, and answers them
+// together afterwards. A query that arrives alone is answered at once.
 type batcher struct {
 	answer func([]*pending)
 

@@ -34,8 +34,8 @@ func (w *writer) bulk(r *request) (out reply) {
 	return out
 }
 
-// chosen returns the entries of a request that become rows, and removes those in
-// whose place they come.
+// chosen returns the entries of a request that become rows, and removes the rows that they
+// replace.
 func (w *writer) chosen(r *request) (entrySource, Added) {
 	at := make(map[string]int, len(r.entries)) // places in source
 	var source entrySource

@@ -27,9 +27,9 @@ type Checked struct {
 	Segments int       `json:"segments"`
 	Bytes    int64     `json:"bytes"`
 	Problems []Problem `json:"problems"`
-	// Unfinished is how many bytes at the end of the log are no whole frame, and were not
-	// acknowledged. Such are left where a process was killed, or the machine stopped, while
-	// it wrote, and the next start removes them.
+	// Unfinished is the number of bytes after the last whole frame of the log. They were
+	// never acknowledged. A process that is killed, or a machine that stops, leaves such
+	// bytes, and the next start removes them.
 	Unfinished int64 `json:"unfinished"`
 }
 
@@ -37,7 +37,7 @@ type Checked struct {
 type Problem struct {
 	File   string `json:"file"`
 	Reason string `json:"reason"`
-	// Consequence says what a repair makes of it.
+	// Consequence says what a repair does about it.
 	Consequence string `json:"consequence"`
 	// Lost is how many items a repair leaves out, as far as that is known.
 	Lost int `json:"lost"`
@@ -99,7 +99,8 @@ func (c *checker) problem(file string, lost int, consequence, format string, arg
 	c.out.Problems = append(c.out.Problems, Problem{file, fmt.Sprintf(format, args...), consequence, lost})
 }
 
-// reason is what an error says of a file, without the way out, which is here.
+// reason is the message of an error about a file, without the way out, which is Check
+// itself.
 func reason(err error) string {
 	var damage *DamageError
 	if errors.As(err, &damage) {
@@ -212,11 +213,11 @@ const (
 	vectorsDiffer  = "the checksum of section vectors is wrong"
 )
 
-// checkSections compares the checksums of all sections of which none has been
-// compared, and notes the rows whose vectors are lost.
+// checkSections compares the checksums of all sections that have not been compared yet, and
+// notes the rows whose vectors are lost.
 func (s *segment) checkSections(lost bitmap) (bad []string) {
 	for _, t := range s.table.Sections {
-		if t.Name != "vectors" && (t.Name != "codes" || s.version < 3) {
+		if t.Name != "vectors" && t.Name != "codes" {
 			continue
 		}
 		if crc32.Checksum(s.file.Bytes[t.Offset:t.Offset+t.Length], castagnoli()) != t.Sum {
@@ -321,7 +322,7 @@ func (c *checker) duplicates() {
 	c.out.Items = len(c.ids)
 }
 
-// repair writes a manifest of what is sound, and anew what is not.
+// repair writes a manifest of the sound parts, and writes damaged ones anew.
 func (c *checker) repair() error {
 	x := &Index{dir: c.dir, sizes: usualSizes()}
 	w := &writer{x: x, m: c.m, state: c.state}

@@ -103,8 +103,8 @@ func (g *merged) rows() *viewSource {
 	return out
 }
 
-// sound compares the vectors with their checksums: written anew, with new checksums,
-// damaged ones would look sound for ever.
+// sound compares the vectors with their checksums before they are written anew: with new
+// checksums, damaged vectors would look sound for ever.
 func (g *merged) sound() error {
 	return guarded(func() error {
 		for _, p := range g.parts {
@@ -143,8 +143,7 @@ func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *list
 	return err
 }
 
-// unnamed tells whether the manifest in the folder, for all that is known, does not
-// name a segment.
+// unnamed tells whether the manifest in the folder is not known to name a segment.
 func (w *writer) unnamed(s *segment) bool {
 	m, err := readManifest(w.x.dir)
 	return err == nil && !slices.ContainsFunc(m.Segments, func(r segmentRef) bool {
@@ -203,9 +202,9 @@ func (z *sizes) tier(rows int) int {
 	return t
 }
 
-// mergeSome begins to merge segments of like size, if there are enough of them, or
-// to write one anew of which more than half is gone. Errors are of no consequence:
-// nothing has changed then.
+// mergeSome begins to merge segments of like size if there are enough of them, or to
+// rewrite one that has lost more than half of its rows. After an error nothing has changed,
+// so errors are ignored.
 func (w *writer) mergeSome() {
 	tiers := make(map[int][]part)
 	var chosen []part

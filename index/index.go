@@ -58,8 +58,8 @@ type Index struct {
 // ErrClosed is the error of a call after Close.
 var ErrClosed = errors.New("the index is closed")
 
-// NetworkDir is the folder in an index for the network that made its vectors: what
-// run.Load reads. It is not there where the network is not known.
+// NetworkDir is the folder in an index for the network that made its vectors, which
+// run.Load reads. An index whose network is not known has none.
 func NetworkDir(dir string) string { return filepath.Join(dir, "network") }
 
 // Create makes the folder of an empty index and opens it. A folder that is there
@@ -220,8 +220,8 @@ type Lists struct {
 	// Recall is the share of the true 10 nearest that Probes lists gave, measured when the
 	// lists were made, with Queries items of the index that had no part in making them.
 	Recall float64 `json:"recall"`
-	// RecallUnlike is the same for as many queries that are unlike the items: an item moved
-	// in a random direction, as far as it is from another. 0 is unknown.
+	// RecallUnlike is the recall for as many queries that are unlike the items: an item
+	// moved in a random direction, as far as it is from another. 0 is unknown.
 	RecallUnlike float64 `json:"recall_unlike,omitempty"`
 	Queries      int     `json:"queries"`
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// InputError is the error of a query, a vector or a setting that is itself at fault: the
-// same call will fail again. An item that cannot be kept is a *store.ItemError.
+// InputError is the error of a query, a vector or a setting that is invalid: the same call
+// would fail again. An item that cannot be kept is a *store.ItemError.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return e.Reason }
@@ -24,16 +24,10 @@ const (
 	maxDim  = 1 << 16
 )
 
-// Bounds of what is read: earlier versions took longer ids and texts than package store.
-const (
-	maxStoredID   = 4096
-	maxStoredText = 1 << 20
-)
-
-// reserved are names that a filter or a result gives a meaning of its own.
+// reserved are names that filters and results use themselves.
 var reserved = [...]string{"id", "path", "distance"}
 
-// checkItem refuses what the index cannot keep, whatever it holds so far.
+// checkItem refuses items that no index can keep.
 func checkItem(it *store.Item, dim int) error {
 	if len(it.Vector) != dim {
 		return inputf("the vector of item %q has %d numbers, and the index holds vectors of %d", it.ID, len(it.Vector),
@@ -60,7 +54,7 @@ func itemf(it *store.Item, format string, args ...any) error {
 
 // storedID tells whether an id can be one that was written.
 func storedID(id string) bool {
-	return id != "" && len(id) <= maxStoredID && utf8.ValidString(id) && !strings.ContainsFunc(id, control)
+	return id != "" && len(id) <= store.MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, control)
 }
 
 // storedItem tells whether an item, but for its vector, can be one that was written.
@@ -83,7 +77,7 @@ func storedItem(it *store.Item) bool {
 	return true
 }
 
-func storedText(s string) bool { return len(s) <= maxStoredText && utf8.ValidString(s) }
+func storedText(s string) bool { return len(s) <= store.MaxText && utf8.ValidString(s) }
 
 // control tells the control characters that no id and no name of a column has ever had.
 func control(r rune) bool { return r < ' ' || r == 0x7f }
@@ -157,7 +151,7 @@ func (s *schema) fits(it *store.Item) (more []store.Column, err error) {
 	return more, nil
 }
 
-// grown is s with more columns; s itself stays as it is, for those who read it.
+// grown is s with more columns. s itself is not changed, because others read it.
 func (s *schema) grown(more []store.Column) *schema {
 	if len(more) == 0 {
 		return s

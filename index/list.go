@@ -10,9 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// List returns up to limit items that pass a filter, in the order of their ids,
-// beginning behind the id after; "" is the start. It looks at the ids of all items, so
-// that reading a whole index is a task for All.
+// List returns up to limit items that pass a filter, in the order of their ids, starting
+// after the id after; "" starts at the first. It looks at the ids of all items: to read a
+// whole index, use All.
 func (x *Index) List(f *filter.Filter, after string, limit int) ([]store.Item, error) {
 	if limit < 1 {
 		return nil, inputf("a list of %d items: want at least 1", limit)

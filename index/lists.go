@@ -31,8 +31,8 @@ func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*l
 	if opt.Lists > n {
 		return nil, nil, inputf("%d items: at most as many lists", n)
 	}
-	// What the recall is measured with has no part in making the lists, if there are enough
-	// others.
+	// The queries that measure the recall have no part in making the lists, if there are
+	// enough other rows.
 	held := min(recallQueries, max(1, n/5))
 	most := n - held
 	if most < opt.Lists {
@@ -172,8 +172,8 @@ func moved(x, y []float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measure finds how many of the nearest lists hold the share of the true nearest of items
-// that is asked for, and what share of those of other queries they hold.
+// measure finds how many of the nearest lists hold the wanted share of the true nearest,
+// for queries that are items, and what share these lists hold for the other queries.
 func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, queries *listQueries) (*Lists, error) {
 	lists := c.centers.Rows
 	out := &Lists{Lists: lists, Probes: lists, Recall: 1, RecallUnlike: 1, Queries: len(queries.items)}
@@ -217,7 +217,7 @@ func share(part, total int) float64 {
 	return float64(part) / float64(total)
 }
 
-// places tells in which list each row is that queries found.
+// places tells in which list each row lies that the queries found.
 func (c *cutter) places(l *listing, queries []*pending) map[rowRef]uint32 {
 	out := make(map[rowRef]uint32)
 	for _, q := range queries {

@@ -43,16 +43,12 @@ import (
 // leaves the mark of all that it acknowledged. It is made durable together with the next
 // frame, or as the log is closed. After a loss of power it may therefore be one frame
 // behind, or torn, and then the other one counts. The next start writes what is missing.
-//
-// A log of version 1 has the magic "kindlog1", no marks, and frames from byte 16 on. It is
-// read, and replaced by a new log before anything is changed.
 const (
 	logMagic    = "kindlog2"
-	olderMagic  = "kindlog1"
 	frameMagic  = "KFRM"
-	olderHeader = 16
+	markAt      = 16
 	markSize    = 32
-	logHeader   = olderHeader + 2*markSize
+	logHeader   = markAt + 2*markSize
 	frameHeader = 20
 	maxFrame    = 1 << 30
 )
@@ -84,8 +80,6 @@ type logFile struct {
 	f    *atomic.File
 	mark mark // of the frames that are durable
 	slot int  // where the newest whole mark is, 0 or 1
-	// older says that it is of version 1 and takes no frames.
-	older bool
 	// broken is why nothing can be written any more, nil while it can.
 	broken error
 }
@@ -123,10 +117,7 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &logFile{f: f, mark: found.mark, slot: found.slot, older: found.older}
-	if l.older {
-		return l, nil
-	}
+	l := &logFile{f: f, mark: found.mark, slot: found.slot}
 	if found.size > l.mark.end {
 		err = f.Truncate(l.mark.end)
 	}
@@ -142,9 +133,9 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 
 func logIdentity(index string) []byte { return append([]byte(index), make([]byte, 8)...)[:8] }
 
-// append writes a frame of a number of operations and makes it durable. After an error
-// the log is as it was before. Where not even that can be had it is broken: what was
-// written might or might not be found again.
+// append writes a frame of a number of operations and makes it durable. After an error the
+// log is as it was before. If it cannot be restored, the log is broken: a later reader may
+// or may not find the frame.
 func (l *logFile) append(content []byte, operations int) error {
 	if l.broken != nil {
 		return fmt.Errorf("%s takes no more since %w; open the index again", l.f.Name(), l.broken)
@@ -183,17 +174,17 @@ func (l *logFile) append(content []byte, operations int) error {
 // been synced since.
 func (l *logFile) tell() error {
 	to := 1 - l.slot
-	if _, err := l.f.WriteAt(l.mark.encode(), olderHeader+int64(to)*markSize); err != nil {
+	if _, err := l.f.WriteAt(l.mark.encode(), markAt+int64(to)*markSize); err != nil {
 		return err
 	}
 	l.slot = to
 	return nil
 }
 
-// finish makes the last mark durable and closes the log. That it could not be made so is
-// no error: all that it counts is.
+// finish makes the last mark durable and closes the log. A failure to do so is no error:
+// the frames are durable already.
 func (l *logFile) finish() error {
-	if !l.older && l.broken == nil {
+	if l.broken == nil {
 		_ = l.f.Sync()
 	}
 	return l.close()

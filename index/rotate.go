@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// rotate makes the state what the folder's manifest says, with an empty log: it
-// writes the log's rows as a segment, those of more, if any, as another, and which
-// rows of the others are gone. On an error the folder is as it was.
+// rotate makes the state the content of the folder, with an empty log. It writes the rows
+// of the log as a segment, and those of more, if any, as another, and notes the removed
+// rows of the other segments. After an error the folder is as it was.
 func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float64)) error {
 	c := w.change()
 	parts := slices.Clone(w.state.parts)
@@ -28,8 +28,8 @@ func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float
 	return nil
 }
 
-// settle writes the log's rows as a segment behind the parts and makes them the
-// index, with an empty log.
+// settle writes the rows of the log as a segment, the last of the parts, and empties the
+// log.
 func (w *writer) settle(ctx context.Context, c *change, parts []part) error {
 	t := w.state.tail
 	if t.rows() > t.gone {
@@ -82,7 +82,6 @@ type change struct {
 // change begins one.
 func (w *writer) change() *change {
 	c := &change{w: w, m: *w.m}
-	c.m.Version = formatVersion
 	c.m.Generation++
 	c.m.Columns = w.state.schema.list()
 	return c
@@ -119,7 +118,7 @@ func (c *change) segment(ctx context.Context, rows rowSource, l *listing, progre
 	return part{seg: s, live: s.all}
 }
 
-// removals notes which rows of parts are gone, where no file says so yet. Parts
+// removals writes down which rows of parts were removed, where no file says so yet. Parts
 // without rows are left out.
 func (c *change) removals(parts []part) []part {
 	if c.err != nil {
@@ -147,7 +146,7 @@ func (c *change) commit(parts []part) error {
 	}
 	if c.err == nil {
 		if c.err = c.m.write(c.w.x.files, c.w.x.dir); c.err != nil {
-			// Whether it came through tells the folder, not the error.
+			// The folder tells whether it succeeded, not the error.
 			now, err := readManifest(c.w.x.dir)
 			if err != nil || now.Generation >= c.m.Generation {
 				c.w.broken = c.err
@@ -174,9 +173,9 @@ func (c *change) commit(parts []part) error {
 	return c.err
 }
 
-// clean removes the files that the manifest does not name any more. Segments are
-// removed by the last view that has them. That a file cannot be removed harms
-// nothing: it is tried again when the index is opened.
+// clean removes the files that the manifest no longer names. Segments are removed by the
+// last view that uses them. A file that cannot be removed does no harm: the next opening
+// tries again.
 func (c *change) clean() {
 	keep := map[string]bool{c.m.Log: true}
 	for _, s := range c.m.Segments {

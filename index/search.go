@@ -88,7 +88,8 @@ type place struct {
 	score   float64
 }
 
-// answer finds what queries ask for by one pass, two where lists gave too little.
+// answer finds the results of queries in one pass, or in two if the lists of the first gave
+// too few.
 func (v *view) answer(ctx context.Context, batch []*pending) error {
 	var asked []*pending
 	for _, p := range batch {

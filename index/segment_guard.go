@@ -25,8 +25,8 @@ func (s seen) has(b int) bool { return s[b>>6].Load()>>(b&63)&1 != 0 }
 
 func (s seen) add(b int) { s[b>>6].Or(1 << (b & 63)) }
 
-// sumBytes is about how much of the vectors a checksum is of: what a candidate costs to be
-// compared for the first time.
+// sumBytes is about how many bytes of vectors a checksum covers, which is what the first
+// look at a candidate has to read.
 const sumBytes = 8 << 10
 
 // sumRows is how many vectors of dimension d a checksum is of: a power of two, 1 to 64.
@@ -60,10 +60,9 @@ func (g *guard) Rows(lo, hi int) error {
 	return nil
 }
 
-// Codes compares a block of codes. Those of older versions, which have no checksums of
-// their own, are sound: the segment was opened.
+// Codes compares a block of codes.
 func (g *guard) Codes(b int) error {
-	if g.s.version < 3 || g.codes.has(b) {
+	if g.codes.has(b) {
 		return nil
 	}
 	size := nearest.CodeBytes(nearest.Block, g.s.d)

@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// The file SPARE holds nothing that means anything: it takes up room that removals get when
-// the disk is full, so that what has to go can go. It is there while an index is open for
-// writing, and after; it is made again at the next start, or with the next segment, when
-// there is room.
+// The file SPARE has no meaning. It reserves room for removals when the disk is full, so
+// that items can be removed at all. It is made when an index is opened for writing, and
+// again at the next start or with the next segment after it was used, if there is room.
 const spareFile = "SPARE"
 
 // keepSpare makes the file, unless it is there whole. That it cannot be made is no error.
@@ -49,7 +48,7 @@ func (w *writer) useSpare() bool {
 	return err == nil && w.x.files.Remove(path) == nil
 }
 
-// diskFull tells whether an error is that there is no room, on the disk or within a quota.
+// diskFull tells whether an error says that the disk is full or a quota is used up.
 func diskFull(err error) bool {
 	const errorDiskFull = syscall.Errno(112) // of Windows
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||

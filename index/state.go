@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// state is the index as its writer knows it. Changes are made to it first and
-// written then; where that fails, rollback undoes them.
+// state is the index as its writer knows it. Changes are made here first and then written;
+// if writing fails, rollback undoes them.
 type state struct {
 	schema *schema
 	parts  []part

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// explained adds to the error of a filter that compares texts with a number which
-// value, the first in the order of the rows, is none, so that the column holds texts.
+// explained completes the error of a filter that compares a column of texts with a number.
+// It names the first value that is no number.
 func (v *view) explained(err error) error {
 	var f *filter.Error
 	if !errors.As(err, &f) || f.Texts == "" {

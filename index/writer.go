@@ -211,13 +211,13 @@ func (w *writer) refusal() error {
 	return fmt.Errorf("%s takes no more changes since %w; open it again", w.x.dir, w.broken)
 }
 
-// ready tells whether the log takes a frame. One that broke, or is of an older version, is
-// replaced by another: what was acknowledged is in memory.
+// ready tells whether the log takes a frame. A log that is broken is replaced by a new one,
+// because memory holds what was acknowledged.
 func (w *writer) ready() error {
 	switch {
 	case w.broken != nil:
 		return w.refusal()
-	case w.log.broken != nil, w.log.older:
+	case w.log.broken != nil:
 		return w.rotate(context.Background(), nil, nil)
 	}
 	return nil
@@ -259,8 +259,8 @@ func (w *writer) write(batch []*request) {
 	}
 }
 
-// attempt does a batch: one frame of the log, one view. On an error nothing has changed, and
-// the replies say so.
+// attempt does a batch: one frame of the log, then one view. After an error nothing has
+// changed, and the replies hold the error.
 func (w *writer) attempt(batch []*request) ([]reply, error) {
 	var content []byte
 	operations := 0
@@ -299,13 +299,13 @@ func (w *writer) attempt(batch []*request) ([]reply, error) {
 	return replies, err
 }
 
-// publish makes the state what searches see.
+// publish makes the state visible to searches.
 func (w *writer) publish() {
 	w.x.publish(newView(w.m, w.state.schema, w.state.parts, w.state.tail))
 }
 
-// plan changes the state as a request asks, and returns the operations that say so.
-// A request that cannot be met changes nothing.
+// plan changes the state as a request asks, and returns the operations of that change. A
+// request that cannot be met changes nothing.
 func (w *writer) plan(r *request) (ops []operation, out reply) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, reply{err: err}
@@ -339,8 +339,8 @@ func (w *writer) plan(r *request) (ops []operation, out reply) {
 	return ops, out
 }
 
-// refused is the error of a request that cannot be met as a whole, else the columns
-// there are with it.
+// refused is the error of a request that cannot be met as a whole. Without one, it returns
+// the columns as they are with the request's items.
 func (w *writer) refused(r *request) (*schema, error) {
 	s := w.state.schema
 	for i := range r.entries {
@@ -361,7 +361,7 @@ func (w *writer) refused(r *request) (*schema, error) {
 // columnsOf are the columns of a schema, for a manifest.
 func (s *schema) list() []store.Column { return append([]store.Column{}, s.columns...) }
 
-// emptied makes the log's rows go: they are among the parts.
+// emptied replaces the parts, which now hold the rows of the log, and empties the tail.
 func (s *state) emptied(parts []part) {
 	s.parts, s.tail, s.ids = parts, &tail{dim: s.tail.dim}, make(map[string]int)
 }

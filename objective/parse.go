@@ -1,13 +1,20 @@
 package objective
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
+)
+
+// KeyError says which key is wrong, as "mine.positives" or "loss.margin", and what is;
+// KeyErrors are several. They know no place in a file: run.Parse adds it.
+type (
+	KeyError  = option.KeyError
+	KeyErrors = option.KeyErrors
 )
 
 // Parse makes options from the mine and loss sections of a configuration, as
@@ -28,7 +35,8 @@ import (
 // negatives_to are the ends of its ranges. Policies that are not given default to the
 // loss's customary ones.
 //
-// Classes, Dim, Seed and Relate of the options are left to the caller.
+// Classes, Dim, Seed and Relate of the options are left to the caller. The error is a
+// KeyErrors.
 func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	l := &section{name: "loss", values: lossCfg}
 	m := &section{name: "mine", values: mineCfg}
@@ -43,7 +51,7 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 			name := fmt.Sprintf("loss.plus[%d]", k)
 			values, ok := v.(map[string]any)
 			if !ok {
-				l.errs = append(l.errs, fmt.Errorf("%s: %v is not a section", name, v))
+				l.errs.Add(&KeyError{Key: name, Text: fmt.Sprintf("%v is not a section", v)})
 				continue
 			}
 			own := maps.Clone(mineCfg)
@@ -63,10 +71,10 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 			pm := &section{name: name, values: own}
 			w := Weighted{Weight: pl.size("weight").Or(1), Options: parse(pm, pl)}
 			o.Plus = append(o.Plus, w)
-			l.errs = append(l.errs, pl.done(), pm.done())
+			l.errs = slices.Concat(l.errs, pl.done(), pm.done())
 		}
 	}
-	return o, errors.Join(l.done(), m.done())
+	return o, append(l.done(), m.done()...).Err()
 }
 
 // ParseFlat is Parse with the keys of both sections in one map, and the loss's

@@ -2,7 +2,6 @@ package objective
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
@@ -23,7 +23,7 @@ type section struct {
 	values map[string]any
 	known  []string
 	words  map[string][]string // the values of keys that take words
-	errs   []error
+	errs   option.KeyErrors
 }
 
 // offer notes the words that a key takes.
@@ -53,10 +53,7 @@ func (s *section) get(key string) (any, bool) {
 
 // fail adds an error about a key, once: some keys are read twice.
 func (s *section) fail(key, format string, args ...any) {
-	err := fmt.Errorf("%s.%s: %s", s.name, key, fmt.Sprintf(format, args...))
-	if !slices.ContainsFunc(s.errs, func(e error) bool { return e != nil && e.Error() == err.Error() }) {
-		s.errs = append(s.errs, err)
-	}
+	s.errs.Add(&KeyError{Key: s.name + "." + key, Text: fmt.Sprintf(format, args...)})
 }
 
 // number reads a finite number.
@@ -275,12 +272,12 @@ func (s *section) reduce() loss.Reduction {
 }
 
 // done returns all errors, unknown keys among them.
-func (s *section) done() error {
+func (s *section) done() KeyErrors {
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
 		if !slices.Contains(s.known, key) {
-			s.errs = append(s.errs, fmt.Errorf("%s.%s: unknown key%s; known are %s", s.name, key,
-				spell.Suggest(key, s.known), strings.Join(slices.Sorted(slices.Values(s.known)), ", ")))
+			s.fail(key, "unknown key%s; known are %s", spell.Suggest(key, s.known),
+				strings.Join(slices.Sorted(slices.Values(s.known)), ", "))
 		}
 	}
-	return errors.Join(s.errs...)
+	return s.errs
 }

@@ -25,14 +25,14 @@ func important() []string {
 	}
 }
 
-// Annotate writes the configuration given as YAML that explains itself, for people
-// to edit. resolved is what it came to for their data (Setup.Config). Every section
-// begins with the keys that matter most and those that given changes, set to their
-// resolved values; all others follow as comments, with their defaults and, where
-// that differs, with what they came to. Every key has its help above it.
+// Annotate writes the configuration given as commented YAML for people to edit. resolved is
+// the same configuration with all that the data decide filled in (Setup.Config). Every
+// section begins with the most important keys and those that given changes, at their
+// resolved values. The others follow as comments with their defaults, and with their
+// resolved values where these differ. Each key has its help above it.
 //
-// Parse reads it, and reads it the same whichever of the comments are turned into
-// keys.
+// Parse reads the result. Removing the comment sign before a key does not change what the
+// configuration means.
 func Annotate(given, resolved Config) []byte {
 	var b bytes.Buffer
 	for k, s := range []string{"data", "network", "train", "loss", "mine", "sample", "eval"} {

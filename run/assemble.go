@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// assembly holds the parts of a run, as its configuration describes them: all that there is
-// to it before the first step. Nothing is written yet.
+// assembly holds the parts of a run before its first step, as the configuration describes
+// them. Nothing is written yet.
 type assembly struct {
 	cfg  Config // resolved
 	opts Options
@@ -49,7 +49,7 @@ func assemble(ctx context.Context, cfg Config, opts Options) (*assembly, error) 
 	return t, nil
 }
 
-// make makes them, and so finds all that is wrong with the run before anything is written.
+// make makes all parts, so that mistakes in the run are found before anything is written.
 func (t *assembly) make(ctx context.Context) error {
 	if err := t.opts.vacant(); err != nil {
 		return err
@@ -104,8 +104,7 @@ func (t *assembly) make(ctx context.Context) error {
 	return t.addUntrained()
 }
 
-// remarked puts what is remarkable about a data set behind an error that it may be the
-// reason of.
+// remarked appends the remarks of a data set to an error that they may explain.
 func remarked(err error, d *data.Dataset) error {
 	for _, n := range d.Notes {
 		err = fmt.Errorf("%w\n%s", err, n)
@@ -160,7 +159,7 @@ func (t *assembly) selectSamples(ctx context.Context, d *data.Dataset, o *object
 	return nil
 }
 
-// learn makes what learns: the network, the objective and the optimizer.
+// learn makes the network, the objective and the optimizer.
 func (t *assembly) learn(ctx context.Context, o objective.Options) error {
 	h, w, c := t.feed.shape()
 	var err error
@@ -207,8 +206,7 @@ func (t *assembly) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// close lets go of the data set. That a file which was only read cannot be closed spoils
-// nothing.
+// close closes the data set. It ignores errors, because the files were only read.
 func (t *assembly) close() {
 	if t.opened == nil {
 		return

@@ -1,9 +1,8 @@
 package run
 
-// asBegun fills in what the configuration of a resumed run leaves open by what the run
-// was begun with, as its folder dir says. The defaults of a resumed run would be others than
-// those that it was begun with: a pretrained start cuts a validation part off, and its
-// features decide about the positives.
+// asBegun fills in the keys that the configuration of a resumed run leaves unset, from the
+// settings in its folder dir. Defaults computed again could differ from these: a pretrained
+// start holds out a validation part, and its features choose the positives.
 func (c *Config) asBegun(dir string) {
 	f, err := Open(dir)
 	if err != nil {
@@ -15,23 +14,18 @@ func (c *Config) asBegun(dir string) {
 	}
 	for i := range keys {
 		k := &keys[i]
-		if k.begun == nil || !k.unset(c) {
-			continue
-		}
-		if k.begun(c, &was) && !k.unset(&was) {
+		if k.begun != nil && k.unset(c) && k.begun(c, &was) && !k.unset(&was) {
 			k.put(c, k.value(&was))
-		} else if k.earlier != nil {
-			k.put(c, k.earlier)
 		}
 	}
 }
 
-// always is the begun of a key whose zero leaves it to the data or the start.
+// always is the begun of keys for which zero means that the data or the start decide.
 func always(_, _ *Config) bool { return true }
 
-// sameSampler is that of a key which the sampler fills in.
+// sameSampler is the begun of keys that the sampler fills in.
 func sameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
 
-// fromWeights is that of a key whose zero is a value from scratch: there it is no limit on
-// the epochs.
+// fromWeights is the begun of keys for which zero is a value in a run from scratch: no
+// limit on the epochs.
 func fromWeights(_, was *Config) bool { return was.Network.pretrained() }

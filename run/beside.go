@@ -2,9 +2,9 @@ package run
 
 import "fmt"
 
-// beside says why the scores of validation and of the test are not alike, where they are
-// not of alike lookups; "" where they are. Every image of a gallery can be mistaken for
-// the one that is looked for, so that a larger gallery gives lower scores.
+// beside explains why validation and test scores cannot be compared where their galleries
+// differ in size; "" where they can. Every image in a gallery can be mistaken for the right
+// one, so a larger gallery gives lower scores.
 func beside(sets []*scored) string {
 	var test, validation *scored
 	for _, s := range sets {
@@ -27,8 +27,8 @@ func beside(sets []*scored) string {
 	if alike(v, t) && alike(vc, tc) {
 		return ""
 	}
-	return fmt.Sprintf("validation is looked up among %s of %s and the test among %d of %d: the more there is to mix "+
-		"up, the lower are the scores, so compare each with its own and not with each other", count(v, item),
+	return fmt.Sprintf("validation is looked up among %s of %s and the test among %d of %d: a larger gallery gives "+
+		"lower scores, so compare validation with validation and test with test", count(v, item),
 		count(vc, "class"), t, tc)
 }
 

@@ -11,8 +11,8 @@ import (
 // problem is what is wrong with the value of a key.
 type problem struct{ key, text string }
 
-// problems checks what can be checked without the data, key by key. What a key means
-// beside others is checked of a value that is right by itself.
+// problems checks, key by key, all that needs no data. Whether a key agrees with others is
+// checked only if its value is valid by itself.
 func (c *Config) problems() []problem {
 	var out []problem
 	for i := range keys {
@@ -32,7 +32,7 @@ func (c *Config) problems() []problem {
 	return out
 }
 
-// check says to bad what is wrong with the value of a key.
+// check reports to bad what is wrong with the value of a key.
 type check func(k *key, c *Config, bad report)
 
 // report takes a sentence.
@@ -105,22 +105,15 @@ func readBy(parse func(string) error) check {
 	}
 }
 
-// suggest returns a remark that names the entry of names nearest to word, or
-// nothing if none is near.
+// suggest is spell.Suggest for keys with their sections: the same key in another section
+// is the likeliest slip.
 func suggest(word string, names []string) string {
-	best, at := len(word)/2+1, ""
-	for _, n := range names {
-		d := spell.Distance(word, n)
-		// The same key in another section is a likely slip.
-		if _, key, ok := strings.Cut(word, "."); ok && strings.HasSuffix(n, "."+key) {
-			d = 1
-		}
-		if d < best {
-			best, at = d, n
+	if _, key, ok := strings.Cut(word, "."); ok {
+		for _, n := range names {
+			if strings.HasSuffix(n, "."+key) {
+				return spell.Meant(n)
+			}
 		}
 	}
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", at)
+	return spell.Suggest(word, names)
 }

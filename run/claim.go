@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/option"
 )
 
 // Begun reports whether dir is the folder of a run, finished or not, that
@@ -142,11 +143,11 @@ func (o *Options) refuse(c *contents) error {
 	switch {
 	case c.blank():
 	case !c.run():
-		return fmt.Errorf("%s is neither empty nor the folder of a run: it holds %s; choose another folder with --out",
-			o.Dir, c.sample())
+		return option.Errorf("%s is neither empty nor the folder of a run: it holds %s; choose another folder with %s",
+			o.Dir, c.sample(), optDir)
 	case !o.Force:
-		return fmt.Errorf("%s holds a run already: continue it with --resume %s, replace it with --force, or choose "+
-			"another folder with --out", o.Dir, o.Dir)
+		return option.Errorf("%s holds a run already: continue it with %s, replace it with %s, or choose another "+
+			"folder with %s", o.Dir, optResume.With(o.Dir), optForce, optDir)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,11 +96,11 @@ func TestParseErrors(t *testing.T) {
 		{"a: [1, ", nil, []string{"run.yaml"}},
 		{"train: {lr: 1}\n---\ntrain: {lr: 2}", nil, []string{"second document"}},
 		{"train: {lr: 1, lr: 2}", nil, []string{"run.yaml", "lr"}},
-		{"", []string{"train.epohcs=3"}, []string{"--set train.epohcs=3", `did you mean "train.epochs"?`}},
-		{"", []string{"epochs=3"}, []string{"--set epochs=3", "section.key=value"}},
+		{"", []string{"train.epohcs=3"}, []string{"override train.epohcs=3", `did you mean "train.epochs"?`}},
+		{"", []string{"epochs=3"}, []string{"override epochs=3", "section.key=value"}},
 		{"", []string{"train.epochs"}, []string{"section.key=value"}},
 		{"", []string{"trian.epochs=3"}, []string{`did you mean "train"?`}},
-		{"", []string{"train.epochs=["}, []string{"--set train.epochs=["}},
+		{"", []string{"train.epochs=["}, []string{"override train.epochs=["}},
 	} {
 		_, err := Parse("run.yaml", []byte(c.text), c.set...)
 		if err == nil {
@@ -110,6 +111,31 @@ func TestParseErrors(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q %v: error %q does not contain %q", c.text, c.set, err, want)
 			}
+		}
+	}
+}
+
+// TestKeyErrors: the place, the key and the text of a mistake are apart from one another.
+func TestKeyErrors(t *testing.T) {
+	const text = "train:\n  epochs: -1\nmine: {fallback: soft}\n"
+	_, err := Parse("run.yaml", []byte(text), "train.lr=-2", "loss.margin=-3")
+	var got KeyErrors
+	if !errors.As(err, &got) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	want := KeyErrors{
+		{Place: "run.yaml:2", Key: "train.epochs", Text: "-1 is less than 0"},
+		{Override: "train.lr=-2", Key: "train.lr", Text: "-2 is negative"},
+		{Override: "loss.margin=-3", Key: "loss.margin", Text: "-3 is negative"},
+		{Place: "run.yaml:3", Key: "mine.fallback", Text: `unknown value "soft" (did you mean "none"?); there are none, hard`},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	for text, place := range map[string]string{"trian: {lr: 1}": "run.yaml:1", "a: [": "run.yaml"} {
+		_, err := Parse("run.yaml", []byte(text))
+		if !errors.As(err, &got) || len(got) != 1 || got[0].Place != place || got[0].Key != "" || got[0].Text == "" {
+			t.Errorf("%q: %+v", text, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/option"
 )
 
 // OpenData opens the data set that cfg names, until ctx ends. home is the data
@@ -20,28 +21,29 @@ import (
 func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embedding.Format) (*data.Dataset, error) {
 	what := cmp.Or(cfg.Path, cfg.Name)
 	if what == "" {
-		return nil, fmt.Errorf("no data set: give --data PATH, or data.name or data.path in the configuration")
+		return nil, option.Errorf("no data set: give %s, or data.name in the configuration", keyPath)
 	}
 	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: cfg.Labels, Formats: formats, Crop: cfg.Crop,
 		Outside: cfg.Outside, Group: groupColumn(cfg.Group)})
 }
 
-// Moved completes an error of OpenData about the data set of a run that exists: where
-// it is not there any more, somebody has moved it and can say where.
+// Moved adds the way out to an error of OpenData about the data set of an existing run: if
+// the data set is no longer there, it was probably moved, and the user can say where to.
 func Moved(err error, dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("%w\nthe run %s was trained on it: if it was moved, say where it is with --data", err, dir)
+	return option.Errorf("%w\nthe run %s was trained on it: if it was moved, say where it is with %s", err, dir,
+		keyPath)
 }
 
-// validationMetric is what the validation samples are scored by beside eval.recall, and
-// what the best epoch is chosen by where they are searched among training samples of
-// their own classes.
+// validationMetric scores the validation samples, beside eval.recall. The best epoch is
+// chosen by it where the gallery of the validation samples holds training samples of their
+// own classes.
 const validationMetric = eval.MAPAtR
 
-// selectData applies the label rule, the split and the limits of the configuration, and notes in
-// it what the split came to.
+// selectData applies the label rule, the split and the limits of the configuration, and
+// records in it which split was used.
 func (t *assembly) selectData(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
 	cfg := &t.cfg
 	c := &cfg.Data

@@ -16,10 +16,10 @@ import (
 //	share of queries whose nearest item, of the other validation samples and of the
 //	training samples with another label than the query's, has the query's label
 //
-// Training samples of the query's own class stand aside: they were trained on, and so
-// are easy to find. Few validation classes alone are told apart from the start, which
-// leaves plain Recall@1 near its ceiling; and MAP@R goes on rising while a class is
-// pulled together, whatever that does to the kinds within it.
+// Training samples of the query's own class are left out: they were trained on and are easy
+// to find. Without distractors, few validation classes are told apart from the start, and
+// plain Recall@1 stays near its ceiling. MAP@R keeps rising while a class is pulled
+// together, even if that destroys the sub-classes within it.
 const distractorMetric = "recall@1+distractors"
 
 // distractorKey is its key among the scores.
@@ -28,7 +28,7 @@ var distractorKey = train.Metric{Set: ValidationSet.String(), Column: fineColumn
 // mostDistractors bounds the training samples that are embedded for it.
 const mostDistractors = 5000
 
-// addDistractors gives the validation samples training samples to stand among.
+// addDistractors adds training samples to the gallery of the validation samples.
 func (s *scored) addDistractors(cfg *Config, training *data.Part, bytes bool) (err error) {
 	if s.set != ValidationSet || s.gallery != nil || cfg.Train.Best != distractorKey {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Engine computes a network, and moves its parameters, elsewhere than package nn
-// does: on a GPU, say. *xla.Net is one. The nn.Net that it was made from holds the
-// copies of its parameters that checkpoints and the run's files are written from.
+// Engine runs a network, and updates its parameters, elsewhere than package nn does, such
+// as on a GPU. *xla.Net is one. Checkpoints and the files of a run are written from the
+// nn.Net that the engine was made from, which holds copies of the parameters.
 type Engine interface {
 	train.Remote
 	optim.Device
@@ -19,7 +19,7 @@ type Engine interface {
 // bytes tells whether images are to be given as bytes: an engine normalises them.
 func (t *assembly) bytes() bool { return t.opts.Engine != nil }
 
-// engage has the engine compute what is trained.
+// engage makes the engine compute what is trained.
 func (t *assembly) engage() error {
 	if t.opts.Engine == nil {
 		return nil

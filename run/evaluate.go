@@ -3,9 +3,9 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -14,8 +14,8 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
 }
 
-// evaluateValidation scores the validation set, or all where that is not what the best
-// epoch is chosen by.
+// evaluateValidation scores the validation set if the best epoch is chosen by it, and all
+// sets otherwise.
 func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
 	var sets []*scored
 	for _, s := range t.scored {
@@ -48,13 +48,14 @@ func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Netw
 	return out, nil
 }
 
-// unscored says what is left to do after an evaluation that failed.
+// unscored adds the way out to the error of an evaluation.
 func (t *trainer) unscored(epoch int, err error) error {
 	device := (*train.DeviceError)(nil)
 	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
 		return err
 	}
-	return fmt.Errorf("%w\nwhat was trained is kept in %s; --resume %s goes on from there, with --set "+
-		"eval.metrics=... (or eval.recall) if something else is to be measured", err, t.opts.Dir, t.opts.Dir)
+	return option.Errorf("%w\nwhat was trained is kept in %s; %s goes on from there, with %s if something else "+
+		"is to be measured", err, t.opts.Dir, optResume.With(t.opts.Dir),
+		overrides.With("eval.metrics=... (or eval.recall)"))
 }

@@ -47,8 +47,8 @@ func (v *events) write(f *Folder, history []train.Epoch, times []timing) error {
 	return nil
 }
 
-// append adds text to the file where this process's part of it ends, also over what a
-// write that failed left there.
+// append writes text at the end of what this process has written, over the remains of a
+// failed write.
 func (v *events) append(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestFullAtEveryWrite(t *testing.T) {
 			!strings.Contains(err.Error(), "the disk is full; free some space, then ") {
 			t.Fatalf("full at change %d: %v", n, err)
 		}
-		if Begun(dir) != strings.Contains(err.Error(), "continue with --resume "+dir) {
+		if Begun(dir) != strings.Contains(err.Error(), "continue with run.Options.Resume") {
 			t.Errorf("full at change %d: %v", n, err)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, "*", ".kindred-*")); len(left) > 0 {

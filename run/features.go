@@ -38,10 +38,10 @@ func FeatureHome() (string, error) {
 // and, of images that are trained on, in some augmented views. Each is computed
 // once, when it is first asked for, and kept in a file for other runs.
 //
-// What is kept of an image is found by the content of its file. All else that the
-// numbers depend on is part of the file's key: the body's description and weights,
-// how images are prepared and, lest another program or processor gave other last
-// bits, what the body makes of a fixed input.
+// The features of an image are found by the content of its file. All else that they depend
+// on is part of the key of the file that keeps them: the body, with its description and
+// weights; the preparation of images; and the output of the body for a fixed input, because
+// another program or processor may give other last bits.
 type features struct {
 	body     *nn.Net
 	cfg      DataConfig
@@ -90,8 +90,8 @@ type preparation struct {
 	Rounded        bool `json:",omitempty"`
 }
 
-// preparationVersion goes up when images come out of their preparation with other
-// values than before.
+// preparationVersion is raised when the preparation of images gives other values than
+// before.
 const preparationVersion = 2
 
 // identify computes the key of the body.
@@ -119,7 +119,8 @@ func (f *features) identify() error {
 	return nil
 }
 
-// view returns a view of the images of a data set, with what is kept of it.
+// view returns a view of the images of a data set, with the features that were kept
+// earlier.
 func (f *features) view(d *data.Dataset, number int) (*view, error) {
 	if v := f.views[number]; v != nil {
 		return v, nil
@@ -270,9 +271,9 @@ func (f *features) all(ctx context.Context, from *feed) (x *dense.Dense, pos []i
 	return x.RowRange(0, len(pos)), pos, nil
 }
 
-// of gives a feed's features in place of its images: in the view of evaluation or,
-// with views > 0, in one of so many augmented ones, drawn for each epoch and sample;
-// one that comes up again in a batch has the next.
+// of replaces the images of a feed by their features: in the view of evaluation or, with
+// views > 0, in one of so many augmented views, drawn for each epoch and sample. If a
+// sample occurs twice in a batch, the second one has the next view.
 func (f *features) of(from *feed, views int) *feed {
 	out := *from
 	out.data = &featureData{f, from, views}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/internal/regular"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/nn"
@@ -276,11 +277,11 @@ func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
 // explain adds the way out of a full disk.
 func (f *Folder) explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		again := "start again"
 		if Begun(f.dir) {
-			again = "continue with --resume " + f.dir
+			return option.Errorf("%w: the disk is full; free some space, then continue with %s", err,
+				optResume.With(f.dir))
 		}
-		return fmt.Errorf("%w: the disk is full; free some space, then %s", err, again)
+		return fmt.Errorf("%w: the disk is full; free some space, then start again", err)
 	}
 	return err
 }

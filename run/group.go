@@ -17,9 +17,9 @@ func groupColumn(rule string) string {
 	return rule
 }
 
-// divide selects the samples. Where data.group is open, photographs with files of their
-// own are searched for bursts, if the network is pretrained; what that came to is noted
-// in the configuration.
+// divide selects the samples. If data.group is unset and the network is pretrained,
+// photographs in files of their own are searched for bursts, and the configuration records
+// the result.
 func (t *assembly) divide(ctx context.Context, d *data.Dataset, s data.Selection) (*data.Selected, error) {
 	rule := &t.cfg.Data.Group
 	s.Group = *rule

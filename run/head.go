@@ -19,9 +19,8 @@ const (
 	identityHead = "identity"
 )
 
-// prepare decides, by the features that training starts from, what the
-// configuration leaves open: the start of the embedding layer, and which positives to
-// train with.
+// prepare decides two things that the configuration may leave open, by the features before
+// training: the start of the embedding layer, and which positives to train with.
 func (t *assembly) prepare(ctx context.Context, o *objective.Options) error {
 	n := &t.cfg.Network
 	if n.Head == identityHead && !t.opts.Resume {
@@ -93,8 +92,8 @@ func (t *assembly) identityHead() error {
 	return nil
 }
 
-// startHead makes the embedding layer project onto the directions that hold most
-// of the features' length, so that training starts from what the features know.
+// startHead starts the embedding layer as the projection onto the directions that hold most
+// of the features' length, so that training begins with what the features know.
 func (t *assembly) startHead(x *dense.Dense) error {
 	n := &t.cfg.Network
 	layer := t.net.Spec().Head()

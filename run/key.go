@@ -9,8 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// key is all that is said about one key of the configuration. What is unset, in every
-// key, is the zero value.
+// key is the table entry of one configuration key. The zero value of every key means unset.
 type key struct {
 	name string // section.key
 	help string
@@ -19,23 +18,21 @@ type key struct {
 	at func(*Config) any
 	// def is the default, nil for zero.
 	def any
-	// values are the words that the key takes, or the usual ones of those that it takes.
+	// values are the words that the key takes; of an open list, the usual ones.
 	values []string
-	// checks report what no data set could make right.
+	// checks report values that are wrong for every data set.
 	checks []check
-	// only returns why the key means nothing in a configuration, "" if it does. It is asked
-	// of a key that is set.
+	// only returns why the key has no effect in a configuration, "" if it has one. It is
+	// called for keys that are set.
 	only func(*Config) string
-	// resolve returns what the key comes to where it is unset, by what is known at the time;
-	// nil if that does not say. Keys are asked in the order of the table.
+	// resolve returns the value of an unset key by what is known so far; nil if that does
+	// not decide it. Keys are resolved in the order of the table.
 	resolve func(*Config, *known) any
-	// begun tells whether a run that is resumed takes what it was begun with where the key is
-	// unset; nil: never, as zero is a value. earlier is what it takes if that does not say
-	// either, as in runs of earlier versions.
-	begun   func(now, was *Config) bool
-	earlier any
-	// idle tells whether a network that has no use for the key can be given its value all
-	// the same; nil for a key that all networks use.
+	// begun tells whether a resumed run takes an unset key from the settings that it was
+	// begun with; nil: never, because zero is a value.
+	begun func(now, was *Config) bool
+	// idle tells whether the key may have its value for a network that does not use it; nil
+	// for a key that all networks use.
 	idle func(*Config) bool
 }
 
@@ -55,8 +52,8 @@ func (k *key) in() string {
 	return name
 }
 
-// value is what a configuration has for the key, nil for nothing in a section that is a
-// map.
+// value returns what a configuration has for the key; nil if its section is a map without
+// it.
 func (k *key) value(c *Config) any {
 	if k.at == nil {
 		s, _ := c.free(k.section())
@@ -90,7 +87,7 @@ func (k *key) fallback() any {
 	return k.value(&c)
 }
 
-// free is a section that is a map, if the named one is.
+// free returns the named section if it is a map.
 func (c *Config) free(section string) (Section, bool) {
 	switch section {
 	case "mine":

@@ -14,9 +14,9 @@ import (
 // says.
 const ScratchEpochs = 10
 
-// From a pretrained start patience ends most runs. What bounds the others is the number
-// of samples drawn, which fixes a run's length whatever the machine: about a quarter of
-// an hour of a small network on two cores.
+// From a pretrained start, patience ends most runs. The others end after a number of
+// samples, which is the same on every machine: about a quarter of an hour for a small
+// network on two cores.
 const (
 	drawnSamples = 100_000
 	fewestEpochs = 10

@@ -85,7 +85,7 @@ func (p MemoryPlan) check() error {
 // similarities, distances, and the weights of both.
 const pairTables = 4
 
-// planned holds what a plan is made of beside the configuration.
+// planned holds what the plan needs beside the configuration.
 type planned struct {
 	spec      *nn.Spec
 	objective *objective.Options
@@ -202,10 +202,10 @@ func (t *assembly) plan(spec *nn.Spec, o *objective.Options) (MemoryPlan, error)
 // leastChunk is the smallest piece that a batch is cut into to fit the memory.
 const leastChunk = 8
 
-// fit plans the memory of the run and compares it with the limit. From a pretrained
-// start, whose batch norm keeps its statistics, a batch that is too large goes through
-// the network in pieces (train.chunk), which is the same step but for rounding: the
-// image size is measured there, and should not be what a small machine fails at.
+// fit plans the memory of the run and compares it with the limit. If a batch is too large
+// and batch norm keeps its statistics, as from a pretrained start, the batch goes through
+// the network in pieces (train.chunk): the same step but for rounding. A small machine can
+// so train at the image size that was measured to be best.
 func (t *assembly) fit(spec *nn.Spec, o *objective.Options) (err error) {
 	if t.memory, err = t.plan(spec, o); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (t *assembly) fit(spec *nn.Spec, o *objective.Options) (err error) {
 		if smaller.check() == nil {
 			t.memory = smaller
 			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than "+
-				"the memory limit (--memory); results differ from theirs by rounding", c.Chunk)
+				"the memory limit; results differ from theirs by rounding", c.Chunk)
 			return nil
 		}
 	}

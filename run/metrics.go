@@ -18,8 +18,9 @@ const (
 
 var scoredColumns = []string{fineColumn, labelColumn}
 
-// checkMetrics returns an error if a metric of cfg cannot be had for the labels of
-// a set that is scored: before the first step, not after the last.
+// checkMetrics returns an error if a metric of cfg cannot be computed from the labels of a
+// set that is scored. It is called before the first step, because training would be lost
+// later.
 func checkMetrics(sel *data.Selected, cfg *Config) error {
 	metrics, err := cfg.metricsOf(true)
 	if err != nil {
@@ -35,7 +36,7 @@ func checkMetrics(sel *data.Selected, cfg *Config) error {
 	return nil
 }
 
-// lookUp names what can be done with photos whose labels do not allow training.
+// lookUp names what photos allow whose labels are not enough for training.
 func lookUp(d *data.Dataset) string {
 	if d.Source == nil {
 		return ""
@@ -43,8 +44,9 @@ func lookUp(d *data.Dataset) string {
 	return "; photos can be looked up without training: kindred search PHOTO --in FOLDER"
 }
 
-// check looks at the labels of one set. With a k beyond all others Recall@k would
-// be 1 for every network; only those of the default, which nobody asked for, may be.
+// check looks at the labels of one set. With k beyond the number of other items, Recall@k
+// would be 1 for every network. Only the default may contain such a k, because nobody asked
+// for it.
 func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 	names, query, gallery := s.columns()
 	var errs []error

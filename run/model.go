@@ -15,9 +15,9 @@ import (
 type Model struct {
 	Config Config
 	Net    *nn.Net
-	// Cache, if set, is a folder (see FeatureHome) in which Embed keeps what the
-	// network makes of each image, and finds what it, or training on it as a frozen
-	// body, has made before.
+	// Cache, if set, is a folder (see FeatureHome) in which Embed keeps the output of the
+	// network for each image. It also finds there what earlier calls, or training with this
+	// network as a frozen body, have kept.
 	Cache string
 	// Progress, if set, hears from Embed how many of all samples are done.
 	Progress func(done, total int)
@@ -85,7 +85,7 @@ func (m *Model) embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	return e, nil
 }
 
-// watched tells how many samples were asked for and used.
+// watched counts the samples that were asked for and used.
 type watched struct {
 	train.Data
 	tell func(done int)

@@ -9,9 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// newOptimizer makes one optimizer for the network's parameters and the loss's.
-// The loss's have their own rate and no weight decay.
-// Those that device holds, if it is not nil, it moves.
+// newOptimizer makes one optimizer for the parameters of the network and of the loss. Those
+// of the loss have a learning rate of their own and no weight decay. device, if it is not
+// nil, updates the parameters that it holds.
 func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective, device optim.Device) (
 	*optim.Optimizer, error) {
 	o := optim.Config{

@@ -34,8 +34,8 @@ type origin struct {
 	notes []string // for the user
 }
 
-// findOrigin finds what a network starts from, by a configuration that may leave that open.
-// What a resumed run began with stands in its configuration.
+// findOrigin finds the network that a run starts from, which the configuration may leave
+// open. The configuration of a resumed run names it.
 func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options) (*origin, error) {
 	o := &origin{}
 	n := &c.Network
@@ -96,8 +96,8 @@ func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, e
 	return s, nil
 }
 
-// ownSide is the side of the images that the network of a file was made for, whatever that
-// of the configuration is; 0 if these are not square.
+// ownSide is the side of the images that the network of a file was made for, whatever size
+// the configuration asks for; 0 if they are not square.
 func ownSide(c *Config, own *onnxnet.Network) (int, error) {
 	if c.Data.Size > 0 {
 		var err error
@@ -111,8 +111,8 @@ func ownSide(c *Config, own *onnxnet.Network) (int, error) {
 	return 0, nil
 }
 
-// choose decides what the network starts from, and by which recipe it is trained, where the
-// configuration leaves that open.
+// choose decides what the network starts from and by which recipe it is trained, unless the
+// configuration says so.
 func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
 	o, err := findOrigin(ctx, t.cfg, d, &t.opts)
 	if err != nil {

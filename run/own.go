@@ -35,8 +35,8 @@ func (c *Config) readOwn(size int) (*onnxnet.Network, error) {
 	return net, nil
 }
 
-// adopt takes what a network that was read from a file says of its input, where
-// the configuration leaves it open, notes it in k, and returns remarks for the user.
+// adopt fills in what the configuration leaves open by what the file of a network says
+// about its input, records it in k, and returns remarks for the user.
 func (c *Config) adopt(net *onnxnet.Network, k *known) ([]string, error) {
 	in, p := net.Spec.Input, net.Preparation
 	notes := net.Notes

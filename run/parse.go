@@ -9,18 +9,25 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/internal/yamltext"
 	"github.com/kindred-ml/kindred/objective"
+)
+
+// KeyError says what is wrong with a key, and where it was given; KeyErrors are several.
+type (
+	KeyError  = option.KeyError
+	KeyErrors = option.KeyErrors
 )
 
 // Parse reads a configuration in YAML on top of Default, then applies the
 // overrides, each "section.key=value". file names the source in messages.
 //
-// Unknown keys are errors that name the nearest known one; every error gives
-// the file and line, or the override, that it concerns.
+// Unknown keys are errors that name the nearest known one. The error is a KeyErrors, each
+// with the file and line, or the override, that it concerns.
 func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	cfg := Default()
-	p := configParser{cfg: &cfg, where: map[string]string{}}
+	p := configParser{cfg: &cfg, where: map[string]source{}}
 	p.document(file, text)
 	for _, o := range overrides {
 		p.override(o)
@@ -28,24 +35,29 @@ func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	if len(p.errs) == 0 {
 		p.check()
 	}
-	return cfg, errors.Join(p.errs...)
+	return cfg, p.errs.Err()
 }
 
 // configParser collects errors while it fills a configuration in.
 type configParser struct {
 	cfg   *Config
-	where map[string]string // source of every key that was given
-	errs  []error
+	where map[string]source // of every key that was given
+	errs  KeyErrors
 }
 
-func (p *configParser) fail(where, format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...)))
+// source is where a key was given: a file and line, or an override.
+type source struct{ place, override string }
+
+// fail notes what is wrong with a key, "" for what is none of the keys.
+func (p *configParser) fail(where source, key, format string, args ...any) {
+	p.errs = append(p.errs, &KeyError{Place: where.place, Override: where.override, Key: key,
+		Text: fmt.Sprintf(format, args...)})
 }
 
 func (p *configParser) document(file string, text []byte) {
 	f, err := yamltext.Parse(text)
 	if err != nil {
-		p.fail(file, "%v", err)
+		p.fail(source{place: file}, "", "%v", err)
 		return
 	}
 	for k, doc := range f.Docs {
@@ -53,25 +65,25 @@ func (p *configParser) document(file string, text []byte) {
 			continue
 		}
 		if k > 0 {
-			p.fail(place(file, doc.Body), "a second document; a configuration is one")
+			p.fail(place(file, doc.Body), "", "a second document; a configuration is one")
 			return
 		}
-		p.mapping(file, "", doc.Body, func(where, key string, v ast.Node) {
+		p.mapping(file, "", doc.Body, func(where source, key string, v ast.Node) {
 			if !slices.Contains(sections(), key) {
-				p.fail(where, "unknown section %q%s; sections are %s", key, suggest(key, sections()),
+				p.fail(where, "", "unknown section %q%s; sections are %s", key, suggest(key, sections()),
 					strings.Join(sections(), ", "))
 				return
 			}
 			if v.Type() == ast.NullType {
 				return
 			}
-			p.mapping(file, key, v, func(where, name string, v ast.Node) { p.set(where, key, name, v) })
+			p.mapping(file, key, v, func(where source, name string, v ast.Node) { p.set(where, key, name, v) })
 		})
 	}
 }
 
 // mapping calls visit for the entries of a mapping node.
-func (p *configParser) mapping(file, section string, n ast.Node, visit func(where, key string, v ast.Node)) {
+func (p *configParser) mapping(file, section string, n ast.Node, visit func(where source, key string, v ast.Node)) {
 	if n.Type() == ast.CommentType {
 		return
 	}
@@ -81,7 +93,7 @@ func (p *configParser) mapping(file, section string, n ast.Node, visit func(wher
 		if section != "" {
 			what = "section " + section
 		}
-		p.fail(place(file, n), "%s is not made of \"key: value\" lines", what)
+		p.fail(place(file, n), "", "%s is not made of \"key: value\" lines", what)
 		return
 	}
 	for _, v := range values {
@@ -91,21 +103,21 @@ func (p *configParser) mapping(file, section string, n ast.Node, visit func(wher
 
 // override applies "section.key=value".
 func (p *configParser) override(o string) {
-	where := fmt.Sprintf("--set %s", o)
+	where := source{override: o}
 	path, value, ok := strings.Cut(o, "=")
 	section, key, dotted := strings.Cut(path, ".")
 	if !ok || !dotted {
-		p.fail(where, "want section.key=value, such as train.epochs=3")
+		p.fail(where, "", "want section.key=value, such as train.epochs=3")
 		return
 	}
 	if !slices.Contains(sections(), section) {
-		p.fail(where, "unknown section %q%s; sections are %s", section, suggest(section, sections()),
+		p.fail(where, "", "unknown section %q%s; sections are %s", section, suggest(section, sections()),
 			strings.Join(sections(), ", "))
 		return
 	}
 	f, err := yamltext.Parse([]byte(value))
 	if err != nil {
-		p.fail(where, "%v", err)
+		p.fail(where, "", "%v", err)
 		return
 	}
 	var node ast.Node
@@ -116,7 +128,7 @@ func (p *configParser) override(o string) {
 }
 
 // set gives one key its value. A nil or null node leaves the default.
-func (p *configParser) set(where, section, key string, n ast.Node) {
+func (p *configParser) set(where source, section, key string, n ast.Node) {
 	path := section + "." + key
 	if path == earlierStrict {
 		p.setEarlier(where, n)
@@ -127,7 +139,7 @@ func (p *configParser) set(where, section, key string, n ast.Node) {
 		var v any
 		if n != nil {
 			if err := yaml.NodeToValue(n, &v); err != nil {
-				p.fail(where, "%s: %s", path, firstLine(err))
+				p.fail(where, path, "%s", firstLine(err))
 				return
 			}
 		}
@@ -136,17 +148,17 @@ func (p *configParser) set(where, section, key string, n ast.Node) {
 	}
 	k := keyNamed(path)
 	if k == nil {
-		p.fail(where, "unknown key %q%s", path, suggest(path, keyNames()))
+		p.fail(where, "", "unknown key %q%s", path, suggest(path, keyNames()))
 		return
 	}
 	if n == nil || n.Type() == ast.NullType {
-		if s, ok := k.at(p.cfg).(*string); ok { // "--set data.augment=" empties it
+		if s, ok := k.at(p.cfg).(*string); ok { // the override "data.augment=" empties it
 			*s = ""
 		}
 		return
 	}
 	if err := decode(k.at(p.cfg), n); err != nil {
-		p.fail(where, "%s: %v", path, err)
+		p.fail(where, path, "%v", err)
 	}
 }
 
@@ -155,13 +167,13 @@ func (p *configParser) set(where, section, key string, n ast.Node) {
 const earlierStrict = "data.skip_corrupt"
 
 // setEarlier sets data.strict by its earlier name.
-func (p *configParser) setEarlier(where string, n ast.Node) {
+func (p *configParser) setEarlier(where source, n ast.Node) {
 	if n == nil || n.Type() == ast.NullType {
 		return
 	}
 	var skip bool
 	if err := decode(&skip, n); err != nil {
-		p.fail(where, "%s: %v", earlierStrict, err)
+		p.fail(where, earlierStrict, "%v", err)
 		return
 	}
 	p.where["data.strict"] = where
@@ -171,29 +183,21 @@ func (p *configParser) setEarlier(where string, n ast.Node) {
 // check reports values that no data set could make right.
 func (p *configParser) check() {
 	for _, e := range p.cfg.problems() {
-		where, ok := p.where[e.key]
-		if !ok {
-			p.errs = append(p.errs, fmt.Errorf("%s: %s", e.key, e.text))
-			continue
-		}
-		p.fail(where, "%s: %s", e.key, e.text)
+		p.fail(p.where[e.key], e.key, "%s", e.text)
 	}
-	if _, err := objective.Parse(p.cfg.Mine, p.cfg.Loss); err != nil {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			path, _, _ := strings.Cut(line, ":")
-			if where, ok := p.where[path]; ok {
-				line = where + ": " + line
-			}
-			p.errs = append(p.errs, errors.New(line))
-		}
+	_, err := objective.Parse(p.cfg.Mine, p.cfg.Loss)
+	var wrong KeyErrors
+	errors.As(err, &wrong)
+	for _, e := range wrong {
+		p.fail(p.where[e.Key], e.Key, "%s", e.Text)
 	}
 }
 
-func place(file string, n ast.Node) string {
+func place(file string, n ast.Node) source {
 	if t := n.GetToken(); t != nil && t.Position != nil {
-		return fmt.Sprintf("%s:%d", file, t.Position.Line)
+		return source{place: fmt.Sprintf("%s:%d", file, t.Position.Line)}
 	}
-	return file
+	return source{place: file}
 }
 
 func keyText(k ast.Node) string {

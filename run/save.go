@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/atomic"
 )
 
-// Save writes the model into an existing folder, from which Load reads it: the
-// configuration and the network, nothing of the training.
+// Save writes the configuration and the network into an existing folder, from which Load
+// reads them; nothing of the training.
 func (m *Model) Save(dir string) error {
 	f := &Folder{dir: dir}
 	err := atomic.WriteFile(f.ConfigPath(), func(w io.Writer) error {

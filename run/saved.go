@@ -11,12 +11,12 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
-// Saved returns the network that nn.Net.Save wrote: path is the folder or one of the
-// two files in it. data says how images are prepared, as for Import; what it leaves
-// open is the size and the channels of the network's input and, from the remarks of
-// its description (nn.Spec.Meta), under "pixels", "fit" and "shorter", what
-// DataConfig says under these names. What nobody says is in notes, for the user. It
-// is an error that wraps fs.ErrNotExist if there is no such network.
+// Saved returns the network that nn.Net.Save wrote; path is the folder or one of its two
+// files. data says how images are prepared, as for Import. What data leaves open comes from
+// the network: the size and the channels of its input, and "pixels", "fit" and "shorter"
+// among the remarks of its description (nn.Spec.Meta), which mean what DataConfig says.
+// notes tell the user what was found nowhere. The error wraps fs.ErrNotExist if there is no
+// such network.
 func Saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	dir := path
 	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
-// known is what a run knows of what its configuration leaves open. It grows while the run
-// is set up: first the start, then the images, the division, the network.
+// known is what a run has found out that its configuration leaves open. It grows while the
+// run is set up: first the start, then the images, the split and the network.
 type known struct {
 	resumed  bool                         // the run was begun before
 	device   bool                         // another engine than package nn holds the weights
@@ -25,8 +25,7 @@ type known struct {
 	note     func(format string, args ...any)
 }
 
-// settle fills in what the configuration leaves open and k says, of all keys or of those
-// with the given names.
+// settle fills in unset keys, all or those with the given names, as far as k decides them.
 func (c *Config) settle(k *known, names ...string) {
 	for i := range keys {
 		key := &keys[i]
@@ -39,7 +38,7 @@ func (c *Config) settle(k *known, names ...string) {
 	}
 }
 
-// look takes what is known of all images of a set.
+// look records what is known about the images of a set.
 func (k *known) look(d *data.Dataset) {
 	k.looked, k.features = true, d.Features != nil
 	if k.features {
@@ -54,11 +53,11 @@ func (k *known) look(d *data.Dataset) {
 // tunes tells whether the run is a new one from a pretrained start, which is trained by a
 // recipe of its own. docs/design/finetune.md has the measurements.
 //
-// What a run that is resumed leaves open it was begun without: it is of an earlier
-// version.
+// A resumed run whose configuration leaves the recipe open was begun without one: it is
+// from an earlier version.
 func (k *known) tunes(c *Config) bool { return c.Network.pretrained() && !k.resumed }
 
-// file is what the file that brings its network says of images.
+// file is what the network of a file says about its images.
 func (k *known) file() onnxnet.Preparation {
 	if k.own == nil {
 		return onnxnet.Preparation{}

@@ -17,8 +17,8 @@ import (
 const (
 	// sizeImages is about how many training images sizes are compared on.
 	sizeImages = 2000
-	// fewestSizeImages is from how many on a comparison says anything: half a point of
-	// fewer is less than an image.
+	// fewestSizeImages is the least number of images that a comparison needs: of fewer,
+	// half a point is less than one image.
 	fewestSizeImages = 100
 	// sizeSlack is how much Recall@1 a smaller size may lose against the best one.
 	sizeSlack = 0.005
@@ -41,14 +41,14 @@ func sizes(own int) []int {
 	return out
 }
 
-// measureSize chooses the images' size by what the untrained network makes of the samples
-// that train and validate: the smallest of some sizes whose Recall@1 is within half a point
-// of the best. Photographs that are smaller than the network's images gain by being
-// enlarged, and only a measurement says how far.
+// measureSize chooses the size of the images by the untrained network: the smallest size
+// whose Recall@1 on the training and validation samples is within half a point of the best.
+// Photographs smaller than the images of the network gain by being enlarged, and only a
+// measurement tells how far.
 //
-// A frozen body takes its own size, as its features are computed once. So does a
-// network whose parameters depend on the size, and any where fewer than a hundred samples
-// have another of their class.
+// A frozen body keeps its own size, because its features are computed once. So does a
+// network whose parameters depend on the size, and any network where fewer than a hundred
+// samples have another of their class.
 func (t *assembly) measureSize(ctx context.Context) error {
 	candidates := sizes(t.origin.side)
 	if t.cfg.Network.frozenBody() || len(candidates) < 2 {

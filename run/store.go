@@ -9,9 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Save keeps a checkpoint, and writes what it makes final. The times of an epoch
-// are written before the checkpoint that makes it count, as they cannot be had
-// again; its metrics after, as they can.
+// Save keeps a checkpoint and writes the results that it makes final. The times of an epoch
+// are written before its checkpoint, because they cannot be computed again; its metrics
+// after it, because they can.
 func (t *trainer) Save(c *train.Checkpoint) error {
 	if c.Trained && c.Best != nil && c.Best.Epoch == 0 {
 		t.fallBack()

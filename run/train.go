@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -45,13 +46,13 @@ type Options struct {
 	Dataset *data.Dataset
 	// Engine, if set, makes what computes the network instead of package nn.
 	Engine func(net *nn.Net, cfg *Config) (Engine, error)
-	// Features, if set, hears before Begin how many of the features are computed by
-	// which a pretrained start decides, or with which a frozen network trains
+	// Features, if set, is told before Begin how many features are computed: those by which
+	// a pretrained start decides, or with which a frozen network trains
 	// (network.freeze=body).
 	Features func(done, total int)
 	// Begin, if set, is told what is about to be trained.
 	Begin func(Setup)
-	// Observe, if set, hears how it goes; see train.Config.
+	// Observe, if set, is told of the progress; see train.Config.
 	Observe func(train.Event)
 
 	files atomic.Files // tests put faults into it
@@ -72,10 +73,10 @@ type Result struct {
 	Wait   float64
 	Took   time.Duration
 	Notes  []string // see Setup
-	// Epoch is the one whose network this is: the last, or the best with
-	// train.best; 0 is the network before training. Scores are its own. Untrained are
-	// those before training, if the run started from a pretrained network: of that
-	// network at its own image size, whatever size the run trains at.
+	// Epoch is the epoch whose network this is: the last, or the best with train.best; 0 is
+	// the network before training. Scores are its scores. Untrained are the scores before
+	// training, if the run started from a pretrained network: of that network at its own
+	// image size, whatever size the run trains at.
 	Epoch             int
 	Scores, Untrained []train.Metric
 	// UntrainedSize is the side of the images that Untrained is of; 0 if there are none.
@@ -85,8 +86,8 @@ type Result struct {
 	Place float64
 	// Verdict says so in a sentence if the run ended no better than it began.
 	Verdict string
-	// Beside says why validation and test scores are not alike, "" if they are of galleries
-	// that are.
+	// Beside explains why validation and test scores differ, "" if their galleries are
+	// alike.
 	Beside string
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
@@ -103,7 +104,7 @@ type Stopped struct {
 }
 
 func (s *Stopped) Error() string {
-	return fmt.Sprintf("%v: %s; continue with --resume %s", s.Err, s.Where(), s.Dir)
+	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Where(), optResume)
 }
 
 // Where says how far the run has got.
@@ -134,8 +135,8 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 // skippable names the way out where a sample cannot be read.
 func skippable(err error) error {
 	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
-		return fmt.Errorf("%w\n--strict (data.strict: true) ends here; without it, what cannot be read is left out "+
-			"and named at the end", err)
+		return option.Errorf("%w\n%s ends here; without it, what cannot be read is left out and named at the end", err,
+			keyStrict)
 	}
 	return err
 }
@@ -155,8 +156,8 @@ type trainer struct {
 	modelSaved bool // by this process, with its last weights
 }
 
-// close lets go of the run folder and of the data set. That the lock's file cannot be
-// removed (the folder is gone, say) spoils nothing.
+// close unlocks the run folder and closes the data set. An error is ignored, such as that
+// the folder with the lock is gone.
 func (t *trainer) close() {
 	if t.held != nil {
 		_ = t.held.Release()
@@ -164,7 +165,7 @@ func (t *trainer) close() {
 	t.assembly.close()
 }
 
-// start takes the run folder and brings the run to where it goes on.
+// start locks the run folder and restores the state from which the run continues.
 func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	c := t.loop()
 	if t.opts.Dir != "" {
@@ -239,9 +240,9 @@ func (t *trainer) failed(err error) error {
 	kept := e == nil
 	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
 		if !kept {
-			return fmt.Errorf("%w; no checkpoint had been written: --resume %s begins again", err, t.opts.Dir)
+			return option.Errorf("%w; no checkpoint had been written: %s begins again", err, optResume.With(t.opts.Dir))
 		}
-		return fmt.Errorf("%w; --resume %s goes on from the last checkpoint", err, t.opts.Dir)
+		return option.Errorf("%w; %s goes on from the last checkpoint", err, optResume.With(t.opts.Dir))
 	}
 	var step *train.StepError
 	if !errors.As(err, &step) || !kept {
@@ -303,7 +304,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	return res, nil
 }
 
-// stoppedAfter is the error of a run that was interrupted when all was trained.
+// stoppedAfter is the error of a run that was interrupted after its last step.
 func (t *trainer) stoppedAfter(err error) error {
 	if t.folder == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -3,7 +3,6 @@ package run
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"github.com/kindred-ml/kindred/train"
@@ -22,7 +21,6 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/atomic"
 )
 
 // childDir, if set in the environment, makes the test binary a process that
@@ -114,7 +112,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 	}
 	sameFolders(t, dir, dir2)
 	if _, err := Train(t.Context(), again, Options{Dir: dir2, Dataset: newBlobs(4, 40, 16)}); err == nil ||
-		!strings.Contains(err.Error(), "--resume") {
+		!strings.Contains(err.Error(), "run.Options.Resume") {
 		t.Errorf("a second run into the same folder: %v", err)
 	}
 }
@@ -223,7 +221,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 				}
 			}})
 		cancel()
-		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "--resume") {
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "run.Options.Resume") {
 			t.Fatalf("interrupted at %v: %v", at, err)
 		}
 	}
@@ -342,7 +340,7 @@ func TestFullDisk(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, configFile), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.explain(full); !strings.Contains(err.Error(), "--resume "+dir) {
+	if err := f.explain(full); !strings.Contains(err.Error(), "continue with run.Options.Resume") {
 		t.Errorf("a full disk: %v", err)
 	}
 	if err := f.explain(os.ErrPermission); strings.Contains(err.Error(), "disk") {
@@ -441,7 +439,7 @@ func TestRunErrors(t *testing.T) {
 		data   *data.Dataset
 		want   string
 	}{
-		"no data": {func(*Config) {}, nil, "--data"},
+		"no data": {func(*Config) {}, nil, "give data.path"},
 		"impossible pool": {func(c *Config) { c.Network.Name = "conv4"; c.Data.Size = 8 }, newBlobs(4, 8, 8),
 			"network conv4"},
 		"unknown network":  {func(c *Config) { c.Network.Name = "conv5" }, newBlobs(4, 8, 16), "conv5"},
@@ -481,7 +479,8 @@ func TestUnreadableImages(t *testing.T) {
 		t.Errorf("an unreadable training image: %v, %+v", err, res)
 	}
 	cfg.Data.Strict = true
-	if _, err = Train(t.Context(), cfg, Options{Dataset: d}); err == nil || !strings.Contains(err.Error(), "--strict") {
+	if _, err = Train(t.Context(), cfg, Options{Dataset: d}); err == nil ||
+		!strings.Contains(err.Error(), "data.strict ends here") {
 		t.Errorf("with data.strict: %v", err)
 	}
 }
@@ -532,28 +531,22 @@ func TestPictureListedTwice(t *testing.T) {
 	}
 }
 
-// A memory that an earlier version wrote does not know its samples.
-func TestOldMemoryIsRefused(t *testing.T) {
+// A checkpoint that does not say what it was trained with is refused: it may be of other
+// settings than the folder's.
+func TestCheckpointWithoutSettingsIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	cfg := smallConfig(t)
 	cfg.Train.Epochs = 1
 	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 20, 16)}); err != nil {
 		t.Fatal(err)
 	}
-	path := checkpointPath(dir)
-	f, err := safetensors.Read(path)
+	f := &Folder{dir: dir}
+	c, err := f.Checkpoint()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s map[string]any
-	if err := json.Unmarshal([]byte(f.Meta["state"]), &s); err != nil {
-		t.Fatal(err)
-	}
-	delete(s["objective"].(map[string]any)["memory"].([]any)[0].(map[string]any), "ids")
-	meta, _ := json.Marshal(s)
-	f.Meta["state"] = string(meta)
-	delete(f.Meta, "crc32c_state") // which such a version did not write
-	if err := atomic.WriteFile(path, f.Write); err != nil {
+	c.Settings = ""
+	if err := f.write(filepath.Join(checkpointDir, checkpointFile), c.Write); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Train(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)})

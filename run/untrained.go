@@ -7,15 +7,15 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// untrained is the pretrained network as it is, on images of the size that it was made
-// for: what a run has to beat, whatever size it trains at.
+// untrained is the pretrained network as it is, at its own image size. It is the score to
+// beat, whatever size the run trains at.
 type untrained struct {
 	*bareNet
 	scored []*scored
 }
 
-// addUntrained makes it, where training takes images of another size or puts an
-// embedding layer behind the features; else epoch 0 of the run is the same.
+// addUntrained makes it if training takes images of another size or adds an embedding
+// layer; otherwise epoch 0 of the run is the same.
 func (t *assembly) addUntrained() (err error) {
 	if t.origin.side == 0 || t.cfg.Data.Size == t.origin.side && t.cfg.Network.Dim == 0 {
 		return nil

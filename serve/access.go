@@ -15,13 +15,13 @@ const anyOrigin = "*"
 // was sent is checked even where none is.
 func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 	if rt.right == Write && s.opt.ReadOnly {
-		return "", forbidden.is("Start the server without --read-only.", "this server changes nothing")
+		return "", forbidden.is("Start the server so that it may write.", "this server changes nothing")
 	}
 	if s.opt.Keys == nil {
-		// Nobody shows a key, so that the browser of somebody who may come here could
-		// be made to write by any page that it has open.
+		// Without keys, any page that is open in the browser of an authorised user could
+		// make that browser write.
 		if err := s.crossOrigin.Check(r); err != nil && !slices.Contains(s.opt.Origins, anyOrigin) {
-			return "", forbidden.is("Start the server with --origin and the page's origin.",
+			return "", forbidden.is("Start the server with the page's origin among those allowed.",
 				"a page of another site sent this")
 		}
 		return "", nil
@@ -45,8 +45,8 @@ func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 	return name, nil
 }
 
-// admitOrigin answers the questions that browsers ask for pages of other sites, and
-// refuses requests for another host where only this one is meant.
+// admitOrigin answers the preflight requests of browsers for pages of other sites. It
+// refuses requests for another host if the server is local.
 func (s *Server) admitOrigin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Local && !loopbackHost(r.Host) {
 		return wrongHost.is("Use the address that the server was started with.", "the request is for another host")
@@ -70,7 +70,7 @@ func (s *Server) allowed(origin string) bool {
 // preflight answers a browser that asks whether a page may send a request.
 func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	if !s.allowed(r.Header.Get("Origin")) {
-		s.fail(w, r, forbidden.is("Start the server with --origin and the page's origin.",
+		s.fail(w, r, forbidden.is("Start the server with the page's origin among those allowed.",
 			"pages of this origin may not call the server"))
 		return
 	}

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// account is the memory that bodies and pictures of all requests share. What does
-// not fit is refused at once instead of waited for: requests that hold a part and
-// wait for the rest would stop each other.
+// account is the memory that bodies and pictures of all requests share. A request that does
+// not fit is refused at once: requests that wait while they hold a part would block each
+// other.
 type account struct {
 	mu          sync.Mutex
 	used, limit int64
@@ -19,7 +19,7 @@ func (a *account) take(n, taken int64, what string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n > a.limit-taken {
-		return tooLarge.is("Send something smaller, or start the server with a larger --request-memory.",
+		return tooLarge.is("Send something smaller, or start the server with more memory for requests.",
 			"%s needs %d bytes, and all requests together may have %d", what, n+taken, a.limit)
 	}
 	if n > a.limit-a.used {

@@ -39,8 +39,8 @@ const (
 	slowest   = 4 << 10
 )
 
-// due is when a body must have gone on of which n bytes came since start: at its least
-// rate, and as a whole within all.
+// due is the time by which a body that has delivered n bytes since start must deliver more:
+// fast enough for its least rate, and as a whole within all.
 func due(start time.Time, n int64, all time.Duration) time.Time {
 	rate := headStart + time.Duration(float64(n)/slowest*float64(time.Second))
 	return start.Add(min(rate, all))
@@ -50,19 +50,19 @@ func due(start time.Time, n int64, all time.Duration) time.Time {
 const bodyStep = 64 << 10
 
 // readBody reads the body of a request that may have one, within Limits.Body and
-// Limits.Time, and no slower than due says. Memory is taken as bytes arrive, whatever
-// the header promised.
+// Limits.Time, and no slower than due allows. Memory is taken as bytes arrive, whatever
+// length the header announces.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
-	// net/http would wait for the rest of a body that is given up, unless the connection
-	// is to be closed.
+	// net/http waits for the rest of a body that is given up, unless the connection is to
+	// be closed.
 	w.Header().Set("Connection", "close")
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, badType.is("Send it as it is.", "bodies in the encoding %q are not read", escape.Within(e, 32))
 	}
-	tooLong := tooLarge.is("Send less at once, or start the server with a larger --max-body.",
+	tooLong := tooLarge.is("Send less at once, or start the server with a larger limit on bodies.",
 		"the body is longer than the %d bytes allowed", s.limits.Body)
 	if r.ContentLength > s.limits.Body {
 		return nil, tooLong
@@ -289,8 +289,8 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	return ignoreGone(err)
 }
 
-// ignoreGone: a client that leaves before it has its answer is none of the server's
-// failures.
+// ignoreGone drops the error of a client that leaves before it has its answer: it is no
+// failure of the server.
 func ignoreGone(err error) error {
 	if err == nil {
 		return nil

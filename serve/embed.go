@@ -47,7 +47,7 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 		return nil, badPicture.is(way, "it has %d x %d pixels", cfg.Width, cfg.Height)
 	}
 	if cfg.Width > s.limits.Pixels/cfg.Height {
-		return nil, tooLarge.is("Make it smaller, or start the server with a larger --max-pixels.",
+		return nil, tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
 			"the picture has %d x %d pixels, and %d are allowed", cfg.Width, cfg.Height, s.limits.Pixels)
 	}
 	if err := l.take(int64(cfg.Width)*int64(cfg.Height)*pixelBytes, "the picture"); err != nil {
@@ -79,8 +79,8 @@ func (s *Server) embed(ctx context.Context, c *collection, file []byte, l *loan)
 // maxBatch is the most pictures that are embedded together.
 const maxBatch = 16
 
-// coalescer embeds pictures of requests that come while the network is busy together:
-// nobody waits for a batch to fill, and the busier it gets, the fuller they are.
+// coalescer embeds together the pictures of requests that arrive while the network is busy.
+// No request waits for a batch to fill; the busier the network, the larger the batches.
 type coalescer struct {
 	by      Embedder
 	time    time.Duration // for a batch
@@ -166,7 +166,7 @@ func (c *coalescer) batch(ctx context.Context, queue []*job) {
 	start := time.Now()
 	err := c.together(ctx, jobs)
 	if err != nil && len(jobs) > 1 {
-		// One of them may be the reason: the others shall not suffer.
+		// One picture may be the reason: the others are embedded one by one.
 		for _, j := range jobs {
 			j.err = c.together(ctx, []*job{j})
 		}

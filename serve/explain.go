@@ -25,7 +25,7 @@ const (
 	littleContrast = 0.1
 )
 
-// explain answers POST /v1/explain: the neighbours with what makes them so.
+// explain answers POST /v1/explain: the neighbours and why they are near.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.ask(r)
 	if err != nil {
@@ -108,7 +108,7 @@ func distances(hits []store.Hit) api.Distances {
 	return d
 }
 
-// notes says in sentences what the numbers do.
+// notes explains the numbers in sentences.
 func notes(e *api.Explanation) []string {
 	var out []string
 	n := 0

@@ -64,11 +64,10 @@ type entry struct {
 	sum   [sha256.Size]byte
 }
 
-// Keys knows the keys of a file and follows its changes: a line a key, its name, its
-// right and the SHA-256 of it, as NewKey writes them; # begins a comment. Of a changed
-// file only the lines hold that can be read, and the log names the first of the others:
-// a key whose line is gone is taken back whatever else stands there, and without a file
-// there is no key.
+// Keys holds the keys of a file and follows its changes. A line holds a key: its name, its
+// right and its SHA-256, as NewKey writes them; # begins a comment. If a changed file has
+// lines that cannot be read, the others count, and the log names the first bad one.
+// Removing a line always withdraws its key, and removing the file withdraws all keys.
 type Keys struct {
 	watched[[]entry]
 }

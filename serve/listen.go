@@ -43,7 +43,8 @@ func IsLoopback(ln net.Listener) bool {
 // have begun for up to Limits.Drain, cuts off the rest, and returns nil. It closes the
 // listener, and not the Server.
 func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) error {
-	// What a request still does when the time to finish is over ends with this.
+	// The work of requests that are still running when the time is over ends with this
+	// context.
 	work, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	h := &http.Server{

@@ -77,7 +77,7 @@ func (s *Server) compute(c *collection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.computing = false
-	// Maps of what changes all the time shall not take most of the time.
+	// Maps of a collection that changes all the time must not take most of the time.
 	p.next = time.Now().Add(max(recompute, 4*time.Since(start)))
 	if err != nil {
 		if s.background.Err() == nil {

@@ -75,9 +75,9 @@ func (c *collection) openFile(path string) *os.File {
 	return nil
 }
 
-// mayHave says why requests may not give an item its path: what is shown of an item is
-// what its path leads to, and without this whoever may write could read every picture
-// of this machine.
+// mayHave says why a request may not give an item its path, if so. A picture is shown from
+// the path of its item; if requests could set any path, whoever may write could read every
+// picture of this machine.
 func (c *collection) mayHave(ctx context.Context, it *store.Item) error {
 	if it.Path == "" {
 		return nil
@@ -90,7 +90,7 @@ func (c *collection) mayHave(ctx context.Context, it *store.Item) error {
 	if old, err := c.Store.Get(ctx, it.ID); err == nil && old.Path == it.Path {
 		return nil // as it is
 	}
-	return forbidden.is("Leave the path out, send the picture, or start the server with --pictures and its folder.",
+	return forbidden.is("Leave the path out, send the picture, or start the server with the folder of pictures.",
 		"the item %q cannot be given this path over HTTP", it.ID)
 }
 
@@ -230,7 +230,7 @@ func (s *Server) shrink(ctx context.Context, f *os.File, cfg image.Config, size 
 	return out.Bytes(), err
 }
 
-// standard is an image of a type that the JPEG encoder has a quick way for.
+// standard is an image of a type that the JPEG encoder handles fast.
 func standard(im *imaging.Image) image.Image {
 	if im.C == 1 {
 		return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: im.Bounds()}

@@ -92,7 +92,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &item):
 		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
 	case errors.Is(err, store.ErrReadOnly):
-		p = forbidden.is("Write where the index is kept, or start the server without --read-only.",
+		p = forbidden.is("Write where the index is kept, or start the server so that it may write.",
 			"the collection is read-only")
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		p = full.is("Make room on the server's disk and send it again; nothing of it was written.",

@@ -171,7 +171,7 @@ func (v *reviewed) decisions() api.Decisions {
 // onReview returns the review page, if there is one.
 func (s *Server) onReview() (*reviewed, error) {
 	if s.review == nil {
-		return nil, notFound.is("Start the server with --review and the folder of kindred discover or kindred clean.",
+		return nil, notFound.is("Start the server with the folder of kindred discover or kindred clean to review.",
 			"there is nothing to review")
 	}
 	return s.review, nil

@@ -22,7 +22,7 @@ func reviewFolder(t testing.TB) string {
 		p.Items = append(p.Items, review.Item{Path: name, Name: name, Label: "bird"})
 		p.Cards = append(p.Cards, review.Card{Items: []int{len(p.Cards)}, Title: name, Suggested: "fish"})
 	}
-	if err := p.WriteFile(filepath.Join(dir, review.FileName)); err != nil {
+	if err := p.WriteFiles(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// check fills in the defaults and tries every range's ends, so that a slip is found
+// check fills in the defaults and tries the ends of every range, so that mistakes are found
 // before the first trial.
 func (r *planReader) check() {
 	p := r.plan
@@ -55,8 +55,7 @@ func (r *planReader) check() {
 	}
 }
 
-// started makes sure that a setting of the first trial lies in the range that the arms have
-// for it, and that one has.
+// started makes sure that a setting of the first trial lies in a range, and within it.
 func (r *planReader) started(s *Setting, arms []Arm) {
 	ranged := false
 	for i := range arms {

@@ -33,7 +33,7 @@ type Job struct {
 	Metric string `json:"metric"`
 }
 
-// Result is what a job came to.
+// Result is the outcome of a job.
 type Result struct {
 	Epochs int     `json:"epochs"` // that the run has done
 	Scores []Score `json:"scores"` // of the metric, by epoch
@@ -63,8 +63,8 @@ func (j Job) job() (jobs.Job, error) {
 	return job, err
 }
 
-// Kinds has the jobs of a sweep done by do, as Local.Run does them. An error, unlike
-// Result.Failed, ends the sweep.
+// Kinds makes do, such as Local.Run, do the jobs of a sweep. An error ends the sweep,
+// unlike Result.Failed.
 func Kinds(do func(ctx context.Context, j Job) (Result, error)) jobs.Kinds {
 	return jobs.Kinds{Kind: func(ctx context.Context, t jobs.Task) ([]byte, error) {
 		var j Job
@@ -87,7 +87,8 @@ type Local struct {
 	Formats embedding.Formats
 	Weights func(ctx context.Context, name string) (run.Start, error)
 	Dataset *data.Dataset
-	// Observe, if set, hears how the run of that name goes; several at a time may call.
+	// Observe, if set, is told of the progress of the run with that name; several calls may
+	// come at a time.
 	Observe func(name string, e train.Event)
 }
 
@@ -133,8 +134,8 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	return Result{}, err
 }
 
-// ended is what a run has come to that is done: its scores are those of the network
-// that it kept, which with train.best need not be the last epoch's.
+// ended is the result of a finished run. Its scores are those of the network that it kept,
+// which with train.best need not be that of the last epoch.
 func ended(dir string, j Job, res *run.Result) (Result, error) {
 	r, err := kept(dir, j)
 	if err != nil {
@@ -156,7 +157,7 @@ func ended(dir string, j Job, res *run.Result) (Result, error) {
 	return r, nil
 }
 
-// kept reads what the run in dir has come to, up to the job's epoch.
+// kept reads the scores of the run in dir, up to the epoch of the job.
 func kept(dir string, j Job) (Result, error) {
 	f, err := run.Open(dir)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// memory keeps what the jobs of the sweep in a folder came to, a file for each below
-// jobsDir: NAME-epochN.json.
+// memory keeps the results of the jobs of a sweep, a file for each below jobsDir:
+// NAME-epochN.json.
 type memory struct {
 	dir   string
 	files atomic.Files
@@ -69,7 +69,7 @@ func (m memory) Keep(job jobs.Job, output []byte) error {
 	return writeJSON(m.files, path, d)
 }
 
-// parseResult reads what a job came to.
+// parseResult reads the result of a job.
 func parseResult(job jobs.Job, output []byte) (r Result, err error) {
 	if err := json.Unmarshal(output, &r); err != nil {
 		return r, fmt.Errorf("%s: a damaged result: %w", job.Title, err)
@@ -77,8 +77,8 @@ func parseResult(job jobs.Job, output []byte) (r Result, err error) {
 	return r, nil
 }
 
-// same tells whether a job that is done is j. Its configuration is read as this program
-// reads it: one of an earlier version had the default of a key that it lacks.
+// same tells whether the job whose result was kept is j. Its configuration is read by this
+// program, which fills in the default of a key that an earlier version lacked.
 func same(was, j Job) bool {
 	cfg, err := run.Parse(was.Name, []byte(was.Config))
 	if err == nil {

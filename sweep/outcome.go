@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Outcome is what a sweep came to, as its sweep.json has it.
+// Outcome is the result of a sweep, as sweep.json holds it.
 type Outcome struct {
 	Plan *Plan        `json:"plan"`
 	Arms []ArmOutcome `json:"arms"`
@@ -40,7 +40,7 @@ func (out *Outcome) failures() (list []Failure) {
 	return list
 }
 
-// ArmOutcome is what one arm came to.
+// ArmOutcome is the result of one arm.
 type ArmOutcome struct {
 	Name   string   `json:"name"`
 	Trials []*Trial `json:"trials"`
@@ -86,8 +86,8 @@ func (a *ArmOutcome) Ranked() []*Trial {
 // Ranges are those of an arm, in the order of its trials' settings.
 func (out *Outcome) Ranges(arm int) []Range { return out.Plan.ranges(&out.Plan.Arms[arm]) }
 
-// Importance says how much of the differences between an arm's trials goes with a
-// range: see Outcome.Importance.
+// Importance says how much of the differences between the trials of an arm a range
+// explains: see Outcome.Importance.
 type Importance struct {
 	Key   string  `json:"key"`
 	Share float64 `json:"share"`

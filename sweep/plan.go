@@ -38,12 +38,12 @@ type Plan struct {
 	Epochs    int `json:"epochs"`
 	First     int `json:"first"`
 	Reduction int `json:"reduction"`
-	// Folds is into how many parts the training part is dealt; default 3: by classes
-	// or, with Images, by the images of every class.
+	// Folds is the number of parts that the training part is divided into; default 3: by
+	// classes or, with Images, by the images of every class.
 	Folds  int  `json:"folds"`
 	Images bool `json:"images,omitempty"`
-	// Use is on how many of the folds, from the first, a trial is trained and scored;
-	// 0: on all.
+	// Use is the number of folds, from the first, on which a trial is trained and scored;
+	// 0: all.
 	Use int `json:"use,omitempty"`
 	// Metric is what is to be high, "recall@1" of the fine classes or "label:recall@1"
 	// of the labels; default recall@1.
@@ -127,7 +127,7 @@ func (s *Search) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Stop is which trials end early.
+// Stop says which trials end early.
 type Stop int
 
 // The ways to stop.
@@ -202,8 +202,8 @@ func (p *Plan) ranges(a *Arm) []Range {
 	}), a.Ranges)
 }
 
-// start are the settings that an arm's first trial has whatever is drawn: of the plan's,
-// those of a key that the arm has a range for.
+// start are the settings of an arm's first trial that are not drawn: the arm's own, and
+// those of the plan for keys that the arm has a range for.
 func (p *Plan) start(a *Arm) []Setting {
 	ranges := p.ranges(a)
 	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Start), func(s Setting) bool {
@@ -225,21 +225,19 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 		cfg.Train.Epochs = cmp.Or(cfg.Train.Epochs, run.ScratchEpochs) // a budget needs a number
 		return cfg, nil
 	}
-	// run.Parse names an override by its text, and the reader of a plan wants a line.
-	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		for _, s := range all {
-			if rest, ok := strings.CutPrefix(line, "--set "+s.override()+": "); ok && s.place != "" {
-				lines[i] = s.place + ": " + rest
-				break
-			}
+	// run.Parse names an override, and the reader of a plan wants a line.
+	var given, placed run.KeyErrors
+	if !errors.As(err, &given) {
+		return cfg, err
+	}
+	for _, e := range given {
+		k := slices.IndexFunc(all, func(s Setting) bool { return s.place != "" && s.override() == e.Override })
+		if k >= 0 {
+			e = &run.KeyError{Place: all[k].place, Key: e.Key, Text: e.Text}
 		}
+		placed.Add(e)
 	}
-	var errs []error
-	for _, line := range slices.Compact(lines) {
-		errs = append(errs, errors.New(line))
-	}
-	return cfg, errors.Join(errs...)
+	return cfg, placed.Err()
 }
 
 // trialSet are the overrides of an arm's trial on a fold, from 1.
@@ -255,7 +253,7 @@ func (p *Plan) trialSet(a *Arm, fold int) []string {
 	return []string{"data.fold=" + deal, fmt.Sprintf("train.seed=%d", p.Seed), fmt.Sprintf("eval.every=%d", every)}
 }
 
-// Scored is on how many folds a trial is trained and scored.
+// Scored is the number of folds on which a trial is trained and scored.
 func (p *Plan) Scored() int { return cmp.Or(p.Use, p.Folds) }
 
 // usual fills in the defaults.

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Trial is one choice of settings with what it came to.
+// Trial is one choice of settings and its result.
 type Trial struct {
 	Number int       `json:"number"` // from 1
 	Set    []Setting `json:"set"`    // of the ranges, in their order
@@ -28,9 +28,9 @@ type Trial struct {
 
 func (t *Trial) failed() bool { return t.Failed != "" }
 
-// study searches the settings of one arm. Decisions are taken by a clock of its own,
-// on which an epoch takes one unit: whatever the order in which results really
-// come, they are heard of in the same one.
+// study searches the settings of one arm. It has a clock of its own, on which an epoch
+// takes one unit, and takes results in the order of that clock, whatever the order in which
+// they arrive.
 type study struct {
 	drawer  drawer
 	rungs   []int
@@ -100,7 +100,7 @@ func (s *study) run(ctx context.Context) error {
 	}
 }
 
-// land takes note of a trial that has reached its rung.
+// land records a trial that has reached its rung.
 func (s *study) land(f *flight) {
 	i := slices.IndexFunc(s.all, func(t *Trial) bool { return t.Number == f.trial.Number })
 	t := f.trial

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// What TPE goes by.
+// The constants of TPE.
 const (
 	startTrials = 10   // drawn at random first
 	goodShare   = 0.25 // of the trials known are called good

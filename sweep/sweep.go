@@ -34,10 +34,10 @@ const (
 	winnersRuns = "winners"     // below runsDir
 )
 
-// Options say where a sweep's files go and what does its work.
+// Options say where the files of a sweep go and who does its work.
 type Options struct {
-	// Dir is the folder of the results. A sweep that is there already goes on: what
-	// is done is not repeated.
+	// Dir is the folder of the results. A sweep that the folder holds already is continued,
+	// and nothing that is done is repeated.
 	Dir string
 	// Jobs is how many jobs are done at a time; default 1. It changes no result.
 	Jobs int
@@ -45,7 +45,7 @@ type Options struct {
 	Local Local
 	// Runner, if set, does the jobs instead, by Kinds of its own.
 	Runner jobs.Runner
-	// Tell, if set, hears of every trial that starts or ends, one call at a time.
+	// Tell, if set, is told of every trial that starts or ends, one call at a time.
 	Tell func(Event)
 
 	files atomic.Files // tests record what is done by it
@@ -64,9 +64,9 @@ type Event struct {
 	Spent  int // epochs of the arm's budget by now
 }
 
-// Run does what the plan says: for every arm it searches its ranges within the
-// budget, trains the winner on the whole training part with each seed, if there are
-// any, and tests that once. If ctx ends, the same call goes on later, to the same result.
+// Run carries out the plan. For every arm it searches the ranges within the budget, trains
+// the winner on the whole training part with each seed, if there are any, and tests each
+// once. If ctx ends, the same call continues later, to the same result.
 func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	o.Jobs = max(o.Jobs, 1)
 	o.Local.Dir = cmp.Or(o.Local.Dir, RunsDir(o.Dir))
@@ -204,8 +204,8 @@ func differs(a, b *Plan) string {
 	return ""
 }
 
-// check finds what is wrong with the data, the folds or what all trials share
-// before the first of them; a runner elsewhere has the data to itself.
+// check finds mistakes in the data, the folds or the settings that all trials share, before
+// the first trial. A runner elsewhere has the data to itself.
 func (s *sweep) check(ctx context.Context) error {
 	if s.o.Runner != nil {
 		return nil
@@ -250,7 +250,7 @@ func (s *sweep) arm(ctx context.Context, a *Arm) (*ArmOutcome, error) {
 	return out, s.test(ctx, a, best, out)
 }
 
-// trial trains a trial on every fold and fills in what came of it.
+// trial trains a trial on every fold and fills in its results.
 func (s *sweep) trial(ctx context.Context, a *Arm, t *Trial, until int) error {
 	results := make([]Result, s.plan.Scored())
 	err := s.each(ctx, len(results), func(ctx context.Context, k int) (err error) {
@@ -350,8 +350,8 @@ func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) 
 	return nil
 }
 
-// each calls f for 0 to n-1 at the same time; jobs wait for their place in do. The
-// first error in this order is returned, and ends the others.
+// each calls f for 0 to n-1 at the same time; jobs wait for their turn in do. It returns
+// the first error in this order, and an error ends the others.
 func (s *sweep) each(ctx context.Context, n int, f func(ctx context.Context, k int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -373,7 +373,7 @@ func (s *sweep) each(ctx context.Context, n int, f func(ctx context.Context, k i
 	return errors.Join(errs...)
 }
 
-// do does a job, or reads what it came to before.
+// do does a job, or reads its result if it is done already.
 func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 	job, err := j.job()
 	if err != nil {
@@ -392,7 +392,7 @@ func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 	return parseResult(job, results[0].Output)
 }
 
-// write writes what the sweep came to, and the winners' configurations.
+// write writes the outcome of the sweep, and the configurations of the winners.
 func (s *sweep) write(out *Outcome) error {
 	dir := filepath.Join(s.o.Dir, winnersDir)
 	if err := s.o.files.MkdirAll(dir); err != nil {

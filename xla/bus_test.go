@@ -242,7 +242,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("operation %d: %q", op, text)
 			}
 			begun := run.Begun(dir)
-			if begun && !strings.Contains(text, "--resume "+dir) {
+			if begun && !strings.Contains(text, "run.Options.Resume") {
 				t.Errorf("operation %d, call %d of %d: no way to go on: %q", op, at, calls, text)
 			}
 			healthy, _ := onBus(t, 1)

@@ -69,7 +69,8 @@ type overlapping struct {
 	High   float64 `json:"high"`
 }
 
-// confusion is a label and the class that so many items with it are likely to be of.
+// confusion is a label and a class: so many items with the label probably belong to the
+// class.
 type confusion struct {
 	Label string  `json:"label"`
 	Class string  `json:"class"`
@@ -126,7 +127,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if f.folds == 1 {
 		return usagef("--folds 1: want at least 2, or 0 for none")
 	}
-	files := []string{"suspects.csv", "overlaps.csv", "review.html"}
+	files := []string{"suspects.csv", "overlaps.csv", review.FileName, review.DataName}
 	if f.apply != "" {
 		files = append(files, "manifest.csv")
 	}
@@ -144,8 +145,8 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{},
 		Confused: []confusion{}, Pictures: !f.noPictures && r.set != nil && r.set.Source != nil}
 	if !out.Pictures && !f.noPictures {
-		fmt.Fprintf(a.err, "there are no pictures of %s, so that copies are not looked for: --data says where "+
-			"they are\n", escape.Name(arg))
+		fmt.Fprintf(a.err, "there are no pictures of %s, so copies are not searched for; --data says where the "+
+			"pictures are\n", escape.Name(arg))
 	}
 	if err := f.find(ctx, a, r, out); err != nil {
 		return err

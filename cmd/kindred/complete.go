@@ -24,9 +24,9 @@ import (
 // completion completes what is being typed.
 type completion = cobra.CompletionFunc
 
-// flagCompletions says what the values of flags are completed by: those of one
-// command under "train set", those that mean the same everywhere under "data". A
-// flag that is not listed takes a file, or a number.
+// flagCompletions maps flags to what completes their values: "train set" is the flag of one
+// command, "data" a flag with the same meaning everywhere. A flag that is not listed takes
+// a file, or a number.
 func flagCompletions() map[string]completion {
 	return map[string]completion{
 		"train set": configuration, "init set": configuration, "reproduce set": configuration,
@@ -291,7 +291,7 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 	mining, ofLoss := objective.Keys(cmd.Flag("loss").Value.String())
 	var out []string
 	for _, k := range append(ofLoss, mining...) {
-		// What has a flag of its own, and what kindred loss does not know.
+		// Keys that have a flag of their own, and keys that kindred loss does not know.
 		if !slices.Contains([]string{"name", "positives", "negatives", "relation", "plus"}, k.Name) {
 			out = append(out, k.Name+"=")
 		}

@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// argumentCompletions says the same of commands' arguments.
+// argumentCompletions is the same for the arguments of commands.
 func argumentCompletions() map[string]completion {
 	return map[string]completion{
 		"kindred train": one(dataSets), "kindred export": one(runsOrFiles),

@@ -146,7 +146,7 @@ type namedDiagnosis struct {
 	*diagnose.Result
 }
 
-// about names what is read of an argument: a set of a run's samples, or a file.
+// about names what is read for an argument: a set of samples of a run, or a file.
 func (f *diagnoseFlags) about(arg string) string {
 	if st, err := os.Stat(arg); err != nil || !st.IsDir() {
 		return filepath.Base(arg) + ", "

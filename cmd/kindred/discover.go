@@ -103,7 +103,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 			return err
 		}
 	}
-	if err := f.settle("", "kinds.csv", "classes.csv", "manifest.csv", "review.html"); err != nil {
+	if err := f.settle("", "kinds.csv", "classes.csv", "manifest.csv", review.FileName, review.DataName); err != nil {
 		return err
 	}
 	r, err := f.open(ctx, a, arg)
@@ -151,16 +151,16 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	return a.printDiscovered(out)
 }
 
-// surestFirst puts the classes in the order of their P, and of equal ones those first whose
-// kinds come back best.
+// surestFirst sorts the classes by P, and classes of equal P by the stability of their
+// kinds.
 func surestFirst(res *discover.Result) {
 	slices.SortStableFunc(res.Classes, func(a, b discover.Class) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Stability, a.Stability))
 	})
 }
 
-// kindNames names the kind of every item: the class and a number, or the class alone
-// where it is one kind.
+// kindNames names the kind of every item: the class and a number, or only the class if it
+// has one kind.
 func kindNames(r *reviewed, res *discover.Result) []string {
 	taken := map[string]bool{}
 	for _, c := range res.Classes {

@@ -369,7 +369,7 @@ func TestReviewMistakes(t *testing.T) {
 		{"clean E.csv --out a --least 2", exitUsage, "--least"},
 		{"serve", exitUsage, "--review"},
 		{"serve --listen 127.0.0.1:0 --review none", exitFailure, "kindred discover"},
-		{"serve --listen 127.0.0.1:0 --review .", exitFailure, "review.html"},
+		{"serve --listen 127.0.0.1:0 --review .", exitFailure, "review.json"},
 	} {
 		code, _, errOut := runArgs(t, strings.Fields(c.line)...)
 		if code != c.code || !strings.Contains(errOut, c.words) {

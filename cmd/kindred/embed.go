@@ -153,7 +153,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	return a.sayEmbedded(f.out, labels, e)
 }
 
-// ready finds out whether what comes of d can be written, before it is embedded.
+// ready checks before embedding that the results can be written.
 func (f *embedFlags) ready(d *data.Dataset, labels string) error {
 	if labels != "" && d.All().Fine == nil {
 		if f.labels != "" {
@@ -172,8 +172,8 @@ func (f *embedFlags) ready(d *data.Dataset, labels string) error {
 	return atomic.Prepare(files...)
 }
 
-// share has d embedded by the workers of a queue. What it returned is forgotten there
-// by taken; end closes the queue.
+// share lets the workers of a queue embed d. taken makes the queue forget the results; end
+// closes the queue.
 func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset) (e *run.Embedded,
 	taken func() error, end func(), err error) {
 	if f.run == "" || f.data == "-" || f.keep || f.dataLabels != "" {
@@ -198,8 +198,7 @@ func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Da
 	return e, func() error { return q.Forget(ctx, list) }, q.close, nil
 }
 
-// embed is m.Embed with a line that says how far it is. That no sample can be read is
-// an error.
+// embed is m.Embed with a line of progress. It is an error if no sample can be read.
 func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
@@ -286,7 +285,7 @@ func addOutside(cmd *cobra.Command, outside *bool) {
 	cmd.Flags().BoolVar(outside, "allow-outside", false, "let a manifest or list name images outside its folder")
 }
 
-// sayNotes tells how a data set was taken, where that is remarkable.
+// sayNotes prints remarks about how a data set was read.
 func (a *app) sayNotes(d *data.Dataset) {
 	for _, n := range d.Notes {
 		fmt.Fprintln(a.err, "note: "+escape.Text(n))

@@ -67,8 +67,8 @@ func (a *app) labelled(embeddings, labels string, columns []string) (*embedding.
 	return t.Select(columns...)
 }
 
-// measured says what a file of embeddings holds: a set of a run, if it is a file
-// that training wrote, else the file by its name.
+// measured says what a file of embeddings holds: a set of a run, if training wrote the
+// file, and otherwise the file by its name.
 func measured(path string) string {
 	dir := filepath.Dir(path)
 	if f, err := run.Open(dir); err == nil {

@@ -47,8 +47,8 @@ func (g *gallery) find(ctx context.Context, id string) (store.Item, bool, error)
 // putSize is how many items are written to a store at a time.
 const putSize = 500
 
-// add writes items. A database counts them as an index does, but for those that others write
-// at the same time.
+// add writes items. A database counts them as an index does, apart from items that others
+// write at the same time.
 func (g *gallery) add(ctx context.Context, items []store.Item, opt index.AddOptions) (index.Added, error) {
 	if g.x != nil {
 		return g.x.Add(ctx, items, opt)
@@ -97,8 +97,8 @@ func (g *gallery) add(ctx context.Context, items []store.Item, opt index.AddOpti
 	return done, flush()
 }
 
-// search finds what is nearest. How many items pass a filter no database says, nor whether
-// all were looked at.
+// search finds the nearest items. A database does not say how many items pass a filter, nor
+// whether it looked at all.
 func (g *gallery) search(ctx context.Context, q index.Query) (*index.Result, error) {
 	if g.x != nil {
 		return g.x.Search(ctx, q)

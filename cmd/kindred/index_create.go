@@ -221,7 +221,7 @@ type indexAdded struct {
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 }
 
-// fill adds the items of a source and tells of it.
+// fill adds the items of a source and reports the result.
 func (a *app) fill(ctx context.Context, to *gallery, s *itemSource, f *itemFlags) error {
 	d := &adder{a: a, to: to, update: f.update, prefix: f.prefix, columns: s.columns}
 	var left []data.LeftOut

@@ -31,8 +31,8 @@ type fieldColumn struct {
 	n    int
 }
 
-// newFieldColumn finds out what kind of values a column holds: numbers or truth
-// values if all that is not empty is written so, else texts.
+// newFieldColumn finds out what kind of values a column holds: numbers or truth values if
+// all values that are not empty are written so, otherwise texts.
 func newFieldColumn(name string, n int, text func(i int) string) fieldColumn {
 	number, truth, some := true, true, false
 	for i := range n {

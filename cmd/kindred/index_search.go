@@ -262,8 +262,8 @@ func (f *indexQuery) collect(ctx context.Context, a *app, to *gallery, dim int) 
 	return list, left, nil
 }
 
-// spareItems is how many items more than wanted are asked for at first, for those
-// that turn out to be the photo.
+// spareItems is how many more items than wanted are asked for at first, because some may
+// turn out to be the photo itself.
 const spareItems = 8
 
 // lookUp answers one query.

@@ -124,11 +124,11 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	return err
 }
 
-// smallImages is the side up to which square images keep their size, as those of
-// sets in which all are known to have the same do.
+// smallImages is the largest side up to which square images keep their size, as in sets
+// whose images are all known to be of one size.
 const smallImages = 64
 
-// suit sets what the images at hand ask for and reading them all would show.
+// suit sets keys that the first images call for, and that reading all images would show.
 func suit(cfg *run.DataConfig, im *inspect.Images) {
 	if cfg.Channels == 0 && im.Grey > 0 && im.Color == 0 {
 		cfg.Channels = 1

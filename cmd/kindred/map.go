@@ -154,7 +154,7 @@ func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	return labelled.Select(f.columns...)
 }
 
-// place computes the map and notes in res what came out.
+// place computes the map and records the results in res.
 func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResult) (xs, ys []float64, err error) {
 	cfg := projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed}
 	switch f.method {

@@ -11,9 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
-// meter shows how far something has got whose end is known: on a terminal as one
-// line that is drawn anew, and elsewhere as a line now and then, which a log can
-// hold. It may be used by several goroutines.
+// meter shows the progress of work whose end is known: on a terminal as one line that is
+// redrawn, elsewhere as a line now and then, which suits a log. Several goroutines may use
+// it.
 type meter struct {
 	mu       sync.Mutex
 	w        io.Writer

@@ -127,7 +127,7 @@ func sheet(rows report.Retrieval) report.Retrieval {
 }
 
 func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
-	cfg := retrieval.Config{Queries: f.queries, Neighbors: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
+	cfg := retrieval.Config{Queries: f.queries, Neighbours: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
 	var err error
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError(err)

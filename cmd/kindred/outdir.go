@@ -18,9 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/report"
 )
 
-// outDir is the folder that a command writes its results to. What an earlier
-// command wrote there is replaced only on request, but for what one left that was
-// killed before its last file.
+// outDir is the folder that a command writes its results to. Results of an earlier command
+// are replaced only on request, unless that command was killed before its last file.
 type outDir struct {
 	dir   string
 	force bool
@@ -96,8 +95,8 @@ func (o *outDir) settle(usual string, files ...string) error {
 	return atomic.Clean(o.dir)
 }
 
-// held returns the first of the files that the folder holds, "" for none. Half a
-// result does not count.
+// held returns the first of the files that the folder holds, "" for none. The files of an
+// interrupted command do not count.
 func held(dir string, files []string) string {
 	half := readUnfinished(dir)
 	for _, name := range files {
@@ -109,8 +108,8 @@ func held(dir string, files []string) string {
 	return ""
 }
 
-// begin makes the folder and finds out whether files can be written there: before the
-// work, not after it.
+// begin makes the folder and checks that files can be written there, before the work and
+// not after it.
 func (o *outDir) begin() error {
 	if err := atomic.Prepare(filepath.Join(o.dir, unfinishedName)); err != nil {
 		return fmt.Errorf("--out %s: %w", o.dir, err)
@@ -143,8 +142,8 @@ func (o *outDir) put(files ...outFile) (paths []string, err error) {
 	return paths, os.Remove(mark)
 }
 
-// readUnfinished reads what a killed command left in a folder; nothing where that
-// cannot be read, so that all is taken for the user's.
+// readUnfinished reads which files a killed command left in a folder. If that cannot be
+// read, it returns nothing, so that all files are treated as the user's.
 func readUnfinished(dir string) unfinished {
 	half := unfinished{}
 	f, err := regular.Open(filepath.Join(dir, unfinishedName))

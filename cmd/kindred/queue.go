@@ -69,8 +69,8 @@ type opened struct {
 	kit   *work.Kit // of this process, if it does jobs
 }
 
-// Run is that of the queue. What these jobs name, this process may read: its own command
-// line has named it.
+// Run is the Run of the queue. This process may read whatever these jobs name, because its
+// own command line named it.
 func (o *opened) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
 	if o.kit != nil {
 		o.kit.Own(list)
@@ -78,7 +78,8 @@ func (o *opened) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error
 	return o.Queue.Run(ctx, list)
 }
 
-// open connects to the queue. Of a folder that nobody serves it starts the server.
+// open connects to the queue. If no process serves the folder of a queue, it starts the
+// server.
 func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)) (*opened, error) {
 	if f.queue == "" {
 		return nil, usagef("missing --queue: nats://HOST:PORT,... or a folder")
@@ -141,7 +142,7 @@ func (f *queueFlags) lead(ctx context.Context, a *app, kit *work.Kit) (*opened, 
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		// The jobs say what fails; this ends with ctx.
+		// The jobs report failures; this ends with ctx.
 		_ = (&queue.Worker{Queue: q.Queue, Kinds: kit.Kinds(), N: n}).Work(ctx)
 	})
 	inner := q.close
@@ -182,7 +183,7 @@ func (f *queueFlags) kit(a *app) *work.Kit {
 	return k
 }
 
-// shared is a path as others on the same files have to write it.
+// shared is a path in the form that other machines with the same files need.
 func shared(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return path // a name, or an address

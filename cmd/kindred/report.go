@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/report/runs"
 )
@@ -74,7 +75,7 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 		return err
 	}
 	for _, err := range c.Unseen {
-		fmt.Fprintf(a.err, "the page has no photos: %s\n", escape.Text(err.Error()))
+		fmt.Fprintf(a.err, "the page has no photos: %s\n", escape.Text(cli.Message(err)))
 	}
 	if !a.json {
 		for _, t := range c.Scores() {

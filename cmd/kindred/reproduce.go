@@ -129,7 +129,7 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 	return cmd
 }
 
-// shortcuts spells the flags that stand for settings out.
+// shortcuts expands the flags that stand for settings.
 func shortcuts(path, features, backbone string, size int) []string {
 	var set []string
 	if path != "" {

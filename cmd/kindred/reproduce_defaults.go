@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/run"
@@ -15,8 +16,8 @@ import (
 // defaultsTable is the name for all rows of the table of what the defaults give.
 const defaultsTable = "defaults"
 
-// experimentFolder is where the results of an experiment go if nobody says: the rows of a
-// table lie in one folder.
+// experimentFolder is the default folder for the results of an experiment: the rows of a
+// table share one folder.
 func experimentFolder(e *paper.Experiment) string {
 	if row := e.Row(); row != "" {
 		return filepath.Join("reports", defaultsTable, row)
@@ -42,7 +43,7 @@ func runDefaults(cmd *cobra.Command, a *app, o paper.Options, queued *queueFlags
 	for _, e := range rows {
 		row := options(e)
 		if err := present(cmd, e, row); err != nil {
-			fmt.Fprintf(a.err, "%s is left out: %s\n", e.Name, escape.Text(err.Error()))
+			fmt.Fprintf(a.err, "%s is left out: %s\n", e.Name, escape.Text(cli.Message(err)))
 			continue
 		}
 		out, err := reproduced(cmd, a, e, row, queued)

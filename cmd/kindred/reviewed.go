@@ -355,13 +355,12 @@ func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, erro
 			return errors.Join(out.WriteAll(t.rows), out.Error())
 		}})
 	}
-	files, err := written(append(texts, textFile{"review.html", bytesOf(func() ([]byte, error) {
-		p, err := page()
-		if err != nil {
-			return nil, err
-		}
-		return p.HTML()
-	})})...)
+	p, err := page()
+	if err != nil {
+		return nil, err
+	}
+	files, err := written(append(texts, textFile{review.DataName, bytesOf(p.JSON)},
+		textFile{review.FileName, bytesOf(p.HTML)})...)
 	if err != nil {
 		return nil, err
 	}

@@ -113,11 +113,11 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	case errors.Is(err, syscall.EPIPE): // nobody reads the results any more
 		return exitSignal + int(syscall.SIGPIPE)
 	case errors.As(err, &usage) || isCobraUsage(err):
-		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(escape.Message(err.Error())),
+		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(escape.Message(cli.Message(err))),
 			commandPath(root, args))
 		return exitUsage
 	}
-	fmt.Fprintf(errOut, "kindred: %s\n", escape.Text(escape.Message(err.Error())))
+	fmt.Fprintf(errOut, "kindred: %s\n", escape.Text(escape.Message(cli.Message(err))))
 	return exitFailure
 }
 
@@ -136,17 +136,17 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interruption says that a command was stopped, and in the middle of what.
+// interruption says that a command was stopped, and what it was doing.
 func interruption(err error) string {
-	what := strings.TrimSuffix(strings.TrimSuffix(err.Error(), context.Canceled.Error()), ": ")
+	what := strings.TrimSuffix(strings.TrimSuffix(cli.Message(err), context.Canceled.Error()), ": ")
 	if what == "" {
 		return "kindred: interrupted"
 	}
 	return "kindred: interrupted: " + what
 }
 
-// isCobraUsage recognises the errors that cobra makes itself for an unknown
-// command; flag and argument errors are wrapped where they arise.
+// isCobraUsage recognises the errors that cobra itself makes for an unknown command. Errors
+// of flags and arguments are wrapped where they arise.
 func isCobraUsage(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command ")
 }

@@ -363,7 +363,7 @@ func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
 	return labelled.Select()
 }
 
-// sayStrangers tells of queries that the gallery holds with another embedding.
+// sayStrangers warns of queries whose embedding in the gallery is another one.
 func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []rank.Found) {
 	for i, n := range found {
 		for _, j := range n.Self {
@@ -468,7 +468,7 @@ func (s *searchSheet) pictures(ctx context.Context, of *photoSet, page string) (
 		if err == nil {
 			p.Image = img
 		} else if ctx.Err() == nil && !told {
-			fmt.Fprintf(s.a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(err.Error()))
+			fmt.Fprintf(s.a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(cli.Message(err)))
 			told = true // of the first
 		}
 		return p, ctx.Err()

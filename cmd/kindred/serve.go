@@ -264,7 +264,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	return s.Serve(ctx, ln, secure)
 }
 
-// holdReview takes the folder of the page to review for this process, which writes the
+// holdReview locks the folder of the page to review, because this process writes the
 // decisions there.
 func (f *serveFlags) holdReview() (*lock.Held, error) {
 	st, err := os.Stat(f.review)
@@ -278,7 +278,7 @@ func (f *serveFlags) holdReview() (*lock.Held, error) {
 	return lock.Folder(dir)
 }
 
-// bind listens. Where other machines can come, it asks for keys, or to be told twice
+// bind listens. If other machines can connect, it requires keys, or a second confirmation
 // that none are wanted.
 func (f *serveFlags) bind(keys bool) (net.Listener, error) {
 	ln, err := serve.Listen(f.listen, f.limits)

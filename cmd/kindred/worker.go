@@ -81,26 +81,32 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 	return cmd
 }
 
+// idleOfLaunched is when a worker that a batch system started ends: it costs while it waits.
+const idleOfLaunched = 10 * time.Minute
+
 // launchWorkers writes what starts workers like this one.
 func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle time.Duration, allow []string,
 	outside bool) error {
 	if f.queue == "" || f.folder() {
 		return usagef("--launch needs --queue nats://HOST:PORT,...: workers elsewhere reach no folder of this machine")
 	}
-	l.Idle = idle
 	for _, s := range [][2]string{{"--queue", f.queue}, {"--queue-name", f.name}, {"--queue-creds", f.creds},
 		{"--queue-ca", f.ca}, {"--queue-cert", f.cert}, {"--queue-key", f.key}, {"--queue-secret", f.secret},
 		{"--data-dir", f.dataDir}} {
 		if s[1] != "" {
-			l.Flags = append(l.Flags, s[0], s[1])
+			l.Args = append(l.Args, s[0], s[1])
 		}
 	}
 	for _, root := range allow {
-		l.Flags = append(l.Flags, "--allow", root)
+		l.Args = append(l.Args, "--allow", root)
 	}
 	if outside {
-		l.Flags = append(l.Flags, "--outside")
+		l.Args = append(l.Args, "--outside")
 	}
+	if idle <= 0 {
+		idle = idleOfLaunched
+	}
+	l.Args = append(l.Args, "--idle", idle.String())
 	text, err := l.File(launcher)
 	if err != nil {
 		return usageError(err)

@@ -116,8 +116,8 @@ func ours(dir string) error {
 		switch e.Name() {
 		case lock.FileName, addressFile, server.JetStreamStoreDir:
 		default:
-			return fmt.Errorf("%s is neither empty nor the folder of a queue: it holds %s; choose another with --queue",
-				dir, e.Name())
+			return fmt.Errorf("%s is neither empty nor the folder of a queue: it holds %s; choose another folder", dir,
+				e.Name())
 		}
 	}
 	return nil

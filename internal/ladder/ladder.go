@@ -55,6 +55,7 @@ func foundations() []Package {
 			"internal/atomic internal/budget internal/lock internal/regular"},
 		{"internal/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
 		{"internal/strictjson", "JSON without what encoding/json mends in silence", ""},
+		{"internal/option", "errors that name options and keys, which a command calls by its flags", ""},
 		{"internal/spell", "names of a closed list to numbers and back; what a mistyped one may have meant", ""},
 		{"internal/yamltext", "YAML from outside, parsed within bounds, and taken apart with errors that name the line",
 			"internal/regular internal/spell github.com/goccy/go-yaml"},
@@ -80,7 +81,7 @@ func kernels() []Package {
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
 		{"nn/internal/attention", "multi-head attention, forward and backward, in blocks of queries",
 			"internal/par internal/kernel/simd internal/kernel/bf16"},
-		{"mat", "Dense float32, matrix products, norms, pairwise distances, exact top-k in blocks",
+		{"mat", "Dense float32, matrix products, norms, pairwise distances in blocks",
 			"internal/par internal/kernel/simd"},
 		{"internal/coded", "rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
 			"internal/par internal/kernel/dot8 internal/kernel/dot16 mat"},
@@ -99,15 +100,15 @@ func learning() []Package {
 		{"loss", "a pair batch and tuples in, value and pair weights out; own parameters",
 			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},
 		{"objective", "a loss with its miner, from options to value and gradient",
-			"internal/budget internal/spell internal/par mat opt internal/pair mine loss"},
-		{"sample", "class-balanced batches over labels", ""},
+			"internal/budget internal/option internal/spell internal/par mat opt internal/pair mine loss"},
 		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
 		{"internal/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
 		{"internal/onnx", "the ONNX format: graphs of operators with their weights",
 			"internal/budget internal/escape internal/regular format/safetensors google.golang.org/protobuf"},
 		{"internal/weights", "pretrained networks by name: their files, fetched and cached",
-			"internal/budget internal/download internal/home internal/regular internal/spell internal/torchfile"},
+			"internal/budget internal/download internal/home internal/option internal/regular internal/spell " +
+				"internal/torchfile"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
 				"internal/kernel/bf16 nn/internal/conv nn/internal/attention internal/atomic mat " +
@@ -140,8 +141,9 @@ func pictures() []Package {
 		{"data/imaging", "decode, resize, augment and normalise one image",
 			"internal/budget internal/spell internal/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, splits, loaders",
-			"internal/budget internal/home internal/regular internal/par internal/atomic mat " +
+		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
+			"internal/budget internal/home internal/option internal/regular internal/par " +
+				"internal/atomic mat " +
 				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
 		{"internal/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
@@ -155,8 +157,8 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
-				"mat internal/coded"},
+			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 " +
+				"internal/kernel/dot16 mat internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
 				"internal/coded gonum.org/v1/gonum"},
@@ -184,7 +186,7 @@ func measuring() []Package {
 func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
-			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
+			"internal/budget internal/par mat loss objective nn nn/optim format/safetensors data"},
 		{"store", "items, what an engine that holds them can do; the contract between servers and engines",
 			"internal/escape"},
 		{"filter", "which items of a store count: the text, its tree, and what passes",
@@ -196,9 +198,9 @@ func running() []Package {
 				"internal/regular internal/kernel/dot16 mat eval/rank eval/cluster store filter"},
 		{"internal/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
-			"internal/yamltext internal/budget internal/spell internal/regular internal/atomic " +
+			"internal/yamltext internal/budget internal/option internal/spell internal/regular internal/atomic " +
 				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
-				"objective sample mat nn nn/optim nn/onnxnet data data/imaging eval " +
+				"objective mat nn nn/optim nn/onnxnet data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
@@ -245,7 +247,7 @@ func showing() []Package {
 		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
 			"internal/par internal/spell internal/atomic internal/lock internal/yamltext jobs embedding mat " +
 				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
-				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective sample " +
+				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective " +
 				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed internal/detection projection discover clean " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
@@ -255,14 +257,16 @@ func showing() []Package {
 // serving is collections of items behind HTTP.
 func serving() []Package {
 	return []Package{
-		{"internal/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
-			"internal/budget internal/regular internal/spell jobs github.com/nats-io/nats.go golang.org/x/sync"},
-		{"internal/embedded", "the NATS server of a queue in a folder, in this process",
+		{"jobs/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
+			"internal/budget internal/option internal/regular internal/spell jobs " +
+				"github.com/nats-io/nats.go golang.org/x/sync"},
+		{"jobs/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/budget data github.com/minio/minio-go/v7"},
 		{"internal/cli", "what the command lines of kindred and kindred-gpu share: global flags, training",
-			"internal/budget internal/remotedata internal/report/runs internal/weights internal/yamltext data " +
+			"internal/budget internal/option internal/remotedata internal/report/runs internal/weights " +
+				"internal/yamltext data " +
 				"embedding embedding/parquet objective run github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
@@ -319,6 +323,6 @@ func repository() []Package {
 		{"docs/gen", "writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
 			"records, the tables of pretrained networks and of packages",
 			"internal/atomic internal/ladder internal/weights internal/bench mine objective"},
-		{"cmd/kindred", "one file a command, no logic worth testing", "*"},
+		{"cmd/kindred", "the commands: flags, what is printed, files written; each is tested as a user calls it", "*"},
 	}
 }

@@ -3,9 +3,7 @@ package queue
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/kindred-ml/kindred/internal/spell"
 )
@@ -14,11 +12,10 @@ import (
 // Indexed Job of Kubernetes. It starts nothing.
 type Launch struct {
 	Count  int
-	Flags  []string      // of kindred worker
-	Idle   time.Duration // after which a worker ends (default 10 minutes)
-	Image  string        // of a container; Kubernetes needs it
-	Cores  int           // 0: not said
-	Memory string        // as the batch system writes it; "": not said
+	Args   []string // of kindred worker
+	Image  string   // of a container; Kubernetes needs it
+	Cores  int      // 0: not said
+	Memory string   // as the batch system writes it; "": not said
 }
 
 // grace is how many seconds a worker has to hand its checkpoint on.
@@ -36,12 +33,9 @@ func (l Launch) File(system string) (string, error) {
 		return "", fmt.Errorf("%q is no amount of memory: a number with K, M, G or T (Kubernetes: Ki, Mi, Gi, Ti)",
 			l.Memory)
 	case k == 1 && l.Image == "":
-		return "", fmt.Errorf("a Job of Kubernetes needs an --image with kindred in it")
+		return "", fmt.Errorf("a Job of Kubernetes needs an image of a container with kindred in it")
 	}
-	if l.Idle <= 0 {
-		l.Idle = 10 * time.Minute
-	}
-	args := slices.Concat([]string{"worker"}, l.Flags, []string{"--idle", l.Idle.String()})
+	args := append([]string{"worker"}, l.Args...)
 	if k == 0 {
 		return l.slurm(args), nil
 	}

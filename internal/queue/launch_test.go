@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-var some = Launch{Count: 4, Flags: []string{"--queue", "tls://user:it's@host:4222"}, Image: "kindred: 1 #x", Cores: 2,
+var some = Launch{Count: 4, Args: []string{"--queue", "tls://user:it's@host:4222"}, Image: "kindred: 1 #x", Cores: 2,
 	Memory: "8G"}
 
 // TestSlurm runs the script with a stand-in for kindred, which prints its arguments.
@@ -35,8 +35,38 @@ func TestSlurm(t *testing.T) {
 	cmd := exec.Command("sh", "-c", text)
 	cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
 	out, err := cmd.CombinedOutput()
-	if want := "<worker><--queue><tls://user:it's@host:4222><--idle><10m0s>"; err != nil || string(out) != want {
+	if want := "<worker><--queue><tls://user:it's@host:4222>"; err != nil || string(out) != want {
 		t.Errorf("%s, %v; want %s", out, err, want)
+	}
+}
+
+// A shell reads a word as it was, whatever it holds; what no shell looks at stays plain.
+func TestQuote(t *testing.T) {
+	const plain = "azAZ09-_./:,=@"
+	if got := quote(plain); got != plain {
+		t.Errorf("%s for %s", got, plain)
+	}
+	words := []string{"", "it's", "''", "a b", "é", "-n", "a\nb", "$(x)", "`x`"}
+	for c := byte(1); c < 128; c++ {
+		word := string([]byte{c})
+		if words = append(words, word); strings.Contains(plain, word) {
+			continue
+		}
+		alone := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if quoted := strings.HasPrefix(quote(word), "'"); quoted == alone {
+			t.Errorf("%q is written %s", word, quote(word))
+		}
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	text := "printf '%s\\0'"
+	for _, w := range words {
+		text += " " + quote(w)
+	}
+	out, err := exec.Command("sh", "-c", text).Output()
+	if want := strings.Join(words, "\x00") + "\x00"; err != nil || string(out) != want {
+		t.Errorf("%q, %v, want %q", out, err, want)
 	}
 }
 
@@ -66,7 +96,7 @@ func TestKubernetes(t *testing.T) {
 	}
 	c := job.Spec.Template.Spec.Containers
 	if job.Kind != "Job" || job.Spec.CompletionMode != "Indexed" || job.Spec.Completions != 4 || len(c) != 1 ||
-		c[0].Image != some.Image || len(c[0].Args) != 5 || c[0].Args[2] != some.Flags[1] ||
+		c[0].Image != some.Image || len(c[0].Args) != 3 || c[0].Args[2] != some.Args[1] ||
 		c[0].Resources.Limits["memory"] != "8G" {
 		t.Errorf("%+v", job)
 	}
@@ -80,7 +110,7 @@ func TestLaunchErrors(t *testing.T) {
 	}{
 		{"slrum", some, `did you mean "slurm"`},
 		{"slurm", Launch{}, "at least one"},
-		{"kubernetes", Launch{Count: 1}, "--image"},
+		{"kubernetes", Launch{Count: 1}, "an image of a container"},
 		{"slurm", Launch{Count: 1, Memory: "8G\n#SBATCH --uid=0"}, "no amount of memory"},
 	} {
 		if text, err := c.l.File(c.system); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/jobs"
 )
 
@@ -159,24 +160,26 @@ func (q *Queue) connect() error {
 	}
 	var err error
 	if q.conn, err = nats.Connect(o.URL, opts...); err != nil {
-		return fmt.Errorf("the queue %s cannot be reached: %w%s", o.where(), err, wayIn(err))
+		return wayIn(fmt.Errorf("the queue %s cannot be reached: %w", o.where(), err))
 	}
 	q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(answer))
 	return err
 }
 
-// wayIn names the way out of an error of connecting.
-func wayIn(err error) string {
+// wayIn adds the way out of an error of connecting.
+func wayIn(err error) error {
 	text := err.Error()
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), strings.Contains(text, "uthorization"),
 		strings.Contains(text, "uthentication"):
-		return "; give a user or a token in the URL, or a file of credentials by --queue-creds"
+		return option.Errorf("%w; give a user or a token in the URL, or a file of credentials by %s", err,
+			option.Option("queue.Options.Credentials"))
 	case strings.Contains(text, "x509"), strings.Contains(text, "tls"), strings.Contains(text, "secure"):
-		return "; give the servers' certificates by --queue-ca, and your own by --queue-cert and --queue-key if they " +
-			"ask for it"
+		return option.Errorf("%w; give the servers' certificates by %s, and your own by %s and %s if they ask for it",
+			err, option.Option("queue.Options.CA"), option.Option("queue.Options.Cert"),
+			option.Option("queue.Options.Key"))
 	}
-	return ""
+	return err
 }
 
 // prepare finds or makes the streams.

@@ -102,7 +102,7 @@ func (q *Queue) verify(key string, g *given) error {
 	if g.Signature == "" {
 		why = "it is not signed, and this worker does signed jobs only"
 	}
-	return fmt.Errorf("%s: give the same --queue-secret to the command that submits it, and remove this one by "+
+	return fmt.Errorf("%s: give the same secret to the command that submits it, and remove this one by "+
 		"'kindred jobs remove %.8s'", why, key)
 }
 

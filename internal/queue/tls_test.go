@@ -110,8 +110,8 @@ func TestTLS(t *testing.T) {
 	at := startServer(t, &server.Options{Username: "me", Password: "secret", TLS: true, TLSTimeout: 10,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, MinVersion: tls.VersionTLS12,
 			ClientAuth: tls.RequireAndVerifyClientCert}})
-	refused(t, Options{URL: "tls://me:secret@" + at}, "--queue-ca")
-	refused(t, Options{URL: "tls://me:secret@" + at, CA: ca}, "--queue-cert")
+	refused(t, Options{URL: "tls://me:secret@" + at}, "queue.Options.CA")
+	refused(t, Options{URL: "tls://me:secret@" + at, CA: ca}, "queue.Options.Cert")
 	refused(t, Options{URL: "tls://me:wrong@" + at, CA: ca, Cert: cert, Key: key}, "give a user or a token")
 	refused(t, Options{URL: "tls://me:secret@" + at, CA: ca, Cert: cert, Key: ca}, "key")
 	q := connect(t, Options{URL: "tls://me:secret@" + at, CA: ca, Cert: cert, Key: key})
@@ -176,7 +176,7 @@ func TestCredentials(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, Options{URL: "nats://" + at}, "--queue-creds")
+	refused(t, Options{URL: "nats://" + at}, "queue.Options.Credentials")
 	q := connect(t, Options{URL: "nats://" + at, Credentials: file})
 	work(t, &Worker{Queue: q, Kinds: kinds()})
 	if _, err := q.Run(t.Context(), list(t, "chain", chain{Seed: 1, Steps: 1})); err != nil {

@@ -10,25 +10,24 @@ import (
 	"github.com/kindred-ml/kindred/internal/budgettest"
 )
 
-// FuzzRead reads any bytes as a page: it is refused with its path, or has as many cards as
-// its data, which is JSON.
+// FuzzRead reads any bytes as the data of a page: they are refused with the path, or have as
+// many cards as they say, in JSON.
 func FuzzRead(f *testing.F) {
 	p := Page{Title: "a <b> & c", Lead: "x</p>", Items: []Item{{Path: "a</script>", Label: "<i>"}, {Path: "b"}}}
 	p.Cards = []Card{{Items: []int{1}, Title: "t"}, {Items: []int{0}, Title: "</h1>"}}
-	whole, err := p.HTML()
+	whole, err := p.JSON()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add(whole[:len(whole)-200])
-	head := `<h1>a</h1><p id="lead">b</p><script type="application/json" id="data" data-key="kindred-review-` +
-		`0123456789abcdef">`
+	f.Add(whole[:len(whole)-20])
+	head := `{"title":"a","lead":"b","key":"kindred-review-0123456789abcdef","data":`
 	for _, data := range []string{"null", `{"paths":["a"],"label":[0],"cards":[{}]}`, `{"paths":["a"],"label":[]}`,
 		`{"cards":[]} {}`, ""} {
-		f.Add([]byte(head + data + "</script>"))
+		f.Add([]byte(head + data + "}"))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), FileName)
+		path := filepath.Join(t.TempDir(), DataName)
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}

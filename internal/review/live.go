@@ -1,11 +1,8 @@
 package review
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,35 +10,51 @@ import (
 	"github.com/kindred-ml/kindred/internal/regular"
 )
 
-// FileName is what a page is called in the folder of those who write one.
-const FileName = "review.html"
+// FileName is what a page is called in the folder of those who write one, and DataName what
+// a server reads of it, which lies beside it.
+const (
+	FileName = "review.html"
+	DataName = "review.json"
+)
 
 // Live is the page that a server shows: without data, which its script asks for.
 func Live() ([]byte, error) { return fill(map[string]any{"Title": "Review", "Lead": "", "Live": true}) }
 
-// Saved is a page read from its file.
+// Saved is a page read from the file of its data.
 type Saved struct {
-	File        string
-	Title, Lead string
+	File  string `json:"-"`
+	Title string `json:"title"`
+	Lead  string `json:"lead"`
 	// Key tells pages apart: the same data have the same.
-	Key string
+	Key string `json:"key"`
 	// Data is what the script reads, as JSON, and Cards how many decisions it asks for.
-	Data  json.RawMessage
-	Cards int
+	Data  json.RawMessage `json:"data"`
+	Cards int             `json:"-"`
 }
 
-// written is how HTML writes what a server takes from a page.
-var written = regexp.MustCompile(`(?s)<h1[^>]*>(.*?)</h1>.*?<p id="lead">(.*?)</p>.*?<script type="application/json" ` +
-	`id="data" data-key="(` + keyStart + `[0-9a-f]{16})">(.*?)</script>`)
+// JSON returns the data of the page, which Read reads.
+func (p *Page) JSON() ([]byte, error) {
+	text, key, err := p.keyed()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(Saved{Title: p.Title, Lead: p.Lead, Key: key, Data: text})
+}
 
-// Read reads the page that is the file path, or that lies in the folder path.
+// keyPattern is what a Key looks like: a server keeps decisions under it.
+var keyPattern = regexp.MustCompile("^" + keyStart + "[0-9a-f]{16}$")
+
+// Read reads the data of a page. path is the folder that holds it, or the file of the data
+// or of the page in this folder.
 func Read(path string) (*Saved, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if st.IsDir() {
-		path = filepath.Join(path, FileName)
+		path = filepath.Join(path, DataName)
+	} else if filepath.Base(path) == FileName {
+		path = filepath.Join(filepath.Dir(path), DataName)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -51,14 +64,15 @@ func Read(path string) (*Saved, error) {
 		return nil, err
 	}
 	bad := func(why error) error {
-		return fmt.Errorf("%s is no page of kindred discover or kindred clean: %w", path, why)
+		return fmt.Errorf("%s holds no data of a page of kindred discover or kindred clean: %w", path, why)
 	}
-	m := written.FindSubmatch(text)
-	if m == nil {
-		return nil, bad(errors.New("it lacks the data of such a page"))
+	s := &Saved{File: path}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, bad(err)
 	}
-	s := &Saved{File: path, Title: html.UnescapeString(string(m[1])), Lead: html.UnescapeString(string(m[2])),
-		Key: string(m[3]), Data: bytes.TrimSpace(m[4])}
+	if !keyPattern.MatchString(s.Key) {
+		return nil, bad(fmt.Errorf("its key is %.100q", s.Key))
+	}
 	var d pageData
 	if err := json.Unmarshal(s.Data, &d); err != nil {
 		return nil, bad(err)

@@ -12,23 +12,31 @@ func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	p := Page{Title: "a <b> & c", Lead: "x</p> \"y\"", Items: []Item{{Path: "a</script>", Label: "<i>"}, {Path: "b"}}}
 	p.Cards = []Card{{Items: []int{1}, Title: "t"}, {Items: []int{0}, Title: "</h1>"}}
-	path := filepath.Join(dir, FileName)
-	if err := p.WriteFile(path); err != nil {
+	if err := p.WriteFiles(dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, from := range []string{dir, path} {
+	path := filepath.Join(dir, DataName)
+	page, err := os.ReadFile(filepath.Join(dir, FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{dir, path, filepath.Join(dir, FileName)} {
 		s, err := Read(from)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s.Title != p.Title || s.Lead != p.Lead || s.Cards != 2 || !strings.HasPrefix(s.Key, keyStart) ||
-			!strings.Contains(string(s.Data), `a\u003c/script\u003e`) || s.File != path {
+			!strings.Contains(string(s.Data), `a\u003c/script\u003e`) || s.File != path ||
+			!strings.Contains(string(page), s.Key) || !strings.Contains(string(page), string(s.Data)) {
 			t.Errorf("%+v", s)
 		}
 	}
-	for name, text := range map[string]string{"no page": "<h1>hello</h1>", "broken": `<h1>a</h1><p id="lead">b</p>` +
-		`<script type="application/json" id="data" data-key="kindred-review-0123456789abcdef">{"cards":</script>`} {
-		bad := filepath.Join(dir, "bad.html")
+	const key = `"key":"kindred-review-0123456789abcdef"`
+	for name, text := range map[string]string{"no JSON": "<h1>hello</h1>", "no key": `{"data":{}}`,
+		"no data": "{" + key + "}", "cut": "{" + key + `,"data":{"cards":`,
+		"another key": `{"key":"kindred-review-../0123456789abc","data":{}}`,
+		"no labels":   "{" + key + `,"data":{"paths":["a"]}}`} {
+		bad := filepath.Join(dir, "bad.json")
 		if err := os.WriteFile(bad, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

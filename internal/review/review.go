@@ -13,6 +13,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -84,19 +85,27 @@ const (
 
 // HTML returns the page.
 func (p *Page) HTML() ([]byte, error) {
-	data, err := p.data()
+	text, key, err := p.keyed()
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(data) // which escapes <, > and &
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(text)
 	return fill(map[string]any{
 		"Title": p.Title, "Lead": p.Lead, "CSS": template.CSS(Style), "JS": template.JS(Script),
-		"Data": template.JS(spelled(text)), "Key": keyStart + hex.EncodeToString(sum[:8]),
+		"Data": template.JS(text), "Key": key,
 	})
+}
+
+// keyed returns what the script reads, as JSON, and the key that follows from it.
+func (p *Page) keyed() (text []byte, key string, err error) {
+	data, err := p.data()
+	if err != nil {
+		return nil, "", err
+	}
+	if text, err = json.Marshal(data); err != nil { // which escapes <, > and &
+		return nil, "", err
+	}
+	sum := sha256.Sum256(text)
+	return []byte(spelled(text)), keyStart + hex.EncodeToString(sum[:8]), nil
 }
 
 // keyStart begins the name under which a page's progress is kept.
@@ -127,16 +136,22 @@ func spelled(text []byte) string {
 	return b.String()
 }
 
-// WriteFile writes the page to path.
-func (p *Page) WriteFile(path string) error {
-	html, err := p.HTML()
-	if err != nil {
-		return err
+// WriteFiles writes the page and its data into a folder.
+func (p *Page) WriteFiles(dir string) error {
+	for name, content := range map[string]func() ([]byte, error){FileName: p.HTML, DataName: p.JSON} {
+		text, err := content()
+		if err != nil {
+			return err
+		}
+		err = atomic.WriteFile(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return atomic.WriteFile(path, func(w io.Writer) error {
-		_, err := w.Write(html)
-		return err
-	})
+	return nil
 }
 
 // pageData is what the script reads. Labels and splits stand in lists, and items

@@ -2,7 +2,6 @@ package review
 
 import (
 	"image"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -36,7 +35,7 @@ func TestNamesAreText(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	p := Page{Items: []Item{{Path: "a"}}, Cards: []Card{{Title: "t", Items: []int{1}}}}
-	if err := p.WriteFile(filepath.Join(t.TempDir(), "review.html")); err == nil {
+	if err := p.WriteFiles(t.TempDir()); err == nil {
 		t.Error("a card about an item that is not there")
 	}
 	empty := Page{}

@@ -188,7 +188,7 @@ func readers(t *testing.T) []reader {
 		{name: "review pages", often: 2, alone: true, valid: func(t *testing.T, dir string) {
 			p := review.Page{Title: "t", Items: []review.Item{{Path: "a", Label: "b"}},
 				Cards: []review.Card{{Items: []int{0}, Title: "c"}}}
-			if err := p.WriteFile(filepath.Join(dir, review.FileName)); err != nil {
+			if err := p.WriteFiles(dir); err != nil {
 				t.Fatal(err)
 			}
 		}, read: func(_, path string) error { _, err := review.Read(path); return err }},

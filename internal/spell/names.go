@@ -18,8 +18,11 @@ func Suggest(word string, names []string) string {
 	if at == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %q?)", at)
+	return Meant(at)
 }
+
+// Meant is the remark of Suggest for a name that is known to be near.
+func Meant(name string) string { return fmt.Sprintf(" (did you mean %q?)", name) }
 
 // Index returns the place of a name in a list. The error for a name that is not
 // in it lists those that are and suggests the nearest; what says of what kind

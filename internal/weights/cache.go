@@ -1,24 +1,24 @@
 package weights
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/home"
+	"github.com/kindred-ml/kindred/internal/option"
 	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // EnvHome is the environment variable that names the cache folder.
 const EnvHome = "KINDRED_WEIGHTS"
 
-// Home returns the cache folder: flag if not empty, else $KINDRED_WEIGHTS, else
+// Home returns the cache folder: dir if not empty, else $KINDRED_WEIGHTS, else
 // kindred/weights in the user's cache folder.
-func Home(flag string) (string, error) {
-	dir, err := home.Folder("weights", flag, EnvHome)
+func Home(dir string) (string, error) {
+	dir, err := home.Folder("weights", dir, EnvHome)
 	if err != nil {
-		return "", fmt.Errorf("no place for weights: %w; set --weights-dir or $%s", err, EnvHome)
+		return "", option.Errorf("no place for weights: %w; set %s or $%s", err, option.Option("weights.Home"), EnvHome)
 	}
 	return dir, nil
 }

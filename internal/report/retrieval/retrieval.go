@@ -20,11 +20,11 @@ import (
 
 // Config says what to show. The zero value is the stated default.
 type Config struct {
-	Queries   int // of each kind; default 8
-	Neighbors int // of each query; default 8, at most the other items
-	Distance  rank.Distance
-	Memory    int64  // of the ranking, as in rank.Options
-	Seed      uint64 // of the random choice
+	Queries    int // of each kind; default 8
+	Neighbours int // of each query; default 8, at most the other items
+	Distance   rank.Distance
+	Memory     int64  // of the ranking, as in rank.Options
+	Seed       uint64 // of the random choice
 	// Picture returns the picture of an item; nil, or a nil image, shows the
 	// texts alone.
 	Picture photo.Reader
@@ -66,9 +66,9 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 		return nil, fmt.Errorf("retrieval: %d labels for %d items", len(labels), x.Rows)
 	}
 	cfg.Queries = cmp.Or(cfg.Queries, 8)
-	cfg.Neighbors = min(cmp.Or(cfg.Neighbors, 8), x.Rows-1)
-	if cfg.Queries < 1 || cfg.Neighbors < 1 {
-		return nil, fmt.Errorf("retrieval: %d queries with %d neighbours", cfg.Queries, cfg.Neighbors)
+	cfg.Neighbours = min(cmp.Or(cfg.Neighbours, 8), x.Rows-1)
+	if cfg.Queries < 1 || cfg.Neighbours < 1 {
+		return nil, fmt.Errorf("retrieval: %d queries with %d neighbours", cfg.Queries, cfg.Neighbours)
 	}
 	type query struct{ index, first int }
 	var all []query
@@ -103,7 +103,7 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 		out.FirstRight = append(out.FirstRight, worst[i].first)
 	}
 	// One more neighbour than shown, since the query itself is among them.
-	nb, err := rank.Nearest(ctx, ask, x, cfg.Neighbors+1, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
+	nb, err := rank.Nearest(ctx, ask, x, cfg.Neighbours+1, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 func (c *Config) others(q int, near []int32, values []float64) Ranked {
 	out := Ranked{Query: q}
 	for k, j := range near {
-		if int(j) != q && len(out.Row) < c.Neighbors {
+		if int(j) != q && len(out.Row) < c.Neighbours {
 			out.Row, out.Value = append(out.Row, j), append(out.Value, values[k])
 		}
 	}

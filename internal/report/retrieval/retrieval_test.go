@@ -34,7 +34,7 @@ func TestChooseWorst(t *testing.T) {
 	x := line(0, 1, 2, 3, 20, 19, 21, 22, 25)
 	labels := []int64{1, 1, 1, 1, 1, 2, 2, 2, 3}
 	name := func(i int) string { return fmt.Sprint("i", i) }
-	p, err := Choose(context.Background(), x, labels, Config{Queries: 2, Neighbors: 3, Label: name})
+	p, err := Choose(context.Background(), x, labels, Config{Queries: 2, Neighbours: 3, Label: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestChooseLeavesSelfOutByIndex(t *testing.T) {
 	// Duplicates at distance 0: the query's own row is left out, not the first.
 	x := line(5, 5, 5, 9)
 	p, err := Choose(context.Background(), x, []int64{1, 1, 1, 1},
-		Config{Queries: 4, Neighbors: 2, Label: func(i int) string { return fmt.Sprint(i) }})
+		Config{Queries: 4, Neighbours: 2, Label: func(i int) string { return fmt.Sprint(i) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,7 +190,7 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 		return nil, err
 	}
 	ids, names := k.table.NamedLabels()
-	cfg := retrieval.Config{Queries: shownQueries, Neighbors: 4, Seed: v.Seed, Picture: look,
+	cfg := retrieval.Config{Queries: shownQueries, Neighbours: 4, Seed: v.Seed, Picture: look,
 		Label: func(i int) string { return names[0][ids[0][i]] },
 		Name:  func(i int) string { return k.table.Files[i] },
 		Link:  photo.Links(v.Page, p.root(k.run), k.table.Files)}

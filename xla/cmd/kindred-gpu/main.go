@@ -50,7 +50,7 @@ func command(args []string, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "stopped: %s\ngo on with: kindred-gpu train --resume %s\n", stopped.Where(), stopped.Dir)
 		return 130
 	}
-	fmt.Fprintln(errs, "kindred-gpu:", err)
+	fmt.Fprintln(errs, "kindred-gpu:", cli.Message(err))
 	if errors.As(err, &typed) {
 		return 2
 	}

@@ -1,4 +1,4 @@
-package sample
+package data
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Config describes batches of Classes x PerClass samples, each in Views rows.
-type Config struct {
+// BalancedConfig describes batches of Classes x PerClass samples, each in Views rows.
+type BalancedConfig struct {
 	// Classes is the number of classes in a batch. By default there are enough for
 	// a batch of about 128 rows, at least 2 and at most as many as there are.
 	Classes int
@@ -32,8 +32,8 @@ type Config struct {
 	Seed  uint64
 }
 
-// State is the position of a sampler: the epoch at whose start it is.
-type State struct {
+// SamplerState is the position of a sampler: the epoch at whose start it is.
+type SamplerState struct {
 	Epoch int `json:"epoch"`
 }
 
@@ -54,7 +54,7 @@ type State struct {
 //
 // The batches of an epoch depend only on the seed and the epoch's number.
 type Balanced struct {
-	cfg     Config
+	cfg     BalancedConfig
 	classes [][]int // indices by class, classes by ascending label
 	sizes   []int   // of the classes
 	labels  []int64
@@ -66,7 +66,7 @@ type Balanced struct {
 
 // New groups labels. It is an error if there are no labels or the configuration
 // cannot be met.
-func New(labels []int64, cfg Config) (*Balanced, error) {
+func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 	if len(labels) == 0 {
 		return nil, fmt.Errorf("sampling: no samples")
 	}
@@ -122,7 +122,7 @@ const batchSize = 128
 const mostViews = 1024
 
 // resolve fills in the defaults for classes of the given sizes.
-func (c *Config) resolve(sizes []int) {
+func (c *BalancedConfig) resolve(sizes []int) {
 	c.Views = max(c.Views, 1)
 	samples := max(2, batchSize/c.Views)
 	if c.PerClass == 0 {
@@ -163,13 +163,13 @@ func (b *Balanced) Batches() int { return b.batches }
 func (b *Balanced) BatchSize() int { return b.size * b.cfg.Views }
 
 // Config returns the configuration with its defaults filled in, except Batches.
-func (b *Balanced) Config() Config { return b.cfg }
+func (b *Balanced) Config() BalancedConfig { return b.cfg }
 
 // State returns the number of the next epoch.
-func (b *Balanced) State() State { return State{b.epoch} }
+func (b *Balanced) State() SamplerState { return SamplerState{b.epoch} }
 
 // Restore continues from s.
-func (b *Balanced) Restore(s State) error {
+func (b *Balanced) Restore(s SamplerState) error {
 	if s.Epoch < 0 {
 		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
 	}

@@ -1,4 +1,4 @@
-package sample
+package data
 
 import (
 	"math"
@@ -97,7 +97,7 @@ func TestPower(t *testing.T) {
 	sizes := []int{2, 10, 40, 100, 200}
 	y := labelsOf(sizes...)
 	for _, power := range []float64{0.5, 1} {
-		s, err := New(y, Config{Classes: 2, PerClass: 2, Batches: 200, Power: power, Seed: 1})
+		s, err := NewBalanced(y, BalancedConfig{Classes: 2, PerClass: 2, Batches: 200, Power: power, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,10 +129,10 @@ func TestPower(t *testing.T) {
 			}
 		}
 	}
-	if _, err := New(y, Config{Classes: 2, Batches: 2, Power: 1}); err == nil {
+	if _, err := NewBalanced(y, BalancedConfig{Classes: 2, Batches: 2, Power: 1}); err == nil {
 		t.Error("an epoch too short for all classes gave no error")
 	}
-	if _, err := New(y, Config{Power: -1}); err == nil {
+	if _, err := NewBalanced(y, BalancedConfig{Power: -1}); err == nil {
 		t.Error("a negative power gave no error")
 	}
 }

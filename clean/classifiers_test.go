@@ -83,7 +83,7 @@ func TestHeadWithout(t *testing.T) {
 			if p.whole() != (name == "whole") {
 				t.Errorf("%s: whole is %v", name, p.whole())
 			}
-			h := &hearing{y: y, classes: 3, trust: trust}
+			h := &evidence{y: y, classes: 3, trust: trust}
 			head, err := p.fit(t.Context(), h)
 			if err != nil {
 				t.Fatal(err)
@@ -124,9 +124,9 @@ func TestVotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hearing{y: y, wrong: []int{1, 1, 0, 0, 0}, classes: 3, trust: []float64{1, 0.5, 1, 1, 1},
-		best: make([][]candidate, 5), asIs: make([]testimony, 5), given: make([]testimony, 5)}
-	if err := parts[0].hear(t.Context(), h); err != nil {
+	h := &evidence{y: y, wrong: []int{1, 1, 0, 0, 0}, classes: 3, trust: []float64{1, 0.5, 1, 1, 1},
+		best: make([][]candidate, 5), asIs: make([]margins, 5), given: make([]margins, 5)}
+	if err := parts[0].judge(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
 	// The nearest of item 0 are 1 and 2, at squared distances of 1 and 4, 2.5 on average.

@@ -1,4 +1,4 @@
-package sample
+package data
 
 import "math/rand/v2"
 

@@ -1,4 +1,4 @@
-package sample
+package data
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ type HierarchyConfig struct {
 	// Batches is the length of an epoch. By default it is enough to draw about
 	// as many samples as there are and to visit every fine class.
 	Batches int
-	Views   int // how often every sample is listed in its batch, as in Config; default 1
+	Views   int // how often every sample is listed in its batch, as in BalancedConfig; default 1
 	Seed    uint64
 }
 
@@ -123,10 +123,10 @@ func (h *Hierarchical) BatchSize() int { return h.size * h.cfg.Views }
 func (h *Hierarchical) Config() HierarchyConfig { return h.cfg }
 
 // State returns the number of the next epoch.
-func (h *Hierarchical) State() State { return State{h.epoch} }
+func (h *Hierarchical) State() SamplerState { return SamplerState{h.epoch} }
 
 // Restore continues from s.
-func (h *Hierarchical) Restore(s State) error {
+func (h *Hierarchical) Restore(s SamplerState) error {
 	if s.Epoch < 0 {
 		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
 	}

@@ -64,28 +64,28 @@ type candidate struct {
 	vote, head float64
 }
 
-// hearing gathers what is said on every item.
-type hearing struct {
+// evidence holds the votes and predictions for every item.
+type evidence struct {
 	y, wrong    []int
 	classes     int
 	trust       []float64
-	asIs, given []testimony // on the labels there, and on the wrong ones
+	asIs, given []margins // on the labels there, and on the wrong ones
 	best        [][]candidate
-	// ahead is what is said for items' own classes less what is said for the labels that
-	// these are confused with, which are asked.
+	// ahead is the score of the class of an item less that of each label that the class is
+	// confused with, which are asked.
 	asked confused
 	ahead [][]candidate
 }
 
-// testimony is what the witnesses say against a label: how far it is behind the
-// best other one, and behind certainty.
-type testimony [4]float64
+// margins are how far the two classifiers put a label behind the best other class, and
+// behind certainty: by the votes of the nearest rows, and by the head.
+type margins [4]float64
 
-// candidates is how many classes of each witness may be suggested.
+// candidates is how many classes each classifier may suggest.
 const candidates = 3
 
-// hear takes the testimony on the items of a part.
-func (p *part) hear(ctx context.Context, h *hearing) error {
+// judge computes the evidence on the items of a part.
+func (p *part) judge(ctx context.Context, h *evidence) error {
 	head, err := p.fit(ctx, h)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (p *part) hear(ctx context.Context, h *hearing) error {
 	return nil
 }
 
-func (h *hearing) add(i, class int, votes []float64, row []float32) {
+func (h *evidence) add(i, class int, votes []float64, row []float32) {
 	if class >= 0 {
 		h.best[i] = append(h.best[i], candidate{class, votes[class], float64(row[class])})
 	}
@@ -148,8 +148,8 @@ func argmax[T cmp.Ordered](of []T, but []candidate) int {
 	return best
 }
 
-// against is the testimony on an item's having a label.
-func (h *hearing) against(i, label int, votes []float64, row []float32) testimony {
+// against computes the margins of an item with a label.
+func (h *evidence) against(i, label int, votes []float64, row []float32) margins {
 	vote, head := 0.0, math.Inf(-1)
 	for _, c := range h.best[i] {
 		if c.class != label {
@@ -157,7 +157,7 @@ func (h *hearing) against(i, label int, votes []float64, row []float32) testimon
 		}
 	}
 	own := float64(row[label])
-	return testimony{vote - votes[label], 1 - votes[label], head - own, 1 - own}
+	return margins{vote - votes[label], 1 - votes[label], head - own, 1 - own}
 }
 
 // head is a ridge regression of the classes' indicators, less their shares, on the
@@ -173,7 +173,7 @@ type head struct {
 const lambda = 0.1
 
 // fit fits the head to the items that judge.
-func (p *part) fit(ctx context.Context, h *hearing) (*head, error) {
+func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
 	n, d := len(p.rest), p.x.Cols
 	out := &head{mean: make([]float64, d), share: make([]float64, h.classes)}
 	var sum float64
@@ -216,7 +216,7 @@ func (p *part) fit(ctx context.Context, h *hearing) (*head, error) {
 }
 
 // solve finds beta, and returns what it takes to invert X'RX + lambda.
-func (f *head) solve(p *part, h *hearing, rows, weighted *mat.Dense) (*gonum.Cholesky, error) {
+func (f *head) solve(p *part, h *evidence, rows, weighted *mat.Dense) (*gonum.Cholesky, error) {
 	d := rows.Cols
 	gram := mat.New(d, d)
 	mat.Gemm(true, false, 1, weighted, rows, 0, gram)
@@ -268,7 +268,7 @@ func (f *head) solve(p *part, h *hearing, rows, weighted *mat.Dense) (*gonum.Cho
 
 // predict writes what the head says on the held items lo..hi-1 to out. Of an item
 // that it was fitted to it gives what it would say had it not been.
-func (d *head) predict(p *part, h *hearing, lo, hi int, out *mat.Dense) {
+func (d *head) predict(p *part, h *evidence, lo, hi int, out *mat.Dense) {
 	rows := mat.New(hi-lo, p.x.Cols)
 	for k := lo; k < hi; k++ {
 		for j, v := range p.x.Row(p.held[k]) {

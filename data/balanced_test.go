@@ -1,4 +1,4 @@
-package sample
+package data
 
 import (
 	"reflect"
@@ -20,11 +20,12 @@ func labelsOf(sizes ...int) []int64 {
 func TestBalancedBatches(t *testing.T) {
 	sizes := []int{1, 2, 3, 7, 20, 4, 4, 50, 1}
 	y := labelsOf(sizes...)
-	for _, cfg := range []Config{{Classes: 3, PerClass: 4}, {Classes: 9, PerClass: 2}, {Classes: 1, PerClass: 1},
+	for _, cfg := range []BalancedConfig{{Classes: 3, PerClass: 4}, {Classes: 9, PerClass: 2},
+		{Classes: 1, PerClass: 1},
 		{Classes: 5, PerClass: 9, Batches: 40},
 		{Classes: 2, PerClass: 40}, {Classes: 6, PerClass: 99}, {},
 		{Classes: 3, PerClass: 4, Batches: 40, Power: 0.5}} {
-		s, err := New(y, cfg)
+		s, err := NewBalanced(y, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,24 +94,24 @@ func TestDefaults(t *testing.T) {
 	many := func(classes, size int) []int { return slices.Repeat([]int{size}, classes) }
 	for _, c := range []struct {
 		sizes []int
-		cfg   Config
-		want  Config
+		cfg   BalancedConfig
+		want  BalancedConfig
 	}{
-		{many(10, 6000), Config{}, Config{Classes: 8, PerClass: 16}},
-		{many(2, 6000), Config{}, Config{Classes: 2, PerClass: 64}},
-		{many(5, 6000), Config{}, Config{Classes: 5, PerClass: 25}},
-		{many(50, 5), Config{}, Config{Classes: 25, PerClass: 5}},
-		{many(50, 2), Config{}, Config{Classes: 50, PerClass: 2}},
-		{many(500, 2), Config{}, Config{Classes: 64, PerClass: 2}},
-		{many(500, 1), Config{}, Config{Classes: 64, PerClass: 2}},
-		{many(1, 9), Config{}, Config{Classes: 1, PerClass: 9}},
-		{append(many(90, 1), 3, 5, 6, 60), Config{}, Config{Classes: 25, PerClass: 5}},
-		{many(50, 600), Config{Classes: 4}, Config{Classes: 4, PerClass: 32}},
-		{many(50, 600), Config{PerClass: 4}, Config{Classes: 32, PerClass: 4}},
-		{many(50, 600), Config{PerClass: 400}, Config{Classes: 2, PerClass: 400}},
-		{many(50, 3), Config{Classes: 50}, Config{Classes: 50, PerClass: 2}},
+		{many(10, 6000), BalancedConfig{}, BalancedConfig{Classes: 8, PerClass: 16}},
+		{many(2, 6000), BalancedConfig{}, BalancedConfig{Classes: 2, PerClass: 64}},
+		{many(5, 6000), BalancedConfig{}, BalancedConfig{Classes: 5, PerClass: 25}},
+		{many(50, 5), BalancedConfig{}, BalancedConfig{Classes: 25, PerClass: 5}},
+		{many(50, 2), BalancedConfig{}, BalancedConfig{Classes: 50, PerClass: 2}},
+		{many(500, 2), BalancedConfig{}, BalancedConfig{Classes: 64, PerClass: 2}},
+		{many(500, 1), BalancedConfig{}, BalancedConfig{Classes: 64, PerClass: 2}},
+		{many(1, 9), BalancedConfig{}, BalancedConfig{Classes: 1, PerClass: 9}},
+		{append(many(90, 1), 3, 5, 6, 60), BalancedConfig{}, BalancedConfig{Classes: 25, PerClass: 5}},
+		{many(50, 600), BalancedConfig{Classes: 4}, BalancedConfig{Classes: 4, PerClass: 32}},
+		{many(50, 600), BalancedConfig{PerClass: 4}, BalancedConfig{Classes: 32, PerClass: 4}},
+		{many(50, 600), BalancedConfig{PerClass: 400}, BalancedConfig{Classes: 2, PerClass: 400}},
+		{many(50, 3), BalancedConfig{Classes: 50}, BalancedConfig{Classes: 50, PerClass: 2}},
 	} {
-		s, err := New(labelsOf(c.sizes...), c.cfg)
+		s, err := NewBalanced(labelsOf(c.sizes...), c.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,11 +124,11 @@ func TestDefaults(t *testing.T) {
 
 func TestStateContinues(t *testing.T) {
 	y := labelsOf(5, 5, 5, 9)
-	a, _ := New(y, Config{Classes: 2, PerClass: 3, Seed: 4})
+	a, _ := NewBalanced(y, BalancedConfig{Classes: 2, PerClass: 3, Seed: 4})
 	a.Epoch()
 	state := a.State()
 	want := a.Epoch()
-	b, _ := New(y, Config{Classes: 2, PerClass: 3, Seed: 4})
+	b, _ := NewBalanced(y, BalancedConfig{Classes: 2, PerClass: 3, Seed: 4})
 	if err := b.Restore(state); err != nil {
 		t.Fatal(err)
 	}
@@ -141,10 +142,13 @@ func TestStateContinues(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for name, f := range map[string]func() error{
-		"no samples":  func() error { _, err := New(nil, Config{}); return err },
-		"too many":    func() error { _, err := New(labelsOf(2, 2), Config{Classes: 3}); return err },
-		"negative":    func() error { _, err := New(labelsOf(2, 2), Config{PerClass: -1}); return err },
-		"wrong state": func() error { b, _ := New(labelsOf(2), Config{}); return b.Restore(State{-1}) },
+		"no samples":  func() error { _, err := NewBalanced(nil, BalancedConfig{}); return err },
+		"too many":    func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{Classes: 3}); return err },
+		"negative":    func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{PerClass: -1}); return err },
+		"wrong state": func() error {
+			b, _ := NewBalanced(labelsOf(2), BalancedConfig{})
+			return b.Restore(SamplerState{-1})
+		},
 	} {
 		if f() == nil {
 			t.Errorf("%s: no error", name)
@@ -162,7 +166,7 @@ func TestViews(t *testing.T) {
 		Batches() int
 	}
 	balanced := func(views int) sampler {
-		s, err := New(y, Config{Classes: 2, PerClass: 4, Views: views, Seed: 3})
+		s, err := NewBalanced(y, BalancedConfig{Classes: 2, PerClass: 4, Views: views, Seed: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,9 +201,9 @@ func TestViews(t *testing.T) {
 	}
 	// Batches that are chosen by default keep to about 128 rows.
 	many := slices.Repeat([]int{30}, 40)
-	for views, want := range map[int]Config{1: {Classes: 8, PerClass: 16}, 2: {Classes: 8, PerClass: 8},
+	for views, want := range map[int]BalancedConfig{1: {Classes: 8, PerClass: 16}, 2: {Classes: 8, PerClass: 8},
 		100: {Classes: 2, PerClass: 2}} {
-		s, err := New(labelsOf(many...), Config{Views: views})
+		s, err := NewBalanced(labelsOf(many...), BalancedConfig{Views: views})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +213,7 @@ func TestViews(t *testing.T) {
 		}
 	}
 	for _, views := range []int{-1, mostViews + 1, 1 << 40} {
-		if _, err := New(y, Config{Views: views}); err == nil {
+		if _, err := NewBalanced(y, BalancedConfig{Views: views}); err == nil {
 			t.Errorf("%d views: no error", views)
 		}
 		if _, err := NewHierarchical(y, y, HierarchyConfig{Views: views}); err == nil {

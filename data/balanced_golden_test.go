@@ -1,4 +1,4 @@
-package sample
+package data
 
 import (
 	"encoding/binary"
@@ -25,14 +25,14 @@ func digest(epoch func() [][]int) string {
 // release, to the last index: earlier runs can be repeated.
 func TestBatchesStay(t *testing.T) {
 	y := labelsOf(20, 31, 17, 16, 64, 40, 16, 25, 90, 33)
-	for want, cfg := range map[string]Config{
+	for want, cfg := range map[string]BalancedConfig{
 		"4d3920ae3d7e82a4": {Classes: 2, PerClass: 16, Seed: 1},
 		"962972eed8dc424a": {Classes: 8, PerClass: 16, Seed: 1},
 		"ca90ec1208a7384e": {Classes: 10, PerClass: 2, Seed: 7},
 		"3e837c64255c8fa8": {Classes: 3, PerClass: 15, Batches: 9, Seed: 3},
 		"bc8351bca19a14d6": {Classes: 4, PerClass: 5, Batches: 30, Power: 0.5, Seed: 2},
 	} {
-		s, err := New(y, cfg)
+		s, err := NewBalanced(y, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

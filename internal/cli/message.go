@@ -1,0 +1,33 @@
+package cli
+
+import "github.com/kindred-ml/kindred/internal/option"
+
+// flags are what the options that errors of the library name are called on the command
+// line.
+var flags = map[string]string{
+	"data.OpenOptions.Home":     "--data-dir",
+	"data.OpenOptions.Outside":  "--allow-outside (data.outside: true)",
+	"data.path":                 "--data",
+	"data.strict":               "--strict (data.strict: true)",
+	"weights.Home":              "--weights-dir",
+	"run.Options.Dir":           "--out",
+	"run.Options.Force":         "--force",
+	"run.Options.Resume":        "--resume",
+	option.Override:             "--set",
+	"overrides":                 "--set",
+	"queue.Options.Credentials": "--queue-creds",
+	"queue.Options.CA":          "--queue-ca",
+	"queue.Options.Cert":        "--queue-cert",
+	"queue.Options.Key":         "--queue-key",
+}
+
+// Message is what a command says of an error: its text, in which options of the library
+// are called by the command's flags.
+func Message(err error) string {
+	return option.Text(err, func(name string) string {
+		if flag, ok := flags[name]; ok {
+			return flag
+		}
+		return name
+	})
+}

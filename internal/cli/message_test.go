@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/run"
+)
+
+func TestMessage(t *testing.T) {
+	_, wrong := run.Parse("x.yaml", []byte("train:\n  epochs: many\n"), "train.lr=much")
+	if wrong == nil || strings.Contains(wrong.Error(), "--set") {
+		t.Fatal(wrong)
+	}
+	said := Message(fmt.Errorf("plan: %w", wrong))
+	if !strings.HasPrefix(said, "plan: x.yaml:2: train.epochs: ") ||
+		!strings.Contains(said, "\n--set train.lr=much: train.lr: ") {
+		t.Errorf("%q", said)
+	}
+	_, err := run.OpenData(context.Background(), run.DataConfig{}, "")
+	if want := "no data set: give --data, or data.name in the configuration"; err == nil || Message(err) != want {
+		t.Errorf("%q", Message(err))
+	}
+	if err := errors.New("run.Options.Dir"); Message(err) != "run.Options.Dir" {
+		t.Error(Message(err))
+	}
+	if err := option.Errorf("%s", option.Option("none.such")); Message(err) != "none.such" {
+		t.Error(Message(err))
+	}
+}
+
+// TestFlagsOfOptions: every option that the library's errors name has a flag, and the
+// table has no others.
+func TestFlagsOfOptions(t *testing.T) {
+	pattern := regexp.MustCompile(`option\.Option(?:\(| = )"([^"]+)"`)
+	named := map[string]bool{option.Override: true}
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
+			named[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range named {
+		if flags[name] == "" {
+			t.Errorf("no flag for %s", name)
+		}
+	}
+	for name := range flags {
+		if !named[name] {
+			t.Errorf("%s is named nowhere", name)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package option
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Override is what an error calls a setting that was given beside a configuration's text.
+const Override = "override"
+
+// KeyError says what is wrong with a key of a configuration, or with the text as a whole.
+type KeyError struct {
+	// Place is the file, and the line if it is known, as "run.yaml:3"; or the file alone.
+	// It is empty for what no file says.
+	Place string
+	// Override is the setting, as "train.epochs=many", if that is where the key was given.
+	Override string
+	// Key is the key with its section, as "train.epochs"; empty where there is none of
+	// that name.
+	Key string
+	// Text says what is wrong, without the key and the place.
+	Text string
+}
+
+// Error is the place or the override, the key and the text, with ": " between them.
+func (e *KeyError) Error() string { return e.Named(func(option string) string { return option }) }
+
+// What is the key and the text, without the place.
+func (e *KeyError) What() string {
+	at := *e
+	at.Place, at.Override = "", ""
+	return at.Error()
+}
+
+// Named is Error, with another word for Override, which name is asked for.
+func (e *KeyError) Named(name func(option string) string) string {
+	parts := []string{e.Place, "", e.Key, e.Text}
+	if e.Override != "" {
+		parts[1] = name(Override) + " " + e.Override
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
+}
+
+// KeyErrors are all that is wrong with a configuration, one a line.
+type KeyErrors []*KeyError
+
+// Add appends an error that does not say the same as one before.
+func (e *KeyErrors) Add(one *KeyError) {
+	if !slices.ContainsFunc(*e, func(was *KeyError) bool { return *was == *one }) {
+		*e = append(*e, one)
+	}
+}
+
+// Err is e as an error, nil if there are none.
+func (e KeyErrors) Err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Error is the messages, one a line.
+func (e KeyErrors) Error() string { return errors.Join(e.Unwrap()...).Error() }
+
+// Unwrap returns the errors one by one.
+func (e KeyErrors) Unwrap() []error {
+	out := make([]error, len(e))
+	for i, one := range e {
+		out[i] = one
+	}
+	return out
+}

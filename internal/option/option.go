@@ -1,0 +1,87 @@
+package option
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// An Option is the name of a field that a user of the library sets, as pkg.Type.Field,
+// or of an argument, as pkg.Func.arg.
+type Option string
+
+// With is the option with the value that a command line needs beside its flag, and which
+// an error of the library has elsewhere.
+func (o Option) With(value string) Given { return Given{o, value} }
+
+// Given is an option with a value.
+type Given struct {
+	Option
+	Value string
+}
+
+// String is the option without the value.
+func (g Given) String() string { return string(g.Option) }
+
+// Errorf is fmt.Errorf for an error that names options: those are among the arguments.
+// Its message has their own names, and Text gives them others.
+func Errorf(format string, args ...any) error {
+	return &named{fmt.Errorf(format, args...), format, args}
+}
+
+type named struct {
+	error
+	format string
+	args   []any
+}
+
+func (e *named) Unwrap() error { return errors.Unwrap(e.error) }
+
+// Named is the message with options, and those of the errors that it wraps, by other
+// names.
+func (e *named) Named(name func(option string) string) string {
+	args := make([]any, len(e.args))
+	for i, a := range e.args {
+		switch a := a.(type) {
+		case Given:
+			args[i] = name(string(a.Option)) + " " + a.Value
+		case Option:
+			args[i] = name(string(a))
+		case error:
+			args[i] = errors.New(Text(a, name))
+		default:
+			args[i] = a
+		}
+	}
+	return fmt.Errorf(e.format, args...).Error()
+}
+
+// Text is the message of err, in which the options that it names, or that an error which
+// it wraps names, are called what name says.
+func Text(err error, name func(option string) string) string {
+	text := err.Error()
+	var inner []error
+	switch e := err.(type) {
+	case interface {
+		Named(func(string) string) string
+	}:
+		return e.Named(name)
+	case interface{ Unwrap() error }:
+		inner = []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		inner = e.Unwrap()
+	}
+	at := 0 // what is before has been replaced
+	for _, e := range inner {
+		if e == nil {
+			continue
+		}
+		was := e.Error()
+		if k := strings.Index(text[at:], was); k >= 0 && was != "" {
+			now := Text(e, name)
+			text = text[:at+k] + now + text[at+k+len(was):]
+			at += k + len(now)
+		}
+	}
+	return text
+}

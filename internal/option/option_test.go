@@ -1,0 +1,110 @@
+package option
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+)
+
+func flag(option string) string {
+	switch option {
+	case "run.Options.Resume":
+		return "--resume"
+	case "run.Options.Force":
+		return "--force"
+	case Override:
+		return "--set"
+	}
+	return option
+}
+
+// TestText: the library's message has the library's names, a command's has its flags,
+// however deep the error is wrapped.
+func TestText(t *testing.T) {
+	resume, force, other := Option("run.Options.Resume"), Option("run.Options.Force"), Option("run.Options.Dir")
+	taken := Errorf("%s holds a run: %s or %s", "a%b", resume.With("a b"), force)
+	key := &KeyError{Override: "train.lr=x", Key: "train.lr", Text: "no number"}
+	for _, c := range []struct {
+		err           error
+		library, flag string
+	}{
+		{errors.New("run.Options.Force stands here by chance"), "run.Options.Force stands here by chance",
+			"run.Options.Force stands here by chance"},
+		{taken, "a%b holds a run: run.Options.Resume or run.Options.Force", "a%b holds a run: --resume a b or --force"},
+		{fmt.Errorf("before: %w, after", taken),
+			"before: a%b holds a run: run.Options.Resume or run.Options.Force, after",
+			"before: a%b holds a run: --resume a b or --force, after"},
+		{Errorf("%w; %s", Errorf("%w, %s", fs.ErrNotExist, force), other),
+			"file does not exist, run.Options.Force; run.Options.Dir", "file does not exist, --force; run.Options.Dir"},
+		{Errorf("%v; %s", Errorf("no %s", force), resume.With("d")), "no run.Options.Force; run.Options.Resume",
+			"no --force; --resume d"},
+		{errors.Join(taken, key, taken), "a%b holds a run: run.Options.Resume or run.Options.Force\n" +
+			"override train.lr=x: train.lr: no number\na%b holds a run: run.Options.Resume or run.Options.Force",
+			"a%b holds a run: --resume a b or --force\n--set train.lr=x: train.lr: no number\n" +
+				"a%b holds a run: --resume a b or --force"},
+		{fmt.Errorf("%w and %w", Errorf("%s", force), Errorf("%s", force)), "run.Options.Force and run.Options.Force",
+			"--force and --force"},
+		{hidden{taken}, "something else", "something else"},
+		{hidden{nil}, "something else", "something else"},
+	} {
+		if got := c.err.Error(); got != c.library {
+			t.Errorf("library: %q\nwant     %q", got, c.library)
+		}
+		if got := Text(c.err, flag); got != c.flag {
+			t.Errorf("command: %q\nwant     %q", got, c.flag)
+		}
+	}
+	if err := Errorf("%w: %s", context.Canceled, force); !errors.Is(err, context.Canceled) {
+		t.Error("the wrapped error is lost")
+	}
+	if err := Errorf("%v: %s", context.Canceled, force); errors.Is(err, context.Canceled) {
+		t.Error("what was not wrapped is")
+	}
+}
+
+// hidden wraps an error and does not repeat its message.
+type hidden struct{ error }
+
+func (hidden) Error() string   { return "something else" }
+func (h hidden) Unwrap() error { return h.error }
+
+func TestKeyError(t *testing.T) {
+	at := &KeyError{Place: "run.yaml:3", Key: "train.lr", Text: "no number"}
+	whole := &KeyError{Place: "run.yaml", Text: "not YAML"}
+	set := &KeyError{Override: "train.lr=x", Key: "train.lr", Text: "no number"}
+	for e, want := range map[*KeyError][2]string{
+		at:    {"run.yaml:3: train.lr: no number", "train.lr: no number"},
+		whole: {"run.yaml: not YAML", "not YAML"},
+		set:   {"override train.lr=x: train.lr: no number", "train.lr: no number"},
+		{}:    {"", ""},
+	} {
+		if e.Error() != want[0] || e.What() != want[1] {
+			t.Errorf("%q, %q, want %q", e.Error(), e.What(), want)
+		}
+	}
+	var all KeyErrors
+	if all.Err() != nil {
+		t.Error("no mistakes are an error")
+	}
+	again := *at
+	all.Add(at)
+	all.Add(&again)
+	all.Add(set)
+	err := fmt.Errorf("plan: %w", all.Err())
+	if want := "plan: run.yaml:3: train.lr: no number\noverride train.lr=x: train.lr: no number"; err.Error() != want {
+		t.Errorf("%q", err)
+	}
+	if want := "plan: run.yaml:3: train.lr: no number\n--set train.lr=x: train.lr: no number"; Text(err, flag) != want {
+		t.Errorf("%q", Text(err, flag))
+	}
+	var one *KeyError
+	if !errors.As(err, &one) || one != at {
+		t.Errorf("%v", one)
+	}
+	var several KeyErrors
+	if !errors.As(err, &several) || len(several) != 2 {
+		t.Errorf("%v", several)
+	}
+}
