@@ -296,19 +296,20 @@ func (c *Calibration) Cover(coverage float64, photos int) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
 	}
-	var of *Own
-	for i := range c.Own {
-		if c.Own[i].Photos <= photos {
-			of = &c.Own[i]
-		}
-	}
-	if of == nil {
+	if len(c.Own) == 0 {
 		return 0, fmt.Errorf("no coverage can be promised: less than %d classes had two photos", fewestClasses)
 	}
-	k := sort.SearchFloat64s(of.Cover, coverage)
-	if k == len(of.Cover) {
-		return 0, fmt.Errorf("a coverage of %v takes %d classes with more than %d photos, and the calibration had %d",
-			coverage, int(math.Ceil(coverage/(1-coverage)-1e-9)), of.Photos, of.Classes)
+	// Of as many photos as enough classes had: more photos only bring the nearest nearer.
+	needed := int(math.Ceil(coverage/(1-coverage) - 1e-9))
+	k := len(c.Distances)
+	for i := range c.Own {
+		if o := &c.Own[i]; i == 0 || o.Photos <= photos && o.Classes >= needed {
+			k = sort.SearchFloat64s(o.Cover, coverage-1e-9)
+		}
+	}
+	if k == len(c.Distances) {
+		return 0, fmt.Errorf("a coverage of %v takes %d classes with two photos or more, and the calibration had %d",
+			coverage, needed, c.Own[0].Classes)
 	}
 	return c.Distances[k], nil
 }

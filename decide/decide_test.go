@@ -332,6 +332,32 @@ func TestPhotosOfTwoClasses(t *testing.T) {
 	}
 }
 
+// TestCoverOfFewLargeClasses: where few classes have many photos, coverage goes by the
+// photos that enough classes have.
+func TestCoverOfFewLargeClasses(t *testing.T) {
+	x, labels := clusters(6, 60, 12, 4)
+	for i := range labels { // twelve classes of 24 photos, and 36 of 12
+		if labels[i] < 24 {
+			labels[i] &^= 1
+		}
+	}
+	c, err := Calibrate(t.Context(), x, labels, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many, err := c.Cover(0.95, 23)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few, err := c.Cover(0.95, 10)
+	if err != nil || many != few {
+		t.Errorf("%v: %v with many photos, %v with ten", err, many, few)
+	}
+	if one, err := c.Cover(0.95, 1); err != nil || one <= few {
+		t.Errorf("%v: %v with one photo, %v with ten", err, one, few)
+	}
+}
+
 // TestCopies: copies of photos in their class are not matches that were found.
 func TestCopies(t *testing.T) {
 	x, labels := clusters(1, 20, 4, 4)

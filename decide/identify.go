@@ -138,7 +138,7 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 				d.several = err
 			}
 			if err != nil {
-				break // fewer classes had more photos: what holds for fewer photos is taken
+				break
 			}
 			d.within[k][o.Photos] = v
 		}

@@ -187,7 +187,7 @@ func (a *app) printCalibration(c *decide.Calibration, res *calibrated) error {
 	return w.Flush()
 }
 
-// tried are the questions of --trials and --check.
+// ask are the questions of --trials and --check.
 func (f *calibrateFlags) ask() decide.Ask {
 	return decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
 }
@@ -511,7 +511,7 @@ func (f *calibrateFlags) openIndex(ctx context.Context, a *app, s *calibrationSe
 	defer x.Close()
 	info := x.Info()
 	s.distance = info.Distance
-	s.source = decide.Source{Network: info.Network.Sum, Name: info.Network.Name, Preparation: info.Network.Preparation}
+	s.source = indexSource(info)
 	if f.photos.data != "" {
 		if s.model, err = indexModel(x); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
@@ -91,8 +92,10 @@ first. With --together all photos are of one thing.`,
 	fs.StringVar(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
 		"the run, or beside --embeddings")
 	fs.Float64Var(&f.opt.FPIR, "fpir", 0.05, "share of strangers that may be given a label")
-	fs.Float64Var(&f.opt.Strangers, "strangers", 0.5, "share of photos that are expected to be of no class of the gallery")
-	fs.Float64Var(&f.opt.Coverage, "coverage", 0, "also the set of labels that holds the right one with this probability")
+	fs.Float64Var(&f.opt.Strangers, "strangers", 0.5,
+		"share of photos that are expected to be of no class of the gallery")
+	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
+		"also the set of labels that holds the right one with this probability")
 	fs.BoolVar(&f.together, "together", false, "all photos are of one thing")
 	fs.StringVar(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)")
 	addOutside(cmd, &f.outside)
@@ -252,6 +255,11 @@ func (a *app) printIdentified(res *identified) error {
 	return w.Flush()
 }
 
+// indexSource says what made the vectors of an index.
+func indexSource(in index.Info) decide.Source {
+	return decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}
+}
+
 // inIndex looks into an index.
 func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*looker, error) {
 	x, err := a.readIndex(f.index)
@@ -260,8 +268,7 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 	}
 	info := x.Info()
 	l := &looker{distance: info.Distance, dim: info.Dim, file: calibrationFile(f.index, true), of: f.index,
-		source: decide.Source{Network: info.Network.Sum, Name: info.Network.Name, Preparation: info.Network.Preparation},
-		close:  func() { x.Close() }}
+		source: indexSource(info), close: func() { x.Close() }}
 	column := cmp.Or(f.column, "label")
 	for it, err := range x.All() {
 		if err != nil {
@@ -416,7 +423,8 @@ func nearIn(queries rank.Photos, gallery *photoSet, opt rank.Options) func(conte
 		}
 		n := found[i%block]
 		for e, j := range n.Row {
-			near = append(near, decide.Neighbour{Label: gallery.label(int(j)), Distance: opt.Distance.From(n.Value[e])})
+			d := opt.Distance.From(n.Value[e])
+			near = append(near, decide.Neighbour{Label: gallery.label(int(j)), Distance: d})
 		}
 		return near, nil
 	}

@@ -42,7 +42,8 @@ func things(t *testing.T, path string, from, to int) {
 
 func TestCalibrateAndIdentify(t *testing.T) {
 	dir := t.TempDir()
-	calibration, gallery, photos := filepath.Join(dir, "C.csv"), filepath.Join(dir, "G.csv"), filepath.Join(dir, "Q.csv")
+	calibration, gallery := filepath.Join(dir, "C.csv"), filepath.Join(dir, "G.csv")
+	photos := filepath.Join(dir, "Q.csv")
 	things(t, calibration, 0, 60)
 	things(t, gallery, 100, 120)
 	things(t, photos, 118, 122) // two of the gallery's, and two strangers
@@ -62,8 +63,8 @@ func TestCalibrateAndIdentify(t *testing.T) {
 		t.Errorf("made again: %s", stderr)
 	}
 	table := filepath.Join(dir, "decisions.csv")
-	code, stdout, stderr = runArgs(t, "identify", "--vector", photos, "--embeddings", gallery, "--calibration", made.File,
-		"--coverage", "0.9", "--table", table, "--json")
+	code, stdout, stderr = runArgs(t, "identify", "--vector", photos, "--embeddings", gallery, "--calibration",
+		made.File, "--coverage", "0.9", "--table", table, "--json")
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
