@@ -18,7 +18,7 @@
 // Remembering is a Runner that asks a Memory first, so that what was done before,
 // by whoever, is not done again.
 //
-// The command's --queue is a Runner, too, that hands jobs to workers on other
+// The command's queue is a Runner, too, that hands jobs to workers on other
 // machines: package internal/queue. This package imports no network, so that what
 // only describes its work in jobs stays small.
 //

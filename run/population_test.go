@@ -62,7 +62,8 @@ func TestRelations(t *testing.T) {
 		set                    []string
 		noPositive, noNegative int // of 32 samples a step
 	}{
-		"one level": {newBlobs(4, 20, 16), []string{"data.label=parity", "sample.per_class=16", "loss.name=triplet"}, 0, 0},
+		"one level": {newBlobs(4, 20, 16),
+			[]string{"data.label=parity", "sample.per_class=16", "loss.name=triplet"}, 0, 0},
 		"two fine": {newBlobs(4, 20, 16),
 			[]string{"data.label=parity", "sample.name=hierarchical", "sample.coarse=2", "sample.fine=2",
 				"sample.per_class=8", "loss.relation=coarse-not-fine"}, 0, 0},

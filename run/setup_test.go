@@ -41,24 +41,10 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := Default()
-	open.Data.Label, open.Data.Split = "mod:2", "classes"
-	views, err := Plan(t.Context(), open, Options{Dataset: newBlobs(8, 6, 16)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	open.Loss["name"], open.Loss["plus"] = "triplet", []any{map[string]any{"name": "vicreg", "weight": 0.5}}
-	further, err := Plan(t.Context(), open, Options{Dataset: newBlobs(8, 6, 16)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		s    *Setup
 		says []string
 	}{
-		{views, []string{"classes x 12, each in 2 views (characters)\n",
-			"objective    supcon + spread; an image is pulled towards all of its class (positives all) and pushed away from "}},
-		{further, []string{"classes x 12\n", "objective    triplet + 0.5 vicreg; an image "}},
 		{small, []string{
 			"data         photos: 80 images\ntraining     48 images of 8 classes\n" +
 				"validation   16 images of 8 classes\n" +
@@ -99,6 +85,32 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 	}
 	if strings.Contains(other.String(), "run folder") {
 		t.Errorf("nothing is written:\n%s", other)
+	}
+}
+
+// TestSetupOfViews: views and further losses are in the banner.
+func TestSetupOfViews(t *testing.T) {
+	cfg := Default()
+	cfg.Data.Label, cfg.Data.Split = "mod:2", "classes"
+	further := cfg.clone()
+	further.Loss["name"], further.Loss["plus"] = "triplet", []any{map[string]any{"name": "vicreg", "weight": 0.5}}
+	for _, c := range []struct {
+		cfg  Config
+		says []string
+	}{
+		{cfg, []string{" classes x 12, each in 2 views (characters)\n",
+			"objective    supcon + spread; an image is pulled towards all of its class (positives all) and "}},
+		{further, []string{" classes x 12\n", "objective    triplet + 0.5 vicreg; an image "}},
+	} {
+		setup, err := Plan(t.Context(), c.cfg, Options{Dataset: newBlobs(8, 6, 16)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.says {
+			if text := setup.String(); !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
 	}
 }
 

@@ -139,7 +139,8 @@ func TestSpread(t *testing.T) {
 			name, plus = "supcon", 1
 		}
 		if r.Loss["name"] != name || len(tr.options.Plus) != plus || r.Sample.Views != c.views ||
-			c.spread && (r.Data.Augment == none || tr.options.Plus[0].Weight != 1 || !tr.options.Plus[0].Options.Traits().Views) {
+			c.spread && (r.Data.Augment == none || tr.options.Plus[0].Weight != 1 ||
+				!tr.options.Plus[0].Options.Traits().Views) {
 			t.Errorf("%v: resolved to %+v", c.set, r)
 		}
 	}
@@ -154,7 +155,8 @@ func TestSpreadResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Train(t.Context(), parsed(t, append(set, "train.epochs=1")...), Options{Dataset: d, Dir: dir}); err != nil {
+	first := parsed(t, append(set, "train.epochs=1")...)
+	if _, err := Train(t.Context(), first, Options{Dataset: d, Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	cfg := parsed(t, set...)
