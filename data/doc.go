@@ -17,6 +17,22 @@
 // (package data/imaging). What a sample looks like in an epoch depends on the seed
 // alone, not on the number of workers.
 //
+// Balanced draws batches of indices in which every class present has several samples,
+// so that an anchor finds positives, and in which no sample comes up twice, so that
+// none is its own positive. Hierarchical does it with two labels: coarse classes, fine
+// classes of each, samples of each.
+//
+//	s, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 8, PerClass: 16})
+//	for range epochs {
+//		for _, batch := range s.Epoch() { // batch lists indices into labels
+//			...
+//		}
+//	}
+//
+// What is left out of its configuration follows from the sizes of the classes. Epochs
+// differ, and depend only on the seed and their number: State and Restore go on where a
+// sampler was.
+//
 // Errors name the file, the line and the way out. Files left out are counted and
 // named in LeftOut.
 package data

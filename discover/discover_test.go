@@ -158,6 +158,9 @@ func TestDegenerate(t *testing.T) {
 			n := 0
 			for _, class := range r.Classes {
 				n += len(class.Kinds)
+				if class.P <= 0 || class.P > 1 || c.kinds == 1 && class.P <= 0.05 {
+					t.Errorf("%s, %v: p = %g", c.name, m, class.P)
+				}
 				for _, k := range class.Kinds {
 					if m := k.Different; c.name == "equal rows" && len(m) > 0 {
 						t.Errorf("%v differ among equal rows", m)

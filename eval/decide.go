@@ -100,7 +100,8 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 	}
 	for _, v := range d.col.Values[first:] {
 		if v.Value-v.Value != 0 {
-			return fmt.Errorf("%s is %v: all genuine pairs have one distance, and all impostor pairs", v.Metric, v.Value)
+			return fmt.Errorf("%s is %v: all genuine pairs have one distance, and all impostor pairs", v.Metric,
+				v.Value)
 		}
 	}
 	if d.cfg.Bootstrap == 0 || len(scores) == 0 {

@@ -20,6 +20,8 @@ func TestParseErrors(t *testing.T) {
 		"price = shoe":                         `9: want a number, a text in quotes, true or false ("shoe" would be a text), not shoe`,
 		"price 5":                              "7: want =, !=, <, <=, >, >=, in or is after price, not 5",
 		"(price < 2":                           "11: want ) for the ( before it, not the end",
+		"price < 1-2":                          "10: want and, or, or the end, not -2",
+		"price < 1+2":                          "10: want and, or, or the end, not 2",
 		"price < 2)":                           "10: want and, or, or the end, not )",
 		"price in 2":                           "10: want ( after in, not 2",
 		"price in (2":                          "12: want , or ), not the end",
@@ -154,4 +156,27 @@ func FuzzFilter(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An error repeats the beginning and the end of what is wrong, however long a filter may be.
+func TestReasonsAreShort(t *testing.T) {
+	for _, long := range []string{strings.Repeat("x", maxText-100), strings.Repeat("`\x1b`", 1)} {
+		for _, text := range []string{long + " = 1", "a = " + long, "a " + long, "b = 'x' " + long} {
+			f, err := Parse(text)
+			if err == nil {
+				err = f.Check(columns())
+			}
+			var wrong *Error
+			if !errors.As(err, &wrong) || len(wrong.Reason) > 5000 {
+				t.Errorf("%.20q of %d bytes: %.300v", text, len(text), err)
+			}
+		}
+	}
+	most := "a = 1" + strings.Repeat(" ", maxText-5)
+	if _, err := Parse(most); err != nil {
+		t.Errorf("%d bytes: %v", len(most), err)
+	}
+	if _, err := Parse(most + " "); err == nil {
+		t.Errorf("%d bytes are a filter", len(most)+1)
+	}
 }

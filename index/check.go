@@ -217,7 +217,7 @@ const (
 // notes the rows whose vectors are lost.
 func (s *segment) checkSections(lost bitmap) (bad []string) {
 	for _, t := range s.table.Sections {
-		if t.Name != "vectors" && (t.Name != "codes" || s.version < 3) {
+		if t.Name != "vectors" && t.Name != "codes" {
 			continue
 		}
 		if crc32.Checksum(s.file.Bytes[t.Offset:t.Offset+t.Length], castagnoli()) != t.Sum {

@@ -18,7 +18,7 @@ import (
 )
 
 func FuzzManifest(f *testing.F) {
-	m := &manifest{Version: 1, Index: "abc", Dim: 3, Log: "000001.log",
+	m := &manifest{Version: formatVersion, Index: "abc", Dim: 3, Log: "000001.log",
 		Columns:  []store.Column{{Name: "a", Kind: store.Text}},
 		Segments: []segmentRef{{File: "000002.seg", Rows: 4, Dead: "000003.dead"}}}
 	text, err := m.encode()
@@ -112,7 +112,7 @@ func segmentBytes(t testing.TB) (b []byte, path string) {
 func use(s *segment) {
 	n, _ := filter.Parse(`price < 50 or kind = "hat" or sale or id = "x" or path > "p"`)
 	p := part{seg: s, live: s.all}
-	v := newView(&manifest{Version: 1, Dim: s.d}, newSchema(s.table.Columns), []part{p}, &tail{dim: s.d})
+	v := newView(&manifest{Version: formatVersion, Dim: s.d}, newSchema(s.table.Columns), []part{p}, &tail{dim: s.d})
 	v.passing(n)
 	q := &pending{ctx: context.Background(), q: Query{Vector: make([]float32, s.d), K: 5}}
 	v.answer(context.Background(), []*pending{q})

@@ -24,12 +24,6 @@ const (
 	maxDim  = 1 << 16
 )
 
-// Bounds of what is read: earlier versions took longer ids and texts than package store.
-const (
-	maxStoredID   = 4096
-	maxStoredText = 1 << 20
-)
-
 // reserved are names that filters and results use themselves.
 var reserved = [...]string{"id", "path", "distance"}
 
@@ -60,7 +54,7 @@ func itemf(it *store.Item, format string, args ...any) error {
 
 // storedID tells whether an id can be one that was written.
 func storedID(id string) bool {
-	return id != "" && len(id) <= maxStoredID && utf8.ValidString(id) && !strings.ContainsFunc(id, control)
+	return id != "" && len(id) <= store.MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, control)
 }
 
 // storedItem tells whether an item, but for its vector, can be one that was written.
@@ -83,7 +77,7 @@ func storedItem(it *store.Item) bool {
 	return true
 }
 
-func storedText(s string) bool { return len(s) <= maxStoredText && utf8.ValidString(s) }
+func storedText(s string) bool { return len(s) <= store.MaxText && utf8.ValidString(s) }
 
 // control tells the control characters that no id and no name of a column has ever had.
 func control(r rune) bool { return r < ' ' || r == 0x7f }

@@ -11,7 +11,7 @@ import (
 // A manifest with a column of a kind that there is not is damaged.
 func TestManifestOfAnotherKind(t *testing.T) {
 	for _, kind := range []store.Kind{"", "date", store.Number} {
-		m := &manifest{Version: 1, Index: "abc", Dim: 3, Log: "000001.log", Segments: []segmentRef{},
+		m := &manifest{Version: formatVersion, Index: "abc", Dim: 3, Log: "000001.log", Segments: []segmentRef{},
 			Columns: []store.Column{{Name: "a", Kind: kind}}}
 		text, err := m.encode()
 		if err != nil {
@@ -30,12 +30,13 @@ func TestManifestOfAnotherKind(t *testing.T) {
 	}
 }
 
-// Ids and texts longer than those that are taken today are still read from a log.
-func TestReadsLongerIDs(t *testing.T) {
-	long := store.Item{ID: strings.Repeat("i", 4096), Path: strings.Repeat("p", 1<<20), Vector: []float32{1},
-		Columns: map[string]any{"a": strings.Repeat("a", 1<<20), "b": -1.5, "c": true, "d": false}}
-	if err := checkItem(&long, 1); err == nil {
-		t.Error("it is taken")
+// A log is read up to what an index takes, and no further.
+func TestReadsWhatIsTaken(t *testing.T) {
+	long := store.Item{ID: strings.Repeat("i", store.MaxID), Path: strings.Repeat("p", store.MaxText),
+		Vector: []float32{1}, Columns: map[string]any{"a": strings.Repeat("a", store.MaxText), "b": -1.5, "c": true,
+			"d": false}}
+	if err := checkItem(&long, 1); err != nil {
+		t.Error(err)
 	}
 	ops, err := decodeOperations(appendOperation(nil, operation{entry: &long}), 1)
 	if err != nil || len(ops) != 1 || !same(*ops[0].entry, long) {

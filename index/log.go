@@ -43,16 +43,12 @@ import (
 // leaves the mark of all that it acknowledged. It is made durable together with the next
 // frame, or as the log is closed. After a loss of power it may therefore be one frame
 // behind, or torn, and then the other one counts. The next start writes what is missing.
-//
-// A log of version 1 has the magic "kindlog1", no marks, and frames from byte 16 on. It is
-// read, and replaced by a new log before anything is changed.
 const (
 	logMagic    = "kindlog2"
-	olderMagic  = "kindlog1"
 	frameMagic  = "KFRM"
-	olderHeader = 16
+	markAt      = 16
 	markSize    = 32
-	logHeader   = olderHeader + 2*markSize
+	logHeader   = markAt + 2*markSize
 	frameHeader = 20
 	maxFrame    = 1 << 30
 )
@@ -84,8 +80,6 @@ type logFile struct {
 	f    *atomic.File
 	mark mark // of the frames that are durable
 	slot int  // where the newest whole mark is, 0 or 1
-	// older says that the log is of version 1 and takes no frames.
-	older bool
 	// broken is why nothing can be written any more, nil while it can.
 	broken error
 }
@@ -123,10 +117,7 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &logFile{f: f, mark: found.mark, slot: found.slot, older: found.older}
-	if l.older {
-		return l, nil
-	}
+	l := &logFile{f: f, mark: found.mark, slot: found.slot}
 	if found.size > l.mark.end {
 		err = f.Truncate(l.mark.end)
 	}
@@ -183,7 +174,7 @@ func (l *logFile) append(content []byte, operations int) error {
 // been synced since.
 func (l *logFile) tell() error {
 	to := 1 - l.slot
-	if _, err := l.f.WriteAt(l.mark.encode(), olderHeader+int64(to)*markSize); err != nil {
+	if _, err := l.f.WriteAt(l.mark.encode(), markAt+int64(to)*markSize); err != nil {
 		return err
 	}
 	l.slot = to
@@ -193,7 +184,7 @@ func (l *logFile) tell() error {
 // finish makes the last mark durable and closes the log. A failure to do so is no error:
 // the frames are durable already.
 func (l *logFile) finish() error {
-	if !l.older && l.broken == nil {
+	if l.broken == nil {
 		_ = l.f.Sync()
 	}
 	return l.close()

@@ -50,7 +50,6 @@ type logged struct {
 	acknowledged mark
 	slot         int // where that is
 	size         int64
-	older        bool
 	short        *Shortfall // nil if all that was acknowledged is there
 }
 
@@ -122,24 +121,16 @@ func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
-	if n < olderHeader {
-		return "it ends in its header"
-	}
-	l.older = string(head[:8]) == olderMagic
-	if !l.older && string(head[:8]) != logMagic || string(head[8:olderHeader]) != string(logIdentity(index)) {
-		return "it is no log of this index"
-	}
-	if l.older {
-		l.end = olderHeader
-		return ""
-	}
 	if n < logHeader {
 		return "it ends in its header"
+	}
+	if string(head[:8]) != logMagic || string(head[8:markAt]) != string(logIdentity(index)) {
+		return "it is no log of this index"
 	}
 	l.end = logHeader
 	some := false
 	for slot := range 2 {
-		m, ok := decodeMark(head[olderHeader+slot*markSize:])
+		m, ok := decodeMark(head[markAt+slot*markSize:])
 		if ok && (!some || m.frames > l.acknowledged.frames) {
 			l.acknowledged, l.slot, some = m, slot, true
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// formatVersion is that of the folder: of the manifest and all files it names, some of
-// which may be older.
+// formatVersion is that of the folder: of the manifest and all files it names. Those
+// before it were never released, and are not read.
 const formatVersion = 3
 
 const manifestFile = "MANIFEST"
@@ -88,7 +88,7 @@ func decodeManifest(text []byte) (*manifest, error) {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(text[:cut], &version); err == nil && version.Version > formatVersion {
-		return nil, fmt.Errorf("format version %d; this program reads up to version %d", version.Version, formatVersion)
+		return nil, versionError(version.Version)
 	}
 	want := fmt.Sprintf("crc32c %08x\n", crc32.Checksum(text[:cut], castagnoli()))
 	if last := string(text[cut:]); last != want {
@@ -103,12 +103,22 @@ func decodeManifest(text []byte) (*manifest, error) {
 	return m, m.check()
 }
 
+// versionError says what to do about a folder or a file of another version.
+func versionError(v int) error {
+	if v > formatVersion {
+		return fmt.Errorf("format version %d; this program reads version %d: use the program that wrote it, or a "+
+			"later one", v, formatVersion)
+	}
+	return fmt.Errorf("format version %d, which was never released; this program reads version %d: make the index "+
+		"anew with kindred index create, from the embeddings or the pictures", v, formatVersion)
+}
+
 // kinds are those that a column can have.
 func kinds() []store.Kind { return []store.Kind{store.Text, store.Number, store.Bool} }
 
 func (m *manifest) check() error {
-	if m.Version < 1 {
-		return fmt.Errorf("damaged: version %d", m.Version)
+	if m.Version != formatVersion {
+		return versionError(m.Version)
 	}
 	if m.Dim < 1 || m.Dim > maxDim {
 		return fmt.Errorf("damaged: dimension %d", m.Dim)

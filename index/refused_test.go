@@ -76,7 +76,7 @@ func removed(_ int, err error) error { return err }
 // A manifest at the ends of what it may say, and beyond.
 func TestManifestBounds(t *testing.T) {
 	good := func() *manifest {
-		return &manifest{Version: 1, Dim: 1, Log: "1.log",
+		return &manifest{Version: formatVersion, Dim: 1, Log: "1.log",
 			Segments: []segmentRef{{File: "2.seg", Rows: 1, Dead: "3.dead"}}}
 	}
 	same := func(*manifest) {}
@@ -91,7 +91,7 @@ func TestManifestBounds(t *testing.T) {
 		want    string
 	}{
 		"as it is":        {same, []string{column("a"), column("b")}, ""},
-		"version 0":       {func(m *manifest) { m.Version = 0 }, nil, "version 0"},
+		"version 0":       {func(m *manifest) { m.Version = 0 }, nil, "format version 0, which was never released"},
 		"no dimension":    {func(m *manifest) { m.Dim = 0 }, nil, "dimension 0"},
 		"the most":        {func(m *manifest) { m.Dim = maxDim }, nil, ""},
 		"too many":        {func(m *manifest) { m.Dim = maxDim + 1 }, nil, "dimension"},
@@ -120,12 +120,14 @@ func TestManifestBounds(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	m := good()
-	m.Version = formatVersion + 1
-	if text, err := m.encode(); err != nil {
-		t.Error(err)
-	} else if _, err := decodeManifest(text); err == nil || !strings.Contains(err.Error(), "reads up to version 3") {
-		t.Errorf("%v", err)
+	for v, want := range map[int]string{formatVersion + 1: "use the program that wrote it", 2: "make the index anew"} {
+		m := good()
+		m.Version = v
+		if text, err := m.encode(); err != nil {
+			t.Error(err)
+		} else if _, err := decodeManifest(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("version %d: %v", v, err)
+		}
 	}
 }
 

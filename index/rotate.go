@@ -82,7 +82,6 @@ type change struct {
 // change begins one.
 func (w *writer) change() *change {
 	c := &change{w: w, m: *w.m}
-	c.m.Version = formatVersion
 	c.m.Generation++
 	c.m.Columns = w.state.schema.list()
 	return c

@@ -58,11 +58,6 @@ import (
 // The vectors and the codes are most of the file, and are not read as it is opened: a
 // block of them is compared with its checksum when it is used first. All other sections
 // are compared as the segment is opened.
-//
-// Version 2 had blocks of 448 vectors, and no code.sums: all codes are compared as such a
-// segment is opened. Version
-// 1 had other codes, always of 16 bits. They are not read: the vectors are compared, and
-// coded in memory, as such a segment is opened.
 const (
 	segmentMagic  = "kindseg1"
 	segmentFooter = 32
@@ -88,13 +83,12 @@ type section struct {
 
 // segment is an open segment. What reads it runs within touch.
 type segment struct {
-	path    string
-	file    *mapped.File
-	n, d    int
-	table   contents
-	version int
-	group   int // rows of a checksum in sums
-	guard   *guard
+	path  string
+	file  *mapped.File
+	n, d  int
+	table contents
+	group int // rows of a checksum in sums
+	guard *guard
 
 	x        []float32
 	codes    nearest.Codes
@@ -188,9 +182,7 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	r := &sectionReader{s: s}
 	n, d := uint64(s.n), uint64(s.d)
-	if s.group = sumRows(s.d); s.version < 3 {
-		s.group = nearest.Block
-	}
+	s.group = sumRows(s.d)
 	s.x = view32f(r.get("vectors", n*d*4))
 	s.ids, s.paths = r.texts("ids", s.n), r.texts("paths", s.n)
 	s.columns = make(map[string]*column)
@@ -207,9 +199,7 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	// The rest follows from what was read.
 	s.sums = view32(r.get("sums", 4*uint64(s.groups())))
 	bad = r.excuse(bad)
-	if s.version > 1 {
-		s.readCodes(r)
-	}
+	s.readCodes(r)
 	s.slots = view32(r.get("find", 4*uint64(slotCount(s.n))))
 	if _, ok := r.find("lists"); ok {
 		s.lists = view32(r.get("lists", 0))
@@ -217,12 +207,6 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	if r.err == nil {
 		r.err = s.checkNumbers()
-	}
-	if r.err == nil && s.version == 1 {
-		if err := s.guard.allRows(s.all); err != nil {
-			return append(bad, reason(err)), nil
-		}
-		s.codes = *nearest.Encode(distance, s.x, s.d)
 	}
 	return r.excuse(bad), nil
 }

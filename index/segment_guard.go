@@ -60,10 +60,9 @@ func (g *guard) Rows(lo, hi int) error {
 	return nil
 }
 
-// Codes compares a block of codes. Those of older versions, which have no checksums of
-// their own, are sound: the segment was opened.
+// Codes compares a block of codes.
 func (g *guard) Codes(b int) error {
-	if g.s.version < 3 || g.codes.has(b) {
+	if g.codes.has(b) {
 		return nil
 	}
 	size := nearest.CodeBytes(nearest.Block, g.s.d)

@@ -24,9 +24,7 @@ func (s *segment) readCodes(r *sectionReader) {
 	padded := 4 * uint64(nearest.Padded(s.n))
 	s.codes.Scale, s.codes.Half = view32f(r.get("scale", padded)), view32f(r.get("half", padded))
 	s.codes.Slack = view32f(r.get("slack", padded))
-	if s.version > 2 {
-		s.codeSums = view32(r.get("code.sums", 4*uint64(nearest.Blocks(s.n))))
-	}
+	s.codeSums = view32(r.get("code.sums", 4*uint64(nearest.Blocks(s.n))))
 	space := view64f(r.get("space", 8*uint64(s.d+1)))
 	if r.err == nil {
 		s.codes.Rows = s.n
@@ -52,11 +50,9 @@ func (s *segment) readTable() error {
 		return errors.New("no segment of an index, or cut off")
 	}
 	footer := b[len(b)-segmentFooter:]
-	v := le.Uint32(footer[20:])
-	if v < 1 || v > formatVersion {
-		return fmt.Errorf("version %d; this program reads up to version %d", v, formatVersion)
+	if v := le.Uint32(footer[20:]); v != formatVersion {
+		return versionError(int(v))
 	}
-	s.version = int(v)
 	at, n, end := le.Uint64(footer), le.Uint64(footer[8:]), uint64(len(b)-segmentFooter)
 	if at > end || n != end-at {
 		return errors.New("the footer does not fit the file")
@@ -137,7 +133,7 @@ func (r *sectionReader) get(name string, length uint64) []byte {
 		r.err = fmt.Errorf("section %q has %d bytes: want %d", name, c.Length, length)
 	default:
 		b := r.s.file.Bytes[c.Offset : c.Offset+c.Length : c.Offset+c.Length]
-		if name == "vectors" || name == "codes" && r.s.version > 2 || crc32.Checksum(b, castagnoli()) == c.Sum {
+		if name == "vectors" || name == "codes" || crc32.Checksum(b, castagnoli()) == c.Sum {
 			return b
 		}
 		r.err = fmt.Errorf("the checksum of section %q is wrong", name)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"math"
 	"path/filepath"
@@ -58,16 +59,15 @@ func TestSameBounds(t *testing.T) {
 		it   store.Item
 		fits bool
 	}{
-		"the longest id":      {store.Item{ID: long[:store.MaxID]}, true},
-		"a longer id":         {store.Item{ID: long[:store.MaxID+1]}, false},
-		"an older index's id": {store.Item{ID: long[:4096]}, false},
-		"an id with a C1":     {store.Item{ID: "a\u0085"}, false},
-		"the longest path":    {store.Item{ID: "path", Path: long}, true},
-		"a longer path":       {store.Item{ID: "path", Path: long + "x"}, false},
-		"the longest text":    {store.Item{ID: "text", Columns: map[string]any{"a": long}}, true},
-		"a longer text":       {store.Item{ID: "text", Columns: map[string]any{"a": long + "x"}}, false},
-		"no value":            {store.Item{ID: "nil", Columns: map[string]any{"a": nil}}, false},
-		"a whole number":      {store.Item{ID: "int", Columns: map[string]any{"a": 1}}, false},
+		"the longest id":   {store.Item{ID: long[:store.MaxID]}, true},
+		"a longer id":      {store.Item{ID: long[:store.MaxID+1]}, false},
+		"an id with a C1":  {store.Item{ID: "a\u0085"}, false},
+		"the longest path": {store.Item{ID: "path", Path: long}, true},
+		"a longer path":    {store.Item{ID: "path", Path: long + "x"}, false},
+		"the longest text": {store.Item{ID: "text", Columns: map[string]any{"a": long}}, true},
+		"a longer text":    {store.Item{ID: "text", Columns: map[string]any{"a": long + "x"}}, false},
+		"no value":         {store.Item{ID: "nil", Columns: map[string]any{"a": nil}}, false},
+		"a whole number":   {store.Item{ID: "int", Columns: map[string]any{"a": 1}}, false},
 	} {
 		c.it.Vector = []float32{1}
 		var wrong *store.ItemError
@@ -167,5 +167,57 @@ func TestErrorsOfQueries(t *testing.T) {
 	_, err = s.Search(t.Context(), store.Query{Vector: []float32{float32(math.NaN())}, K: 1})
 	if !errors.As(err, &item) || !strings.Contains(err.Error(), "the query holds NaN") {
 		t.Errorf("a search for NaN: %v", err)
+	}
+}
+
+// Going through all items ends with an error where the caller gave up, and an error is the
+// last that comes.
+func TestAllEnds(t *testing.T) {
+	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	s := x.Store(false)
+	var items []store.Item
+	for _, id := range []string{"a", "b", "c"} {
+		items = append(items, store.Item{ID: id, Vector: []float32{1}})
+	}
+	if err := s.Put(t.Context(), items, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	for stop := range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if stop == 0 {
+			cancel()
+		}
+		seen := 0
+		var last error
+		for it, err := range s.All(ctx) {
+			if last != nil {
+				t.Errorf("stopped after %d: more after %v", stop, last)
+			}
+			if last = err; err != nil {
+				continue
+			}
+			if it.ID != items[seen].ID {
+				t.Errorf("item %d is %s", seen, it.ID)
+			}
+			if seen++; seen == stop {
+				cancel()
+			}
+		}
+		cancel()
+		if seen != min(stop, 3) || stop < 3 != errors.Is(last, context.Canceled) || stop >= 3 && last != nil {
+			t.Errorf("stopped after %d: %d items, %v", stop, seen, last)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for it, err := range s.All(t.Context()) {
+		if err == nil {
+			t.Errorf("a closed index has %+v", it)
+		}
 	}
 }

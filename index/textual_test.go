@@ -24,7 +24,8 @@ func TestFilterNamesTheTextAmongNumbers(t *testing.T) {
 		}
 		_, err = x.Search(t.Context(), Query{Vector: []float32{1}, K: 1, Filter: f})
 		var wrong *filter.Error
-		if !errors.As(err, &wrong) || wrong.Column != 9 || !strings.Contains(wrong.Reason, reason) ||
+		if !errors.As(err, &wrong) || wrong.Column != 9 || len(wrong.Reason) > 600 ||
+			!strings.Contains(wrong.Reason, reason) ||
 			!strings.HasPrefix(wrong.Reason, "column price holds values of kind text, and this is of kind number; ") {
 			t.Errorf("%v, want %q", err, reason)
 		}
@@ -47,4 +48,9 @@ func TestFilterNamesTheTextAmongNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(`"x\x1b[2Jyyy`)
+	if _, err := x.Remove(t.Context(), "d"); err != nil {
+		t.Fatal(err)
+	}
+	put(strings.Repeat("e", 500), "?")
+	want(`"?" of item "eee`)
 }

@@ -168,7 +168,7 @@ func TestMarkThatIsBehind(t *testing.T) {
 	}
 	for torn := 1; torn <= markSize; torn++ {
 		b := bytes.Clone(whole)
-		clear(b[olderHeader+found.slot*markSize:][:torn])
+		clear(b[markAt+found.slot*markSize:][:torn])
 		writeFile(t, path, b)
 		c, err := Check(t.Context(), dir, CheckOptions{})
 		if err != nil || len(c.Problems) > 0 || c.Items != 3 || c.Unfinished > 0 {
@@ -188,7 +188,7 @@ func TestMarkThatIsBehind(t *testing.T) {
 		t.Errorf("%v, %+v", err, c)
 	}
 	// Without any mark nobody knows.
-	clear(now[olderHeader:logHeader])
+	clear(now[markAt:logHeader])
 	writeFile(t, path, now)
 	var damage *DamageError
 	if _, err := Open(dir, Options{}); !errors.As(err, &damage) {

@@ -211,13 +211,13 @@ func (w *writer) refusal() error {
 	return fmt.Errorf("%s takes no more changes since %w; open it again", w.x.dir, w.broken)
 }
 
-// ready tells whether the log takes a frame. A log that is broken or of an older version is
-// replaced by a new one, because memory holds what was acknowledged.
+// ready tells whether the log takes a frame. A log that is broken is replaced by a new one,
+// because memory holds what was acknowledged.
 func (w *writer) ready() error {
 	switch {
 	case w.broken != nil:
 		return w.refusal()
-	case w.log.broken != nil, w.log.older:
+	case w.log.broken != nil:
 		return w.rotate(context.Background(), nil, nil)
 	}
 	return nil

@@ -16,9 +16,6 @@
 //
 // [Net.Import] starts a network from weights that were trained elsewhere, under
 // the names of torchvision, timm, DINO, CLIP or Hugging Face; [Guess] tells what
-// network a file is for. [Spec.Body] is a network without its embedding layer,
-// [Spec.WithHead] puts one on.
-//
-// docs/design/nn.md lists the layers with their parameters; docs/design/engine.md
-// says how they are run, and how fast.
+// network a file is for. docs/design/nn.md lists the layers with their parameters,
+// docs/design/engine.md says how they are run.
 package nn

@@ -83,7 +83,7 @@ type step interface {
 // New creates a network with newly drawn weights. It is an error if the
 // parameters and their gradients exceed the limit of package budget.
 func New(spec *Spec, opt Options) (*Net, error) {
-	precision, err := ParsePrecision(string(opt.Precision))
+	precision, err := parsePrecision(string(opt.Precision))
 	if err != nil {
 		return nil, err
 	}

@@ -18,14 +18,14 @@ const (
 	// attention's products to bfloat16, forward and back, and sums their products in
 	// float32: two to three significant digits for several times the speed where the
 	// processor has instructions for it (AMX, AVX512_BF16). Without them the same
-	// rounding is done slowly; see FastBFloat16. Activations and their gradients are kept
+	// rounding is done slowly; see Fast. Activations and their gradients are kept
 	// in bfloat16 between convolutions, and between them and batch norms. Depthwise
 	// convolutions, and those whose outputs sum fewer than 32 products, stay in float32.
 	BFloat16 Precision = "bfloat16"
 )
 
-// ParsePrecision returns the precision of a name: "", float32 or bfloat16.
-func ParsePrecision(name string) (Precision, error) {
+// parsePrecision returns the precision of a name: "", float32 or bfloat16.
+func parsePrecision(name string) (Precision, error) {
 	switch name {
 	case "", "float32":
 		return Float32, nil
@@ -35,6 +35,6 @@ func ParsePrecision(name string) (Precision, error) {
 	return Float32, fmt.Errorf("no precision %q: float32 or bfloat16", name)
 }
 
-// FastBFloat16 tells whether this processor has instructions for BFloat16, so that it
-// is faster than Float32.
-func FastBFloat16() bool { return bf16.Active() > bf16.Generic }
+// Fast tells whether this processor has instructions for the precision: without those
+// BFloat16 is slower than Float32.
+func (p Precision) Fast() bool { return p != BFloat16 || bf16.Active() > bf16.Generic }

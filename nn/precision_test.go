@@ -90,7 +90,7 @@ func TestBFloat16SameBitsOnAnyNumberOfCores(t *testing.T) {
 
 // A step in bfloat16 allocates nothing once its buffers are there.
 func TestBFloat16NoAllocation(t *testing.T) {
-	if !nn.FastBFloat16() {
+	if !nn.BFloat16.Fast() {
 		t.Skip("the machine has no instructions for bfloat16")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -142,13 +142,16 @@ func TestBFloat16Parts(t *testing.T) {
 }
 
 func TestPrecisionNames(t *testing.T) {
-	for name, want := range map[string]nn.Precision{"": nn.Float32, "float32": nn.Float32, "bfloat16": nn.BFloat16} {
-		if got, err := nn.ParsePrecision(name); err != nil || got != want {
-			t.Errorf("%q: %q, %v", name, got, err)
-		}
-	}
 	spec := &nn.Spec{Name: "x", Input: nn.Shape{H: 1, W: 1, C: 2},
 		Layers: []nn.Layer{{Kind: nn.Dense, Name: "a", Out: 2}}}
+	for _, name := range []nn.Precision{nn.Float32, "float32", nn.BFloat16} {
+		if _, err := nn.New(spec, nn.Options{Precision: name}); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if !nn.Float32.Fast() {
+		t.Error("float32 is called slow")
+	}
 	if _, err := nn.New(spec, nn.Options{Precision: "half"}); err == nil {
 		t.Error("an unknown precision passes")
 	}

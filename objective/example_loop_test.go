@@ -6,6 +6,7 @@ import (
 	"log"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/loss"
@@ -14,7 +15,6 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // draw returns n samples of four classes, which differ in their first two numbers.
@@ -61,7 +61,7 @@ func Example_loop() {
 	}))
 	net := must(nn.New(spec, nn.Options{Seed: 1}))
 	optimizer := must(optim.New(optim.Config{Rate: 3e-3}, net.Params()))
-	sampler := must(sample.New(labels, sample.Config{Classes: 4, PerClass: 8, Seed: 1}))
+	sampler := must(data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1}))
 	obj := must(objective.New(objective.Options{
 		Loss: loss.Triplet{},
 		Mine: mine.Config{Positives: mine.RandomPositive, Negatives: mine.HardNegative},

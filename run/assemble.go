@@ -174,7 +174,7 @@ func (t *assembly) learn(ctx context.Context, o objective.Options) error {
 	if err := t.fit(spec, &o); err != nil {
 		return err
 	}
-	if t.cfg.Network.Precision == string(nn.BFloat16) && !nn.FastBFloat16() && t.opts.Engine == nil {
+	if t.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.Fast() && t.opts.Engine == nil {
 		t.note("network.precision=bfloat16: this processor has no instructions for it (AMX, AVX512_BF16): its " +
 			"rounding is imitated, which is much slower than float32")
 	}

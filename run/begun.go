@@ -14,13 +14,8 @@ func (c *Config) asBegun(dir string) {
 	}
 	for i := range keys {
 		k := &keys[i]
-		if k.begun == nil || !k.unset(c) {
-			continue
-		}
-		if k.begun(c, &was) && !k.unset(&was) {
+		if k.begun != nil && k.unset(c) && k.begun(c, &was) && !k.unset(&was) {
 			k.put(c, k.value(&was))
-		} else if k.earlier != nil {
-			k.put(c, k.earlier)
 		}
 	}
 }

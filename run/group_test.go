@@ -56,8 +56,8 @@ func bursts(t *testing.T, classes, scenes, shots int) string {
 }
 
 // TestGroupsOfARun: photographs from a pretrained start are divided with their bursts
-// whole, which the banner and config.yaml say; a run that goes on has the same division,
-// one of an earlier version its own.
+// whole, which the banner and config.yaml say; a run that goes on has the same
+// division.
 func TestGroupsOfARun(t *testing.T) {
 	weights := started(t, 64)
 	cfg := Default()
@@ -120,8 +120,8 @@ func TestGroupsOfARun(t *testing.T) {
 	}
 }
 
-// TestGroupsGoOn: a run that goes on has the division that it began with, also one of a
-// version that had no groups, and where only its folder says which.
+// TestGroupsGoOn: a run that goes on has the division that it began with, also
+// where only its folder says which.
 func TestGroupsGoOn(t *testing.T) {
 	weights := started(t, 64)
 	cfg := Default()
@@ -142,17 +142,6 @@ func TestGroupsGoOn(t *testing.T) {
 			t.Fatalf("%q, want %q, %v", kept.Data.Group, name, err)
 		}
 		goesOn(t, dir, kept, weights)
-		if name == "none" { // as if by a version without the key
-			path := f.ConfigPath()
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(t, path, strings.Replace(string(text), "  group: none\n", "", 1))
-			forgetSettings(t, dir)
-			kept.Data.Group = ""
-			goesOn(t, dir, kept, weights)
-		}
 		kept.Data.Group = "" // as a sweep asks that promotes a trial
 		goesOn(t, dir, kept, weights)
 	}

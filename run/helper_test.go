@@ -160,18 +160,3 @@ type learns struct {
 }
 
 func (l learns) Params() []*loss.Param { return []*loss.Param{l.param} }
-
-// forgetSettings makes the checkpoint one of an earlier version, which does not say
-// what it was trained with.
-func forgetSettings(t testing.TB, dir string) {
-	t.Helper()
-	f := &Folder{dir: dir}
-	c, err := f.Checkpoint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Settings = ""
-	if err := f.write(filepath.Join(checkpointDir, checkpointFile), c.Write); err != nil {
-		t.Fatal(err)
-	}
-}

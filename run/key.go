@@ -29,10 +29,8 @@ type key struct {
 	// not decide it. Keys are resolved in the order of the table.
 	resolve func(*Config, *known) any
 	// begun tells whether a resumed run takes an unset key from the settings that it was
-	// begun with; nil: never, because zero is a value. earlier is the value for runs of
-	// earlier versions, which did not write one down.
-	begun   func(now, was *Config) bool
-	earlier any
+	// begun with; nil: never, because zero is a value.
+	begun func(now, was *Config) bool
 	// idle tells whether the key may have its value for a network that does not use it; nil
 	// for a key that all networks use.
 	idle func(*Config) bool

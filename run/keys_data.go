@@ -67,9 +67,7 @@ var dataKeys = []key{
 		help: "official, images:0.2, classes, both:0.2, fold:1/4, benchmark; empty: the set's own, else images:0.2 " +
 			"or what the sizes of the classes allow",
 		values: []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"},
-		// Earlier versions did not write down the split that the data decided: it was the
-		// one called benchmark.
-		begun: always, earlier: "benchmark",
+		begun:  always,
 	},
 	{
 		name: "data.train_classes", at: func(c *Config) any { return &c.Data.TrainClasses },
@@ -185,7 +183,7 @@ var dataKeys = []key{
 			"included: found (bursts and copies), folder, a column of a manifest, none; empty: found for " +
 			"photographs from a pretrained start, else none",
 		values: []string{data.GroupFound, data.GroupFolder, data.GroupNone},
-		begun:  always, earlier: data.GroupNone, // runs once divided bursts
+		begun:  always,
 	},
 	{
 		name: "data.cache", at: func(c *Config) any { return &c.Data.Cache },

@@ -59,7 +59,7 @@ var sampleKeys = []key{
 		help: "augmentations in which each sample of a batch appears in it, each time another (data.augment); such " +
 			"rows are one sample, which losses between views compare with each other and others do not; 0: 2 where " +
 			"nothing is set of the loss and images are learned from scratch, else 1",
-		checks: []check{atLeast(0)}, begun: always, earlier: 1,
+		checks: []check{atLeast(0)}, begun: always,
 		resolve: func(_ *Config, k *known) any {
 			if k.spread {
 				return spreadViews
@@ -245,7 +245,7 @@ var trainKeys = []key{
 		help: "with best, by how much an epoch must exceed the kept one: error, the standard error of a share p of n " +
 			"validation samples, sqrt(p (1 - p) / n); none: at all; empty: error where best is left open, else none",
 		values: []string{errorMargin, none}, checks: []check{listed},
-		begun: always, earlier: none, // runs once compared the scores alone
+		begun: always,
 		resolve: func(c *Config, k *known) any {
 			switch {
 			case k.sel == nil:
@@ -274,7 +274,7 @@ var trainKeys = []key{
 		name: "train.average", at: func(c *Config) any { return &c.Train.Average },
 		help: "score and keep the average of the weights over about so many epochs of steps instead of the last " +
 			"ones: a number, or none; empty: none, from a pretrained start 3",
-		begun: always, earlier: none, // runs once kept the last weights
+		begun: always,
 		checks: []check{func(_ *key, c *Config, bad report) {
 			if _, err := c.Train.average(); err != nil {
 				bad("%v", err)

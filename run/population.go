@@ -6,7 +6,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -142,7 +141,7 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sample.name: %s: %w", hierarchical, err)
 		}
-		s, err := sample.NewHierarchical(coarse, p.part.Fine, sample.HierarchyConfig{
+		s, err := data.NewHierarchical(coarse, p.part.Fine, data.HierarchyConfig{
 			Coarse: c.Coarse, Fine: c.Fine, PerClass: c.PerClass, Batches: c.Batches, Views: c.Views,
 			Seed: cfg.Train.Seed,
 		})
@@ -152,8 +151,8 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 		c.Coarse, c.Fine, c.PerClass = s.Config().Coarse, s.Config().Fine, s.Config().PerClass
 		return s, nil
 	}
-	s, err := sample.New(p.labels, sample.Config{Classes: c.Classes, PerClass: c.PerClass, Batches: c.Batches,
-		Views: c.Views, Seed: cfg.Train.Seed})
+	s, err := data.NewBalanced(p.labels, data.BalancedConfig{Classes: c.Classes, PerClass: c.PerClass,
+		Batches: c.Batches, Views: c.Views, Seed: cfg.Train.Seed})
 	if err != nil {
 		return nil, fmt.Errorf("sample: %w", err)
 	}

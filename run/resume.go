@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/option"
@@ -26,7 +25,7 @@ func (t *trainer) resume(c *train.Config) error {
 	if err := t.checkConfig(from.Origin); err != nil {
 		return err
 	}
-	if !sameSamples(from.Data, c.Origin.Data) {
+	if from.Data != c.Origin.Data {
 		return fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
 	}
 	switch done, epochs := from.Epoch, c.Epochs; {
@@ -43,10 +42,11 @@ func (t *trainer) resume(c *train.Config) error {
 
 // checkConfig compares the configuration in the folder with the one that the
 // checkpoint was trained with: one that was cut short or edited by hand would
-// otherwise go on as another run. Checkpoints of earlier versions do not say.
+// otherwise go on as another run.
 func (t *trainer) checkConfig(o train.Origin) error {
 	if o.Settings == "" {
-		return nil
+		return fmt.Errorf("%s: its checkpoint does not say what it was trained with, as those of versions that were "+
+			"never released: start the run anew in another folder", t.opts.Dir)
 	}
 	now, err := t.folder.configText()
 	if err != nil {
@@ -123,13 +123,4 @@ func fingerprint(p *data.Part) string {
 		rest.Write(b[:8])
 	}
 	return text + "-" + hex.EncodeToString(rest.Sum(nil)[:8])
-}
-
-// sameSamples compares the fingerprint in a checkpoint with one's own. Earlier
-// versions wrote no more than its first part.
-func sameSamples(kept, own string) bool {
-	if !strings.Contains(kept, "-") {
-		own, _, _ = strings.Cut(own, "-")
-	}
-	return kept == own
 }

@@ -112,8 +112,7 @@ func TestSettingsChangedAtEveryWrite(t *testing.T) {
 	}
 }
 
-// TestOtherSamplesAreNoticed in what only some losses and samplers look at. A
-// checkpoint of an earlier version says nothing of that and is taken.
+// TestOtherSamplesAreNoticed in what only some losses and samplers look at.
 func TestOtherSamplesAreNoticed(t *testing.T) {
 	set := func(change func(*data.Dataset)) *data.Dataset {
 		d := newFeatures(4, 8, 6)
@@ -146,18 +145,6 @@ func TestOtherSamplesAreNoticed(t *testing.T) {
 	}
 	if err := asIs(t, dir, set(same)); err != nil {
 		t.Error(err)
-	}
-	f := &Folder{dir: dir}
-	c, err := f.Checkpoint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Data, _, _ = strings.Cut(c.Data, "-")
-	if err := f.write(filepath.Join(checkpointDir, checkpointFile), c.Write); err != nil {
-		t.Fatal(err)
-	}
-	if err := asIs(t, dir, set(changes["a label more"])); err != nil {
-		t.Errorf("an earlier checkpoint: %v", err)
 	}
 	if plain := fingerprint(newFeatures(2, 4, 3).All()); len(plain) != 16 || strings.Contains(plain, "-") {
 		t.Errorf("of samples with one label: %q", plain)

@@ -3,7 +3,6 @@ package run
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"github.com/kindred-ml/kindred/train"
@@ -22,7 +21,6 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/atomic"
 )
 
 // childDir, if set in the environment, makes the test binary a process that
@@ -533,28 +531,22 @@ func TestPictureListedTwice(t *testing.T) {
 	}
 }
 
-// A memory that an earlier version wrote does not know its samples.
-func TestOldMemoryIsRefused(t *testing.T) {
+// A checkpoint that does not say what it was trained with is refused: it may be of other
+// settings than the folder's.
+func TestCheckpointWithoutSettingsIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	cfg := smallConfig(t)
 	cfg.Train.Epochs = 1
 	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 20, 16)}); err != nil {
 		t.Fatal(err)
 	}
-	path := checkpointPath(dir)
-	f, err := safetensors.Read(path)
+	f := &Folder{dir: dir}
+	c, err := f.Checkpoint()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s map[string]any
-	if err := json.Unmarshal([]byte(f.Meta["state"]), &s); err != nil {
-		t.Fatal(err)
-	}
-	delete(s["objective"].(map[string]any)["memory"].([]any)[0].(map[string]any), "ids")
-	meta, _ := json.Marshal(s)
-	f.Meta["state"] = string(meta)
-	delete(f.Meta, "crc32c_state") // which such a version did not write
-	if err := atomic.WriteFile(path, f.Write); err != nil {
+	c.Settings = ""
+	if err := f.write(filepath.Join(checkpointDir, checkpointFile), c.Write); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Train(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // What a request holds comes back cut, however long it is.
@@ -50,15 +52,26 @@ func (*hasty) Decode(context.Context, []byte, int) (*imaging.Image, error) {
 	return nil, errors.New(strings.Repeat("bad", 1<<16))
 }
 
+// wordy is a store that says too much of why it fails.
+type wordy struct{ store.Store }
+
+func (wordy) Info(context.Context) (store.Info, error) {
+	return store.Info{}, errors.New(strings.Repeat("broken", 1<<16))
+}
+
+func (wordy) Get(context.Context, string) (store.Item, error) {
+	return store.Item{}, errors.New(strings.Repeat("broken", 1<<16))
+}
+
 // Each place that repeats a part of a request repeats no more of it than tells which.
 func TestEveryEchoIsCut(t *testing.T) {
 	var log lockedBuffer
 	m := filled(t, 20)
 	s := newServer(t, Options{Review: reviewFolder(t), Log: slog.New(slog.NewJSONHandler(&log, nil)),
 		Limits:      Limits{Body: 1 << 20},
-		Collections: []Collection{{Name: "things", Store: m, Embedder: &hasty{}}}})
+		Collections: []Collection{{Name: "things", Store: m, Embedder: &hasty{}}, {Name: "wordy", Store: wordy{m}}}})
 	do := &caller{t: t, s: s}
-	ready(t, do, "things")
+	version := ready(t, do, "things").Version
 	long := strings.Repeat("x", 1<<16)
 	png := pngOf(t, plain(10, 10, red))
 	with := func(name, value string, of func() *answer) *answer {
@@ -74,6 +87,7 @@ func TestEveryEchoIsCut(t *testing.T) {
 	}
 	digits, header := `{"id":"red/001","k":1.`+strings.Repeat("0", 1<<16)+`}`, "--b\r\n"+long+"\r\n\r\n"
 	kind, form := formOf(t, png, long, "1")
+	burnt := api.Decision{Action: long, At: decidedAt}
 	for what, a := range map[string]*answer{
 		"an encoding":        with("Content-Encoding", long, search),
 		"a type":             do.do("POST", "/v1/items", "text/"+long, []byte(`{}`)),
@@ -84,9 +98,9 @@ func TestEveryEchoIsCut(t *testing.T) {
 		"k of a form":        do.form("POST", "/v1/search", png, "k", strings.Repeat("1", 4000)),
 		"vectors of a form":  do.form("POST", "/v1/search", png, "vectors", strings.Repeat("t", 4000)),
 		"a picture":          do.form("POST", "/v1/search", png),
-		"a column of a map":  do.get("/v1/map/column?name=" + long),
+		"a column of a map":  do.get(fmt.Sprintf("/v1/map/column?version=%d&name=%s", version, long)),
 		"a method":           do.do(long, "/v1/info", "", nil),
-		"an action":          decide(func(d *api.Decisions) { d.Done["1"] = api.Decision{Action: long, At: decidedAt} }),
+		"an action":          decide(func(d *api.Decisions) { d.Done["1"] = burnt }),
 		"a card":             decide(func(d *api.Decisions) { d.Done[long] = d.Done["1"] }),
 		"a time":             decide(func(d *api.Decisions) { d.Done["1"] = api.Decision{Action: "drop", At: long} }),
 	} {
@@ -96,9 +110,13 @@ func TestEveryEchoIsCut(t *testing.T) {
 	}
 	log.Reset()
 	do.get("/v1/" + long)
+	do.get("/v1/items/x?collection=wordy").want(t, 500)
 	do.do(long, "/v1/info", "", nil)
 	do.json("POST", "/v1/search", map[string]any{"id": "red/001", "filter": "price = " + url.PathEscape(long)})
 	for line := range strings.SplitSeq(log.String(), "\n") {
+		if strings.Contains(line, `"status":500`) != strings.Contains(line, `"level":"ERROR"`) {
+			t.Errorf("the log calls it so: %.300s", line)
+		}
 		if len(line) > 2000 {
 			t.Errorf("a line of the log has %d bytes: %.300s", len(line), line)
 		}
@@ -127,6 +145,29 @@ func TestBodiesAtTheLimit(t *testing.T) {
 				t.Errorf("%d bytes of %d, told %v: %d %s", limit+extra, limit, told, w.Code, w.Body)
 			}
 		}
+	}
+}
+
+// The number of items of a store is told, -1 of one that cannot be asked.
+func TestItemsAreCounted(t *testing.T) {
+	m := filled(t, 20)
+	s := newServer(t, Options{Collections: []Collection{{Name: "good", Store: m}}})
+	s.opt.Collections = append(s.opt.Collections, Collection{Name: "bad", Store: wordy{m}}) // as if it broke later
+	w := httptest.NewRecorder()
+	newMetrics(s).handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{`kindred_items{collection="good"} 60`, `kindred_items{collection="bad"} -1`} {
+		if !strings.Contains(w.Body.String(), line+"\n") {
+			t.Errorf("no %s in %.2000s", line, w.Body)
+		}
+	}
+}
+
+// A value of a form may be as long as its limit.
+func TestValuesAtTheLimit(t *testing.T) {
+	do := &caller{t: t, s: newServer(t, Options{})}
+	png := pngOf(t, plain(10, 10, red))
+	for n, want := range map[int]int{maxValue - 1: 400, maxValue: 400, maxValue + 1: 413} {
+		do.form("POST", "/v1/search", png, "k", strings.Repeat("x", n)).want(t, want) // no number
 	}
 }
 

@@ -568,7 +568,8 @@ func TestMapColumnsWithGaps(t *testing.T) {
 	var kind, weight api.MapColumn
 	do.get("/v1/map/column?name=kind&"+version).want(t, 200).into(t, &kind)
 	do.get("/v1/map/column?name=weight&"+version).want(t, 200).into(t, &weight)
-	if len(ids.IDs) != 31 || len(kind.Of) != 31 || kind.Numbers != nil || len(weight.Numbers) != 31 || weight.Of != nil {
+	if len(ids.IDs) != 31 || len(kind.Of) != 31 || kind.Numbers != nil ||
+		len(weight.Numbers) != 31 || weight.Of != nil {
 		t.Fatalf("%d items, %+v, %+v", len(ids.IDs), kind, weight)
 	}
 	for i, id := range ids.IDs {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // A checkpoint is one safetensors file. Its tensors are the network's parameters
@@ -29,7 +29,7 @@ import (
 //	state     JSON of Checkpoint
 //	optimizer JSON of the optimizer's own metadata
 //	crc32c    Castagnoli checksum of all tensors' bytes in order
-//	crc32c_state  of the texts of state and optimizer; older files have none
+//	crc32c_state  of the texts of state and optimizer
 const (
 	checkpointFormat  = "kindred checkpoint"
 	checkpointVersion = "1"
@@ -44,10 +44,10 @@ type Checkpoint struct {
 	Sums    Sums    `json:"sums"`    // of the epoch under way
 	History []Epoch `json:"history"` // of the epochs completed
 
-	Rate      float64         `json:"rate"`    // of the last step
-	Sampler   sample.State    `json:"sampler"` // at the start of the epoch under way
-	Objective objective.State `json:"objective"`
-	Network   uint64          `json:"network"` // training passes so far
+	Rate      float64           `json:"rate"`    // of the last step
+	Sampler   data.SamplerState `json:"sampler"` // at the start of the epoch under way
+	Objective objective.State   `json:"objective"`
+	Network   uint64            `json:"network"` // training passes so far
 
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric `json:"untrained,omitempty"`
@@ -150,7 +150,11 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 	case f.Meta["crc32c"] != checksum(f.Tensors):
 		return nil, errors.New("the checksum does not match: the file is damaged")
 	}
-	if sum, ok := f.Meta["crc32c_state"]; ok && sum != stateChecksum(f) {
+	switch sum, ok := f.Meta["crc32c_state"]; {
+	case !ok:
+		return nil, errors.New("a checkpoint of a version that was never released, whose state has no checksum: " +
+			"start the run anew in another folder")
+	case sum != stateChecksum(f):
 		return nil, errors.New("the checksum of the state does not match: the file is damaged")
 	}
 	c := &Checkpoint{file: f}
@@ -316,8 +320,7 @@ func (t *Trainer) restore(c *Checkpoint) error {
 	}
 	for _, m := range c.Objective.Memory {
 		if len(m.IDs) != len(m.Labels) && t.cfg.IDs != nil {
-			return errors.New("its cross-batch memory, written by an earlier version, does not say which samples it " +
-				"holds; start the run anew")
+			return fmt.Errorf("state: a cross-batch memory of %d labels and %d samples", len(m.Labels), len(m.IDs))
 		}
 	}
 	if err := obj.Restore(c.Objective); err != nil {

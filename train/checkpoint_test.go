@@ -81,21 +81,24 @@ func TestStatesThatCannotBe(t *testing.T) {
 		f.Meta["state"] = good
 		f.Meta["crc32c_state"] = stateChecksum(f)
 	}
-	// An older file says nothing of its state's checksum.
+	// One without its state's checksum is of no released version.
 	delete(f.Meta, "crc32c_state")
-	if _, err := load(t, f); err != nil {
-		t.Error(err)
+	if _, err := load(t, f); err == nil || !strings.Contains(err.Error(), "start the run anew") {
+		t.Errorf("without the checksum: %v", err)
 	}
+	f.Meta["crc32c_state"] = stateChecksum(f)
 	for key, c := range map[string][2]string{
 		"format": {"x", "not a checkpoint"}, "version": {"9", `version "9"`}, "crc32c": {"x", "damaged"},
 		"optimizer": {"{", "optimizer: "},
 	} {
 		old := f.Meta[key]
 		f.Meta[key] = c[0]
+		f.Meta["crc32c_state"] = stateChecksum(f)
 		if _, err := load(t, f); err == nil || !strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%s = %q: %v", key, c[0], err)
 		}
 		f.Meta[key] = old
+		f.Meta["crc32c_state"] = stateChecksum(f)
 	}
 	c := reread(t, fileOf(t, f))
 	c.Epoch, c.History = 3, make([]Epoch, 3)

@@ -8,12 +8,12 @@
 //
 // Each of them is an interface that a few lines satisfy, so that a network, a
 // data set, a sampler or a loss of one's own fits in; *nn.Net, *data.Loader by
-// way of Images, sample.Balanced and *objective.Objective are those of this
+// way of Images, data.Balanced and *objective.Objective are those of this
 // module. docs/extending.md shows it.
 //
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
 //	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
-//	draw, err := sample.New(labels, sample.Config{Seed: 1})
+//	draw, err := data.NewBalanced(labels, data.BalancedConfig{Seed: 1})
 //	opt, err := optim.New(optim.Config{}, train.Params(net, obj))
 //	res, err := train.Run(ctx, train.Config{
 //		Network: net, Data: train.Rows{X: x}, Labels: labels,

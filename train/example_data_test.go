@@ -8,10 +8,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -39,8 +39,8 @@ func (w waves) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[
 
 // ExampleData trains on samples that are computed when they are asked for.
 func ExampleData() {
-	data := waves{n: 300}
-	labels := make([]int64, data.n)
+	x := waves{n: 300}
+	labels := make([]int64, x.n)
 	for i := range labels {
 		labels[i] = int64(i % 3)
 	}
@@ -57,7 +57,7 @@ func ExampleData() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	draw, err := sample.New(labels, sample.Config{Classes: 3, PerClass: 10, Seed: 1})
+	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 3, PerClass: 10, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func ExampleData() {
 		log.Fatal(err)
 	}
 	res, err := train.Run(context.Background(), train.Config{
-		Network: net, Data: data, Labels: labels,
+		Network: net, Data: x, Labels: labels,
 		Sampler: draw, Objective: obj, Optimizer: opt, Epochs: 15,
 	})
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"log"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -68,7 +68,7 @@ func ExampleNetwork() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	draw, err := sample.New(labels, sample.Config{Classes: 2, PerClass: 16, Seed: 1})
+	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 2, PerClass: 16, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

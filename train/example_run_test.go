@@ -6,6 +6,7 @@ import (
 	"log"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/loss"
@@ -13,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -64,7 +64,7 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	draw, err := sample.New(labels, sample.Config{Classes: 4, PerClass: 8, Seed: 1})
+	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // small is a run of milliseconds with every kind of state in play: dropout, batch
@@ -43,7 +43,7 @@ func small(t testing.TB, epochs int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draw, err := sample.New(labels, sample.Config{Classes: 2, PerClass: 3, Batches: 3, Seed: 4})
+	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 2, PerClass: 3, Batches: 3, Seed: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

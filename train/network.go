@@ -3,11 +3,11 @@ package train
 import (
 	"context"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // Network computes embeddings and learns from their gradient; *nn.Net is one.
@@ -57,15 +57,15 @@ type Objective interface {
 	Restore(objective.State) error
 }
 
-// Sampler draws batches; sample.Balanced and sample.Hierarchical are two.
+// Sampler draws batches; data.Balanced and data.Hierarchical are two.
 type Sampler interface {
 	// Batches is how many batches an epoch has.
 	Batches() int
 	// Epoch draws those of the next epoch, as lists of positions.
 	Epoch() [][]int
 	// State is which epoch is next; Restore goes back to it.
-	State() sample.State
-	Restore(sample.State) error
+	State() data.SamplerState
+	Restore(data.SamplerState) error
 }
 
 // lossPrefix starts the names of the loss's own parameters.

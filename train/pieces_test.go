@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 )
 
 // pictures is a run of one step on so many small images, by a network with what
@@ -47,7 +47,7 @@ func pictures(t *testing.T, n int, frozenNorm bool) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draw, err := sample.New(labels, sample.Config{Classes: 5, PerClass: n / 5, Batches: 1, Seed: 4})
+	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 5, PerClass: n / 5, Batches: 1, Seed: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

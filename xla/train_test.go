@@ -7,12 +7,12 @@ import (
 	"math"
 	"testing"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/sample"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/xla"
 )
@@ -57,7 +57,7 @@ func (p *problem) run(t *testing.T, net train.Network, on optim.Device, epochs i
 	if err != nil {
 		t.Fatal(err)
 	}
-	draw, err := sample.New(p.labels, sample.Config{Seed: 1})
+	draw, err := data.NewBalanced(p.labels, data.BalancedConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ func argumentCompletions() map[string]completion {
 		"kindred reproduce": one(experiments), "kindred reproduce tune": one(tunable), "kindred sweep": one(yamlFiles),
 		"kindred report": runFolders, "kindred diagnose": runsOrFiles, "kindred man": one(folders),
 		"kindred discover": one(runsOrFiles), "kindred clean": one(runsOrFiles),
-		"kindred search":       anyFile,
+		"kindred search": anyFile, "kindred identify": anyFile, "kindred calibrate": one(runsOrFiles),
 		"kindred index search": anyFile, "kindred index add": one(folders), "kindred index remove": one(folders),
 		"kindred index info": one(folders), "kindred index compact": one(folders), "kindred index check": one(folders),
 		"kindred serve": folders, "kindred index push": one(folders),

@@ -15,6 +15,7 @@ func TestJobsAreToldInPlainText(t *testing.T) {
 		{Key: "1", Title: evil, State: queue.Running, Worker: evil},
 		{Key: "2", Title: strings.Repeat(evil, 100_000), State: queue.Running, Worker: strings.Repeat("w", 1<<20),
 			Losses: 1},
+		{Key: "4", Title: "t", State: queue.Running, Worker: strings.Repeat("w", 1<<20)},
 		{Key: "3", Title: "t", State: queue.Failed, Text: strings.Repeat(evil, 100_000)},
 	} {
 		var b bytes.Buffer
@@ -30,8 +31,17 @@ func TestJobsAreToldInPlainText(t *testing.T) {
 // no message is without end.
 func TestErrorsOfCommandsAreShort(t *testing.T) {
 	long := "x\x1b[31m" + strings.Repeat("y", 1<<20)
-	code, _, errOut := runArgs(t, "eval", "--embeddings", long, "--labels", "l.csv")
-	if code == exitOK || len(errOut) > 5000 || strings.Contains(errOut, "\x1b") {
-		t.Errorf("status %d, %d bytes: %.200q", code, len(errOut), errOut)
+	name := "x\x1b[31m" + strings.Repeat("y", 1<<13)
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitFailure, []string{"eval", "--embeddings", long, "--labels", "l.csv"}},
+		{exitUsage, []string{"eval", "--" + name}}, {exitUsage, []string{name}},
+	} {
+		code, _, errOut := runArgs(t, c.args...)
+		if code != c.code || len(errOut) > 5000 || strings.Contains(errOut, "\x1b") {
+			t.Errorf("%.20q: status %d, %d bytes: %.200q", c.args, code, len(errOut), errOut)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
@@ -140,6 +141,9 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		if cfg.Network, err = saveNetwork(m, f.out, cmp.Or(f.run, f.network)); err != nil {
 			return err
 		}
+		if err := carryCalibration(f.run, f.out, f.distance); err != nil {
+			return err
+		}
 	} else {
 		cfg.Dim = s.table.X.Cols
 	}
@@ -177,21 +181,28 @@ func saveNetwork(m *run.Model, dir, name string) (index.Network, error) {
 	if err := m.Save(to); err != nil {
 		return index.Network{}, err
 	}
+	of, err := networkSource(m, to, name)
+	return index.Network{Name: of.Name, Sum: of.Network, Preparation: of.Preparation}, err
+}
+
+// networkSource says what makes embeddings: the digest of the network that is saved in a
+// folder, and how photos are prepared for it.
+func networkSource(m *run.Model, dir, name string) (decide.Source, error) {
 	sum := sha256.New()
 	for _, file := range []string{"model.json", "model.safetensors"} {
-		f, err := regular.Open(filepath.Join(to, file))
+		f, err := regular.Open(filepath.Join(dir, file))
 		if err != nil {
-			return index.Network{}, err
+			return decide.Source{}, err
 		}
 		_, err = io.Copy(sum, f)
 		if err = errors.Join(err, f.Close()); err != nil {
-			return index.Network{}, err
+			return decide.Source{}, err
 		}
 	}
-	n := index.Network{Name: name, Sum: hex.EncodeToString(sum.Sum(nil))}
+	n := decide.Source{Name: name, Network: hex.EncodeToString(sum.Sum(nil))}
 	p, err := m.Preparation()
 	if err != nil {
-		return index.Network{}, err
+		return decide.Source{}, err
 	}
 	if in := m.Net.Spec().Input; in.H*in.W > 1 {
 		n.Preparation = fmt.Sprintf("%d x %d, pixels %s, fit %s", in.H, in.W, p.Pixels, p.Fit)

@@ -180,6 +180,8 @@ var commands = []func(*app) *cobra.Command{
 	newMap,
 	newNeighbours,
 	newSearch,
+	newCalibrate,
+	newIdentify,
 	newIndex,
 	newServe,
 	newWorker,

@@ -6,9 +6,9 @@
 // Nearest gives the k nearest items of every query; Positives the ranks of every
 // query's positives, of which each retrieval measure is a function (package eval
 // has them); NearestPhotos knows a query among the items by its file. Distances are
-// compared as float64 functions of the float32 coordinates, ties by the lowest index. Where the queries are the gallery, a
-// query's own row is left out of its ranking by its index: a duplicate of the
-// query counts, the query itself never does.
+// compared as float64 functions of the float32 coordinates, ties by the lowest index.
+// Where the queries are the gallery, a query's own row is left out of its ranking by
+// its index: a duplicate of the query counts, the query itself never does.
 //
 // # Words
 //

@@ -29,7 +29,7 @@ func ExampleCompare() {
 	// Output:
 	// 5 genuine and 16 impostor pairs
 	// accepted below 3.000: FMR 0.0625, FNMR 0.0000
-	// EER 0.0250, AUC 0.9938
+	// EER 0.0476, AUC 0.9938
 }
 
 // Who is it, or is it nobody that is known?

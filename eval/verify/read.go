@@ -153,7 +153,8 @@ func readCSV(r io.Reader, file string) ([]Named, error) {
 // heading tells a header, which names its columns, from a pair that is the same.
 func heading(record []string) bool {
 	a, b := strings.ToLower(strings.TrimSpace(record[0])), strings.ToLower(strings.TrimSpace(record[1]))
-	for _, names := range [...][2]string{{"first", "second"}, {"id", "other"}, {"path", "other"}, {"id1", "id2"}, {"id_a", "id_b"},
+	for _, names := range [...][2]string{{"first", "second"}, {"id", "other"}, {"path", "other"}, {"id1", "id2"},
+		{"id_a", "id_b"},
 		{"path1", "path2"}} {
 		if a == names[0] && b == names[1] {
 			return true

@@ -101,7 +101,6 @@ func learning() []Package {
 			"internal/par internal/kernel/scan internal/kernel/simd internal/spell mat opt internal/pair"},
 		{"objective", "a loss with its miner, from options to value and gradient",
 			"internal/budget internal/option internal/spell internal/par mat opt internal/pair mine loss"},
-		{"sample", "class-balanced batches over labels", ""},
 		{"format/safetensors", "the safetensors file format", "internal/budget internal/regular"},
 		{"internal/torchfile", "weights out of PyTorch's .pth files",
 			"internal/budget internal/regular format/safetensors github.com/nlpodyssey/gopickle"},
@@ -142,8 +141,9 @@ func pictures() []Package {
 		{"data/imaging", "decode, resize, augment and normalise one image",
 			"internal/budget internal/spell internal/jpeg internal/kernel/pix internal/kernel/simd " +
 				"golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, splits, loaders",
-			"internal/budget internal/home internal/option internal/regular internal/par internal/atomic mat " +
+		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
+			"internal/budget internal/home internal/option internal/regular internal/par " +
+				"internal/atomic mat " +
 				"embedding internal/layout/idx internal/layout/matfile data/imaging internal/layout/packed"},
 		{"internal/inspect", "what `kindred data info` finds out about a set",
 			"internal/budget internal/par internal/atomic data data/imaging golang.org/x/image"},
@@ -157,8 +157,8 @@ func pictures() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
-				"mat internal/coded"},
+			"internal/regular internal/spell internal/par internal/kernel/simd internal/kernel/dot8 " +
+				"internal/kernel/dot16 mat internal/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/spell internal/par internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat " +
 				"internal/coded gonum.org/v1/gonum"},
@@ -174,6 +174,9 @@ func measuring() []Package {
 		{"internal/detection", "wrong labels to look for, and how well scores tell them", "mat"},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/par internal/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
+		{"decide", "decisions with a stated error on classes never seen: same or not, who is it, unknown",
+			"internal/atomic internal/budget internal/regular internal/strictjson internal/par mat eval/rank " +
+				"gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/spell internal/par internal/kernel/simd mat eval/rank gonum.org/v1/gonum"},
 	}
@@ -183,7 +186,7 @@ func measuring() []Package {
 func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
-			"internal/budget internal/par mat loss objective sample nn nn/optim format/safetensors data"},
+			"internal/budget internal/par mat loss objective nn nn/optim format/safetensors data"},
 		{"store", "items, what an engine that holds them can do; the contract between servers and engines",
 			"internal/escape"},
 		{"filter", "which items of a store count: the text, its tree, and what passes",
@@ -197,7 +200,7 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/option internal/spell internal/regular internal/atomic " +
 				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
-				"objective sample mat nn nn/optim nn/onnxnet data data/imaging eval " +
+				"objective mat nn nn/optim nn/onnxnet data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
@@ -244,7 +247,7 @@ func showing() []Package {
 		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
 			"internal/par internal/spell internal/atomic internal/lock internal/yamltext jobs embedding mat " +
 				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
-				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective sample " +
+				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective " +
 				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
 				"internal/report/diagnosed internal/detection projection discover clean " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
@@ -255,8 +258,8 @@ func showing() []Package {
 func serving() []Package {
 	return []Package{
 		{"internal/queue", "jobs handed to workers on other machines through NATS JetStream; how these are started",
-			"internal/budget internal/option internal/regular internal/spell jobs github.com/nats-io/nats.go " +
-				"golang.org/x/sync"},
+			"internal/budget internal/option internal/regular internal/spell jobs " +
+				"github.com/nats-io/nats.go golang.org/x/sync"},
 		{"internal/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/atomic internal/lock internal/regular github.com/nats-io/nats-server/v2"},
 		{"internal/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",

@@ -18,7 +18,8 @@ func TestWhatIsRepeatedIsShort(t *testing.T) {
 		}
 	}
 	for what, n := range map[string]*Node{
-		"a name": {Name: long, Op: "Conv"}, "an operator": {Name: "n", Op: long}, "a domain": {Op: "Conv", Domain: long},
+		"a name": {Name: long, Op: "Conv"}, "an operator": {Name: "n", Op: long},
+		"a domain":  {Op: "Conv", Domain: long},
 		"an output": {Op: "Conv", Outputs: []string{long}}, "nothing but an operator": {Op: long},
 	} {
 		clean(what, n.String())

@@ -40,6 +40,36 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
+// A shell reads a word as it was, whatever it holds; what no shell looks at stays plain.
+func TestQuote(t *testing.T) {
+	const plain = "azAZ09-_./:,=@"
+	if got := quote(plain); got != plain {
+		t.Errorf("%s for %s", got, plain)
+	}
+	words := []string{"", "it's", "''", "a b", "é", "-n", "a\nb", "$(x)", "`x`"}
+	for c := byte(1); c < 128; c++ {
+		word := string([]byte{c})
+		if words = append(words, word); strings.Contains(plain, word) {
+			continue
+		}
+		alone := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if quoted := strings.HasPrefix(quote(word), "'"); quoted == alone {
+			t.Errorf("%q is written %s", word, quote(word))
+		}
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	text := "printf '%s\\0'"
+	for _, w := range words {
+		text += " " + quote(w)
+	}
+	out, err := exec.Command("sh", "-c", text).Output()
+	if want := strings.Join(words, "\x00") + "\x00"; err != nil || string(out) != want {
+		t.Errorf("%q, %v, want %q", out, err, want)
+	}
+}
+
 func TestKubernetes(t *testing.T) {
 	text, err := some.File("kubernetes")
 	if err != nil {

@@ -381,3 +381,28 @@ func TestConnectErrors(t *testing.T) {
 		}
 	}
 }
+
+// A job is made available once, until a worker has done it, and what is stored is read
+// from the server that leads.
+func TestPublishedOnce(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	for i, key := range []string{"a", "a", "b", "a", "b"} {
+		first := i == 0 || i == 2
+		if made, err := q.publish(t.Context(), key); err != nil || made != first {
+			t.Errorf("%s, number %d: made %v, %v", key, i, made, err)
+		}
+	}
+	info, err := q.todo.Info(t.Context())
+	if err != nil || info.State.Msgs != 2 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	for _, name := range []string{"KV_kindred", "OBJ_kindred"} {
+		s, err := q.js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.CachedInfo().Config.AllowDirect {
+			t.Errorf("%s may be read from a server that is behind", name)
+		}
+	}
+}

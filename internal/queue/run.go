@@ -113,16 +113,18 @@ func (q *Queue) create(ctx context.Context, key string, value []byte) error {
 // publish makes a job available to workers, and tells whether it was not: one that
 // is available already, or that a worker has, stays as it is.
 func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
+	there := false
 	err := persist(ctx, func(ctx context.Context) error {
 		_, err := q.js.Publish(ctx, q.subject(key), []byte(key))
+		var api jetstream.JetStreamError
+		there = errors.As(err, &api) && api.APIError() != nil &&
+			strings.Contains(api.APIError().Description, "maximum messages per subject")
+		if there { // its code is that of errors which pass
+			return nil
+		}
 		return err
 	})
-	var api jetstream.JetStreamError
-	if errors.As(err, &api) && api.APIError() != nil &&
-		strings.Contains(api.APIError().Description, "maximum messages per subject") {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil && !there, err
 }
 
 // collector gathers the results of one call of Run.

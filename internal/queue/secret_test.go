@@ -190,11 +190,15 @@ func TestReadSecret(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(" "+strings.Repeat("x", leastSecret)+"\r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := ReadSecret(path); err != nil || string(s) != strings.Repeat("x", leastSecret) {
-		t.Errorf("%q, %v", s, err)
+	least, most := strings.Repeat("x", leastSecret), strings.Repeat("x", mostSecret)
+	for text, want := range map[string]string{" " + least + "\r\n": least, least: least, most: most,
+		most[:mostSecret-1] + "\n": most[:mostSecret-1]} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := ReadSecret(path); err != nil || string(s) != want {
+			t.Errorf("%d bytes: %.40q, %v", len(text), s, err)
+		}
 	}
 	if _, err := ReadSecret(path + "?"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

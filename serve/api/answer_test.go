@@ -38,7 +38,7 @@ func TestGapsOfAMap(t *testing.T) {
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, answer)
 		}))
-		c, err := New(h.URL, Options{HTTP: h.Client()})
+		c, err := api.NewClient(h.URL, api.ClientOptions{HTTP: h.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,9 @@ package pgvector
 
 import (
 	"errors"
+	"math"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -49,5 +51,20 @@ func TestItemsOfRows(t *testing.T) {
 	}
 	if _, err := item(row{}, false, nil); err == nil {
 		t.Error("a row that cannot be scanned is an item")
+	}
+}
+
+// Every number of a vector comes back as it was written.
+func TestVectorsAsText(t *testing.T) {
+	for _, v := range [][]float32{{0}, {1, -2.5, 3e-45},
+		{math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32}, {0.1, 1.0 / 3, 16777217}} {
+		if got, err := vectorOf(literal(v)); err != nil || !slices.Equal(got, v) {
+			t.Errorf("%v is written %s and read as %v, %v", v, literal(v), got, err)
+		}
+	}
+	for _, text := range []string{"", "[]", "[1,]", "[1,,2]", "[1;2]", "[1e99]"} {
+		if got, err := vectorOf(text); err == nil {
+			t.Errorf("%q is read as %v", text, got)
+		}
 	}
 }

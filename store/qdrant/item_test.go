@@ -22,7 +22,8 @@ func TestItemsOfPoints(t *testing.T) {
 		if (err != nil) != c.wrong {
 			t.Errorf("%s: %+v, %v", c.columns, it, err)
 		}
-		if err == nil && (it.ID != "x" || it.Path != "p" || it.Vector != nil || !reflect.DeepEqual(it.Columns, c.want)) {
+		if err == nil && (it.ID != "x" || it.Path != "p" || it.Vector != nil ||
+			!reflect.DeepEqual(it.Columns, c.want)) {
 			t.Errorf("%s: %+v", c.columns, it)
 		}
 	}

@@ -5,8 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // An answer in which a number is missing, or half a character, is not understood.
@@ -64,5 +68,58 @@ func TestAnswersAreCut(t *testing.T) {
 			t.Errorf("status %d, %.30s: %.300v", status, body, err)
 		}
 		h.Close()
+	}
+}
+
+// An item is the same again once it was an object of Weaviate, and a hit of a search.
+func TestItemsAsObjects(t *testing.T) {
+	s := &Store{class: "A"}
+	for _, it := range []store.Item{
+		{ID: "x", Vector: []float32{1, 2.5}}, {ID: "Ä=", Path: "p", Vector: []float32{0}},
+		{ID: "=", Path: "=", Columns: map[string]any{"n": 1.5, "b": false, "s": "", "ß": "é"}, Vector: []float32{-1}},
+	} {
+		o, err := s.newObject(&it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back object
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatal(err)
+		}
+		got, is, err := back.Properties.item()
+		if got.Vector = back.Vector; !is || err != nil || !reflect.DeepEqual(got, it) {
+			t.Errorf("%+v came back as %+v, %v, %v", it, got, is, err)
+		}
+		has, _ := o.Properties[hasProp].([]string)
+		if slices.Contains(has, pathProp) != (it.Path != "") || len(has) != 2+len(it.Columns)+min(len(it.Path), 1) ||
+			back.Class != "A" {
+			t.Errorf("%+v is said to have %q", it, has)
+		}
+		// A hit has what a search adds beside its properties.
+		o.Properties["_additional"] = map[string]any{"id": o.ID, "distance": 0.25, "vector": it.Vector}
+		if text, err = json.Marshal(o.Properties); err != nil {
+			t.Fatal(err)
+		}
+		r := row{}
+		r.extra.Vector = []float32{7, 7, 7, 7}
+		if err := json.Unmarshal(text, &r); err != nil || r.extra.ID != o.ID || r.extra.Distance != 0.25 ||
+			!reflect.DeepEqual(r.extra.Vector, it.Vector) {
+			t.Errorf("%s: %+v, %v", text, r, err)
+		}
+		if got, is, err := r.properties.item(); err != nil || !is || got.ID != it.ID || got.Path != it.Path {
+			t.Errorf("%s: %+v, %v, %v", text, got, is, err)
+		}
+	}
+	for _, text := range []string{`[]`, `{"_additional":1}`, `{"_additional":{"vector":"x"}}`} {
+		if err := json.Unmarshal([]byte(text), &row{}); err == nil {
+			t.Errorf("%s is a hit", text)
+		}
+	}
+	if it, is, err := (properties{idProp: "="}).item(); is || err != nil {
+		t.Errorf("%+v, %v", it, err)
 	}
 }

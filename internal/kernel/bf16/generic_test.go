@@ -42,15 +42,16 @@ func TestAddProduct(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for _, c := range []struct{ sum, a, b, want float32 }{
 		{1, 2, 3, 7},
-		{0x1p24, 1, 1, 0x1p24},                          // rounded to even
-		{0x1p24, 3, 1, 0x1p24 + 4},                      // three is half way between
-		{-0x1p127, 0x1p64, 0x1p64, 0x1p127},             // 2^128 does not fit
-		{0, 0x1p64, 0x1p64, inf},                        // nor does the sum
-		{0x1p-126, 0x1p-80, -0x1p-80, 0x1p-126},         // 2^-160 is no float32
-		{0x1p-126, -0x1p-64, 0x1p-63, 0},                // what is left is subnormal
-		{0x1.8p-126, -0x1p-64, 0x1p-63, 0x1p-126},       // and here it is not
-		{0x1p-103, 0x1p-64, 0x1.8p-63, 0x1.000002p-103}, // half a unit and a quarter more
-		{0, 0x1p-64, 0x1p-64, 0},                        // a subnormal sum
+		{0x1p24, 1, 1, 0x1p24},                               // rounded to even
+		{0x1p24, 3, 1, 0x1p24 + 4},                           // three is half way between
+		{-0x1p127, 0x1p64, 0x1p64, 0x1p127},                  // 2^128 does not fit
+		{0, 0x1p64, 0x1p64, inf},                             // nor does the sum
+		{0x1p-126, 0x1p-80, -0x1p-80, 0x1p-126},              // 2^-160 is no float32
+		{0x1p-126, -0x1p-64, 0x1p-63, 0},                     // what is left is subnormal
+		{0x1.8p-126, -0x1p-64, 0x1p-63, 0x1p-126},            // and here it is not
+		{0x1p-103, 0x1p-64, 0x1.8p-63, 0x1.000002p-103},      // half a unit and a quarter more
+		{0, 0x1p-64, 0x1p-64, 0},                             // a subnormal sum
+		{0x1.000002p-126, 0x1p-75, 0x1p-75, 0x1.000004p-126}, // 2^-150 is half a unit, not nothing
 	} {
 		if got := addProduct(c.sum, c.a, c.b); got != c.want {
 			t.Errorf("%g + %g * %g: %g, want %g", c.sum, c.a, c.b, got, c.want)

@@ -17,7 +17,7 @@ func Page(rep *eval.Report, command string) (report.Page, bool) {
 	page := report.Page{Title: "Same or not",
 		Lead: fmt.Sprintf("Two items are taken for the same if their %s distance is at most a threshold. FMR is the "+
 			"share of pairs of different things that are accepted all the same, FNMR the share of pairs of one thing "+
-			"that are not. All pairs were counted; none was sampled.", rep.Distance)}
+			"that are not. Every pair was counted; none was sampled.", rep.Distance)}
 	for i := range rep.Columns {
 		c := &rep.Columns[i]
 		if c.Pairs == nil {

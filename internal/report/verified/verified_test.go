@@ -17,7 +17,8 @@ func points1(v ...float32) eval.Set {
 
 func TestPage(t *testing.T) {
 	for name, s := range map[string]eval.Set{
-		"overlapping": points1(0, 1, 0.5, 3, 4), "apart": points1(0, 1, 9, 10, 10.5), "one point": points1(1, 1, 1, 1, 1),
+		"overlapping": points1(0, 1, 0.5, 3, 4), "apart": points1(0, 1, 9, 10, 10.5),
+		"one point": points1(1, 1, 1, 1, 1),
 	} {
 		metrics, err := eval.ParseMetrics("recall@1,eer,fnmr@fmr=0.01,auc")
 		if err != nil {

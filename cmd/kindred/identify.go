@@ -1,0 +1,431 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
+)
+
+type identifyFlags struct {
+	searchFlags
+	vectors, calibration, data, table string
+	opt                               decide.IdentifyOptions
+	together                          bool
+}
+
+// identified is what kindred identify --json prints.
+type identified struct {
+	Queries  []identifiedQuery `json:"queries"`
+	Gallery  int               `json:"gallery"`
+	Classes  int               `json:"classes"`
+	Distance rank.Distance     `json:"distance"`
+	FPIR     float64           `json:"fpir"`
+	Coverage float64           `json:"coverage,omitempty"`
+	LeftOut  []data.LeftOut    `json:"left_out,omitempty"`
+}
+
+type identifiedQuery struct {
+	Query  string   `json:"query"`
+	Photos []string `json:"photos,omitempty"` // of one thing
+	decide.Decision
+}
+
+func newIdentify(a *app) *cobra.Command {
+	var f identifyFlags
+	cmd := &cobra.Command{
+		Use:   "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE",
+		Short: "Say what is on photos, with a probability, or that it is unknown",
+		Long: `identify looks photos up in a gallery with labels and decides: the likeliest label with
+its probability and the runner-up, and whether it is unknown, by the calibration that
+kindred calibrate has made for the network. Of photos whose class is not in the gallery,
+at most the share --fpir is given a label, in 95 of 100 cases, at the size of this gallery.
+--coverage 0.95 adds the set of labels that holds the right one with that probability
+where it is in the gallery.
+
+The gallery is an index (--index), or what --in names, with the network of --run, or a file
+of embeddings with labels. Photos that are in the gallery are left out of their own
+answers. Folders of photos and, by --data, data sets are taken whole; --table FILE.csv
+writes path, label, probability, runner_up, unknown and set of each, the undecided
+first. With --together all photos are of one thing.`,
+		Example: `  kindred identify photo.jpg --index photos.index
+  kindred identify photo.jpg --run runs/photos --in photos/ --coverage 0.95 --json
+  kindred identify front.jpg back.jpg --together --index photos.index
+  kindred identify --data new-photos/ --index photos.index --table decisions.csv`,
+		Args: func(_ *cobra.Command, photos []string) error {
+			if len(photos) == 0 && f.vectors+f.data == "" {
+				return usagef("missing argument PHOTO, --data or --vector: what to identify")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, photos []string) error { return runIdentify(cmd.Context(), a, &f, photos) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.index, "index", "", "the gallery and the network: an index")
+	fs.StringVar(&f.in, "in", "", "the gallery: a folder of classes, a manifest, an archive or a data set by name")
+	fs.StringVar(&f.embeddings, "embeddings", "",
+		"the gallery: embeddings with labels ("+strings.Join(formats().Extensions(), ", ")+")")
+	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it")
+	fs.StringVar(&f.column, "column", "",
+		"column of labels; default: the first of label, fine and coarse that exists, of an index label")
+	fs.StringVar(&f.vectors, "vector", "", "instead of photos: embeddings by the same network ("+
+		strings.Join(formats().Extensions(), ", ")+")")
+	fs.StringVar(&f.data, "data", "", "instead of photos: a data set, by name or path")
+	fs.StringVar(&f.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.StringVar(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
+		"the run, or beside --embeddings")
+	fs.Float64Var(&f.opt.FPIR, "fpir", 0.05, "share of strangers that may be given a label")
+	fs.Float64Var(&f.opt.Strangers, "strangers", 0.5,
+		"share of photos that are expected to be of no class of the gallery")
+	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
+		"also the set of labels that holds the right one with this probability")
+	fs.BoolVar(&f.together, "together", false, "all photos are of one thing")
+	fs.StringVar(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)")
+	addOutside(cmd, &f.outside)
+	f.modelFlags.add(cmd)
+	return cmd
+}
+
+// unlabelledItem stands for what an item without a label shows.
+const unlabelledItem = "(no label)"
+
+// looker finds the neighbours of what is identified in a gallery with labels.
+type looker struct {
+	names    []string // of the queries
+	left     []data.LeftOut
+	labels   []string // of the gallery
+	distance rank.Distance
+	dim      int
+	source   decide.Source
+	file     string // of the calibration
+	of       string // what it is made from
+	near     func(ctx context.Context, query, k int) ([]decide.Neighbour, error)
+	close    func()
+}
+
+func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string) error {
+	if f.index+f.in+f.embeddings == "" {
+		return usagef("missing --index, --in or --embeddings: the gallery")
+	}
+	if f.index != "" && f.by()+f.in+f.embeddings != "" {
+		return usagef("--index says all of network and gallery: --run, --network, --in and --embeddings go without it")
+	}
+	if f.vectors != "" && len(photos) > 0 || f.data != "" && len(photos) > 0 || f.vectors != "" && f.data != "" {
+		return usagef("give photos, --data or --vector")
+	}
+	if f.table != "" {
+		if err := atomic.Prepare(f.table); err != nil {
+			return err
+		}
+	}
+	var l *looker
+	var err error
+	if f.index != "" {
+		l, err = f.inIndex(ctx, a, photos)
+	} else {
+		l, err = f.inFiles(ctx, a, photos)
+	}
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	a.sayLeftOut(l.left)
+	l.file = cmp.Or(f.calibration, l.file)
+	c, err := loadCalibration(l.file, l.of)
+	if err != nil {
+		return err
+	}
+	if err := c.Fits(l.source, l.distance.String(), l.dim); err != nil {
+		return fmt.Errorf("%s: %w", l.file, err)
+	}
+	g := decide.NewGallery(l.labels)
+	d, err := c.Decider(g, f.opt)
+	if err != nil {
+		return err
+	}
+	res := &identified{Queries: []identifiedQuery{}, Gallery: g.Items, Classes: g.Classes, Distance: l.distance,
+		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, LeftOut: l.left}
+	if err := res.decide(ctx, d, l, f.together); err != nil {
+		return err
+	}
+	if f.table != "" {
+		if err := atomic.WriteFile(f.table, res.write); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(res)
+	}
+	return a.printIdentified(res)
+}
+
+// decide decides about every query, or about all together.
+func (res *identified) decide(ctx context.Context, d *decide.Decider, l *looker, together bool) error {
+	var photos [][]decide.Neighbour
+	for i := range l.names {
+		var near []decide.Neighbour
+		for k := d.Voters(); ; k *= 4 { // until no class of a set can lie beyond
+			var err error
+			if near, err = l.near(ctx, i, k); err != nil {
+				return err
+			}
+			if len(near) < k || near[len(near)-1].Distance > d.Reach() {
+				break
+			}
+		}
+		photos = append(photos, near)
+	}
+	if together && len(photos) > 0 {
+		got, err := d.Decide(photos)
+		if err != nil {
+			return err
+		}
+		res.Queries = append(res.Queries, identifiedQuery{l.names[0], l.names, got})
+		return nil
+	}
+	for i, near := range photos {
+		got, err := d.Decide([][]decide.Neighbour{near})
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.names[i], err)
+		}
+		res.Queries = append(res.Queries, identifiedQuery{Query: l.names[i], Decision: got})
+	}
+	return nil
+}
+
+// write writes the table, the undecided first: the unknown, then the least likely.
+func (res *identified) write(w io.Writer) error {
+	rows := slices.Clone(res.Queries)
+	slices.SortStableFunc(rows, func(a, b identifiedQuery) int {
+		if a.Unknown != b.Unknown {
+			if a.Unknown {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Probability, b.Probability)
+	})
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"path", "label", "probability", "runner_up", "unknown", "set"}); err != nil {
+		return err
+	}
+	for _, q := range rows {
+		if err := out.Write([]string{q.Query, q.Label, strconv.FormatFloat(q.Probability, 'f', 4, 64), q.RunnerUp,
+			strconv.FormatBool(q.Unknown), strings.Join(q.Set, "|")}); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func (a *app) printIdentified(res *identified) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, q := range res.Queries {
+		said := fmt.Sprintf("%s\t%.1f %%", q.Label, 100*q.Probability)
+		if q.Unknown {
+			said = fmt.Sprintf("unknown\t(%s: %.1f %%)", q.Label, 100*q.Probability)
+		}
+		fmt.Fprintf(w, "%s\t%s", q.Query, said)
+		if q.RunnerUp != "" {
+			fmt.Fprintf(w, "\tthen %s %.1f %%", q.RunnerUp, 100*q.RunnerUpProbability)
+		}
+		if res.Coverage > 0 {
+			fmt.Fprintf(w, "\t{%s}", strings.Join(q.Set, ", "))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+// indexSource says what made the vectors of an index.
+func indexSource(in index.Info) decide.Source {
+	return decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}
+}
+
+// inIndex looks into an index.
+func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*looker, error) {
+	x, err := a.readIndex(f.index)
+	if err != nil {
+		return nil, err
+	}
+	info := x.Info()
+	l := &looker{distance: info.Distance, dim: info.Dim, file: calibrationFile(f.index, true), of: f.index,
+		source: indexSource(info), close: func() { x.Close() }}
+	column := cmp.Or(f.column, "label")
+	for it, err := range x.All() {
+		if err != nil {
+			return nil, err
+		}
+		if label := store.FormatValue(it.Columns[column]); label != "" {
+			l.labels = append(l.labels, label)
+		}
+	}
+	if len(l.labels) == 0 {
+		return nil, fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
+	}
+	to := newIndexGallery(x)
+	q := &indexQuery{photos: photos, vectors: f.vectors}
+	if f.data != "" {
+		q.photos = []string{f.data}
+	}
+	list, left, err := q.collect(ctx, a, to, info.Dim)
+	if err != nil {
+		return nil, err
+	}
+	l.left = left
+	for i := range list {
+		l.names = append(l.names, list[i].name)
+	}
+	l.near = func(ctx context.Context, i, k int) (near []decide.Neighbour, err error) {
+		got, err := lookUp(ctx, to, info.Distance, &list[i], &indexQuery{k: k, exact: true}, nil)
+		for _, n := range got.Neighbours {
+			label := cmp.Or(store.FormatValue(n.Fields[column]), unlabelledItem)
+			near = append(near, decide.Neighbour{Label: label, Distance: n.Distance})
+		}
+		return near, err
+	}
+	return l, nil
+}
+
+// inFiles looks among photos or embeddings with labels.
+func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*looker, error) {
+	l := &looker{close: func() {}}
+	if f.run != "" {
+		l.file, l.of = calibrationFile(f.run, true), f.run
+	} else if f.embeddings != "" {
+		l.file, l.of = calibrationFile(f.embeddings, false), f.embeddings
+	}
+	if l.file = cmp.Or(f.calibration, l.file); l.file == "" {
+		return nil, usagef("missing --calibration: kindred calibrate makes one")
+	}
+	c, err := loadCalibration(l.file, l.of)
+	if err != nil {
+		return nil, err
+	}
+	f.k, f.scratch, f.distance = 1, 256, c.Distance.String()
+	opt, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	l.distance = opt.Distance
+	var m *run.Model
+	if f.by() != "" || f.embeddings == "" || f.vectors == "" {
+		if m, err = f.model(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	if f.run != "" {
+		if l.source, err = networkSource(m, f.run, f.run); err != nil {
+			return nil, err
+		}
+	}
+	var gallery *photoSet
+	if m == nil {
+		t, err := a.labelled(f.embeddings, f.labels, f.columnNames())
+		if err != nil {
+			return nil, err
+		}
+		gallery = &photoSet{table: t}
+	} else if gallery, err = f.openGallery(ctx, a, m); err != nil {
+		return nil, err
+	}
+	defer gallery.close()
+	if gallery.table.X == nil || len(gallery.table.Columns) == 0 {
+		return nil, fmt.Errorf("%s has no labels: identify tells by the labels of the gallery",
+			cmp.Or(f.embeddings, f.in))
+	}
+	for i := range gallery.table.Rows() {
+		l.labels = append(l.labels, gallery.label(i))
+	}
+	l.dim = gallery.table.X.Cols
+	queries, err := f.queries(ctx, a, m, photos)
+	if err != nil {
+		return nil, err
+	}
+	defer queries.close()
+	if queries.table.X.Cols != l.dim {
+		return nil, fmt.Errorf("embeddings of %d numbers are looked up among some of %d: another network made them",
+			queries.table.X.Cols, l.dim)
+	}
+	l.left = queries.left
+	for i := range queries.table.Rows() {
+		l.names = append(l.names, cmp.Or(queries.path(i), fmt.Sprintf("%s, row %d", f.vectors, i+1)))
+	}
+	l.near = nearIn(queries.set(), gallery, opt)
+	return l, nil
+}
+
+func (f *identifyFlags) columnNames() []string {
+	if f.column == "" {
+		return nil
+	}
+	return []string{f.column}
+}
+
+// queries embeds or reads what is identified.
+func (f *identifyFlags) queries(ctx context.Context, a *app, m *run.Model, photos []string) (*photoSet, error) {
+	switch {
+	case f.vectors != "":
+		t, err := formats().Read(f.vectors)
+		if err == nil && t.X == nil {
+			err = fmt.Errorf("%s holds labels but no embeddings", f.vectors)
+		}
+		return &photoSet{table: t}, err
+	case f.data != "":
+		d, err := data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
+			Crop: m.Config.Data.Crop, Outside: f.outside, Formats: formats()})
+		if err != nil {
+			return nil, err
+		}
+		root := photoFlags{data: f.data, dataDir: f.dataDir}
+		return a.embedPhotos(ctx, m, d, root.root())
+	}
+	return openQueries(ctx, a, m, photos)
+}
+
+// nearIn ranks a block of queries at a time, and keeps what it found.
+func nearIn(queries rank.Photos, gallery *photoSet, opt rank.Options) func(context.Context, int, int) (
+	[]decide.Neighbour, error) {
+	const block = 256
+	kept, of := map[int][]rank.Found{}, 0
+	return func(ctx context.Context, i, k int) (near []decide.Neighbour, err error) {
+		if i/block != of {
+			clear(kept)
+			of = i / block
+		}
+		found, ok := kept[k]
+		if !ok {
+			lo, hi := of*block, min((of+1)*block, queries.X.Rows)
+			part := rank.Photos{X: mat.Of(hi-lo, queries.X.Cols, queries.X.Data[lo*queries.X.Cols:hi*queries.X.Cols]),
+				Path: func(i int) string { return queries.Path(lo + i) }}
+			if found, err = rank.NearestPhotos(ctx, part, gallery.set(), k, opt); err != nil {
+				return nil, err
+			}
+			kept[k] = found
+		}
+		n := found[i%block]
+		for e, j := range n.Row {
+			d := opt.Distance.From(n.Value[e])
+			near = append(near, decide.Neighbour{Label: gallery.label(int(j)), Distance: d})
+		}
+		return near, nil
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// things writes embeddings of classes from to to, eight photos of each, with labels.
+func things(t *testing.T, path string, from, to int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(from), 7))
+	x := mat.New(8*(to-from), 6)
+	var labels []string
+	for c := from; c < to; c++ {
+		centre := rand.New(rand.NewPCG(uint64(c), 8))
+		var at [6]float64
+		for k := range at {
+			at[k] = centre.NormFloat64()
+		}
+		for range 8 {
+			for k := range at {
+				x.Row(len(labels))[k] = float32(at[k] + 0.15*rng.NormFloat64())
+			}
+			labels = append(labels, fmt.Sprintf("thing %d", c))
+		}
+	}
+	table := &embedding.Table{X: x, Columns: []embedding.Column{embedding.NewColumn("label", labels)}}
+	if err := embedding.Write(path, table); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCalibrateAndIdentify(t *testing.T) {
+	dir := t.TempDir()
+	calibration, gallery := filepath.Join(dir, "C.csv"), filepath.Join(dir, "G.csv")
+	photos := filepath.Join(dir, "Q.csv")
+	things(t, calibration, 0, 60)
+	things(t, gallery, 100, 120)
+	things(t, photos, 118, 122) // two of the gallery's, and two strangers
+	code, stdout, stderr := runArgs(t, "calibrate", calibration, "--fmr", "1e-2,1e-5", "--json")
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	var made calibrated
+	if err := json.Unmarshal([]byte(stdout), &made); err != nil {
+		t.Fatal(err)
+	}
+	if made.Classes != 60 || len(made.Thresholds) != 1 || made.Thresholds[0].TrueMatch < 0.5 ||
+		len(made.Refused) != 1 || !strings.Contains(made.Refused[0], "cannot be promised from 60 classes") {
+		t.Fatalf("%+v", made)
+	}
+	if code, _, stderr := runArgs(t, "calibrate", calibration); code == exitOK || !strings.Contains(stderr, "--force") {
+		t.Errorf("made again: %s", stderr)
+	}
+	table := filepath.Join(dir, "decisions.csv")
+	code, stdout, stderr = runArgs(t, "identify", "--vector", photos, "--embeddings", gallery, "--calibration",
+		made.File, "--coverage", "0.9", "--table", table, "--json")
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	var got identified
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Queries) != 32 || got.Classes != 20 || got.Gallery != 160 {
+		t.Fatalf("%+v", got)
+	}
+	right, let := 0, 0
+	for i, q := range got.Queries {
+		if i < 16 && !q.Unknown && q.Label == fmt.Sprintf("thing %d", 118+i/8) && q.Probability > 0.5 {
+			right++
+		}
+		if i >= 16 && !q.Unknown {
+			let++
+		}
+	}
+	if right < 14 || let > 1 {
+		t.Errorf("%d of 16 are right, %d of 16 strangers let in", right, let)
+	}
+	text, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil || len(rows) != 33 || rows[0][1] != "label" || rows[1][4] != "true" || rows[32][4] != "false" {
+		t.Errorf("%v: %v", err, rows)
+	}
+	code, _, stderr = runArgs(t, "identify", "--vector", photos, "--embeddings", gallery)
+	if code == exitOK || !strings.Contains(stderr, "kindred calibrate") {
+		t.Errorf("no calibration: %s", stderr)
+	}
+	if code, out, stderr := runArgs(t, "calibrate", calibration, "--check", gallery); code != exitOK ||
+		!strings.Contains(out, "false matches 0.01") {
+		t.Errorf("check: %s %s", out, stderr)
+	}
+	if code, out, stderr := runArgs(t, "calibrate", calibration, "--trials", "2"); code != exitOK ||
+		!strings.Contains(out, "2 trials") {
+		t.Errorf("trials: %s %s", out, stderr)
+	}
+}
+
+// TestIdentifyInIndex: an index that is calibrated on identifies, and one of another
+// distance refuses the calibration.
+func TestIdentifyInIndex(t *testing.T) {
+	dir := t.TempDir()
+	items, photos, ix := filepath.Join(dir, "C.csv"), filepath.Join(dir, "Q.csv"), filepath.Join(dir, "ix")
+	things(t, items, 0, 40)
+	things(t, photos, 38, 39)
+	for _, args := range [][]string{{"index", "create", "--embeddings", items, "--out", ix}, {"calibrate", ix}} {
+		if code, _, stderr := runArgs(t, args...); code != exitOK {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+	}
+	if _, err := decide.Load(filepath.Join(ix, decide.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--together", "--fpir", "0.2")
+	if code != exitOK || !strings.Contains(out, "thing 38") || strings.Contains(out, "unknown") {
+		t.Errorf("%s %s", out, stderr)
+	}
+	other := filepath.Join(dir, "cosine")
+	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", items, "--out", other, "--distance",
+		"cosine"); code != exitOK {
+		t.Fatal(stderr)
+	}
+	code, _, stderr = runArgs(t, "identify", "--vector", photos, "--index", other, "--calibration",
+		filepath.Join(ix, decide.FileName))
+	if code == exitOK || !strings.Contains(stderr, "euclidean distance") {
+		t.Errorf("another distance: %s", stderr)
+	}
+}
+
+// TestCalibrateRefuses says what is missing.
+func TestCalibrateRefuses(t *testing.T) {
+	dir, run := searchRun(t) // a run that divided images
+	for _, e := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"calibrate"}, "missing argument"},
+		{[]string{"calibrate", filepath.Join(dir, "nothing")}, "no such file"},
+		{[]string{"calibrate", run}, "classes that training did not see"},
+		{[]string{"calibrate", run, "--data", dir}, "too few to calibrate on"},
+		{[]string{"calibrate", run, "--fmr", "2"}, "between 0 and 1"},
+		{[]string{"identify", "a.jpg"}, "missing --index"},
+		{[]string{"identify", "--index", "x"}, "missing argument PHOTO"},
+		{[]string{"identify", filepath.Join(dir, "c0", "1.png"), "--run", run, "--in", dir}, "kindred calibrate"},
+	} {
+		if code, _, stderr := runArgs(t, e.args...); code == exitOK || !strings.Contains(stderr, e.want) {
+			t.Errorf("%v: status %d, %s", e.args, code, stderr)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// fewestClasses with two photos or more can be calibrated on: five folds of two.
+const fewestClasses = 10
+
+const defaultRows = 60_000
+
+// Options say how to calibrate. The zero value is the default.
+type Options struct {
+	// Distance is what photos are compared by; default Euclidean.
+	Distance rank.Distance
+	// Source says what made the embeddings. It is compared before a calibration is used.
+	Source Source
+	// Seed chooses folds, the probes of the vote, and rows where there are too many.
+	Seed uint64
+	// Rows is the most rows that are compared, each with all others; default 60,000. Of
+	// more, every class keeps at most the largest number of photos that fits.
+	Rows int
+	// Progress, if set, is called with the share of the work done, 0 to 1.
+	Progress func(done float64)
+}
+
+// Calibrate learns what distances mean from embeddings x (n x d, one photo a row) of
+// classes that the network was not trained on, and their labels. All pairs of rows are
+// compared, twice, in memory of about 140 n float32 and some 50 MiB.
+//
+// Copies of a photo within its class are left out. Errors: no rows or NaN, rows that
+// are all zeros with cosine, fewer than ten classes of two photos, ctx.Err(), wrapped.
+func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Calibration, error) {
+	s, copies, err := newSet(x, labels, &opt)
+	if err != nil {
+		return nil, err
+	}
+	pairs := 0
+	for i := range s.identities() {
+		if s.photos(i) > 1 {
+			pairs++
+		}
+	}
+	if pairs < fewestClasses {
+		return nil, fmt.Errorf("%d classes with two different photos or more are too few to calibrate on: nothing "+
+			"can be promised from less than %d, and a false-match rate of 1e-3 takes %d", pairs, fewestClasses,
+			Needed(1e-3))
+	}
+	c := &Calibration{Format: format, Source: opt.Source, Distance: opt.Distance, Dim: x.Cols, Seed: opt.Seed,
+		Classes: s.identities(), Photos: s.x.Rows, Copies: copies, Given: x.Rows}
+	c.PerClass = float64(c.Photos) / float64(c.Classes)
+	report := opt.Progress
+	if report == nil {
+		report = func(float64) {}
+	}
+	done := 0
+	tile := func() {
+		done += tileRows
+		report(min(1, float64(done)/float64(2*s.x.Rows)))
+	}
+	fine, err := s.count(ctx, tile)
+	if err != nil {
+		return nil, err
+	}
+	l := fine.levels(s.by)
+	if far := l.end[len(l.end)-1]; math.IsInf(far, 0) || math.IsNaN(far) {
+		return nil, fmt.Errorf("distances are too large for 32-bit numbers: scale the embeddings down")
+	}
+	m := newMeasure(s, l, fine, &opt)
+	if err := s.scan(ctx, m.visit, func() { m.merge(); tile() }); err != nil {
+		return nil, err
+	}
+	m.finish(c)
+	return c, nil
+}
+
+// fineCount is how many pairs have which key.
+type fineCount struct{ same, different []int64 }
+
+// count counts all pairs of rows, each from both sides.
+func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
+	var mu sync.Mutex
+	var idle, all []*fineCount
+	take := func() *fineCount {
+		mu.Lock()
+		defer mu.Unlock()
+		if n := len(idle); n > 0 {
+			f := idle[n-1]
+			idle = idle[:n-1]
+			return f
+		}
+		f := &fineCount{make([]int64, 1<<keyBits), make([]int64, 1<<keyBits)}
+		all = append(all, f)
+		return f
+	}
+	err := s.scan(ctx, func(i, lo int, of [][]float32) {
+		f := take()
+		for k, v := range of {
+			q := lo + k
+			for _, d := range v[:s.first[i]] {
+				f.different[key(d)]++
+			}
+			for _, d := range v[s.first[i+1]:] {
+				f.different[key(d)]++
+			}
+			for _, d := range v[s.first[i]:q] {
+				f.same[key(d)]++
+			}
+			for _, d := range v[q+1 : s.first[i+1]] {
+				f.same[key(d)]++
+			}
+		}
+		mu.Lock()
+		idle = append(idle, f)
+		mu.Unlock()
+	}, tile)
+	if err != nil {
+		return nil, err
+	}
+	sum := all[0] // sums of integers do not depend on who counted what
+	for _, f := range all[1:] {
+		for k := range sum.same {
+			sum.same[k] += f.same[k]
+			sum.different[k] += f.different[k]
+		}
+	}
+	return sum, nil
+}
+
+// levels are the distances at which rates are kept.
+type levels struct {
+	keys []uint32
+	at   []uint16  // of a key: the first level whose distance is at least as large
+	end  []float64 // the largest distance of a level, outward
+}
+
+// levels chooses distances at which the rates of pairs of different classes grow by a
+// tenth or so, and of the same by a twentieth or by a percent.
+func (f *fineCount) levels(by rank.Distance) *levels {
+	var wanted []uint32
+	choose := func(count []int64, linear bool, factor float64) {
+		total := int64(0)
+		for _, n := range count {
+			total += n
+		}
+		if total == 0 {
+			return
+		}
+		var sum int64
+		next := 0.0
+		for k, n := range count {
+			if n == 0 {
+				continue
+			}
+			sum += n
+			if share := float64(sum) / float64(total); share >= next {
+				wanted = append(wanted, uint32(k))
+				if linear {
+					next = share + 0.01
+				} else {
+					next = share * factor
+				}
+			}
+		}
+	}
+	choose(f.different, false, 1.12)
+	choose(f.same, false, 1.06)
+	choose(f.same, true, 0)
+	for k := len(f.same) - 1; k >= 0; k-- { // no value lies beyond
+		if f.same[k]+f.different[k] > 0 {
+			wanted = append(wanted, uint32(k))
+			break
+		}
+	}
+	slices.Sort(wanted)
+	l := &levels{keys: slices.Compact(wanted), at: make([]uint16, 1<<keyBits)}
+	level := 0
+	for k := range l.at {
+		l.at[k] = uint16(level)
+		if level < len(l.keys)-1 && uint32(k) == l.keys[level] {
+			level++
+		}
+	}
+	for _, k := range l.keys {
+		l.end = append(l.end, outward(by, above(k)))
+	}
+	return l
+}
+
+func (l *levels) of(v float32) int { return int(l.at[key(v)]) }
+
+// binned sums counts by level.
+func (l *levels) binned(count []int64) []float64 {
+	out := make([]float64, len(l.keys))
+	for k, n := range count {
+		out[l.at[k]] += float64(n)
+	}
+	return out
+}
+
+// foldCount is how many parts the classes are cut into, to look at a probability on
+// classes that it was not fitted to.
+const foldCount = 5
+
+// folds gives every identity a part.
+func folds(n int, seed uint64) []int {
+	out := make([]int, n)
+	for k, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
+		out[i] = k % foldCount
+	}
+	return out
+}
+
+// gallerySizes are the numbers of classes at which strangers are looked at: 1, 2, 5,
+// 10, ... up to all others, and beyond up to a million.
+func gallerySizes(others int) (sizes []int, within int) {
+	for _, decade := range []int{1, 10, 100, 1000, 10_000, 100_000, 1_000_000} {
+		for _, step := range []int{1, 2, 5} {
+			if g := decade * step; g <= 1_000_000 {
+				sizes = append(sizes, g)
+			}
+		}
+	}
+	sizes = append(sizes, others)
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
+	return sizes, slices.Index(sizes, others) + 1
+}
+
+// met is the probability that, of g classes drawn from n without replacement, one or
+// more is among k.
+func met(n, k, g int) float64 {
+	if k == 0 {
+		return 0
+	}
+	if g > n-k {
+		return 1
+	}
+	lg := func(v int) float64 { r, _ := math.Lgamma(float64(v + 1)); return r }
+	return -math.Expm1(lg(n-k) - lg(n-k-g) - lg(n) + lg(n-g))
+}

@@ -1,0 +1,65 @@
+package decide_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// photos draws n embeddings of each of some classes.
+func photos(classes, n int) (*mat.Dense, []int64) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := mat.New(classes*n, 8)
+	var labels []int64
+	for c := range classes {
+		var centre [8]float64
+		for k := range centre {
+			centre[k] = rng.NormFloat64()
+		}
+		for p := range n {
+			for k := range centre {
+				x.Row(c*n + p)[k] = float32(centre[k] + 0.3*rng.NormFloat64())
+			}
+			labels = append(labels, int64(c))
+		}
+	}
+	return x, labels
+}
+
+func ExampleCalibrate() {
+	x, labels := photos(60, 8)
+	c, err := decide.Calibrate(context.Background(), x, labels, decide.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	t, err := c.Threshold(1e-3)
+	fmt.Printf("the same up to %.2f: %.0f %% of the same pairs, false matches at most %g\n", t.Distance,
+		100*t.TrueMatch, t.Rate)
+	_, err = c.Threshold(1e-5)
+	fmt.Println(err)
+	// Output:
+	// the same up to 1.03: 32 % of the same pairs, false matches at most 0.001
+	// a false-match rate of 1e-05 cannot be promised from 60 classes: it takes 246, and 60 carry 0.00017
+}
+
+func ExampleCalibration_Decider() {
+	x, labels := photos(60, 8)
+	c, err := decide.Calibrate(context.Background(), x, labels, decide.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, err := c.Decider(decide.NewGallery([]string{"cup", "cup", "pot"}), decide.IdentifyOptions{Coverage: 0.9})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	got, err := d.Decide([][]decide.Neighbour{{{Label: "cup", Distance: 0.6}, {Label: "cup", Distance: 0.8},
+		{Label: "pot", Distance: 3}}})
+	fmt.Printf("%s, %.2f, unknown: %v, one of %v, %v\n", got.Label, got.Probability, got.Unknown, got.Set, err)
+	// Output: cup, 1.00, unknown: false, one of [cup], <nil>
+}

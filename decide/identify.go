@@ -1,0 +1,296 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Gallery is what is known of the items that a photo is looked up among.
+type Gallery struct {
+	Classes, Items int
+	// Fewest is the fewest items of a class, and 0 if it is not known.
+	Fewest int
+	// Photos is the number of items of a class; nil: Items / Classes of every class.
+	Photos func(label string) int
+	// Share is the share of pairs of items that are of one class, with an item itself
+	// among the pairs; 0: 1 / Classes, as it is of classes of equal sizes.
+	Share float64
+}
+
+// NewGallery counts labels.
+func NewGallery(labels []string) Gallery {
+	count := make(map[string]int)
+	for _, l := range labels {
+		count[l]++
+	}
+	g := Gallery{Classes: len(count), Items: len(labels), Photos: func(l string) int { return count[l] }}
+	for _, n := range count {
+		if g.Fewest == 0 || n < g.Fewest {
+			g.Fewest = n
+		}
+		p := float64(n) / float64(len(labels))
+		g.Share += p * p
+	}
+	return g
+}
+
+// Prior is the share of pairs of a photo and an item that are of one class, where the
+// photo's class is in the gallery with probability known, and as common there as
+// elsewhere: what Same takes for what a search finds.
+func (g Gallery) Prior(known float64) float64 {
+	if g.Share > 0 {
+		return known * g.Share
+	}
+	return known / float64(max(1, g.Classes))
+}
+
+func (g Gallery) photos(label string) int {
+	if g.Photos != nil {
+		return g.Photos(label)
+	}
+	return max(1, g.Items/max(1, g.Classes))
+}
+
+// Neighbour is an item near a photo.
+type Neighbour struct {
+	Label    string
+	Distance float64
+}
+
+// IdentifyOptions say how to decide. The zero value is the default.
+type IdentifyOptions struct {
+	// FPIR is the share of strangers, photos whose class is not in the gallery, that may be
+	// given a label; default 0.05.
+	FPIR float64
+	// Strangers is the share of photos that are expected to be strangers, which
+	// probabilities depend on; default 1/2.
+	Strangers float64
+	// Coverage, if positive, asks for the set of labels that holds the right one with this
+	// probability, where it is in the gallery.
+	Coverage float64
+}
+
+const (
+	defaultFPIR      = 0.05
+	defaultStrangers = 0.5
+)
+
+// Decision is who or what is on the photos.
+type Decision struct {
+	// Label is the likeliest class, also where Unknown, and Probability that it is right;
+	// RunnerUp is the next.
+	Label               string  `json:"label"`
+	Probability         float64 `json:"probability"`
+	RunnerUp            string  `json:"runner_up,omitempty"`
+	RunnerUpProbability float64 `json:"runner_up_probability,omitempty"`
+	// Unknown: nothing in the gallery is near enough to tell it from a stranger.
+	Unknown bool `json:"unknown"`
+	// Nearest is the distance of the nearest item, of several photos the median of
+	// theirs, and Within the one that it had to be.
+	Nearest float64 `json:"nearest"`
+	Within  float64 `json:"within"`
+	// Set holds the right label with the coverage asked for, the likeliest first; it may
+	// be empty, of a stranger. Nil without coverage.
+	Set []string `json:"set,omitempty"`
+}
+
+// Decider decides about photos that are looked up in one gallery.
+type Decider struct {
+	c       *Calibration
+	g       Gallery
+	opt     IdentifyOptions
+	unknown [2]Threshold // of one photo, of several
+	several error        // of the second
+	cover   [2]float64   // coverage of one photo, of several
+	within  [2]map[int]float64
+}
+
+// Decider checks what is asked for. Errors are those of Unknown and Cover.
+func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) {
+	if opt.FPIR == 0 {
+		opt.FPIR = defaultFPIR
+	}
+	if opt.Strangers == 0 {
+		opt.Strangers = defaultStrangers
+	}
+	if !(opt.Strangers > 0 && opt.Strangers < 1) {
+		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", opt.Strangers)
+	}
+	d := &Decider{c: c, g: g, opt: opt}
+	var err error
+	if d.unknown[0], err = c.Unknown(opt.FPIR, g); err != nil {
+		return nil, err
+	}
+	d.unknown[1], d.several = c.Unknown(opt.FPIR/2, g)
+	if opt.Coverage == 0 {
+		return d, nil
+	}
+	d.cover = [2]float64{opt.Coverage, (1 + opt.Coverage) / 2}
+	for k := range d.within {
+		d.within[k] = make(map[int]float64)
+		if k == 1 && d.several != nil {
+			continue
+		}
+		for _, o := range c.Own {
+			v, err := c.Cover(d.cover[k], o.Photos)
+			if err != nil && o.Photos == 1 && k == 1 {
+				d.several = err
+			}
+			if err != nil {
+				break
+			}
+			d.within[k][o.Photos] = v
+		}
+	}
+	if _, err := c.Cover(opt.Coverage, 1); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Reach is the distance up to which Decide has to know all neighbours, for sets; 0
+// without coverage. Beyond it the nearest items of a gallery are enough.
+func (d *Decider) Reach() float64 {
+	if d.opt.Coverage == 0 {
+		return 0
+	}
+	far := math.Inf(-1)
+	for several := range d.within {
+		if several == 1 && d.several != nil {
+			break
+		}
+		fewest := 0 // of the numbers of photos that distances are known for
+		for _, o := range d.c.Own {
+			if o.Photos <= max(1, d.g.Fewest) {
+				fewest = o.Photos
+			}
+		}
+		for photos, v := range d.within[several] {
+			if photos >= fewest {
+				far = max(far, v)
+			}
+		}
+	}
+	return far
+}
+
+// Voters is how many of the nearest items vote.
+func (d *Decider) Voters() int { return voters }
+
+// reaches is how far a class's own photos lie.
+func (d *Decider) reaches(label string, several int) float64 {
+	photos := d.g.photos(label)
+	for k := len(d.c.Own) - 1; k >= 0; k-- {
+		if v, ok := d.within[several][d.c.Own[k].Photos]; ok && d.c.Own[k].Photos <= photos {
+			return v
+		}
+	}
+	return d.within[several][1]
+}
+
+// Decide decides about one or several photos of one thing, each with its neighbours in
+// the gallery, nearest first. Shares of the vote are means over photos. Of several
+// photos it takes half or more to be near enough at half of the rate, and a class is in
+// the set if more than half of the photos say so at half of the error: what is
+// promised then holds however alike the photos are (Markov's inequality).
+func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
+	var out Decision
+	if len(photos) == 0 {
+		return out, fmt.Errorf("no photo to decide about")
+	}
+	several := 0
+	if len(photos) > 1 {
+		if d.several != nil {
+			return out, fmt.Errorf("several photos: %w", d.several)
+		}
+		several = 1
+	}
+	var all []voted[string]
+	at := make(map[string]int)
+	var nearest []float64
+	for _, near := range photos {
+		if len(near) == 0 {
+			return out, fmt.Errorf("a photo without neighbours: the gallery is empty")
+		}
+		var class []string
+		var odds []float64
+		for k, n := range near {
+			if math.IsNaN(n.Distance) || k > 0 && n.Distance < near[k-1].Distance {
+				return out, fmt.Errorf("neighbours that are not in the order of their distances")
+			}
+			if k < voters {
+				class, odds = append(class, n.Label), append(odds, d.c.Curve.At(n.Distance))
+			}
+		}
+		nearest = append(nearest, near[0].Distance)
+		for _, v := range votes(class, odds, float64(d.g.Items), d.opt.Strangers) {
+			i, ok := at[v.class]
+			if !ok {
+				i = len(all)
+				at[v.class] = i
+				all = append(all, voted[string]{class: v.class})
+			}
+			all[i].share += v.share / float64(len(photos))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b voted[string]) int {
+		if a.share > b.share {
+			return -1
+		} else if a.share < b.share {
+			return 1
+		}
+		return 0
+	})
+	out.Label, out.Probability = all[0].class, d.c.Vote.probability(all[0].share)
+	if len(all) > 1 {
+		out.RunnerUp = all[1].class
+		out.RunnerUpProbability = min(d.c.Vote.probability(all[1].share), 1-out.Probability)
+	}
+	slices.Sort(nearest)
+	out.Nearest = nearest[(len(nearest)-1)/2] // half or more are at most as far
+	out.Within = d.unknown[several].Distance
+	out.Unknown = out.Nearest > out.Within
+	if d.opt.Coverage > 0 {
+		out.Set = d.set(photos, several, all)
+	}
+	return out, nil
+}
+
+// set lists the classes that are near enough to be the right one.
+func (d *Decider) set(photos [][]Neighbour, several int, all []voted[string]) []string {
+	count := make(map[string]int)
+	var labels []string
+	for _, near := range photos {
+		seen := make(map[string]bool)
+		for _, n := range near {
+			if seen[n.Label] || n.Distance > d.reaches(n.Label, several) {
+				continue
+			}
+			seen[n.Label] = true
+			if count[n.Label] == 0 {
+				labels = append(labels, n.Label)
+			}
+			count[n.Label]++
+		}
+	}
+	share := make(map[string]float64)
+	for _, v := range all {
+		share[v.class] = v.share
+	}
+	out := []string{}
+	for _, l := range labels {
+		if 2*count[l] > len(photos) {
+			out = append(out, l)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int {
+		if share[a] > share[b] {
+			return -1
+		} else if share[a] < share[b] {
+			return 1
+		}
+		return 0
+	})
+	return out
+}

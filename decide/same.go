@@ -1,0 +1,187 @@
+package decide
+
+import (
+	"math"
+	"sort"
+)
+
+// Curve is the log-odds that a pair is of the same class, at even prior odds, by its
+// distance: straight between its points and level beyond them, never rising.
+type Curve struct {
+	Distance []float64 `json:"distance"`
+	LogOdds  []float64 `json:"log_odds"`
+}
+
+// At returns the log-odds at a distance.
+func (c Curve) At(d float64) float64 {
+	k := sort.SearchFloat64s(c.Distance, d)
+	switch {
+	case k == 0:
+		return c.LogOdds[0]
+	case k == len(c.Distance):
+		return c.LogOdds[k-1]
+	}
+	a, b := c.Distance[k-1], c.Distance[k]
+	f := (d - a) / (b - a)
+	return c.LogOdds[k-1] + f*(c.LogOdds[k]-c.LogOdds[k-1])
+}
+
+func (c Curve) atAll(ds []float64) []float64 {
+	out := make([]float64, len(ds))
+	for i, d := range ds {
+		out[i] = c.At(d)
+	}
+	return out
+}
+
+// block is neighbouring levels that share one probability.
+type block struct{ same, different, at float64 }
+
+func (b *block) mass() float64  { return b.same + b.different }
+func (b *block) share() float64 { return b.same / b.mass() }
+
+// fitSame fits the curve to counts of pairs by level, each kind scaled to a mass of 1:
+// isotonic regression by pooling adjacent violators (Ayer et al. 1955), in blocks of a
+// hundredth of the mass or more, joined through their middles. The half of a pair that
+// was not seen keeps the log-odds finite: half an identity of the same, and half a pair
+// of identities of others, of effective numbers classes and pairs.
+func fitSame(end, same, different []float64, classes, pairs float64) Curve {
+	var allSame, allDifferent float64
+	for k := range same {
+		allSame, allDifferent = allSame+same[k], allDifferent+different[k]
+	}
+	const leastMass = 0.01
+	var blocks []block
+	var open block
+	var weighted float64
+	for k := range end {
+		s, d := same[k]/allSame, different[k]/allDifferent
+		open.same, open.different = open.same+s, open.different+d
+		lo := end[k]
+		if k > 0 {
+			lo = end[k-1]
+		}
+		weighted += (s + d) * (lo + end[k]) / 2
+		if open.mass() < leastMass && k < len(end)-1 {
+			continue
+		}
+		if open.mass() == 0 {
+			continue
+		}
+		open.at = weighted / open.mass()
+		blocks = append(blocks, open)
+		open, weighted = block{}, 0
+		for n := len(blocks); n > 1 && blocks[n-2].share() <= blocks[n-1].share(); n-- {
+			a, b := blocks[n-2], blocks[n-1]
+			at := (a.at*a.mass() + b.at*b.mass()) / (a.mass() + b.mass())
+			blocks = append(blocks[:n-2], block{a.same + b.same, a.different + b.different, at})
+		}
+	}
+	var c Curve
+	for _, b := range blocks {
+		odds := math.Log((b.same + 0.5/classes*b.different) / (b.different + 0.5/pairs*b.same))
+		if n := len(c.Distance); n > 0 && b.at <= c.Distance[n-1] {
+			continue // levels of no width
+		}
+		if n := len(c.LogOdds); n > 0 {
+			odds = min(odds, c.LogOdds[n-1])
+		}
+		c.Distance, c.LogOdds = append(c.Distance, b.at), append(c.LogOdds, odds)
+	}
+	return c
+}
+
+// Reliability says how far probabilities are from shares, on classes that they were not
+// fitted to.
+type Reliability struct {
+	// ECE is the expected calibration error (Guo et al. 2017): the mean, over all pairs
+	// with both kinds at equal weight, of |probability - share| in bins of equal width.
+	ECE  float64 `json:"ece"`
+	Bins []Bin   `json:"bins"`
+}
+
+// Bin is a point of the reliability diagram.
+type Bin struct {
+	Probability float64 `json:"probability"` // mean of what was said
+	Share       float64 `json:"share"`       // of what was true
+	Weight      float64 `json:"weight"`      // of all pairs
+}
+
+// reliabilityBins are Guo's 15.
+const reliabilityBins = 15
+
+// reliability compares probabilities with weighted outcomes.
+func reliability(each func(yield func(p, right, wrong float64))) Reliability {
+	var p, right, mass [reliabilityBins]float64
+	var all float64
+	each(func(q, r, w float64) {
+		b := min(int(q*reliabilityBins), reliabilityBins-1)
+		p[b] += q * (r + w)
+		right[b] += r
+		mass[b] += r + w
+		all += r + w
+	})
+	out := Reliability{Bins: []Bin{}}
+	for b, w := range mass {
+		if w > 0 {
+			out.Bins = append(out.Bins, Bin{p[b] / w, right[b] / w, w / all})
+			out.ECE += w / all * math.Abs(p[b]/w-right[b]/w)
+		}
+	}
+	return out
+}
+
+// crossFitted fits the curve to the pairs of four fifths of the classes and looks at
+// those of the others, five times.
+func (m *measure) crossFitted() Reliability {
+	levels := len(m.l.keys)
+	n := float64(m.s.identities())
+	return reliability(func(yield func(p, right, wrong float64)) {
+		for out := range foldCount {
+			same, different := make([]float64, levels), make([]float64, levels)
+			var s, d float64
+			for a := range foldCount {
+				for b := range foldCount {
+					for k := range levels {
+						if a != out && b != out {
+							same[k] += m.same[a][b][k]
+							different[k] += m.different[a][b][k]
+						}
+					}
+				}
+			}
+			for k := range levels {
+				s, d = s+m.same[out][out][k], d+m.different[out][out][k]
+			}
+			if s == 0 || d == 0 || sum(same) == 0 || sum(different) == 0 {
+				continue
+			}
+			share := 1 - 1.0/foldCount
+			c := fitSame(m.l.end, same, different, n*share, pairWeights(m.s)*share*share)
+			for k, e := range m.l.end {
+				lo := e
+				if k > 0 {
+					lo = m.l.end[k-1]
+				}
+				yield(logistic(c.At((lo+e)/2)), m.same[out][out][k]/s, m.different[out][out][k]/d)
+			}
+		}
+	})
+}
+
+func sum(v []float64) float64 {
+	var s float64
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+func logistic(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+
+// logit is bounded, so that certainty can be reckoned with.
+func logit(p float64) float64 {
+	const edge = 1e-9
+	p = min(max(p, edge), 1-edge)
+	return math.Log(p / (1 - p))
+}

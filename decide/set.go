@@ -1,0 +1,208 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// set is embeddings sorted by identity.
+type set struct {
+	x     *mat.Dense
+	first []int   // identity i has rows first[i] to first[i+1]
+	of    []int32 // the identity of a row
+	by    rank.Distance
+}
+
+func (s *set) identities() int  { return len(s.first) - 1 }
+func (s *set) photos(i int) int { return s.first[i+1] - s.first[i] }
+
+// newSet checks and sorts the rows. Copies of a row within its class are left out:
+// they would be matches that no network has to find. It returns how many.
+func newSet(x *mat.Dense, labels []int64, opt *Options) (s *set, copies int, err error) {
+	if x == nil || x.Rows == 0 {
+		return nil, 0, fmt.Errorf("no embeddings to calibrate on: it takes classes that training did not see")
+	}
+	if len(labels) != x.Rows {
+		return nil, 0, fmt.Errorf("%d embeddings with %d labels", x.Rows, len(labels))
+	}
+	if err := opt.Distance.Check(); err != nil {
+		return nil, 0, err
+	}
+	if err := rank.Finite(x, "embeddings to calibrate on"); err != nil {
+		return nil, 0, err
+	}
+	order := make([]int, x.Rows)
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(a, b int) bool { return labels[order[a]] < labels[order[b]] })
+	order, copies = withoutCopies(x, labels, order)
+	order = thinned(labels, order, opt)
+	s = &set{x: mat.New(len(order), x.Cols), by: opt.Distance}
+	for k, i := range order {
+		if k == 0 || labels[i] != labels[order[k-1]] {
+			s.first = append(s.first, k)
+		}
+		s.of = append(s.of, int32(len(s.first)-1))
+		copy(s.x.Row(k), x.Row(i))
+	}
+	s.first = append(s.first, len(order))
+	if opt.Distance == rank.Cosine {
+		for k, i := range order {
+			if !slices.ContainsFunc(s.x.Row(k), func(v float32) bool { return v != 0 }) {
+				return nil, 0, fmt.Errorf("row %d of the embeddings is all zeros: it has no direction, and no "+
+					"cosine", i+1)
+			}
+		}
+		s.x = rank.Normalized(s.x)
+	}
+	return s, copies, nil
+}
+
+// withoutCopies leaves out rows that are equal in every bit to another of their class.
+func withoutCopies(x *mat.Dense, labels []int64, order []int) (kept []int, copies int) {
+	seen := make(map[string]bool)
+	text := make([]byte, 4*x.Cols)
+	for k, i := range order {
+		if k == 0 || labels[i] != labels[order[k-1]] {
+			clear(seen)
+		}
+		for j, v := range x.Row(i) {
+			binary.LittleEndian.PutUint32(text[4*j:], math.Float32bits(v))
+		}
+		if seen[string(text)] {
+			copies++
+			continue
+		}
+		seen[string(text)] = true
+		kept = append(kept, i)
+	}
+	return kept, copies
+}
+
+// thinned keeps at most opt.Rows rows: of every class at most the largest number that
+// fits, drawn by the seed. Classes count for more than photos.
+func thinned(labels []int64, order []int, opt *Options) []int {
+	most := cmp.Or(opt.Rows, defaultRows)
+	if len(order) <= most {
+		return order
+	}
+	var sizes []int
+	for k, i := range order {
+		if k == 0 || labels[i] != labels[order[k-1]] {
+			sizes = append(sizes, 0)
+		}
+		sizes[len(sizes)-1]++
+	}
+	each := 2 // below that nothing can be said of a class
+	for total := 0; ; each++ {
+		total = 0
+		for _, n := range sizes {
+			total += min(n, each+1)
+		}
+		if total > most {
+			break
+		}
+	}
+	rng := rand.New(rand.NewPCG(opt.Seed, 0))
+	var kept []int
+	lo := 0
+	for _, n := range sizes {
+		group := slices.Clone(order[lo : lo+n])
+		lo += n
+		rng.Shuffle(n, func(a, b int) { group[a], group[b] = group[b], group[a] })
+		kept = append(kept, group[:min(n, each)]...)
+	}
+	return kept
+}
+
+// tileRows is how many rows are compared with all at a time.
+const tileRows = 128
+
+// scan compares every row with all rows, a tile of rows at a time, and calls visit
+// for each identity's rows of a tile, several identities at once, in order for each:
+// row lo+k has the values of[k], which are ordered as distances are (see outward).
+func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]float32)), tile func()) error {
+	n := s.x.Rows
+	values := mat.New(min(tileRows, n), n)
+	for lo := 0; lo < n; lo += tileRows {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("comparing rows: %w", err)
+		}
+		hi := min(lo+tileRows, n)
+		out := values.RowRange(0, hi-lo)
+		rows := s.x.RowRange(lo, hi)
+		if s.by == rank.Dot {
+			mat.Gemm(false, true, -1, rows, s.x, 0, out)
+		} else {
+			mat.SquaredDistances(rows, s.x, out)
+		}
+		from, to := int(s.of[lo]), int(s.of[hi-1])
+		par.For(to-from+1, 1, func(a, b int) {
+			for i := from + a; i < from+b; i++ {
+				first, last := max(lo, s.first[i]), min(hi, s.first[i+1])
+				each := make([][]float32, 0, last-first)
+				for q := first; q < last; q++ {
+					each = append(each, out.Row(q-lo))
+				}
+				visit(i, first, each)
+			}
+		})
+		tile()
+	}
+	return nil
+}
+
+// outward turns a value of scan into a distance as searches give it: the Euclidean
+// one from its square, 1 - cosine from the square between rows of length 1.
+func outward(by rank.Distance, v float64) float64 {
+	switch by {
+	case rank.Euclidean:
+		return math.Sqrt(v)
+	case rank.Cosine:
+		return v / 2
+	}
+	return v
+}
+
+// keyBits is how many bits of a value tell it from others: sign, exponent and 11 bits
+// of the fraction, one part in 2,000.
+const keyBits = 20
+
+// key numbers values in their order. What is smaller than the normal numbers counts as 0.
+func key(v float32) uint32 {
+	b := math.Float32bits(v)
+	if b&0x7f800000 == 0 {
+		b = 0
+	}
+	if b>>31 == 1 {
+		b = ^b
+	} else {
+		b |= 1 << 31
+	}
+	return b >> (32 - keyBits)
+}
+
+// above is the largest value with a key.
+func above(k uint32) float64 {
+	if k == key(0) {
+		return 0
+	}
+	b := k<<(32-keyBits) | (1<<(32-keyBits) - 1)
+	if b>>31 == 1 {
+		b &^= 1 << 31
+	} else {
+		b = ^b
+	}
+	return float64(math.Float32frombits(b))
+}

@@ -1,0 +1,288 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Try calibrates on half of the classes, drawn by the seed, and measures what was
+// promised on the other half: false matches at each rate of fmr, and strangers let in at
+// each rate of fpir among each size of gallery, as far as there are as many classes.
+func Try(ctx context.Context, x *mat.Dense, labels []int64, ask Ask, opt Options) (*Trial, error) {
+	classes := slices.Compact(slices.Sorted(slices.Values(labels)))
+	rng := rand.New(rand.NewPCG(opt.Seed, 4))
+	rng.Shuffle(len(classes), func(a, b int) { classes[a], classes[b] = classes[b], classes[a] })
+	first := make(map[int64]bool)
+	for _, c := range classes[:len(classes)/2] {
+		first[c] = true
+	}
+	half := func(in bool) (*mat.Dense, []int64) {
+		var rows []int
+		for i, l := range labels {
+			if first[l] == in {
+				rows = append(rows, i)
+			}
+		}
+		out, of := mat.New(len(rows), x.Cols), make([]int64, len(rows))
+		for k, i := range rows {
+			copy(out.Row(k), x.Row(i))
+			of[k] = labels[i]
+		}
+		return out, of
+	}
+	ax, al := half(true)
+	c, err := Calibrate(ctx, ax, al, opt)
+	if err != nil {
+		return nil, err
+	}
+	bx, bl := half(false)
+	return c.Measure(ctx, bx, bl, ask)
+}
+
+// Ask says what to measure.
+type Ask struct {
+	FMR       []float64
+	FPIR      []float64
+	Galleries []int // numbers of classes
+	Coverage  []float64
+}
+
+// Trial is what a calibration promised and what other classes gave.
+type Trial struct {
+	Classes int     `json:"classes"` // that were measured on
+	Photos  int     `json:"photos"`
+	Matches []Match `json:"matches"`
+	Opens   []Open  `json:"strangers"`
+	Covers  []Cover `json:"coverage"`
+	// Same is the reliability of the probability "same" on these classes, with both
+	// kinds of pairs at equal weight.
+	Same Reliability `json:"same"`
+}
+
+// Match is a false-match rate promised and measured. Refused says why there is none.
+type Match struct {
+	Threshold
+	FMR     float64 `json:"fmr"`
+	TMR     float64 `json:"tmr"`
+	Refused string  `json:"refused,omitempty"`
+	// Plain is the rate at the threshold that measures just the rate on the classes of
+	// the calibration, without a bound.
+	Plain float64 `json:"plain"`
+}
+
+// Open is a false-positive identification rate promised and measured.
+type Open struct {
+	Threshold
+	Gallery int     `json:"gallery"`
+	FPIR    float64 `json:"fpir"`
+	TPIR    float64 `json:"tpir"` // photos with one of their own class near enough
+	Refused string  `json:"refused,omitempty"`
+}
+
+// Cover is a coverage promised and measured, every class with the same weight, and how
+// many classes a set held on average.
+type Cover struct {
+	Coverage float64 `json:"coverage"`
+	Measured float64 `json:"measured"`
+	Size     float64 `json:"size"`
+	Refused  string  `json:"refused,omitempty"`
+}
+
+// Measure compares what a calibration promises with labelled embeddings of other classes.
+func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64, ask Ask) (*Trial, error) {
+	if x != nil {
+		if err := c.Fits(Source{}, "", x.Cols); err != nil {
+			return nil, err
+		}
+	}
+	s, _, err := newSet(x, labels, &Options{Distance: c.Distance, Seed: c.Seed})
+	if err != nil {
+		return nil, err
+	}
+	if s.identities() < 2 {
+		return nil, fmt.Errorf("one class alone has no false matches: there must be two or more to measure on")
+	}
+	near, err := s.nearest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fine, err := s.count(ctx, func() {})
+	if err != nil {
+		return nil, err
+	}
+	t := &Trial{Classes: s.identities(), Photos: s.x.Rows}
+	for _, rate := range ask.FMR {
+		m := Match{}
+		if m.Threshold, err = c.Threshold(rate); err != nil {
+			m.Refused = err.Error()
+		} else {
+			m.FMR, m.TMR = fine.within(s, m.Distance)
+		}
+		if k := lastAtMost(c.FalseMatch, rate); k >= 0 {
+			m.Plain, _ = fine.within(s, c.Distances[k])
+		}
+		m.Rate = rate
+		t.Matches = append(t.Matches, m)
+	}
+	for _, g := range ask.Galleries {
+		for _, rate := range ask.FPIR {
+			o := Open{Gallery: g}
+			each := float64(s.x.Rows) / float64(s.identities())
+			gallery := Gallery{Classes: g, Items: int(math.Round(float64(g) * max(1, each)))}
+			if g > s.identities()-1 {
+				continue
+			}
+			if o.Threshold, err = c.Unknown(rate, gallery); err != nil {
+				o.Refused = err.Error()
+			} else {
+				o.FPIR, o.TPIR = near.open(g, o.Distance)
+			}
+			o.Rate = rate
+			t.Opens = append(t.Opens, o)
+		}
+	}
+	for _, coverage := range ask.Coverage {
+		t.Covers = append(t.Covers, near.cover(c, s, coverage))
+	}
+	t.Same = c.reliabilityOn(s, fine)
+	return t, nil
+}
+
+func lastAtMost(v []float64, most float64) int {
+	k := -1
+	for i, x := range v {
+		if x <= most {
+			k = i
+		}
+	}
+	return k
+}
+
+// within is the share of pairs of different classes, and of the same, up to a distance.
+func (f *fineCount) within(s *set, d float64) (different, same float64) {
+	var a, b, aa, bb int64
+	for k := range f.same {
+		aa, bb = aa+f.different[k], bb+f.same[k]
+		if f.different[k]+f.same[k] > 0 && outward(s.by, above(uint32(k))) <= d {
+			a, b = aa, bb
+		}
+	}
+	return float64(a) / float64(max(1, aa)), float64(b) / float64(max(1, bb))
+}
+
+// reliabilityOn looks at the probability "same" on counted pairs.
+func (c *Calibration) reliabilityOn(s *set, f *fineCount) Reliability {
+	var same, different float64
+	for k := range f.same {
+		same, different = same+float64(f.same[k]), different+float64(f.different[k])
+	}
+	return reliability(func(yield func(p, right, wrong float64)) {
+		for k := range f.same {
+			if f.same[k]+f.different[k] > 0 {
+				yield(c.Same(outward(s.by, above(uint32(k))), 0.5), float64(f.same[k])/max(1, same),
+					float64(f.different[k])/max(1, different))
+			}
+		}
+	})
+}
+
+// nearestOf has, for every row, how near the nearest row of every class is: its own at
+// own, +Inf if it has no other, and the others in ascending order.
+type nearestOf struct {
+	s      *set
+	own    []float64
+	others [][]float32
+}
+
+func (s *set) nearest(ctx context.Context) (*nearestOf, error) {
+	out := &nearestOf{s: s, own: make([]float64, s.x.Rows), others: make([][]float32, s.x.Rows)}
+	var mu sync.Mutex
+	err := s.scan(ctx, func(i, lo int, of [][]float32) {
+		for r, v := range of {
+			q := lo + r
+			own := math.Inf(1)
+			var others []float32
+			for j := range s.identities() {
+				least := float32(math.Inf(1))
+				for p := s.first[j]; p < s.first[j+1]; p++ {
+					if p != q {
+						least = min(least, v[p])
+					}
+				}
+				if j == i {
+					own = outward(s.by, float64(least))
+				} else {
+					others = append(others, float32(outward(s.by, float64(least))))
+				}
+			}
+			slices.Sort(others)
+			mu.Lock()
+			out.own[q], out.others[q] = own, others
+			mu.Unlock()
+		}
+	}, func() {})
+	return out, err
+}
+
+// open is the share of rows that have one of g other classes, drawn at random, within d,
+// and of those with one of their own.
+func (n *nearestOf) open(g int, d float64) (fpir, tpir float64) {
+	classes := n.s.identities()
+	table := make([]float64, classes)
+	for k := range table {
+		table[k] = met(classes-1, k, g)
+	}
+	several := 0.0
+	for q, others := range n.others {
+		k := 0
+		for k < len(others) && float64(others[k]) <= d {
+			k++
+		}
+		fpir += table[k] / float64(len(n.own))
+		if i := int(n.s.of[q]); n.s.photos(i) > 1 {
+			several++
+			if n.own[q] <= d {
+				tpir++
+			}
+		}
+	}
+	return fpir, tpir / max(1, several)
+}
+
+// cover looks every row up among all others.
+func (n *nearestOf) cover(c *Calibration, s *set, coverage float64) Cover {
+	out := Cover{Coverage: coverage}
+	classes := 0.0
+	for i := range s.identities() {
+		if s.photos(i) < 2 {
+			continue
+		}
+		reach, err := c.Cover(coverage, s.photos(i)-1)
+		if err != nil {
+			out.Refused = err.Error()
+			return out
+		}
+		classes++
+		each := 1 / float64(s.photos(i))
+		for q := s.first[i]; q < s.first[i+1]; q++ {
+			if n.own[q] <= reach {
+				out.Measured += each
+				out.Size += each
+			}
+			for _, d := range n.others[q] {
+				if float64(d) > reach {
+					break
+				}
+				out.Size += each
+			}
+		}
+	}
+	out.Measured, out.Size = out.Measured/max(1, classes), out.Size/max(1, classes)
+	return out
+}
