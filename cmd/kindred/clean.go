@@ -142,7 +142,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if err := f.begin(); err != nil {
 		return err
 	}
-	out := &cleaned{Items: len(r.labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{},
+	out := &cleaned{Items: len(r.Labels), Folds: f.folds, Suspects: []suspect{}, Overlaps: []overlapping{},
 		Confused: []confusion{}, Pictures: !f.noPictures && r.set != nil && r.set.Source != nil}
 	if !out.Pictures && !f.noPictures {
 		fmt.Fprintf(a.err, "there are no pictures of %s, so copies are not searched for; --data says where the "+
@@ -169,19 +169,19 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed, out *cleaned
 			return err
 		}
 	}
-	j, err := clean.Labels(ctx, r.labels, clean.Options{Neighbours: f.neighbours, Seed: a.seed}, folds...)
+	j, err := clean.Labels(ctx, r.Labels, clean.Options{Neighbours: f.neighbours, Seed: a.seed}, folds...)
 	if err != nil {
 		return err
 	}
 	out.Wrong = j.Wrong
 	for _, c := range j.Confused {
-		out.Confused = append(out.Confused, confusion{r.className(c.Label), r.className(c.Class), c.Items, c.Wrong})
+		out.Confused = append(out.Confused, confusion{r.ClassName(c.Label), r.ClassName(c.Class), c.Items, c.Wrong})
 	}
 	for _, i := range j.Suspects(f.least) {
-		to := r.className(j.Suggested[i])
+		to := r.ClassName(j.Suggested[i])
 		out.Suspects = append(out.Suspects, suspect{item: i, beside: -1, wrong: true, Suggested: to, Score: j.Score[i],
 			Reason: fmt.Sprintf("label: of its %d nearest %d are %s and %d %s", j.Neighbours, j.Votes[i], to,
-				j.Agree[i], r.label(i))})
+				j.Agree[i], r.Label(i))})
 		out.Labels++
 	}
 	if err := f.copies(ctx, a, r, out); err != nil {
@@ -199,14 +199,14 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed, out *cleaned
 	}
 	for k := range out.Suspects {
 		s := &out.Suspects[k]
-		s.ID, s.Path, s.Label = r.id(s.item), r.name(s.item), r.label(s.item)
+		s.ID, s.Path, s.Label = r.ID(s.item), r.Name(s.item), r.Label(s.item)
 	}
-	pairs, err := clean.Overlaps(ctx, r.x, r.labels, 0, 0.5)
+	pairs, err := clean.Overlaps(ctx, r.x, r.Labels, 0, 0.5)
 	if err != nil {
 		return err
 	}
 	for _, p := range pairs {
-		out.Overlaps = append(out.Overlaps, overlapping{r.className(p.A), r.className(p.B), p.Mixing, p.Low, p.High})
+		out.Overlaps = append(out.Overlaps, overlapping{r.ClassName(p.A), r.ClassName(p.B), p.Mixing, p.Low, p.High})
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (f *cleanFlags) copies(ctx context.Context, a *app, r *reviewed, out *clean
 	if err != nil || read == nil || f.noPictures {
 		return err
 	}
-	prints := make([]*clean.Print, len(r.labels))
+	prints := make([]*clean.Print, len(r.Labels))
 	meter := a.newMeter("pictures", countUnit)
 	for i := range prints {
 		if im, err := read(i); err == nil { // those that cannot be read have been named
@@ -247,14 +247,14 @@ func (f *cleanFlags) copies(ctx context.Context, a *app, r *reviewed, out *clean
 	slices.Sort(items)
 	for _, i := range items {
 		c := likeness[i]
-		reason := "copy: the same picture as " + r.name(c.A)
+		reason := "copy: the same picture as " + r.Name(c.A)
 		suggested := ""
-		if r.labels[c.A] != r.labels[i] {
-			suggested = r.label(c.A)
+		if r.Labels[c.A] != r.Labels[i] {
+			suggested = r.Label(c.A)
 			reason += ", which is labelled " + suggested
 		}
-		if r.split(c.A) != r.split(i) {
-			reason += fmt.Sprintf(", on the other side of the split (%s, %s)", r.split(c.A), r.split(i))
+		if r.Split(c.A) != r.Split(i) {
+			reason += fmt.Sprintf(", on the other side of the split (%s, %s)", r.Split(c.A), r.Split(i))
 		}
 		out.Suspects = append(out.Suspects, suspect{item: i, beside: c.A, Suggested: suggested,
 			Score: c.Likeness, Reason: reason})
@@ -275,12 +275,12 @@ func (f *cleanFlags) train(ctx context.Context, a *app, r *reviewed) ([]clean.Fo
 	if r.cfg == nil {
 		return nil, usagef("--folds trains a run again: give the folder of a run, not a file of embeddings")
 	}
-	held := foldsOf(r.labels, f.folds, a.seed)
+	held := foldsOf(r.Labels, f.folds, a.seed)
 	var out []clean.Fold
 	for k := range f.folds {
 		d := *r.set
 		d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
-		for p, i := range r.index {
+		for p, i := range r.Index {
 			d.Splits[i] = data.Train
 			if held[p] == k {
 				d.Splits[i] = data.Test
@@ -295,13 +295,13 @@ func (f *cleanFlags) train(ctx context.Context, a *app, r *reviewed) ([]clean.Fo
 			return nil, fmt.Errorf("training without fold %d: %w", k+1, err)
 		}
 		m := &run.Model{Config: res.Config, Net: res.Net}
-		part := &data.Part{Data: &d, Index: r.index, Label: r.labels, Fine: r.labels}
+		part := &data.Part{Data: &d, Index: r.Index, Label: r.Labels, Fine: r.Labels}
 		e, err := m.Embed(ctx, part)
 		if err != nil {
 			return nil, err
 		}
-		if len(e.Pos) != len(r.index) {
-			return nil, fmt.Errorf("%d of %d pictures could not be read again", len(r.index)-len(e.Pos), len(r.index))
+		if len(e.Pos) != len(r.Index) {
+			return nil, fmt.Errorf("%d of %d pictures could not be read again", len(r.Index)-len(e.Pos), len(r.Index))
 		}
 		fold := clean.Fold{X: e.X}
 		for p, h := range held {
@@ -350,9 +350,9 @@ func (f *cleanFlags) write(ctx context.Context, r *reviewed, out *cleaned) error
 				to[s.item] = s.Suggested
 			}
 		}
-		label := func(i int) string { return cmp.Or(to[i], r.label(i)) }
+		label := func(i int) string { return cmp.Or(to[i], r.Label(i)) }
 		keep := func(i int) bool { return f.apply == "relabel" || to[i] == "" }
-		tables = append(tables, csvFile{"manifest.csv", r.manifest(label, nil, keep)})
+		tables = append(tables, csvFile{"manifest.csv", r.Manifest(label, nil, keep)})
 	}
 	var err error
 	out.Files, err = f.writeAll(tables, func() (*review.Page, error) { return f.page(ctx, r, out) })
@@ -376,12 +376,12 @@ func (f *cleanFlags) page(ctx context.Context, r *reviewed, out *cleaned) (*revi
 	for _, s := range out.Suspects {
 		suspected[s.item] = true
 	}
-	for i := range r.labels {
-		if _, ok := typical[r.label(i)]; !ok && !suspected[i] {
-			typical[r.label(i)] = i
+	for i := range r.Labels {
+		if _, ok := typical[r.Label(i)]; !ok && !suspected[i] {
+			typical[r.Label(i)] = i
 		}
 	}
-	p := &review.Page{Title: "Suspects", Items: r.reviewItems()}
+	p := &review.Page{Title: "Suspects", Items: r.Items()}
 	for _, s := range out.Suspects[:min(len(out.Suspects), suspectsShown)] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -389,7 +389,7 @@ func (f *cleanFlags) page(ctx context.Context, r *reviewed, out *cleaned) (*revi
 		card := review.Card{Items: []int{s.item}, Title: s.Label + ": " + s.Path, Reason: s.Reason, Score: s.Score,
 			Suggested: s.Suggested, Pictures: []review.Picture{shot(read, s.item, s.Path)}}
 		if s.beside >= 0 {
-			card.Pictures = append(card.Pictures, shot(read, s.beside, r.name(s.beside)))
+			card.Pictures = append(card.Pictures, shot(read, s.beside, r.Name(s.beside)))
 		}
 		for _, class := range []string{s.Label, s.Suggested} {
 			if i, ok := typical[class]; ok && s.wrong {
@@ -399,7 +399,7 @@ func (f *cleanFlags) page(ctx context.Context, r *reviewed, out *cleaned) (*revi
 		p.Cards = append(p.Cards, card)
 	}
 	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Labels that are suspected: %d; pictures "+
-		"that are copies: %s, of one grey: %d; items unlike anything: %d.", count(len(r.labels), "item"),
+		"that are copies: %s, of one grey: %d; items unlike anything: %d.", count(len(r.Labels), "item"),
 		100*out.Wrong, out.Labels, out.copies(), out.Blank, out.Outliers)
 	if n := len(out.Suspects) - suspectsShown; n > 0 {
 		p.Lead += fmt.Sprintf(" In suspects.csv are more: %d.", n)

@@ -115,22 +115,22 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		return err
 	}
 	meter := a.newMeter("classes", countUnit)
-	res, err := discover.Find(ctx, r.x, r.labels, discover.Options{Method: method, Level: f.level, Draws: f.draws,
+	res, err := discover.Find(ctx, r.x, r.Labels, discover.Options{Method: method, Level: f.level, Draws: f.draws,
 		Most: f.most, Least: f.least, Seed: a.seed, Progress: func(done, total int) { meter.count(done, total) }})
 	meter.close()
 	if err != nil {
 		return err
 	}
 	surestFirst(res)
-	out := &discovered{Items: len(r.labels), Method: method.String(), Verdict: res.Verdict.String()}
+	out := &discovered{Items: len(r.Labels), Method: method.String(), Verdict: res.Verdict.String()}
 	names := kindNames(r, res)
 	for _, c := range res.Classes {
-		dc := discoveredClass{Label: r.className(c.Label), P: c.P, Silhouette: c.Silhouette, Stability: c.Stability}
+		dc := discoveredClass{Label: r.ClassName(c.Label), P: c.P, Silhouette: c.Silhouette, Stability: c.Stability}
 		for _, k := range c.Kinds {
 			dk := discoveredKind{Kind: names[k.Rows[0]], Items: len(k.Rows), Stability: k.Stability,
-				Exemplar: r.name(k.Exemplar), Different: []string{}}
+				Exemplar: r.Name(k.Exemplar), Different: []string{}}
 			for _, i := range k.Different {
-				dk.Different = append(dk.Different, r.name(i))
+				dk.Different = append(dk.Different, r.Name(i))
 			}
 			dc.Items += len(k.Rows)
 			dc.Kinds = append(dc.Kinds, dk)
@@ -141,7 +141,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	if err := f.write(ctx, r, res, names, out); err != nil {
 		return err
 	}
-	if _, err := os.Stat(r.manifestPath(0)); err == nil && out.Kinds > len(out.Classes) {
+	if _, err := os.Stat(r.ManifestPath(0)); err == nil && out.Kinds > len(out.Classes) {
 		out.Next = commandLine(os.Args[0], "train", "--data", filepath.Join(f.dir, "manifest.csv"), "--allow-outside",
 			"--set", "sample.name=hierarchical")
 	}
@@ -164,12 +164,12 @@ func surestFirst(res *discover.Result) {
 func kindNames(r *reviewed, res *discover.Result) []string {
 	taken := map[string]bool{}
 	for _, c := range res.Classes {
-		taken[r.className(c.Label)] = true
+		taken[r.ClassName(c.Label)] = true
 	}
-	out := make([]string, len(r.labels))
+	out := make([]string, len(r.Labels))
 	for _, c := range res.Classes {
 		for k, kind := range c.Kinds {
-			name := r.className(c.Label)
+			name := r.ClassName(c.Label)
 			if len(c.Kinds) > 1 {
 				name += " " + strconv.Itoa(k+1)
 				for taken[name] { // a class may be called so
@@ -189,8 +189,8 @@ func kindNames(r *reviewed, res *discover.Result) []string {
 func (f *discoverFlags) write(ctx context.Context, r *reviewed, res *discover.Result, names []string,
 	out *discovered) error {
 	kinds := [][]string{{"id", "path", "label", "kind"}}
-	for i := range r.labels {
-		kinds = append(kinds, []string{strconv.Itoa(r.id(i)), r.name(i), r.label(i), names[i]})
+	for i := range r.Labels {
+		kinds = append(kinds, []string{strconv.Itoa(r.ID(i)), r.Name(i), r.Label(i), names[i]})
 	}
 	classes := [][]string{{"label", "kind", "items", "stability", "p", "exemplar", "different_1", "different_2",
 		"different_3", "different_4"}}
@@ -203,7 +203,7 @@ func (f *discoverFlags) write(ctx context.Context, r *reviewed, res *discover.Re
 	}
 	var err error
 	out.Files, err = f.writeAll([]csvFile{{"kinds.csv", kinds}, {"classes.csv", classes},
-		{"manifest.csv", r.manifest(func(i int) string { return names[i] }, r.label, nil)}},
+		{"manifest.csv", r.Manifest(func(i int) string { return names[i] }, r.Label, nil)}},
 		func() (*review.Page, error) { return kindsPage(ctx, r, res, names) })
 	return err
 }
@@ -217,7 +217,7 @@ func kindsPage(ctx context.Context, r *reviewed, res *discover.Result, names []s
 	if err != nil {
 		return nil, err
 	}
-	p := &review.Page{Title: "Kinds inside the classes", Items: r.reviewItems()}
+	p := &review.Page{Title: "Kinds inside the classes", Items: r.Items()}
 	divided, left := 0, 0
 	for _, c := range res.Classes {
 		if len(c.Kinds) < 2 {
@@ -232,13 +232,13 @@ func kindsPage(ctx context.Context, r *reviewed, res *discover.Result, names []s
 				left++
 				continue
 			}
-			card := review.Card{Items: kind.Rows, Group: true, Class: r.className(c.Label),
+			card := review.Card{Items: kind.Rows, Group: true, Class: r.ClassName(c.Label),
 				Suggested: names[kind.Rows[0]],
-				Title:     fmt.Sprintf("%s: kind %d of %d", r.className(c.Label), k+1, len(c.Kinds)),
+				Title:     fmt.Sprintf("%s: kind %d of %d", r.ClassName(c.Label), k+1, len(c.Kinds)),
 				Reason: fmt.Sprintf("%s; comes back with %.0f %% when a fifth of the items is left out. First the one "+
 					"in the middle, then those that differ most.", count(len(kind.Rows), "item"), 100*kind.Stability)}
 			for _, i := range slices.Concat([]int{kind.Exemplar}, kind.Different) {
-				card.Pictures = append(card.Pictures, shot(read, i, r.name(i)))
+				card.Pictures = append(card.Pictures, shot(read, i, r.Name(i)))
 			}
 			p.Cards = append(p.Cards, card)
 		}

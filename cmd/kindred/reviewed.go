@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -54,14 +52,9 @@ func oneItems(_ *cobra.Command, args []string) error {
 
 // reviewed are the items that are looked at, with all that is known of them.
 type reviewed struct {
-	x      *mat.Dense
-	labels []int64
-	names  map[int64]string // of the classes; nil if they have none
-	paths  []string         // what the data set calls them; nil if they have no names
-	splits []string         // nil if there are none
-	set    *data.Dataset
-	index  []int  // in set
-	root   string // below which the files lie
+	review.Subjects
+	x   *mat.Dense
+	set *data.Dataset
 
 	// Of a run, what it takes to train it again.
 	cfg  *run.Config
@@ -72,56 +65,6 @@ func (r *reviewed) close() {
 	if r.set != nil {
 		r.set.Close()
 	}
-}
-
-// name is what tables call item i.
-func (r *reviewed) name(i int) string {
-	if r.paths == nil {
-		return "row " + strconv.Itoa(i)
-	}
-	return r.paths[i]
-}
-
-// id is the item's number in its data set or file.
-func (r *reviewed) id(i int) int {
-	if r.index == nil {
-		return i
-	}
-	return r.index[i]
-}
-
-func (r *reviewed) label(i int) string { return r.className(r.labels[i]) }
-
-func (r *reviewed) className(l int64) string {
-	if n, ok := r.names[l]; ok {
-		return n
-	}
-	return strconv.FormatInt(l, 10)
-}
-
-func (r *reviewed) split(i int) string {
-	if r.splits == nil {
-		return ""
-	}
-	return r.splits[i]
-}
-
-// manifestPath is the whole path of the item's file, so that a manifest can lie
-// anywhere; where it is no file, its name.
-func (r *reviewed) manifestPath(i int) string {
-	name := r.name(i)
-	path := filepath.FromSlash(name)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.root, path)
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return name
-	}
-	if st, err := os.Stat(abs); err != nil || !st.Mode().IsRegular() {
-		return name
-	}
-	return abs
 }
 
 // open reads the items of a run or of a file of embeddings.
@@ -184,7 +127,8 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 		return nil, 0, err
 	}
 	a.sayNotes(d)
-	r := &reviewed{set: d, cfg: &cfg, home: home, root: photo.Root(what(&cfg), home)}
+	r := &reviewed{set: d, cfg: &cfg, home: home}
+	r.Root = photo.Root(what(&cfg), home)
 	part, err := r.choose(ctx, d, &cfg)
 	if err != nil {
 		r.close()
@@ -240,7 +184,7 @@ func (r *reviewed) choose(ctx context.Context, d *data.Dataset, cfg *run.Config)
 		}
 		part.Index = append(part.Index, i)
 		part.Label = append(part.Label, label.IDs[i])
-		r.splits = append(r.splits, of[i])
+		r.Splits = append(r.Splits, of[i])
 	}
 	part.Fine = part.Label
 	return part, nil
@@ -248,18 +192,18 @@ func (r *reviewed) choose(ctx context.Context, d *data.Dataset, cfg *run.Config)
 
 // take keeps what was embedded.
 func (r *reviewed) take(e *run.Embedded) {
-	r.x, r.names = e.X, map[int64]string{}
+	r.x, r.Names = e.X, map[int64]string{}
 	for l, n := range e.Part.LabelClasses {
-		r.names[int64(l)] = n
+		r.Names[int64(l)] = n
 	}
-	splits := r.splits
-	r.splits = nil
+	splits := r.Splits
+	r.Splits = nil
 	for _, p := range e.Pos {
 		i := e.Part.Index[p]
-		r.index = append(r.index, i)
-		r.labels = append(r.labels, e.Part.Label[p])
-		r.paths = append(r.paths, e.Part.Data.Names[i])
-		r.splits = append(r.splits, splits[p])
+		r.Index = append(r.Index, i)
+		r.Labels = append(r.Labels, e.Part.Label[p])
+		r.Paths = append(r.Paths, e.Part.Data.Names[i])
+		r.Splits = append(r.Splits, splits[p])
 	}
 }
 
@@ -290,7 +234,8 @@ func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*revi
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	ids, names := t.NamedLabels()
-	r := &reviewed{x: t.X, labels: ids[0], names: names[0], paths: t.Files, splits: splits, root: f.photos.root()}
+	r := &reviewed{x: t.X, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Paths: t.Files, Splits: splits,
+		Root: f.photos.root()}}
 	d, err := f.photos.open(ctx, t.Files, path)
 	if d == nil || err != nil {
 		return r, err
@@ -306,7 +251,7 @@ func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*revi
 			r.close()
 			return nil, fmt.Errorf("data set %s has no item called %q, which %s names", d.Name, n, path)
 		}
-		r.index = append(r.index, i)
+		r.Index = append(r.Index, i)
 	}
 	return r, nil
 }
@@ -316,7 +261,7 @@ func (r *reviewed) pictures(ctx context.Context) (photo.Reader, error) {
 	if r.set == nil || r.set.Source == nil {
 		return nil, nil
 	}
-	return photo.Of(ctx, r.set, r.paths)
+	return photo.Of(ctx, r.set, r.Paths)
 }
 
 // shot is the picture of an item on the page. One that cannot be read has no image.
@@ -328,15 +273,6 @@ func shot(read photo.Reader, i int, caption string) review.Picture {
 		}
 	}
 	return p
-}
-
-// reviewItems are the lines of the manifest.
-func (r *reviewed) reviewItems() []review.Item {
-	items := make([]review.Item, len(r.labels))
-	for i := range items {
-		items[i] = review.Item{Path: r.manifestPath(i), Name: r.name(i), Label: r.label(i), Split: r.split(i)}
-	}
-	return items
 }
 
 // csvFile is a table to be written.
@@ -365,31 +301,4 @@ func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, erro
 		return nil, err
 	}
 	return f.put(files...)
-}
-
-// manifest is the table that kindred train takes, with the given labels; coarse is
-// nil, or the coarser ones. Items of which keep says no are left out.
-func (r *reviewed) manifest(label, coarse func(i int) string, keep func(i int) bool) [][]string {
-	row := func(path, label, coarseLabel, split string) []string {
-		out := []string{path, label}
-		if coarse != nil {
-			out = append(out, coarseLabel)
-		}
-		if r.splits != nil {
-			out = append(out, split)
-		}
-		return out
-	}
-	rows := [][]string{row("path", "label", "coarse", "split")}
-	for i := range r.labels {
-		if keep != nil && !keep(i) {
-			continue
-		}
-		above := ""
-		if coarse != nil {
-			above = coarse(i)
-		}
-		rows = append(rows, row(r.manifestPath(i), label(i), above, r.split(i)))
-	}
-	return rows
 }

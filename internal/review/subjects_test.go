@@ -1,0 +1,45 @@
+package review
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func TestSubjects(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a", "x.jpg")
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s := Subjects{Labels: []int64{1, 7, 1}, Names: map[int64]string{1: "cat"}, Paths: []string{"a/x.jpg", "a", "gone.jpg"},
+		Splits: []string{"train", "", "test"}, Index: []int{5, 3, 9}, Root: dir}
+	// A file has its whole path; a folder and what is not there keep their names.
+	want := []Item{{Path: file, Name: "a/x.jpg", Label: "cat", Split: "train"}, {Path: "a", Name: "a", Label: "7"},
+		{Path: "gone.jpg", Name: "gone.jpg", Label: "cat", Split: "test"}}
+	if got := s.Items(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if s.ID(1) != 3 {
+		t.Error(s.ID(1))
+	}
+	finer := func(i int) string { return s.Label(i) + "!" }
+	rows := s.Manifest(finer, s.Label, func(i int) bool { return i != 1 })
+	if want := [][]string{{"path", "label", "coarse", "split"}, {file, "cat!", "cat", "train"},
+		{"gone.jpg", "cat!", "cat", "test"}}; !reflect.DeepEqual(rows, want) {
+		t.Errorf("%q", rows)
+	}
+
+	bare := Subjects{Labels: []int64{2, 0}}
+	if got := bare.Manifest(bare.Label, nil, nil); !reflect.DeepEqual(got, [][]string{{"path", "label"}, {"row 0", "2"},
+		{"row 1", "0"}}) {
+		t.Errorf("%q", got)
+	}
+	if bare.ID(1) != 1 || bare.Split(0) != "" || len((&Subjects{}).Items()) != 0 {
+		t.Error("items without names")
+	}
+}
