@@ -203,7 +203,7 @@ func TestOffersAreValid(t *testing.T) {
 func TestEveryFlagIsCompleted(t *testing.T) {
 	takesFile := strings.Fields("embeddings labels gallery gallery-labels assignments ids triplets proxies grad " +
 		"sheet peer python record data-labels features keys tls-cert tls-key queue-ca queue-cert queue-creds " +
-		"queue-key queue-secret allow file pairs")
+		"queue-key queue-secret allow file pairs calibration table")
 	used := map[string]bool{}
 	table := flagCompletions()
 	a := &app{}
@@ -213,7 +213,8 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 			own, name := cmd.Name()+" "+f.Name, f.Name
 			used[own], used[name] = true, true
 			if f.Value.Type() == "bool" || isNumber(f.Value.Type()) || slices.Contains(takesFile, name) ||
-				table[own] != nil || table[name] != nil || own == "embed out" || own == "export out" {
+				table[own] != nil || table[name] != nil || own == "embed out" || own == "export out" ||
+				own == "calibrate out" {
 				return
 			}
 			t.Errorf("%s --%s (%s): neither completed nor known to take a file", cmd.CommandPath(), name,
