@@ -18,8 +18,8 @@
 // Remembering is a Runner that asks a Memory first, so that what was done before,
 // by whoever, is not done again.
 //
-// The command's queue is a Runner, too, that hands jobs to workers on other
-// machines: package internal/queue. This package imports no network, so that what
+// Package internal/queue has another Runner, which hands jobs to workers on other
+// machines: kindred's commands use it with a queue. This package imports no network, so that what
 // only describes its work in jobs stays small.
 //
 // The name of a job is the digest of its kind and spec. Whoever runs the same job

@@ -16,8 +16,8 @@ func TestSubjects(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s := Subjects{Labels: []int64{1, 7, 1}, Names: map[int64]string{1: "cat"}, Paths: []string{"a/x.jpg", "a", "gone.jpg"},
-		Splits: []string{"train", "", "test"}, Index: []int{5, 3, 9}, Root: dir}
+	s := Subjects{Labels: []int64{1, 7, 1}, Names: map[int64]string{1: "cat"}, Index: []int{5, 3, 9}, Root: dir,
+		Paths: []string{"a/x.jpg", "a", "gone.jpg"}, Splits: []string{"train", "", "test"}}
 	// A file has its whole path; a folder and what is not there keep their names.
 	want := []Item{{Path: file, Name: "a/x.jpg", Label: "cat", Split: "train"}, {Path: "a", Name: "a", Label: "7"},
 		{Path: "gone.jpg", Name: "gone.jpg", Label: "cat", Split: "test"}}
