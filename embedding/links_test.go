@@ -17,8 +17,7 @@ func TestParquetStandsAlone(t *testing.T) {
 		}
 		return strings.Contains(string(out), "parquet")
 	}
-	for _, pkg := range []string{"embedding", "data", "train", "run", "eval/diagnose", "projection",
-		"internal/search"} {
+	for _, pkg := range []string{"embedding", "data", "train", "run", "eval/diagnose", "projection", "eval/rank"} {
 		if links(pkg) {
 			t.Errorf("%s links a Parquet library", pkg)
 		}

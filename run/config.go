@@ -12,7 +12,7 @@ type Config struct {
 	// Mine and Loss are read by objective.Parse, which knows the keys of every
 	// loss. Without a name the loss is triplet; but if nothing else of the two is set
 	// either, it is multisimilarity from a pretrained start, and supcon with spread
-	// between two views where images are learned from scratch.
+	// between two views where grey images are learned from scratch.
 	Mine  Section
 	Loss  Section
 	Train TrainConfig

@@ -103,13 +103,13 @@ var dataKeys = []key{
 		name: "data.augment", at: func(c *Config) any { return &c.Data.Augment },
 		help: "random changes to training images: none, characters, light, standard, strong; empty: none, from a " +
 			"pretrained start light unless its body is frozen, and where the loss compares views by default " +
-			"characters, for colour images light",
+			"characters",
 		values: imaging.Augmentations(), begun: always,
 		checks: []check{readBy(func(s string) error { _, err := imaging.ParseAugment(s); return err })},
 		resolve: func(c *Config, k *known) any {
 			switch {
 			case k.spread:
-				return viewsOf(k.channels(c))
+				return "characters"
 			case !k.tunes(c) || c.Network.frozenBody():
 				return none
 			}

@@ -58,7 +58,7 @@ var sampleKeys = []key{
 		name: "sample.views", at: func(c *Config) any { return &c.Sample.Views },
 		help: "augmentations in which each sample of a batch appears in it, each time another (data.augment); such " +
 			"rows are one sample, which losses between views compare with each other and others do not; 0: 2 where " +
-			"nothing is set of the loss and images are learned from scratch, else 1",
+			"nothing is set of the loss and grey images are learned from scratch, else 1",
 		checks: []check{atLeast(0)}, begun: always,
 		resolve: func(_ *Config, k *known) any {
 			if k.spread {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -127,7 +128,8 @@ func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
 	if o.own == nil {
 		k.start = o.start
 	}
-	k.spread = !k.resumed && !k.features && !t.cfg.Network.pretrained() && t.cfg.leavesLoss()
+	k.spread = !k.resumed && !t.cfg.Network.pretrained() && t.cfg.leavesLoss() &&
+		cmp.Or(t.cfg.Data.Channels, lookAt(ctx, d).channels) == 1 && !k.features
 	t.cfg.settle(k)
 	return nil
 }

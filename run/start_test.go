@@ -88,12 +88,12 @@ func TestStart(t *testing.T) {
 			t.Errorf("%s: asked %d times, want %d", name, asked, c.asked)
 		}
 		r := tr.cfg
-		views := "light"
+		loss, views := "triplet", none
 		if r.Data.Channels == 1 {
-			views = "characters"
+			loss, views = "supcon", "characters"
 		}
 		if r.Network.pretrained() || r.Train.LR != 1e-3 || r.Network.Dim != 128 || r.Data.Augment != views ||
-			r.Data.Validation != "none" || r.Loss["name"] != "supcon" || r.Sample.Views != 2 || r.Train.Best != "none" {
+			r.Data.Validation != "none" || r.Loss["name"] != loss || r.Train.Best != "none" {
 			t.Errorf("%s: resolved to %+v", name, r)
 		}
 		said := strings.Contains(strings.Join(tr.notes, "\n"), "trained from scratch")
@@ -104,8 +104,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestSpread: which configurations leave the loss open, so that images are learned from
-// scratch by SupCon with spread between two views.
+// TestSpread: which configurations leave the loss open, so that grey images are learned
+// from scratch by SupCon with spread between two views.
 func TestSpread(t *testing.T) {
 	grey := newBlobs(4, 12, 16)
 	for _, c := range []struct {
@@ -125,6 +125,9 @@ func TestSpread(t *testing.T) {
 		{grey, []string{"loss.name=triplet"}, false, 1},
 		{grey, []string{"loss.margin=0.3"}, false, 1},
 		{grey, []string{"loss.memory=64"}, false, 1},
+		{photos(4, 12, 32), nil, false, 1},
+		{photos(4, 12, 32), []string{"data.channels=1"}, true, 2},
+		{grey, []string{"data.channels=3"}, false, 1},
 		{newFeatures(4, 20, 6), nil, false, 1},
 	} {
 		cfg := parsed(t, append([]string{"network.width=8", "train.epochs=1", "sample.batches=1"}, c.set...)...)

@@ -191,7 +191,8 @@ Each row is what %[1]skindred train%[1]s makes of a set of pictures when nothing
 the label to train with. So the size of the images, the network, the loss, the rate, the length and the validation part are the
 defaults'. Photographs start from the network that the command names; other pictures from random weights. %[1]seasy%[1]s is the
 same with %[1]smine.positives=easy%[1]s, %[1]swithout%[1]s the same with the positives that the loss has if they are not easy
-(%[1]sms%[1]s from a pretrained start, %[1]srandom%[1]s from scratch). %[1]suntrained%[1]s trains nothing: photographs are embedded by the
+(%[1]sms%[1]s from a pretrained start, %[1]srandom%[1]s from scratch). Grey images from scratch have triplets of one view
+in both, where the default has SupCon with spread of two. %[1]suntrained%[1]s trains nothing: photographs are embedded by the
 pretrained network as it is, at the image size it was made for, as %[1]skindred embed --network%[1]s does; other pictures by the
 random network, and %[1]sraw pixels%[1]s stand beside it. One function scores all, on one test part. Where the default chose the
 very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the default's runs, as the same settings give the same network.
