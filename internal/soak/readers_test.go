@@ -185,13 +185,13 @@ func readers(t *testing.T) []reader {
 			"  train.lr: {low: 0.0001, high: 0.1, log: true}\n  sample.per_class: {low: 2, high: 4}\narms:\n"+
 			"  - {name: Triplet, set: {loss.name: triplet}}\ntrials: 4\nreduction: 2\nfolds: 2\n"),
 			read: content(func(b []byte) error { _, err := sweep.ParsePlan("p.yaml", b); return err })},
-		{name: "review pages", often: 2, alone: true, valid: func(t *testing.T, dir string) {
+		{name: "review pages", often: 2, valid: func(t *testing.T, dir string) {
 			p := review.Page{Title: "t", Items: []review.Item{{Path: "a", Label: "b"}},
 				Cards: []review.Card{{Items: []int{0}, Title: "c"}}}
 			if err := p.WriteFiles(dir); err != nil {
 				t.Fatal(err)
 			}
-		}, read: func(_, path string) error { _, err := review.Read(path); return err }},
+		}, read: func(dir, _ string) error { _, err := review.Read(dir); return err }},
 	}
 }
 

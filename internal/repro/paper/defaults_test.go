@@ -45,13 +45,14 @@ func dimDigits(t *testing.T) string {
 	return home
 }
 
-// TestDefaultsRow runs a row on made-up digits: nothing is set but the label, a run is
-// shared where the default chose the same positives, and the page has what came of it.
+// TestDefaultsRow runs a row on made-up digits, taken as colour images, whose default has
+// easy positives: nothing else is set but the label, a run is shared where the default
+// chose the same positives, and the page has what came of it.
 func TestDefaultsRow(t *testing.T) {
 	e := Find("defaults-mnist-parity")
 	dir := t.TempDir()
 	o := Options{Dir: filepath.Join(dir, e.Row()), Seeds: 2, Seed: 3, Home: dimDigits(t),
-		Set: append(slices.Clone(briefly), "network.name=conv4", "network.width=4", "network.dim=8")}
+		Set: append(slices.Clone(briefly), "data.channels=3", "network.name=conv4", "network.width=4", "network.dim=8")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
