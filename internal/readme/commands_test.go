@@ -86,6 +86,8 @@ var rules = []rule{
 	on(`^kindred index push `, rule{skip: true, why: "needs a database; tests of the command push into some"}),
 	on(`^kindred (index )?(create|search) .*--store `, rule{skip: true,
 		why: "needs a database; TestStoreCommands has one of Qdrant's protocol"}),
+	on(`^kindred eval --embeddings (LFW|Q)\.parquet `, rule{skip: true,
+		why: "needs a list of pairs, or queries that the gallery does not hold; tests of the command have both"}),
 	on(`^kindred (calibrate|identify) `, rule{skip: true, why: "the stand-ins have fewer than ten classes that " +
 		"training did not see; TestCalibrateAndIdentify has sixty"}),
 	on(`^kindred serve key `, rule{}),
